@@ -1,0 +1,11 @@
+# Warnings, optional -Werror and sanitizers of one of our targets.
+function(roofcast_warnings target)
+    target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wold-style-cast -Wno-missing-field-initializers)
+    if(ROOFCAST_WERROR)
+        target_compile_options(${target} PRIVATE -Werror)
+    endif()
+    if(ROOFCAST_SANITIZE)
+        target_compile_options(${target} PRIVATE -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+        target_link_options(${target} PRIVATE -fsanitize=address,undefined)
+    endif()
+endfunction()

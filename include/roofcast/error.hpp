@@ -1,0 +1,39 @@
+#pragma once
+/// The one exception of the library: bad input, with a message that a user can act on.
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace roofcast {
+
+/// Where and what is wrong. Empty fields (line 0) are left out of the message.
+struct ErrorDetail {
+    std::string what;          ///< one sentence: what is wrong
+    std::string file{};        ///< path as the user gave it
+    int line = 0;              ///< 1-based; 0 when unknown
+    std::string key{};         ///< dotted TOML key, CSV column or option name
+    std::string found{};       ///< the offending value, as written
+    std::string expected{};    ///< what would have been accepted
+    std::string suggestion{};  ///< a likely fix, such as the nearest known name
+};
+
+/// Thrown for bad input only; bugs assert instead.
+class Error : public std::runtime_error {
+public:
+    explicit Error(ErrorDetail detail);
+    [[nodiscard]] const ErrorDetail& detail() const noexcept { return detail_; }
+
+private:
+    ErrorDetail detail_;
+};
+
+/// The names of `known` nearest to `name`, best first, at most `limit`; by Damerau-Levenshtein distance, containment first.
+/// Names that share nothing with `name` are left out.
+std::vector<std::string> nearest_names(std::string_view name, const std::vector<std::string>& known, std::size_t limit = 3);
+
+/// "did you mean a, b or c?", or "" when nothing is near.
+std::string did_you_mean(std::string_view name, const std::vector<std::string>& known);
+
+}  // namespace roofcast

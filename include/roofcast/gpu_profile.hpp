@@ -1,0 +1,119 @@
+#pragma once
+/// A GPU's data sheet, and the GPU as the cost model sees it: facts plus tuned parameters.
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "roofcast/cost_parameters.hpp"
+#include "roofcast/precision.hpp"
+#include "roofcast/units.hpp"
+
+namespace roofcast {
+
+struct ComputeCapability {
+    int major = 0, minor = 0;
+    friend auto operator<=>(const ComputeCapability&, const ComputeCapability&) = default;
+};
+
+/// A dated price. Currency is US dollars.
+struct Price {
+    std::string kind;      ///< on_demand_hour, spot_hour or purchase
+    std::string provider;  ///< "AWS"; empty when unknown
+    std::string instance;  ///< "p3.2xlarge (us-east-1)"
+    UsDollars usd;         ///< per GPU: an hour's rent, or the purchase
+    std::string date;      ///< ISO 8601, as precise as known
+    std::string source;
+};
+
+/// A value that the file did not give and that was derived from the architecture.
+struct Assumption {
+    std::string key;    ///< "memory.l2_mb"
+    std::string value;  ///< as printed, with unit
+    std::string reason;
+};
+
+/// Facts of one device, from `gpus/<id>.toml`. Peaks are dense and at boost clock.
+struct GpuProfile {
+    std::string id, name, vendor, architecture;  ///< architecture in lower case with hyphens: "ada", "blackwell"
+    std::vector<std::string> aliases;
+    std::optional<ComputeCapability> compute_capability;  ///< NVIDIA only
+    int release_year = 0;
+    std::string form_factor, source, notes;
+
+    std::int64_t sm_count = 0;  ///< streaming multiprocessors, compute units or cores
+    Hertz boost_clock, base_clock;
+    std::array<std::optional<FlopsPerSecond>, precision_count> vector_peak{};  ///< SIMT lanes: fp64, fp32, fp16, bf16
+    std::array<std::optional<FlopsPerSecond>, precision_count>
+        tensor_peak{};                                   ///< matrix units, widest accumulation offered as default by frameworks
+    std::optional<FlopsPerSecond> fp16_accumulate_peak;  ///< fp16 tensor with fp16 accumulation, where it is faster (GeForce)
+
+    std::optional<Bytes> capacity;  ///< absent for sockets with pluggable memory
+    std::string memory_type;
+    BytesPerSecond bandwidth;
+    Bytes l2;
+    Bytes shared_memory_per_sm, registers_per_sm;
+
+    std::optional<BytesPerSecond> nvlink;  ///< total of both directions; Infinity Fabric on AMD
+    int pcie_generation = 0, pcie_lanes = 16;
+    Watts tdp;
+    bool thermally_limited = false;  ///< measured below base clock under sustained load
+
+    std::vector<Price> prices;
+    std::vector<Assumption> assumed;
+
+    /// Peak of a matrix product: on matrix units when `p` has them, else on SIMT lanes; nullopt when the GPU has neither.
+    [[nodiscard]] std::optional<FlopsPerSecond> matmul_peak(Precision p) const;
+    /// Peak of element-wise arithmetic in `p` (fp32 lanes when the format has no lanes of its own).
+    [[nodiscard]] FlopsPerSecond vector_rate(Precision p) const;
+    /// The unit that a matrix product in `p` runs on.
+    [[nodiscard]] MathUnit math_unit(Precision p) const;
+    [[nodiscard]] bool supports(Precision p) const { return matmul_peak(p).has_value(); }
+};
+
+/// A GPU ready for prediction.
+struct Gpu {
+    GpuProfile profile;
+    ParameterSet parameters;
+};
+
+/// Throws Error unless `gpu` can multiply in `p`; the message lists what it has and offers the nearest.
+void require_precision(const GpuProfile& gpu, Precision p);
+
+/// Reads and checks one profile, full or minimal. Throws Error naming file, line and key.
+GpuProfile load_gpu_profile(const std::filesystem::path& file);
+
+/// All profiles of a folder, by id. Throws Error on the first bad file or duplicate id or alias.
+std::vector<GpuProfile> load_gpu_catalogue(const std::filesystem::path& gpus_folder);
+
+/// What an id, alias or path given by a user stands for.
+struct GpuChoice {
+    std::filesystem::path file;
+    std::string note;  ///< "v100 is ambiguous: took v100-sxm2-16gb (others: …)"; empty when there is nothing to say
+};
+
+/// Resolves `id_or_file` in `gpus_folder`. Throws Error with the nearest names when unknown.
+GpuChoice choose_gpu(const std::filesystem::path& gpus_folder, std::string_view id_or_file);
+
+/// Parameters for a profile: architecture defaults, then the architecture's fit, then the GPU's own fit, where the files exist.
+ParameterSet load_parameters(const std::filesystem::path& gpus_folder, const GpuProfile& profile);
+
+/// choose + load profile + load parameters.
+Gpu load_gpu(const std::filesystem::path& gpus_folder, std::string_view id_or_file);
+
+/// One finding of `gpu check`.
+struct ProfileFinding {
+    std::string key, found, expected, rule;
+    bool explained = false;  ///< the profile's `[explained]` table gives the reason
+    std::string reason;
+};
+
+/// Relations that data sheets obey: fp32 = 2 · lanes · clock, tensor peak per SM per clock by architecture, ratios between precisions,
+/// bandwidth against memory type, parameters within physical bounds.
+std::vector<ProfileFinding> check_gpu_profile(const GpuProfile& profile);
+
+}  // namespace roofcast

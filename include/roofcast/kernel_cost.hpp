@@ -1,0 +1,59 @@
+#pragma once
+/// (operator, GPU) → time and why. Pure functions, one file an operator class in src/kernels/. No allocation.
+///
+/// Every model obeys the data-sheet roofline: total ≥ max(flops / peak, cold bytes / bandwidth) when nothing is resident in L2.
+
+#include <string_view>
+
+#include "roofcast/gpu_profile.hpp"
+#include "roofcast/op_graph.hpp"
+#include "roofcast/units.hpp"
+
+namespace roofcast {
+
+/// What a kernel's time is bound by.
+enum class Bound { compute, dram, l2, latency, power, communication, unmodelled };
+std::string_view name(Bound b);
+
+/// Time of one kernel (or of the few that a library launches for one operator) on the device; host launch cost is not in it.
+struct KernelCost {
+    Seconds compute;        ///< arithmetic at the reachable rate
+    Seconds dram;           ///< DRAM traffic
+    Seconds l2;             ///< L2 traffic
+    Seconds launch;         ///< start, prologue, drain and what else does not scale: latency on the device
+    Seconds power;          ///< energy over the power budget: the time below which the board would exceed its limit
+    Seconds communication;  ///< between GPUs, or host and device
+    Seconds total;
+    Bound bound = Bound::latency;
+    Flops flops;       ///< done
+    Bytes dram_bytes;  ///< moved, after L2 residency
+    Joules energy;     ///< dynamic energy: arithmetic and DRAM
+    int kernels = 1;   ///< launches
+};
+
+/// Whether inputs may be found in L2 from an earlier kernel.
+enum class Cache { cold, warm };
+
+KernelCost cost(const Gemm& op, const Gpu& gpu, Cache cache = Cache::cold);
+KernelCost cost(const Attention& op, const Gpu& gpu, Cache cache = Cache::cold);
+KernelCost cost(const Conv2d& op, const Gpu& gpu, Cache cache = Cache::cold);
+KernelCost cost(const Elementwise& op, const Gpu& gpu, Cache cache = Cache::cold);
+KernelCost cost(const RowWise& op, const Gpu& gpu, Cache cache = Cache::cold);
+KernelCost cost(const Embedding& op, const Gpu& gpu, Cache cache = Cache::cold);
+KernelCost cost(const Reduce& op, const Gpu& gpu, Cache cache = Cache::cold);
+KernelCost cost(const Move& op, const Gpu& gpu, Cache cache = Cache::cold);
+KernelCost cost(const Moe& op, const Gpu& gpu, Cache cache = Cache::cold);
+KernelCost cost(const Collective& op, const Gpu& gpu, Cache cache = Cache::cold);
+KernelCost cost(const Copy& op, const Gpu& gpu, Cache cache = Cache::cold);
+
+/// Dispatches on the operator. An `Unmodelled` one has bound `unmodelled` and no time.
+KernelCost cost(const Op& op, const Gpu& gpu, Cache cache = Cache::cold);
+
+/// Lower bound that no kernel can beat: the larger of flops over data-sheet peak and compulsory bytes over data-sheet bandwidth
+/// (bytes that fit L2 when `cache` is warm are free).
+Seconds datasheet_roofline(const Op& op, const GpuProfile& gpu, Cache cache = Cache::cold);
+
+/// Bytes that `op` must move when nothing is resident: every input read once, every output written once.
+Bytes compulsory_bytes(const Op& op);
+
+}  // namespace roofcast

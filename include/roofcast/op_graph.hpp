@@ -1,0 +1,190 @@
+#pragma once
+/// A workload plus a run shape, as a list of operators: what a GPU has to do, before any GPU is named.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "roofcast/precision.hpp"
+#include "roofcast/workload.hpp"
+
+namespace roofcast {
+
+/// C[batch, m, n] = A[batch, m, k] · B[batch, k, n]; m is tokens, n outputs, k inputs. B is shared when `batch` is 1.
+struct Gemm {
+    std::int64_t batch = 1, m = 0, n = 0, k = 0;
+    Precision precision = Precision::fp16;
+    double weight_bits = 16;         ///< stored bits per element of B; fewer than the precision's: weight-only quantization
+    bool dynamic_quantized = false;  ///< A arrives in 16 bits and is quantized per row by a kernel of its own
+};
+
+/// softmax(Q·Kᵀ)·V. Q [batch, heads, query_len, head_dim], K [batch, kv_heads, kv_len, head_dim], V [batch, kv_heads, kv_len, value_dim].
+struct Attention {
+    std::int64_t batch = 1, heads = 0, kv_heads = 0, head_dim = 0, value_dim = 0, query_len = 0, kv_len = 0;
+    bool causal = false;      ///< query i sees keys up to kv_len − query_len + i
+    std::int64_t window = 0;  ///< keys each query sees at most; 0: all
+    Precision precision = Precision::fp16, kv_precision = Precision::fp16;
+    bool fused = true;  ///< FlashAttention-style; false: scores go through memory
+};
+
+/// Input [batch, in_channels, height, width], filter [out_channels, in_channels/groups, kernel_h, kernel_w].
+struct Conv2d {
+    std::int64_t batch = 1, in_channels = 0, height = 0, width = 0, out_channels = 0, kernel_h = 1, kernel_w = 1;
+    std::int64_t stride = 1, padding_h = 0, padding_w = 0, dilation = 1, groups = 1;
+    Precision precision = Precision::fp16;
+    bool channels_last = false;
+    [[nodiscard]] std::int64_t out_height() const { return (height + 2 * padding_h - dilation * (kernel_h - 1) - 1) / stride + 1; }
+    [[nodiscard]] std::int64_t out_width() const { return (width + 2 * padding_w - dilation * (kernel_w - 1) - 1) / stride + 1; }
+};
+
+/// y[i] = f(x₁[i], …): each element read from `reads` tensors and written to `writes`.
+struct Elementwise {
+    std::int64_t elements = 0;
+    double reads = 1, writes = 1;  ///< tensors; fractions for broadcast operands
+    double flops_per_element = 1;
+    Precision precision = Precision::fp16;
+};
+
+enum class RowOp { softmax, layernorm, rmsnorm };
+/// A reduction over each of `rows` rows of `cols`, and a rescaling of the row.
+struct RowWise {
+    RowOp kind = RowOp::layernorm;
+    std::int64_t rows = 0, cols = 0;
+    Precision precision = Precision::fp16;
+};
+
+/// Gathers `tokens` rows of `hidden` from a table.
+struct Embedding {
+    std::int64_t tokens = 0, hidden = 0;
+    Precision precision = Precision::fp16;
+};
+
+/// Pooling or another reduction of `inputs` elements to `outputs`, each output from `window` elements.
+struct Reduce {
+    std::int64_t inputs = 0, outputs = 0;
+    double window = 1;
+    Precision precision = Precision::fp16;
+};
+
+/// Data movement without arithmetic: concat, slice, transpose, upsample, roll. Elements read and written.
+struct Move {
+    std::int64_t read = 0, written = 0;
+    Precision precision = Precision::fp16;
+};
+
+/// Grouped GEMMs of the routed experts: gate/up and down.
+struct Moe {
+    std::int64_t tokens = 0, hidden = 0, intermediate = 0, experts = 0, top_k = 0;
+    bool gated = true;
+    Precision precision = Precision::fp16;
+    double weight_bits = 16;
+    double imbalance = 0;  ///< exponent of a power law over experts; 0: balanced
+    std::int64_t tensor_parallel = 1, expert_parallel = 1;
+};
+
+enum class CollectiveKind { all_reduce, all_gather, reduce_scatter, all_to_all, send };
+struct Collective {
+    CollectiveKind kind = CollectiveKind::all_reduce;
+    std::int64_t gpus = 1;
+    Bytes bytes;  ///< message per rank, as NCCL defines it
+};
+
+enum class CopyKind { h2d, d2h, d2d };
+struct Copy {
+    CopyKind kind = CopyKind::h2d;
+    Bytes bytes;
+    bool pinned = true;
+};
+
+/// An operator that no kernel model covers: withholds the total, is never counted as zero.
+struct Unmodelled {
+    std::string_view reason;  ///< static text
+};
+
+using Op = std::variant<Gemm, Attention, Conv2d, Elementwise, RowWise, Embedding, Reduce, Move, Moe, Collective, Copy, Unmodelled>;
+
+/// "gemm", "attention", "conv2d", … : the `op` column of measurements.
+std::string_view op_class(const Op& op);
+
+/// Multiply-adds count two; element-wise arithmetic included. Attention counts what causal masking and windows leave.
+Flops op_flops(const Op& op);
+
+/// Multiply-adds of matrix products and convolutions only, attention unmasked: what published GMACs count.
+double op_macs(const Op& op);
+
+/// How compilers treat a node.
+enum class Fusion {
+    none,      ///< stands alone
+    epilogue,  ///< folds into the matrix product or convolution before it, else joins a chain
+    chain,     ///< joins neighbouring element-wise and row-wise nodes into one kernel
+    folded     ///< vanishes at inference: batch norm into the convolution before it
+};
+
+struct OpNode {
+    std::string name;  ///< "qkv_proj"; equal nodes of a segment may share it
+    Op op;
+    std::int64_t repeat = 1;  ///< equal operators in a row
+    Fusion fusion = Fusion::none;
+    double eager_kernels = 1;  ///< kernels that an eager framework launches for it
+    double weights = 0;        ///< parameters that belong to it, bias included
+    double macs = -1;          ///< overrides op_macs for published GMACs where a table counts otherwise; -1: op_macs(op)
+    int stream = 0;            ///< nodes of equal `stream` run in order; others of the same segment may overlap
+};
+
+/// A stretch of operators that runs `repeat` times (a layer).
+struct Segment {
+    std::string name;
+    std::int64_t repeat = 1;
+    std::vector<OpNode> nodes;
+};
+
+/// Operators of one pass in order, with what memory planning needs.
+struct OpGraph {
+    std::string name;  ///< "forward", "prefill", "decode", "vision"
+    std::vector<Segment> segments;
+    Bytes peak_activations;   ///< largest sum of tensors alive at once, weights and KV cache apart
+    double tied_weights = 0;  ///< parameters counted twice by nodes because they are shared; subtracted from totals
+};
+
+/// Degrees of parallelism. Data parallel copies are independent in inference.
+struct Parallelism {
+    std::int64_t tensor = 1, pipeline = 1, data = 1, expert = 1;
+    [[nodiscard]] std::int64_t gpus() const { return tensor * pipeline * data; }
+};
+
+/// What is asked of a model in one run. Zero means the model's default.
+struct RunShape {
+    std::int64_t batch = 1, prompt_tokens = 0, generate_tokens = 0, image_size = 0, images = 1;
+    Precision precision = Precision::fp16;
+    WeightFormat weights{};  ///< as stored
+    Precision kv_precision = Precision::fp16;
+    Parallelism parallel{};
+    bool fused_attention = true;
+    bool channels_last = true;
+};
+
+double total_parameters(const OpGraph& graph);  ///< tied weights once
+double total_macs(const OpGraph& graph);        ///< as published tables count
+Flops total_flops(const OpGraph& graph);
+
+/// One pass of an encoder, ViT, Swin, convolutional net or summary; of an LLM, its prefill.
+OpGraph forward_graph(const Workload& workload, const RunShape& shape);
+
+/// LLM or language part of a VLM: all `tokens` of a prompt at once, `past` tokens already in the KV cache. `tokens` per sequence.
+OpGraph prefill_graph(const DecoderLlm& model, const RunShape& shape, std::int64_t tokens, std::int64_t past = 0);
+
+/// One step: one new token per sequence with `kv_len` tokens in the cache, the new one included.
+OpGraph decode_graph(const DecoderLlm& model, const RunShape& shape, std::int64_t kv_len);
+
+/// Vision tower and projector of a VLM.
+OpGraph vision_graph(const VisionLanguage& model, const RunShape& shape);
+
+/// Language tokens that the images of one sequence take.
+std::int64_t image_tokens(const VisionLanguage& model, const RunShape& shape);
+
+/// KV cache of one sequence of `tokens` tokens on one GPU: keys and values of all layers (the latent for MLA; windows honoured).
+Bytes kv_cache_size(const DecoderLlm& model, const RunShape& shape, std::int64_t tokens);
+
+}  // namespace roofcast

@@ -1,0 +1,88 @@
+#pragma once
+/// Number formats, and the classes of arithmetic units that work on them.
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "roofcast/units.hpp"
+
+namespace roofcast {
+
+enum class Precision { fp64, fp32, tf32, fp16, bf16, fp8, int8, int4, fp4 };
+inline constexpr std::size_t precision_count = 9;
+inline constexpr std::array<Precision, precision_count> all_precisions{Precision::fp64, Precision::fp32, Precision::tf32,
+                                                                       Precision::fp16, Precision::bf16, Precision::fp8,
+                                                                       Precision::int8, Precision::int4, Precision::fp4};
+
+/// Index into per-precision tables.
+constexpr std::size_t index(Precision p) {
+    return static_cast<std::size_t>(p);
+}
+
+/// "fp16", "bf16", …
+std::string_view name(Precision p);
+
+/// Parses "fp16", "FP16", "half", "float32", …; nullopt when unknown.
+std::optional<Precision> parse_precision(std::string_view text);
+
+/// Bytes of one element as stored: fp32 and tf32 4, fp16 and bf16 2, fp8 and int8 1, int4 and fp4 one half.
+constexpr Bytes element_size(Precision p) {
+    switch (p) {
+        case Precision::fp64:
+            return 8 * byte;
+        case Precision::fp32:
+        case Precision::tf32:
+            return 4 * byte;
+        case Precision::fp16:
+        case Precision::bf16:
+            return 2 * byte;
+        case Precision::fp8:
+        case Precision::int8:
+            return 1 * byte;
+        case Precision::int4:
+        case Precision::fp4:
+            return 0.5 * byte;
+    }
+    return 0 * byte;
+}
+
+/// The format that activations keep between matrix products when these run in `p`: 16 bits for the 8- and 4-bit formats.
+constexpr Precision activation_precision(Precision p) {
+    switch (p) {
+        case Precision::fp8:
+        case Precision::int8:
+        case Precision::int4:
+        case Precision::fp4:
+            return Precision::bf16;
+        default:
+            return p;
+    }
+}
+
+/// How weights are stored: format and mean bits per weight, scales and zero points included.
+struct WeightFormat {
+    Precision precision = Precision::fp16;
+    double bits = 16;
+    std::string label{};  ///< as the user named it: "int4", "q4_k_m"; empty when it is the compute precision's own
+    friend bool operator==(const WeightFormat&, const WeightFormat&) = default;
+};
+
+/// The format of weights that are stored just as they are computed with.
+WeightFormat native_weights(Precision p);
+
+/// Parses a precision or a named quantization: int8, int4 (16-bit scale and zero point per group of 128: 4.25 bits), gptq-int4, awq-int4,
+/// q4_0 (4.5), q4_k_m (4.85), q8_0 (8.5), mxfp4 (4.25), f16 …; nullopt when unknown.
+std::optional<WeightFormat> parse_weight_format(std::string_view text);
+
+/// The class of arithmetic unit that a matrix product of precision `p` runs on: SIMT lanes, or matrix units by input width.
+enum class MathUnit { simt, tensor16, tensor8, tensor4 };
+inline constexpr std::size_t math_unit_count = 4;
+constexpr std::size_t index(MathUnit u) {
+    return static_cast<std::size_t>(u);
+}
+std::string_view name(MathUnit u);
+
+}  // namespace roofcast

@@ -1,0 +1,154 @@
+#pragma once
+/// A model's architecture, as read from `models/*.toml` or a Hugging Face `config.json`; independent of any GPU.
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "roofcast/precision.hpp"
+
+namespace roofcast {
+
+/// Published figures that the graph must reproduce within 1 %.
+struct Published {
+    std::optional<double> parameters;  ///< count
+    std::optional<double> gmacs;       ///< 1e9 multiply-adds of one forward pass at the default input
+    std::optional<double> gflops;      ///< 1e9 FLOPs, where the source counts those
+    std::string source;
+};
+
+enum class Normalization { layernorm, rmsnorm };
+
+/// Mixture of experts in place of the dense MLP.
+struct MoeShape {
+    std::int64_t experts = 0, top_k = 0, expert_intermediate = 0;
+    std::int64_t shared_intermediate = 0;  ///< always-on shared expert; 0 = none
+    std::int64_t dense_layers = 0;         ///< leading layers with a dense MLP instead
+    bool expert_bias = false;
+    bool shared_gate = false;  ///< a sigmoid gate of hidden → 1 on the shared expert (Qwen2-MoE)
+};
+
+/// Multi-head latent attention (DeepSeek): low-rank query and KV projections.
+struct MlaShape {
+    std::int64_t q_rank = 0;  ///< 0: no low-rank query
+    std::int64_t kv_rank = 0, rope_dim = 0, nope_dim = 0, value_dim = 0;
+};
+
+/// Transformer decoder.
+struct DecoderLlm {
+    std::int64_t layers = 0, hidden = 0, heads = 0, kv_heads = 0, head_dim = 0, intermediate = 0, vocabulary = 0;
+    std::int64_t max_context = 0;
+    std::int64_t learned_positions = 0;  ///< rows of a learned position table; 0 = rotary
+    std::int64_t embedding_dim = 0;      ///< token embedding width when projected to hidden (OPT-350m); 0 = hidden
+    Normalization norm = Normalization::rmsnorm;
+    bool gated_mlp = true, tied_embeddings = false, parallel_block = false, final_norm = true;
+    bool attention_bias = false, output_bias = false, mlp_bias = false, head_bias = false, qk_norm = false;
+    std::int64_t norms_per_layer = 2;
+    std::int64_t sliding_window = 0;        ///< 0: full attention
+    std::int64_t full_attention_every = 1;  ///< with a window: every n-th layer is full; 0: none is
+    bool attention_sinks = false;           ///< one learned logit a head (gpt-oss)
+    std::optional<MoeShape> moe;
+    std::optional<MlaShape> mla;
+    std::vector<std::int64_t> cross_attention_layers;  ///< layers that attend to image tokens instead (Llama 3.2 Vision)
+};
+
+/// BERT-like encoder.
+struct Encoder {
+    std::int64_t layers = 0, hidden = 0, heads = 0, intermediate = 0, vocabulary = 0, max_positions = 0, type_vocabulary = 0;
+    std::int64_t embedding_dim = 0;       ///< ELECTRA-small, DeBERTa; 0 = hidden
+    std::int64_t relative_positions = 0;  ///< DeBERTa: rows of the shared relative embedding; 0 = absolute positions
+    bool pooler = true;
+    std::int64_t decoder_layers = 0;  ///< BART: decoder with cross-attention
+    std::int64_t default_tokens = 512;
+};
+
+/// Vision transformer.
+struct Vit {
+    std::int64_t image_size = 224, patch = 16, channels = 3, layers = 0, hidden = 0, heads = 0, intermediate = 0;
+    std::int64_t extra_tokens = 1;  ///< class, distillation and register tokens
+    std::int64_t classes = 1000;    ///< 0: no head
+    std::int64_t projection = 0;    ///< CLIP: projection to a shared space without bias
+    bool qkv_bias = true, pre_norm = false, layer_scale = false, relative_position_bias = false, absolute_positions = true;
+    bool gated_mlp = false, patch_bias = true, fc_norm = false;
+};
+
+/// Hierarchical window transformer (Swin).
+struct Swin {
+    std::int64_t image_size = 224, patch = 4, channels = 3, embed = 96, window = 7, classes = 1000;
+    std::vector<std::int64_t> depths, heads;
+    double mlp_ratio = 4;
+    bool v2 = false;  ///< cosine attention, post-norm, continuous relative bias
+};
+
+/// One line of a convolutional net: a block applied to earlier outputs. See docs/formats.md for the blocks.
+struct ConvLayer {
+    std::string block;                   ///< "conv", "bottleneck", "mbconv", "c2f", "concat", "detect", …
+    std::vector<std::int64_t> from{-1};  ///< inputs: negative counts back from this layer, others are absolute layer numbers
+    std::int64_t repeat = 1;
+    std::int64_t channels = 0;                                      ///< output channels, before width scaling
+    std::int64_t kernel = 0, stride = 1, groups = 1, padding = -1;  ///< padding -1: same
+    double expand = 0;                                              ///< block-specific expansion ratio; 0: the block's default
+    double squeeze_excite = 0;                                      ///< SE ratio; 0: none
+    std::string activation;                                         ///< empty: the net's
+    bool bias = false, norm = true, shortcut = true;
+    std::vector<double> extra;  ///< block-specific numbers
+};
+
+/// Convolutional net or detector: a list of layers, with the compound scaling of its variants.
+struct ConvNet {
+    std::int64_t image_size = 224, channels = 3, classes = 1000;
+    double depth_multiple = 1, width_multiple = 1;
+    std::int64_t max_channels = 0;     ///< cap before width scaling; 0: none
+    std::int64_t channel_divisor = 8;  ///< scaled channels are rounded to a multiple of this
+    std::string activation = "relu";
+    std::vector<ConvLayer> layers;
+};
+
+/// Vision tower + projector + decoder.
+struct VisionLanguage {
+    Vit vision;
+    DecoderLlm language;
+    std::int64_t merge = 1;               ///< merge × merge patches become one language token
+    std::int64_t projector_hidden = 0;    ///< hidden width of a two-layer projector; 0: one linear layer
+    std::int64_t vision_window = 0;       ///< patches on a side of a local attention window; 0: full
+    std::int64_t vision_full_layers = 0;  ///< with a window: layers that stay full
+    std::int64_t temporal_patch = 1;      ///< frames a patch spans; a still image is repeated
+    std::int64_t fixed_image_tokens = 0;  ///< language tokens per image when not (size/patch/merge)²
+    std::int64_t global_layers = 0;       ///< Llama 3.2 Vision: gated layers after the local encoder
+    std::int64_t tiles = 1;               ///< image tiles
+};
+
+/// What published tables give when the architecture is not shipped.
+struct Summary {
+    double gmacs = 0, mactivations = 0, mparams = 0;  ///< per image
+    std::int64_t layers = 0;                          ///< operators; 0: estimated from the parameters
+    bool transformer = false;
+};
+
+using Architecture = std::variant<DecoderLlm, Encoder, Vit, Swin, ConvNet, VisionLanguage, Summary>;
+
+struct Workload {
+    std::string id, name, family;  ///< family as in TOML: llm, encoder, vit, swin, cnn, detector, vlm, summary
+    std::vector<std::string> aliases;
+    std::string source;  ///< of the architecture
+    std::string file;
+    Published published;
+    Precision default_precision = Precision::fp16;
+    Architecture architecture;
+};
+
+/// Reads `file`: TOML with one or several `[[variant]]`s (then `id` picks one; empty is an error that lists them), or a Hugging Face
+/// config.json.
+Workload load_workload(const std::filesystem::path& file, std::string_view id = {});
+
+/// All workloads of a folder, by id. Throws Error on the first bad file or duplicate id or alias.
+std::vector<Workload> load_workload_catalogue(const std::filesystem::path& models_folder);
+
+/// Finds `id_or_file` ("id", alias, "file.toml", "file.toml#id", "config.json"). Throws Error with the nearest names when unknown.
+Workload find_workload(const std::filesystem::path& models_folder, std::string_view id_or_file);
+
+}  // namespace roofcast

@@ -1,0 +1,50 @@
+#include "cli/command.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "io/atomic_file.hpp"
+#include "io/data_folder.hpp"
+#include "roofcast/error.hpp"
+
+namespace roofcast::cli {
+
+namespace {
+
+Format parsed_format(const std::string& text) {
+    if (text == "table") return Format::table;
+    if (text == "json") return Format::json;
+    return Format::csv;
+}
+
+}  // namespace
+
+std::filesystem::path CommonOptions::data() const {
+    return data_folder(data_dir.empty() ? std::nullopt : std::optional<std::filesystem::path>(data_dir));
+}
+
+void add_common_options(CLI::App& command, CommonOptions& options) {
+    command.add_option("--format", options.format, "How to print: table, json or csv")
+        ->check(CLI::IsMember({"table", "json", "csv"}))
+        ->capture_default_str();
+    command.add_option("--output", options.output, "Write to this file instead of standard output");
+    command.add_option("--data-dir", options.data_dir, "Folder that holds gpus/ and models/ (else ROOFCAST_DATA, else beside the program)");
+}
+
+void write(const Report& report, const CommonOptions& options) {
+    const std::string text = rendered(report, parsed_format(options.format));
+    if (!options.output.empty()) {
+        write_file_atomically(options.output, text);
+        return;
+    }
+    if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
+        throw std::runtime_error("standard output cannot be written");
+    }
+}
+
+void note(const std::string& text) {
+    fmt::print(stderr, "{}\n", text);
+}
+
+}  // namespace roofcast::cli

@@ -1,0 +1,44 @@
+#include "io/data_folder.hpp"
+
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "roofcast/error.hpp"
+
+namespace roofcast {
+
+namespace {
+
+bool holds_data(const std::filesystem::path& folder) {
+    std::error_code ec;
+    return std::filesystem::is_directory(folder / "gpus", ec) && std::filesystem::is_directory(folder / "models", ec);
+}
+
+std::filesystem::path required(const std::filesystem::path& folder, const char* given_by) {
+    if (holds_data(folder)) return folder;
+    throw Error(
+        {.what = "no roofcast data there", .file = folder.string(), .key = given_by, .expected = "a folder that holds gpus/ and models/"});
+}
+
+}  // namespace
+
+std::filesystem::path data_folder(const std::optional<std::filesystem::path>& chosen) {
+    if (chosen) return required(*chosen, "--data-dir");
+    if (const char* variable = std::getenv("ROOFCAST_DATA"); variable != nullptr && *variable != '\0')
+        return required(variable, "ROOFCAST_DATA");
+    std::error_code ec;
+    const auto program = std::filesystem::read_symlink("/proc/self/exe", ec);
+    if (!ec) {
+        // <prefix>/bin/roofcast with <prefix>/share/roofcast, or <source>/build/<preset>/roofcast.
+        for (auto folder = program.parent_path(); folder.has_relative_path(); folder = folder.parent_path()) {
+            if (holds_data(folder / "share" / "roofcast")) return folder / "share" / "roofcast";
+            if (holds_data(folder)) return folder;
+        }
+    }
+    if (holds_data(std::filesystem::current_path(ec))) return std::filesystem::current_path(ec);
+    throw Error({.what = "the data folder (gpus/, models/) was not found beside the program",
+                 .suggestion = "give --data-dir or set ROOFCAST_DATA"});
+}
+
+}  // namespace roofcast

@@ -1,0 +1,84 @@
+#include "roofcast/error.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+namespace roofcast {
+
+namespace {
+
+std::string message(const ErrorDetail& d) {
+    std::string text;
+    if (!d.file.empty()) text += d.line > 0 ? fmt::format("{}:{}: ", d.file, d.line) : d.file + ": ";
+    if (!d.key.empty()) text += d.key + ": ";
+    text += d.what;
+    if (!d.found.empty()) text += fmt::format("; found {}", d.found);
+    if (!d.expected.empty()) text += fmt::format("; expected {}", d.expected);
+    if (!d.suggestion.empty()) text += fmt::format("; {}", d.suggestion);
+    return text;
+}
+
+std::string folded(std::string_view text) {
+    std::string out;
+    for (const char c : text) {
+        if (std::isalnum(static_cast<unsigned char>(c)) != 0) out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    }
+    return out;
+}
+
+/// Optimal string alignment distance: insertions, deletions, substitutions, swaps of neighbours.
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+    std::vector<std::size_t> before(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
+    for (std::size_t j = 0; j <= b.size(); ++j) last[j] = j;
+    for (std::size_t i = 1; i <= a.size(); ++i) {
+        row[0] = i;
+        for (std::size_t j = 1; j <= b.size(); ++j) {
+            row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] == b[j - 1] ? 0U : 1U)});
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) row[j] = std::min(row[j], before[j - 2] + 1);
+        }
+        std::swap(before, last);
+        std::swap(last, row);
+    }
+    return last[b.size()];
+}
+
+}  // namespace
+
+Error::Error(ErrorDetail detail) : std::runtime_error(message(detail)), detail_(std::move(detail)) {}
+
+std::vector<std::string> nearest_names(std::string_view name, const std::vector<std::string>& known, std::size_t limit) {
+    struct Scored {
+        double score;
+        std::string name;
+    };
+    constexpr std::size_t shortest_contained = 2;  // one letter is contained in nearly every name
+    std::vector<Scored> scored;
+    const std::string wanted = folded(name);
+    if (wanted.empty()) return {};
+    for (const auto& candidate : known) {
+        const std::string other = folded(candidate);
+        if (other.empty()) continue;
+        const double longest = static_cast<double>(std::max(wanted.size(), other.size()));
+        double score = static_cast<double>(edit_distance(wanted, other)) / longest;
+        const bool contained = other.find(wanted) != std::string::npos || wanted.find(other) != std::string::npos;
+        if (contained && std::min(wanted.size(), other.size()) >= shortest_contained) score *= 0.5;
+        constexpr double unrelated = 0.5;
+        if (score < unrelated) scored.push_back({score, candidate});
+    }
+    std::stable_sort(scored.begin(), scored.end(), [](const Scored& a, const Scored& b) { return a.score < b.score; });
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < std::min(limit, scored.size()); ++i) names.push_back(scored[i].name);
+    return names;
+}
+
+std::string did_you_mean(std::string_view name, const std::vector<std::string>& known) {
+    const auto names = nearest_names(name, known);
+    if (names.empty()) return {};
+    std::string list = names.front();
+    for (std::size_t i = 1; i < names.size(); ++i) list += (i + 1 == names.size() ? " or " : ", ") + names[i];
+    return fmt::format("did you mean {}?", list);
+}
+
+}  // namespace roofcast

@@ -1,0 +1,255 @@
+#include "io/toml_reader.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <fstream>
+#include <sstream>
+
+namespace roofcast {
+
+namespace {
+
+const toml::table& empty_table() {
+    static const toml::table table;
+    return table;
+}
+
+std::string written(const toml::node& node) {
+    std::ostringstream out;
+    node.visit([&out](const auto& n) { out << n; });
+    std::string text = out.str();
+    constexpr std::size_t longest = 60;
+    return text.size() > longest ? text.substr(0, longest) + "…" : text;
+}
+
+bool inside(double value, Range range) {
+    return std::isfinite(value) && (range.lower_is_open ? value > range.lower : value >= range.lower) && value <= range.upper;
+}
+
+std::string described(Range range) {
+    constexpr double unbounded = std::numeric_limits<double>::max();
+    if (range.lower == -unbounded && range.upper == unbounded) return "a finite number";
+    if (range.upper == unbounded) return fmt::format("a number {} {}", range.lower_is_open ? "above" : "of at least", range.lower);
+    return fmt::format("a number {} {} and at most {}", range.lower_is_open ? "above" : "of at least", range.lower, range.upper);
+}
+
+std::string described(std::int64_t lower, std::int64_t upper) {
+    if (lower == std::numeric_limits<std::int64_t>::min()) return "a whole number";
+    if (upper >= std::int64_t{1} << 40) return fmt::format("a whole number of at least {}", lower);
+    return fmt::format("a whole number from {} to {}", lower, upper);
+}
+
+}  // namespace
+
+std::string read_text_file(const std::filesystem::path& file) {
+    std::error_code ec;
+    const auto status = std::filesystem::status(file, ec);
+    if (!std::filesystem::exists(status)) {
+        throw Error({.what = "the file does not exist", .file = file.string(), .suggestion = "check the path"});
+    }
+    if (std::filesystem::is_directory(status)) {
+        throw Error({.what = "this is a directory, a file is needed", .file = file.string(), .suggestion = "name one file inside it"});
+    }
+    std::ifstream in(file, std::ios::binary);
+    if (!in) throw Error({.what = "the file cannot be opened", .file = file.string(), .suggestion = "check its permissions"});
+    std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+    if (in.bad()) throw Error({.what = "the file cannot be read", .file = file.string()});
+    if (text.find_first_not_of(" \t\r\n") == std::string::npos) throw Error({.what = "the file is empty", .file = file.string()});
+    return text;
+}
+
+toml::table parse_toml_file(const std::filesystem::path& file) {
+    const std::string text = read_text_file(file);
+    try {
+        return toml::parse(text, file.string());
+    } catch (const toml::parse_error& e) {
+        throw Error({.what = fmt::format("not valid TOML: {}", e.description()),
+                     .file = file.string(),
+                     .line = static_cast<int>(e.source().begin.line)});
+    }
+}
+
+TableReader::TableReader(const toml::table& table, std::string file, std::string prefix, const toml::table* base)
+    : table_(&table), base_(base), file_(std::move(file)), prefix_(std::move(prefix)) {}
+
+bool TableReader::has(std::string_view key) const {
+    return table_->contains(key) || (base_ != nullptr && base_->contains(key));
+}
+
+const toml::node* TableReader::find(std::string_view key) {
+    asked_.emplace(key);
+    const toml::node* node = table_->get(key);
+    return node == nullptr && base_ != nullptr ? base_->get(key) : node;
+}
+
+const toml::node& TableReader::require(std::string_view key) {
+    const toml::node* node = find(key);
+    if (node == nullptr) throw error(key, "a required key is missing");
+    return *node;
+}
+
+std::string TableReader::dotted(std::string_view key) const {
+    return prefix_.empty() ? std::string(key) : fmt::format("{}.{}", prefix_, key);
+}
+
+int TableReader::line() const {
+    return static_cast<int>(table_->source().begin.line);
+}
+
+Error TableReader::error(std::string_view key, std::string what, std::string found, std::string expected, std::string suggestion) const {
+    const toml::node* node = table_->get(key);
+    if (node == nullptr && base_ != nullptr) node = base_->get(key);
+    const int line = node != nullptr ? static_cast<int>(node->source().begin.line) : this->line();
+    if (found.empty() && node != nullptr) found = written(*node);
+    return Error({.what = std::move(what),
+                  .file = file_,
+                  .line = line,
+                  .key = dotted(key),
+                  .found = std::move(found),
+                  .expected = std::move(expected),
+                  .suggestion = std::move(suggestion)});
+}
+
+std::optional<std::string> TableReader::text_if(std::string_view key) {
+    const toml::node* node = find(key);
+    if (node == nullptr) return std::nullopt;
+    const auto* value = node->as_string();
+    if (value == nullptr) throw error(key, "wrong type", {}, "a text in quotes");
+    return value->get();
+}
+
+std::optional<double> TableReader::number_if(std::string_view key, Range range) {
+    const toml::node* node = find(key);
+    if (node == nullptr) return std::nullopt;
+    if (!node->is_number()) throw error(key, "wrong type", {}, described(range));
+    const double value = node->value<double>().value();
+    if (!inside(value, range)) throw error(key, "out of range", {}, described(range));
+    return value;
+}
+
+std::optional<std::int64_t> TableReader::count_if(std::string_view key, std::int64_t lower, std::int64_t upper) {
+    const toml::node* node = find(key);
+    if (node == nullptr) return std::nullopt;
+    const auto* value = node->as_integer();
+    if (value == nullptr) throw error(key, "wrong type", {}, described(lower, upper));
+    if (value->get() < lower || value->get() > upper) throw error(key, "out of range", {}, described(lower, upper));
+    return value->get();
+}
+
+std::optional<bool> TableReader::flag_if(std::string_view key) {
+    const toml::node* node = find(key);
+    if (node == nullptr) return std::nullopt;
+    const auto* value = node->as_boolean();
+    if (value == nullptr) throw error(key, "wrong type", {}, "true or false");
+    return value->get();
+}
+
+std::string TableReader::text(std::string_view key) {
+    static_cast<void>(require(key));
+    return *text_if(key);
+}
+
+double TableReader::number(std::string_view key, Range range) {
+    static_cast<void>(require(key));
+    return *number_if(key, range);
+}
+
+std::int64_t TableReader::count(std::string_view key, std::int64_t lower, std::int64_t upper) {
+    static_cast<void>(require(key));
+    return *count_if(key, lower, upper);
+}
+
+std::vector<std::string> TableReader::texts_if(std::string_view key) {
+    std::vector<std::string> values;
+    const toml::node* node = find(key);
+    if (node == nullptr) return values;
+    const auto* array = node->as_array();
+    if (array == nullptr) throw error(key, "wrong type", {}, "a list of texts");
+    for (const auto& item : *array) {
+        if (!item.is_string()) throw error(key, "wrong type in the list", {}, "texts in quotes");
+        values.push_back(item.as_string()->get());
+    }
+    return values;
+}
+
+std::vector<std::int64_t> TableReader::counts_if(std::string_view key, std::int64_t lower) {
+    std::vector<std::int64_t> values;
+    const toml::node* node = find(key);
+    if (node == nullptr) return values;
+    const auto* array = node->as_array();
+    if (array == nullptr) throw error(key, "wrong type", {}, "a list of whole numbers");
+    for (const auto& item : *array) {
+        if (!item.is_integer()) throw error(key, "wrong type in the list", {}, "whole numbers");
+        if (item.as_integer()->get() < lower) throw error(key, "out of range", {}, fmt::format("whole numbers of at least {}", lower));
+        values.push_back(item.as_integer()->get());
+    }
+    return values;
+}
+
+std::vector<double> TableReader::numbers_if(std::string_view key, Range range) {
+    std::vector<double> values;
+    const toml::node* node = find(key);
+    if (node == nullptr) return values;
+    const auto* array = node->as_array();
+    if (array == nullptr) throw error(key, "wrong type", {}, "a list of numbers");
+    for (const auto& item : *array) {
+        if (!item.is_number()) throw error(key, "wrong type in the list", {}, "numbers");
+        const double value = item.value<double>().value();
+        if (!inside(value, range)) throw error(key, "out of range", {}, described(range));
+        values.push_back(value);
+    }
+    return values;
+}
+
+TableReader TableReader::table(std::string_view key) {
+    asked_.emplace(key);
+    const auto as_table = [this, key](const toml::table* parent) -> const toml::table* {
+        const toml::node* node = parent == nullptr ? nullptr : parent->get(key);
+        if (node == nullptr) return nullptr;
+        if (!node->is_table()) throw error(key, "wrong type", {}, fmt::format("a table [{}]", dotted(key)));
+        return node->as_table();
+    };
+    const toml::table* own = as_table(table_);
+    const toml::table* behind = as_table(base_);
+    if (own == nullptr) std::swap(own, behind);
+    return {own == nullptr ? empty_table() : *own, file_, dotted(key), behind};
+}
+
+std::vector<TableReader> TableReader::tables(std::string_view key) {
+    std::vector<TableReader> readers;
+    const toml::node* node = find(key);
+    if (node == nullptr) return readers;
+    const auto* array = node->as_array();
+    if (array == nullptr) throw error(key, "wrong type", {}, fmt::format("a list of tables [[{}]]", dotted(key)));
+    for (const auto& item : *array) {
+        if (!item.is_table()) throw error(key, "wrong type in the list", {}, "tables");
+        readers.emplace_back(*item.as_table(), file_, fmt::format("{}[{}]", dotted(key), readers.size()));
+    }
+    return readers;
+}
+
+const toml::node* TableReader::node(std::string_view key) {
+    return find(key);
+}
+
+std::vector<std::string> TableReader::keys() const {
+    std::vector<std::string> names;
+    for (const auto& [key, value] : *table_) names.emplace_back(key.str());
+    return names;
+}
+
+void TableReader::finish() const {
+    for (const auto& [key, value] : *table_) {
+        if (asked_.contains(key.str())) continue;
+        const std::vector<std::string> known(asked_.begin(), asked_.end());
+        throw Error({.what = "unknown key",
+                     .file = file_,
+                     .line = static_cast<int>(key.source().begin.line),
+                     .key = dotted(key.str()),
+                     .expected = fmt::format("one of {}", fmt::join(known, ", ")),
+                     .suggestion = did_you_mean(key.str(), known)});
+    }
+}
+
+}  // namespace roofcast

@@ -1,0 +1,85 @@
+#pragma once
+/// Strict reading of TOML tables: every key is asked for by type and range, and a key that nobody asked for is an error.
+
+#include <toml++/toml.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "roofcast/error.hpp"
+
+namespace roofcast {
+
+/// Reads a whole text file. Throws Error when it is missing, a directory, unreadable or empty.
+std::string read_text_file(const std::filesystem::path& file);
+
+/// Parses a TOML file. Throws Error with the parser's line and message.
+toml::table parse_toml_file(const std::filesystem::path& file);
+
+/// Inclusive bounds of a number; both finite.
+struct Range {
+    double lower = -std::numeric_limits<double>::max(), upper = std::numeric_limits<double>::max();
+    bool lower_is_open = false;  ///< lower itself is excluded
+};
+inline constexpr Range positive{0, std::numeric_limits<double>::max(), true};
+inline constexpr Range non_negative{0};
+
+/// A view of one table. `base` (optional) is a second table whose keys stand in for those that `table` lacks: a variant over its
+/// architecture.
+class TableReader {
+public:
+    TableReader(const toml::table& table, std::string file, std::string prefix = {}, const toml::table* base = nullptr);
+
+    [[nodiscard]] bool has(std::string_view key) const;
+
+    // Required values: throw Error when absent, of another type or out of range.
+    std::string text(std::string_view key);
+    double number(std::string_view key, Range range = {});
+    std::int64_t count(std::string_view key, std::int64_t lower = 1, std::int64_t upper = std::int64_t{1} << 40);
+
+    // Optional values: throw only when present and wrong.
+    std::optional<std::string> text_if(std::string_view key);
+    std::optional<double> number_if(std::string_view key, Range range = {});
+    std::optional<std::int64_t> count_if(std::string_view key, std::int64_t lower = 1, std::int64_t upper = std::int64_t{1} << 40);
+    std::optional<bool> flag_if(std::string_view key);
+    std::vector<std::string> texts_if(std::string_view key);
+    std::vector<std::int64_t> counts_if(std::string_view key, std::int64_t lower = std::numeric_limits<std::int64_t>::min());
+    std::vector<double> numbers_if(std::string_view key, Range range = {});
+
+    /// Sub-table; an absent one reads as empty. `[key]` of `base` stands behind it.
+    TableReader table(std::string_view key);
+    /// Array of tables `[[key]]`; absent: none. Each must be finished by the caller.
+    std::vector<TableReader> tables(std::string_view key);
+    /// Array of strings or tables, mixed, for compact layer lists: the raw node, or nullptr.
+    const toml::node* node(std::string_view key);
+
+    /// Names of all keys of this table (not of base), for tables with free keys.
+    [[nodiscard]] std::vector<std::string> keys() const;
+
+    /// Throws Error when the table has a key that was never asked for, with the nearest known key.
+    void finish() const;
+
+    /// An error about `key` of this table, with its line.
+    [[nodiscard]] Error error(std::string_view key, std::string what, std::string found = {}, std::string expected = {},
+                              std::string suggestion = {}) const;
+    [[nodiscard]] const std::string& file() const { return file_; }
+    [[nodiscard]] int line() const;  ///< of the table's header
+
+private:
+    const toml::node* find(std::string_view key);
+    [[nodiscard]] const toml::node& require(std::string_view key);
+    [[nodiscard]] std::string dotted(std::string_view key) const;
+
+    const toml::table* table_;
+    const toml::table* base_;
+    std::string file_, prefix_;
+    std::set<std::string, std::less<>> asked_;
+};
+
+}  // namespace roofcast

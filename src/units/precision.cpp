@@ -1,0 +1,81 @@
+#include "roofcast/precision.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <utility>
+
+namespace roofcast {
+
+namespace {
+
+constexpr std::array<std::string_view, precision_count> precision_names{"fp64", "fp32", "tf32", "fp16", "bf16",
+                                                                        "fp8",  "int8", "int4", "fp4"};
+
+std::string lower(std::string_view text) {
+    std::string out(text);
+    std::transform(out.begin(), out.end(), out.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return out;
+}
+
+/// Mean bits per weight of named quantizations: element bits plus scales and zero points per group.
+struct NamedFormat {
+    std::string_view label;
+    Precision precision;
+    double bits;
+};
+constexpr NamedFormat named_formats[] = {
+    {"int4", Precision::int4, 4.25},       // group of 128, 16-bit scale and zero point packed: 4 + 32/128
+    {"gptq-int4", Precision::int4, 4.25},  // AutoGPTQ, group 128
+    {"awq-int4", Precision::int4, 4.25},   // AutoAWQ, group 128
+    {"awq", Precision::int4, 4.25},       {"gptq", Precision::int4, 4.25}, {"gptq-int8", Precision::int8, 8.25},  // AutoGPTQ, group 128
+    {"q4_0", Precision::int4, 4.5},     // llama.cpp: 32 weights share one fp16 scale
+    {"q4_k_m", Precision::int4, 4.85},  // llama.cpp: mixture of q4_k and q6_k, mean over Llama weights
+    {"q8_0", Precision::int8, 8.5},     // llama.cpp: 32 weights share one fp16 scale
+    {"mxfp4", Precision::fp4, 4.25},    // OCP MX: 32 weights share one 8-bit scale
+    {"nvfp4", Precision::fp4, 4.5},     // 16 weights share one 8-bit scale
+    {"f16", Precision::fp16, 16},         {"f32", Precision::fp32, 32},
+};
+
+}  // namespace
+
+std::string_view name(Precision p) {
+    return precision_names[index(p)];
+}
+
+std::string_view name(MathUnit u) {
+    constexpr std::array<std::string_view, math_unit_count> names{"simt", "tensor16", "tensor8", "tensor4"};
+    return names[index(u)];
+}
+
+std::optional<Precision> parse_precision(std::string_view text) {
+    const std::string wanted = lower(text);
+    for (const Precision p : all_precisions) {
+        if (wanted == name(p)) return p;
+    }
+    constexpr std::pair<std::string_view, Precision> spellings[] = {
+        {"double", Precision::fp64}, {"float64", Precision::fp64}, {"float", Precision::fp32},    {"float32", Precision::fp32},
+        {"half", Precision::fp16},   {"float16", Precision::fp16}, {"bfloat16", Precision::bf16}, {"fp8_e4m3", Precision::fp8},
+        {"float8", Precision::fp8},  {"e4m3", Precision::fp8},     {"nvfp4", Precision::fp4},     {"mxfp4", Precision::fp4}};
+    for (const auto& [spelling, p] : spellings) {
+        if (wanted == spelling) return p;
+    }
+    return std::nullopt;
+}
+
+WeightFormat native_weights(Precision p) {
+    return {p, element_size(p).in(byte)*8, {}};
+}
+
+std::optional<WeightFormat> parse_weight_format(std::string_view text) {
+    const std::string wanted = lower(text);
+    for (const auto& format : named_formats) {
+        if (wanted == format.label) return WeightFormat{format.precision, format.bits, std::string(format.label)};
+    }
+    const auto p = parse_precision(wanted);
+    if (!p) return std::nullopt;
+    WeightFormat format = native_weights(*p);
+    format.label = std::string(name(*p));
+    return format;
+}
+
+}  // namespace roofcast
