@@ -135,6 +135,7 @@ std::string as_text(const Table& table) {
 }
 
 std::string rendered(const Report& report, Format format) {
+    if (format == Format::csv && !report.csv.columns.empty()) return as_csv(report.csv);
     if (format == Format::csv) return report.tables.empty() ? "" : as_csv(report.tables.front());
     if (format == Format::json) {
         nlohmann::ordered_json document{{"schema_version", schema_version}};

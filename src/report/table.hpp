@@ -27,7 +27,8 @@ struct Table {
 /// What a command has to say, in all three formats.
 struct Report {
     nlohmann::ordered_json document;  ///< the JSON; `schema_version` is put first by `rendered`
-    std::vector<Table> tables;        ///< the text; the first one is the CSV
+    std::vector<Table> tables;        ///< the text; the first one is the CSV unless `csv` has columns
+    Table csv{};
     std::vector<std::string> before;  ///< lines above the tables
     std::vector<std::string> after;   ///< lines below: notes, assumptions
 };

@@ -1,0 +1,99 @@
+#pragma once
+/// Kernel costs become a timeline: how a software stack issues an operator graph to the GPU.
+///
+/// The host issues kernels one after another, each at a cost; the GPU runs them in order. A kernel starts when it has been issued and the
+/// GPU is free, so many small kernels leave the GPU waiting for the host. Launch cost is a property of the software and its host and
+/// is kept apart from the GPU (`gpus/software.toml`).
+
+#include <array>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "roofcast/gpu_profile.hpp"
+#include "roofcast/kernel_cost.hpp"
+#include "roofcast/op_graph.hpp"
+
+namespace roofcast {
+
+enum class Execution {
+    eager,       ///< a framework issues each operator from the host
+    cuda_graph,  ///< an engine replays a captured graph of its own kernels
+    compiled,    ///< element-wise chains and epilogues fused by a compiler, issued by the host
+    tensorrt,    ///< compiled ahead of time and replayed
+    fused        ///< hand-fused engine issued by the host (FasterTransformer)
+};
+inline constexpr std::size_t execution_count = 5;
+constexpr std::size_t index(Execution e) {
+    return static_cast<std::size_t>(e);
+}
+std::string_view name(Execution e);
+std::optional<Execution> parse_execution(std::string_view text);
+
+/// Whose kernels run.
+enum class KernelSet {
+    framework,  ///< several kernels for one operator where frameworks launch several (`OpNode::eager_kernels`)
+    engine,     ///< one kernel an operator
+    fused       ///< operators folded into their neighbours as `OpNode::fusion` says
+};
+
+/// What a way of execution costs on the host. One table of `gpus/software.toml`.
+struct SoftwareStack {
+    Execution execution = Execution::eager;
+    KernelSet kernels = KernelSet::framework;
+    Seconds host_per_kernel;    ///< host time to issue one kernel
+    Seconds host_per_pass;      ///< host time of one pass that nothing hides: Python, scheduler, graph launch
+    Seconds device_gap;         ///< between two dependent kernels on the GPU beyond the kernel's own latency
+    bool channels_last = true;  ///< layout of convolutions
+    bool fused_attention = true;
+    Bytes memory_overhead;    ///< context, workspaces, allocator
+    Seconds cold_context;     ///< first run only: context and libraries
+    Seconds cold_per_kernel;  ///< first run only: loading or compiling each distinct kernel
+    std::string source;
+};
+
+using SoftwareStacks = std::array<SoftwareStack, execution_count>;
+
+/// Reads `gpus/software.toml`. Throws Error naming file, line and key.
+SoftwareStacks load_software(const std::filesystem::path& gpus_folder);
+
+/// One operator of the timeline, all its repetitions together.
+struct TimedOp {
+    const OpNode* node = nullptr;  ///< into the graph given
+    double runs = 0;               ///< times it runs in the pass
+    KernelCost kernel;             ///< of one run
+    Seconds time;                  ///< on the GPU, all runs
+    bool fused = false;            ///< folded into an earlier kernel: `time` is what that kernel grew by
+};
+
+/// One operator that fusion folded away.
+struct FusedOp {
+    std::string_view node, into;
+};
+
+struct Timeline {
+    Seconds total;          ///< first issue to last kernel's end
+    Seconds gpu_busy;       ///< kernels running
+    Seconds host;           ///< host issuing
+    Seconds communication;  ///< between GPUs
+    Flops flops;
+    Bytes dram_bytes;
+    Joules dynamic_energy;
+    double kernels = 0;  ///< launches
+    std::vector<TimedOp> ops;
+    std::vector<FusedOp> fused;
+    std::vector<std::string_view> unmodelled;  ///< operators without a kernel model: the total is withheld when not empty
+
+    [[nodiscard]] bool complete() const { return unmodelled.empty(); }
+    [[nodiscard]] bool host_bound() const { return host > gpu_busy; }
+};
+
+/// Runs `graph` on `gpu` under `stack`. With `streams` above one, nodes of a segment on different streams overlap.
+/// The result points into `graph`, which must outlive it.
+Timeline timeline(const OpGraph& graph, const Gpu& gpu, const SoftwareStack& stack, int streams = 1);
+
+/// Extra time of the first run after the process starts: context, and loading each distinct kernel.
+Seconds cold_start(const Timeline& t, const SoftwareStack& stack);
+
+}  // namespace roofcast

@@ -1,0 +1,99 @@
+#pragma once
+/// What a model does on a GPU: latency, throughput, memory, and the reason why.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "roofcast/execution.hpp"
+#include "roofcast/gpu_profile.hpp"
+#include "roofcast/op_graph.hpp"
+#include "roofcast/workload.hpp"
+
+namespace roofcast {
+
+/// One question. Zeros of `shape` mean the model's defaults.
+struct RunRequest {
+    RunShape shape;                         ///< its `weights` and `kv_precision` are filled in by `completed`
+    std::optional<WeightFormat> weights;    ///< absent: stored as computed
+    std::optional<Precision> kv_precision;  ///< absent: the activations' precision
+    Execution execution = Execution::cuda_graph;
+    int streams = 1;
+};
+
+/// Share of each data-sheet ceiling that a phase reaches, 0 to 1.
+struct Utilization {
+    double compute = 0;    ///< FLOPs per second over the matrix peak of the run's precision
+    double bandwidth = 0;  ///< DRAM bytes per second over the data-sheet bandwidth
+    double power = 0;      ///< mean power over TDP
+};
+
+/// One pass, or a run of equal passes: "forward", "vision", "prefill", "decode". Moves only: the timeline points into the graph.
+struct Phase {
+    Phase() = default;
+    Phase(Phase&&) = default;
+    Phase& operator=(Phase&&) = default;
+
+    std::string name;
+    double passes = 1;       ///< decode steps; 1 elsewhere
+    Seconds latency;         ///< all passes
+    Timeline timeline;       ///< of one pass; of the middle one for decode
+    OpGraph graph;           ///< that `timeline` points into
+    FlopsPerByte intensity;  ///< FLOPs per DRAM byte
+    Utilization utilization;
+    std::string bound;  ///< where most of the time goes: compute, dram, l2, latency, power, communication or host
+};
+
+/// Memory of one GPU.
+struct MemoryEstimate {
+    Bytes weights, kv_cache, activations, overhead;
+    std::optional<Bytes> capacity;
+    [[nodiscard]] Bytes total() const { return weights + kv_cache + activations + overhead; }
+    [[nodiscard]] bool fits() const { return !capacity || total() <= *capacity; }
+};
+
+/// What would still fit, or would make it fit.
+struct MemoryAdvice {
+    std::int64_t largest_batch = 0;     ///< at the context asked for; 0: not even one
+    std::int64_t largest_context = 0;   ///< tokens per sequence at the batch asked for; 0: not even one, or not a language model
+    std::vector<std::string> remedies;  ///< "int8 weights: 41.2 GB", "2 GPUs with tensor parallelism: 38.0 GB each"
+};
+
+struct Prediction {
+    RunRequest request;  ///< with defaults filled in
+    std::vector<Phase> phases;
+    Seconds latency;                          ///< end to end: one batch, or one batch of whole requests
+    double items_per_second = 0;              ///< images or sequences, all data-parallel copies
+    std::optional<Seconds> ttft;              ///< time to first token: vision and prefill
+    std::optional<Seconds> tpot;              ///< mean time per output token after the first
+    std::optional<double> tokens_per_second;  ///< output tokens of the whole batch over the whole request
+    Seconds cold_extra;                       ///< first run only, not in `latency`
+    MemoryEstimate memory;
+    std::vector<std::string> withheld;  ///< operators without a model: when not empty, times are not to be shown
+    std::vector<std::string> notes;     ///< assumptions and what was chosen for the user
+};
+
+/// Fills in the model's defaults: tokens, image size. Throws Error on sizes that are not positive, beyond the model's context, or
+/// a precision that `gpu` lacks.
+RunRequest completed(RunRequest request, const Workload& workload, const Gpu& gpu);
+
+/// `completed` without asking whether any GPU has the precision: for memory planning.
+RunRequest completed_sizes(RunRequest request, const Workload& workload);
+
+/// Predicts one run. Throws Error as `completed` does.
+Prediction predict(const Workload& workload, const Gpu& gpu, const RunRequest& request, const SoftwareStacks& software);
+
+/// The 16- or 32-bit precision in which `gpu` multiplies fastest; fp16 before bf16 when equal.
+Precision default_precision(const GpuProfile& gpu);
+
+/// Memory of one GPU for a completed `request`, without `capacity`. Independent of any GPU.
+MemoryEstimate memory_estimate(const Workload& workload, const RunRequest& request, const SoftwareStacks& software);
+
+/// Searches batch, context, weight formats and GPU counts for what fits `capacity`.
+MemoryAdvice memory_advice(const Workload& workload, const RunRequest& request, const SoftwareStacks& software, Bytes capacity);
+
+/// Bytes of the weights of `graph` as stored.
+Bytes weight_bytes(const OpGraph& graph, Precision precision);
+
+}  // namespace roofcast

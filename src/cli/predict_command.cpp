@@ -1,0 +1,67 @@
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "cli/command.hpp"
+#include "cli/run_options.hpp"
+#include "report/prediction_report.hpp"
+#include "roofcast/error.hpp"
+
+namespace roofcast::cli {
+
+namespace {
+
+struct PredictOptions {
+    CommonOptions common;
+    RunOptions run;
+    std::vector<std::string> gpus, models;
+    bool explain = false;
+};
+
+NamedPrediction named_prediction(const PredictOptions& options, const Workload& workload, const Gpu& gpu, const SoftwareStacks& software) {
+    const RunRequest request = run_request(options.run, workload, &gpu.profile);
+    NamedPrediction named{workload.id, workload.name, gpu.profile.id, gpu.profile.name, predict(workload, gpu, request, software), {}};
+    if (options.run.precision.empty())
+        named.prediction.notes.push_back(fmt::format("precision {} chosen: the fastest of fp32, fp16 and bf16 here; --precision sets it",
+                                                     name(request.shape.precision)));
+    if (gpu.profile.capacity) named.advice = memory_advice(workload, named.prediction.request, software, *gpu.profile.capacity);
+    return named;
+}
+
+void run(const PredictOptions& options) {
+    const auto gpus_folder = options.common.gpus(), models_folder = options.common.models();
+    const SoftwareStacks software = load_software(gpus_folder);
+    std::vector<Gpu> gpus;
+    for (const auto& id : options.gpus) {
+        const GpuChoice choice = choose_gpu(gpus_folder, id);
+        if (!choice.note.empty()) note(choice.note);
+        GpuProfile profile = load_gpu_profile(choice.file);
+        ParameterSet parameters = load_parameters(gpus_folder, profile);
+        gpus.push_back({std::move(profile), std::move(parameters)});
+    }
+    std::vector<NamedPrediction> predictions;
+    for (const auto& model : options.models) {
+        const Workload workload = find_workload(models_folder, model);
+        for (const Gpu& gpu : gpus) predictions.push_back(named_prediction(options, workload, gpu, software));
+    }
+    if (predictions.size() == 1) {
+        write(prediction_report(predictions.front(), gpus.front(), options.explain), options.common);
+    } else {
+        write(predictions_report(predictions), options.common);
+    }
+}
+
+}  // namespace
+
+void add_predict_command(CLI::App& app) {
+    auto options = std::make_shared<PredictOptions>();
+    CLI::App* command = app.add_subcommand("predict", "Latency, throughput and memory of a model on a GPU, and what bounds them");
+    command->add_option("--gpu", options->gpus, "GPU id, alias or profile file; several give a table")->required();
+    command->add_option("--model", options->models, "Model id, TOML file or Hugging Face config.json; several give a table")->required();
+    add_run_options(*command, options->run);
+    command->add_flag("--explain", options->explain, "Also the costliest operators, what is fused, and where each parameter came from");
+    add_common_options(*command, options->common);
+    command->callback([options] { run(*options); });
+}
+
+}  // namespace roofcast::cli

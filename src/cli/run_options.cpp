@@ -1,0 +1,117 @@
+#include "cli/run_options.hpp"
+
+#include <fmt/format.h>
+
+#include "roofcast/error.hpp"
+
+namespace roofcast::cli {
+
+namespace {
+
+std::vector<std::string> precision_names() {
+    std::vector<std::string> names;
+    for (const Precision p : all_precisions) names.emplace_back(name(p));
+    return names;
+}
+
+Execution required_execution(const std::string& text) {
+    if (const auto e = parse_execution(text)) return *e;
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < execution_count; ++i) names.emplace_back(name(static_cast<Execution>(i)));
+    throw Error({.what = "unknown way of execution",
+                 .key = "--execution",
+                 .found = text,
+                 .expected = fmt::format("{}", fmt::join(names, ", ")),
+                 .suggestion = did_you_mean(text, names)});
+}
+
+WeightFormat required_weights(const std::string& text) {
+    if (const auto format = parse_weight_format(text)) return *format;
+    const std::vector<std::string> names{"fp32",      "fp16",     "bf16", "fp8",    "int8", "int4",
+                                         "gptq-int4", "awq-int4", "q4_0", "q4_k_m", "q8_0", "mxfp4"};
+    throw Error({.what = "unknown weight format",
+                 .key = "--weights",
+                 .found = text,
+                 .expected = fmt::format("{}", fmt::join(names, ", ")),
+                 .suggestion = did_you_mean(text, names)});
+}
+
+/// An option that was given must be at least 1; zero would silently mean the default.
+std::int64_t given(const std::optional<std::int64_t>& value, const char* option, std::int64_t absent) {
+    if (value && *value < 1)
+        throw Error({.what = "out of range", .key = option, .found = std::to_string(*value), .expected = "a whole number of at least 1"});
+    return value.value_or(absent);
+}
+
+Parallelism parallelism(const RunOptions& options, const Workload& workload) {
+    Parallelism p{.tensor = given(options.tensor, "--tp", 1),
+                  .pipeline = given(options.pipeline, "--pp", 1),
+                  .data = given(options.data, "--dp", 1),
+                  .expert = given(options.expert, "--ep", 1)};
+    if (!options.gpus) return p;
+    const std::int64_t gpus = given(options.gpus, "--gpus", 1);
+    const bool degrees_given = options.tensor || options.pipeline || options.data;
+    const bool language = workload.family == "llm" || workload.family == "vlm";
+    if (!degrees_given) (language ? p.tensor : p.data) = gpus;
+    if (p.gpus() != gpus) {
+        throw Error({.what = "the degrees of parallelism do not multiply to --gpus",
+                     .key = "--gpus",
+                     .found = fmt::format("{} (tp {} × pp {} × dp {} = {})", gpus, p.tensor, p.pipeline, p.data, p.gpus()),
+                     .suggestion = "leave out --gpus or give degrees that multiply to it"});
+    }
+    return p;
+}
+
+}  // namespace
+
+Precision required_precision(const std::string& text, const std::string& option) {
+    if (const auto p = parse_precision(text)) return *p;
+    throw Error({.what = "unknown precision",
+                 .key = option,
+                 .found = text,
+                 .expected = fmt::format("{}", fmt::join(precision_names(), ", ")),
+                 .suggestion = did_you_mean(text, precision_names())});
+}
+
+void add_run_options(CLI::App& command, RunOptions& o) {
+    command.add_option("--precision", o.precision,
+                       "fp32, tf32, fp16, bf16, fp8, int8, int4, fp4 (default: the GPU's fastest of fp16, bf16, fp32)");
+    command.add_option("--weights", o.weights, "How weights are stored when not as computed: int8, int4, awq-int4, q4_k_m, …");
+    command.add_option("--kv", o.kv, "Precision of the KV cache (default: that of the activations)");
+    command.add_option("--batch", o.batch, "Sequences or images at once")->capture_default_str();
+    command.add_option("--prompt", o.prompt, "Prompt tokens of each sequence (default: 512; encoders: their own)");
+    command.add_option("--generate", o.generate, "Output tokens of each sequence (default: 128)");
+    command.add_option("--image-size", o.image_size, "Pixels on a side (default: the model's)");
+    command.add_option("--images", o.images, "Images of each sequence, for vision-language models")->capture_default_str();
+    command.add_option("--gpus", o.gpus,
+                       "GPUs in all: tensor parallel for language models, data parallel for others, unless degrees are given");
+    command.add_option("--tp", o.tensor, "Tensor-parallel degree");
+    command.add_option("--pp", o.pipeline, "Pipeline-parallel degree");
+    command.add_option("--dp", o.data, "Data-parallel copies");
+    command.add_option("--ep", o.expert, "Expert-parallel degree");
+    command.add_option("--execution", o.execution, "eager, cuda_graph, compiled, tensorrt or fused")->capture_default_str();
+    command.add_option("--streams", o.streams, "Streams for independent operators")->capture_default_str()->check(CLI::Range(1, 16));
+}
+
+RunRequest run_request(const RunOptions& o, const Workload& workload, const GpuProfile* gpu) {
+    RunRequest request;
+    RunShape& shape = request.shape;
+    if (!o.precision.empty()) {
+        shape.precision = required_precision(o.precision, "--precision");
+    } else {
+        shape.precision = gpu == nullptr ? Precision::fp16 : default_precision(*gpu);
+    }
+    if (!o.weights.empty()) request.weights = required_weights(o.weights);
+    if (!o.kv.empty()) request.kv_precision = required_precision(o.kv, "--kv");
+    shape.batch = o.batch;
+    shape.images = o.images;
+    shape.prompt_tokens = given(o.prompt, "--prompt", 0);
+    shape.generate_tokens = given(o.generate, "--generate", 0);
+    shape.image_size = given(o.image_size, "--image-size", 0);
+    shape.parallel = parallelism(o, workload);
+    request.execution = required_execution(o.execution);
+    request.streams = o.streams;
+    return request;
+}
+
+}  // namespace roofcast::cli

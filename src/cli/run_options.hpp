@@ -1,0 +1,30 @@
+#pragma once
+/// Options that describe one run, shared by the commands that predict.
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "roofcast/prediction.hpp"
+
+namespace roofcast::cli {
+
+struct RunOptions {
+    std::string precision, weights, kv, execution = "cuda_graph";
+    std::int64_t batch = 1, images = 1;
+    std::optional<std::int64_t> prompt, generate, image_size, gpus, tensor, pipeline, data, expert;
+    int streams = 1;
+};
+
+void add_run_options(CLI::App& command, RunOptions& options);
+
+/// The request that `options` make of `workload`. With no --precision, the GPU's best (or fp16 when `gpu` is null).
+/// Throws Error for unknown names and degrees that do not multiply to --gpus.
+RunRequest run_request(const RunOptions& options, const Workload& workload, const GpuProfile* gpu);
+
+/// Throws Error with the nearest of the known precisions.
+Precision required_precision(const std::string& text, const std::string& option);
+
+}  // namespace roofcast::cli

@@ -1,0 +1,176 @@
+#include <algorithm>
+
+#include "execution/fusion.hpp"
+#include "roofcast/execution.hpp"
+
+namespace roofcast {
+
+namespace {
+
+/// Two clocks that run side by side: when the host has issued everything so far, and when the GPU has finished it.
+struct Clocks {
+    Seconds host, gpu;
+
+    /// `count` equal kernels: the first waits for its issue, each later one for the one before it or for its own issue.
+    void run(double count, Seconds issue, Seconds kernel) {
+        const Seconds first = max(gpu, host + issue);
+        host += count * issue;
+        gpu = max(first + count * kernel, host + kernel);
+    }
+};
+
+/// An operator of a segment as it will be launched.
+struct Launch {
+    KernelCost kernel;
+    Seconds time;         ///< one run of the node on the GPU, gaps included
+    double launches = 1;  ///< kernels issued for one run
+    bool fused = false;
+};
+
+bool repeats_its_traffic(const OpNode& node) {
+    return std::holds_alternative<Elementwise>(node.op) || std::holds_alternative<RowWise>(node.op);
+}
+
+Launch launched(const OpNode& node, const Gpu& gpu, const SoftwareStack& stack) {
+    Launch launch;
+    launch.kernel = cost(node.op, gpu);
+    launch.launches = launch.kernel.kernels;
+    Seconds time = launch.kernel.total;
+    if (stack.kernels == KernelSet::framework && node.eager_kernels != 1) {
+        // Each of an eager framework's element-wise kernels passes over the tensor; around other operators they only add launches.
+        if (repeats_its_traffic(node)) time *= node.eager_kernels;
+        launch.launches = std::max(1.0, node.eager_kernels * launch.kernel.kernels);
+    }
+    launch.time = time + launch.launches * stack.device_gap;
+    return launch;
+}
+
+Launch folded_into_host(const OpNode& node, const Gpu& gpu) {
+    Launch launch;
+    launch.fused = true;
+    launch.launches = 0;
+    const Elementwise remainder = fused_remainder(node.op);
+    if (remainder.elements > 0 && remainder.reads > 0) {
+        launch.kernel = cost(remainder, gpu);
+        launch.kernel.launch = {};
+        launch.kernel.total = max(launch.kernel.dram, launch.kernel.power);
+        launch.kernel.kernels = 0;
+    }
+    launch.time = launch.kernel.total;
+    return launch;
+}
+
+class Runner {
+public:
+    Runner(const Gpu& gpu, const SoftwareStack& stack, int streams) : gpu_(gpu), stack_(stack), streams_(streams) {}
+
+    Timeline run(const OpGraph& graph) {
+        clocks_.run(1, stack_.host_per_pass, {});
+        for (const Segment& segment : graph.segments) run(segment);
+        timeline_.total = clocks_.gpu;
+        timeline_.host = clocks_.host;
+        return std::move(timeline_);
+    }
+
+private:
+    void run(const Segment& segment) {
+        launches_.clear();
+        if (stack_.kernels == KernelSet::fused) fusion_plan(segment, host_of_);
+        for (std::size_t i = 0; i < segment.nodes.size(); ++i) {
+            launches_.push_back(launch_of(segment, i));
+            account(segment, segment.nodes[i], launches_.back());
+        }
+        advance(segment);
+        if (segment.repeat > 1) {
+            // Every later repetition costs what the second one does: the host is then as far ahead or behind as it gets.
+            const Clocks before = clocks_;
+            advance(segment);
+            const double others = static_cast<double>(segment.repeat - 2);
+            clocks_.host += others * (clocks_.host - before.host);
+            clocks_.gpu += others * (clocks_.gpu - before.gpu);
+        }
+    }
+
+    Launch launch_of(const Segment& segment, std::size_t i) {
+        const OpNode& node = segment.nodes[i];
+        if (stack_.kernels == KernelSet::fused && host_of_[i] != static_cast<int>(i)) {
+            const std::string_view into =
+                host_of_[i] == vanishes ? "weights" : std::string_view(segment.nodes[static_cast<std::size_t>(host_of_[i])].name);
+            timeline_.fused.push_back({node.name, into});
+            if (host_of_[i] == vanishes) return {.launches = 0, .fused = true};
+            return folded_into_host(node, gpu_);
+        }
+        return launched(node, gpu_, stack_);
+    }
+
+    void account(const Segment& segment, const OpNode& node, const Launch& launch) {
+        const double runs = static_cast<double>(segment.repeat * node.repeat);
+        const KernelCost& k = launch.kernel;
+        if (k.bound == Bound::unmodelled) timeline_.unmodelled.push_back(node.name);
+        timeline_.ops.push_back({&node, runs, k, runs * launch.time, launch.fused});
+        timeline_.gpu_busy += runs * launch.time;
+        timeline_.communication += runs * k.communication;
+        timeline_.flops += runs * k.flops;
+        timeline_.dram_bytes += runs * k.dram_bytes;
+        timeline_.dynamic_energy += runs * k.energy;
+        timeline_.kernels += runs * launch.launches;
+    }
+
+    /// Moves both clocks over one repetition of the segment.
+    void advance(const Segment& segment) {
+        if (streams_ > 1 && overlaps(segment)) {
+            advance_overlapped(segment);
+            return;
+        }
+        for (std::size_t i = 0; i < launches_.size(); ++i) {
+            const double runs = static_cast<double>(segment.nodes[i].repeat), launches = launches_[i].launches;
+            if (launches > 0) clocks_.run(runs * launches, stack_.host_per_kernel, launches_[i].time / launches);
+            if (launches == 0) clocks_.gpu += runs * launches_[i].time;
+        }
+    }
+
+    static bool overlaps(const Segment& segment) {
+        return std::any_of(segment.nodes.begin(), segment.nodes.end(),
+                           [&](const OpNode& n) { return n.stream != segment.nodes.front().stream; });
+    }
+
+    /// Streams run side by side: as long as the longest of them, but no resource does more than one thing at a time.
+    void advance_overlapped(const Segment& segment) {
+        constexpr std::size_t most_streams = 16;
+        std::array<Seconds, most_streams> stream_time{};
+        Seconds compute, dram, l2, issue;
+        for (std::size_t i = 0; i < launches_.size(); ++i) {
+            const OpNode& node = segment.nodes[i];
+            const double runs = static_cast<double>(node.repeat);
+            const auto lanes = std::min(static_cast<std::size_t>(streams_), most_streams);
+            stream_time[static_cast<std::size_t>(node.stream) % lanes] += runs * launches_[i].time;
+            compute += runs * launches_[i].kernel.compute;
+            dram += runs * launches_[i].kernel.dram;
+            l2 += runs * launches_[i].kernel.l2;
+            issue += runs * launches_[i].launches * stack_.host_per_kernel;
+        }
+        const Seconds longest = *std::max_element(stream_time.begin(), stream_time.end());
+        clocks_.run(1, issue, max(max(longest, compute), max(dram, l2)));
+    }
+
+    const Gpu& gpu_;
+    const SoftwareStack& stack_;
+    int streams_;
+    Clocks clocks_;
+    Timeline timeline_;
+    std::vector<Launch> launches_;
+    std::vector<int> host_of_;
+};
+
+}  // namespace
+
+Timeline timeline(const OpGraph& graph, const Gpu& gpu, const SoftwareStack& stack, int streams) {
+    return Runner(gpu, stack, streams).run(graph);
+}
+
+Seconds cold_start(const Timeline& t, const SoftwareStack& stack) {
+    const auto distinct = std::count_if(t.ops.begin(), t.ops.end(), [](const TimedOp& op) { return !op.fused; });
+    return stack.cold_context + static_cast<double>(distinct) * stack.cold_per_kernel;
+}
+
+}  // namespace roofcast

@@ -1,0 +1,31 @@
+#include "prediction/shapes.hpp"
+
+namespace roofcast {
+
+const VisionLanguage* vision_language(const Workload& workload) {
+    return std::get_if<VisionLanguage>(&workload.architecture);
+}
+
+const DecoderLlm* language_model(const Workload& workload) {
+    if (const VisionLanguage* vlm = vision_language(workload)) return &vlm->language;
+    return std::get_if<DecoderLlm>(&workload.architecture);
+}
+
+std::int64_t context_tokens(const Workload& workload, const RunShape& shape) {
+    const VisionLanguage* vlm = vision_language(workload);
+    return shape.prompt_tokens + (vlm == nullptr ? 0 : image_tokens(*vlm, shape));
+}
+
+std::vector<OpGraph> weight_graphs(const Workload& workload, const RunShape& shape) {
+    std::vector<OpGraph> graphs;
+    const DecoderLlm* llm = language_model(workload);
+    if (llm == nullptr) {
+        graphs.push_back(forward_graph(workload, shape));
+        return graphs;
+    }
+    if (const VisionLanguage* vlm = vision_language(workload)) graphs.push_back(vision_graph(*vlm, shape));
+    graphs.push_back(prefill_graph(*llm, shape, context_tokens(workload, shape)));
+    return graphs;
+}
+
+}  // namespace roofcast

@@ -1,0 +1,20 @@
+#pragma once
+/// Why a prediction is what it is: costliest operators, fusion, and where each parameter came from.
+
+#include <vector>
+
+#include "report/table.hpp"
+#include "roofcast/prediction.hpp"
+
+namespace roofcast {
+
+/// The ten costliest operator groups of a phase: time, share, terms, bound and utilization of one run.
+Table costliest_operators(const Phase& phase, const GpuProfile& gpu);
+
+/// Operators that the compiler folded away, and into what.
+Table fused_operators(const Phase& phase);
+
+/// Parameters that the operators of `phases` use, with unit and provenance.
+Table used_parameters(const std::vector<Phase>& phases, const Gpu& gpu, Precision precision);
+
+}  // namespace roofcast

@@ -1,0 +1,77 @@
+#include "io/toml_reader.hpp"
+
+#include <doctest/doctest.h>
+
+#include "support/paths.hpp"
+
+using namespace roofcast;
+using test::TemporaryFile;
+
+namespace {
+
+/// The message of the Error that `action` throws.
+template <class Action>
+std::string message_of(Action action) {
+    try {
+        action();
+    } catch (const Error& e) {
+        return e.what();
+    }
+    return "";
+}
+
+bool contains(const std::string& text, std::string_view part) {
+    return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("a file that is missing, a directory or empty is an error that says which") {
+    const TemporaryFile empty("empty.toml", " \n");
+    CHECK(contains(message_of([] { parse_toml_file("/nonexistent/x.toml"); }), "does not exist"));
+    CHECK(contains(message_of([&] { parse_toml_file(empty.path().parent_path()); }), "is a directory"));
+    CHECK(contains(message_of([&] { parse_toml_file(empty.path()); }), "is empty"));
+}
+
+TEST_CASE("invalid TOML names the line") {
+    const TemporaryFile file("bad.toml", "a = 1\nb = = 2\n");
+    CHECK(contains(message_of([&] { parse_toml_file(file.path()); }), "bad.toml:2: not valid TOML"));
+}
+
+TEST_CASE("a misspelt key is an error with its line and the nearest known key") {
+    const TemporaryFile file("a.toml", "name = \"x\"\nlatency = 2\n\n[memory]\nbandwith_gb_s = 5\n");
+    const auto table = parse_toml_file(file.path());
+    TableReader reader(table, "a.toml");
+    TableReader memory = reader.table("memory");
+    CHECK_FALSE(memory.number_if("bandwidth_gb_s"));
+    const std::string message = message_of([&] { memory.finish(); });
+    CHECK(contains(message, "a.toml:5: memory.bandwith_gb_s: unknown key"));
+    CHECK(contains(message, "did you mean bandwidth_gb_s?"));
+}
+
+TEST_CASE("numbers are checked for type, range and being finite") {
+    const TemporaryFile file("n.toml", "a = nan\nb = inf\nc = -1\nd = \"x\"\ne = 1.5\n");
+    const auto table = parse_toml_file(file.path());
+    TableReader reader(table, "n.toml");
+    CHECK(contains(message_of([&] { reader.number("a"); }), "n.toml:1: a: out of range; found nan; expected a finite number"));
+    CHECK(contains(message_of([&] { reader.number("b"); }), "out of range"));
+    CHECK(contains(message_of([&] { reader.number("c", positive); }), "expected a number above 0"));
+    CHECK(contains(message_of([&] { reader.number("d"); }), "wrong type"));
+    CHECK(contains(message_of([&] { reader.count("e"); }), "expected a whole number of at least 1"));
+    CHECK(contains(message_of([&] { reader.number("f"); }), "a required key is missing"));
+}
+
+TEST_CASE("a base table stands behind a table and its sub-tables") {
+    const TemporaryFile file(
+        "b.toml", "layers = 2\nhidden = 8\n[published]\nsource = \"s\"\n[[variant]]\nlayers = 3\n[variant.published]\nparameters = 5\n");
+    const auto table = parse_toml_file(file.path());
+    TableReader base(table, "b.toml");
+    const auto& variant = *table["variant"][0].as_table();
+    TableReader reader(variant, "b.toml", "variant", &table);
+    CHECK(reader.count("layers") == 3);
+    CHECK(reader.count("hidden") == 8);
+    TableReader published = reader.table("published");
+    CHECK(published.text("source") == "s");
+    CHECK(published.count("parameters") == 5);
+    CHECK_NOTHROW(reader.finish());
+}

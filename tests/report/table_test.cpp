@@ -1,0 +1,49 @@
+#include "report/table.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace roofcast;
+
+namespace {
+
+Table example() {
+    return {.title = "title",
+            .columns = {{"name", "name"}, {"time_ms", "time ms", 3}},
+            .rows = {{std::string("a, b"), 1.23456}, {std::string("é"), 12.0}}};
+}
+
+}  // namespace
+
+TEST_CASE("a text table aligns text to the left and numbers to the right, counting characters and not bytes") {
+    CHECK(as_text(example()) == "title\nname  time ms\n----  -------\na, b     1.23\né          12\n");
+}
+
+TEST_CASE("CSV quotes fields with commas and keeps numbers in full") {
+    CHECK(as_csv(example()) == "name,time_ms\n\"a, b\",1.23456\né,12\n");
+}
+
+TEST_CASE("JSON carries the schema version first") {
+    Report report;
+    report.document["rows"] = as_json(example());
+    const std::string text = rendered(report, Format::json);
+    CHECK(text.find("\"schema_version\": 1") < text.find("\"rows\""));
+}
+
+TEST_CASE("a number that is not finite is null in JSON and empty in CSV") {
+    const Table table{.columns = {{"x", "x"}}, .rows = {{std::numeric_limits<double>::quiet_NaN()}}};
+    CHECK(as_json(table).dump() == "[{\"x\":null}]");
+    CHECK(as_csv(table) == "x\n\n");
+}
+
+TEST_CASE("significant digits without exponent or trailing zeros") {
+    CHECK(significant(1234.5678) == "1235");
+    CHECK(significant(0.00123456) == "0.001235");
+    CHECK(significant(2.0) == "2");
+    CHECK(significant(0.0) == "0");
+}
+
+TEST_CASE("times and sizes take the unit that suits them") {
+    CHECK(readable_time(0.00321) == "3.21 ms");
+    CHECK(readable_time(4.2e-6) == "4.2 us");
+    CHECK(readable_bytes(15.3e9) == "15.3 GB");
+}
