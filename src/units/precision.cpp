@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <utility>
 
 namespace roofcast {
@@ -66,8 +67,25 @@ WeightFormat native_weights(Precision p) {
     return {p, element_size(p).in(byte)*8, {}};
 }
 
+namespace {
+
+/// ExLlamaV2 names its formats by their mean bits per weight: "exl2-2.5-bpw".
+std::optional<WeightFormat> parse_exl2(const std::string& text) {
+    constexpr std::string_view before = "exl2-", after = "-bpw";
+    constexpr double most_bits = 8;
+    if (!text.starts_with(before) || !text.ends_with(after)) return std::nullopt;
+    double bits = 0;
+    const char* end = text.data() + text.size() - after.size();
+    const auto parsed = std::from_chars(text.data() + before.size(), end, bits);
+    if (parsed.ec != std::errc{} || parsed.ptr != end || bits <= 0 || bits > most_bits) return std::nullopt;
+    return WeightFormat{Precision::int4, bits, text};
+}
+
+}  // namespace
+
 std::optional<WeightFormat> parse_weight_format(std::string_view text) {
     const std::string wanted = lower(text);
+    if (const auto exl2 = parse_exl2(wanted)) return exl2;
     for (const auto& format : named_formats) {
         if (wanted == format.label) return WeightFormat{format.precision, format.bits, std::string(format.label)};
     }

@@ -1,0 +1,54 @@
+#include "execution/fusion.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace roofcast;
+
+namespace {
+
+const Elementwise add{.elements = 100, .reads = 2, .writes = 1};
+
+std::vector<int> plan(std::vector<OpNode> nodes) {
+    const Segment segment{.name = "layer", .nodes = std::move(nodes)};
+    std::vector<int> host_of;
+    fusion_plan(segment, host_of);
+    return host_of;
+}
+
+}  // namespace
+
+TEST_CASE("epilogues fold into the matrix product before them") {
+    CHECK(plan({{.name = "gemm", .op = Gemm{}},
+                {.name = "bias", .op = add, .fusion = Fusion::epilogue},
+                {.name = "act", .op = add, .fusion = Fusion::epilogue}}) == std::vector<int>{0, 0, 0});
+}
+
+TEST_CASE("a chain of element-wise operators becomes one kernel, and a product ends it") {
+    CHECK(plan({{.name = "a", .op = add, .fusion = Fusion::chain},
+                {.name = "b", .op = RowWise{}, .fusion = Fusion::chain},
+                {.name = "gemm", .op = Gemm{}},
+                {.name = "c", .op = add, .fusion = Fusion::chain}}) == std::vector<int>{0, 0, 2, 3});
+}
+
+TEST_CASE("an epilogue with no product before it joins the chain") {
+    CHECK(plan({{.name = "a", .op = Attention{}},
+                {.name = "b", .op = add, .fusion = Fusion::epilogue},
+                {.name = "c", .op = add, .fusion = Fusion::chain}}) == std::vector<int>{0, 1, 1});
+}
+
+TEST_CASE("a folded operator vanishes and leaves the epilogue open") {
+    CHECK(plan({{.name = "conv", .op = Conv2d{}},
+                {.name = "norm", .op = add, .fusion = Fusion::folded},
+                {.name = "relu", .op = add, .fusion = Fusion::epilogue}}) == std::vector<int>{0, vanishes, 0});
+}
+
+TEST_CASE("operators of another stream are not fused with") {
+    CHECK(plan({{.name = "gemm", .op = Gemm{}}, {.name = "b", .op = add, .fusion = Fusion::epilogue, .stream = 1}}) ==
+          std::vector<int>{0, 1});
+}
+
+TEST_CASE("what remains of a fused residual addition is reading the residual") {
+    const Elementwise rest = fused_remainder(Op{add});
+    CHECK(rest.reads == 1);
+    CHECK(rest.writes == 0);
+}
