@@ -1,0 +1,85 @@
+// Speed of predictions, uncached, on one core.
+
+#include <benchmark/benchmark.h>
+
+#include <filesystem>
+
+#include "roofcast/prediction.hpp"
+
+namespace {
+
+using namespace roofcast;
+
+std::filesystem::path gpus() {
+    return std::filesystem::path(ROOFCAST_SOURCE_DIR) / "gpus";
+}
+std::filesystem::path models() {
+    return std::filesystem::path(ROOFCAST_SOURCE_DIR) / "models";
+}
+
+/// Sizes that differ from call to call, so that nothing can be hoisted.
+std::int64_t varied(std::int64_t i) {
+    return 64 + (i * 37) % 4096;
+}
+
+void gemm(benchmark::State& state) {
+    const Gpu gpu = load_gpu(gpus(), "a100-sxm4-80gb");
+    std::int64_t i = 0;
+    for (auto _ : state) {
+        ++i;
+        benchmark::DoNotOptimize(cost(Gemm{.m = varied(i), .n = varied(i + 1), .k = varied(i + 2), .precision = Precision::bf16}, gpu));
+    }
+}
+BENCHMARK(gemm);
+
+void attention(benchmark::State& state) {
+    const Gpu gpu = load_gpu(gpus(), "a100-sxm4-80gb");
+    std::int64_t i = 0;
+    for (auto _ : state) {
+        ++i;
+        benchmark::DoNotOptimize(cost(Attention{.batch = 4,
+                                                .heads = 32,
+                                                .kv_heads = 8,
+                                                .head_dim = 128,
+                                                .value_dim = 128,
+                                                .query_len = varied(i),
+                                                .kv_len = varied(i),
+                                                .causal = true},
+                                      gpu));
+    }
+}
+BENCHMARK(attention);
+
+/// One forward pass of a language model: graph, kernels and timeline.
+void forward(benchmark::State& state, const char* model, bool decode) {
+    const Gpu gpu = load_gpu(gpus(), "h200-sxm-141gb");
+    const Workload workload = find_workload(models(), model);
+    const auto& llm = std::get<DecoderLlm>(workload.architecture);
+    const SoftwareStack stack = load_software(gpus())[index(Execution::cuda_graph)];
+    const RunShape shape{
+        .batch = 4, .precision = Precision::bf16, .weights = native_weights(Precision::bf16), .kv_precision = Precision::bf16};
+    std::int64_t i = 0;
+    for (auto _ : state) {
+        const OpGraph graph = decode ? decode_graph(llm, shape, varied(++i)) : prefill_graph(llm, shape, varied(++i));
+        benchmark::DoNotOptimize(timeline(graph, gpu, stack).total);
+    }
+}
+BENCHMARK_CAPTURE(forward, llama_70b_prefill, "llama-3.1-70b", false);
+BENCHMARK_CAPTURE(forward, llama_70b_decode, "llama-3.1-70b", true);
+
+/// A whole prediction with its memory estimate.
+void prediction(benchmark::State& state, const char* model) {
+    const Gpu gpu = load_gpu(gpus(), "h200-sxm-141gb");
+    const Workload workload = find_workload(models(), model);
+    const SoftwareStacks software = load_software(gpus());
+    RunRequest request;
+    request.shape.precision = Precision::fp16;
+    for (auto _ : state) benchmark::DoNotOptimize(predict(workload, gpu, request, software).latency);
+}
+BENCHMARK_CAPTURE(prediction, llama_8b, "llama-3.1-8b");
+BENCHMARK_CAPTURE(prediction, resnet50, "resnet50");
+BENCHMARK_CAPTURE(prediction, bert_large, "bert-large");
+
+}  // namespace
+
+BENCHMARK_MAIN();

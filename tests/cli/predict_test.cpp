@@ -1,0 +1,142 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "support/compare.hpp"
+#include "support/paths.hpp"
+#include "support/program.hpp"
+
+using nlohmann::json;
+using roofcast::test::contains;
+using roofcast::test::rel;
+using roofcast::test::TemporaryFile;
+
+namespace {
+
+json predicted(const std::string& arguments) {
+    const auto result = roofcast::test::roofcast("predict --format json " + arguments);
+    REQUIRE(result.exit_code == 0);
+    return json::parse(result.output);
+}
+
+/// What a wrong command line prints; it must exit with 2.
+std::string refused(const std::string& arguments) {
+    const auto result = roofcast::test::roofcast(arguments, true);
+    CHECK(result.exit_code == 2);
+    return result.output;
+}
+
+}  // namespace
+
+TEST_CASE("a language model has TTFT, TPOT, and an end-to-end latency made of both") {
+    const json p = predicted("--gpu a100-sxm4-80gb --model llama-3.1-8b --precision fp16 --prompt 512 --generate 128");
+    CHECK(p["schema_version"] == 1);
+    // Prefill yields the first of 128 tokens, 127 decode steps the others.
+    CHECK(p["latency_ms"].get<double>() == rel(p["ttft_ms"].get<double>() + 127 * p["tpot_ms"].get<double>(), 1e-6));
+    // 16 GB of weights at 2039 GB/s: no step is under 7.4 ms.
+    CHECK(p["tpot_ms"].get<double>() > 7.4);
+    CHECK(p["tpot_ms"].get<double>() < 20);
+    CHECK(p["fits"] == true);
+    CHECK(p["memory"]["weights_gb"].get<double>() == rel(16.06, 0.01));
+    // 32 layers, 8 KV heads of 128, keys and values, 2 bytes, 640 tokens: 32 * 2 * 8 * 128 * 2 * 640 = 83.9 MB.
+    CHECK(p["memory"]["kv_cache_gb"].get<double>() == rel(0.0839, 0.01));
+}
+
+TEST_CASE("a model that does not fit says by how much and what would") {
+    const auto result = roofcast::test::roofcast("predict --gpu rtx-4090 --model llama-3.1-70b --precision fp16");
+    CHECK(result.exit_code == 0);
+    CHECK(contains(result.output, "It does not fit"));
+    CHECK(contains(result.output, "tensor parallelism over 8 GPUs"));
+}
+
+TEST_CASE("a vision-language model shows its vision and language parts apart") {
+    const json p = predicted("--gpu rtx-4090 --model qwen2.5-vl-3b --precision bf16 --image-size 448");
+    REQUIRE(p["phases"].size() == 3);
+    CHECK(p["phases"][0]["phase"] == "vision");
+    CHECK(p["phases"][1]["phase"] == "prefill");
+    CHECK(p["phases"][2]["phase"] == "decode");
+}
+
+TEST_CASE("several GPUs or models give a row each") {
+    const json p = predicted("--gpu v100 --gpu a100 --model resnet50 --model bert-large --precision fp16");
+    CHECK(p["predictions"].size() == 4);
+}
+
+TEST_CASE("--explain lists costliest operators, fused ones and the provenance of parameters") {
+    const json p = predicted("--gpu a100 --model resnet50 --precision fp16 --batch 32 --execution compiled --explain");
+    const json& phase = p["explain"]["phases"][0];
+    CHECK(phase["operators"].size() <= 10);
+    CHECK_FALSE(phase["operators"].empty());
+    CHECK_FALSE(phase["fused"].empty());
+    REQUIRE_FALSE(p["explain"]["parameters"].empty());
+    CHECK(p["explain"]["parameters"][0].contains("provenance"));
+}
+
+TEST_CASE("CSV has a header and one row for one prediction") {
+    const auto result = roofcast::test::roofcast("predict --format csv --gpu t4 --model resnet50 --precision fp16");
+    CHECK(result.exit_code == 0);
+    CHECK(std::count(result.output.begin(), result.output.end(), '\n') == 2);
+    CHECK(result.output.starts_with("model,gpu,precision"));
+}
+
+TEST_CASE("the memory table holds what arithmetic says") {
+    const auto result = roofcast::test::roofcast("memory --format json --model llama-2-7b");
+    REQUIRE(result.exit_code == 0);
+    const json rows = json::parse(result.output)["rows"];
+    REQUIRE(rows.size() == 4);
+    // 6.738e9 parameters at 4 and 2 bytes; int8 and int4 leave embeddings and head in 16 bits, so they stay a little above 1 and 0.53
+    // bytes.
+    CHECK(rows[0]["weights_gb"].get<double>() == rel(26.95, 0.01));
+    CHECK(rows[1]["weights_gb"].get<double>() == rel(13.48, 0.01));
+    CHECK(rows[2]["weights_gb"].get<double>() == rel(7.0, 0.03));
+    CHECK(rows[3]["weights_gb"].get<double>() == rel(3.9, 0.05));
+}
+
+TEST_CASE("wrong sizes are refused with the option's name") {
+    CHECK(contains(refused("predict --gpu a100 --model resnet50 --batch 0"), "--batch"));
+    CHECK(contains(refused("predict --gpu a100 --model resnet50 --batch -3"), "--batch"));
+    CHECK(contains(refused("predict --gpu a100 --model resnet50 --batch many"), "--batch"));
+    CHECK(contains(refused("predict --gpu a100 --model llama-3.1-8b --prompt 0"), "--prompt"));
+    CHECK(contains(refused("predict --gpu a100 --model llama-2-7b --prompt 100000"), "4096"));
+    CHECK(contains(refused("predict --gpu a100 --model resnet50 --image-size 0"), "--image-size"));
+    CHECK(contains(refused("predict --gpu a100 --model llama-3.1-8b --tp 3"), "--tp"));
+    CHECK(contains(refused("predict --gpu a100 --model llama-3.1-8b --gpus 8 --tp 2"), "--gpus"));
+}
+
+TEST_CASE("unknown names are refused with the nearest ones") {
+    CHECK(contains(refused("predict --gpu a10O --model resnet50"), "a100"));
+    CHECK(contains(refused("predict --gpu a100 --model resnet5"), "did you mean resnet50"));
+    CHECK(contains(refused("predict --gpu a100 --model resnet50 --precision fp61"), "did you mean fp16"));
+    CHECK(contains(refused("predict --gpu a100 --model resnet50 --execution graph"), "cuda_graph"));
+    CHECK(contains(refused("predict --gpu a100 --model resnet50 --weights int5"), "--weights"));
+}
+
+TEST_CASE("a precision that the GPU lacks is refused with what it has") {
+    const std::string message = refused("predict --gpu v100 --model llama-3.1-8b --precision bf16");
+    CHECK(contains(message, "fp16"));
+}
+
+TEST_CASE("directories and empty files in place of a profile or model are refused") {
+    const TemporaryFile empty("empty.toml", "");
+    const std::string folder = empty.path().parent_path().string(), file = empty.path().string();
+    CHECK(contains(refused("predict --gpu " + folder + "/ --model resnet50"), "directory"));
+    CHECK(contains(refused("predict --gpu " + file + " --model resnet50"), "empty"));
+    CHECK(contains(refused("predict --gpu a100 --model " + file), "empty"));
+    CHECK(contains(refused("predict --gpu a100 --model " + folder + "/"), "directory"));
+    CHECK(contains(refused("predict --gpu a100 --model resnet50 --data-dir " + folder), "--data-dir"));
+}
+
+TEST_CASE("an output file is written as a whole, and a directory in its place is refused") {
+    const TemporaryFile out("out.json", "");
+    CHECK(roofcast::test::roofcast("predict --gpu t4 --model resnet50 --precision fp16 --format json --output " + out.path().string())
+              .exit_code == 0);
+    CHECK(json::parse(std::ifstream(out.path()))["model"] == "resnet50");
+    CHECK(
+        contains(refused("predict --gpu t4 --model resnet50 --precision fp16 --output " + out.path().parent_path().string()), "directory"));
+}
+
+TEST_CASE("no command and unknown commands are usage errors") {
+    CHECK_FALSE(refused("").empty());
+    CHECK_FALSE(refused("predikt").empty());
+}

@@ -1,0 +1,37 @@
+#pragma once
+/// Running the built program and reading what it prints.
+
+#include <sys/wait.h>
+
+#include <array>
+#include <cstdio>
+#include <string>
+
+namespace roofcast::test {
+
+struct ProgramResult {
+    int exit_code = -1;
+    std::string output;  ///< standard output, or standard error with `errors`
+};
+
+/// Runs `roofcast ARGUMENTS` through the shell. With `errors`, captures standard error in place of standard output.
+inline ProgramResult roofcast(const std::string& arguments, bool errors = false) {
+    const std::string redirection = errors ? " 2>&1 >/dev/null" : " 2>/dev/null";
+    const std::string command =
+        std::string("ROOFCAST_DATA='" ROOFCAST_SOURCE_DIR "' '" ROOFCAST_BINARY "' ") + arguments + redirection + " </dev/null";
+    ProgramResult result;
+    FILE* pipe = popen(command.c_str(), "r");
+    if (pipe == nullptr) return result;
+    std::array<char, 4096> buffer{};
+    std::size_t count = 0;
+    while ((count = fread(buffer.data(), 1, buffer.size(), pipe)) > 0) result.output.append(buffer.data(), count);
+    const int status = pclose(pipe);
+    result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    return result;
+}
+
+inline bool contains(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+}
+
+}  // namespace roofcast::test
