@@ -37,20 +37,56 @@ struct Assumption {
     std::string reason;
 };
 
+/// Lowest and highest bandwidth of devices with one type of memory.
+struct MemoryTypeBandwidth {
+    std::string type;
+    BytesPerSecond lowest, highest;
+};
+
+/// What chips of one architecture and compute capability have in common, from `[typical]` of `gpus/arch/<architecture>.toml`. Fills in
+/// minimal profiles; `check_gpu_profile` holds profiles to it.
+struct ArchitectureFacts {
+    std::string file, source, vendor;
+    std::optional<ComputeCapability> default_capability;       ///< taken when a minimal profile states none
+    double fp32_lanes_per_sm = 0;                              ///< a lane does one multiply-add, two FLOPs, per clock
+    std::array<double, precision_count> vector_ratio{};        ///< rate on SIMT lanes to fp32's; 0: no such arithmetic
+    double tensor_flops_per_sm_clock = 0;                      ///< matrix units on 16-bit inputs, dense; 0: none
+    std::array<double, precision_count> tensor_ratio{};        ///< rate on matrix units to that one; 0: no such inputs
+    std::array<double, precision_count> wide_tensor_ratio{};   ///< fp32, fp64 on matrix units, to the fp32 lanes
+    std::array<bool, precision_count> half_rate_accumulate{};  ///< may run at half rate with fp32 accumulation (GeForce)
+    Hertz boost_clock, tensor_clock;                           ///< of the typical chip
+    double base_clock_ratio = 0;                               ///< base to boost clock
+    Bytes l2_per_sm, shared_memory_per_sm, registers_per_sm;
+    int pcie_generation = 0;
+    double watts_per_fp32_tflops = 0;  ///< board power over fp32 vector peak
+    std::vector<MemoryTypeBandwidth> memory_types;
+};
+
+/// Reason for a value that differs from what `gpu check` expects.
+struct Explanation {
+    std::string key;  ///< "fp16_tensor_tflops"
+    std::string reason;
+};
+
 /// Facts of one device, from `gpus/<id>.toml`. Peaks are dense and at boost clock.
 struct GpuProfile {
-    std::string id, name, vendor, architecture;  ///< architecture in lower case with hyphens: "ada", "blackwell"
-    std::vector<std::string> aliases;
+    std::string id, name, vendor, architecture;           ///< architecture in lower case with hyphens: "ada", "blackwell"
+    std::vector<std::string> aliases;                     ///< names that stand for this device
+    std::vector<std::string> also_called;                 ///< names it shares with the device that takes them by default
+    std::string file;                                     ///< where it was read from
     std::optional<ComputeCapability> compute_capability;  ///< NVIDIA only
     int release_year = 0;
     std::string form_factor, source, notes;
 
     std::int64_t sm_count = 0;  ///< streaming multiprocessors, compute units or cores
     Hertz boost_clock, base_clock;
-    std::array<std::optional<FlopsPerSecond>, precision_count> vector_peak{};  ///< SIMT lanes: fp64, fp32, fp16, bf16
+    Hertz peak_clock, tensor_clock;  ///< clocks at which the vector and the tensor peaks are quoted; the boost clock if not stated
+    double fp32_lanes_per_sm = 0;
+    std::array<std::optional<FlopsPerSecond>, precision_count> vector_peak{};  ///< SIMT lanes: fp64, fp32, fp16, bf16; int8: dp4a
     std::array<std::optional<FlopsPerSecond>, precision_count>
         tensor_peak{};                                   ///< matrix units, widest accumulation offered as default by frameworks
     std::optional<FlopsPerSecond> fp16_accumulate_peak;  ///< fp16 tensor with fp16 accumulation, where it is faster (GeForce)
+    std::optional<FlopsPerSecond> fp8_accumulate_peak;   ///< fp8 tensor with fp16 accumulation, where it is faster (GeForce)
 
     std::optional<Bytes> capacity;  ///< absent for sockets with pluggable memory
     std::string memory_type;
@@ -65,6 +101,8 @@ struct GpuProfile {
 
     std::vector<Price> prices;
     std::vector<Assumption> assumed;
+    std::vector<Explanation> explained;
+    ArchitectureFacts facts;
 
     /// Peak of a matrix product: on matrix units when `p` has them, else on SIMT lanes; nullopt when the GPU has neither.
     [[nodiscard]] std::optional<FlopsPerSecond> matmul_peak(Precision p) const;
@@ -84,8 +122,9 @@ struct Gpu {
 /// Throws Error unless `gpu` can multiply in `p`; the message lists what it has and offers the nearest.
 void require_precision(const GpuProfile& gpu, Precision p);
 
-/// Reads and checks one profile, full or minimal. Throws Error naming file, line and key.
-GpuProfile load_gpu_profile(const std::filesystem::path& file);
+/// Reads and checks one profile, full or minimal. Architecture facts come from `gpus_folder`/arch; when that is empty, from arch/ beside
+/// `file`, else from the shipped data. Throws Error naming file, line and key.
+GpuProfile load_gpu_profile(const std::filesystem::path& file, const std::filesystem::path& gpus_folder = {});
 
 /// All profiles of a folder, by id. Throws Error on the first bad file or duplicate id or alias.
 std::vector<GpuProfile> load_gpu_catalogue(const std::filesystem::path& gpus_folder);

@@ -1,0 +1,168 @@
+#include "profile/architecture_facts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+
+namespace roofcast {
+
+namespace {
+
+std::array<double, precision_count> ratios(TableReader table) {
+    std::array<double, precision_count> values{};
+    for (const Precision p : all_precisions) values[index(p)] = table.number_if(name(p), positive).value_or(0);
+    table.finish();
+    return values;
+}
+
+std::array<bool, precision_count> precision_set(TableReader& table, std::string_view key) {
+    std::array<bool, precision_count> set{};
+    for (const auto& text : table.texts_if(key)) {
+        const auto p = parse_precision(text);
+        if (!p) throw table.error(key, "unknown precision", text, "names such as fp16");
+        set[index(*p)] = true;
+    }
+    return set;
+}
+
+std::vector<MemoryTypeBandwidth> memory_types(TableReader table) {
+    std::vector<MemoryTypeBandwidth> types;
+    for (const auto& type : table.keys()) {
+        const auto bounds = table.numbers_if(type, positive);
+        if (bounds.size() != 2 || bounds[0] > bounds[1]) throw table.error(type, "wrong list", {}, "[lowest, highest]");
+        types.push_back({type, bounds[0] * gb_per_s, bounds[1] * gb_per_s});
+    }
+    return types;
+}
+
+ArchitectureFacts read_facts(TableReader& table) {
+    ArchitectureFacts facts;
+    facts.file = table.file();
+    facts.source = table.text("source");
+    facts.vendor = table.text("vendor");
+    if (const auto text = table.text_if("default_capability")) {
+        facts.default_capability = parse_capability(*text);
+        if (!facts.default_capability) throw table.error("default_capability", "not a compute capability", {}, "such as \"8.0\"");
+    }
+    facts.fp32_lanes_per_sm = table.number("fp32_lanes_per_sm", positive);
+    facts.vector_ratio = ratios(table.table("vector_ratio"));
+    facts.vector_ratio[index(Precision::fp32)] = 1;
+    facts.tensor_flops_per_sm_clock = table.number_if("tensor_flops_per_sm_clock", positive).value_or(0);
+    facts.tensor_ratio = ratios(table.table("tensor_ratio"));
+    facts.wide_tensor_ratio = ratios(table.table("wide_tensor_ratio"));
+    facts.half_rate_accumulate = precision_set(table, "half_rate_accumulate");
+    facts.boost_clock = table.number("boost_clock_mhz", positive) * mhz;
+    facts.tensor_clock = table.number_if("tensor_clock_mhz", positive).value_or(facts.boost_clock.in(mhz)) * mhz;
+    facts.base_clock_ratio = table.number("base_clock_ratio", {0, 1, true});
+    facts.l2_per_sm = table.number("l2_kib_per_sm", positive) * kib;
+    facts.shared_memory_per_sm = table.number("shared_memory_per_sm_kib", positive) * kib;
+    facts.registers_per_sm = table.number("registers_per_sm_kib", positive) * kib;
+    facts.pcie_generation = static_cast<int>(table.count("pcie_generation", 1, 9));
+    facts.watts_per_fp32_tflops = table.number("watts_per_fp32_tflops", positive);
+    facts.memory_types = memory_types(table.table("bandwidth_gb_s"));
+    return facts;
+}
+
+/// Keys that `[typical]` may hold for all capabilities of an architecture.
+constexpr std::string_view fact_keys[] = {"source",
+                                          "vendor",
+                                          "default_capability",
+                                          "fp32_lanes_per_sm",
+                                          "vector_ratio",
+                                          "tensor_flops_per_sm_clock",
+                                          "tensor_ratio",
+                                          "wide_tensor_ratio",
+                                          "half_rate_accumulate",
+                                          "boost_clock_mhz",
+                                          "tensor_clock_mhz",
+                                          "base_clock_ratio",
+                                          "l2_kib_per_sm",
+                                          "shared_memory_per_sm_kib",
+                                          "registers_per_sm_kib",
+                                          "pcie_generation",
+                                          "watts_per_fp32_tflops",
+                                          "bandwidth_gb_s"};
+
+/// The facts in `[typical]` of `file`: the table of one capability over what all have in common.
+ArchitectureFacts facts_in(const std::filesystem::path& file, std::optional<ComputeCapability> capability) {
+    const toml::table document = parse_toml_file(file);
+    const toml::table* typical = document["typical"].as_table();
+    if (typical == nullptr) throw Error({.what = "the table [typical] is missing", .file = file.string(), .key = "typical"});
+    TableReader common(*typical, file.string(), "typical");
+    std::vector<std::string> capabilities;
+    for (const auto& key : common.keys()) {
+        if (parse_capability(key)) capabilities.push_back(key);
+    }
+    if (capabilities.empty()) {
+        ArchitectureFacts facts = read_facts(common);
+        common.finish();
+        return facts;
+    }
+    const std::string wanted = capability ? written(*capability) : common.text("default_capability");
+    if (std::find(capabilities.begin(), capabilities.end(), wanted) == capabilities.end()) {
+        throw Error({.what = "the architecture has no such compute capability",
+                     .key = "compute_capability",
+                     .found = wanted,
+                     .expected = fmt::format("one of {}", fmt::join(capabilities, ", ")),
+                     .suggestion = fmt::format("or add [typical.\"{}\"] to {}", wanted, file.string())});
+    }
+    for (const auto& key : capabilities) static_cast<void>(common.table(key));
+    for (const std::string_view key : fact_keys) static_cast<void>(common.node(key));
+    common.finish();
+    TableReader reader(*typical->get(wanted)->as_table(), file.string(), fmt::format("typical.\"{}\"", wanted), typical);
+    ArchitectureFacts facts = read_facts(reader);
+    reader.finish();
+    return facts;
+}
+
+}  // namespace
+
+std::optional<ComputeCapability> parse_capability(std::string_view text) {
+    ComputeCapability capability;
+    const char* end = text.data() + text.size();
+    const auto major = std::from_chars(text.data(), end, capability.major);
+    if (major.ec != std::errc{} || major.ptr == end || *major.ptr != '.') return std::nullopt;
+    const auto minor = std::from_chars(major.ptr + 1, end, capability.minor);
+    if (minor.ec != std::errc{} || minor.ptr != end || capability.major < 1 || capability.minor < 0) return std::nullopt;
+    return capability;
+}
+
+std::string written(ComputeCapability capability) {
+    return fmt::format("{}.{}", capability.major, capability.minor);
+}
+
+std::string architecture_id(std::string_view text) {
+    std::string id;
+    for (const char c : text) {
+        id += c == ' ' || c == '_' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    }
+    return id;
+}
+
+std::vector<std::string> known_architectures(const std::filesystem::path& gpus_folder) {
+    std::vector<std::string> names;
+    std::error_code ec;
+    for (const auto& entry : std::filesystem::directory_iterator(gpus_folder / "arch", ec)) {
+        const auto& file = entry.path();
+        const std::string stem = file.stem().string();
+        if (file.extension() == ".toml" && stem.front() != '_' && stem.find('.') == std::string::npos) names.push_back(stem);
+    }
+    std::sort(names.begin(), names.end());
+    return names;
+}
+
+ArchitectureFacts load_architecture_facts(const std::filesystem::path& gpus_folder, const std::string& architecture,
+                                          std::optional<ComputeCapability> capability) {
+    const std::filesystem::path fallback = gpus_folder / "arch" / "_default.toml";
+    const std::filesystem::path file = gpus_folder / "arch" / (architecture + ".toml");
+    std::error_code ec;
+    if (architecture.empty() || architecture.front() == '_' || !std::filesystem::is_regular_file(file, ec))
+        return facts_in(fallback, std::nullopt);
+    ArchitectureFacts facts = facts_in(file, capability);
+    if (facts.memory_types.empty()) facts.memory_types = facts_in(fallback, std::nullopt).memory_types;
+    return facts;
+}
+
+}  // namespace roofcast

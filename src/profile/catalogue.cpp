@@ -1,0 +1,137 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+
+#include "io/toml_reader.hpp"
+#include "roofcast/gpu_profile.hpp"
+
+namespace roofcast {
+
+namespace {
+
+/// What look-ups compare: lower case, without spaces, hyphens and underscores.
+std::string folded(std::string_view text) {
+    std::string out;
+    for (const char c : text) {
+        if (c != ' ' && c != '-' && c != '_') out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    }
+    return out;
+}
+
+/// Profiles of a folder, sorted; fits are not profiles.
+std::vector<std::filesystem::path> profile_files(const std::filesystem::path& folder) {
+    std::error_code ec;
+    std::vector<std::filesystem::path> files;
+    for (const auto& entry : std::filesystem::directory_iterator(folder, ec)) {
+        const auto& file = entry.path();
+        if (file.extension() == ".toml" && !file.stem().has_extension()) files.push_back(file);
+    }
+    if (ec) throw Error({.what = "the folder of GPU profiles cannot be read: " + ec.message(), .file = folder.string()});
+    std::sort(files.begin(), files.end());
+    return files;
+}
+
+/// The names a profile goes by.
+struct Names {
+    std::filesystem::path file;
+    std::string id, name;
+    std::vector<std::string> aliases, also_called;
+};
+
+/// Reads only what stands before the first table: a look-up by alias opens every profile.
+Names names_in(const std::filesystem::path& file) {
+    std::string text = read_text_file(file);
+    if (const auto first_table = text.find("\n["); first_table != std::string::npos) text.resize(first_table + 1);
+    toml::table head;
+    try {
+        head = toml::parse(text, file.string());
+    } catch (const toml::parse_error&) {
+        head = parse_toml_file(file);
+    }
+    TableReader reader(head, file.string());
+    return {.file = file,
+            .id = reader.text_if("id").value_or(file.stem().string()),
+            .name = reader.text("name"),
+            .aliases = reader.texts_if("aliases"),
+            .also_called = reader.texts_if("also_called")};
+}
+
+bool contains_folded(const std::vector<std::string>& names, const std::string& wanted) {
+    return std::any_of(names.begin(), names.end(), [&](const std::string& n) { return folded(n) == wanted; });
+}
+
+bool looks_like_path(std::string_view text) {
+    return text.find('/') != std::string_view::npos || text.ends_with(".toml") || text == "." || text == "..";
+}
+
+GpuChoice choose_by_name(const std::filesystem::path& folder, std::string_view asked) {
+    const std::string wanted = folded(asked);
+    std::vector<Names> all;
+    for (const auto& file : profile_files(folder)) all.push_back(names_in(file));
+    const auto match = [&](auto&& test) { return std::find_if(all.begin(), all.end(), test); };
+    auto found = match([&](const Names& n) { return folded(n.id) == wanted; });
+    if (found == all.end()) found = match([&](const Names& n) { return folded(n.name) == wanted; });
+    if (found != all.end()) return {found->file, {}};
+    found = match([&](const Names& n) { return contains_folded(n.aliases, wanted); });
+    if (found == all.end()) {
+        std::vector<std::string> known;
+        for (const auto& n : all) {
+            known.push_back(n.id);
+            known.insert(known.end(), n.aliases.begin(), n.aliases.end());
+        }
+        throw Error({.what = "no GPU is called that",
+                     .key = "gpu",
+                     .found = fmt::format("\"{}\"", asked),
+                     .expected = "an id of `roofcast gpu list`, an alias or a .toml file",
+                     .suggestion = did_you_mean(asked, known)});
+    }
+    std::vector<std::string> others;
+    for (const auto& n : all) {
+        if (contains_folded(n.also_called, wanted)) others.push_back(n.id);
+    }
+    if (others.empty()) return {found->file, {}};
+    return {found->file, fmt::format("{} is ambiguous: took {} (others: {})", asked, found->id, fmt::join(others, ", "))};
+}
+
+}  // namespace
+
+std::vector<GpuProfile> load_gpu_catalogue(const std::filesystem::path& gpus_folder) {
+    std::vector<GpuProfile> gpus;
+    std::map<std::string, std::string> owner;  // folded name → id
+    for (const auto& file : profile_files(gpus_folder)) {
+        GpuProfile gpu = load_gpu_profile(file, gpus_folder);
+        std::vector<std::string> names = gpu.aliases;
+        names.push_back(gpu.id);
+        for (const auto& n : names) {
+            const auto [place, is_new] = owner.emplace(folded(n), gpu.id);
+            if (!is_new)
+                throw Error({.what = fmt::format("\"{}\" already stands for {}", n, place->second),
+                             .file = file.string(),
+                             .key = n == gpu.id ? "id" : "aliases",
+                             .suggestion = "put it under also_called"});
+        }
+        gpus.push_back(std::move(gpu));
+    }
+    std::sort(gpus.begin(), gpus.end(), [](const GpuProfile& a, const GpuProfile& b) { return a.id < b.id; });
+    return gpus;
+}
+
+GpuChoice choose_gpu(const std::filesystem::path& gpus_folder, std::string_view id_or_file) {
+    if (looks_like_path(id_or_file)) return {std::filesystem::path(id_or_file), {}};
+    std::error_code ec;
+    const auto exact = gpus_folder / (std::string(id_or_file) + ".toml");
+    const bool is_fit = id_or_file.find('.') != std::string_view::npos;
+    if (!id_or_file.empty() && !is_fit && std::filesystem::is_regular_file(exact, ec)) return {exact, {}};
+    return choose_by_name(gpus_folder, id_or_file);
+}
+
+Gpu load_gpu(const std::filesystem::path& gpus_folder, std::string_view id_or_file) {
+    Gpu gpu;
+    gpu.profile = load_gpu_profile(choose_gpu(gpus_folder, id_or_file).file, gpus_folder);
+    gpu.parameters = load_parameters(gpus_folder, gpu.profile);
+    return gpu;
+}
+
+}  // namespace roofcast

@@ -1,0 +1,125 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <string>
+#include <unordered_map>
+
+#include "io/toml_reader.hpp"
+#include "roofcast/gpu_profile.hpp"
+
+namespace roofcast {
+
+namespace {
+
+using SpecIndex = std::unordered_map<std::string_view, std::size_t>;
+
+/// Reads the parameters of one file into a set. A leaf is `key = 0.9` or `key = {value = 0.9, source = "…"}`; a leaf without a source
+/// takes that of its table, or of the nearest table around it.
+class ParameterFile {
+public:
+    ParameterFile(std::filesystem::path file, const SpecIndex& specs, ParameterSet& set, std::optional<Provenance> fit)
+        : file_(std::move(file)), specs_(specs), set_(set), fit_(fit) {}
+
+    void read() {
+        const toml::table document = parse_toml_file(file_);
+        read_table(document, "", "");
+    }
+
+private:
+    static bool is_leaf(const toml::node& node) { return node.is_number() || (node.is_table() && node.as_table()->contains("value")); }
+
+    /// Tables at the top that hold no parameters: architecture facts, and what a fit says about itself.
+    [[nodiscard]] bool is_skipped(std::string_view dotted) const { return fit_ ? dotted == "fit" : dotted == "typical"; }
+
+    void read_table(const toml::table& table, const std::string& prefix, std::string source) {
+        if (const auto own = table["source"].value<std::string>()) source = *own;
+        for (const auto& [key, node] : table) {
+            const std::string dotted = prefix.empty() ? std::string(key.str()) : fmt::format("{}.{}", prefix, key.str());
+            if (key.str() == "source" && node.is_string()) continue;
+            if (is_skipped(dotted)) continue;
+            if (is_leaf(node)) {
+                read_leaf(node, dotted, source);
+            } else if (node.is_table()) {
+                read_table(*node.as_table(), dotted, source);
+            } else {
+                throw error(node, dotted, "not a parameter", "a number or {value = …, source = …}");
+            }
+        }
+    }
+
+    void read_leaf(const toml::node& node, const std::string& dotted, std::string source) {
+        const auto place = specs_.find(dotted);
+        if (place == specs_.end()) throw unknown(node, dotted);
+        const ParameterSpec& spec = parameter_specs()[place->second];
+        double value = 0;
+        if (node.is_number()) {
+            value = node.value<double>().value();
+        } else {
+            TableReader reader(*node.as_table(), file_.string(), dotted);
+            value = reader.number("value");
+            source = reader.text_if("source").value_or(source);
+            if (const auto unit = reader.text_if("unit"); unit && *unit != spec.unit)
+                throw reader.error("unit", "wrong unit", {}, fmt::format("\"{}\"", spec.unit));
+            static_cast<void>(reader.number_if("standard_error", non_negative));
+            static_cast<void>(reader.text_if("at_bound"));
+            static_cast<void>(reader.number_if("lower"));
+            static_cast<void>(reader.number_if("upper"));
+            reader.finish();
+        }
+        if (!(value >= spec.lower && value <= spec.upper))
+            throw error(node, dotted, "outside its physical bounds", fmt::format("{} to {} {}", spec.lower, spec.upper, spec.unit));
+        if (source.empty() && !fit_) throw error(node, dotted, "a source is missing", "source = \"a citation\" or \"assumed: reason\"");
+        spec.set(set_.values, value);
+        set_.provenance[place->second] = fit_ ? *fit_ : source.starts_with("assumed") ? Provenance::assumed : Provenance::cited;
+        set_.source[place->second] = source.empty() ? file_.filename().string() : source;
+    }
+
+    [[nodiscard]] Error unknown(const toml::node& node, const std::string& dotted) const {
+        if (dotted.starts_with("compute.") || dotted.starts_with("memory.") || dotted.starts_with("power."))
+            return error(node, dotted, "a fact of the data sheet cannot be set here", "a parameter of the cost model",
+                         "facts stand in gpus/<id>.toml");
+        std::vector<std::string> known;
+        for (const auto& spec : parameter_specs()) known.push_back(spec.name);
+        return error(node, dotted, "unknown parameter", {}, did_you_mean(dotted, known));
+    }
+
+    [[nodiscard]] Error error(const toml::node& node, const std::string& dotted, std::string what, std::string expected,
+                              std::string suggestion = {}) const {
+        const auto value = node.is_table() ? node.as_table()->get("value")->value<double>() : node.value<double>();
+        return Error({.what = std::move(what),
+                      .file = file_.string(),
+                      .line = static_cast<int>(node.source().begin.line),
+                      .key = dotted,
+                      .found = value ? fmt::format("{}", *value) : "",
+                      .expected = std::move(expected),
+                      .suggestion = std::move(suggestion)});
+    }
+
+    std::filesystem::path file_;
+    const SpecIndex& specs_;
+    ParameterSet& set_;
+    std::optional<Provenance> fit_;
+};
+
+}  // namespace
+
+ParameterSet load_parameters(const std::filesystem::path& gpus_folder, const GpuProfile& profile) {
+    const auto& specs = parameter_specs();
+    SpecIndex by_name;
+    for (std::size_t i = 0; i < specs.size(); ++i) by_name.emplace(specs[i].name, i);
+    ParameterSet set;
+    set.provenance.assign(specs.size(), Provenance::assumed);
+    set.source.assign(specs.size(), "assumed: built-in default");
+    const auto read = [&](const std::filesystem::path& file, std::optional<Provenance> fit) {
+        std::error_code ec;
+        if (std::filesystem::is_regular_file(file, ec)) ParameterFile(file, by_name, set, fit).read();
+    };
+    const auto arch = gpus_folder / "arch";
+    read(arch / "_default.toml", std::nullopt);
+    read(arch / (profile.architecture + ".toml"), std::nullopt);
+    read(arch / (profile.architecture + ".fit.toml"), Provenance::architecture_fit);
+    read(gpus_folder / (profile.id + ".fit.toml"), Provenance::gpu_fit);
+    return set;
+}
+
+}  // namespace roofcast

@@ -1,0 +1,205 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "io/data_folder.hpp"
+#include "io/toml_reader.hpp"
+#include "profile/architecture_facts.hpp"
+#include "profile/derive.hpp"
+#include "profile/profile_keys.hpp"
+#include "roofcast/gpu_profile.hpp"
+
+namespace roofcast {
+
+namespace {
+
+std::string joined_notes(TableReader& top) {
+    const toml::node* node = top.node("notes");
+    if (node == nullptr || node->is_string()) return top.text_if("notes").value_or("");
+    return fmt::format("{}", fmt::join(top.texts_if("notes"), "; "));
+}
+
+void read_identity(TableReader& top, GpuProfile& gpu, const std::filesystem::path& file) {
+    gpu.file = file.string();
+    gpu.name = top.text("name");
+    gpu.id = top.text_if("id").value_or(file.stem().string());
+    if (gpu.id.empty()) throw top.error("id", "an id cannot be empty", "\"\"");
+    gpu.vendor = top.text_if("vendor").value_or("");
+    gpu.aliases = top.texts_if("aliases");
+    gpu.also_called = top.texts_if("also_called");
+    gpu.architecture = architecture_id(top.text("architecture"));
+    if (const auto text = top.text_if("compute_capability")) {
+        gpu.compute_capability = parse_capability(*text);
+        if (!gpu.compute_capability) throw top.error("compute_capability", "not a compute capability", {}, "such as \"8.0\"");
+    }
+    constexpr std::int64_t first_year = 1990, last_year = 2100;
+    gpu.release_year = static_cast<int>(top.count_if("release_year", first_year, last_year).value_or(0));
+    gpu.form_factor = top.text_if("form_factor").value_or("");
+    gpu.source = top.text_if("source").value_or("");
+    gpu.notes = joined_notes(top);
+}
+
+void read_compute(TableReader table, GpuProfile& gpu) {
+    const auto frequency = [&table](std::string_view key) { return table.number_if(key, positive).value_or(0) * mhz; };
+    const auto peak = [&table](const std::string& key) -> std::optional<FlopsPerSecond> {
+        const auto value = table.number_if(key, positive);
+        return value ? std::optional(*value * tflops) : std::nullopt;
+    };
+    constexpr std::int64_t most_sms = 100'000;
+    gpu.sm_count = table.count_if("sm_count", 1, most_sms).value_or(0);
+    gpu.fp32_lanes_per_sm = table.number_if("fp32_lanes_per_sm", positive).value_or(gpu.facts.fp32_lanes_per_sm);
+    gpu.base_clock = frequency("base_clock_mhz");
+    gpu.boost_clock = frequency("boost_clock_mhz");
+    gpu.peak_clock = frequency("peak_clock_mhz");
+    gpu.tensor_clock = frequency("tensor_clock_mhz");
+    if (gpu.boost_clock > 0 * hertz && gpu.base_clock > gpu.boost_clock)
+        throw table.error("base_clock_mhz", "base clock above boost clock", {}, fmt::format("at most {:.0f}", gpu.boost_clock.in(mhz)));
+    for (const Precision p : all_precisions) {
+        const bool has_lanes = gpu.facts.vector_ratio[index(p)] > 0;
+        const bool has_matrix = gpu.facts.tensor_ratio[index(p)] > 0 || gpu.facts.wide_tensor_ratio[index(p)] > 0;
+        gpu.vector_peak[index(p)] = peak(vector_key(p));
+        gpu.tensor_peak[index(p)] = peak(tensor_key(p));
+        const std::string what = gpu.compute_capability ? fmt::format("compute capability {}", written(*gpu.compute_capability))
+                                                        : fmt::format("the architecture {}", gpu.architecture);
+        if (gpu.vector_peak[index(p)] && !has_lanes)
+            throw table.error(vector_key(p), fmt::format("{} has no {} arithmetic on its lanes", what, name(p)), {}, "no such key",
+                              "remove the key, or add the ratio to " + gpu.facts.file);
+        if (gpu.tensor_peak[index(p)] && !has_matrix)
+            throw table.error(tensor_key(p), fmt::format("{} has no {} matrix units", what, name(p)), {}, "no such key",
+                              "remove the key, or add the ratio to " + gpu.facts.file);
+    }
+    gpu.fp16_accumulate_peak = peak("fp16_tensor_fp16_accumulate_tflops");
+    gpu.fp8_accumulate_peak = peak("fp8_tensor_fp16_accumulate_tflops");
+    table.finish();
+}
+
+/// One size that may be given in decimal or in binary megabytes.
+Bytes cache_size(TableReader& table, std::string_view decimal_key, std::string_view binary_key) {
+    const auto decimal = table.number_if(decimal_key, positive);
+    const auto binary = table.number_if(binary_key, positive);
+    if (decimal && binary) throw table.error(decimal_key, fmt::format("given twice: also as {}", binary_key));
+    return decimal ? *decimal * mb : binary.value_or(0) * mib;
+}
+
+void read_memory(TableReader& top, GpuProfile& gpu) {
+    TableReader table = top.table("memory");
+    const auto once = [&](std::string_view key, std::string_view minimal_key) {
+        const auto inside = table.number_if(key, positive);
+        const auto minimal = top.number_if(minimal_key, positive);
+        if (inside && minimal) throw top.error(minimal_key, fmt::format("given twice: also as memory.{}", key));
+        return inside ? inside : minimal;
+    };
+    if (const auto capacity = once("capacity_gb", "memory_gb")) gpu.capacity = *capacity * gb;
+    const auto bandwidth = once("bandwidth_gb_s", "memory_bandwidth_gbps");
+    if (!bandwidth) {
+        throw table.error("bandwidth_gb_s", "a required key is missing", {}, {},
+                          "or memory_bandwidth_gbps at the top of a minimal profile");
+    }
+    gpu.bandwidth = *bandwidth * gb_per_s;
+    gpu.memory_type = table.text_if("type").value_or("");
+    gpu.l2 = cache_size(table, "l2_mb", "l2_mib");
+    gpu.shared_memory_per_sm = table.number_if("shared_memory_per_sm_kib", positive).value_or(0) * kib;
+    gpu.registers_per_sm = table.number_if("registers_per_sm_kib", positive).value_or(0) * kib;
+    table.finish();
+}
+
+void read_board(TableReader& top, GpuProfile& gpu) {
+    TableReader interconnect = top.table("interconnect");
+    if (const auto rate = interconnect.number_if("nvlink_gb_s", positive)) gpu.nvlink = *rate * gb_per_s;
+    constexpr std::int64_t newest_pcie = 9, most_lanes = 256, usual_lanes = 16;
+    gpu.pcie_generation = static_cast<int>(interconnect.count_if("pcie_generation", 1, newest_pcie).value_or(0));
+    gpu.pcie_lanes = static_cast<int>(interconnect.count_if("pcie_lanes", 1, most_lanes).value_or(usual_lanes));
+    interconnect.finish();
+    TableReader power = top.table("power");
+    gpu.tdp = power.number_if("tdp_watts", positive).value_or(0) * watt;
+    gpu.thermally_limited = power.flag_if("thermally_limited").value_or(false);
+    power.finish();
+}
+
+void read_prices(TableReader& top, GpuProfile& gpu) {
+    for (TableReader& table : top.tables("price")) {
+        Price price{.kind = table.text("kind"),
+                    .provider = table.text_if("provider").value_or(""),
+                    .instance = table.text_if("instance").value_or(""),
+                    .usd = table.number("usd", positive) * usd,
+                    .date = table.text_if("date").value_or(""),
+                    .source = table.text("source")};
+        if (price.kind != "on_demand_hour" && price.kind != "spot_hour" && price.kind != "purchase")
+            throw table.error("kind", "unknown kind of price", {}, "on_demand_hour, spot_hour or purchase",
+                              did_you_mean(price.kind, {"on_demand_hour", "spot_hour", "purchase"}));
+        table.finish();
+        gpu.prices.push_back(std::move(price));
+    }
+}
+
+void read_explanations(TableReader table, GpuProfile& gpu) {
+    for (const auto& key : table.keys()) gpu.explained.push_back({key, table.text(key)});
+}
+
+std::optional<SinglePeak> single_peak(TableReader& top) {
+    const auto value = top.number_if("compute_tflops", positive);
+    const auto text = top.text_if("compute_precision");
+    if (!value) {
+        if (text) throw top.error("compute_precision", "says what compute_tflops is, which is missing");
+        return std::nullopt;
+    }
+    SinglePeak peak{*value * tflops, {}};
+    if (text) {
+        peak.precision = parse_precision(*text);
+        if (!peak.precision) throw top.error("compute_precision", "unknown precision", {}, "a name such as fp16");
+    }
+    return peak;
+}
+
+std::filesystem::path facts_folder(const std::filesystem::path& file, const std::filesystem::path& gpus_folder) {
+    std::error_code ec;
+    if (!gpus_folder.empty()) return gpus_folder;
+    if (std::filesystem::is_regular_file(file.parent_path() / "arch" / "_default.toml", ec)) return file.parent_path();
+    return data_folder(std::nullopt) / "gpus";
+}
+
+void find_facts(TableReader& top, GpuProfile& gpu, const std::filesystem::path& folder) {
+    try {
+        gpu.facts = load_architecture_facts(folder, gpu.architecture, gpu.compute_capability);
+    } catch (const Error& e) {
+        if (e.detail().key != "compute_capability") throw;
+        throw top.error("compute_capability", e.detail().what, e.detail().found, e.detail().expected, e.detail().suggestion);
+    }
+    const auto known = known_architectures(folder);
+    if (std::find(known.begin(), known.end(), gpu.architecture) == known.end()) {
+        std::string reason = fmt::format("{} has no file in gpus/arch", gpu.architecture);
+        if (const auto hint = did_you_mean(gpu.architecture, known); !hint.empty()) reason += "; " + hint;
+        assume(gpu, "architecture", "current data-centre GPU", reason);
+    }
+    if (gpu.vendor.empty()) gpu.vendor = gpu.facts.vendor;
+}
+
+}  // namespace
+
+GpuProfile load_gpu_profile(const std::filesystem::path& file, const std::filesystem::path& gpus_folder) {
+    const toml::table document = parse_toml_file(file);
+    TableReader top(document, file.string());
+    GpuProfile gpu;
+    read_identity(top, gpu, file);
+    find_facts(top, gpu, facts_folder(file, gpus_folder));
+    read_compute(top.table("compute"), gpu);
+    read_memory(top, gpu);
+    read_board(top, gpu);
+    read_prices(top, gpu);
+    read_explanations(top.table("explained"), gpu);
+    const auto peak = single_peak(top);
+    top.finish();
+    if (!gpu.compute_capability && gpu.facts.default_capability) {
+        gpu.compute_capability = gpu.facts.default_capability;
+        assume(gpu, "compute_capability", written(*gpu.compute_capability), "not stated; the first of " + gpu.architecture);
+    }
+    try {
+        if (peak) derive_from_single_peak(gpu, *peak);
+        derive_missing(gpu);
+    } catch (const Error& e) {
+        throw top.error(e.detail().key, e.detail().what, e.detail().found, e.detail().expected, e.detail().suggestion);
+    }
+    return gpu;
+}
+
+}  // namespace roofcast
