@@ -54,6 +54,7 @@ struct DecoderLlm {
     std::optional<MoeShape> moe;
     std::optional<MlaShape> mla;
     std::vector<std::int64_t> cross_attention_layers;  ///< layers that attend to image tokens instead (Llama 3.2 Vision)
+    std::int64_t cross_attention_tokens = 0;           ///< how many image tokens those see
 };
 
 /// BERT-like encoder.
@@ -73,7 +74,10 @@ struct Vit {
     std::int64_t classes = 1000;    ///< 0: no head
     std::int64_t projection = 0;    ///< CLIP: projection to a shared space without bias
     bool qkv_bias = true, pre_norm = false, layer_scale = false, relative_position_bias = false, absolute_positions = true;
-    bool gated_mlp = false, patch_bias = true, fc_norm = false;
+    bool gated_mlp = false, patch_bias = true, fc_norm = false;  ///< fc_norm: the mean of the patches is normalized and classified
+    bool key_bias = true;                                        ///< with qkv_bias: BEiT biases queries and values only
+    std::int64_t classifiers = 1;                                ///< heads: 2 for distilled DeiT
+    Normalization norm = Normalization::layernorm;
 };
 
 /// Hierarchical window transformer (Swin).

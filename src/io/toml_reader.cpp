@@ -240,7 +240,16 @@ std::vector<std::string> TableReader::keys() const {
 }
 
 void TableReader::finish() const {
-    for (const auto& [key, value] : *table_) {
+    finish(*table_);
+}
+
+void TableReader::finish_with_base() const {
+    finish(*table_);
+    if (base_ != nullptr) finish(*base_);
+}
+
+void TableReader::finish(const toml::table& table) const {
+    for (const auto& [key, value] : table) {
         if (asked_.contains(key.str())) continue;
         const std::vector<std::string> known(asked_.begin(), asked_.end());
         throw Error({.what = "unknown key",

@@ -64,6 +64,8 @@ public:
 
     /// Throws Error when the table has a key that was never asked for, with the nearest known key.
     void finish() const;
+    /// As finish, and the same for the keys of `base`: when every key of both was meant for this reader.
+    void finish_with_base() const;
 
     /// An error about `key` of this table, with its line.
     [[nodiscard]] Error error(std::string_view key, std::string what, std::string found = {}, std::string expected = {},
@@ -73,6 +75,7 @@ public:
 
 private:
     const toml::node* find(std::string_view key);
+    void finish(const toml::table& table) const;
     [[nodiscard]] const toml::node& require(std::string_view key);
     [[nodiscard]] std::string dotted(std::string_view key) const;
 

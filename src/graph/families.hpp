@@ -1,0 +1,13 @@
+#pragma once
+/// The forward graph of each transformer family, and of published summaries. See op_graph.hpp for language models.
+
+#include "roofcast/op_graph.hpp"
+
+namespace roofcast {
+
+OpGraph encoder_graph(const Encoder& model, const RunShape& shape);
+OpGraph vit_graph(const Vit& model, const RunShape& shape);
+OpGraph swin_graph(const Swin& model, const RunShape& shape);
+OpGraph summary_graph(const Summary& model, const RunShape& shape);
+
+}  // namespace roofcast

@@ -1,0 +1,45 @@
+#include <algorithm>
+
+#include "graph/conv_graph.hpp"
+#include "graph/families.hpp"
+
+namespace roofcast {
+
+namespace {
+
+/// Tokens of an LLM's prompt when the run shape names none.
+constexpr std::int64_t default_prompt = 512;
+
+std::int64_t prompt_tokens(const DecoderLlm& model, const RunShape& shape) {
+    if (shape.prompt_tokens > 0) return shape.prompt_tokens;
+    return model.max_context > 0 ? std::min(default_prompt, model.max_context) : default_prompt;
+}
+
+struct Forward {
+    const RunShape& shape;
+
+    OpGraph operator()(const DecoderLlm& model) const { return prefill_graph(model, shape, prompt_tokens(model, shape)); }
+    OpGraph operator()(const Encoder& model) const { return encoder_graph(model, shape); }
+    OpGraph operator()(const Vit& model) const { return vit_graph(model, shape); }
+    OpGraph operator()(const Swin& model) const { return swin_graph(model, shape); }
+    OpGraph operator()(const ConvNet& model) const { return conv_graph(model, shape); }
+    OpGraph operator()(const Summary& model) const { return summary_graph(model, shape); }
+    OpGraph operator()(const VisionLanguage& model) const {
+        OpGraph graph = vision_graph(model, shape);
+        const std::int64_t tokens = prompt_tokens(model.language, shape) + image_tokens(model, shape);
+        OpGraph language = prefill_graph(model.language, shape, tokens);
+        for (Segment& segment : language.segments) graph.segments.push_back(std::move(segment));
+        graph.name = "forward";
+        graph.peak_activations = max(graph.peak_activations, language.peak_activations);
+        graph.tied_weights += language.tied_weights;
+        return graph;
+    }
+};
+
+}  // namespace
+
+OpGraph forward_graph(const Workload& workload, const RunShape& shape) {
+    return std::visit(Forward{shape}, workload.architecture);
+}
+
+}  // namespace roofcast

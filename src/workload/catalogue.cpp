@@ -1,0 +1,94 @@
+#include "workload/catalogue.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+
+#include "io/toml_reader.hpp"
+
+namespace roofcast {
+
+namespace {
+
+std::vector<std::filesystem::path> model_files(const std::filesystem::path& folder) {
+    std::error_code ec;
+    if (!std::filesystem::is_directory(folder, ec)) {
+        throw Error({.what = "the folder of models does not exist", .file = folder.string(), .suggestion = "check --data-dir"});
+    }
+    std::vector<std::filesystem::path> files;
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+        if (entry.path().extension() == ".toml") files.push_back(entry.path());
+    }
+    std::sort(files.begin(), files.end());
+    return files;
+}
+
+std::string lower(std::string_view text) {
+    std::string out(text);
+    std::transform(out.begin(), out.end(), out.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return out;
+}
+
+bool looks_like_file(std::string_view name) {
+    return name.ends_with(".toml") || name.ends_with(".json") || name.find('/') != std::string_view::npos;
+}
+
+Error unknown_model(const std::vector<std::filesystem::path>& files, std::string_view wanted) {
+    std::vector<std::string> known;
+    for (const auto& file : files) {
+        for (std::string& name : workload_names(file)) known.push_back(std::move(name));
+    }
+    std::string suggestion = did_you_mean(wanted, known);
+    if (suggestion.empty()) suggestion = "see `roofcast model list`";
+    return Error({.what = "unknown model",
+                  .key = "model",
+                  .found = std::string(wanted),
+                  .expected = "an id or alias of models/, a TOML file, file.toml#id, or a Hugging Face config.json",
+                  .suggestion = std::move(suggestion)});
+}
+
+}  // namespace
+
+std::vector<Workload> load_workload_catalogue(const std::filesystem::path& models_folder) {
+    std::vector<Workload> catalogue;
+    std::map<std::string, std::string> owner;
+    for (const auto& file : model_files(models_folder)) {
+        for (Workload& workload : load_workloads(file)) {
+            std::vector<std::string> names = workload.aliases;
+            names.push_back(workload.id);
+            for (const std::string& name : names) {
+                const auto [known, inserted] = owner.emplace(name, workload.file);
+                if (inserted) continue;
+                throw Error({.what = fmt::format("the name is taken by a model of {}", known->second),
+                             .file = workload.file,
+                             .key = "id",
+                             .found = name,
+                             .expected = "an id or alias of its own"});
+            }
+            catalogue.push_back(std::move(workload));
+        }
+    }
+    std::sort(catalogue.begin(), catalogue.end(), [](const Workload& a, const Workload& b) { return a.id < b.id; });
+    return catalogue;
+}
+
+Workload find_workload(const std::filesystem::path& models_folder, std::string_view id_or_file) {
+    if (const auto hash = id_or_file.rfind('#'); hash != std::string_view::npos) {
+        return load_workload(id_or_file.substr(0, hash), id_or_file.substr(hash + 1));
+    }
+    if (looks_like_file(id_or_file)) return load_workload(id_or_file);
+    // Parsing every file would take longer than a prediction: only a file that holds the quoted name can define it.
+    const auto files = model_files(models_folder);
+    const std::string wanted = lower(id_or_file);
+    const std::string quoted = '"' + wanted + '"';
+    for (const auto& file : files) {
+        if (read_text_file(file).find(quoted) == std::string::npos) continue;
+        const auto names = workload_names(file);
+        if (std::find(names.begin(), names.end(), wanted) != names.end()) return load_workload(file, wanted);
+    }
+    throw unknown_model(files, id_or_file);
+}
+
+}  // namespace roofcast

@@ -1,0 +1,151 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "io/toml_reader.hpp"
+#include "workload/catalogue.hpp"
+#include "workload/convnet.hpp"
+#include "workload/hugging_face.hpp"
+#include "workload/readers.hpp"
+
+namespace roofcast {
+
+namespace {
+
+using ReadArchitecture = Architecture (*)(TableReader&);
+
+const std::map<std::string_view, ReadArchitecture>& families() {
+    static const std::map<std::string_view, ReadArchitecture> readers{
+        {"llm", [](TableReader& r) -> Architecture { return read_decoder(r); }},
+        {"encoder", [](TableReader& r) -> Architecture { return read_encoder(r); }},
+        {"vit", [](TableReader& r) -> Architecture { return read_vit(r); }},
+        {"swin", [](TableReader& r) -> Architecture { return read_swin(r); }},
+        {"cnn", [](TableReader& r) -> Architecture { return read_convnet(r); }},
+        {"detector", [](TableReader& r) -> Architecture { return read_convnet(r); }},
+        {"vlm", [](TableReader& r) -> Architecture { return read_vision_language(r); }},
+        {"summary", [](TableReader& r) -> Architecture { return read_summary(r); }},
+    };
+    return readers;
+}
+
+Published read_published(TableReader reader) {
+    Published published;
+    published.parameters = reader.number_if("parameters", positive);
+    published.gmacs = reader.number_if("gmacs", positive);
+    published.gflops = reader.number_if("gflops", positive);
+    published.source = reader.text_if("source").value_or("");
+    if ((published.parameters || published.gmacs || published.gflops) && published.source.empty()) {
+        throw reader.error("source", "published figures need their source");
+    }
+    reader.finish_with_base();
+    return published;
+}
+
+Workload read_workload(TableReader reader) {
+    Workload workload;
+    workload.id = reader.text("id");
+    workload.name = reader.text_if("name").value_or(workload.id);
+    workload.family = reader.text("family");
+    workload.aliases = reader.texts_if("aliases");
+    workload.source = reader.text("source");
+    workload.file = reader.file();
+    if (const auto precision = reader.text_if("default_precision")) {
+        const auto parsed = parse_precision(*precision);
+        if (!parsed) throw reader.error("default_precision", "unknown precision", {}, "fp32, fp16, bf16, …");
+        workload.default_precision = *parsed;
+    }
+    const auto family = families().find(workload.family);
+    if (family == families().end()) {
+        std::vector<std::string> known;
+        for (const auto& [name, read] : families()) known.emplace_back(name);
+        throw reader.error("family", "unknown family", {}, fmt::format("one of {}", fmt::join(known, ", ")),
+                           did_you_mean(workload.family, known));
+    }
+    workload.published = read_published(reader.table("published"));
+    workload.architecture = family->second(reader);
+    static_cast<void>(reader.node("variant"));
+    reader.finish_with_base();
+    return workload;
+}
+
+/// One model of a file, not yet read: its own keys over the file's shared ones.
+struct Entry {
+    const toml::table* table;
+    const toml::table* shared;  ///< null when the file is a single model
+    std::string prefix;
+};
+
+std::vector<Entry> entries_of(const toml::table& root, const std::string& file) {
+    const toml::node* node = root.get("variant");
+    if (node == nullptr) return {{&root, nullptr, {}}};
+    const TableReader reader(root, file);
+    if (!node->is_array_of_tables()) throw reader.error("variant", "wrong type", {}, "tables [[variant]]");
+    if (root.contains("id")) throw reader.error("id", "a file with [[variant]] tables has no id of its own");
+    std::vector<Entry> entries;
+    for (const auto& item : *node->as_array()) {
+        entries.push_back({item.as_table(), &root, fmt::format("variant[{}]", entries.size())});
+    }
+    return entries;
+}
+
+/// Id and aliases, as far as they are there.
+std::vector<std::string> names_of(const Entry& entry) {
+    std::vector<std::string> names;
+    if (const auto* id = entry.table->get_as<std::string>("id")) names.push_back(id->get());
+    if (const auto* aliases = entry.table->get_as<toml::array>("aliases")) {
+        for (const auto& alias : *aliases) {
+            if (alias.is_string()) names.push_back(alias.as_string()->get());
+        }
+    }
+    return names;
+}
+
+bool is_named(const Entry& entry, std::string_view name) {
+    const auto names = names_of(entry);
+    return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+Workload read_entry(const Entry& entry, const std::string& file) {
+    return read_workload(TableReader(*entry.table, file, entry.prefix, entry.shared));
+}
+
+}  // namespace
+
+std::vector<std::string> workload_names(const std::filesystem::path& file) {
+    const toml::table root = parse_toml_file(file);
+    std::vector<std::string> names;
+    for (const Entry& entry : entries_of(root, file.string())) {
+        for (std::string& name : names_of(entry)) names.push_back(std::move(name));
+    }
+    return names;
+}
+
+std::vector<Workload> load_workloads(const std::filesystem::path& file) {
+    if (file.extension() == ".json") return {load_hugging_face_config(file)};
+    const toml::table root = parse_toml_file(file);
+    std::vector<Workload> workloads;
+    for (const Entry& entry : entries_of(root, file.string())) workloads.push_back(read_entry(entry, file.string()));
+    return workloads;
+}
+
+Workload load_workload(const std::filesystem::path& file, std::string_view id) {
+    if (file.extension() == ".json") return load_hugging_face_config(file);
+    const toml::table root = parse_toml_file(file);
+    const auto entries = entries_of(root, file.string());
+    if (id.empty() && entries.size() == 1) return read_entry(entries.front(), file.string());
+    std::vector<std::string> ids;
+    for (const Entry& entry : entries) {
+        if (!id.empty() && is_named(entry, id)) return read_entry(entry, file.string());
+        for (std::string& name : names_of(entry)) ids.push_back(std::move(name));
+    }
+    throw Error({.what = id.empty() ? "the file holds several models" : "the file holds no such model",
+                 .file = file.string(),
+                 .key = "id",
+                 .found = std::string(id),
+                 .expected = fmt::format("one of {}", fmt::join(ids, ", ")),
+                 .suggestion =
+                     id.empty() ? fmt::format("name one: {}#{}", file.string(), ids.empty() ? "ID" : ids.front()) : did_you_mean(id, ids)});
+}
+
+}  // namespace roofcast

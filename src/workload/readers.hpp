@@ -1,0 +1,19 @@
+#pragma once
+/// Reading each family's architecture from a TOML table: the keys are those of docs/formats.md, the fields those of workload.hpp.
+
+#include "io/toml_reader.hpp"
+#include "roofcast/workload.hpp"
+
+namespace roofcast {
+
+/// The norm that `key` names: "layernorm" or "rmsnorm"; `standard` when absent.
+Normalization read_norm(TableReader& reader, std::string_view key, Normalization standard);
+
+DecoderLlm read_decoder(TableReader& reader);
+Encoder read_encoder(TableReader& reader);
+Vit read_vit(TableReader& reader);
+Swin read_swin(TableReader& reader);
+VisionLanguage read_vision_language(TableReader& reader);
+Summary read_summary(TableReader& reader);
+
+}  // namespace roofcast
