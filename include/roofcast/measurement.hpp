@@ -1,0 +1,93 @@
+#pragma once
+/// Measured kernels and models, as read from CSV files. The columns are described in docs/formats.md, Measurements.
+///
+/// A row that cannot be used is never dropped in silence: it is in `Measurements::skipped` with its file, line and reason.
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "roofcast/kernel_cost.hpp"
+#include "roofcast/op_graph.hpp"
+#include "roofcast/precision.hpp"
+#include "roofcast/units.hpp"
+
+namespace roofcast {
+
+/// Who measured what, and where it is written.
+struct Origin {
+    std::string software, source;  ///< as in the columns; empty when not given
+    std::string file;              ///< path as the reader got it
+    int line = 0;                  ///< 1-based, of the first of merged rows
+};
+
+/// How often a row was measured: duplicates differ in the measured value only.
+struct Repeats {
+    int rows = 1;       ///< merged into this one; the value is their median
+    double spread = 0;  ///< (largest − smallest) / median of the merged values
+};
+
+/// One measured kernel.
+struct KernelRow {
+    std::string gpu;      ///< id, as in the file
+    Op op;                ///< the columns of its dimensions
+    std::string op_name;  ///< the `op` column: "gemm", "layernorm", "all_reduce", …
+    std::string function;
+    Precision precision = Precision::fp16;
+    Seconds latency;
+    bool launch_included = false;  ///< the time holds the host's launch cost
+    Cache cache = Cache::cold;
+    std::int64_t runs = 0;  ///< that the source averaged over; 0: not said
+    std::optional<Seconds> latency_std;
+    Repeats repeats;
+    Origin origin;
+};
+
+/// What a model row measures.
+enum class Metric { latency_ms, throughput_per_s, tokens_per_s, ttft_ms, tpot_ms, memory_gb, power_w };
+std::string_view name(Metric m);
+
+/// One measured run of a whole model.
+struct ModelRow {
+    std::string gpu, model;
+    std::string family;  ///< empty when not given
+    Precision precision = Precision::fp16;
+    WeightFormat weights{};
+    Precision kv_precision = Precision::fp16;
+    std::int64_t batch = 1;
+    std::int64_t prompt_tokens = 0, output_tokens = 0, image_size = 0;  ///< 0: not given, the model's default
+    std::optional<double> gmacs, mactivations, mparams;                 ///< per image, for models that are not shipped
+    std::int64_t gpus = 1;                                              ///< used together
+    Parallelism parallel{};                                             ///< all 1 with gpus > 1: the source does not say how it splits
+    std::string phase;                                                  ///< forward, prefill, decode, generate, train; empty: not given
+    std::string execution = "eager";                                    ///< eager, cuda_graph, compiled, fused or tensorrt
+    Metric metric = Metric::latency_ms;
+    double value = 0;  ///< in the metric's unit
+    Repeats repeats;
+    Origin origin;
+};
+
+/// A row that cannot be used, and why.
+struct SkippedRow {
+    std::string file;
+    int line = 0;
+    std::string reason;
+};
+
+struct Measurements {
+    std::vector<KernelRow> kernels;
+    std::vector<ModelRow> models;
+    std::vector<SkippedRow> skipped;
+};
+
+/// Reads files, and all `*.csv` of folders and their subfolders in alphabetical order; duplicates are merged over all of them.
+/// Throws Error when a path does not exist, a file is not CSV, or a column is unknown.
+Measurements read_measurements(const std::vector<std::filesystem::path>& files_or_folders);
+
+/// The same for one file's text. `file` is the name that rows and errors carry.
+Measurements read_measurements_text(std::string_view text, const std::string& file);
+
+}  // namespace roofcast

@@ -1,0 +1,143 @@
+#pragma once
+/// How far off predictions are: errors of single rows, summaries by group, and a physics check of the measurements themselves.
+///
+/// Vocabulary (all in percent): APE = |predicted − measured| / measured; MAPE is its mean; accuracy = 100 − MAPE; bias = median of
+/// predicted / measured − 1. Percentiles interpolate linearly between order statistics.
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "roofcast/gpu_profile.hpp"
+#include "roofcast/kernel_cost.hpp"
+#include "roofcast/measurement.hpp"
+#include "roofcast/units.hpp"
+
+namespace roofcast {
+
+// ---- statistics -----------------------------------------------------------------------------------------------------------------
+
+/// The value below which `fraction` (0 to 1) of `values` lie; linear between order statistics. `values` is not empty.
+double percentile(std::vector<double> values, double fraction);
+
+struct AccuracySummary {
+    std::int64_t rows = 0;
+    double mape_percent = 0, median_ape_percent = 0, p90_ape_percent = 0, bias_percent = 0, accuracy_percent = 0;
+};
+
+/// Of pairs of equal index; measured values are positive. No rows: all figures are NaN.
+AccuracySummary summarize(const std::vector<double>& predicted, const std::vector<double>& measured);
+
+/// Excellent ≥ 95, good ≥ 90, fair ≥ 80, below that needs improvement.
+enum class Band { excellent, good, fair, needs_improvement };
+Band band(double accuracy_percent);
+std::string_view name(Band b);
+
+// ---- physics check --------------------------------------------------------------------------------------------------------------
+
+/// Share by which a measurement may beat the data sheet before it is called impossible. Data sheets state a guaranteed boost clock;
+/// boards run above it: 5 % on a Tesla P4 (1114 against 1063 MHz), 8 % on a GeForce RTX 4090 (2.73 against 2.52 GHz).
+inline constexpr double clock_headroom = 0.10;
+
+/// Time that no implementation of `op` can beat at data-sheet rates, whatever the state of the caches and the algorithm:
+/// max(flops / peak, (compulsory bytes − L2) / bandwidth). Of a convolution with a filter larger than 1×1 only the multiplications of the
+/// 1×1 one count, the limit of Winograd and FFT algorithms for large tiles (Winograd, Arithmetic Complexity of Computations, 1980).
+/// Zero for what moves between GPUs, whose algorithm and topology are unknown.
+Seconds physical_floor(const Op& op, const GpuProfile& gpu);
+
+/// Whether the measured time is below (1 − clock_headroom) × physical_floor.
+bool is_impossible(const KernelRow& row, const GpuProfile& gpu);
+
+// ---- host launch cost -----------------------------------------------------------------------------------------------------------
+
+/// What the host adds to rows that were measured with `launch = included`, in a loop of single calls:
+/// measured = max(floor, kernel + around).
+struct HostLaunch {
+    Seconds floor;   ///< time that the host needs for a call: shorter kernels hide behind it
+    Seconds around;  ///< between the events and the kernel's start and end, seen on kernels of any length
+};
+using HostLaunchModel = std::function<HostLaunch(const KernelRow&)>;
+
+/// Time that such a loop shows for a kernel of this length.
+Seconds with_launch(Seconds kernel, const HostLaunch& host);
+
+/// One measuring host: software stack and, where it is known to differ, GPU.
+struct HostStack {
+    std::string source;  ///< of the measurements
+    std::string gpu;     ///< empty: any other
+    Seconds around, floor;
+    std::vector<std::pair<std::string, Seconds>> floors;  ///< by function or op, overriding `floor`
+};
+
+/// Reads `host_launch.toml`. Throws Error.
+std::vector<HostStack> load_host_stacks(const std::filesystem::path& file);
+
+/// Of the first stack whose source and GPU are the row's; else of the row's source with any GPU; else nothing is added. Rows with
+/// `launch = excluded` get nothing.
+HostLaunch host_launch(const std::vector<HostStack>& stacks, const KernelRow& row);
+
+// ---- judging rows ---------------------------------------------------------------------------------------------------------------
+
+/// The value of a model row's metric, in its unit; nullopt when the model is not known.
+using ModelPredictor = std::function<std::optional<double>(const ModelRow&, const Gpu&)>;
+
+/// What judging needs besides the rows.
+struct Predictors {
+    std::function<const Gpu*(const std::string& id)> gpu;  ///< nullptr when unknown; the GPU outlives the call
+    HostLaunchModel host_launch;                           ///< empty: nothing is added
+    ModelPredictor model;                                  ///< empty: model rows are skipped
+    ModelPredictor model_roofline;                         ///< empty: model rows have no roofline beside them
+};
+
+/// A row with its prediction. Kernel times are in microseconds, model values in their metric's unit.
+struct JudgedRow {
+    bool is_model = false;
+    std::size_t index = 0;  ///< into Measurements::models or ::kernels
+    double measured = 0, predicted = 0;
+    std::optional<double> roofline;  ///< plain data-sheet roofline: no efficiency, no launch
+    [[nodiscard]] double ape_percent() const;
+};
+
+/// A measurement that beats physics.
+struct ImpossibleRow {
+    std::size_t index = 0;  ///< into Measurements::kernels
+    Seconds floor;          ///< physical_floor
+};
+
+struct Validation {
+    std::vector<JudgedRow> rows;
+    std::vector<ImpossibleRow> impossible;  ///< set aside
+    std::vector<SkippedRow> skipped;        ///< by the reader and for want of a GPU or a model; impossible rows are not among them
+};
+
+/// Predicts every row of `measurements`.
+Validation judge(const Measurements& measurements, const Predictors& predictors);
+
+/// The cost that the prediction of a kernel row was made of.
+KernelCost predicted_cost(const KernelRow& row, const Gpu& gpu);
+
+/// What rows may be grouped by. Keys that a kernel or model row lacks are empty; `op` of a model row is "model".
+enum class GroupKey { gpu, op, precision, model, source, software, family, metric, phase, file, function, execution };
+std::string_view name(GroupKey k);
+/// Throws Error with the nearest names.
+GroupKey parse_group_key(std::string_view text);
+
+struct AccuracyGroup {
+    std::vector<std::string> values;  ///< by key
+    AccuracySummary ours, roofline;   ///< roofline of the rows that have one
+};
+
+/// Groups in the order of their values.
+std::vector<AccuracyGroup> group_by(const Validation& validation, const Measurements& measurements, const std::vector<GroupKey>& keys);
+
+/// Of all judged rows.
+AccuracyGroup overall(const Validation& validation);
+
+/// Indices into `validation.rows` of the `count` rows with the largest APE, largest first.
+std::vector<std::size_t> worst_rows(const Validation& validation, std::size_t count);
+
+}  // namespace roofcast

@@ -1,0 +1,245 @@
+#include "measurement/columns.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "roofcast/error.hpp"
+
+namespace roofcast {
+
+namespace {
+
+constexpr std::array<std::string_view, column_count> column_names{"gpu",
+                                                                  "op",
+                                                                  "model",
+                                                                  "precision",
+                                                                  "weight_precision",
+                                                                  "kv_precision",
+                                                                  "function",
+                                                                  "batch",
+                                                                  "m",
+                                                                  "n",
+                                                                  "k",
+                                                                  "in_channels",
+                                                                  "height",
+                                                                  "width",
+                                                                  "out_channels",
+                                                                  "kernel_size",
+                                                                  "stride",
+                                                                  "padding",
+                                                                  "groups",
+                                                                  "heads",
+                                                                  "kv_heads",
+                                                                  "head_dim",
+                                                                  "query_len",
+                                                                  "kv_len",
+                                                                  "causal",
+                                                                  "elements",
+                                                                  "rows",
+                                                                  "cols",
+                                                                  "tokens",
+                                                                  "hidden",
+                                                                  "intermediate",
+                                                                  "experts",
+                                                                  "top_k",
+                                                                  "expert_parallel",
+                                                                  "gpus",
+                                                                  "bytes",
+                                                                  "prompt_tokens",
+                                                                  "output_tokens",
+                                                                  "image_size",
+                                                                  "gmacs",
+                                                                  "mactivations",
+                                                                  "mparams",
+                                                                  "family",
+                                                                  "tensor_parallel",
+                                                                  "pipeline_parallel",
+                                                                  "data_parallel",
+                                                                  "phase",
+                                                                  "execution",
+                                                                  "launch",
+                                                                  "cache",
+                                                                  "software",
+                                                                  "source",
+                                                                  "metric",
+                                                                  "value",
+                                                                  "latency_us",
+                                                                  "latency_std_us",
+                                                                  "runs"};
+
+/// Larger counts are a wrong unit or a slip: no tensor has a dimension, nor a message a size, of 10^13.
+constexpr double largest_count = 1e13;
+
+std::string_view trimmed(std::string_view text) {
+    constexpr std::string_view blanks = " \t\r\n";
+    const auto begin = text.find_first_not_of(blanks);
+    if (begin == std::string_view::npos) return {};
+    return text.substr(begin, text.find_last_not_of(blanks) - begin + 1);
+}
+
+/// Text fit for a message: short and printable.
+std::string shown(std::string_view text) {
+    constexpr std::size_t longest = 40;
+    std::string out;
+    for (const char c : text.substr(0, longest)) {
+        const auto byte_value = static_cast<unsigned char>(c);
+        out += byte_value < 0x20 || byte_value >= 0x7F ? '?' : c;
+    }
+    return text.size() > longest ? out + "..." : out;
+}
+
+std::vector<std::string> names_of(const std::vector<std::string_view>& views) {
+    return {views.begin(), views.end()};
+}
+
+/// "; did you mean …?" or nothing.
+std::string hint(std::string_view text, const std::vector<std::string>& known) {
+    const std::string suggestion = did_you_mean(text, known);
+    return suggestion.empty() ? "" : "; " + suggestion;
+}
+
+}  // namespace
+
+std::string_view name(Column c) {
+    return column_names[static_cast<std::size_t>(c)];
+}
+
+void Row::set(Column c, std::string_view text) {
+    cells_[static_cast<std::size_t>(c)] = trimmed(text);
+}
+
+std::string Row::missing(Column c) const {
+    return fmt::format("{} is missing", name(c));
+}
+
+std::string Row::required_text(Column c) const {
+    if (text(c).empty()) throw Unusable{missing(c)};
+    return std::string(text(c));
+}
+
+std::string_view Row::choice(Column c, const std::vector<std::string_view>& known, std::string_view fallback) const {
+    const std::string_view found = text(c);
+    if (found.empty()) return fallback;
+    const auto match = std::find(known.begin(), known.end(), found);
+    if (match == known.end()) throw Unusable{fmt::format("unknown {} '{}'{}", name(c), shown(found), hint(found, names_of(known)))};
+    return *match;
+}
+
+std::string_view Row::required_choice(Column c, const std::vector<std::string_view>& known) const {
+    if (text(c).empty()) throw Unusable{missing(c)};
+    return choice(c, known, {});
+}
+
+std::optional<double> Row::number_if(Column c) const {
+    const std::string_view found = text(c);
+    if (found.empty()) return std::nullopt;
+    double value = 0;
+    const auto [end, status] = std::from_chars(found.data(), found.data() + found.size(), value);
+    if (status != std::errc{} || end != found.data() + found.size())
+        throw Unusable{fmt::format("{} '{}' is not a number", name(c), shown(found))};
+    if (!std::isfinite(value)) throw Unusable{fmt::format("{} '{}' is not finite", name(c), shown(found))};
+    return value;
+}
+
+double Row::number(Column c) const {
+    const auto value = number_if(c);
+    if (!value) throw Unusable{missing(c)};
+    return *value;
+}
+
+std::optional<std::int64_t> Row::count_if(Column c, std::int64_t lower) const {
+    const auto value = number_if(c);
+    if (!value) return std::nullopt;
+    if (*value != std::floor(*value)) throw Unusable{fmt::format("{} {} is not a whole number", name(c), *value)};
+    if (*value < static_cast<double>(lower)) throw Unusable{fmt::format("{} {} is below {}", name(c), *value, lower)};
+    if (*value > largest_count) throw Unusable{fmt::format("{} {} is larger than any kernel's", name(c), *value)};
+    return static_cast<std::int64_t>(*value);
+}
+
+std::int64_t Row::count(Column c, std::int64_t lower) const {
+    const auto value = count_if(c, lower);
+    if (!value) throw Unusable{missing(c)};
+    return *value;
+}
+
+bool Row::flag(Column c) const {
+    const std::string_view found = text(c);
+    if (found.empty() || found == "0" || found == "false" || found == "False" || found == "no") return false;
+    if (found == "1" || found == "true" || found == "True" || found == "yes") return true;
+    throw Unusable{fmt::format("{} '{}' is neither 0 nor 1", name(c), shown(found))};
+}
+
+std::optional<Precision> Row::precision_if(Column c) const {
+    const std::string_view found = text(c);
+    if (found.empty()) return std::nullopt;
+    const auto p = parse_precision(found);
+    if (p) return p;
+    std::vector<std::string> known;
+    for (const Precision candidate : all_precisions) known.emplace_back(roofcast::name(candidate));
+    throw Unusable{fmt::format("unknown {} '{}'{}", name(c), shown(found), hint(found, known))};
+}
+
+WeightFormat Row::weights_or_native(Precision compute) const {
+    const std::string_view found = text(Column::weight_precision);
+    if (found.empty()) return native_weights(compute);
+    if (const auto format = parse_weight_format(found)) return *format;
+    // "exl2-2.5-bpw": mean bits per weight in the name, as mixed quantizations give it.
+    constexpr std::string_view suffix = "-bpw";
+    if (found.ends_with(suffix)) {
+        const std::string_view stem = found.substr(0, found.size() - suffix.size());
+        const std::string_view number = stem.substr(stem.rfind('-') + 1);
+        double bits = 0;
+        const auto [end, status] = std::from_chars(number.data(), number.data() + number.size(), bits);
+        constexpr double widest = 16;
+        if (status == std::errc{} && end == number.data() + number.size() && bits > 0 && bits <= widest)
+            return {bits > 6 ? Precision::int8 : Precision::int4, bits, std::string(found)};
+    }
+    throw Unusable{fmt::format("unknown weight_precision '{}'", shown(found))};
+}
+
+std::string Row::identity() const {
+    std::string key;
+    for (std::size_t c = 0; c < column_count; ++c) {
+        const auto column = static_cast<Column>(c);
+        if (cells_[c].empty() || column == Column::latency_us || column == Column::latency_std_us || column == Column::runs ||
+            column == Column::value)
+            continue;
+        key += static_cast<char>('!' + c);
+        key += cells_[c];
+        key += '\x1f';  // a separator that no cell holds
+    }
+    return key;
+}
+
+std::vector<Column> parse_header(const std::vector<std::string_view>& fields, const std::string& file, int line) {
+    const std::vector<std::string> known(column_names.begin(), column_names.end());
+    std::vector<Column> columns;
+    for (const std::string_view field : fields) {
+        const std::string_view found = trimmed(field);
+        const auto match = std::find(column_names.begin(), column_names.end(), found);
+        if (match == column_names.end()) {
+            throw Error({.what = "unknown column",
+                         .file = file,
+                         .line = line,
+                         .found = found.empty() ? "a column without a name" : shown(found),
+                         .suggestion = did_you_mean(found, known)});
+        }
+        const auto column = static_cast<Column>(match - column_names.begin());
+        if (std::find(columns.begin(), columns.end(), column) != columns.end())
+            throw Error({.what = "the column appears twice", .file = file, .line = line, .key = std::string(found)});
+        columns.push_back(column);
+    }
+    const auto has = [&](Column c) { return std::find(columns.begin(), columns.end(), c) != columns.end(); };
+    if (!has(Column::op) && !has(Column::model)) {
+        throw Error({.what = "neither an 'op' nor a 'model' column: these are no measurements",
+                     .file = file,
+                     .line = line,
+                     .expected = "columns such as gpu, op, precision, latency_us or gpu, model, precision, metric, value"});
+    }
+    return columns;
+}
+
+}  // namespace roofcast

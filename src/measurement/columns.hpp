@@ -1,0 +1,118 @@
+#pragma once
+/// The columns of measurement files and typed access to one row's cells.
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "roofcast/precision.hpp"
+
+namespace roofcast {
+
+enum class Column {
+    gpu,
+    op,
+    model,
+    precision,
+    weight_precision,
+    kv_precision,
+    function,
+    batch,
+    m,
+    n,
+    k,
+    in_channels,
+    height,
+    width,
+    out_channels,
+    kernel_size,
+    stride,
+    padding,
+    groups,
+    heads,
+    kv_heads,
+    head_dim,
+    query_len,
+    kv_len,
+    causal,
+    elements,
+    rows,
+    cols,
+    tokens,
+    hidden,
+    intermediate,
+    experts,
+    top_k,
+    expert_parallel,
+    gpus,
+    bytes,
+    prompt_tokens,
+    output_tokens,
+    image_size,
+    gmacs,
+    mactivations,
+    mparams,
+    family,
+    tensor_parallel,
+    pipeline_parallel,
+    data_parallel,
+    phase,
+    execution,
+    launch,
+    cache,
+    software,
+    source,
+    metric,
+    value,
+    latency_us,
+    latency_std_us,
+    runs
+};
+inline constexpr std::size_t column_count = static_cast<std::size_t>(Column::runs) + 1;
+
+std::string_view name(Column c);
+
+/// Why a row cannot be used. Caught by the reader, which adds file and line.
+struct Unusable {
+    std::string reason;
+};
+
+/// Cells of one row by column; absent columns are blank.
+class Row {
+public:
+    void clear() { cells_.fill({}); }
+    void set(Column c, std::string_view text);
+
+    /// Without surrounding blanks; empty when absent.
+    [[nodiscard]] std::string_view text(Column c) const { return cells_[static_cast<std::size_t>(c)]; }
+    [[nodiscard]] std::string required_text(Column c) const;
+    /// One of `known`, or `fallback` when blank.
+    [[nodiscard]] std::string_view choice(Column c, const std::vector<std::string_view>& known, std::string_view fallback) const;
+    [[nodiscard]] std::string_view required_choice(Column c, const std::vector<std::string_view>& known) const;
+
+    // Finite numbers; Unusable when present and not one, or out of range.
+    [[nodiscard]] std::optional<double> number_if(Column c) const;
+    [[nodiscard]] double number(Column c) const;
+    /// Whole numbers of at least `lower`. `upper` keeps products of a few of them within what a kernel can address.
+    [[nodiscard]] std::optional<std::int64_t> count_if(Column c, std::int64_t lower = 1) const;
+    [[nodiscard]] std::int64_t count(Column c, std::int64_t lower = 1) const;
+    [[nodiscard]] bool flag(Column c) const;  ///< 1, true, yes; false when blank
+
+    [[nodiscard]] std::optional<Precision> precision_if(Column c) const;
+    [[nodiscard]] WeightFormat weights_or_native(Precision compute) const;  ///< the weight_precision column
+
+    /// All that identifies the measurement: every cell but the measured value, its deviation and the number of runs.
+    [[nodiscard]] std::string identity() const;
+
+private:
+    [[nodiscard]] std::string missing(Column c) const;
+    std::array<std::string_view, column_count> cells_{};
+};
+
+/// Maps a header's fields to columns. Throws Error for an unknown or repeated column.
+std::vector<Column> parse_header(const std::vector<std::string_view>& fields, const std::string& file, int line);
+
+}  // namespace roofcast

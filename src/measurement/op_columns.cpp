@@ -1,0 +1,155 @@
+/// Operators from the columns of kernel rows.
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+
+#include "measurement/rows.hpp"
+#include "roofcast/error.hpp"
+
+namespace roofcast {
+
+namespace {
+
+Gemm parse_gemm(const Row& row, Precision precision) {
+    const std::string_view function = row.choice(Column::function, {"linear", "bmm", "dynamic_quantized"}, "linear");
+    Gemm op;
+    op.batch = row.count_if(Column::batch).value_or(1);
+    op.m = row.count(Column::m);
+    op.n = row.count(Column::n);
+    op.k = row.count(Column::k);
+    op.precision = precision;
+    op.weight_bits = row.weights_or_native(precision).bits;
+    op.dynamic_quantized = function == "dynamic_quantized";
+    return op;
+}
+
+Conv2d parse_conv2d(const Row& row, Precision precision) {
+    Conv2d op;
+    op.batch = row.count_if(Column::batch).value_or(1);
+    op.in_channels = row.count(Column::in_channels);
+    op.height = row.count(Column::height);
+    op.width = row.count(Column::width);
+    op.out_channels = row.count(Column::out_channels);
+    op.kernel_h = op.kernel_w = row.count(Column::kernel_size);
+    op.stride = row.count_if(Column::stride).value_or(1);
+    op.padding_h = op.padding_w = row.count_if(Column::padding, 0).value_or(0);
+    op.groups = row.count_if(Column::groups).value_or(1);
+    op.precision = precision;
+    if (op.height + 2 * op.padding_h < op.kernel_h || op.width + 2 * op.padding_w < op.kernel_w)
+        throw Unusable{"the filter is larger than the padded image"};
+    if (op.in_channels % op.groups != 0 || op.out_channels % op.groups != 0) throw Unusable{"groups does not divide the channels"};
+    return op;
+}
+
+Attention parse_attention(const Row& row, Precision precision) {
+    Attention op;
+    op.batch = row.count_if(Column::batch).value_or(1);
+    op.heads = row.count(Column::heads);
+    op.kv_heads = row.count_if(Column::kv_heads).value_or(op.heads);
+    op.head_dim = row.count(Column::head_dim);
+    op.value_dim = op.head_dim;
+    op.query_len = row.count(Column::query_len);
+    op.kv_len = row.count(Column::kv_len);
+    op.causal = row.flag(Column::causal);
+    op.precision = precision;
+    op.kv_precision = row.precision_if(Column::kv_precision).value_or(precision);
+    if (op.kv_heads > op.heads || op.heads % op.kv_heads != 0) throw Unusable{"kv_heads does not divide heads"};
+    if (op.causal && op.query_len > op.kv_len) throw Unusable{"causal attention with more queries than keys"};
+    return op;
+}
+
+/// Tensors read and arithmetic per element of an element-wise function. Transcendental functions are counted as what their usual
+/// single-precision implementations issue: a division or a hardware exponential with its argument reduction is about ten operations.
+struct ElementwiseForm {
+    std::string_view function;
+    double reads, flops;
+};
+constexpr ElementwiseForm elementwise_forms[] = {
+    {"add", 2, 1},        {"sub", 2, 1},        {"mul", 2, 1},        {"div", 2, 10},        {"pow", 2, 30},        {"max", 2, 1},
+    {"add_scalar", 1, 1}, {"sub_scalar", 1, 1}, {"mul_scalar", 1, 1}, {"div_scalar", 1, 10}, {"pow_scalar", 1, 30}, {"relu", 1, 1},
+    {"gelu", 1, 20},      {"silu", 1, 20},      {"sigmoid", 1, 20},   {"tanh", 1, 20},       {"exp", 1, 10},        {"sqrt", 1, 10},
+    {"neg", 1, 1},        {"copy", 1, 0},       {"cast", 1, 1}};
+
+Elementwise parse_elementwise(const Row& row, Precision precision) {
+    std::vector<std::string_view> known;
+    for (const auto& form : elementwise_forms) known.push_back(form.function);
+    const std::string_view function = row.required_choice(Column::function, known);
+    Elementwise op;
+    op.elements = row.count(Column::elements);
+    op.precision = precision;
+    for (const auto& form : elementwise_forms) {
+        if (form.function != function) continue;
+        op.reads = form.reads;
+        op.flops_per_element = form.flops;
+    }
+    return op;
+}
+
+RowWise parse_row_wise(const Row& row, Precision precision, RowOp kind) {
+    return {kind, row.count(Column::rows), row.count(Column::cols), precision};
+}
+
+/// "balanced" or "power_law_1.2": the exponent of the load over experts.
+double parse_imbalance(std::string_view function) {
+    constexpr std::string_view power_law = "power_law_";
+    if (function.empty() || function == "balanced") return 0;
+    if (function.starts_with(power_law)) {
+        const std::string_view text = function.substr(power_law.size());
+        double exponent = 0;
+        const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), exponent);
+        if (status == std::errc{} && end == text.data() + text.size() && std::isfinite(exponent) && exponent >= 0) return exponent;
+    }
+    throw Unusable{"unknown function of moe: balanced or power_law_<exponent> is expected"};
+}
+
+Moe parse_moe(const Row& row, Precision precision) {
+    Moe op;
+    op.tokens = row.count(Column::tokens);
+    op.hidden = row.count(Column::hidden);
+    op.intermediate = row.count(Column::intermediate);
+    op.experts = row.count(Column::experts);
+    op.top_k = row.count(Column::top_k);
+    op.precision = precision;
+    op.weight_bits = row.weights_or_native(precision).bits;
+    op.imbalance = parse_imbalance(row.text(Column::function));
+    op.tensor_parallel = row.count_if(Column::tensor_parallel).value_or(1);
+    op.expert_parallel = row.count_if(Column::expert_parallel).value_or(1);
+    if (op.top_k > op.experts) throw Unusable{"top_k exceeds experts"};
+    if (op.expert_parallel > op.experts) throw Unusable{"expert_parallel exceeds experts"};
+    return op;
+}
+
+Collective parse_collective(const Row& row, CollectiveKind kind) {
+    return {kind, row.count(Column::gpus, 2), static_cast<double>(row.count(Column::bytes)) * byte};
+}
+
+Copy parse_copy(const Row& row, CopyKind kind) {
+    return {kind, static_cast<double>(row.count(Column::bytes)) * byte};
+}
+
+}  // namespace
+
+Op parse_op(const Row& row, Precision precision) {
+    const std::string_view op = row.required_choice(
+        Column::op, {"gemm", "conv2d", "attention", "elementwise", "softmax", "layernorm", "rmsnorm", "moe", "all_reduce", "all_gather",
+                     "reduce_scatter", "all_to_all", "memcpy_h2d", "memcpy_d2h", "memcpy_d2d"});
+    if (op == "gemm") return parse_gemm(row, precision);
+    if (op == "conv2d") return parse_conv2d(row, precision);
+    if (op == "attention") return parse_attention(row, precision);
+    if (op == "elementwise") return parse_elementwise(row, precision);
+    if (op == "softmax") return parse_row_wise(row, precision, RowOp::softmax);
+    if (op == "layernorm") return parse_row_wise(row, precision, RowOp::layernorm);
+    if (op == "rmsnorm") return parse_row_wise(row, precision, RowOp::rmsnorm);
+    if (op == "moe") return parse_moe(row, precision);
+    if (op == "all_reduce") return parse_collective(row, CollectiveKind::all_reduce);
+    if (op == "all_gather") return parse_collective(row, CollectiveKind::all_gather);
+    if (op == "reduce_scatter") return parse_collective(row, CollectiveKind::reduce_scatter);
+    if (op == "all_to_all") return parse_collective(row, CollectiveKind::all_to_all);
+    if (op == "memcpy_h2d") return parse_copy(row, CopyKind::h2d);
+    if (op == "memcpy_d2h") return parse_copy(row, CopyKind::d2h);
+    return parse_copy(row, CopyKind::d2d);
+}
+
+}  // namespace roofcast

@@ -1,0 +1,146 @@
+#include <algorithm>
+#include <unordered_map>
+
+#include "io/toml_reader.hpp"
+#include "measurement/csv_reader.hpp"
+#include "measurement/rows.hpp"
+#include "roofcast/error.hpp"
+#include "roofcast/measurement.hpp"
+
+namespace roofcast {
+
+namespace {
+
+/// Median of a non-empty vector; the mean of the middle two when their number is even.
+double median(std::vector<double> values) {
+    std::sort(values.begin(), values.end());
+    const std::size_t middle = values.size() / 2;
+    return values.size() % 2 == 1 ? values[middle] : 0.5 * (values[middle - 1] + values[middle]);
+}
+
+double measured(const KernelRow& row) {
+    return row.latency.in(us);
+}
+void set_measured(KernelRow& row, double value) {
+    row.latency = value * us;
+}
+double measured(const ModelRow& row) {
+    return row.value;
+}
+void set_measured(ModelRow& row, double value) {
+    row.value = value;
+}
+
+/// Rows in order of first appearance; later ones with the same identity add their value to it.
+template <class MeasuredRow>
+class Merger {
+public:
+    void add(std::string identity, MeasuredRow row) {
+        const auto [place, is_new] = first_.try_emplace(std::move(identity), rows_.size());
+        if (is_new) {
+            rows_.push_back(std::move(row));
+            return;
+        }
+        auto& values = duplicates_[place->second];
+        if (values.empty()) values.push_back(measured(rows_[place->second]));
+        values.push_back(measured(row));
+    }
+
+    std::vector<MeasuredRow> merged() && {
+        for (const auto& [index, values] : duplicates_) {
+            const double middle = median(values);
+            const auto [smallest, largest] = std::minmax_element(values.begin(), values.end());
+            set_measured(rows_[index], middle);
+            rows_[index].repeats = {static_cast<int>(values.size()), (*largest - *smallest) / middle};
+        }
+        return std::move(rows_);
+    }
+
+private:
+    std::vector<MeasuredRow> rows_;
+    std::unordered_map<std::string, std::size_t> first_;
+    std::unordered_map<std::size_t, std::vector<double>> duplicates_;
+};
+
+/// Gathers the rows of several files.
+class Collector {
+public:
+    void read(std::string_view text, const std::string& file) {
+        std::vector<Column> columns;
+        Row row;
+        read_csv(text, file, [&](const CsvRecord& record) {
+            if (columns.empty()) {
+                columns = parse_header(record.fields, file, record.line);
+                return;
+            }
+            try {
+                add(row, columns, record, file);
+            } catch (const Unusable& problem) {
+                skipped_.push_back({file, record.line, problem.reason});
+            }
+        });
+        if (columns.empty()) throw Error({.what = "the file holds no header line", .file = file, .expected = "a CSV header"});
+    }
+
+    Measurements result() && { return {std::move(kernels_).merged(), std::move(models_).merged(), std::move(skipped_)}; }
+
+private:
+    void add(Row& row, const std::vector<Column>& columns, const CsvRecord& record, const std::string& file) {
+        if (record.fields.size() != columns.size()) {
+            throw Unusable{"the row has " + std::to_string(record.fields.size()) + " fields, the header " + std::to_string(columns.size())};
+        }
+        row.clear();
+        for (std::size_t c = 0; c < columns.size(); ++c) row.set(columns[c], record.fields[c]);
+        const bool is_kernel = !row.text(Column::op).empty();
+        if (is_kernel == !row.text(Column::model).empty())
+            throw Unusable{is_kernel ? "both op and model are given" : "neither op nor model is given"};
+        if (is_kernel) {
+            keep(kernels_, parse_kernel_row(row), row, record, file);
+        } else {
+            keep(models_, parse_model_row(row), row, record, file);
+        }
+    }
+
+    template <class MeasuredRow>
+    static void keep(Merger<MeasuredRow>& merger, MeasuredRow measurement, const Row& row, const CsvRecord& record,
+                     const std::string& file) {
+        measurement.origin.file = file;
+        measurement.origin.line = record.line;
+        merger.add(row.identity(), std::move(measurement));
+    }
+
+    Merger<KernelRow> kernels_;
+    Merger<ModelRow> models_;
+    std::vector<SkippedRow> skipped_;
+};
+
+/// The CSV files that `path` stands for, in alphabetical order.
+std::vector<std::filesystem::path> csv_files(const std::filesystem::path& path) {
+    std::error_code ec;
+    if (!std::filesystem::is_directory(path, ec)) return {path};
+    std::vector<std::filesystem::path> files;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(path)) {
+        if (entry.is_regular_file() && entry.path().extension() == ".csv") files.push_back(entry.path());
+    }
+    if (files.empty()) throw Error({.what = "the folder holds no .csv file", .file = path.string()});
+    std::sort(files.begin(), files.end());
+    return files;
+}
+
+}  // namespace
+
+Measurements read_measurements(const std::vector<std::filesystem::path>& files_or_folders) {
+    Collector collector;
+    for (const auto& path : files_or_folders) {
+        for (const auto& file : csv_files(path)) collector.read(read_text_file(file), file.string());
+    }
+    return std::move(collector).result();
+}
+
+Measurements read_measurements_text(std::string_view text, const std::string& file) {
+    Collector collector;
+    collector.read(text, file);
+    return std::move(collector).result();
+}
+
+}  // namespace roofcast

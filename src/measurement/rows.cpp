@@ -1,0 +1,133 @@
+#include "measurement/rows.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+
+namespace roofcast {
+
+namespace {
+
+// A kernel outside these took another unit than its column says.
+constexpr Seconds shortest_kernel = 0.1 * us;  // an empty kernel takes more than a microsecond
+constexpr Seconds longest_kernel = 1 * hour;
+
+struct MetricForm {
+    Metric metric;
+    std::string_view name;
+    double largest;  ///< in the metric's unit; beyond it the unit is wrong
+};
+constexpr std::array<MetricForm, 7> metric_forms{{
+    {Metric::latency_ms, "latency_ms", 24 * 3.6e6},  // a day
+    {Metric::throughput_per_s, "throughput_per_s", 1e9},
+    {Metric::tokens_per_s, "tokens_per_s", 1e9},
+    {Metric::ttft_ms, "ttft_ms", 24 * 3.6e6},
+    {Metric::tpot_ms, "tpot_ms", 3.6e6},
+    {Metric::memory_gb, "memory_gb", 1e6},  // a petabyte
+    {Metric::power_w, "power_w", 1e6},
+}};
+
+Seconds parse_latency(const Row& row) {
+    const Seconds latency = row.number(Column::latency_us) * us;
+    if (latency.in(us) <= 0) throw Unusable{fmt::format("latency_us {} is not positive", latency.in(us))};
+    if (latency < shortest_kernel) throw Unusable{fmt::format("latency_us {} is shorter than any kernel: is it in us?", latency.in(us))};
+    if (latency > longest_kernel) throw Unusable{fmt::format("latency_us {} is longer than an hour: is it in us?", latency.in(us))};
+    return latency;
+}
+
+Precision required_precision(const Row& row) {
+    const auto precision = row.precision_if(Column::precision);
+    if (!precision) throw Unusable{"precision is missing"};
+    return *precision;
+}
+
+Origin origin_of(const Row& row) {
+    return {std::string(row.text(Column::software)), std::string(row.text(Column::source)), {}, 0};
+}
+
+Metric parse_metric(const Row& row) {
+    std::vector<std::string_view> known;
+    for (const auto& form : metric_forms) known.push_back(form.name);
+    const std::string_view found = row.required_choice(Column::metric, known);
+    for (const auto& form : metric_forms) {
+        if (form.name == found) return form.metric;
+    }
+    throw Unusable{"metric is missing"};
+}
+
+double parse_value(const Row& row, Metric metric) {
+    const double value = row.number(Column::value);
+    if (value <= 0) throw Unusable{fmt::format("value {} is not positive", value)};
+    const auto& form = metric_forms[static_cast<std::size_t>(metric)];
+    if (value > form.largest) throw Unusable{fmt::format("value {} is too large for {}: is the unit right?", value, form.name)};
+    return value;
+}
+
+std::optional<double> positive_if(const Row& row, Column column) {
+    const auto value = row.number_if(column);
+    if (value && *value <= 0) throw Unusable{fmt::format("{} {} is not positive", name(column), *value)};
+    return value;
+}
+
+void parse_parallelism(const Row& row, ModelRow& result) {
+    result.parallel.tensor = row.count_if(Column::tensor_parallel).value_or(1);
+    result.parallel.pipeline = row.count_if(Column::pipeline_parallel).value_or(1);
+    result.parallel.data = row.count_if(Column::data_parallel).value_or(1);
+    result.parallel.expert = row.count_if(Column::expert_parallel).value_or(1);
+    const double split = static_cast<double>(result.parallel.tensor) * static_cast<double>(result.parallel.pipeline) *
+                         static_cast<double>(result.parallel.data);
+    constexpr double most_gpus = 1e6;
+    if (split > most_gpus) throw Unusable{"more than a million GPUs"};
+    result.gpus = row.count_if(Column::gpus).value_or(result.parallel.gpus());
+    if (split > 1 && result.parallel.gpus() != result.gpus)
+        throw Unusable{fmt::format("gpus is {}, but the degrees of parallelism need {}", result.gpus, result.parallel.gpus())};
+}
+
+}  // namespace
+
+std::string_view name(Metric m) {
+    return metric_forms[static_cast<std::size_t>(m)].name;
+}
+
+KernelRow parse_kernel_row(const Row& row) {
+    KernelRow result;
+    result.gpu = row.required_text(Column::gpu);
+    result.precision = required_precision(row);
+    result.op = parse_op(row, result.precision);
+    result.op_name = row.text(Column::op);
+    result.function = row.text(Column::function);
+    result.latency = parse_latency(row);
+    result.launch_included = row.choice(Column::launch, {"included", "excluded"}, "excluded") == "included";
+    result.cache = row.choice(Column::cache, {"warm", "cold"}, "cold") == "warm" ? Cache::warm : Cache::cold;
+    result.runs = row.count_if(Column::runs).value_or(0);
+    if (const auto deviation = row.number_if(Column::latency_std_us)) result.latency_std = *deviation * us;
+    result.origin = origin_of(row);
+    return result;
+}
+
+ModelRow parse_model_row(const Row& row) {
+    ModelRow result;
+    result.gpu = row.required_text(Column::gpu);
+    result.model = row.required_text(Column::model);
+    result.family = row.text(Column::family);
+    result.precision = required_precision(row);
+    result.weights = row.weights_or_native(result.precision);
+    result.kv_precision = row.precision_if(Column::kv_precision).value_or(activation_precision(result.precision));
+    result.batch = row.count(Column::batch);
+    // Zero is an answer: a prefill row generates no token, a decode row starts from none.
+    result.prompt_tokens = row.count_if(Column::prompt_tokens, 0).value_or(0);
+    result.output_tokens = row.count_if(Column::output_tokens, 0).value_or(0);
+    result.image_size = row.count_if(Column::image_size).value_or(0);
+    result.gmacs = positive_if(row, Column::gmacs);
+    result.mactivations = positive_if(row, Column::mactivations);
+    result.mparams = positive_if(row, Column::mparams);
+    parse_parallelism(row, result);
+    result.phase = row.choice(Column::phase, {"forward", "prefill", "decode", "generate", "train"}, "");
+    result.execution = row.choice(Column::execution, {"eager", "cuda_graph", "compiled", "fused", "tensorrt"}, "eager");
+    result.metric = parse_metric(row);
+    result.value = parse_value(row, result.metric);
+    result.origin = origin_of(row);
+    return result;
+}
+
+}  // namespace roofcast

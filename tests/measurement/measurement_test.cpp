@@ -1,0 +1,177 @@
+#include "roofcast/measurement.hpp"
+
+#include <doctest/doctest.h>
+
+#include "roofcast/error.hpp"
+#include "support/compare.hpp"
+#include "support/paths.hpp"
+
+using namespace roofcast;
+using roofcast::test::rel;
+
+namespace {
+
+Measurements read(std::string_view text) {
+    return read_measurements_text(text, "rows.csv");
+}
+
+/// The reason for which the only row of `text` was skipped.
+std::string reason(std::string_view text) {
+    const auto found = read(text);
+    REQUIRE(found.skipped.size() == 1);
+    CHECK(found.kernels.empty());
+    CHECK(found.models.empty());
+    CHECK(found.skipped[0].file == "rows.csv");
+    CHECK(found.skipped[0].line == 2);
+    return found.skipped[0].reason;
+}
+
+bool contains(const std::string& text, std::string_view part) {
+    return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("a kernel row is read with its columns in any order") {
+    const auto found = read(
+        "latency_us,k,n,m,op,gpu,precision,weight_precision,launch,cache,runs,latency_std_us,software,source\n"
+        "12.5,64,32,16,gemm,some-gpu,bf16,int8,included,warm,100,0.5,\"torch, eager\",me\n");
+    REQUIRE(found.kernels.size() == 1);
+    CHECK(found.skipped.empty());
+    const auto& row = found.kernels[0];
+    CHECK(row.gpu == "some-gpu");
+    CHECK(row.op_name == "gemm");
+    CHECK(row.latency.in(us) == rel(12.5, 1e-12));
+    CHECK(row.launch_included);
+    CHECK(row.cache == Cache::warm);
+    CHECK(row.runs == 100);
+    REQUIRE(row.latency_std);
+    CHECK(row.latency_std->in(us) == rel(0.5, 1e-12));
+    CHECK(row.origin.software == "torch, eager");
+    CHECK(row.origin.line == 2);
+    const auto& op = std::get<Gemm>(row.op);
+    CHECK(op.batch == 1);
+    CHECK(op.m == 16);
+    CHECK(op.n == 32);
+    CHECK(op.k == 64);
+    CHECK(op.precision == Precision::bf16);
+    CHECK(op.weight_bits == 8);  // weight-only quantization
+    CHECK_FALSE(op.dynamic_quantized);
+}
+
+TEST_CASE("every operator of the format becomes its struct") {
+    const auto found = read(
+        "gpu,op,precision,kv_precision,function,batch,heads,kv_heads,head_dim,query_len,kv_len,causal,in_channels,height,width,"
+        "out_channels,kernel_size,stride,padding,groups,elements,rows,cols,tokens,hidden,intermediate,experts,top_k,tensor_parallel,"
+        "expert_parallel,gpus,bytes,latency_us\n"
+        "g,attention,bf16,fp8,,2,8,2,128,16,64,1,,,,,,,,,,,,,,,,,,,,,5\n"
+        "g,conv2d,fp32,,,4,,,,,,,3,224,220,64,7,2,3,1,,,,,,,,,,,,,5\n"
+        "g,elementwise,fp32,,add,,,,,,,,,,,,,,,,1000,,,,,,,,,,,,5\n"
+        "g,softmax,fp32,,,,,,,,,,,,,,,,,,,10,20,,,,,,,,,,5\n"
+        "g,moe,fp8,,power_law_1.2,,,,,,,,,,,,,,,,,,,128,512,256,16,2,4,2,,,5\n"
+        "g,all_reduce,fp16,,,,,,,,,,,,,,,,,,,,,,,,,,,,8,1024,5\n"
+        "g,memcpy_d2h,fp16,,,,,,,,,,,,,,,,,,,,,,,,,,,,,4096,5\n");
+    REQUIRE(found.skipped.empty());
+    REQUIRE(found.kernels.size() == 7);
+    const auto& attention = std::get<Attention>(found.kernels[0].op);
+    CHECK(attention.value_dim == 128);
+    CHECK(attention.causal);
+    CHECK(attention.kv_precision == Precision::fp8);
+    const auto& conv = std::get<Conv2d>(found.kernels[1].op);
+    CHECK(conv.kernel_w == 7);
+    CHECK(conv.out_width() == 110);  // (220 + 6 − 6 − 1) / 2 + 1
+    const auto& elementwise = std::get<Elementwise>(found.kernels[2].op);
+    CHECK(elementwise.reads == 2);
+    CHECK(elementwise.writes == 1);
+    CHECK(std::get<RowWise>(found.kernels[3].op).kind == RowOp::softmax);
+    const auto& moe = std::get<Moe>(found.kernels[4].op);
+    CHECK(moe.imbalance == rel(1.2, 1e-12));
+    CHECK(moe.weight_bits == 8);
+    CHECK(moe.expert_parallel == 2);
+    CHECK(std::get<Collective>(found.kernels[5].op).bytes.in(byte) == 1024);
+    CHECK(std::get<Copy>(found.kernels[6].op).kind == CopyKind::d2h);
+}
+
+TEST_CASE("a model row is read with what the source says and no more") {
+    const auto found = read(
+        "gpu,model,precision,weight_precision,batch,gpus,phase,execution,metric,value,prompt_tokens\n"
+        "g,llama,fp16,q4_k_m,1,4,decode,cuda_graph,tokens_per_s,35.5,0\n"
+        "g,odd,fp16,exl2-2.5-bpw,1,,decode,,tokens_per_s,40,\n");
+    REQUIRE(found.models.size() == 2);
+    const auto& row = found.models[0];
+    CHECK(row.weights.bits == rel(4.85, 1e-12));
+    CHECK(row.kv_precision == Precision::fp16);
+    CHECK(row.gpus == 4);
+    CHECK(row.parallel.gpus() == 1);
+    CHECK(row.metric == Metric::tokens_per_s);
+    CHECK(row.value == 35.5);
+    CHECK_FALSE(row.gmacs);
+    CHECK(found.models[1].weights.bits == 2.5);
+}
+
+TEST_CASE("rows that cannot be used say why") {
+    const std::string gemm = "gpu,op,precision,m,n,k,latency_us\n";
+    CHECK(contains(reason(gemm + "g,gem,fp16,1,2,3,4\n"), "unknown op 'gem'; did you mean gemm"));
+    CHECK(contains(reason(gemm + "g,gemm,fp17,1,2,3,4\n"), "unknown precision"));
+    CHECK(contains(reason(gemm + "g,gemm,fp16,1,,3,4\n"), "n is missing"));
+    CHECK(contains(reason(gemm + "g,gemm,fp16,1,0,3,4\n"), "n 0 is below 1"));
+    CHECK(contains(reason(gemm + "g,gemm,fp16,1,2.5,3,4\n"), "not a whole number"));
+    CHECK(contains(reason(gemm + "g,gemm,fp16,1,2,3,0\n"), "not positive"));
+    CHECK(contains(reason(gemm + "g,gemm,fp16,1,2,3,-4\n"), "not positive"));
+    CHECK(contains(reason(gemm + "g,gemm,fp16,1,2,3,nan\n"), "not finite"));
+    CHECK(contains(reason(gemm + "g,gemm,fp16,1,2,3,fast\n"), "not a number"));
+    CHECK(contains(reason(gemm + "g,gemm,fp16,1,2,3,4 us\n"), "not a number"));
+    CHECK(contains(reason(gemm + "g,gemm,fp16,1,2,3,4e9\n"), "longer than an hour"));
+    CHECK(contains(reason(gemm + "g,gemm,fp16,1,2,3,4e-5\n"), "shorter than any kernel"));
+    CHECK(contains(reason(gemm + "g,gemm,fp16,1,2,3\n"), "6 fields, the header 7"));
+    CHECK(contains(reason(gemm + ",gemm,fp16,1,2,3,4\n"), "gpu is missing"));
+    CHECK(contains(reason(gemm + "g,,fp16,1,2,3,4\n"), "neither op nor model"));
+    const std::string model = "gpu,model,precision,batch,metric,value\n";
+    CHECK(contains(reason(model + "g,m,fp16,1,latency_s,4\n"), "unknown metric 'latency_s'; did you mean latency_ms"));
+    CHECK(contains(reason(model + "g,m,fp16,1,latency_ms,0\n"), "not positive"));
+    CHECK(contains(reason(model + "g,m,fp16,1,latency_ms,1e10\n"), "too large"));
+}
+
+TEST_CASE("a misspelt column is an error that names the right one") {
+    try {
+        read("gpu,op,precision,m,n,k,latency_ms_\n");
+        FAIL("no error");
+    } catch (const Error& e) {
+        CHECK(e.detail().line == 1);
+        CHECK(contains(e.what(), "latency_us"));
+    }
+    CHECK_THROWS_AS(read("gpu,op,gpu\n"), Error);
+    CHECK_THROWS_AS(read("gpu,batch\n"), Error);
+    CHECK_THROWS_AS(read("# only a comment\n"), Error);
+}
+
+TEST_CASE("duplicates are merged by median with their spread kept") {
+    const auto found = read(
+        "gpu,op,precision,m,n,k,latency_us,runs\n"
+        "g,gemm,fp16,1,2,3,10,5\n"
+        "g,gemm,fp16,1,2,4,99,5\n"
+        "g,gemm,fp16,1,2,3,14,6\n"
+        "g,gemm,fp16,1,2,3,11,7\n");
+    REQUIRE(found.kernels.size() == 2);
+    CHECK(found.kernels[0].latency.in(us) == rel(11, 1e-12));
+    CHECK(found.kernels[0].repeats.rows == 3);
+    CHECK(found.kernels[0].repeats.spread == rel(4.0 / 11, 1e-12));
+    CHECK(found.kernels[0].origin.line == 2);
+    CHECK(found.kernels[1].repeats.rows == 1);
+    CHECK(found.kernels[1].repeats.spread == 0);
+}
+
+TEST_CASE("files and folders are read; what does not exist is an error") {
+    const test::TemporaryFile file("a.csv", "gpu,op,precision,rows,cols,latency_us\ng,layernorm,fp16,8,8,3\n");
+    CHECK(read_measurements({file.path()}).kernels.size() == 1);
+    CHECK(read_measurements({file.path().parent_path()}).kernels.size() == 1);
+    CHECK_THROWS_AS(read_measurements({file.path().parent_path() / "none.csv"}), Error);
+}
+
+TEST_CASE("every shipped measurement file is read without a skipped row") {
+    const auto found =
+        read_measurements({test::source_dir() / "validation_data" / "kernels", test::source_dir() / "validation_data" / "models"});
+    CHECK(found.kernels.size() > 27000);
+    CHECK(found.models.size() > 4500);
+    for (const auto& row : found.skipped) FAIL_CHECK(row.file << ":" << row.line << ": " << row.reason);
+}
