@@ -9,7 +9,7 @@ namespace roofcast {
 
 namespace {
 
-std::string quoted(std::string_view text) {
+std::string csv_field(std::string_view text) {
     if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
     std::string out = "\"";
     for (const char c : text) {
@@ -31,17 +31,18 @@ void add_kernel(std::string& out, const JudgedRow& row, const KernelRow& k, cons
     fmt::format_to(
         std::back_inserter(out),
         "{},{},{},,{},{},latency_us,{:.6g},{:.6g},{},{:.4g},{:.5g},{:.5g},{:.5g},{:.5g},{:.5g},{:.5g},{},{},{},{},{},{},{:.4g},{},{}\n",
-        quoted(k.gpu), k.op_name, quoted(k.function), name(k.precision), shape_text(k.op), row.measured, row.predicted, roofline_text(row),
-        row.ape_percent(), c.compute.in(us), c.dram.in(us), c.l2.in(us), c.launch.in(us), c.power.in(us), c.communication.in(us),
-        name(c.bound), k.launch_included ? "included" : "excluded", k.cache == Cache::warm ? "warm" : "cold", quoted(k.origin.software),
-        quoted(k.origin.source), k.repeats.rows, k.repeats.spread, quoted(k.origin.file), k.origin.line);
+        csv_field(k.gpu), k.op_name, csv_field(k.function), name(k.precision), shape_text(k.op), row.measured, row.predicted,
+        roofline_text(row), row.ape_percent(), c.compute.in(us), c.dram.in(us), c.l2.in(us), c.launch.in(us), c.power.in(us),
+        c.communication.in(us), name(c.bound), k.launch_included ? "included" : "excluded", k.cache == Cache::warm ? "warm" : "cold",
+        csv_field(k.origin.software), csv_field(k.origin.source), k.repeats.rows, k.repeats.spread, csv_field(k.origin.file),
+        k.origin.line);
 }
 
 void add_model(std::string& out, const JudgedRow& row, const ModelRow& m) {
-    fmt::format_to(std::back_inserter(out), "{},model,,{},{},{},{},{:.6g},{:.6g},{},{:.4g},,,,,,,,,,{},{},{},{:.4g},{},{}\n", quoted(m.gpu),
-                   quoted(m.model), name(m.precision), quoted(shape_text(m)), name(m.metric), row.measured, row.predicted,
-                   roofline_text(row), row.ape_percent(), quoted(m.origin.software), quoted(m.origin.source), m.repeats.rows,
-                   m.repeats.spread, quoted(m.origin.file), m.origin.line);
+    fmt::format_to(std::back_inserter(out), "{},model,,{},{},{},{},{:.6g},{:.6g},{},{:.4g},,,,,,,,,,{},{},{},{:.4g},{},{}\n",
+                   csv_field(m.gpu), csv_field(m.model), name(m.precision), csv_field(shape_text(m)), name(m.metric), row.measured,
+                   row.predicted, roofline_text(row), row.ape_percent(), csv_field(m.origin.software), csv_field(m.origin.source),
+                   m.repeats.rows, m.repeats.spread, csv_field(m.origin.file), m.origin.line);
 }
 
 }  // namespace
