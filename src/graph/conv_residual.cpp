@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "graph/conv_blocks.hpp"
 
 namespace roofcast {
@@ -53,7 +55,7 @@ Map bottleneck_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t
 }
 
 Map regnet_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t channels) {
-    const std::int64_t groups = layer.group_width > 0 ? channels / layer.group_width : 1;
+    const std::int64_t groups = layer.group_width > 0 ? channels / std::min(layer.group_width, channels) : 1;
     return stage(b, x, "regnet", layer, channels, [&](const Map& in, std::int64_t stride) {
         const Kept shortcut(b, in);
         const Map widened = b.unit(shortcut.map(), channels);
