@@ -20,6 +20,7 @@ struct Published {
     std::optional<double> gflops;      ///< 1e9 FLOPs, where the source counts those
     double parameters_rounding = 0;    ///< half a unit of the last digit that the source prints, where that is more than 1 %
     double macs_rounding = 0;          ///< the same of `gmacs` or `gflops`, in their unit
+    std::int64_t image_size = 0;       ///< that `gmacs` or `gflops` are for; 0: the model's default
     std::string source;
 };
 
@@ -98,7 +99,7 @@ enum class ConvBlock {
     conv, transposed, norm, maxpool, avgpool, adaptive_pool, global_pool, linear, upsample, concat, add,
     basic, bottleneck, regnet, dense, transition,
     separable, mbconv, fused_mbconv, convnext,
-    c3, c2f, c3k2, sppf, c2psa, a2c2f,
+    c3, c2, c2f, c3k2, sppf, c2psa, a2c2f,
     detect, segment, pose, anchor_detect, classify, ssd_head, retina_head
 };
 /// "conv", "bottleneck", …: as in TOML.

@@ -24,6 +24,7 @@ Map fused_mbconv_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64
 Map convnext_block(ConvBuilder& b, Map x, const ConvLayer& layer);
 // Cross-stage partial blocks of the YOLO family. `repeat` counts the blocks inside.
 Map c3_block(ConvBuilder& b, const Map& x, std::int64_t channels, std::int64_t repeat, bool shortcut);
+Map c2_block(ConvBuilder& b, const Map& x, std::int64_t channels, std::int64_t repeat, bool shortcut);
 Map c2f_block(ConvBuilder& b, const Map& x, std::int64_t channels, std::int64_t repeat, bool shortcut);
 Map c3k2_block(ConvBuilder& b, const Map& x, const ConvLayer& layer, std::int64_t channels, std::int64_t repeat);
 Map sppf_block(ConvBuilder& b, const Map& x, std::int64_t channels, std::int64_t kernel);

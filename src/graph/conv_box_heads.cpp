@@ -19,7 +19,8 @@ void ssd_head(ConvBuilder& b, const std::vector<Map>& levels, const ConvLayer& l
     for (std::size_t i = 0; i < levels.size(); ++i) {
         b.segment("ssd_head");
         for (const std::int64_t outputs : {box_sides, b.net.classes}) {
-            const Map y = b.conv(levels[i], {.channels = anchors_of(layer, i) * outputs, .kernel = 3, .bias = true, .norm = ConvNorm::none});
+            const Map y =
+                b.conv(levels[i], {.channels = anchors_of(layer, i) * outputs, .kernel = 3, .bias = true, .norm = ConvNorm::none});
             b.copy(y.elements(), "concat");
         }
     }
@@ -32,10 +33,16 @@ void retina_head(ConvBuilder& b, const std::vector<Map>& levels, const ConvLayer
         for (const std::int64_t outputs : {box_sides, b.net.classes}) {
             Map y = levels[i];
             for (std::int64_t c = 0; c < layer.convs; ++c) {
-                y = b.conv(y, {.channels = layer.size, .kernel = 3, .bias = norm == ConvNorm::none, .norm = norm,
-                               .activation = b.net.activation, .shared_weights = i > 0});
+                y = b.conv(y, {.channels = layer.size,
+                               .kernel = 3,
+                               .bias = norm == ConvNorm::none,
+                               .norm = norm,
+                               .activation = b.net.activation,
+                               .shared_weights = i > 0});
             }
-            y = b.conv(y, {.channels = anchors_of(layer, i) * outputs, .kernel = 3, .bias = true, .norm = ConvNorm::none, .shared_weights = i > 0});
+            y = b.conv(
+                y,
+                {.channels = anchors_of(layer, i) * outputs, .kernel = 3, .bias = true, .norm = ConvNorm::none, .shared_weights = i > 0});
             b.copy(y.elements(), "concat");
         }
     }

@@ -92,8 +92,7 @@ OpNode& ConvBuilder::emit(std::string name, Op op, Fusion fusion, std::int64_t i
     return node;
 }
 
-void ConvBuilder::pointwise(std::string name, std::int64_t elements, double reads, double flops, Fusion fusion, double weights,
-                            bool kept) {
+void ConvBuilder::pointwise(std::string name, std::int64_t elements, double reads, double flops, Fusion fusion, double weights, bool kept) {
     const Elementwise op{.elements = elements * shape_.batch, .reads = reads, .flops_per_element = flops, .precision = stored_};
     emit(std::move(name), op, fusion, kept ? 0 : elements, 0).weights = weights;
 }
@@ -122,8 +121,8 @@ Map ConvBuilder::conv(const Map& in, const ConvSpec& spec) {
                      .found = fmt::format("{} groups for {} to {} channels", spec.groups, in.channels, spec.channels)});
     }
     const Map out{.channels = spec.channels, .height = op.out_height(), .width = op.out_width()};
-    OpNode& node =
-        emit(spec.groups > 1 && spec.groups == in.channels ? "depthwise" : "conv", op, Fusion::none, in.kept ? 0 : in.elements(), out.elements());
+    OpNode& node = emit(spec.groups > 1 && spec.groups == in.channels ? "depthwise" : "conv", op, Fusion::none, in.kept ? 0 : in.elements(),
+                        out.elements());
     if (!spec.shared_weights) {
         const auto filter = static_cast<double>(in.channels / spec.groups * spec.kernel * spec.kernel);
         node.weights = static_cast<double>(spec.channels) * (filter + (spec.bias ? 1 : 0));
@@ -134,7 +133,8 @@ Map ConvBuilder::conv(const Map& in, const ConvSpec& spec) {
 }
 
 Map ConvBuilder::unit(const Map& in, std::int64_t channels, std::int64_t kernel, std::int64_t stride, std::int64_t groups) {
-    return conv(in, {.channels = channels, .kernel = kernel, .stride = stride, .groups = groups, .norm = net.norm, .activation = net.activation});
+    return conv(
+        in, {.channels = channels, .kernel = kernel, .stride = stride, .groups = groups, .norm = net.norm, .activation = net.activation});
 }
 
 Map ConvBuilder::transposed(const Map& in, std::int64_t channels, std::int64_t kernel, bool bias) {
@@ -144,16 +144,21 @@ Map ConvBuilder::transposed(const Map& in, std::int64_t channels, std::int64_t k
                        .k = in.channels,
                        .precision = shape_.precision,
                        .weight_bits = shape_.weights.bits};
-    emit("transposed", product, Fusion::none, in.kept ? 0 : in.elements(), out.elements()).weights =
-        static_cast<double>(channels) * static_cast<double>(kernel * kernel * in.channels + (bias ? 1 : 0));
+    OpNode& node = emit("transposed", product, Fusion::none, in.kept ? 0 : in.elements(), out.elements());
+    node.weights = static_cast<double>(channels) * static_cast<double>(kernel * kernel * in.channels + (bias ? 1 : 0));
+    // Published counts multiply outputs by inputs by the whole kernel, although each output sees one tap of it.
+    node.macs = op_macs(product) * static_cast<double>(kernel * kernel);
     const std::int64_t moved = out.elements() * shape_.batch;
-    emit("scatter", Move{.read = moved, .written = moved, .precision = stored_}, Fusion::none, out.elements(), out.elements()).eager_kernels = 0;
+    emit("scatter", Move{.read = moved, .written = moved, .precision = stored_}, Fusion::none, out.elements(), out.elements())
+        .eager_kernels = 0;
     return out;
 }
 
-void ConvBuilder::linear(std::int64_t rows, std::int64_t in, std::int64_t out, bool bias) {
+OpNode& ConvBuilder::linear(std::int64_t rows, std::int64_t in, std::int64_t out, bool bias) {
     const Gemm op{.m = shape_.batch * rows, .n = out, .k = in, .precision = shape_.precision, .weight_bits = shape_.weights.bits};
-    emit("linear", op, Fusion::none, rows * in, rows * out).weights = static_cast<double>(out) * static_cast<double>(in + (bias ? 1 : 0));
+    OpNode& node = emit("linear", op, Fusion::none, rows * in, rows * out);
+    node.weights = static_cast<double>(out) * static_cast<double>(in + (bias ? 1 : 0));
+    return node;
 }
 
 void ConvBuilder::normalize(const Map& map, ConvNorm norm) {

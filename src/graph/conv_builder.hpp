@@ -44,8 +44,8 @@ public:
     Map unit(const Map& in, std::int64_t channels, std::int64_t kernel = 1, std::int64_t stride = 1, std::int64_t groups = 1);
     /// Transposed convolution whose stride is its kernel: a matrix product, then a scatter.
     Map transposed(const Map& in, std::int64_t channels, std::int64_t kernel, bool bias);
-    /// Fully connected, on `rows` rows an image.
-    void linear(std::int64_t rows, std::int64_t in, std::int64_t out, bool bias = true);
+    /// Fully connected, on `rows` rows an image. The node is valid until the next one.
+    OpNode& linear(std::int64_t rows, std::int64_t in, std::int64_t out, bool bias = true);
     void normalize(const Map& map, ConvNorm norm);
     void activate(const Map& map, Activation activation);
     /// map = map + other, both of one shape.

@@ -18,13 +18,13 @@ void c3k(ConvBuilder& b, const Map& x, std::int64_t channels, bool shortcut) {
     b.unit(b.concat({branch.map(), bypass}), channels);
 }
 
-/// Splits in two, passes one half through `repeat` inner blocks and joins all that was seen on the way.
+/// Splits in two, passes one half through `repeat` inner blocks and joins all that was seen on the way, or the two ends only.
 template <class Inner>
 Map split_and_join(ConvBuilder& b, const std::string& name, const Map& x, std::int64_t channels, std::int64_t hidden, std::int64_t repeat,
-                   Inner inner) {
+                   Inner inner, bool join_all = true) {
     b.segment(name);
     Map part = b.unit(x, 2 * hidden);
-    part.channels = (2 + repeat) * hidden;
+    part.channels = (join_all ? 2 + repeat : 2) * hidden;
     const Kept parts(b, part);
     b.segment(name + " block", repeat);
     inner(Map{.channels = hidden, .height = part.height, .width = part.width, .kept = true});
@@ -51,6 +51,12 @@ Map c3_block(ConvBuilder& b, const Map& x, std::int64_t channels, std::int64_t r
     const Kept branch(b, y);
     const Map bypass = b.unit(input.map(), half);
     return b.unit(b.concat({branch.map(), bypass}), channels);
+}
+
+Map c2_block(ConvBuilder& b, const Map& x, std::int64_t channels, std::int64_t repeat, bool shortcut) {
+    const std::int64_t half = channels / 2;
+    return split_and_join(
+        b, "c2", x, channels, half, repeat, [&](const Map& part) { csp_bottleneck(b, part, 3, half, shortcut); }, false);
 }
 
 Map c2f_block(ConvBuilder& b, const Map& x, std::int64_t channels, std::int64_t repeat, bool shortcut) {

@@ -70,7 +70,8 @@ private:
     [[nodiscard]] std::int64_t width(std::int64_t channels) const {
         if (net_.width_multiple == 1) return capped(channels);
         const double scaled = static_cast<double>(capped(channels)) * net_.width_multiple;
-        return net_.scaling == CompoundScaling::yolo ? rounded_up(scaled, net_.channel_divisor) : rounded_near(scaled, net_.channel_divisor);
+        return net_.scaling == CompoundScaling::yolo ? rounded_up(scaled, net_.channel_divisor)
+                                                     : rounded_near(scaled, net_.channel_divisor);
     }
     [[nodiscard]] std::int64_t capped(std::int64_t channels) const {
         return net_.max_channels > 0 ? std::min(channels, net_.max_channels) : channels;
@@ -114,7 +115,7 @@ Map Walk::convolutions(const ConvLayer& layer, Map x) {
                   .bias = layer.bias,
                   .norm = layer.norm.value_or(net_.norm),
                   .activation = layer.activation.value_or(net_.activation)};
-    for (std::int64_t i = 0; i < depth(layer); ++i) {
+    for (std::int64_t i = 0; i < layer.repeat; ++i) {
         builder_.segment("conv");
         x = builder_.conv(x, spec);
         spec.stride = 1;
@@ -190,6 +191,8 @@ Map Walk::backbone(const ConvLayer& written, const Map& x) {
             return convnext_block(builder_, x, layer);
         case ConvBlock::c3:
             return c3_block(builder_, x, channels, layer.repeat, layer.shortcut);
+        case ConvBlock::c2:
+            return c2_block(builder_, x, channels, layer.repeat, layer.shortcut);
         case ConvBlock::c2f:
             return c2f_block(builder_, x, channels, layer.repeat, layer.shortcut);
         case ConvBlock::c3k2:

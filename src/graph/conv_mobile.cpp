@@ -50,9 +50,11 @@ Map mbconv_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t cha
         const std::int64_t hidden = hidden_channels(layer, in.channels);
         Map y = shortcut.map();
         if (hidden != in.channels) y = b.conv(y, {.channels = hidden, .norm = norm, .activation = activation});
-        y = b.conv(y, {.channels = hidden, .kernel = layer.kernel, .stride = stride, .groups = hidden, .norm = norm, .activation = activation});
+        y = b.conv(
+            y, {.channels = hidden, .kernel = layer.kernel, .stride = stride, .groups = hidden, .norm = norm, .activation = activation});
         if (layer.squeeze_excite > 0) {
-            squeeze_excite(b, y, squeezed_channels(layer, in.channels, hidden), activation);
+            const Activation gate = activation == Activation::hardswish ? Activation::hardsigmoid : Activation::sigmoid;
+            squeeze_excite(b, y, squeezed_channels(layer, in.channels, hidden), activation, gate);
         }
         y = b.conv(y, {.channels = channels, .norm = norm});
         add_shortcut(b, in, y, stride);

@@ -98,7 +98,9 @@ Map classify_head(ConvBuilder& b, const Map& x) {
     constexpr std::int64_t features = 1280;
     b.segment("classify");
     b.pool_to(b.unit(x, features), 1);
-    b.linear(1, features, b.net.classes);
+    OpNode& last = b.linear(1, features, b.net.classes);
+    // The publisher counts at one place of the last map and multiplies by all places, this layer included.
+    last.macs = op_macs(last.op) * static_cast<double>(x.places());
     return {.channels = b.net.classes, .height = 1, .width = 1};
 }
 

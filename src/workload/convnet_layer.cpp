@@ -40,6 +40,7 @@ constexpr std::array block_specs{
     BlockSpec{"fused_mbconv", ConvBlock::fused_mbconv, "kernel stride expand"},
     BlockSpec{"convnext", ConvBlock::convnext, "kernel expand"},
     BlockSpec{"c3", ConvBlock::c3, "shortcut"},
+    BlockSpec{"c2", ConvBlock::c2, "shortcut"},
     BlockSpec{"c2f", ConvBlock::c2f, "shortcut"},
     BlockSpec{"c3k2", ConvBlock::c3k2, "shortcut nested expand"},
     BlockSpec{"sppf", ConvBlock::sppf, "kernel"},
@@ -59,10 +60,10 @@ struct Count {
     std::int64_t ConvLayer::*member;
 };
 constexpr std::array counts{
-    Count{"repeat", &ConvLayer::repeat},     Count{"kernel", &ConvLayer::kernel},           Count{"stride", &ConvLayer::stride},
-    Count{"groups", &ConvLayer::groups},     Count{"group_width", &ConvLayer::group_width}, Count{"dilation", &ConvLayer::dilation},
-    Count{"inner", &ConvLayer::inner},       Count{"growth", &ConvLayer::growth},           Count{"area", &ConvLayer::area},
-    Count{"convs", &ConvLayer::convs},       Count{"protos", &ConvLayer::protos},
+    Count{"repeat", &ConvLayer::repeat}, Count{"kernel", &ConvLayer::kernel},           Count{"stride", &ConvLayer::stride},
+    Count{"groups", &ConvLayer::groups}, Count{"group_width", &ConvLayer::group_width}, Count{"dilation", &ConvLayer::dilation},
+    Count{"inner", &ConvLayer::inner},   Count{"growth", &ConvLayer::growth},           Count{"area", &ConvLayer::area},
+    Count{"convs", &ConvLayer::convs},   Count{"protos", &ConvLayer::protos},
 };
 
 struct Flag {
@@ -81,8 +82,8 @@ constexpr std::array flags{
     Flag{"depthwise", &ConvLayer::depthwise},
 };
 
-constexpr std::array<std::string_view, 9> activation_names{"none",    "relu", "relu6", "leaky_relu", "hardswish", "hardsigmoid",
-                                                           "sigmoid", "silu", "gelu"};
+constexpr std::array<std::string_view, 9> activation_names{"none",        "relu",    "relu6", "leaky_relu", "hardswish",
+                                                           "hardsigmoid", "sigmoid", "silu",  "gelu"};
 constexpr std::array<std::string_view, 3> norm_names{"none", "batch", "layer"};
 
 std::vector<std::string> words(std::string_view text) {
@@ -170,7 +171,8 @@ private:
         if (const auto* reference = node.as_string()) target = value(key, node, reference->get());
         const auto found = target->is_number() ? target->value<double>() : std::nullopt;
         constexpr double largest = 1e9;
-        if (!found || !(*found >= 0 && *found <= largest)) throw error(key, node, "wrong value", {}, "a number, or the name of one in values");
+        if (!found || !(*found >= 0 && *found <= largest))
+            throw error(key, node, "wrong value", {}, "a number, or the name of one in values");
         return *found;
     }
 

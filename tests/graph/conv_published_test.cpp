@@ -26,9 +26,9 @@ TEST_CASE("convolutional nets have the parameters and multiply-adds that their s
     int compared = 0;
     for (const Workload& workload : load_workload_catalogue(test::models_dir())) {
         if (!is_convolutional(workload)) continue;
-        INFO(workload.id, " of ", workload.file);
-        const OpGraph graph = forward_graph(workload, RunShape{});
         const Published& published = workload.published;
+        INFO(workload.id, " of ", workload.file);
+        const OpGraph graph = forward_graph(workload, RunShape{.image_size = published.image_size});
         if (published.parameters) {
             CHECK(total_parameters(graph) == rel(*published.parameters, tolerance(*published.parameters, published.parameters_rounding)));
             ++compared;
