@@ -116,11 +116,17 @@ Table prices(const GpuProfile& gpu) {
 
 Table parameters(const ParameterSet& set) {
     Table table{"Parameters of the cost model",
-                {{"parameter", "parameter"}, {"value", "value"}, {"unit", "unit"}, {"provenance", "provenance"}, {"source", "source"}},
+                {{"parameter", "parameter"},
+                 {"value", "value"},
+                 {"unit", "unit"},
+                 {"provenance", "provenance"},
+                 {"source", "source"},
+                 {"meaning", "meaning"}},
                 {}};
     const auto& specs = parameter_specs();
     for (std::size_t i = 0; i < specs.size(); ++i) {
-        table.rows.push_back({specs[i].name, specs[i].get(set.values), specs[i].unit, std::string(name(set.provenance[i])), set.source[i]});
+        table.rows.push_back({specs[i].name, specs[i].get(set.values), specs[i].unit, std::string(name(set.provenance[i])), set.source[i],
+                              specs[i].meaning});
     }
     return table;
 }
