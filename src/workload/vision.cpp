@@ -51,6 +51,9 @@ Swin read_swin(TableReader& reader) {
     model.heads = reader.counts_if("heads", 1);
     if (model.depths.empty()) throw reader.error("depths", "a required key is missing", {}, "layers of each stage");
     if (model.heads.size() != model.depths.size()) throw reader.error("heads", "heads and depths must be lists of equal length");
+    for (std::size_t i = 0; i < model.heads.size(); ++i) {
+        if ((model.embed << i) % model.heads[i] != 0) throw reader.error("heads", "a stage's width is not a multiple of its heads");
+    }
     model.mlp_ratio = reader.number_if("mlp_ratio", positive).value_or(4);
     model.v2 = reader.flag_if("v2").value_or(false);
     return model;
