@@ -8,7 +8,8 @@ namespace roofcast {
 
 namespace {
 
-constexpr std::int64_t largest_count = std::int64_t{1} << 40;
+/// As `largest_size` of TOML files.
+constexpr std::int64_t largest_count = std::int64_t{1} << 24;
 
 }  // namespace
 
@@ -41,7 +42,8 @@ std::int64_t JsonReader::count(std::string_view key, std::int64_t lower) const {
     const nlohmann::json& value = require(key);
     if (!value.is_number_integer()) throw error(key, "wrong type", "a whole number");
     const auto number = value.get<std::int64_t>();
-    if (number < lower || number > largest_count) throw error(key, "out of range", fmt::format("a whole number of at least {}", lower));
+    if (number < lower || number > largest_count)
+        throw error(key, "out of range", fmt::format("a whole number from {} to {}", lower, largest_count));
     return number;
 }
 
