@@ -163,8 +163,8 @@ OpNode& ConvBuilder::linear(std::int64_t rows, std::int64_t in, std::int64_t out
 
 void ConvBuilder::normalize(const Map& map, ConvNorm norm) {
     const double weights = 2.0 * static_cast<double>(map.channels);
-    if (norm == ConvNorm::batch) {
-        pointwise("batchnorm", map.elements(), 1, norm_flops, Fusion::folded, weights, map.kept);
+    if (norm == ConvNorm::batch || norm == ConvNorm::frozen) {
+        pointwise("batchnorm", map.elements(), 1, norm_flops, Fusion::folded, norm == ConvNorm::batch ? weights : 0, map.kept);
     } else if (norm == ConvNorm::layer) {
         const RowWise op{.kind = RowOp::layernorm, .rows = map.places() * shape_.batch, .cols = map.channels, .precision = stored_};
         emit("layernorm", op, Fusion::chain, map.kept ? 0 : map.elements(), map.elements()).weights = weights;
@@ -248,6 +248,20 @@ void ConvBuilder::attention(const Map& in, std::int64_t heads, std::int64_t key_
                        .fused = shape_.fused_attention};
     // Published counts of these nets come from a profiler of modules, which does not see the two products of attention.
     emit("attention", op, Fusion::none, heads * (2 * key_dim + value_dim) * in.places(), heads * value_dim * in.places()).macs = 0;
+}
+
+void ConvBuilder::cross_attention(std::int64_t queries, std::int64_t keys, std::int64_t heads, std::int64_t head_dim) {
+    const Attention op{.batch = shape_.batch,
+                       .heads = heads,
+                       .kv_heads = heads,
+                       .head_dim = head_dim,
+                       .value_dim = head_dim,
+                       .query_len = queries,
+                       .kv_len = keys,
+                       .precision = stored_,
+                       .kv_precision = stored_,
+                       .fused = shape_.fused_attention};
+    emit("attention", op, Fusion::none, heads * head_dim * (queries + 2 * keys), heads * head_dim * queries);
 }
 
 void ConvBuilder::softmax(std::int64_t rows, std::int64_t cols) {

@@ -143,7 +143,7 @@ Map Walk::primitive(const ConvLayer& layer, const std::vector<Map>& in) {
             builder_.activate(y, layer.activation.value_or(net_.activation));
             return y;
         }
-        case ConvBlock::norm:
+        case ConvBlock::normalize:
             builder_.normalize(x, layer.norm.value_or(net_.norm));
             builder_.activate(x, layer.activation.value_or(Activation::none));
             return x;
@@ -219,6 +219,8 @@ void Walk::head(const ConvLayer& layer, const std::vector<Map>& in) {
         case ConvBlock::classify:
             classify_head(builder_, in.front());
             return;
+        case ConvBlock::detr_head:
+            return detr_head(builder_, in.front(), layer);
         case ConvBlock::ssd_head:
             return ssd_head(builder_, in, layer);
         default:
