@@ -3,6 +3,8 @@
 ///
 /// Peaks, bandwidths and sizes are facts of the GPU profile and are never in here. Every member is declared once more in
 /// `parameter_specs()` (src/profile/cost_parameters.cpp), which is what the loaders and the calibrator iterate over.
+/// The equations that they enter are in docs/model.md. Shipped values are in gpus/arch/*.toml; the initial values below keep a
+/// hand-made profile usable.
 
 #include <array>
 #include <cstddef>
@@ -16,26 +18,107 @@
 
 namespace roofcast {
 
-/// Of dense matrix products on one class of arithmetic unit. See docs/model.md, GEMM.
+/// Of dense matrix products on one class of arithmetic unit.
 struct GemmParameters {
     double peak_fraction = 0.9;         ///< of the data-sheet peak that an infinitely large tile reaches
     double tile_half = 1500;            ///< outputs of a tile at which it reaches half of that
-    double bandwidth_fraction = 0.85;   ///< of DRAM bandwidth, with all SMs busy
+    double bandwidth_fraction = 0.85;   ///< of DRAM bandwidth
     double l2_bytes_per_sm_clock = 48;  ///< L2 to SM, bytes per SM and boost clock
-    double fill = 3;                    ///< how fast DRAM bandwidth saturates as blocks fill the SMs
     double tail = 0.3;                  ///< 0: a partial wave costs a whole one; 1: it costs its share
     double overlap = 0.8;               ///< share of the non-bounding terms that the bounding one hides
     Seconds fixed = 2 * us;             ///< kernel start, prologue and drain
-    Seconds k_step = 2 * ns;            ///< latency of a k step of 32 that nothing hides, first wave
+    Seconds k_step = 5 * ns;            ///< latency of a k step of 32 that nothing hides, once a block
     Seconds epilogue = 200 * ns;        ///< per wave, for a 128x128 tile
     Seconds split_k = 2 * us;           ///< extra reduction when k is split
-    double misaligned = 0.1;            ///< loss of peak when n or k is not a multiple of 16 bytes
-    double l2_residency = 0.5;          ///< share of an L2-sized working set that is found there when warm
+    double misaligned = 0.1;            ///< loss of peak when a row of n or k is not a multiple of 16 bytes
+    double l2_residency = 0.5;          ///< share of a small working set that is found in L2 when warm
+};
+
+/// Of quantized operands around a matrix product.
+struct QuantizationParameters {
+    Seconds fixed = 2 * us;                ///< start of the kernel that quantizes activations
+    double bandwidth_fraction = 0.5;       ///< of DRAM bandwidth that it reaches
+    double dequantization_operations = 4;  ///< SIMT operations per weight that is unpacked to the compute format
+};
+
+/// Energy, from which sustained clocks follow.
+struct PowerParameters {
+    std::array<JoulesPerFlop, math_unit_count> flop{15 * pj_per_flop, 1.2 * pj_per_flop, 0.6 * pj_per_flop, 0.3 * pj_per_flop};
+    JoulesPerByte dram_byte = 60 * pj_per_byte;
+    double idle_fraction = 0.15;  ///< of TDP that is spent without doing arithmetic or DRAM transfers
+};
+
+/// Of fused attention. The unfused form uses the GEMM, row-wise and streaming parameters.
+struct AttentionParameters {
+    double peak_fraction = 0.65;       ///< of the data-sheet matrix peak within a block of 128 queries
+    double softmax_operations = 8;     ///< SIMT operations per score that matrix products do not hide
+    double bandwidth_fraction = 0.75;  ///< of DRAM bandwidth when all SMs read the KV cache
+    double fill = 3;                   ///< 1 / share of the SMs that saturates DRAM bandwidth
+    Seconds fixed = 5 * us;            ///< kernel start and what engines launch around it
+};
+
+/// Of convolutions, beside the GEMM parameters that implicit GEMM uses.
+struct ConvolutionParameters {
+    double implicit_fraction = 0.85;  ///< of the GEMM's rate that implicit GEMM keeps
+    double winograd_fraction = 0.6;   ///< of the GEMM's rate that fused Winograd kernels keep
+    double transform_fraction = 0.6;  ///< of DRAM bandwidth in Winograd and layout transformations
+    double depthwise_fraction = 0.5;  ///< of DRAM bandwidth in depthwise kernels
+    double depthwise_rate = 0.2;      ///< of the SIMT peak in depthwise kernels
+};
+
+/// Of kernels that stream through memory: element-wise, moves, gathers, pooling.
+struct StreamingParameters {
+    double bandwidth_fraction = 0.85;  ///< of DRAM bandwidth for large tensors
+    double l2_bandwidth_ratio = 2.5;   ///< L2 over DRAM bandwidth
+    double l2_residency = 0.7;         ///< share of a small working set that is found in L2 when warm
+    Seconds fixed = 2 * us;            ///< kernel start and drain
+};
+
+/// Of softmax and normalizations.
+struct RowWiseParameters {
+    double bandwidth_fraction = 0.8;  ///< of DRAM bandwidth for many rows
+    double fill = 3;                  ///< 1 / share of the SMs that saturates DRAM bandwidth
+    Seconds fixed = 3 * us;           ///< kernel start, reductions and drain
+};
+
+/// Of the routed experts' grouped GEMMs.
+struct MoeParameters {
+    double peak_fraction = 0.8;       ///< of the GEMM's rate that grouped kernels keep
+    double bandwidth_fraction = 0.8;  ///< of the GEMM's DRAM bandwidth that they keep
+    double skew = 1;                  ///< how much of the router's imbalance between ranks reaches the time
+    Seconds fixed = 12 * us;          ///< routing, permutation and kernel starts
+};
+
+/// Between GPUs.
+struct CollectiveParameters {
+    double nvlink_fraction = 0.75;  ///< of one direction's NVLink bandwidth
+    double pcie_fraction = 0.6;     ///< of PCIe bandwidth
+    Seconds fixed = 6 * us;         ///< start and synchronization
+    Seconds hop = 1.2 * us;         ///< latency of one step between neighbours
+    Seconds chunk = 8 * us;         ///< latency of one pipelined chunk: what keeps mid-sized messages below full bandwidth
+    double pcie_contention = 1.3;   ///< exponent of (GPUs − 1) by which a shared host bridge divides PCIe bandwidth
+};
+
+/// Between host and device, or within the device.
+struct CopyParameters {
+    double pcie_fraction = 0.8;      ///< of PCIe bandwidth with pinned memory
+    double pageable_fraction = 0.4;  ///< of that, with pageable memory
+    double device_fraction = 0.85;   ///< of DRAM bandwidth within the device
+    Seconds fixed = 8 * us;          ///< start of a transfer
 };
 
 /// Everything the kernel models may tune, for one GPU or one architecture.
 struct CostParameters {
     std::array<GemmParameters, math_unit_count> gemm{};
+    QuantizationParameters quantization{};
+    PowerParameters power{};
+    AttentionParameters attention{};
+    ConvolutionParameters convolution{};
+    StreamingParameters streaming{};
+    RowWiseParameters row_wise{};
+    MoeParameters moe{};
+    CollectiveParameters collective{};
+    CopyParameters copy{};
 };
 
 /// How the solver sees a parameter.

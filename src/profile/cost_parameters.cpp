@@ -1,6 +1,6 @@
 #include "roofcast/cost_parameters.hpp"
 
-#include <fmt/format.h>
+#include <utility>
 
 #include "roofcast/error.hpp"
 
@@ -8,55 +8,177 @@ namespace roofcast {
 
 namespace {
 
-using GemmSlot = double& (*)(GemmParameters&);
+using Specs = std::vector<ParameterSpec>;
 
-struct GemmSpec {
-    const char *name, *unit;
-    double scale, lower, upper;
-    Transform transform;
-    const char* meaning;
-    GemmSlot slot;
-};
-
-const GemmSpec gemm_specs[] = {
-    {"peak_fraction", "1", 1, 0.05, 1, Transform::linear, "share of the peak that an infinitely large tile reaches",
-     [](GemmParameters& p) -> double& { return p.peak_fraction; }},
-    {"tile_half", "1", 1, 1, 1e5, Transform::log, "outputs of a tile at which it reaches half of that",
-     [](GemmParameters& p) -> double& { return p.tile_half; }},
-    {"bandwidth_fraction", "1", 1, 0.1, 1, Transform::linear, "share of DRAM bandwidth reached with all SMs busy",
-     [](GemmParameters& p) -> double& { return p.bandwidth_fraction; }},
-    {"fixed", "us", 1e-6, 0.1, 50, Transform::log, "kernel start, prologue and drain",
-     [](GemmParameters& p) -> double& { return p.fixed.value; }},
-};
-
-}  // namespace
-
-std::string_view name(Provenance p) {
-    constexpr std::array<std::string_view, 4> names{"assumed", "cited", "architecture_fit", "gpu_fit"};
-    return names[static_cast<std::size_t>(p)];
+/// One dimensionless or typed member; `access` returns a reference to its base-unit value.
+template <class Access>
+void add(Specs& specs, std::string key, std::string unit, double scale, double lower, double upper, Transform transform,
+         std::string meaning, Access access) {
+    specs.push_back({std::move(key), std::move(unit), scale, lower, upper, transform, std::move(meaning), std::move(access)});
 }
 
-const std::vector<ParameterSpec>& parameter_specs() {
-    static const std::vector<ParameterSpec> specs = [] {
-        std::vector<ParameterSpec> all;
-        for (std::size_t u = 0; u < math_unit_count; ++u) {
-            for (const GemmSpec& g : gemm_specs) {
-                all.push_back({fmt::format("gemm.{}.{}", name(static_cast<MathUnit>(u)), g.name), g.unit, g.scale, g.lower, g.upper,
-                               g.transform, g.meaning, [u, slot = g.slot](CostParameters& p) -> double& { return slot(p.gemm[u]); }});
+constexpr double micro = us.value, nano = ns.value, pico = pj_per_flop.value;
+constexpr auto lin = Transform::linear;
+constexpr auto log = Transform::log;
+
+void add_gemm(Specs& specs, MathUnit unit) {
+    const std::string prefix = "gemm." + std::string(name(unit)) + ".";
+    const auto put = [&](const char* key, const char* in, double scale, double lower, double upper, Transform t, const char* meaning,
+                         auto member) {
+        add(specs, prefix + key, in, scale, lower, upper, t, meaning, [unit, member](CostParameters& p) -> double& {
+            auto& slot = p.gemm[index(unit)].*member;
+            if constexpr (requires { slot.value; }) {
+                return slot.value;
+            } else {
+                return slot;
             }
-        }
-        return all;
-    }();
+        });
+    };
+    using G = GemmParameters;
+    put("peak_fraction", "1", 1, 0.3, 1, lin, "share of the data-sheet peak that an infinitely large tile reaches", &G::peak_fraction);
+    put("tile_half", "outputs", 1, 0, 20000, lin, "outputs of a tile at which it reaches half of that", &G::tile_half);
+    put("bandwidth_fraction", "1", 1, 0.3, 1, lin, "share of DRAM bandwidth that matrix products reach", &G::bandwidth_fraction);
+    put("l2_bytes_per_sm_clock", "bytes", 1, 8, 256, log, "L2 to SM traffic, per SM and boost clock", &G::l2_bytes_per_sm_clock);
+    put("tail", "1", 1, 0, 1, lin, "0: a partial wave costs a whole one; 1: it costs its share", &G::tail);
+    put("overlap", "1", 1, 0, 1, lin, "share of the non-bounding terms that the bounding one hides", &G::overlap);
+    put("fixed_us", "us", micro, 0.5, 15, log, "kernel start, prologue and drain", &G::fixed);
+    put("k_step_ns", "ns", nano, 0, 100, lin, "latency of a k step of 32 that nothing hides, once a block", &G::k_step);
+    put("epilogue_us", "us", micro, 0, 5, lin, "write-back per wave of 128x128 tiles", &G::epilogue);
+    put("split_k_us", "us", micro, 0, 10, lin, "extra reduction when k is split", &G::split_k);
+    put("misaligned", "1", 1, 0, 0.6, lin, "loss of peak when a row of n or k is not a multiple of 16 bytes", &G::misaligned);
+    put("l2_residency", "1", 1, 0, 1, lin, "share of a small working set that is found in L2 when warm", &G::l2_residency);
+}
+
+/// Adds the parameters of one member struct of CostParameters.
+template <class Group>
+class GroupAdder {
+public:
+    GroupAdder(Specs& specs, std::string prefix, Group CostParameters::*group) : specs_(specs), prefix_(std::move(prefix)), group_(group) {}
+
+    template <class Member>
+    void put(const char* key, const char* unit, double scale, double lower, double upper, Transform t, const char* meaning,
+             Member Group::*member) {
+        add(specs_, prefix_ + "." + key, unit, scale, lower, upper, t, meaning, [group = group_, member](CostParameters& p) -> double& {
+            auto& slot = p.*group.*member;
+            if constexpr (requires { slot.value; }) {
+                return slot.value;
+            } else {
+                return slot;
+            }
+        });
+    }
+
+private:
+    Specs& specs_;
+    std::string prefix_;
+    Group CostParameters::*group_;
+};
+
+void add_quantization_and_power(Specs& specs) {
+    using Q = QuantizationParameters;
+    GroupAdder q(specs, "quantization", &CostParameters::quantization);
+    q.put("fixed_us", "us", micro, 0, 15, lin, "start of the kernel that quantizes activations", &Q::fixed);
+    q.put("bandwidth_fraction", "1", 1, 0.05, 1, lin, "share of DRAM bandwidth that it reaches", &Q::bandwidth_fraction);
+    q.put("dequantization_operations", "operations", 1, 0, 64, lin, "SIMT operations per weight unpacked to the compute format",
+          &Q::dequantization_operations);
+    for (const MathUnit unit : {MathUnit::simt, MathUnit::tensor16, MathUnit::tensor8, MathUnit::tensor4}) {
+        const double upper = unit == MathUnit::simt ? 60 : 6;
+        add(specs, "power." + std::string(name(unit)) + "_pj_per_flop", "pJ/FLOP", pico, 0.05, upper, log, "dynamic energy of a FLOP",
+            [unit](CostParameters& p) -> double& { return p.power.flop[index(unit)].value; });
+    }
+    GroupAdder e(specs, "power", &CostParameters::power);
+    e.put("dram_pj_per_byte", "pJ/byte", pico, 10, 300, log, "dynamic energy of a byte from or to DRAM", &PowerParameters::dram_byte);
+    e.put("idle_fraction", "1", 1, 0, 0.5, lin, "share of TDP spent on neither arithmetic nor DRAM transfers",
+          &PowerParameters::idle_fraction);
+}
+
+void add_attention_and_convolution(Specs& specs) {
+    using A = AttentionParameters;
+    GroupAdder a(specs, "attention", &CostParameters::attention);
+    a.put("peak_fraction", "1", 1, 0.1, 1, lin, "share of the matrix peak within a block of 128 queries", &A::peak_fraction);
+    a.put("softmax_operations", "operations", 1, 0, 100, lin, "SIMT operations per score that matrix products do not hide",
+          &A::softmax_operations);
+    a.put("bandwidth_fraction", "1", 1, 0.2, 1, lin, "share of DRAM bandwidth when all SMs read the KV cache", &A::bandwidth_fraction);
+    a.put("fill", "1", 1, 1, 20, log, "1 / share of the SMs that saturates DRAM bandwidth", &A::fill);
+    a.put("fixed_us", "us", micro, 0.5, 40, log, "kernel start and what engines launch around it", &A::fixed);
+    using C = ConvolutionParameters;
+    GroupAdder c(specs, "convolution", &CostParameters::convolution);
+    c.put("implicit_fraction", "1", 1, 0.2, 1, lin, "share of the GEMM's rate that implicit GEMM keeps", &C::implicit_fraction);
+    c.put("winograd_fraction", "1", 1, 0.1, 1, lin, "share of the GEMM's rate that Winograd kernels keep", &C::winograd_fraction);
+    c.put("transform_fraction", "1", 1, 0.1, 1, lin, "share of DRAM bandwidth in Winograd and layout transformations",
+          &C::transform_fraction);
+    c.put("depthwise_fraction", "1", 1, 0.05, 1, lin, "share of DRAM bandwidth in depthwise kernels", &C::depthwise_fraction);
+    c.put("depthwise_rate", "1", 1, 0.01, 1, log, "share of the SIMT peak in depthwise kernels", &C::depthwise_rate);
+}
+
+void add_memory_bound(Specs& specs) {
+    using S = StreamingParameters;
+    GroupAdder s(specs, "streaming", &CostParameters::streaming);
+    s.put("bandwidth_fraction", "1", 1, 0.3, 1, lin, "share of DRAM bandwidth for large tensors", &S::bandwidth_fraction);
+    s.put("l2_bandwidth_ratio", "1", 1, 1, 10, log, "L2 over DRAM bandwidth", &S::l2_bandwidth_ratio);
+    s.put("l2_residency", "1", 1, 0, 1, lin, "share of a small working set that is found in L2 when warm", &S::l2_residency);
+    s.put("fixed_us", "us", micro, 0.5, 15, log, "kernel start and drain", &S::fixed);
+    using R = RowWiseParameters;
+    GroupAdder r(specs, "row_wise", &CostParameters::row_wise);
+    r.put("bandwidth_fraction", "1", 1, 0.2, 1, lin, "share of DRAM bandwidth for many rows", &R::bandwidth_fraction);
+    r.put("fill", "1", 1, 1, 20, log, "1 / share of the SMs that saturates DRAM bandwidth", &R::fill);
+    r.put("fixed_us", "us", micro, 0.5, 20, log, "kernel start, reductions and drain", &R::fixed);
+}
+
+void add_moe_and_transfers(Specs& specs) {
+    using M = MoeParameters;
+    GroupAdder m(specs, "moe", &CostParameters::moe);
+    m.put("peak_fraction", "1", 1, 0.2, 1, lin, "share of the GEMM's rate that grouped kernels keep", &M::peak_fraction);
+    m.put("bandwidth_fraction", "1", 1, 0.2, 1, lin, "share of the GEMM's DRAM bandwidth that they keep", &M::bandwidth_fraction);
+    m.put("skew", "1", 1, 0, 1, lin, "how much of the router's imbalance reaches the time", &M::skew);
+    m.put("fixed_us", "us", micro, 1, 100, log, "routing, permutation and kernel starts", &M::fixed);
+    using L = CollectiveParameters;
+    GroupAdder l(specs, "collective", &CostParameters::collective);
+    l.put("nvlink_fraction", "1", 1, 0.2, 1, lin, "share of one direction's NVLink bandwidth", &L::nvlink_fraction);
+    l.put("pcie_fraction", "1", 1, 0.1, 1, lin, "share of PCIe bandwidth", &L::pcie_fraction);
+    l.put("fixed_us", "us", micro, 1, 40, log, "start and synchronization", &L::fixed);
+    l.put("hop_us", "us", micro, 0.1, 20, log, "latency of one step between neighbours", &L::hop);
+    l.put("chunk_us", "us", micro, 0.01, 50, log, "latency of one pipelined chunk of a message", &L::chunk);
+    l.put("pcie_contention", "1", 1, 0, 2, lin, "exponent of (GPUs - 1) by which a shared host bridge divides PCIe bandwidth",
+          &L::pcie_contention);
+    using K = CopyParameters;
+    GroupAdder k(specs, "copy", &CostParameters::copy);
+    k.put("pcie_fraction", "1", 1, 0.3, 1, lin, "share of PCIe bandwidth with pinned memory", &K::pcie_fraction);
+    k.put("pageable_fraction", "1", 1, 0.05, 1, lin, "share of that with pageable memory", &K::pageable_fraction);
+    k.put("device_fraction", "1", 1, 0.3, 1, lin, "share of DRAM bandwidth for copies within the device", &K::device_fraction);
+    k.put("fixed_us", "us", micro, 0.5, 50, log, "start of a transfer", &K::fixed);
+}
+
+Specs all_specs() {
+    Specs specs;
+    for (const MathUnit unit : {MathUnit::simt, MathUnit::tensor16, MathUnit::tensor8, MathUnit::tensor4}) add_gemm(specs, unit);
+    add_quantization_and_power(specs);
+    add_attention_and_convolution(specs);
+    add_memory_bound(specs);
+    add_moe_and_transfers(specs);
     return specs;
 }
 
-std::size_t parameter_index(std::string_view wanted) {
-    std::vector<std::string> known;
-    for (std::size_t i = 0; i < parameter_specs().size(); ++i) {
-        if (parameter_specs()[i].name == wanted) return i;
-        known.push_back(parameter_specs()[i].name);
+}  // namespace
+
+const std::vector<ParameterSpec>& parameter_specs() {
+    static const Specs specs = all_specs();
+    return specs;
+}
+
+std::size_t parameter_index(std::string_view name) {
+    const auto& specs = parameter_specs();
+    for (std::size_t i = 0; i < specs.size(); ++i) {
+        if (specs[i].name == name) return i;
     }
-    throw Error({.what = "unknown parameter", .found = std::string(wanted), .suggestion = did_you_mean(wanted, known)});
+    std::vector<std::string> known;
+    for (const auto& spec : specs) known.push_back(spec.name);
+    throw Error({.what = "unknown parameter", .found = std::string(name), .suggestion = did_you_mean(name, known)});
+}
+
+std::string_view name(Provenance p) {
+    constexpr std::string_view names[] = {"assumed", "cited", "architecture fit", "GPU fit"};
+    return names[static_cast<std::size_t>(p)];
 }
 
 }  // namespace roofcast

@@ -1,0 +1,99 @@
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/gemm_core.hpp"
+#include "kernels/work.hpp"
+
+namespace roofcast {
+
+namespace {
+
+constexpr std::int64_t query_block = 128;  // queries of one thread block (FlashAttention-2 and -3)
+constexpr std::int64_t key_block = 64;     // keys that a block takes in one step
+constexpr std::int64_t matrix_rows = 16;   // rows of the smallest matrix instruction
+
+/// Seconds per score on one SM: both matrix products, and softmax on the SIMT lanes.
+Seconds score_time(const Attention& op, const Gpu& gpu) {
+    const auto& p = gpu.parameters.values.attention;
+    const double sms = static_cast<double>(gpu.profile.sm_count);
+    const double width = static_cast<double>(op.head_dim + value_dim(op));
+    const FlopsPerSecond matrix = matrix_peak(gpu.profile, op.precision) / sms * p.peak_fraction;
+    const FlopsPerSecond lanes = gpu.profile.vector_rate(Precision::fp32) / (2 * sms);
+    return 2 * flop * width / matrix + p.softmax_operations * flop / lanes;
+}
+
+/// Terms of the blocks that differ between the two ways to cut the work.
+struct Blocks {
+    Seconds compute, stream;
+    [[nodiscard]] Seconds longest() const { return max(compute, stream); }
+};
+
+/// One block per head and 128 queries; scheduled longest first, so that a machine full of unequal (causal) blocks ends half a block late.
+Blocks by_queries(const Attention& op, const Gpu& gpu, Seconds score) {
+    const double sms = static_cast<double>(gpu.profile.sm_count);
+    const double heads = static_cast<double>(op.batch * op.heads);
+    const double count = heads * blocks(op.query_len, query_block);
+    const double keys = static_cast<double>(op.window > 0 ? std::min(op.kv_len, op.window + query_block) : op.kv_len);
+    const Seconds longest = static_cast<double>(query_block) * keys * score;
+    if (count <= sms) return {longest, {}};
+    const double padded = count * static_cast<double>(query_block) * keys * (op.causal ? 0.5 : 1.0);
+    const Seconds share = std::max(padded, heads * visible_pairs(op)) / sms * score;
+    return {max(longest, share + 0.5 * longest * (1 - sms / count)), {}};
+}
+
+/// Queries that share a KV head are packed into one block, and the keys are split over blocks until these fill the SMs (split-KV).
+Blocks by_keys(const Attention& op, const Gpu& gpu, Seconds score) {
+    const auto& p = gpu.parameters.values.attention;
+    const double sms = static_cast<double>(gpu.profile.sm_count);
+    const double groups = static_cast<double>(op.batch * op.kv_heads);
+    const std::int64_t queries = op.query_len * (op.heads / std::max<std::int64_t>(op.kv_heads, 1));
+    const double rows = blocks(std::max<std::int64_t>(queries, 1), matrix_rows) * static_cast<double>(matrix_rows);
+    const std::int64_t keys = op.window > 0 ? std::min(op.kv_len, op.window + op.query_len) : op.kv_len;
+    const Bytes key = static_cast<double>(op.head_dim + value_dim(op)) * element_size(op.kv_precision);
+    const BytesPerSecond one_sm = gpu.profile.bandwidth * (p.bandwidth_fraction * std::min(p.fill, sms) / sms);
+    Blocks best{};
+    for (std::int64_t split = 1; split <= 128; split *= 2) {
+        if (split > 1 && groups * static_cast<double>(split) > 2 * sms) break;
+        const double chunk = blocks(keys, key_block * split) * static_cast<double>(key_block);
+        const double w = waves(groups * static_cast<double>(split), sms, 1);
+        const Blocks b{w * chunk * rows * score, w * chunk * key / one_sm};
+        if (split == 1 || b.longest() < best.longest()) best = b;
+    }
+    return best;
+}
+
+KernelCost fused_cost(const Attention& op, const Gpu& gpu, Cache cache) {
+    const auto& p = gpu.parameters.values.attention;
+    const Seconds score = score_time(op, gpu);
+    const Blocks queries = by_queries(op, gpu, score), keys = by_keys(op, gpu, score);
+    const Blocks& best = queries.longest() < keys.longest() ? queries : keys;
+    Terms t;
+    t.unit = gpu.profile.math_unit(op.precision);
+    t.flops = work(op).matrix;
+    t.dram_bytes = after_l2(work(op).bytes, gpu.profile.l2, gpu.parameters.values.streaming.l2_residency, cache);
+    t.dram = t.dram_bytes / (gpu.profile.bandwidth * p.bandwidth_fraction);
+    t.compute = best.compute;
+    t.l2 = best.stream;
+    t.latency = p.fixed;
+    t.overlap = gpu.parameters.values.gemm[index(t.unit)].overlap;
+    return combine(t, gpu);
+}
+
+/// Two batched products with the scores in memory between them, and scaling, mask and softmax over the scores.
+KernelCost unfused_cost(const Attention& op, const Gpu& gpu, Cache cache) {
+    const std::int64_t batch = op.batch * op.heads, scores = batch * op.query_len * op.kv_len;
+    const Precision p = op.precision;
+    const double bits = 8 * element_size(p).in(byte);
+    KernelCost c = cost(Gemm{batch, op.query_len, op.kv_len, op.head_dim, p, bits}, gpu, cache);
+    c = in_sequence(c, cost(Elementwise{scores, 1, 1, 2, p}, gpu, cache));
+    c = in_sequence(c, cost(RowWise{RowOp::softmax, batch * op.query_len, op.kv_len, p}, gpu, cache));
+    return in_sequence(c, cost(Gemm{batch, op.query_len, value_dim(op), op.kv_len, p, bits}, gpu, cache));
+}
+
+}  // namespace
+
+KernelCost cost(const Attention& op, const Gpu& gpu, Cache cache) {
+    return op.fused ? fused_cost(op, gpu, cache) : unfused_cost(op, gpu, cache);
+}
+
+}  // namespace roofcast

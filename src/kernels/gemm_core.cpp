@@ -1,0 +1,143 @@
+#include "kernels/gemm_core.hpp"
+
+#include <algorithm>
+#include <span>
+
+namespace roofcast {
+
+namespace {
+
+/// Output tile of one thread block; sides are powers of two.
+struct Tile {
+    int m, n;
+};
+
+// Tiles that the libraries' kernels are compiled for (CUTLASS default configurations; kernel names in profiles of cuBLAS).
+constexpr Tile simt_tiles[] = {{128, 128}, {128, 64}, {64, 128}, {128, 32}, {32, 128}, {64, 64}, {64, 32}, {32, 64}, {32, 32}, {16, 64}};
+constexpr Tile matrix_unit_tiles[] = {{256, 128}, {128, 256}, {128, 128}, {256, 64}, {64, 256}, {128, 64}, {64, 128},
+                                      {64, 64},   {32, 128},  {32, 64},   {64, 32},  {16, 128}, {16, 64}};
+constexpr int split_factors[] = {1, 2, 4, 8, 16, 32};
+constexpr std::int64_t k_block = 32;          // k elements that a block takes in one step
+constexpr double reference_tile = 128 * 128;  // outputs that the epilogue parameter is given for
+
+std::span<const Tile> tiles_of(MathUnit unit) {
+    if (unit == MathUnit::simt) return simt_tiles;
+    return matrix_unit_tiles;
+}
+
+/// DRAM bytes beyond the compulsory ones: operands that L2 cannot hold are read again by each wave. A wave of S tiles is laid out as a
+/// near-square panel, so that all waves together read 2·m·n·k / √(S·tile) elements.
+Bytes dram_traffic(const MatrixProduct& op, const GpuProfile& gpu, const GemmParameters& p, Cache cache) {
+    const Bytes resident = after_l2(op.compulsory, gpu.l2, p.l2_residency, cache);
+    if (op.compulsory <= gpu.l2) return resident;
+    const double panel = std::sqrt(static_cast<double>(gpu.sm_count) * reference_tile);
+    const double volume = static_cast<double>(op.batch) * static_cast<double>(op.m) * static_cast<double>(op.n) * static_cast<double>(op.k);
+    const Bytes streamed = volume / panel * (op.a_element + op.b_element);
+    const double kept = gpu.l2 / op.compulsory;
+    return kept * op.compulsory + (1 - kept) * max(streamed, op.compulsory);
+}
+
+/// Factors of the candidate loop that do not depend on tile or split, in seconds per unit named.
+struct Rates {
+    double per_output_step;   // per tile output and k element
+    double per_weight;        // per weight unpacked
+    double per_a_byte;        // per byte from L2, one SM
+    double a_bytes, b_bytes;  // of an element
+    double dram, reduce;      // seconds of DRAM traffic; of one m·n matrix of partial sums written and read
+    double sm_count;
+};
+
+Rates rates_of(const MatrixProduct& op, const Gpu& gpu, const GemmParameters& p, Bytes traffic) {
+    const auto& profile = gpu.profile;
+    const double sms = static_cast<double>(profile.sm_count);
+    const FlopsPerSecond peak = matrix_peak(profile, op.precision);
+    const double alignment = op.aligned ? 1 : 1 - p.misaligned;
+    const BytesPerSecond bandwidth = profile.bandwidth * (p.bandwidth_fraction * op.bandwidth);
+    Rates r{};
+    r.per_output_step = (2 * flop / (peak / sms * (p.peak_fraction * op.rate * alignment * op.reduction))).in(s);
+    const double operations = op.unpack_weights ? gpu.parameters.values.quantization.dequantization_operations : 0;
+    r.per_weight = operations * (flop / (profile.vector_rate(Precision::fp32) / (2 * sms))).in(s);
+    r.per_a_byte = 1 / (p.l2_bytes_per_sm_clock * profile.boost_clock.in(hertz));
+    r.a_bytes = op.a_element.in(byte);
+    r.b_bytes = op.b_element.in(byte);
+    r.dram = (traffic / bandwidth).in(s);
+    // Partial sums are fp32, written once and read once.
+    r.reduce = (8 * byte * (static_cast<double>(op.batch) * static_cast<double>(op.m) * static_cast<double>(op.n)) / bandwidth).in(s);
+    r.sm_count = sms;
+    return r;
+}
+
+struct Candidate {
+    double compute, dram, l2, latency, busy;
+    [[nodiscard]] double time() const { return busy + latency; }
+};
+
+Candidate evaluate(const Rates& r, const GemmParameters& p, Tile tile, double tiles, int split, double k) {
+    const double area = tile.m * tile.n;
+    const double w = waves(tiles * split, r.sm_count, p.tail);
+    Candidate c{};
+    c.compute = w * (k * ((area + p.tile_half) * r.per_output_step + tile.n * r.per_weight) + p.epilogue.in(s)*area / reference_tile);
+    c.l2 = w * k * (tile.m * r.a_bytes + tile.n * r.b_bytes) * r.per_a_byte;
+    c.dram = r.dram + (split > 1 ? split * r.reduce : 0);
+    c.latency = p.fixed.in(s) + k / static_cast<double>(k_block) * p.k_step.in(s) + (split > 1 ? p.split_k.in(s) : 0);
+    const double longest = std::max({c.compute, c.l2, c.dram});
+    c.busy = longest + (1 - p.overlap) * (c.compute + c.l2 + c.dram - longest);
+    return c;
+}
+
+/// The fastest of all tiles and split-k factors. k is split only while the blocks fit the SMs at once. The set of candidates only shrinks
+/// as m, n and batch grow, and each candidate's time grows, so that the minimum is monotone.
+Candidate best_candidate(const MatrixProduct& op, const Rates& r, const GemmParameters& p, MathUnit unit) {
+    Candidate best{};
+    bool found = false;
+    for (const Tile tile : tiles_of(unit)) {
+        const double tiles = static_cast<double>(op.batch) * blocks(op.m, tile.m) * blocks(op.n, tile.n);
+        for (const int split : split_factors) {
+            if (split > 1 && tiles * split > r.sm_count) break;
+            const double k = blocks(op.k, k_block * split) * static_cast<double>(k_block);
+            const Candidate c = evaluate(r, p, tile, tiles, split, k);
+            if (!found || c.time() < best.time()) best = c;
+            found = true;
+        }
+    }
+    return best;
+}
+
+}  // namespace
+
+MatrixProduct plain_product(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k, Precision precision, double weight_bits) {
+    MatrixProduct op{.batch = batch, .m = m, .n = n, .k = k, .precision = precision};
+    op.a_element = element_size(precision);
+    op.b_element = weight_bits / 8 * byte;
+    op.c_element = element_size(activation_precision(precision));
+    const auto elements = [batch](std::int64_t rows, std::int64_t cols) {
+        return static_cast<double>(batch) * static_cast<double>(rows) * static_cast<double>(cols);
+    };
+    op.compulsory = elements(m, k) * op.a_element + elements(k, n) * op.b_element + elements(m, n) * op.c_element;
+    op.unpack_weights = op.b_element < op.a_element;
+    // Vector loads of 16 bytes need rows of A and B (k) and of C (n) that start at multiples of it.
+    const auto misaligned = [](std::int64_t count, Bytes element) {
+        return std::fmod(static_cast<double>(count) * element.in(byte), 16) != 0;
+    };
+    op.aligned = !misaligned(k, op.a_element) && !misaligned(n, op.c_element);
+    return op;
+}
+
+KernelCost matrix_product_cost(const MatrixProduct& op, const Gpu& gpu, Cache cache) {
+    const MathUnit unit = gpu.profile.math_unit(op.precision);
+    const GemmParameters& p = gpu.parameters.values.gemm[index(unit)];
+    Terms t;
+    t.dram_bytes = dram_traffic(op, gpu.profile, p, cache);
+    const Candidate best = best_candidate(op, rates_of(op, gpu, p, t.dram_bytes), p, unit);
+    t.compute = best.compute * s;
+    t.dram = best.dram * s;
+    t.l2 = best.l2 * s;
+    t.latency = best.latency * s;
+    t.flops = 2 * flop / op.reduction * (static_cast<double>(op.batch) * static_cast<double>(op.m)) *
+              (static_cast<double>(op.n) * static_cast<double>(op.k));
+    t.unit = unit;
+    t.overlap = p.overlap;
+    return combine(t, gpu);
+}
+
+}  // namespace roofcast

@@ -1,0 +1,29 @@
+#pragma once
+/// The tiled matrix product that GEMM, convolution and mixture-of-experts share. See docs/model.md, GEMM.
+
+#include <cstdint>
+
+#include "kernels/terms.hpp"
+
+namespace roofcast {
+
+/// C[batch, m, n] = A[batch, m, k] · B[batch, k, n] as the kernel sees it.
+struct MatrixProduct {
+    std::int64_t batch = 1, m = 0, n = 0, k = 0;
+    Precision precision = Precision::fp16;
+    Bytes a_element, b_element, c_element;  ///< as stored
+    Bytes compulsory;                       ///< DRAM bytes when each operand moves once
+    double rate = 1;                        ///< of the GEMM's rate; what another algorithm keeps of it
+    double bandwidth = 1;                   ///< of the GEMM's DRAM bandwidth
+    double reduction = 1;                   ///< multiplications saved by a fast algorithm (Winograd); FLOPs count before it
+    bool unpack_weights = false;            ///< B is stored in fewer bits than the compute format
+    bool aligned = true;                    ///< rows start at multiples of 16 bytes
+};
+
+/// An operand layout of plain matrices.
+MatrixProduct plain_product(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k, Precision precision, double weight_bits);
+
+/// Time of the best tile and split-k factor.
+KernelCost matrix_product_cost(const MatrixProduct& op, const Gpu& gpu, Cache cache);
+
+}  // namespace roofcast

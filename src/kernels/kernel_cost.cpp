@@ -1,0 +1,77 @@
+#include "roofcast/kernel_cost.hpp"
+
+#include "kernels/terms.hpp"
+#include "kernels/transfer.hpp"
+#include "kernels/work.hpp"
+
+namespace roofcast {
+
+namespace {
+
+/// Data-sheet time of arithmetic; F(4×4, 3×3) Winograd needs a quarter of the multiplications of a direct convolution.
+template <class Operator>
+Seconds arithmetic_floor(const Operator&, const Work& w, const GpuProfile& gpu) {
+    const Seconds vector = w.vector > 0 * flop ? w.vector / gpu.vector_rate(w.precision) : 0 * s;
+    return w.matrix > 0 * flop ? max(vector, w.matrix / matrix_peak(gpu, w.precision)) : vector;
+}
+
+Seconds arithmetic_floor(const Conv2d& op, const Work& w, const GpuProfile& gpu) {
+    const FlopsPerSecond fastest = max(matrix_peak(gpu, w.precision), gpu.vector_rate(w.precision));
+    return w.matrix / fastest * (winograd_applies(op) ? 0.25 : 1.0);
+}
+
+template <class Operator>
+Seconds floor_of(const Operator& op, const GpuProfile& gpu, Cache cache) {
+    if constexpr (requires { work(op); }) {
+        const Work w = work(op);
+        const Bytes resident = cache == Cache::warm ? gpu.l2 : 0 * byte;
+        return max(arithmetic_floor(op, w, gpu), max(w.bytes - resident, 0 * byte) / gpu.bandwidth);
+    } else if constexpr (std::is_same_v<Operator, Collective>) {
+        return ring_bytes(op) / link_bandwidth(gpu);
+    } else if constexpr (std::is_same_v<Operator, Copy>) {
+        return op.kind == CopyKind::d2d ? 2 * op.bytes / gpu.bandwidth : op.bytes / pcie_bandwidth(gpu);
+    } else {
+        return {};
+    }
+}
+
+}  // namespace
+
+std::string_view name(Bound b) {
+    constexpr std::string_view names[] = {"compute", "dram", "l2", "latency", "power", "communication", "unmodelled"};
+    return names[static_cast<std::size_t>(b)];
+}
+
+KernelCost cost(const Op& op, const Gpu& gpu, Cache cache) {
+    return std::visit(
+        [&](const auto& o) {
+            if constexpr (std::is_same_v<std::decay_t<decltype(o)>, Unmodelled>) {
+                KernelCost unknown;
+                unknown.bound = Bound::unmodelled;
+                return unknown;
+            } else {
+                return cost(o, gpu, cache);
+            }
+        },
+        op);
+}
+
+Seconds datasheet_roofline(const Op& op, const GpuProfile& gpu, Cache cache) {
+    return std::visit([&](const auto& o) { return floor_of(o, gpu, cache); }, op);
+}
+
+Bytes compulsory_bytes(const Op& op) {
+    return std::visit(
+        [](const auto& o) -> Bytes {
+            if constexpr (requires { work(o); }) {
+                return work(o).bytes;
+            } else if constexpr (requires { o.bytes; }) {
+                return o.bytes;
+            } else {
+                return {};
+            }
+        },
+        op);
+}
+
+}  // namespace roofcast

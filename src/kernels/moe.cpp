@@ -1,0 +1,47 @@
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/gemm_core.hpp"
+#include "kernels/work.hpp"
+
+namespace roofcast {
+
+namespace {
+
+/// Rows of the busiest rank over the mean, when the popularity of experts falls as rank^-exponent and the most popular sits with average
+/// ones: its share is 1/H, with the harmonic sum H ≈ 1 + ∫₁ᴱ x^-a dx.
+double rank_imbalance(const Moe& op) {
+    if (op.imbalance <= 0 || op.expert_parallel <= 1) return 1;
+    const double e = static_cast<double>(op.experts), a = op.imbalance, ranks = static_cast<double>(op.expert_parallel);
+    const double tail = std::abs(a - 1) < 1e-9 ? std::log(e) : (std::pow(e, 1 - a) - 1) / (1 - a);
+    const double top = 1 / (1 + tail);
+    return std::max(1.0, (top + (1 - top) / ranks) * ranks);
+}
+
+/// One grouped product of `rows` rows over `experts` experts, each padded to whole tiles.
+KernelCost grouped_cost(const Moe& op, double experts, double rows, std::int64_t n, std::int64_t k, const Gpu& gpu, Cache cache) {
+    const auto& p = gpu.parameters.values.moe;
+    const auto batch = static_cast<std::int64_t>(std::ceil(std::max(experts, 1.0)));
+    const auto each = static_cast<std::int64_t>(std::ceil(std::max(rows / std::max(experts, 1.0), 1.0)));
+    MatrixProduct product = plain_product(batch, each, n, k, op.precision, op.weight_bits);
+    product.rate = p.peak_fraction;
+    product.bandwidth = p.bandwidth_fraction;
+    return matrix_product_cost(product, gpu, cache);
+}
+
+}  // namespace
+
+KernelCost cost(const Moe& op, const Gpu& gpu, Cache cache) {
+    const auto& p = gpu.parameters.values.moe;
+    const ExpertLoad load = expert_load(op);
+    const double rows = load.rows * (1 + p.skew * (rank_imbalance(op) - 1));
+    const std::int64_t intermediate = std::max<std::int64_t>(1, op.intermediate / op.tensor_parallel);
+    const KernelCost up = grouped_cost(op, load.experts, rows, (op.gated ? 2 : 1) * intermediate, op.hidden, gpu, cache);
+    const KernelCost down = grouped_cost(op, load.experts, rows, op.hidden, intermediate, gpu, cache);
+    KernelCost c = in_sequence(up, down);
+    c.launch += p.fixed;
+    c.total += p.fixed;
+    return c;
+}
+
+}  // namespace roofcast

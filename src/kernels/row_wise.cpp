@@ -1,0 +1,26 @@
+#include <algorithm>
+
+#include "kernels/terms.hpp"
+#include "kernels/work.hpp"
+
+namespace roofcast {
+
+/// One block a row: few rows fill few SMs, each of which pulls at most `fill` times its share of the bandwidth.
+KernelCost cost(const RowWise& op, const Gpu& gpu, Cache cache) {
+    const auto& values = gpu.parameters.values;
+    const auto& p = values.row_wise;
+    const double sms = static_cast<double>(gpu.profile.sm_count);
+    const Work w = work(op);
+    const BytesPerSecond bandwidth = gpu.profile.bandwidth * p.bandwidth_fraction;
+    Terms t;
+    t.flops = w.vector;
+    t.compute = t.flops / gpu.profile.vector_rate(op.precision);
+    t.dram_bytes = after_l2(w.bytes, gpu.profile.l2, values.streaming.l2_residency, cache);
+    t.dram = t.dram_bytes / bandwidth;
+    const Bytes row = w.bytes / static_cast<double>(std::max<std::int64_t>(op.rows, 1));
+    t.l2 = waves(static_cast<double>(op.rows), sms, 1) * row / (bandwidth * std::min(p.fill, sms) / sms);
+    t.latency = p.fixed;
+    return combine(t, gpu);
+}
+
+}  // namespace roofcast

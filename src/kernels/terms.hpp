@@ -1,0 +1,57 @@
+#pragma once
+/// What all kernel models share: how terms become a time, the power limit, and residency in L2.
+
+#include <cmath>
+#include <cstdint>
+
+#include "roofcast/kernel_cost.hpp"
+
+namespace roofcast {
+
+/// Parts of a kernel's time before they are combined.
+struct Terms {
+    Seconds compute, dram, l2, latency, communication;
+    Flops flops;
+    Bytes dram_bytes;
+    MathUnit unit = MathUnit::simt;
+    double overlap = 1;  ///< share of the non-bounding terms that the bounding one hides
+    int kernels = 1;
+};
+
+/// latency + largest + (1 − overlap) · (others), no faster than power allows. Continuous and monotone in every term.
+KernelCost combine(const Terms& terms, const Gpu& gpu);
+
+/// Kernels that run one after the other.
+KernelCost in_sequence(const KernelCost& first, const KernelCost& second);
+
+/// Smallest whole number of `step`s that covers `x`.
+inline double blocks(std::int64_t x, std::int64_t step) {
+    return static_cast<double>((x + step - 1) / step);
+}
+
+/// Time in units of one block's time when `count` blocks run on `slots`: a partial wave costs between its share (`tail` 1) and a whole
+/// wave (`tail` 0), the first always a whole one. Monotone in `count`.
+inline double waves(double count, double slots, double tail) {
+    const double w = count / slots;
+    if (w <= 1) return 1;
+    const double whole = std::floor(w), part = w - whole;
+    return part > 0 ? whole + 1 - tail * (1 - part) : whole;
+}
+
+/// Part of a working set that DRAM still delivers: all when cold or when it exceeds L2. Monotone in `size`.
+inline Bytes after_l2(Bytes size, Bytes l2, double residency, Cache cache) {
+    if (cache == Cache::cold || size >= l2) return size;
+    return size * (1 - residency * (1 - size / l2));
+}
+
+/// Peak of matrix products in `p`; throws Error when the GPU has none.
+inline FlopsPerSecond matrix_peak(const GpuProfile& gpu, Precision p) {
+    const auto peak = gpu.matmul_peak(p);
+    if (!peak) require_precision(gpu, p);
+    return *peak;
+}
+
+/// A kernel that streams `moved` bytes through memory and does `flops` on the SIMT lanes.
+KernelCost streaming_cost(Bytes moved, Flops flops, Precision precision, const Gpu& gpu, Cache cache);
+
+}  // namespace roofcast

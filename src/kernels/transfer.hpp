@@ -1,0 +1,14 @@
+#pragma once
+/// Data-sheet rates between GPUs and to the host.
+
+#include "roofcast/gpu_profile.hpp"
+
+namespace roofcast {
+
+/// One direction of the PCIe link.
+BytesPerSecond pcie_bandwidth(const GpuProfile& gpu);
+
+/// One direction between GPUs: NVLink where there is one, else PCIe.
+BytesPerSecond link_bandwidth(const GpuProfile& gpu);
+
+}  // namespace roofcast

@@ -1,0 +1,124 @@
+#include "kernels/work.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/gemm_core.hpp"
+
+namespace roofcast {
+
+namespace {
+
+double real(std::int64_t count) {
+    return static_cast<double>(count);
+}
+
+}  // namespace
+
+std::int64_t value_dim(const Attention& op) {
+    return op.value_dim > 0 ? op.value_dim : op.head_dim;
+}
+
+double visible_pairs(const Attention& op) {
+    const double q = real(op.query_len), kv = real(op.kv_len);
+    if (!op.causal) return q * (op.window > 0 ? std::min(kv, real(op.window)) : kv);
+    // Query i of the last q positions sees first + i keys, at least none and at most the window.
+    const double first = kv - q + 1;
+    const double limit = op.window > 0 ? std::min(real(op.window), kv) : kv;
+    const double growing = std::clamp(limit - std::max(first, 1.0), 0.0, q - 1);  // queries before the window is full
+    const double skipped = std::max(0.0, 1 - first);                              // queries before the first key
+    const double start = std::min(std::max(first, 1.0), limit);
+    const double seen = std::max(0.0, q - skipped);
+    const double rising = std::min(growing, seen);
+    return rising * start + rising * (rising - 1) / 2 + (seen - rising) * std::min(limit, start + rising);
+}
+
+bool winograd_applies(const Conv2d& op) {
+    return op.kernel_h == 3 && op.kernel_w == 3 && op.stride == 1 && op.dilation == 1 && op.groups == 1;
+}
+
+Work work(const Gemm& op) {
+    const MatrixProduct product = plain_product(op.batch, op.m, op.n, op.k, op.precision, op.weight_bits);
+    return {2 * flop * (real(op.batch) * real(op.m) * real(op.n) * real(op.k)), {}, product.compulsory, op.precision};
+}
+
+Work work(const Attention& op) {
+    const double heads = real(op.batch) * real(op.heads), groups = real(op.batch) * real(op.kv_heads);
+    const double width = real(op.head_dim + value_dim(op));
+    const double keys = real(op.window > 0 ? std::min(op.kv_len, op.window + op.query_len) : op.kv_len);
+    const Bytes activations = heads * real(op.query_len) * width * element_size(activation_precision(op.precision));
+    return {2 * flop * (heads * visible_pairs(op) * width),
+            {},
+            activations + groups * keys * width * element_size(op.kv_precision),
+            op.precision};
+}
+
+Work work(const Conv2d& op) {
+    const double out = real(op.batch) * real(op.out_channels) * real(op.out_height()) * real(op.out_width());
+    const double in = real(op.batch) * real(op.in_channels) * real(op.height) * real(op.width);
+    const double window = real(op.in_channels / std::max<std::int64_t>(op.groups, 1)) * real(op.kernel_h) * real(op.kernel_w);
+    // A strided kernel smaller than its stride skips inputs.
+    const double used = std::min(1.0, real(op.kernel_h) / real(op.stride)) * std::min(1.0, real(op.kernel_w) / real(op.stride));
+    const Bytes element = element_size(op.precision);
+    return {2 * flop * (out * window),
+            {},
+            (used * in + real(op.out_channels) * window) * element + out * element_size(activation_precision(op.precision)),
+            op.precision};
+}
+
+Work work(const Elementwise& op) {
+    return {{},
+            op.flops_per_element * real(op.elements) * flop,
+            real(op.elements) * (op.reads + op.writes) * element_size(op.precision),
+            op.precision};
+}
+
+Work work(const RowWise& op) {
+    // Mean or maximum, deviation or exponential, sum, scaling: about five operations an element.
+    const double elements = real(op.rows) * real(op.cols);
+    return {{}, 5 * elements * flop, 2 * elements * element_size(op.precision), op.precision};
+}
+
+Work work(const Embedding& op) {
+    return {{}, {}, real(op.tokens) * (2 * real(op.hidden) * element_size(op.precision) + 8 * byte), op.precision};
+}
+
+Work work(const Reduce& op) {
+    return {{}, real(op.outputs) * op.window * flop, (real(op.inputs) + real(op.outputs)) * element_size(op.precision), op.precision};
+}
+
+Work work(const Move& op) {
+    return {{}, {}, (real(op.read) + real(op.written)) * element_size(op.precision), op.precision};
+}
+
+ExpertLoad expert_load(const Moe& op) {
+    const double local = real(op.experts) / real(op.expert_parallel);
+    const double chance = std::min(1.0, real(op.top_k) / real(op.experts));
+    const double rows = real(op.tokens) * real(op.top_k) / real(op.expert_parallel);
+    const double idle = chance < 1 ? std::exp(real(op.tokens) * std::log1p(-chance)) : 0;
+    return {std::min(local * (1 - idle), std::max(rows, 1.0)), rows};
+}
+
+Work work(const Moe& op) {
+    const ExpertLoad load = expert_load(op);
+    const double intermediate = real(op.intermediate) / real(op.tensor_parallel);
+    const double weights = (op.gated ? 3 : 2) * real(op.hidden) * intermediate;
+    const Bytes activations = 2 * real(op.tokens) * real(op.hidden) * element_size(activation_precision(op.precision)) *
+                              std::min(1.0, real(op.top_k) / real(op.expert_parallel));
+    return {2 * flop * (load.rows * weights), {}, load.experts * weights * (op.weight_bits / 8) * byte + activations, op.precision};
+}
+
+Bytes ring_bytes(const Collective& op) {
+    const double n = real(op.gpus);
+    if (op.gpus <= 1) return {};
+    switch (op.kind) {
+        case CollectiveKind::all_reduce:
+            return 2 * (n - 1) / n * op.bytes;
+        case CollectiveKind::send:
+            return op.bytes;
+        default:
+            return (n - 1) / n * op.bytes;
+    }
+}
+
+}  // namespace roofcast

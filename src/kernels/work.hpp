@@ -1,0 +1,46 @@
+#pragma once
+/// The least work that an operator asks for, whatever the kernel: FLOPs by unit and compulsory bytes.
+
+#include <cstdint>
+
+#include "roofcast/op_graph.hpp"
+#include "roofcast/units.hpp"
+
+namespace roofcast {
+
+struct Work {
+    Flops matrix, vector;  ///< of matrix products in `precision`, and of element-wise arithmetic
+    Bytes bytes;           ///< every input read once, every output written once
+    Precision precision = Precision::fp16;
+};
+
+Work work(const Gemm& op);
+Work work(const Attention& op);
+Work work(const Conv2d& op);
+Work work(const Elementwise& op);
+Work work(const RowWise& op);
+Work work(const Embedding& op);
+Work work(const Reduce& op);
+Work work(const Move& op);
+Work work(const Moe& op);
+
+/// Width of a value vector; `head_dim` when not given.
+std::int64_t value_dim(const Attention& op);
+
+/// Scores of one head that masking and window leave.
+double visible_pairs(const Attention& op);
+
+/// Whether Winograd's fast algorithm applies: 3x3, stride 1, ungrouped.
+bool winograd_applies(const Conv2d& op);
+
+/// Load of one expert-parallel rank.
+struct ExpertLoad {
+    double experts;  ///< expected number of distinct experts with a token
+    double rows;     ///< tokens × experts chosen
+};
+ExpertLoad expert_load(const Moe& op);
+
+/// Bytes that the busiest link of a ring moves.
+Bytes ring_bytes(const Collective& op);
+
+}  // namespace roofcast
