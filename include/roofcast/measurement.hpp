@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "roofcast/execution.hpp"
 #include "roofcast/kernel_cost.hpp"
 #include "roofcast/op_graph.hpp"
 #include "roofcast/precision.hpp"
@@ -58,12 +59,12 @@ struct ModelRow {
     WeightFormat weights{};
     Precision kv_precision = Precision::fp16;
     std::int64_t batch = 1;
-    std::int64_t prompt_tokens = 0, output_tokens = 0, image_size = 0;  ///< 0: not given, the model's default
-    std::optional<double> gmacs, mactivations, mparams;                 ///< per image, for models that are not shipped
-    std::int64_t gpus = 1;                                              ///< used together
-    Parallelism parallel{};                                             ///< all 1 with gpus > 1: the source does not say how it splits
-    std::string phase;                                                  ///< forward, prefill, decode, generate, train; empty: not given
-    std::string execution = "eager";                                    ///< eager, cuda_graph, compiled, fused or tensorrt
+    std::optional<std::int64_t> prompt_tokens, output_tokens, image_size;  ///< absent: the model's default; 0 is an answer
+    std::optional<double> gmacs, mactivations, mparams;                    ///< per image, for models that are not shipped
+    std::int64_t gpus = 1;                                                 ///< used together
+    Parallelism parallel{};                                                ///< all 1 with gpus > 1: the source does not say how it splits
+    std::string phase;                                                     ///< forward, prefill, decode, generate, train; empty: not given
+    Execution execution = Execution::eager;
     Metric metric = Metric::latency_ms;
     double value = 0;  ///< in the metric's unit
     Repeats repeats;

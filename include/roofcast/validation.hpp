@@ -12,10 +12,12 @@
 #include <string_view>
 #include <vector>
 
+#include "roofcast/execution.hpp"
 #include "roofcast/gpu_profile.hpp"
 #include "roofcast/kernel_cost.hpp"
 #include "roofcast/measurement.hpp"
 #include "roofcast/units.hpp"
+#include "roofcast/workload.hpp"
 
 namespace roofcast {
 
@@ -82,15 +84,22 @@ HostLaunch host_launch(const std::vector<HostStack>& stacks, const KernelRow& ro
 
 // ---- judging rows ---------------------------------------------------------------------------------------------------------------
 
-/// The value of a model row's metric, in its unit; nullopt when the model is not known.
-using ModelPredictor = std::function<std::optional<double>(const ModelRow&, const Gpu&)>;
+/// A prediction of a model row, in its metric's unit.
+struct ModelEstimate {
+    double predicted = 0;
+    std::optional<double> roofline;  ///< from the data-sheet roofline of every operator; none for memory
+};
+/// Throws Error when it cannot say.
+using ModelPredictor = std::function<ModelEstimate(const ModelRow&, const Gpu&)>;
+
+/// Predicts models of `workloads`, and others from the row's gmacs, mactivations and mparams by the summary family.
+ModelPredictor model_predictor(std::vector<Workload> workloads, SoftwareStacks software);
 
 /// What judging needs besides the rows.
 struct Predictors {
     std::function<const Gpu*(const std::string& id)> gpu;  ///< nullptr when unknown; the GPU outlives the call
     HostLaunchModel host_launch;                           ///< empty: nothing is added
     ModelPredictor model;                                  ///< empty: model rows are skipped
-    ModelPredictor model_roofline;                         ///< empty: model rows have no roofline beside them
 };
 
 /// A row with its prediction. Kernel times are in microseconds, model values in their metric's unit.

@@ -16,6 +16,7 @@ int run(int argc, char** argv) {
     app.require_subcommand(1);
     roofcast::cli::add_predict_command(app);
     roofcast::cli::add_memory_command(app);
+    roofcast::cli::add_validate_command(app);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& e) {

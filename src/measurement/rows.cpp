@@ -69,6 +69,12 @@ std::optional<double> positive_if(const Row& row, Column column) {
     return value;
 }
 
+Execution parse_execution_column(const Row& row) {
+    std::vector<std::string_view> known;
+    for (std::size_t i = 0; i < execution_count; ++i) known.push_back(name(static_cast<Execution>(i)));
+    return *parse_execution(row.choice(Column::execution, known, name(Execution::eager)));
+}
+
 void parse_parallelism(const Row& row, ModelRow& result) {
     result.parallel.tensor = row.count_if(Column::tensor_parallel).value_or(1);
     result.parallel.pipeline = row.count_if(Column::pipeline_parallel).value_or(1);
@@ -115,15 +121,15 @@ ModelRow parse_model_row(const Row& row) {
     result.kv_precision = row.precision_if(Column::kv_precision).value_or(activation_precision(result.precision));
     result.batch = row.count(Column::batch);
     // Zero is an answer: a prefill row generates no token, a decode row starts from none.
-    result.prompt_tokens = row.count_if(Column::prompt_tokens, 0).value_or(0);
-    result.output_tokens = row.count_if(Column::output_tokens, 0).value_or(0);
-    result.image_size = row.count_if(Column::image_size).value_or(0);
+    result.prompt_tokens = row.count_if(Column::prompt_tokens, 0);
+    result.output_tokens = row.count_if(Column::output_tokens, 0);
+    result.image_size = row.count_if(Column::image_size);
     result.gmacs = positive_if(row, Column::gmacs);
     result.mactivations = positive_if(row, Column::mactivations);
     result.mparams = positive_if(row, Column::mparams);
     parse_parallelism(row, result);
     result.phase = row.choice(Column::phase, {"forward", "prefill", "decode", "generate", "train"}, "");
-    result.execution = row.choice(Column::execution, {"eager", "cuda_graph", "compiled", "fused", "tensorrt"}, "eager");
+    result.execution = parse_execution_column(row);
     result.metric = parse_metric(row);
     result.value = parse_value(row, result.metric);
     result.origin = origin_of(row);

@@ -1,0 +1,56 @@
+#include "validation/describe.hpp"
+
+#include <fmt/format.h>
+
+namespace roofcast {
+
+namespace {
+
+struct Shape {
+    std::string operator()(const Gemm& op) const {
+        const std::string weights = op.weight_bits < 8 * element_size(op.precision).in(byte) ? fmt::format(" w{}", op.weight_bits) : "";
+        return (op.batch > 1 ? fmt::format("batch={} ", op.batch) : "") + fmt::format("m={} n={} k={}", op.m, op.n, op.k) + weights;
+    }
+    std::string operator()(const Attention& op) const {
+        return fmt::format("batch={} heads={}/{} dim={} query={} kv={}{}", op.batch, op.heads, op.kv_heads, op.head_dim, op.query_len,
+                           op.kv_len, op.causal ? " causal" : "");
+    }
+    std::string operator()(const Conv2d& op) const {
+        return fmt::format("batch={} in={}x{}x{} out={} kernel={} stride={}{}", op.batch, op.in_channels, op.height, op.width,
+                           op.out_channels, op.kernel_h, op.stride, op.groups > 1 ? fmt::format(" groups={}", op.groups) : "");
+    }
+    std::string operator()(const Elementwise& op) const { return fmt::format("elements={}", op.elements); }
+    std::string operator()(const RowWise& op) const { return fmt::format("rows={} cols={}", op.rows, op.cols); }
+    std::string operator()(const Moe& op) const {
+        return fmt::format("tokens={} hidden={} intermediate={} experts={}/{} tp={} ep={}", op.tokens, op.hidden, op.intermediate, op.top_k,
+                           op.experts, op.tensor_parallel, op.expert_parallel);
+    }
+    std::string operator()(const Collective& op) const { return fmt::format("gpus={} bytes={}", op.gpus, op.bytes.in(byte)); }
+    std::string operator()(const Copy& op) const { return fmt::format("bytes={}", op.bytes.in(byte)); }
+    template <class Other>
+    std::string operator()(const Other&) const {
+        return {};
+    }
+};
+
+}  // namespace
+
+std::string shape_text(const Op& op) {
+    return std::visit(Shape{}, op);
+}
+
+std::string shape_text(const ModelRow& row) {
+    std::string text = fmt::format("batch={}", row.batch);
+    if (row.prompt_tokens) text += fmt::format(" prompt={}", *row.prompt_tokens);
+    if (row.output_tokens) text += fmt::format(" output={}", *row.output_tokens);
+    if (row.image_size) text += fmt::format(" image={}", *row.image_size);
+    if (row.gpus > 1) text += fmt::format(" gpus={}", row.gpus);
+    if (!row.weights.label.empty()) text += " " + row.weights.label;
+    return text;
+}
+
+std::string place_text(const Origin& origin) {
+    return fmt::format("{}:{}", std::filesystem::path(origin.file).filename().string(), origin.line);
+}
+
+}  // namespace roofcast

@@ -1,0 +1,108 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+
+#include "roofcast/error.hpp"
+#include "roofcast/validation.hpp"
+
+namespace roofcast {
+
+namespace {
+
+/// The precision of the matrix products of `op`, when it has some.
+struct ProductPrecision {
+    std::optional<Precision> operator()(const Gemm& op) const { return op.precision; }
+    std::optional<Precision> operator()(const Attention& op) const { return op.precision; }
+    std::optional<Precision> operator()(const Conv2d& op) const { return op.precision; }
+    std::optional<Precision> operator()(const Moe& op) const { return op.precision; }
+    template <class Other>
+    std::optional<Precision> operator()(const Other&) const {
+        return std::nullopt;
+    }
+};
+
+/// Judges one row after the other.
+class Judge {
+public:
+    explicit Judge(const Predictors& predictors) : predictors_(predictors) {}
+
+    void kernel(const KernelRow& row, std::size_t index) {
+        const Gpu* gpu = known_gpu(row.gpu, row.origin);
+        if (gpu == nullptr) return;
+        try {
+            if (const auto p = std::visit(ProductPrecision{}, row.op)) require_precision(gpu->profile, *p);
+            if (is_impossible(row, gpu->profile)) {
+                result_.impossible.push_back({index, physical_floor(row.op, gpu->profile)});
+                return;
+            }
+            const KernelCost cost = predicted_cost(row, *gpu);
+            if (cost.bound == Bound::unmodelled) return skip(row.origin, "the operator has no cost model");
+            const HostLaunch host = predictors_.host_launch ? predictors_.host_launch(row) : HostLaunch{};
+            result_.rows.push_back({false, index, row.latency.in(us), with_launch(cost.total, host).in(us),
+                                    datasheet_roofline(row.op, gpu->profile, row.cache).in(us)});
+        } catch (const Error& e) {
+            skip(row.origin, e.what());
+        }
+    }
+
+    void model(const ModelRow& row, std::size_t index) {
+        const Gpu* gpu = known_gpu(row.gpu, row.origin);
+        if (gpu == nullptr) return;
+        if (!predictors_.model) return skip(row.origin, "no predictor of whole models");
+        try {
+            const ModelEstimate estimate = predictors_.model(row, *gpu);
+            result_.rows.push_back({true, index, row.value, estimate.predicted, estimate.roofline});
+        } catch (const Error& e) {
+            skip(row.origin, e.what());
+        }
+    }
+
+    Validation result() && { return std::move(result_); }
+    void start_with(const std::vector<SkippedRow>& skipped) { result_.skipped = skipped; }
+
+private:
+    const Gpu* known_gpu(const std::string& id, const Origin& origin) {
+        const Gpu* gpu = predictors_.gpu(id);
+        if (gpu == nullptr) skip(origin, fmt::format("unknown GPU '{}'", id));
+        return gpu;
+    }
+    void skip(const Origin& origin, std::string reason) { result_.skipped.push_back({origin.file, origin.line, std::move(reason)}); }
+
+    const Predictors& predictors_;
+    Validation result_;
+};
+
+}  // namespace
+
+double JudgedRow::ape_percent() const {
+    return 100 * std::abs(predicted / measured - 1);
+}
+
+KernelCost predicted_cost(const KernelRow& row, const Gpu& gpu) {
+    return cost(row.op, gpu, row.cache);
+}
+
+Validation judge(const Measurements& measurements, const Predictors& predictors) {
+    Judge judge(predictors);
+    judge.start_with(measurements.skipped);
+    for (std::size_t i = 0; i < measurements.kernels.size(); ++i) judge.kernel(measurements.kernels[i], i);
+    for (std::size_t i = 0; i < measurements.models.size(); ++i) judge.model(measurements.models[i], i);
+    return std::move(judge).result();
+}
+
+std::vector<std::size_t> worst_rows(const Validation& validation, std::size_t count) {
+    std::vector<std::size_t> order(validation.rows.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    const auto shown = static_cast<std::ptrdiff_t>(std::min(count, order.size()));
+    std::partial_sort(order.begin(), order.begin() + shown, order.end(), [&](std::size_t a, std::size_t b) {
+        const double first = validation.rows[a].ape_percent(), second = validation.rows[b].ape_percent();
+        return first != second ? first > second : a < b;
+    });
+    order.resize(static_cast<std::size_t>(shown));
+    return order;
+}
+
+}  // namespace roofcast

@@ -1,0 +1,157 @@
+#include <fmt/format.h>
+
+#include <map>
+#include <memory>
+
+#include "roofcast/error.hpp"
+#include "roofcast/prediction.hpp"
+#include "roofcast/validation.hpp"
+
+namespace roofcast {
+
+namespace {
+
+/// What a metric is made of.
+struct Times {
+    Seconds first_token;   ///< whole forward pass for models that generate nothing
+    Seconds decode;        ///< all tokens after the first
+    double steps = 0;      ///< of decode
+    double sequences = 0;  ///< at once, on all GPUs
+    double prompt_tokens = 0, output_tokens = 0;
+    [[nodiscard]] Seconds total() const { return first_token + decode; }
+};
+
+Error unusable(const ModelRow& row, std::string what) {
+    return Error({.what = std::move(what), .key = std::string(name(row.metric)), .found = row.model});
+}
+
+double from_times(const ModelRow& row, const Times& t) {
+    switch (row.metric) {
+        case Metric::latency_ms:
+            return (row.phase == "prefill" || row.phase == "forward" ? t.first_token : t.total()).in(ms);
+        case Metric::ttft_ms:
+            return t.first_token.in(ms);
+        case Metric::tpot_ms:
+            if (t.steps > 0) return (t.decode / t.steps).in(ms);
+            break;
+        case Metric::throughput_per_s:
+            return t.sequences / t.total().in(s);
+        case Metric::tokens_per_s:
+            if (row.phase == "prefill" && t.prompt_tokens > 0) return t.sequences * t.prompt_tokens / t.first_token.in(s);
+            if (row.phase == "decode" && t.steps > 0) return t.sequences * t.steps / t.decode.in(s);
+            if (row.phase == "generate" && t.output_tokens > 0) return t.sequences * t.output_tokens / t.total().in(s);
+            break;
+        case Metric::memory_gb:
+        case Metric::power_w:
+            break;
+    }
+    throw unusable(row, fmt::format("the metric does not suit phase '{}'", row.phase));
+}
+
+/// Every operator by itself at data-sheet rates, one after the other; nothing for the host.
+Seconds roofline_time(const OpGraph& graph, const GpuProfile& gpu) {
+    Seconds total;
+    for (const Segment& segment : graph.segments) {
+        for (const OpNode& node : segment.nodes) {
+            if (node.fusion == Fusion::folded) continue;
+            total += static_cast<double>(segment.repeat * node.repeat) * datasheet_roofline(node.op, gpu, Cache::cold);
+        }
+    }
+    return total;
+}
+
+/// Splits a prediction's phases into first token and decode, by the model or by the roofline.
+Times times(const Prediction& p, const Gpu* roofline_of) {
+    Times t;
+    for (const Phase& phase : p.phases) {
+        const Seconds latency = roofline_of == nullptr ? phase.latency : phase.passes * roofline_time(phase.graph, roofline_of->profile);
+        if (phase.name == "decode") {
+            t.decode += latency;
+            t.steps += phase.passes;
+        } else {
+            t.first_token += latency;
+        }
+    }
+    const RunShape& shape = p.request.shape;
+    t.sequences = static_cast<double>(shape.batch * shape.parallel.data);
+    t.prompt_tokens = static_cast<double>(shape.prompt_tokens);
+    t.output_tokens = static_cast<double>(shape.generate_tokens);
+    return t;
+}
+
+bool generates(const Workload& workload) {
+    return std::holds_alternative<DecoderLlm>(workload.architecture) || std::holds_alternative<VisionLanguage>(workload.architecture);
+}
+
+RunRequest request_of(const ModelRow& row, const Workload& workload) {
+    RunRequest request;
+    RunShape& shape = request.shape;
+    shape.precision = row.precision;
+    shape.batch = row.batch;
+    shape.image_size = row.image_size.value_or(0);
+    shape.parallel = row.parallel;
+    request.weights = row.weights;
+    request.kv_precision = row.kv_precision;
+    request.execution = row.execution;
+    if (generates(workload)) {
+        const bool decodes = row.phase == "decode" || row.phase == "generate" || row.phase.empty();
+        // A decode row that starts from nothing has the first token in its cache; a rate needs a second one to be told from prefill.
+        if (row.prompt_tokens) shape.prompt_tokens = std::max<std::int64_t>(1, *row.prompt_tokens);
+        shape.generate_tokens = decodes ? row.output_tokens.value_or(0) : 1;
+        if (row.phase == "decode" && shape.generate_tokens == 1) shape.generate_tokens = 2;
+        if (!row.image_size) shape.images = 0;
+        // Engines that split a model without saying so put consecutive layers on consecutive GPUs.
+        if (row.parallel.gpus() == 1) shape.parallel.pipeline = row.gpus;
+    } else {
+        shape.prompt_tokens = row.prompt_tokens.value_or(0);
+        if (row.parallel.gpus() == 1) shape.parallel.data = row.gpus;
+    }
+    return request;
+}
+
+/// The row's own figures as a workload. Throws Error when it lacks them.
+Workload summary_workload(const ModelRow& row) {
+    if (!row.gmacs || !row.mactivations || !row.mparams) {
+        throw unusable(row, "the model is not shipped, and the row does not give gmacs, mactivations and mparams");
+    }
+    Workload workload;
+    workload.id = row.model;
+    workload.name = row.model;
+    workload.family = "summary";
+    Summary summary;
+    summary.gmacs = *row.gmacs;
+    summary.mactivations = *row.mactivations;
+    summary.mparams = *row.mparams;
+    summary.transformer = row.family == "vit" || row.family == "encoder";
+    workload.architecture = summary;
+    return workload;
+}
+
+ModelEstimate estimate(const ModelRow& row, const Workload& workload, const Gpu& gpu, const SoftwareStacks& software) {
+    if (row.phase == "train") throw unusable(row, "training is not predicted");
+    if (row.metric == Metric::power_w) throw unusable(row, "board power of whole models is not predicted");
+    const Prediction p = predict(workload, gpu, request_of(row, workload), software);
+    if (row.metric == Metric::memory_gb) {
+        // Sources give the sum over the GPUs used.
+        return {(static_cast<double>(p.request.shape.parallel.gpus()) * p.memory.total()).in(gb), std::nullopt};
+    }
+    if (!p.withheld.empty()) throw unusable(row, fmt::format("operators without a cost model: {}", p.withheld.front()));
+    return {from_times(row, times(p, nullptr)), from_times(row, times(p, &gpu))};
+}
+
+}  // namespace
+
+ModelPredictor model_predictor(std::vector<Workload> workloads, SoftwareStacks software) {
+    auto known = std::make_shared<std::map<std::string, Workload, std::less<>>>();
+    for (Workload& workload : workloads) {
+        for (const auto& alias : workload.aliases) known->emplace(alias, workload);
+        std::string id = workload.id;
+        known->insert_or_assign(std::move(id), std::move(workload));
+    }
+    return [known, software = std::move(software)](const ModelRow& row, const Gpu& gpu) {
+        const auto found = known->find(row.model);
+        return found != known->end() ? estimate(row, found->second, gpu, software) : estimate(row, summary_workload(row), gpu, software);
+    };
+}
+
+}  // namespace roofcast

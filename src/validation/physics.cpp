@@ -1,0 +1,73 @@
+#include <algorithm>
+
+#include "roofcast/validation.hpp"
+
+namespace roofcast {
+
+namespace {
+
+/// The fastest data-sheet rate at which products of `p` can run, fp16 accumulation included. None when the GPU has no such unit.
+std::optional<FlopsPerSecond> fastest_peak(const GpuProfile& gpu, Precision p) {
+    auto peak = gpu.matmul_peak(p);
+    if (peak && p == Precision::fp16 && gpu.fp16_accumulate_peak) peak = max(*peak, *gpu.fp16_accumulate_peak);
+    return peak;
+}
+
+/// Time of `flops` at the peak; zero when the peak is not known.
+Seconds arithmetic_floor(Flops flops, std::optional<FlopsPerSecond> peak) {
+    return peak ? flops / *peak : Seconds{};
+}
+
+/// A working set of the L2's size may have been left there by the call before, whatever the row says about the cache: rotated buffers of
+/// some benchmarks are smaller than the L2 of newer GPUs.
+Seconds traffic_floor(Bytes bytes, const GpuProfile& gpu) {
+    return max(Bytes{}, bytes - gpu.l2) / gpu.bandwidth;
+}
+
+struct Floor {
+    const GpuProfile& gpu;
+    const Op& any;
+
+    Seconds operator()(const Gemm& op) const { return products(op.precision); }
+    Seconds operator()(const Moe& op) const { return products(op.precision); }
+    Seconds operator()(const Attention& op) const {
+        // With an 8-bit cache the products may run in 8 bits as well.
+        const auto peak = fastest_peak(gpu, op.precision), cache_peak = fastest_peak(gpu, op.kv_precision);
+        return max(arithmetic_floor(op_flops(any), peak && cache_peak ? max(*peak, *cache_peak) : peak), traffic());
+    }
+    Seconds operator()(const Conv2d& op) const {
+        const auto filter = static_cast<double>(op.kernel_h * op.kernel_w);
+        // Rows and columns that a stride passes over need not be read.
+        const auto touched = [&](std::int64_t kernel) {
+            return std::min(1.0, static_cast<double>(kernel) / static_cast<double>(op.stride));
+        };
+        const double input = static_cast<double>(op.batch * op.in_channels) * static_cast<double>(op.height * op.width);
+        const Bytes passed_over = input * (1 - touched(op.kernel_h) * touched(op.kernel_w)) * element_size(op.precision);
+        return max(arithmetic_floor(op_flops(any) / filter, fastest_peak(gpu, op.precision)),
+                   traffic_floor(compulsory_bytes(any) - passed_over, gpu));
+    }
+    Seconds operator()(const Elementwise&) const { return traffic(); }
+    Seconds operator()(const RowWise&) const { return traffic(); }
+    Seconds operator()(const Embedding&) const { return traffic(); }
+    Seconds operator()(const Reduce&) const { return traffic(); }
+    Seconds operator()(const Move&) const { return traffic(); }
+    Seconds operator()(const Collective&) const { return {}; }
+    Seconds operator()(const Copy&) const { return {}; }
+    Seconds operator()(const Unmodelled&) const { return {}; }
+
+private:
+    [[nodiscard]] Seconds traffic() const { return traffic_floor(compulsory_bytes(any), gpu); }
+    [[nodiscard]] Seconds products(Precision p) const { return max(arithmetic_floor(op_flops(any), fastest_peak(gpu, p)), traffic()); }
+};
+
+}  // namespace
+
+Seconds physical_floor(const Op& op, const GpuProfile& gpu) {
+    return std::visit(Floor{gpu, op}, op);
+}
+
+bool is_impossible(const KernelRow& row, const GpuProfile& gpu) {
+    return row.latency < (1 - clock_headroom) * physical_floor(row.op, gpu);
+}
+
+}  // namespace roofcast

@@ -1,0 +1,204 @@
+#include "validation/validation_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "validation/describe.hpp"
+
+namespace roofcast {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+using GpuLookup = std::function<const Gpu*(const std::string&)>;
+
+struct Figure {
+    const char* key;
+    const char* title;
+    double AccuracySummary::*value;
+};
+constexpr Figure figures[] = {{"mape_percent", "MAPE %", &AccuracySummary::mape_percent},
+                              {"median_ape_percent", "median %", &AccuracySummary::median_ape_percent},
+                              {"p90_ape_percent", "P90 %", &AccuracySummary::p90_ape_percent},
+                              {"bias_percent", "bias %", &AccuracySummary::bias_percent},
+                              {"accuracy_percent", "accuracy %", &AccuracySummary::accuracy_percent}};
+constexpr Figure roofline_figures[] = {{"roofline_mape_percent", "roofline MAPE %", &AccuracySummary::mape_percent},
+                                       {"roofline_median_ape_percent", "roofline median %", &AccuracySummary::median_ape_percent},
+                                       {"roofline_bias_percent", "roofline bias %", &AccuracySummary::bias_percent}};
+
+/// NaN, of no rows, becomes null in JSON and a dash in text.
+std::vector<Cell> figure_cells(const AccuracyGroup& group) {
+    std::vector<Cell> cells{group.ours.rows};
+    for (const auto& figure : figures) cells.emplace_back(group.ours.*figure.value);
+    cells.emplace_back(group.ours.rows > 0 ? std::string(name(band(group.ours.accuracy_percent))) : std::string());
+    for (const auto& figure : roofline_figures) cells.emplace_back(group.roofline.*figure.value);
+    return cells;
+}
+
+std::vector<Column> figure_columns() {
+    std::vector<Column> columns{{"rows", "rows"}};
+    for (const auto& figure : figures) columns.push_back({figure.key, figure.title, 3});
+    columns.push_back({"band", "band"});
+    for (const auto& figure : roofline_figures) columns.push_back({figure.key, figure.title, 3});
+    return columns;
+}
+
+Table accuracy_table(const Validation& validation, const Measurements& measurements, const std::vector<GroupKey>& by) {
+    Table table{"Accuracy by group, the plain data-sheet roofline beside it", {}, {}};
+    for (const GroupKey key : by) table.columns.push_back({std::string(name(key)), std::string(name(key))});
+    for (auto& column : figure_columns()) table.columns.push_back(std::move(column));
+    for (const auto& group : group_by(validation, measurements, by)) {
+        std::vector<Cell> cells(group.values.begin(), group.values.end());
+        for (auto& cell : figure_cells(group)) cells.push_back(std::move(cell));
+        table.rows.push_back(std::move(cells));
+    }
+    return table;
+}
+
+Table overall_table(const Validation& validation) {
+    return {"Overall", figure_columns(), {figure_cells(overall(validation))}};
+}
+
+std::vector<Cell> worst_cells(const JudgedRow& row, const Measurements& measurements, const GpuLookup& gpu) {
+    if (row.is_model) {
+        const ModelRow& m = measurements.models[row.index];
+        return {m.gpu,
+                "model",
+                std::string(name(m.precision)),
+                m.model + " " + shape_text(m),
+                std::string(name(m.metric)),
+                row.measured,
+                row.predicted,
+                row.ape_percent(),
+                std::monostate{},
+                std::monostate{},
+                std::monostate{},
+                std::monostate{},
+                std::monostate{},
+                std::string(),
+                place_text(m.origin)};
+    }
+    const KernelRow& k = measurements.kernels[row.index];
+    const Gpu* known = gpu(k.gpu);
+    const KernelCost cost = known != nullptr ? predicted_cost(k, *known) : KernelCost{};
+    return {k.gpu,
+            k.op_name,
+            std::string(name(k.precision)),
+            shape_text(k.op),
+            "latency_us",
+            row.measured,
+            row.predicted,
+            row.ape_percent(),
+            cost.compute.in(us),
+            cost.dram.in(us),
+            cost.l2.in(us),
+            cost.launch.in(us),
+            cost.communication.in(us),
+            std::string(name(cost.bound)),
+            place_text(k.origin)};
+}
+
+Table worst_table(const Validation& validation, const Measurements& measurements, const GpuLookup& gpu, std::size_t count) {
+    Table table{"Worst rows, with the terms of the prediction",
+                {{"gpu", "gpu"},
+                 {"op", "op"},
+                 {"precision", "precision"},
+                 {"shape", "shape"},
+                 {"metric", "metric"},
+                 {"measured", "measured"},
+                 {"predicted", "predicted"},
+                 {"ape_percent", "APE %", 3},
+                 {"compute_us", "compute us", 3},
+                 {"dram_us", "DRAM us", 3},
+                 {"l2_us", "L2 us", 3},
+                 {"launch_us", "launch us", 3},
+                 {"communication_us", "comm. us", 3},
+                 {"bound", "bound"},
+                 {"at", "at"}},
+                {}};
+    for (const std::size_t i : worst_rows(validation, count)) table.rows.push_back(worst_cells(validation.rows[i], measurements, gpu));
+    return table;
+}
+
+std::string impossible_reason(const KernelRow& row, Seconds floor) {
+    return fmt::format("impossible: {:.4g} us measured, physics allows no less than {:.4g} us ({})", row.latency.in(us), floor.in(us),
+                       shape_text(row.op));
+}
+
+Table impossible_table(const Validation& validation, const Measurements& measurements) {
+    Table table{fmt::format("Set aside: {} rows faster than the data sheet allows by more than {:.0f} %", validation.impossible.size(),
+                            100 * clock_headroom),
+                {{"at", "at"}, {"gpu", "gpu"}, {"op", "op"}, {"shape", "shape"}, {"measured_us", "measured us"}, {"floor_us", "floor us"}},
+                {}};
+    for (const auto& row : validation.impossible) {
+        const KernelRow& k = measurements.kernels[row.index];
+        table.rows.push_back({place_text(k.origin), k.gpu, k.op_name, shape_text(k.op), k.latency.in(us), row.floor.in(us)});
+    }
+    return table;
+}
+
+/// Skipped rows by file and reason, most frequent first.
+Table skipped_table(const Validation& validation, std::size_t limit) {
+    struct Bundle {
+        std::int64_t rows = 0;
+        int first_line = 0;
+    };
+    std::map<std::pair<std::string, std::string>, Bundle> bundles;
+    for (const auto& row : validation.skipped) {
+        auto& bundle = bundles[{row.file, row.reason}];
+        if (bundle.rows++ == 0) bundle.first_line = row.line;
+    }
+    std::vector<std::pair<std::pair<std::string, std::string>, Bundle>> order(bundles.begin(), bundles.end());
+    std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.second.rows > b.second.rows; });
+    Table table{
+        fmt::format("Skipped: {} rows", validation.skipped.size()), {{"rows", "rows"}, {"first", "first at"}, {"reason", "reason"}}, {}};
+    for (std::size_t i = 0; i < std::min(limit, order.size()); ++i) {
+        const auto& [where, bundle] = order[i];
+        table.rows.push_back({bundle.rows, place_text({{}, {}, where.first, bundle.first_line}), where.second});
+    }
+    return table;
+}
+
+Json json_document(const Validation& validation, const Measurements& measurements, const Table& accuracy, const Table& worst) {
+    Json document;
+    Json all = as_json(overall_table(validation)).front();
+    Json total;
+    for (auto& [key, value] : all.items()) {
+        total[key] = value;
+        if (key == "rows") total["skipped"] = validation.skipped.size() + validation.impossible.size();
+    }
+    document["overall"] = std::move(total);
+    document["groups"] = as_json(accuracy);
+    Json skipped = Json::array();
+    for (const auto& row : validation.skipped) skipped.push_back({{"file", row.file}, {"line", row.line}, {"reason", row.reason}});
+    for (const auto& row : validation.impossible) {
+        const KernelRow& k = measurements.kernels[row.index];
+        skipped.push_back({{"file", k.origin.file}, {"line", k.origin.line}, {"reason", impossible_reason(k, row.floor)}});
+    }
+    document["skipped"] = std::move(skipped);
+    document["worst"] = as_json(worst);
+    return document;
+}
+
+}  // namespace
+
+Report validation_report(const Validation& validation, const Measurements& measurements, const GpuLookup& gpu,
+                         const ValidationReportOptions& options) {
+    Table accuracy = accuracy_table(validation, measurements, options.by);
+    Table worst = worst_table(validation, measurements, gpu, options.worst);
+    Report report;
+    report.document = json_document(validation, measurements, accuracy, worst);
+    report.tables = {std::move(accuracy), overall_table(validation)};
+    if (!worst.rows.empty()) report.tables.push_back(std::move(worst));
+    if (!validation.impossible.empty()) report.tables.push_back(impossible_table(validation, measurements));
+    if (!validation.skipped.empty()) report.tables.push_back(skipped_table(validation, options.listed_skips));
+    report.before = {fmt::format("{} rows judged, {} set aside as impossible, {} skipped", validation.rows.size(),
+                                 validation.impossible.size(), validation.skipped.size())};
+    report.after = {"APE = |predicted - measured| / measured; accuracy = 100 - MAPE; bias = median of predicted / measured - 1",
+                    "roofline: flops over data-sheet peak or bytes over data-sheet bandwidth, the larger"};
+    return report;
+}
+
+}  // namespace roofcast

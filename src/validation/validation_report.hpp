@@ -1,0 +1,27 @@
+#pragma once
+/// What `roofcast validate` prints, and the file of its `--rows`.
+
+#include <string>
+#include <vector>
+
+#include "report/table.hpp"
+#include "roofcast/validation.hpp"
+
+namespace roofcast {
+
+struct ValidationReportOptions {
+    std::vector<GroupKey> by{GroupKey::gpu, GroupKey::op, GroupKey::precision};
+    std::size_t worst = 10;         ///< rows listed with their predicted terms
+    std::size_t listed_skips = 20;  ///< reasons in the text table, most frequent first; JSON has every row
+};
+
+/// Accuracy by group with the data-sheet roofline beside it, the worst rows, what was set aside and what was skipped.
+/// `gpu` gives the GPUs that `validation` was judged with.
+Report validation_report(const Validation& validation, const Measurements& measurements,
+                         const std::function<const Gpu*(const std::string&)>& gpu, const ValidationReportOptions& options);
+
+/// CSV of every judged row: what it is, measured, predicted, roofline, error, and the predicted terms of kernels.
+std::string rows_csv(const Validation& validation, const Measurements& measurements,
+                     const std::function<const Gpu*(const std::string&)>& gpu);
+
+}  // namespace roofcast
