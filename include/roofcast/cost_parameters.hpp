@@ -36,9 +36,9 @@ struct GemmParameters {
 
 /// Of quantized operands around a matrix product.
 struct QuantizationParameters {
-    Seconds fixed = 2 * us;                ///< start of the kernel that quantizes activations
-    double bandwidth_fraction = 0.5;       ///< of DRAM bandwidth that it reaches
-    double dequantization_operations = 4;  ///< SIMT operations per weight that is unpacked to the compute format
+    Seconds fixed = 2 * us;                  ///< start of the kernel that quantizes activations
+    double bandwidth_fraction = 0.5;         ///< of DRAM bandwidth that it reaches
+    double dequantization_operations = 1.5;  ///< SIMT operations per weight that is unpacked to the compute format
 };
 
 /// Energy, from which sustained clocks follow.
@@ -54,7 +54,8 @@ struct AttentionParameters {
     double softmax_operations = 8;     ///< SIMT operations per score that matrix products do not hide
     double bandwidth_fraction = 0.75;  ///< of DRAM bandwidth when all SMs read the KV cache
     double fill = 3;                   ///< 1 / share of the SMs that saturates DRAM bandwidth
-    Seconds fixed = 5 * us;            ///< kernel start and what engines launch around it
+    Seconds block = 2.5 * us;          ///< start, first loads and write-back of one wave of blocks
+    Seconds fixed = 8 * us;            ///< kernel start and what engines launch around it
 };
 
 /// Of convolutions, beside the GEMM parameters that implicit GEMM uses.

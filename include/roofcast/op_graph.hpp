@@ -146,6 +146,7 @@ struct OpGraph {
     std::vector<Segment> segments;
     Bytes peak_activations;   ///< largest sum of tensors alive at once, weights and KV cache apart
     double tied_weights = 0;  ///< parameters counted twice by nodes because they are shared; subtracted from totals
+    double tied_weight_bits = 16;
 };
 
 /// Degrees of parallelism. Data parallel copies are independent in inference.
@@ -168,6 +169,7 @@ struct RunShape {
 double total_parameters(const OpGraph& graph);  ///< tied weights once
 double total_macs(const OpGraph& graph);        ///< as published tables count
 Flops total_flops(const OpGraph& graph);
+Bytes weight_size(const OpGraph& graph);  ///< all weights as stored: matrix products by `weight_bits`, the rest by their precision
 
 /// One pass of an encoder, ViT, Swin, convolutional net or summary; of an LLM, its prefill.
 OpGraph forward_graph(const Workload& workload, const RunShape& shape);

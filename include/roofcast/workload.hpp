@@ -18,6 +18,9 @@ struct Published {
     std::optional<double> parameters;  ///< count
     std::optional<double> gmacs;       ///< 1e9 multiply-adds of one forward pass at the default input
     std::optional<double> gflops;      ///< 1e9 FLOPs, where the source counts those
+    double parameters_rounding = 0;    ///< half a unit of the last digit that the source prints, where that is more than 1 %
+    double macs_rounding = 0;          ///< the same of `gmacs` or `gflops`, in their unit
+    std::int64_t image_size = 0;       ///< that `gmacs` or `gflops` are for; 0: the model's default
     std::string source;
 };
 
@@ -88,19 +91,51 @@ struct Swin {
     bool v2 = false;  ///< cosine attention, post-norm, continuous relative bias
 };
 
-/// One line of a convolutional net: a block applied to earlier outputs. See docs/formats.md for the blocks.
-struct ConvLayer {
-    std::string block;                   ///< "conv", "bottleneck", "mbconv", "c2f", "concat", "detect", …
-    std::vector<std::int64_t> from{-1};  ///< inputs: negative counts back from this layer, others are absolute layer numbers
-    std::int64_t repeat = 1;
-    std::int64_t channels = 0;                                      ///< output channels, before width scaling
-    std::int64_t kernel = 0, stride = 1, groups = 1, padding = -1;  ///< padding -1: same
-    double expand = 0;                                              ///< block-specific expansion ratio; 0: the block's default
-    double squeeze_excite = 0;                                      ///< SE ratio; 0: none
-    std::string activation;                                         ///< empty: the net's
-    bool bias = false, norm = true, shortcut = true;
-    std::vector<double> extra;  ///< block-specific numbers
+enum class Activation { none, relu, relu6, leaky_relu, hardswish, hardsigmoid, sigmoid, silu, gelu };
+enum class ConvNorm { none, batch, layer };
+
+/// What one line of a convolutional net can be. docs/formats.md describes each.
+enum class ConvBlock {
+    conv, transposed, norm, maxpool, avgpool, adaptive_pool, global_pool, linear, upsample, concat, add,
+    basic, bottleneck, regnet, dense, transition,
+    separable, mbconv, fused_mbconv, convnext,
+    c3, c2, c2f, c3k2, sppf, c2psa, a2c2f,
+    detect, segment, pose, anchor_detect, classify, ssd_head, retina_head
 };
+/// "conv", "bottleneck", …: as in TOML.
+std::string_view name(ConvBlock block);
+
+/// One line of a convolutional net: a block applied to earlier outputs. Options that a block does not know stay at their defaults.
+struct ConvLayer {
+    ConvBlock block = ConvBlock::conv;
+    std::vector<std::int64_t> from{-1};  ///< inputs: negative counts back from this layer, others are layer numbers
+    std::int64_t size = 0;               ///< the number after the block's name: output channels before scaling, window or factor
+    std::int64_t repeat = 1;
+    std::int64_t kernel = 1, stride = 1, groups = 1, dilation = 1;
+    std::optional<std::int64_t> padding;  ///< absent: keeps the size at stride 1
+    std::int64_t inner = 0;               ///< channels inside the block where the expansion does not give them
+    std::int64_t group_width = 0;         ///< channels of a group, in place of `groups`
+    std::int64_t growth = 0;              ///< channels that a dense layer adds
+    std::int64_t area = 1;                ///< stripes that the image is cut into for attention
+    std::int64_t convs = 0;               ///< convolutions before a head's last one
+    std::int64_t protos = 0;              ///< channels of the mask prototypes
+    std::vector<std::int64_t> anchors;    ///< boxes per place, one number a level or one for all
+    double expand = 0;                    ///< hidden over outer channels; 0: the block's default
+    double squeeze_excite = 0;            ///< squeezed over outer channels; 0: none
+    std::optional<Activation> activation;
+    std::optional<ConvNorm> norm;
+    bool bias = false, shortcut = true;
+    bool scaled = true;               ///< follows the net's width multiple
+    bool average_downsample = false;  ///< the shortcut halves the image by pooling
+    bool wide_squeeze = false;        ///< squeeze-and-excitation relative to the expanded channels
+    bool nested = false;              ///< C3k2 with C3 blocks inside
+    bool attention = true;            ///< A2C2f with area attention inside, else C3 blocks
+    bool residual = false;            ///< A2C2f: scaled shortcut around the block
+    bool depthwise = false;           ///< detection head with depthwise convolutions before its class scores
+};
+
+/// How the depth and width multiples round.
+enum class CompoundScaling { yolo, efficientnet };
 
 /// Convolutional net or detector: a list of layers, with the compound scaling of its variants.
 struct ConvNet {
@@ -108,7 +143,9 @@ struct ConvNet {
     double depth_multiple = 1, width_multiple = 1;
     std::int64_t max_channels = 0;     ///< cap before width scaling; 0: none
     std::int64_t channel_divisor = 8;  ///< scaled channels are rounded to a multiple of this
-    std::string activation = "relu";
+    CompoundScaling scaling = CompoundScaling::yolo;
+    Activation activation = Activation::relu;
+    ConvNorm norm = ConvNorm::batch;
     std::vector<ConvLayer> layers;
 };
 

@@ -14,9 +14,11 @@ int run(int argc, char** argv) {
     CLI::App app{"roofcast: how fast a model runs on a GPU, how much memory it takes, and why", "roofcast"};
     app.set_version_flag("--version", "roofcast 0.1.0");
     app.require_subcommand(1);
+    roofcast::cli::add_gpu_command(app);
     roofcast::cli::add_predict_command(app);
     roofcast::cli::add_memory_command(app);
     roofcast::cli::add_validate_command(app);
+    roofcast::cli::add_model_command(app);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& e) {

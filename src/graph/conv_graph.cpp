@@ -1,11 +1,235 @@
 #include "graph/conv_graph.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "graph/conv_blocks.hpp"
 #include "roofcast/error.hpp"
 
 namespace roofcast {
 
-OpGraph conv_graph(const ConvNet&, const RunShape&) {
-    throw Error({.what = "convolutional nets have no graph yet"});
+namespace {
+
+std::int64_t rounded_up(double channels, std::int64_t divisor) {
+    return static_cast<std::int64_t>(std::ceil(channels / static_cast<double>(divisor))) * divisor;
+}
+
+/// To the nearest multiple, but never more than a tenth below.
+std::int64_t rounded_near(double channels, std::int64_t divisor) {
+    const auto d = static_cast<double>(divisor);
+    const std::int64_t nearest = std::max(divisor, static_cast<std::int64_t>((channels + d / 2) / d) * divisor);
+    constexpr double tolerated = 0.9;
+    return static_cast<double>(nearest) < tolerated * channels ? nearest + divisor : nearest;
+}
+
+/// Walks the layers of one net.
+class Walk {
+public:
+    Walk(const ConvNet& net, const RunShape& shape) : net_(net), builder_(net, shape) {
+        const std::size_t count = net.layers.size();
+        outputs_.reserve(count);
+        last_use_.assign(count, 0);
+        for (std::size_t i = 0; i < count; ++i) {
+            for (const std::int64_t from : net.layers[i].from) {
+                const std::int64_t source = absolute(from, i);
+                if (source >= 0) last_use_[static_cast<std::size_t>(source)] = i;
+            }
+        }
+    }
+
+    OpGraph run() && {
+        for (std::size_t i = 0; i < net_.layers.size(); ++i) {
+            Map y = block(net_.layers[i], inputs(i));
+            y.kept = false;
+            for (std::size_t j = 0; j < i; ++j) {
+                if (outputs_[j].kept && last_use_[j] == i) builder_.release(outputs_[j]);
+            }
+            if (last_use_[i] > i + 1) builder_.keep(y);
+            outputs_.push_back(y);
+        }
+        return std::move(builder_).finish();
+    }
+
+private:
+    /// Layer number that `from` of layer `i` means; -1 is the image.
+    static std::int64_t absolute(std::int64_t from, std::size_t i) { return from >= 0 ? from : static_cast<std::int64_t>(i) + from; }
+
+    std::vector<Map> inputs(std::size_t i) const {
+        std::vector<Map> maps;
+        maps.reserve(net_.layers[i].from.size());
+        for (const std::int64_t from : net_.layers[i].from) {
+            const std::int64_t source = absolute(from, i);
+            maps.push_back(source < 0 ? builder_.image() : outputs_[static_cast<std::size_t>(source)]);
+        }
+        return maps;
+    }
+
+    [[nodiscard]] std::int64_t width(const ConvLayer& layer) const { return layer.scaled ? width(layer.size) : layer.size; }
+    [[nodiscard]] std::int64_t width(std::int64_t channels) const {
+        if (net_.width_multiple == 1) return capped(channels);
+        const double scaled = static_cast<double>(capped(channels)) * net_.width_multiple;
+        return net_.scaling == CompoundScaling::yolo ? rounded_up(scaled, net_.channel_divisor)
+                                                     : rounded_near(scaled, net_.channel_divisor);
+    }
+    [[nodiscard]] std::int64_t capped(std::int64_t channels) const {
+        return net_.max_channels > 0 ? std::min(channels, net_.max_channels) : channels;
+    }
+
+    [[nodiscard]] std::int64_t depth(const ConvLayer& layer) const {
+        if (layer.repeat == 1 && net_.scaling == CompoundScaling::yolo) return 1;
+        constexpr double noise = 1e-9;
+        const double scaled = static_cast<double>(layer.repeat) * net_.depth_multiple;
+        const double whole = net_.scaling == CompoundScaling::yolo ? std::nearbyint(scaled) : std::ceil(scaled - noise);
+        return std::max<std::int64_t>(1, static_cast<std::int64_t>(whole));
+    }
+
+    Map block(const ConvLayer& layer, const std::vector<Map>& in);
+    Map primitive(const ConvLayer& layer, const std::vector<Map>& in);
+    Map convolutions(const ConvLayer& layer, Map x);
+    Map backbone(const ConvLayer& written, const Map& x);
+    void head(const ConvLayer& layer, const std::vector<Map>& in);
+    Map fully_connected(const ConvLayer& layer, const Map& x);
+
+    const ConvNet& net_;
+    ConvBuilder builder_;
+    std::vector<Map> outputs_;
+    std::vector<std::size_t> last_use_;
+};
+
+Map Walk::block(const ConvLayer& layer, const std::vector<Map>& in) {
+    if (layer.block <= ConvBlock::add) return primitive(layer, in);
+    if (layer.block <= ConvBlock::a2c2f) return backbone(layer, in.front());
+    head(layer, in);
+    return {.channels = net_.classes, .height = 1, .width = 1};
+}
+
+Map Walk::convolutions(const ConvLayer& layer, Map x) {
+    ConvSpec spec{.channels = width(layer),
+                  .kernel = layer.kernel,
+                  .stride = layer.stride,
+                  .groups = layer.group_width > 0 ? width(layer) / layer.group_width : layer.groups,
+                  .dilation = layer.dilation,
+                  .padding = layer.padding,
+                  .bias = layer.bias,
+                  .norm = layer.norm.value_or(net_.norm),
+                  .activation = layer.activation.value_or(net_.activation)};
+    for (std::int64_t i = 0; i < layer.repeat; ++i) {
+        builder_.segment("conv");
+        x = builder_.conv(x, spec);
+        spec.stride = 1;
+    }
+    return x;
+}
+
+Map Walk::fully_connected(const ConvLayer& layer, const Map& x) {
+    const std::int64_t outputs = layer.size > 0 ? layer.size : net_.classes;
+    builder_.linear(1, x.elements(), outputs);
+    const Map y{.channels = outputs, .height = 1, .width = 1};
+    builder_.activate(y, layer.activation.value_or(Activation::none));
+    return y;
+}
+
+Map Walk::primitive(const ConvLayer& layer, const std::vector<Map>& in) {
+    const Map& x = in.front();
+    if (layer.block == ConvBlock::conv) return convolutions(layer, x);
+    builder_.segment(std::string(roofcast::name(layer.block)));
+    const std::int64_t stride = layer.stride > 1 ? layer.stride : layer.size;
+    switch (layer.block) {
+        case ConvBlock::transposed: {
+            const Map y = builder_.transposed(x, width(layer), layer.kernel, layer.bias);
+            builder_.normalize(y, layer.norm.value_or(net_.norm));
+            builder_.activate(y, layer.activation.value_or(net_.activation));
+            return y;
+        }
+        case ConvBlock::norm:
+            builder_.normalize(x, layer.norm.value_or(net_.norm));
+            builder_.activate(x, layer.activation.value_or(Activation::none));
+            return x;
+        case ConvBlock::maxpool:
+        case ConvBlock::avgpool:
+            return builder_.pool(x, layer.size, stride, layer.padding.value_or((layer.size - 1) / 2));
+        case ConvBlock::adaptive_pool:
+            return builder_.pool_to(x, layer.size);
+        case ConvBlock::global_pool:
+            return builder_.pool_to(x, 1);
+        case ConvBlock::linear:
+            return fully_connected(layer, x);
+        case ConvBlock::upsample:
+            return builder_.upsample(x, layer.size);
+        case ConvBlock::concat:
+            return builder_.concat(in);
+        default:
+            for (std::size_t i = 1; i < in.size(); ++i) builder_.add(x);
+            return x;
+    }
+}
+
+Map Walk::backbone(const ConvLayer& written, const Map& x) {
+    ConvLayer layer = written;
+    layer.repeat = depth(written);
+    const std::int64_t channels = width(layer);
+    switch (layer.block) {
+        case ConvBlock::basic:
+            return basic_block(builder_, x, layer, channels);
+        case ConvBlock::bottleneck:
+            return bottleneck_block(builder_, x, layer, channels);
+        case ConvBlock::regnet:
+            return regnet_block(builder_, x, layer, channels);
+        case ConvBlock::dense:
+            return dense_block(builder_, x, layer);
+        case ConvBlock::transition:
+            return transition_block(builder_, x);
+        case ConvBlock::separable:
+            return separable_block(builder_, x, layer, channels);
+        case ConvBlock::mbconv:
+            return mbconv_block(builder_, x, layer, channels);
+        case ConvBlock::fused_mbconv:
+            return fused_mbconv_block(builder_, x, layer, channels);
+        case ConvBlock::convnext:
+            return convnext_block(builder_, x, layer);
+        case ConvBlock::c3:
+            return c3_block(builder_, x, channels, layer.repeat, layer.shortcut);
+        case ConvBlock::c2:
+            return c2_block(builder_, x, channels, layer.repeat, layer.shortcut);
+        case ConvBlock::c2f:
+            return c2f_block(builder_, x, channels, layer.repeat, layer.shortcut);
+        case ConvBlock::c3k2:
+            return c3k2_block(builder_, x, layer, channels, layer.repeat);
+        case ConvBlock::sppf:
+            return sppf_block(builder_, x, channels, layer.kernel);
+        case ConvBlock::c2psa:
+            return c2psa_block(builder_, x, channels, layer.repeat);
+        default:
+            return a2c2f_block(builder_, x, layer, channels, layer.repeat);
+    }
+}
+
+void Walk::head(const ConvLayer& layer, const std::vector<Map>& in) {
+    switch (layer.block) {
+        case ConvBlock::detect:
+            return detect_head(builder_, in, layer, net_.classes);
+        case ConvBlock::segment:
+            return segment_head(builder_, in, layer, width(layer.protos));
+        case ConvBlock::pose:
+            return pose_head(builder_, in, layer);
+        case ConvBlock::anchor_detect:
+            return anchor_head(builder_, in, layer.size);
+        case ConvBlock::classify:
+            classify_head(builder_, in.front());
+            return;
+        case ConvBlock::ssd_head:
+            return ssd_head(builder_, in, layer);
+        default:
+            return retina_head(builder_, in, layer);
+    }
+}
+
+}  // namespace
+
+OpGraph conv_graph(const ConvNet& net, const RunShape& shape) {
+    return Walk(net, shape).run();
 }
 
 }  // namespace roofcast

@@ -1,10 +1,13 @@
 #pragma once
-/// Operators of a convolutional net.
+/// Convolutional nets and detectors as operator graphs.
 
 #include "roofcast/op_graph.hpp"
+#include "roofcast/workload.hpp"
 
 namespace roofcast {
 
+/// One forward pass of `net` on `shape.batch` images of `shape.image_size` pixels a side (0: the net's default).
+/// Throws Error when the image is too small for the net or the channels of joined layers do not match.
 OpGraph conv_graph(const ConvNet& net, const RunShape& shape);
 
 }  // namespace roofcast

@@ -35,10 +35,11 @@ Blocks by_queries(const Attention& op, const Gpu& gpu, Seconds score) {
     const double count = heads * blocks(op.query_len, query_block);
     const double keys = static_cast<double>(op.window > 0 ? std::min(op.kv_len, op.window + query_block) : op.kv_len);
     const Seconds longest = static_cast<double>(query_block) * keys * score;
-    if (count <= sms) return {longest, {}};
+    const Seconds starts = waves(count, sms, 1) * gpu.parameters.values.attention.block;
+    if (count <= sms) return {longest + starts, {}};
     const double padded = count * static_cast<double>(query_block) * keys * (op.causal ? 0.5 : 1.0);
     const Seconds share = std::max(padded, heads * visible_pairs(op)) / sms * score;
-    return {max(longest, share + 0.5 * longest * (1 - sms / count)), {}};
+    return {max(longest, share + 0.5 * longest * (1 - sms / count)) + starts, {}};
 }
 
 /// Queries that share a KV head are packed into one block, and the keys are split over blocks until these fill the SMs (split-KV).
@@ -56,7 +57,7 @@ Blocks by_keys(const Attention& op, const Gpu& gpu, Seconds score) {
         if (split > 1 && groups * static_cast<double>(split) > 2 * sms) break;
         const double chunk = blocks(keys, key_block * split) * static_cast<double>(key_block);
         const double w = waves(groups * static_cast<double>(split), sms, 1);
-        const Blocks b{w * chunk * rows * score, w * chunk * key / one_sm};
+        const Blocks b{w * (chunk * rows * score + p.block), w * chunk * key / one_sm};
         if (split == 1 || b.longest() < best.longest()) best = b;
     }
     return best;

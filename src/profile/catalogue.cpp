@@ -20,13 +20,17 @@ std::string folded(std::string_view text) {
     return out;
 }
 
-/// Profiles of a folder, sorted; fits are not profiles.
+/// Fits ("<id>.fit.toml") and the costs of software stacks lie beside the profiles.
+bool is_profile(const std::filesystem::path& file) {
+    return file.extension() == ".toml" && !file.stem().has_extension() && file.stem() != "software";
+}
+
+/// Profiles of a folder, sorted.
 std::vector<std::filesystem::path> profile_files(const std::filesystem::path& folder) {
     std::error_code ec;
     std::vector<std::filesystem::path> files;
     for (const auto& entry : std::filesystem::directory_iterator(folder, ec)) {
-        const auto& file = entry.path();
-        if (file.extension() == ".toml" && !file.stem().has_extension()) files.push_back(file);
+        if (is_profile(entry.path())) files.push_back(entry.path());
     }
     if (ec) throw Error({.what = "the folder of GPU profiles cannot be read: " + ec.message(), .file = folder.string()});
     std::sort(files.begin(), files.end());
@@ -122,8 +126,7 @@ GpuChoice choose_gpu(const std::filesystem::path& gpus_folder, std::string_view 
     if (looks_like_path(id_or_file)) return {std::filesystem::path(id_or_file), {}};
     std::error_code ec;
     const auto exact = gpus_folder / (std::string(id_or_file) + ".toml");
-    const bool is_fit = id_or_file.find('.') != std::string_view::npos;
-    if (!id_or_file.empty() && !is_fit && std::filesystem::is_regular_file(exact, ec)) return {exact, {}};
+    if (!id_or_file.empty() && is_profile(exact) && std::filesystem::is_regular_file(exact, ec)) return {exact, {}};
     return choose_by_name(gpus_folder, id_or_file);
 }
 

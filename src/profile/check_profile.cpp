@@ -21,7 +21,7 @@ public:
     /// Notes a finding when `found` is further than `tolerance` from `expected`, both in `unit`.
     void compare(const std::string& key, double found, double expected, const char* unit, std::string rule) {
         if (std::abs(found - expected) <= tolerance * expected) return;
-        add(key, fmt::format("{:.4g} {}", found, unit), fmt::format("{:.4g} {}", expected, unit), std::move(rule));
+        add(key, fmt::format("{:.5g} {}", found, unit), fmt::format("{:.5g} {}", expected, unit), std::move(rule));
     }
 
     void add(const std::string& key, std::string found, std::string expected, std::string rule) {

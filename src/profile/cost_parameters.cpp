@@ -100,6 +100,7 @@ void add_attention_and_convolution(Specs& specs) {
           &A::softmax_operations);
     a.put("bandwidth_fraction", "1", 1, 0.2, 1, lin, "share of DRAM bandwidth when all SMs read the KV cache", &A::bandwidth_fraction);
     a.put("fill", "1", 1, 1, 20, log, "1 / share of the SMs that saturates DRAM bandwidth", &A::fill);
+    a.put("block_us", "us", micro, 0, 10, lin, "start, first loads and write-back of one wave of blocks", &A::block);
     a.put("fixed_us", "us", micro, 0.5, 40, log, "kernel start and what engines launch around it", &A::fixed);
     using C = ConvolutionParameters;
     GroupAdder c(specs, "convolution", &CostParameters::convolution);
@@ -177,7 +178,7 @@ std::size_t parameter_index(std::string_view name) {
 }
 
 std::string_view name(Provenance p) {
-    constexpr std::string_view names[] = {"assumed", "cited", "architecture fit", "GPU fit"};
+    constexpr std::string_view names[] = {"assumed", "cited", "architecture_fit", "gpu_fit"};
     return names[static_cast<std::size_t>(p)];
 }
 

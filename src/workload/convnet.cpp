@@ -1,9 +1,66 @@
 #include "workload/convnet.hpp"
 
+#include <fmt/format.h>
+
+#include "workload/convnet_layer.hpp"
+
 namespace roofcast {
 
+namespace {
+
+CompoundScaling read_scaling(TableReader& reader) {
+    const auto text = reader.text_if("scaling");
+    if (!text || *text == "yolo") return CompoundScaling::yolo;
+    if (*text == "efficientnet") return CompoundScaling::efficientnet;
+    throw reader.error("scaling", "unknown rounding rule", {}, "yolo or efficientnet", did_you_mean(*text, {"yolo", "efficientnet"}));
+}
+
+void check_inputs(const ConvLayer& layer, std::int64_t index, const toml::node& node, const std::string& file) {
+    for (const std::int64_t from : layer.from) {
+        if (from < index && from >= -index - 1) continue;
+        throw Error({.what = "a layer can only read earlier ones",
+                     .file = file,
+                     .line = static_cast<int>(node.source().begin.line),
+                     .key = fmt::format("layers[{}].from", index),
+                     .found = std::to_string(from),
+                     .expected = fmt::format("{} to {}", -index - 1, index - 1)});
+    }
+}
+
+std::vector<ConvLayer> read_layers(TableReader& reader) {
+    const toml::node* node = reader.node("layers");
+    if (node == nullptr) throw reader.error("layers", "a required key is missing", {}, "a list of layers");
+    const toml::array* list = node->as_array();
+    if (list == nullptr || list->empty()) throw reader.error("layers", "wrong type", {}, "a list of layers");
+    TableReader values = reader.table("values");
+    std::vector<ConvLayer> layers;
+    layers.reserve(list->size());
+    for (const auto& item : *list) {
+        const auto index = layers.size();
+        if (!item.is_table()) throw reader.error("layers", "wrong type in the list", {}, "layers such as {conv = 64, kernel = 3}");
+        layers.push_back(read_conv_layer(*item.as_table(), index, values));
+        check_inputs(layers.back(), static_cast<std::int64_t>(index), item, reader.file());
+    }
+    values.finish();
+    return layers;
+}
+
+}  // namespace
+
 ConvNet read_convnet(TableReader& reader) {
-    throw reader.error("family", "convolutional nets cannot be read yet");
+    ConvNet net;
+    net.image_size = reader.count_if("image_size", 1, 1 << 16).value_or(net.image_size);
+    net.channels = reader.count_if("channels", 1, 1 << 16).value_or(net.channels);
+    net.classes = reader.count_if("classes", 1, 1 << 24).value_or(net.classes);
+    net.depth_multiple = reader.number_if("depth_multiple", positive).value_or(1);
+    net.width_multiple = reader.number_if("width_multiple", positive).value_or(1);
+    net.max_channels = reader.count_if("max_channels").value_or(0);
+    net.channel_divisor = reader.count_if("channel_divisor").value_or(net.channel_divisor);
+    net.scaling = read_scaling(reader);
+    if (const auto text = reader.text_if("activation")) net.activation = read_activation(*text, reader.file(), reader.line());
+    if (const auto text = reader.text_if("norm")) net.norm = read_conv_norm(*text, reader.file(), reader.line());
+    net.layers = read_layers(reader);
+    return net;
 }
 
 }  // namespace roofcast

@@ -1,11 +1,12 @@
 #pragma once
-/// Reading a convolutional net from a TOML table.
+/// Reads the architecture of convolutional nets and detectors from TOML. The format is in docs/formats.md.
 
 #include "io/toml_reader.hpp"
 #include "roofcast/workload.hpp"
 
 namespace roofcast {
 
+/// Reads the keys of families `cnn` and `detector`. Throws Error on a wrong value, an unknown block or an unknown option of a block.
 ConvNet read_convnet(TableReader& reader);
 
 }  // namespace roofcast

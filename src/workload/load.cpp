@@ -34,6 +34,9 @@ Published read_published(TableReader reader) {
     published.parameters = reader.number_if("parameters", positive);
     published.gmacs = reader.number_if("gmacs", positive);
     published.gflops = reader.number_if("gflops", positive);
+    published.parameters_rounding = reader.number_if("parameters_rounding", positive).value_or(0);
+    published.macs_rounding = reader.number_if("macs_rounding", positive).value_or(0);
+    published.image_size = reader.count_if("image_size").value_or(0);
     published.source = reader.text_if("source").value_or("");
     if ((published.parameters || published.gmacs || published.gflops) && published.source.empty()) {
         throw reader.error("source", "published figures need their source");

@@ -1,0 +1,244 @@
+#include "cli/gpu_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace roofcast::cli {
+
+namespace {
+
+Cell tera(const std::optional<FlopsPerSecond>& rate) {
+    return rate ? Cell(rate->in(tflops)) : Cell();
+}
+Cell text(const std::string& value) {
+    return value.empty() ? Cell() : Cell(value);
+}
+
+/// "tdp_watts" of "power.tdp_watts".
+std::string last_part(const std::string& key) {
+    return key.substr(key.rfind('.') + 1);
+}
+
+std::string assumed_keys(const GpuProfile& gpu) {
+    std::vector<std::string> keys;
+    for (const auto& a : gpu.assumed) keys.push_back(last_part(a.key));
+    return fmt::format("{}", fmt::join(keys, " "));
+}
+
+/// Rows of the table of facts; a value that was assumed carries the reason.
+class FactTable {
+public:
+    explicit FactTable(const GpuProfile& gpu) : gpu_(gpu) {
+        table_.columns = {{"property", "property"}, {"value", "value", 5}, {"unit", "unit"}, {"assumed", "assumed"}};
+    }
+    void add(const std::string& key, Cell value, const std::string& unit = {}) {
+        if (std::holds_alternative<std::monostate>(value)) return;
+        table_.rows.push_back({key, std::move(value), text(unit), text(reason(key))});
+    }
+    [[nodiscard]] Table finished() const { return table_; }
+
+private:
+    [[nodiscard]] std::string reason(const std::string& key) const {
+        for (const auto& a : gpu_.assumed) {
+            if (last_part(a.key) == key) return "assumed: " + a.reason;
+        }
+        return {};
+    }
+    const GpuProfile& gpu_;
+    Table table_;
+};
+
+Table facts(const GpuProfile& gpu) {
+    FactTable table(gpu);
+    const auto& cc = gpu.compute_capability;
+    table.add("id", gpu.id);
+    table.add("name", gpu.name);
+    table.add("vendor", text(gpu.vendor));
+    table.add("architecture", gpu.architecture);
+    table.add("compute_capability", cc ? Cell(fmt::format("{}.{}", cc->major, cc->minor)) : Cell());
+    table.add("release_year", gpu.release_year > 0 ? Cell(std::int64_t{gpu.release_year}) : Cell());
+    table.add("form_factor", text(gpu.form_factor));
+    table.add("sm_count", gpu.sm_count);
+    table.add("base_clock_mhz", gpu.base_clock.in(mhz), "MHz");
+    table.add("boost_clock_mhz", gpu.boost_clock.in(mhz), "MHz");
+    if (gpu.peak_clock != gpu.boost_clock) table.add("peak_clock_mhz", gpu.peak_clock.in(mhz), "MHz");
+    if (gpu.tensor_clock != gpu.boost_clock) table.add("tensor_clock_mhz", gpu.tensor_clock.in(mhz), "MHz");
+    table.add("capacity_gb", gpu.capacity ? Cell(gpu.capacity->in(gb)) : Cell("pluggable"), "GB");
+    table.add("type", text(gpu.memory_type));
+    table.add("bandwidth_gb_s", gpu.bandwidth.in(gb_per_s), "GB/s");
+    table.add("l2_mib", gpu.l2.in(mib), "MiB");
+    table.add("shared_memory_per_sm_kib", gpu.shared_memory_per_sm.in(kib), "KiB");
+    table.add("registers_per_sm_kib", gpu.registers_per_sm.in(kib), "KiB");
+    table.add("nvlink_gb_s", gpu.nvlink ? Cell(gpu.nvlink->in(gb_per_s)) : Cell(), "GB/s, total of both directions");
+    table.add("pcie_generation", std::int64_t{gpu.pcie_generation});
+    table.add("pcie_lanes", std::int64_t{gpu.pcie_lanes});
+    table.add("tdp_watts", gpu.tdp.in(watt), "W");
+    if (gpu.thermally_limited) table.add("thermally_limited", true);
+    return table.finished();
+}
+
+/// One line for each format: what its matrix products and its element-wise arithmetic run at.
+Table precisions(const GpuProfile& gpu) {
+    Table table{"Precisions (dense peaks at boost clock)",
+                {{"precision", "precision"},
+                 {"matmul_tflops", "matmul TFLOPS"},
+                 {"math_unit", "unit"},
+                 {"fp16_accumulate_tflops", "fp16-accumulate TFLOPS"},
+                 {"vector_tflops", "vector TFLOPS"},
+                 {"assumed", "assumed"}},
+                {}};
+    for (const Precision p : all_precisions) {
+        if (!gpu.supports(p)) continue;
+        const auto& accumulate = p == Precision::fp16  ? gpu.fp16_accumulate_peak
+                                 : p == Precision::fp8 ? gpu.fp8_accumulate_peak
+                                                       : std::optional<FlopsPerSecond>();
+        const std::string prefix = fmt::format("compute.{}_", name(p));
+        const bool assumed =
+            std::any_of(gpu.assumed.begin(), gpu.assumed.end(), [&](const Assumption& a) { return a.key.starts_with(prefix); });
+        table.rows.push_back({std::string(name(p)), tera(gpu.matmul_peak(p)), std::string(name(gpu.math_unit(p))), tera(accumulate),
+                              tera(gpu.vector_peak[index(p)]), assumed ? Cell("assumed") : Cell()});
+    }
+    return table;
+}
+
+Table prices(const GpuProfile& gpu) {
+    Table table{
+        "Prices (USD for one GPU: an hour's rent, or the purchase)",
+        {{"kind", "kind"}, {"usd", "USD"}, {"date", "date"}, {"provider", "provider"}, {"instance", "instance"}, {"source", "source"}},
+        {}};
+    for (const auto& p : gpu.prices) {
+        table.rows.push_back(
+            {p.kind, p.usd.in(usd), text(p.date.empty() ? "unknown" : p.date), text(p.provider), text(p.instance), p.source});
+    }
+    return table;
+}
+
+Table parameters(const ParameterSet& set) {
+    Table table{"Parameters of the cost model",
+                {{"parameter", "parameter"}, {"value", "value"}, {"unit", "unit"}, {"provenance", "provenance"}, {"source", "source"}},
+                {}};
+    const auto& specs = parameter_specs();
+    for (std::size_t i = 0; i < specs.size(); ++i) {
+        table.rows.push_back({specs[i].name, specs[i].get(set.values), specs[i].unit, std::string(name(set.provenance[i])), set.source[i]});
+    }
+    return table;
+}
+
+nlohmann::ordered_json identity(const GpuProfile& gpu) {
+    nlohmann::ordered_json document;
+    for (const auto& row : facts(gpu).rows) {
+        const std::string key = std::get<std::string>(row[0]);
+        std::visit(
+            [&](const auto& value) {
+                if constexpr (!std::is_same_v<std::decay_t<decltype(value)>, std::monostate>) document[key] = value;
+            },
+            row[1]);
+    }
+    document["aliases"] = gpu.aliases;
+    document["source"] = gpu.source;
+    document["notes"] = gpu.notes;
+    if (!gpu.capacity) document["capacity_gb"] = nullptr;
+    return document;
+}
+
+}  // namespace
+
+Report gpu_list_report(const std::vector<GpuProfile>& gpus) {
+    Table table{"",
+                {{"id", "id"},
+                 {"name", "name"},
+                 {"architecture", "architecture"},
+                 {"sm_count", "SMs"},
+                 {"memory_gb", "memory GB"},
+                 {"bandwidth_gb_s", "GB/s"},
+                 {"fp32_tflops", "fp32"},
+                 {"tf32_tflops", "tf32"},
+                 {"fp16_tflops", "fp16"},
+                 {"bf16_tflops", "bf16"},
+                 {"fp8_tflops", "fp8"},
+                 {"int8_tops", "int8"},
+                 {"fp4_tflops", "fp4"},
+                 {"tdp_watts", "TDP W"},
+                 {"assumed", "assumed"}},
+                {}};
+    for (const auto& gpu : gpus) {
+        std::vector<Cell> row{gpu.id,
+                              gpu.name,
+                              gpu.architecture,
+                              gpu.sm_count,
+                              gpu.capacity ? Cell(gpu.capacity->in(gb)) : Cell(),
+                              gpu.bandwidth.in(gb_per_s)};
+        for (const Precision p :
+             {Precision::fp32, Precision::tf32, Precision::fp16, Precision::bf16, Precision::fp8, Precision::int8, Precision::fp4})
+            row.push_back(tera(gpu.matmul_peak(p)));
+        row.emplace_back(gpu.tdp.in(watt));
+        row.push_back(text(assumed_keys(gpu)));
+        table.rows.push_back(std::move(row));
+    }
+    return {.document = {{"gpus", as_json(table)}},
+            .tables = {table},
+            .before = {},
+            .after = {"Peaks: matrix products, dense, TFLOPS (TOPS for int8), with fp32 accumulation. Empty: not supported."}};
+}
+
+Report gpu_report(const Gpu& gpu) {
+    const GpuProfile& profile = gpu.profile;
+    Report report;
+    report.tables = {facts(profile), precisions(profile)};
+    if (!profile.prices.empty()) report.tables.push_back(prices(profile));
+    report.tables.push_back(parameters(gpu.parameters));
+    auto assumed = nlohmann::ordered_json::array();
+    for (const auto& a : profile.assumed) {
+        assumed.push_back({{"key", a.key}, {"value", a.value}, {"reason", a.reason}});
+        report.after.push_back(fmt::format("assumed: {} = {} ({})", a.key, a.value, a.reason));
+    }
+    auto explained = nlohmann::ordered_json::object();
+    for (const auto& e : profile.explained) {
+        explained[e.key] = e.reason;
+        report.after.push_back(fmt::format("explained: {}: {}", e.key, e.reason));
+    }
+    if (!profile.notes.empty()) report.after.push_back("notes: " + profile.notes);
+    report.after.push_back("source: " + (profile.source.empty() ? std::string("none given") : profile.source));
+    report.document = {{"gpu", identity(profile)},
+                       {"precisions", as_json(precisions(profile))},
+                       {"prices", as_json(prices(profile))},
+                       {"parameters", as_json(parameters(gpu.parameters))},
+                       {"assumed", assumed},
+                       {"explained", explained}};
+    return report;
+}
+
+Report gpu_check_report(const std::vector<CheckedProfile>& checked) {
+    Table table{"",
+                {{"gpu", "gpu"},
+                 {"key", "key"},
+                 {"found", "found"},
+                 {"expected", "expected"},
+                 {"rule", "rule"},
+                 {"status", "status"},
+                 {"reason", "reason"}},
+                {}};
+    for (const auto& [gpu, findings] : checked) {
+        for (const auto& f : findings)
+            table.rows.push_back({gpu.id, f.key, f.found, f.expected, f.rule, f.explained ? "explained" : "unexplained", text(f.reason)});
+    }
+    const std::size_t open = unexplained(checked);
+    Report report;
+    report.document = {{"profiles", checked.size()}, {"findings", as_json(table)}, {"unexplained", open}};
+    const std::size_t findings = table.rows.size();
+    report.tables.push_back(std::move(table));
+    report.after.push_back(fmt::format("{} profiles checked: {} findings, {} of them unexplained", checked.size(), findings, open));
+    return report;
+}
+
+std::size_t unexplained(const std::vector<CheckedProfile>& checked) {
+    std::size_t count = 0;
+    for (const auto& c : checked) {
+        count += static_cast<std::size_t>(
+            std::count_if(c.findings.begin(), c.findings.end(), [](const ProfileFinding& f) { return !f.explained; }));
+    }
+    return count;
+}
+
+}  // namespace roofcast::cli

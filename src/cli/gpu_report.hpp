@@ -1,0 +1,30 @@
+#pragma once
+/// What `gpu list`, `gpu show` and `gpu check` print.
+
+#include <utility>
+#include <vector>
+
+#include "report/table.hpp"
+#include "roofcast/gpu_profile.hpp"
+
+namespace roofcast::cli {
+
+/// One line a GPU: size, bandwidth, main peaks, power, and which of its values are assumed.
+Report gpu_list_report(const std::vector<GpuProfile>& gpus);
+
+/// All there is about one GPU: facts, precisions, prices, parameters; assumed values marked.
+Report gpu_report(const Gpu& gpu);
+
+/// Findings of one profile.
+struct CheckedProfile {
+    GpuProfile gpu;
+    std::vector<ProfileFinding> findings;
+};
+
+/// One line a finding.
+Report gpu_check_report(const std::vector<CheckedProfile>& checked);
+
+/// Findings that no `[explained]` entry gives a reason for.
+std::size_t unexplained(const std::vector<CheckedProfile>& checked);
+
+}  // namespace roofcast::cli

@@ -1,0 +1,273 @@
+#include "graph/conv_builder.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "roofcast/error.hpp"
+
+namespace roofcast {
+
+namespace {
+
+std::string_view operator_name(Activation activation) {
+    switch (activation) {
+        case Activation::none:
+            return "identity";
+        case Activation::relu:
+            return "relu";
+        case Activation::relu6:
+            return "relu6";
+        case Activation::leaky_relu:
+            return "leaky_relu";
+        case Activation::hardswish:
+            return "hardswish";
+        case Activation::hardsigmoid:
+            return "hardsigmoid";
+        case Activation::sigmoid:
+            return "sigmoid";
+        case Activation::silu:
+            return "silu";
+        case Activation::gelu:
+            return "gelu";
+    }
+    return "identity";
+}
+
+/// Arithmetic of one element: exponentials and divisions count as one operation each.
+double flops_of(Activation activation) {
+    switch (activation) {
+        case Activation::none:
+            return 0;
+        case Activation::relu:
+            return 1;
+        case Activation::relu6:
+        case Activation::leaky_relu:
+            return 2;
+        case Activation::hardsigmoid:
+            return 4;
+        case Activation::sigmoid:
+            return 4;
+        case Activation::hardswish:
+        case Activation::silu:
+            return 5;
+        case Activation::gelu:
+            return 8;
+    }
+    return 0;
+}
+
+/// 2 FLOPs scale and shift with folded statistics.
+constexpr double norm_flops = 2;
+
+void require_image(std::int64_t height, std::int64_t width) {
+    if (height >= 1 && width >= 1) return;
+    throw Error({.what = "the image is too small: a layer would have no output", .key = "image_size", .expected = "a larger image"});
+}
+
+}  // namespace
+
+ConvBuilder::ConvBuilder(const ConvNet& n, const RunShape& shape) : net(n), shape_(shape), stored_(activation_precision(shape.precision)) {
+    graph_.name = "forward";
+}
+
+Map ConvBuilder::image() const {
+    const std::int64_t size = shape_.image_size > 0 ? shape_.image_size : net.image_size;
+    return {.channels = net.channels, .height = size, .width = size};
+}
+
+void ConvBuilder::segment(std::string name, std::int64_t repeat) {
+    constexpr std::size_t usual_nodes = 12;
+    if (!graph_.segments.empty() && graph_.segments.back().nodes.empty()) graph_.segments.pop_back();
+    graph_.segments.push_back({.name = std::move(name), .repeat = repeat, .nodes = {}});
+    graph_.segments.back().nodes.reserve(usual_nodes);
+}
+
+OpNode& ConvBuilder::emit(std::string name, Op op, Fusion fusion, std::int64_t in, std::int64_t out) {
+    peak_ = std::max(peak_, kept_ + in + out);
+    OpNode& node = graph_.segments.back().nodes.emplace_back();
+    node.name = std::move(name);
+    node.op = op;
+    node.fusion = fusion;
+    return node;
+}
+
+void ConvBuilder::pointwise(std::string name, std::int64_t elements, double reads, double flops, Fusion fusion, double weights, bool kept) {
+    const Elementwise op{.elements = elements * shape_.batch, .reads = reads, .flops_per_element = flops, .precision = stored_};
+    emit(std::move(name), op, fusion, kept ? 0 : elements, 0).weights = weights;
+}
+
+Map ConvBuilder::conv(const Map& in, const ConvSpec& spec) {
+    const std::int64_t padding = spec.padding.value_or(spec.dilation * (spec.kernel - 1) / 2);
+    const Conv2d op{.batch = shape_.batch,
+                    .in_channels = in.channels,
+                    .height = in.height,
+                    .width = in.width,
+                    .out_channels = spec.channels,
+                    .kernel_h = spec.kernel,
+                    .kernel_w = spec.kernel,
+                    .stride = spec.stride,
+                    .padding_h = padding,
+                    .padding_w = padding,
+                    .dilation = spec.dilation,
+                    .groups = spec.groups,
+                    .precision = shape_.precision,
+                    .channels_last = shape_.channels_last};
+    const std::int64_t reach = spec.dilation * (spec.kernel - 1) + 1 - 2 * padding;
+    require_image(in.height - reach + 1, in.width - reach + 1);
+    if (in.channels % spec.groups != 0 || spec.channels % spec.groups != 0) {
+        throw Error({.what = "the groups of a convolution must divide its channels",
+                     .key = "groups",
+                     .found = fmt::format("{} groups for {} to {} channels", spec.groups, in.channels, spec.channels)});
+    }
+    const Map out{.channels = spec.channels, .height = op.out_height(), .width = op.out_width()};
+    OpNode& node = emit(spec.groups > 1 && spec.groups == in.channels ? "depthwise" : "conv", op, Fusion::none, in.kept ? 0 : in.elements(),
+                        out.elements());
+    if (!spec.shared_weights) {
+        const auto filter = static_cast<double>(in.channels / spec.groups * spec.kernel * spec.kernel);
+        node.weights = static_cast<double>(spec.channels) * (filter + (spec.bias ? 1 : 0));
+    }
+    normalize(out, spec.norm);
+    activate(out, spec.activation);
+    return out;
+}
+
+Map ConvBuilder::unit(const Map& in, std::int64_t channels, std::int64_t kernel, std::int64_t stride, std::int64_t groups) {
+    return conv(
+        in, {.channels = channels, .kernel = kernel, .stride = stride, .groups = groups, .norm = net.norm, .activation = net.activation});
+}
+
+Map ConvBuilder::transposed(const Map& in, std::int64_t channels, std::int64_t kernel, bool bias) {
+    const Map out{.channels = channels, .height = in.height * kernel, .width = in.width * kernel};
+    const Gemm product{.m = shape_.batch * in.places(),
+                       .n = channels * kernel * kernel,
+                       .k = in.channels,
+                       .precision = shape_.precision,
+                       .weight_bits = shape_.weights.bits};
+    OpNode& node = emit("transposed", product, Fusion::none, in.kept ? 0 : in.elements(), out.elements());
+    node.weights = static_cast<double>(channels) * static_cast<double>(kernel * kernel * in.channels + (bias ? 1 : 0));
+    // Published counts multiply outputs by inputs by the whole kernel, although each output sees one tap of it.
+    node.macs = op_macs(product) * static_cast<double>(kernel * kernel);
+    const std::int64_t moved = out.elements() * shape_.batch;
+    emit("scatter", Move{.read = moved, .written = moved, .precision = stored_}, Fusion::none, out.elements(), out.elements())
+        .eager_kernels = 0;
+    return out;
+}
+
+OpNode& ConvBuilder::linear(std::int64_t rows, std::int64_t in, std::int64_t out, bool bias) {
+    const Gemm op{.m = shape_.batch * rows, .n = out, .k = in, .precision = shape_.precision, .weight_bits = shape_.weights.bits};
+    OpNode& node = emit("linear", op, Fusion::none, rows * in, rows * out);
+    node.weights = static_cast<double>(out) * static_cast<double>(in + (bias ? 1 : 0));
+    return node;
+}
+
+void ConvBuilder::normalize(const Map& map, ConvNorm norm) {
+    const double weights = 2.0 * static_cast<double>(map.channels);
+    if (norm == ConvNorm::batch) {
+        pointwise("batchnorm", map.elements(), 1, norm_flops, Fusion::folded, weights, map.kept);
+    } else if (norm == ConvNorm::layer) {
+        const RowWise op{.kind = RowOp::layernorm, .rows = map.places() * shape_.batch, .cols = map.channels, .precision = stored_};
+        emit("layernorm", op, Fusion::chain, map.kept ? 0 : map.elements(), map.elements()).weights = weights;
+    }
+}
+
+void ConvBuilder::activate(const Map& map, Activation activation) {
+    if (activation == Activation::none) return;
+    pointwise(std::string(operator_name(activation)), map.elements(), 1, flops_of(activation), Fusion::epilogue, 0, map.kept);
+}
+
+void ConvBuilder::add(const Map& map) {
+    pointwise("add", map.elements(), 2, 1, Fusion::epilogue, 0, map.kept);
+}
+
+void ConvBuilder::scale(const Map& map, double parameters, Fusion fusion) {
+    pointwise("scale", map.elements(), 1, 1, fusion, parameters, map.kept);
+}
+
+Map ConvBuilder::pool(const Map& in, std::int64_t window, std::int64_t stride, std::int64_t padding) {
+    require_image(in.height + 2 * padding - window + 1, in.width + 2 * padding - window + 1);
+    const Map out{.channels = in.channels,
+                  .height = (in.height + 2 * padding - window) / stride + 1,
+                  .width = (in.width + 2 * padding - window) / stride + 1};
+    const Reduce op{.inputs = in.elements() * shape_.batch,
+                    .outputs = out.elements() * shape_.batch,
+                    .window = static_cast<double>(window * window),
+                    .precision = stored_};
+    emit("pool", op, Fusion::none, in.kept ? 0 : in.elements(), out.elements());
+    return out;
+}
+
+Map ConvBuilder::pool_to(const Map& in, std::int64_t size) {
+    const Map out{.channels = in.channels, .height = size, .width = size};
+    const Reduce op{.inputs = in.elements() * shape_.batch,
+                    .outputs = out.elements() * shape_.batch,
+                    .window = static_cast<double>(in.places()) / static_cast<double>(out.places()),
+                    .precision = stored_};
+    emit("pool", op, Fusion::none, in.kept ? 0 : in.elements(), out.elements());
+    return out;
+}
+
+Map ConvBuilder::upsample(const Map& in, std::int64_t factor) {
+    const Map out{.channels = in.channels, .height = in.height * factor, .width = in.width * factor};
+    const Move op{.read = in.elements() * shape_.batch, .written = out.elements() * shape_.batch, .precision = stored_};
+    emit("upsample", op, Fusion::none, in.kept ? 0 : in.elements(), out.elements());
+    return out;
+}
+
+Map ConvBuilder::concat(const std::vector<Map>& parts) {
+    Map out = parts.front();
+    out.channels = 0;
+    out.kept = false;
+    std::int64_t unkept = 0;
+    for (const Map& part : parts) {
+        out.height = std::min(out.height, part.height);
+        out.width = std::min(out.width, part.width);
+        out.channels += part.channels;
+        unkept += part.kept ? 0 : part.elements();
+    }
+    const std::int64_t moved = out.elements() * shape_.batch;
+    emit("concat", Move{.read = moved, .written = moved, .precision = stored_}, Fusion::none, unkept, out.elements());
+    return out;
+}
+
+void ConvBuilder::copy(std::int64_t elements, std::string name) {
+    const std::int64_t moved = elements * shape_.batch;
+    emit(std::move(name), Move{.read = moved, .written = moved, .precision = stored_}, Fusion::none, elements, elements);
+}
+
+void ConvBuilder::attention(const Map& in, std::int64_t heads, std::int64_t key_dim, std::int64_t value_dim, std::int64_t area) {
+    const Attention op{.batch = shape_.batch * area,
+                       .heads = heads,
+                       .kv_heads = heads,
+                       .head_dim = key_dim,
+                       .value_dim = value_dim,
+                       .query_len = in.places() / area,
+                       .kv_len = in.places() / area,
+                       .precision = stored_,
+                       .kv_precision = stored_,
+                       .fused = shape_.fused_attention};
+    // Published counts of these nets come from a profiler of modules, which does not see the two products of attention.
+    emit("attention", op, Fusion::none, heads * (2 * key_dim + value_dim) * in.places(), heads * value_dim * in.places()).macs = 0;
+}
+
+void ConvBuilder::softmax(std::int64_t rows, std::int64_t cols) {
+    const RowWise op{.kind = RowOp::softmax, .rows = rows * shape_.batch, .cols = cols, .precision = stored_};
+    emit("softmax", op, Fusion::chain, rows * cols, rows * cols);
+}
+
+void ConvBuilder::keep(Map& map) {
+    map.kept = true;
+    kept_ += map.elements();
+}
+
+void ConvBuilder::release(Map& map) {
+    map.kept = false;
+    kept_ -= map.elements();
+}
+
+OpGraph ConvBuilder::finish() && {
+    graph_.peak_activations = static_cast<double>(peak_ * shape_.batch) * element_size(stored_);
+    return std::move(graph_);
+}
+
+}  // namespace roofcast

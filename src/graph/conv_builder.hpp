@@ -1,0 +1,101 @@
+#pragma once
+/// The primitives that convolutional blocks are made of, and the memory that they keep alive.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "roofcast/op_graph.hpp"
+
+namespace roofcast {
+
+/// An activation map [batch, channels, height, width]. A kept one stays in memory until its keeper lets go.
+struct Map {
+    std::int64_t channels = 0, height = 0, width = 0;
+    bool kept = false;
+    [[nodiscard]] std::int64_t places() const { return height * width; }
+    [[nodiscard]] std::int64_t elements() const { return channels * height * width; }
+};
+
+/// A convolution with what follows it.
+struct ConvSpec {
+    std::int64_t channels = 0, kernel = 1, stride = 1, groups = 1, dilation = 1;
+    std::optional<std::int64_t> padding{};  ///< absent: keeps the size at stride 1
+    bool bias = false;
+    ConvNorm norm = ConvNorm::batch;
+    Activation activation = Activation::none;
+    bool shared_weights = false;  ///< counted elsewhere
+};
+
+/// Appends operators to a graph. Batch norm is a node of its own with Fusion::folded: eager execution launches it, engines fold it away.
+class ConvBuilder {
+public:
+    ConvBuilder(const ConvNet& net, const RunShape& shape);
+
+    const ConvNet& net;
+
+    [[nodiscard]] Map image() const;
+    /// Starts a segment that runs `repeat` times; what follows belongs to it.
+    void segment(std::string name, std::int64_t repeat = 1);
+
+    Map conv(const Map& in, const ConvSpec& spec);
+    /// `conv` with the net's normalization and activation.
+    Map unit(const Map& in, std::int64_t channels, std::int64_t kernel = 1, std::int64_t stride = 1, std::int64_t groups = 1);
+    /// Transposed convolution whose stride is its kernel: a matrix product, then a scatter.
+    Map transposed(const Map& in, std::int64_t channels, std::int64_t kernel, bool bias);
+    /// Fully connected, on `rows` rows an image. The node is valid until the next one.
+    OpNode& linear(std::int64_t rows, std::int64_t in, std::int64_t out, bool bias = true);
+    void normalize(const Map& map, ConvNorm norm);
+    void activate(const Map& map, Activation activation);
+    /// map = map + other, both of one shape.
+    void add(const Map& map);
+    /// map = map · a factor per channel or place that is read from a small tensor.
+    void scale(const Map& map, double parameters = 0, Fusion fusion = Fusion::epilogue);
+    Map pool(const Map& in, std::int64_t window, std::int64_t stride, std::int64_t padding);
+    Map pool_to(const Map& in, std::int64_t size);
+    Map upsample(const Map& in, std::int64_t factor);
+    /// Channels side by side; larger maps are cropped to the smallest.
+    Map concat(const std::vector<Map>& parts);
+    /// Copies `elements` an image: a transpose or a slice that has to be made contiguous.
+    void copy(std::int64_t elements, std::string name = "copy");
+    /// Self-attention over the places of a map, in `area` stripes.
+    void attention(const Map& in, std::int64_t heads, std::int64_t key_dim, std::int64_t value_dim, std::int64_t area = 1);
+    void softmax(std::int64_t rows, std::int64_t cols);
+
+    /// Memory of `map` stays taken until `release`.
+    void keep(Map& map);
+    void release(Map& map);
+
+    [[nodiscard]] OpGraph finish() &&;
+
+private:
+    OpNode& emit(std::string name, Op op, Fusion fusion, std::int64_t in, std::int64_t out);
+    void pointwise(std::string name, std::int64_t elements, double reads, double flops, Fusion fusion, double weights, bool kept);
+
+    const RunShape& shape_;
+    Precision stored_;
+    OpGraph graph_;
+    std::int64_t kept_ = 0, peak_ = 0;  ///< elements an image
+};
+
+/// Keeps a map alive for the duration of a block: a shortcut, or a part that is joined later.
+class Kept {
+public:
+    Kept(ConvBuilder& builder, const Map& map) : builder_(builder), map_(map), was_kept_(map.kept) {
+        if (!was_kept_) builder_.keep(map_);
+    }
+    Kept(const Kept&) = delete;
+    Kept& operator=(const Kept&) = delete;
+    ~Kept() {
+        if (!was_kept_) builder_.release(map_);
+    }
+    [[nodiscard]] const Map& map() const { return map_; }
+
+private:
+    ConvBuilder& builder_;
+    Map map_;
+    bool was_kept_;
+};
+
+}  // namespace roofcast

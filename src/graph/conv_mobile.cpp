@@ -1,0 +1,101 @@
+#include <algorithm>
+
+#include "graph/conv_blocks.hpp"
+
+namespace roofcast {
+
+namespace {
+
+/// Hidden channels of an inverted residual block.
+std::int64_t hidden_channels(const ConvLayer& layer, std::int64_t in) {
+    if (layer.inner > 0) return layer.inner;
+    const double expand = layer.expand > 0 ? layer.expand : 1;
+    return static_cast<std::int64_t>(expand * static_cast<double>(in) + 0.5);
+}
+
+std::int64_t squeezed_channels(const ConvLayer& layer, std::int64_t in, std::int64_t hidden) {
+    const double base = static_cast<double>(layer.wide_squeeze ? hidden : in);
+    return std::max<std::int64_t>(1, static_cast<std::int64_t>(layer.squeeze_excite * base + 0.5));
+}
+
+void add_shortcut(ConvBuilder& b, const Map& x, const Map& y, std::int64_t stride) {
+    if (stride == 1 && x.channels == y.channels) b.add(y);
+}
+
+}  // namespace
+
+void squeeze_excite(ConvBuilder& b, const Map& x, std::int64_t squeezed, Activation inner, Activation gate) {
+    const Kept features(b, x);
+    const Map pooled = b.pool_to(features.map(), 1);
+    b.linear(1, x.channels, squeezed);
+    b.activate({.channels = squeezed, .height = 1, .width = 1}, inner);
+    b.linear(1, squeezed, x.channels);
+    b.activate(pooled, gate);
+    b.scale(features.map(), 0, Fusion::chain);
+}
+
+Map separable_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t channels) {
+    const std::int64_t kernel = layer.kernel > 1 ? layer.kernel : 3;
+    return stage(b, x, "separable", layer, channels, [&](const Map& in, std::int64_t stride) {
+        const Map filtered = b.unit(in, in.channels, kernel, stride, in.channels);
+        return b.unit(filtered, channels);
+    });
+}
+
+Map mbconv_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t channels) {
+    const Activation activation = layer.activation.value_or(b.net.activation);
+    const ConvNorm norm = b.net.norm;
+    return stage(b, x, "mbconv", layer, channels, [&](const Map& in, std::int64_t stride) {
+        const Kept shortcut(b, in);
+        const std::int64_t hidden = hidden_channels(layer, in.channels);
+        Map y = shortcut.map();
+        if (hidden != in.channels) y = b.conv(y, {.channels = hidden, .norm = norm, .activation = activation});
+        y = b.conv(
+            y, {.channels = hidden, .kernel = layer.kernel, .stride = stride, .groups = hidden, .norm = norm, .activation = activation});
+        if (layer.squeeze_excite > 0) {
+            const Activation gate = activation == Activation::hardswish ? Activation::hardsigmoid : Activation::sigmoid;
+            squeeze_excite(b, y, squeezed_channels(layer, in.channels, hidden), activation, gate);
+        }
+        y = b.conv(y, {.channels = channels, .norm = norm});
+        add_shortcut(b, in, y, stride);
+        return y;
+    });
+}
+
+Map fused_mbconv_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t channels) {
+    return stage(b, x, "fused_mbconv", layer, channels, [&](const Map& in, std::int64_t stride) {
+        const Kept shortcut(b, in);
+        const std::int64_t hidden = hidden_channels(layer, in.channels);
+        Map y;
+        if (hidden == in.channels) {
+            y = b.unit(shortcut.map(), channels, layer.kernel, stride);
+        } else {
+            const Map expanded = b.unit(shortcut.map(), hidden, layer.kernel, stride);
+            y = b.conv(expanded, {.channels = channels, .norm = b.net.norm});
+        }
+        add_shortcut(b, in, y, stride);
+        return y;
+    });
+}
+
+Map convnext_block(ConvBuilder& b, Map x, const ConvLayer& layer) {
+    constexpr std::int64_t usual_kernel = 7;
+    constexpr double usual_expansion = 4;
+    const std::int64_t kernel = layer.kernel > 1 ? layer.kernel : usual_kernel;
+    const double expand = layer.expand > 0 ? layer.expand : usual_expansion;
+    const std::int64_t channels = x.channels;
+    return stage(b, x, "convnext", layer, channels, [&](const Map& in, std::int64_t) {
+        const Kept shortcut(b, in);
+        const auto hidden = static_cast<std::int64_t>(expand * static_cast<double>(channels));
+        const Map mixed =
+            b.conv(shortcut.map(), {.channels = channels, .kernel = kernel, .groups = channels, .bias = true, .norm = ConvNorm::layer});
+        b.linear(in.places(), channels, hidden);
+        b.activate({.channels = hidden, .height = in.height, .width = in.width}, Activation::gelu);
+        b.linear(in.places(), hidden, channels);
+        b.scale(mixed, static_cast<double>(channels));
+        b.add(mixed);
+        return mixed;
+    });
+}
+
+}  // namespace roofcast

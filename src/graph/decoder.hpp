@@ -1,0 +1,41 @@
+#pragma once
+/// Operators of one decoder layer, for a prompt or for one new token.
+
+#include "graph/layer_builder.hpp"
+
+namespace roofcast {
+
+/// One pass through the layers: `tokens` new ones per sequence against `kv_len` in the cache, these included.
+struct DecoderPass {
+    const DecoderLlm& model;
+    const RunShape& shape;
+    std::int64_t tokens = 1, kv_len = 1;
+    bool decode = false;  ///< one token per sequence: MLA runs absorbed
+    [[nodiscard]] std::int64_t rows() const { return shape.batch * tokens; }
+    [[nodiscard]] std::int64_t tensor() const { return shape.parallel.tensor; }
+};
+
+enum class AttentionKind { full, windowed, cross };
+
+/// What a layer is, apart from its weights.
+struct LayerKind {
+    AttentionKind attention = AttentionKind::full;
+    bool moe = false;
+    std::int64_t layers = 0;  ///< how many are of this kind
+};
+
+/// The kinds of layers of `model`, dense ones first.
+std::vector<LayerKind> layer_kinds(const DecoderLlm& model);
+
+/// `part` of `whole` on one GPU, rounded up; at least one.
+constexpr std::int64_t shard(std::int64_t whole, std::int64_t gpus) {
+    return (whole + gpus - 1) / gpus;
+}
+
+/// Projections, rotary embedding, cache, attention, output projection: from the normed input to what the residual takes.
+void add_attention(LayerBuilder& b, const DecoderPass& pass, AttentionKind kind);
+void add_latent_attention(LayerBuilder& b, const DecoderPass& pass);
+void add_dense_mlp(LayerBuilder& b, const DecoderPass& pass, std::int64_t intermediate);
+void add_moe(LayerBuilder& b, const DecoderPass& pass);
+
+}  // namespace roofcast

@@ -1,0 +1,119 @@
+#include <algorithm>
+
+#include "graph/decoder.hpp"
+
+namespace roofcast {
+
+namespace {
+
+Attention attention_op(const DecoderPass& pass, const Numerics& n) {
+    return {.batch = pass.shape.batch,
+            .query_len = pass.tokens,
+            .kv_len = pass.kv_len,
+            .causal = true,
+            .precision = n.vector,
+            .kv_precision = element_size(pass.shape.kv_precision) < n.element() ? pass.shape.kv_precision : n.vector,
+            .fused = pass.shape.fused_attention};
+}
+
+double attention_kernels(const DecoderPass& pass, bool grouped) {
+    constexpr double repeat_kv = 2;  // eager frameworks copy shared keys and values out to every head
+    return (pass.shape.fused_attention ? 1 : eager::unfused_attention) + (grouped ? repeat_kv : 0);
+}
+
+void add_query_key_norm(LayerBuilder& b, const DecoderPass& pass, std::int64_t heads, std::int64_t kv_heads) {
+    OpNode& node = b.norm("qk_norm", Normalization::rmsnorm, pass.rows() * (heads + kv_heads), pass.model.head_dim);
+    node.weights = 2 * static_cast<double>(pass.model.head_dim);  // one vector for all query heads, one for all key heads
+    node.eager_kernels = 2 * eager::rmsnorm;
+}
+
+/// Queries from the text, keys and values from image tokens: projected in the prompt's pass and cached for the rest.
+void add_cross_projections(LayerBuilder& b, const DecoderPass& pass, std::int64_t heads, std::int64_t kv_heads) {
+    const DecoderLlm& m = pass.model;
+    const std::int64_t image_rows = pass.shape.batch * m.cross_attention_tokens, kv_width = 2 * kv_heads * m.head_dim;
+    OpNode& query = b.linear("cross_q_proj", pass.rows(), heads * m.head_dim, m.hidden);
+    if (pass.decode) {
+        query.weights += static_cast<double>(kv_width * m.hidden);  // there, but idle: the keys and values are cached
+    } else {
+        b.linear("cross_kv_proj", image_rows, kv_width, m.hidden, false, 2);
+    }
+    add_query_key_norm(b, pass, heads, pass.decode ? 0 : kv_heads);
+}
+
+void add_self_projections(LayerBuilder& b, const DecoderPass& pass, std::int64_t heads, std::int64_t kv_heads) {
+    const DecoderLlm& m = pass.model;
+    constexpr double separate_projections = 3;
+    const std::int64_t rows = pass.rows(), kv_width = kv_heads * m.head_dim;
+    b.linear("qkv_proj", rows, heads * m.head_dim + 2 * kv_width, m.hidden, m.attention_bias, separate_projections);
+    if (m.qk_norm) add_query_key_norm(b, pass, heads, kv_heads);
+    if (m.learned_positions == 0) b.elementwise("rope", rows * (heads * m.head_dim + kv_width), 1, 3, Fusion::chain, eager::rope);
+    b.move("kv_append", rows * 2 * kv_width, eager::kv_append, Fusion::chain);
+}
+
+}  // namespace
+
+void add_attention(LayerBuilder& b, const DecoderPass& pass, AttentionKind kind) {
+    const DecoderLlm& m = pass.model;
+    const std::int64_t heads = shard(m.heads, pass.tensor()), kv_heads = shard(m.kv_heads, pass.tensor());
+    Attention op = attention_op(pass, b.numerics());
+    op.heads = heads;
+    op.kv_heads = kv_heads;
+    op.head_dim = op.value_dim = m.head_dim;
+    if (kind == AttentionKind::cross) {
+        add_cross_projections(b, pass, heads, kv_heads);
+        op.kv_len = m.cross_attention_tokens;
+        op.causal = false;
+    } else {
+        add_self_projections(b, pass, heads, kv_heads);
+    }
+    if (kind == AttentionKind::windowed) {
+        op.window = m.sliding_window;
+        // Keys that left every query's window are not in the cache.
+        op.kv_len = std::min(op.kv_len, m.sliding_window + pass.tokens - 1);
+    }
+    const double sinks = m.attention_sinks ? static_cast<double>(heads) : 0;
+    b.add("attention", op, sinks, Fusion::none, attention_kernels(pass, kv_heads < heads));
+    b.linear("o_proj", pass.rows(), m.hidden, heads * m.head_dim, m.output_bias);
+    if (pass.tensor() > 1) b.all_reduce("all_reduce", pass.tensor(), pass.rows() * m.hidden);
+}
+
+void add_latent_attention(LayerBuilder& b, const DecoderPass& pass) {
+    const DecoderLlm& m = pass.model;
+    const MlaShape& mla = *m.mla;
+    const std::int64_t rows = pass.rows(), heads = shard(m.heads, pass.tensor());
+    const std::int64_t query_width = heads * (mla.nope_dim + mla.rope_dim);
+    if (mla.q_rank > 0) {
+        b.linear("q_down", rows, mla.q_rank, m.hidden, m.attention_bias);
+        b.norm("q_norm", Normalization::rmsnorm, rows, mla.q_rank);
+        b.linear("q_up", rows, query_width, mla.q_rank);
+    } else {
+        b.linear("q_proj", rows, query_width, m.hidden);
+    }
+    b.linear("kv_down", rows, mla.kv_rank + mla.rope_dim, m.hidden, m.attention_bias);
+    b.norm("kv_norm", Normalization::rmsnorm, rows, mla.kv_rank);
+    b.elementwise("rope", rows * (heads + 1) * mla.rope_dim, 1, 3, Fusion::chain, eager::rope);
+    b.move("kv_append", rows * (mla.kv_rank + mla.rope_dim), eager::kv_append, Fusion::chain);
+    Attention op = attention_op(pass, b.numerics());
+    op.heads = heads;
+    if (pass.decode) {
+        // Absorbed: queries move into the latent space, where all heads share one key, instead of keys out of it.
+        const double weights = static_cast<double>(mla.kv_rank) * static_cast<double>(heads);
+        b.batched("q_absorb", heads, rows, mla.kv_rank, mla.nope_dim, weights * static_cast<double>(mla.nope_dim));
+        op.kv_heads = 1;
+        op.head_dim = mla.kv_rank + mla.rope_dim;
+        op.value_dim = mla.kv_rank;
+        b.add("attention", op, 0, Fusion::none, attention_kernels(pass, false) + eager::mla_split);
+        b.batched("v_up", heads, rows, mla.value_dim, mla.kv_rank, weights * static_cast<double>(mla.value_dim));
+    } else {
+        b.linear("kv_up", pass.shape.batch * pass.kv_len, heads * (mla.nope_dim + mla.value_dim), mla.kv_rank);
+        op.kv_heads = heads;
+        op.head_dim = mla.nope_dim + mla.rope_dim;
+        op.value_dim = mla.value_dim;
+        op.kv_precision = op.precision;  // keys and values were just computed, not read from the cache
+        b.add("attention", op, 0, Fusion::none, attention_kernels(pass, false) + eager::mla_split);
+    }
+    b.linear("o_proj", rows, m.hidden, heads * mla.value_dim, m.output_bias);
+    if (pass.tensor() > 1) b.all_reduce("all_reduce", pass.tensor(), rows * m.hidden);
+}
+
+}  // namespace roofcast

@@ -1,0 +1,87 @@
+#include <algorithm>
+
+#include "graph/decoder.hpp"
+
+namespace roofcast {
+
+namespace {
+
+void add_activation(LayerBuilder& b, const DecoderPass& pass, std::int64_t width) {
+    // The gate's SiLU and the product read both halves; a plain MLP's GELU folds into the product before it.
+    if (pass.model.gated_mlp) {
+        b.elementwise("silu_mul", pass.rows() * width, 2, 5, Fusion::chain, 2);
+    } else {
+        b.elementwise("activation", pass.rows() * width, 1, 8, Fusion::epilogue);
+    }
+}
+
+void add_exchange(LayerBuilder& b, const DecoderPass& pass, std::string_view name) {
+    const double elements = static_cast<double>(pass.rows() * pass.model.moe->top_k * pass.model.hidden);
+    b.add(name, Collective{CollectiveKind::all_to_all, pass.shape.parallel.expert, elements * b.numerics().element()});
+}
+
+void add_shared_expert(LayerBuilder& b, const DecoderPass& pass) {
+    const DecoderLlm& m = pass.model;
+    const std::int64_t width = shard(m.moe->shared_intermediate, pass.tensor()), rows = pass.rows();
+    b.linear("shared_up", rows, (m.gated_mlp ? 2 : 1) * width, m.hidden, false, m.gated_mlp ? 2 : 1);
+    add_activation(b, pass, width);
+    b.linear("shared_down", rows, m.hidden, width);
+    if (m.moe->shared_gate) {
+        b.linear("shared_gate", rows, 1, m.hidden);
+        b.elementwise("sigmoid_mul", rows * m.hidden, 1, 1, Fusion::chain, 2);
+    }
+    b.elementwise("combine", rows * m.hidden, 2, 1);
+}
+
+}  // namespace
+
+void add_dense_mlp(LayerBuilder& b, const DecoderPass& pass, std::int64_t intermediate) {
+    const DecoderLlm& m = pass.model;
+    const std::int64_t width = shard(intermediate, pass.tensor());
+    if (m.gated_mlp) {
+        b.linear("gate_up_proj", pass.rows(), 2 * width, m.hidden, m.mlp_bias, 2);
+    } else {
+        b.linear("up_proj", pass.rows(), width, m.hidden, m.mlp_bias);
+    }
+    add_activation(b, pass, width);
+    b.linear("down_proj", pass.rows(), m.hidden, width, m.mlp_bias);
+    if (pass.tensor() > 1) b.all_reduce("all_reduce", pass.tensor(), pass.rows() * m.hidden);
+}
+
+void add_moe(LayerBuilder& b, const DecoderPass& pass) {
+    const DecoderLlm& m = pass.model;
+    const MoeShape& moe = *m.moe;
+    const Numerics& n = b.numerics();
+    const std::int64_t rows = pass.rows(), expert_gpus = std::max<std::int64_t>(1, pass.shape.parallel.expert);
+    const std::int64_t tensor_gpus = std::max<std::int64_t>(1, pass.tensor() / expert_gpus);
+    b.head("router", rows, moe.experts, m.hidden, moe.expert_bias);
+    constexpr double top_k_kernels = 4;  // softmax, top-k, normalize, cast
+    b.add("router_top_k", RowWise{RowOp::softmax, rows, moe.experts, n.vector}, 0, Fusion::chain, top_k_kernels);
+    if (expert_gpus > 1) add_exchange(b, pass, "dispatch");
+
+    const double matrices = m.gated_mlp ? 3 : 2;
+    const double width = static_cast<double>(moe.expert_intermediate), hidden = static_cast<double>(m.hidden);
+    const double biases = moe.expert_bias ? (matrices - 1) * width + hidden : 0;
+    const double weights = static_cast<double>(moe.experts) * (matrices * width * hidden + biases);
+    // Eager frameworks loop over the experts: find each one's tokens, and run it when it has any.
+    constexpr double kernels_per_expert = 3, kernels_per_busy_expert = 8;
+    const double busy = static_cast<double>(std::min(moe.experts, rows * moe.top_k));
+    b.add("experts",
+          Moe{.tokens = rows,
+              .hidden = m.hidden,
+              .intermediate = moe.expert_intermediate,
+              .experts = moe.experts,
+              .top_k = moe.top_k,
+              .gated = m.gated_mlp,
+              .precision = n.matmul,
+              .weight_bits = n.weight_bits,
+              .tensor_parallel = tensor_gpus,
+              .expert_parallel = expert_gpus},
+          weights / static_cast<double>(tensor_gpus * expert_gpus), Fusion::none,
+          kernels_per_expert * static_cast<double>(moe.experts) + kernels_per_busy_expert * busy);
+    if (expert_gpus > 1) add_exchange(b, pass, "collect");
+    if (moe.shared_intermediate > 0) add_shared_expert(b, pass);
+    if (pass.tensor() > 1) b.all_reduce("all_reduce", pass.tensor(), rows * m.hidden);
+}
+
+}  // namespace roofcast

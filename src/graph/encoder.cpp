@@ -1,0 +1,159 @@
+// BERT-like encoders, DeBERTa's disentangled attention, and BART's decoder.
+
+#include <algorithm>
+
+#include "graph/families.hpp"
+#include "graph/layer_builder.hpp"
+
+namespace roofcast {
+
+namespace {
+
+constexpr auto layernorm = Normalization::layernorm;
+
+struct EncoderPass {
+    const Encoder& model;
+    const RunShape& shape;
+    std::int64_t tokens;
+    [[nodiscard]] std::int64_t rows() const { return shape.batch * tokens; }
+};
+
+void add_attention_op(LayerBuilder& b, const EncoderPass& pass, bool causal, bool fused) {
+    const std::int64_t head_dim = pass.model.hidden / pass.model.heads;
+    const Precision p = b.numerics().vector;
+    const Attention op{.batch = pass.shape.batch,
+                       .heads = pass.model.heads,
+                       .kv_heads = pass.model.heads,
+                       .head_dim = head_dim,
+                       .value_dim = head_dim,
+                       .query_len = pass.tokens,
+                       .kv_len = pass.tokens,
+                       .causal = causal,
+                       .precision = p,
+                       .kv_precision = p,
+                       .fused = fused};
+    b.add("attention", op, 0, Fusion::none, fused ? 1 : eager::unfused_attention);
+}
+
+/// DeBERTa: scores of content against relative positions, and of these against content, gathered into place. Query and key projections
+/// are shared with the content's, so they carry no weights of their own. He et al., DeBERTa, 2021, eq. 4.
+void add_relative_scores(LayerBuilder& b, const EncoderPass& pass) {
+    const Encoder& m = pass.model;
+    const std::int64_t maps = pass.shape.batch * m.heads, head_dim = m.hidden / m.heads;
+    b.linear("position_qk", m.relative_positions, 2 * m.hidden, m.hidden, false, 2).weights = 0;
+    b.batched("content_to_pos", maps, pass.tokens, m.relative_positions, head_dim);
+    b.batched("pos_to_content", maps, pass.tokens, m.relative_positions, head_dim);
+    constexpr double gather_kernels = 4;  // index arithmetic, expand, gather, transpose
+    const std::int64_t scores = maps * pass.tokens * pass.tokens;
+    b.move("gather_scores", 2 * scores, 2 * gather_kernels, Fusion::chain);
+    b.elementwise("add_scores", scores, 3, 2, Fusion::chain, 2);
+}
+
+void add_mlp(LayerBuilder& b, const EncoderPass& pass) {
+    const Encoder& m = pass.model;
+    b.linear("ffn_up", pass.rows(), m.intermediate, m.hidden, true);
+    b.elementwise("gelu", pass.rows() * m.intermediate, 1, 8, Fusion::epilogue);
+    b.linear("ffn_down", pass.rows(), m.hidden, m.intermediate, true);
+    b.residual("residual", pass.rows() * m.hidden);
+    b.norm("ffn_norm", layernorm, pass.rows(), m.hidden);
+}
+
+void add_self_attention(LayerBuilder& b, const EncoderPass& pass, bool causal) {
+    const Encoder& m = pass.model;
+    const bool relative = m.relative_positions > 0;
+    b.linear("qkv_proj", pass.rows(), 3 * m.hidden, m.hidden, true, 3);
+    if (relative) add_relative_scores(b, pass);
+    add_attention_op(b, pass, causal, pass.shape.fused_attention && !relative);
+    b.linear("attention_out", pass.rows(), m.hidden, m.hidden, true);
+    b.residual("residual", pass.rows() * m.hidden);
+    b.norm("attention_norm", layernorm, pass.rows(), m.hidden);
+}
+
+void add_cross_attention(LayerBuilder& b, const EncoderPass& pass) {
+    const Encoder& m = pass.model;
+    b.linear("cross_q", pass.rows(), m.hidden, m.hidden, true);
+    b.linear("cross_kv", pass.rows(), 2 * m.hidden, m.hidden, true, 2);
+    add_attention_op(b, pass, false, pass.shape.fused_attention);
+    b.linear("cross_out", pass.rows(), m.hidden, m.hidden, true);
+    b.residual("residual", pass.rows() * m.hidden);
+    b.norm("cross_norm", layernorm, pass.rows(), m.hidden);
+}
+
+Segment embedding_segment(const EncoderPass& pass, const Numerics& n) {
+    const Encoder& m = pass.model;
+    const std::int64_t width = m.embedding_dim > 0 ? m.embedding_dim : m.hidden, rows = pass.rows();
+    LayerBuilder b(n, 8);
+    b.embedding("words", rows, width, m.vocabulary);
+    if (m.max_positions > 0 && m.relative_positions == 0) {
+        b.embedding("positions", pass.tokens, width, m.max_positions);
+        b.elementwise("add_positions", rows * width, 2, 1);
+    }
+    if (m.type_vocabulary > 0) {
+        b.embedding("types", rows, width, m.type_vocabulary);
+        b.elementwise("add_types", rows * width, 2, 1);
+    }
+    b.norm("embedding_norm", layernorm, rows, width);
+    if (width != m.hidden) b.linear("embedding_proj", rows, m.hidden, width, true);
+    if (m.relative_positions > 0) {
+        OpNode& table = b.norm("relative_norm", layernorm, m.relative_positions, m.hidden);
+        table.weights += static_cast<double>(m.relative_positions * m.hidden);
+    }
+    return {"embedding", 1, b.take()};
+}
+
+Segment encoder_layers(const EncoderPass& pass, const Numerics& n) {
+    LayerBuilder b(n, 16);
+    add_self_attention(b, pass, false);
+    add_mlp(b, pass);
+    return {"layer", pass.model.layers, b.take()};
+}
+
+Segment pooler(const EncoderPass& pass, const Numerics& n) {
+    LayerBuilder b(n, 2);
+    b.linear("pooler", pass.shape.batch, pass.model.hidden, pass.model.hidden, true);
+    b.elementwise("tanh", pass.shape.batch * pass.model.hidden, 1, 8, Fusion::epilogue);
+    return {"pooler", 1, b.take()};
+}
+
+/// BART's decoder over as many tokens; it shares the encoder's word embeddings.
+void add_decoder(OpGraph& graph, const EncoderPass& pass, const Numerics& n) {
+    const Encoder& m = pass.model;
+    Segment embedding = embedding_segment(pass, n);
+    embedding.name = "decoder_embedding";
+    graph.segments.push_back(std::move(embedding));
+    LayerBuilder b(n, 20);
+    add_self_attention(b, pass, true);
+    add_cross_attention(b, pass);
+    add_mlp(b, pass);
+    graph.segments.push_back({"decoder_layer", m.decoder_layers, b.take()});
+    graph.tied_weights = static_cast<double>(m.vocabulary * m.hidden);
+    graph.tied_weight_bits = native_weights(n.vector).bits;
+}
+
+Bytes peak_activations(const EncoderPass& pass, const Numerics& n) {
+    const Encoder& m = pass.model;
+    const std::int64_t widest = std::max({4 * m.hidden, m.hidden + m.intermediate, 2 * m.intermediate});
+    double elements = static_cast<double>(pass.rows()) * static_cast<double>(m.hidden + widest);
+    const bool scores_in_memory = !pass.shape.fused_attention || m.relative_positions > 0;
+    if (scores_in_memory) elements += 2 * static_cast<double>(pass.rows() * m.heads) * static_cast<double>(pass.tokens);
+    return elements * n.element();
+}
+
+}  // namespace
+
+OpGraph encoder_graph(const Encoder& model, const RunShape& shape) {
+    const std::int64_t tokens = shape.prompt_tokens > 0 ? shape.prompt_tokens : model.default_tokens;
+    const EncoderPass pass{model, shape, tokens};
+    const Numerics n = numerics_of(shape, false);
+    OpGraph graph;
+    graph.name = "forward";
+    graph.segments.reserve(4);
+    graph.segments.push_back(embedding_segment(pass, n));
+    graph.segments.push_back(encoder_layers(pass, n));
+    if (model.decoder_layers > 0) add_decoder(graph, pass, n);
+    if (model.pooler) graph.segments.push_back(pooler(pass, n));
+    graph.peak_activations = peak_activations(pass, n);
+    return graph;
+}
+
+}  // namespace roofcast

@@ -1,0 +1,92 @@
+#include "graph/layer_builder.hpp"
+
+#include <cctype>
+
+namespace roofcast {
+
+namespace {
+
+/// Activations between matrix products in `p`: 16 bits for narrower formats; fp16 beside int8, which predates bf16 on many GPUs.
+Precision vector_precision(Precision p) {
+    switch (p) {
+        case Precision::tf32:
+            return Precision::fp32;
+        case Precision::int8:
+        case Precision::int4:
+            return Precision::fp16;
+        default:
+            return activation_precision(p);
+    }
+}
+
+/// llama.cpp formats ("q4_k_m") quantize embeddings and LM head too.
+bool quantizes_every_table(const WeightFormat& weights) {
+    return weights.label.size() > 1 && weights.label[0] == 'q' && std::isdigit(static_cast<unsigned char>(weights.label[1])) != 0;
+}
+
+double as_count(std::int64_t n) {
+    return static_cast<double>(n);
+}
+
+}  // namespace
+
+Numerics numerics_of(const RunShape& shape, bool serving) {
+    Numerics n;
+    n.matmul = shape.precision;
+    n.vector = vector_precision(shape.precision);
+    n.weight_bits = shape.weights.label.empty() ? native_weights(shape.precision).bits : shape.weights.bits;
+    n.head_bits = quantizes_every_table(shape.weights) ? n.weight_bits : native_weights(n.vector).bits;
+    n.quantizes_rows = serving && element_size(shape.precision) < 2 * byte;
+    return n;
+}
+
+OpNode& LayerBuilder::add(std::string_view name, Op op, double weights, Fusion fusion, double eager_kernels) {
+    OpNode& node = nodes_.emplace_back();
+    node.name = name;
+    node.op = std::move(op);
+    node.weights = weights;
+    node.fusion = fusion;
+    node.eager_kernels = eager_kernels;
+    return node;
+}
+
+OpNode& LayerBuilder::linear(std::string_view name, std::int64_t m, std::int64_t n, std::int64_t k, bool bias, double eager_kernels) {
+    const Gemm gemm{.m = m, .n = n, .k = k, .precision = n_.matmul, .weight_bits = n_.weight_bits, .dynamic_quantized = n_.quantizes_rows};
+    return add(name, gemm, as_count(n) * as_count(k) + (bias ? as_count(n) : 0), Fusion::none, eager_kernels);
+}
+
+OpNode& LayerBuilder::head(std::string_view name, std::int64_t m, std::int64_t n, std::int64_t k, bool bias) {
+    const Gemm gemm{.m = m, .n = n, .k = k, .precision = n_.vector, .weight_bits = n_.head_bits};
+    return add(name, gemm, as_count(n) * as_count(k) + (bias ? as_count(n) : 0));
+}
+
+OpNode& LayerBuilder::batched(std::string_view name, std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k, double weights) {
+    const Gemm gemm{.batch = batch, .m = m, .n = n, .k = k, .precision = n_.vector, .weight_bits = native_weights(n_.vector).bits};
+    return add(name, gemm, weights);
+}
+
+OpNode& LayerBuilder::norm(std::string_view name, Normalization kind, std::int64_t rows, std::int64_t cols) {
+    const bool rms = kind == Normalization::rmsnorm;
+    const RowWise op{.kind = rms ? RowOp::rmsnorm : RowOp::layernorm, .rows = rows, .cols = cols, .precision = n_.vector};
+    return add(name, op, as_count(cols) * (rms ? 1 : 2), Fusion::chain, rms ? eager::rmsnorm : 1);
+}
+
+OpNode& LayerBuilder::elementwise(std::string_view name, std::int64_t elements, double reads, double flops, Fusion fusion,
+                                  double eager_kernels) {
+    const Elementwise op{.elements = elements, .reads = reads, .flops_per_element = flops, .precision = n_.vector};
+    return add(name, op, 0, fusion, eager_kernels);
+}
+
+OpNode& LayerBuilder::move(std::string_view name, std::int64_t elements, double eager_kernels, Fusion fusion) {
+    return add(name, Move{.read = elements, .written = elements, .precision = n_.vector}, 0, fusion, eager_kernels);
+}
+
+OpNode& LayerBuilder::embedding(std::string_view name, std::int64_t tokens, std::int64_t hidden, std::int64_t rows) {
+    return add(name, Embedding{.tokens = tokens, .hidden = hidden, .precision = n_.vector}, as_count(rows) * as_count(hidden));
+}
+
+OpNode& LayerBuilder::all_reduce(std::string_view name, std::int64_t gpus, std::int64_t elements) {
+    return add(name, Collective{.kind = CollectiveKind::all_reduce, .gpus = gpus, .bytes = as_count(elements) * n_.element()});
+}
+
+}  // namespace roofcast

@@ -1,0 +1,63 @@
+#pragma once
+/// Appends the operators that transformers are made of, with their weights and how compilers and eager frameworks treat them.
+
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "roofcast/op_graph.hpp"
+
+namespace roofcast {
+
+/// Number formats of a run.
+struct Numerics {
+    Precision matmul = Precision::fp16;  ///< products of activations and weights
+    Precision vector = Precision::fp16;  ///< activations between them, attention, norms, embeddings, LM head
+    double weight_bits = 16;
+    double head_bits = 16;        ///< embedding tables and LM head: weight-only quantizers leave them alone, llama.cpp does not
+    bool quantizes_rows = false;  ///< activations are quantized per row at run time (LLM serving); else scales are static
+    [[nodiscard]] Bytes element() const { return element_size(vector); }
+};
+
+/// Formats of `shape`. `serving`: 8- and 4-bit matrix products quantize their activations at run time.
+Numerics numerics_of(const RunShape& shape, bool serving);
+
+/// Kernels that an eager framework (PyTorch with Hugging Face layers) launches for what is one operator here.
+namespace eager {
+inline constexpr double rmsnorm = 6;            // to fp32, square, mean, add and rsqrt, multiply, cast and scale
+inline constexpr double rope = 10;              // for queries and keys: two products, negate, concat, add
+inline constexpr double kv_append = 2;          // concatenate keys, concatenate values
+inline constexpr double unfused_attention = 6;  // product, scale, mask, softmax, product, transpose
+inline constexpr double sampling = 3;           // cast, softmax or arg max, gather
+inline constexpr double mla_split = 6;          // splits and concatenations of the rotary and plain parts
+}  // namespace eager
+
+class LayerBuilder {
+public:
+    explicit LayerBuilder(const Numerics& numerics, std::size_t expected_nodes = 20) : n_(numerics) { nodes_.reserve(expected_nodes); }
+
+    OpNode& add(std::string_view name, Op op, double weights = 0, Fusion fusion = Fusion::none, double eager_kernels = 1);
+
+    /// y[m, n] = x[m, k] · W + bias.
+    OpNode& linear(std::string_view name, std::int64_t m, std::int64_t n, std::int64_t k, bool bias = false, double eager_kernels = 1);
+    /// As linear, in the precision of embeddings.
+    OpNode& head(std::string_view name, std::int64_t m, std::int64_t n, std::int64_t k, bool bias = false);
+    /// `batch` products of activations with activations, or of one weight per head.
+    OpNode& batched(std::string_view name, std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k, double weights = 0);
+    OpNode& norm(std::string_view name, Normalization kind, std::int64_t rows, std::int64_t cols);
+    OpNode& elementwise(std::string_view name, std::int64_t elements, double reads, double flops, Fusion fusion = Fusion::chain,
+                        double eager_kernels = 1);
+    OpNode& residual(std::string_view name, std::int64_t elements) { return elementwise(name, elements, 2, 1); }
+    OpNode& move(std::string_view name, std::int64_t elements, double eager_kernels = 1, Fusion fusion = Fusion::none);
+    OpNode& embedding(std::string_view name, std::int64_t tokens, std::int64_t hidden, std::int64_t rows);
+    OpNode& all_reduce(std::string_view name, std::int64_t gpus, std::int64_t elements);
+
+    [[nodiscard]] const Numerics& numerics() const { return n_; }
+    [[nodiscard]] std::vector<OpNode> take() { return std::move(nodes_); }
+
+private:
+    Numerics n_;
+    std::vector<OpNode> nodes_;
+};
+
+}  // namespace roofcast

@@ -1,0 +1,101 @@
+#include <algorithm>
+
+#include "roofcast/op_graph.hpp"
+
+namespace roofcast {
+
+namespace {
+
+double real(std::int64_t count) {
+    return static_cast<double>(count);
+}
+
+/// Query-key pairs of one head that causal masking and a window leave.
+double visible_pairs(const Attention& a) {
+    const double q = real(a.query_len), kv = real(a.kv_len);
+    const double window = a.window > 0 ? std::min(real(a.window), kv) : kv;
+    if (!a.causal) return q * window;
+    // Query i of 1…q sees min(kv − q + i, window) keys: a ramp that is cut off at the window.
+    const double first = std::max(1.0, kv - q + 1);
+    const double cut = std::clamp(window - first, 0.0, q);  // queries that see fewer keys than the window holds
+    return cut * (first + (cut - 1) / 2) + (q - cut) * std::min(window, kv);
+}
+
+struct Macs {
+    double operator()(const Gemm& g) const { return real(g.batch) * real(g.m) * real(g.n) * real(g.k); }
+    double operator()(const Attention& a) const {
+        return real(a.batch) * real(a.heads) * real(a.query_len) * real(a.kv_len) * real(a.head_dim + a.value_dim);
+    }
+    double operator()(const Conv2d& c) const {
+        return real(c.batch) * real(c.out_channels) * real(c.out_height()) * real(c.out_width()) * real(c.kernel_h * c.kernel_w) *
+               real(c.in_channels) / real(c.groups);
+    }
+    double operator()(const Moe& m) const {
+        return real(m.tokens) * real(m.top_k) * real(m.hidden) * real(m.intermediate) * (m.gated ? 3 : 2) /
+               real(m.tensor_parallel * m.expert_parallel);
+    }
+    template <class Other>
+    double operator()(const Other&) const {
+        return 0;
+    }
+};
+
+/// FLOPs besides the multiply-adds of matrix products.
+struct VectorFlops {
+    double operator()(const Elementwise& e) const { return real(e.elements) * e.flops_per_element; }
+    double operator()(const RowWise& r) const {
+        // softmax: maximum, subtract, exponential, sum, divide; layernorm: mean, variance (2), subtract, scale (2), shift; rmsnorm: square,
+        // sum, scale (2).
+        const double per_element = r.kind == RowOp::softmax ? 5 : r.kind == RowOp::layernorm ? 7 : 4;
+        return real(r.rows) * real(r.cols) * per_element;
+    }
+    double operator()(const Reduce& r) const { return real(r.outputs) * r.window; }
+    template <class Other>
+    double operator()(const Other&) const {
+        return 0;
+    }
+};
+
+struct Name {
+    std::string_view operator()(const Gemm&) const { return "gemm"; }
+    std::string_view operator()(const Attention&) const { return "attention"; }
+    std::string_view operator()(const Conv2d&) const { return "conv2d"; }
+    std::string_view operator()(const Elementwise&) const { return "elementwise"; }
+    std::string_view operator()(const RowWise& r) const {
+        return r.kind == RowOp::softmax ? "softmax" : r.kind == RowOp::layernorm ? "layernorm" : "rmsnorm";
+    }
+    std::string_view operator()(const Embedding&) const { return "embedding"; }
+    std::string_view operator()(const Reduce&) const { return "reduce"; }
+    std::string_view operator()(const Move&) const { return "move"; }
+    std::string_view operator()(const Moe&) const { return "moe"; }
+    std::string_view operator()(const Collective& c) const {
+        constexpr std::string_view names[] = {"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "send"};
+        return names[static_cast<std::size_t>(c.kind)];
+    }
+    std::string_view operator()(const Copy& c) const {
+        constexpr std::string_view names[] = {"memcpy_h2d", "memcpy_d2h", "memcpy_d2d"};
+        return names[static_cast<std::size_t>(c.kind)];
+    }
+    std::string_view operator()(const Unmodelled&) const { return "unmodelled"; }
+};
+
+}  // namespace
+
+std::string_view op_class(const Op& op) {
+    return std::visit(Name{}, op);
+}
+
+double op_macs(const Op& op) {
+    return std::visit(Macs{}, op);
+}
+
+Flops op_flops(const Op& op) {
+    if (const auto* a = std::get_if<Attention>(&op)) {
+        constexpr double softmax_flops = 5;  // per score, as for a softmax of its own
+        const double pairs = real(a->batch) * real(a->heads) * visible_pairs(*a);
+        return pairs * (2 * real(a->head_dim + a->value_dim) + softmax_flops) * flop;
+    }
+    return (2 * std::visit(Macs{}, op) + std::visit(VectorFlops{}, op)) * flop;
+}
+
+}  // namespace roofcast

@@ -1,0 +1,54 @@
+// A model of which only the totals are published: its work spread evenly over equal operators.
+
+#include <algorithm>
+#include <cmath>
+
+#include "graph/families.hpp"
+#include "graph/layer_builder.hpp"
+
+namespace roofcast {
+
+namespace {
+
+constexpr double mega = 1e6, giga = 1e9;
+
+std::int64_t rounded(double x) {
+    return std::max<std::int64_t>(1, std::llround(x));
+}
+
+/// Layers when none are given: deep enough that each holds about as many parameters as a layer of published nets of that size does.
+std::int64_t estimated_layers(const Summary& m) {
+    // ResNet-50 has 54 for 25.6 million, ViT-B 50 for 86.6 million, EfficientNet-B0 82 for 5.3 million: nearly independent of size.
+    const double typical = m.transformer ? 50 : 60;
+    return rounded(typical * std::pow(std::max(m.mparams, 1.0) / 25, 0.1));
+}
+
+/// Product of which `rows` × `k` activations and `k` × `n` weights give the layer's share of the multiply-adds, outputs and parameters.
+Gemm mean_gemm(const Summary& m, double layers, std::int64_t batch, const Numerics& n) {
+    const double macs = m.gmacs * giga / layers, outputs = m.mactivations * mega / layers, weights = m.mparams * mega / layers;
+    const double k = std::max(1.0, macs / outputs);
+    const double columns = std::clamp(weights / k, 1.0, outputs);
+    const double rows = std::max(1.0, outputs / columns);
+    return {.m = batch * rounded(rows), .n = rounded(columns), .k = rounded(k), .precision = n.matmul, .weight_bits = n.weight_bits};
+}
+
+}  // namespace
+
+OpGraph summary_graph(const Summary& model, const RunShape& shape) {
+    const Numerics n = numerics_of(shape, false);
+    const std::int64_t layers = model.layers > 0 ? model.layers : estimated_layers(model);
+    const double count = static_cast<double>(layers), batch = static_cast<double>(shape.batch);
+    // GMACs are published for the default image; another size scales work and activations, which the caller does beforehand.
+    const std::int64_t outputs = shape.batch * rounded(model.mactivations * mega / count);
+    LayerBuilder b(n, 2);
+    OpNode& product = b.add("product", mean_gemm(model, count, shape.batch, n), model.mparams * mega / count);
+    product.macs = batch * model.gmacs * giga / count;
+    b.elementwise("activation", outputs, 1, 4, Fusion::epilogue);
+    OpGraph graph;
+    graph.name = "forward";
+    graph.segments.push_back({"layer", layers, b.take()});
+    graph.peak_activations = 3 * static_cast<double>(outputs) * n.element();
+    return graph;
+}
+
+}  // namespace roofcast

@@ -1,0 +1,152 @@
+// Hierarchical window transformers: Liu et al., Swin Transformer, 2021, and Swin Transformer V2, 2022.
+
+#include <algorithm>
+
+#include "graph/families.hpp"
+#include "graph/layer_builder.hpp"
+#include "roofcast/error.hpp"
+
+namespace roofcast {
+
+namespace {
+
+constexpr auto layernorm = Normalization::layernorm;
+
+double as_count(std::int64_t n) {
+    return static_cast<double>(n);
+}
+
+struct Stage {
+    const Swin& model;
+    const RunShape& shape;
+    std::size_t index = 0;
+    std::int64_t width = 0, side = 0;  ///< channels, and tokens on a side
+    [[nodiscard]] std::int64_t heads() const { return model.heads[index]; }
+    [[nodiscard]] std::int64_t window() const { return std::min(model.window, side); }
+    [[nodiscard]] std::int64_t tokens() const { return shape.batch * side * side; }
+    [[nodiscard]] std::int64_t windows() const {
+        return shape.batch * ((side + window() - 1) / window()) * ((side + window() - 1) / window());
+    }
+    /// Tokens with the padding that fills the last windows.
+    [[nodiscard]] std::int64_t windowed_tokens() const { return windows() * window() * window(); }
+};
+
+/// Parameters of the position bias: a table of offsets; in V2 a small network from offsets to heads, and a temperature a head.
+double position_weights(const Stage& s) {
+    constexpr std::int64_t network_width = 512;
+    if (s.model.v2) return as_count(2 * network_width + network_width + network_width * s.heads() + s.heads());
+    return as_count((2 * s.window() - 1) * (2 * s.window() - 1) * s.heads());
+}
+
+void add_window_attention(LayerBuilder& b, const Stage& s) {
+    const std::int64_t rows = s.windowed_tokens(), length = s.window() * s.window(), head_dim = s.width / s.heads();
+    // Blocks alternate between plain and shifted windows: half of them roll the image there and back.
+    const bool shifted = s.side > s.window();
+    b.move("partition", rows * s.width, shifted ? 1.5 : 1);
+    OpNode& qkv = b.linear("qkv_proj", rows, 3 * s.width, s.width, true);
+    if (s.model.v2) {
+        qkv.weights -= as_count(s.width);  // keys have no bias
+        b.elementwise("cosine_norm", 2 * rows * s.width, 1, 4, Fusion::chain, 8);
+    }
+    const Precision p = b.numerics().vector;
+    const Attention op{.batch = s.windows(),
+                       .heads = s.heads(),
+                       .kv_heads = s.heads(),
+                       .head_dim = head_dim,
+                       .value_dim = head_dim,
+                       .query_len = length,
+                       .kv_len = length,
+                       .precision = p,
+                       .kv_precision = p,
+                       .fused = s.shape.fused_attention};
+    constexpr double bias_kernels = 3, network_kernels = 8;  // gather, permute, add; V2 runs its network too
+    const double kernels = (s.shape.fused_attention ? 1 : eager::unfused_attention) + bias_kernels + (s.model.v2 ? network_kernels : 0);
+    b.add("attention", op, position_weights(s), Fusion::none, kernels);
+    b.linear("proj", rows, s.width, s.width, true);
+    b.move("merge_windows", rows * s.width, shifted ? 1.5 : 1);
+}
+
+Segment blocks(const Stage& s, const Numerics& n) {
+    const std::int64_t rows = s.tokens(), elements = rows * s.width;
+    const auto hidden = static_cast<std::int64_t>(static_cast<double>(s.width) * s.model.mlp_ratio);
+    LayerBuilder b(n, 16);
+    // V2 normalizes after each branch instead of before: as many operators.
+    b.norm("attention_norm", layernorm, rows, s.width);
+    add_window_attention(b, s);
+    b.residual("residual", elements);
+    b.norm("mlp_norm", layernorm, rows, s.width);
+    b.linear("mlp_up", rows, hidden, s.width, true);
+    b.elementwise("gelu", rows * hidden, 1, 8, Fusion::epilogue);
+    b.linear("mlp_down", rows, s.width, hidden, true);
+    b.residual("residual", elements);
+    return {"stage" + std::to_string(s.index + 1), s.model.depths[s.index], b.take()};
+}
+
+/// Four neighbours become one token of twice the width.
+Segment merging(const Stage& s, const Numerics& n) {
+    const std::int64_t rows = s.tokens() / 4;
+    LayerBuilder b(n, 3);
+    b.move("gather_patches", s.tokens() * s.width);
+    b.norm("merge_norm", layernorm, rows, s.model.v2 ? 2 * s.width : 4 * s.width);
+    b.linear("merge_proj", rows, 2 * s.width, 4 * s.width);
+    return {"merge" + std::to_string(s.index + 1), 1, b.take()};
+}
+
+Segment patch_segment(const Swin& m, const RunShape& shape, std::int64_t size, const Numerics& n) {
+    LayerBuilder b(n, 2);
+    const Conv2d conv{.batch = shape.batch,
+                      .in_channels = m.channels,
+                      .height = size,
+                      .width = size,
+                      .out_channels = m.embed,
+                      .kernel_h = m.patch,
+                      .kernel_w = m.patch,
+                      .stride = m.patch,
+                      .precision = n.vector,
+                      .channels_last = shape.channels_last};
+    b.add("patch_embed", conv, as_count(m.embed) * as_count(m.patch * m.patch * m.channels + 1));
+    b.norm("patch_norm", layernorm, shape.batch * conv.out_height() * conv.out_width(), m.embed);
+    return {"patches", 1, b.take()};
+}
+
+Segment head_segment(const Stage& last, const Numerics& n) {
+    LayerBuilder b(n, 3);
+    b.norm("final_norm", layernorm, last.tokens(), last.width);
+    b.add("pool", Reduce{last.tokens() * last.width, last.shape.batch * last.width, as_count(last.side * last.side), n.vector});
+    if (last.model.classes > 0) b.linear("classifier", last.shape.batch, last.model.classes, last.width, true);
+    return {"head", 1, b.take()};
+}
+
+}  // namespace
+
+OpGraph swin_graph(const Swin& model, const RunShape& shape) {
+    const std::int64_t size = shape.image_size > 0 ? shape.image_size : model.image_size;
+    const std::int64_t smallest = model.patch << (model.depths.size() - 1);
+    if (size < smallest) {
+        throw Error({.what = "the image is too small for the stages",
+                     .key = "image-size",
+                     .found = std::to_string(size),
+                     .expected = "at least " + std::to_string(smallest)});
+    }
+    const Numerics n = numerics_of(shape, false);
+    OpGraph graph;
+    graph.name = "forward";
+    graph.segments.reserve(2 * model.depths.size() + 2);
+    graph.segments.push_back(patch_segment(model, shape, size, n));
+    Stage stage{.model = model, .shape = shape, .width = model.embed, .side = size / model.patch};
+    for (;;) {
+        graph.segments.push_back(blocks(stage, n));
+        // The MLP is widest: residual stream, its normed copy, the hidden layer before and after GELU.
+        const double alive = as_count(stage.tokens() * stage.width) * (1 + std::max(5.0, 2 * model.mlp_ratio));
+        graph.peak_activations = max(graph.peak_activations, alive * n.element());
+        if (stage.index + 1 == model.depths.size()) break;
+        graph.segments.push_back(merging(stage, n));
+        ++stage.index;
+        stage.width *= 2;
+        stage.side = (stage.side + 1) / 2;
+    }
+    graph.segments.push_back(head_segment(stage, n));
+    return graph;
+}
+
+}  // namespace roofcast

@@ -1,0 +1,151 @@
+#include "graph/vit.hpp"
+
+#include <algorithm>
+
+#include "graph/families.hpp"
+#include "roofcast/error.hpp"
+
+namespace roofcast {
+
+namespace {
+
+double as_count(std::int64_t n) {
+    return static_cast<double>(n);
+}
+
+/// Attention over `groups` windows of `length` tokens.
+void add_attention_op(LayerBuilder& b, const VitPass& pass, std::int64_t groups, std::int64_t length) {
+    const Vit& m = pass.model;
+    const std::int64_t head_dim = m.hidden / m.heads;
+    const Precision p = b.numerics().vector;
+    const Attention op{.batch = groups,
+                       .heads = m.heads,
+                       .kv_heads = m.heads,
+                       .head_dim = head_dim,
+                       .value_dim = head_dim,
+                       .query_len = length,
+                       .kv_len = length,
+                       .precision = p,
+                       .kv_precision = p,
+                       .fused = pass.shape.fused_attention};
+    OpNode& node = b.add("attention", op, 0, Fusion::none, pass.shape.fused_attention ? 1 : eager::unfused_attention);
+    if (!m.relative_position_bias) return;
+    // BEiT: a table of offsets between patches, and three entries for the class token.
+    const std::int64_t side = m.image_size / m.patch;
+    const double table = as_count((2 * side - 1) * (2 * side - 1) + 3);
+    constexpr double bias_kernels = 3;  // gather, reshape, add
+    node.weights = table * as_count(m.heads);
+    node.eager_kernels += bias_kernels;
+}
+
+void add_layer_scale(LayerBuilder& b, const VitPass& pass) {
+    if (!pass.model.layer_scale) return;
+    b.elementwise("layer_scale", pass.rows() * pass.model.hidden, 1, 1).weights = as_count(pass.model.hidden);
+}
+
+void add_mlp(LayerBuilder& b, const VitPass& pass) {
+    const Vit& m = pass.model;
+    const std::int64_t rows = pass.rows();
+    if (m.gated_mlp) {
+        b.linear("gate_up", rows, 2 * m.intermediate, m.hidden, true, 2);
+        b.elementwise("silu_mul", rows * m.intermediate, 2, 5, Fusion::chain, 2);
+    } else {
+        b.linear("mlp_up", rows, m.intermediate, m.hidden, true);
+        b.elementwise("gelu", rows * m.intermediate, 1, 8, Fusion::epilogue);
+    }
+    b.linear("mlp_down", rows, m.hidden, m.intermediate, true);
+}
+
+Segment head_segment(const VitPass& pass, const Numerics& n) {
+    const Vit& m = pass.model;
+    LayerBuilder b(n, 4);
+    if (m.fc_norm) b.add("pool", Reduce{pass.rows() * m.hidden, pass.images * m.hidden, as_count(pass.patches), n.vector});
+    b.norm("final_norm", m.norm, m.fc_norm ? pass.images : pass.rows(), m.hidden);
+    if (m.projection > 0) b.linear("projection", pass.images, m.projection, m.hidden);
+    if (m.classes > 0) b.linear("classifier", pass.images, m.classes, m.hidden, true).repeat = m.classifiers;
+    return {"head", 1, b.take()};
+}
+
+}  // namespace
+
+std::int64_t patches_of(const Vit& model, std::int64_t image_size) {
+    const std::int64_t side = image_size / model.patch;
+    if (side < 1) {
+        throw Error({.what = "the image is smaller than one patch",
+                     .key = "image-size",
+                     .found = std::to_string(image_size),
+                     .expected = "at least " + std::to_string(model.patch)});
+    }
+    return side * side;
+}
+
+Segment patch_segment(const VitPass& pass, const Numerics& n) {
+    const Vit& m = pass.model;
+    LayerBuilder b(n, 5);
+    const Conv2d conv{.batch = pass.images,
+                      .in_channels = m.channels * pass.temporal,
+                      .height = pass.image_size,
+                      .width = pass.image_size,
+                      .out_channels = m.hidden,
+                      .kernel_h = m.patch,
+                      .kernel_w = m.patch,
+                      .stride = m.patch,
+                      .precision = n.vector,
+                      .channels_last = pass.shape.channels_last};
+    const double filter = as_count(m.patch * m.patch * conv.in_channels);
+    b.add("patch_embed", conv, as_count(m.hidden) * (filter + (m.patch_bias ? 1 : 0)));
+    const std::int64_t elements = pass.rows() * m.hidden;
+    if (m.extra_tokens > 0) b.move("class_token", elements).weights = as_count(m.extra_tokens * m.hidden);
+    if (m.absolute_positions) {
+        // The table is that of the default image; other sizes interpolate it.
+        const double table = as_count(patches_of(m, m.image_size) + m.extra_tokens) * as_count(m.hidden);
+        b.elementwise("add_positions", elements, 1, 1).weights = table;
+    }
+    if (m.pre_norm) b.norm("pre_norm", m.norm, pass.rows(), m.hidden);
+    return {"patches", 1, b.take()};
+}
+
+Segment vit_layers(const VitPass& pass, const Numerics& n, std::int64_t layers, std::int64_t window) {
+    const Vit& m = pass.model;
+    LayerBuilder b(n, 16);
+    const std::int64_t rows = pass.rows(), elements = rows * m.hidden;
+    b.norm("attention_norm", m.norm, rows, m.hidden);
+    OpNode& qkv = b.linear("qkv_proj", rows, 3 * m.hidden, m.hidden, m.qkv_bias);
+    if (m.qkv_bias && !m.key_bias) qkv.weights -= as_count(m.hidden);
+    if (window > 0 && window * window < pass.patches) {
+        const std::int64_t windows = (pass.patches + window * window - 1) / (window * window);
+        add_attention_op(b, pass, pass.images * windows, window * window);
+    } else {
+        add_attention_op(b, pass, pass.images, pass.tokens());
+    }
+    b.linear("proj", rows, m.hidden, m.hidden, true);
+    add_layer_scale(b, pass);
+    b.residual("residual", elements);
+    b.norm("mlp_norm", m.norm, rows, m.hidden);
+    add_mlp(b, pass);
+    add_layer_scale(b, pass);
+    b.residual("residual", elements);
+    return {window > 0 ? "window_layer" : "layer", layers, b.take()};
+}
+
+Bytes vit_peak_activations(const VitPass& pass, const Numerics& n) {
+    const Vit& m = pass.model;
+    const std::int64_t up = m.gated_mlp ? 2 * m.intermediate : m.intermediate;
+    const std::int64_t widest = std::max({4 * m.hidden, m.hidden + up, up + m.intermediate});
+    double elements = as_count(pass.rows()) * as_count(m.hidden + widest);
+    if (!pass.shape.fused_attention) elements += 2 * as_count(pass.rows() * m.heads) * as_count(pass.tokens());
+    return elements * n.element();
+}
+
+OpGraph vit_graph(const Vit& model, const RunShape& shape) {
+    const std::int64_t size = shape.image_size > 0 ? shape.image_size : model.image_size;
+    const VitPass pass{.model = model, .shape = shape, .images = shape.batch, .patches = patches_of(model, size), .image_size = size};
+    const Numerics n = numerics_of(shape, false);
+    OpGraph graph;
+    graph.name = "forward";
+    graph.segments = {patch_segment(pass, n), vit_layers(pass, n, model.layers), head_segment(pass, n)};
+    graph.peak_activations = vit_peak_activations(pass, n);
+    return graph;
+}
+
+}  // namespace roofcast

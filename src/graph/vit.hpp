@@ -1,0 +1,28 @@
+#pragma once
+/// Operators of vision transformers that stand alone or before a language model.
+
+#include "graph/layer_builder.hpp"
+
+namespace roofcast {
+
+/// Tokens of one image in the tower.
+struct VitPass {
+    const Vit& model;
+    const RunShape& shape;
+    std::int64_t images = 1;      ///< in the whole batch
+    std::int64_t patches = 0;     ///< of one image
+    std::int64_t image_size = 0;  ///< pixels on a side
+    std::int64_t temporal = 1;    ///< frames a patch spans
+    [[nodiscard]] std::int64_t tokens() const { return patches + model.extra_tokens; }
+    [[nodiscard]] std::int64_t rows() const { return images * tokens(); }
+};
+
+/// Patches of one image of `image_size` pixels on a side. Throws Error when these are fewer than a patch.
+std::int64_t patches_of(const Vit& model, std::int64_t image_size);
+
+Segment patch_segment(const VitPass& pass, const Numerics& n);
+/// `window`: patches on a side of a local attention window; 0: all.
+Segment vit_layers(const VitPass& pass, const Numerics& n, std::int64_t layers, std::int64_t window = 0);
+Bytes vit_peak_activations(const VitPass& pass, const Numerics& n);
+
+}  // namespace roofcast

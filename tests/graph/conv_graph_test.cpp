@@ -1,0 +1,99 @@
+#include "graph/conv_graph.hpp"
+
+#include <doctest/doctest.h>
+
+#include <array>
+
+#include "roofcast/error.hpp"
+#include "support/compare.hpp"
+#include "support/paths.hpp"
+
+using namespace roofcast;
+using roofcast::test::rel;
+
+namespace {
+
+Workload shipped(std::string_view id) {
+    return find_workload(test::models_dir(), id);
+}
+
+std::vector<Conv2d> convolutions(const OpGraph& graph) {
+    std::vector<Conv2d> found;
+    for (const Segment& segment : graph.segments) {
+        for (const OpNode& node : segment.nodes) {
+            if (const auto* conv = std::get_if<Conv2d>(&node.op)) found.push_back(*conv);
+        }
+    }
+    return found;
+}
+
+}  // namespace
+
+TEST_CASE("ResNet-50 starts with a 7x7 convolution to 112x112 and a bottleneck of 64, 64 and 256 channels at 56x56") {
+    const auto convs = convolutions(forward_graph(shipped("resnet50"), RunShape{.batch = 8}));
+    REQUIRE(convs.size() > 4);
+    const Conv2d& stem = convs[0];
+    CHECK(stem.batch == 8);
+    CHECK(stem.in_channels == 3);
+    CHECK(stem.out_channels == 64);
+    CHECK(stem.kernel_h == 7);
+    // (224 + 2·3 − 7) / 2 + 1 = 112.
+    CHECK(stem.out_height() == 112);
+    const std::array<std::array<std::int64_t, 3>, 4> expected{{{64, 64, 1}, {64, 64, 3}, {64, 256, 1}, {64, 256, 1}}};
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+        CHECK(convs[i + 1].in_channels == expected[i][0]);
+        CHECK(convs[i + 1].out_channels == expected[i][1]);
+        CHECK(convs[i + 1].kernel_h == expected[i][2]);
+        CHECK(convs[i + 1].height == 56);
+    }
+}
+
+TEST_CASE("equal blocks share a segment: ResNet-152 has no more segments than ResNet-101") {
+    CHECK(forward_graph(shipped("resnet152"), RunShape{}).segments.size() ==
+          forward_graph(shipped("resnet101"), RunShape{}).segments.size());
+}
+
+TEST_CASE("arithmetic and memory of a convolutional net are proportional to the batch") {
+    for (const char* id : {"resnet50", "efficientnet-b0", "convnext-tiny", "yolov8n", "yolo11n"}) {
+        INFO(id);
+        const Workload workload = shipped(id);
+        const OpGraph one = forward_graph(workload, RunShape{.batch = 1});
+        const OpGraph many = forward_graph(workload, RunShape{.batch = 48});
+        CHECK(total_flops(many) / total_flops(one) == rel(48, 1e-9));
+        CHECK(many.peak_activations / one.peak_activations == rel(48, 1e-9));
+        CHECK(total_parameters(many) == total_parameters(one));
+    }
+}
+
+TEST_CASE("an image of twice the side takes four times the convolutions' work") {
+    const Workload workload = shipped("yolov8n");
+    const double at_640 = total_macs(forward_graph(workload, RunShape{.image_size = 640}));
+    const double at_1280 = total_macs(forward_graph(workload, RunShape{.image_size = 1280}));
+    CHECK(at_1280 / at_640 == rel(4, 1e-9));
+}
+
+TEST_CASE("an image too small for the net is an error that names the image size") {
+    try {
+        forward_graph(shipped("vgg16"), RunShape{.image_size = 8});
+        FAIL("no error");
+    } catch (const Error& error) {
+        CHECK(error.detail().key == "image_size");
+    }
+}
+
+TEST_CASE("batch norm is folded, activations and shortcuts are epilogues") {
+    const OpGraph graph = forward_graph(shipped("resnet50"), RunShape{});
+    for (const Segment& segment : graph.segments) {
+        for (const OpNode& node : segment.nodes) {
+            if (node.name == "batchnorm") CHECK(node.fusion == Fusion::folded);
+            if (node.name == "relu" || node.name == "add") CHECK(node.fusion == Fusion::epilogue);
+        }
+    }
+}
+
+TEST_CASE("the largest live set of ResNet-50 is the input, output and shortcut of the first bottleneck's end") {
+    // At 56x56: shortcut from 64 channels to 256, its output, and the main branch's 256: (64 + 256 + 256)·56² elements of 2 bytes
+    // = 3.61 MB; the stem's 64·112² + 3·224² are 1.9 MB.
+    const OpGraph graph = forward_graph(shipped("resnet50"), RunShape{});
+    CHECK(graph.peak_activations.in(mb) == rel((64 + 256 + 256) * 56 * 56 * 2 / 1e6, 1e-9));
+}

@@ -1,0 +1,60 @@
+#include <doctest/doctest.h>
+
+#include "kernels/toy_gpu.hpp"
+#include "support/compare.hpp"
+
+using namespace roofcast;
+using test::rel;
+
+namespace {
+
+Conv2d fp32_conv(std::int64_t kernel, std::int64_t groups = 1) {
+    return {.batch = 8,
+            .in_channels = 128,
+            .height = 64,
+            .width = 64,
+            .out_channels = 128,
+            .kernel_h = kernel,
+            .kernel_w = kernel,
+            .padding_h = kernel / 2,
+            .padding_w = kernel / 2,
+            .groups = groups,
+            .precision = Precision::fp32};
+}
+
+}  // namespace
+
+TEST_CASE("a 1x1 convolution is a matrix product of pixels and channels") {
+    // [8 · 64 · 64, 128] · [128, 128]: 1.074 GFLOP → 107.4 us; input and output 33.6 MB → 336.2 us with 65.5 kB of filters.
+    const KernelCost c = cost(fp32_conv(1), test::toy_gpu());
+    CHECK(c.flops.in(gflop) == rel(1.0737, 1e-3));
+    CHECK(c.total.in(us) == rel(336.2, 1e-3));
+}
+
+TEST_CASE("Winograd saves three quarters of the multiplications of a 3x3 convolution on SIMT lanes") {
+    Gpu gpu = test::toy_gpu();
+    gpu.profile.bandwidth = 10 * tb_per_s;
+    gpu.parameters.values.convolution.transform_fraction = 0.1;
+    // Direct: 2 · 32768 · 128 · 1152 = 9.664 GFLOP; F(4x4, 3x3) needs 36 products for 16 outputs instead of 144.
+    CHECK(cost(fp32_conv(3), gpu).flops.in(gflop) == rel(9.664 / 4, 1e-3));
+    gpu.parameters.values.convolution.winograd_fraction = 0.1;
+    CHECK(cost(fp32_conv(3), gpu).flops.in(gflop) == rel(9.664, 1e-3));
+}
+
+TEST_CASE("depthwise convolution is bound by memory") {
+    // Input and output 16.78 MB each, 4.6 kB of filters: 335.6 us; 75.5 MFLOP take 7.5 us.
+    const KernelCost c = cost(fp32_conv(3, 128), test::toy_gpu());
+    CHECK(c.total.in(us) == rel(335.6, 1e-3));
+    CHECK(c.bound == Bound::dram);
+}
+
+TEST_CASE("matrix units need a layout conversion when channels do not come last") {
+    const Gpu gpu = test::toy_gpu_with_matrix_units();
+    Conv2d op = fp32_conv(1);
+    op.precision = Precision::fp16;
+    op.channels_last = true;
+    const KernelCost native = cost(op, gpu);
+    op.channels_last = false;
+    // Input and output, 8.39 MB each in fp16, are read and written once more: 33.55 MB.
+    CHECK((cost(op, gpu).total - native.total).in(us) == rel(335.5, 1e-3));
+}

@@ -1,0 +1,103 @@
+#include <doctest/doctest.h>
+
+#include "kernels/toy_gpu.hpp"
+#include "roofcast/error.hpp"
+#include "roofcast/kernel_cost.hpp"
+#include "support/compare.hpp"
+
+using namespace roofcast;
+using test::rel;
+
+namespace {
+
+Gemm fp32_gemm(std::int64_t m, std::int64_t n, std::int64_t k) {
+    return {.batch = 1, .m = m, .n = n, .k = k, .precision = Precision::fp32, .weight_bits = 32};
+}
+
+}  // namespace
+
+TEST_CASE("a matrix product that fills whole waves takes its FLOPs over the peak") {
+    // 100 tiles of 128x128 on 10 SMs: 2 · 1280² · 1024 / 10 TFLOP/s = 335.5 us; DRAM 3 operands, 17.0 MB, 170 us.
+    const KernelCost c = cost(fp32_gemm(1280, 1280, 1024), test::toy_gpu());
+    CHECK(c.total.in(us) == rel(335.54, 1e-4));
+    CHECK(c.compute.in(us) == rel(335.54, 1e-4));
+    CHECK(c.flops.in(gflop) == rel(3.3554, 1e-4));
+    CHECK(c.bound == Bound::compute);
+}
+
+TEST_CASE("a partial wave costs a whole one with tail 0 and its share with tail 1") {
+    Gpu gpu = test::toy_gpu();
+    gpu.profile.bandwidth = 10 * tb_per_s;
+    GemmParameters& p = gpu.parameters.values.gemm[index(MathUnit::simt)];
+    p.tile_half = 20000;  // large tiles only: (16384 + 20000) outputs' worth of time each
+    // 11 tiles of 128x128 on 10 SMs: 2 waves · 1024 · 36384 · 2 FLOP / 1 TFLOP/s = 149.0 us; 22 tiles of 128x64: 3 · 28192 → 173 us.
+    CHECK(cost(fp32_gemm(11 * 128, 128, 1024), gpu).total.in(us) == rel(149.03, 1e-4));
+    p.tail = 1;  // 1.1 waves
+    CHECK(cost(fp32_gemm(11 * 128, 128, 1024), gpu).total.in(us) == rel(81.97, 1e-3));
+}
+
+TEST_CASE("k is split when the tiles leave SMs idle, and the partial sums travel through memory") {
+    Gpu gpu = test::toy_gpu();
+    gpu.parameters.values.gemm[index(MathUnit::simt)].tile_half = 20000;
+    // One 128x128 tile, k split by 8: compute 512 · 36384 · 2 / 1e12 = 37.3 us.
+    // DRAM: (2 · 128 · 4096 + 128²) · 4 B = 4.260 MB → 42.60 us, and 8 · 128² · 8 B = 1.049 MB of partial sums → 10.49 us.
+    const KernelCost c = cost(fp32_gemm(128, 128, 4096), gpu);
+    CHECK(c.compute.in(us) == rel(37.26, 1e-3));
+    CHECK(c.dram.in(us) == rel(53.08, 1e-3));
+    CHECK(c.total.in(us) == rel(53.08, 1e-3));
+    CHECK(c.bound == Bound::dram);
+}
+
+TEST_CASE("a warm product finds part of its operands in L2") {
+    Gpu gpu = test::toy_gpu();
+    // (256 · 64 + 64 · 256 + 256²) · 4 B = 393 kB of 1 MB: 1 − 0.393 of it is resident, so 0.393 · 393 kB = 154.6 kB move.
+    const KernelCost cold = cost(fp32_gemm(256, 256, 64), gpu), warm = cost(fp32_gemm(256, 256, 64), gpu, Cache::warm);
+    CHECK(cold.dram_bytes.in(kb) == rel(393.2, 1e-3));
+    CHECK(warm.dram_bytes.in(kb) == rel(154.6, 1e-3));
+}
+
+TEST_CASE("operands beyond L2 are read again by each wave") {
+    Gpu gpu = test::toy_gpu();
+    // 8192³ in fp32: 805.3 MB at least. Panels of √(10 · 16384) = 404.8 outputs: 8192³ / 404.8 · 8 B = 10.87 GB.
+    // 1 MB of L2 keeps 1/805 of the difference: 10.85 GB.
+    CHECK(cost(fp32_gemm(8192, 8192, 8192), gpu).dram_bytes.in(gb) == rel(10.85, 2e-3));
+}
+
+TEST_CASE("fewer bits a weight mean fewer bytes and unpacking work") {
+    Gpu gpu = test::toy_gpu_with_matrix_units();
+    Gemm op{.batch = 1, .m = 16, .n = 4096, .k = 4096, .precision = Precision::fp16, .weight_bits = 4};
+    // Weights 8.389 MB, activations 131 kB in and 131 kB out: 8.651 MB → 86.5 us.
+    const KernelCost free = cost(op, gpu);
+    CHECK(free.dram_bytes.in(mb) == rel(8.651, 1e-3));
+    gpu.parameters.values.quantization.dequantization_operations = 100;
+    // 16.8 M weights · 100 operations at 5 Tera-operations/s on 10 SMs is 336 us at least.
+    CHECK(cost(op, gpu).total.in(us) > 336);
+}
+
+TEST_CASE("dynamic quantization adds a kernel that reads 16 bits and writes 8") {
+    Gpu gpu = test::toy_gpu_with_matrix_units();
+    gpu.profile.tensor_peak[index(Precision::fp8)] = 20 * tflops;
+    Gemm op{.batch = 1, .m = 1000, .n = 4096, .k = 4096, .precision = Precision::fp8, .weight_bits = 8};
+    const KernelCost plain = cost(op, gpu);
+    op.dynamic_quantized = true;
+    const KernelCost quantized = cost(op, gpu);
+    // 1000 · 4096 · 3 B / 100 GB/s = 122.9 us.
+    CHECK((quantized.total - plain.total).in(us) == rel(122.9, 1e-3));
+    CHECK(quantized.kernels == 2);
+}
+
+TEST_CASE("energy over the power budget sets the time, but not below base clock unless cooling does") {
+    Gpu gpu = test::toy_gpu();
+    gpu.profile.tdp = 10 * watt;
+    gpu.parameters.values.power = {.flop = {16 * pj_per_flop}, .dram_byte = {}, .idle_fraction = 0};
+    // 3.355 GFLOP · 16 pJ / 10 W = 5.369 ms; at half the clock it would take 2 · 335.5 us.
+    const KernelCost limited = cost(fp32_gemm(1280, 1280, 1024), gpu);
+    CHECK(limited.total.in(us) == rel(671.1, 1e-3));
+    CHECK(limited.bound == Bound::power);
+    gpu.profile.thermally_limited = true;
+    CHECK(cost(fp32_gemm(1280, 1280, 1024), gpu).total.in(us) == rel(5369, 1e-3));
+}
+
+TEST_CASE("a precision that the GPU lacks is an error") {
+    CHECK_THROWS_AS(cost(Gemm{.m = 1, .n = 1, .k = 1, .precision = Precision::fp8}, test::toy_gpu()), Error);
+}

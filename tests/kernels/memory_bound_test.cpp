@@ -1,0 +1,43 @@
+#include <doctest/doctest.h>
+
+#include "kernels/toy_gpu.hpp"
+#include "support/compare.hpp"
+
+using namespace roofcast;
+using test::rel;
+
+TEST_CASE("an element-wise kernel takes its bytes over the bandwidth, after a fixed start") {
+    Gpu gpu = test::toy_gpu();
+    const Elementwise op{.elements = 10'000'000, .reads = 2, .writes = 1, .flops_per_element = 1, .precision = Precision::fp32};
+    CHECK(cost(op, gpu).total.in(us) == rel(1200, 1e-9));  // 120 MB / 100 GB/s
+    gpu.parameters.values.streaming.fixed = 3 * us;
+    CHECK(cost(op, gpu).total.in(us) == rel(1203, 1e-9));
+}
+
+TEST_CASE("a warm tensor of half the L2 comes half from DRAM") {
+    // 500 kB, of which 1 − 0.5 is resident: 250 kB / 100 GB/s.
+    const Elementwise op{.elements = 62'500, .reads = 1, .writes = 1, .flops_per_element = 1, .precision = Precision::fp32};
+    CHECK(cost(op, test::toy_gpu(), Cache::warm).total.in(us) == rel(2.5, 1e-9));
+}
+
+TEST_CASE("few rows leave SMs idle") {
+    Gpu gpu = test::toy_gpu();
+    gpu.parameters.values.row_wise.fill = 2;
+    // One row of 1 M fp32 elements, 8 MB read and written, by one SM at a fifth of the bandwidth: 400 us. Ten rows: 80 MB in 800 us.
+    CHECK(cost(RowWise{RowOp::softmax, 1, 1'000'000, Precision::fp32}, gpu).total.in(us) == rel(400, 1e-9));
+    CHECK(cost(RowWise{RowOp::softmax, 10, 1'000'000, Precision::fp32}, gpu).total.in(us) == rel(800, 1e-9));
+}
+
+TEST_CASE("gathers, moves and pooling move their bytes") {
+    const Gpu gpu = test::toy_gpu();
+    // 1000 · (2 · 1000 · 4 + 8) B; (1e6 + 1e6) · 4 B; (4e6 + 1e6) · 4 B.
+    CHECK(cost(Embedding{1000, 1000, Precision::fp32}, gpu).total.in(us) == rel(80.08, 1e-9));
+    CHECK(cost(Move{1'000'000, 1'000'000, Precision::fp32}, gpu).total.in(us) == rel(80, 1e-9));
+    CHECK(cost(Reduce{4'000'000, 1'000'000, 4, Precision::fp32}, gpu).total.in(us) == rel(200, 1e-9));
+}
+
+TEST_CASE("an operator without a model has no time and says so") {
+    const KernelCost c = cost(Op{Unmodelled{"deformable attention"}}, test::toy_gpu());
+    CHECK(c.bound == Bound::unmodelled);
+    CHECK(c.total == Seconds{});
+}

@@ -1,0 +1,48 @@
+#include <doctest/doctest.h>
+
+#include "kernels/toy_gpu.hpp"
+#include "kernels/work.hpp"
+#include "support/compare.hpp"
+
+using namespace roofcast;
+using test::rel;
+
+namespace {
+
+Moe eight_experts(std::int64_t tokens) {
+    return {.tokens = tokens,
+            .hidden = 1024,
+            .intermediate = 2048,
+            .experts = 8,
+            .top_k = 2,
+            .gated = true,
+            .precision = Precision::fp32,
+            .weight_bits = 32};
+}
+
+}  // namespace
+
+TEST_CASE("the expected number of experts hit grows from top_k to all") {
+    CHECK(expert_load(eight_experts(1)).experts == rel(2, 1e-9));
+    CHECK(expert_load(eight_experts(2)).experts == rel(8 * (1 - 0.75 * 0.75), 1e-9));
+    CHECK(expert_load(eight_experts(1000)).experts == rel(8, 1e-9));
+}
+
+TEST_CASE("one token reads the weights of its experts only") {
+    // 2 experts · 3 · 1024 · 2048 · 4 B = 50.3 MB → 503 us, activations beside.
+    CHECK(cost(eight_experts(1), test::toy_gpu()).total.in(us) == rel(503.5, 1e-2));
+}
+
+TEST_CASE("many tokens take their FLOPs over the peak") {
+    // 65536 · 2 rows · 3 · 1024 · 2048 · 2 FLOP = 1.649 TFLOP → 164.9 ms.
+    CHECK(cost(eight_experts(65536), test::toy_gpu()).compute.in(ms) == rel(164.9, 1e-3));
+}
+
+TEST_CASE("a popular expert delays its rank") {
+    Moe op = eight_experts(65536);
+    op.expert_parallel = 4;
+    const Seconds balanced = cost(op, test::toy_gpu()).total;
+    op.imbalance = 1;
+    // H = 1 + ln 8 = 3.079; the top expert takes 0.3247, its rank 0.3247 + 0.6753/4 = 0.4935 of all rows instead of a quarter.
+    CHECK(cost(op, test::toy_gpu()).total / balanced == rel(1.974, 1e-2));
+}

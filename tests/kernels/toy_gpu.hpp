@@ -1,0 +1,54 @@
+#pragma once
+/// A GPU with round numbers, whose kernels lose nothing: what a model predicts on it can be worked out by hand.
+
+#include "roofcast/kernel_cost.hpp"
+
+namespace roofcast::test {
+
+/// 10 SMs of 1 TFLOP/s each in fp32 (SIMT), 100 GB/s, 1 MB of L2, 1 GHz, no power limit. All efficiencies 1, all latencies 0, the bounding
+/// term hides the others, a partial wave costs a whole one.
+inline Gpu toy_gpu() {
+    Gpu gpu;
+    GpuProfile& p = gpu.profile;
+    p.id = "toy";
+    p.sm_count = 10;
+    p.boost_clock = 1000 * mhz;
+    p.base_clock = 500 * mhz;
+    p.vector_peak[index(Precision::fp32)] = 10 * tflops;
+    p.bandwidth = 100 * gb_per_s;
+    p.l2 = 1 * mb;
+    p.pcie_generation = 3;
+    p.pcie_lanes = 16;
+    CostParameters& c = gpu.parameters.values;
+    c = {};
+    for (GemmParameters& g : c.gemm) {
+        g = {.peak_fraction = 1,
+             .tile_half = 0,
+             .bandwidth_fraction = 1,
+             .l2_bytes_per_sm_clock = 256,
+             .tail = 0,
+             .overlap = 1,
+             .fixed = {},
+             .k_step = {},
+             .epilogue = {},
+             .split_k = {},
+             .misaligned = 0,
+             .l2_residency = 1};
+    }
+    c.quantization = {.fixed = {}, .bandwidth_fraction = 1, .dequantization_operations = 0};
+    c.attention = {.peak_fraction = 1, .softmax_operations = 0, .bandwidth_fraction = 1, .fill = 10, .block = {}, .fixed = {}};
+    c.convolution = {.implicit_fraction = 1, .winograd_fraction = 1, .transform_fraction = 1, .depthwise_fraction = 1, .depthwise_rate = 1};
+    c.streaming = {.bandwidth_fraction = 1, .l2_bandwidth_ratio = 10, .l2_residency = 1, .fixed = {}};
+    c.row_wise = {.bandwidth_fraction = 1, .fill = 10, .fixed = {}};
+    c.moe = {.peak_fraction = 1, .bandwidth_fraction = 1, .skew = 1, .fixed = {}};
+    return gpu;
+}
+
+/// toy_gpu with matrix units of 10 TFLOP/s in fp16, and fp16 lanes as fast as fp32 ones.
+inline Gpu toy_gpu_with_matrix_units() {
+    Gpu gpu = toy_gpu();
+    gpu.profile.tensor_peak[index(Precision::fp16)] = 10 * tflops;
+    return gpu;
+}
+
+}  // namespace roofcast::test

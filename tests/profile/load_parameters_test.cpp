@@ -1,0 +1,87 @@
+#include <doctest/doctest.h>
+
+#include <fstream>
+
+#include "roofcast/error.hpp"
+#include "roofcast/gpu_profile.hpp"
+#include "support/compare.hpp"
+#include "support/paths.hpp"
+
+using namespace roofcast;
+using doctest::Contains;
+using roofcast::test::rel;
+using roofcast::test::TemporaryFile;
+
+namespace {
+
+/// A folder of profiles with parameter files of its own.
+class ParameterFolder {
+public:
+    ParameterFolder() { std::filesystem::create_directory(path() / "arch"); }
+    [[nodiscard]] std::filesystem::path path() const { return placeholder_.path().parent_path(); }
+    ParameterFolder& write(const char* file, const char* text) {
+        std::ofstream(path() / file) << text;
+        return *this;
+    }
+    [[nodiscard]] ParameterSet load() const {
+        GpuProfile gpu;
+        gpu.id = "card";
+        gpu.architecture = "ada";
+        return load_parameters(path(), gpu);
+    }
+
+private:
+    TemporaryFile placeholder_{"readme", "profiles for a test"};
+};
+
+constexpr const char* key = "gemm.tensor16.peak_fraction";
+constexpr const char* assumed = "source = \"assumed: test\"\n[gemm.tensor16]\npeak_fraction = 0.5\n";
+
+}  // namespace
+
+TEST_CASE("parameters come from the defaults, the architecture, its fit and the GPU's fit, the last one winning") {
+    ParameterFolder folder;
+    const std::size_t i = parameter_index(key);
+    const auto value = [&] { return parameter_specs()[i].get(folder.load().values); };
+    folder.write("arch/_default.toml", assumed);
+    CHECK(value() == rel(0.5, 1e-12));
+    CHECK(folder.load().provenance[i] == Provenance::assumed);
+    CHECK(folder.load().source[i] == "assumed: test");
+    folder.write("arch/ada.toml", "[typical]\nanything = 1\n[gemm.tensor16]\npeak_fraction = { value = 0.6, source = \"a paper\" }\n");
+    CHECK(value() == rel(0.6, 1e-12));
+    CHECK(folder.load().provenance[i] == Provenance::cited);
+    CHECK(folder.load().source[i] == "a paper");
+    folder.write("arch/ada.fit.toml", "[fit]\nseed = 1\n[gemm.tensor16]\npeak_fraction = 0.7\n");
+    CHECK(value() == rel(0.7, 1e-12));
+    CHECK(folder.load().provenance[i] == Provenance::architecture_fit);
+    folder.write("card.fit.toml", "[gemm.tensor16]\npeak_fraction = { value = 0.8, unit = \"1\", standard_error = 0.01 }\n");
+    CHECK(value() == rel(0.8, 1e-12));
+    CHECK(folder.load().provenance[i] == Provenance::gpu_fit);
+    CHECK(folder.load().source[i] == "card.fit.toml");
+}
+
+TEST_CASE("a parameter that no file sets keeps its built-in value and says so") {
+    const ParameterFolder folder;
+    CHECK(folder.load().source[parameter_index(key)] == "assumed: built-in default");
+}
+
+TEST_CASE("parameter files are read strictly") {
+    const auto load = [](const char* text) { return ParameterFolder().write("arch/ada.toml", text).load(); };
+    CHECK_THROWS_WITH_AS(load("source = \"x\"\n[gemm.tensor16]\npeak_fracton = 0.5\n"),
+                         Contains("ada.toml:3: gemm.tensor16.peak_fracton: unknown parameter"), Error);
+    CHECK_THROWS_WITH_AS(load("source = \"x\"\n[gemm.tensor16]\npeak_fracton = 0.5\n"),
+                         Contains("did you mean gemm.tensor16.peak_fraction"), Error);
+    CHECK_THROWS_WITH_AS(load("source = \"x\"\n[gemm.tensor16]\npeak_fraction = 1.72\n"),
+                         Contains("ada.toml:3: gemm.tensor16.peak_fraction: outside its physical bounds; found 1.72"), Error);
+    CHECK_THROWS_WITH_AS(load("source = \"x\"\n[gemm.tensor16]\npeak_fraction = nan\n"), Contains("outside its physical bounds"), Error);
+    CHECK_THROWS_WITH_AS(load("source = \"x\"\n[gemm.tensor16]\npeak_fraction = true\n"), Contains("not a parameter"), Error);
+    CHECK_THROWS_WITH_AS(load("[gemm.tensor16]\npeak_fraction = 0.5\n"), Contains("a source is missing"), Error);
+    CHECK_THROWS_WITH_AS(load("[gemm.tensor16]\npeak_fraction = { value = 0.5, source = \"x\", unit = \"us\" }\n"), Contains("wrong unit"),
+                         Error);
+}
+
+TEST_CASE("a fit cannot set a peak") {
+    ParameterFolder folder;
+    folder.write("card.fit.toml", "[compute]\nfp32_tflops = 40\n");
+    CHECK_THROWS_WITH_AS(folder.load(), Contains("a fact of the data sheet cannot be set here"), Error);
+}

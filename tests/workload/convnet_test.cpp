@@ -1,0 +1,66 @@
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "roofcast/error.hpp"
+#include "roofcast/workload.hpp"
+#include "support/paths.hpp"
+
+using namespace roofcast;
+
+namespace {
+
+ErrorDetail error_of(const std::string& text) {
+    const test::TemporaryFile file("tiny.toml", text);
+    try {
+        load_workload(file.path());
+    } catch (const Error& error) {
+        return error.detail();
+    }
+    return {.what = "no error"};
+}
+
+/// A net whose layers start in line 6.
+std::string tiny(const std::string& layers) {
+    return "id = \"tiny\"\nfamily = \"cnn\"\nsource = \"made up\"\nvalues.depths = [2, 3]\nlayers = [\n" + layers + "\n]\n";
+}
+
+}  // namespace
+
+TEST_CASE("a layer's numbers may be named in values") {
+    const test::TemporaryFile file("tiny.toml", tiny("{basic = 16, repeat = \"depths.1\"},\n{basic = 32, repeat = \"depths.0\"}"));
+    const auto net = std::get<ConvNet>(load_workload(file.path()).architecture);
+    REQUIRE(net.layers.size() == 2);
+    CHECK(net.layers[0].block == ConvBlock::basic);
+    CHECK(net.layers[0].size == 16);
+    CHECK(net.layers[0].repeat == 3);
+}
+
+TEST_CASE("a misspelt option of a layer is reported with line, layer and the nearest option") {
+    const ErrorDetail detail = error_of(tiny("{conv = 16, kernel = 3},\n{conv = 16, kernle = 3}, {basic = \"depths.0\"}"));
+    CHECK(detail.line == 7);
+    CHECK(detail.key == "layers[1].kernle");
+    CHECK(detail.suggestion.find("kernel") != std::string::npos);
+}
+
+TEST_CASE("a misspelt block is reported with the nearest block") {
+    const ErrorDetail detail = error_of(tiny("{bottlneck = 16}, {basic = \"depths.0\"}"));
+    CHECK(detail.key == "layers[0]");
+    CHECK(detail.suggestion.find("bottleneck") != std::string::npos);
+}
+
+TEST_CASE("a name that values do not have, a value that no layer uses and a layer from the future are errors") {
+    CHECK(error_of(tiny("{basic = 16, repeat = \"depth.0\"}")).suggestion.find("depths") != std::string::npos);
+    CHECK(error_of(tiny("{basic = 16, repeat = \"depths.2\"}")).what == "no such value");
+    CHECK(error_of(tiny("{basic = 16}")).key == "values.depths");
+    CHECK(error_of(tiny("{basic = \"depths.0\"}, {add = true, from = [-1, 1]}")).key == "layers[1].from");
+}
+
+TEST_CASE("wrong numbers, activations and lists in layers are errors") {
+    for (const char* layer : {"{conv = -1}", "{conv = 1.5}", "{conv = 16, kernel = 0}", "{conv = 16, kernel = nan}", "{conv = []}",
+                              "{conv = 16, activation = \"rellu\"}", "{conv = 16, bias = 1}", "{conv = 16, from = []}", "3"}) {
+        INFO(layer);
+        CHECK(error_of(tiny(std::string(layer) + ", {basic = \"depths.0\"}")).what != "no error");
+    }
+    CHECK(error_of("id = \"tiny\"\nfamily = \"cnn\"\nsource = \"made up\"\nlayers = []\n").what != "no error");
+}
