@@ -39,20 +39,20 @@ struct Cancelled : std::runtime_error {
 };
 
 struct CalibrationOptions {
-    int folds = 5;                      ///< of cross-validation, grouped by shape or model; below 2: none
-    std::uint64_t seed = 1;             ///< of the solver, the folds and the held-out rows
-    double holdout = 0;                 ///< share of shapes that no fit sees
-    std::optional<Seconds> budget;      ///< wall-clock time; results then depend on the machine
-    std::vector<std::string> stages;    ///< names of `stage_names()`; empty: all
+    int folds = 5;                        ///< of cross-validation, grouped by shape or model; below 2: none
+    std::uint64_t seed = 1;               ///< of the solver, the folds and the held-out rows
+    double holdout = 0;                   ///< share of shapes that no fit sees
+    std::optional<Seconds> budget;        ///< wall-clock time; results then depend on the machine
+    std::vector<std::string> stages;      ///< names of `stage_names()`; empty: all
     int evaluations_per_parameter = 120;  ///< of the local solver, on all rows; as many again go to the global one, on a sample
-    bool diagnose = true;               ///< standard errors, sensitivities and plateaus
-    CalibrationCallback progress;       ///< may be empty
+    bool diagnose = true;                 ///< standard errors, sensitivities and plateaus
+    CalibrationCallback progress;         ///< may be empty
 };
 
 /// What is fitted: one GPU, or several that share parameters.
 struct CalibrationInput {
     std::vector<GpuProfile> gpus;
-    ParameterSet start;            ///< where the search starts and what the pull is towards
+    ParameterSet start;  ///< where the search starts and what the pull is towards
     std::vector<KernelRow> kernels;
     std::vector<ModelRow> models;  ///< used for parameters that no kernel row can tell
     HostLaunchModel host_launch;   ///< of known measuring hosts; may be empty
@@ -73,9 +73,9 @@ struct FittedParameter {
     double before = 0, after = 0;
     std::optional<double> standard_error;  ///< absent where the data leave it open
     BoundHit hit = BoundHit::none;
-    bool identifiable = false;       ///< its standard error is below a quarter of its range
-    double mape_change_minus = 0;    ///< points of the stage's MAPE when it is 10 % smaller
-    double mape_change_plus = 0;     ///< and 10 % larger
+    bool identifiable = false;                    ///< its standard error is below a quarter of its range
+    double mape_change_minus = 0;                 ///< points of the stage's MAPE when it is 10 % smaller
+    double mape_change_plus = 0;                  ///< and 10 % larger
     double plateau_lower = 0, plateau_upper = 0;  ///< within which the stage's MAPE stays within 0.1 points
     [[nodiscard]] bool fitted() const { return !stage.empty(); }
 };
@@ -160,8 +160,8 @@ std::vector<LeftOutGpu> leave_one_out(const CalibrationInput& input, const Calib
 
 /// What a fit file says about where it comes from.
 struct FitFileHeader {
-    std::string command;  ///< that writes it again
-    std::string date;     ///< ISO 8601; empty: not stated
+    std::string command;                ///< that writes it again
+    std::string date;                   ///< ISO 8601; empty: not stated
     std::filesystem::path data_folder;  ///< files inside are named relative to it, others by their name alone
     std::string tool = "roofcast 0.1.0";
 };

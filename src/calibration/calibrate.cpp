@@ -1,5 +1,3 @@
-#include "roofcast/calibration.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +9,7 @@
 #include "calibration/folds.hpp"
 #include "calibration/jobs.hpp"
 #include "calibration/judged.hpp"
+#include "roofcast/calibration.hpp"
 #include "roofcast/error.hpp"
 
 namespace roofcast {
@@ -26,9 +25,8 @@ struct Split {
 std::vector<Split> cross_validation(const CalibrationInput& input, const CalibrationOptions& options) {
     std::vector<Split> splits;
     for (int fold = 0; options.folds >= 2 && fold < options.folds; ++fold) {
-        splits.push_back({fmt::format("fold {} of {}", fold + 1, options.folds), [fold, &options](const Sample& sample) {
-                              return fold_of(sample.group, options.folds, options.seed) == fold;
-                          }});
+        splits.push_back({fmt::format("fold {} of {}", fold + 1, options.folds),
+                          [fold, &options](const Sample& sample) { return fold_of(sample.group, options.folds, options.seed) == fold; }});
     }
     static_cast<void>(input);
     return splits;
@@ -36,7 +34,8 @@ std::vector<Split> cross_validation(const CalibrationInput& input, const Calibra
 
 void check(const CalibrationOptions& options) {
     if (options.holdout < 0 || options.holdout >= 1)
-        throw Error({.what = "not a share of rows", .key = "holdout", .found = fmt::format("{}", options.holdout), .expected = "0 to below 1"});
+        throw Error(
+            {.what = "not a share of rows", .key = "holdout", .found = fmt::format("{}", options.holdout), .expected = "0 to below 1"});
     const auto known = stage_names();
     for (const auto& name : options.stages) {
         if (std::find(known.begin(), known.end(), name) == known.end())
@@ -74,11 +73,12 @@ public:
 private:
     [[nodiscard]] Error nothing_to_fit() const {
         std::string reason = set_.dropped.empty() ? "" : set_.dropped.front().reason;
-        return Error({.what = "no measured row can be used for a fit",
-                      .key = "gpu",
-                      .found = input_.gpus.empty() ? "" : input_.gpus.front().id,
-                      .expected = "rows of this GPU in the measurement files",
-                      .suggestion = reason.empty() ? "" : fmt::format("{} rows were set aside, the first: {}", set_.dropped.size(), reason)});
+        return Error(
+            {.what = "no measured row can be used for a fit",
+             .key = "gpu",
+             .found = input_.gpus.empty() ? "" : input_.gpus.front().id,
+             .expected = "rows of this GPU in the measurement files",
+             .suggestion = reason.empty() ? "" : fmt::format("{} rows were set aside, the first: {}", set_.dropped.size(), reason)});
     }
 
     template <class Store>

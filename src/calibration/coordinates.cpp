@@ -16,8 +16,8 @@ double to_unit(const ParameterSpec& spec, double value) {
 
 double from_unit(const ParameterSpec& spec, double position) {
     const double u = std::clamp(position, 0.0, 1.0);
-    const double value = spec.transform == Transform::log ? spec.lower * std::pow(spec.upper / spec.lower, u)
-                                                          : spec.lower + u * (spec.upper - spec.lower);
+    const double value =
+        spec.transform == Transform::log ? spec.lower * std::pow(spec.upper / spec.lower, u) : spec.lower + u * (spec.upper - spec.lower);
     return std::clamp(value, spec.lower, spec.upper);
 }
 

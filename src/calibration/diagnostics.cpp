@@ -10,11 +10,11 @@ namespace roofcast {
 
 namespace {
 
-constexpr double difference = 0.01;       // of a parameter's range, for the Jacobian: spans the kinks of a choice between tiles
-constexpr double null_direction = 1e-6;   // of the largest singular value
-constexpr double at_bound = 1e-3;         // of a parameter's range
-constexpr double bump = 0.1;              // of a parameter's value, for sensitivities
-constexpr int plateau_steps = 20;         // of its range, on each side
+constexpr double difference = 0.01;      // of a parameter's range, for the Jacobian: spans the kinks of a choice between tiles
+constexpr double null_direction = 1e-6;  // of the largest singular value
+constexpr double at_bound = 1e-3;        // of a parameter's range
+constexpr double bump = 0.1;             // of a parameter's value, for sensitivities
+constexpr int plateau_steps = 20;        // of its range, on each side
 constexpr int bisections = 5;
 
 /// Sets one parameter of a bench for as long as it lives.

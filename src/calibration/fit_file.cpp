@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 
 #include "calibration/sha256.hpp"
@@ -16,7 +17,7 @@ std::string number(double value, int digits = 5) {
 }
 
 /// A basic string of TOML.
-std::string quoted(std::string_view text) {
+std::string toml_string(std::string_view text) {
     std::string out = "\"";
     for (const char c : text) {
         if (c == '"' || c == '\\') {
@@ -31,9 +32,9 @@ std::string quoted(std::string_view text) {
     return out + '"';
 }
 
-std::string quoted_list(const std::vector<std::string>& texts) {
+std::string toml_strings(const std::vector<std::string>& texts) {
     std::vector<std::string> parts;
-    for (const auto& text : texts) parts.push_back(quoted(text));
+    for (const auto& text : texts) parts.push_back(toml_string(text));
     return fmt::format("[{}]", fmt::join(parts, ", "));
 }
 
@@ -47,8 +48,9 @@ std::string shown_path(const std::string& file, const FitFileHeader& header) {
 }
 
 std::string accuracy_line(std::string_view key, const AccuracySummary& a) {
-    return fmt::format("{} = {{ rows = {}, mape_percent = {:.2f}, median_ape_percent = {:.2f}, p90_ape_percent = {:.2f}, bias_percent = {:.2f} }}\n",
-                       key, a.rows, a.mape_percent, a.median_ape_percent, a.p90_ape_percent, a.bias_percent);
+    return fmt::format(
+        "{} = {{ rows = {}, mape_percent = {:.2f}, median_ape_percent = {:.2f}, p90_ape_percent = {:.2f}, bias_percent = {:.2f} }}\n", key,
+        a.rows, a.mape_percent, a.median_ape_percent, a.p90_ape_percent, a.bias_percent);
 }
 
 std::string accuracy_lines(const FitAccuracy& group) {
@@ -61,21 +63,21 @@ std::string accuracy_lines(const FitAccuracy& group) {
 
 std::string head(const Fit& fit, const FitFileHeader& header) {
     std::string out = fmt::format("# Written by `{}`; not to be edited: run it again.\n\n[fit]\n", header.command);
-    out += fmt::format("gpus    = {}\n", quoted_list(fit.gpus));
-    out += fmt::format("tool    = {}\n", quoted(header.tool));
-    out += fmt::format("command = {}\n", quoted(header.command));
-    if (!header.date.empty()) out += fmt::format("date    = {}\n", quoted(header.date));
+    out += fmt::format("gpus    = {}\n", toml_strings(fit.gpus));
+    out += fmt::format("tool    = {}\n", toml_string(header.tool));
+    out += fmt::format("command = {}\n", toml_string(header.command));
+    if (!header.date.empty()) out += fmt::format("date    = {}\n", toml_string(header.date));
     out += fmt::format("seed    = {}\nfolds   = {}\nholdout = {}\n", fit.seed, fit.folds, number(fit.holdout));
     if (fit.host_bound_rows > 0) out += fmt::format("host_bound_rows = {}  # no say in parameters of the GPU\n", fit.host_bound_rows);
-    if (!fit.warnings.empty()) out += fmt::format("warnings = {}\n", quoted_list(fit.warnings));
+    if (!fit.warnings.empty()) out += fmt::format("warnings = {}\n", toml_strings(fit.warnings));
     return out;
 }
 
 std::string accuracy(const Fit& fit) {
     std::string out = "\n[fit.accuracy]\n" + accuracy_lines(fit.overall);
     for (const FitAccuracy& group : fit.groups) {
-        out += fmt::format("\n[[fit.accuracy.group]]\ngpu = {}\nop = {}\nprecision = {}\n", quoted(group.gpu), quoted(group.op),
-                           quoted(group.precision));
+        out += fmt::format("\n[[fit.accuracy.group]]\ngpu = {}\nop = {}\nprecision = {}\n", toml_string(group.gpu), toml_string(group.op),
+                           toml_string(group.precision));
         out += accuracy_lines(group);
     }
     if (fit.intervals.empty()) return out;
@@ -88,8 +90,8 @@ std::string accuracy(const Fit& fit) {
 std::string stages_text(const Fit& fit) {
     std::string out;
     for (const StageFit& stage : fit.stages) {
-        out += fmt::format("\n[[fit.stage]]\nname = {}\nrows = {}\nparameters = {}\nevaluations = {}\nstop = {}\n", quoted(stage.name),
-                           stage.rows, stage.parameters, stage.evaluations, quoted(name(stage.stop)));
+        out += fmt::format("\n[[fit.stage]]\nname = {}\nrows = {}\nparameters = {}\nevaluations = {}\nstop = {}\n", toml_string(stage.name),
+                           stage.rows, stage.parameters, stage.evaluations, toml_string(name(stage.stop)));
         out += fmt::format("loss = {{ before = {:.6f}, after = {:.6f} }}\n", stage.loss_before, stage.loss_after);
         if (stage.singular_values.empty()) continue;
         std::vector<std::string> values;
@@ -103,7 +105,7 @@ std::string hosts_text(const Fit& fit) {
     std::string out;
     for (const EstimatedHost& host : fit.hosts) {
         out += fmt::format("\n[[fit.host]]  # launch cost taken from the rows themselves\nsource = {}\ngpu = {}\nop = {}\n",
-                           quoted(host.source), quoted(host.gpu), quoted(host.op));
+                           toml_string(host.source), toml_string(host.gpu), toml_string(host.op));
         out += fmt::format("floor_us = {}\naround_us = {}\n", number(host.floor.in(us)), number(host.around.in(us)));
     }
     return out;
@@ -112,9 +114,10 @@ std::string hosts_text(const Fit& fit) {
 std::string files_text(const Fit& fit, const FitFileHeader& header) {
     std::string out;
     for (const DataFile& file : fit.files) {
-        out += fmt::format("\n[[fit.file]]\nfile = {}\n", quoted(shown_path(file.file, header)));
+        out += fmt::format("\n[[fit.file]]\nfile = {}\n", toml_string(shown_path(file.file, header)));
         std::error_code ec;
-        if (std::filesystem::is_regular_file(file.file, ec)) out += fmt::format("sha256 = {}\n", quoted(sha256(read_text_file(file.file))));
+        if (std::filesystem::is_regular_file(file.file, ec))
+            out += fmt::format("sha256 = {}\n", toml_string(sha256(read_text_file(file.file))));
         out += fmt::format("rows_used = {}\nrows_dropped = {}\n", file.rows_used, file.rows_dropped);
     }
     // Rows dropped for the same kind of reason stand together: the text up to the first colon names the kind.
@@ -123,7 +126,7 @@ std::string files_text(const Fit& fit, const FitFileHeader& header) {
         dropped[{shown_path(row.file, header), row.reason.substr(0, row.reason.find(':'))}].push_back(row.line);
     for (auto& [key, lines] : dropped) {
         std::sort(lines.begin(), lines.end());
-        out += fmt::format("\n[[fit.dropped]]\nfile = {}\nreason = {}\nlines = [{}]\n", quoted(key.first), quoted(key.second),
+        out += fmt::format("\n[[fit.dropped]]\nfile = {}\nreason = {}\nlines = [{}]\n", toml_string(key.first), toml_string(key.second),
                            fmt::join(lines, ", "));
     }
     return out;
@@ -131,7 +134,7 @@ std::string files_text(const Fit& fit, const FitFileHeader& header) {
 
 std::string parameter_line(const FittedParameter& p, const std::string& key) {
     const ParameterSpec& spec = parameter_specs()[p.spec];
-    std::string out = fmt::format("{} = {{ value = {}, unit = {}", key, number(p.after), quoted(spec.unit));
+    std::string out = fmt::format("{} = {{ value = {}, unit = {}", key, number(p.after), toml_string(spec.unit));
     if (!p.fitted()) return out + ", source = \"kept: not fitted, but the rows depend on it\" }\n";
     if (p.standard_error) out += fmt::format(", standard_error = {}", number(*p.standard_error, 2));
     out += fmt::format(", lower = {}, upper = {}", number(spec.lower), number(spec.upper));

@@ -89,8 +89,8 @@ std::vector<std::string> overfitting_warnings(const Fit& fit) {
         if (!group.cross_validated || group.cross_validated->rows < rows_for_a_warning) return;
         const double seen = group.fit.mape_percent, unseen = group.cross_validated->mape_percent;
         if (unseen <= overfitting_ratio * seen) return;
-        warnings.push_back(fmt::format("overfitting: {}: MAPE {:.1f} % on rows of the fit, {:.1f} % cross-validated", group_name(group),
-                                       seen, unseen));
+        warnings.push_back(
+            fmt::format("overfitting: {}: MAPE {:.1f} % on rows of the fit, {:.1f} % cross-validated", group_name(group), seen, unseen));
     };
     check(fit.overall);
     for (const FitAccuracy& group : fit.groups) check(group);

@@ -10,7 +10,7 @@ namespace {
 
 // A difference in the loss of one part in ten thousand moves no MAPE that is printed with one decimal.
 constexpr double loss_tolerance = 1e-4;
-constexpr double step = 0.15;            // of a parameter's range: first trust region of the local solver
+constexpr double step = 0.15;             // of a parameter's range: first trust region of the local solver
 constexpr double point_tolerance = 1e-4;  // of a parameter's range
 
 /// One function under one algorithm: counts, keeps the best point, and carries exceptions through NLopt's C code.
@@ -60,9 +60,7 @@ public:
     std::int64_t evaluations = 0;
 
 private:
-    static double objective(const std::vector<double>& x, std::vector<double>&, void* self) {
-        return static_cast<Run*>(self)->evaluate(x);
-    }
+    static double objective(const std::vector<double>& x, std::vector<double>&, void* self) { return static_cast<Run*>(self)->evaluate(x); }
 
     double evaluate(const Point& x) {
         try {

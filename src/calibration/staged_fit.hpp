@@ -10,8 +10,8 @@
 
 namespace roofcast {
 
-inline constexpr double robust_scale = 0.1;   ///< δ: residuals of less than some 10 % count squared, larger ones linearly
-inline constexpr double pull_spread = 0.3;    ///< of a parameter's range: how far off a start value is expected to be
+inline constexpr double robust_scale = 0.1;      ///< δ: residuals of less than some 10 % count squared, larger ones linearly
+inline constexpr double pull_spread = 0.3;       ///< of a parameter's range: how far off a start value is expected to be
 inline constexpr std::size_t coarse_rows = 300;  ///< that the global solver looks at
 
 /// δ² (√(1 + (r/δ)²) − 1).
@@ -34,8 +34,8 @@ struct StagedFit {
 
 struct StagedFitOptions {
     const CalibrationOptions* options = nullptr;
-    SolverOptions solver;                        ///< its evaluation limits are set here by the number of parameters
-    std::function<void(const Stage&)> begin;     ///< told before each stage; may be empty
+    SolverOptions solver;                     ///< its evaluation limits are set here by the number of parameters
+    std::function<void(const Stage&)> begin;  ///< told before each stage; may be empty
 };
 
 /// Fits the stages on `rows` from the input's start values.

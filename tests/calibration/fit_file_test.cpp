@@ -49,8 +49,8 @@ TEST_CASE("a fit file gives back its intervals, and states seed, folds, rows and
         CHECK(std::abs(intervals[i].lower - fit.intervals[i].lower) < 1e-4);
         CHECK(intervals[i].lower < intervals[i].upper);
     }
-    for (const char* part : {"seed    = 1", "folds   = 2", "date    = \"2026-01\"", "[[fit.dropped]]", "reason = \"outlier\"", "lines = [42]",
-                             "cross_validated = { rows = 120", "tool    = \"roofcast", "[streaming]"}) {
+    for (const char* part : {"seed    = 1", "folds   = 2", "date    = \"2026-01\"", "[[fit.dropped]]", "reason = \"outlier\"",
+                             "lines = [42]", "cross_validated = { rows = 120", "tool    = \"roofcast", "[streaming]"}) {
         INFO(part);
         CHECK(text.find(part) != std::string::npos);
     }

@@ -38,7 +38,7 @@ TEST_CASE("without its global part the solver stays in the near valley") {
 TEST_CASE("the solver gives the same bits for the same seed and others for another") {
     const auto rough = [](const Point& x) { return std::abs(std::sin(9 * x[0])) + square(x[1] - 0.2) + 0.1 * std::abs(x[2] - x[0]); };
     const Problem problem{{0.5, 0.5, 0.5}, rough, {}};
-    const SolverOptions options{.global_evaluations = 60, .local_evaluations = 20, .seed = 7};
+    const SolverOptions options{.global_evaluations = 200, .local_evaluations = 4, .seed = 7};
     const Solution a = minimize(problem, options), b = minimize(problem, options);
     CHECK(a.point == b.point);
     CHECK(a.loss == b.loss);
