@@ -1,0 +1,175 @@
+#pragma once
+/// Measurements in, parameters out: fits the cost model to measured rows and says how far it may be trusted.
+///
+/// The loss is the weighted mean of a smooth robust function of r = ln(predicted / measured), plus a weak pull towards the start values:
+///   L(u) = Σ wᵢ ρ(rᵢ(u)) / Σ wᵢ + (c / n) |u − u₀|²,   ρ(r) = δ² (√(1 + (r/δ)²) − 1)
+/// where u are the parameters, each mapped to [0, 1] between its physical bounds (logarithmically where its spec says so). The pull counts
+/// as a fraction of one row: what the data say nothing about stays where it was. Peaks and bandwidths are no parameters.
+///
+/// Parameters are fitted in stages, each on the rows of its own operators: streaming, row-wise, matrix products by arithmetic unit,
+/// convolution, attention, experts, collectives, copies, whole models. See docs/calibration.md.
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "roofcast/cost_parameters.hpp"
+#include "roofcast/gpu_profile.hpp"
+#include "roofcast/measurement.hpp"
+#include "roofcast/validation.hpp"
+
+namespace roofcast {
+
+// ---- what goes in ---------------------------------------------------------------------------------------------------------------
+
+struct CalibrationProgress {
+    std::string activity;  ///< "fit", "fold 2 of 5", "without t4"
+    std::string stage;     ///< being fitted
+    std::int64_t evaluations = 0;
+};
+/// Returns false to give up: `calibrate` then throws Cancelled. Called from one thread at a time.
+using CalibrationCallback = std::function<bool(const CalibrationProgress&)>;
+
+struct Cancelled : std::runtime_error {
+    Cancelled() : std::runtime_error("calibration was interrupted") {}
+};
+
+struct CalibrationOptions {
+    int folds = 5;                        ///< of cross-validation, grouped by shape or model; below 2: none
+    std::uint64_t seed = 1;               ///< of the solver, the folds and the held-out rows
+    double holdout = 0;                   ///< share of shapes that no fit sees
+    std::optional<Seconds> budget;        ///< wall-clock time; results then depend on the machine
+    std::vector<std::string> stages;      ///< names of `stage_names()`; empty: all
+    int evaluations_per_parameter = 120;  ///< of the local solver, on all rows; as many again go to the global one, on a sample
+    bool diagnose = true;                 ///< standard errors, sensitivities and plateaus
+    CalibrationCallback progress;         ///< may be empty
+};
+
+/// What is fitted: one GPU, or several that share parameters.
+struct CalibrationInput {
+    std::vector<GpuProfile> gpus;
+    ParameterSet start;  ///< where the search starts and what the pull is towards
+    std::vector<KernelRow> kernels;
+    std::vector<ModelRow> models;  ///< used for parameters that no kernel row can tell
+    HostLaunchModel host_launch;   ///< of known measuring hosts; may be empty
+    ModelPredictor model;          ///< may be empty: model rows are not used
+};
+
+/// Names of the stages in their order.
+std::vector<std::string> stage_names();
+
+// ---- what comes out -------------------------------------------------------------------------------------------------------------
+
+enum class BoundHit { none, lower, upper };
+
+/// One parameter, in its spec's unit.
+struct FittedParameter {
+    std::size_t spec = 0;  ///< index into parameter_specs()
+    std::string stage;     ///< that fitted it; empty: kept at its start value, though rows depend on it
+    double before = 0, after = 0;
+    std::optional<double> standard_error;  ///< absent where the data leave it open
+    BoundHit hit = BoundHit::none;
+    bool identifiable = false;                    ///< its standard error is below a quarter of its range
+    double mape_change_minus = 0;                 ///< points of the stage's MAPE when it is 10 % smaller
+    double mape_change_plus = 0;                  ///< and 10 % larger
+    double plateau_lower = 0, plateau_upper = 0;  ///< within which the stage's MAPE stays within 0.1 points
+    [[nodiscard]] bool fitted() const { return !stage.empty(); }
+};
+
+enum class StopReason { converged, evaluation_limit, time_budget, nothing_to_fit };
+std::string_view name(StopReason r);
+
+struct StageFit {
+    std::string name;
+    std::int64_t rows = 0, parameters = 0, evaluations = 0;
+    double loss_before = 0, loss_after = 0;
+    double mape_before_percent = 0, mape_after_percent = 0;
+    StopReason stop = StopReason::nothing_to_fit;
+    std::vector<double> singular_values;  ///< of the Jacobian of r by u, over √rows, largest first
+};
+
+/// A row that a fit did not use, and why. Outliers still count in every accuracy.
+struct DroppedRow {
+    std::string file;
+    int line = 0;
+    std::string gpu, op, reason;
+};
+
+/// Accuracy of one group of rows, four ways. Absent when nothing was judged that way.
+struct FitAccuracy {
+    std::string gpu, op, precision;  ///< empty: all
+    AccuracySummary start, fit;
+    std::optional<AccuracySummary> cross_validated, held_out;
+};
+
+/// Where 80 % of the measurements lie: from predicted · e^lower to predicted · e^upper.
+struct ResidualInterval {
+    std::string op;  ///< operator class, "model", or "all"
+    std::int64_t rows = 0;
+    double lower = 0, upper = 0;  ///< 10 % and 90 % quantile of ln(measured / predicted), rows not seen by the fit
+};
+
+/// Launch cost of a measuring host that was not known beforehand.
+struct EstimatedHost {
+    std::string source, gpu, op;
+    Seconds floor, around;
+};
+
+struct DataFile {
+    std::string file;
+    std::int64_t rows_used = 0, rows_dropped = 0;
+};
+
+struct Fit {
+    std::vector<std::string> gpus;
+    ParameterSet parameters;
+    std::vector<FittedParameter> details;  ///< of all parameters that rows depend on
+    std::vector<StageFit> stages;
+    std::vector<DroppedRow> dropped;
+    std::vector<DataFile> files;
+    FitAccuracy overall;
+    std::vector<FitAccuracy> groups;  ///< by GPU, op and precision
+    std::vector<ResidualInterval> intervals;
+    std::vector<EstimatedHost> hosts;
+    std::vector<std::string> warnings;
+    std::int64_t host_bound_rows = 0;  ///< measured at the host's own pace: no say in device parameters
+    int folds = 0;
+    double holdout = 0;
+    std::uint64_t seed = 0;
+};
+
+/// Fits. Throws Error when no row can be used, Cancelled when told to stop. Bit for bit the same for the same input and options, unless
+/// a time budget stops it.
+Fit calibrate(const CalibrationInput& input, const CalibrationOptions& options);
+
+/// Accuracy on each GPU of parameters fitted on all the others.
+struct LeftOutGpu {
+    std::string gpu, architecture;
+    std::vector<std::string> fitted_on;
+    std::vector<FitAccuracy> groups;  ///< by op and precision; `held_out` is the GPU left out, `start` without any fit; first: all its rows
+};
+/// Leaves out one GPU, or with `by_architecture` all GPUs of its architecture, at a time. GPUs without rows are passed over. Throws as
+/// `calibrate` does, and Error when fewer than two remain.
+std::vector<LeftOutGpu> leave_one_out(const CalibrationInput& input, const CalibrationOptions& options, bool by_architecture = false);
+
+// ---- fit files ------------------------------------------------------------------------------------------------------------------
+
+/// What a fit file says about where it comes from.
+struct FitFileHeader {
+    std::string command;                ///< that writes it again
+    std::string date;                   ///< ISO 8601; empty: not stated
+    std::filesystem::path data_folder;  ///< files inside are named relative to it, others by their name alone
+    std::string tool = "roofcast 0.1.0";
+};
+
+/// Text of `gpus/<id>.fit.toml`. Reads the data files once more for their hashes.
+std::string fit_file_text(const Fit& fit, const FitFileHeader& header);
+
+/// The intervals of a fit file. Throws Error as other readers do.
+std::vector<ResidualInterval> load_residual_intervals(const std::filesystem::path& fit_file);
+
+}  // namespace roofcast

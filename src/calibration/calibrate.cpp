@@ -1,0 +1,214 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <set>
+
+#include "calibration/diagnostics.hpp"
+#include "calibration/folds.hpp"
+#include "calibration/jobs.hpp"
+#include "calibration/judged.hpp"
+#include "roofcast/calibration.hpp"
+#include "roofcast/error.hpp"
+
+namespace roofcast {
+
+namespace {
+
+/// Which rows a fit is kept from, and what it is called.
+struct Split {
+    std::string activity;
+    std::function<bool(const Sample&)> unseen;
+};
+
+std::vector<Split> cross_validation(const CalibrationInput& input, const CalibrationOptions& options) {
+    std::vector<Split> splits;
+    for (int fold = 0; options.folds >= 2 && fold < options.folds; ++fold) {
+        splits.push_back({fmt::format("fold {} of {}", fold + 1, options.folds),
+                          [fold, &options](const Sample& sample) { return fold_of(sample.group, options.folds, options.seed) == fold; }});
+    }
+    static_cast<void>(input);
+    return splits;
+}
+
+void check(const CalibrationOptions& options) {
+    if (options.holdout < 0 || options.holdout >= 1)
+        throw Error(
+            {.what = "not a share of rows", .key = "holdout", .found = fmt::format("{}", options.holdout), .expected = "0 to below 1"});
+    const auto known = stage_names();
+    for (const auto& name : options.stages) {
+        if (std::find(known.begin(), known.end(), name) == known.end())
+            throw Error({.what = "no such stage", .key = "stage", .found = name, .suggestion = did_you_mean(name, known)});
+    }
+}
+
+/// Everything between rows and result.
+class Calibration {
+public:
+    Calibration(const CalibrationInput& input, const CalibrationOptions& options)
+        : input_(input), options_(options), set_(collect_samples(input)) {
+        for (const Sample& sample : set_.samples) {
+            judged_.push_back({.sample = &sample, .held_out = is_held_out(sample.group, options.holdout, options.seed)});
+            if (!judged_.back().held_out) training_.push_back(&sample);
+        }
+        if (training_.empty()) throw nothing_to_fit();
+    }
+
+    Fit run() {
+        Session session(options_);
+        const std::vector<Split> splits = cross_validation(input_, options_);
+        predict_all(input_.start.values, [](Judged& j, double p) { j.start = p; });
+        in_parallel(1 + splits.size(), [&](std::size_t job) {
+            if (job == 0) {
+                full_ = session.fit(input_, training_, "fit");
+            } else {
+                cross_validate(session, splits[job - 1]);
+            }
+        });
+        predict_all(full_.parameters, [](Judged& j, double p) { j.fit = p; });
+        return result();
+    }
+
+private:
+    [[nodiscard]] Error nothing_to_fit() const {
+        std::string reason = set_.dropped.empty() ? "" : set_.dropped.front().reason;
+        return Error(
+            {.what = "no measured row can be used for a fit",
+             .key = "gpu",
+             .found = input_.gpus.empty() ? "" : input_.gpus.front().id,
+             .expected = "rows of this GPU in the measurement files",
+             .suggestion = reason.empty() ? "" : fmt::format("{} rows were set aside, the first: {}", set_.dropped.size(), reason)});
+    }
+
+    template <class Store>
+    void predict_all(const CostParameters& parameters, Store store) {
+        const Bench bench(input_.gpus, parameters, input_.model);
+        for (Judged& j : judged_) store(j, bench.predicted(*j.sample));
+    }
+
+    void cross_validate(Session& session, const Split& split) {
+        Samples seen;
+        for (const Sample* sample : training_) {
+            if (!split.unseen(*sample)) seen.push_back(sample);
+        }
+        if (seen.empty() || seen.size() == training_.size()) return;
+        const StagedFit fit = session.fit(input_, seen, split.activity);
+        const Bench bench(input_.gpus, fit.parameters, input_.model);
+        // Every row is unseen in one split only, so that threads write to different elements.
+        for (Judged& j : judged_) {
+            if (!j.held_out && split.unseen(*j.sample)) j.unseen = bench.predicted(*j.sample);
+        }
+    }
+
+    Fit result() {
+        Fit fit;
+        for (const GpuProfile& gpu : input_.gpus) fit.gpus.push_back(gpu.id);
+        fit.folds = options_.folds >= 2 ? options_.folds : 0;
+        fit.holdout = options_.holdout;
+        fit.seed = options_.seed;
+        fit.dropped = set_.dropped;
+        fit.hosts = set_.hosts;
+        add_stages(fit);
+        add_kept(fit);
+        set_parameters(fit);
+        fit.overall = overall_accuracy(judged_);
+        fit.groups = accuracy_by_group(judged_, input_.gpus);
+        fit.intervals = residual_intervals(judged_);
+        fit.warnings = overfitting_warnings(fit);
+        fit.host_bound_rows = std::count_if(judged_.begin(), judged_.end(), [](const Judged& j) { return j.sample->host_bound; });
+        add_files(fit);
+        return fit;
+    }
+
+    void add_stages(Fit& fit) {
+        Bench bench(input_.gpus, full_.parameters, input_.model);
+        for (StageOutcome& stage : full_.stages) {
+            if (options_.diagnose) {
+                StageDiagnosis diagnosis = diagnose(bench, stage, input_.start.values);
+                stage.summary.singular_values = std::move(diagnosis.singular_values);
+                std::move(diagnosis.parameters.begin(), diagnosis.parameters.end(), std::back_inserter(fit.details));
+            } else {
+                for (const std::size_t spec : stage.specs) {
+                    fit.details.push_back({.spec = spec,
+                                           .stage = stage.summary.name,
+                                           .before = parameter_specs()[spec].get(input_.start.values),
+                                           .after = parameter_specs()[spec].get(full_.parameters)});
+                }
+            }
+            fit.stages.push_back(stage.summary);
+            for (const Sample* row : stage.outliers) {
+                const double ratio = bench.predicted(*row) / row->measured();
+                fit.dropped.push_back({row->origin().file, row->origin().line, input_.gpus[row->gpu].id, row->op(),
+                                       fmt::format("outlier: predicted / measured = {:.3g}", ratio)});
+            }
+        }
+    }
+
+    /// Parameters that the rows depend on and no stage fitted: a fit holds only together with them.
+    void add_kept(Fit& fit) {
+        std::set<std::size_t> fitted;
+        for (const FittedParameter& p : fit.details) fitted.insert(p.spec);
+        std::vector<std::size_t> others;
+        for (std::size_t i = 0; i < parameter_specs().size(); ++i) {
+            if (!fitted.contains(i)) others.push_back(i);
+        }
+        Samples used;
+        for (const StageOutcome& stage : full_.stages) {
+            const Samples some = thinned(stage.rows, coarse_rows / 4, options_.seed);
+            used.insert(used.end(), some.begin(), some.end());
+        }
+        Bench bench(input_.gpus, full_.parameters, input_.model);
+        for (const std::size_t spec : parameters_that_matter(bench, used, others)) {
+            const double value = parameter_specs()[spec].get(full_.parameters);
+            fit.details.push_back({.spec = spec, .before = value, .after = value});
+        }
+        std::sort(fit.details.begin(), fit.details.end(), [](const auto& a, const auto& b) { return a.spec < b.spec; });
+    }
+
+    void set_parameters(Fit& fit) const {
+        fit.parameters = input_.start;
+        fit.parameters.values = full_.parameters;
+        fit.parameters.provenance.resize(parameter_specs().size(), Provenance::assumed);
+        fit.parameters.source.resize(parameter_specs().size());
+        for (const FittedParameter& p : fit.details) {
+            if (!p.fitted()) continue;
+            fit.parameters.provenance[p.spec] = input_.gpus.size() > 1 ? Provenance::architecture_fit : Provenance::gpu_fit;
+            fit.parameters.source[p.spec] = fmt::format("fitted to {} rows", fit.gpus.size() > 1 ? "several GPUs'" : fit.gpus.front());
+        }
+    }
+
+    void add_files(Fit& fit) const {
+        std::map<std::string, DataFile> files;
+        for (const Judged& j : judged_) files[j.sample->origin().file].rows_used += 1;
+        for (const DroppedRow& row : fit.dropped) {
+            files[row.file].rows_dropped += 1;
+            if (row.reason.starts_with("outlier")) files[row.file].rows_used -= 1;
+        }
+        for (auto& [name, file] : files) {
+            file.file = name;
+            fit.files.push_back(file);
+        }
+    }
+
+    const CalibrationInput& input_;
+    const CalibrationOptions& options_;
+    SampleSet set_;
+    std::vector<Judged> judged_;
+    Samples training_;
+    StagedFit full_;
+};
+
+}  // namespace
+
+std::string_view name(StopReason r) {
+    constexpr std::string_view names[] = {"converged", "evaluation limit", "time budget", "nothing to fit"};
+    return names[static_cast<std::size_t>(r)];
+}
+
+Fit calibrate(const CalibrationInput& input, const CalibrationOptions& options) {
+    check(options);
+    return Calibration(input, options).run();
+}
+
+}  // namespace roofcast

@@ -1,0 +1,27 @@
+#pragma once
+/// How well the rows of a stage determine its parameters: linear theory around the fit, by Eigen.
+
+#include <vector>
+
+#include "calibration/staged_fit.hpp"
+
+namespace roofcast {
+
+/// Standard errors above this share of a parameter's range mean that the data do not identify it.
+inline constexpr double identifiable_error = 0.25;
+/// Points of MAPE within which a parameter's values count as equally good.
+inline constexpr double plateau_points = 0.1;
+
+/// A stage's parameters, and the singular values that go into its summary.
+struct StageDiagnosis {
+    std::vector<FittedParameter> parameters;
+    std::vector<double> singular_values;
+};
+
+/// Diagnoses `outcome` at the parameters of `bench`, which is left as it was. `start`: values before the fit.
+///
+/// With J = ∂rᵢ/∂uⱼ by central differences, W the robust weights (1 + (r/δ)²)^-½ and σ² = rᵀWr / (n − p), the covariance is σ² (JᵀWJ)⁻¹;
+/// directions whose singular value is below 10⁻⁶ of the largest have no bound on their error.
+StageDiagnosis diagnose(Bench& bench, const StageOutcome& outcome, const CostParameters& start);
+
+}  // namespace roofcast

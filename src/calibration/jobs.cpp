@@ -1,0 +1,68 @@
+#include "calibration/jobs.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <thread>
+#include <vector>
+
+namespace roofcast {
+
+namespace {
+
+constexpr std::int64_t evaluations_between_reports = 50;
+
+}  // namespace
+
+void in_parallel(std::size_t count, const std::function<void(std::size_t)>& job) {
+    std::atomic<std::size_t> next{0};
+    std::exception_ptr failure;
+    std::mutex mutex;
+    const auto work = [&] {
+        for (std::size_t i = next++; i < count; i = next++) {
+            try {
+                job(i);
+            } catch (...) {
+                const std::lock_guard lock(mutex);
+                if (!failure) failure = std::current_exception();
+                next = count;
+            }
+        }
+    };
+    {
+        std::vector<std::jthread> threads;
+        const std::size_t wanted = std::min<std::size_t>(count, std::max(1u, std::thread::hardware_concurrency()));
+        for (std::size_t i = 0; i < wanted; ++i) threads.emplace_back(work);
+    }
+    if (failure) std::rethrow_exception(failure);
+}
+
+Session::Session(const CalibrationOptions& options) : options_(options) {
+    if (!options.budget) return;
+    const std::chrono::duration<double> budget(options.budget->in(s));
+    deadline_ = std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(budget);
+}
+
+StagedFit Session::fit(const CalibrationInput& input, const Samples& rows, const std::string& activity) {
+    CalibrationProgress progress{.activity = activity};
+    StagedFitOptions with{.options = &options_};
+    with.solver.seed = options_.seed;
+    with.solver.deadline = deadline_;
+    with.begin = [&](const Stage& stage) {
+        progress.stage = stage.name;
+        tick(progress);
+    };
+    with.solver.tick = [&] {
+        if (++progress.evaluations % evaluations_between_reports == 0) tick(progress);
+    };
+    return fit_stages(input, rows, with);
+}
+
+void Session::tick(const CalibrationProgress& progress) {
+    if (!options_.progress) return;
+    const std::lock_guard lock(mutex_);
+    if (!cancelled_ && !options_.progress(progress)) cancelled_ = true;
+    if (cancelled_) throw Cancelled();
+}
+
+}  // namespace roofcast

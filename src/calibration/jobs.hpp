@@ -1,0 +1,33 @@
+#pragma once
+/// Independent fits side by side on the processor's cores.
+
+#include <cstddef>
+#include <functional>
+#include <mutex>
+#include <string>
+
+#include "calibration/staged_fit.hpp"
+
+namespace roofcast {
+
+/// Runs `job(0)` to `job(count − 1)` on all cores. The first exception ends the rest and is thrown on.
+void in_parallel(std::size_t count, const std::function<void(std::size_t)>& job);
+
+/// What concurrent fits share: the deadline, and the user's callback, which sees one caller at a time.
+class Session {
+public:
+    explicit Session(const CalibrationOptions& options);
+
+    /// Fits under the session's deadline; tells the callback that `activity` goes on.
+    StagedFit fit(const CalibrationInput& input, const Samples& rows, const std::string& activity);
+
+private:
+    void tick(const CalibrationProgress& progress);
+
+    const CalibrationOptions& options_;
+    std::optional<std::chrono::steady_clock::time_point> deadline_;
+    std::mutex mutex_;
+    bool cancelled_ = false;
+};
+
+}  // namespace roofcast

@@ -1,0 +1,100 @@
+#include "calibration/judged.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <map>
+#include <tuple>
+
+namespace roofcast {
+
+namespace {
+
+constexpr double overfitting_ratio = 4.0 / 3;
+constexpr std::int64_t rows_for_a_warning = 20;  // fewer: chance alone moves a MAPE by a third
+constexpr std::size_t rows_for_an_interval = 20;
+constexpr double lower_quantile = 0.10, upper_quantile = 0.90;
+
+/// Pairs for one summary.
+struct Pairs {
+    std::vector<double> predicted, measured;
+    void add(double p, const Sample& sample) {
+        predicted.push_back(p);
+        measured.push_back(sample.measured());
+    }
+    [[nodiscard]] std::optional<AccuracySummary> summary() const {
+        if (predicted.empty()) return std::nullopt;
+        return summarize(predicted, measured);
+    }
+};
+
+struct Ways {
+    Pairs start, fit, unseen, held_out;
+
+    void add(const Judged& j) {
+        start.add(j.start, *j.sample);
+        (j.held_out ? held_out : fit).add(j.fit, *j.sample);
+        if (j.unseen) unseen.add(*j.unseen, *j.sample);
+    }
+    [[nodiscard]] FitAccuracy accuracy(std::string gpu, std::string op, std::string precision) const {
+        return {std::move(gpu),
+                std::move(op),
+                std::move(precision),
+                start.summary().value_or(AccuracySummary{}),
+                fit.summary().value_or(AccuracySummary{}),
+                unseen.summary(),
+                held_out.summary()};
+    }
+};
+
+std::string group_name(const FitAccuracy& group) {
+    return group.op.empty() ? "all rows" : fmt::format("{} {} {}", group.gpu, group.op, group.precision);
+}
+
+}  // namespace
+
+FitAccuracy overall_accuracy(const std::vector<Judged>& judged) {
+    Ways all;
+    for (const Judged& j : judged) all.add(j);
+    return all.accuracy({}, {}, {});
+}
+
+std::vector<FitAccuracy> accuracy_by_group(const std::vector<Judged>& judged, const std::vector<GpuProfile>& gpus) {
+    std::map<std::tuple<std::string, std::string, std::string>, Ways> groups;
+    for (const Judged& j : judged) groups[{gpus[j.sample->gpu].id, j.sample->op(), j.sample->precision()}].add(j);
+    std::vector<FitAccuracy> result;
+    for (const auto& [key, ways] : groups) result.push_back(ways.accuracy(std::get<0>(key), std::get<1>(key), std::get<2>(key)));
+    return result;
+}
+
+std::vector<ResidualInterval> residual_intervals(const std::vector<Judged>& judged) {
+    std::map<std::string, std::vector<double>> by_op;
+    for (const Judged& j : judged) {
+        if (!j.unseen) continue;
+        const double residual = std::log(j.sample->measured() / *j.unseen);
+        by_op[j.sample->op()].push_back(residual);
+        by_op["all"].push_back(residual);
+    }
+    std::vector<ResidualInterval> intervals;
+    for (const auto& [op, r] : by_op) {
+        if (r.size() < rows_for_an_interval) continue;
+        intervals.push_back({op, static_cast<std::int64_t>(r.size()), percentile(r, lower_quantile), percentile(r, upper_quantile)});
+    }
+    return intervals;
+}
+
+std::vector<std::string> overfitting_warnings(const Fit& fit) {
+    std::vector<std::string> warnings;
+    const auto check = [&](const FitAccuracy& group) {
+        if (!group.cross_validated || group.cross_validated->rows < rows_for_a_warning) return;
+        const double seen = group.fit.mape_percent, unseen = group.cross_validated->mape_percent;
+        if (unseen <= overfitting_ratio * seen) return;
+        warnings.push_back(
+            fmt::format("overfitting: {}: MAPE {:.1f} % on rows of the fit, {:.1f} % cross-validated", group_name(group), seen, unseen));
+    };
+    check(fit.overall);
+    for (const FitAccuracy& group : fit.groups) check(group);
+    return warnings;
+}
+
+}  // namespace roofcast

@@ -1,0 +1,30 @@
+#pragma once
+/// Predictions of a fit's rows, gathered into accuracies and intervals.
+
+#include <limits>
+#include <vector>
+
+#include "calibration/samples.hpp"
+
+namespace roofcast {
+
+/// Predictions of one sample under the start values, the fit, a fit that did not see it, and, for held-out samples, the fit.
+struct Judged {
+    const Sample* sample = nullptr;
+    double start = 0, fit = 0;
+    std::optional<double> unseen;  ///< cross-validated
+    bool held_out = false;         ///< no fit saw it: `fit` is its held-out prediction
+};
+
+/// Over all rows.
+FitAccuracy overall_accuracy(const std::vector<Judged>& judged);
+/// By GPU, op and precision, in that order.
+std::vector<FitAccuracy> accuracy_by_group(const std::vector<Judged>& judged, const std::vector<GpuProfile>& gpus);
+
+/// 10 % and 90 % quantiles of ln(measured / predicted) of unseen rows by op, and over all.
+std::vector<ResidualInterval> residual_intervals(const std::vector<Judged>& judged);
+
+/// One sentence for every group whose cross-validated MAPE exceeds the fit's by more than a third.
+std::vector<std::string> overfitting_warnings(const Fit& fit);
+
+}  // namespace roofcast

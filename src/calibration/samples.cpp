@@ -1,0 +1,62 @@
+#include "calibration/samples.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "roofcast/error.hpp"
+
+namespace roofcast {
+
+std::string Sample::precision() const {
+    const Precision p = kernel != nullptr ? kernel->precision : model->precision;
+    const double bits = kernel == nullptr                          ? model->weights.bits
+                        : std::holds_alternative<Gemm>(kernel->op) ? std::get<Gemm>(kernel->op).weight_bits
+                                                                   : 8 * element_size(p).in(byte);
+    std::string text(name(p));
+    if (bits < 8 * element_size(p).in(byte)) text += "_w" + std::to_string(std::lround(bits));
+    return text;
+}
+
+Bench::Bench(const std::vector<GpuProfile>& profiles, const CostParameters& start, const ModelPredictor& model)
+    : parameters_(start), model_(&model) {
+    for (const GpuProfile& profile : profiles) gpus_.push_back({profile, {.values = start, .provenance = {}, .source = {}}});
+    // What the reports ask of a parameter is not asked while fitting.
+    for (Gpu& gpu : gpus_) {
+        gpu.parameters.provenance.assign(parameter_specs().size(), Provenance::assumed);
+        gpu.parameters.source.assign(parameter_specs().size(), {});
+    }
+}
+
+void Bench::set(const CostParameters& parameters) {
+    parameters_ = parameters;
+    for (Gpu& gpu : gpus_) gpu.parameters.values = parameters;
+}
+
+void Bench::set(const ParameterSpec& spec, double in_unit) {
+    spec.set(parameters_, in_unit);
+    for (Gpu& gpu : gpus_) spec.set(gpu.parameters.values, in_unit);
+}
+
+double Bench::predicted(const Sample& sample) const {
+    const Gpu& gpu = gpus_[sample.gpu];
+    if (sample.model != nullptr) return (*model_)(*sample.model, gpu).predicted;
+    return with_launch(predicted_cost(*sample.kernel, gpu).total, sample.host).in(us);
+}
+
+double Bench::log_ratio(const Sample& sample) const {
+    return std::log(predicted(sample) / sample.measured());
+}
+
+double Bench::fit_residual(const Sample& sample) const {
+    if (!sample.host_bound) return log_ratio(sample);
+    const Seconds kernel = predicted_cost(*sample.kernel, gpus_[sample.gpu]).total + sample.host.around;
+    return std::max(0.0, std::log(kernel.in(us) / sample.measured()));
+}
+
+double mape_percent(const std::vector<double>& log_ratios) {
+    double sum = 0;
+    for (const double r : log_ratios) sum += std::abs(std::expm1(r));
+    return log_ratios.empty() ? 0 : 100 * sum / static_cast<double>(log_ratios.size());
+}
+
+}  // namespace roofcast

@@ -1,0 +1,64 @@
+#pragma once
+/// Measured rows as a fit sees them, and what parameters make of them.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "roofcast/calibration.hpp"
+
+namespace roofcast {
+
+/// One row of a fit. Points into the input, which outlives it.
+struct Sample {
+    const KernelRow* kernel = nullptr;  ///< one of the two
+    const ModelRow* model = nullptr;
+    std::size_t gpu = 0;  ///< into Bench::gpus
+    HostLaunch host;
+    std::string group;        ///< rows of equal group are never split between fit and judgement
+    double weight = 1;        ///< in the loss
+    bool host_bound = false;  ///< measured at the host's pace: bounds the kernel's time from above only
+    bool outlier = false;     ///< no say in the loss
+    [[nodiscard]] const Origin& origin() const { return kernel != nullptr ? kernel->origin : model->origin; }
+    [[nodiscard]] double measured() const { return kernel != nullptr ? kernel->latency.in(us) : model->value; }
+    [[nodiscard]] std::string op() const { return kernel != nullptr ? kernel->op_name : "model"; }
+    [[nodiscard]] std::string precision() const;
+};
+using Samples = std::vector<const Sample*>;
+
+/// GPUs that share parameters: what a solver turns the knobs of. Copied for every thread.
+class Bench {
+public:
+    Bench(const std::vector<GpuProfile>& profiles, const CostParameters& start, const ModelPredictor& model);
+
+    [[nodiscard]] const CostParameters& parameters() const { return parameters_; }
+    void set(const CostParameters& parameters);
+    void set(const ParameterSpec& spec, double in_unit);
+
+    /// Microseconds of a kernel row, the metric's unit of a model row.
+    [[nodiscard]] double predicted(const Sample& sample) const;
+    /// ln(predicted / measured) as judged.
+    [[nodiscard]] double log_ratio(const Sample& sample) const;
+    /// The same as the loss sees it: of a host-bound row, only what its kernel alone exceeds the measurement by.
+    [[nodiscard]] double fit_residual(const Sample& sample) const;
+
+private:
+    std::vector<Gpu> gpus_;
+    CostParameters parameters_;
+    const ModelPredictor* model_;
+};
+
+/// Everything that a fit reads.
+struct SampleSet {
+    std::vector<Sample> samples;
+    std::vector<DroppedRow> dropped;
+    std::vector<EstimatedHost> hosts;
+};
+
+/// Rows of the input's GPUs that can be used; those that cannot, with the reason: unknown precision, faster than physics, no cost model.
+SampleSet collect_samples(const CalibrationInput& input);
+
+/// Mean of 100 |predicted / measured − 1| for logs of that ratio; 0 of none.
+double mape_percent(const std::vector<double>& log_ratios);
+
+}  // namespace roofcast

@@ -1,0 +1,226 @@
+#include "calibration/staged_fit.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <set>
+
+#include "calibration/coordinates.hpp"
+#include "calibration/folds.hpp"
+
+namespace roofcast {
+
+namespace {
+
+constexpr std::size_t rows_for_a_stage = 8;
+constexpr double probe = 0.2;              // of a parameter's range: how far it is moved to see whether rows depend on it
+constexpr double noticeable = 1e-4;        // mean change of ln(predicted) under the probe
+constexpr std::size_t model_rows = 160;    // whole models cost a hundred times a kernel: a sample serves
+constexpr double outlier_deviations = 8;   // robust standard deviations, and
+const double outlier_ratio = std::log(3);  // at least this factor
+
+bool starts_with_any(const std::string& name, const std::vector<std::string_view>& prefixes) {
+    return std::any_of(prefixes.begin(), prefixes.end(), [&](std::string_view p) { return name.starts_with(p); });
+}
+
+double spec_value(const CostParameters& parameters, std::size_t spec) {
+    return parameter_specs()[spec].get(parameters);
+}
+
+/// Every GPU has the same say, however many rows it has.
+std::vector<double> row_weights(const Samples& rows) {
+    std::vector<double> count;
+    for (const Sample* row : rows) {
+        if (row->gpu >= count.size()) count.resize(row->gpu + 1);
+        count[row->gpu] += 1;
+    }
+    std::vector<double> weights;
+    weights.reserve(rows.size());
+    for (const Sample* row : rows) weights.push_back(row->weight / count[row->gpu]);
+    return weights;
+}
+
+double mean_loss(const Bench& bench, const Samples& rows, const std::vector<double>& weights) {
+    double sum = 0, total = 0;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        sum += weights[i] * robust_loss(bench.fit_residual(*rows[i]));
+        total += weights[i];
+    }
+    return sum / total;
+}
+
+/// Fits one stage on one bench.
+class StageSolver {
+public:
+    StageSolver(Bench& bench, StageOutcome& outcome, const CostParameters& start, const StagedFitOptions& with)
+        : bench_(bench), outcome_(outcome), with_(with) {
+        for (const std::size_t spec : outcome.specs) origin_.push_back(to_unit(parameter_specs()[spec], spec_value(start, spec)));
+    }
+
+    /// Solves from `from`, sets the bench to what it finds, rounded as the fit file holds it, and returns it.
+    Point solve(const Point& from, bool global) {
+        const int per_run = with_.options->evaluations_per_parameter * static_cast<int>(from.size());
+        SolverOptions options = with_.solver;
+        options.local_evaluations = global ? per_run : per_run / 2;
+        options.global_evaluations = global ? per_run : 0;
+        outcome_.weights = row_weights(outcome_.rows);
+        const Samples few = thinned(outcome_.rows, coarse_rows, options.seed);
+        const std::vector<double> few_weights = row_weights(few);
+        const Problem problem{from, [&](const Point& u) { return loss(u, outcome_.rows, outcome_.weights); },
+                              [&](const Point& u) { return loss(u, few, few_weights); }};
+        Solution solution = minimize(problem, options);
+        outcome_.summary.evaluations += solution.evaluations;
+        outcome_.summary.stop = solution.stop;
+        set(solution.point);
+        for (const std::size_t spec : outcome_.specs) {
+            bench_.set(parameter_specs()[spec], rounded(parameter_specs()[spec], spec_value(bench_.parameters(), spec)));
+        }
+        return solution.point;
+    }
+
+    [[nodiscard]] const Point& origin() const { return origin_; }
+
+    double loss(const Point& u, const Samples& rows, const std::vector<double>& weights) {
+        set(u);
+        double distance = 0;
+        for (std::size_t i = 0; i < u.size(); ++i) distance += (u[i] - origin_[i]) * (u[i] - origin_[i]);
+        const double pull = robust_scale * robust_scale / (2 * pull_spread * pull_spread);
+        return mean_loss(bench_, rows, weights) + pull / static_cast<double>(outcome_.rows.size()) * distance;
+    }
+
+private:
+    void set(const Point& u) {
+        CostParameters parameters = bench_.parameters();
+        for (std::size_t i = 0; i < u.size(); ++i) {
+            const ParameterSpec& spec = parameter_specs()[outcome_.specs[i]];
+            spec.set(parameters, from_unit(spec, u[i]));
+        }
+        bench_.set(parameters);
+    }
+
+    Bench& bench_;
+    StageOutcome& outcome_;
+    const StagedFitOptions& with_;
+    Point origin_;
+};
+
+/// Moves rows that no setting of the parameters explains from `rows` to `outliers`.
+bool set_outliers_aside(const Bench& bench, StageOutcome& outcome) {
+    std::vector<double> r = residuals(bench, outcome.rows), deviations;
+    const double centre = percentile(r, 0.5);
+    for (const double x : r) deviations.push_back(std::abs(x - centre));
+    const double limit = std::max(outlier_ratio, outlier_deviations * 1.4826 * percentile(deviations, 0.5));
+    Samples kept;
+    for (std::size_t i = 0; i < r.size(); ++i) (deviations[i] > limit ? outcome.outliers : kept).push_back(outcome.rows[i]);
+    outcome.rows = std::move(kept);
+    return !outcome.outliers.empty();
+}
+
+std::vector<std::size_t> candidates(const Stage& stage, const std::set<std::size_t>& fitted) {
+    std::vector<std::size_t> found;
+    for (std::size_t i = 0; i < parameter_specs().size(); ++i) {
+        const std::string& name = parameter_specs()[i].name;
+        const bool named = starts_with_any(name, stage.parameters) || starts_with_any(name, stage.otherwise);
+        if (named && !fitted.contains(i)) found.push_back(i);
+    }
+    return found;
+}
+
+StageOutcome fit_stage(Bench& bench, const Stage& stage, Samples rows, const std::set<std::size_t>& fitted, const CostParameters& start,
+                       const StagedFitOptions& with) {
+    StageOutcome outcome{.stage = &stage, .summary = {.name = std::string(stage.name)}, .rows = std::move(rows)};
+    if (outcome.rows.front()->model != nullptr) outcome.rows = thinned(outcome.rows, model_rows, with.options->seed);
+    outcome.weights = row_weights(outcome.rows);
+    outcome.summary.rows = static_cast<std::int64_t>(outcome.rows.size());
+    outcome.summary.mape_before_percent = mape_percent(log_ratios(bench, outcome.rows));
+    outcome.summary.loss_before = mean_loss(bench, outcome.rows, outcome.weights);
+    outcome.specs = parameters_that_matter(bench, thinned(outcome.rows, coarse_rows, with.options->seed), candidates(stage, fitted));
+    outcome.summary.parameters = static_cast<std::int64_t>(outcome.specs.size());
+    if (!outcome.specs.empty()) {
+        StageSolver solver(bench, outcome, start, with);
+        const Point found = solver.solve(solver.origin(), true);
+        if (set_outliers_aside(bench, outcome)) solver.solve(found, false);
+    }
+    outcome.weights = row_weights(outcome.rows);
+    outcome.summary.loss_after = mean_loss(bench, outcome.rows, outcome.weights);
+    outcome.summary.mape_after_percent = mape_percent(log_ratios(bench, outcome.rows));
+    return outcome;
+}
+
+}  // namespace
+
+double robust_loss(double residual) {
+    const double x = residual / robust_scale;
+    return robust_scale * robust_scale * (std::sqrt(1 + x * x) - 1);
+}
+
+Samples thinned(const Samples& rows, std::size_t count, std::uint64_t seed) {
+    if (rows.size() <= count) return rows;
+    // Rows of one group are told apart by their place in the file, so that one shape measured often does not crowd out others.
+    std::vector<std::pair<double, std::size_t>> draws;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        const Origin& origin = rows[i]->origin();
+        draws.emplace_back(group_draw(rows[i]->group + origin.file + std::to_string(origin.line), seed), i);
+    }
+    std::sort(draws.begin(), draws.end());
+    draws.resize(count);
+    std::sort(draws.begin(), draws.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+    Samples chosen;
+    for (const auto& [draw, index] : draws) chosen.push_back(rows[index]);
+    return chosen;
+}
+
+std::vector<double> residuals(const Bench& bench, const Samples& rows) {
+    std::vector<double> r;
+    r.reserve(rows.size());
+    for (const Sample* row : rows) r.push_back(bench.fit_residual(*row));
+    return r;
+}
+
+std::vector<double> log_ratios(const Bench& bench, const Samples& rows) {
+    std::vector<double> r;
+    r.reserve(rows.size());
+    for (const Sample* row : rows) r.push_back(bench.log_ratio(*row));
+    return r;
+}
+
+std::vector<std::size_t> parameters_that_matter(Bench& bench, const Samples& rows, const std::vector<std::size_t>& candidates) {
+    const CostParameters before = bench.parameters();
+    const std::vector<double> base = residuals(bench, rows);
+    std::vector<std::size_t> found;
+    for (const std::size_t i : candidates) {
+        const ParameterSpec& spec = parameter_specs()[i];
+        const double u = to_unit(spec, spec.get(before));
+        double change = 0;
+        for (const double moved : {std::max(0.0, u - probe), std::min(1.0, u + probe)}) {
+            bench.set(spec, from_unit(spec, moved));
+            const std::vector<double> r = residuals(bench, rows);
+            for (std::size_t row = 0; row < r.size(); ++row) change += std::abs(r[row] - base[row]);
+        }
+        bench.set(before);
+        if (change > noticeable * static_cast<double>(rows.size())) found.push_back(i);
+    }
+    return found;
+}
+
+StagedFit fit_stages(const CalibrationInput& input, const Samples& rows, const StagedFitOptions& with) {
+    Bench bench(input.gpus, input.start.values, input.model);
+    StagedFit fit;
+    std::set<std::size_t> fitted;
+    for (const Stage& stage : stages()) {
+        const auto& wanted = with.options->stages;
+        if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), stage.name) == wanted.end()) continue;
+        Samples taken;
+        for (const Sample* row : rows) {
+            if (stage.takes(*row, input.gpus[row->gpu])) taken.push_back(row);
+        }
+        if (taken.size() < rows_for_a_stage) continue;
+        if (with.begin) with.begin(stage);
+        fit.stages.push_back(fit_stage(bench, stage, std::move(taken), fitted, input.start.values, with));
+        fitted.insert(fit.stages.back().specs.begin(), fit.stages.back().specs.end());
+    }
+    fit.parameters = bench.parameters();
+    return fit;
+}
+
+}  // namespace roofcast

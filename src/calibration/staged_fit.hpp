@@ -1,0 +1,55 @@
+#pragma once
+/// One fit of all stages on a given set of rows; everything else (cross-validation, leaving out GPUs) is this on other rows.
+
+#include <string>
+#include <vector>
+
+#include "calibration/samples.hpp"
+#include "calibration/solver.hpp"
+#include "calibration/stages.hpp"
+
+namespace roofcast {
+
+inline constexpr double robust_scale = 0.1;      ///< δ: residuals of less than some 10 % count squared, larger ones linearly
+inline constexpr double pull_spread = 0.3;       ///< of a parameter's range: how far off a start value is expected to be
+inline constexpr std::size_t coarse_rows = 300;  ///< that the global solver looks at
+
+/// δ² (√(1 + (r/δ)²) − 1).
+double robust_loss(double residual);
+
+/// What one stage did.
+struct StageOutcome {
+    const Stage* stage = nullptr;
+    StageFit summary;
+    std::vector<std::size_t> specs;  ///< fitted
+    Samples rows;                    ///< used, outliers left out
+    Samples outliers;
+    std::vector<double> weights;  ///< of the rows in the loss
+};
+
+struct StagedFit {
+    CostParameters parameters;
+    std::vector<StageOutcome> stages;
+};
+
+struct StagedFitOptions {
+    const CalibrationOptions* options = nullptr;
+    SolverOptions solver;                     ///< its evaluation limits are set here by the number of parameters
+    std::function<void(const Stage&)> begin;  ///< told before each stage; may be empty
+};
+
+/// Fits the stages on `rows` from the input's start values.
+StagedFit fit_stages(const CalibrationInput& input, const Samples& rows, const StagedFitOptions& with);
+
+/// Those of `rows` that stand for all, at most `count`: chosen by their groups, whatever their order.
+Samples thinned(const Samples& rows, std::size_t count, std::uint64_t seed);
+
+/// Indices of the parameters that change a prediction of `rows` on `bench`, among `candidates`.
+std::vector<std::size_t> parameters_that_matter(Bench& bench, const Samples& rows, const std::vector<std::size_t>& candidates);
+
+/// Residuals of `rows`, as the loss sees them.
+std::vector<double> residuals(const Bench& bench, const Samples& rows);
+/// Log ratios of `rows`, as they are judged.
+std::vector<double> log_ratios(const Bench& bench, const Samples& rows);
+
+}  // namespace roofcast

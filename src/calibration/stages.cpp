@@ -1,0 +1,64 @@
+#include "calibration/stages.hpp"
+
+namespace roofcast {
+
+namespace {
+
+template <class Operator>
+const Operator* op_of(const Sample& s) {
+    return s.kernel == nullptr ? nullptr : std::get_if<Operator>(&s.kernel->op);
+}
+
+template <class... Operators>
+bool is_one_of(const Sample& s, const GpuProfile&) {
+    return (... || (op_of<Operators>(s) != nullptr));
+}
+
+bool is_weight_only(const Gemm& g) {
+    return g.weight_bits < 8 * element_size(g.precision).in(byte) && !g.dynamic_quantized;
+}
+
+template <MathUnit unit>
+bool is_product_on(const Sample& s, const GpuProfile& gpu) {
+    const Gemm* g = op_of<Gemm>(s);
+    return g != nullptr && !is_weight_only(*g) && gpu.math_unit(g->precision) == unit;
+}
+
+bool is_weight_only_product(const Sample& s, const GpuProfile&) {
+    const Gemm* g = op_of<Gemm>(s);
+    return g != nullptr && is_weight_only(*g);
+}
+
+bool is_model(const Sample& s, const GpuProfile&) {
+    return s.model != nullptr;
+}
+
+}  // namespace
+
+std::span<const Stage> stages() {
+    // DRAM energy and idle power cannot be told apart from the energy of arithmetic by times alone: they keep their cited values.
+    static const std::vector<Stage> all{
+        {"streaming", {"streaming."}, {}, is_one_of<Elementwise, Embedding, Reduce, Move>},
+        {"row_wise", {"row_wise."}, {"streaming.l2_residency"}, is_one_of<RowWise>},
+        {"gemm.simt", {"gemm.simt.", "power.simt_"}, {}, is_product_on<MathUnit::simt>},
+        {"gemm.tensor16", {"gemm.tensor16.", "power.tensor16_"}, {}, is_product_on<MathUnit::tensor16>},
+        {"gemm.tensor8", {"gemm.tensor8.", "power.tensor8_", "quantization."}, {}, is_product_on<MathUnit::tensor8>},
+        {"gemm.tensor4", {"gemm.tensor4.", "power.tensor4_", "quantization."}, {}, is_product_on<MathUnit::tensor4>},
+        {"weight_only", {"quantization."}, {"gemm."}, is_weight_only_product},
+        {"convolution", {"convolution."}, {"gemm.", "power.simt_", "power.tensor16_", "streaming.fixed"}, is_one_of<Conv2d>},
+        {"attention", {"attention."}, {"power.tensor16_", "power.simt_"}, is_one_of<Attention>},
+        {"moe", {"moe."}, {"gemm."}, is_one_of<Moe>},
+        {"collective", {"collective."}, {}, is_one_of<Collective>},
+        {"copy", {"copy."}, {}, is_one_of<Copy>},
+        {"models", {}, {"gemm.", "convolution.", "streaming.", "row_wise.", "attention.", "power.simt_", "power.tensor"}, is_model},
+    };
+    return all;
+}
+
+std::vector<std::string> stage_names() {
+    std::vector<std::string> names;
+    for (const Stage& stage : stages()) names.emplace_back(stage.name);
+    return names;
+}
+
+}  // namespace roofcast

@@ -1,0 +1,23 @@
+#pragma once
+/// Which parameters are fitted on which rows, in which order.
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "calibration/samples.hpp"
+
+namespace roofcast {
+
+/// One step of a fit.
+struct Stage {
+    std::string_view name;
+    std::vector<std::string_view> parameters;  ///< prefixes of parameter names
+    std::vector<std::string_view> otherwise;   ///< prefixes fitted here too when no earlier stage had rows for them
+    bool (*takes)(const Sample&, const GpuProfile&);
+};
+
+/// All stages in order. A parameter is fitted by the first stage that names it and whose rows depend on it.
+std::span<const Stage> stages();
+
+}  // namespace roofcast

@@ -1,0 +1,170 @@
+#include "roofcast/calibration.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "calibration/synthetic.hpp"
+#include "roofcast/error.hpp"
+#include "support/compare.hpp"
+
+using namespace roofcast;
+using namespace roofcast::test;
+
+namespace {
+
+const GpuProfile profile = synthetic_profile();
+const Gpu gpu{profile, {.values = truth(), .provenance = {}, .source = {}}};
+
+}  // namespace
+
+TEST_CASE("rows made from known parameters give these back") {
+    const CalibrationInput input = input_of(profile, memory_rows(gpu));
+    const Fit fit = calibrate(input, {.folds = 3});
+    CHECK(fitted(fit, "streaming.bandwidth_fraction") == rel(0.71, 0.01));
+    CHECK(fitted(fit, "streaming.fixed_us") == rel(3.4, 0.01));
+    CHECK(fitted(fit, "row_wise.bandwidth_fraction") == rel(0.62, 0.03));
+    CHECK(fitted(fit, "row_wise.fixed_us") == rel(5.5, 0.03));
+    CHECK(fit.overall.fit.mape_percent < 0.5);
+    CHECK(fit.overall.cross_validated->mape_percent < 0.7);
+    CHECK(fit.overall.start.mape_percent > 10);
+}
+
+TEST_CASE("matrix products with 5 % noise are predicted to within the noise") {
+    // A factor e^x with x uniform in ±0.05 is off by 2.5 % in the mean.
+    const CalibrationInput input = input_of(profile, gemm_rows(gpu, 0.05));
+    const Fit fit = calibrate(input, {.folds = 3});
+    CHECK(fit.overall.fit.mape_percent < 3.2);
+    CHECK(fit.overall.cross_validated->mape_percent < 4.5);
+    CHECK(fitted(fit, "gemm.simt.fixed_us") == rel(6, 0.1));
+}
+
+TEST_CASE("a fit is the same bit for bit under one seed") {
+    const CalibrationInput input = input_of(profile, gemm_rows(gpu, 0.05));
+    const CalibrationOptions options{.folds = 2, .seed = 5, .evaluations_per_parameter = 20};
+    const Fit a = calibrate(input, options), b = calibrate(input, options);
+    for (const ParameterSpec& spec : parameter_specs()) CHECK(spec.get(a.parameters.values) == spec.get(b.parameters.values));
+    CHECK(a.overall.cross_validated->mape_percent == b.overall.cross_validated->mape_percent);
+    CHECK(fit_file_text(a, {}) == fit_file_text(b, {}));
+}
+
+TEST_CASE("rows faster than the data sheet are set aside with their lines") {
+    Measurements rows = memory_rows(gpu);
+    KernelRow& impossible = rows.kernels[rows.kernels.size() - 2];  // the largest element-wise kernel
+    impossible.latency = 0.5 * physical_floor(impossible.op, profile);
+    const int line = impossible.origin.line;
+    const Fit fit = calibrate(input_of(profile, std::move(rows)), {.folds = 0});
+    REQUIRE(fit.dropped.size() == 1);
+    CHECK(fit.dropped[0].line == line);
+    CHECK(fit.dropped[0].reason.find("faster than the data sheet") == 0);
+    CHECK(fitted(fit, "streaming.bandwidth_fraction") == rel(0.71, 0.01));
+}
+
+TEST_CASE("a row that no parameter explains is dropped from the fit, named, and still judged") {
+    Measurements rows = memory_rows(gpu);
+    rows.kernels[40].latency *= 20;
+    const int line = rows.kernels[40].origin.line;
+    const std::size_t all = rows.kernels.size();
+    const Fit fit = calibrate(input_of(profile, std::move(rows)), {.folds = 0});
+    REQUIRE(fit.dropped.size() == 1);
+    CHECK(fit.dropped[0].line == line);
+    CHECK(fit.dropped[0].reason.find("outlier") == 0);
+    CHECK(fit.overall.fit.rows == static_cast<std::int64_t>(all));
+    CHECK(fitted(fit, "streaming.bandwidth_fraction") == rel(0.71, 0.01));
+}
+
+TEST_CASE("launch cost of the host does not bend parameters of the GPU") {
+    Measurements rows = memory_rows(gpu);
+    const HostLaunch host{30 * us, 12 * us};
+    for (KernelRow& row : rows.kernels) {
+        row.latency = with_launch(row.latency, host);
+        row.launch_included = true;
+    }
+    CalibrationInput input = input_of(profile, std::move(rows));
+    input.host_launch = [host](const KernelRow&) { return host; };
+    const Fit fit = calibrate(input, {.folds = 0});
+    CHECK(fitted(fit, "streaming.bandwidth_fraction") == rel(0.71, 0.01));
+    CHECK(fit.host_bound_rows > 20);
+    CHECK(fit.hosts.empty());
+}
+
+TEST_CASE("the launch cost of an unknown host is read off its shortest calls") {
+    Measurements rows = memory_rows(gpu);
+    const HostLaunch host{30 * us, 12 * us};
+    for (KernelRow& row : rows.kernels) {
+        row.latency = with_launch(row.latency, host);
+        row.launch_included = true;
+    }
+    const Fit fit = calibrate(input_of(profile, std::move(rows)), {.folds = 0});
+    REQUIRE(!fit.hosts.empty());
+    for (const EstimatedHost& found : fit.hosts) CHECK(found.floor.in(us) == rel(30, 0.05));
+    CHECK(fitted(fit, "streaming.bandwidth_fraction") == rel(0.71, 0.03));
+}
+
+TEST_CASE("no fit leaves its bounds, whatever the rows say") {
+    Measurements rows = gemm_rows(gpu);
+    for (KernelRow& row : rows.kernels) row.latency = max(0.3 * row.latency, physical_floor(row.op, profile));
+    const Fit fit = calibrate(input_of(profile, std::move(rows)), {.folds = 0});
+    bool any_hit = false;
+    for (const FittedParameter& p : fit.details) {
+        const ParameterSpec& spec = parameter_specs()[p.spec];
+        CHECK(p.after >= spec.lower);
+        CHECK(p.after <= spec.upper);
+        if (spec.name.ends_with("_fraction")) CHECK(p.after <= 1);
+        any_hit = any_hit || p.hit != BoundHit::none;
+    }
+    CHECK(any_hit);
+}
+
+TEST_CASE("parameters that no row depends on keep their start values and are not in the fit") {
+    const Fit fit = calibrate(input_of(profile, memory_rows(gpu)), {.folds = 0});
+    CHECK(detail(fit, "gemm.tensor16.peak_fraction") == nullptr);
+    CHECK(fitted(fit, "gemm.tensor16.peak_fraction") == GemmParameters{}.peak_fraction);
+    CHECK(fit.parameters.provenance[parameter_index("gemm.tensor16.peak_fraction")] == Provenance::assumed);
+    CHECK(fit.parameters.provenance[parameter_index("streaming.bandwidth_fraction")] == Provenance::gpu_fit);
+}
+
+TEST_CASE("held-out shapes are judged and seen by no fit") {
+    const Fit fit = calibrate(input_of(profile, memory_rows(gpu, 0.02)), {.folds = 2, .holdout = 0.25});
+    REQUIRE(fit.overall.held_out);
+    CHECK(fit.overall.held_out->rows + fit.overall.fit.rows == 120);
+    CHECK(fit.overall.held_out->rows > 15);
+    CHECK(fit.overall.cross_validated->rows == fit.overall.fit.rows);
+    CHECK(fit.overall.held_out->mape_percent < 3);
+}
+
+TEST_CASE("a fit that only memorises is warned about") {
+    // Ten rows of pure noise for a dozen parameters.
+    Measurements rows = gemm_rows(gpu, 0.8);
+    rows.kernels.resize(24);
+    const Fit fit = calibrate(input_of(profile, std::move(rows)), {.folds = 4});
+    REQUIRE(fit.overall.cross_validated);
+    const bool is_overfitted = fit.overall.cross_validated->mape_percent > 4.0 / 3 * fit.overall.fit.mape_percent;
+    CHECK(is_overfitted == !fit.warnings.empty());
+}
+
+TEST_CASE("giving up throws and a budget stops with that reason") {
+    const CalibrationInput input = input_of(profile, gemm_rows(gpu));
+    CHECK_THROWS_AS(calibrate(input, {.progress = [](const CalibrationProgress&) { return false; }}), Cancelled);
+    const Fit fit = calibrate(input, {.folds = 0, .budget = 1e-6 * s, .diagnose = false});
+    CHECK(fit.stages.front().stop == StopReason::time_budget);
+}
+
+TEST_CASE("leaving out one of two equal GPUs predicts it well, and fewer than two cannot be left out") {
+    CalibrationInput input = input_of(profile, memory_rows(gpu));
+    CHECK_THROWS_AS(leave_one_out(input, {}), Error);
+    Gpu twin{synthetic_profile("twin"), gpu.parameters};
+    input.gpus.push_back(twin.profile);
+    for (KernelRow& row : memory_rows(twin).kernels) input.kernels.push_back(std::move(row));
+    const auto left_out = leave_one_out(input, {});
+    REQUIRE(left_out.size() == 2);
+    CHECK(left_out[1].gpu == "twin");
+    CHECK(left_out[1].fitted_on == std::vector<std::string>{"synthetic"});
+    CHECK(left_out[1].groups.front().held_out->mape_percent < 1);
+    CHECK_THROWS_AS(static_cast<void>(leave_one_out(input, {}, true).at(0)), std::out_of_range);
+}
+
+TEST_CASE("without rows there is no fit, and an unknown stage is named") {
+    CHECK_THROWS_AS(calibrate(input_of(profile, {}), {}), Error);
+    CHECK_THROWS_AS(calibrate(input_of(profile, memory_rows(gpu)), {.stages = {"gemms"}}), Error);
+}
