@@ -27,7 +27,7 @@ const OpNode* find_node(const OpGraph& graph, std::string_view name) {
 }
 
 template <class T>
-const T& op_of(const OpGraph& graph, std::string_view name) {
+T op_of(const OpGraph& graph, std::string_view name) {
     const OpNode* node = find_node(graph, name);
     REQUIRE(node != nullptr);
     return std::get<T>(node->op);
