@@ -61,6 +61,8 @@ double flops_of(Activation activation) {
 constexpr double norm_flops = 2;
 
 void require_image(std::int64_t height, std::int64_t width) {
+    constexpr std::int64_t largest = 1 << 20;
+    if (height > largest || width > largest) throw Error({.what = "the image is too large", .key = "image_size"});
     if (height >= 1 && width >= 1) return;
     throw Error({.what = "the image is too small: a layer would have no output", .key = "image_size", .expected = "a larger image"});
 }
@@ -139,6 +141,7 @@ Map ConvBuilder::unit(const Map& in, std::int64_t channels, std::int64_t kernel,
 
 Map ConvBuilder::transposed(const Map& in, std::int64_t channels, std::int64_t kernel, bool bias) {
     const Map out{.channels = channels, .height = in.height * kernel, .width = in.width * kernel};
+    require_image(out.height, out.width);
     const Gemm product{.m = shape_.batch * in.places(),
                        .n = channels * kernel * kernel,
                        .k = in.channels,
@@ -209,6 +212,7 @@ Map ConvBuilder::pool_to(const Map& in, std::int64_t size) {
 
 Map ConvBuilder::upsample(const Map& in, std::int64_t factor) {
     const Map out{.channels = in.channels, .height = in.height * factor, .width = in.width * factor};
+    require_image(out.height, out.width);
     const Move op{.read = in.elements() * shape_.batch, .written = out.elements() * shape_.batch, .precision = stored_};
     emit("upsample", op, Fusion::none, in.kept ? 0 : in.elements(), out.elements());
     return out;

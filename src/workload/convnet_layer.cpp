@@ -172,7 +172,7 @@ private:
         const toml::node* target = &node;
         if (const auto* reference = node.as_string()) target = value(key, node, reference->get());
         const auto found = target->is_number() ? target->value<double>() : std::nullopt;
-        constexpr double largest = 1e9;
+        constexpr double largest = 1 << 20;
         if (!found || !(*found >= 0 && *found <= largest))
             throw error(key, node, "wrong value", {}, "a number, or the name of one in values");
         return *found;
@@ -196,6 +196,11 @@ private:
     std::int64_t count(std::string_view key, const toml::node& node, std::int64_t lower) {
         const double found = number(key, node);
         const auto whole = static_cast<std::int64_t>(found);
+        // Each repetition may become operators of its own.
+        constexpr std::int64_t most_repeats = 1000;
+        if ((key == "repeat" || key == "dense" || key == "convs") && whole > most_repeats) {
+            throw error(key, node, "out of range", {}, fmt::format("at most {}", most_repeats));
+        }
         if (static_cast<double>(whole) != found || whole < lower) {
             throw error(key, node, "out of range", {}, fmt::format("a whole number of at least {}", lower));
         }
