@@ -1,6 +1,8 @@
 #include "kernels/gemm_core.hpp"
 
 #include <algorithm>
+#include <array>
+#include <iterator>
 #include <span>
 
 namespace roofcast {
@@ -95,12 +97,14 @@ Candidate evaluate(const Rates& r, const GemmParameters& p, Tile tile, double ti
 Candidate best_candidate(const MatrixProduct& op, const Rates& r, const GemmParameters& p, MathUnit unit) {
     Candidate best{};
     bool found = false;
+    std::array<double, std::size(split_factors)> split_k{};
+    for (std::size_t i = 0; i < split_k.size(); ++i) split_k[i] = blocks(op.k, k_block * split_factors[i]) * static_cast<double>(k_block);
     for (const Tile tile : tiles_of(unit)) {
         const double tiles = static_cast<double>(op.batch) * blocks(op.m, tile.m) * blocks(op.n, tile.n);
-        for (const int split : split_factors) {
+        for (std::size_t i = 0; i < split_k.size(); ++i) {
+            const int split = split_factors[i];
             if (split > 1 && tiles * split > r.sm_count) break;
-            const double k = blocks(op.k, k_block * split) * static_cast<double>(k_block);
-            const Candidate c = evaluate(r, p, tile, tiles, split, k);
+            const Candidate c = evaluate(r, p, tile, tiles, split, split_k[i]);
             if (!found || c.time() < best.time()) best = c;
             found = true;
         }
