@@ -14,7 +14,7 @@ struct Bench {
     Gpu gpu = load_gpu(test::gpus_dir(), "a100-sxm4-80gb");
     ModelPredictor predictor = model_predictor({find_workload(test::models_dir(), "llama-3.1-8b")}, load_software(test::gpus_dir()));
 
-    [[nodiscard]] ModelEstimate operator()(const ModelRow& row) const { return predictor(row, gpu); }
+    ModelEstimate operator()(const ModelRow& row) const { return predictor(row, gpu); }
 };
 
 ModelRow llama(std::string phase, Metric metric) {
