@@ -31,6 +31,8 @@ void read_stack(TableReader& table, SoftwareStack& stack) {
     stack.channels_last = table.flag_if("channels_last").value_or(true);
     stack.fused_attention = table.flag_if("fused_attention").value_or(true);
     stack.fp16_accumulation = table.flag_if("fp16_accumulation").value_or(false);
+    stack.pipeline_chunk = table.count_if("pipeline_chunk_tokens", 0).value_or(0);
+    stack.pipeline_overlap = table.number_if("pipeline_overlap", {0, 1}).value_or(1);
     stack.matmul_rate = table.number_if("matmul_rate", share).value_or(1);
     stack.streaming_rate = table.number_if("streaming_rate", share).value_or(1);
     stack.memory_overhead = table.number("memory_overhead_mb", non_negative) * mb;

@@ -67,11 +67,23 @@ void add_phase(Prediction& p, Phase phase) {
     p.phases.push_back(std::move(phase));
 }
 
+/// A prompt cut into m chunks passes p stages like a wave: m + p − 1 steps of 1/(m p) of the work each; engines reach a part of
+/// that gain. One chunk gains nothing.
+double pipelined_share(const RunShape& shape, const SoftwareStack& stack, std::int64_t tokens) {
+    if (stack.pipeline_chunk == 0) return 1;
+    const double stages = static_cast<double>(shape.parallel.pipeline);
+    const double chunks = std::max(1.0, static_cast<double>(shape.batch * tokens) / static_cast<double>(stack.pipeline_chunk));
+    const double ideal_speedup = chunks * stages / (chunks + stages - 1);
+    return 1 / (1 + stack.pipeline_overlap * (ideal_speedup - 1));
+}
+
 void predict_language(Prediction& p, const Workload& workload, const DecoderLlm& llm, const Gpu& gpu, const SoftwareStack& stack) {
     const RunShape& shape = p.request.shape;
     if (const VisionLanguage* vlm = vision_language(workload)) add_phase(p, run_phase(vision_graph(*vlm, shape), gpu, p.request, stack));
     const std::int64_t context = context_tokens(workload, shape);
-    add_phase(p, run_phase(prefill_graph(llm, shape, context), gpu, p.request, stack));
+    Phase prefill = run_phase(prefill_graph(llm, shape, context), gpu, p.request, stack);
+    prefill.latency *= pipelined_share(shape, stack, context);
+    add_phase(p, std::move(prefill));
     p.ttft = p.latency;
     const std::int64_t steps = shape.generate_tokens - 1;  // prefill yields the first token
     if (steps > 0) {
