@@ -92,15 +92,46 @@ struct Swin {
 };
 
 enum class Activation { none, relu, relu6, leaky_relu, hardswish, hardsigmoid, sigmoid, silu, gelu };
-enum class ConvNorm { none, batch, layer };
+/// `frozen` is batch norm whose numbers do not count as parameters.
+enum class ConvNorm { none, batch, layer, frozen };
 
 /// What one line of a convolutional net can be. docs/formats.md describes each.
 enum class ConvBlock {
-    conv, transposed, norm, maxpool, avgpool, adaptive_pool, global_pool, linear, upsample, concat, add,
-    basic, bottleneck, regnet, dense, transition,
-    separable, mbconv, fused_mbconv, convnext,
-    c3, c2, c2f, c3k2, sppf, c2psa, a2c2f,
-    detect, segment, pose, anchor_detect, classify, ssd_head, retina_head
+    conv,
+    transposed,
+    normalize,
+    maxpool,
+    avgpool,
+    adaptive_pool,
+    global_pool,
+    linear,
+    upsample,
+    concat,
+    add,
+    basic,
+    bottleneck,
+    regnet,
+    dense,
+    transition,
+    separable,
+    mbconv,
+    fused_mbconv,
+    convnext,
+    c3,
+    c2,
+    c2f,
+    c3k2,
+    sppf,
+    c2psa,
+    a2c2f,
+    detect,
+    segment,
+    pose,
+    anchor_detect,
+    classify,
+    ssd_head,
+    retina_head,
+    detr_head
 };
 /// "conv", "bottleneck", …: as in TOML.
 std::string_view name(ConvBlock block);
@@ -118,6 +149,7 @@ struct ConvLayer {
     std::int64_t growth = 0;              ///< channels that a dense layer adds
     std::int64_t area = 1;                ///< stripes that the image is cut into for attention
     std::int64_t convs = 0;               ///< convolutions before a head's last one
+    std::int64_t layers = 0, heads = 0;   ///< of a transformer inside
     std::int64_t protos = 0;              ///< channels of the mask prototypes
     std::vector<std::int64_t> anchors;    ///< boxes per place, one number a level or one for all
     double expand = 0;                    ///< hidden over outer channels; 0: the block's default

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "profile/profile_keys.hpp"
+
 namespace roofcast::cli {
 
 namespace {
@@ -93,9 +95,8 @@ Table precisions(const GpuProfile& gpu) {
         const auto& accumulate = p == Precision::fp16  ? gpu.fp16_accumulate_peak
                                  : p == Precision::fp8 ? gpu.fp8_accumulate_peak
                                                        : std::optional<FlopsPerSecond>();
-        const std::string prefix = fmt::format("compute.{}_", name(p));
-        const bool assumed =
-            std::any_of(gpu.assumed.begin(), gpu.assumed.end(), [&](const Assumption& a) { return a.key.starts_with(prefix); });
+        const std::string key = "compute." + (gpu.tensor_peak[index(p)] ? tensor_key(p) : vector_key(p));
+        const bool assumed = std::any_of(gpu.assumed.begin(), gpu.assumed.end(), [&](const Assumption& a) { return a.key == key; });
         table.rows.push_back({std::string(name(p)), tera(gpu.matmul_peak(p)), std::string(name(gpu.math_unit(p))), tera(accumulate),
                               tera(gpu.vector_peak[index(p)]), assumed ? Cell("assumed") : Cell()});
     }
@@ -116,11 +117,17 @@ Table prices(const GpuProfile& gpu) {
 
 Table parameters(const ParameterSet& set) {
     Table table{"Parameters of the cost model",
-                {{"parameter", "parameter"}, {"value", "value"}, {"unit", "unit"}, {"provenance", "provenance"}, {"source", "source"}},
+                {{"parameter", "parameter"},
+                 {"value", "value"},
+                 {"unit", "unit"},
+                 {"provenance", "provenance"},
+                 {"source", "source"},
+                 {"meaning", "meaning"}},
                 {}};
     const auto& specs = parameter_specs();
     for (std::size_t i = 0; i < specs.size(); ++i) {
-        table.rows.push_back({specs[i].name, specs[i].get(set.values), specs[i].unit, std::string(name(set.provenance[i])), set.source[i]});
+        table.rows.push_back({specs[i].name, specs[i].get(set.values), specs[i].unit, std::string(name(set.provenance[i])), set.source[i],
+                              specs[i].meaning});
     }
     return table;
 }

@@ -51,7 +51,7 @@ void run(const MemoryOptions& options) {
     for (const auto& id : options.gpus) {
         const GpuChoice choice = choose_gpu(options.common.gpus(), id);
         if (!choice.note.empty()) note(choice.note);
-        gpus.push_back(load_gpu_profile(choice.file));
+        gpus.push_back(load_gpu_profile(choice.file, options.common.gpus()));
     }
     Table table{.columns = {{"model", "model"},
                             {"storage", "storage"},

@@ -35,7 +35,7 @@ void run(const PredictOptions& options) {
     for (const auto& id : options.gpus) {
         const GpuChoice choice = choose_gpu(gpus_folder, id);
         if (!choice.note.empty()) note(choice.note);
-        GpuProfile profile = load_gpu_profile(choice.file);
+        GpuProfile profile = load_gpu_profile(choice.file, gpus_folder);
         ParameterSet parameters = load_parameters(gpus_folder, profile);
         gpus.push_back({std::move(profile), std::move(parameters)});
     }

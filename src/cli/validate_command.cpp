@@ -79,13 +79,14 @@ void keep_wanted(Measurements& measurements, const std::vector<std::string>& gpu
     std::erase_if(measurements.models, [&](const ModelRow& row) { return !wanted(gpus, row.gpu) || !wanted(ops, "model"); });
 }
 
-Predictors predictors(const ValidateOptions& options, GpuShelf& shelf) {
+Predictors predictors(const ValidateOptions& options, const Measurements& measurements, GpuShelf& shelf) {
     Predictors result;
     result.gpu = [&shelf](const std::string& id) { return shelf.find(id); };
     const auto host_file = options.common.data() / "validation_data" / "host_launch.toml";
     const auto stacks = load_host_stacks(host_file);
     result.host_launch = [stacks](const KernelRow& row) { return host_launch(stacks, row); };
-    result.model = model_predictor(load_workload_catalogue(options.common.models()), load_software(options.common.gpus()));
+    if (!measurements.models.empty())
+        result.model = model_predictor(load_workload_catalogue(options.common.models()), load_software(options.common.gpus()));
     return result;
 }
 
@@ -112,7 +113,7 @@ void run(const ValidateOptions& options) {
     for (const auto& gpu : options.gpus) ids.push_back(shelf.add(gpu));
     Measurements measurements = read_measurements(data_paths(options));
     keep_wanted(measurements, ids, options.ops);
-    const Predictors with = predictors(options, shelf);
+    const Predictors with = predictors(options, measurements, shelf);
     const Validation validation = judge(measurements, with);
 
     if (!options.rows_file.empty()) write_file_atomically(options.rows_file, rows_csv(validation, measurements, with.gpu));

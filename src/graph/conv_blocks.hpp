@@ -39,6 +39,7 @@ void pose_head(ConvBuilder& b, const std::vector<Map>& levels, const ConvLayer& 
 void anchor_head(ConvBuilder& b, const std::vector<Map>& levels, std::int64_t anchors);
 Map classify_head(ConvBuilder& b, const Map& x);
 void ssd_head(ConvBuilder& b, const std::vector<Map>& levels, const ConvLayer& layer);
+void detr_head(ConvBuilder& b, const Map& x, const ConvLayer& layer);
 void retina_head(ConvBuilder& b, const std::vector<Map>& levels, const ConvLayer& layer);
 
 /// Squeeze-and-excitation: pooled, two small products, a sigmoid gate per channel.

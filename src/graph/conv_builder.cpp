@@ -61,6 +61,8 @@ double flops_of(Activation activation) {
 constexpr double norm_flops = 2;
 
 void require_image(std::int64_t height, std::int64_t width) {
+    constexpr std::int64_t largest = 1 << 20;
+    if (height > largest || width > largest) throw Error({.what = "the image is too large", .key = "image_size"});
     if (height >= 1 && width >= 1) return;
     throw Error({.what = "the image is too small: a layer would have no output", .key = "image_size", .expected = "a larger image"});
 }
@@ -139,6 +141,7 @@ Map ConvBuilder::unit(const Map& in, std::int64_t channels, std::int64_t kernel,
 
 Map ConvBuilder::transposed(const Map& in, std::int64_t channels, std::int64_t kernel, bool bias) {
     const Map out{.channels = channels, .height = in.height * kernel, .width = in.width * kernel};
+    require_image(out.height, out.width);
     const Gemm product{.m = shape_.batch * in.places(),
                        .n = channels * kernel * kernel,
                        .k = in.channels,
@@ -163,8 +166,8 @@ OpNode& ConvBuilder::linear(std::int64_t rows, std::int64_t in, std::int64_t out
 
 void ConvBuilder::normalize(const Map& map, ConvNorm norm) {
     const double weights = 2.0 * static_cast<double>(map.channels);
-    if (norm == ConvNorm::batch) {
-        pointwise("batchnorm", map.elements(), 1, norm_flops, Fusion::folded, weights, map.kept);
+    if (norm == ConvNorm::batch || norm == ConvNorm::frozen) {
+        pointwise("batchnorm", map.elements(), 1, norm_flops, Fusion::folded, norm == ConvNorm::batch ? weights : 0, map.kept);
     } else if (norm == ConvNorm::layer) {
         const RowWise op{.kind = RowOp::layernorm, .rows = map.places() * shape_.batch, .cols = map.channels, .precision = stored_};
         emit("layernorm", op, Fusion::chain, map.kept ? 0 : map.elements(), map.elements()).weights = weights;
@@ -209,6 +212,7 @@ Map ConvBuilder::pool_to(const Map& in, std::int64_t size) {
 
 Map ConvBuilder::upsample(const Map& in, std::int64_t factor) {
     const Map out{.channels = in.channels, .height = in.height * factor, .width = in.width * factor};
+    require_image(out.height, out.width);
     const Move op{.read = in.elements() * shape_.batch, .written = out.elements() * shape_.batch, .precision = stored_};
     emit("upsample", op, Fusion::none, in.kept ? 0 : in.elements(), out.elements());
     return out;
@@ -248,6 +252,20 @@ void ConvBuilder::attention(const Map& in, std::int64_t heads, std::int64_t key_
                        .fused = shape_.fused_attention};
     // Published counts of these nets come from a profiler of modules, which does not see the two products of attention.
     emit("attention", op, Fusion::none, heads * (2 * key_dim + value_dim) * in.places(), heads * value_dim * in.places()).macs = 0;
+}
+
+void ConvBuilder::cross_attention(std::int64_t queries, std::int64_t keys, std::int64_t heads, std::int64_t head_dim) {
+    const Attention op{.batch = shape_.batch,
+                       .heads = heads,
+                       .kv_heads = heads,
+                       .head_dim = head_dim,
+                       .value_dim = head_dim,
+                       .query_len = queries,
+                       .kv_len = keys,
+                       .precision = stored_,
+                       .kv_precision = stored_,
+                       .fused = shape_.fused_attention};
+    emit("attention", op, Fusion::none, heads * head_dim * (queries + 2 * keys), heads * head_dim * queries);
 }
 
 void ConvBuilder::softmax(std::int64_t rows, std::int64_t cols) {

@@ -61,6 +61,8 @@ public:
     void copy(std::int64_t elements, std::string name = "copy");
     /// Self-attention over the places of a map, in `area` stripes.
     void attention(const Map& in, std::int64_t heads, std::int64_t key_dim, std::int64_t value_dim, std::int64_t area = 1);
+    /// Attention of `queries` rows to `keys` rows.
+    void cross_attention(std::int64_t queries, std::int64_t keys, std::int64_t heads, std::int64_t head_dim);
     void softmax(std::int64_t rows, std::int64_t cols);
 
     /// Memory of `map` stays taken until `release`.

@@ -88,6 +88,7 @@ private:
     Map block(const ConvLayer& layer, const std::vector<Map>& in);
     Map primitive(const ConvLayer& layer, const std::vector<Map>& in);
     Map convolutions(const ConvLayer& layer, Map x);
+    Map sum(const std::vector<Map>& in);
     Map backbone(const ConvLayer& written, const Map& x);
     void head(const ConvLayer& layer, const std::vector<Map>& in);
     Map fully_connected(const ConvLayer& layer, const Map& x);
@@ -131,6 +132,18 @@ Map Walk::fully_connected(const ConvLayer& layer, const Map& x) {
     return y;
 }
 
+Map Walk::sum(const std::vector<Map>& in) {
+    for (std::size_t i = 1; i < in.size(); ++i) {
+        if (in[i].channels != in.front().channels) {
+            throw Error({.what = "layers that are added must have equal channels",
+                         .key = "add",
+                         .found = fmt::format("{} and {}", in.front().channels, in[i].channels)});
+        }
+        builder_.add(in.front());
+    }
+    return in.front();
+}
+
 Map Walk::primitive(const ConvLayer& layer, const std::vector<Map>& in) {
     const Map& x = in.front();
     if (layer.block == ConvBlock::conv) return convolutions(layer, x);
@@ -143,7 +156,7 @@ Map Walk::primitive(const ConvLayer& layer, const std::vector<Map>& in) {
             builder_.activate(y, layer.activation.value_or(net_.activation));
             return y;
         }
-        case ConvBlock::norm:
+        case ConvBlock::normalize:
             builder_.normalize(x, layer.norm.value_or(net_.norm));
             builder_.activate(x, layer.activation.value_or(Activation::none));
             return x;
@@ -161,8 +174,7 @@ Map Walk::primitive(const ConvLayer& layer, const std::vector<Map>& in) {
         case ConvBlock::concat:
             return builder_.concat(in);
         default:
-            for (std::size_t i = 1; i < in.size(); ++i) builder_.add(x);
-            return x;
+            return sum(in);
     }
 }
 
@@ -219,6 +231,8 @@ void Walk::head(const ConvLayer& layer, const std::vector<Map>& in) {
         case ConvBlock::classify:
             classify_head(builder_, in.front());
             return;
+        case ConvBlock::detr_head:
+            return detr_head(builder_, in.front(), layer);
         case ConvBlock::ssd_head:
             return ssd_head(builder_, in, layer);
         default:

@@ -42,7 +42,7 @@ void add_window_attention(LayerBuilder& b, const Stage& s) {
     const std::int64_t rows = s.windowed_tokens(), length = s.window() * s.window(), head_dim = s.width / s.heads();
     // Blocks alternate between plain and shifted windows: half of them roll the image there and back.
     const bool shifted = s.side > s.window();
-    b.move("partition", rows * s.width, shifted ? 1.5 : 1);
+    b.move("partition", rows * s.width, shifted ? 1.5 : 1, Fusion::chain);
     OpNode& qkv = b.linear("qkv_proj", rows, 3 * s.width, s.width, true);
     if (s.model.v2) {
         qkv.weights -= as_count(s.width);  // keys have no bias
@@ -63,7 +63,7 @@ void add_window_attention(LayerBuilder& b, const Stage& s) {
     const double kernels = (s.shape.fused_attention ? 1 : eager::unfused_attention) + bias_kernels + (s.model.v2 ? network_kernels : 0);
     b.add("attention", op, position_weights(s), Fusion::none, kernels);
     b.linear("proj", rows, s.width, s.width, true);
-    b.move("merge_windows", rows * s.width, shifted ? 1.5 : 1);
+    b.move("merge_windows", rows * s.width, shifted ? 1.5 : 1, Fusion::chain);
 }
 
 Segment blocks(const Stage& s, const Numerics& n) {

@@ -22,28 +22,35 @@ Seconds score_time(const Attention& op, const Gpu& gpu) {
     return 2 * flop * width / matrix + p.softmax_operations * flop / lanes;
 }
 
-/// Terms of the blocks that differ between the two ways to cut the work.
+/// What all ways to cut the work share.
+struct Common {
+    Seconds score, dram;
+    double overlap;
+    PowerLimit power;
+};
+
+/// Terms that differ between the ways to cut the work.
 struct Blocks {
     Seconds compute, stream;
-    [[nodiscard]] Seconds longest() const { return max(compute, stream); }
+    [[nodiscard]] Seconds time(const Common& c) const { return busy_time(compute, c.dram, stream, c.overlap, c.power); }
 };
 
 /// One block per head and 128 queries; scheduled longest first, so that a machine full of unequal (causal) blocks ends half a block late.
-Blocks by_queries(const Attention& op, const Gpu& gpu, Seconds score) {
+Blocks by_queries(const Attention& op, const Gpu& gpu, const Common& common) {
     const double sms = static_cast<double>(gpu.profile.sm_count);
     const double heads = static_cast<double>(op.batch * op.heads);
     const double count = heads * blocks(op.query_len, query_block);
     const double keys = static_cast<double>(op.window > 0 ? std::min(op.kv_len, op.window + query_block) : op.kv_len);
-    const Seconds longest = static_cast<double>(query_block) * keys * score;
+    const Seconds longest = static_cast<double>(query_block) * keys * common.score;
     const Seconds starts = waves(count, sms, 1) * gpu.parameters.values.attention.block;
     if (count <= sms) return {longest + starts, {}};
     const double padded = count * static_cast<double>(query_block) * keys * (op.causal ? 0.5 : 1.0);
-    const Seconds share = std::max(padded, heads * visible_pairs(op)) / sms * score;
+    const Seconds share = std::max(padded, heads * visible_pairs(op)) / sms * common.score;
     return {max(longest, share + 0.5 * longest * (1 - sms / count)) + starts, {}};
 }
 
 /// Queries that share a KV head are packed into one block, and the keys are split over blocks until these fill the SMs (split-KV).
-Blocks by_keys(const Attention& op, const Gpu& gpu, Seconds score) {
+Blocks by_keys(const Attention& op, const Gpu& gpu, const Common& common) {
     const auto& p = gpu.parameters.values.attention;
     const double sms = static_cast<double>(gpu.profile.sm_count);
     const double groups = static_cast<double>(op.batch * op.kv_heads);
@@ -57,26 +64,27 @@ Blocks by_keys(const Attention& op, const Gpu& gpu, Seconds score) {
         if (split > 1 && groups * static_cast<double>(split) > 2 * sms) break;
         const double chunk = blocks(keys, key_block * split) * static_cast<double>(key_block);
         const double w = waves(groups * static_cast<double>(split), sms, 1);
-        const Blocks b{w * (chunk * rows * score + p.block), w * chunk * key / one_sm};
-        if (split == 1 || b.longest() < best.longest()) best = b;
+        const Blocks b{w * (chunk * rows * common.score + p.block), w * chunk * key / one_sm};
+        if (split == 1 || b.time(common) < best.time(common)) best = b;
     }
     return best;
 }
 
 KernelCost fused_cost(const Attention& op, const Gpu& gpu, Cache cache) {
     const auto& p = gpu.parameters.values.attention;
-    const Seconds score = score_time(op, gpu);
-    const Blocks queries = by_queries(op, gpu, score), keys = by_keys(op, gpu, score);
-    const Blocks& best = queries.longest() < keys.longest() ? queries : keys;
+    const Work w = work(op);
     Terms t;
     t.unit = gpu.profile.math_unit(op.precision);
-    t.flops = work(op).matrix;
-    t.dram_bytes = after_l2(work(op).bytes, gpu.profile.l2, gpu.parameters.values.streaming.l2_residency, cache);
+    t.flops = w.matrix;
+    t.dram_bytes = after_l2(w.bytes, gpu.profile.l2, gpu.parameters.values.streaming.l2_residency, cache);
     t.dram = t.dram_bytes / (gpu.profile.bandwidth * p.bandwidth_fraction);
-    t.compute = best.compute;
-    t.l2 = best.stream;
     t.latency = p.fixed;
     t.overlap = gpu.parameters.values.gemm[index(t.unit)].overlap;
+    const Common common{score_time(op, gpu), t.dram, t.overlap, power_limit(t.flops, t.dram_bytes, t.unit, gpu)};
+    const Blocks queries = by_queries(op, gpu, common), keys = by_keys(op, gpu, common);
+    const Blocks& best = queries.time(common) < keys.time(common) ? queries : keys;
+    t.compute = best.compute;
+    t.l2 = best.stream;
     return combine(t, gpu);
 }
 

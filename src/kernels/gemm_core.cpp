@@ -1,6 +1,8 @@
 #include "kernels/gemm_core.hpp"
 
 #include <algorithm>
+#include <array>
+#include <iterator>
 #include <span>
 
 namespace roofcast {
@@ -37,6 +39,10 @@ Bytes dram_traffic(const MatrixProduct& op, const GpuProfile& gpu, const GemmPar
     return kept * op.compulsory + (1 - kept) * max(streamed, op.compulsory);
 }
 
+Flops product_flops(const MatrixProduct& op) {
+    return 2 * flop * (static_cast<double>(op.batch) * static_cast<double>(op.m)) * (static_cast<double>(op.n) * static_cast<double>(op.k));
+}
+
 /// Factors of the candidate loop that do not depend on tile or split, in seconds per unit named.
 struct Rates {
     double per_output_step;   // per tile output and k element
@@ -45,6 +51,7 @@ struct Rates {
     double a_bytes, b_bytes;  // of an element
     double dram, reduce;      // seconds of DRAM traffic; of one m·n matrix of partial sums written and read
     double sm_count;
+    PowerLimit power;
 };
 
 Rates rates_of(const MatrixProduct& op, const Gpu& gpu, const GemmParameters& p, Bytes traffic) {
@@ -54,7 +61,7 @@ Rates rates_of(const MatrixProduct& op, const Gpu& gpu, const GemmParameters& p,
     const double alignment = op.aligned ? 1 : 1 - p.misaligned;
     const BytesPerSecond bandwidth = profile.bandwidth * (p.bandwidth_fraction * op.bandwidth);
     Rates r{};
-    r.per_output_step = (2 * flop / (peak / sms * (p.peak_fraction * op.rate * alignment * op.reduction))).in(s);
+    r.per_output_step = (2 * flop / (peak / sms * (p.peak_fraction * op.rate * alignment))).in(s);
     const double operations = op.unpack_weights ? gpu.parameters.values.quantization.dequantization_operations : 0;
     r.per_weight = operations * (flop / (profile.vector_rate(Precision::fp32) / (2 * sms))).in(s);
     r.per_a_byte = 1 / (p.l2_bytes_per_sm_clock * profile.boost_clock.in(hertz));
@@ -64,6 +71,7 @@ Rates rates_of(const MatrixProduct& op, const Gpu& gpu, const GemmParameters& p,
     // Partial sums are fp32, written once and read once.
     r.reduce = (8 * byte * (static_cast<double>(op.batch) * static_cast<double>(op.m) * static_cast<double>(op.n)) / bandwidth).in(s);
     r.sm_count = sms;
+    r.power = power_limit(product_flops(op), traffic, gpu.profile.math_unit(op.precision), gpu);
     return r;
 }
 
@@ -80,8 +88,7 @@ Candidate evaluate(const Rates& r, const GemmParameters& p, Tile tile, double ti
     c.l2 = w * k * (tile.m * r.a_bytes + tile.n * r.b_bytes) * r.per_a_byte;
     c.dram = r.dram + (split > 1 ? split * r.reduce : 0);
     c.latency = p.fixed.in(s) + k / static_cast<double>(k_block) * p.k_step.in(s) + (split > 1 ? p.split_k.in(s) : 0);
-    const double longest = std::max({c.compute, c.l2, c.dram});
-    c.busy = longest + (1 - p.overlap) * (c.compute + c.l2 + c.dram - longest);
+    c.busy = busy_time(c.compute * s, c.dram * s, c.l2 * s, p.overlap, r.power).in(s);
     return c;
 }
 
@@ -90,12 +97,14 @@ Candidate evaluate(const Rates& r, const GemmParameters& p, Tile tile, double ti
 Candidate best_candidate(const MatrixProduct& op, const Rates& r, const GemmParameters& p, MathUnit unit) {
     Candidate best{};
     bool found = false;
+    std::array<double, std::size(split_factors)> split_k{};
+    for (std::size_t i = 0; i < split_k.size(); ++i) split_k[i] = blocks(op.k, k_block * split_factors[i]) * static_cast<double>(k_block);
     for (const Tile tile : tiles_of(unit)) {
         const double tiles = static_cast<double>(op.batch) * blocks(op.m, tile.m) * blocks(op.n, tile.n);
-        for (const int split : split_factors) {
+        for (std::size_t i = 0; i < split_k.size(); ++i) {
+            const int split = split_factors[i];
             if (split > 1 && tiles * split > r.sm_count) break;
-            const double k = blocks(op.k, k_block * split) * static_cast<double>(k_block);
-            const Candidate c = evaluate(r, p, tile, tiles, split, k);
+            const Candidate c = evaluate(r, p, tile, tiles, split, split_k[i]);
             if (!found || c.time() < best.time()) best = c;
             found = true;
         }
@@ -133,8 +142,7 @@ KernelCost matrix_product_cost(const MatrixProduct& op, const Gpu& gpu, Cache ca
     t.dram = best.dram * s;
     t.l2 = best.l2 * s;
     t.latency = best.latency * s;
-    t.flops = 2 * flop / op.reduction * (static_cast<double>(op.batch) * static_cast<double>(op.m)) *
-              (static_cast<double>(op.n) * static_cast<double>(op.k));
+    t.flops = product_flops(op);
     t.unit = unit;
     t.overlap = p.overlap;
     return combine(t, gpu);

@@ -15,7 +15,6 @@ struct MatrixProduct {
     Bytes compulsory;                       ///< DRAM bytes when each operand moves once
     double rate = 1;                        ///< of the GEMM's rate; what another algorithm keeps of it
     double bandwidth = 1;                   ///< of the GEMM's DRAM bandwidth
-    double reduction = 1;                   ///< multiplications saved by a fast algorithm (Winograd); FLOPs count before it
     bool unpack_weights = false;            ///< B is stored in fewer bits than the compute format
     bool aligned = true;                    ///< rows start at multiples of 16 bytes
 };

@@ -6,17 +6,10 @@ namespace roofcast {
 
 namespace {
 
-/// Time that the energy takes at the power budget. Boards lower the clock for it, but not below base clock unless cooling forces them to.
-Seconds power_time(Joules energy, Seconds compute, const Gpu& gpu) {
-    const auto& profile = gpu.profile;
-    if (!(profile.tdp > 0 * watt)) return {};
-    const Seconds at_limit = energy / (profile.tdp * (1 - gpu.parameters.values.power.idle_fraction));
-    if (profile.thermally_limited || !(profile.base_clock > 0 * hertz)) return at_limit;
-    return min(at_limit, compute * std::max(1.0, profile.boost_clock / profile.base_clock));
-}
+constexpr double no_floor = 1e30;  // of the clock: cooling may throttle the board at will
 
 Bound largest(const KernelCost& c, Seconds busy) {
-    if (c.total > c.launch + busy) return Bound::power;
+    if (c.total > (c.launch + busy) * (1 + 1e-9)) return Bound::power;
     if (c.launch > max(max(c.compute, c.dram), max(c.l2, c.communication))) return Bound::latency;
     if (c.communication > max(c.compute, max(c.dram, c.l2))) return Bound::communication;
     if (c.compute >= max(c.dram, c.l2)) return Bound::compute;
@@ -24,6 +17,16 @@ Bound largest(const KernelCost& c, Seconds busy) {
 }
 
 }  // namespace
+
+PowerLimit power_limit(Flops flops, Bytes dram_bytes, MathUnit unit, const Gpu& gpu) {
+    const auto& profile = gpu.profile;
+    const auto& power = gpu.parameters.values.power;
+    if (!(profile.tdp > 0 * watt)) return {};
+    const Joules energy = flops * power.flop[index(unit)] + dram_bytes * power.dram_byte;
+    const bool floor_known = !profile.thermally_limited && profile.base_clock > 0 * hertz;
+    return {energy / (profile.tdp * (1 - power.idle_fraction)),
+            floor_known ? std::max(1.0, profile.boost_clock / profile.base_clock) : no_floor};
+}
 
 KernelCost combine(const Terms& t, const Gpu& gpu) {
     KernelCost c;
@@ -37,11 +40,11 @@ KernelCost combine(const Terms& t, const Gpu& gpu) {
     c.kernels = t.kernels;
     const auto& power = gpu.parameters.values.power;
     c.energy = t.flops * power.flop[index(t.unit)] + t.dram_bytes * power.dram_byte;
-    c.power = power_time(c.energy, t.compute, gpu);
-    const Seconds longest = max(max(t.compute, t.dram), max(t.l2, t.communication));
-    const Seconds busy = longest + (1 - t.overlap) * (t.compute + t.dram + t.l2 + t.communication - longest);
-    c.total = t.latency + max(busy, c.power);
-    c.bound = largest(c, busy);
+    const PowerLimit limit = power_limit(t.flops, t.dram_bytes, t.unit, gpu);
+    c.power = min(limit.at_budget, t.compute * limit.slowest);
+    const Seconds unlimited = busy_time(t.compute, t.dram, t.l2, t.overlap, {}) + t.communication;
+    c.total = t.latency + max(unlimited, c.power);
+    c.bound = largest(c, unlimited);
     return c;
 }
 

@@ -18,7 +18,21 @@ struct Terms {
     int kernels = 1;
 };
 
-/// latency + largest + (1 − overlap) · (others), no faster than power allows. Continuous and monotone in every term.
+/// What the power limit leaves of a kernel's speed.
+struct PowerLimit {
+    Seconds at_budget;   ///< energy over the power budget; 0: no limit known
+    double slowest = 1;  ///< boost over base clock: boards do not throttle below base clock unless cooling forces them to
+};
+PowerLimit power_limit(Flops flops, Bytes dram_bytes, MathUnit unit, const Gpu& gpu);
+
+/// Time of terms that overlap, no shorter than power allows. Continuous and monotone in every term.
+inline Seconds busy_time(Seconds compute, Seconds dram, Seconds l2, double overlap, const PowerLimit& limit) {
+    const Seconds longest = max(compute, max(dram, l2));
+    const Seconds busy = longest + (1 - overlap) * (compute + dram + l2 - longest);
+    return max(busy, min(limit.at_budget, compute * limit.slowest));
+}
+
+/// latency + busy_time, with communication before it.
 KernelCost combine(const Terms& terms, const Gpu& gpu);
 
 /// Kernels that run one after the other.

@@ -35,7 +35,8 @@ void check_sizes(const RunShape& shape) {
 void check_language(const Workload& workload, const DecoderLlm& llm, const RunShape& shape) {
     require_count("--prompt", shape.prompt_tokens);
     require_count("--generate", shape.generate_tokens);
-    const std::int64_t context = context_tokens(workload, shape) + shape.generate_tokens;
+    // The last token is generated but never read back, so it takes no place in the context.
+    const std::int64_t context = context_tokens(workload, shape) + shape.generate_tokens - 1;
     if (llm.max_context > 0 && context > llm.max_context) {
         throw Error({.what = fmt::format("{} holds at most {} tokens of context", workload.id, llm.max_context),
                      .key = "--prompt",

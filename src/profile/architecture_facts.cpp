@@ -153,6 +153,14 @@ std::vector<std::string> known_architectures(const std::filesystem::path& gpus_f
     return names;
 }
 
+std::string known_architecture(const std::string& id, const std::vector<std::string>& known) {
+    std::string joined = id;
+    joined.erase(std::remove(joined.begin(), joined.end(), '-'), joined.end());
+    if (std::find(known.begin(), known.end(), joined) != known.end()) return joined;
+    const auto place = std::find_if(known.begin(), known.end(), [&](const std::string& k) { return id.starts_with(k + "-"); });
+    return place == known.end() ? id : *place;
+}
+
 ArchitectureFacts load_architecture_facts(const std::filesystem::path& gpus_folder, const std::string& architecture,
                                           std::optional<ComputeCapability> capability) {
     const std::filesystem::path fallback = gpus_folder / "arch" / "_default.toml";

@@ -21,6 +21,9 @@ std::string architecture_id(std::string_view text);
 /// Architectures that have a file of their own in `gpus_folder`/arch, sorted.
 std::vector<std::string> known_architectures(const std::filesystem::path& gpus_folder);
 
+/// The one of `known` that `id` means: "cdna-3" is cdna3, "ada-lovelace" is ada; `id` itself when none.
+std::string known_architecture(const std::string& id, const std::vector<std::string>& known);
+
 /// Facts of `architecture` for `capability` (its default one when absent); those of `_default.toml` for an architecture without a file.
 /// Throws Error when the capability is not one of the architecture's, or a file is wrong.
 ArchitectureFacts load_architecture_facts(const std::filesystem::path& gpus_folder, const std::string& architecture,

@@ -89,12 +89,13 @@ void derive_from_single_peak(GpuProfile& gpu, const SinglePeak& peak) {
             {.what = fmt::format("the architecture {} has no {} arithmetic", gpu.architecture, name(p)), .key = "compute_precision"});
     const double vector_per_sm_clock = 2 * gpu.fp32_lanes_per_sm;
     const Hertz vector_clock = gpu.boost_clock > 0 * hertz ? gpu.boost_clock : facts.boost_clock;
-    if (gpu.tensor_clock <= 0 * hertz) gpu.tensor_clock = gpu.boost_clock > 0 * hertz ? gpu.boost_clock : facts.tensor_clock;
-    const double per_sm = on_tensor ? facts.tensor_flops_per_sm_clock * facts.tensor_ratio[index(p)] * gpu.tensor_clock.in(hertz)
+    const bool states_tensor_clock = gpu.tensor_clock > 0 * hertz;
+    const Hertz tensor_clock = states_tensor_clock ? gpu.tensor_clock : gpu.boost_clock > 0 * hertz ? gpu.boost_clock : facts.tensor_clock;
+    const double per_sm = on_tensor ? facts.tensor_flops_per_sm_clock * facts.tensor_ratio[index(p)] * tensor_clock.in(hertz)
                                     : vector_per_sm_clock * facts.vector_ratio[index(p)] * vector_clock.in(hertz);
     const double sms = peak.value.value / per_sm;  // not rounded: the stated peak is kept exactly
     const FlopsPerSecond fp32{sms * vector_per_sm_clock * vector_clock.in(hertz)};
-    const FlopsPerSecond tensor16{sms * facts.tensor_flops_per_sm_clock * gpu.tensor_clock.in(hertz)};
+    const FlopsPerSecond tensor16{sms * facts.tensor_flops_per_sm_clock * tensor_clock.in(hertz)};
     const auto derive = [&](std::optional<FlopsPerSecond>& slot, bool stated, Precision q, double ratio, FlopsPerSecond base,
                             const std::string& key) {
         if (slot || ratio <= 0) return;
@@ -109,6 +110,11 @@ void derive_from_single_peak(GpuProfile& gpu, const SinglePeak& peak) {
     if (gpu.sm_count == 0) {
         gpu.sm_count = std::max<std::int64_t>(1, std::llround(sms));
         assume(gpu, "compute.sm_count", std::to_string(gpu.sm_count), "compute_tflops over the rate of one SM " + typical_of(gpu));
+    }
+    if (has_tensor && !states_tensor_clock) {
+        gpu.tensor_clock = Hertz{tensor16.value / (facts.tensor_flops_per_sm_clock * static_cast<double>(gpu.sm_count))};
+        assume(gpu, "compute.tensor_clock_mhz", fmt::format("{:.0f} MHz", gpu.tensor_clock.in(mhz)),
+               "matrix peak over FLOPs per clock · SMs");
     }
 }
 

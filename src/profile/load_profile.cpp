@@ -159,13 +159,14 @@ std::filesystem::path facts_folder(const std::filesystem::path& file, const std:
 }
 
 void find_facts(TableReader& top, GpuProfile& gpu, const std::filesystem::path& folder) {
+    const auto known = known_architectures(folder);
+    gpu.architecture = known_architecture(gpu.architecture, known);
     try {
         gpu.facts = load_architecture_facts(folder, gpu.architecture, gpu.compute_capability);
     } catch (const Error& e) {
         if (e.detail().key != "compute_capability") throw;
         throw top.error("compute_capability", e.detail().what, e.detail().found, e.detail().expected, e.detail().suggestion);
     }
-    const auto known = known_architectures(folder);
     if (std::find(known.begin(), known.end(), gpu.architecture) == known.end()) {
         std::string reason = fmt::format("{} has no file in gpus/arch", gpu.architecture);
         if (const auto hint = did_you_mean(gpu.architecture, known); !hint.empty()) reason += "; " + hint;

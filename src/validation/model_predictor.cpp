@@ -21,8 +21,8 @@ struct Times {
     [[nodiscard]] Seconds total() const { return first_token + decode; }
 };
 
-Error unusable(const ModelRow& row, std::string what) {
-    return Error({.what = std::move(what), .key = std::string(name(row.metric)), .found = row.model});
+Error unusable(std::string what) {
+    return Error({.what = std::move(what)});
 }
 
 double from_times(const ModelRow& row, const Times& t) {
@@ -45,7 +45,7 @@ double from_times(const ModelRow& row, const Times& t) {
         case Metric::power_w:
             break;
     }
-    throw unusable(row, fmt::format("the metric does not suit phase '{}'", row.phase));
+    throw unusable(fmt::format("{} does not suit phase '{}'", name(row.metric), row.phase));
 }
 
 /// Every operator by itself at data-sheet rates, one after the other; nothing for the host.
@@ -112,7 +112,7 @@ RunRequest request_of(const ModelRow& row, const Workload& workload) {
 /// The row's own figures as a workload. Throws Error when it lacks them.
 Workload summary_workload(const ModelRow& row) {
     if (!row.gmacs || !row.mactivations || !row.mparams) {
-        throw unusable(row, "the model is not shipped, and the row does not give gmacs, mactivations and mparams");
+        throw unusable(fmt::format("model '{}' is not shipped, and the row does not give gmacs, mactivations and mparams", row.model));
     }
     Workload workload;
     workload.id = row.model;
@@ -128,14 +128,14 @@ Workload summary_workload(const ModelRow& row) {
 }
 
 ModelEstimate estimate(const ModelRow& row, const Workload& workload, const Gpu& gpu, const SoftwareStacks& software) {
-    if (row.phase == "train") throw unusable(row, "training is not predicted");
-    if (row.metric == Metric::power_w) throw unusable(row, "board power of whole models is not predicted");
+    if (row.phase == "train") throw unusable("training is not predicted");
+    if (row.metric == Metric::power_w) throw unusable("board power of whole models is not predicted");
     const Prediction p = predict(workload, gpu, request_of(row, workload), software);
     if (row.metric == Metric::memory_gb) {
         // Sources give the sum over the GPUs used.
         return {(static_cast<double>(p.request.shape.parallel.gpus()) * p.memory.total()).in(gb), std::nullopt};
     }
-    if (!p.withheld.empty()) throw unusable(row, fmt::format("operators without a cost model: {}", p.withheld.front()));
+    if (!p.withheld.empty()) throw unusable(fmt::format("operators without a cost model: {}", p.withheld.front()));
     return {from_times(row, times(p, nullptr)), from_times(row, times(p, &gpu))};
 }
 

@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "roofcast/validation.hpp"
 
 namespace roofcast {
@@ -29,7 +27,13 @@ struct Floor {
     const Op& any;
 
     Seconds operator()(const Gemm& op) const { return products(op.precision); }
-    Seconds operator()(const Moe& op) const { return products(op.precision); }
+    Seconds operator()(const Moe& op) const {
+        // Measurements do not say whether experts are gated; without a gate two of three matrices are left.
+        Moe plain = op;
+        plain.gated = false;
+        const Op least = plain;
+        return max(arithmetic_floor(op_flops(least), fastest_peak(gpu, op.precision)), traffic_floor(compulsory_bytes(least), gpu));
+    }
     Seconds operator()(const Attention& op) const {
         // With an 8-bit cache the products may run in 8 bits as well.
         const auto peak = fastest_peak(gpu, op.precision), cache_peak = fastest_peak(gpu, op.kv_precision);
@@ -37,14 +41,7 @@ struct Floor {
     }
     Seconds operator()(const Conv2d& op) const {
         const auto filter = static_cast<double>(op.kernel_h * op.kernel_w);
-        // Rows and columns that a stride passes over need not be read.
-        const auto touched = [&](std::int64_t kernel) {
-            return std::min(1.0, static_cast<double>(kernel) / static_cast<double>(op.stride));
-        };
-        const double input = static_cast<double>(op.batch * op.in_channels) * static_cast<double>(op.height * op.width);
-        const Bytes passed_over = input * (1 - touched(op.kernel_h) * touched(op.kernel_w)) * element_size(op.precision);
-        return max(arithmetic_floor(op_flops(any) / filter, fastest_peak(gpu, op.precision)),
-                   traffic_floor(compulsory_bytes(any) - passed_over, gpu));
+        return max(arithmetic_floor(op_flops(any) / filter, fastest_peak(gpu, op.precision)), traffic());
     }
     Seconds operator()(const Elementwise&) const { return traffic(); }
     Seconds operator()(const RowWise&) const { return traffic(); }

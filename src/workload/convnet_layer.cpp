@@ -21,7 +21,7 @@ struct BlockSpec {
 constexpr std::array block_specs{
     BlockSpec{"conv", ConvBlock::conv, "kernel stride groups group_width padding dilation bias norm activation scaled"},
     BlockSpec{"transposed", ConvBlock::transposed, "kernel bias norm activation"},
-    BlockSpec{"norm", ConvBlock::norm, "activation"},
+    BlockSpec{"normalize", ConvBlock::normalize, "activation"},
     BlockSpec{"maxpool", ConvBlock::maxpool, "stride padding"},
     BlockSpec{"avgpool", ConvBlock::avgpool, "stride padding"},
     BlockSpec{"adaptive_pool", ConvBlock::adaptive_pool, ""},
@@ -53,6 +53,7 @@ constexpr std::array block_specs{
     BlockSpec{"classify", ConvBlock::classify, ""},
     BlockSpec{"ssd_head", ConvBlock::ssd_head, "anchors"},
     BlockSpec{"retina_head", ConvBlock::retina_head, "anchors convs norm"},
+    BlockSpec{"detr_head", ConvBlock::detr_head, "layers heads inner"},
 };
 
 struct Count {
@@ -63,7 +64,8 @@ constexpr std::array counts{
     Count{"repeat", &ConvLayer::repeat}, Count{"kernel", &ConvLayer::kernel},           Count{"stride", &ConvLayer::stride},
     Count{"groups", &ConvLayer::groups}, Count{"group_width", &ConvLayer::group_width}, Count{"dilation", &ConvLayer::dilation},
     Count{"inner", &ConvLayer::inner},   Count{"growth", &ConvLayer::growth},           Count{"area", &ConvLayer::area},
-    Count{"convs", &ConvLayer::convs},   Count{"protos", &ConvLayer::protos},
+    Count{"convs", &ConvLayer::convs},   Count{"protos", &ConvLayer::protos},           Count{"layers", &ConvLayer::layers},
+    Count{"heads", &ConvLayer::heads},
 };
 
 struct Flag {
@@ -84,7 +86,7 @@ constexpr std::array flags{
 
 constexpr std::array<std::string_view, 9> activation_names{"none",        "relu",    "relu6", "leaky_relu", "hardswish",
                                                            "hardsigmoid", "sigmoid", "silu",  "gelu"};
-constexpr std::array<std::string_view, 3> norm_names{"none", "batch", "layer"};
+constexpr std::array<std::string_view, 4> norm_names{"none", "batch", "layer", "frozen"};
 
 std::vector<std::string> words(std::string_view text) {
     std::istringstream in{std::string(text)};
@@ -170,7 +172,7 @@ private:
         const toml::node* target = &node;
         if (const auto* reference = node.as_string()) target = value(key, node, reference->get());
         const auto found = target->is_number() ? target->value<double>() : std::nullopt;
-        constexpr double largest = 1e9;
+        constexpr double largest = 1 << 20;
         if (!found || !(*found >= 0 && *found <= largest))
             throw error(key, node, "wrong value", {}, "a number, or the name of one in values");
         return *found;
@@ -194,6 +196,11 @@ private:
     std::int64_t count(std::string_view key, const toml::node& node, std::int64_t lower) {
         const double found = number(key, node);
         const auto whole = static_cast<std::int64_t>(found);
+        // Each repetition may become operators of its own.
+        constexpr std::int64_t most_repeats = 1000;
+        if ((key == "repeat" || key == "dense" || key == "convs") && whole > most_repeats) {
+            throw error(key, node, "out of range", {}, fmt::format("at most {}", most_repeats));
+        }
         if (static_cast<double>(whole) != found || whole < lower) {
             throw error(key, node, "out of range", {}, fmt::format("a whole number of at least {}", lower));
         }

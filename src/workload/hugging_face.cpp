@@ -1,11 +1,99 @@
 #include "workload/hugging_face.hpp"
 
-#include "roofcast/error.hpp"
+#include <fmt/format.h>
+
+#include <map>
+
+#include "io/toml_reader.hpp"
+#include "workload/hugging_face_models.hpp"
 
 namespace roofcast {
 
+namespace {
+
+struct ModelType {
+    const char* family;
+    Architecture (*read)(const JsonReader&);
+};
+
+template <auto Read>
+Architecture as_architecture(const JsonReader& config) {
+    return Read(config);
+}
+
+const std::map<std::string_view, ModelType>& model_types() {
+    namespace hf = hugging_face;
+    static const std::map<std::string_view, ModelType> types{
+        {"llama", {"llm", as_architecture<hf::llama>}},
+        {"mistral", {"llm", as_architecture<hf::mistral>}},
+        {"mixtral", {"llm", as_architecture<hf::mixtral>}},
+        {"qwen2", {"llm", as_architecture<hf::qwen2>}},
+        {"qwen2_moe", {"llm", as_architecture<hf::qwen2_moe>}},
+        {"qwen3", {"llm", as_architecture<hf::qwen3>}},
+        {"qwen3_moe", {"llm", as_architecture<hf::qwen3_moe>}},
+        {"deepseek_v3", {"llm", as_architecture<hf::deepseek_v3>}},
+        {"gpt_oss", {"llm", as_architecture<hf::gpt_oss>}},
+        {"gpt2", {"llm", as_architecture<hf::gpt2>}},
+        {"gptj", {"llm", as_architecture<hf::gptj>}},
+        {"opt", {"llm", as_architecture<hf::opt>}},
+        {"phi", {"llm", as_architecture<hf::phi>}},
+        {"falcon", {"llm", as_architecture<hf::falcon>}},
+        {"bert", {"encoder", as_architecture<hf::bert>}},
+        {"roberta", {"encoder", as_architecture<hf::bert>}},
+        {"electra", {"encoder", as_architecture<hf::electra>}},
+        {"deberta-v2", {"encoder", as_architecture<hf::deberta_v2>}},
+        {"vit", {"vit", as_architecture<hf::vit>}},
+        {"deit", {"vit", as_architecture<hf::deit>}},
+        {"beit", {"vit", as_architecture<hf::beit>}},
+        {"clip", {"vit", as_architecture<hf::clip>}},
+        {"swin", {"swin", as_architecture<hf::swin>}},
+        {"swinv2", {"swin", as_architecture<hf::swin_v2>}},
+        {"qwen2_vl", {"vlm", as_architecture<hf::qwen2_vl>}},
+        {"qwen2_5_vl", {"vlm", as_architecture<hf::qwen2_5_vl>}},
+        {"mllama", {"vlm", as_architecture<hf::mllama>}},
+    };
+    return types;
+}
+
+nlohmann::json parsed(const std::filesystem::path& file) {
+    try {
+        return nlohmann::json::parse(read_text_file(file));
+    } catch (const nlohmann::json::parse_error& e) {
+        throw Error({.what = fmt::format("not valid JSON: {}", e.what()), .file = file.string()});
+    }
+}
+
+Precision stored_precision(const JsonReader& config) {
+    std::string name = config.text_or("torch_dtype", config.text_or("dtype", "float16"));
+    const auto precision = parse_precision(name);
+    if (!precision)
+        throw config.error(config.has("torch_dtype") ? "torch_dtype" : "dtype", "unknown precision", "float32, float16, bfloat16");
+    return *precision;
+}
+
+}  // namespace
+
 Workload load_hugging_face_config(const std::filesystem::path& file) {
-    throw Error({.what = "Hugging Face configs cannot be read yet", .file = file.string()});
+    const nlohmann::json json = parsed(file);
+    const JsonReader config(json, file.string());
+    std::vector<std::string> known;
+    for (const auto& [name, type] : model_types()) known.emplace_back(name);
+    const std::string expected = fmt::format("one of {}", fmt::join(known, ", "));
+    const std::string name = config.text_or("model_type", "");
+    if (name.empty()) throw config.error("model_type", "a required key is missing", expected);
+    const auto type = model_types().find(name);
+    if (type == model_types().end()) throw config.error("model_type", "this type of model is not supported", expected);
+
+    Workload workload;
+    const std::string folder = std::filesystem::absolute(file).parent_path().filename().string();
+    workload.id = file.stem() == "config" && !folder.empty() ? folder : file.stem().string();
+    workload.name = config.text_or("_name_or_path", workload.id);
+    workload.family = type->second.family;
+    workload.source = "Hugging Face config.json";
+    workload.file = file.string();
+    workload.default_precision = stored_precision(config);
+    workload.architecture = type->second.read(config);
+    return workload;
 }
 
 }  // namespace roofcast

@@ -6,6 +6,9 @@
 
 namespace roofcast {
 
+/// Of a single dimension, such as a vocabulary: beyond any model, and small enough for products of dimensions to stay exact.
+inline constexpr std::int64_t largest_size = std::int64_t{1} << 24;
+
 /// The norm that `key` names: "layernorm" or "rmsnorm"; `standard` when absent.
 Normalization read_norm(TableReader& reader, std::string_view key, Normalization standard);
 

@@ -23,34 +23,37 @@ void read_vit_flags(TableReader& reader, Vit& model) {
 
 Vit read_vit(TableReader& reader) {
     Vit model;
-    model.patch = reader.count("patch");
+    model.patch = reader.count("patch", 1, largest_size);
     model.image_size = reader.count_if("image_size", model.patch).value_or(224);
-    model.channels = reader.count_if("channels").value_or(3);
-    model.layers = reader.count("layers");
-    model.hidden = reader.count("hidden");
-    model.heads = reader.count("heads");
+    model.channels = reader.count_if("channels", 1, largest_size).value_or(3);
+    model.layers = reader.count("layers", 1, largest_size);
+    model.hidden = reader.count("hidden", 1, largest_size);
+    model.heads = reader.count("heads", 1, largest_size);
     if (model.hidden % model.heads != 0) throw reader.error("heads", "hidden is not a multiple of heads");
-    model.intermediate = reader.count_if("intermediate").value_or(4 * model.hidden);
-    model.extra_tokens = reader.count_if("extra_tokens", 0).value_or(1);
-    model.classes = reader.count_if("classes", 0).value_or(1000);
+    model.intermediate = reader.count_if("intermediate", 1, largest_size).value_or(4 * model.hidden);
+    model.extra_tokens = reader.count_if("extra_tokens", 0, largest_size).value_or(1);
+    model.classes = reader.count_if("classes", 0, largest_size).value_or(1000);
     model.classifiers = reader.count_if("classifiers", 1, 2).value_or(1);
-    model.projection = reader.count_if("projection", 0).value_or(0);
+    model.projection = reader.count_if("projection", 0, largest_size).value_or(0);
     read_vit_flags(reader, model);
     return model;
 }
 
 Swin read_swin(TableReader& reader) {
     Swin model;
-    model.image_size = reader.count_if("image_size").value_or(224);
-    model.patch = reader.count_if("patch").value_or(4);
-    model.channels = reader.count_if("channels").value_or(3);
-    model.embed = reader.count("embed");
-    model.window = reader.count("window");
-    model.classes = reader.count_if("classes", 0).value_or(1000);
+    model.image_size = reader.count_if("image_size", 1, largest_size).value_or(224);
+    model.patch = reader.count_if("patch", 1, largest_size).value_or(4);
+    model.channels = reader.count_if("channels", 1, largest_size).value_or(3);
+    model.embed = reader.count("embed", 1, largest_size);
+    model.window = reader.count("window", 1, largest_size);
+    model.classes = reader.count_if("classes", 0, largest_size).value_or(1000);
     model.depths = reader.counts_if("depths", 1);
     model.heads = reader.counts_if("heads", 1);
     if (model.depths.empty()) throw reader.error("depths", "a required key is missing", {}, "layers of each stage");
     if (model.heads.size() != model.depths.size()) throw reader.error("heads", "heads and depths must be lists of equal length");
+    for (std::size_t i = 0; i < model.heads.size(); ++i) {
+        if ((model.embed << i) % model.heads[i] != 0) throw reader.error("heads", "a stage's width is not a multiple of its heads");
+    }
     model.mlp_ratio = reader.number_if("mlp_ratio", positive).value_or(4);
     model.v2 = reader.flag_if("v2").value_or(false);
     return model;
@@ -63,14 +66,14 @@ VisionLanguage read_vision_language(TableReader& reader) {
     model.language = read_decoder(language);
     vision.finish_with_base();
     language.finish_with_base();
-    model.merge = reader.count_if("merge").value_or(1);
-    model.projector_hidden = reader.count_if("projector_hidden", 0).value_or(0);
-    model.vision_window = reader.count_if("vision_window", 0).value_or(0);
+    model.merge = reader.count_if("merge", 1, largest_size).value_or(1);
+    model.projector_hidden = reader.count_if("projector_hidden", 0, largest_size).value_or(0);
+    model.vision_window = reader.count_if("vision_window", 0, largest_size).value_or(0);
     model.vision_full_layers = reader.count_if("vision_full_layers", 0, model.vision.layers).value_or(0);
-    model.temporal_patch = reader.count_if("temporal_patch").value_or(1);
-    model.fixed_image_tokens = reader.count_if("fixed_image_tokens", 0).value_or(0);
-    model.global_layers = reader.count_if("global_layers", 0).value_or(0);
-    model.tiles = reader.count_if("tiles").value_or(1);
+    model.temporal_patch = reader.count_if("temporal_patch", 1, largest_size).value_or(1);
+    model.fixed_image_tokens = reader.count_if("fixed_image_tokens", 0, largest_size).value_or(0);
+    model.global_layers = reader.count_if("global_layers", 0, largest_size).value_or(0);
+    model.tiles = reader.count_if("tiles", 1, largest_size).value_or(1);
     const std::int64_t side = model.vision.image_size / model.vision.patch;
     model.language.cross_attention_tokens =
         model.language.cross_attention_layers.empty() ? 0 : model.tiles * (side * side + model.vision.extra_tokens);

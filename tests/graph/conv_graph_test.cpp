@@ -97,3 +97,13 @@ TEST_CASE("the largest live set of ResNet-50 is the input, output and shortcut o
     const OpGraph graph = forward_graph(shipped("resnet50"), RunShape{});
     CHECK(graph.peak_activations.in(mb) == rel((64 + 256 + 256) * 56 * 56 * 2 / 1e6, 1e-9));
 }
+
+TEST_CASE("adding maps of different channels is an error") {
+    ConvNet net;
+    net.layers.resize(3);
+    net.layers[0].size = 16;
+    net.layers[1].size = 32;
+    net.layers[2].block = ConvBlock::add;
+    net.layers[2].from = {0, 1};
+    CHECK_THROWS_AS(conv_graph(net, RunShape{}), Error);
+}

@@ -84,6 +84,22 @@ TEST_CASE("an architecture without a file of its own is taken for a current GPU 
     CHECK(gpu.assumed.front().reason.find("did you mean ampere?") != std::string::npos);
 }
 
+TEST_CASE("an architecture may be written as vendors write it") {
+    CHECK(load(with(minimal, "ampere", "Ada Lovelace")).architecture == "ada");
+    CHECK(load(with(minimal, "ampere", "Blackwell Ultra")).architecture == "blackwell");
+    CHECK(load(with(minimal, "ampere", "CDNA 3")).architecture == "cdna3");
+}
+
+TEST_CASE("a minimal profile is as its architecture would have it, whatever its peak") {
+    for (const char* peak : {"5", "20", "165", "1000"}) {
+        for (const char* architecture : {"volta", "turing", "ampere", "ada", "hopper", "blackwell", "cdna3", "rdna3", "pascal", "apple"}) {
+            CAPTURE(peak);
+            CAPTURE(architecture);
+            CHECK(check_gpu_profile(load(with(with(minimal, "312", peak), "ampere", architecture))).empty());
+        }
+    }
+}
+
 TEST_CASE("bad profiles are refused with file, line, key, what was found and what was expected") {
     CHECK_THROWS_WITH_AS(load(with(minimal, "memory_gb", "memroy_gb")), Contains("my-card.toml:3: memroy_gb: unknown key"), Error);
     CHECK_THROWS_WITH_AS(load(with(minimal, "memory_gb", "memroy_gb")), Contains("did you mean memory_gb"), Error);

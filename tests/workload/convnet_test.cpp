@@ -57,8 +57,9 @@ TEST_CASE("a name that values do not have, a value that no layer uses and a laye
 }
 
 TEST_CASE("wrong numbers, activations and lists in layers are errors") {
-    for (const char* layer : {"{conv = -1}", "{conv = 1.5}", "{conv = 16, kernel = 0}", "{conv = 16, kernel = nan}", "{conv = []}",
-                              "{conv = 16, activation = \"rellu\"}", "{conv = 16, bias = 1}", "{conv = 16, from = []}", "3"}) {
+    for (const char* layer :
+         {"{conv = -1}", "{conv = 1.5}", "{conv = 16, repeat = 1000000}", "{conv = 16, kernel = 0}", "{conv = 16, kernel = nan}",
+          "{conv = []}", "{conv = 16, activation = \"rellu\"}", "{conv = 16, bias = 1}", "{conv = 16, from = []}", "3"}) {
         INFO(layer);
         CHECK(error_of(tiny(std::string(layer) + ", {basic = \"depths.0\"}")).what != "no error");
     }

@@ -1,0 +1,18 @@
+#pragma once
+/// How far a model's graph is from its published figures.
+
+#include <optional>
+
+#include "roofcast/op_graph.hpp"
+
+namespace roofcast {
+
+struct Agreement {
+    double parameters = 0, gmacs = 0;  ///< of the graph, at the image size of the published figures
+    std::optional<double> worst;       ///< largest relative deviation from a published figure; none when nothing is published
+    bool holds = true;                 ///< every figure is within 1 %, or within what its source rounded away
+};
+
+Agreement agreement_with_published(const Workload& workload);
+
+}  // namespace roofcast

@@ -1,0 +1,283 @@
+#include <algorithm>
+
+#include "workload/hugging_face_models.hpp"
+
+namespace roofcast::hugging_face {
+
+namespace {
+
+/// Windowed layers by `layer_types`, where a config lists them: every n-th one full, or all alike.
+void read_layer_types(const JsonReader& config, DecoderLlm& m) {
+    const auto types = config.texts("layer_types");
+    if (types.empty()) return;
+    std::int64_t first_full = -1, windowed = 0;
+    for (std::size_t i = 0; i < types.size(); ++i) {
+        if (types[i] == "sliding_attention") {
+            ++windowed;
+        } else if (types[i] != "full_attention") {
+            throw config.error("layer_types", "not supported", "full_attention and sliding_attention");
+        } else if (first_full < 0) {
+            first_full = static_cast<std::int64_t>(i);
+        }
+    }
+    if (windowed == 0) {
+        m.sliding_window = 0;
+        return;
+    }
+    m.sliding_window = config.count("sliding_window");
+    m.full_attention_every = first_full + 1;  // 0 when none is full
+    for (std::size_t i = 0; i < types.size(); ++i) {
+        const bool full = m.full_attention_every > 0 && (static_cast<std::int64_t>(i) + 1) % m.full_attention_every == 0;
+        if (full != (types[i] == "full_attention")) throw config.error("layer_types", "not supported", "every n-th layer full");
+    }
+}
+
+/// What Llama and its descendants share.
+DecoderLlm rotary_decoder(const JsonReader& config) {
+    DecoderLlm m;
+    m.layers = config.count("num_hidden_layers");
+    m.hidden = config.count("hidden_size");
+    m.heads = config.count("num_attention_heads");
+    m.kv_heads = config.count_or("num_key_value_heads", m.heads);
+    if (m.kv_heads < 1 || m.heads % m.kv_heads != 0) throw config.error("num_key_value_heads", "heads are not a multiple of it");
+    m.head_dim = config.has("head_dim") ? config.count("head_dim") : config.head_dim(m.hidden, "num_attention_heads");
+    m.vocabulary = config.count("vocab_size");
+    m.max_context = config.count("max_position_embeddings");
+    m.tied_embeddings = config.flag_or("tie_word_embeddings", false);
+    return m;
+}
+
+/// As `rotary_decoder`, with a dense gated MLP.
+DecoderLlm gated_decoder(const JsonReader& config) {
+    DecoderLlm m = rotary_decoder(config);
+    m.intermediate = config.count("intermediate_size");
+    return m;
+}
+
+/// GPT-2 style: learned positions, layer norm, biases everywhere, plain MLP.
+void make_classic(DecoderLlm& m) {
+    m.norm = Normalization::layernorm;
+    m.gated_mlp = false;
+    m.attention_bias = m.output_bias = m.mlp_bias = true;
+}
+
+DecoderLlm gpt_sizes(const JsonReader& config) {
+    DecoderLlm m;
+    m.layers = config.count("n_layer");
+    m.hidden = config.count("n_embd");
+    m.heads = m.kv_heads = config.count("n_head");
+    m.head_dim = config.head_dim(m.hidden, "n_head");
+    m.intermediate = config.count_or("n_inner", 4 * m.hidden);
+    m.vocabulary = config.count("vocab_size");
+    m.max_context = config.count("n_positions");
+    return m;
+}
+
+void require_all_sparse(const JsonReader& config) {
+    config.require_count("decoder_sparse_step", 1);
+    if (config.size_of("mlp_only_layers") > 0) throw config.error("mlp_only_layers", "not supported", "an empty list");
+}
+
+void require_no_window(const JsonReader& config, DecoderLlm& m) {
+    if (config.has("layer_types")) {
+        read_layer_types(config, m);
+    } else if (config.flag_or("use_sliding_window", false) && config.count_or("max_window_layers", 0) < m.layers) {
+        throw config.error("use_sliding_window", "windows in some layers only are not supported without layer_types", "false");
+    }
+}
+
+}  // namespace
+
+DecoderLlm llama(const JsonReader& config) {
+    DecoderLlm m = gated_decoder(config);
+    m.attention_bias = m.output_bias = config.flag_or("attention_bias", false);
+    m.mlp_bias = config.flag_or("mlp_bias", false);
+    return m;
+}
+
+DecoderLlm mistral(const JsonReader& config) {
+    DecoderLlm m = gated_decoder(config);
+    m.sliding_window = config.count_or("sliding_window", 0);
+    m.full_attention_every = m.sliding_window > 0 ? 0 : 1;
+    read_layer_types(config, m);
+    return m;
+}
+
+DecoderLlm mixtral(const JsonReader& config) {
+    DecoderLlm m = mistral(config);
+    m.moe = MoeShape{
+        .experts = config.count("num_local_experts"), .top_k = config.count("num_experts_per_tok"), .expert_intermediate = m.intermediate};
+    return m;
+}
+
+DecoderLlm qwen2(const JsonReader& config) {
+    DecoderLlm m = gated_decoder(config);
+    m.attention_bias = true;
+    require_no_window(config, m);
+    return m;
+}
+
+DecoderLlm qwen2_moe(const JsonReader& config) {
+    require_all_sparse(config);
+    DecoderLlm m = rotary_decoder(config);
+    m.attention_bias = config.flag_or("qkv_bias", true);
+    m.moe = MoeShape{.experts = config.count("num_experts"),
+                     .top_k = config.count("num_experts_per_tok"),
+                     .expert_intermediate = config.count("moe_intermediate_size"),
+                     .shared_intermediate = config.count("shared_expert_intermediate_size", 0),
+                     .shared_gate = true};
+    require_no_window(config, m);
+    return m;
+}
+
+DecoderLlm qwen3(const JsonReader& config) {
+    DecoderLlm m = gated_decoder(config);
+    m.head_dim = config.count_or("head_dim", 128);
+    m.attention_bias = m.output_bias = config.flag_or("attention_bias", false);
+    m.qk_norm = true;
+    require_no_window(config, m);
+    return m;
+}
+
+DecoderLlm qwen3_moe(const JsonReader& config) {
+    require_all_sparse(config);
+    DecoderLlm m = rotary_decoder(config);
+    m.attention_bias = m.output_bias = config.flag_or("attention_bias", false);
+    m.qk_norm = true;
+    m.moe = MoeShape{.experts = config.count("num_experts"),
+                     .top_k = config.count("num_experts_per_tok"),
+                     .expert_intermediate = config.count("moe_intermediate_size")};
+    require_no_window(config, m);
+    return m;
+}
+
+DecoderLlm deepseek_v3(const JsonReader& config) {
+    config.require_count("moe_layer_freq", 1);
+    DecoderLlm m = gated_decoder(config);
+    m.attention_bias = m.output_bias = config.flag_or("attention_bias", false);
+    m.mla = MlaShape{.q_rank = config.count_or("q_lora_rank", 0),
+                     .kv_rank = config.count("kv_lora_rank"),
+                     .rope_dim = config.count("qk_rope_head_dim"),
+                     .nope_dim = config.count("qk_nope_head_dim"),
+                     .value_dim = config.count("v_head_dim")};
+    const std::int64_t width = config.count("moe_intermediate_size");
+    m.moe = MoeShape{.experts = config.count("n_routed_experts"),
+                     .top_k = config.count("num_experts_per_tok"),
+                     .expert_intermediate = width,
+                     .shared_intermediate = config.count_or("n_shared_experts", 0) * width,
+                     .dense_layers = config.count_or("first_k_dense_replace", 0)};
+    return m;
+}
+
+DecoderLlm gpt_oss(const JsonReader& config) {
+    DecoderLlm m = rotary_decoder(config);
+    m.attention_bias = m.output_bias = config.flag_or("attention_bias", true);
+    m.attention_sinks = true;
+    m.sliding_window = config.count("sliding_window");
+    m.full_attention_every = 2;
+    read_layer_types(config, m);
+    m.moe = MoeShape{.experts = config.count("num_local_experts"),
+                     .top_k = config.renamed_count("num_experts_per_tok", "experts_per_token"),
+                     .expert_intermediate = config.count("intermediate_size"),
+                     .expert_bias = true};
+    return m;
+}
+
+DecoderLlm gpt2(const JsonReader& config) {
+    DecoderLlm m = gpt_sizes(config);
+    make_classic(m);
+    m.learned_positions = m.max_context;
+    m.tied_embeddings = config.flag_or("tie_word_embeddings", true);
+    return m;
+}
+
+DecoderLlm gptj(const JsonReader& config) {
+    DecoderLlm m = gpt_sizes(config);
+    make_classic(m);
+    m.attention_bias = m.output_bias = false;
+    m.head_bias = m.parallel_block = true;
+    m.norms_per_layer = 1;
+    m.tied_embeddings = config.flag_or("tie_word_embeddings", false);
+    return m;
+}
+
+DecoderLlm opt(const JsonReader& config) {
+    config.require_flag("enable_bias", true);
+    DecoderLlm m = rotary_decoder(config);
+    make_classic(m);
+    m.intermediate = config.count("ffn_dim");
+    constexpr std::int64_t position_offset = 2;
+    m.learned_positions = m.max_context + position_offset;
+    const std::int64_t width = config.count_or("word_embed_proj_dim", m.hidden);
+    m.embedding_dim = width == m.hidden ? 0 : width;
+    m.final_norm = config.flag_or("do_layer_norm_before", true) && !config.flag_or("_remove_final_layer_norm", false);
+    m.tied_embeddings = config.flag_or("tie_word_embeddings", true);
+    return m;
+}
+
+DecoderLlm phi(const JsonReader& config) {
+    config.require_flag("qk_layernorm", false);
+    DecoderLlm m = gated_decoder(config);
+    make_classic(m);
+    m.head_bias = m.parallel_block = true;
+    m.norms_per_layer = 1;
+    return m;
+}
+
+DecoderLlm falcon(const JsonReader& config) {
+    config.require_flag("parallel_attn", true);
+    DecoderLlm m;
+    m.layers = config.count("num_hidden_layers");
+    m.hidden = config.count("hidden_size");
+    m.heads = config.count("num_attention_heads");
+    const bool grouped = config.flag_or("new_decoder_architecture", false);
+    m.kv_heads = grouped ? config.count("num_kv_heads") : config.flag_or("multi_query", true) ? 1 : m.heads;
+    m.head_dim = config.head_dim(m.hidden, "num_attention_heads");
+    m.intermediate = config.count_or("ffn_hidden_size", 4 * m.hidden);
+    m.vocabulary = config.count("vocab_size");
+    m.max_context = config.count_or("max_position_embeddings", 2048);
+    m.norms_per_layer = config.count_or("num_ln_in_parallel_attn", grouped ? 2 : 1);
+    make_classic(m);
+    m.parallel_block = true;
+    m.attention_bias = m.output_bias = m.mlp_bias = config.flag_or("bias", false);
+    m.tied_embeddings = config.flag_or("tie_word_embeddings", true);
+    return m;
+}
+
+Encoder bert(const JsonReader& config) {
+    const std::string positions = config.text_or("position_embedding_type", "absolute");
+    if (positions != "absolute") throw config.error("position_embedding_type", "not supported", "absolute");
+    Encoder m;
+    m.layers = config.count("num_hidden_layers");
+    m.hidden = config.count("hidden_size");
+    m.heads = m.hidden / config.head_dim(m.hidden, "num_attention_heads");
+    m.intermediate = config.count("intermediate_size");
+    m.vocabulary = config.count("vocab_size");
+    m.max_positions = config.count("max_position_embeddings");
+    m.type_vocabulary = config.count("type_vocab_size", 0);
+    m.default_tokens = std::min<std::int64_t>(m.default_tokens, m.max_positions);
+    return m;
+}
+
+Encoder electra(const JsonReader& config) {
+    Encoder m = bert(config);
+    m.pooler = false;
+    const std::int64_t width = config.count_or("embedding_size", m.hidden);
+    m.embedding_dim = width == m.hidden ? 0 : width;
+    return m;
+}
+
+Encoder deberta_v2(const JsonReader& config) {
+    config.require_flag("relative_attention", true);
+    config.require_flag("share_att_key", true);
+    config.require_flag("position_biased_input", false);
+    config.require_count("conv_kernel_size", 0);
+    Encoder m = bert(config);
+    m.pooler = false;
+    const std::int64_t buckets = config.count_or("position_buckets", 0);
+    m.relative_positions = 2 * (buckets > 0 ? buckets : m.max_positions);
+    m.max_positions = 0;
+    return m;
+}
+
+}  // namespace roofcast::hugging_face

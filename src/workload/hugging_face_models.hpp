@@ -1,0 +1,39 @@
+#pragma once
+/// One function a `model_type` of Hugging Face configs. Defaults of absent keys are those of the transformers library.
+
+#include "roofcast/workload.hpp"
+#include "workload/json_reader.hpp"
+
+namespace roofcast::hugging_face {
+
+DecoderLlm llama(const JsonReader& config);
+DecoderLlm mistral(const JsonReader& config);
+DecoderLlm mixtral(const JsonReader& config);
+DecoderLlm qwen2(const JsonReader& config);
+DecoderLlm qwen2_moe(const JsonReader& config);
+DecoderLlm qwen3(const JsonReader& config);
+DecoderLlm qwen3_moe(const JsonReader& config);
+DecoderLlm deepseek_v3(const JsonReader& config);
+DecoderLlm gpt_oss(const JsonReader& config);
+DecoderLlm gpt2(const JsonReader& config);
+DecoderLlm gptj(const JsonReader& config);
+DecoderLlm opt(const JsonReader& config);
+DecoderLlm phi(const JsonReader& config);
+DecoderLlm falcon(const JsonReader& config);
+
+Encoder bert(const JsonReader& config);
+Encoder electra(const JsonReader& config);
+Encoder deberta_v2(const JsonReader& config);
+
+Vit vit(const JsonReader& config);
+Vit deit(const JsonReader& config);
+Vit beit(const JsonReader& config);
+Vit clip(const JsonReader& config);
+Swin swin(const JsonReader& config);
+Swin swin_v2(const JsonReader& config);
+
+VisionLanguage qwen2_vl(const JsonReader& config);
+VisionLanguage qwen2_5_vl(const JsonReader& config);
+VisionLanguage mllama(const JsonReader& config);
+
+}  // namespace roofcast::hugging_face

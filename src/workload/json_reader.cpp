@@ -1,0 +1,124 @@
+#include "workload/json_reader.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace roofcast {
+
+namespace {
+
+/// As `largest_size` of TOML files.
+constexpr std::int64_t largest_count = std::int64_t{1} << 24;
+
+}  // namespace
+
+JsonReader::JsonReader(const nlohmann::json& object, std::string file, std::string prefix)
+    : object_(&object), file_(std::move(file)), prefix_(std::move(prefix)) {
+    if (!object.is_object()) throw Error({.what = "a JSON object is needed", .file = file_, .key = prefix_});
+}
+
+const nlohmann::json* JsonReader::find(std::string_view key) const {
+    const auto found = object_->find(key);
+    return found == object_->end() || found->is_null() ? nullptr : &*found;
+}
+
+const nlohmann::json& JsonReader::require(std::string_view key) const {
+    const nlohmann::json* value = find(key);
+    if (value == nullptr) throw error(key, "a required key is missing");
+    return *value;
+}
+
+Error JsonReader::error(std::string_view key, std::string what, std::string expected) const {
+    const nlohmann::json* value = find(key);
+    return Error({.what = std::move(what),
+                  .file = file_,
+                  .key = prefix_.empty() ? std::string(key) : fmt::format("{}.{}", prefix_, key),
+                  .found = value == nullptr ? std::string() : value->dump().substr(0, 60),
+                  .expected = std::move(expected)});
+}
+
+std::int64_t JsonReader::count(std::string_view key, std::int64_t lower) const {
+    const nlohmann::json& value = require(key);
+    if (!value.is_number_integer()) throw error(key, "wrong type", "a whole number");
+    const auto number = value.get<std::int64_t>();
+    if (number < lower || number > largest_count)
+        throw error(key, "out of range", fmt::format("a whole number from {} to {}", lower, largest_count));
+    return number;
+}
+
+std::int64_t JsonReader::renamed_count(std::string_view key, std::string_view older_key) const {
+    return count(has(key) || !has(older_key) ? key : older_key);
+}
+
+std::int64_t JsonReader::head_dim(std::int64_t hidden, std::string_view key) const {
+    const std::int64_t heads = count(key);
+    if (hidden % heads != 0) throw error(key, fmt::format("{} is not a multiple of the heads", hidden));
+    return hidden / heads;
+}
+
+std::int64_t JsonReader::count_or(std::string_view key, std::int64_t standard) const {
+    return has(key) ? count(key, 0) : standard;
+}
+
+double JsonReader::number_or(std::string_view key, double standard) const {
+    const nlohmann::json* value = find(key);
+    if (value == nullptr) return standard;
+    if (!value->is_number()) throw error(key, "wrong type", "a number");
+    return value->get<double>();
+}
+
+bool JsonReader::flag_or(std::string_view key, bool standard) const {
+    const nlohmann::json* value = find(key);
+    if (value == nullptr) return standard;
+    if (!value->is_boolean()) throw error(key, "wrong type", "true or false");
+    return value->get<bool>();
+}
+
+std::string JsonReader::text_or(std::string_view key, std::string_view standard) const {
+    const nlohmann::json* value = find(key);
+    if (value == nullptr) return std::string(standard);
+    if (!value->is_string()) throw error(key, "wrong type", "a text");
+    return value->get<std::string>();
+}
+
+std::vector<std::int64_t> JsonReader::counts(std::string_view key) const {
+    std::vector<std::int64_t> values;
+    for (const auto& item : require(key)) {
+        if (!item.is_number_integer() || item.get<std::int64_t>() < 0) throw error(key, "wrong type in the list", "whole numbers");
+        values.push_back(item.get<std::int64_t>());
+    }
+    return values;
+}
+
+std::vector<std::string> JsonReader::texts(std::string_view key) const {
+    std::vector<std::string> values;
+    const nlohmann::json* list = find(key);
+    if (list == nullptr) return values;
+    for (const auto& item : *list) {
+        if (!item.is_string()) throw error(key, "wrong type in the list", "texts");
+        values.push_back(item.get<std::string>());
+    }
+    return values;
+}
+
+std::size_t JsonReader::size_of(std::string_view key) const {
+    const nlohmann::json* value = find(key);
+    return value == nullptr ? 0 : value->size();
+}
+
+JsonReader JsonReader::object(std::string_view key) const {
+    const nlohmann::json& value = require(key);
+    if (!value.is_object()) throw error(key, "wrong type", "an object");
+    return {value, file_, prefix_.empty() ? std::string(key) : fmt::format("{}.{}", prefix_, key)};
+}
+
+void JsonReader::require_flag(std::string_view key, bool expected) const {
+    if (flag_or(key, expected) != expected) throw error(key, "not supported", expected ? "true" : "false");
+}
+
+void JsonReader::require_count(std::string_view key, std::int64_t expected) const {
+    if (count_or(key, expected) != expected) throw error(key, "not supported", std::to_string(expected));
+}
+
+}  // namespace roofcast

@@ -1,0 +1,50 @@
+#pragma once
+/// Reading a Hugging Face config.json: keys by type; a JSON null counts as absent, as the library writes it.
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "roofcast/error.hpp"
+
+namespace roofcast {
+
+class JsonReader {
+public:
+    /// `object` must outlive the reader.
+    JsonReader(const nlohmann::json& object, std::string file, std::string prefix = {});
+
+    [[nodiscard]] bool has(std::string_view key) const { return find(key) != nullptr; }
+    /// Required: a whole number of at least `lower`.
+    [[nodiscard]] std::int64_t count(std::string_view key, std::int64_t lower = 1) const;
+    /// The first of two names that is there; the libraries renamed some keys.
+    [[nodiscard]] std::int64_t renamed_count(std::string_view key, std::string_view older_key) const;
+    /// `hidden` over the number of heads at `key`. Throws Error when that is not whole.
+    [[nodiscard]] std::int64_t head_dim(std::int64_t hidden, std::string_view key) const;
+    [[nodiscard]] std::int64_t count_or(std::string_view key, std::int64_t standard) const;
+    [[nodiscard]] double number_or(std::string_view key, double standard) const;
+    [[nodiscard]] bool flag_or(std::string_view key, bool standard) const;
+    [[nodiscard]] std::string text_or(std::string_view key, std::string_view standard) const;
+    [[nodiscard]] std::vector<std::int64_t> counts(std::string_view key) const;
+    [[nodiscard]] std::vector<std::string> texts(std::string_view key) const;
+    [[nodiscard]] std::size_t size_of(std::string_view key) const;  ///< elements of a list or object; 0 when absent
+    [[nodiscard]] JsonReader object(std::string_view key) const;    ///< required
+
+    /// Throws Error unless `key` is absent or `expected`: the graph of another value would be a different one.
+    void require_flag(std::string_view key, bool expected) const;
+    void require_count(std::string_view key, std::int64_t expected) const;
+
+    [[nodiscard]] Error error(std::string_view key, std::string what, std::string expected = {}) const;
+    [[nodiscard]] const std::string& file() const { return file_; }
+
+private:
+    [[nodiscard]] const nlohmann::json* find(std::string_view key) const;
+    [[nodiscard]] const nlohmann::json& require(std::string_view key) const;
+
+    const nlohmann::json* object_;
+    std::string file_, prefix_;
+};
+
+}  // namespace roofcast

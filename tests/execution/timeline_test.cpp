@@ -1,0 +1,106 @@
+#include <doctest/doctest.h>
+
+#include "roofcast/execution.hpp"
+#include "support/compare.hpp"
+#include "support/paths.hpp"
+
+using namespace roofcast;
+using test::gpus_dir;
+using test::rel;
+
+namespace {
+
+SoftwareStack stack(KernelSet kernels, Seconds host_per_kernel) {
+    SoftwareStack s;
+    s.kernels = kernels;
+    s.host_per_kernel = host_per_kernel;
+    return s;
+}
+
+OpNode addition(std::int64_t elements, Fusion fusion = Fusion::chain) {
+    return {.name = "add", .op = Elementwise{.elements = elements, .reads = 2}, .fusion = fusion};
+}
+
+OpGraph graph_of(std::vector<OpNode> nodes, std::int64_t repeat = 1) {
+    OpGraph graph;
+    graph.segments.push_back({.name = "layer", .repeat = repeat, .nodes = std::move(nodes)});
+    return graph;
+}
+
+constexpr std::int64_t small = 256, large = std::int64_t{1} << 27;
+
+}  // namespace
+
+TEST_CASE("small kernels wait for the host, large ones hide it") {
+    const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
+    const SoftwareStack slow = stack(KernelSet::engine, 50 * us);
+    const OpGraph few = graph_of({addition(small)}, 100), heavy = graph_of({addition(large)}, 100);
+    // 100 issues at 50 us each; the last kernel ends a little later.
+    CHECK(timeline(few, gpu, slow).total.in(us) == rel(5000, 0.01));
+    CHECK(timeline(few, gpu, slow).host_bound());
+    const Timeline t = timeline(heavy, gpu, slow);
+    CHECK_FALSE(t.host_bound());
+    CHECK(t.total.in(us) == rel(t.gpu_busy.in(us) + 50, 1e-6));
+}
+
+TEST_CASE("repeated segments cost what the same operators cost one by one") {
+    const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
+    for (const Seconds host : {0 * us, 3 * us, 40 * us}) {
+        const SoftwareStack s = stack(KernelSet::engine, host);
+        OpGraph unrolled;
+        for (int i = 0; i < 6; ++i) unrolled.segments.push_back({.name = "layer", .nodes = {addition(small), addition(1 << 22)}});
+        CHECK(timeline(graph_of({addition(small), addition(1 << 22)}, 6), gpu, s).total.in(us) ==
+              rel(timeline(unrolled, gpu, s).total.in(us), 1e-9));
+    }
+}
+
+TEST_CASE("a compiler's fusion of a chain saves time and kernels, and says what it fused") {
+    const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
+    const OpGraph graph = graph_of({addition(large), addition(large), addition(large)});
+    const Timeline apart = timeline(graph, gpu, stack(KernelSet::engine, 1 * us)),
+                   fused = timeline(graph, gpu, stack(KernelSet::fused, 1 * us));
+    CHECK(fused.kernels == 1);
+    CHECK(apart.kernels == 3);
+    CHECK(fused.fused.size() == 2);
+    // Three additions move 9 tensors apart; fused, the first moves 3 and each further one reads 1 more: 5.
+    CHECK(fused.total.in(us) == rel(apart.total.in(us)*5 / 9, 0.05));
+}
+
+TEST_CASE("an eager framework pays for each of the kernels that it launches for an operator") {
+    const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
+    OpNode node = addition(small);
+    node.eager_kernels = 6;
+    const OpGraph graph = graph_of({node});
+    CHECK(timeline(graph, gpu, stack(KernelSet::framework, 10 * us)).kernels == 6);
+    CHECK(timeline(graph, gpu, stack(KernelSet::engine, 10 * us)).kernels == 1);
+}
+
+TEST_CASE("independent streams overlap when asked to, but no resource works twice at once") {
+    const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
+    OpNode other = addition(large);
+    other.stream = 1;
+    const OpGraph bandwidth_bound = graph_of({addition(large), other});
+    const SoftwareStack s = stack(KernelSet::engine, 0 * us);
+    const Timeline one = timeline(bandwidth_bound, gpu, s, 1), two = timeline(bandwidth_bound, gpu, s, 2);
+    CHECK(two.total <= one.total);
+    // Both stream through the same DRAM: nothing is gained but the latency of one kernel.
+    CHECK(two.total.in(us) == rel(one.total.in(us), 0.05));
+    OpNode tiny = addition(small), other_tiny = addition(small);
+    other_tiny.stream = 1;
+    const OpGraph latency_bound = graph_of({tiny, other_tiny});
+    CHECK(timeline(latency_bound, gpu, s, 2).total.in(us) == rel(timeline(latency_bound, gpu, s, 1).total.in(us) / 2, 0.05));
+}
+
+TEST_CASE("an operator without a model withholds the total") {
+    const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
+    const OpGraph graph = graph_of({{.name = "mystery", .op = Unmodelled{"no model"}}});
+    const Timeline t = timeline(graph, gpu, stack(KernelSet::engine, 1 * us));
+    CHECK_FALSE(t.complete());
+    CHECK(t.unmodelled.front() == "mystery");
+}
+
+TEST_CASE("every way of execution is described in software.toml") {
+    const SoftwareStacks stacks = load_software(gpus_dir());
+    for (std::size_t i = 0; i < execution_count; ++i) CHECK_FALSE(stacks[i].source.empty());
+    CHECK(stacks[index(Execution::eager)].host_per_kernel > stacks[index(Execution::cuda_graph)].host_per_kernel);
+}

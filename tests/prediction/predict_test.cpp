@@ -1,0 +1,143 @@
+#include <doctest/doctest.h>
+
+#include "roofcast/error.hpp"
+#include "roofcast/prediction.hpp"
+#include "support/compare.hpp"
+#include "support/paths.hpp"
+
+using namespace roofcast;
+using test::gpus_dir;
+using test::models_dir;
+using test::rel;
+
+namespace {
+
+struct Bench {
+    SoftwareStacks software = load_software(gpus_dir());
+
+    Prediction run(const std::string& model, const Gpu& gpu, RunShape shape, Execution execution = Execution::cuda_graph) const {
+        RunRequest request;
+        request.shape = shape;
+        request.execution = execution;
+        return predict(find_workload(models_dir(), model), gpu, request, software);
+    }
+};
+
+const char* const families[] = {"llama-3.1-8b", "bert-base", "vit-base-patch16-224", "resnet50", "mixtral-8x7b"};
+
+}  // namespace
+
+TEST_CASE("latency never falls when the batch grows") {
+    const Bench bench;
+    for (const char* id : {"a100-sxm4-80gb", "t4", "rtx-4090"}) {
+        const Gpu gpu = load_gpu(gpus_dir(), id);
+        for (const char* model : families) {
+            Seconds before;
+            for (std::int64_t batch = 1; batch <= 256; batch *= 2) {
+                CAPTURE(id);
+                CAPTURE(model);
+                CAPTURE(batch);
+                const Seconds latency = bench.run(model, gpu, {.batch = batch, .precision = Precision::fp16}).latency;
+                CHECK(latency >= before * (1 - 1e-9));
+                before = latency;
+            }
+        }
+    }
+}
+
+TEST_CASE("TTFT grows with the prompt and TPOT with the context") {
+    const Bench bench;
+    const Gpu gpu = load_gpu(gpus_dir(), "h200-sxm-141gb");
+    Seconds ttft, tpot;
+    for (std::int64_t prompt = 128; prompt <= 65536; prompt *= 2) {
+        const Prediction p = bench.run("llama-3.1-8b", gpu, {.prompt_tokens = prompt, .precision = Precision::bf16});
+        CHECK(*p.ttft > ttft);
+        CHECK(*p.tpot >= tpot);
+        ttft = *p.ttft;
+        tpot = *p.tpot;
+    }
+}
+
+TEST_CASE("more bandwidth never makes a model slower") {
+    const Bench bench;
+    Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
+    const BytesPerSecond bandwidth = gpu.profile.bandwidth;
+    for (const char* model : families) {
+        Seconds before{1e9};
+        for (const double factor : {0.25, 0.5, 1.0, 2.0, 4.0}) {
+            gpu.profile.bandwidth = factor * bandwidth;
+            const Seconds latency = bench.run(model, gpu, {.precision = Precision::fp16}).latency;
+            CHECK(latency <= before * (1 + 1e-9));
+            before = latency;
+        }
+    }
+}
+
+TEST_CASE("no model is faster than its weights can be read or its FLOPs done") {
+    const Bench bench;
+    for (const char* id : {"v100-sxm2-16gb", "a100-sxm4-80gb", "h200-sxm-141gb", "rtx-4090", "l4"}) {
+        const Gpu gpu = load_gpu(gpus_dir(), id);
+        const Prediction p = bench.run("llama-2-7b", gpu, {.precision = Precision::fp16});
+        // 6.6e9 weights take part in each step, the embedding table (0.13e9) apart, 2 bytes each.
+        CHECK(p.tpot->in(s) > 2 * 6.6e9 / gpu.profile.bandwidth.in(BytesPerSecond{1}));
+        CHECK(p.ttft->in(s) > 2 * 6.4e9 * 512 / gpu.profile.matmul_peak(Precision::fp16)->in(FlopsPerSecond{1}));
+    }
+}
+
+TEST_CASE("the phases add up to the latency, and the cold start is apart") {
+    const Bench bench;
+    const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
+    const Prediction p = bench.run("llama-3.1-8b", gpu, {.precision = Precision::fp16});
+    Seconds sum;
+    for (const Phase& phase : p.phases) sum += phase.latency;
+    CHECK(p.latency.in(ms) == rel(sum.in(ms), 1e-9));
+    CHECK(p.cold_extra > 0 * ms);
+}
+
+TEST_CASE("the integral over the growing cache equals the sum of its steps") {
+    const Bench bench;
+    const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
+    const Workload workload = find_workload(models_dir(), "llama-3.1-8b");
+    const auto& llm = std::get<DecoderLlm>(workload.architecture);
+    const Prediction p =
+        bench.run("llama-3.1-8b", gpu, {.batch = 16, .prompt_tokens = 2048, .generate_tokens = 257, .precision = Precision::fp16});
+    Seconds sum;
+    for (std::int64_t kv_len = 2049; kv_len <= 2304; ++kv_len) {
+        sum += timeline(decode_graph(llm, p.request.shape, kv_len), gpu, bench.software[index(Execution::cuda_graph)]).total;
+    }
+    CHECK(p.phases.back().latency.in(ms) == rel(sum.in(ms), 0.01));
+}
+
+TEST_CASE("the largest batch and context that fit are the last ones") {
+    const Bench bench;
+    const Workload workload = find_workload(models_dir(), "llama-3.1-8b");
+    RunRequest request;
+    request = completed_sizes(request, workload);
+    const Bytes capacity = 24 * gb;
+    const MemoryAdvice advice = memory_advice(workload, request, bench.software, capacity);
+    const auto total = [&](std::int64_t batch) {
+        RunRequest r = request;
+        r.shape.batch = batch;
+        return memory_estimate(workload, r, bench.software).total();
+    };
+    CHECK(total(advice.largest_batch) <= capacity);
+    CHECK(total(advice.largest_batch + 1) > capacity);
+}
+
+TEST_CASE("a context of just the model's length is allowed, one more token is not") {
+    const Bench bench;
+    const Gpu gpu = load_gpu(gpus_dir(), "h200-sxm-141gb");
+    // The last token generated is not read back: 4096 cached tokens allow 4095 of prompt and 2 of output.
+    CHECK_NOTHROW(bench.run("llama-2-7b", gpu, {.prompt_tokens = 4095, .generate_tokens = 2, .precision = Precision::fp16}));
+    CHECK_THROWS_AS(bench.run("llama-2-7b", gpu, {.prompt_tokens = 4096, .generate_tokens = 2, .precision = Precision::fp16}), Error);
+}
+
+TEST_CASE("tensor parallelism divides weights and adds communication") {
+    const Bench bench;
+    const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
+    const Prediction one = bench.run("llama-3.1-8b", gpu, {.precision = Precision::fp16}),
+                     four = bench.run("llama-3.1-8b", gpu, {.precision = Precision::fp16, .parallel = {.tensor = 4}});
+    CHECK(four.memory.weights < 0.35 * one.memory.weights);
+    CHECK(four.phases.back().timeline.communication > 0 * us);
+    CHECK(four.latency < one.latency);
+}

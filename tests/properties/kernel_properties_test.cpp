@@ -1,0 +1,196 @@
+#include <doctest/doctest.h>
+
+#include <random>
+
+#include "roofcast/kernel_cost.hpp"
+#include "support/paths.hpp"
+
+using namespace roofcast;
+
+namespace {
+
+std::vector<Gpu> all_gpus() {
+    std::vector<Gpu> gpus;
+    for (auto& profile : load_gpu_catalogue(test::gpus_dir())) {
+        ParameterSet parameters = load_parameters(test::gpus_dir(), profile);
+        gpus.push_back({std::move(profile), std::move(parameters)});
+    }
+    return gpus;
+}
+
+/// Sizes are powers of two times 1 to 3 and some odd ones, spread evenly over their logarithm.
+class Shapes {
+public:
+    std::int64_t size(double lower, double upper) {
+        std::uniform_real_distribution<double> log_size(std::log(lower), std::log(upper));
+        return static_cast<std::int64_t>(std::exp(log_size(generator_)));
+    }
+    bool flip() { return generator_() % 2 == 0; }
+
+    std::vector<Op> operators(Precision p) {
+        const double bits = 8 * element_size(p).in(byte);
+        const std::int64_t kv_heads = size(1, 16), experts = size(2, 128), groups = size(1, 64);
+        Conv2d conv{.batch = size(1, 64),
+                    .in_channels = groups * size(1, 16),
+                    .height = size(7, 224),
+                    .width = size(7, 224),
+                    .out_channels = groups * size(1, 16),
+                    .stride = size(1, 3),
+                    .precision = p,
+                    .channels_last = flip()};
+        conv.kernel_h = conv.kernel_w = flip() ? 3 : size(1, 8);
+        conv.groups = flip() ? groups : 1;
+        conv.padding_h = conv.padding_w = conv.kernel_h / 2;
+        const std::int64_t kv_len = size(1, 32768);
+        return {Gemm{size(1, 64), size(1, 16384), size(1, 16384), size(1, 16384), p, flip() ? bits : 0.5 * bits, false},
+                Attention{.batch = size(1, 64),
+                          .heads = kv_heads * size(1, 8),
+                          .kv_heads = kv_heads,
+                          .head_dim = 16 * size(1, 16),
+                          .query_len = flip() ? 1 : std::min(kv_len, size(1, 4096)),
+                          .kv_len = kv_len,
+                          .causal = flip(),
+                          .window = flip() ? 0 : size(16, 4096),
+                          .precision = p,
+                          .kv_precision = p,
+                          .fused = flip()},
+                conv,
+                Elementwise{size(1, 1e9), 2, 1, 4, p},
+                RowWise{RowOp::softmax, size(1, 1e5), size(1, 1e5), p},
+                Embedding{size(1, 1e5), size(1, 16384), p},
+                Reduce{size(1, 1e8), size(1, 1e6), 9, p},
+                Move{size(1, 1e8), size(1, 1e8), p},
+                Moe{.tokens = size(1, 16384),
+                    .hidden = size(64, 8192),
+                    .intermediate = size(64, 16384),
+                    .experts = experts,
+                    .top_k = std::min(experts, size(1, 8)),
+                    .precision = p,
+                    .weight_bits = bits,
+                    .imbalance = flip() ? 0 : 1.2},
+                Collective{flip() ? CollectiveKind::all_reduce : CollectiveKind::all_gather, size(2, 64),
+                           static_cast<double>(size(1, 1e9)) * byte},
+                Copy{flip() ? CopyKind::h2d : CopyKind::d2d, static_cast<double>(size(1, 1e9)) * byte, flip()}};
+    }
+
+private:
+    std::mt19937 generator_{1};
+};
+
+double time(const Op& op, const Gpu& gpu) {
+    return cost(op, gpu).total.in(us);
+}
+
+/// Checks that `grow` never makes the operator faster along a sweep.
+template <class Operator, class Grow>
+void check_monotone(Operator op, const Gpu& gpu, const char* what, Grow grow) {
+    double before = time(op, gpu);
+    for (int step = 0; step < 40; ++step) {
+        grow(op);
+        const double after = time(op, gpu);
+        INFO(gpu.profile.id << ", " << what << ", step " << step << ": " << before << " us, then " << after);
+        REQUIRE(after >= before * (1 - 1e-12));
+        before = after;
+    }
+}
+
+std::vector<Gpu> some_gpus() {
+    std::vector<Gpu> gpus;
+    for (auto& gpu : all_gpus()) {
+        for (const char* id : {"v100-sxm2-16gb", "t4", "a100-sxm4-80gb", "h200-sxm-141gb", "rtx-4090", "l40s", "b200-sxm"}) {
+            if (gpu.profile.id == id) gpus.push_back(gpu);
+        }
+    }
+    return gpus;
+}
+
+}  // namespace
+
+TEST_CASE("no prediction is faster than the data-sheet roofline, on any GPU") {
+    Shapes shapes;
+    for (const Gpu& gpu : all_gpus()) {
+        for (const Precision p : {Precision::fp32, Precision::fp16, Precision::bf16, Precision::fp8, Precision::int8, Precision::fp4}) {
+            if (!gpu.profile.supports(p)) continue;
+            for (int round = 0; round < 12; ++round) {
+                for (const Op& op : shapes.operators(p)) {
+                    for (const Cache cache : {Cache::cold, Cache::warm}) {
+                        const KernelCost c = cost(op, gpu, cache);
+                        const double floor = datasheet_roofline(op, gpu.profile, cache).in(us);
+                        INFO(gpu.profile.id << " " << name(p) << " operator " << op.index() << ": " << c.total.in(us) << " us, roofline "
+                                            << floor);
+                        REQUIRE(std::isfinite(c.total.in(us)));
+                        REQUIRE(c.total.in(us) >= floor * (1 - 1e-12));
+                    }
+                }
+            }
+        }
+    }
+}
+
+// Alignment is a property of single sizes, not of their order: the sweeps step by whole 16-byte rows.
+TEST_CASE("matrix products never get faster by growing") {
+    Shapes shapes;
+    for (const Gpu& gpu : some_gpus()) {
+        for (int round = 0; round < 20; ++round) {
+            Gemm op{.batch = shapes.size(1, 8), .m = shapes.size(1, 2048), .n = 16 * shapes.size(1, 256), .k = 16 * shapes.size(1, 256)};
+            op.weight_bits = shapes.flip() ? 16 : 4.25;
+            check_monotone(op, gpu, "m", [](Gemm& g) { g.m += 1 + g.m / 10; });
+            check_monotone(op, gpu, "n", [](Gemm& g) { g.n += 16; });
+            check_monotone(op, gpu, "k", [](Gemm& g) { g.k += 16; });
+            check_monotone(op, gpu, "batch", [](Gemm& g) { ++g.batch; });
+        }
+    }
+}
+
+TEST_CASE("attention never gets faster with batch, heads or sequence") {
+    Shapes shapes;
+    for (const Gpu& gpu : some_gpus()) {
+        for (int round = 0; round < 20; ++round) {
+            Attention op{.batch = shapes.size(1, 32), .heads = 16, .kv_heads = 4, .head_dim = 128, .causal = shapes.flip()};
+            op.fused = shapes.flip();
+            op.query_len = op.kv_len = 8 * shapes.size(1, 256);
+            check_monotone(op, gpu, "batch", [](Attention& a) { ++a.batch; });
+            check_monotone(op, gpu, "sequence", [](Attention& a) { a.query_len = a.kv_len += 8; });
+            op.query_len = 1;
+            check_monotone(op, gpu, "KV cache", [](Attention& a) { a.kv_len += 8 * (1 + a.kv_len / 64); });
+            check_monotone(op, gpu, "decode batch", [](Attention& a) { a.batch += 1 + a.batch / 5; });
+        }
+    }
+}
+
+TEST_CASE("convolutions and experts never get faster with batch") {
+    Shapes shapes;
+    for (const Gpu& gpu : some_gpus()) {
+        for (int round = 0; round < 20; ++round) {
+            Conv2d conv{.batch = 1,
+                        .in_channels = 8 * shapes.size(1, 64),
+                        .height = 28,
+                        .width = 28,
+                        .out_channels = 8 * shapes.size(1, 64),
+                        .kernel_h = 3,
+                        .kernel_w = 3,
+                        .padding_h = 1,
+                        .padding_w = 1};
+            conv.precision = shapes.flip() ? Precision::fp32 : Precision::fp16;
+            check_monotone(conv, gpu, "batch", [](Conv2d& c) { ++c.batch; });
+            Moe moe{.tokens = 1, .hidden = 2048, .intermediate = 1024, .experts = shapes.size(8, 128), .top_k = shapes.size(1, 8)};
+            check_monotone(moe, gpu, "tokens", [](Moe& m) { m.tokens += 1 + m.tokens / 3; });
+        }
+    }
+}
+
+TEST_CASE("more bandwidth never makes a kernel slower") {
+    Shapes shapes;
+    for (const Gpu& gpu : some_gpus()) {
+        for (const Op& op : shapes.operators(Precision::fp16)) {
+            Gpu wider = gpu;
+            double before = time(op, wider);
+            for (int step = 0; step < 10; ++step) {
+                wider.profile.bandwidth *= 1.3;
+                const double after = time(op, wider);
+                REQUIRE(after <= before * (1 + 1e-12));
+                before = after;
+            }
+        }
+    }
+}

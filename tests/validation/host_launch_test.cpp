@@ -1,0 +1,57 @@
+#include <doctest/doctest.h>
+
+#include "roofcast/error.hpp"
+#include "roofcast/validation.hpp"
+#include "support/compare.hpp"
+#include "support/paths.hpp"
+
+using namespace roofcast;
+using roofcast::test::rel;
+
+namespace {
+
+KernelRow eager_row(const char* gpu, const char* function) {
+    KernelRow row;
+    row.gpu = gpu;
+    row.op_name = "elementwise";
+    row.function = function;
+    row.launch_included = true;
+    row.origin.source = "lab";
+    return row;
+}
+
+constexpr const char* two_hosts =
+    "[[host]]\nsource = \"lab\"\naround_us = 10\nfloor_us = 26\n[host.floors_us]\nrelu = 31\nelementwise = 27\n"
+    "[[host]]\nsource = \"lab\"\ngpu = \"slow\"\naround_us = 20\nfloor_us = 43\n";
+
+}  // namespace
+
+TEST_CASE("a call takes the host's time or the kernel's and what surrounds it, the longer") {
+    const HostLaunch host{26 * us, 10 * us};
+    CHECK(with_launch(2 * us, host).in(us) == rel(26, 1e-12));
+    CHECK(with_launch(16 * us, host).in(us) == rel(26, 1e-12));
+    CHECK(with_launch(90 * us, host).in(us) == rel(100, 1e-12));
+    CHECK(with_launch(5 * us, {}).in(us) == rel(5, 1e-12));
+}
+
+TEST_CASE("the host is chosen by source, GPU and function") {
+    const test::TemporaryFile file("host_launch.toml", two_hosts);
+    const auto stacks = load_host_stacks(file.path());
+    REQUIRE(stacks.size() == 2);
+    CHECK(host_launch(stacks, eager_row("any", "relu")).floor.in(us) == rel(31, 1e-12));
+    CHECK(host_launch(stacks, eager_row("any", "tanh")).floor.in(us) == rel(27, 1e-12));
+    CHECK(host_launch(stacks, eager_row("slow", "relu")).floor.in(us) == rel(43, 1e-12));
+    KernelRow other = eager_row("any", "relu");
+    other.origin.source = "elsewhere";
+    CHECK(host_launch(stacks, other).floor.in(us) == 0);
+    KernelRow graph = eager_row("any", "relu");
+    graph.launch_included = false;
+    CHECK(host_launch(stacks, graph).floor.in(us) == 0);
+}
+
+TEST_CASE("the shipped host costs are read") {
+    const auto stacks = load_host_stacks(test::source_dir() / "validation_data" / "host_launch.toml");
+    CHECK(stacks.size() >= 4);
+    const test::TemporaryFile bad("host_launch.toml", "[[host]]\nsource = \"lab\"\naround_us = -1\nfloor_us = 2\n");
+    CHECK_THROWS_AS(load_host_stacks(bad.path()), Error);
+}

@@ -1,0 +1,141 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "roofcast/error.hpp"
+#include "support/compare.hpp"
+#include "support/paths.hpp"
+#include "validation/validation_report.hpp"
+
+using namespace roofcast;
+using roofcast::test::rel;
+
+namespace {
+
+/// Three kernel rows (one of an unknown GPU, one impossible), two model rows, one unreadable row.
+constexpr const char* rows_text =
+    "gpu,op,model,precision,m,n,k,latency_us,batch,metric,value,source,phase\n"
+    "v100-pcie-32gb,gemm,,fp32,4096,4096,4096,10500,,,,lab,\n"
+    "no-such-gpu,gemm,,fp32,4096,4096,4096,10500,,,,lab,\n"
+    "v100-pcie-32gb,gemm,,fp32,4096,4096,4096,100,,,,other,\n"
+    "v100-pcie-32gb,,net,fp32,,,,,8,latency_ms,20,lab,forward\n"
+    "v100-pcie-32gb,,unknown,fp32,,,,,8,latency_ms,20,lab,forward\n"
+    "v100-pcie-32gb,gemm,,fp32,4096,,4096,10500,,,,lab,\n";
+
+struct Judged {
+    Gpu gpu{load_gpu(test::gpus_dir(), "v100-pcie-32gb")};
+    std::function<const Gpu*(const std::string&)> find = [this](const std::string& id) { return id == gpu.profile.id ? &gpu : nullptr; };
+    Measurements measurements = read_measurements_text(rows_text, "rows.csv");
+    Validation validation = judge(measurements, {.gpu = find, .host_launch = {}, .model = [](const ModelRow& row, const Gpu&) {
+                                                     if (row.model != "net") throw Error({.what = "no such model"});
+                                                     return ModelEstimate{15, 10};
+                                                 }});
+    Judged() = default;
+    Judged(const Judged&) = delete;
+    Judged& operator=(const Judged&) = delete;
+};
+
+}  // namespace
+
+TEST_CASE("every row is judged, set aside or skipped with a reason") {
+    const Judged judged;
+    const auto& v = judged.validation;
+    REQUIRE(v.rows.size() == 2);
+    CHECK_FALSE(v.rows[0].is_model);
+    CHECK(v.rows[0].measured == rel(10500, 1e-12));
+    // 2 · 4096³ FLOP at the data sheet's 14.13 TFLOP/s (80 SMs, 64 lanes, 1380 MHz) take 9.7 ms.
+    REQUIRE(v.rows[0].roofline);
+    CHECK(*v.rows[0].roofline == rel(9727, 0.02));
+    CHECK(v.rows[0].predicted >= *v.rows[0].roofline);
+    CHECK(v.rows[1].is_model);
+    CHECK(v.rows[1].ape_percent() == rel(25, 1e-12));  // 15 against 20
+    REQUIRE(v.impossible.size() == 1);
+    CHECK(judged.measurements.kernels[v.impossible[0].index].origin.line == 4);
+    REQUIRE(v.skipped.size() == 3);
+    CHECK(v.skipped[0].line == 7);
+    CHECK(v.skipped[0].reason == "n is missing");
+    CHECK(v.skipped[1].reason == "unknown GPU 'no-such-gpu'");
+    CHECK(v.skipped[2].reason == "no such model");
+}
+
+TEST_CASE("model rows are skipped when nothing predicts them") {
+    Judged judged;
+    const auto v = judge(judged.measurements, {.gpu = judged.find, .host_launch = {}, .model = {}});
+    CHECK(v.rows.size() == 1);
+    CHECK(v.skipped.back().reason == "no predictor of whole models");
+}
+
+TEST_CASE("groups carry the keys asked for and the roofline beside ours") {
+    const Judged judged;
+    const auto groups = group_by(judged.validation, judged.measurements, {GroupKey::op, GroupKey::model});
+    REQUIRE(groups.size() == 2);
+    CHECK(groups[0].values == std::vector<std::string>{"gemm", ""});
+    CHECK(groups[1].values == std::vector<std::string>{"model", "net"});
+    CHECK(groups[1].ours.mape_percent == rel(25, 1e-12));
+    CHECK(groups[1].ours.bias_percent == rel(-25, 1e-12));
+    CHECK(groups[1].roofline.mape_percent == rel(50, 1e-12));  // 10 against 20
+    CHECK(overall(judged.validation).ours.rows == 2);
+}
+
+TEST_CASE("unknown group keys are refused with the nearest name") {
+    CHECK(parse_group_key("software") == GroupKey::software);
+    CHECK(name(GroupKey::execution) == "execution");
+    try {
+        parse_group_key("modle");
+        FAIL("no error");
+    } catch (const Error& e) {
+        CHECK(e.detail().suggestion == "did you mean model?");
+    }
+}
+
+TEST_CASE("worst rows come largest error first") {
+    Validation v;
+    for (const double predicted : {110.0, 50.0, 300.0, 50.0}) v.rows.push_back({false, v.rows.size(), 100, predicted, {}});
+    CHECK(worst_rows(v, 3) == std::vector<std::size_t>{2, 1, 3});
+    CHECK(worst_rows(v, 10).size() == 4);
+}
+
+TEST_CASE("the JSON report has the documented keys") {
+    const Judged judged;
+    const auto report = validation_report(judged.validation, judged.measurements, judged.find, {});
+    const auto document = nlohmann::json::parse(rendered(report, Format::json));
+    CHECK(document["schema_version"] == 1);
+    CHECK(document["overall"]["rows"] == 2);
+    CHECK(document["overall"]["skipped"] == 4);
+    for (const char* key :
+         {"mape_percent", "median_ape_percent", "p90_ape_percent", "bias_percent", "accuracy_percent", "roofline_mape_percent"}) {
+        CHECK(document["overall"][key].is_number());
+        CHECK(document["groups"][0][key].is_number());
+    }
+    REQUIRE(document["groups"].size() == 2);
+    CHECK(document["groups"][1]["op"] == "model");
+    CHECK(document["groups"][1]["gpu"] == "v100-pcie-32gb");
+    CHECK(document["groups"][1]["precision"] == "fp32");
+    REQUIRE(document["skipped"].size() == 4);
+    CHECK(document["skipped"][3]["file"] == "rows.csv");
+    CHECK(document["skipped"][3]["line"] == 4);
+    CHECK(document["skipped"][3]["reason"].get<std::string>().starts_with("impossible"));
+    CHECK(document["worst"].size() == 2);
+}
+
+TEST_CASE("a report of no rows has nulls, not numbers") {
+    const auto report = validation_report({}, {}, [](const std::string&) { return nullptr; }, {});
+    const auto document = nlohmann::json::parse(rendered(report, Format::json));
+    CHECK(document["overall"]["rows"] == 0);
+    CHECK(document["overall"]["mape_percent"].is_null());
+    CHECK(document["groups"].empty());
+}
+
+TEST_CASE("the rows file has a line for every judged row, with as many fields as its header") {
+    const Judged judged;
+    const std::string text = rows_csv(judged.validation, judged.measurements, judged.find);
+    std::istringstream lines(text);
+    std::string line;
+    std::vector<std::ptrdiff_t> commas;
+    while (std::getline(lines, line)) commas.push_back(std::count(line.begin(), line.end(), ','));
+    REQUIRE(commas.size() == 3);
+    CHECK(commas[1] == commas[0]);
+    CHECK(commas[2] == commas[0]);
+}

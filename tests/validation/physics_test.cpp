@@ -1,0 +1,100 @@
+#include <doctest/doctest.h>
+
+#include <map>
+
+#include "roofcast/validation.hpp"
+#include "support/compare.hpp"
+#include "support/paths.hpp"
+
+using namespace roofcast;
+using roofcast::test::rel;
+
+namespace {
+
+/// 100 TFLOP/s in fp16, 10 in fp32, 1 TB/s, 10 MB of L2: round figures for sums by hand.
+GpuProfile round_gpu() {
+    GpuProfile gpu;
+    gpu.id = "round";
+    gpu.tensor_peak[index(Precision::fp16)] = 100 * tflops;
+    gpu.vector_peak[index(Precision::fp32)] = 10 * tflops;
+    gpu.bandwidth = 1 * tb_per_s;
+    gpu.l2 = 10 * mb;
+    return gpu;
+}
+
+KernelRow measured(Op op, Seconds latency) {
+    KernelRow row;
+    row.op = std::move(op);
+    row.latency = latency;
+    return row;
+}
+
+/// Profiles by id, loaded when first asked for.
+class Profiles {
+public:
+    const GpuProfile& operator[](const std::string& id) {
+        const auto known = profiles_.find(id);
+        if (known != profiles_.end()) return known->second;
+        return profiles_.emplace(id, load_gpu_profile(test::gpus_dir() / (id + ".toml"))).first->second;
+    }
+
+private:
+    std::map<std::string, GpuProfile> profiles_;
+};
+
+}  // namespace
+
+TEST_CASE("the physical floor of a matrix product is its arithmetic at the peak or its traffic beyond the L2") {
+    // 2 · 1000³ = 2 GFLOP at 100 TFLOP/s = 20 us; 3 · 2 MB of traffic fits the L2.
+    CHECK(physical_floor(Gemm{.m = 1000, .n = 1000, .k = 1000}, round_gpu()).in(us) == rel(20, 1e-9));
+    // m = 1: weights of 10000 · 10000 · 2 B = 200 MB, and 40 kB of vectors, less 10 MB of L2: 190.04 us.
+    CHECK(physical_floor(Gemm{.m = 1, .n = 10000, .k = 10000}, round_gpu()).in(us) == rel(190.04, 1e-6));
+}
+
+TEST_CASE("of a convolution only the multiplications that no algorithm saves count") {
+    // Direct: 2 · 64 · 64 · 64 · 56² · 9 = 14.8 GFLOP; a ninth of it at 10 TFLOP/s is 164.4 us; 103 MB of traffic less the L2 is 93 us.
+    const Conv2d op{.batch = 64,
+                    .in_channels = 64,
+                    .height = 56,
+                    .width = 56,
+                    .out_channels = 64,
+                    .kernel_h = 3,
+                    .kernel_w = 3,
+                    .padding_h = 1,
+                    .padding_w = 1,
+                    .precision = Precision::fp32};
+    CHECK(physical_floor(op, round_gpu()).in(us) == rel(164.4, 0.001));
+}
+
+TEST_CASE("pixels that a stride passes over need not be read") {
+    // fp32, 1x1, stride 2: a quarter of 64 · 256 · 56² · 4 B = 205.5 MB is read, 64 · 1 · 28² · 4 B = 0.2 MB written, less 10 MB: 41.6 us.
+    const Conv2d op{
+        .batch = 64, .in_channels = 256, .height = 56, .width = 56, .out_channels = 1, .stride = 2, .precision = Precision::fp32};
+    CHECK(physical_floor(op, round_gpu()).in(us) == rel(41.6, 0.002));
+}
+
+TEST_CASE("a measurement is impossible only beyond what clocks above the data sheet explain") {
+    const Gemm op{.m = 1000, .n = 1000, .k = 1000};  // floor 20 us
+    CHECK_FALSE(is_impossible(measured(op, 25 * us), round_gpu()));
+    CHECK_FALSE(is_impossible(measured(op, 18.5 * us), round_gpu()));
+    CHECK(is_impossible(measured(op, 17.5 * us), round_gpu()));
+}
+
+TEST_CASE("the physics check finds all 60 impossible rows of the suspect file and none of the sound ones") {
+    const auto rows = read_measurements({test::source_dir() / "validation_data" / "suspect" / "suspect_attention.csv"});
+    REQUIRE(rows.kernels.size() == 120);
+    Profiles profiles;
+    // Lines 2 to 61 are the impossible ones (up to 185 times the peak), 62 to 121 the sound ones.
+    for (const auto& row : rows.kernels) {
+        CAPTURE(row.origin.line);
+        CHECK(is_impossible(row, profiles[row.gpu]) == (row.origin.line <= 61));
+    }
+}
+
+TEST_CASE("no other shipped kernel row is impossible") {
+    const auto rows = read_measurements({test::source_dir() / "validation_data" / "kernels"});
+    Profiles profiles;
+    for (const auto& row : rows.kernels) {
+        if (is_impossible(row, profiles[row.gpu])) FAIL_CHECK(row.origin.file << ":" << row.origin.line);
+    }
+}

@@ -1,0 +1,126 @@
+#include <doctest/doctest.h>
+
+#include "roofcast/error.hpp"
+#include "roofcast/workload.hpp"
+#include "support/paths.hpp"
+
+using namespace roofcast;
+using roofcast::test::TemporaryFile;
+
+namespace {
+
+constexpr const char* two_models = R"(
+family = "llm"
+source = "a test"
+vocabulary = 1000
+max_context = 128
+[[variant]]
+id = "small"
+aliases = ["tiny"]
+layers = 2
+hidden = 64
+heads = 4
+intermediate = 256
+[[variant]]
+id = "large"
+layers = 4
+hidden = 128
+heads = 4
+kv_heads = 2
+intermediate = 512
+vocabulary = 2000
+)";
+
+/// What an attempt to load says.
+ErrorDetail failure(const std::filesystem::path& file, std::string_view id = {}) {
+    try {
+        load_workload(file, id);
+    } catch (const Error& e) {
+        return e.detail();
+    }
+    FAIL("no error");
+    return {};
+}
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+    return text.replace(text.find(from), from.size(), to);
+}
+
+}  // namespace
+
+TEST_CASE("every shipped model is found by its id and its aliases, in any case") {
+    for (const Workload& workload : load_workload_catalogue(test::models_dir())) {
+        CAPTURE(workload.id);
+        CHECK(find_workload(test::models_dir(), workload.id).id == workload.id);
+        for (const std::string& alias : workload.aliases) CHECK(find_workload(test::models_dir(), alias).id == workload.id);
+    }
+    CHECK(find_workload(test::models_dir(), "Llama-3.1-8B").id == "llama-3.1-8b");
+}
+
+TEST_CASE("a variant's keys override the shared ones") {
+    const TemporaryFile file("two.toml", two_models);
+    const auto small = std::get<DecoderLlm>(load_workload(file.path(), "tiny").architecture);
+    const auto large = std::get<DecoderLlm>(load_workload(file.path(), "large").architecture);
+    CHECK(small.vocabulary == 1000);
+    CHECK(large.vocabulary == 2000);
+    CHECK(small.kv_heads == 4);
+    CHECK(small.head_dim == 16);
+    CHECK(large.kv_heads == 2);
+    CHECK(find_workload(test::models_dir(), file.path().string() + "#large").id == "large");
+}
+
+TEST_CASE("an unknown model names the nearest ones") {
+    try {
+        find_workload(test::models_dir(), "llama-3-8");
+        FAIL("no error");
+    } catch (const Error& e) {
+        CHECK(e.detail().suggestion.find("llama-3-8b") != std::string::npos);
+    }
+}
+
+TEST_CASE("a file of several models wants one named, and lists them") {
+    const TemporaryFile file("two.toml", two_models);
+    CHECK(failure(file.path()).expected.find("small, tiny, large") != std::string::npos);
+    CHECK(failure(file.path(), "smal").suggestion.find("small") != std::string::npos);
+}
+
+TEST_CASE("misspelt keys are errors wherever they stand, with line and suggestion") {
+    const TemporaryFile in_variant("a.toml", replaced(two_models, "kv_heads", "kv_head"));
+    const ErrorDetail variant = failure(in_variant.path(), "large");
+    CHECK(variant.line == 18);
+    CHECK(variant.suggestion.find("kv_heads") != std::string::npos);
+    const TemporaryFile shared("b.toml", replaced(two_models, "vocabulary", "vocabulry"));
+    CHECK(failure(shared.path(), "large").key.find("vocabulry") != std::string::npos);
+    const TemporaryFile in_table("c.toml", std::string(two_models) + "moe = { experts = 8, topk = 2, expert_intermediate = 64 }\n");
+    CHECK(failure(in_table.path(), "large").key.find("top_k") != std::string::npos);
+}
+
+TEST_CASE("missing keys, wrong types and impossible sizes name the key") {
+    const TemporaryFile missing("a.toml", replaced(two_models, "layers = 2\n", ""));
+    CHECK(failure(missing.path(), "small").key == "variant[0].layers");
+    const TemporaryFile zero("b.toml", replaced(two_models, "layers = 2", "layers = 0"));
+    CHECK(failure(zero.path(), "small").key == "variant[0].layers");
+    const TemporaryFile text("c.toml", replaced(two_models, "layers = 2", "layers = \"two\""));
+    CHECK(failure(text.path(), "small").found == "'two'");
+    const TemporaryFile heads("d.toml", replaced(two_models, "kv_heads = 2", "kv_heads = 3"));
+    CHECK(failure(heads.path(), "large").key == "variant[1].kv_heads");
+    const TemporaryFile family("e.toml", replaced(two_models, "\"llm\"", "\"lm\""));
+    CHECK(failure(family.path(), "large").suggestion.find("llm") != std::string::npos);
+}
+
+TEST_CASE("published figures without a source are an error") {
+    const TemporaryFile file("a.toml", std::string(two_models) + "published.parameters = 1000\n");
+    CHECK(failure(file.path(), "large").key.find("published.source") != std::string::npos);
+}
+
+TEST_CASE("empty files, directories and missing files say so") {
+    const TemporaryFile empty("empty.toml", "\n");
+    CHECK(failure(empty.path()).what == "the file is empty");
+    CHECK(failure(empty.path().parent_path()).what == "this is a directory, a file is needed");
+    CHECK(failure("/nowhere/model.toml").what == "the file does not exist");
+}
+
+TEST_CASE("an id that two files claim is an error of the catalogue") {
+    const TemporaryFile file("two.toml", replaced(two_models, "\"large\"", "\"tiny\""));
+    CHECK_THROWS_AS(load_workload_catalogue(file.path().parent_path()), Error);
+}
