@@ -1,8 +1,9 @@
 #pragma once
 /// Measurements in, parameters out: fits the cost model to measured rows and says how far it may be trusted.
 ///
-/// The loss is the weighted mean of a smooth robust function of r = ln(predicted / measured), plus a weak pull towards the start values:
-///   L(u) = Σ wᵢ ρ(rᵢ(u)) / Σ wᵢ + (c / n) |u − u₀|²,   ρ(r) = δ² (√(1 + (r/δ)²) − 1)
+/// The loss is the weighted mean of a smooth robust function of the log ratio r = ln(predicted / measured), plus a weak pull towards the
+/// start values:
+///   L(u) = Σ wᵢ ρ(rᵢ(u)) / Σ wᵢ + (c / n) |u − u₀|²,   ρ(r) = δ² (√(1 + ((eʳ − 1)/δ)²) − 1)
 /// where u are the parameters, each mapped to [0, 1] between its physical bounds (logarithmically where its spec says so). The pull counts
 /// as a fraction of one row: what the data say nothing about stays where it was. Peaks and bandwidths are no parameters.
 ///

@@ -78,9 +78,10 @@ struct Job {
     CalibrationInput input;
 };
 
-std::set<std::string> gpus_with_rows(const Measurements& data) {
+std::set<std::string> gpus_with_rows(const Measurements& data, const CalibrateOptions& options) {
     std::set<std::string> ids;
     for (const auto& row : data.kernels) ids.insert(row.gpu);
+    if (options.without_models) return ids;
     for (const auto& row : data.models) ids.insert(row.gpu);
     return ids;
 }
@@ -151,7 +152,7 @@ std::vector<GpuProfile> pooled_profiles(const CalibrateOptions& options, const s
 
 Job pooled_job(const CalibrateOptions& options, const Measurements& data) {
     const auto folder = options.common.gpus();
-    std::vector<GpuProfile> profiles = pooled_profiles(options, gpus_with_rows(data));
+    std::vector<GpuProfile> profiles = pooled_profiles(options, gpus_with_rows(data, options));
     const bool all = options.architecture == all_architectures;
     GpuProfile nobody;
     nobody.architecture = all ? "_default" : options.architecture;
@@ -167,7 +168,7 @@ Job pooled_job(const CalibrateOptions& options, const Measurements& data) {
 
 std::vector<Job> single_jobs(const CalibrateOptions& options, const Measurements& data) {
     const auto folder = options.common.gpus();
-    const auto measured = gpus_with_rows(data);
+    const auto measured = gpus_with_rows(data, options);
     std::vector<Job> jobs;
     for (const auto& asked : options.gpus) {
         for (const auto& id : measured_variants(folder, asked, measured)) {
@@ -234,6 +235,11 @@ void add_fit_options(CLI::App& command, const std::shared_ptr<CalibrateOptions>&
         ->capture_default_str();
     command.add_option("--holdout", options->calibration.holdout, "Share of shapes that no fit sees")->check(CLI::Range(0.0, 0.9));
     command.add_option("--seed", options->calibration.seed, "Of the solver, the folds and the held-out rows")->capture_default_str();
+    command
+        .add_option("--evaluations", options->calibration.evaluations_per_parameter,
+                    "Of the local solver for each parameter of a stage; as many again go to the global one")
+        ->check(CLI::Range(1, 100000))
+        ->capture_default_str();
     command
         .add_option("--budget", options->budget_seconds,
                     "Stop after this many seconds with the best found; results then depend on the machine")
