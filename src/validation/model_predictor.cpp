@@ -127,6 +127,12 @@ Workload summary_workload(const ModelRow& row) {
     return workload;
 }
 
+/// A measured run did fit its context, the token that prefill yields included.
+void lift_context_limit(Workload& workload) {
+    if (auto* llm = std::get_if<DecoderLlm>(&workload.architecture)) llm->max_context = 0;
+    if (auto* vlm = std::get_if<VisionLanguage>(&workload.architecture)) vlm->language.max_context = 0;
+}
+
 ModelEstimate estimate(const ModelRow& row, const Workload& workload, const Gpu& gpu, const SoftwareStacks& software) {
     if (row.phase == "train") throw unusable("training is not predicted");
     if (row.metric == Metric::power_w) throw unusable("board power of whole models is not predicted");
@@ -144,6 +150,7 @@ ModelEstimate estimate(const ModelRow& row, const Workload& workload, const Gpu&
 ModelPredictor model_predictor(std::vector<Workload> workloads, SoftwareStacks software) {
     auto known = std::make_shared<std::map<std::string, Workload, std::less<>>>();
     for (Workload& workload : workloads) {
+        lift_context_limit(workload);
         for (const auto& alias : workload.aliases) known->emplace(alias, workload);
         std::string id = workload.id;
         known->insert_or_assign(std::move(id), std::move(workload));

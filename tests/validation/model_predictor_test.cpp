@@ -1,0 +1,95 @@
+#include <doctest/doctest.h>
+
+#include "roofcast/error.hpp"
+#include "roofcast/validation.hpp"
+#include "support/compare.hpp"
+#include "support/paths.hpp"
+
+using namespace roofcast;
+using roofcast::test::rel;
+
+namespace {
+
+struct Bench {
+    Gpu gpu = load_gpu(test::gpus_dir(), "a100-sxm4-80gb");
+    ModelPredictor predictor = model_predictor({find_workload(test::models_dir(), "llama-3.1-8b")}, load_software(test::gpus_dir()));
+
+    ModelEstimate operator()(const ModelRow& row) const { return predictor(row, gpu); }
+};
+
+ModelRow llama(std::string phase, Metric metric) {
+    ModelRow row;
+    row.model = "llama-3.1-8b";
+    row.execution = Execution::cuda_graph;
+    row.weights = native_weights(row.precision);
+    row.batch = 4;
+    row.prompt_tokens = 1000;
+    row.output_tokens = 100;
+    row.phase = std::move(phase);
+    row.metric = metric;
+    return row;
+}
+
+}  // namespace
+
+TEST_CASE("the metrics of a language model agree with each other") {
+    const Bench predicted;
+    const double ttft_ms = predicted(llama("prefill", Metric::ttft_ms)).predicted;
+    const double tpot_ms = predicted(llama("decode", Metric::tpot_ms)).predicted;
+    // 4 sequences of 1000 tokens in one prefill; 4 tokens a decode step; 100 tokens are a prefill and 99 steps.
+    CHECK(predicted(llama("prefill", Metric::tokens_per_s)).predicted == rel(4 * 1000 / (ttft_ms * 1e-3), 1e-6));
+    CHECK(predicted(llama("decode", Metric::tokens_per_s)).predicted == rel(4 / (tpot_ms * 1e-3), 1e-6));
+    CHECK(predicted(llama("generate", Metric::latency_ms)).predicted == rel(ttft_ms + 99 * tpot_ms, 1e-6));
+    CHECK(predicted(llama("generate", Metric::tokens_per_s)).predicted == rel(4 * 100 / (ttft_ms + 99 * tpot_ms) * 1e3, 1e-6));
+}
+
+TEST_CASE("the roofline of a model is faster than its prediction, in times and in rates") {
+    const Bench predicted;
+    const auto time = predicted(llama("generate", Metric::latency_ms)), rate = predicted(llama("decode", Metric::tokens_per_s));
+    REQUIRE(time.roofline);
+    REQUIRE(rate.roofline);
+    CHECK(*time.roofline < time.predicted);
+    CHECK(*rate.roofline > rate.predicted);
+}
+
+TEST_CASE("memory of several GPUs is their sum and has no roofline") {
+    const Bench predicted;
+    const auto memory = predicted(llama("", Metric::memory_gb));
+    CHECK_FALSE(memory.roofline);
+    CHECK(memory.predicted > 16.06);  // 8.03e9 weights of 2 bytes
+    ModelRow split = llama("", Metric::memory_gb);
+    split.gpus = 2;
+    CHECK(predicted(split).predicted > memory.predicted);
+    CHECK(predicted(split).predicted < 2 * memory.predicted);
+}
+
+TEST_CASE("a row that starts decoding from nothing and one at the end of the context are predicted") {
+    const Bench predicted;
+    ModelRow row = llama("decode", Metric::tokens_per_s);
+    row.prompt_tokens = 0;
+    CHECK(predicted(row).predicted > 0);
+    row = llama("prefill", Metric::tokens_per_s);
+    row.prompt_tokens = 131072;
+    CHECK(predicted(row).predicted > 0);
+}
+
+TEST_CASE("a model that is not shipped is predicted from its published figures") {
+    const Bench predicted;
+    ModelRow row = llama("forward", Metric::latency_ms);
+    row.model = "some-net";
+    row.batch = 256;
+    CHECK_THROWS_AS(predicted(row), Error);
+    row.gmacs = 4.1;
+    row.mactivations = 11.1;
+    row.mparams = 25.6;
+    // ResNet-50's figures: 256 · 8.2 GFLOP at 312 TFLOP/s are 6.7 ms.
+    CHECK(predicted(row).predicted > 6.7);
+    CHECK(predicted(row).predicted < 200);
+}
+
+TEST_CASE("what is not predicted says so") {
+    const Bench predicted;
+    CHECK_THROWS_AS(predicted(llama("train", Metric::latency_ms)), Error);
+    CHECK_THROWS_AS(predicted(llama("", Metric::power_w)), Error);
+    CHECK_THROWS_AS(predicted(llama("forward", Metric::tokens_per_s)), Error);
+}
