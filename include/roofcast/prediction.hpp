@@ -18,6 +18,7 @@ struct RunRequest {
     RunShape shape;                         ///< its `weights` and `kv_precision` are filled in by `completed`
     std::optional<WeightFormat> weights;    ///< absent: stored as computed
     std::optional<Precision> kv_precision;  ///< absent: the activations' precision
+    std::optional<bool> channels_last;      ///< layout of convolutions; absent: the software stack's
     Execution execution = Execution::cuda_graph;
     int streams = 1;
 };

@@ -87,7 +87,7 @@ Prediction predict(const Workload& workload, const Gpu& gpu, const RunRequest& r
     Prediction p;
     p.request = completed(request, workload, gpu);
     const SoftwareStack& stack = software[index(p.request.execution)];
-    p.request.shape.channels_last = stack.channels_last;
+    p.request.shape.channels_last = request.channels_last.value_or(stack.channels_last);
     p.request.shape.fused_attention = stack.fused_attention;
     if (const DecoderLlm* llm = language_model(workload)) {
         predict_language(p, workload, *llm, gpu, stack);

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
 
@@ -83,8 +84,23 @@ bool generates(const Workload& workload) {
     return std::holds_alternative<DecoderLlm>(workload.architecture) || std::holds_alternative<VisionLanguage>(workload.architecture);
 }
 
+bool software_has(const ModelRow& row, std::string_view part) {
+    const std::string& text = row.origin.software;
+    const auto same = [](char a, char b) {
+        return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
+    };
+    return std::search(text.begin(), text.end(), part.begin(), part.end(), same) != text.end();
+}
+
+/// Engines that put consecutive layers on consecutive GPUs when nothing else is said; the others split every layer.
+bool splits_by_layers(const ModelRow& row) {
+    constexpr std::string_view by_layers[] = {"llama.cpp", "ollama", "exllama", "transformers"};
+    return std::any_of(std::begin(by_layers), std::end(by_layers), [&](std::string_view engine) { return software_has(row, engine); });
+}
+
 RunRequest request_of(const ModelRow& row, const Workload& workload) {
     RunRequest request;
+    if (software_has(row, "nhwc")) request.channels_last = true;
     RunShape& shape = request.shape;
     shape.precision = row.precision;
     shape.batch = row.batch;
@@ -100,8 +116,7 @@ RunRequest request_of(const ModelRow& row, const Workload& workload) {
         shape.generate_tokens = decodes ? row.output_tokens.value_or(0) : 1;
         if (row.phase == "decode" && shape.generate_tokens == 1) shape.generate_tokens = 2;
         if (!row.image_size) shape.images = 0;
-        // Engines that split a model without saying so put consecutive layers on consecutive GPUs.
-        if (row.parallel.gpus() == 1) shape.parallel.pipeline = row.gpus;
+        if (row.parallel.gpus() == 1) (splits_by_layers(row) ? shape.parallel.pipeline : shape.parallel.tensor) = row.gpus;
     } else {
         shape.prompt_tokens = row.prompt_tokens.value_or(0);
         if (row.parallel.gpus() == 1) shape.parallel.data = row.gpus;
