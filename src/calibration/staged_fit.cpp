@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t rows_for_a_stage = 8;
 constexpr double probe = 0.2;              // of a parameter's range: how far it is moved to see whether rows depend on it
 constexpr double noticeable = 1e-4;        // mean change of ln(predicted) under the probe
-constexpr std::size_t model_rows = 400;     // whole models cost a hundred times a kernel: a sample serves
+constexpr std::size_t model_rows = 400;    // whole models cost a hundred times a kernel: a sample serves
 constexpr double outlier_deviations = 8;   // robust standard deviations, and
 const double outlier_ratio = std::log(3);  // at least this factor
 

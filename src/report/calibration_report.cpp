@@ -27,7 +27,8 @@ const std::vector<Column> accuracy_columns{{"gpu", "gpu"},
                                            {"cross_validated_mape_percent", "cross-validated MAPE %", 3},
                                            {"cross_validated_p90_ape_percent", "P90 %", 3},
                                            {"held_out_rows", "held-out rows"},
-                                           {"held_out_mape_percent", "held-out MAPE %", 3}};
+                                           {"held_out_mape_percent", "held-out MAPE %", 3},
+                                           {"gpu_left_out_mape_percent", "GPU left out MAPE %", 3}};
 
 std::vector<Cell> accuracy_row(const FitAccuracy& a) {
     return {a.gpu.empty() ? "all" : a.gpu,
@@ -41,7 +42,8 @@ std::vector<Cell> accuracy_row(const FitAccuracy& a) {
             figure(a.cross_validated, &AccuracySummary::mape_percent),
             figure(a.cross_validated, &AccuracySummary::p90_ape_percent),
             a.held_out ? a.held_out->rows : std::int64_t{0},
-            figure(a.held_out, &AccuracySummary::mape_percent)};
+            figure(a.held_out, &AccuracySummary::mape_percent),
+            figure(a.gpu_left_out, &AccuracySummary::mape_percent)};
 }
 
 Table accuracy_table(const NamedFit& named) {
