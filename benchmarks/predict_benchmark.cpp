@@ -55,7 +55,7 @@ void forward(benchmark::State& state, const char* model, bool decode) {
     const Gpu gpu = load_gpu(gpus(), "h200-sxm-141gb");
     const Workload workload = find_workload(models(), model);
     const auto& llm = std::get<DecoderLlm>(workload.architecture);
-    const SoftwareStack stack = load_software(gpus())[index(Execution::cuda_graph)];
+    const SoftwareStack stack = load_software(gpus()).find(Execution::cuda_graph, "");
     const RunShape shape{
         .batch = 4, .precision = Precision::bf16, .weights = native_weights(Precision::bf16), .kv_precision = Precision::bf16};
     std::int64_t i = 0;

@@ -38,8 +38,9 @@ enum class KernelSet {
     fused       ///< operators folded into their neighbours as `OpNode::fusion` says
 };
 
-/// What a way of execution costs on the host. One table of `gpus/software.toml`.
+/// What a way of execution, or a named engine, costs. One table of `gpus/software.toml`.
 struct SoftwareStack {
+    std::string name;  ///< "eager", …, or the engine's: "llama.cpp"
     Execution execution = Execution::eager;
     KernelSet kernels = KernelSet::framework;
     Seconds host_per_kernel;    ///< host time to issue one kernel
@@ -47,13 +48,31 @@ struct SoftwareStack {
     Seconds device_gap;         ///< between two dependent kernels on the GPU beyond the kernel's own latency
     bool channels_last = true;  ///< layout of convolutions
     bool fused_attention = true;
-    Bytes memory_overhead;    ///< context, workspaces, allocator
-    Seconds cold_context;     ///< first run only: context and libraries
-    Seconds cold_per_kernel;  ///< first run only: loading or compiling each distinct kernel
+    bool fp16_accumulation = false;  ///< fp16 products accumulate in 16 bits: twice the rate on GeForce
+    double matmul_rate = 1;          ///< of the rate of vendors' libraries that its matrix products and attention reach
+    double streaming_rate = 1;       ///< of the rate of well-written kernels that its other kernels reach
+    Bytes memory_overhead;           ///< context, workspaces, allocator
+    Seconds cold_context;            ///< first run only: context and libraries
+    Seconds cold_per_kernel;         ///< first run only: loading or compiling each distinct kernel
     std::string source;
 };
 
-using SoftwareStacks = std::array<SoftwareStack, execution_count>;
+/// An engine that differs from its way of execution's own table.
+struct Engine {
+    std::vector<std::string> match;     ///< first words of the `software` column that mean it, in lower case
+    std::vector<Execution> executions;  ///< in these ways
+    SoftwareStack stack;
+};
+
+/// All software that is described.
+struct SoftwareStacks {
+    std::array<SoftwareStack, execution_count> by_execution;
+    std::vector<Engine> engines;
+
+    /// The engine that `software` names (its text up to the first space, '/' or ':', in any case) when it runs that way; else the way of
+    /// execution's own table.
+    [[nodiscard]] const SoftwareStack& find(Execution execution, std::string_view software) const;
+};
 
 /// Reads `gpus/software.toml`. Throws Error naming file, line and key.
 SoftwareStacks load_software(const std::filesystem::path& gpus_folder);
@@ -91,7 +110,12 @@ struct Timeline {
 
 /// Runs `graph` on `gpu` under `stack`. With `streams` above one, nodes of a segment on different streams overlap.
 /// The result points into `graph`, which must outlive it.
+/// `gpu` is used as it is: `with_software` puts the stack's accumulation into it.
 Timeline timeline(const OpGraph& graph, const Gpu& gpu, const SoftwareStack& stack, int streams = 1);
+
+/// `gpu` as `stack` uses it: fp16 matrix products at the 16-bit accumulation rate where the stack accumulates so and the GPU is then
+/// faster.
+Gpu with_software(Gpu gpu, const SoftwareStack& stack);
 
 /// Extra time of the first run after the process starts: context, and loading each distinct kernel.
 Seconds cold_start(const Timeline& t, const SoftwareStack& stack);

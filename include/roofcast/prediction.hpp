@@ -20,6 +20,7 @@ struct RunRequest {
     std::optional<Precision> kv_precision;  ///< absent: the activations' precision
     std::optional<bool> channels_last;      ///< layout of convolutions; absent: the software stack's
     Execution execution = Execution::cuda_graph;
+    std::string software;  ///< engine, such as "llama.cpp"; empty: the way of execution's own table
     int streams = 1;
 };
 
@@ -83,7 +84,7 @@ RunRequest completed(RunRequest request, const Workload& workload, const Gpu& gp
 RunRequest completed_sizes(RunRequest request, const Workload& workload);
 
 /// Predicts one run. Throws Error as `completed` does.
-Prediction predict(const Workload& workload, const Gpu& gpu, const RunRequest& request, const SoftwareStacks& software);
+Prediction predict(const Workload& workload, const Gpu& device, const RunRequest& request, const SoftwareStacks& software);
 
 /// The 16- or 32-bit precision in which `gpu` multiplies fastest; fp16 before bf16 when equal.
 Precision default_precision(const GpuProfile& gpu);

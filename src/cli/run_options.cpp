@@ -90,6 +90,8 @@ void add_run_options(CLI::App& command, RunOptions& o) {
     command.add_option("--dp", o.data, "Data-parallel copies");
     command.add_option("--ep", o.expert, "Expert-parallel degree");
     command.add_option("--execution", o.execution, "eager, cuda_graph, compiled, tensorrt or fused")->capture_default_str();
+    command.add_option("--software", o.software,
+                       "Engine whose habits gpus/software.toml describes, such as llama.cpp (default: the way of execution's table)");
     command.add_option("--layout", o.layout, "Layout of images: nhwc (channels last) or nchw (default: the way of execution's)")
         ->check(CLI::IsMember({"nhwc", "nchw"}));
     command.add_option("--streams", o.streams, "Streams for independent operators")->capture_default_str()->check(CLI::Range(1, 16));
@@ -113,6 +115,7 @@ RunRequest run_request(const RunOptions& o, const Workload& workload, const GpuP
     shape.parallel = parallelism(o, workload);
     request.execution = required_execution(o.execution);
     request.streams = o.streams;
+    request.software = o.software;
     if (!o.layout.empty()) request.channels_last = o.layout == "nhwc";
     return request;
 }

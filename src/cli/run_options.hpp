@@ -16,7 +16,7 @@ struct RunOptions {
     std::int64_t batch = 1, images = 1;
     std::optional<std::int64_t> prompt, generate, image_size, gpus, tensor, pipeline, data, expert;
     int streams = 1;
-    std::string layout;
+    std::string layout, software;
 };
 
 void add_run_options(CLI::App& command, RunOptions& options);

@@ -1,5 +1,8 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
+
 #include "io/toml_reader.hpp"
 #include "roofcast/execution.hpp"
 
@@ -8,6 +11,8 @@ namespace roofcast {
 namespace {
 
 constexpr std::array<std::string_view, execution_count> execution_names{"eager", "cuda_graph", "compiled", "tensorrt", "fused"};
+
+constexpr Range share{0, 1, true};
 
 KernelSet read_kernel_set(TableReader& table) {
     const std::string text = table.text("kernels");
@@ -18,21 +23,52 @@ KernelSet read_kernel_set(TableReader& table) {
                       did_you_mean(text, {"framework", "engine", "fused"}));
 }
 
-SoftwareStack read_stack(TableReader table, Execution execution) {
-    SoftwareStack stack;
-    stack.execution = execution;
+void read_stack(TableReader& table, SoftwareStack& stack) {
     stack.kernels = read_kernel_set(table);
     stack.host_per_kernel = table.number("host_us_per_kernel", non_negative) * us;
     stack.host_per_pass = table.number("host_us_per_pass", non_negative) * us;
     stack.device_gap = table.number("device_gap_us", non_negative) * us;
     stack.channels_last = table.flag_if("channels_last").value_or(true);
     stack.fused_attention = table.flag_if("fused_attention").value_or(true);
+    stack.fp16_accumulation = table.flag_if("fp16_accumulation").value_or(false);
+    stack.matmul_rate = table.number_if("matmul_rate", share).value_or(1);
+    stack.streaming_rate = table.number_if("streaming_rate", share).value_or(1);
     stack.memory_overhead = table.number("memory_overhead_mb", non_negative) * mb;
     stack.cold_context = table.number("cold_context_ms", non_negative) * ms;
     stack.cold_per_kernel = table.number("cold_ms_per_kernel", non_negative) * ms;
     stack.source = table.text("source");
+}
+
+Execution read_execution(TableReader& table, std::string_view key, const std::string& text) {
+    if (const auto e = parse_execution(text)) return *e;
+    const std::vector<std::string> known(execution_names.begin(), execution_names.end());
+    throw table.error(key, "unknown way of execution", text, fmt::format("{}", fmt::join(known, ", ")), did_you_mean(text, known));
+}
+
+/// `own` over the table of the first way of execution that it names.
+Engine read_engine(const toml::table& own, const toml::table& root, const std::string& file, std::size_t number) {
+    TableReader names(own, file, fmt::format("engine[{}]", number));
+    Engine engine;
+    engine.match = names.texts_if("match");
+    for (const auto& text : names.texts_if("execution")) engine.executions.push_back(read_execution(names, "execution", text));
+    if (engine.match.empty()) throw names.error("match", "a required key is missing", {}, "first words of the software column");
+    if (engine.executions.empty()) throw names.error("execution", "a required key is missing", {}, "ways of execution");
+    const Execution first = engine.executions.front();
+    TableReader table(own, file, fmt::format("engine[{}]", number), root[name(first)].as_table());
+    engine.stack.execution = first;
+    engine.stack.name = table.text("name");
+    static_cast<void>(table.texts_if("match"));
+    static_cast<void>(table.texts_if("execution"));
+    read_stack(table, engine.stack);
     table.finish();
-    return stack;
+    return engine;
+}
+
+/// The first word of a software's name, in lower case: "TensorRT-LLM v0.9" is "tensorrt-llm".
+std::string first_word(std::string_view software) {
+    std::string word(software.substr(0, software.find_first_of(" /:")));
+    std::transform(word.begin(), word.end(), word.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return word;
 }
 
 }  // namespace
@@ -48,14 +84,41 @@ std::optional<Execution> parse_execution(std::string_view text) {
     return std::nullopt;
 }
 
+const SoftwareStack& SoftwareStacks::find(Execution execution, std::string_view software) const {
+    const std::string word = first_word(software);
+    for (const Engine& engine : engines) {
+        const bool named = std::find(engine.match.begin(), engine.match.end(), word) != engine.match.end();
+        if (named && std::find(engine.executions.begin(), engine.executions.end(), execution) != engine.executions.end())
+            return engine.stack;
+    }
+    return by_execution[index(execution)];
+}
+
 SoftwareStacks load_software(const std::filesystem::path& gpus_folder) {
     const auto file = gpus_folder / "software.toml";
     const toml::table root = parse_toml_file(file);
     TableReader reader(root, file.string());
     SoftwareStacks stacks;
-    for (std::size_t i = 0; i < execution_count; ++i) stacks[i] = read_stack(reader.table(execution_names[i]), static_cast<Execution>(i));
+    for (std::size_t i = 0; i < execution_count; ++i) {
+        TableReader table = reader.table(execution_names[i]);
+        stacks.by_execution[i].name = execution_names[i];
+        stacks.by_execution[i].execution = static_cast<Execution>(i);
+        read_stack(table, stacks.by_execution[i]);
+        table.finish();
+    }
+    if (!reader.tables("engine").empty()) {
+        for (const auto& node : *root["engine"].as_array())
+            stacks.engines.push_back(read_engine(*node.as_table(), root, file.string(), stacks.engines.size()));
+    }
     reader.finish();
     return stacks;
+}
+
+Gpu with_software(Gpu gpu, const SoftwareStack& stack) {
+    auto& peak = gpu.profile.tensor_peak[index(Precision::fp16)];
+    const auto& faster = gpu.profile.fp16_accumulate_peak;
+    if (stack.fp16_accumulation && peak && faster && *faster > *peak) peak = faster;
+    return gpu;
 }
 
 }  // namespace roofcast

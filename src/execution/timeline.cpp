@@ -31,11 +31,22 @@ bool repeats_its_traffic(const OpNode& node) {
     return std::holds_alternative<Elementwise>(node.op) || std::holds_alternative<RowWise>(node.op);
 }
 
+/// A slower engine's kernel stretches the part of its time that arithmetic or streaming takes, not its latency.
+Seconds at_rate_of(const SoftwareStack& stack, const Op& op, const KernelCost& kernel) {
+    const bool matrix = std::holds_alternative<Gemm>(op) || std::holds_alternative<Attention>(op) || std::holds_alternative<Conv2d>(op) ||
+                        std::holds_alternative<Moe>(op);
+    const bool network = std::holds_alternative<Collective>(op) || std::holds_alternative<Copy>(op);
+    if (network) return kernel.total;
+    // Matrix kernels that wait for DRAM wait as long in any engine.
+    const Seconds slowed = matrix ? max(Seconds{}, kernel.compute - kernel.dram) : max(Seconds{}, kernel.total - kernel.launch);
+    return kernel.total + slowed * (1 / (matrix ? stack.matmul_rate : stack.streaming_rate) - 1);
+}
+
 Launch launched(const OpNode& node, const Gpu& gpu, const SoftwareStack& stack) {
     Launch launch;
     launch.kernel = cost(node.op, gpu);
     launch.launches = launch.kernel.kernels;
-    Seconds time = launch.kernel.total;
+    Seconds time = at_rate_of(stack, node.op, launch.kernel);
     if (stack.kernels == KernelSet::framework && node.eager_kernels != 1) {
         // Each of an eager framework's element-wise kernels passes over the tensor; around other operators they only add launches.
         if (repeats_its_traffic(node)) time *= node.eager_kernels;

@@ -52,7 +52,7 @@ Bytes weight_bytes(const OpGraph& graph, Precision precision) {
 }
 
 MemoryEstimate memory_estimate(const Workload& workload, const RunRequest& request, const SoftwareStacks& software) {
-    const SoftwareStack& stack = software[index(request.execution)];
+    const SoftwareStack& stack = software.find(request.execution, request.software);
     MemoryEstimate memory;
     memory.overhead = stack.memory_overhead;
     const double stages = static_cast<double>(request.shape.parallel.pipeline);

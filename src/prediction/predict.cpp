@@ -83,10 +83,11 @@ void predict_language(Prediction& p, const Workload& workload, const DecoderLlm&
 
 }  // namespace
 
-Prediction predict(const Workload& workload, const Gpu& gpu, const RunRequest& request, const SoftwareStacks& software) {
+Prediction predict(const Workload& workload, const Gpu& device, const RunRequest& request, const SoftwareStacks& software) {
     Prediction p;
-    p.request = completed(request, workload, gpu);
-    const SoftwareStack& stack = software[index(p.request.execution)];
+    p.request = completed(request, workload, device);
+    const SoftwareStack& stack = software.find(p.request.execution, p.request.software);
+    const Gpu gpu = with_software(device, stack);
     p.request.shape.channels_last = request.channels_last.value_or(stack.channels_last);
     p.request.shape.fused_attention = stack.fused_attention;
     if (const DecoderLlm* llm = language_model(workload)) {

@@ -109,6 +109,7 @@ RunRequest request_of(const ModelRow& row, const Workload& workload) {
     request.weights = row.weights;
     request.kv_precision = row.kv_precision;
     request.execution = row.execution;
+    request.software = row.origin.software;
     if (generates(workload)) {
         const bool decodes = row.phase == "decode" || row.phase == "generate" || row.phase.empty();
         // A decode row that starts from nothing has the first token in its cache; a rate needs a second one to be told from prefill.

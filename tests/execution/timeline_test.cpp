@@ -101,6 +101,26 @@ TEST_CASE("an operator without a model withholds the total") {
 
 TEST_CASE("every way of execution is described in software.toml") {
     const SoftwareStacks stacks = load_software(gpus_dir());
-    for (std::size_t i = 0; i < execution_count; ++i) CHECK_FALSE(stacks[i].source.empty());
-    CHECK(stacks[index(Execution::eager)].host_per_kernel > stacks[index(Execution::cuda_graph)].host_per_kernel);
+    for (std::size_t i = 0; i < execution_count; ++i) CHECK_FALSE(stacks.by_execution[i].source.empty());
+    CHECK(stacks.find(Execution::eager, "").host_per_kernel > stacks.find(Execution::cuda_graph, "").host_per_kernel);
+}
+
+TEST_CASE(
+    "an engine is found by the first word of its name, in the ways it runs, and differs from the way's own table only in what it says") {
+    const SoftwareStacks stacks = load_software(gpus_dir());
+    const SoftwareStack& engine = stacks.find(Execution::cuda_graph, "Llama.cpp b2999");
+    CHECK(engine.name == "llama.cpp");
+    CHECK(engine.fp16_accumulation);
+    CHECK(engine.host_per_pass == stacks.find(Execution::cuda_graph, "").host_per_pass);
+    CHECK(stacks.find(Execution::eager, "llama.cpp").name == "eager");
+    CHECK(stacks.find(Execution::cuda_graph, "llama").name == "cuda_graph");
+}
+
+TEST_CASE("16-bit accumulation doubles the fp16 matrix peak of a GeForce and leaves a data-centre GPU alone") {
+    SoftwareStack s;
+    s.fp16_accumulation = true;
+    const Gpu geforce = load_gpu(gpus_dir(), "rtx-4090"), data_center = load_gpu(gpus_dir(), "a100-sxm4-80gb");
+    const auto peak = [](const Gpu& gpu) { return gpu.profile.matmul_peak(Precision::fp16)->in(tflops); };
+    CHECK(peak(with_software(geforce, s)) == rel(2 * peak(geforce), 0.01));
+    CHECK(peak(with_software(data_center, s)) == peak(data_center));
 }
