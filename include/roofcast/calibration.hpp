@@ -1,8 +1,9 @@
 #pragma once
 /// Measurements in, parameters out: fits the cost model to measured rows and says how far it may be trusted.
 ///
-/// The loss is the weighted mean of a smooth robust function of r = ln(predicted / measured), plus a weak pull towards the start values:
-///   L(u) = Σ wᵢ ρ(rᵢ(u)) / Σ wᵢ + (c / n) |u − u₀|²,   ρ(r) = δ² (√(1 + (r/δ)²) − 1)
+/// The loss is the weighted mean of a smooth robust function of the log ratio r = ln(predicted / measured), plus a weak pull towards the
+/// start values:
+///   L(u) = Σ wᵢ ρ(rᵢ(u)) / Σ wᵢ + (c / n) |u − u₀|²,   ρ(r) = δ² (√(1 + ((eʳ − 1)/δ)²) − 1)
 /// where u are the parameters, each mapped to [0, 1] between its physical bounds (logarithmically where its spec says so). The pull counts
 /// as a fraction of one row: what the data say nothing about stays where it was. Peaks and bandwidths are no parameters.
 ///
@@ -99,18 +100,19 @@ struct DroppedRow {
     std::string gpu, op, reason;
 };
 
-/// Accuracy of one group of rows, four ways. Absent when nothing was judged that way.
+/// Accuracy of one group of rows, several ways. Absent when nothing was judged that way.
 struct FitAccuracy {
     std::string gpu, op, precision;  ///< empty: all
     AccuracySummary start, fit;
     std::optional<AccuracySummary> cross_validated, held_out;
+    std::optional<AccuracySummary> gpu_left_out;  ///< pooled fits: of fits on the other GPUs
 };
 
 /// Where 80 % of the measurements lie: from predicted · e^lower to predicted · e^upper.
 struct ResidualInterval {
     std::string op;  ///< operator class, "model", or "all"
     std::int64_t rows = 0;
-    double lower = 0, upper = 0;  ///< 10 % and 90 % quantile of ln(measured / predicted), rows not seen by the fit
+    double lower = 0, upper = 0;  ///< 10 % and 90 % quantile of ln(measured / predicted), rows not seen; of pooled fits, GPUs not seen
 };
 
 /// Launch cost of a measuring host that was not known beforehand.

@@ -20,15 +20,20 @@ namespace {
 struct Split {
     std::string activity;
     std::function<bool(const Sample&)> unseen;
+    std::optional<double> Judged::*prediction;  ///< where that of unseen rows goes
 };
 
+/// Folds; of pooled fits, also each GPU by itself.
 std::vector<Split> cross_validation(const CalibrationInput& input, const CalibrationOptions& options) {
     std::vector<Split> splits;
     for (int fold = 0; options.folds >= 2 && fold < options.folds; ++fold) {
         splits.push_back({fmt::format("fold {} of {}", fold + 1, options.folds),
-                          [fold, &options](const Sample& sample) { return fold_of(sample.group, options.folds, options.seed) == fold; }});
+                          [fold, &options](const Sample& sample) { return fold_of(sample.group, options.folds, options.seed) == fold; },
+                          &Judged::unseen});
     }
-    static_cast<void>(input);
+    for (std::size_t gpu = 0; !splits.empty() && input.gpus.size() > 1 && gpu < input.gpus.size(); ++gpu) {
+        splits.push_back({"without " + input.gpus[gpu].id, [gpu](const Sample& sample) { return sample.gpu == gpu; }, &Judged::left_out});
+    }
     return splits;
 }
 
@@ -95,9 +100,9 @@ private:
         if (seen.empty() || seen.size() == training_.size()) return;
         const StagedFit fit = session.fit(input_, seen, split.activity);
         const Bench bench(input_.gpus, fit.parameters, input_.model);
-        // Every row is unseen in one split only, so that threads write to different elements.
+        // Every row is unseen in one split of a kind only, so that threads write to different places.
         for (Judged& j : judged_) {
-            if (!j.held_out && split.unseen(*j.sample)) j.unseen = bench.predicted(*j.sample);
+            if (!j.held_out && split.unseen(*j.sample)) j.*split.prediction = bench.predicted(*j.sample);
         }
     }
 

@@ -58,6 +58,7 @@ std::string accuracy_lines(const FitAccuracy& group) {
     if (group.fit.rows > 0) out += accuracy_line("in_fit", group.fit);
     if (group.cross_validated) out += accuracy_line("cross_validated", *group.cross_validated);
     if (group.held_out) out += accuracy_line("held_out", *group.held_out);
+    if (group.gpu_left_out) out += accuracy_line("gpu_left_out", *group.gpu_left_out);
     return out;
 }
 

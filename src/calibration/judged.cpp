@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <tuple>
@@ -29,12 +30,13 @@ struct Pairs {
 };
 
 struct Ways {
-    Pairs start, fit, unseen, held_out;
+    Pairs start, fit, unseen, held_out, left_out;
 
     void add(const Judged& j) {
         start.add(j.start, *j.sample);
         (j.held_out ? held_out : fit).add(j.fit, *j.sample);
         if (j.unseen) unseen.add(*j.unseen, *j.sample);
+        if (j.left_out) left_out.add(*j.left_out, *j.sample);
     }
     [[nodiscard]] FitAccuracy accuracy(std::string gpu, std::string op, std::string precision) const {
         return {std::move(gpu),
@@ -43,7 +45,8 @@ struct Ways {
                 start.summary().value_or(AccuracySummary{}),
                 fit.summary().value_or(AccuracySummary{}),
                 unseen.summary(),
-                held_out.summary()};
+                held_out.summary(),
+                left_out.summary()};
     }
 };
 
@@ -69,9 +72,11 @@ std::vector<FitAccuracy> accuracy_by_group(const std::vector<Judged>& judged, co
 
 std::vector<ResidualInterval> residual_intervals(const std::vector<Judged>& judged) {
     std::map<std::string, std::vector<double>> by_op;
+    const bool pooled = std::any_of(judged.begin(), judged.end(), [](const Judged& j) { return j.left_out.has_value(); });
     for (const Judged& j : judged) {
-        if (!j.unseen) continue;
-        const double residual = std::log(j.sample->measured() / *j.unseen);
+        const auto& prediction = pooled ? j.left_out : j.unseen;
+        if (!prediction) continue;
+        const double residual = std::log(j.sample->measured() / *prediction);
         by_op[j.sample->op()].push_back(residual);
         by_op["all"].push_back(residual);
     }

@@ -12,8 +12,9 @@ namespace roofcast {
 struct Judged {
     const Sample* sample = nullptr;
     double start = 0, fit = 0;
-    std::optional<double> unseen;  ///< cross-validated
-    bool held_out = false;         ///< no fit saw it: `fit` is its held-out prediction
+    std::optional<double> unseen;    ///< cross-validated
+    std::optional<double> left_out;  ///< of a fit on the other GPUs
+    bool held_out = false;           ///< no fit saw it: `fit` is its held-out prediction
 };
 
 /// Over all rows.
@@ -21,7 +22,8 @@ FitAccuracy overall_accuracy(const std::vector<Judged>& judged);
 /// By GPU, op and precision, in that order.
 std::vector<FitAccuracy> accuracy_by_group(const std::vector<Judged>& judged, const std::vector<GpuProfile>& gpus);
 
-/// 10 % and 90 % quantiles of ln(measured / predicted) of unseen rows by op, and over all.
+/// 10 % and 90 % quantiles of ln(measured / predicted) by op, and over all: of rows on GPUs left out where there are any, else of
+/// cross-validated rows.
 std::vector<ResidualInterval> residual_intervals(const std::vector<Judged>& judged);
 
 /// One sentence for every group whose cross-validated MAPE exceeds the fit's by more than a third.

@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t rows_for_a_stage = 8;
 constexpr double probe = 0.2;              // of a parameter's range: how far it is moved to see whether rows depend on it
 constexpr double noticeable = 1e-4;        // mean change of ln(predicted) under the probe
-constexpr std::size_t model_rows = 160;    // whole models cost a hundred times a kernel: a sample serves
+constexpr std::size_t model_rows = 400;    // whole models cost a hundred times a kernel: a sample serves
 constexpr double outlier_deviations = 8;   // robust standard deviations, and
 const double outlier_ratio = std::log(3);  // at least this factor
 
@@ -116,25 +116,24 @@ bool set_outliers_aside(const Bench& bench, StageOutcome& outcome) {
     return !outcome.outliers.empty();
 }
 
-std::vector<std::size_t> candidates(const Stage& stage, const std::set<std::size_t>& fitted) {
+/// Parameters with one of the prefixes that no earlier stage settled.
+std::vector<std::size_t> open_parameters(const std::vector<std::string_view>& prefixes, const std::set<std::size_t>& settled) {
     std::vector<std::size_t> found;
     for (std::size_t i = 0; i < parameter_specs().size(); ++i) {
-        const std::string& name = parameter_specs()[i].name;
-        const bool named = starts_with_any(name, stage.parameters) || starts_with_any(name, stage.otherwise);
-        if (named && !fitted.contains(i)) found.push_back(i);
+        if (starts_with_any(parameter_specs()[i].name, prefixes) && !settled.contains(i)) found.push_back(i);
     }
     return found;
 }
 
-StageOutcome fit_stage(Bench& bench, const Stage& stage, Samples rows, const std::set<std::size_t>& fitted, const CostParameters& start,
-                       const StagedFitOptions& with) {
+StageOutcome fit_stage(Bench& bench, const Stage& stage, Samples rows, const std::vector<std::size_t>& candidates,
+                       const CostParameters& start, const StagedFitOptions& with) {
     StageOutcome outcome{.stage = &stage, .summary = {.name = std::string(stage.name)}, .rows = std::move(rows)};
     if (outcome.rows.front()->model != nullptr) outcome.rows = thinned(outcome.rows, model_rows, with.options->seed);
     outcome.weights = row_weights(outcome.rows);
     outcome.summary.rows = static_cast<std::int64_t>(outcome.rows.size());
     outcome.summary.mape_before_percent = mape_percent(log_ratios(bench, outcome.rows));
     outcome.summary.loss_before = mean_loss(bench, outcome.rows, outcome.weights);
-    outcome.specs = parameters_that_matter(bench, thinned(outcome.rows, coarse_rows, with.options->seed), candidates(stage, fitted));
+    outcome.specs = parameters_that_matter(bench, thinned(outcome.rows, coarse_rows, with.options->seed), candidates);
     outcome.summary.parameters = static_cast<std::int64_t>(outcome.specs.size());
     if (!outcome.specs.empty()) {
         StageSolver solver(bench, outcome, start, with);
@@ -149,8 +148,8 @@ StageOutcome fit_stage(Bench& bench, const Stage& stage, Samples rows, const std
 
 }  // namespace
 
-double robust_loss(double residual) {
-    const double x = residual / robust_scale;
+double robust_loss(double log_ratio) {
+    const double x = std::expm1(log_ratio) / robust_scale;
     return robust_scale * robust_scale * (std::sqrt(1 + x * x) - 1);
 }
 
@@ -206,7 +205,7 @@ std::vector<std::size_t> parameters_that_matter(Bench& bench, const Samples& row
 StagedFit fit_stages(const CalibrationInput& input, const Samples& rows, const StagedFitOptions& with) {
     Bench bench(input.gpus, input.start.values, input.model);
     StagedFit fit;
-    std::set<std::size_t> fitted;
+    std::set<std::size_t> settled;
     for (const Stage& stage : stages()) {
         const auto& wanted = with.options->stages;
         if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), stage.name) == wanted.end()) continue;
@@ -216,8 +215,13 @@ StagedFit fit_stages(const CalibrationInput& input, const Samples& rows, const S
         }
         if (taken.size() < rows_for_a_stage) continue;
         if (with.begin) with.begin(stage);
-        fit.stages.push_back(fit_stage(bench, stage, std::move(taken), fitted, input.start.values, with));
-        fitted.insert(fit.stages.back().specs.begin(), fit.stages.back().specs.end());
+        const std::vector<std::size_t> own = open_parameters(stage.parameters, settled);
+        std::vector<std::size_t> candidates = open_parameters(stage.otherwise, settled);
+        candidates.insert(candidates.end(), own.begin(), own.end());
+        fit.stages.push_back(fit_stage(bench, stage, std::move(taken), candidates, input.start.values, with));
+        // Its own are settled even where they made no difference: a later stage must not bend them behind this one's back.
+        settled.insert(own.begin(), own.end());
+        settled.insert(fit.stages.back().specs.begin(), fit.stages.back().specs.end());
     }
     fit.parameters = bench.parameters();
     return fit;

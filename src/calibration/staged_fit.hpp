@@ -10,12 +10,12 @@
 
 namespace roofcast {
 
-inline constexpr double robust_scale = 0.1;      ///< δ: residuals of less than some 10 % count squared, larger ones linearly
+inline constexpr double robust_scale = 0.1;      ///< δ: relative errors below some 10 % count squared, larger ones linearly
 inline constexpr double pull_spread = 0.3;       ///< of a parameter's range: how far off a start value is expected to be
 inline constexpr std::size_t coarse_rows = 300;  ///< that the global solver looks at
 
-/// δ² (√(1 + (r/δ)²) − 1).
-double robust_loss(double residual);
+/// δ² (√(1 + (e/δ)²) − 1) of the relative error e = eʳ − 1, r being the log ratio: what a MAPE counts, smooth at zero.
+double robust_loss(double log_ratio);
 
 /// What one stage did.
 struct StageOutcome {

@@ -17,7 +17,7 @@ struct Stage {
     bool (*takes)(const Sample&, const GpuProfile&);
 };
 
-/// All stages in order. A parameter is fitted by the first stage that names it and whose rows depend on it.
+/// All stages in order. A parameter belongs to the first stage that names it and has rows, and is fitted there if these depend on it.
 std::span<const Stage> stages();
 
 }  // namespace roofcast

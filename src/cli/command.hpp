@@ -35,5 +35,6 @@ void add_model_command(CLI::App& app);
 void add_predict_command(CLI::App& app);
 void add_memory_command(CLI::App& app);
 void add_validate_command(CLI::App& app);
+void add_calibrate_command(CLI::App& app);
 
 }  // namespace roofcast::cli

@@ -18,6 +18,7 @@ int run(int argc, char** argv) {
     roofcast::cli::add_predict_command(app);
     roofcast::cli::add_memory_command(app);
     roofcast::cli::add_validate_command(app);
+    roofcast::cli::add_calibrate_command(app);
     roofcast::cli::add_model_command(app);
     try {
         app.parse(argc, argv);

@@ -101,9 +101,8 @@ private:
     std::optional<Provenance> fit_;
 };
 
-}  // namespace
-
-ParameterSet load_parameters(const std::filesystem::path& gpus_folder, const GpuProfile& profile) {
+/// Reads what lies in the folder for `profile`, least specific first, each over the one before.
+ParameterSet load(const std::filesystem::path& gpus_folder, const GpuProfile& profile, bool with_fits) {
     const auto& specs = parameter_specs();
     SpecIndex by_name;
     for (std::size_t i = 0; i < specs.size(); ++i) by_name.emplace(specs[i].name, i);
@@ -116,10 +115,21 @@ ParameterSet load_parameters(const std::filesystem::path& gpus_folder, const Gpu
     };
     const auto arch = gpus_folder / "arch";
     read(arch / "_default.toml", std::nullopt);
+    if (with_fits && profile.vendor == "NVIDIA") read(arch / "_default.fit.toml", Provenance::architecture_fit);
     read(arch / (profile.architecture + ".toml"), std::nullopt);
-    read(arch / (profile.architecture + ".fit.toml"), Provenance::architecture_fit);
-    read(gpus_folder / (profile.id + ".fit.toml"), Provenance::gpu_fit);
+    if (with_fits) read(arch / (profile.architecture + ".fit.toml"), Provenance::architecture_fit);
+    if (with_fits) read(gpus_folder / (profile.id + ".fit.toml"), Provenance::gpu_fit);
     return set;
+}
+
+}  // namespace
+
+ParameterSet load_parameters(const std::filesystem::path& gpus_folder, const GpuProfile& profile) {
+    return load(gpus_folder, profile, true);
+}
+
+ParameterSet load_unfitted_parameters(const std::filesystem::path& gpus_folder, const GpuProfile& profile) {
+    return load(gpus_folder, profile, false);
 }
 
 }  // namespace roofcast

@@ -156,6 +156,9 @@ TEST_CASE("leaving out one of two equal GPUs predicts it well, and fewer than tw
     Gpu twin{synthetic_profile("twin"), gpu.parameters};
     input.gpus.push_back(twin.profile);
     for (KernelRow& row : memory_rows(twin).kernels) input.kernels.push_back(std::move(row));
+    const Fit pooled = calibrate(input, {.folds = 2});
+    REQUIRE(pooled.overall.gpu_left_out);
+    CHECK(pooled.overall.gpu_left_out->rows == 240);
     const auto left_out = leave_one_out(input, {});
     REQUIRE(left_out.size() == 2);
     CHECK(left_out[1].gpu == "twin");

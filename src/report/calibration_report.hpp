@@ -1,0 +1,26 @@
+#pragma once
+/// What `roofcast calibrate` prints.
+
+#include <string>
+#include <vector>
+
+#include "report/table.hpp"
+#include "roofcast/calibration.hpp"
+
+namespace roofcast {
+
+/// A fit and the file that it is for.
+struct NamedFit {
+    std::string title;  ///< "v100-pcie-32gb", "architecture volta"
+    std::string file;
+    bool written = false;
+    Fit fit;
+};
+
+/// Accuracy, stages, parameters and what was dropped, of each fit.
+Report calibration_report(const std::vector<NamedFit>& fits);
+
+/// Accuracy on GPUs that a fit did not see.
+Report left_out_report(const std::vector<LeftOutGpu>& left_out);
+
+}  // namespace roofcast

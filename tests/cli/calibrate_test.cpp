@@ -1,0 +1,96 @@
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "support/paths.hpp"
+#include "support/program.hpp"
+
+using roofcast::test::contains;
+using roofcast::test::TemporaryFile;
+
+namespace {
+
+roofcast::test::ProgramResult program(const std::string& arguments, bool errors = false) {
+    return roofcast::test::roofcast(arguments, errors);
+}
+
+/// A copy of the data folder's GPUs, with a few rows, that a fit may write to.
+class Sandbox {
+public:
+    Sandbox() : marker_("marker", "") {
+        namespace fs = std::filesystem;
+        fs::copy(roofcast::test::gpus_dir(), root() / "gpus", fs::copy_options::recursive);
+        fs::create_directories(root() / "models");
+        fs::create_directories(root() / "validation_data");
+        fs::copy(roofcast::test::source_dir() / "validation_data" / "host_launch.toml", root() / "validation_data");
+        fs::remove(fit_file());
+        std::ofstream rows(root() / "rows.csv");
+        rows << "gpu,op,precision,function,elements,latency_us,launch,cache,source\n";
+        // 8 bytes an element at 250 of 320 GB/s, after 4 us.
+        for (int i = 1; i <= 40; ++i) {
+            const double elements = 20000.0 * i * i;
+            rows << "t4,elementwise,fp32,relu," << static_cast<long>(elements) << ',' << 4 + elements * 8 / 250e3
+                 << ",excluded,cold,made-up\n";
+        }
+    }
+    [[nodiscard]] std::filesystem::path root() const { return marker_.path().parent_path(); }
+    [[nodiscard]] std::filesystem::path fit_file() const { return root() / "gpus" / "t4.fit.toml"; }
+    [[nodiscard]] std::string command(const std::string& more) const {
+        return "calibrate --gpu t4 --data-dir " + root().string() + " --data " + (root() / "rows.csv").string() + " " + more;
+    }
+    [[nodiscard]] std::string text() const {
+        std::ifstream in(fit_file());
+        std::stringstream all;
+        all << in.rdbuf();
+        return all.str();
+    }
+
+private:
+    TemporaryFile marker_;
+};
+
+}  // namespace
+
+TEST_CASE("calibrate reports without writing, and writes the same file twice when told to") {
+    const Sandbox box;
+    const auto dry = program(box.command("--folds 2 --format json"));
+    REQUIRE(dry.exit_code == 0);
+    CHECK_FALSE(std::filesystem::exists(box.fit_file()));
+    const auto json = nlohmann::json::parse(dry.output);
+    CHECK(json["schema_version"] == 1);
+    CHECK(json["fits"][0]["title"] == "t4");
+    CHECK(json["fits"][0]["accuracy"][0]["fit_mape_percent"].get<double>() < 2);
+    REQUIRE(program(box.command("--folds 2 --write")).exit_code == 0);
+    const std::string first = box.text();
+    CHECK(contains(first, "[streaming]"));
+    CHECK_FALSE(contains(first, box.root().string()));
+    REQUIRE(program(box.command("--folds 2 --write")).exit_code == 0);
+    CHECK(box.text() == first);
+}
+
+TEST_CASE("interrupting a fit leaves the file of an earlier one as it was") {
+    const Sandbox box;
+    const auto file = box.root() / "gpus" / "arch" / "ampere.fit.toml";
+    std::ofstream(file) << "# an earlier fit\n";
+    // `timeout` sends the signal of Ctrl-C after a moment; fifty folds of thousands of rows take far longer.
+    const std::string command = "timeout -s INT 0.7 '" ROOFCAST_BINARY
+                                "' calibrate --architecture ampere --kernels-only --folds 50 --write" +
+                                (" --data-dir " + box.root().string()) + " --data '" ROOFCAST_SOURCE_DIR "/validation_data/kernels'";
+    CHECK(std::system((command + " >/dev/null 2>&1").c_str()) != 0);
+    std::stringstream text;
+    text << std::ifstream(file).rdbuf();
+    CHECK(text.str() == "# an earlier fit\n");
+    for (const auto& entry : std::filesystem::directory_iterator(file.parent_path())) CHECK(entry.path().extension() != ".tmp");
+}
+
+TEST_CASE("calibrate without GPU, rows or stage names what is missing") {
+    const Sandbox box;
+    CHECK(program("calibrate").exit_code == 2);
+    CHECK(program(box.command("--stage streams")).exit_code == 2);
+    CHECK(contains(program(box.command("--stage streams"), true).output, "streaming"));
+    CHECK(program("calibrate --gpu h100-pcie-80gb --data " + (box.root() / "rows.csv").string()).exit_code == 2);
+    CHECK(contains(program("calibrate --help").output, "Fit the model's parameters"));
+}
