@@ -48,14 +48,15 @@ struct SoftwareStack {
     Seconds device_gap;         ///< between two dependent kernels on the GPU beyond the kernel's own latency
     bool channels_last = true;  ///< layout of convolutions
     bool fused_attention = true;
-    bool fp16_accumulation = false;   ///< fp16 products accumulate in 16 bits: twice the rate on GeForce
-    std::int64_t pipeline_chunk = 0;  ///< tokens of a prompt that travel through pipeline stages together; 0: the whole prompt
-    double pipeline_overlap = 1;      ///< share of the ideal gain from stages working at the same time
-    double matmul_rate = 1;           ///< of the rate of vendors' libraries that its matrix products and attention reach
-    double streaming_rate = 1;        ///< of the rate of well-written kernels that its other kernels reach
-    Bytes memory_overhead;            ///< context, workspaces, allocator
-    Seconds cold_context;             ///< first run only: context and libraries
-    Seconds cold_per_kernel;          ///< first run only: loading or compiling each distinct kernel
+    bool fp16_accumulation = false;    ///< fp16 products accumulate in 16 bits: twice the rate on GeForce
+    std::int64_t pipeline_chunk = 0;   ///< tokens of a prompt that travel through pipeline stages together; 0: the whole prompt
+    double pipeline_overlap = 1;       ///< share of the ideal gain from stages working at the same time
+    double matmul_rate = 1;            ///< of the rate of vendors' libraries that its matrix products and attention reach
+    double decode_attention_rate = 1;  ///< of the rate of kernels that split the cache, attention of one query per sequence
+    double streaming_rate = 1;         ///< of the rate of well-written kernels that its other kernels reach
+    Bytes memory_overhead;             ///< context, workspaces, allocator
+    Seconds cold_context;              ///< first run only: context and libraries
+    Seconds cold_per_kernel;           ///< first run only: loading or compiling each distinct kernel
     std::string source;
 };
 

@@ -34,6 +34,7 @@ void read_stack(TableReader& table, SoftwareStack& stack) {
     stack.pipeline_chunk = table.count_if("pipeline_chunk_tokens", 0).value_or(0);
     stack.pipeline_overlap = table.number_if("pipeline_overlap", {0, 1}).value_or(1);
     stack.matmul_rate = table.number_if("matmul_rate", share).value_or(1);
+    stack.decode_attention_rate = table.number_if("decode_attention_rate", share).value_or(1);
     stack.streaming_rate = table.number_if("streaming_rate", share).value_or(1);
     stack.memory_overhead = table.number("memory_overhead_mb", non_negative) * mb;
     stack.cold_context = table.number("cold_context_ms", non_negative) * ms;

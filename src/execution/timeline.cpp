@@ -37,6 +37,10 @@ Seconds at_rate_of(const SoftwareStack& stack, const Op& op, const KernelCost& k
                         std::holds_alternative<Moe>(op);
     const bool network = std::holds_alternative<Collective>(op) || std::holds_alternative<Copy>(op);
     if (network) return kernel.total;
+    const auto* attention = std::get_if<Attention>(&op);
+    if (attention != nullptr && attention->query_len == 1) {
+        return kernel.total + max(Seconds{}, kernel.total - kernel.launch) * (1 / stack.decode_attention_rate - 1);
+    }
     // Matrix kernels that wait for DRAM wait as long in any engine.
     const Seconds slowed = matrix ? max(Seconds{}, kernel.compute - kernel.dram) : max(Seconds{}, kernel.total - kernel.launch);
     return kernel.total + slowed * (1 / (matrix ? stack.matmul_rate : stack.streaming_rate) - 1);
