@@ -169,7 +169,8 @@ void find_facts(TableReader& top, GpuProfile& gpu, const std::filesystem::path& 
     }
     if (std::find(known.begin(), known.end(), gpu.architecture) == known.end()) {
         std::string reason = fmt::format("{} has no file in gpus/arch", gpu.architecture);
-        if (const auto hint = did_you_mean(gpu.architecture, known); !hint.empty()) reason += "; " + hint;
+        const auto hint = did_you_mean(gpu.architecture, known);
+        reason += "; " + (hint.empty() ? fmt::format("known are {}", fmt::join(known, ", ")) : hint);
         assume(gpu, "architecture", "current data-centre GPU", reason);
     }
     if (gpu.vendor.empty()) gpu.vendor = gpu.facts.vendor;
