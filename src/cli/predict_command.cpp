@@ -21,8 +21,8 @@ struct PredictOptions {
 
 NamedPrediction named_prediction(const PredictOptions& options, const Workload& workload, const Gpu& gpu, const SoftwareStacks& software) {
     const RunRequest request = run_request(options.run, workload, &gpu.profile);
-    NamedPrediction named{workload.id, workload.name, gpu.profile.id, gpu.profile.name, predict(workload, gpu, request, software), {},
-                          gpu.profile.assumed};
+    NamedPrediction named{workload.id, workload.name,      gpu.profile.id, gpu.profile.name, predict(workload, gpu, request, software),
+                          {},          gpu.profile.assumed};
     if (options.run.precision.empty())
         named.prediction.notes.push_back(fmt::format("precision {} chosen: the fastest of fp32, fp16 and bf16 here; --precision sets it",
                                                      name(request.shape.precision)));

@@ -136,7 +136,8 @@ MemoryAdvice memory_advice(const Workload& workload, const RunRequest& request, 
     const auto one_gpu = [](const RunRequest& r) { return r.shape.parallel.gpus() == 1; };
     const auto add = [&](const Remedy& remedy) {
         const Bytes needed = total(remedy.request);
-        if (needed <= capacity) advice.remedies.push_back(fmt::format("{}: {:.1f} GB{}", remedy.name, needed.in(gb), one_gpu(remedy.request) ? "" : " each"));
+        if (needed <= capacity)
+            advice.remedies.push_back(fmt::format("{}: {:.1f} GB{}", remedy.name, needed.in(gb), one_gpu(remedy.request) ? "" : " each"));
         return needed <= capacity;
     };
     for (const Remedy& remedy : lighter_formats(request, llm != nullptr)) add(remedy);

@@ -65,7 +65,8 @@ std::int64_t native_image_size(const Workload& workload) {
 void check_images(const Workload& workload, const RunShape& shape) {
     const double side = as_double(shape.image_size > 0 ? shape.image_size : native_image_size(workload));
     const double images = as_double(shape.batch) * as_double(std::max<std::int64_t>(1, shape.images));
-    require_product(shape.image_size > 0 ? "--image-size" : "--batch", "pixels of all images of a batch", images * side * side, most_pixels);
+    require_product(shape.image_size > 0 ? "--image-size" : "--batch", "pixels of all images of a batch", images * side * side,
+                    most_pixels);
 }
 
 /// Tokens of one pass, of which each sequence attends to `context`.
