@@ -42,8 +42,10 @@ void write_file_atomically(const std::filesystem::path& asked, std::string_view 
     if (std::filesystem::is_directory(status)) {
         throw Error({.what = "this is a directory, a file is needed", .file = asked.string(), .suggestion = "name a file inside it"});
     }
-    // Links of /proc, such as /dev/stdout, name pipes by text that is no path: the system has to follow these.
-    if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) return write_in_place(asked, text);
+    // Links below /dev, such as /dev/stdout, stand for what is open already: a file put in its place would not be that one, and the names
+    // of pipes are no paths. The system has to follow these.
+    const bool open_already = asked.string().starts_with("/dev/") || asked.string().starts_with("/proc/");
+    if (std::filesystem::exists(status) && (open_already || !std::filesystem::is_regular_file(status))) return write_in_place(asked, text);
     const std::filesystem::path file = followed(asked);
     std::filesystem::path temporary = file;
     temporary += "." + std::to_string(::getpid()) + ".tmp";
