@@ -16,7 +16,7 @@ namespace roofcast {
 /// One question. Zeros of `shape` mean the model's defaults.
 struct RunRequest {
     RunShape shape;                         ///< its `weights` and `kv_precision` are filled in by `completed`
-    std::optional<WeightFormat> weights;    ///< absent: stored as computed
+    std::optional<WeightFormat> weights;    ///< absent: as the checkpoint is published when that is quantized, else as computed
     std::optional<Precision> kv_precision;  ///< absent: the activations' precision
     std::optional<bool> channels_last;      ///< layout of convolutions; absent: the software stack's
     Execution execution = Execution::cuda_graph;
@@ -28,7 +28,7 @@ struct RunRequest {
 struct Utilization {
     double compute = 0;    ///< FLOPs per second over the matrix peak of the run's precision
     double bandwidth = 0;  ///< DRAM bytes per second over the data-sheet bandwidth
-    double power = 0;      ///< mean power over TDP
+    double power = 0;      ///< mean power, idle power included, over TDP; above 1 where the model's energy exceeds what the board may draw
 };
 
 /// One pass, or a run of equal passes: "forward", "vision", "prefill", "decode". Moves only: the timeline points into the graph.
@@ -94,8 +94,5 @@ MemoryEstimate memory_estimate(const Workload& workload, const RunRequest& reque
 
 /// Searches batch, context, weight formats and GPU counts for what fits `capacity`.
 MemoryAdvice memory_advice(const Workload& workload, const RunRequest& request, const SoftwareStacks& software, Bytes capacity);
-
-/// Bytes of the weights of `graph` as stored.
-Bytes weight_bytes(const OpGraph& graph, Precision precision);
 
 }  // namespace roofcast

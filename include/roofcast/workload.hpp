@@ -211,6 +211,7 @@ struct Workload {
     std::string file;
     Published published;
     Precision default_precision = Precision::fp16;
+    std::optional<WeightFormat> native_weights;  ///< of checkpoints that are published quantized; absent: as computed
     Architecture architecture;
 };
 

@@ -47,4 +47,18 @@ void note(const std::string& text) {
     fmt::print(stderr, "{}\n", text);
 }
 
+void Notes::add(const GpuChoice& choice, const GpuProfile& gpu) {
+    add(choice.note);
+    for (const Assumption& a : gpu.assumed) {
+        if (a.key == "architecture") add(fmt::format("{}: unknown architecture, taken for a {}: {}", gpu.id, a.value, a.reason));
+    }
+}
+
+GpuProfile load_chosen_gpu(const std::filesystem::path& gpus_folder, const std::string& id_or_file, Notes& notes) {
+    const GpuChoice choice = choose_gpu(gpus_folder, id_or_file);
+    GpuProfile gpu = load_gpu_profile(choice.file, gpus_folder);
+    notes.add(choice, gpu);
+    return gpu;
+}
+
 }  // namespace roofcast::cli

@@ -4,8 +4,10 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "report/table.hpp"
+#include "roofcast/gpu_profile.hpp"
 
 namespace roofcast::cli {
 
@@ -28,6 +30,25 @@ void write(const Report& report, const CommonOptions& options);
 
 /// A note for the user on standard error.
 void note(const std::string& text);
+
+/// Notes that wait until all went well: an error is to be the only message.
+class Notes {
+public:
+    void add(const std::string& text) {
+        if (!text.empty()) texts_.push_back(text);
+    }
+    /// What the user should know of how `gpu` was chosen and read: a name of several GPUs, an architecture without facts.
+    void add(const GpuChoice& choice, const GpuProfile& gpu);
+    void print() const {
+        for (const auto& text : texts_) note(text);
+    }
+
+private:
+    std::vector<std::string> texts_;
+};
+
+/// Resolves and reads a profile, with its notes.
+GpuProfile load_chosen_gpu(const std::filesystem::path& gpus_folder, const std::string& id_or_file, Notes& notes);
 
 // One function a command, each in a file of its own: registers the command and what runs when it is chosen.
 void add_gpu_command(CLI::App& app);

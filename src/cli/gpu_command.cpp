@@ -20,12 +20,12 @@ void list_gpus(const GpuOptions& options) {
 
 void show_gpu(const GpuOptions& options) {
     const auto folder = options.gpus();
-    const GpuChoice choice = choose_gpu(folder, options.asked.front());
-    if (!choice.note.empty()) note(choice.note);
+    Notes notes;
     Gpu gpu;
-    gpu.profile = load_gpu_profile(choice.file, folder);
+    gpu.profile = load_chosen_gpu(folder, options.asked.front(), notes);
     gpu.parameters = load_parameters(folder, gpu.profile);
     write(gpu_report(gpu), options);
+    notes.print();
 }
 
 void check_gpus(const GpuOptions& options) {
@@ -36,15 +36,13 @@ void check_gpus(const GpuOptions& options) {
         auto findings = check_gpu_profile(gpu);
         checked.push_back({std::move(gpu), std::move(findings)});
     };
-    for (const auto& name : options.asked) {
-        const GpuChoice choice = choose_gpu(folder, name);
-        if (!choice.note.empty()) note(choice.note);
-        check(load_gpu_profile(choice.file, folder));
-    }
+    Notes notes;
+    for (const auto& name : options.asked) check(load_chosen_gpu(folder, name, notes));
     if (options.asked.empty()) {
         for (auto& gpu : load_gpu_catalogue(folder)) check(std::move(gpu));
     }
     write(gpu_check_report(checked), options);
+    notes.print();
     if (const std::size_t open = unexplained(checked); open > 0) {
         throw std::runtime_error(fmt::format("{} unexplained {}: correct the value, or give the reason in the profile's [explained] table",
                                              open, open == 1 ? "finding" : "findings"));

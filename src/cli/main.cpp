@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
+#include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 
 #include "cli/command.hpp"
@@ -8,7 +10,58 @@
 
 namespace {
 
+using roofcast::did_you_mean;
+using roofcast::ErrorDetail;
+
 constexpr int failed = 1, bad_input = 2;
+
+/// The innermost command that the user named.
+const CLI::App& chosen(const CLI::App& app) {
+    const auto named = app.get_subcommands();
+    return named.empty() ? app : chosen(*named.front());
+}
+
+/// Names that could have stood in place of `word`: options, or commands.
+std::vector<std::string> known_names(const CLI::App& command, const std::string& word) {
+    std::vector<std::string> names;
+    if (word.starts_with('-')) {
+        for (const CLI::Option* option : command.get_options()) names.push_back(option->get_name());
+    } else {
+        for (const CLI::App* inner : command.get_subcommands([](const CLI::App*) { return true; })) names.push_back(inner->get_name());
+    }
+    return names;
+}
+
+/// "1e3" is a whole number to people, though not to an option.
+std::string written_out(const std::string& message) {
+    const auto equals = message.rfind("= ");
+    if (equals == std::string::npos) return {};
+    const std::string word = message.substr(equals + 2);
+    char* end = nullptr;
+    const double value = std::strtod(word.c_str(), &end);
+    constexpr double largest = 1e15;
+    if (end == word.c_str() || *end != '\0' || !(std::abs(value) < largest) || value != std::floor(value))
+        return "a whole number is needed";
+    return fmt::format("did you mean {:.0f}?", value);
+}
+
+/// One message for a wrong command line.
+std::string message(const CLI::App& app, const CLI::ParseError& e) {
+    const CLI::App& command = chosen(app);
+    const auto left = app.remaining(true);
+    ErrorDetail detail{.what = e.what()};
+    if (!left.empty()) {
+        detail.what = left.front().starts_with('-') ? "unknown option" : &command == &app ? "unknown command" : "unexpected argument";
+        detail.found = left.front();
+        detail.suggestion = did_you_mean(left.front(), known_names(command, left.front()));
+    } else if (dynamic_cast<const CLI::ConversionError*>(&e) != nullptr) {
+        detail.suggestion = written_out(e.what());
+    }
+    const std::string prefix = &command == &app ? "" : command.get_name() + " ";
+    if (!detail.suggestion.empty()) detail.suggestion += " ";
+    detail.suggestion += fmt::format("See roofcast {}--help", prefix);
+    return roofcast::Error(detail).what();
+}
 
 int run(int argc, char** argv) {
     CLI::App app{"roofcast: how fast a model runs on a GPU, how much memory it takes, and why", "roofcast"};
@@ -23,7 +76,9 @@ int run(int argc, char** argv) {
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& e) {
-        return e.get_exit_code() == 0 ? app.exit(e) : (app.exit(e), bad_input);
+        if (e.get_exit_code() == 0) return app.exit(e);
+        fmt::print(stderr, "roofcast: {}\n", message(app, e));
+        return bad_input;
     }
     return 0;
 }

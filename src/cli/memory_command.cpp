@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "cli/command.hpp"
@@ -17,44 +18,76 @@ struct MemoryOptions {
     std::vector<std::string> models, gpus;
 };
 
-/// Storage formats that the table compares: the precision of activations, and that of weights.
+/// One row of the table: how weights are stored, and the precision of activations.
 struct Storage {
-    const char* label;
-    Precision precision;
-    const char* weights;
+    WeightFormat weights;
+    Precision precision = Precision::fp16;
 };
-constexpr Storage storages[] = {{"fp32", Precision::fp32, "fp32"},
-                                {"fp16", Precision::fp16, "fp16"},
-                                {"int8", Precision::fp16, "int8"},
-                                {"int4", Precision::fp16, "int4"}};
+
+Storage computed_in(Precision precision) {
+    WeightFormat weights = native_weights(precision);
+    weights.label = std::string(name(precision));
+    return {std::move(weights), precision};
+}
+
+/// Rows for `workload`: the one asked for by --weights; the precision asked for, and when that has 16 bits the formats that it can be
+/// unpacked from; else all usual ones.
+std::vector<Storage> storages(const RunOptions& options, const Workload& workload, const RunRequest& request) {
+    const Precision precision = request.shape.precision;
+    if (request.weights) return {{*request.weights, precision}};
+    std::vector<Storage> rows;
+    if (options.precision.empty()) rows.push_back(computed_in(Precision::fp32));
+    rows.push_back(computed_in(precision));
+    if (precision != Precision::fp16 && precision != Precision::bf16) return rows;
+    if (std::holds_alternative<ConvNet>(workload.architecture)) {  // convolutions have no weight-only formats
+        if (options.precision.empty()) rows.push_back(computed_in(Precision::int8));
+        return rows;
+    }
+    std::vector<WeightFormat> formats;
+    for (const char* format : {"fp8", "int8", "int4"}) formats.push_back(*parse_weight_format(format));
+    const auto& native = workload.native_weights;
+    if (native && std::find(formats.begin(), formats.end(), *native) == formats.end()) formats.push_back(*native);
+    for (WeightFormat& format : formats) rows.push_back({std::move(format), precision});
+    return rows;
+}
 
 void add_row(Table& table, const Workload& workload, RunRequest request, const Storage& storage, const std::vector<GpuProfile>& gpus,
              const SoftwareStacks& software) {
     request.shape.precision = storage.precision;
-    request.weights = *parse_weight_format(storage.weights);
-    const MemoryEstimate m = memory_estimate(workload, completed_sizes(request, workload), software);
-    std::vector<Cell> row{workload.id,          std::string(storage.label), m.weights.in(gb), m.kv_cache.in(gb),
-                          m.activations.in(gb), m.overhead.in(gb),          m.total().in(gb)};
+    request.weights = storage.weights;
+    const RunRequest run = completed_sizes(request, workload);
+    const MemoryEstimate m = memory_estimate(workload, run, software);
+    const std::string activations(name(activation_precision(run.shape.precision)));
+    std::vector<Cell> row{workload.id,       storage.weights.label, activations,       m.weights.in(gb),
+                          m.kv_cache.in(gb), m.activations.in(gb),  m.overhead.in(gb), m.total().in(gb)};
+    for (const GpuProfile& gpu : gpus) row.push_back(gpu.capacity ? Cell(m.total() <= *gpu.capacity) : Cell());
+    table.rows.push_back(std::move(row));
+}
+
+/// Marks what was assumed of each GPU: lines of text, a list in JSON, a column of CSV.
+void add_assumed(Report& report, const Table& table, const std::vector<GpuProfile>& gpus) {
+    std::string keys;
+    auto& document = report.document["assumed"] = nlohmann::ordered_json::object();
     for (const GpuProfile& gpu : gpus) {
-        if (gpu.capacity) {
-            row.emplace_back(m.total() <= *gpu.capacity);
-        } else {
-            row.emplace_back();
+        document[gpu.id] = as_json(gpu.assumed);
+        for (const Assumption& a : gpu.assumed) {
+            report.after.push_back(fmt::format("{}: {}", gpu.id, assumed_line(a)));
+            keys += fmt::format("{}{}:{}", keys.empty() ? "" : ";", gpu.id, a.key);
         }
     }
-    table.rows.push_back(std::move(row));
+    report.csv = table;
+    report.csv.columns.push_back({"assumed", "assumed"});
+    for (auto& row : report.csv.rows) row.emplace_back(keys);
 }
 
 void run(const MemoryOptions& options) {
     const SoftwareStacks software = load_software(options.common.gpus());
+    Notes notes;
     std::vector<GpuProfile> gpus;
-    for (const auto& id : options.gpus) {
-        const GpuChoice choice = choose_gpu(options.common.gpus(), id);
-        if (!choice.note.empty()) note(choice.note);
-        gpus.push_back(load_gpu_profile(choice.file, options.common.gpus()));
-    }
+    for (const auto& id : options.gpus) gpus.push_back(load_chosen_gpu(options.common.gpus(), id, notes));
     Table table{.columns = {{"model", "model"},
-                            {"storage", "storage"},
+                            {"storage", "weights as"},
+                            {"activations", "activations as"},
                             {"weights_gb", "weights GB"},
                             {"kv_cache_gb", "KV cache GB"},
                             {"activations_gb", "activations GB"},
@@ -64,15 +97,17 @@ void run(const MemoryOptions& options) {
     for (const auto& model : options.models) {
         const Workload workload = find_workload(options.common.models(), model);
         const RunRequest request = run_request(options.run, workload, nullptr);
-        for (const Storage& storage : storages) add_row(table, workload, request, storage, gpus, software);
+        for (const Storage& storage : storages(options.run, workload, request)) add_row(table, workload, request, storage, gpus, software);
     }
     Report report;
     report.document["rows"] = as_json(table);
-    report.tables.push_back(std::move(table));
     report.after.push_back(
-        "GB is 1e9 bytes. int8 and int4: weights only, activations and KV cache in 16 bits unless --kv says otherwise; int4 with a 16-bit "
-        "scale and zero point for each 128 weights.");
+        "GB is 1e9 bytes. KV cache as activations unless --kv says otherwise. 8- and 4-bit rows of a 16-bit run: weights only; int4 with a "
+        "16-bit scale and zero point for each 128 weights.");
+    add_assumed(report, table, gpus);
+    report.tables.push_back(std::move(table));
     write(report, options.common);
+    notes.print();
 }
 
 }  // namespace

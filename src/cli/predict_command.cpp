@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "cli/command.hpp"
@@ -20,7 +21,8 @@ struct PredictOptions {
 
 NamedPrediction named_prediction(const PredictOptions& options, const Workload& workload, const Gpu& gpu, const SoftwareStacks& software) {
     const RunRequest request = run_request(options.run, workload, &gpu.profile);
-    NamedPrediction named{workload.id, workload.name, gpu.profile.id, gpu.profile.name, predict(workload, gpu, request, software), {}};
+    NamedPrediction named{workload.id, workload.name,      gpu.profile.id, gpu.profile.name, predict(workload, gpu, request, software),
+                          {},          gpu.profile.assumed};
     if (options.run.precision.empty())
         named.prediction.notes.push_back(fmt::format("precision {} chosen: the fastest of fp32, fp16 and bf16 here; --precision sets it",
                                                      name(request.shape.precision)));
@@ -28,14 +30,27 @@ NamedPrediction named_prediction(const PredictOptions& options, const Workload& 
     return named;
 }
 
+/// The batch is what does not fit: a smaller one would.
+bool past_memory(const NamedPrediction& named) {
+    return named.prediction.request.shape.batch > 1 && !named.prediction.memory.fits() && named.advice.largest_batch > 0;
+}
+
+[[noreturn]] void refuse_batch(const NamedPrediction& named) {
+    const MemoryEstimate& memory = named.prediction.memory;
+    throw Error({.what = fmt::format("the batch does not fit: {} needs {:.1f} GB", named.model_id, memory.total().in(gb)),
+                 .key = "--batch",
+                 .found = std::to_string(named.prediction.request.shape.batch),
+                 .expected = fmt::format("at most the {:.1f} GB of {}", memory.capacity->in(gb), named.gpu_id),
+                 .suggestion = fmt::format("--batch {} is the largest that fits", named.advice.largest_batch)});
+}
+
 void run(const PredictOptions& options) {
     const auto gpus_folder = options.common.gpus(), models_folder = options.common.models();
     const SoftwareStacks software = load_software(gpus_folder);
+    Notes notes;
     std::vector<Gpu> gpus;
     for (const auto& id : options.gpus) {
-        const GpuChoice choice = choose_gpu(gpus_folder, id);
-        if (!choice.note.empty()) note(choice.note);
-        GpuProfile profile = load_gpu_profile(choice.file, gpus_folder);
+        GpuProfile profile = load_chosen_gpu(gpus_folder, id, notes);
         ParameterSet parameters = load_parameters(gpus_folder, profile);
         gpus.push_back({std::move(profile), std::move(parameters)});
     }
@@ -44,11 +59,13 @@ void run(const PredictOptions& options) {
         const Workload workload = find_workload(models_folder, model);
         for (const Gpu& gpu : gpus) predictions.push_back(named_prediction(options, workload, gpu, software));
     }
+    if (options.run.batch && std::all_of(predictions.begin(), predictions.end(), past_memory)) refuse_batch(predictions.front());
     if (predictions.size() == 1) {
         write(prediction_report(predictions.front(), gpus.front(), options.explain), options.common);
     } else {
         write(predictions_report(predictions), options.common);
     }
+    notes.print();
 }
 
 }  // namespace

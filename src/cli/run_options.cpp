@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "roofcast/error.hpp"
 
 namespace roofcast::cli {
@@ -14,6 +16,18 @@ std::vector<std::string> precision_names() {
     return names;
 }
 
+/// Other names that ways of execution go by.
+std::string usual_name(const std::string& text) {
+    constexpr std::pair<std::string_view, Execution> others[] = {
+        {"trt", Execution::tensorrt},           {"trtexec", Execution::tensorrt},  {"graph", Execution::cuda_graph},
+        {"graphs", Execution::cuda_graph},      {"inductor", Execution::compiled}, {"compile", Execution::compiled},
+        {"torch.compile", Execution::compiled}, {"pytorch", Execution::eager},     {"fastertransformer", Execution::fused}};
+    for (const auto& [other, execution] : others) {
+        if (text == other) return std::string(name(execution));
+    }
+    return text;
+}
+
 Execution required_execution(const std::string& text) {
     if (const auto e = parse_execution(text)) return *e;
     std::vector<std::string> names;
@@ -22,7 +36,7 @@ Execution required_execution(const std::string& text) {
                  .key = "--execution",
                  .found = text,
                  .expected = fmt::format("{}", fmt::join(names, ", ")),
-                 .suggestion = did_you_mean(text, names)});
+                 .suggestion = did_you_mean(usual_name(text), names)});
 }
 
 WeightFormat required_weights(const std::string& text) {
@@ -36,18 +50,50 @@ WeightFormat required_weights(const std::string& text) {
                  .suggestion = did_you_mean(text, names)});
 }
 
-/// An option that was given must be at least 1; zero would silently mean the default.
+/// An option that was given must be at least 1; zero would silently mean the default. The upper bound keeps products of two exact.
 std::int64_t given(const std::optional<std::int64_t>& value, const char* option, std::int64_t absent) {
-    if (value && *value < 1)
-        throw Error({.what = "out of range", .key = option, .found = std::to_string(*value), .expected = "a whole number of at least 1"});
+    constexpr std::int64_t most = std::int64_t{1} << 30;
+    if (value && (*value < 1 || *value > most))
+        throw Error({.what = "out of range",
+                     .key = option,
+                     .found = std::to_string(*value),
+                     .expected = fmt::format("a whole number from 1 to {}", most)});
     return value.value_or(absent);
 }
 
+/// Degrees of parallelism: products of three stay exact.
+std::int64_t given_degree(const std::optional<std::int64_t>& value, const char* option) {
+    constexpr std::int64_t most = std::int64_t{1} << 20;
+    if (value && *value > most)
+        throw Error({.what = "out of range",
+                     .key = option,
+                     .found = std::to_string(*value),
+                     .expected = fmt::format("a whole number from 1 to {}", most)});
+    return given(value, option, 1);
+}
+
+/// Throws Error for options that would change nothing: a user who gives one expects that it does.
+void refuse_useless(const RunOptions& o, const Workload& workload) {
+    const auto refuse = [&workload](bool is_given, const char* option, const char* why) {
+        if (is_given) throw Error({.what = fmt::format("{} {}", workload.id, why), .key = option, .suggestion = "leave it out"});
+    };
+    const Architecture& a = workload.architecture;
+    const auto* vlm = std::get_if<VisionLanguage>(&a);
+    const bool language = vlm != nullptr || std::holds_alternative<DecoderLlm>(a), encoder = std::holds_alternative<Encoder>(a);
+    refuse(o.prompt && !language && !encoder, "--prompt", "takes no text");
+    refuse(o.generate && !language, "--generate", "generates no text");
+    refuse(!o.kv.empty() && !language, "--kv", "has no KV cache");
+    refuse(o.image_size && (std::holds_alternative<DecoderLlm>(a) || encoder), "--image-size", "takes no images");
+    refuse(o.image_size && std::holds_alternative<Summary>(a), "--image-size", "is known by published totals of one image size only");
+    refuse(o.image_size && vlm != nullptr && vlm->tiles > 1, "--image-size", "takes images in tiles of a fixed size");
+    refuse(o.images && vlm == nullptr, "--images", "is not a vision-language model; --batch sets images at once");
+}
+
 Parallelism parallelism(const RunOptions& options, const Workload& workload) {
-    Parallelism p{.tensor = given(options.tensor, "--tp", 1),
-                  .pipeline = given(options.pipeline, "--pp", 1),
-                  .data = given(options.data, "--dp", 1),
-                  .expert = given(options.expert, "--ep", 1)};
+    Parallelism p{.tensor = given_degree(options.tensor, "--tp"),
+                  .pipeline = given_degree(options.pipeline, "--pp"),
+                  .data = given_degree(options.data, "--dp"),
+                  .expert = given_degree(options.expert, "--ep")};
     if (!options.gpus) return p;
     const std::int64_t gpus = given(options.gpus, "--gpus", 1);
     const bool degrees_given = options.tensor || options.pipeline || options.data;
@@ -78,11 +124,11 @@ void add_run_options(CLI::App& command, RunOptions& o) {
                        "fp32, tf32, fp16, bf16, fp8, int8, int4, fp4 (default: the GPU's fastest of fp16, bf16, fp32)");
     command.add_option("--weights", o.weights, "How weights are stored when not as computed: int8, int4, awq-int4, q4_k_m, …");
     command.add_option("--kv", o.kv, "Precision of the KV cache (default: that of the activations)");
-    command.add_option("--batch", o.batch, "Sequences or images at once")->capture_default_str();
+    command.add_option("--batch", o.batch, "Sequences or images at once (default: 1)");
     command.add_option("--prompt", o.prompt, "Prompt tokens of each sequence (default: 512; encoders: their own)");
     command.add_option("--generate", o.generate, "Output tokens of each sequence (default: 128)");
     command.add_option("--image-size", o.image_size, "Pixels on a side (default: the model's)");
-    command.add_option("--images", o.images, "Images of each sequence, for vision-language models")->capture_default_str();
+    command.add_option("--images", o.images, "Images of each sequence, for vision-language models (default: 1)");
     command.add_option("--gpus", o.gpus,
                        "GPUs in all: tensor parallel for language models, data parallel for others, unless degrees are given");
     command.add_option("--tp", o.tensor, "Tensor-parallel degree");
@@ -98,6 +144,7 @@ void add_run_options(CLI::App& command, RunOptions& o) {
 }
 
 RunRequest run_request(const RunOptions& o, const Workload& workload, const GpuProfile* gpu) {
+    refuse_useless(o, workload);
     RunRequest request;
     RunShape& shape = request.shape;
     if (!o.precision.empty()) {
@@ -107,8 +154,8 @@ RunRequest run_request(const RunOptions& o, const Workload& workload, const GpuP
     }
     if (!o.weights.empty()) request.weights = required_weights(o.weights);
     if (!o.kv.empty()) request.kv_precision = required_precision(o.kv, "--kv");
-    shape.batch = o.batch;
-    shape.images = o.images;
+    shape.batch = given(o.batch, "--batch", 1);
+    shape.images = given(o.images, "--images", 1);
     shape.prompt_tokens = given(o.prompt, "--prompt", 0);
     shape.generate_tokens = given(o.generate, "--generate", 0);
     shape.image_size = given(o.image_size, "--image-size", 0);

@@ -13,8 +13,7 @@ namespace roofcast::cli {
 
 struct RunOptions {
     std::string precision, weights, kv, execution = "cuda_graph";
-    std::int64_t batch = 1, images = 1;
-    std::optional<std::int64_t> prompt, generate, image_size, gpus, tensor, pipeline, data, expert;
+    std::optional<std::int64_t> batch, images, prompt, generate, image_size, gpus, tensor, pipeline, data, expert;
     int streams = 1;
     std::string layout, software;
 };
@@ -22,7 +21,7 @@ struct RunOptions {
 void add_run_options(CLI::App& command, RunOptions& options);
 
 /// The request that `options` make of `workload`. With no --precision, the GPU's best (or fp16 when `gpu` is null).
-/// Throws Error for unknown names and degrees that do not multiply to --gpus.
+/// Throws Error for unknown names, degrees that do not multiply to --gpus, and options that the model has no use for.
 RunRequest run_request(const RunOptions& options, const Workload& workload, const GpuProfile* gpu);
 
 /// Throws Error with the nearest of the known precisions.

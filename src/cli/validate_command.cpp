@@ -30,8 +30,8 @@ public:
     /// Loads what the user named and returns its id.
     std::string add(const std::string& id_or_file) {
         const GpuChoice choice = choose_gpu(folder_, id_or_file);
-        if (!choice.note.empty()) note(choice.note);
         Gpu gpu = loaded(choice.file);
+        notes_.add(choice, gpu.profile);
         std::string id = gpu.profile.id;
         gpus_.insert_or_assign(id, std::move(gpu));
         return id;
@@ -46,11 +46,13 @@ public:
             const GpuChoice choice = choose_gpu(folder_, id);
             gpu = loaded(choice.file);
         } catch (const Error& e) {
-            note(e.what());
+            notes_.add(e.what());
         }
         const auto& placed = gpus_.emplace(id, std::move(gpu)).first->second;
         return placed ? &*placed : nullptr;
     }
+
+    [[nodiscard]] const Notes& notes() const { return notes_; }
 
 private:
     [[nodiscard]] Gpu loaded(const std::filesystem::path& file) const {
@@ -61,6 +63,7 @@ private:
 
     std::filesystem::path folder_;
     std::map<std::string, std::optional<Gpu>> gpus_;  ///< addresses stay valid while it grows
+    Notes notes_;
 };
 
 std::vector<std::filesystem::path> data_paths(const ValidateOptions& options) {
@@ -119,6 +122,7 @@ void run(const ValidateOptions& options) {
     if (!options.rows_file.empty()) write_file_atomically(options.rows_file, rows_csv(validation, measurements, with.gpu));
     write(validation_report(validation, measurements, with.gpu, report_options), options.common);
     if (options.strict) require_nothing_left_out(validation);
+    shelf.notes().print();
 }
 
 }  // namespace

@@ -9,11 +9,44 @@
 
 namespace roofcast {
 
-void write_file_atomically(const std::filesystem::path& file, std::string_view text) {
+namespace {
+
+/// What `file` stands for once all symbolic links are followed, the last one's missing target included.
+std::filesystem::path followed(const std::filesystem::path& file) {
+    constexpr int most_links = 40;  // as Linux allows in one path
+    std::filesystem::path target = file;
     std::error_code ec;
-    if (std::filesystem::is_directory(file, ec)) {
-        throw Error({.what = "this is a directory, a file is needed", .file = file.string(), .suggestion = "name a file inside it"});
+    for (int i = 0; i < most_links && std::filesystem::is_symlink(target, ec); ++i) {
+        const auto next = std::filesystem::read_symlink(target, ec);
+        if (ec) break;
+        target = next.is_absolute() ? next : target.parent_path() / next;
     }
+    if (std::filesystem::is_symlink(target, ec))
+        throw Error({.what = "the symbolic links lead in a circle", .file = file.string(), .suggestion = "name a file"});
+    return target;
+}
+
+/// Devices and pipes cannot be replaced, only written to.
+void write_in_place(const std::filesystem::path& file, std::string_view text) {
+    std::ofstream out(file, std::ios::binary);
+    out << text;
+    out.close();
+    if (!out) throw Error({.what = "the device or pipe cannot be written", .file = file.string(), .suggestion = "name a regular file"});
+}
+
+}  // namespace
+
+void write_file_atomically(const std::filesystem::path& asked, std::string_view text) {
+    std::error_code ec;
+    const auto status = std::filesystem::status(asked, ec);
+    if (std::filesystem::is_directory(status)) {
+        throw Error({.what = "this is a directory, a file is needed", .file = asked.string(), .suggestion = "name a file inside it"});
+    }
+    // Links below /dev, such as /dev/stdout, stand for what is open already: a file put in its place would not be that one, and the names
+    // of pipes are no paths. The system has to follow these.
+    const bool open_already = asked.string().starts_with("/dev/") || asked.string().starts_with("/proc/");
+    if (std::filesystem::exists(status) && (open_already || !std::filesystem::is_regular_file(status))) return write_in_place(asked, text);
+    const std::filesystem::path file = followed(asked);
     std::filesystem::path temporary = file;
     temporary += "." + std::to_string(::getpid()) + ".tmp";
     std::ofstream out(temporary, std::ios::binary | std::ios::trunc);

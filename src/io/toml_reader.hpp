@@ -16,7 +16,7 @@
 
 namespace roofcast {
 
-/// Reads a whole text file. Throws Error when it is missing, a directory, unreadable or empty.
+/// Reads a whole text file or pipe. Throws Error when it is missing, a directory or device, unreadable, empty or above 64 MB.
 std::string read_text_file(const std::filesystem::path& file);
 
 /// Parses a TOML file. Throws Error with the parser's line and message.

@@ -9,13 +9,6 @@ namespace roofcast {
 
 namespace {
 
-/// Bits per stored element of an operator's weights; nullopt when it has no format of its own.
-std::optional<double> weight_bits(const Op& op) {
-    if (const auto* g = std::get_if<Gemm>(&op)) return g->weight_bits;
-    if (const auto* m = std::get_if<Moe>(&op)) return m->weight_bits;
-    return std::nullopt;
-}
-
 /// Largest n in [0, limit] for which `fits(n)`; `fits` holds up to some n and not beyond.
 template <class Predicate>
 std::int64_t largest(std::int64_t limit, Predicate fits) {
@@ -34,35 +27,89 @@ std::int64_t largest(std::int64_t limit, Predicate fits) {
 
 constexpr std::int64_t most_sequences = std::int64_t{1} << 20;
 
-}  // namespace
-
-Bytes weight_bytes(const OpGraph& graph, Precision precision) {
-    constexpr double bits_per_byte = 8;
-    const Bytes native = element_size(activation_precision(precision));
-    Bytes total = -graph.tied_weights * native;
+/// Weights of the fullest of `stages` pipeline stages: its share of the layers, beside the embedding on the first or the head on the last.
+Bytes busiest_stage(const OpGraph& graph, std::int64_t layers, std::int64_t stages) {
+    if (graph.name == "vision") return weight_size(graph);  // runs whole on the first stage
+    OpGraph embedding, head, between;
     for (const Segment& segment : graph.segments) {
-        for (const OpNode& node : segment.nodes) {
-            const Bytes element = weight_bits(node.op)                      ? *weight_bits(node.op) / bits_per_byte * byte
-                                  : std::holds_alternative<Conv2d>(node.op) ? element_size(precision)
-                                                                            : native;
-            total += static_cast<double>(segment.repeat * node.repeat) * node.weights * element;
+        OpGraph& part = segment.name == "embedding" ? embedding : segment.name == "head" ? head : between;
+        part.segments.push_back(segment);
+    }
+    const std::int64_t in_stage = (layers + stages - 1) / stages;
+    const double share = static_cast<double>(in_stage) / static_cast<double>(layers);
+    return share * weight_size(between) + max(weight_size(embedding), weight_size(head));
+}
+
+/// A change of the run that takes less memory.
+struct Remedy {
+    std::string name;
+    RunRequest request;
+};
+
+/// Weights in fewer bits, and the KV cache in 8.
+std::vector<Remedy> lighter_formats(const RunRequest& request, bool language) {
+    std::vector<Remedy> remedies;
+    for (const char* format : {"int8", "int4"}) {
+        RunRequest r = request;
+        r.shape.weights = *parse_weight_format(format);
+        if (r.shape.weights.bits < request.shape.weights.bits) remedies.push_back({fmt::format("{} weights", format), std::move(r)});
+    }
+    if (language && element_size(request.shape.kv_precision) > element_size(Precision::fp8)) {
+        RunRequest r = request;
+        r.shape.kv_precision = Precision::fp8;
+        remedies.push_back({"fp8 KV cache", std::move(r)});
+    }
+    return remedies;
+}
+
+/// More GPUs by one degree of parallelism, fewest first: only those that a run of the model accepts.
+std::vector<Remedy> spread(const RunRequest& request, const DecoderLlm* llm, std::int64_t Parallelism::*degree) {
+    std::vector<Remedy> remedies;
+    if (llm == nullptr) return remedies;
+    const bool tensor = degree == &Parallelism::tensor;
+    constexpr std::int64_t largest_node = 16;
+    for (std::int64_t ways = request.shape.parallel.*degree + 1; ways <= largest_node; ++ways) {
+        const bool accepted = tensor ? llm->heads % ways == 0 && ways * request.shape.parallel.data % request.shape.parallel.expert == 0
+                                     : ways <= llm->layers;
+        if (!accepted) continue;
+        RunRequest r = request;
+        r.shape.parallel.*degree = ways;
+        const char* kind = tensor ? "tensor parallelism" : "a pipeline";
+        remedies.push_back({fmt::format("{} over {} GPUs", kind, ways), std::move(r)});
+    }
+    return remedies;
+}
+
+/// Two changes at once, each list from the smallest change on: the formats with the fewest bits, over several GPUs.
+std::vector<std::vector<Remedy>> combinations(const RunRequest& request, const DecoderLlm* llm) {
+    std::vector<std::vector<Remedy>> all;
+    for (const Remedy& light : lighter_formats(request, false)) {
+        RunRequest with_kv = light.request;
+        with_kv.shape.kv_precision = Precision::fp8;
+        if (llm != nullptr) all.push_back({{light.name + " and fp8 KV cache", with_kv}});
+        for (const auto degree : {&Parallelism::tensor, &Parallelism::pipeline}) {
+            all.push_back(spread(light.request, llm, degree));
+            for (Remedy& remedy : all.back()) remedy.name = light.name + " and " + remedy.name;
         }
     }
-    return total;
+    return all;
 }
+
+}  // namespace
 
 MemoryEstimate memory_estimate(const Workload& workload, const RunRequest& request, const SoftwareStacks& software) {
     const SoftwareStack& stack = software.find(request.execution, request.software);
     MemoryEstimate memory;
     memory.overhead = stack.memory_overhead;
-    const double stages = static_cast<double>(request.shape.parallel.pipeline);
+    const DecoderLlm* llm = language_model(workload);
     for (const OpGraph& graph : weight_graphs(workload, request.shape)) {
-        memory.weights += weight_bytes(graph, request.shape.precision) / stages;
+        const bool staged = llm != nullptr && request.shape.parallel.pipeline > 1;
+        memory.weights += staged ? busiest_stage(graph, llm->layers, request.shape.parallel.pipeline) : weight_size(graph);
         memory.activations = max(memory.activations, graph.peak_activations);
     }
-    if (const DecoderLlm* llm = language_model(workload)) {
+    if (llm != nullptr) {
         const std::int64_t tokens = context_tokens(workload, request.shape) + request.shape.generate_tokens;
-        memory.kv_cache = static_cast<double>(request.shape.batch) * kv_cache_size(*llm, request.shape, tokens) / stages;
+        memory.kv_cache = static_cast<double>(request.shape.batch) * kv_cache_size(*llm, request.shape, tokens);
     }
     return memory;
 }
@@ -80,28 +127,28 @@ MemoryAdvice memory_advice(const Workload& workload, const RunRequest& request, 
         const std::int64_t limit = llm->max_context > 0 ? llm->max_context : most_sequences;
         advice.largest_context = largest(limit, [&](std::int64_t tokens) {
             RunRequest r = request;
+            r.shape.generate_tokens = std::clamp<std::int64_t>(tokens - 1, 1, r.shape.generate_tokens);
             r.shape.prompt_tokens = std::max<std::int64_t>(1, tokens - r.shape.generate_tokens);
             return total(r) <= capacity;
         });
     }
     if (total(request) <= capacity) return advice;
-    for (const char* format : {"int8", "int4"}) {
-        RunRequest r = request;
-        r.shape.weights = *parse_weight_format(format);
-        if (r.shape.weights.bits < request.shape.weights.bits && total(r) <= capacity) {
-            advice.remedies.push_back(fmt::format("{} weights: {:.1f} GB", format, total(r).in(gb)));
-        }
-    }
-    constexpr std::int64_t largest_node = 16;
-    for (std::int64_t gpus = 2 * request.shape.parallel.tensor; llm != nullptr && gpus <= largest_node; gpus *= 2) {
-        RunRequest r = request;
-        r.shape.parallel.tensor = gpus;
-        if (total(r) > capacity) continue;
-        advice.remedies.push_back(fmt::format("tensor parallelism over {} GPUs: {:.1f} GB each", gpus, total(r).in(gb)));
-        break;
-    }
+    const auto one_gpu = [](const RunRequest& r) { return r.shape.parallel.gpus() == 1; };
+    const auto add = [&](const Remedy& remedy) {
+        const Bytes needed = total(remedy.request);
+        if (needed <= capacity)
+            advice.remedies.push_back(fmt::format("{}: {:.1f} GB{}", remedy.name, needed.in(gb), one_gpu(remedy.request) ? "" : " each"));
+        return needed <= capacity;
+    };
+    for (const Remedy& remedy : lighter_formats(request, llm != nullptr)) add(remedy);
+    for (const auto& kind : {spread(request, llm, &Parallelism::tensor), spread(request, llm, &Parallelism::pipeline)})
+        static_cast<void>(std::any_of(kind.begin(), kind.end(), add));
     if (advice.largest_batch > 0) advice.remedies.push_back(fmt::format("batch {} or less", advice.largest_batch));
     if (advice.largest_context > 0) advice.remedies.push_back(fmt::format("{} tokens of context or less", advice.largest_context));
+    if (!advice.remedies.empty()) return advice;
+    for (const auto& combined : combinations(request, llm)) {
+        if (std::any_of(combined.begin(), combined.end(), add)) break;
+    }
     return advice;
 }
 

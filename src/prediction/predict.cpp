@@ -20,13 +20,14 @@ std::string dominant_bound(const Timeline& t) {
     return std::string(name(static_cast<Bound>(std::max_element(spent.begin(), spent.end()) - spent.begin())));
 }
 
-Utilization utilization(const Timeline& t, const GpuProfile& gpu, Precision precision) {
+Utilization utilization(const Timeline& t, const Gpu& device, Precision precision) {
+    const GpuProfile& gpu = device.profile;
     Utilization u;
     if (t.total <= Seconds{}) return u;
     const auto peak = gpu.matmul_peak(precision);
     if (peak) u.compute = (t.flops / t.total).in(*peak);
     u.bandwidth = (t.dram_bytes / t.total).in(gpu.bandwidth);
-    if (gpu.tdp > Watts{}) u.power = std::min(1.0, (t.dynamic_energy / t.total).in(gpu.tdp));
+    if (gpu.tdp > Watts{}) u.power = device.parameters.values.power.idle_fraction + (t.dynamic_energy / t.total).in(gpu.tdp);
     return u;
 }
 
@@ -37,7 +38,7 @@ Phase run_phase(OpGraph graph, const Gpu& gpu, const RunRequest& request, const 
     phase.timeline = timeline(phase.graph, gpu, stack, request.streams);
     phase.latency = phase.timeline.total;
     if (phase.timeline.dram_bytes > Bytes{}) phase.intensity = phase.timeline.flops / phase.timeline.dram_bytes;
-    phase.utilization = utilization(phase.timeline, gpu.profile, request.shape.precision);
+    phase.utilization = utilization(phase.timeline, gpu, request.shape.precision);
     phase.bound = dominant_bound(phase.timeline);
     return phase;
 }

@@ -10,31 +10,97 @@ namespace roofcast {
 
 namespace {
 
-constexpr std::int64_t largest_count = std::int64_t{1} << 30;
+// Bounds beyond anything that fits a GPU, and small enough for every product of sizes in a graph to stay exact in 64 bits: dimensions of a
+// model are below 2^24.
+constexpr std::int64_t largest_count = std::int64_t{1} << 30, largest_side = 65'536, most_gpus = std::int64_t{1} << 20;
+constexpr double most_tokens = 0x1p31;  ///< of all sequences together; times a dimension: 2^55
+constexpr double most_scores = 0x1p60;  ///< heads x queries x keys of one layer
+constexpr double most_pixels = 0x1p34;  ///< of all images together
 
-void require_count(std::string_view option, std::int64_t value, std::int64_t least = 1) {
-    if (value >= least && value <= largest_count) return;
+void require_count(std::string_view option, std::int64_t value, std::int64_t least = 1, std::int64_t most = largest_count) {
+    if (value >= least && value <= most) return;
     throw Error({.what = "out of range",
                  .key = std::string(option),
                  .found = std::to_string(value),
-                 .expected = fmt::format("a whole number from {} to {}", least, largest_count)});
+                 .expected = fmt::format("a whole number from {} to {}", least, most)});
+}
+
+void require_product(std::string_view option, std::string_view what, double product, double most) {
+    if (product <= most) return;
+    throw Error({.what = fmt::format("too large: {}", what),
+                 .key = std::string(option),
+                 .found = fmt::format("{:.4g} in all", product),
+                 .expected = fmt::format("at most {:.4g}", most)});
+}
+
+double as_double(std::int64_t n) {
+    return static_cast<double>(n);
 }
 
 void check_sizes(const RunShape& shape) {
     require_count("--batch", shape.batch);
     require_count("--prompt", shape.prompt_tokens, 0);
     require_count("--generate", shape.generate_tokens, 0);
-    require_count("--image-size", shape.image_size, 0);
+    require_count("--image-size", shape.image_size, 0, largest_side);
     require_count("--images", shape.images, 0);
-    require_count("--tp", shape.parallel.tensor);
-    require_count("--pp", shape.parallel.pipeline);
-    require_count("--dp", shape.parallel.data);
-    require_count("--ep", shape.parallel.expert);
+    const Parallelism& p = shape.parallel;
+    require_count("--tp", p.tensor, 1, most_gpus);
+    require_count("--pp", p.pipeline, 1, most_gpus);
+    require_count("--dp", p.data, 1, most_gpus);
+    require_count("--ep", p.expert, 1, most_gpus);
+    require_product("--gpus", "tp x pp x dp GPUs", as_double(p.tensor) * as_double(p.pipeline) * as_double(p.data), as_double(most_gpus));
+}
+
+/// Pixels on a side of the images that the model takes by itself; 0: it takes none.
+std::int64_t native_image_size(const Workload& workload) {
+    if (const VisionLanguage* vlm = vision_language(workload)) return vlm->vision.image_size;
+    return std::visit(
+        [](const auto& model) -> std::int64_t {
+            if constexpr (requires { model.image_size; }) return model.image_size;
+            return 0;
+        },
+        workload.architecture);
+}
+
+void check_images(const Workload& workload, const RunShape& shape) {
+    const double side = as_double(shape.image_size > 0 ? shape.image_size : native_image_size(workload));
+    const double images = as_double(shape.batch) * as_double(std::max<std::int64_t>(1, shape.images));
+    require_product(shape.image_size > 0 ? "--image-size" : "--batch", "pixels of all images of a batch", images * side * side,
+                    most_pixels);
+}
+
+/// Tokens of one pass, of which each sequence attends to `context`.
+void check_tokens(const RunShape& shape, std::int64_t context, std::int64_t heads) {
+    const double tokens = as_double(shape.batch) * as_double(context);
+    const char* option = shape.batch > context ? "--batch" : "--prompt";
+    require_product(option, "tokens of all sequences of a batch", tokens, most_tokens);
+    require_product(option, "attention scores of a layer", tokens * as_double(context) * as_double(heads), most_scores);
+}
+
+/// Experts lie on GPUs of a tensor-parallel group or of its data-parallel copies: never more ways than there are GPUs at one stage.
+void check_experts(const Workload& workload, const DecoderLlm* llm, const Parallelism& p) {
+    if (p.expert == 1) return;
+    if (llm == nullptr || !llm->moe)
+        throw Error({.what = fmt::format("{} has no experts", workload.id),
+                     .key = "--ep",
+                     .found = std::to_string(p.expert),
+                     .expected = "1, or a mixture-of-experts model"});
+    if (llm->moe->experts % p.expert != 0)
+        throw Error({.what = fmt::format("{} has {} experts, which --ep must divide", workload.id, llm->moe->experts),
+                     .key = "--ep",
+                     .found = std::to_string(p.expert)});
+    if (p.tensor * p.data % p.expert != 0)
+        throw Error({.what = "expert parallelism spreads over tensor- and data-parallel GPUs: --ep must divide --tp times --dp",
+                     .key = "--ep",
+                     .found = fmt::format("{} (tp {} x dp {} = {})", p.expert, p.tensor, p.data, p.tensor * p.data),
+                     .expected = fmt::format("a divisor of {}", p.tensor * p.data),
+                     .suggestion = fmt::format("--tp {} --ep {}", p.expert, p.expert)});
 }
 
 void check_language(const Workload& workload, const DecoderLlm& llm, const RunShape& shape) {
     require_count("--prompt", shape.prompt_tokens);
     require_count("--generate", shape.generate_tokens);
+    if (vision_language(workload) != nullptr) check_images(workload, shape);
     // The last token is generated but never read back, so it takes no place in the context.
     const std::int64_t context = context_tokens(workload, shape) + shape.generate_tokens - 1;
     if (llm.max_context > 0 && context > llm.max_context) {
@@ -54,9 +120,27 @@ void check_language(const Workload& workload, const DecoderLlm& llm, const RunSh
                      .key = "--pp",
                      .found = std::to_string(shape.parallel.pipeline)});
     }
+    check_tokens(shape, context, llm.heads);
 }
 
 constexpr std::int64_t default_prompt = 512, default_generate = 128;
+
+/// How weights are stored when the user does not say: as the checkpoint is published when it is quantized, which 16-bit runs unpack.
+WeightFormat stored_weights(const Workload& workload, Precision precision) {
+    const bool unpacks = precision == Precision::fp16 || precision == Precision::bf16;
+    return workload.native_weights && unpacks ? *workload.native_weights : native_weights(precision);
+}
+
+void complete_encoder(const Workload& workload, const Encoder& encoder, RunShape& shape) {
+    if (shape.prompt_tokens == 0)
+        shape.prompt_tokens = encoder.max_positions > 0 ? std::min(encoder.default_tokens, encoder.max_positions) : encoder.default_tokens;
+    if (encoder.max_positions > 0 && shape.prompt_tokens > encoder.max_positions) {
+        throw Error({.what = fmt::format("{} holds at most {} tokens", workload.id, encoder.max_positions),
+                     .key = "--prompt",
+                     .found = std::to_string(shape.prompt_tokens)});
+    }
+    check_tokens(shape, shape.prompt_tokens, encoder.heads);
+}
 
 }  // namespace
 
@@ -68,7 +152,8 @@ RunRequest completed(RunRequest request, const Workload& workload, const Gpu& gp
 RunRequest completed_sizes(RunRequest request, const Workload& workload) {
     RunShape& shape = request.shape;
     check_sizes(shape);
-    shape.weights = request.weights.value_or(native_weights(shape.precision));
+    check_experts(workload, language_model(workload), shape.parallel);
+    shape.weights = request.weights.value_or(stored_weights(workload, shape.precision));
     shape.kv_precision = request.kv_precision.value_or(activation_precision(shape.precision));
     if (const DecoderLlm* llm = language_model(workload)) {
         if (shape.prompt_tokens == 0) shape.prompt_tokens = default_prompt;
@@ -80,16 +165,8 @@ RunRequest completed_sizes(RunRequest request, const Workload& workload) {
         throw Error({.what = fmt::format("{} is not a language model: only --dp spreads it over GPUs", workload.id),
                      .key = shape.parallel.tensor > 1 ? "--tp" : "--pp"});
     }
-    if (const auto* encoder = std::get_if<Encoder>(&workload.architecture)) {
-        if (shape.prompt_tokens == 0)
-            shape.prompt_tokens =
-                std::min(encoder->default_tokens, encoder->max_positions > 0 ? encoder->max_positions : encoder->default_tokens);
-        if (encoder->max_positions > 0 && shape.prompt_tokens > encoder->max_positions) {
-            throw Error({.what = fmt::format("{} holds at most {} tokens", workload.id, encoder->max_positions),
-                         .key = "--prompt",
-                         .found = std::to_string(shape.prompt_tokens)});
-        }
-    }
+    if (const auto* encoder = std::get_if<Encoder>(&workload.architecture)) complete_encoder(workload, *encoder, shape);
+    check_images(workload, shape);
     return request;
 }
 

@@ -13,6 +13,12 @@ namespace roofcast {
 
 namespace {
 
+// What a chip or board can be, with room to spare on either side of all that were ever sold: a slip of the decimal point or of the unit is
+// an error, and nothing derived from these leaves the range of a double.
+constexpr Range physical_tflops{1e-3, 1e6}, physical_clock_mhz{1, 20'000}, physical_lanes{1, 4096};
+constexpr Range physical_bandwidth_gb_s{0.1, 1e6}, physical_capacity_gb{1e-2, 1e5}, physical_cache_mb{1e-3, 1e5};
+constexpr Range physical_sm_memory_kib{0.1, 1e6}, physical_watts{0.1, 1e5}, physical_usd{1e-6, 1e8};
+
 std::string joined_notes(TableReader& top) {
     const toml::node* node = top.node("notes");
     if (node == nullptr || node->is_string()) return top.text_if("notes").value_or("");
@@ -40,14 +46,14 @@ void read_identity(TableReader& top, GpuProfile& gpu, const std::filesystem::pat
 }
 
 void read_compute(TableReader table, GpuProfile& gpu) {
-    const auto frequency = [&table](std::string_view key) { return table.number_if(key, positive).value_or(0) * mhz; };
+    const auto frequency = [&table](std::string_view key) { return table.number_if(key, physical_clock_mhz).value_or(0) * mhz; };
     const auto peak = [&table](const std::string& key) -> std::optional<FlopsPerSecond> {
-        const auto value = table.number_if(key, positive);
+        const auto value = table.number_if(key, physical_tflops);
         return value ? std::optional(*value * tflops) : std::nullopt;
     };
     constexpr std::int64_t most_sms = 100'000;
     gpu.sm_count = table.count_if("sm_count", 1, most_sms).value_or(0);
-    gpu.fp32_lanes_per_sm = table.number_if("fp32_lanes_per_sm", positive).value_or(gpu.facts.fp32_lanes_per_sm);
+    gpu.fp32_lanes_per_sm = table.number_if("fp32_lanes_per_sm", physical_lanes).value_or(gpu.facts.fp32_lanes_per_sm);
     gpu.base_clock = frequency("base_clock_mhz");
     gpu.boost_clock = frequency("boost_clock_mhz");
     gpu.peak_clock = frequency("peak_clock_mhz");
@@ -75,22 +81,22 @@ void read_compute(TableReader table, GpuProfile& gpu) {
 
 /// One size that may be given in decimal or in binary megabytes.
 Bytes cache_size(TableReader& table, std::string_view decimal_key, std::string_view binary_key) {
-    const auto decimal = table.number_if(decimal_key, positive);
-    const auto binary = table.number_if(binary_key, positive);
+    const auto decimal = table.number_if(decimal_key, physical_cache_mb);
+    const auto binary = table.number_if(binary_key, physical_cache_mb);
     if (decimal && binary) throw table.error(decimal_key, fmt::format("given twice: also as {}", binary_key));
     return decimal ? *decimal * mb : binary.value_or(0) * mib;
 }
 
 void read_memory(TableReader& top, GpuProfile& gpu) {
     TableReader table = top.table("memory");
-    const auto once = [&](std::string_view key, std::string_view minimal_key) {
-        const auto inside = table.number_if(key, positive);
-        const auto minimal = top.number_if(minimal_key, positive);
+    const auto once = [&](std::string_view key, std::string_view minimal_key, Range range) {
+        const auto inside = table.number_if(key, range);
+        const auto minimal = top.number_if(minimal_key, range);
         if (inside && minimal) throw top.error(minimal_key, fmt::format("given twice: also as memory.{}", key));
         return inside ? inside : minimal;
     };
-    if (const auto capacity = once("capacity_gb", "memory_gb")) gpu.capacity = *capacity * gb;
-    const auto bandwidth = once("bandwidth_gb_s", "memory_bandwidth_gbps");
+    if (const auto capacity = once("capacity_gb", "memory_gb", physical_capacity_gb)) gpu.capacity = *capacity * gb;
+    const auto bandwidth = once("bandwidth_gb_s", "memory_bandwidth_gbps", physical_bandwidth_gb_s);
     if (!bandwidth) {
         throw table.error("bandwidth_gb_s", "a required key is missing", {}, {},
                           "or memory_bandwidth_gbps at the top of a minimal profile");
@@ -98,20 +104,20 @@ void read_memory(TableReader& top, GpuProfile& gpu) {
     gpu.bandwidth = *bandwidth * gb_per_s;
     gpu.memory_type = table.text_if("type").value_or("");
     gpu.l2 = cache_size(table, "l2_mb", "l2_mib");
-    gpu.shared_memory_per_sm = table.number_if("shared_memory_per_sm_kib", positive).value_or(0) * kib;
-    gpu.registers_per_sm = table.number_if("registers_per_sm_kib", positive).value_or(0) * kib;
+    gpu.shared_memory_per_sm = table.number_if("shared_memory_per_sm_kib", physical_sm_memory_kib).value_or(0) * kib;
+    gpu.registers_per_sm = table.number_if("registers_per_sm_kib", physical_sm_memory_kib).value_or(0) * kib;
     table.finish();
 }
 
 void read_board(TableReader& top, GpuProfile& gpu) {
     TableReader interconnect = top.table("interconnect");
-    if (const auto rate = interconnect.number_if("nvlink_gb_s", positive)) gpu.nvlink = *rate * gb_per_s;
+    if (const auto rate = interconnect.number_if("nvlink_gb_s", physical_bandwidth_gb_s)) gpu.nvlink = *rate * gb_per_s;
     constexpr std::int64_t newest_pcie = 9, most_lanes = 256, usual_lanes = 16;
     gpu.pcie_generation = static_cast<int>(interconnect.count_if("pcie_generation", 1, newest_pcie).value_or(0));
     gpu.pcie_lanes = static_cast<int>(interconnect.count_if("pcie_lanes", 1, most_lanes).value_or(usual_lanes));
     interconnect.finish();
     TableReader power = top.table("power");
-    gpu.tdp = power.number_if("tdp_watts", positive).value_or(0) * watt;
+    gpu.tdp = power.number_if("tdp_watts", physical_watts).value_or(0) * watt;
     gpu.thermally_limited = power.flag_if("thermally_limited").value_or(false);
     power.finish();
 }
@@ -121,7 +127,7 @@ void read_prices(TableReader& top, GpuProfile& gpu) {
         Price price{.kind = table.text("kind"),
                     .provider = table.text_if("provider").value_or(""),
                     .instance = table.text_if("instance").value_or(""),
-                    .usd = table.number("usd", positive) * usd,
+                    .usd = table.number("usd", physical_usd) * usd,
                     .date = table.text_if("date").value_or(""),
                     .source = table.text("source")};
         if (price.kind != "on_demand_hour" && price.kind != "spot_hour" && price.kind != "purchase")
@@ -137,7 +143,7 @@ void read_explanations(TableReader table, GpuProfile& gpu) {
 }
 
 std::optional<SinglePeak> single_peak(TableReader& top) {
-    const auto value = top.number_if("compute_tflops", positive);
+    const auto value = top.number_if("compute_tflops", physical_tflops);
     const auto text = top.text_if("compute_precision");
     if (!value) {
         if (text) throw top.error("compute_precision", "says what compute_tflops is, which is missing");
@@ -169,7 +175,8 @@ void find_facts(TableReader& top, GpuProfile& gpu, const std::filesystem::path& 
     }
     if (std::find(known.begin(), known.end(), gpu.architecture) == known.end()) {
         std::string reason = fmt::format("{} has no file in gpus/arch", gpu.architecture);
-        if (const auto hint = did_you_mean(gpu.architecture, known); !hint.empty()) reason += "; " + hint;
+        const auto hint = did_you_mean(gpu.architecture, known);
+        reason += "; " + (hint.empty() ? fmt::format("known are {}", fmt::join(known, ", ")) : hint);
         assume(gpu, "architecture", "current data-centre GPU", reason);
     }
     if (gpu.vendor.empty()) gpu.vendor = gpu.facts.vendor;

@@ -2,9 +2,27 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "report/explain_report.hpp"
 
 namespace roofcast {
+
+std::string assumed_line(const Assumption& a) {
+    return fmt::format("assumed: {} = {} ({})", a.key, a.value, a.reason);
+}
+
+std::string assumed_keys(const std::vector<Assumption>& assumed) {
+    std::string keys;
+    for (const Assumption& a : assumed) keys += (keys.empty() ? "" : ";") + a.key;
+    return keys;
+}
+
+nlohmann::ordered_json as_json(const std::vector<Assumption>& assumed) {
+    auto list = nlohmann::ordered_json::array();
+    for (const Assumption& a : assumed) list.push_back({{"key", a.key}, {"value", a.value}, {"reason", a.reason}});
+    return list;
+}
 
 namespace {
 
@@ -50,6 +68,13 @@ std::vector<Column> summary_columns() {
             {"bound", "bound"}};
 }
 
+/// What the machine-readable forms hold beside the columns of the text table.
+std::vector<Column> csv_columns() {
+    auto columns = summary_columns();
+    columns.push_back({"assumed", "assumed"});
+    return columns;
+}
+
 std::vector<Cell> summary_row(const NamedPrediction& n) {
     const Prediction& p = n.prediction;
     const RunShape& shape = p.request.shape;
@@ -72,6 +97,12 @@ std::vector<Cell> summary_row(const NamedPrediction& n) {
             optional_gb(p.memory.capacity),
             p.memory.fits(),
             main_bound(p)};
+}
+
+std::vector<Cell> csv_row(const NamedPrediction& n) {
+    auto row = summary_row(n);
+    row.emplace_back(assumed_keys(n.assumed));
+    return row;
 }
 
 Table phase_table(const Prediction& p) {
@@ -120,8 +151,8 @@ std::string headline(const NamedPrediction& n) {
     if (!n.prediction.ttft && shape.prompt_tokens > 0) text += fmt::format(", {} tokens", shape.prompt_tokens);
     if (shape.image_size > 0) text += fmt::format(", {} pixels", shape.image_size);
     if (shape.parallel.gpus() > 1)
-        text += fmt::format(", {} GPUs (tp {}, pp {}, dp {})", shape.parallel.gpus(), shape.parallel.tensor, shape.parallel.pipeline,
-                            shape.parallel.data);
+        text += fmt::format(", {} GPUs (tp {}, pp {}, dp {}{})", shape.parallel.gpus(), shape.parallel.tensor, shape.parallel.pipeline,
+                            shape.parallel.data, shape.parallel.expert > 1 ? fmt::format(", ep {}", shape.parallel.expert) : "");
     return text + fmt::format(", {}", name(n.prediction.request.execution));
 }
 
@@ -154,7 +185,7 @@ std::vector<std::string> memory_lines(const NamedPrediction& n) {
     }
     lines.push_back(fmt::format("It does not fit: {:.1f} GB too much. The times assume that it did.", (m.total() - *m.capacity).in(gb)));
     lines.push_back(n.advice.remedies.empty()
-                        ? std::string("Nothing among fewer bits, up to 16 GPUs, smaller batch or context makes it fit.")
+                        ? std::string("Nothing among fewer bits, up to 16 GPUs, both together, smaller batch or context makes it fit.")
                         : fmt::format("What would fit: {}.", fmt::join(n.advice.remedies, "; ")));
     return lines;
 }
@@ -170,7 +201,8 @@ nlohmann::ordered_json document_of(const NamedPrediction& n) {
     document["parallel"] = {{"gpus", shape.parallel.gpus()},
                             {"tensor", shape.parallel.tensor},
                             {"pipeline", shape.parallel.pipeline},
-                            {"data", shape.parallel.data}};
+                            {"data", shape.parallel.data},
+                            {"expert", shape.parallel.expert}};
     document["cold_start_extra_ms"] = p.cold_extra.in(ms);
     document["phases"] = as_json(phase_table(p));
     document["memory"] = as_json(memory_table(p.memory)).front();
@@ -179,6 +211,7 @@ nlohmann::ordered_json document_of(const NamedPrediction& n) {
     document["memory"]["remedies"] = n.advice.remedies;
     document["withheld"] = p.withheld;
     document["notes"] = p.notes;
+    document["assumed"] = as_json(n.assumed);
     return document;
 }
 
@@ -188,19 +221,14 @@ Report prediction_report(const NamedPrediction& named, const Gpu& gpu, bool expl
     const Prediction& p = named.prediction;
     Report report;
     report.document = document_of(named);
-    report.csv.columns = summary_columns();
-    report.csv.rows.push_back(summary_row(named));
+    report.csv.columns = csv_columns();
+    report.csv.rows.push_back(csv_row(named));
     report.before = result_lines(named);
     if (p.withheld.empty()) report.tables.push_back(phase_table(p));
     report.tables.push_back(memory_table(p.memory));
     report.after = memory_lines(named);
     for (const auto& text : p.notes) report.after.push_back("note: " + text);
-    auto assumed = nlohmann::ordered_json::array();
-    for (const Assumption& a : gpu.profile.assumed) {
-        report.after.push_back(fmt::format("assumed: {} = {} ({})", a.key, a.value, a.reason));
-        assumed.push_back({{"key", a.key}, {"value", a.value}, {"reason", a.reason}});
-    }
-    report.document["assumed"] = assumed;
+    for (const Assumption& a : named.assumed) report.after.push_back(assumed_line(a));
     if (!explain) return report;
     auto phases = nlohmann::ordered_json::array();
     for (const Phase& phase : p.phases) {
@@ -218,11 +246,20 @@ Report prediction_report(const NamedPrediction& named, const Gpu& gpu, bool expl
 Report predictions_report(const std::vector<NamedPrediction>& predictions) {
     Report report;
     Table table{.columns = summary_columns()};
+    report.csv.columns = csv_columns();
     auto list = nlohmann::ordered_json::array();
+    std::vector<std::string> assumed;
+    const auto once = [](std::vector<std::string>& lines, std::string line) {
+        if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(std::move(line));
+    };
     for (const auto& named : predictions) {
         table.rows.push_back(summary_row(named));
+        report.csv.rows.push_back(csv_row(named));
         list.push_back(document_of(named));
+        for (const auto& text : named.prediction.notes) once(report.after, fmt::format("note, {}: {}", named.gpu_id, text));
+        for (const Assumption& a : named.assumed) once(assumed, fmt::format("{}: {}", named.gpu_id, assumed_line(a)));
     }
+    report.after.insert(report.after.end(), assumed.begin(), assumed.end());
     report.document["predictions"] = std::move(list);
     report.tables.push_back(std::move(table));
     return report;

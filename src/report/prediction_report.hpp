@@ -14,7 +14,14 @@ struct NamedPrediction {
     std::string model_id, model_name, gpu_id, gpu_name;
     Prediction prediction;
     MemoryAdvice advice;
+    std::vector<Assumption> assumed;  ///< of the GPU's profile
 };
+
+/// "assumed: memory.l2_mib = 48 MiB (per SM, typical of ada)".
+std::string assumed_line(const Assumption& a);
+/// Keys joined by ';', for a column of CSV.
+std::string assumed_keys(const std::vector<Assumption>& assumed);
+nlohmann::ordered_json as_json(const std::vector<Assumption>& assumed);
 
 /// One prediction in full: phases, memory, assumptions; with `explain` also operators, fusion and parameters.
 Report prediction_report(const NamedPrediction& named, const Gpu& gpu, bool explain);

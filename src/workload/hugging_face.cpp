@@ -71,6 +71,25 @@ Precision stored_precision(const JsonReader& config) {
     return *precision;
 }
 
+/// How a quantized checkpoint stores its weights; nullopt when it is not quantized. Other methods store something that cannot be derived
+/// from the config alone.
+std::optional<WeightFormat> quantized_weights(const JsonReader& config) {
+    if (!config.has("quantization_config")) return std::nullopt;
+    const JsonReader quantization = config.object("quantization_config");
+    const std::string method = quantization.text_or("quant_method", "");
+    if (method == "fp8" || method == "mxfp4") return parse_weight_format(method);
+    if (method != "awq" && method != "gptq") throw quantization.error("quant_method", "not supported", "awq, gptq, fp8 or mxfp4");
+    constexpr std::int64_t int4_bits = 4, int8_bits = 8;
+    constexpr double usual_group = 128;
+    const std::int64_t bits = quantization.count("bits");
+    const double group = quantization.number_or("group_size", usual_group);  // -1: one for each output
+    if (bits != int4_bits && bits != int8_bits) throw quantization.error("bits", "not supported", "4 or 8");
+    WeightFormat format = parse_weight_format(bits == int4_bits ? method + "-int4" : "gptq-int8").value();
+    constexpr double scale_and_zero_bits = 32;  // 4.25 bits in groups of 128
+    if (group >= 1) format.bits = static_cast<double>(bits) + scale_and_zero_bits / group;
+    return format;
+}
+
 }  // namespace
 
 Workload load_hugging_face_config(const std::filesystem::path& file) {
@@ -92,6 +111,7 @@ Workload load_hugging_face_config(const std::filesystem::path& file) {
     workload.source = "Hugging Face config.json";
     workload.file = file.string();
     workload.default_precision = stored_precision(config);
+    workload.native_weights = quantized_weights(config);
     workload.architecture = type->second.read(config);
     return workload;
 }

@@ -84,13 +84,15 @@ TEST_CASE("the memory table holds what arithmetic says") {
     const auto result = roofcast::test::roofcast("memory --format json --model llama-2-7b");
     REQUIRE(result.exit_code == 0);
     const json rows = json::parse(result.output)["rows"];
-    REQUIRE(rows.size() == 4);
+    REQUIRE(rows.size() == 5);
     // 6.738e9 parameters at 4 and 2 bytes; int8 and int4 leave embeddings and head in 16 bits, so they stay a little above 1 and 0.53
     // bytes.
     CHECK(rows[0]["weights_gb"].get<double>() == rel(26.95, 0.01));
     CHECK(rows[1]["weights_gb"].get<double>() == rel(13.48, 0.01));
+    CHECK(rows[2]["storage"] == "fp8");
     CHECK(rows[2]["weights_gb"].get<double>() == rel(7.0, 0.03));
-    CHECK(rows[3]["weights_gb"].get<double>() == rel(3.9, 0.05));
+    CHECK(rows[3]["weights_gb"].get<double>() == rel(7.0, 0.03));
+    CHECK(rows[4]["weights_gb"].get<double>() == rel(3.9, 0.05));
 }
 
 TEST_CASE("wrong sizes are refused with the option's name") {

@@ -159,3 +159,17 @@ TEST_CASE("a config that cannot be read says which key and what is supported") {
     config["decoder_sparse_step"] = 2;  // half of the layers dense: another graph, so not read as if it were 1
     CHECK(failure(config.dump()).key == "decoder_sparse_step");
 }
+
+TEST_CASE("a quantized checkpoint says how its weights are stored") {
+    const json llama = decoder("llama", 32, 4096, 32, 8, 14336, 128256, 8192);
+    const auto quantized = [&](const json& how) { return read(with(llama, {{"quantization_config", how}})).native_weights; };
+    CHECK_FALSE(read(llama).native_weights);
+    CHECK(quantized({{"quant_method", "awq"}, {"bits", 4}, {"group_size", 128}})->bits == 4.25);
+    // A 16-bit scale and a zero point for each 32 weights: 4 + 32 / 32.
+    CHECK(quantized({{"quant_method", "gptq"}, {"bits", 4}, {"group_size", 32}})->bits == 5);
+    CHECK(quantized({{"quant_method", "gptq"}, {"bits", 8}, {"group_size", -1}})->bits == 8.25);
+    CHECK(quantized({{"quant_method", "fp8"}})->bits == 8);
+    CHECK(quantized({{"quant_method", "mxfp4"}})->bits == 4.25);
+    CHECK_THROWS_AS(quantized({{"quant_method", "bitsandbytes"}}), Error);
+    CHECK_THROWS_AS(quantized({{"quant_method", "gptq"}, {"bits", 3}}), Error);
+}

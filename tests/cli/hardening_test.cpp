@@ -1,0 +1,122 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "support/compare.hpp"
+#include "support/paths.hpp"
+#include "support/program.hpp"
+
+using nlohmann::json;
+using roofcast::test::contains;
+using roofcast::test::rel;
+using roofcast::test::TemporaryFile;
+
+namespace {
+
+/// What a wrong command line prints: one line, and exit code 2.
+std::string refused(const std::string& arguments) {
+    CAPTURE(arguments);
+    const auto result = roofcast::test::roofcast(arguments, true);
+    CHECK(result.exit_code == 2);
+    CHECK(std::count(result.output.begin(), result.output.end(), '\n') == 1);
+    return result.output;
+}
+
+json printed(const std::string& arguments) {
+    CAPTURE(arguments);
+    const auto result = roofcast::test::roofcast(arguments + " --format json");
+    REQUIRE(result.exit_code == 0);
+    return json::parse(result.output);
+}
+
+constexpr const char* minimal =
+    "name = \"X1\"\narchitecture = \"ampare\"\nmemory_gb = 40\nmemory_bandwidth_gbps = 1000\ncompute_tflops = 100\n";
+
+}  // namespace
+
+TEST_CASE("sizes whose products would overflow are refused with the option's name") {
+    CHECK(contains(refused("predict --gpu a100 --model resnet50 --image-size 70000"), "--image-size"));
+    CHECK(contains(refused("predict --gpu a100 --model resnet50 --batch 1000000000"), "--batch"));
+    CHECK(contains(refused("predict --gpu a100 --model vit-base-patch16-224 --image-size 65536 --batch 1000"), "--image-size"));
+    CHECK(contains(refused("predict --gpu a100 --model bert-base --batch 1000000000"), "--batch"));
+    CHECK(contains(refused("predict --gpu a100 --model llama-3.1-8b --batch 1000000000 --prompt 100000"), "--batch"));
+    CHECK(contains(refused("predict --gpu a100 --model llama-3.1-8b --tp 9000000000000000000 --pp 3 --gpus 5"), "--tp"));
+}
+
+TEST_CASE("expert parallelism needs experts that it divides, on as many GPUs") {
+    CHECK(contains(refused("predict --gpu h100 --model llama-3.1-8b --tp 2 --ep 2"), "no experts"));
+    CHECK(contains(refused("predict --gpu h100 --model mixtral-8x7b --tp 4 --ep 3"), "8 experts"));
+    CHECK(contains(refused("predict --gpu h100 --model mixtral-8x7b --ep 2"), "--tp 2 --ep 2"));
+    CHECK(printed("predict --gpu h100 --model mixtral-8x7b --tp 4 --ep 2")["parallel"]["expert"] == 2);
+    CHECK(contains(roofcast::test::roofcast("predict --gpu h100 --model mixtral-8x7b --tp 4 --ep 2").output, "ep 2"));
+}
+
+TEST_CASE("options that the model has no use for are refused") {
+    CHECK(contains(refused("predict --gpu a100 --model resnet50 --prompt 5"), "--prompt: resnet50 takes no text"));
+    CHECK(contains(refused("predict --gpu a100 --model resnet50 --generate 5"), "--generate"));
+    CHECK(contains(refused("predict --gpu a100 --model bert-base --kv fp8"), "--kv"));
+    CHECK(contains(refused("predict --gpu a100 --model llama-3.1-8b --image-size 224"), "takes no images"));
+    CHECK(contains(refused("predict --gpu a100 --model llama-3.1-8b --images 2"), "--images"));
+    CHECK(contains(refused("predict --gpu a100 --model qwen2.5-vl-3b --images 0"), "--images"));
+}
+
+TEST_CASE("a wrong command line is answered in one line with the nearest name") {
+    CHECK(contains(refused("predict --gpu v100 --model resnet50 --batch 0"), "--batch"));  // v100 alone would print a note
+    CHECK(contains(refused("predikt"), "did you mean predict?"));
+    CHECK(contains(refused("predict --gpu a100 --model resnet50 --bacth 2"), "--batch"));
+    CHECK(contains(refused("predict --gpu a100 --model resnet50 --batch 1e3"), "did you mean 1000?"));
+    CHECK(contains(refused("predict --gpu a100 --model resnet50 --execution trt"), "did you mean tensorrt?"));
+}
+
+TEST_CASE("a batch past memory is refused with the largest one that fits") {
+    const std::string message = refused("predict --gpu rtx-4090 --model llama-3.1-8b --precision fp16 --batch 100000");
+    CHECK(contains(message, "--batch"));
+    CHECK(contains(message, "is the largest that fits"));
+    // A batch of 1 does not fit either: the model is too large, which the estimate says.
+    CHECK(roofcast::test::roofcast("predict --gpu rtx-4090 --model llama-3.1-70b --precision fp16 --batch 2").exit_code == 0);
+}
+
+TEST_CASE("assumed values are marked in every output, and an unknown architecture on standard error") {
+    const TemporaryFile gpu("x1.toml", minimal);
+    const std::string one = "predict --model resnet50 --gpu " + gpu.path().string(), two = one + " --gpu a100";
+    CHECK(contains(roofcast::test::roofcast(one + " --format csv").output, ",assumed\n"));
+    CHECK(contains(roofcast::test::roofcast(one + " --format csv").output, ";compute.sm_count"));
+    CHECK(contains(roofcast::test::roofcast(two + " --format csv").output, ";compute.sm_count"));
+    CHECK(contains(roofcast::test::roofcast(two).output, "x1: assumed: compute.sm_count"));
+    CHECK(contains(roofcast::test::roofcast(two).output, "note, x1: precision"));
+    CHECK_FALSE(printed(two)["predictions"][0]["assumed"].empty());
+    const std::string memory = "memory --model resnet50 --gpu " + gpu.path().string();
+    CHECK(contains(roofcast::test::roofcast(memory).output, "x1: assumed: compute.sm_count"));
+    CHECK_FALSE(printed(memory)["assumed"]["x1"].empty());
+    const auto errors = roofcast::test::roofcast(one, true);
+    CHECK(errors.exit_code == 0);
+    CHECK(contains(errors.output, "did you mean ampere"));
+}
+
+TEST_CASE("memory shows the precision or the weights asked for") {
+    const json half = printed("memory --model llama-2-7b --precision bf16")["rows"];
+    REQUIRE(half.size() == 4);
+    CHECK(half[0]["storage"] == "bf16");
+    CHECK(half[3]["activations"] == "bf16");
+    const json fp4 = printed("memory --model llama-2-7b --precision fp4")["rows"];
+    REQUIRE(fp4.size() == 1);
+    CHECK(fp4[0]["storage"] == "fp4");
+    const json awq = printed("memory --model llama-2-7b --weights awq-int4")["rows"];
+    REQUIRE(awq.size() == 1);
+    CHECK(awq[0]["storage"] == "awq-int4");
+}
+
+TEST_CASE("checkpoints that are published quantized are stored so unless --weights says otherwise") {
+    const json p = printed("predict --gpu h100 --model gpt-oss-120b --precision bf16");
+    CHECK(p["weights"] == "mxfp4");
+    // 116.8e9 parameters at 4.25 bits are 62 GB; embedding and head, 2 x 201088 x 2880, keep 16: 1.7 GB more.
+    CHECK(p["memory"]["weights_gb"].get<double>() == rel(63.8, 0.01));
+    CHECK(printed("predict --gpu h100 --model gpt-oss-20b --precision bf16 --weights bf16")["weights"] == "bf16");
+}
+
+TEST_CASE("output to a device is written to it, and a full one is an error") {
+    CHECK(contains(refused("predict --gpu t4 --model resnet50 --output /dev/full"), "/dev/full"));
+    CHECK(contains(refused("predict --gpu t4 --model /dev/zero"), "/dev/zero"));
+    CHECK(std::filesystem::is_character_file("/dev/full"));
+}
