@@ -55,9 +55,13 @@ std::vector<std::pair<Column, Cell>> interval_cells(const Prediction& p) {
     std::vector<std::pair<Column, Cell>> cells;
     const bool known = p.intervals && p.withheld.empty();
     const auto add = [&](const std::string& key, const std::optional<double>& value, const std::optional<IntervalRatio>& factor) {
-        const bool shown = known && value && factor;
-        cells.push_back({{key + "_low", key + " low"}, shown ? Cell(*value * factor->low) : Cell()});
-        cells.push_back({{key + "_high", key + " high"}, shown ? Cell(*value * factor->high) : Cell()});
+        std::optional<double> low, high;
+        if (known && value && factor) {
+            low = *value * factor->low;
+            high = *value * factor->high;
+        }
+        cells.emplace_back(Column{key + "_low", key + " low"}, optional_number(low));
+        cells.emplace_back(Column{key + "_high", key + " high"}, optional_number(high));
     };
     const PredictionIntervals i = p.intervals.value_or(PredictionIntervals{});
     const IntervalRatio rate{1 / i.latency.high, 1 / i.latency.low};
@@ -67,8 +71,13 @@ std::vector<std::pair<Column, Cell>> interval_cells(const Prediction& p) {
     add("tpot_ms", in_ms(p.tpot), i.tpot);
     add("throughput_per_s", p.items_per_second, rate);
     add("tokens_per_s", p.tokens_per_second, rate);
-    cells.push_back({{"interval_percent", "interval %"}, known ? Cell(std::int64_t{interval_percent}) : Cell()});
-    cells.push_back({{"interval_basis", "interval from"}, known ? Cell(i.basis) : Cell()});
+    Cell percent, basis;
+    if (known) {
+        percent = std::int64_t{interval_percent};
+        basis = i.basis;
+    }
+    cells.emplace_back(Column{"interval_percent", "interval %"}, std::move(percent));
+    cells.emplace_back(Column{"interval_basis", "interval from"}, std::move(basis));
     return cells;
 }
 

@@ -34,9 +34,11 @@ std::string value_of(GroupKey key, const KernelRow& row) {
             return row.function;
         case GroupKey::metric:
             return "latency_us";
+        case GroupKey::phase:
+            if (const auto* attention = std::get_if<Attention>(&row.op)) return attention->query_len == 1 ? "decode" : "prefill";
+            break;
         case GroupKey::model:
         case GroupKey::family:
-        case GroupKey::phase:
         case GroupKey::execution:
             break;
     }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 
 #include "validation/describe.hpp"
@@ -33,7 +34,7 @@ std::vector<Cell> figure_cells(const AccuracyGroup& group) {
     std::vector<Cell> cells{group.ours.rows};
     for (const auto& figure : figures) cells.emplace_back(group.ours.*figure.value);
     cells.emplace_back(group.ours.rows > 0 ? std::string(name(band(group.ours.accuracy_percent))) : std::string());
-    cells.push_back(group.coverage_percent ? Cell(*group.coverage_percent) : Cell());
+    cells.emplace_back(group.coverage_percent.value_or(std::numeric_limits<double>::quiet_NaN()));
     for (const auto& figure : roofline_figures) cells.emplace_back(group.roofline.*figure.value);
     return cells;
 }
