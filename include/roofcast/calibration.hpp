@@ -54,6 +54,8 @@ struct CalibrationOptions {
 struct CalibrationInput {
     std::vector<GpuProfile> gpus;
     ParameterSet start;  ///< where the search starts and what the pull is towards
+    /// The same for fits that are judged on a GPU left out: values in which no measurement of that GPU has a part. Absent: `start`.
+    std::optional<ParameterSet> left_out_start{};
     std::vector<KernelRow> kernels;
     std::vector<ModelRow> models;  ///< used for parameters that no kernel row can tell
     HostLaunchModel host_launch;   ///< of known measuring hosts; may be empty
@@ -106,13 +108,6 @@ struct FitAccuracy {
     AccuracySummary start, fit;
     std::optional<AccuracySummary> cross_validated, held_out;
     std::optional<AccuracySummary> gpu_left_out;  ///< pooled fits: of fits on the other GPUs
-};
-
-/// Where 80 % of the measurements lie: from predicted · e^lower to predicted · e^upper.
-struct ResidualInterval {
-    std::string op;  ///< operator class, "model", or "all"
-    std::int64_t rows = 0;
-    double lower = 0, upper = 0;  ///< 10 % and 90 % quantile of ln(measured / predicted), rows not seen; of pooled fits, GPUs not seen
 };
 
 /// Launch cost of a measuring host that was not known beforehand.
@@ -171,7 +166,15 @@ struct FitFileHeader {
 /// Text of `gpus/<id>.fit.toml`. Reads the data files once more for their hashes.
 std::string fit_file_text(const Fit& fit, const FitFileHeader& header);
 
-/// The intervals of a fit file. Throws Error as other readers do.
-std::vector<ResidualInterval> load_residual_intervals(const std::filesystem::path& fit_file);
+/// What a fit file says about its accuracy.
+struct FitSummary {
+    std::string file;               ///< "t4.fit.toml", "arch/turing.fit.toml"
+    std::vector<std::string> gpus;  ///< fitted together
+    std::string date;
+    std::vector<FitAccuracy> groups;  ///< without `start`
+};
+
+/// Reads `[fit]` of a fit file. Throws Error as other readers do.
+FitSummary load_fit_summary(const std::filesystem::path& fit_file);
 
 }  // namespace roofcast

@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -149,11 +150,21 @@ const std::vector<ParameterSpec>& parameter_specs();
 /// Index of the parameter called `name`; throws Error with the nearest names when there is none.
 std::size_t parameter_index(std::string_view name);
 
+/// Where 80 % of the measurements of one group lie: from predicted · e^lower to predicted · e^upper.
+struct ResidualInterval {
+    std::string op;         ///< operator class ("gemm"), "model_" and a class of whole models ("model_llm_decode"), "assembly", or "all"
+    std::int64_t rows = 0;  ///< 0: assumed
+    double lower = 0, upper = 0;  ///< 10 % and 90 % quantile of ln(measured / predicted), rows not seen; of pooled fits, GPUs not seen
+    Provenance provenance = Provenance::assumed;
+    std::string basis{};  ///< "fit of t4", "fit of turing", "defaults"
+};
+
 /// Values of all parameters with where each came from.
 struct ParameterSet {
     CostParameters values;
     std::vector<Provenance> provenance;  ///< by spec index
     std::vector<std::string> source;     ///< by spec index: citation, file or "assumed: reason"
+    std::vector<ResidualInterval> intervals{};  ///< least trusted first; empty: unknown
 };
 
 }  // namespace roofcast

@@ -144,6 +144,12 @@ ParameterSet load_parameters(const std::filesystem::path& gpus_folder, const Gpu
 /// The same without any fit: where a calibration starts.
 ParameterSet load_unfitted_parameters(const std::filesystem::path& gpus_folder, const GpuProfile& profile);
 
+/// Hand values for any GPU, without those of its architecture, which may know measurements of the GPU itself.
+ParameterSet load_neutral_parameters(const std::filesystem::path& gpus_folder);
+
+/// The residual intervals of a fit file. Throws Error as other readers do.
+std::vector<ResidualInterval> load_residual_intervals(const std::filesystem::path& fit_file);
+
 /// choose + load profile + load parameters.
 Gpu load_gpu(const std::filesystem::path& gpus_folder, std::string_view id_or_file);
 

@@ -62,6 +62,19 @@ struct MemoryAdvice {
     std::vector<std::string> remedies;  ///< "int8 weights: 41.2 GB", "2 GPUs with tensor parallelism: 38.0 GB each"
 };
 
+/// Factors on a prediction between which 80 % of measurements lie.
+struct IntervalRatio {
+    double low = 1, high = 1;
+};
+
+/// How far off a prediction may be, from residuals of rows that no fit saw.
+struct PredictionIntervals {
+    IntervalRatio latency;                      ///< throughputs lie between their inverses
+    std::optional<IntervalRatio> ttft, tpot;
+    std::string basis;  ///< "whole models of this kind, fit of t4", "operators, fit of hopper", …
+};
+inline constexpr int interval_percent = 80;
+
 struct Prediction {
     RunRequest request;  ///< with defaults filled in
     std::vector<Phase> phases;
@@ -72,6 +85,7 @@ struct Prediction {
     std::optional<double> tokens_per_second;  ///< output tokens of the whole batch over the whole request
     Seconds cold_extra;                       ///< first run only, not in `latency`
     MemoryEstimate memory;
+    std::optional<PredictionIntervals> intervals;  ///< absent: nothing is known of the errors
     std::vector<std::string> withheld;  ///< operators without a model: when not empty, times are not to be shown
     std::vector<std::string> notes;     ///< assumptions and what was chosen for the user
 };

@@ -9,6 +9,7 @@
 #include "calibration/folds.hpp"
 #include "calibration/jobs.hpp"
 #include "calibration/judged.hpp"
+#include "calibration/worth.hpp"
 #include "roofcast/calibration.hpp"
 #include "roofcast/error.hpp"
 
@@ -21,6 +22,7 @@ struct Split {
     std::string activity;
     std::function<bool(const Sample&)> unseen;
     std::optional<double> Judged::*prediction;  ///< where that of unseen rows goes
+    bool is_gpu = false;                        ///< all rows of a GPU
 };
 
 /// Folds; of pooled fits, also each GPU by itself.
@@ -32,7 +34,7 @@ std::vector<Split> cross_validation(const CalibrationInput& input, const Calibra
                           &Judged::unseen});
     }
     for (std::size_t gpu = 0; !splits.empty() && input.gpus.size() > 1 && gpu < input.gpus.size(); ++gpu) {
-        splits.push_back({"without " + input.gpus[gpu].id, [gpu](const Sample& sample) { return sample.gpu == gpu; }, &Judged::left_out});
+        splits.push_back({"without " + input.gpus[gpu].id, [gpu](const Sample& sample) { return sample.gpu == gpu; }, &Judged::left_out, true});
     }
     return splits;
 }
@@ -61,16 +63,17 @@ public:
     }
 
     Fit run() {
-        Session session(options_);
-        const std::vector<Split> splits = cross_validation(input_, options_);
         predict_all(input_.start.values, [](Judged& j, double p) { j.start = p; });
-        in_parallel(1 + splits.size(), [&](std::size_t job) {
-            if (job == 0) {
-                full_ = session.fit(input_, training_, "fit");
-            } else {
-                cross_validate(session, splits[job - 1]);
+        stages_ = options_.stages;
+        Session session(options_);
+        fit_and_cross_validate(session);
+        if (options_.folds >= 2) {
+            const std::vector<RejectedStage> rejected = rejected_stages(full_, judged_, input_);
+            if (!rejected.empty()) {
+                leave_out(rejected);
+                fit_and_cross_validate(session);
             }
-        });
+        }
         predict_all(full_.parameters, [](Judged& j, double p) { j.fit = p; });
         return result();
     }
@@ -86,6 +89,26 @@ private:
              .suggestion = reason.empty() ? "" : fmt::format("{} rows were set aside, the first: {}", set_.dropped.size(), reason)});
     }
 
+    void fit_and_cross_validate(Session& session) {
+        const std::vector<Split> splits = cross_validation(input_, options_);
+        in_parallel(1 + splits.size(), [&](std::size_t job) {
+            if (job == 0) {
+                full_ = session.fit(input_, training_, "fit", input_.start.values, stages_);
+            } else {
+                cross_validate(session, splits[job - 1]);
+            }
+        });
+    }
+
+    void leave_out(const std::vector<RejectedStage>& rejected) {
+        if (stages_.empty()) stages_ = stage_names();
+        for (const RejectedStage& stage : rejected) {
+            std::erase(stages_, stage.name);
+            warnings_.push_back(stage.reason);
+        }
+        if (stages_.empty()) stages_.emplace_back("none");
+    }
+
     template <class Store>
     void predict_all(const CostParameters& parameters, Store store) {
         const Bench bench(input_.gpus, parameters, input_.model);
@@ -98,7 +121,8 @@ private:
             if (!split.unseen(*sample)) seen.push_back(sample);
         }
         if (seen.empty() || seen.size() == training_.size()) return;
-        const StagedFit fit = session.fit(input_, seen, split.activity);
+        const CostParameters& start = split.is_gpu && input_.left_out_start ? input_.left_out_start->values : input_.start.values;
+        const StagedFit fit = session.fit(input_, seen, split.activity, start, stages_);
         const Bench bench(input_.gpus, fit.parameters, input_.model);
         // Every row is unseen in one split of a kind only, so that threads write to different places.
         for (Judged& j : judged_) {
@@ -120,7 +144,8 @@ private:
         fit.overall = overall_accuracy(judged_);
         fit.groups = accuracy_by_group(judged_, input_.gpus);
         fit.intervals = residual_intervals(judged_);
-        fit.warnings = overfitting_warnings(fit);
+        fit.warnings = warnings_;
+        for (std::string& warning : overfitting_warnings(fit)) fit.warnings.push_back(std::move(warning));
         fit.host_bound_rows = std::count_if(judged_.begin(), judged_.end(), [](const Judged& j) { return j.sample->host_bound; });
         add_files(fit);
         return fit;
@@ -202,6 +227,8 @@ private:
     std::vector<Judged> judged_;
     Samples training_;
     StagedFit full_;
+    std::vector<std::string> stages_;  ///< to fit; empty: all
+    std::vector<std::string> warnings_;
 };
 
 }  // namespace

@@ -164,17 +164,4 @@ std::string fit_file_text(const Fit& fit, const FitFileHeader& header) {
     return head(fit, header) + accuracy(fit) + stages_text(fit) + hosts_text(fit) + files_text(fit, header) + parameters_text(fit);
 }
 
-std::vector<ResidualInterval> load_residual_intervals(const std::filesystem::path& fit_file) {
-    const toml::table document = parse_toml_file(fit_file);
-    TableReader root(document, fit_file.string());
-    TableReader intervals = root.table("fit").table("intervals");
-    std::vector<ResidualInterval> result;
-    for (const std::string& op : intervals.keys()) {
-        TableReader interval = intervals.table(op);
-        result.push_back({op, interval.count("rows"), interval.number("lower"), interval.number("upper")});
-        interval.finish();
-    }
-    return result;
-}
-
 }  // namespace roofcast

@@ -43,9 +43,10 @@ Session::Session(const CalibrationOptions& options) : options_(options) {
     deadline_ = std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(budget);
 }
 
-StagedFit Session::fit(const CalibrationInput& input, const Samples& rows, const std::string& activity) {
+StagedFit Session::fit(const CalibrationInput& input, const Samples& rows, const std::string& activity, const CostParameters& start,
+                       const std::vector<std::string>& stages) {
     CalibrationProgress progress{.activity = activity};
-    StagedFitOptions with{.options = &options_};
+    StagedFitOptions with{.options = &options_, .start = &start, .stages = stages};
     with.solver.seed = options_.seed;
     with.solver.deadline = deadline_;
     with.begin = [&](const Stage& stage) {

@@ -18,8 +18,9 @@ class Session {
 public:
     explicit Session(const CalibrationOptions& options);
 
-    /// Fits under the session's deadline; tells the callback that `activity` goes on.
-    StagedFit fit(const CalibrationInput& input, const Samples& rows, const std::string& activity);
+    /// Fits `stages` (empty: all) from `start` under the session's deadline; tells the callback that `activity` goes on.
+    StagedFit fit(const CalibrationInput& input, const Samples& rows, const std::string& activity, const CostParameters& start,
+                  const std::vector<std::string>& stages);
 
 private:
     void tick(const CalibrationProgress& progress);

@@ -7,6 +7,8 @@
 #include <map>
 #include <tuple>
 
+#include "prediction/interval.hpp"
+
 namespace roofcast {
 
 namespace {
@@ -50,6 +52,26 @@ struct Ways {
     }
 };
 
+/// Operator class, or class of whole models. Rates turn their residuals over: times are what intervals speak of.
+std::string interval_class(const Sample& sample) {
+    if (sample.kernel != nullptr) return std::string(op_class(sample.kernel->op));
+    const ModelRow& row = *sample.model;
+    return model_class(row.family, row.metric == Metric::ttft_ms ? "prefill" : row.metric == Metric::tpot_ms ? "decode" : row.phase);
+}
+
+/// What accuracies are told apart by: operators as measured, prompt and decode attention, classes of whole models.
+std::string accuracy_class(const Sample& sample) {
+    if (sample.kernel == nullptr) return interval_class(sample);
+    const auto* attention = std::get_if<Attention>(&sample.kernel->op);
+    if (attention == nullptr) return sample.op();
+    return attention->query_len == 1 ? "attention_decode" : "attention_prefill";
+}
+
+bool is_rate(const Sample& sample) {
+    return sample.model != nullptr &&
+           (sample.model->metric == Metric::throughput_per_s || sample.model->metric == Metric::tokens_per_s);
+}
+
 std::string group_name(const FitAccuracy& group) {
     return group.op.empty() ? "all rows" : fmt::format("{} {} {}", group.gpu, group.op, group.precision);
 }
@@ -64,7 +86,7 @@ FitAccuracy overall_accuracy(const std::vector<Judged>& judged) {
 
 std::vector<FitAccuracy> accuracy_by_group(const std::vector<Judged>& judged, const std::vector<GpuProfile>& gpus) {
     std::map<std::tuple<std::string, std::string, std::string>, Ways> groups;
-    for (const Judged& j : judged) groups[{gpus[j.sample->gpu].id, j.sample->op(), j.sample->precision()}].add(j);
+    for (const Judged& j : judged) groups[{gpus[j.sample->gpu].id, accuracy_class(*j.sample), j.sample->precision()}].add(j);
     std::vector<FitAccuracy> result;
     for (const auto& [key, ways] : groups) result.push_back(ways.accuracy(std::get<0>(key), std::get<1>(key), std::get<2>(key)));
     return result;
@@ -76,14 +98,17 @@ std::vector<ResidualInterval> residual_intervals(const std::vector<Judged>& judg
     for (const Judged& j : judged) {
         const auto& prediction = pooled ? j.left_out : j.unseen;
         if (!prediction) continue;
-        const double residual = std::log(j.sample->measured() / *prediction);
-        by_op[j.sample->op()].push_back(residual);
+        const double residual = (is_rate(*j.sample) ? -1 : 1) * std::log(j.sample->measured() / *prediction);
+        by_op[interval_class(*j.sample)].push_back(residual);
         by_op["all"].push_back(residual);
     }
     std::vector<ResidualInterval> intervals;
     for (const auto& [op, r] : by_op) {
         if (r.size() < rows_for_an_interval) continue;
-        intervals.push_back({op, static_cast<std::int64_t>(r.size()), percentile(r, lower_quantile), percentile(r, upper_quantile)});
+        intervals.push_back({.op = op,
+                             .rows = static_cast<std::int64_t>(r.size()),
+                             .lower = percentile(r, lower_quantile),
+                             .upper = percentile(r, upper_quantile)});
     }
     return intervals;
 }

@@ -34,8 +34,9 @@ std::vector<LeftOutGpu> leave_one_out(const CalibrationInput& input, const Calib
             if (!belongs(gpu, left_out)) result.fitted_on.push_back(input.gpus[gpu].id);
         }
         if (seen.empty()) return;
-        const StagedFit fit = session.fit(input, seen, "without " + result.gpu);
-        const Bench start(input.gpus, input.start.values, input.model), fitted(input.gpus, fit.parameters, input.model);
+        const CostParameters from = input.left_out_start.value_or(input.start).values;
+        const StagedFit fit = session.fit(input, seen, "without " + result.gpu, from, options.stages);
+        const Bench start(input.gpus, from, input.model), fitted(input.gpus, fit.parameters, input.model);
         for (Judged& j : judged) {
             j.start = start.predicted(*j.sample);
             j.fit = fitted.predicted(*j.sample);

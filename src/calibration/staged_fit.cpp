@@ -203,11 +203,11 @@ std::vector<std::size_t> parameters_that_matter(Bench& bench, const Samples& row
 }
 
 StagedFit fit_stages(const CalibrationInput& input, const Samples& rows, const StagedFitOptions& with) {
-    Bench bench(input.gpus, input.start.values, input.model);
+    Bench bench(input.gpus, *with.start, input.model);
     StagedFit fit;
     std::set<std::size_t> settled;
     for (const Stage& stage : stages()) {
-        const auto& wanted = with.options->stages;
+        const auto& wanted = with.stages;
         if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), stage.name) == wanted.end()) continue;
         Samples taken;
         for (const Sample* row : rows) {
@@ -218,7 +218,7 @@ StagedFit fit_stages(const CalibrationInput& input, const Samples& rows, const S
         const std::vector<std::size_t> own = open_parameters(stage.parameters, settled);
         std::vector<std::size_t> candidates = open_parameters(stage.otherwise, settled);
         candidates.insert(candidates.end(), own.begin(), own.end());
-        fit.stages.push_back(fit_stage(bench, stage, std::move(taken), candidates, input.start.values, with));
+        fit.stages.push_back(fit_stage(bench, stage, std::move(taken), candidates, *with.start, with));
         // Its own are settled even where they made no difference: a later stage must not bend them behind this one's back.
         settled.insert(own.begin(), own.end());
         settled.insert(fit.stages.back().specs.begin(), fit.stages.back().specs.end());

@@ -34,11 +34,13 @@ struct StagedFit {
 
 struct StagedFitOptions {
     const CalibrationOptions* options = nullptr;
-    SolverOptions solver;                     ///< its evaluation limits are set here by the number of parameters
-    std::function<void(const Stage&)> begin;  ///< told before each stage; may be empty
+    const CostParameters* start = nullptr;    ///< where the search starts and what the pull is towards
+    std::vector<std::string> stages{};        ///< empty: all
+    SolverOptions solver{};                   ///< its evaluation limits are set here by the number of parameters
+    std::function<void(const Stage&)> begin{};  ///< told before each stage; may be empty
 };
 
-/// Fits the stages on `rows` from the input's start values.
+/// Fits the stages on `rows` from the start values given.
 StagedFit fit_stages(const CalibrationInput& input, const Samples& rows, const StagedFitOptions& with);
 
 /// Those of `rows` that stand for all, at most `count`: chosen by their groups, whatever their order.

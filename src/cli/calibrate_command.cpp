@@ -26,7 +26,7 @@ struct CalibrateOptions {
     std::string architecture, date;
     CalibrationOptions calibration{};
     double budget_seconds = 0;
-    bool pooled = false, leave_one_out = false, by_architecture = false, without_models = false;
+    bool pooled = false, leave_one_out = false, by_architecture = false, without_models = false, neutral = false, summary = false;
     bool write = false, dry_run = false;
 };
 
@@ -105,6 +105,7 @@ CalibrationInput input_of(const CalibrateOptions& options, const Measurements& d
     CalibrationInput input;
     input.gpus = std::move(gpus);
     input.start = std::move(start);
+    input.left_out_start = load_neutral_parameters(options.common.gpus());
     input.kernels = data.kernels;
     const auto stacks = load_host_stacks(options.common.data() / "validation_data" / "host_launch.toml");
     input.host_launch = [stacks](const KernelRow& row) { return host_launch(stacks, row); };
@@ -120,8 +121,12 @@ std::string settings(const CalibrateOptions& options) {
     if (options.calibration.folds != defaults.folds) text += fmt::format(" --folds {}", options.calibration.folds);
     if (options.calibration.seed != defaults.seed) text += fmt::format(" --seed {}", options.calibration.seed);
     if (options.calibration.holdout > 0) text += fmt::format(" --holdout {}", options.calibration.holdout);
+    if (options.calibration.evaluations_per_parameter != defaults.evaluations_per_parameter)
+        text += fmt::format(" --evaluations {}", options.calibration.evaluations_per_parameter);
+    if (options.neutral) text += " --neutral-start";
     if (options.without_models) text += " --kernels-only";
     for (const auto& stage : options.calibration.stages) text += " --stage " + stage;
+    if (!options.date.empty()) text += " --date " + options.date;
     return text;
 }
 
@@ -159,9 +164,9 @@ Job pooled_job(const CalibrateOptions& options, const Measurements& data) {
     std::vector<std::string> ids;
     for (const auto& profile : profiles) ids.push_back(profile.id);
     note(fmt::format("fitting together: {}", fmt::join(ids, ", ")));
-    ParameterSet start = load_unfitted_parameters(folder, nobody);
+    ParameterSet start = options.neutral ? load_neutral_parameters(folder) : load_unfitted_parameters(folder, nobody);
     return {.title = all ? "all architectures" : "architecture " + options.architecture,
-            .command = fmt::format("roofcast calibrate --architecture {}{}", options.architecture, settings(options)),
+            .command = fmt::format("roofcast calibrate --architecture {}{} --write", options.architecture, settings(options)),
             .file = folder / "arch" / (nobody.architecture + ".fit.toml"),
             .input = input_of(options, data, std::move(profiles), std::move(start))};
 }
@@ -174,7 +179,7 @@ std::vector<Job> single_jobs(const CalibrateOptions& options, const Measurements
         for (const auto& id : measured_variants(folder, asked, measured)) {
             const bool is_file = asked.ends_with(".toml");
             GpuProfile profile = load_gpu_profile(choose_gpu(folder, is_file ? asked : id).file);
-            ParameterSet start = load_unfitted_parameters(folder, profile);
+            ParameterSet start = options.neutral ? load_neutral_parameters(folder) : load_unfitted_parameters(folder, profile);
             jobs.push_back({.title = id,
                             .command = fmt::format("roofcast calibrate --gpu {}{} --write", id, settings(options)),
                             .file = folder / (id + ".fit.toml"),
@@ -210,7 +215,22 @@ Report left_out(const Job& job, const CalibrateOptions& options) {
     return left_out_report(leave_one_out(job.input, calibration, options.by_architecture));
 }
 
+/// Summaries of all fit files, GPUs before architectures, each in the order of their names.
+std::vector<FitSummary> fit_summaries(const std::filesystem::path& gpus_folder) {
+    std::vector<FitSummary> summaries;
+    for (const auto& folder : {gpus_folder, gpus_folder / "arch"}) {
+        std::vector<std::filesystem::path> files;
+        for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+            if (entry.path().filename().string().ends_with(".fit.toml")) files.push_back(entry.path());
+        }
+        std::sort(files.begin(), files.end());
+        for (const auto& file : files) summaries.push_back(load_fit_summary(file));
+    }
+    return summaries;
+}
+
 void run(const CalibrateOptions& options) {
+    if (options.summary) return write(fit_summary_report(fit_summaries(options.common.gpus())), options.common);
     const bool pooled = options.pooled || !options.architecture.empty();
     if (options.gpus.empty() && !pooled)
         throw Error({.what = "nothing to calibrate", .key = "--gpu", .expected = "--gpu ID or --architecture NAME"});
@@ -266,6 +286,9 @@ void add_calibrate_command(CLI::App& app) {
     command->add_flag("--leave-architecture-out", options->by_architecture, "The same with a whole architecture left out");
     auto* write_flag = command->add_flag("--write", options->write, "Write gpus/<id>.fit.toml or gpus/arch/<architecture>.fit.toml");
     command->add_flag("--dry-run", options->dry_run, "Only report (the default)")->excludes(write_flag);
+    command->add_flag("--neutral-start", options->neutral,
+                      "Start from the hand values of arch/_default.toml alone: those of an architecture may know the rows already");
+    command->add_flag("--summary", options->summary, "Fit nothing: the accuracy table of all fit files");
     command->add_option("--date", options->date, "Date to state in the fit file, ISO 8601");
     add_common_options(*command, options->common);
     command->callback([options] { run(*options); });

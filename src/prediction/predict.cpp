@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "prediction/interval.hpp"
 #include "prediction/shapes.hpp"
 #include "roofcast/error.hpp"
 #include "roofcast/prediction.hpp"
@@ -115,6 +116,7 @@ Prediction predict(const Workload& workload, const Gpu& device, const RunRequest
     p.items_per_second = static_cast<double>(p.request.shape.batch * p.request.shape.parallel.data) / p.latency.in(s);
     p.memory = memory_estimate(workload, p.request, software);
     p.memory.capacity = gpu.profile.capacity;
+    p.intervals = prediction_intervals(p, workload, gpu);
     return p;
 }
 

@@ -29,7 +29,7 @@ private:
     static bool is_leaf(const toml::node& node) { return node.is_number() || (node.is_table() && node.as_table()->contains("value")); }
 
     /// Tables at the top that hold no parameters: architecture facts, and what a fit says about itself.
-    [[nodiscard]] bool is_skipped(std::string_view dotted) const { return fit_ ? dotted == "fit" : dotted == "typical"; }
+    [[nodiscard]] bool is_skipped(std::string_view dotted) const { return fit_ ? dotted == "fit" : dotted == "typical" || dotted == "interval"; }
 
     void read_table(const toml::table& table, const std::string& prefix, std::string source) {
         if (const auto own = table["source"].value<std::string>()) source = *own;
@@ -101,6 +101,38 @@ private:
     std::optional<Provenance> fit_;
 };
 
+std::vector<ResidualInterval> read_intervals(TableReader intervals, Provenance provenance, const std::string& basis) {
+    std::vector<ResidualInterval> result;
+    for (const std::string& op : intervals.keys()) {
+        if (op == "source") continue;
+        TableReader interval = intervals.table(op);
+        const double lower = interval.number("lower");
+        result.push_back({.op = op,
+                          .rows = interval.count_if("rows").value_or(0),
+                          .lower = lower,
+                          .upper = interval.number("upper", {lower}),
+                          .provenance = provenance,
+                          .basis = basis});
+        interval.finish();
+    }
+    return result;
+}
+
+/// "turing" of turing.fit.toml.
+std::string stem(const std::filesystem::path& file) {
+    const std::string name = file.filename().string();
+    return name.substr(0, name.find(".fit."));
+}
+
+/// Intervals of `[fit.intervals]`, or of `[interval]` among hand values.
+std::vector<ResidualInterval> read_intervals(const std::filesystem::path& file, std::optional<Provenance> fit) {
+    const toml::table document = parse_toml_file(file);
+    TableReader root(document, file.string());
+    if (!fit) return read_intervals(root.table("interval"), Provenance::assumed, "defaults");
+    const std::string of = stem(file) == "_default" ? "fit of all architectures" : "fit of " + stem(file);
+    return read_intervals(root.table("fit").table("intervals"), *fit, of);
+}
+
 /// Reads what lies in the folder for `profile`, least specific first, each over the one before.
 ParameterSet load(const std::filesystem::path& gpus_folder, const GpuProfile& profile, bool with_fits) {
     const auto& specs = parameter_specs();
@@ -111,12 +143,14 @@ ParameterSet load(const std::filesystem::path& gpus_folder, const GpuProfile& pr
     set.source.assign(specs.size(), "assumed: built-in default");
     const auto read = [&](const std::filesystem::path& file, std::optional<Provenance> fit) {
         std::error_code ec;
-        if (std::filesystem::is_regular_file(file, ec)) ParameterFile(file, by_name, set, fit).read();
+        if (!std::filesystem::is_regular_file(file, ec)) return;
+        ParameterFile(file, by_name, set, fit).read();
+        for (ResidualInterval& interval : read_intervals(file, fit)) set.intervals.push_back(std::move(interval));
     };
     const auto arch = gpus_folder / "arch";
     read(arch / "_default.toml", std::nullopt);
     if (with_fits && profile.vendor == "NVIDIA") read(arch / "_default.fit.toml", Provenance::architecture_fit);
-    read(arch / (profile.architecture + ".toml"), std::nullopt);
+    if (profile.architecture != "_default") read(arch / (profile.architecture + ".toml"), std::nullopt);
     if (with_fits) read(arch / (profile.architecture + ".fit.toml"), Provenance::architecture_fit);
     if (with_fits) read(gpus_folder / (profile.id + ".fit.toml"), Provenance::gpu_fit);
     return set;
@@ -130,6 +164,16 @@ ParameterSet load_parameters(const std::filesystem::path& gpus_folder, const Gpu
 
 ParameterSet load_unfitted_parameters(const std::filesystem::path& gpus_folder, const GpuProfile& profile) {
     return load(gpus_folder, profile, false);
+}
+
+ParameterSet load_neutral_parameters(const std::filesystem::path& gpus_folder) {
+    GpuProfile nobody;
+    nobody.architecture = "_default";
+    return load(gpus_folder, nobody, false);
+}
+
+std::vector<ResidualInterval> load_residual_intervals(const std::filesystem::path& fit_file) {
+    return read_intervals(fit_file, Provenance::gpu_fit);
 }
 
 }  // namespace roofcast

@@ -23,4 +23,7 @@ Report calibration_report(const std::vector<NamedFit>& fits);
 /// Accuracy on GPUs that a fit did not see.
 Report left_out_report(const std::vector<LeftOutGpu>& left_out);
 
+/// Accuracy by GPU and operator class as fit files state it: GPUs measured and GPUs never measured apart.
+Report fit_summary_report(const std::vector<FitSummary>& fits);
+
 }  // namespace roofcast

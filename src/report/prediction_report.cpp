@@ -75,6 +75,57 @@ std::vector<Column> csv_columns() {
     return columns;
 }
 
+/// Bounds of the 80 % interval; of rates, from the inverses of the times' factors. Empty where no interval is known.
+std::vector<std::pair<Column, Cell>> interval_cells(const Prediction& p) {
+    std::vector<std::pair<Column, Cell>> cells;
+    const bool known = p.intervals && p.withheld.empty();
+    const auto add = [&](const std::string& key, const std::optional<double>& value, const std::optional<IntervalRatio>& factor) {
+        std::optional<double> low, high;
+        if (known && value && factor) {
+            low = *value * factor->low;
+            high = *value * factor->high;
+        }
+        cells.emplace_back(Column{key + "_low", key + " low"}, optional_number(low));
+        cells.emplace_back(Column{key + "_high", key + " high"}, optional_number(high));
+    };
+    const PredictionIntervals i = p.intervals.value_or(PredictionIntervals{});
+    const IntervalRatio rate{1 / i.latency.high, 1 / i.latency.low};
+    const auto in_ms = [](const std::optional<Seconds>& t) { return t ? std::optional<double>(t->in(ms)) : std::nullopt; };
+    add("latency_ms", in_ms(p.latency), i.latency);
+    add("ttft_ms", in_ms(p.ttft), i.ttft);
+    add("tpot_ms", in_ms(p.tpot), i.tpot);
+    add("throughput_per_s", p.items_per_second, rate);
+    add("tokens_per_s", p.tokens_per_second, rate);
+    Cell percent, basis;
+    if (known) {
+        percent = std::int64_t{interval_percent};
+        basis = i.basis;
+    }
+    cells.emplace_back(Column{"interval_percent", "interval %"}, std::move(percent));
+    cells.emplace_back(Column{"interval_basis", "interval from"}, std::move(basis));
+    return cells;
+}
+
+/// The summary, and beside it the interval: what JSON and CSV hold. The text table of several predictions does without.
+void add_intervals(Table& table, const NamedPrediction& n) {
+    const bool first = table.rows.size() == 1;
+    for (auto& [column, cell] : interval_cells(n.prediction)) {
+        if (first) table.columns.push_back(column);
+        table.rows.back().push_back(std::move(cell));
+    }
+}
+
+/// " (1.41 s to 1.7 s, 80 % interval)"; empty where no interval is known.
+std::string interval_text(const std::optional<IntervalRatio>& factor, Seconds t) {
+    if (!factor) return {};
+    return fmt::format(" ({} to {}, {} % interval)", readable_time(factor->low * t.in(s)), readable_time(factor->high * t.in(s)),
+                       interval_percent);
+}
+std::string interval_text(const std::optional<IntervalRatio>& factor, double rate) {
+    if (!factor) return {};
+    return fmt::format(" ({} to {})", significant(rate / factor->high, 3), significant(rate / factor->low, 3));
+}
+
 std::vector<Cell> summary_row(const NamedPrediction& n) {
     const Prediction& p = n.prediction;
     const RunShape& shape = p.request.shape;
@@ -163,11 +214,18 @@ std::vector<std::string> result_lines(const NamedPrediction& n) {
         lines.push_back(fmt::format("No total: no kernel model covers {}.", fmt::join(p.withheld, ", ")));
         return lines;
     }
-    lines.push_back(fmt::format("latency      {}", readable_time(p.latency.in(s))));
-    if (p.ttft) lines.push_back(fmt::format("TTFT         {}", readable_time(p.ttft->in(s))));
-    if (p.tpot) lines.push_back(fmt::format("TPOT         {}", readable_time(p.tpot->in(s))));
-    if (p.tokens_per_second) lines.push_back(fmt::format("throughput   {} output tokens/s", significant(*p.tokens_per_second)));
-    if (!p.tokens_per_second) lines.push_back(fmt::format("throughput   {} items/s", significant(p.items_per_second)));
+    const PredictionIntervals known = p.intervals.value_or(PredictionIntervals{});
+    const auto latency = p.intervals ? std::optional(known.latency) : std::nullopt;
+    lines.push_back(fmt::format("latency      {}{}", readable_time(p.latency.in(s)), interval_text(latency, p.latency)));
+    if (p.ttft) lines.push_back(fmt::format("TTFT         {}{}", readable_time(p.ttft->in(s)), interval_text(known.ttft, *p.ttft)));
+    if (p.tpot) lines.push_back(fmt::format("TPOT         {}{}", readable_time(p.tpot->in(s)), interval_text(known.tpot, *p.tpot)));
+    if (p.tokens_per_second)
+        lines.push_back(fmt::format("throughput   {} output tokens/s{}", significant(*p.tokens_per_second),
+                                    interval_text(latency, *p.tokens_per_second)));
+    if (!p.tokens_per_second)
+        lines.push_back(
+            fmt::format("throughput   {} items/s{}", significant(p.items_per_second), interval_text(latency, p.items_per_second)));
+    if (p.intervals) lines.push_back(fmt::format("intervals    from {}", known.basis));
     lines.push_back(fmt::format("first run    {} more (not in the latency)", readable_time(p.cold_extra.in(s))));
     lines.push_back(fmt::format("bound by     {}", main_bound(p)));
     return lines;
@@ -194,6 +252,7 @@ nlohmann::ordered_json document_of(const NamedPrediction& n) {
     const Prediction& p = n.prediction;
     Table summary{.columns = summary_columns()};
     summary.rows.push_back(summary_row(n));
+    add_intervals(summary, n);
     nlohmann::ordered_json document = as_json(summary).front();
     const RunShape& shape = p.request.shape;
     document["image_size"] = shape.image_size > 0 ? nlohmann::ordered_json(shape.image_size) : nlohmann::ordered_json();
@@ -223,6 +282,7 @@ Report prediction_report(const NamedPrediction& named, const Gpu& gpu, bool expl
     report.document = document_of(named);
     report.csv.columns = csv_columns();
     report.csv.rows.push_back(csv_row(named));
+    add_intervals(report.csv, named);
     report.before = result_lines(named);
     if (p.withheld.empty()) report.tables.push_back(phase_table(p));
     report.tables.push_back(memory_table(p.memory));
@@ -255,6 +315,7 @@ Report predictions_report(const std::vector<NamedPrediction>& predictions) {
     for (const auto& named : predictions) {
         table.rows.push_back(summary_row(named));
         report.csv.rows.push_back(csv_row(named));
+        add_intervals(report.csv, named);
         list.push_back(document_of(named));
         for (const auto& text : named.prediction.notes) once(report.after, fmt::format("note, {}: {}", named.gpu_id, text));
         for (const Assumption& a : named.assumed) once(assumed, fmt::format("{}: {}", named.gpu_id, assumed_line(a)));

@@ -34,9 +34,11 @@ std::string value_of(GroupKey key, const KernelRow& row) {
             return row.function;
         case GroupKey::metric:
             return "latency_us";
+        case GroupKey::phase:
+            if (const auto* attention = std::get_if<Attention>(&row.op)) return attention->query_len == 1 ? "decode" : "prefill";
+            break;
         case GroupKey::model:
         case GroupKey::family:
-        case GroupKey::phase:
         case GroupKey::execution:
             break;
     }
@@ -76,16 +78,23 @@ std::string value_of(GroupKey key, const ModelRow& row) {
 /// Values to summarize: ours against all measurements, the roofline against those of the rows that have one.
 struct Values {
     std::vector<double> measured, predicted, roofline_measured, roofline;
+    std::int64_t with_interval = 0, inside = 0;
 
     void add(const JudgedRow& row) {
         measured.push_back(row.measured);
         predicted.push_back(row.predicted);
+        if (row.low && row.high) {
+            ++with_interval;
+            if (*row.low <= row.measured && row.measured <= *row.high) ++inside;
+        }
         if (!row.roofline) return;
         roofline_measured.push_back(row.measured);
         roofline.push_back(*row.roofline);
     }
     [[nodiscard]] AccuracyGroup summary(std::vector<std::string> keys) const {
-        return {std::move(keys), summarize(predicted, measured), summarize(roofline, roofline_measured)};
+        AccuracyGroup group{std::move(keys), summarize(predicted, measured), summarize(roofline, roofline_measured)};
+        if (with_interval > 0) group.coverage_percent = 100 * static_cast<double>(inside) / static_cast<double>(with_interval);
+        return group;
     }
 };
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <numeric>
 
+#include "prediction/interval.hpp"
 #include "roofcast/error.hpp"
 #include "roofcast/validation.hpp"
 
@@ -43,6 +44,7 @@ public:
             const HostLaunch host = predictors_.host_launch ? predictors_.host_launch(row) : HostLaunch{};
             result_.rows.push_back({false, index, row.latency.in(us), with_launch(cost.total, host).in(us),
                                     datasheet_roofline(row.op, gpu->profile, row.cache).in(us)});
+            add_interval(result_.rows.back(), row.op, gpu->parameters);
         } catch (const Error& e) {
             skip(row.origin, e.what());
         }
@@ -54,7 +56,7 @@ public:
         if (!predictors_.model) return skip(row.origin, "no predictor of whole models");
         try {
             const ModelEstimate estimate = predictors_.model(row, *gpu);
-            result_.rows.push_back({true, index, row.value, estimate.predicted, estimate.roofline});
+            result_.rows.push_back({true, index, row.value, estimate.predicted, estimate.roofline, estimate.low, estimate.high});
         } catch (const Error& e) {
             skip(row.origin, e.what());
         }
@@ -64,6 +66,12 @@ public:
     void start_with(const std::vector<SkippedRow>& skipped) { result_.skipped = skipped; }
 
 private:
+    static void add_interval(JudgedRow& judged, const Op& op, const ParameterSet& parameters) {
+        const ResidualInterval* interval = find_interval(parameters, op_class(op));
+        if (interval == nullptr) return;
+        judged.low = judged.predicted * ratio(*interval).low;
+        judged.high = judged.predicted * ratio(*interval).high;
+    }
     const Gpu* known_gpu(const std::string& id, const Origin& origin) {
         const Gpu* gpu = predictors_.gpu(id);
         if (gpu == nullptr) skip(origin, fmt::format("unknown GPU '{}'", id));

@@ -149,6 +149,18 @@ void lift_context_limit(Workload& workload) {
     if (auto* vlm = std::get_if<VisionLanguage>(&workload.architecture)) vlm->language.max_context = 0;
 }
 
+/// Of the figure that the row measures: a rate lies between the inverses of its time's bounds.
+void add_interval(ModelEstimate& estimate, const ModelRow& row, const Prediction& p) {
+    if (!p.intervals) return;
+    const bool first = row.metric == Metric::ttft_ms || row.phase == "prefill";
+    const bool step = row.metric == Metric::tpot_ms || (row.metric == Metric::tokens_per_s && row.phase == "decode");
+    const IntervalRatio whole = p.intervals->latency;
+    const IntervalRatio factor = first ? p.intervals->ttft.value_or(whole) : step ? p.intervals->tpot.value_or(whole) : whole;
+    const bool rate = row.metric == Metric::throughput_per_s || row.metric == Metric::tokens_per_s;
+    estimate.low = estimate.predicted * (rate ? 1 / factor.high : factor.low);
+    estimate.high = estimate.predicted * (rate ? 1 / factor.low : factor.high);
+}
+
 ModelEstimate estimate(const ModelRow& row, const Workload& workload, const Gpu& gpu, const SoftwareStacks& software) {
     if (row.phase == "train") throw unusable("training is not predicted");
     if (row.metric == Metric::power_w) throw unusable("board power of whole models is not predicted");
@@ -158,7 +170,9 @@ ModelEstimate estimate(const ModelRow& row, const Workload& workload, const Gpu&
         return {(static_cast<double>(p.request.shape.parallel.gpus()) * p.memory.total()).in(gb), std::nullopt};
     }
     if (!p.withheld.empty()) throw unusable(fmt::format("operators without a cost model: {}", p.withheld.front()));
-    return {from_times(row, times(p, nullptr)), from_times(row, times(p, &gpu))};
+    ModelEstimate result{from_times(row, times(p, nullptr)), from_times(row, times(p, &gpu))};
+    add_interval(result, row, p);
+    return result;
 }
 
 }  // namespace

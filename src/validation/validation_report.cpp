@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 
 #include "validation/describe.hpp"
@@ -33,6 +34,7 @@ std::vector<Cell> figure_cells(const AccuracyGroup& group) {
     std::vector<Cell> cells{group.ours.rows};
     for (const auto& figure : figures) cells.emplace_back(group.ours.*figure.value);
     cells.emplace_back(group.ours.rows > 0 ? std::string(name(band(group.ours.accuracy_percent))) : std::string());
+    cells.emplace_back(group.coverage_percent.value_or(std::numeric_limits<double>::quiet_NaN()));
     for (const auto& figure : roofline_figures) cells.emplace_back(group.roofline.*figure.value);
     return cells;
 }
@@ -41,6 +43,7 @@ std::vector<Column> figure_columns() {
     std::vector<Column> columns{{"rows", "rows"}};
     for (const auto& figure : figures) columns.push_back({figure.key, figure.title, 3});
     columns.push_back({"band", "band"});
+    columns.push_back({"coverage_percent", "in 80 % interval", 3});
     for (const auto& figure : roofline_figures) columns.push_back({figure.key, figure.title, 3});
     return columns;
 }
@@ -202,6 +205,7 @@ Report validation_report(const Validation& validation, const Measurements& measu
     report.before = {fmt::format("{} rows judged, {} set aside as impossible, {} skipped", validation.rows.size(),
                                  validation.impossible.size(), validation.skipped.size())};
     report.after = {"APE = |predicted - measured| / measured; accuracy = 100 - MAPE; bias = median of predicted / measured - 1",
+                    "in 80 % interval: share of rows, in percent, within the interval that predictions come with; near 80 is right",
                     "roofline: flops over data-sheet peak or bytes over data-sheet bandwidth, the larger"};
     return report;
 }

@@ -171,3 +171,35 @@ TEST_CASE("without rows there is no fit, and an unknown stage is named") {
     CHECK_THROWS_AS(calibrate(input_of(profile, {}), {}), Error);
     CHECK_THROWS_AS(calibrate(input_of(profile, memory_rows(gpu)), {.stages = {"gemms"}}), Error);
 }
+
+TEST_CASE("a stage that does not help rows it has not seen is not kept") {
+    // Rows that the start values predict up to noise without any pattern: nothing can be learnt.
+    const Gpu plain{profile, {.values = defaults().values, .provenance = {}, .source = {}}};
+    const Fit fit = calibrate(input_of(profile, memory_rows(plain, 0.3)), {.folds = 3, .evaluations_per_parameter = 30});
+    for (const FittedParameter& p : fit.details) {
+        if (!p.fitted()) CHECK(p.before == p.after);
+    }
+    for (const FitAccuracy& group : fit.groups) {
+        if (group.cross_validated) CHECK(group.cross_validated->mape_percent <= group.start.mape_percent * 1.05);
+    }
+}
+
+TEST_CASE("a GPU left out is judged from start values in which it has no part") {
+    // Both GPUs run as `truth`, and the start knows it; the neutral values do not. With no stage fitted, the prediction of the GPU left out
+    // must be that of the neutral values, not of the start.
+    Measurements rows;
+    std::vector<GpuProfile> profiles{synthetic_profile("one"), synthetic_profile("two")};
+    for (const GpuProfile& each : profiles) {
+        const Measurements own = memory_rows({each, {.values = truth(), .provenance = {}, .source = {}}});
+        rows.kernels.insert(rows.kernels.end(), own.kernels.begin(), own.kernels.end());
+    }
+    CalibrationInput input = input_of(profiles[0], std::move(rows));
+    input.gpus = profiles;
+    input.start.values = truth();
+    input.left_out_start = defaults();
+    const auto left_out = leave_one_out(input, {.stages = {"copy"}});
+    REQUIRE(left_out.size() == 2);
+    CHECK(left_out[0].groups[0].held_out->mape_percent > 1);
+    input.left_out_start.reset();
+    CHECK(leave_one_out(input, {.stages = {"copy"}})[0].groups[0].held_out->mape_percent < 1e-6);
+}

@@ -55,3 +55,18 @@ TEST_CASE("a fit file gives back its intervals, and states seed, folds, rows and
         CHECK(text.find(part) != std::string::npos);
     }
 }
+
+TEST_CASE("a fit file gives back its accuracy by group") {
+    const Fit fit = example();
+    const TemporaryFile file("synthetic.fit.toml", fit_file_text(fit, {.command = "roofcast calibrate --gpu synthetic", .date = "2026-01"}));
+    const FitSummary summary = load_fit_summary(file.path());
+    CHECK(summary.file == "synthetic.fit.toml");
+    CHECK(summary.date == "2026-01");
+    REQUIRE(summary.gpus == std::vector<std::string>{"synthetic"});
+    REQUIRE(summary.groups.size() == fit.groups.size());
+    for (std::size_t i = 0; i < fit.groups.size(); ++i) {
+        CHECK(summary.groups[i].op == fit.groups[i].op);
+        CHECK(std::abs(summary.groups[i].fit.mape_percent - fit.groups[i].fit.mape_percent) < 0.01);
+        REQUIRE(summary.groups[i].cross_validated);
+    }
+}

@@ -71,6 +71,22 @@ TEST_CASE("calibrate reports without writing, and writes the same file twice whe
     CHECK(box.text() == first);
 }
 
+TEST_CASE("the summary shows what fit files state without fitting") {
+    const Sandbox box;
+    REQUIRE(program(box.command("--folds 2 --write")).exit_code == 0);
+    const auto result = program("calibrate --summary --format json --data-dir " + box.root().string());
+    REQUIRE(result.exit_code == 0);
+    const auto json = nlohmann::json::parse(result.output);
+    bool found = false;
+    for (const auto& row : json["accuracy"]) {
+        if (row["gpu"] != "t4" || row["op"] != "elementwise") continue;
+        found = true;
+        CHECK(row["in_fit_mape_percent"].get<double>() < 2);
+        CHECK(row["cross_validated_mape_percent"].get<double>() < 4);
+    }
+    CHECK(found);
+}
+
 TEST_CASE("interrupting a fit leaves the file of an earlier one as it was") {
     const Sandbox box;
     const auto file = box.root() / "gpus" / "arch" / "ampere.fit.toml";

@@ -52,4 +52,5 @@ TEST_CASE("validate without --data judges the shipped rows of one GPU") {
     CHECK(document["groups"][0]["gpu"] == "t4");
     CHECK(document["groups"][0]["rows"] == 440);
     CHECK(document["groups"][0]["roofline_mape_percent"].is_number());
+    CHECK(document["groups"][0]["coverage_percent"].get<double>() > 0);
 }

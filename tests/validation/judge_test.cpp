@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -138,4 +139,23 @@ TEST_CASE("the rows file has a line for every judged row, with as many fields as
     REQUIRE(commas.size() == 3);
     CHECK(commas[1] == commas[0]);
     CHECK(commas[2] == commas[0]);
+}
+
+TEST_CASE("coverage is the share of rows within their interval") {
+    Validation v;
+    // 10 lies within 9 to 11, 12 does not; the third row has no interval and does not count.
+    v.rows = {{false, 0, 10, 10, std::nullopt, 9, 11}, {false, 0, 12, 10, std::nullopt, 9, 11}, {false, 0, 12, 10, std::nullopt}};
+    REQUIRE(overall(v).coverage_percent);
+    CHECK(*overall(v).coverage_percent == rel(50, 1e-12));
+    v.rows.erase(v.rows.begin(), v.rows.begin() + 2);
+    CHECK_FALSE(overall(v).coverage_percent);
+}
+
+TEST_CASE("a kernel row carries the interval of its operator") {
+    Judged judged;
+    judged.gpu.parameters.intervals = {{.op = "gemm", .rows = 9, .lower = -0.1, .upper = 0.2, .provenance = Provenance::gpu_fit}};
+    const Validation v = judge(judged.measurements, {.gpu = judged.find, .host_launch = {}, .model = {}});
+    REQUIRE(v.rows.size() == 1);
+    CHECK(*v.rows[0].low == rel(v.rows[0].predicted * std::exp(-0.1), 1e-12));
+    CHECK(*v.rows[0].high == rel(v.rows[0].predicted * std::exp(0.2), 1e-12));
 }

@@ -1,0 +1,80 @@
+#include "calibration/worth.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <unordered_map>
+
+namespace roofcast {
+
+namespace {
+
+constexpr std::size_t rows_for_a_say = 20;    // whole models fewer than this do not overrule kernels
+constexpr std::size_t models_looked_at = 400;
+
+double mape(const std::vector<double>& errors) {
+    double sum = 0;
+    for (const double e : errors) sum += e;
+    return errors.empty() ? 0 : 100 * sum / static_cast<double>(errors.size());
+}
+
+double error(double predicted, const Sample& sample) {
+    return std::abs(predicted / sample.measured() - 1);
+}
+
+/// Points of MAPE that the stage's rows gain over the start values where no fit saw them.
+double own_gain(const StageOutcome& stage, const std::unordered_map<const Sample*, const Judged*>& judged) {
+    std::vector<double> start, unseen;
+    for (const Samples* rows : {&stage.rows, &stage.outliers}) {
+        for (const Sample* row : *rows) {
+            const Judged& j = *judged.at(row);
+            start.push_back(error(j.start, *row));
+            unseen.push_back(error(j.unseen.value_or(j.start), *row));
+        }
+    }
+    return mape(start) - mape(unseen);
+}
+
+double models_mape(const CalibrationInput& input, const CostParameters& parameters, const Samples& models) {
+    const Bench bench(input.gpus, parameters, input.model);
+    std::vector<double> errors;
+    for (const Sample* row : models) errors.push_back(error(bench.predicted(*row), *row));
+    return mape(errors);
+}
+
+/// Points of MAPE that whole models would gain if the stage's parameters stood at their start values.
+double models_loss(const StageOutcome& stage, const StagedFit& fit, const CalibrationInput& input, const Samples& models) {
+    CostParameters without = fit.parameters;
+    for (const std::size_t spec : stage.specs) parameter_specs()[spec].set(without, parameter_specs()[spec].get(input.start.values));
+    return models_mape(input, fit.parameters, models) - models_mape(input, without, models);
+}
+
+}  // namespace
+
+std::vector<RejectedStage> rejected_stages(const StagedFit& fit, const std::vector<Judged>& judged, const CalibrationInput& input) {
+    std::unordered_map<const Sample*, const Judged*> by_sample;
+    Samples models;
+    for (const Judged& j : judged) {
+        by_sample.emplace(j.sample, &j);
+        if (j.sample->model != nullptr) models.push_back(j.sample);
+    }
+    models = thinned(models, models_looked_at, 1);
+    std::vector<RejectedStage> rejected;
+    for (const StageOutcome& stage : fit.stages) {
+        if (stage.specs.empty()) continue;
+        const std::string& name = stage.summary.name;
+        const double gain = own_gain(stage, by_sample);
+        if (gain <= 0) {
+            rejected.push_back({name, fmt::format("stage {} not kept: cross-validated MAPE {:.2f} points above the start values'", name, -gain)});
+            continue;
+        }
+        const bool is_kernels = stage.rows.empty() || stage.rows.front()->kernel != nullptr;
+        if (!is_kernels || models.size() < rows_for_a_say) continue;
+        const double loss = models_loss(stage, fit, input, models);
+        if (loss > gain)
+            rejected.push_back({name, fmt::format("stage {} not kept: its rows gain {:.2f} points of MAPE, whole models lose {:.2f}", name, gain, loss)});
+    }
+    return rejected;
+}
+
+}  // namespace roofcast

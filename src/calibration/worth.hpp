@@ -1,0 +1,20 @@
+#pragma once
+/// Whether a stage is worth its parameters: a fit that does not help rows that it has not seen is not kept.
+
+#include <string>
+#include <vector>
+
+#include "calibration/judged.hpp"
+#include "calibration/staged_fit.hpp"
+
+namespace roofcast {
+
+struct RejectedStage {
+    std::string name, reason;
+};
+
+/// Stages whose own rows, cross-validated, are not better off than under the start values, or gain less than whole models lose by them
+/// (both in points of MAPE). Rows that no fold judged count as they are under the start values.
+std::vector<RejectedStage> rejected_stages(const StagedFit& fit, const std::vector<Judged>& judged, const CalibrationInput& input);
+
+}  // namespace roofcast

@@ -1,0 +1,170 @@
+#include "prediction/interval.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace roofcast {
+
+namespace {
+
+constexpr std::string_view model_prefix = "model_";
+constexpr double enough_of_the_time = 0.5;  // that operators known to a fit must take before it may speak for the run
+
+const ResidualInterval* find_at(const ParameterSet& parameters, std::string_view op, Provenance provenance) {
+    for (auto i = parameters.intervals.rbegin(); i != parameters.intervals.rend(); ++i) {
+        if (i->provenance == provenance && i->op == op) return &*i;
+    }
+    return nullptr;
+}
+
+/// Classes with their shares of the time of `phases`; what the GPU does not spend in kernels belongs to "assembly".
+std::vector<TimeShare> shares_of(const std::vector<const Phase*>& phases) {
+    std::map<std::string, double> spent;
+    double total = 0, kernels = 0;
+    for (const Phase* phase : phases) {
+        for (const TimedOp& op : phase->timeline.ops) {
+            const double time = (phase->passes * op.time).in(s);
+            spent[std::string(op_class(op.node->op))] += time;
+            kernels += time;
+        }
+        total += phase->latency.in(s);
+    }
+    std::vector<TimeShare> shares;
+    if (!(total > 0) || !(kernels > 0)) return shares;
+    // Operators that overlap, or pipeline stages, take less than their sum.
+    const double scale = 1 / std::max(total, kernels);
+    for (const auto& [op, time] : spent) shares.push_back({op, time * scale});
+    return shares;
+}
+
+/// One figure: a phase, or the whole run.
+struct Figure {
+    std::string whole;                  ///< class of whole models that measures just this; empty: none
+    std::vector<const Phase*> phases;   ///< that it is made of
+    std::vector<TimeShare> by_phase;    ///< the same as classes of whole models
+};
+
+struct Found {
+    ResidualInterval interval;
+    std::string basis;
+};
+
+bool all_known_at(const ParameterSet& parameters, const std::vector<TimeShare>& shares, Provenance provenance) {
+    return std::all_of(shares.begin(), shares.end(), [&](const TimeShare& s) { return find_at(parameters, s.op, provenance) != nullptr; });
+}
+
+double share_known_at(const ParameterSet& parameters, const std::vector<TimeShare>& shares, Provenance provenance) {
+    double known = 0;
+    for (const TimeShare& share : shares) {
+        if (find_at(parameters, share.op, provenance) != nullptr) known += share.share;
+    }
+    return known;
+}
+
+std::optional<Found> found_at(const ParameterSet& parameters, const Figure& figure, Provenance provenance) {
+    if (!figure.whole.empty()) {
+        if (const auto* whole = find_at(parameters, figure.whole, provenance)) return Found{*whole, "whole models of this kind, " + whole->basis};
+    }
+    if (!figure.by_phase.empty() && all_known_at(parameters, figure.by_phase, provenance)) {
+        const std::string basis = find_at(parameters, figure.by_phase.front().op, provenance)->basis;
+        return Found{combined(parameters, figure.by_phase), "whole models of this kind, " + basis};
+    }
+    if (provenance < Provenance::architecture_fit) return std::nullopt;
+    std::vector<TimeShare> shares = shares_of(figure.phases);
+    if (share_known_at(parameters, shares, provenance) < enough_of_the_time) return std::nullopt;
+    const auto largest = std::max_element(shares.begin(), shares.end(), [&](const TimeShare& a, const TimeShare& b) {
+        const auto weight = [&](const TimeShare& s) { return find_at(parameters, s.op, provenance) != nullptr ? s.share : 0.0; };
+        return weight(a) < weight(b);
+    });
+    const std::string basis = find_at(parameters, largest->op, provenance)->basis;
+    shares.push_back({"assembly", 1});
+    return Found{combined(parameters, shares), "operators, " + basis};
+}
+
+std::optional<Found> find(const ParameterSet& parameters, const Figure& figure) {
+    for (const Provenance p : {Provenance::gpu_fit, Provenance::architecture_fit, Provenance::assumed}) {
+        if (auto found = found_at(parameters, figure, p)) return found;
+    }
+    if (parameters.intervals.empty()) return std::nullopt;
+    std::vector<TimeShare> shares = shares_of(figure.phases);
+    shares.push_back({"assembly", 1});
+    return Found{combined(parameters, shares), "operators, defaults"};
+}
+
+std::string_view phase_family(const Phase& phase, const Workload& workload) {
+    return phase.name == "vision" ? std::string_view("vit") : std::string_view(workload.family);
+}
+
+/// Of the phases given: all of a run, or those before the first token, or decode alone.
+Figure figure_of(const std::vector<const Phase*>& phases, const Workload& workload) {
+    Figure figure{.whole = {}, .phases = phases, .by_phase = {}};
+    double total = 0;
+    for (const Phase* phase : phases) total += phase->latency.in(s);
+    if (!(total > 0)) return figure;
+    for (const Phase* phase : phases)
+        figure.by_phase.push_back({model_class(phase_family(*phase, workload), phase->name), phase->latency.in(s) / total});
+    if (phases.size() == 1) {
+        figure.whole = figure.by_phase.front().op;
+    } else if (std::any_of(phases.begin(), phases.end(), [](const Phase* phase) { return phase->name == "decode"; })) {
+        figure.whole = model_class(workload.family, "generate");
+    }
+    return figure;
+}
+
+}  // namespace
+
+std::string model_class(std::string_view family, std::string_view phase) {
+    const std::string prefix(model_prefix);
+    if (family == "llm" || family == "vlm") {
+        if (phase == "decode" || phase == "generate") return prefix + "llm_" + std::string(phase);
+        return prefix + "llm_prefill";
+    }
+    if (family == "vit" || family == "swin" || family == "hybrid") return prefix + "vit";
+    if (family == "encoder" || family == "cnn" || family == "detector") return prefix + std::string(family);
+    return prefix + "other";
+}
+
+const ResidualInterval* find_interval(const ParameterSet& parameters, std::string_view op) {
+    for (const Provenance p : {Provenance::gpu_fit, Provenance::architecture_fit, Provenance::assumed}) {
+        if (const auto* found = find_at(parameters, op, p)) return found;
+    }
+    return op.starts_with(model_prefix) || op == "assembly" ? nullptr : find_at(parameters, "all", Provenance::assumed);
+}
+
+IntervalRatio ratio(const ResidualInterval& interval) {
+    return {std::exp(interval.lower), std::exp(interval.upper)};
+}
+
+ResidualInterval combined(const ParameterSet& parameters, const std::vector<TimeShare>& shares) {
+    double middle = 0, square = 0;
+    for (const TimeShare& share : shares) {
+        const ResidualInterval* known = find_interval(parameters, share.op);
+        if (known == nullptr) continue;
+        const double half = share.share * (known->upper - known->lower) / 2;
+        middle += share.share * (known->upper + known->lower) / 2;
+        square += half * half;
+    }
+    return {.op = {}, .lower = middle - std::sqrt(square), .upper = middle + std::sqrt(square)};
+}
+
+std::optional<PredictionIntervals> prediction_intervals(const Prediction& p, const Workload& workload, const Gpu& gpu) {
+    if (gpu.parameters.intervals.empty() || p.phases.empty() || !p.withheld.empty()) return std::nullopt;
+    std::vector<const Phase*> all, before_first_token, decode;
+    for (const Phase& phase : p.phases) {
+        all.push_back(&phase);
+        (phase.name == "decode" ? decode : before_first_token).push_back(&phase);
+    }
+    const auto whole = find(gpu.parameters, figure_of(all, workload));
+    if (!whole) return std::nullopt;
+    PredictionIntervals result{.latency = ratio(whole->interval), .ttft = {}, .tpot = {}, .basis = whole->basis};
+    if (!p.ttft) return result;
+    if (const auto first = find(gpu.parameters, figure_of(before_first_token, workload))) result.ttft = ratio(first->interval);
+    if (decode.empty()) return result;
+    if (const auto step = find(gpu.parameters, figure_of(decode, workload))) result.tpot = ratio(step->interval);
+    return result;
+}
+
+}  // namespace roofcast

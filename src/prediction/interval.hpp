@@ -1,0 +1,37 @@
+#pragma once
+/// How far off a prediction may be: residuals of rows that no fit saw, put together for one operator or a whole run.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "roofcast/prediction.hpp"
+
+namespace roofcast {
+
+/// The kind of whole models whose errors belong together: "model_llm_prefill", "model_llm_decode", "model_llm_generate", "model_encoder",
+/// "model_vit", "model_cnn", "model_detector" or "model_other". `family` is that of a workload or of a measured row, `phase` as in rows.
+std::string model_class(std::string_view family, std::string_view phase);
+
+/// Of the most trusted fit that knows `op`, else of the hand values; their "all" when nobody knows it. nullptr: nothing is known.
+const ResidualInterval* find_interval(const ParameterSet& parameters, std::string_view op);
+
+/// Factors on a prediction.
+IntervalRatio ratio(const ResidualInterval& interval);
+
+/// Time of one class of operators, or of one phase, in a run.
+struct TimeShare {
+    std::string op;
+    double share = 0;
+};
+
+/// Errors of one class go together, those of different classes are independent in log space: with s the shares of the time, m the middles
+/// and h the half widths of the classes, the whole is Σ s m ± √(Σ (s h)²). Classes that nobody knows count as exact.
+ResidualInterval combined(const ParameterSet& parameters, const std::vector<TimeShare>& shares);
+
+/// Intervals of a whole run. From whole models of the same kind where a fit saw some; else from its operators; else the hand values of
+/// whole models. Absent when `gpu` knows no interval at all.
+std::optional<PredictionIntervals> prediction_intervals(const Prediction& p, const Workload& workload, const Gpu& gpu);
+
+}  // namespace roofcast

@@ -1,0 +1,97 @@
+#include "prediction/interval.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "support/compare.hpp"
+#include "support/paths.hpp"
+
+using namespace roofcast;
+using test::gpus_dir;
+using test::models_dir;
+using test::rel;
+
+namespace {
+
+ResidualInterval interval(std::string op, double lower, double upper, Provenance provenance, std::string basis = "test") {
+    return {.op = std::move(op), .rows = 50, .lower = lower, .upper = upper, .provenance = provenance, .basis = std::move(basis)};
+}
+
+Prediction run(const std::string& model, const std::vector<ResidualInterval>& intervals) {
+    Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
+    gpu.parameters.intervals = intervals;
+    RunRequest request;
+    request.shape.precision = Precision::fp16;
+    return predict(find_workload(models_dir(), model), gpu, request, load_software(gpus_dir()));
+}
+
+}  // namespace
+
+TEST_CASE("an interval comes from the most trusted fit that knows the operator") {
+    ParameterSet set;
+    set.intervals = {interval("gemm", -0.5, 0.5, Provenance::assumed), interval("all", -0.9, 0.9, Provenance::assumed),
+                     interval("gemm", -0.2, 0.2, Provenance::architecture_fit), interval("conv2d", -0.3, 0.3, Provenance::architecture_fit),
+                     interval("gemm", -0.1, 0.1, Provenance::gpu_fit)};
+    CHECK(find_interval(set, "gemm")->upper == 0.1);
+    CHECK(find_interval(set, "conv2d")->upper == 0.3);
+    CHECK(find_interval(set, "moe")->upper == 0.9);
+    CHECK(find_interval(ParameterSet{}, "gemm") == nullptr);
+}
+
+TEST_CASE("errors of one class go together, those of two classes only partly") {
+    ParameterSet set;
+    set.intervals = {interval("gemm", -0.1, 0.3, Provenance::gpu_fit), interval("softmax", -0.4, 0.4, Provenance::gpu_fit)};
+    const ResidualInterval one = combined(set, {{"gemm", 0.25}, {"gemm", 0}});
+    CHECK(one.lower == rel(-0.025, 1e-12));
+    CHECK(one.upper == rel(0.075, 1e-12));
+    // Middles 0.6 · 0.1 and 0.4 · 0; half widths 0.6 · 0.2 = 0.12 and 0.4 · 0.4 = 0.16, together √(0.0144 + 0.0256) = 0.2.
+    const ResidualInterval both = combined(set, {{"gemm", 0.6}, {"softmax", 0.4}});
+    CHECK(both.lower == rel(0.06 - 0.2, 1e-12));
+    CHECK(both.upper == rel(0.06 + 0.2, 1e-12));
+}
+
+TEST_CASE("whole models of the same kind speak for a run where a fit saw some") {
+    const Prediction p = run("resnet50", {interval("conv2d", -0.5, 0.5, Provenance::gpu_fit), interval("gemm", -0.5, 0.5, Provenance::gpu_fit),
+                                          interval("model_cnn", -0.1, 0.2, Provenance::gpu_fit, "fit of x")});
+    REQUIRE(p.intervals);
+    CHECK(p.intervals->latency.low == rel(std::exp(-0.1), 1e-12));
+    CHECK(p.intervals->latency.high == rel(std::exp(0.2), 1e-12));
+    CHECK(p.intervals->basis == "whole models of this kind, fit of x");
+    CHECK_FALSE(p.intervals->ttft);
+}
+
+TEST_CASE("prefill and decode have intervals of their own, and the latency one between them") {
+    const Prediction p = run("llama-3.1-8b", {interval("model_llm_prefill", -0.3, 0.3, Provenance::architecture_fit),
+                                              interval("model_llm_decode", -0.1, 0.1, Provenance::architecture_fit)});
+    REQUIRE(p.intervals);
+    REQUIRE(p.intervals->ttft);
+    REQUIRE(p.intervals->tpot);
+    CHECK(p.intervals->ttft->high == rel(std::exp(0.3), 1e-9));
+    CHECK(p.intervals->tpot->high == rel(std::exp(0.1), 1e-9));
+    const double first = *p.ttft / p.latency;
+    const double expected = std::sqrt(std::pow(0.3 * first, 2) + std::pow(0.1 * (1 - first), 2));
+    CHECK(p.intervals->latency.high == rel(std::exp(expected), 1e-9));
+}
+
+TEST_CASE("operators speak for a run of a kind that no fit saw, and nothing is said when nothing is known") {
+    const Prediction p = run("resnet50", {interval("model_cnn", -0.9, 0.9, Provenance::assumed), interval("conv2d", -0.2, 0.2, Provenance::gpu_fit, "fit of x")});
+    REQUIRE(p.intervals);
+    CHECK(p.intervals->basis == "operators, fit of x");
+    CHECK(p.intervals->latency.high < std::exp(0.2 + 1e-9));
+    CHECK_FALSE(run("resnet50", {}).intervals);
+}
+
+TEST_CASE("without a fit every prediction carries the documented default") {
+    const Gpu gpu = load_gpu(gpus_dir(), "m1-max");
+    for (const char* model : {"llama-3.1-8b", "bert-base", "vit-base-patch16-224", "resnet50", "qwen2.5-vl-3b"}) {
+        RunRequest request;
+        request.shape.precision = Precision::fp16;
+        const Prediction p = predict(find_workload(models_dir(), model), gpu, request, load_software(gpus_dir()));
+        INFO(model);
+        REQUIRE(p.intervals);
+        CHECK(p.intervals->latency.low < 1);
+        CHECK(p.intervals->latency.high > 1);
+        CHECK(p.intervals->basis.find("defaults") != std::string::npos);
+    }
+}
