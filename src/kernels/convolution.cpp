@@ -19,6 +19,10 @@ Bytes output_bytes(const Conv2d& op) {
     return real(op.batch) * real(op.out_channels) * real(op.out_height()) * real(op.out_width()) * element_size(op.precision);
 }
 
+Bytes filter_bytes(const Conv2d& op) {
+    return real(op.out_channels) * real(op.in_channels / std::max<std::int64_t>(op.groups, 1)) * real(op.kernel_h * op.kernel_w) * element_size(op.precision);
+}
+
 /// A kernel that reorders or transforms `moved` bytes on the way to or from a matrix product.
 KernelCost transform_cost(Bytes moved, const Gpu& gpu, Cache cache) {
     const auto& values = gpu.parameters.values;
@@ -107,10 +111,10 @@ KernelCost cost(const Conv2d& op, const Gpu& gpu, Cache cache) {
     if (depthwise) return depthwise_cost(op, gpu, cache);
     const KernelCost best = fastest_in(op.precision, op, gpu, cache);
     if (on_lanes(op.precision, gpu)) return best;
-    // The lanes take any layout; matrix units take channels last, which a framework in NCHW converts to and from. A 1×1 kernel is a
-    // product of matrices in either layout.
-    const bool converts = !op.channels_last && op.kernel_h * op.kernel_w > 1;
-    const KernelCost whole = converts ? in_sequence(transform_cost(2 * (input_bytes(op) + output_bytes(op)), gpu, cache), best) : best;
+    // The lanes take any layout; matrix units take channels last. A library in NCHW converts one side, read once and written once: the
+    // kernel's own gather or store covers the other. Rows of deepbench-2019 lie between none and one.
+    const Bytes converted = work(op).bytes - filter_bytes(op);
+    const KernelCost whole = op.channels_last ? best : in_sequence(transform_cost(converted, gpu, cache), best);
     const bool has_lanes = element_size(op.precision) >= 2 * byte && gpu.profile.math_unit(Precision::fp32) == MathUnit::simt && gpu.profile.supports(Precision::fp32);
     return has_lanes ? faster(whole, fastest_in(Precision::fp32, op, gpu, cache)) : whole;
 }
