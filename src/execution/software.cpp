@@ -31,6 +31,7 @@ void read_stack(TableReader& table, SoftwareStack& stack) {
     stack.channels_last = table.flag_if("channels_last").value_or(true);
     stack.fused_attention = table.flag_if("fused_attention").value_or(true);
     stack.fp16_accumulation = table.flag_if("fp16_accumulation").value_or(false);
+    stack.fastest_precision = table.flag_if("fastest_precision").value_or(false);
     stack.matmul_rate = table.number_if("matmul_rate", share).value_or(1);
     stack.streaming_rate = table.number_if("streaming_rate", share).value_or(1);
     stack.memory_overhead = table.number("memory_overhead_mb", non_negative) * mb;

@@ -20,7 +20,8 @@ Bytes output_bytes(const Conv2d& op) {
 }
 
 Bytes filter_bytes(const Conv2d& op) {
-    return real(op.out_channels) * real(op.in_channels / std::max<std::int64_t>(op.groups, 1)) * real(op.kernel_h * op.kernel_w) * element_size(op.precision);
+    return real(op.out_channels) * real(op.in_channels / std::max<std::int64_t>(op.groups, 1)) * real(op.kernel_h * op.kernel_w) *
+           element_size(op.precision);
 }
 
 /// A kernel that reorders or transforms `moved` bytes on the way to or from a matrix product.
@@ -32,6 +33,9 @@ KernelCost transform_cost(Bytes moved, const Gpu& gpu, Cache cache) {
     t.latency = values.streaming.fixed;
     return combine(t, gpu);
 }
+
+/// Pixels of the smallest tile that libraries' convolutions are compiled for.
+constexpr int least_pixels = 64;
 
 bool on_lanes(Precision p, const Gpu& gpu) {
     return gpu.profile.math_unit(p) == MathUnit::simt;
@@ -56,6 +60,7 @@ KernelCost implicit_gemm_cost(const Conv2d& op, Precision unit, const Gpu& gpu, 
     MatrixProduct product = product_of(op, unit, groups, pixels, op.out_channels / groups, k);
     product.compulsory = work(op).bytes;
     product.rate = gpu.parameters.values.convolution.implicit_fraction;
+    product.least_rows = least_pixels;
     // Channels are the contiguous dimension: their count aligns, not that of k.
     product.aligned = on_lanes(unit, gpu) || (op.in_channels % 8 == 0 && op.out_channels % 8 == 0);
     return matrix_product_cost(product, gpu, cache);
@@ -69,10 +74,12 @@ KernelCost winograd_cost(const Conv2d& op, Precision unit, int t, bool fused, co
     MatrixProduct product = product_of(op, unit, points, tiles, op.out_channels, op.in_channels);
     product.rate = gpu.parameters.values.convolution.winograd_fraction;
     if (fused) {
+        product.least_rows = least_pixels;
         product.compulsory = work(op).bytes;
         return matrix_product_cost(product, gpu, cache);
     }
-    const double transformed = real(points) * (real(tiles) * real(op.in_channels + op.out_channels) + real(op.in_channels) * real(op.out_channels));
+    const double transformed =
+        real(points) * (real(tiles) * real(op.in_channels + op.out_channels) + real(op.in_channels) * real(op.out_channels));
     const double filters = real(op.in_channels) * real(op.out_channels) * real(op.kernel_h * op.kernel_w);
     const Bytes moved = input_bytes(op) + output_bytes(op) + (transformed + filters) * element_size(op.precision);
     KernelCost c = in_sequence(transform_cost(moved, gpu, cache), matrix_product_cost(product, gpu, cache));
@@ -115,7 +122,8 @@ KernelCost cost(const Conv2d& op, const Gpu& gpu, Cache cache) {
     // kernel's own gather or store covers the other. Rows of deepbench-2019 lie between none and one.
     const Bytes converted = work(op).bytes - filter_bytes(op);
     const KernelCost whole = op.channels_last ? best : in_sequence(transform_cost(converted, gpu, cache), best);
-    const bool has_lanes = element_size(op.precision) >= 2 * byte && gpu.profile.math_unit(Precision::fp32) == MathUnit::simt && gpu.profile.supports(Precision::fp32);
+    const bool has_lanes = element_size(op.precision) >= 2 * byte && gpu.profile.math_unit(Precision::fp32) == MathUnit::simt &&
+                           gpu.profile.supports(Precision::fp32);
     return has_lanes ? faster(whole, fastest_in(Precision::fp32, op, gpu, cache)) : whole;
 }
 
