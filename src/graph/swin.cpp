@@ -69,7 +69,8 @@ void add_window_attention(LayerBuilder& b, const Stage& s) {
     // beyond those of 16-bit scores.
     constexpr double bytes_per_pass = 4, plain = 0.5 * 20 / bytes_per_pass, with_temperature = 24 / bytes_per_pass;
     const std::int64_t scores = s.windows() * s.heads() * length * length;
-    b.elementwise("score_bias", scores, 1, 1, Fusion::chain, s.model.v2 ? with_temperature : plain);
+    // Engines without fused attention add both in their softmax kernel.
+    if (s.shape.fused_attention) b.elementwise("score_bias", scores, 1, 1, Fusion::chain, s.model.v2 ? with_temperature : plain);
     b.linear("proj", rows, s.width, s.width, true);
     b.move("merge_windows", moved, 1, Fusion::chain);
 }

@@ -39,10 +39,10 @@ KernelCost vector_product_cost(const MatrixProduct& product, const Work& w, cons
     return combine(t, gpu);
 }
 
-/// Whether engines multiply a few rows on the SIMT lanes: without matrix units, or when these would have to wait for unpacked weights.
-bool has_vector_product(const Gemm& op, const MatrixProduct& product, const Gpu& gpu) {
+/// Whether a few rows are multiplied on the SIMT lanes: where there are no matrix units.
+bool has_vector_product(const Gemm& op, const Gpu& gpu) {
     if (op.m > most_vector_rows || op.batch > 1 || element_size(op.precision) < 2 * byte || op.precision == Precision::fp64) return false;
-    return product.unpack_weights || gpu.profile.math_unit(op.precision) == MathUnit::simt;
+    return gpu.profile.math_unit(op.precision) == MathUnit::simt;
 }
 
 }  // namespace
@@ -50,7 +50,7 @@ bool has_vector_product(const Gemm& op, const MatrixProduct& product, const Gpu&
 KernelCost cost(const Gemm& op, const Gpu& gpu, Cache cache) {
     const MatrixProduct tiled = plain_product(op.batch, op.m, op.n, op.k, op.precision, op.weight_bits);
     KernelCost product = matrix_product_cost(tiled, gpu, cache);
-    if (has_vector_product(op, tiled, gpu)) {
+    if (has_vector_product(op, gpu)) {
         const KernelCost by_vectors = vector_product_cost(tiled, work(op), gpu, cache);
         if (by_vectors.total < product.total) product = by_vectors;
     }
