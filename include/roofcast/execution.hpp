@@ -49,6 +49,7 @@ struct SoftwareStack {
     bool channels_last = true;  ///< layout of convolutions
     bool fused_attention = true;
     bool fp16_accumulation = false;    ///< fp16 products accumulate in 16 bits: twice the rate on GeForce
+    bool fastest_precision = false;    ///< runs an 8-bit layer in fp16 where that is faster
     std::int64_t pipeline_chunk = 0;   ///< tokens of a prompt that travel through pipeline stages together; 0: the whole prompt
     double pipeline_overlap = 1;       ///< share of the ideal gain from stages working at the same time
     double matmul_rate = 1;            ///< of the rate of vendors' libraries that its matrix products and attention reach

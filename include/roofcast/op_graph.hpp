@@ -59,6 +59,7 @@ struct RowWise {
 struct Embedding {
     std::int64_t tokens = 0, hidden = 0;
     Precision precision = Precision::fp16;
+    double weight_bits = 0;  ///< stored bits per element of the table; 0: those of the precision
 };
 
 /// Pooling or another reduction of `inputs` elements to `outputs`, each output from `window` elements.

@@ -66,7 +66,8 @@ constexpr Precision activation_precision(Precision p) {
 struct WeightFormat {
     Precision precision = Precision::fp16;
     double bits = 16;
-    std::string label{};  ///< as the user named it: "int4", "q4_k_m"; empty when it is the compute precision's own
+    std::string label{};       ///< as the user named it: "int4", "q4_k_m"; empty when it is the compute precision's own
+    bool every_table = false;  ///< embeddings and LM head too, as llama.cpp does; else they stay in the compute precision
     friend bool operator==(const WeightFormat&, const WeightFormat&) = default;
 };
 

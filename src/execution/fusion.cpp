@@ -1,6 +1,7 @@
 #include "execution/fusion.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace roofcast {
 
@@ -10,18 +11,22 @@ bool takes_epilogue(const Op& op) {
     return std::holds_alternative<Gemm>(op) || std::holds_alternative<Conv2d>(op) || std::holds_alternative<Moe>(op);
 }
 
+/// Kernels of a stream that still take operators in.
+struct Open {
+    int matrix = vanishes;  ///< its epilogue is open
+    int chain = vanishes;   ///< element-wise kernel that grows
+};
+
 }  // namespace
 
-void fusion_plan(const Segment& segment, std::vector<int>& host_of) {
+void fusion_plan(const Segment& segment, bool by_stream, std::vector<int>& host_of) {
     const auto& nodes = segment.nodes;
     host_of.resize(nodes.size());
-    int matrix = vanishes;  // kernel whose epilogue is still open
-    int chain = vanishes;   // element-wise kernel that still grows
+    std::array<Open, most_streams> open;
     for (std::size_t i = 0; i < nodes.size(); ++i) {
         const OpNode& node = nodes[i];
         const int self = static_cast<int>(i);
-        const bool same_stream = i == 0 || nodes[i - 1].stream == node.stream;
-        if (!same_stream) matrix = chain = vanishes;
+        auto& [matrix, chain] = open[by_stream ? static_cast<std::size_t>(node.stream) % most_streams : 0];
         if (node.fusion == Fusion::folded) {
             host_of[i] = vanishes;
             continue;

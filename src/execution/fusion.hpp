@@ -1,6 +1,7 @@
 #pragma once
 /// Which operators a compiler folds into their neighbours.
 
+#include <cstddef>
 #include <vector>
 
 #include "roofcast/op_graph.hpp"
@@ -8,8 +9,11 @@
 namespace roofcast {
 
 /// For each node of `segment`: the index of the node whose kernel does its work, itself when it stands alone, or `vanishes`.
+/// `by_stream`: streams run side by side, so that nothing folds into a kernel of another stream.
 inline constexpr int vanishes = -1;
-void fusion_plan(const Segment& segment, std::vector<int>& host_of);
+void fusion_plan(const Segment& segment, bool by_stream, std::vector<int>& host_of);
+
+inline constexpr std::size_t most_streams = 16;
 
 /// What the kernel that takes `op` in must still do for it: extra operands are read, the intermediate stays in registers.
 Elementwise fused_remainder(const Op& op);

@@ -24,6 +24,7 @@ struct Launch {
     KernelCost kernel;
     Seconds time;         ///< one run of the node on the GPU, gaps included
     double launches = 1;  ///< kernels issued for one run
+    double passes = 1;    ///< times that one run does the kernel's work
     bool fused = false;
 };
 
@@ -46,14 +47,43 @@ Seconds at_rate_of(const SoftwareStack& stack, const Op& op, const KernelCost& k
     return kernel.total + slowed * (1 / (matrix ? stack.matmul_rate : stack.streaming_rate) - 1);
 }
 
+/// `op` in fp16 instead of 8 bits; nothing for other operators and formats.
+std::optional<Op> in_16_bits(const Op& op) {
+    const auto narrow = [](Precision p) { return element_size(p) < 2 * byte; };
+    if (const auto* gemm = std::get_if<Gemm>(&op); gemm != nullptr && narrow(gemm->precision)) {
+        Gemm wide = *gemm;
+        wide.precision = Precision::fp16;
+        wide.weight_bits = 16;
+        wide.dynamic_quantized = false;
+        return wide;
+    }
+    if (const auto* conv = std::get_if<Conv2d>(&op); conv != nullptr && narrow(conv->precision)) {
+        Conv2d wide = *conv;
+        wide.precision = Precision::fp16;
+        return wide;
+    }
+    return std::nullopt;
+}
+
+/// The kernel that the stack runs for `op`: in its precision, or in 16 bits where that is faster and the stack chooses by layer.
+KernelCost chosen_kernel(const Op& op, const Gpu& gpu, const SoftwareStack& stack) {
+    const KernelCost own = cost(op, gpu);
+    if (!stack.fastest_precision || !gpu.profile.supports(Precision::fp16)) return own;
+    const std::optional<Op> wide = in_16_bits(op);
+    if (!wide) return own;
+    const KernelCost wider = cost(*wide, gpu);
+    return wider.total < own.total ? wider : own;
+}
+
 Launch launched(const OpNode& node, const Gpu& gpu, const SoftwareStack& stack) {
     Launch launch;
-    launch.kernel = cost(node.op, gpu);
+    launch.kernel = chosen_kernel(node.op, gpu, stack);
     launch.launches = launch.kernel.kernels;
     Seconds time = at_rate_of(stack, node.op, launch.kernel);
     if (stack.kernels == KernelSet::framework && node.eager_kernels != 1) {
         // Each of an eager framework's element-wise kernels passes over the tensor; around other operators they only add launches.
-        if (repeats_its_traffic(node)) time *= node.eager_kernels;
+        if (repeats_its_traffic(node)) launch.passes = node.eager_kernels;
+        time *= launch.passes;
         launch.launches = std::max(1.0, node.eager_kernels * launch.kernel.kernels);
     }
     launch.time = time + launch.launches * stack.device_gap;
@@ -90,7 +120,7 @@ public:
 private:
     void run(const Segment& segment) {
         launches_.clear();
-        if (stack_.kernels == KernelSet::fused) fusion_plan(segment, host_of_);
+        if (stack_.kernels == KernelSet::fused) fusion_plan(segment, streams_ > 1, host_of_);
         for (std::size_t i = 0; i < segment.nodes.size(); ++i) {
             launches_.push_back(launch_of(segment, i));
             account(segment, segment.nodes[i], launches_.back());
@@ -125,9 +155,9 @@ private:
         timeline_.ops.push_back({&node, runs, k, runs * launch.time, launch.fused});
         timeline_.gpu_busy += runs * launch.time;
         timeline_.communication += runs * k.communication;
-        timeline_.flops += runs * k.flops;
-        timeline_.dram_bytes += runs * k.dram_bytes;
-        timeline_.dynamic_energy += runs * k.energy;
+        timeline_.flops += runs * launch.passes * k.flops;
+        timeline_.dram_bytes += runs * launch.passes * k.dram_bytes;
+        timeline_.dynamic_energy += runs * launch.passes * k.energy;
         timeline_.kernels += runs * launch.launches;
     }
 
@@ -151,21 +181,26 @@ private:
 
     /// Streams run side by side: as long as the longest of them, but no resource does more than one thing at a time.
     void advance_overlapped(const Segment& segment) {
-        constexpr std::size_t most_streams = 16;
         std::array<Seconds, most_streams> stream_time{};
-        Seconds compute, dram, l2, issue;
+        Seconds compute, dram, l2, power, communication;
+        double launches = 0;
         for (std::size_t i = 0; i < launches_.size(); ++i) {
             const OpNode& node = segment.nodes[i];
-            const double runs = static_cast<double>(node.repeat);
+            const KernelCost& kernel = launches_[i].kernel;
+            const double once = static_cast<double>(node.repeat), runs = once * launches_[i].passes;
             const auto lanes = std::min(static_cast<std::size_t>(streams_), most_streams);
-            stream_time[static_cast<std::size_t>(node.stream) % lanes] += runs * launches_[i].time;
-            compute += runs * launches_[i].kernel.compute;
-            dram += runs * launches_[i].kernel.dram;
-            l2 += runs * launches_[i].kernel.l2;
-            issue += runs * launches_[i].launches * stack_.host_per_kernel;
+            stream_time[static_cast<std::size_t>(node.stream) % lanes] += once * launches_[i].time;
+            compute += runs * kernel.compute;
+            dram += runs * kernel.dram;
+            l2 += runs * kernel.l2;
+            power += runs * kernel.power;
+            communication += runs * kernel.communication;
+            launches += once * launches_[i].launches;
         }
         const Seconds longest = *std::max_element(stream_time.begin(), stream_time.end());
-        clocks_.run(1, issue, max(max(longest, compute), max(dram, l2)));
+        const Seconds busy = max(max(max(longest, communication), max(compute, power)), max(dram, l2));
+        const double kernels = std::max(1.0, launches);
+        clocks_.run(kernels, launches / kernels * stack_.host_per_kernel, busy / kernels);
     }
 
     const Gpu& gpu_;

@@ -91,6 +91,7 @@ OpNode& ConvBuilder::emit(std::string name, Op op, Fusion fusion, std::int64_t i
     node.name = std::move(name);
     node.op = op;
     node.fusion = fusion;
+    node.stream = stream_;
     return node;
 }
 

@@ -69,6 +69,9 @@ public:
     void keep(Map& map);
     void release(Map& map);
 
+    /// What is emitted from now on runs on `stream`, beside other streams of its segment.
+    void on_stream(int stream) { stream_ = stream; }
+
     [[nodiscard]] OpGraph finish() &&;
 
 private:
@@ -78,6 +81,7 @@ private:
     const RunShape& shape_;
     Precision stored_;
     OpGraph graph_;
+    int stream_ = 0;
     std::int64_t kept_ = 0, peak_ = 0;  ///< elements an image
 };
 

@@ -20,7 +20,10 @@ std::int64_t squeezed(double ratio, std::int64_t channels) {
 /// Adds the shortcut of `x` to `y` and activates.
 void join(ConvBuilder& b, const Map& x, const Map& y, std::int64_t stride, bool average) {
     const Kept branch(b, y);
+    constexpr int beside_block = 1;
+    b.on_stream(beside_block);
     static_cast<void>(projected(b, x, y.channels, stride, average));
+    b.on_stream(0);
     b.add(branch.map());
     b.activate(branch.map(), b.net.activation);
 }

@@ -52,11 +52,13 @@ void detect_head(ConvBuilder& b, const std::vector<Map>& levels, const ConvLayer
     for (const Map& level : levels) {
         b.segment("detect");
         branch(b, level, box_hidden, box_bins * box_sides);
+        b.on_stream(1);  // classes beside boxes
         if (layer.depthwise) {
             depthwise_branch(b, level, class_hidden, classes);
         } else {
             branch(b, level, class_hidden, classes);
         }
+        b.on_stream(0);
     }
     b.segment("decode");
     const Map boxes = all_places(levels, box_bins * box_sides);

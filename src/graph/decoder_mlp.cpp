@@ -23,6 +23,8 @@ void add_exchange(LayerBuilder& b, const DecoderPass& pass, std::string_view nam
 void add_shared_expert(LayerBuilder& b, const DecoderPass& pass) {
     const DecoderLlm& m = pass.model;
     const std::int64_t width = shard(m.moe->shared_intermediate, pass.tensor()), rows = pass.rows();
+    constexpr int beside_routed = 1;
+    b.on_stream(beside_routed);
     b.linear("shared_up", rows, (m.gated_mlp ? 2 : 1) * width, m.hidden, false, m.gated_mlp ? 2 : 1);
     add_activation(b, pass, width);
     b.linear("shared_down", rows, m.hidden, width);
@@ -30,6 +32,7 @@ void add_shared_expert(LayerBuilder& b, const DecoderPass& pass) {
         b.linear("shared_gate", rows, 1, m.hidden);
         b.elementwise("sigmoid_mul", rows * m.hidden, 1, 1, Fusion::chain, 2);
     }
+    b.on_stream(0);
     b.elementwise("combine", rows * m.hidden, 2, 1);
 }
 

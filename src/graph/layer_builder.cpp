@@ -1,7 +1,5 @@
 #include "graph/layer_builder.hpp"
 
-#include <cctype>
-
 namespace roofcast {
 
 namespace {
@@ -19,11 +17,6 @@ Precision vector_precision(Precision p) {
     }
 }
 
-/// llama.cpp formats ("q4_k_m") quantize embeddings and LM head too.
-bool quantizes_every_table(const WeightFormat& weights) {
-    return weights.label.size() > 1 && weights.label[0] == 'q' && std::isdigit(static_cast<unsigned char>(weights.label[1])) != 0;
-}
-
 double as_count(std::int64_t n) {
     return static_cast<double>(n);
 }
@@ -35,7 +28,7 @@ Numerics numerics_of(const RunShape& shape, bool serving) {
     n.matmul = shape.precision;
     n.vector = vector_precision(shape.precision);
     n.weight_bits = shape.weights.label.empty() ? native_weights(shape.precision).bits : shape.weights.bits;
-    n.head_bits = quantizes_every_table(shape.weights) ? n.weight_bits : native_weights(n.vector).bits;
+    n.head_bits = shape.weights.every_table ? n.weight_bits : native_weights(n.vector).bits;
     n.quantizes_rows = serving && element_size(shape.precision) < 2 * byte;
     return n;
 }
@@ -47,6 +40,7 @@ OpNode& LayerBuilder::add(std::string_view name, Op op, double weights, Fusion f
     node.weights = weights;
     node.fusion = fusion;
     node.eager_kernels = eager_kernels;
+    node.stream = stream_;
     return node;
 }
 
@@ -82,7 +76,8 @@ OpNode& LayerBuilder::move(std::string_view name, std::int64_t elements, double 
 }
 
 OpNode& LayerBuilder::embedding(std::string_view name, std::int64_t tokens, std::int64_t hidden, std::int64_t rows) {
-    return add(name, Embedding{.tokens = tokens, .hidden = hidden, .precision = n_.vector}, as_count(rows) * as_count(hidden));
+    return add(name, Embedding{.tokens = tokens, .hidden = hidden, .precision = n_.vector, .weight_bits = n_.head_bits},
+               as_count(rows) * as_count(hidden));
 }
 
 OpNode& LayerBuilder::all_reduce(std::string_view name, std::int64_t gpus, std::int64_t elements) {

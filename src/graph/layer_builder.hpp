@@ -52,12 +52,16 @@ public:
     OpNode& embedding(std::string_view name, std::int64_t tokens, std::int64_t hidden, std::int64_t rows);
     OpNode& all_reduce(std::string_view name, std::int64_t gpus, std::int64_t elements);
 
+    /// What is added from now on runs on `stream`.
+    void on_stream(int stream) { stream_ = stream; }
+
     [[nodiscard]] const Numerics& numerics() const { return n_; }
     [[nodiscard]] std::vector<OpNode> take() { return std::move(nodes_); }
 
 private:
     Numerics n_;
     std::vector<OpNode> nodes_;
+    int stream_ = 0;
 };
 
 }  // namespace roofcast

@@ -41,14 +41,16 @@ double position_weights(const Stage& s) {
 void add_window_attention(LayerBuilder& b, const Stage& s) {
     const std::int64_t rows = s.windowed_tokens(), length = s.window() * s.window(), head_dim = s.width / s.heads();
     // Blocks alternate between plain and shifted windows: half of them roll the image there and back.
-    const bool shifted = s.side > s.window();
-    b.move("partition", rows * s.width, shifted ? 1.5 : 1, Fusion::chain);
+    const std::int64_t moved = rows * s.width * (s.side > s.window() ? 3 : 2) / 2;
+    b.move("partition", moved, 1, Fusion::chain);
     OpNode& qkv = b.linear("qkv_proj", rows, 3 * s.width, s.width, true);
     if (s.model.v2) {
         qkv.weights -= as_count(s.width);  // keys have no bias
         b.elementwise("cosine_norm", 2 * rows * s.width, 1, 4, Fusion::chain, 8);
     }
     const Precision p = b.numerics().vector;
+    // V2's scaled cosines need the scores before the softmax: no fused kernel of a library computes them.
+    const bool fused = s.shape.fused_attention && !s.model.v2;
     const Attention op{.batch = s.windows(),
                        .heads = s.heads(),
                        .kv_heads = s.heads(),
@@ -58,12 +60,19 @@ void add_window_attention(LayerBuilder& b, const Stage& s) {
                        .kv_len = length,
                        .precision = p,
                        .kv_precision = p,
-                       .fused = s.shape.fused_attention};
+                       .fused = fused};
     constexpr double bias_kernels = 3, network_kernels = 8;  // gather, permute, add; V2 runs its network too
-    const double kernels = (s.shape.fused_attention ? 1 : eager::unfused_attention) + bias_kernels + (s.model.v2 ? network_kernels : 0);
+    const double kernels = (fused ? 1 : eager::unfused_attention) + bias_kernels + (s.model.v2 ? network_kernels : 0);
     b.add("attention", op, position_weights(s), Fusion::none, kernels);
+    // Eager frameworks write the position bias, added to the shift's mask in fp32, out for every window and head of the half of the blocks
+    // that shift: 20 bytes a score. In V2 scores become fp32 with the temperature and pass through memory for the bias and mask: 24 bytes
+    // beyond those of 16-bit scores.
+    constexpr double bytes_per_pass = 4, plain = 0.5 * 20 / bytes_per_pass, with_temperature = 24 / bytes_per_pass;
+    const std::int64_t scores = s.windows() * s.heads() * length * length;
+    // Engines without fused attention add both in their softmax kernel.
+    if (s.shape.fused_attention) b.elementwise("score_bias", scores, 1, 1, Fusion::chain, s.model.v2 ? with_temperature : plain);
     b.linear("proj", rows, s.width, s.width, true);
-    b.move("merge_windows", rows * s.width, shifted ? 1.5 : 1, Fusion::chain);
+    b.move("merge_windows", moved, 1, Fusion::chain);
 }
 
 Segment blocks(const Stage& s, const Numerics& n) {

@@ -18,6 +18,7 @@ double sum(const OpGraph& graph, PerNode per_node) {
 /// Bits of a stored weight: those of a matrix product's format, else of the operator's precision.
 struct WeightBits {
     double operator()(const Gemm& op) const { return op.weight_bits; }
+    double operator()(const Embedding& op) const { return op.weight_bits > 0 ? op.weight_bits : native_weights(op.precision).bits; }
     double operator()(const Moe& op) const { return op.weight_bits; }
     template <class Other>
     double operator()(const Other& op) const {

@@ -19,6 +19,11 @@ Bytes output_bytes(const Conv2d& op) {
     return real(op.batch) * real(op.out_channels) * real(op.out_height()) * real(op.out_width()) * element_size(op.precision);
 }
 
+Bytes filter_bytes(const Conv2d& op) {
+    return real(op.out_channels) * real(op.in_channels / std::max<std::int64_t>(op.groups, 1)) * real(op.kernel_h * op.kernel_w) *
+           element_size(op.precision);
+}
+
 /// A kernel that reorders or transforms `moved` bytes on the way to or from a matrix product.
 KernelCost transform_cost(Bytes moved, const Gpu& gpu, Cache cache) {
     const auto& values = gpu.parameters.values;
@@ -29,37 +34,56 @@ KernelCost transform_cost(Bytes moved, const Gpu& gpu, Cache cache) {
     return combine(t, gpu);
 }
 
+/// Pixels of the smallest tile that libraries' convolutions are compiled for.
+constexpr int least_pixels = 64;
+
+bool on_lanes(Precision p, const Gpu& gpu) {
+    return gpu.profile.math_unit(p) == MathUnit::simt;
+}
+
+/// A product of the algorithm that runs in `unit`, with elements stored in the convolution's precision.
+MatrixProduct product_of(const Conv2d& op, Precision unit, std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k) {
+    MatrixProduct product = plain_product(batch, m, n, k, unit, 8 * element_size(unit).in(byte));
+    const double stored = element_size(op.precision) / element_size(unit);
+    product.a_element = stored * product.a_element;
+    product.b_element = stored * product.b_element;
+    product.c_element = stored * product.c_element;
+    product.compulsory = stored * product.compulsory;
+    return product;
+}
+
 /// [N·OH·OW, IC·KH·KW] · [IC·KH·KW, OC] for each group; the left matrix is gathered from the input on the fly.
-KernelCost implicit_gemm_cost(const Conv2d& op, const Gpu& gpu, Cache cache) {
-    const auto& p = gpu.parameters.values.convolution;
+KernelCost implicit_gemm_cost(const Conv2d& op, Precision unit, const Gpu& gpu, Cache cache) {
     const std::int64_t groups = std::max<std::int64_t>(op.groups, 1);
     const std::int64_t pixels = op.batch * op.out_height() * op.out_width();
     const std::int64_t k = op.in_channels / groups * op.kernel_h * op.kernel_w;
-    const double bits = 8 * element_size(op.precision).in(byte);
-    MatrixProduct product = plain_product(groups, pixels, op.out_channels / groups, k, op.precision, bits);
+    MatrixProduct product = product_of(op, unit, groups, pixels, op.out_channels / groups, k);
     product.compulsory = work(op).bytes;
-    product.rate = p.implicit_fraction;
+    product.rate = gpu.parameters.values.convolution.implicit_fraction;
+    product.least_rows = least_pixels;
     // Channels are the contiguous dimension: their count aligns, not that of k.
-    product.aligned = gpu.profile.math_unit(op.precision) == MathUnit::simt || (op.in_channels % 8 == 0 && op.out_channels % 8 == 0);
+    product.aligned = on_lanes(unit, gpu) || (op.in_channels % 8 == 0 && op.out_channels % 8 == 0);
     return matrix_product_cost(product, gpu, cache);
 }
 
-/// F(t×t, 3×3): (t+2)² products for t² outputs instead of 9·t². The fused form transforms in shared memory; the other sends the transformed
-/// input and output, (t+2)²/t² times as large, through memory.
-KernelCost winograd_cost(const Conv2d& op, int t, bool fused, const Gpu& gpu, Cache cache) {
+/// F(t×t, 3×3): (t+2)² products for t² outputs instead of 9·t². The fused form transforms in shared memory; the other sends transformed
+/// input, filters and output through memory. Tiles that reach over the edge cost whole ones.
+KernelCost winograd_cost(const Conv2d& op, Precision unit, int t, bool fused, const Gpu& gpu, Cache cache) {
     const std::int64_t tiles = op.batch * ((op.out_height() + t - 1) / t) * ((op.out_width() + t - 1) / t);
     const std::int64_t points = (t + 2) * (t + 2);
-    const double bits = 8 * element_size(op.precision).in(byte);
-    MatrixProduct product = plain_product(points, tiles, op.out_channels, op.in_channels, op.precision, bits);
+    MatrixProduct product = product_of(op, unit, points, tiles, op.out_channels, op.in_channels);
     product.rate = gpu.parameters.values.convolution.winograd_fraction;
     if (fused) {
+        product.least_rows = least_pixels;
         product.compulsory = work(op).bytes;
         return matrix_product_cost(product, gpu, cache);
     }
-    const double growth = static_cast<double>(points) / (t * t);
-    const Bytes moved = (1 + growth) * (input_bytes(op) + output_bytes(op));
+    const double transformed =
+        real(points) * (real(tiles) * real(op.in_channels + op.out_channels) + real(op.in_channels) * real(op.out_channels));
+    const double filters = real(op.in_channels) * real(op.out_channels) * real(op.kernel_h * op.kernel_w);
+    const Bytes moved = input_bytes(op) + output_bytes(op) + (transformed + filters) * element_size(op.precision);
     KernelCost c = in_sequence(transform_cost(moved, gpu, cache), matrix_product_cost(product, gpu, cache));
-    c.kernels = 3;
+    c.kernels = 4;
     return c;
 }
 
@@ -75,24 +99,32 @@ KernelCost depthwise_cost(const Conv2d& op, const Gpu& gpu, Cache cache) {
     return combine(t, gpu);
 }
 
-const KernelCost& faster(const KernelCost& a, const KernelCost& b) {
+KernelCost faster(const KernelCost& a, const KernelCost& b) {
     return b.total < a.total ? b : a;
+}
+
+/// The fastest algorithm whose products run in `unit`.
+KernelCost fastest_in(Precision unit, const Conv2d& op, const Gpu& gpu, Cache cache) {
+    KernelCost best = implicit_gemm_cost(op, unit, gpu, cache);
+    if (!winograd_applies(op) || !on_lanes(unit, gpu)) return best;
+    best = faster(best, winograd_cost(op, unit, 2, true, gpu, cache));
+    return faster(best, winograd_cost(op, unit, 4, false, gpu, cache));
 }
 
 }  // namespace
 
 KernelCost cost(const Conv2d& op, const Gpu& gpu, Cache cache) {
-    const bool matrix_units = gpu.profile.math_unit(op.precision) != MathUnit::simt;
     const bool depthwise = op.groups > 1 && op.groups == op.in_channels;
     if (depthwise) return depthwise_cost(op, gpu, cache);
-    KernelCost best = implicit_gemm_cost(op, gpu, cache);
-    // Matrix units take channels last; a framework in NCHW converts on the way in and out.
-    if (matrix_units && !op.channels_last) best = in_sequence(transform_cost(2 * (input_bytes(op) + output_bytes(op)), gpu, cache), best);
-    if (winograd_applies(op) && !matrix_units) {
-        best = faster(best, winograd_cost(op, 2, true, gpu, cache));
-        best = faster(best, winograd_cost(op, 4, false, gpu, cache));
-    }
-    return best;
+    const KernelCost best = fastest_in(op.precision, op, gpu, cache);
+    if (on_lanes(op.precision, gpu)) return best;
+    // The lanes take any layout; matrix units take channels last. A library in NCHW converts one side, read once and written once: the
+    // kernel's own gather or store covers the other. Rows of deepbench-2019 lie between none and one.
+    const Bytes converted = work(op).bytes - filter_bytes(op);
+    const KernelCost whole = op.channels_last ? best : in_sequence(transform_cost(converted, gpu, cache), best);
+    const bool has_lanes = element_size(op.precision) >= 2 * byte && gpu.profile.math_unit(Precision::fp32) == MathUnit::simt &&
+                           gpu.profile.supports(Precision::fp32);
+    return has_lanes ? faster(whole, fastest_in(Precision::fp32, op, gpu, cache)) : whole;
 }
 
 }  // namespace roofcast

@@ -1,4 +1,5 @@
 #include "kernels/gemm_core.hpp"
+#include "kernels/work.hpp"
 
 namespace roofcast {
 
@@ -20,10 +21,39 @@ KernelCost quantize_cost(const Gemm& op, const Gpu& gpu, Cache cache) {
     return combine(t, gpu);
 }
 
+constexpr std::int64_t most_vector_rows = 8;  // that libraries and engines have such kernels for
+
+/// A matrix times a few vectors: each lane reads weights once and multiplies them with every row; nothing is padded to tiles.
+KernelCost vector_product_cost(const MatrixProduct& product, const Work& w, const Gpu& gpu, Cache cache) {
+    const GemmParameters& p = gpu.parameters.values.gemm[index(MathUnit::simt)];
+    const double weights = static_cast<double>(product.batch) * static_cast<double>(product.n) * static_cast<double>(product.k);
+    const double unpacking = product.unpack_weights ? gpu.parameters.values.quantization.dequantization_operations : 0;
+    Terms t;
+    t.flops = w.matrix;
+    // Data-sheet rates count a multiply-add twice.
+    t.compute = (w.matrix + 2 * unpacking * weights * flop) / (gpu.profile.vector_rate(Precision::fp32) * p.peak_fraction);
+    t.dram_bytes = after_l2(w.bytes, gpu.profile.l2, p.l2_residency, cache);
+    t.dram = t.dram_bytes / (gpu.profile.bandwidth * p.bandwidth_fraction);
+    t.latency = p.fixed;
+    t.overlap = p.overlap;
+    return combine(t, gpu);
+}
+
+/// Whether a few rows are multiplied on the SIMT lanes: where there are no matrix units.
+bool has_vector_product(const Gemm& op, const Gpu& gpu) {
+    if (op.m > most_vector_rows || op.batch > 1 || element_size(op.precision) < 2 * byte || op.precision == Precision::fp64) return false;
+    return gpu.profile.math_unit(op.precision) == MathUnit::simt;
+}
+
 }  // namespace
 
 KernelCost cost(const Gemm& op, const Gpu& gpu, Cache cache) {
-    const KernelCost product = matrix_product_cost(plain_product(op.batch, op.m, op.n, op.k, op.precision, op.weight_bits), gpu, cache);
+    const MatrixProduct tiled = plain_product(op.batch, op.m, op.n, op.k, op.precision, op.weight_bits);
+    KernelCost product = matrix_product_cost(tiled, gpu, cache);
+    if (has_vector_product(op, gpu)) {
+        const KernelCost by_vectors = vector_product_cost(tiled, work(op), gpu, cache);
+        if (by_vectors.total < product.total) product = by_vectors;
+    }
     return op.dynamic_quantized ? in_sequence(quantize_cost(op, gpu, cache), product) : product;
 }
 

@@ -43,6 +43,11 @@ Flops product_flops(const MatrixProduct& op) {
     return 2 * flop * (static_cast<double>(op.batch) * static_cast<double>(op.m)) * (static_cast<double>(op.n) * static_cast<double>(op.k));
 }
 
+/// One part's sums when k is split: fp32, written once and read once.
+Bytes partial_sums(const MatrixProduct& op) {
+    return 8 * byte * (static_cast<double>(op.batch) * static_cast<double>(op.m) * static_cast<double>(op.n));
+}
+
 /// Factors of the candidate loop that do not depend on tile or split, in seconds per unit named.
 struct Rates {
     double per_output_step;   // per tile output and k element
@@ -68,8 +73,7 @@ Rates rates_of(const MatrixProduct& op, const Gpu& gpu, const GemmParameters& p,
     r.a_bytes = op.a_element.in(byte);
     r.b_bytes = op.b_element.in(byte);
     r.dram = (traffic / bandwidth).in(s);
-    // Partial sums are fp32, written once and read once.
-    r.reduce = (8 * byte * (static_cast<double>(op.batch) * static_cast<double>(op.m) * static_cast<double>(op.n)) / bandwidth).in(s);
+    r.reduce = (partial_sums(op) / bandwidth).in(s);
     r.sm_count = sms;
     r.power = power_limit(product_flops(op), traffic, gpu.profile.math_unit(op.precision), gpu);
     return r;
@@ -77,6 +81,7 @@ Rates rates_of(const MatrixProduct& op, const Gpu& gpu, const GemmParameters& p,
 
 struct Candidate {
     double compute, dram, l2, latency, busy;
+    int split;
     [[nodiscard]] double time() const { return busy + latency; }
 };
 
@@ -84,6 +89,7 @@ Candidate evaluate(const Rates& r, const GemmParameters& p, Tile tile, double ti
     const double area = tile.m * tile.n;
     const double w = waves(tiles * split, r.sm_count, p.tail);
     Candidate c{};
+    c.split = split;
     c.compute = w * (k * ((area + p.tile_half) * r.per_output_step + tile.n * r.per_weight) + p.epilogue.in(s)*area / reference_tile);
     c.l2 = w * k * (tile.m * r.a_bytes + tile.n * r.b_bytes) * r.per_a_byte;
     c.dram = r.dram + (split > 1 ? split * r.reduce : 0);
@@ -100,6 +106,7 @@ Candidate best_candidate(const MatrixProduct& op, const Rates& r, const GemmPara
     std::array<double, std::size(split_factors)> split_k{};
     for (std::size_t i = 0; i < split_k.size(); ++i) split_k[i] = blocks(op.k, k_block * split_factors[i]) * static_cast<double>(k_block);
     for (const Tile tile : tiles_of(unit)) {
+        if (tile.m < op.least_rows) continue;
         const double tiles = static_cast<double>(op.batch) * blocks(op.m, tile.m) * blocks(op.n, tile.n);
         for (std::size_t i = 0; i < split_k.size(); ++i) {
             const int split = split_factors[i];
@@ -145,7 +152,13 @@ KernelCost matrix_product_cost(const MatrixProduct& op, const Gpu& gpu, Cache ca
     t.flops = product_flops(op);
     t.unit = unit;
     t.overlap = p.overlap;
-    return combine(t, gpu);
+    KernelCost c = combine(t, gpu);
+    if (best.split > 1) {
+        const Bytes partial = best.split * partial_sums(op);
+        c.dram_bytes += partial;
+        c.energy += partial * gpu.parameters.values.power.dram_byte;
+    }
+    return c;
 }
 
 }  // namespace roofcast

@@ -16,6 +16,7 @@ struct MatrixProduct {
     double rate = 1;                        ///< of the GEMM's rate; what another algorithm keeps of it
     double bandwidth = 1;                   ///< of the GEMM's DRAM bandwidth
     bool unpack_weights = false;            ///< B is stored in fewer bits than the compute format
+    int least_rows = 0;                     ///< of a tile
     bool aligned = true;                    ///< rows start at multiples of 16 bytes
 };
 

@@ -23,18 +23,22 @@ struct NamedFormat {
     std::string_view label;
     Precision precision;
     double bits;
+    bool every_table = false;
 };
 constexpr NamedFormat named_formats[] = {
     {"int4", Precision::int4, 4.25},       // group of 128, 16-bit scale and zero point packed: 4 + 32/128
     {"gptq-int4", Precision::int4, 4.25},  // AutoGPTQ, group 128
     {"awq-int4", Precision::int4, 4.25},   // AutoAWQ, group 128
-    {"awq", Precision::int4, 4.25},       {"gptq", Precision::int4, 4.25}, {"gptq-int8", Precision::int8, 8.25},  // AutoGPTQ, group 128
-    {"q4_0", Precision::int4, 4.5},     // llama.cpp: 32 weights share one fp16 scale
-    {"q4_k_m", Precision::int4, 4.85},  // llama.cpp: mixture of q4_k and q6_k, mean over Llama weights
-    {"q8_0", Precision::int8, 8.5},     // llama.cpp: 32 weights share one fp16 scale
-    {"mxfp4", Precision::fp4, 4.25},    // OCP MX: 32 weights share one 8-bit scale
-    {"nvfp4", Precision::fp4, 4.5},     // 16 weights share one 8-bit scale
-    {"f16", Precision::fp16, 16},         {"f32", Precision::fp32, 32},
+    {"awq", Precision::int4, 4.25},
+    {"gptq", Precision::int4, 4.25},
+    {"gptq-int8", Precision::int8, 8.25},     // AutoGPTQ, group 128
+    {"q4_0", Precision::int4, 4.5, true},     // llama.cpp: 32 weights share one fp16 scale
+    {"q4_k_m", Precision::int4, 4.85, true},  // llama.cpp: mixture of q4_k and q6_k, mean over Llama weights
+    {"q8_0", Precision::int8, 8.5, true},     // llama.cpp: 32 weights share one fp16 scale
+    {"mxfp4", Precision::fp4, 4.25},          // OCP MX: 32 weights share one 8-bit scale
+    {"nvfp4", Precision::fp4, 4.5},           // 16 weights share one 8-bit scale
+    {"f16", Precision::fp16, 16},
+    {"f32", Precision::fp32, 32},
 };
 
 }  // namespace
@@ -78,7 +82,7 @@ std::optional<WeightFormat> parse_exl2(const std::string& text) {
     const char* end = text.data() + text.size() - after.size();
     const auto parsed = std::from_chars(text.data() + before.size(), end, bits);
     if (parsed.ec != std::errc{} || parsed.ptr != end || bits <= 0 || bits > most_bits) return std::nullopt;
-    return WeightFormat{Precision::int4, bits, text};
+    return WeightFormat{.precision = Precision::int4, .bits = bits, .label = text};
 }
 
 }  // namespace
@@ -87,7 +91,7 @@ std::optional<WeightFormat> parse_weight_format(std::string_view text) {
     const std::string wanted = lower(text);
     if (const auto exl2 = parse_exl2(wanted)) return exl2;
     for (const auto& format : named_formats) {
-        if (wanted == format.label) return WeightFormat{format.precision, format.bits, std::string(format.label)};
+        if (wanted == format.label) return WeightFormat{format.precision, format.bits, std::string(format.label), format.every_table};
     }
     const auto p = parse_precision(wanted);
     if (!p) return std::nullopt;

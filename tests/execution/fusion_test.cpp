@@ -11,7 +11,7 @@ const Elementwise add{.elements = 100, .reads = 2, .writes = 1};
 std::vector<int> plan(std::vector<OpNode> nodes) {
     const Segment segment{.name = "layer", .nodes = std::move(nodes)};
     std::vector<int> host_of;
-    fusion_plan(segment, host_of);
+    fusion_plan(segment, true, host_of);
     return host_of;
 }
 

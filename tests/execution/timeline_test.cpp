@@ -75,6 +75,31 @@ TEST_CASE("an eager framework pays for each of the kernels that it launches for 
     CHECK(timeline(graph, gpu, stack(KernelSet::engine, 10 * us)).kernels == 1);
 }
 
+TEST_CASE("an eager framework's repeated element-wise kernels repeat their work in the sums too") {
+    const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
+    OpNode node = addition(large);
+    node.eager_kernels = 6;
+    const OpGraph graph = graph_of({node});
+    const Timeline six = timeline(graph, gpu, stack(KernelSet::framework, 10 * us));
+    const Timeline one = timeline(graph, gpu, stack(KernelSet::engine, 10 * us));
+    CHECK(six.dram_bytes.in(gb) == rel(6 * one.dram_bytes.in(gb), 1e-9));
+    CHECK(six.dynamic_energy.in(joule) == rel(6 * one.dynamic_energy.in(joule), 1e-9));
+}
+
+TEST_CASE("a stack that chooses by layer runs an 8-bit product in 16 bits where that is faster") {
+    Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
+    gpu.profile.tensor_peak[index(Precision::int8)] = 1 * tflops;  // a slow unit
+    const Gemm narrow{.m = 4096, .n = 4096, .k = 4096, .precision = Precision::int8, .weight_bits = 8};
+    Gemm wide = narrow;
+    wide.precision = Precision::fp16;
+    wide.weight_bits = 16;
+    const OpGraph graph = graph_of({{.name = "gemm", .op = narrow}});
+    SoftwareStack s = stack(KernelSet::fused, 0 * us);
+    CHECK(timeline(graph, gpu, s).total.in(us) == rel(cost(narrow, gpu).total.in(us), 1e-9));
+    s.fastest_precision = true;
+    CHECK(timeline(graph, gpu, s).total.in(us) == rel(cost(wide, gpu).total.in(us), 1e-9));
+}
+
 TEST_CASE("independent streams overlap when asked to, but no resource works twice at once") {
     const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
     OpNode other = addition(large);

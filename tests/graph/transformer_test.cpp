@@ -140,6 +140,7 @@ TEST_CASE("weight-only quantization leaves embeddings and LM head as they are") 
     CHECK(weight_size(graph).in(byte) == rel(2 * whole + (8030261248 - whole) * 4.25 / 8, 1e-9));
     shape.weights = *parse_weight_format("q4_k_m");  // llama.cpp's mean covers all of them
     CHECK(op_of<Gemm>(decode_graph(decoder("llama-3.1-8b"), shape, 1), "lm_head").weight_bits == 4.85);
+    CHECK(weight_size(decode_graph(decoder("llama-3.1-8b"), shape, 1)).in(gb) == rel(4.87, 1e-2));
 }
 
 TEST_CASE("tied embeddings are stored once") {

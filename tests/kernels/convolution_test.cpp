@@ -48,13 +48,33 @@ TEST_CASE("depthwise convolution is bound by memory") {
     CHECK(c.bound == Bound::dram);
 }
 
-TEST_CASE("matrix units need a layout conversion when channels do not come last") {
-    const Gpu gpu = test::toy_gpu_with_matrix_units();
+TEST_CASE("matrix units need a layout conversion of one side when channels do not come last") {
+    Gpu gpu = test::toy_gpu_with_matrix_units();
+    gpu.profile.vector_peak[index(Precision::fp32)] = 0.01 * tflops;  // the lanes are no alternative
     Conv2d op = fp32_conv(1);
     op.precision = Precision::fp16;
     op.channels_last = true;
     const KernelCost native = cost(op, gpu);
     op.channels_last = false;
-    // Input and output, 8.39 MB each in fp16, are read and written once more: 33.55 MB.
-    CHECK((cost(op, gpu).total - native.total).in(us) == rel(335.5, 1e-3));
+    // Input and output are 8.39 MB each in fp16: one is read and written once more, 16.78 MB.
+    CHECK((cost(op, gpu).total - native.total).in(us) == rel(167.8, 1e-3));
+}
+
+TEST_CASE("the lanes take over where they are faster than matrix units and a conversion") {
+    const Gpu gpu = test::toy_gpu_with_matrix_units();
+    Conv2d op = fp32_conv(1);
+    op.precision = Precision::fp16;
+    // 16.78 MB of input and output and 32.8 kB of filters, and no conversion: both units are bound by memory.
+    CHECK(cost(op, gpu).total.in(us) == rel(168.1, 1e-3));
+}
+
+TEST_CASE("a strided 1x1 convolution converts only the pixels that it reads") {
+    Gpu gpu = test::toy_gpu_with_matrix_units();
+    gpu.profile.vector_peak[index(Precision::fp32)] = 0.01 * tflops;
+    Conv2d op = fp32_conv(1);
+    op.precision = Precision::fp16;
+    op.stride = 2;
+    // A quarter of the input and of the output, 2.1 MB each, moved twice: 4.19 MB to convert one side and 4.19 MB in the product, with
+    // 32.8 kB of filters.
+    CHECK(cost(op, gpu).total.in(us) == rel(41.94 + 42.27, 1e-3));
 }

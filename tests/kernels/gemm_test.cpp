@@ -86,6 +86,13 @@ TEST_CASE("dynamic quantization adds a kernel that reads 16 bits and writes 8") 
     CHECK(quantized.kernels == 2);
 }
 
+TEST_CASE("a single row on the lanes is not padded to a tile") {
+    Gpu gpu = test::toy_gpu();
+    gpu.profile.bandwidth = 10 * tb_per_s;
+    // 4096 · 4096 weights and two vectors, 67.14 MB, take 6.714 us; 33.6 MFLOP take 3.4 us; a tile of 16 rows would take 54 us.
+    CHECK(cost(fp32_gemm(1, 4096, 4096), gpu).total.in(us) == rel(6.714, 1e-3));
+}
+
 TEST_CASE("energy over the power budget sets the time, but not below base clock unless cooling does") {
     Gpu gpu = test::toy_gpu();
     gpu.profile.tdp = 10 * watt;
