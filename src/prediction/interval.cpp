@@ -42,9 +42,9 @@ std::vector<TimeShare> shares_of(const std::vector<const Phase*>& phases) {
 
 /// One figure: a phase, or the whole run.
 struct Figure {
-    std::string whole;                  ///< class of whole models that measures just this; empty: none
-    std::vector<const Phase*> phases;   ///< that it is made of
-    std::vector<TimeShare> by_phase;    ///< the same as classes of whole models
+    std::string whole;                 ///< class of whole models that measures just this; empty: none
+    std::vector<const Phase*> phases;  ///< that it is made of
+    std::vector<TimeShare> by_phase;   ///< the same as classes of whole models
 };
 
 struct Found {
@@ -66,7 +66,8 @@ double share_known_at(const ParameterSet& parameters, const std::vector<TimeShar
 
 std::optional<Found> found_at(const ParameterSet& parameters, const Figure& figure, Provenance provenance) {
     if (!figure.whole.empty()) {
-        if (const auto* whole = find_at(parameters, figure.whole, provenance)) return Found{*whole, "whole models of this kind, " + whole->basis};
+        if (const auto* whole = find_at(parameters, figure.whole, provenance))
+            return Found{*whole, "whole models of this kind, " + whole->basis};
     }
     if (!figure.by_phase.empty() && all_known_at(parameters, figure.by_phase, provenance)) {
         const std::string basis = find_at(parameters, figure.by_phase.front().op, provenance)->basis;
