@@ -11,7 +11,7 @@ namespace roofcast {
 namespace {
 
 constexpr std::string_view model_prefix = "model_";
-constexpr double enough_of_the_time = 0.5;  // that operators known to a fit must take before it may speak for the run
+constexpr double enough_of_the_time = 0.5;  // of all kernels, that operators known to a fit must take before it may speak for the run
 
 const ResidualInterval* find_at(const ParameterSet& parameters, std::string_view op, Provenance provenance) {
     for (auto i = parameters.intervals.rbegin(); i != parameters.intervals.rend(); ++i) {
@@ -57,11 +57,12 @@ bool all_known_at(const ParameterSet& parameters, const std::vector<TimeShare>& 
 }
 
 double share_known_at(const ParameterSet& parameters, const std::vector<TimeShare>& shares, Provenance provenance) {
-    double known = 0;
+    double known = 0, all = 0;
     for (const TimeShare& share : shares) {
         if (find_at(parameters, share.op, provenance) != nullptr) known += share.share;
+        all += share.share;
     }
-    return known;
+    return all > 0 ? known / all : 0;
 }
 
 std::optional<Found> found_at(const ParameterSet& parameters, const Figure& figure, Provenance provenance) {

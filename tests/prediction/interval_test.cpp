@@ -76,8 +76,10 @@ TEST_CASE("prefill and decode have intervals of their own, and the latency one b
 }
 
 TEST_CASE("operators speak for a run of a kind that no fit saw, and nothing is said when nothing is known") {
-    const Prediction p = run("resnet50", {interval("model_cnn", -0.9, 0.9, Provenance::assumed),
-                                          interval("conv2d", -0.2, 0.2, Provenance::gpu_fit, "fit of x")});
+    const Prediction p = run(
+        "resnet50", {interval("model_cnn", -0.9, 0.9, Provenance::assumed), interval("gemm", -0.2, 0.2, Provenance::gpu_fit, "fit of x"),
+                     interval("elementwise", -0.2, 0.2, Provenance::gpu_fit, "fit of x"),
+                     interval("conv2d", -0.2, 0.2, Provenance::gpu_fit, "fit of x")});
     REQUIRE(p.intervals);
     CHECK(p.intervals->basis == "operators, fit of x");
     CHECK(p.intervals->latency.high < std::exp(0.2 + 1e-9));
