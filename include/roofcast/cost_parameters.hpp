@@ -162,8 +162,8 @@ struct ResidualInterval {
 /// Values of all parameters with where each came from.
 struct ParameterSet {
     CostParameters values;
-    std::vector<Provenance> provenance;  ///< by spec index
-    std::vector<std::string> source;     ///< by spec index: citation, file or "assumed: reason"
+    std::vector<Provenance> provenance;         ///< by spec index
+    std::vector<std::string> source;            ///< by spec index: citation, file or "assumed: reason"
     std::vector<ResidualInterval> intervals{};  ///< least trusted first; empty: unknown
 };
 

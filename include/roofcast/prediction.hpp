@@ -69,7 +69,7 @@ struct IntervalRatio {
 
 /// How far off a prediction may be, from residuals of rows that no fit saw.
 struct PredictionIntervals {
-    IntervalRatio latency;                      ///< throughputs lie between their inverses
+    IntervalRatio latency;  ///< throughputs lie between their inverses
     std::optional<IntervalRatio> ttft, tpot;
     std::string basis;  ///< "whole models of this kind, fit of t4", "operators, fit of hopper", …
 };
@@ -86,8 +86,8 @@ struct Prediction {
     Seconds cold_extra;                       ///< first run only, not in `latency`
     MemoryEstimate memory;
     std::optional<PredictionIntervals> intervals;  ///< absent: nothing is known of the errors
-    std::vector<std::string> withheld;  ///< operators without a model: when not empty, times are not to be shown
-    std::vector<std::string> notes;     ///< assumptions and what was chosen for the user
+    std::vector<std::string> withheld;             ///< operators without a model: when not empty, times are not to be shown
+    std::vector<std::string> notes;                ///< assumptions and what was chosen for the user
 };
 
 /// Fills in the model's defaults: tokens, image size. Throws Error on sizes that are not positive, beyond the model's context, or

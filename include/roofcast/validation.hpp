@@ -87,7 +87,7 @@ HostLaunch host_launch(const std::vector<HostStack>& stacks, const KernelRow& ro
 /// A prediction of a model row, in its metric's unit.
 struct ModelEstimate {
     double predicted = 0;
-    std::optional<double> roofline;  ///< from the data-sheet roofline of every operator; none for memory
+    std::optional<double> roofline;       ///< from the data-sheet roofline of every operator; none for memory
     std::optional<double> low{}, high{};  ///< 80 % interval
 };
 /// Throws Error when it cannot say.
@@ -108,7 +108,7 @@ struct JudgedRow {
     bool is_model = false;
     std::size_t index = 0;  ///< into Measurements::models or ::kernels
     double measured = 0, predicted = 0;
-    std::optional<double> roofline;  ///< plain data-sheet roofline: no efficiency, no launch
+    std::optional<double> roofline;       ///< plain data-sheet roofline: no efficiency, no launch
     std::optional<double> low{}, high{};  ///< 80 % interval of the measurement
     [[nodiscard]] double ape_percent() const;
 };
@@ -138,8 +138,8 @@ std::string_view name(GroupKey k);
 GroupKey parse_group_key(std::string_view text);
 
 struct AccuracyGroup {
-    std::vector<std::string> values;  ///< by key
-    AccuracySummary ours, roofline;   ///< roofline of the rows that have one
+    std::vector<std::string> values;           ///< by key
+    AccuracySummary ours, roofline;            ///< roofline of the rows that have one
     std::optional<double> coverage_percent{};  ///< share of the rows with an interval that lie inside it
 };
 

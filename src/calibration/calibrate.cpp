@@ -34,7 +34,8 @@ std::vector<Split> cross_validation(const CalibrationInput& input, const Calibra
                           &Judged::unseen});
     }
     for (std::size_t gpu = 0; !splits.empty() && input.gpus.size() > 1 && gpu < input.gpus.size(); ++gpu) {
-        splits.push_back({"without " + input.gpus[gpu].id, [gpu](const Sample& sample) { return sample.gpu == gpu; }, &Judged::left_out, true});
+        splits.push_back(
+            {"without " + input.gpus[gpu].id, [gpu](const Sample& sample) { return sample.gpu == gpu; }, &Judged::left_out, true});
     }
     return splits;
 }

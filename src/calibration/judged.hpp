@@ -22,8 +22,8 @@ FitAccuracy overall_accuracy(const std::vector<Judged>& judged);
 /// By GPU, op and precision, in that order.
 std::vector<FitAccuracy> accuracy_by_group(const std::vector<Judged>& judged, const std::vector<GpuProfile>& gpus);
 
-/// 10 % and 90 % quantiles of ln(measured / predicted) of times by operator class and class of whole models, and over all: of rows on GPUs left out where there are any, else of
-/// cross-validated rows.
+/// 10 % and 90 % quantiles of ln(measured / predicted) of times by operator class and class of whole models, and over all: of rows on GPUs
+/// left out where there are any, else of cross-validated rows.
 std::vector<ResidualInterval> residual_intervals(const std::vector<Judged>& judged);
 
 /// One sentence for every group whose cross-validated MAPE exceeds the fit's by more than a third.

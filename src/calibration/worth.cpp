@@ -9,7 +9,7 @@ namespace roofcast {
 
 namespace {
 
-constexpr std::size_t rows_for_a_say = 20;    // whole models fewer than this do not overrule kernels
+constexpr std::size_t rows_for_a_say = 20;  // whole models fewer than this do not overrule kernels
 constexpr std::size_t models_looked_at = 400;
 
 double mape(const std::vector<double>& errors) {
@@ -65,14 +65,16 @@ std::vector<RejectedStage> rejected_stages(const StagedFit& fit, const std::vect
         const std::string& name = stage.summary.name;
         const double gain = own_gain(stage, by_sample);
         if (gain <= 0) {
-            rejected.push_back({name, fmt::format("stage {} not kept: cross-validated MAPE {:.2f} points above the start values'", name, -gain)});
+            rejected.push_back(
+                {name, fmt::format("stage {} not kept: cross-validated MAPE {:.2f} points above the start values'", name, -gain)});
             continue;
         }
         const bool is_kernels = stage.rows.empty() || stage.rows.front()->kernel != nullptr;
         if (!is_kernels || models.size() < rows_for_a_say) continue;
         const double loss = models_loss(stage, fit, input, models);
         if (loss > gain)
-            rejected.push_back({name, fmt::format("stage {} not kept: its rows gain {:.2f} points of MAPE, whole models lose {:.2f}", name, gain, loss)});
+            rejected.push_back(
+                {name, fmt::format("stage {} not kept: its rows gain {:.2f} points of MAPE, whole models lose {:.2f}", name, gain, loss)});
     }
     return rejected;
 }

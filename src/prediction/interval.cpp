@@ -11,7 +11,7 @@ namespace roofcast {
 namespace {
 
 constexpr std::string_view model_prefix = "model_";
-constexpr double enough_of_the_time = 0.5;  // that operators known to a fit must take before it may speak for the run
+constexpr double enough_of_the_time = 0.5;  // of all kernels, that operators known to a fit must take before it may speak for the run
 
 const ResidualInterval* find_at(const ParameterSet& parameters, std::string_view op, Provenance provenance) {
     for (auto i = parameters.intervals.rbegin(); i != parameters.intervals.rend(); ++i) {
@@ -42,9 +42,9 @@ std::vector<TimeShare> shares_of(const std::vector<const Phase*>& phases) {
 
 /// One figure: a phase, or the whole run.
 struct Figure {
-    std::string whole;                  ///< class of whole models that measures just this; empty: none
-    std::vector<const Phase*> phases;   ///< that it is made of
-    std::vector<TimeShare> by_phase;    ///< the same as classes of whole models
+    std::string whole;                 ///< class of whole models that measures just this; empty: none
+    std::vector<const Phase*> phases;  ///< that it is made of
+    std::vector<TimeShare> by_phase;   ///< the same as classes of whole models
 };
 
 struct Found {
@@ -57,16 +57,18 @@ bool all_known_at(const ParameterSet& parameters, const std::vector<TimeShare>& 
 }
 
 double share_known_at(const ParameterSet& parameters, const std::vector<TimeShare>& shares, Provenance provenance) {
-    double known = 0;
+    double known = 0, all = 0;
     for (const TimeShare& share : shares) {
         if (find_at(parameters, share.op, provenance) != nullptr) known += share.share;
+        all += share.share;
     }
-    return known;
+    return all > 0 ? known / all : 0;
 }
 
 std::optional<Found> found_at(const ParameterSet& parameters, const Figure& figure, Provenance provenance) {
     if (!figure.whole.empty()) {
-        if (const auto* whole = find_at(parameters, figure.whole, provenance)) return Found{*whole, "whole models of this kind, " + whole->basis};
+        if (const auto* whole = find_at(parameters, figure.whole, provenance))
+            return Found{*whole, "whole models of this kind, " + whole->basis};
     }
     if (!figure.by_phase.empty() && all_known_at(parameters, figure.by_phase, provenance)) {
         const std::string basis = find_at(parameters, figure.by_phase.front().op, provenance)->basis;

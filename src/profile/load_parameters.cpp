@@ -29,7 +29,9 @@ private:
     static bool is_leaf(const toml::node& node) { return node.is_number() || (node.is_table() && node.as_table()->contains("value")); }
 
     /// Tables at the top that hold no parameters: architecture facts, and what a fit says about itself.
-    [[nodiscard]] bool is_skipped(std::string_view dotted) const { return fit_ ? dotted == "fit" : dotted == "typical" || dotted == "interval"; }
+    [[nodiscard]] bool is_skipped(std::string_view dotted) const {
+        return fit_ ? dotted == "fit" : dotted == "typical" || dotted == "interval";
+    }
 
     void read_table(const toml::table& table, const std::string& prefix, std::string source) {
         if (const auto own = table["source"].value<std::string>()) source = *own;

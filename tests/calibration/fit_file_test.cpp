@@ -58,7 +58,8 @@ TEST_CASE("a fit file gives back its intervals, and states seed, folds, rows and
 
 TEST_CASE("a fit file gives back its accuracy by group") {
     const Fit fit = example();
-    const TemporaryFile file("synthetic.fit.toml", fit_file_text(fit, {.command = "roofcast calibrate --gpu synthetic", .date = "2026-01"}));
+    const TemporaryFile file("synthetic.fit.toml",
+                             fit_file_text(fit, {.command = "roofcast calibrate --gpu synthetic", .date = "2026-01"}));
     const FitSummary summary = load_fit_summary(file.path());
     CHECK(summary.file == "synthetic.fit.toml");
     CHECK(summary.date == "2026-01");

@@ -52,8 +52,9 @@ TEST_CASE("errors of one class go together, those of two classes only partly") {
 }
 
 TEST_CASE("whole models of the same kind speak for a run where a fit saw some") {
-    const Prediction p = run("resnet50", {interval("conv2d", -0.5, 0.5, Provenance::gpu_fit), interval("gemm", -0.5, 0.5, Provenance::gpu_fit),
-                                          interval("model_cnn", -0.1, 0.2, Provenance::gpu_fit, "fit of x")});
+    const Prediction p =
+        run("resnet50", {interval("conv2d", -0.5, 0.5, Provenance::gpu_fit), interval("gemm", -0.5, 0.5, Provenance::gpu_fit),
+                         interval("model_cnn", -0.1, 0.2, Provenance::gpu_fit, "fit of x")});
     REQUIRE(p.intervals);
     CHECK(p.intervals->latency.low == rel(std::exp(-0.1), 1e-12));
     CHECK(p.intervals->latency.high == rel(std::exp(0.2), 1e-12));
@@ -75,7 +76,10 @@ TEST_CASE("prefill and decode have intervals of their own, and the latency one b
 }
 
 TEST_CASE("operators speak for a run of a kind that no fit saw, and nothing is said when nothing is known") {
-    const Prediction p = run("resnet50", {interval("model_cnn", -0.9, 0.9, Provenance::assumed), interval("conv2d", -0.2, 0.2, Provenance::gpu_fit, "fit of x")});
+    const Prediction p = run(
+        "resnet50", {interval("model_cnn", -0.9, 0.9, Provenance::assumed), interval("gemm", -0.2, 0.2, Provenance::gpu_fit, "fit of x"),
+                     interval("elementwise", -0.2, 0.2, Provenance::gpu_fit, "fit of x"),
+                     interval("conv2d", -0.2, 0.2, Provenance::gpu_fit, "fit of x")});
     REQUIRE(p.intervals);
     CHECK(p.intervals->basis == "operators, fit of x");
     CHECK(p.intervals->latency.high < std::exp(0.2 + 1e-9));
