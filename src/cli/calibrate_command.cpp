@@ -107,6 +107,7 @@ CalibrationInput input_of(const CalibrateOptions& options, const Measurements& d
     input.start = std::move(start);
     input.kernels = data.kernels;
     const auto stacks = load_host_stacks(options.common.data() / "validation_data" / "host_launch.toml");
+    mark_rotated(stacks, input.kernels);
     input.host_launch = [stacks](const KernelRow& row) { return host_launch(stacks, row); };
     if (options.without_models) return input;
     input.models = data.models;

@@ -69,7 +69,7 @@ TEST_CASE("fewer bits a weight mean fewer bytes and unpacking work") {
     // Weights 8.389 MB, activations 131 kB in and 131 kB out: 8.651 MB → 86.5 us.
     const KernelCost free = cost(op, gpu);
     CHECK(free.dram_bytes.in(mb) == rel(8.651, 1e-3));
-    gpu.parameters.values.quantization.dequantization_operations = 100;
+    gpu.parameters.values.weight_only.dequantization_operations = 100;
     // 16.8 M weights · 100 operations at 5 Tera-operations/s on 10 SMs is 336 us at least.
     CHECK(cost(op, gpu).total.in(us) > 336);
 }
