@@ -74,6 +74,16 @@ TEST_CASE("fewer bits a weight mean fewer bytes and unpacking work") {
     CHECK(cost(op, gpu).total.in(us) > 336);
 }
 
+TEST_CASE("weights from copies in turn are found in L2 when all copies fit") {
+    const Gpu gpu = test::toy_gpu();
+    const double share = gpu.parameters.values.gemm[index(MathUnit::simt)].l2_residency;
+    // 1 MB of L2. 64·64 weights of 4 B: 6.5 copies are 106 kB. 256·256: 1.7 MB.
+    const Gemm small = fp32_gemm(64, 64, 64), large = fp32_gemm(64, 256, 256);
+    const auto dram = [&gpu](const Gemm& op, Cache cache) { return cost(op, gpu, cache).dram_bytes.in(byte); };
+    CHECK(dram(small, Cache::rotated) == rel((1 - share) * dram(small, Cache::cold), 1e-9));
+    CHECK(dram(large, Cache::rotated) == rel(dram(large, Cache::cold), 1e-9));
+}
+
 TEST_CASE("dynamic quantization adds a kernel that reads 16 bits and writes 8") {
     Gpu gpu = test::toy_gpu_with_matrix_units();
     gpu.profile.tensor_peak[index(Precision::fp8)] = 20 * tflops;
