@@ -30,15 +30,21 @@ struct GemmParameters {
     Seconds fixed = 2 * us;             ///< kernel start, prologue and drain
     Seconds k_step = 5 * ns;            ///< latency of a k step of 32 that nothing hides, once a block
     Seconds epilogue = 200 * ns;        ///< per wave, for a 128x128 tile
+    Seconds wave = 0 * us;              ///< per wave, whatever the tile: first loads and hand-over between blocks
     Seconds split_k = 2 * us;           ///< extra reduction when k is split
     double misaligned = 0.1;            ///< loss of peak when a row of n or k is not a multiple of 16 bytes
     double l2_residency = 0.5;          ///< share of a small working set that is found in L2 when warm
 };
 
-/// Of quantized operands around a matrix product.
+/// Of the kernel that quantizes activations for one class of matrix unit.
 struct QuantizationParameters {
-    Seconds fixed = 2 * us;                  ///< start of the kernel that quantizes activations
-    double bandwidth_fraction = 0.5;         ///< of DRAM bandwidth that it reaches
+    Seconds fixed = 2 * us;           ///< start of the kernel
+    Seconds row = 1 * us;             ///< of an SM per row: start, reduction and scaling
+    double bandwidth_fraction = 0.5;  ///< of DRAM bandwidth that it reaches
+};
+
+/// Of products whose weights are stored in fewer bits than they are computed in.
+struct WeightOnlyParameters {
     double dequantization_operations = 1.5;  ///< SIMT operations per weight that is unpacked to the compute format
 };
 
@@ -55,8 +61,11 @@ struct AttentionParameters {
     double softmax_operations = 8;     ///< SIMT operations per score that matrix products do not hide
     double bandwidth_fraction = 0.75;  ///< of DRAM bandwidth when all SMs read the KV cache
     double fill = 3;                   ///< 1 / share of the SMs that saturates DRAM bandwidth
-    Seconds block = 2.5 * us;          ///< start, first loads and write-back of one wave of blocks
+    Seconds block = 2.5 * us;          ///< start, first loads and write-back of one wave of blocks of queries
+    Seconds split_block = 2.5 * us;    ///< the same of blocks that share a head's keys
     Seconds fixed = 8 * us;            ///< kernel start and what engines launch around it
+    double cache_passes = 2;           ///< times that engines with a KV cache move Q, K, V and output at DRAM bandwidth around it
+    double l2_residency = 0.5;         ///< share of a small KV cache that a repeated call finds in L2
 };
 
 /// Of convolutions, beside the GEMM parameters that implicit GEMM uses.
@@ -112,7 +121,8 @@ struct CopyParameters {
 /// Everything the kernel models may tune, for one GPU or one architecture.
 struct CostParameters {
     std::array<GemmParameters, math_unit_count> gemm{};
-    QuantizationParameters quantization{};
+    std::array<QuantizationParameters, math_unit_count> quantization{};
+    WeightOnlyParameters weight_only{};
     PowerParameters power{};
     AttentionParameters attention{};
     ConvolutionParameters convolution{};

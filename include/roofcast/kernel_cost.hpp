@@ -31,8 +31,11 @@ struct KernelCost {
     int kernels = 1;   ///< launches
 };
 
-/// Whether inputs may be found in L2 from an earlier kernel.
-enum class Cache { cold, warm };
+/// Whether inputs may be found in L2 from an earlier kernel. `rotated`: a benchmark that takes its weights from some copies in turn, cold
+/// only where L2 cannot hold them all, and repeats attention on one KV cache; for other operators the same as `cold`.
+enum class Cache { cold, warm, rotated };
+
+std::string_view name(Cache c);
 
 KernelCost cost(const Gemm& op, const Gpu& gpu, Cache cache = Cache::cold);
 KernelCost cost(const Attention& op, const Gpu& gpu, Cache cache = Cache::cold);

@@ -69,18 +69,23 @@ Seconds with_launch(Seconds kernel, const HostLaunch& host);
 
 /// One measuring host: software stack and, where it is known to differ, GPU.
 struct HostStack {
-    std::string source;  ///< of the measurements
-    std::string gpu;     ///< empty: any other
+    std::string source;                ///< of the measurements
+    std::string gpu;                   ///< empty: any other
+    std::vector<std::string> weights;  ///< formats of GEMM weights that it stands for; empty: any
+    bool launch_included = true;       ///< of the rows that it stands for
     Seconds around, floor;
-    std::vector<std::pair<std::string, Seconds>> floors;  ///< by function or op, overriding `floor`
+    std::vector<std::pair<std::string, Seconds>> floors, arounds;  ///< by function or op, overriding `floor` and `around`
+    std::vector<std::string> rotated;                              ///< ops whose cold rows take weights from copies in turn
 };
 
 /// Reads `host_launch.toml`. Throws Error.
 std::vector<HostStack> load_host_stacks(const std::filesystem::path& file);
 
-/// Of the first stack whose source and GPU are the row's; else of the row's source with any GPU; else nothing is added. Rows with
-/// `launch = excluded` get nothing.
+/// Of the first stack that stands for the row's source, launch, weights and GPU; else of one for any GPU; else nothing is added.
 HostLaunch host_launch(const std::vector<HostStack>& stacks, const KernelRow& row);
+
+/// Marks cold rows as rotated where the stacks say that their source measures so.
+void mark_rotated(const std::vector<HostStack>& stacks, std::vector<KernelRow>& rows);
 
 // ---- judging rows ---------------------------------------------------------------------------------------------------------------
 

@@ -90,7 +90,7 @@ public:
         const auto gpu = place(row.gpu);
         if (!gpu) return;
         if (std::string reason = objection(row, gpus_[*gpu]); !reason.empty()) return drop(row.origin, row.gpu, row.op_name, reason);
-        const HostLaunch host = row.launch_included && input_.host_launch ? input_.host_launch(row) : HostLaunch{};
+        const HostLaunch host = input_.host_launch ? input_.host_launch(row) : HostLaunch{};
         result_.samples.push_back({.kernel = &row, .gpu = *gpu, .host = host, .group = shape_of(row.op)});
     }
 

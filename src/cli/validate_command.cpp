@@ -82,11 +82,12 @@ void keep_wanted(Measurements& measurements, const std::vector<std::string>& gpu
     std::erase_if(measurements.models, [&](const ModelRow& row) { return !wanted(gpus, row.gpu) || !wanted(ops, "model"); });
 }
 
-Predictors predictors(const ValidateOptions& options, const Measurements& measurements, GpuShelf& shelf) {
+Predictors predictors(const ValidateOptions& options, Measurements& measurements, GpuShelf& shelf) {
     Predictors result;
     result.gpu = [&shelf](const std::string& id) { return shelf.find(id); };
     const auto host_file = options.common.data() / "validation_data" / "host_launch.toml";
     const auto stacks = load_host_stacks(host_file);
+    mark_rotated(stacks, measurements.kernels);
     result.host_launch = [stacks](const KernelRow& row) { return host_launch(stacks, row); };
     if (!measurements.models.empty())
         result.model = model_predictor(load_workload_catalogue(options.common.models()), load_software(options.common.gpus()));

@@ -35,17 +35,27 @@ struct Blocks {
     [[nodiscard]] Seconds time(const Common& c) const { return busy_time(compute, c.dram, stream, c.overlap, c.power); }
 };
 
+/// Scores of one head that whole blocks compute: queries filled up to 128, and of blocks on the diagonal also the masked half.
+double padded_pairs(const Attention& op, double keys) {
+    Attention padded = op;
+    padded.query_len = static_cast<std::int64_t>(blocks(op.query_len, query_block)) * query_block;
+    padded.kv_len += padded.query_len - op.query_len;
+    const double rows = static_cast<double>(padded.query_len);
+    const double all = rows * keys;
+    return op.causal ? std::min(all, visible_pairs(padded) + rows * static_cast<double>(query_block) / 2) : all;
+}
+
 /// One block per head and 128 queries; scheduled longest first, so that a machine full of unequal (causal) blocks ends half a block late.
 Blocks by_queries(const Attention& op, const Gpu& gpu, const Common& common) {
     const double sms = static_cast<double>(gpu.profile.sm_count);
     const double heads = static_cast<double>(op.batch * op.heads);
     const double count = heads * blocks(op.query_len, query_block);
-    const double keys = static_cast<double>(op.window > 0 ? std::min(op.kv_len, op.window + query_block) : op.kv_len);
+    const std::int64_t seen = op.window > 0 ? std::min(op.kv_len, op.window + query_block) : op.kv_len;
+    const double keys = blocks(seen, key_block) * static_cast<double>(key_block);
     const Seconds longest = static_cast<double>(query_block) * keys * common.score;
     const Seconds starts = waves(count, sms, 1) * gpu.parameters.values.attention.block;
     if (count <= sms) return {longest + starts, {}};
-    const double padded = count * static_cast<double>(query_block) * keys * (op.causal ? 0.5 : 1.0);
-    const Seconds share = std::max(padded, heads * visible_pairs(op)) / sms * common.score;
+    const Seconds share = heads * std::max(padded_pairs(op, keys), visible_pairs(op)) / sms * common.score;
     return {max(longest, share + 0.5 * longest * (1 - sms / count)) + starts, {}};
 }
 
@@ -57,17 +67,34 @@ Blocks by_keys(const Attention& op, const Gpu& gpu, const Common& common) {
     const std::int64_t queries = op.query_len * (op.heads / std::max<std::int64_t>(op.kv_heads, 1));
     const double rows = blocks(std::max<std::int64_t>(queries, 1), matrix_rows) * static_cast<double>(matrix_rows);
     const std::int64_t keys = op.window > 0 ? std::min(op.kv_len, op.window + op.query_len) : op.kv_len;
-    const Bytes key = static_cast<double>(op.head_dim + value_dim(op)) * element_size(op.kv_precision);
+    // Keys are computed on in the compute format: an 8-bit cache spares DRAM, not the SM that converts it.
+    const Bytes key = static_cast<double>(op.head_dim + value_dim(op)) * max(element_size(op.precision), element_size(op.kv_precision));
     const BytesPerSecond one_sm = gpu.profile.bandwidth * (p.bandwidth_fraction * std::min(p.fill, sms) / sms);
     Blocks best{};
     for (std::int64_t split = 1; split <= 128; split *= 2) {
         if (split > 1 && groups * static_cast<double>(split) > 2 * sms) break;
         const double chunk = blocks(keys, key_block * split) * static_cast<double>(key_block);
         const double w = waves(groups * static_cast<double>(split), sms, 1);
-        const Blocks b{w * (chunk * rows * common.score + p.block), w * chunk * key / one_sm};
+        const Blocks b{w * (chunk * rows * common.score + p.split_block), w * chunk * key / one_sm};
         if (split == 1 || b.time(common) < best.time(common)) best = b;
     }
     return best;
+}
+
+/// DRAM bytes of the fused kernel.
+Bytes fused_traffic(Bytes compulsory, const Gpu& gpu, Cache cache) {
+    const Bytes l2 = gpu.profile.l2;
+    if (cache == Cache::rotated) return compulsory * (1 - gpu.parameters.values.attention.l2_residency * kept_in_l2(compulsory, l2));
+    return after_l2(compulsory, l2, gpu.parameters.values.streaming.l2_residency, cache);
+}
+
+/// What engines with a KV cache do around the kernel: K and V go into the cache, Q and the output are copied or converted.
+Seconds around_cache(const Attention& op, const Gpu& gpu) {
+    if (!op.causal && op.query_len > 1) return {};  // encoders keep no cache
+    const double width = static_cast<double>((op.heads + op.kv_heads) * (op.head_dim + value_dim(op)));
+    const double tokens = static_cast<double>(op.batch * op.query_len);
+    const Bytes moved = tokens * width * element_size(activation_precision(op.precision));
+    return gpu.parameters.values.attention.cache_passes * moved / gpu.profile.bandwidth;
 }
 
 KernelCost fused_cost(const Attention& op, const Gpu& gpu, Cache cache) {
@@ -76,9 +103,9 @@ KernelCost fused_cost(const Attention& op, const Gpu& gpu, Cache cache) {
     Terms t;
     t.unit = gpu.profile.math_unit(op.precision);
     t.flops = w.matrix;
-    t.dram_bytes = after_l2(w.bytes, gpu.profile.l2, gpu.parameters.values.streaming.l2_residency, cache);
+    t.dram_bytes = fused_traffic(w.bytes, gpu, cache);
     t.dram = t.dram_bytes / (gpu.profile.bandwidth * p.bandwidth_fraction);
-    t.latency = p.fixed;
+    t.latency = p.fixed + around_cache(op, gpu);
     t.overlap = gpu.parameters.values.gemm[index(t.unit)].overlap;
     const Common common{score_time(op, gpu), t.dram, t.overlap, power_limit(t.flops, t.dram_bytes, t.unit, gpu)};
     const Blocks queries = by_queries(op, gpu, common), keys = by_keys(op, gpu, common);

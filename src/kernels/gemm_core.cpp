@@ -27,10 +27,19 @@ std::span<const Tile> tiles_of(MathUnit unit) {
     return matrix_unit_tiles;
 }
 
+constexpr double rotated_copies = 6.5;  // of the weights; L40S: 96 MB of L2 serve weights of 15 MB, not of 16
+
+/// Bytes that DRAM delivers when weights come from copies used in turn.
+Bytes rotated_traffic(const MatrixProduct& op, Bytes l2, double residency) {
+    const double weights = static_cast<double>(op.batch) * static_cast<double>(op.n) * static_cast<double>(op.k);
+    return op.compulsory * (1 - residency * kept_in_l2(rotated_copies * weights * op.b_element, l2));
+}
+
 /// DRAM bytes beyond the compulsory ones: operands that L2 cannot hold are read again by each wave. A wave of S tiles is laid out as a
 /// near-square panel, so that all waves together read 2·m·n·k / √(S·tile) elements.
 Bytes dram_traffic(const MatrixProduct& op, const GpuProfile& gpu, const GemmParameters& p, Cache cache) {
-    const Bytes resident = after_l2(op.compulsory, gpu.l2, p.l2_residency, cache);
+    const Bytes resident = cache == Cache::rotated ? rotated_traffic(op, gpu.l2, p.l2_residency)
+                                                   : after_l2(op.compulsory, gpu.l2, p.l2_residency, cache);
     if (op.compulsory <= gpu.l2) return resident;
     const double panel = std::sqrt(static_cast<double>(gpu.sm_count) * reference_tile);
     const double volume = static_cast<double>(op.batch) * static_cast<double>(op.m) * static_cast<double>(op.n) * static_cast<double>(op.k);
@@ -67,7 +76,7 @@ Rates rates_of(const MatrixProduct& op, const Gpu& gpu, const GemmParameters& p,
     const BytesPerSecond bandwidth = profile.bandwidth * (p.bandwidth_fraction * op.bandwidth);
     Rates r{};
     r.per_output_step = (2 * flop / (peak / sms * (p.peak_fraction * op.rate * alignment))).in(s);
-    const double operations = op.unpack_weights ? gpu.parameters.values.quantization.dequantization_operations : 0;
+    const double operations = op.unpack_weights ? gpu.parameters.values.weight_only.dequantization_operations : 0;
     r.per_weight = operations * (flop / (profile.vector_rate(Precision::fp32) / (2 * sms))).in(s);
     r.per_a_byte = 1 / (p.l2_bytes_per_sm_clock * profile.boost_clock.in(hertz));
     r.a_bytes = op.a_element.in(byte);
@@ -90,7 +99,8 @@ Candidate evaluate(const Rates& r, const GemmParameters& p, Tile tile, double ti
     const double w = waves(tiles * split, r.sm_count, p.tail);
     Candidate c{};
     c.split = split;
-    c.compute = w * (k * ((area + p.tile_half) * r.per_output_step + tile.n * r.per_weight) + p.epilogue.in(s)*area / reference_tile);
+    const double once = p.epilogue.in(s) * area / reference_tile + p.wave.in(s);
+    c.compute = w * (k * ((area + p.tile_half) * r.per_output_step + tile.n * r.per_weight) + once);
     c.l2 = w * k * (tile.m * r.a_bytes + tile.n * r.b_bytes) * r.per_a_byte;
     c.dram = r.dram + (split > 1 ? split * r.reduce : 0);
     c.latency = p.fixed.in(s) + k / static_cast<double>(k_block) * p.k_step.in(s) + (split > 1 ? p.split_k.in(s) : 0);
@@ -110,7 +120,7 @@ Candidate best_candidate(const MatrixProduct& op, const Rates& r, const GemmPara
         const double tiles = static_cast<double>(op.batch) * blocks(op.m, tile.m) * blocks(op.n, tile.n);
         for (std::size_t i = 0; i < split_k.size(); ++i) {
             const int split = split_factors[i];
-            if (split > 1 && tiles * split > r.sm_count) break;
+            if (split > 1 && (tiles * split > r.sm_count || op.unpack_weights)) break;  // kernels that unpack are compiled without
             const Candidate c = evaluate(r, p, tile, tiles, split, split_k[i]);
             if (!found || c.time() < best.time()) best = c;
             found = true;

@@ -24,7 +24,7 @@ template <class Operator>
 Seconds floor_of(const Operator& op, const GpuProfile& gpu, Cache cache) {
     if constexpr (requires { work(op); }) {
         const Work w = work(op);
-        const Bytes resident = cache == Cache::warm ? gpu.l2 : 0 * byte;
+        const Bytes resident = cache == Cache::cold ? 0 * byte : gpu.l2;
         return max(arithmetic_floor(op, w, gpu), max(w.bytes - resident, 0 * byte) / gpu.bandwidth);
     } else if constexpr (std::is_same_v<Operator, Collective>) {
         return ring_bytes(op) / link_bandwidth(gpu);
@@ -40,6 +40,11 @@ Seconds floor_of(const Operator& op, const GpuProfile& gpu, Cache cache) {
 std::string_view name(Bound b) {
     constexpr std::string_view names[] = {"compute", "dram", "l2", "latency", "power", "communication", "unmodelled"};
     return names[static_cast<std::size_t>(b)];
+}
+
+std::string_view name(Cache c) {
+    constexpr std::string_view names[] = {"cold", "warm", "rotated"};
+    return names[static_cast<std::size_t>(c)];
 }
 
 KernelCost cost(const Op& op, const Gpu& gpu, Cache cache) {

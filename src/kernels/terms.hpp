@@ -1,6 +1,7 @@
 #pragma once
 /// What all kernel models share: how terms become a time, the power limit, and residency in L2.
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 
@@ -54,8 +55,15 @@ inline double waves(double count, double slots, double tail) {
 
 /// Part of a working set that DRAM still delivers: all when cold or when it exceeds L2. Monotone in `size`.
 inline Bytes after_l2(Bytes size, Bytes l2, double residency, Cache cache) {
-    if (cache == Cache::cold || size >= l2) return size;
+    if (cache != Cache::warm || size >= l2) return size;
     return size * (1 - residency * (1 - size / l2));
+}
+
+/// Share of a working set that a repeated call still finds in L2 when `size` bytes are touched in between: nearly all or nothing, as the
+/// least recently used lines go first. Monotone: falls with `size`.
+inline double kept_in_l2(Bytes size, Bytes l2) {
+    constexpr double edge = 8;  // 1 / share of L2 below its size over which the rest is evicted
+    return std::clamp((1 - size / l2) * edge, 0.0, 1.0);
 }
 
 /// Peak of matrix products in `p`; throws Error when the GPU has none.

@@ -104,7 +104,8 @@ KernelRow parse_kernel_row(const Row& row) {
     result.function = row.text(Column::function);
     result.latency = parse_latency(row);
     result.launch_included = row.choice(Column::launch, {"included", "excluded"}, "excluded") == "included";
-    result.cache = row.choice(Column::cache, {"warm", "cold"}, "cold") == "warm" ? Cache::warm : Cache::cold;
+    const std::string_view cache = row.choice(Column::cache, {"cold", "warm", "rotated"}, "cold");
+    result.cache = cache == "warm" ? Cache::warm : cache == "rotated" ? Cache::rotated : Cache::cold;
     result.runs = row.count_if(Column::runs).value_or(0);
     if (const auto deviation = row.number_if(Column::latency_std_us)) result.latency_std = *deviation * us;
     result.origin = origin_of(row);

@@ -44,6 +44,7 @@ void add_gemm(Specs& specs, MathUnit unit) {
     put("fixed_us", "us", micro, 0.5, 15, log, "kernel start, prologue and drain", &G::fixed);
     put("k_step_ns", "ns", nano, 0, 100, lin, "latency of a k step of 32 that nothing hides, once a block", &G::k_step);
     put("epilogue_us", "us", micro, 0, 5, lin, "write-back per wave of 128x128 tiles", &G::epilogue);
+    put("wave_us", "us", micro, 0, 5, lin, "start of a wave of blocks, whatever the tile", &G::wave);
     put("split_k_us", "us", micro, 0, 10, lin, "extra reduction when k is split", &G::split_k);
     put("misaligned", "1", 1, 0, 0.6, lin, "loss of peak when a row of n or k is not a multiple of 16 bytes", &G::misaligned);
     put("l2_residency", "1", 1, 0, 1, lin, "share of a small working set that is found in L2 when warm", &G::l2_residency);
@@ -74,13 +75,23 @@ private:
     Group CostParameters::*group_;
 };
 
+/// The kernel that quantizes activations for products on `unit`.
+void add_quantization(Specs& specs, MathUnit unit) {
+    const std::string prefix = "quantization." + std::string(name(unit)) + ".";
+    const auto of = [unit](CostParameters& p) -> QuantizationParameters& { return p.quantization[index(unit)]; };
+    add(specs, prefix + "fixed_us", "us", micro, 0, 15, lin, "start of the kernel that quantizes activations",
+        [of](CostParameters& p) -> double& { return of(p).fixed.value; });
+    add(specs, prefix + "row_us", "us", micro, 0, 10, lin, "time of an SM per row that it quantizes",
+        [of](CostParameters& p) -> double& { return of(p).row.value; });
+    add(specs, prefix + "bandwidth_fraction", "1", 1, 0.05, 1, lin, "share of DRAM bandwidth that it reaches",
+        [of](CostParameters& p) -> double& { return of(p).bandwidth_fraction; });
+}
+
 void add_quantization_and_power(Specs& specs) {
-    using Q = QuantizationParameters;
-    GroupAdder q(specs, "quantization", &CostParameters::quantization);
-    q.put("fixed_us", "us", micro, 0, 15, lin, "start of the kernel that quantizes activations", &Q::fixed);
-    q.put("bandwidth_fraction", "1", 1, 0.05, 1, lin, "share of DRAM bandwidth that it reaches", &Q::bandwidth_fraction);
-    q.put("dequantization_operations", "operations", 1, 0, 64, lin, "SIMT operations per weight unpacked to the compute format",
-          &Q::dequantization_operations);
+    for (const MathUnit unit : {MathUnit::tensor8, MathUnit::tensor4}) add_quantization(specs, unit);
+    GroupAdder w(specs, "weight_only", &CostParameters::weight_only);
+    w.put("dequantization_operations", "operations", 1, 0, 64, lin, "SIMT operations per weight unpacked to the compute format",
+          &WeightOnlyParameters::dequantization_operations);
     for (const MathUnit unit : {MathUnit::simt, MathUnit::tensor16, MathUnit::tensor8, MathUnit::tensor4}) {
         const double upper = unit == MathUnit::simt ? 60 : 6;
         add(specs, "power." + std::string(name(unit)) + "_pj_per_flop", "pJ/FLOP", pico, 0.05, upper, log, "dynamic energy of a FLOP",
@@ -100,8 +111,11 @@ void add_attention_and_convolution(Specs& specs) {
           &A::softmax_operations);
     a.put("bandwidth_fraction", "1", 1, 0.2, 1, lin, "share of DRAM bandwidth when all SMs read the KV cache", &A::bandwidth_fraction);
     a.put("fill", "1", 1, 1, 20, log, "1 / share of the SMs that saturates DRAM bandwidth", &A::fill);
-    a.put("block_us", "us", micro, 0, 10, lin, "start, first loads and write-back of one wave of blocks", &A::block);
+    a.put("block_us", "us", micro, 0, 10, lin, "start, first loads and write-back of one wave of blocks of queries", &A::block);
+    a.put("split_block_us", "us", micro, 0, 10, lin, "the same of blocks that share the keys of a head", &A::split_block);
     a.put("fixed_us", "us", micro, 0.5, 40, log, "kernel start and what engines launch around it", &A::fixed);
+    a.put("cache_passes", "1", 1, 0, 15, lin, "times that engines with a KV cache move Q, K, V and output around it", &A::cache_passes);
+    a.put("l2_residency", "1", 1, 0, 1, lin, "share of a small KV cache that a repeated call finds in L2", &A::l2_residency);
     using C = ConvolutionParameters;
     GroupAdder c(specs, "convolution", &CostParameters::convolution);
     c.put("implicit_fraction", "1", 1, 0.2, 1, lin, "share of the GEMM's rate that implicit GEMM keeps", &C::implicit_fraction);

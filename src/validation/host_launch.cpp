@@ -1,9 +1,66 @@
 #include <algorithm>
 
 #include "io/toml_reader.hpp"
+#include "roofcast/error.hpp"
 #include "roofcast/validation.hpp"
 
 namespace roofcast {
+
+namespace {
+
+using NamedTimes = std::vector<std::pair<std::string, Seconds>>;
+
+bool contains(const std::vector<std::string>& names, std::string_view name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+NamedTimes named_times(TableReader table) {
+    NamedTimes times;
+    for (const auto& key : table.keys()) times.emplace_back(key, table.number(key, non_negative) * us);
+    table.finish();
+    return times;
+}
+
+HostStack read_stack(TableReader& table) {
+    HostStack stack;
+    stack.source = table.text("source");
+    stack.gpu = table.text_if("gpu").value_or("");
+    stack.weights = table.texts_if("weights");
+    const std::string launch = table.text_if("launch").value_or("included");
+    if (launch != "included" && launch != "excluded") throw table.error("launch", "unknown kind of launch", {}, "included or excluded");
+    stack.launch_included = launch == "included";
+    stack.around = table.number("around_us", non_negative) * us;
+    stack.floor = table.number("floor_us", non_negative) * us;
+    stack.floors = named_times(table.table("floors_us"));
+    stack.arounds = named_times(table.table("arounds_us"));
+    stack.rotated = table.texts_if("rotated");
+    table.finish();
+    return stack;
+}
+
+/// Format in which a GEMM's weights are stored; empty for other operators and mixed formats.
+std::string_view weight_format(const KernelRow& row) {
+    const auto* gemm = std::get_if<Gemm>(&row.op);
+    if (gemm == nullptr) return {};
+    if (gemm->weight_bits >= 8 * element_size(gemm->precision).in(byte)) return name(gemm->precision);
+    return gemm->weight_bits == 8 ? "int8" : gemm->weight_bits == 4 ? "int4" : "";
+}
+
+bool stands_for(const HostStack& stack, const KernelRow& row) {
+    return stack.source == row.origin.source && stack.launch_included == row.launch_included &&
+           (stack.weights.empty() || contains(stack.weights, weight_format(row)));
+}
+
+Seconds by_name(const NamedTimes& times, const KernelRow& row, Seconds other) {
+    for (const std::string* key : {&row.function, &row.op_name}) {
+        for (const auto& [name, time] : times) {
+            if (name == *key) return time;
+        }
+    }
+    return other;
+}
+
+}  // namespace
 
 Seconds with_launch(Seconds kernel, const HostLaunch& host) {
     return max(host.floor, kernel + host.around);
@@ -13,40 +70,31 @@ std::vector<HostStack> load_host_stacks(const std::filesystem::path& file) {
     const toml::table document = parse_toml_file(file);
     TableReader reader(document, file.string());
     std::vector<HostStack> stacks;
-    for (auto& table : reader.tables("host")) {
-        HostStack stack;
-        stack.source = table.text("source");
-        stack.gpu = table.text_if("gpu").value_or("");
-        stack.around = table.number("around_us", non_negative) * us;
-        stack.floor = table.number("floor_us", non_negative) * us;
-        TableReader floors = table.table("floors_us");
-        for (const auto& key : floors.keys()) stack.floors.emplace_back(key, floors.number(key, non_negative) * us);
-        floors.finish();
-        table.finish();
-        stacks.push_back(std::move(stack));
-    }
+    for (auto& table : reader.tables("host")) stacks.push_back(read_stack(table));
     reader.finish();
     return stacks;
 }
 
 HostLaunch host_launch(const std::vector<HostStack>& stacks, const KernelRow& row) {
-    if (!row.launch_included) return {};
     const HostStack* chosen = nullptr;
     for (const auto& stack : stacks) {
-        if (stack.source != row.origin.source) continue;
+        if (!stands_for(stack, row)) continue;
         if (stack.gpu == row.gpu) {
             chosen = &stack;
             break;
         }
-        if (stack.gpu.empty()) chosen = &stack;
+        if (stack.gpu.empty() && chosen == nullptr) chosen = &stack;
     }
     if (chosen == nullptr) return {};
-    for (const std::string* key : {&row.function, &row.op_name}) {
-        for (const auto& [name, floor] : chosen->floors) {
-            if (name == *key) return {floor, chosen->around};
-        }
+    return {by_name(chosen->floors, row, chosen->floor), by_name(chosen->arounds, row, chosen->around)};
+}
+
+void mark_rotated(const std::vector<HostStack>& stacks, std::vector<KernelRow>& rows) {
+    for (KernelRow& row : rows) {
+        if (row.cache != Cache::cold) continue;
+        const auto rotates = [&row](const HostStack& stack) { return stands_for(stack, row) && contains(stack.rotated, row.op_name); };
+        if (std::any_of(stacks.begin(), stacks.end(), rotates)) row.cache = Cache::rotated;
     }
-    return {chosen->floor, chosen->around};
 }
 
 }  // namespace roofcast

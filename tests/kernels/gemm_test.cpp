@@ -69,9 +69,19 @@ TEST_CASE("fewer bits a weight mean fewer bytes and unpacking work") {
     // Weights 8.389 MB, activations 131 kB in and 131 kB out: 8.651 MB → 86.5 us.
     const KernelCost free = cost(op, gpu);
     CHECK(free.dram_bytes.in(mb) == rel(8.651, 1e-3));
-    gpu.parameters.values.quantization.dequantization_operations = 100;
+    gpu.parameters.values.weight_only.dequantization_operations = 100;
     // 16.8 M weights · 100 operations at 5 Tera-operations/s on 10 SMs is 336 us at least.
     CHECK(cost(op, gpu).total.in(us) > 336);
+}
+
+TEST_CASE("weights from copies in turn are found in L2 when all copies fit") {
+    const Gpu gpu = test::toy_gpu();
+    const double share = gpu.parameters.values.gemm[index(MathUnit::simt)].l2_residency;
+    // 1 MB of L2. 64·64 weights of 4 B: 6.5 copies are 106 kB. 256·256: 1.7 MB.
+    const Gemm small = fp32_gemm(64, 64, 64), large = fp32_gemm(64, 256, 256);
+    const auto dram = [&gpu](const Gemm& op, Cache cache) { return cost(op, gpu, cache).dram_bytes.in(byte); };
+    CHECK(dram(small, Cache::rotated) == rel((1 - share) * dram(small, Cache::cold), 1e-9));
+    CHECK(dram(large, Cache::rotated) == rel(dram(large, Cache::cold), 1e-9));
 }
 
 TEST_CASE("dynamic quantization adds a kernel that reads 16 bits and writes 8") {

@@ -113,7 +113,7 @@ TEST_CASE("no prediction is faster than the data-sheet roofline, on any GPU") {
             if (!gpu.profile.supports(p)) continue;
             for (int round = 0; round < 12; ++round) {
                 for (const Op& op : shapes.operators(p)) {
-                    for (const Cache cache : {Cache::cold, Cache::warm}) {
+                    for (const Cache cache : {Cache::cold, Cache::warm, Cache::rotated}) {
                         const KernelCost c = cost(op, gpu, cache);
                         const double floor = datasheet_roofline(op, gpu.profile, cache).in(us);
                         INFO(gpu.profile.id << " " << name(p) << " operator " << op.index() << ": " << c.total.in(us) << " us, roofline "

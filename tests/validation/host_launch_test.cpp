@@ -49,6 +49,29 @@ TEST_CASE("the host is chosen by source, GPU and function") {
     CHECK(host_launch(stacks, graph).floor.in(us) == 0);
 }
 
+TEST_CASE("hosts stand for launches, weight formats and rotation") {
+    const test::TemporaryFile file("host_launch.toml",
+                                   "[[host]]\nsource = \"lab\"\nlaunch = \"excluded\"\nweights = [\"int4\"]\naround_us = 6\nfloor_us = 0\n"
+                                   "[[host]]\nsource = \"lab\"\nlaunch = \"excluded\"\nrotated = [\"gemm\"]\naround_us = 1\nfloor_us = 0\n"
+                                   "[host.arounds_us]\nbmm = 2\n");
+    const auto stacks = load_host_stacks(file.path());
+    KernelRow row = eager_row("any", "linear");
+    row.op_name = "gemm";
+    row.launch_included = false;
+    row.cache = Cache::cold;
+    row.op = Gemm{.m = 16, .n = 16, .k = 16, .precision = Precision::fp16, .weight_bits = 4};
+    CHECK(host_launch(stacks, row).around.in(us) == rel(6, 1e-12));
+    std::vector<KernelRow> rows(2, row);
+    rows[1].op = Gemm{.m = 16, .n = 16, .k = 16, .precision = Precision::fp16, .weight_bits = 16};
+    rows[1].function = "bmm";
+    CHECK(host_launch(stacks, rows[1]).around.in(us) == rel(2, 1e-12));
+    mark_rotated(stacks, rows);
+    CHECK(rows[0].cache == Cache::cold);
+    CHECK(rows[1].cache == Cache::rotated);
+    row.launch_included = true;
+    CHECK(host_launch(stacks, row).around.in(us) == 0);
+}
+
 TEST_CASE("the shipped host costs are read") {
     const auto stacks = load_host_stacks(test::source_dir() / "validation_data" / "host_launch.toml");
     CHECK(stacks.size() >= 4);
