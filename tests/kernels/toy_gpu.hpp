@@ -31,12 +31,22 @@ inline Gpu toy_gpu() {
              .fixed = {},
              .k_step = {},
              .epilogue = {},
+             .wave = {},
              .split_k = {},
              .misaligned = 0,
              .l2_residency = 1};
     }
-    c.quantization = {.fixed = {}, .bandwidth_fraction = 1, .dequantization_operations = 0};
-    c.attention = {.peak_fraction = 1, .softmax_operations = 0, .bandwidth_fraction = 1, .fill = 10, .block = {}, .fixed = {}};
+    for (QuantizationParameters& q : c.quantization) q = {.fixed = {}, .row = {}, .bandwidth_fraction = 1};
+    c.weight_only = {.dequantization_operations = 0};
+    c.attention = {.peak_fraction = 1,
+                   .softmax_operations = 0,
+                   .bandwidth_fraction = 1,
+                   .fill = 10,
+                   .block = {},
+                   .split_block = {},
+                   .fixed = {},
+                   .cache_passes = 0,
+                   .l2_residency = 1};
     c.convolution = {.implicit_fraction = 1, .winograd_fraction = 1, .transform_fraction = 1, .depthwise_fraction = 1, .depthwise_rate = 1};
     c.streaming = {.bandwidth_fraction = 1, .l2_bandwidth_ratio = 10, .l2_residency = 1, .fixed = {}};
     c.row_wise = {.bandwidth_fraction = 1, .fill = 10, .fixed = {}};
