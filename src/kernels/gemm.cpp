@@ -25,7 +25,7 @@ constexpr std::int64_t most_vector_rows = 8;  // that libraries and engines have
 KernelCost vector_product_cost(const MatrixProduct& product, const Work& w, const Gpu& gpu, Cache cache) {
     const GemmParameters& p = gpu.parameters.values.gemm[index(MathUnit::simt)];
     const double weights = static_cast<double>(product.batch) * static_cast<double>(product.n) * static_cast<double>(product.k);
-    const double unpacking = product.unpack_weights ? gpu.parameters.values.quantization.dequantization_operations : 0;
+    const double unpacking = product.unpack_weights ? gpu.parameters.values.weight_only.dequantization_operations : 0;
     Terms t;
     t.flops = w.matrix;
     // Data-sheet rates count a multiply-add twice.
