@@ -75,16 +75,23 @@ std::vector<HostStack> load_host_stacks(const std::filesystem::path& file) {
     return stacks;
 }
 
-HostLaunch host_launch(const std::vector<HostStack>& stacks, const KernelRow& row) {
-    const HostStack* chosen = nullptr;
+namespace {
+
+/// The host that measured `row`: one of its own GPU before one of any; nullptr when none stands for it.
+const HostStack* host_of(const std::vector<HostStack>& stacks, const KernelRow& row) {
+    const HostStack* any_gpu = nullptr;
     for (const auto& stack : stacks) {
         if (!stands_for(stack, row)) continue;
-        if (stack.gpu == row.gpu) {
-            chosen = &stack;
-            break;
-        }
-        if (stack.gpu.empty() && chosen == nullptr) chosen = &stack;
+        if (stack.gpu == row.gpu) return &stack;
+        if (stack.gpu.empty() && any_gpu == nullptr) any_gpu = &stack;
     }
+    return any_gpu;
+}
+
+}  // namespace
+
+HostLaunch host_launch(const std::vector<HostStack>& stacks, const KernelRow& row) {
+    const HostStack* chosen = host_of(stacks, row);
     if (chosen == nullptr) return {};
     return {by_name(chosen->floors, row, chosen->floor), by_name(chosen->arounds, row, chosen->around)};
 }
@@ -92,8 +99,8 @@ HostLaunch host_launch(const std::vector<HostStack>& stacks, const KernelRow& ro
 void mark_rotated(const std::vector<HostStack>& stacks, std::vector<KernelRow>& rows) {
     for (KernelRow& row : rows) {
         if (row.cache != Cache::cold) continue;
-        const auto rotates = [&row](const HostStack& stack) { return stands_for(stack, row) && contains(stack.rotated, row.op_name); };
-        if (std::any_of(stacks.begin(), stacks.end(), rotates)) row.cache = Cache::rotated;
+        const HostStack* host = host_of(stacks, row);
+        if (host != nullptr && contains(host->rotated, row.op_name)) row.cache = Cache::rotated;
     }
 }
 
