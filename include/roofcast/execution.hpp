@@ -48,6 +48,7 @@ struct SoftwareStack {
     Seconds device_gap;         ///< between two dependent kernels on the GPU beyond the kernel's own latency
     bool channels_last = true;  ///< layout of convolutions
     bool fused_attention = true;
+    bool narrow_activations = false;   ///< int8 engines: 8 bits between layers, not 16
     bool fp16_accumulation = false;    ///< fp16 products accumulate in 16 bits: twice the rate on GeForce
     bool fastest_precision = false;    ///< runs an 8-bit layer in fp16 where that is faster
     std::int64_t pipeline_chunk = 0;   ///< tokens of a prompt that travel through pipeline stages together; 0: the whole prompt

@@ -2,6 +2,7 @@
 /// A workload plus a run shape, as a list of operators: what a GPU has to do, before any GPU is named.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -18,6 +19,7 @@ struct Gemm {
     Precision precision = Precision::fp16;
     double weight_bits = 16;         ///< stored bits per element of B; fewer than the precision's: weight-only quantization
     bool dynamic_quantized = false;  ///< A arrives in 16 bits and is quantized per row by a kernel of its own
+    std::optional<Precision> output{};  ///< format of C; absent: 16 bits for the narrower formats, else the precision
 };
 
 /// softmax(Q·Kᵀ)·V. Q [batch, heads, query_len, head_dim], K [batch, kv_heads, kv_len, head_dim], V [batch, kv_heads, kv_len, value_dim].
@@ -27,6 +29,7 @@ struct Attention {
     std::int64_t window = 0;  ///< keys each query sees at most; 0: all
     Precision precision = Precision::fp16, kv_precision = Precision::fp16;
     bool fused = true;  ///< FlashAttention-style; false: scores go through memory
+    std::optional<Precision> output{};  ///< format of Q and the output; absent: 16 bits for the narrower formats, else the precision
 };
 
 /// Input [batch, in_channels, height, width], filter [out_channels, in_channels/groups, kernel_h, kernel_w].
@@ -35,6 +38,7 @@ struct Conv2d {
     std::int64_t stride = 1, padding_h = 0, padding_w = 0, dilation = 1, groups = 1;
     Precision precision = Precision::fp16;
     bool channels_last = false;
+    std::optional<Precision> output{};  ///< format of the output; absent: 16 bits for the narrower formats, else the precision
     [[nodiscard]] std::int64_t out_height() const { return (height + 2 * padding_h - dilation * (kernel_h - 1) - 1) / stride + 1; }
     [[nodiscard]] std::int64_t out_width() const { return (width + 2 * padding_w - dilation * (kernel_w - 1) - 1) / stride + 1; }
 };
@@ -165,6 +169,8 @@ struct RunShape {
     Parallelism parallel{};
     bool fused_attention = true;
     bool channels_last = true;
+    bool narrow_activations = false;  ///< int8 runs keep activations between layers in 8 bits too (language models apart)
+    [[nodiscard]] bool stays_narrow() const { return narrow_activations && precision == Precision::int8; }
 };
 
 double total_parameters(const OpGraph& graph);  ///< tied weights once

@@ -78,9 +78,12 @@ WeightFormat native_weights(Precision p);
 /// q4_0 (4.5), q4_k_m (4.85), q8_0 (8.5), mxfp4 (4.25), f16 …; nullopt when unknown.
 std::optional<WeightFormat> parse_weight_format(std::string_view text);
 
-/// The class of arithmetic unit that a matrix product of precision `p` runs on: SIMT lanes, or matrix units by input width.
-enum class MathUnit { simt, tensor16, tensor8, tensor4 };
-inline constexpr std::size_t math_unit_count = 4;
+/// The class of arithmetic unit that a matrix product runs on: SIMT lanes, or matrix units by the width of their inputs. 8-bit integers are
+/// apart from 8-bit floats: other instructions, energy, epilogues and libraries.
+enum class MathUnit { simt, tensor16, tensor8, integer8, tensor4 };
+inline constexpr std::size_t math_unit_count = 5;
+inline constexpr std::array<MathUnit, math_unit_count> all_math_units{MathUnit::simt, MathUnit::tensor16, MathUnit::tensor8,
+                                                                      MathUnit::integer8, MathUnit::tensor4};
 constexpr std::size_t index(MathUnit u) {
     return static_cast<std::size_t>(u);
 }

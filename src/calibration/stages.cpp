@@ -43,6 +43,7 @@ std::span<const Stage> stages() {
         {"gemm.simt", {"gemm.simt.", "power.simt_"}, {}, is_product_on<MathUnit::simt>},
         {"gemm.tensor16", {"gemm.tensor16.", "power.tensor16_"}, {}, is_product_on<MathUnit::tensor16>},
         {"gemm.tensor8", {"gemm.tensor8.", "power.tensor8_", "quantization.tensor8."}, {}, is_product_on<MathUnit::tensor8>},
+        {"gemm.integer8", {"gemm.integer8.", "power.integer8_", "quantization.integer8."}, {}, is_product_on<MathUnit::integer8>},
         {"gemm.tensor4", {"gemm.tensor4.", "power.tensor4_", "quantization.tensor4."}, {}, is_product_on<MathUnit::tensor4>},
         {"weight_only", {"weight_only."}, {"gemm."}, is_weight_only_product},
         {"convolution", {"convolution."}, {"gemm.", "power.simt_", "power.tensor16_", "streaming.fixed"}, is_one_of<Conv2d>},
@@ -50,7 +51,7 @@ std::span<const Stage> stages() {
         {"moe", {"moe."}, {"gemm."}, is_one_of<Moe>},
         {"collective", {"collective."}, {}, is_one_of<Collective>},
         {"copy", {"copy."}, {}, is_one_of<Copy>},
-        {"models", {}, {"gemm.", "convolution.", "streaming.", "row_wise.", "attention.", "power.simt_", "power.tensor"}, is_model},
+        {"models", {}, {"gemm.", "convolution.", "streaming.", "row_wise.", "attention.", "power.simt_", "power.tensor", "power.integer8_"}, is_model},
     };
     return all;
 }

@@ -30,6 +30,7 @@ void read_stack(TableReader& table, SoftwareStack& stack) {
     stack.device_gap = table.number("device_gap_us", non_negative) * us;
     stack.channels_last = table.flag_if("channels_last").value_or(true);
     stack.fused_attention = table.flag_if("fused_attention").value_or(true);
+    stack.narrow_activations = table.flag_if("narrow_activations").value_or(false);
     stack.fp16_accumulation = table.flag_if("fp16_accumulation").value_or(false);
     stack.pipeline_chunk = table.count_if("pipeline_chunk_tokens", 0).value_or(0);
     stack.pipeline_overlap = table.number_if("pipeline_overlap", {0, 1}).value_or(1);

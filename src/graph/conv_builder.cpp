@@ -67,9 +67,14 @@ void require_image(std::int64_t height, std::int64_t width) {
     throw Error({.what = "the image is too small: a layer would have no output", .key = "image_size", .expected = "a larger image"});
 }
 
+/// The format of activations between layers.
+Precision stored_precision(const RunShape& shape) {
+    return shape.stays_narrow() ? shape.precision : activation_precision(shape.precision);
+}
+
 }  // namespace
 
-ConvBuilder::ConvBuilder(const ConvNet& n, const RunShape& shape) : net(n), shape_(shape), stored_(activation_precision(shape.precision)) {
+ConvBuilder::ConvBuilder(const ConvNet& n, const RunShape& shape) : net(n), shape_(shape), stored_(stored_precision(shape)) {
     graph_.name = "forward";
 }
 
@@ -115,7 +120,8 @@ Map ConvBuilder::conv(const Map& in, const ConvSpec& spec) {
                     .dilation = spec.dilation,
                     .groups = spec.groups,
                     .precision = shape_.precision,
-                    .channels_last = shape_.channels_last};
+                    .channels_last = shape_.channels_last,
+                    .output = stored_};
     const std::int64_t reach = spec.dilation * (spec.kernel - 1) + 1 - 2 * padding;
     require_image(in.height - reach + 1, in.width - reach + 1);
     if (in.channels % spec.groups != 0 || spec.channels % spec.groups != 0) {
@@ -250,7 +256,8 @@ void ConvBuilder::attention(const Map& in, std::int64_t heads, std::int64_t key_
                        .kv_len = in.places() / area,
                        .precision = stored_,
                        .kv_precision = stored_,
-                       .fused = shape_.fused_attention};
+                       .fused = shape_.fused_attention,
+                       .output = stored_};
     // Published counts of these nets come from a profiler of modules, which does not see the two products of attention.
     emit("attention", op, Fusion::none, heads * (2 * key_dim + value_dim) * in.places(), heads * value_dim * in.places()).macs = 0;
 }
@@ -265,7 +272,8 @@ void ConvBuilder::cross_attention(std::int64_t queries, std::int64_t keys, std::
                        .kv_len = keys,
                        .precision = stored_,
                        .kv_precision = stored_,
-                       .fused = shape_.fused_attention};
+                       .fused = shape_.fused_attention,
+                       .output = stored_};
     emit("attention", op, Fusion::none, heads * head_dim * (queries + 2 * keys), heads * head_dim * queries);
 }
 

@@ -20,7 +20,7 @@ struct EncoderPass {
 
 void add_attention_op(LayerBuilder& b, const EncoderPass& pass, bool causal, bool fused) {
     const std::int64_t head_dim = pass.model.hidden / pass.model.heads;
-    const Precision p = b.numerics().vector;
+    const Precision p = b.numerics().stored;
     const Attention op{.batch = pass.shape.batch,
                        .heads = pass.model.heads,
                        .kv_heads = pass.model.heads,
@@ -31,7 +31,8 @@ void add_attention_op(LayerBuilder& b, const EncoderPass& pass, bool causal, boo
                        .causal = causal,
                        .precision = p,
                        .kv_precision = p,
-                       .fused = fused};
+                       .fused = fused,
+                       .output = p};
     b.add("attention", op, 0, Fusion::none, fused ? 1 : eager::unfused_attention);
 }
 

@@ -27,6 +27,7 @@ Numerics numerics_of(const RunShape& shape, bool serving) {
     Numerics n;
     n.matmul = shape.precision;
     n.vector = vector_precision(shape.precision);
+    n.stored = shape.stays_narrow() && !serving ? shape.precision : n.vector;
     n.weight_bits = shape.weights.label.empty() ? native_weights(shape.precision).bits : shape.weights.bits;
     n.head_bits = shape.weights.every_table ? n.weight_bits : native_weights(n.vector).bits;
     n.quantizes_rows = serving && element_size(shape.precision) < 2 * byte;
@@ -45,7 +46,8 @@ OpNode& LayerBuilder::add(std::string_view name, Op op, double weights, Fusion f
 }
 
 OpNode& LayerBuilder::linear(std::string_view name, std::int64_t m, std::int64_t n, std::int64_t k, bool bias, double eager_kernels) {
-    const Gemm gemm{.m = m, .n = n, .k = k, .precision = n_.matmul, .weight_bits = n_.weight_bits, .dynamic_quantized = n_.quantizes_rows};
+    const Gemm gemm{.m = m, .n = n, .k = k, .precision = n_.matmul, .weight_bits = n_.weight_bits, .dynamic_quantized = n_.quantizes_rows,
+                    .output = n_.stored};
     return add(name, gemm, as_count(n) * as_count(k) + (bias ? as_count(n) : 0), Fusion::none, eager_kernels);
 }
 
@@ -61,22 +63,22 @@ OpNode& LayerBuilder::batched(std::string_view name, std::int64_t batch, std::in
 
 OpNode& LayerBuilder::norm(std::string_view name, Normalization kind, std::int64_t rows, std::int64_t cols) {
     const bool rms = kind == Normalization::rmsnorm;
-    const RowWise op{.kind = rms ? RowOp::rmsnorm : RowOp::layernorm, .rows = rows, .cols = cols, .precision = n_.vector};
+    const RowWise op{.kind = rms ? RowOp::rmsnorm : RowOp::layernorm, .rows = rows, .cols = cols, .precision = n_.stored};
     return add(name, op, as_count(cols) * (rms ? 1 : 2), Fusion::chain, rms ? eager::rmsnorm : 1);
 }
 
 OpNode& LayerBuilder::elementwise(std::string_view name, std::int64_t elements, double reads, double flops, Fusion fusion,
                                   double eager_kernels) {
-    const Elementwise op{.elements = elements, .reads = reads, .flops_per_element = flops, .precision = n_.vector};
+    const Elementwise op{.elements = elements, .reads = reads, .flops_per_element = flops, .precision = n_.stored};
     return add(name, op, 0, fusion, eager_kernels);
 }
 
 OpNode& LayerBuilder::move(std::string_view name, std::int64_t elements, double eager_kernels, Fusion fusion) {
-    return add(name, Move{.read = elements, .written = elements, .precision = n_.vector}, 0, fusion, eager_kernels);
+    return add(name, Move{.read = elements, .written = elements, .precision = n_.stored}, 0, fusion, eager_kernels);
 }
 
 OpNode& LayerBuilder::embedding(std::string_view name, std::int64_t tokens, std::int64_t hidden, std::int64_t rows) {
-    return add(name, Embedding{.tokens = tokens, .hidden = hidden, .precision = n_.vector, .weight_bits = n_.head_bits},
+    return add(name, Embedding{.tokens = tokens, .hidden = hidden, .precision = n_.stored, .weight_bits = n_.head_bits},
                as_count(rows) * as_count(hidden));
 }
 

@@ -12,11 +12,12 @@ namespace roofcast {
 /// Number formats of a run.
 struct Numerics {
     Precision matmul = Precision::fp16;  ///< products of activations and weights
-    Precision vector = Precision::fp16;  ///< activations between them, attention, norms, embeddings, LM head
+    Precision vector = Precision::fp16;  ///< LM head and products of activations
+    Precision stored = Precision::fp16;  ///< activations between products, attention, norms, embeddings
     double weight_bits = 16;
     double head_bits = 16;        ///< embedding tables and LM head: weight-only quantizers leave them alone, llama.cpp does not
     bool quantizes_rows = false;  ///< activations are quantized per row at run time (LLM serving); else scales are static
-    [[nodiscard]] Bytes element() const { return element_size(vector); }
+    [[nodiscard]] Bytes element() const { return element_size(stored); }
 };
 
 /// Formats of `shape`. `serving`: 8- and 4-bit matrix products quantize their activations at run time.

@@ -48,7 +48,7 @@ void add_window_attention(LayerBuilder& b, const Stage& s) {
         qkv.weights -= as_count(s.width);  // keys have no bias
         b.elementwise("cosine_norm", 2 * rows * s.width, 1, 4, Fusion::chain, 8);
     }
-    const Precision p = b.numerics().vector;
+    const Precision p = b.numerics().stored;
     // V2's scaled cosines need the scores before the softmax: no fused kernel of a library computes them.
     const bool fused = s.shape.fused_attention && !s.model.v2;
     const Attention op{.batch = s.windows(),
@@ -60,7 +60,8 @@ void add_window_attention(LayerBuilder& b, const Stage& s) {
                        .kv_len = length,
                        .precision = p,
                        .kv_precision = p,
-                       .fused = fused};
+                       .fused = fused,
+                       .output = p};
     constexpr double bias_kernels = 3, network_kernels = 8;  // gather, permute, add; V2 runs its network too
     const double kernels = (fused ? 1 : eager::unfused_attention) + bias_kernels + (s.model.v2 ? network_kernels : 0);
     b.add("attention", op, position_weights(s), Fusion::none, kernels);
@@ -121,7 +122,7 @@ Segment patch_segment(const Swin& m, const RunShape& shape, std::int64_t size, c
 Segment head_segment(const Stage& last, const Numerics& n) {
     LayerBuilder b(n, 3);
     b.norm("final_norm", layernorm, last.tokens(), last.width);
-    b.add("pool", Reduce{last.tokens() * last.width, last.shape.batch * last.width, as_count(last.side * last.side), n.vector});
+    b.add("pool", Reduce{last.tokens() * last.width, last.shape.batch * last.width, as_count(last.side * last.side), n.stored});
     if (last.model.classes > 0) b.linear("classifier", last.shape.batch, last.model.classes, last.width, true);
     return {"head", 1, b.take()};
 }

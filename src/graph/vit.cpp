@@ -17,7 +17,7 @@ double as_count(std::int64_t n) {
 void add_attention_op(LayerBuilder& b, const VitPass& pass, std::int64_t groups, std::int64_t length) {
     const Vit& m = pass.model;
     const std::int64_t head_dim = m.hidden / m.heads;
-    const Precision p = b.numerics().vector;
+    const Precision p = b.numerics().stored;
     const Attention op{.batch = groups,
                        .heads = m.heads,
                        .kv_heads = m.heads,
@@ -27,7 +27,8 @@ void add_attention_op(LayerBuilder& b, const VitPass& pass, std::int64_t groups,
                        .kv_len = length,
                        .precision = p,
                        .kv_precision = p,
-                       .fused = pass.shape.fused_attention};
+                       .fused = pass.shape.fused_attention,
+                       .output = p};
     OpNode& node = b.add("attention", op, 0, Fusion::none, pass.shape.fused_attention ? 1 : eager::unfused_attention);
     if (!m.relative_position_bias) return;
     // BEiT: a table of offsets between patches, and three entries for the class token.
@@ -59,7 +60,7 @@ void add_mlp(LayerBuilder& b, const VitPass& pass) {
 Segment head_segment(const VitPass& pass, const Numerics& n) {
     const Vit& m = pass.model;
     LayerBuilder b(n, 4);
-    if (m.fc_norm) b.add("pool", Reduce{pass.rows() * m.hidden, pass.images * m.hidden, as_count(pass.patches), n.vector});
+    if (m.fc_norm) b.add("pool", Reduce{pass.rows() * m.hidden, pass.images * m.hidden, as_count(pass.patches), n.stored});
     b.norm("final_norm", m.norm, m.fc_norm ? pass.images : pass.rows(), m.hidden);
     if (m.projection > 0) b.linear("projection", pass.images, m.projection, m.hidden);
     if (m.classes > 0) b.linear("classifier", pass.images, m.classes, m.hidden, true).repeat = m.classifiers;

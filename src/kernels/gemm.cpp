@@ -46,7 +46,7 @@ bool has_vector_product(const Gemm& op, const Gpu& gpu) {
 }  // namespace
 
 KernelCost cost(const Gemm& op, const Gpu& gpu, Cache cache) {
-    const MatrixProduct tiled = plain_product(op.batch, op.m, op.n, op.k, op.precision, op.weight_bits);
+    const MatrixProduct tiled = plain_product(op.batch, op.m, op.n, op.k, op.precision, op.weight_bits, op.output);
     KernelCost product = matrix_product_cost(tiled, gpu, cache);
     if (has_vector_product(op, gpu)) {
         const KernelCost by_vectors = vector_product_cost(tiled, work(op), gpu, cache);

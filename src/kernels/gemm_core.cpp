@@ -131,11 +131,12 @@ Candidate best_candidate(const MatrixProduct& op, const Rates& r, const GemmPara
 
 }  // namespace
 
-MatrixProduct plain_product(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k, Precision precision, double weight_bits) {
+MatrixProduct plain_product(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k, Precision precision, double weight_bits,
+                            std::optional<Precision> output) {
     MatrixProduct op{.batch = batch, .m = m, .n = n, .k = k, .precision = precision};
     op.a_element = element_size(precision);
     op.b_element = weight_bits / 8 * byte;
-    op.c_element = element_size(activation_precision(precision));
+    op.c_element = element_size(output.value_or(activation_precision(precision)));
     const auto elements = [batch](std::int64_t rows, std::int64_t cols) {
         return static_cast<double>(batch) * static_cast<double>(rows) * static_cast<double>(cols);
     };

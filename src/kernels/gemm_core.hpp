@@ -2,6 +2,7 @@
 /// The tiled matrix product that GEMM, convolution and mixture-of-experts share. See docs/model.md, GEMM.
 
 #include <cstdint>
+#include <optional>
 
 #include "kernels/terms.hpp"
 
@@ -21,7 +22,8 @@ struct MatrixProduct {
 };
 
 /// An operand layout of plain matrices.
-MatrixProduct plain_product(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k, Precision precision, double weight_bits);
+MatrixProduct plain_product(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k, Precision precision, double weight_bits,
+                            std::optional<Precision> output = std::nullopt);
 
 /// Time of the best tile and split-k factor.
 KernelCost matrix_product_cost(const MatrixProduct& op, const Gpu& gpu, Cache cache);

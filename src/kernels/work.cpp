@@ -38,7 +38,7 @@ bool winograd_applies(const Conv2d& op) {
 }
 
 Work work(const Gemm& op) {
-    const MatrixProduct product = plain_product(op.batch, op.m, op.n, op.k, op.precision, op.weight_bits);
+    const MatrixProduct product = plain_product(op.batch, op.m, op.n, op.k, op.precision, op.weight_bits, op.output);
     return {2 * flop * (real(op.batch) * real(op.m) * real(op.n) * real(op.k)), {}, product.compulsory, op.precision};
 }
 
@@ -46,7 +46,7 @@ Work work(const Attention& op) {
     const double heads = real(op.batch) * real(op.heads), groups = real(op.batch) * real(op.kv_heads);
     const double width = real(op.head_dim + value_dim(op));
     const double keys = real(op.window > 0 ? std::min(op.kv_len, op.window + op.query_len) : op.kv_len);
-    const Bytes activations = heads * real(op.query_len) * width * element_size(activation_precision(op.precision));
+    const Bytes activations = heads * real(op.query_len) * width * element_size(op.output.value_or(activation_precision(op.precision)));
     return {2 * flop * (heads * visible_pairs(op) * width),
             {},
             activations + groups * keys * width * element_size(op.kv_precision),
@@ -62,7 +62,7 @@ Work work(const Conv2d& op) {
     const Bytes element = element_size(op.precision);
     return {2 * flop * (out * window),
             {},
-            (used * in + real(op.out_channels) * window) * element + out * element_size(activation_precision(op.precision)),
+            (used * in + real(op.out_channels) * window) * element + out * element_size(op.output.value_or(activation_precision(op.precision))),
             op.precision};
 }
 

@@ -88,11 +88,11 @@ void add_quantization(Specs& specs, MathUnit unit) {
 }
 
 void add_quantization_and_power(Specs& specs) {
-    for (const MathUnit unit : {MathUnit::tensor8, MathUnit::tensor4}) add_quantization(specs, unit);
+    for (const MathUnit unit : {MathUnit::tensor8, MathUnit::integer8, MathUnit::tensor4}) add_quantization(specs, unit);
     GroupAdder w(specs, "weight_only", &CostParameters::weight_only);
     w.put("dequantization_operations", "operations", 1, 0, 64, lin, "SIMT operations per weight unpacked to the compute format",
           &WeightOnlyParameters::dequantization_operations);
-    for (const MathUnit unit : {MathUnit::simt, MathUnit::tensor16, MathUnit::tensor8, MathUnit::tensor4}) {
+    for (const MathUnit unit : all_math_units) {
         const double upper = unit == MathUnit::simt ? 60 : 6;
         add(specs, "power." + std::string(name(unit)) + "_pj_per_flop", "pJ/FLOP", pico, 0.05, upper, log, "dynamic energy of a FLOP",
             [unit](CostParameters& p) -> double& { return p.power.flop[index(unit)].value; });
@@ -166,7 +166,7 @@ void add_moe_and_transfers(Specs& specs) {
 
 Specs all_specs() {
     Specs specs;
-    for (const MathUnit unit : {MathUnit::simt, MathUnit::tensor16, MathUnit::tensor8, MathUnit::tensor4}) add_gemm(specs, unit);
+    for (const MathUnit unit : all_math_units) add_gemm(specs, unit);
     add_quantization_and_power(specs);
     add_attention_and_convolution(specs);
     add_memory_bound(specs);

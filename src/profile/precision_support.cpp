@@ -67,7 +67,8 @@ MathUnit GpuProfile::math_unit(Precision p) const {
     if (!tensor_peak[index(p)]) return MathUnit::simt;
     const double bits = 8 * element_size(p).in(byte);
     if (bits < 8) return MathUnit::tensor4;
-    return bits < 16 ? MathUnit::tensor8 : MathUnit::tensor16;
+    if (bits >= 16) return MathUnit::tensor16;
+    return p == Precision::int8 ? MathUnit::integer8 : MathUnit::tensor8;
 }
 
 void require_precision(const GpuProfile& gpu, Precision p) {

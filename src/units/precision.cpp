@@ -48,7 +48,7 @@ std::string_view name(Precision p) {
 }
 
 std::string_view name(MathUnit u) {
-    constexpr std::array<std::string_view, math_unit_count> names{"simt", "tensor16", "tensor8", "tensor4"};
+    constexpr std::array<std::string_view, math_unit_count> names{"simt", "tensor16", "tensor8", "integer8", "tensor4"};
     return names[index(u)];
 }
 
