@@ -48,6 +48,8 @@ struct SoftwareStack {
     Seconds device_gap;         ///< between two dependent kernels on the GPU beyond the kernel's own latency
     bool channels_last = true;  ///< layout of convolutions
     bool fused_attention = true;
+    double cast_kernels = 0;           ///< issued beside each product of a 16-bit run: automatic mixed precision casts its operands
+    bool tf32_products = true;         ///< tf32 runs use it in matrix products too, not only in convolutions
     bool narrow_activations = false;   ///< int8 engines: 8 bits between layers, not 16
     bool fp16_accumulation = false;    ///< fp16 products accumulate in 16 bits: twice the rate on GeForce
     bool fastest_precision = false;    ///< runs an 8-bit layer in fp16 where that is faster
@@ -55,6 +57,7 @@ struct SoftwareStack {
     double pipeline_overlap = 1;       ///< share of the ideal gain from stages working at the same time
     double matmul_rate = 1;            ///< of the rate of vendors' libraries that its matrix products and attention reach
     double decode_attention_rate = 1;  ///< of the rate of kernels that split the cache, attention of one query per sequence
+    std::optional<double> pcie_contention;  ///< of the machines it was measured on, instead of the GPU's parameter of that name
     double streaming_rate = 1;         ///< of the rate of well-written kernels that its other kernels reach
     Bytes memory_overhead;             ///< context, workspaces, allocator
     Seconds cold_context;              ///< first run only: context and libraries
@@ -64,7 +67,7 @@ struct SoftwareStack {
 
 /// An engine that differs from its way of execution's own table.
 struct Engine {
-    std::vector<std::string> match;     ///< first words of the `software` column that mean it, in lower case
+    std::vector<std::string> match;     ///< first words of the `software` column that mean it, in lower case; the longest match wins
     std::vector<Execution> executions;  ///< in these ways
     SoftwareStack stack;
 };
@@ -74,8 +77,8 @@ struct SoftwareStacks {
     std::array<SoftwareStack, execution_count> by_execution;
     std::vector<Engine> engines;
 
-    /// The engine that `software` names (its text up to the first space, '/' or ':', in any case) when it runs that way; else the way of
-    /// execution's own table.
+    /// The engine that runs that way and whose `match` is the longest run of words that `software` begins with (words end at a space, '/',
+    /// ':' or '.'), in any case; else the way of execution's own table.
     [[nodiscard]] const SoftwareStack& find(Execution execution, std::string_view software) const;
 };
 
@@ -119,7 +122,7 @@ struct Timeline {
 Timeline timeline(const OpGraph& graph, const Gpu& gpu, const SoftwareStack& stack, int streams = 1);
 
 /// `gpu` as `stack` uses it: fp16 matrix products at the 16-bit accumulation rate where the stack accumulates so and the GPU is then
-/// faster.
+/// faster; PCIe shared as on the stack's machines.
 Gpu with_software(Gpu gpu, const SoftwareStack& stack);
 
 /// Extra time of the first run after the process starts: context, and loading each distinct kernel.

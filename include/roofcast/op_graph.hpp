@@ -17,8 +17,8 @@ namespace roofcast {
 struct Gemm {
     std::int64_t batch = 1, m = 0, n = 0, k = 0;
     Precision precision = Precision::fp16;
-    double weight_bits = 16;         ///< stored bits per element of B; fewer than the precision's: weight-only quantization
-    bool dynamic_quantized = false;  ///< A arrives in 16 bits and is quantized per row by a kernel of its own
+    double weight_bits = 16;            ///< stored bits per element of B; fewer than the precision's: weight-only quantization
+    bool dynamic_quantized = false;     ///< A arrives in 16 bits and is quantized per row by a kernel of its own
     std::optional<Precision> output{};  ///< format of C; absent: 16 bits for the narrower formats, else the precision
 };
 
@@ -28,7 +28,7 @@ struct Attention {
     bool causal = false;      ///< query i sees keys up to kv_len − query_len + i
     std::int64_t window = 0;  ///< keys each query sees at most; 0: all
     Precision precision = Precision::fp16, kv_precision = Precision::fp16;
-    bool fused = true;  ///< FlashAttention-style; false: scores go through memory
+    bool fused = true;                  ///< FlashAttention-style; false: scores go through memory
     std::optional<Precision> output{};  ///< format of Q and the output; absent: 16 bits for the narrower formats, else the precision
 };
 
@@ -169,6 +169,7 @@ struct RunShape {
     Parallelism parallel{};
     bool fused_attention = true;
     bool channels_last = true;
+    bool tf32_products = true;        ///< tf32 applies to matrix products, not only to convolutions
     bool narrow_activations = false;  ///< int8 runs keep activations between layers in 8 bits too (language models apart)
     [[nodiscard]] bool stays_narrow() const { return narrow_activations && precision == Precision::int8; }
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstring>
 
 #include "io/toml_reader.hpp"
 #include "roofcast/execution.hpp"
@@ -29,6 +30,9 @@ void read_stack(TableReader& table, SoftwareStack& stack) {
     stack.host_per_pass = table.number("host_us_per_pass", non_negative) * us;
     stack.device_gap = table.number("device_gap_us", non_negative) * us;
     stack.channels_last = table.flag_if("channels_last").value_or(true);
+    stack.pcie_contention = table.number_if("pcie_contention", {0, 2});
+    stack.cast_kernels = table.number_if("cast_kernels", non_negative).value_or(0);
+    stack.tf32_products = table.flag_if("tf32_products").value_or(true);
     stack.fused_attention = table.flag_if("fused_attention").value_or(true);
     stack.narrow_activations = table.flag_if("narrow_activations").value_or(false);
     stack.fp16_accumulation = table.flag_if("fp16_accumulation").value_or(false);
@@ -69,11 +73,16 @@ Engine read_engine(const toml::table& own, const toml::table& root, const std::s
     return engine;
 }
 
-/// The first word of a software's name, in lower case: "TensorRT-LLM v0.9" is "tensorrt-llm".
-std::string first_word(std::string_view software) {
-    std::string word(software.substr(0, software.find_first_of(" /:")));
-    std::transform(word.begin(), word.end(), word.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    return word;
+std::string lower_case(std::string_view text) {
+    std::string lower(text);
+    std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return lower;
+}
+
+/// Whether `software` begins with the whole words `match`: "tensorrt-llm v0.9" does with "tensorrt-llm" and not with "tensorrt".
+bool begins_with_words(std::string_view software, std::string_view match) {
+    return software.substr(0, match.size()) == match &&
+           (software.size() == match.size() || std::strchr(" /:.", software[match.size()]) != nullptr);
 }
 
 }  // namespace
@@ -90,13 +99,18 @@ std::optional<Execution> parse_execution(std::string_view text) {
 }
 
 const SoftwareStack& SoftwareStacks::find(Execution execution, std::string_view software) const {
-    const std::string word = first_word(software);
+    const std::string text = lower_case(software);
+    const SoftwareStack* found = &by_execution[index(execution)];
+    std::size_t longest = 0;
     for (const Engine& engine : engines) {
-        const bool named = std::find(engine.match.begin(), engine.match.end(), word) != engine.match.end();
-        if (named && std::find(engine.executions.begin(), engine.executions.end(), execution) != engine.executions.end())
-            return engine.stack;
+        if (std::find(engine.executions.begin(), engine.executions.end(), execution) == engine.executions.end()) continue;
+        for (const std::string& match : engine.match) {
+            if (match.size() <= longest || !begins_with_words(text, match)) continue;
+            longest = match.size();
+            found = &engine.stack;
+        }
     }
-    return by_execution[index(execution)];
+    return *found;
 }
 
 SoftwareStacks load_software(const std::filesystem::path& gpus_folder) {
@@ -123,6 +137,8 @@ Gpu with_software(Gpu gpu, const SoftwareStack& stack) {
     auto& peak = gpu.profile.tensor_peak[index(Precision::fp16)];
     const auto& faster = gpu.profile.fp16_accumulate_peak;
     if (stack.fp16_accumulation && peak && faster && *faster > *peak) peak = faster;
+    auto& contention = gpu.parameters.values.collective.pcie_contention;
+    contention = stack.pcie_contention.value_or(contention);
     return gpu;
 }
 

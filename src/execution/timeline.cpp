@@ -65,6 +65,13 @@ std::optional<Op> in_16_bits(const Op& op) {
     return std::nullopt;
 }
 
+bool is_16_bit_product(const Op& op) {
+    const auto in_16_bits = [](Precision p) { return p == Precision::fp16 || p == Precision::bf16; };
+    if (const auto* gemm = std::get_if<Gemm>(&op)) return in_16_bits(gemm->precision);
+    const auto* conv = std::get_if<Conv2d>(&op);
+    return conv != nullptr && in_16_bits(conv->precision);
+}
+
 /// The kernel that the stack runs for `op`: in its precision, or in 16 bits where that is faster and the stack chooses by layer.
 KernelCost chosen_kernel(const Op& op, const Gpu& gpu, const SoftwareStack& stack) {
     const KernelCost own = cost(op, gpu);
@@ -84,8 +91,9 @@ Launch launched(const OpNode& node, const Gpu& gpu, const SoftwareStack& stack) 
         // Each of an eager framework's element-wise kernels passes over the tensor; around other operators they only add launches.
         if (repeats_its_traffic(node)) launch.passes = node.eager_kernels;
         time *= launch.passes;
-        launch.launches = std::max(1.0, node.eager_kernels * launch.kernel.kernels);
+        launch.launches = std::max(node.eager_kernels, static_cast<double>(launch.kernel.kernels));
     }
+    if (is_16_bit_product(node.op)) launch.launches += stack.cast_kernels;
     launch.time = time + launch.launches * stack.device_gap;
     return launch;
 }

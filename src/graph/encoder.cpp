@@ -44,7 +44,7 @@ void add_relative_scores(LayerBuilder& b, const EncoderPass& pass) {
     b.linear("position_qk", m.relative_positions, 2 * m.hidden, m.hidden, false, 2).weights = 0;
     b.batched("content_to_pos", maps, pass.tokens, m.relative_positions, head_dim);
     b.batched("pos_to_content", maps, pass.tokens, m.relative_positions, head_dim);
-    constexpr double gather_kernels = 4;  // index arithmetic, expand, gather, transpose
+    constexpr double gather_kernels = 12;  // index arithmetic, expand, clamp, gather, transpose, scale, copies
     const std::int64_t scores = maps * pass.tokens * pass.tokens;
     b.move("gather_scores", 2 * scores, 2 * gather_kernels, Fusion::chain);
     b.elementwise("add_scores", scores, 3, 2, Fusion::chain, 2);

@@ -25,7 +25,8 @@ double as_count(std::int64_t n) {
 
 Numerics numerics_of(const RunShape& shape, bool serving) {
     Numerics n;
-    n.matmul = shape.precision;
+    const bool lanes = shape.precision == Precision::tf32 && !shape.tf32_products;
+    n.matmul = lanes ? Precision::fp32 : shape.precision;
     n.vector = vector_precision(shape.precision);
     n.stored = shape.stays_narrow() && !serving ? shape.precision : n.vector;
     n.weight_bits = shape.weights.label.empty() ? native_weights(shape.precision).bits : shape.weights.bits;
@@ -46,7 +47,12 @@ OpNode& LayerBuilder::add(std::string_view name, Op op, double weights, Fusion f
 }
 
 OpNode& LayerBuilder::linear(std::string_view name, std::int64_t m, std::int64_t n, std::int64_t k, bool bias, double eager_kernels) {
-    const Gemm gemm{.m = m, .n = n, .k = k, .precision = n_.matmul, .weight_bits = n_.weight_bits, .dynamic_quantized = n_.quantizes_rows,
+    const Gemm gemm{.m = m,
+                    .n = n,
+                    .k = k,
+                    .precision = n_.matmul,
+                    .weight_bits = n_.weight_bits,
+                    .dynamic_quantized = n_.quantizes_rows,
                     .output = n_.stored};
     return add(name, gemm, as_count(n) * as_count(k) + (bias ? as_count(n) : 0), Fusion::none, eager_kernels);
 }

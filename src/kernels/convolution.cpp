@@ -59,7 +59,8 @@ KernelCost implicit_gemm_cost(const Conv2d& op, Precision unit, const Gpu& gpu, 
     const std::int64_t k = op.in_channels / groups * op.kernel_h * op.kernel_w;
     MatrixProduct product = product_of(op, unit, groups, pixels, op.out_channels / groups, k);
     product.compulsory = work(op).bytes;
-    product.rate = gpu.parameters.values.convolution.implicit_fraction;
+    const auto& p = gpu.parameters.values.convolution;
+    product.rate = on_lanes(unit, gpu) ? p.implicit_fraction : p.matrix_fraction;
     product.least_rows = least_pixels;
     // Channels are the contiguous dimension: their count aligns, not that of k.
     product.aligned = on_lanes(unit, gpu) || (op.in_channels % 8 == 0 && op.out_channels % 8 == 0);
@@ -82,9 +83,7 @@ KernelCost winograd_cost(const Conv2d& op, Precision unit, int t, bool fused, co
         real(points) * (real(tiles) * real(op.in_channels + op.out_channels) + real(op.in_channels) * real(op.out_channels));
     const double filters = real(op.in_channels) * real(op.out_channels) * real(op.kernel_h * op.kernel_w);
     const Bytes moved = input_bytes(op) + output_bytes(op) + (transformed + filters) * element_size(op.precision);
-    KernelCost c = in_sequence(transform_cost(moved, gpu, cache), matrix_product_cost(product, gpu, cache));
-    c.kernels = 4;
-    return c;
+    return in_sequence(transform_cost(moved, gpu, cache), matrix_product_cost(product, gpu, cache));
 }
 
 /// One filter per channel: no reuse between channels, bound by memory or by the SIMT lanes.
@@ -111,9 +110,7 @@ KernelCost fastest_in(Precision unit, const Conv2d& op, const Gpu& gpu, Cache ca
     return faster(best, winograd_cost(op, unit, 4, false, gpu, cache));
 }
 
-}  // namespace
-
-KernelCost cost(const Conv2d& op, const Gpu& gpu, Cache cache) {
+KernelCost fastest(const Conv2d& op, const Gpu& gpu, Cache cache) {
     const bool depthwise = op.groups > 1 && op.groups == op.in_channels;
     if (depthwise) return depthwise_cost(op, gpu, cache);
     const KernelCost best = fastest_in(op.precision, op, gpu, cache);
@@ -125,6 +122,14 @@ KernelCost cost(const Conv2d& op, const Gpu& gpu, Cache cache) {
     const bool has_lanes = element_size(op.precision) >= 2 * byte && gpu.profile.math_unit(Precision::fp32) == MathUnit::simt &&
                            gpu.profile.supports(Precision::fp32);
     return has_lanes ? faster(whole, fastest_in(Precision::fp32, op, gpu, cache)) : whole;
+}
+
+}  // namespace
+
+KernelCost cost(const Conv2d& op, const Gpu& gpu, Cache cache) {
+    KernelCost c = fastest(op, gpu, cache);
+    c.kernels = 1;  // one call of the host, whichever kernels the library then chooses
+    return c;
 }
 
 }  // namespace roofcast

@@ -38,8 +38,8 @@ Bytes rotated_traffic(const MatrixProduct& op, Bytes l2, double residency) {
 /// DRAM bytes beyond the compulsory ones: operands that L2 cannot hold are read again by each wave. A wave of S tiles is laid out as a
 /// near-square panel, so that all waves together read 2·m·n·k / √(S·tile) elements.
 Bytes dram_traffic(const MatrixProduct& op, const GpuProfile& gpu, const GemmParameters& p, Cache cache) {
-    const Bytes resident = cache == Cache::rotated ? rotated_traffic(op, gpu.l2, p.l2_residency)
-                                                   : after_l2(op.compulsory, gpu.l2, p.l2_residency, cache);
+    const Bytes resident =
+        cache == Cache::rotated ? rotated_traffic(op, gpu.l2, p.l2_residency) : after_l2(op.compulsory, gpu.l2, p.l2_residency, cache);
     if (op.compulsory <= gpu.l2) return resident;
     const double panel = std::sqrt(static_cast<double>(gpu.sm_count) * reference_tile);
     const double volume = static_cast<double>(op.batch) * static_cast<double>(op.m) * static_cast<double>(op.n) * static_cast<double>(op.k);
@@ -99,7 +99,7 @@ Candidate evaluate(const Rates& r, const GemmParameters& p, Tile tile, double ti
     const double w = waves(tiles * split, r.sm_count, p.tail);
     Candidate c{};
     c.split = split;
-    const double once = p.epilogue.in(s) * area / reference_tile + p.wave.in(s);
+    const double once = p.epilogue.in(s)*area / reference_tile + p.wave.in(s);
     c.compute = w * (k * ((area + p.tile_half) * r.per_output_step + tile.n * r.per_weight) + once);
     c.l2 = w * k * (tile.m * r.a_bytes + tile.n * r.b_bytes) * r.per_a_byte;
     c.dram = r.dram + (split > 1 ? split * r.reduce : 0);

@@ -60,10 +60,11 @@ Work work(const Conv2d& op) {
     // A strided kernel smaller than its stride skips inputs.
     const double used = std::min(1.0, real(op.kernel_h) / real(op.stride)) * std::min(1.0, real(op.kernel_w) / real(op.stride));
     const Bytes element = element_size(op.precision);
-    return {2 * flop * (out * window),
-            {},
-            (used * in + real(op.out_channels) * window) * element + out * element_size(op.output.value_or(activation_precision(op.precision))),
-            op.precision};
+    return {
+        2 * flop * (out * window),
+        {},
+        (used * in + real(op.out_channels) * window) * element + out * element_size(op.output.value_or(activation_precision(op.precision))),
+        op.precision};
 }
 
 Work work(const Elementwise& op) {

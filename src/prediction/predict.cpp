@@ -104,6 +104,7 @@ Prediction predict(const Workload& workload, const Gpu& device, const RunRequest
     const Gpu gpu = with_software(device, stack);
     p.request.shape.channels_last = request.channels_last.value_or(stack.channels_last);
     p.request.shape.fused_attention = stack.fused_attention;
+    p.request.shape.tf32_products = stack.tf32_products;
     p.request.shape.narrow_activations = stack.narrow_activations;
     if (const DecoderLlm* llm = language_model(workload)) {
         predict_language(p, workload, *llm, gpu, stack);

@@ -118,7 +118,9 @@ void add_attention_and_convolution(Specs& specs) {
     a.put("l2_residency", "1", 1, 0, 1, lin, "share of a small KV cache that a repeated call finds in L2", &A::l2_residency);
     using C = ConvolutionParameters;
     GroupAdder c(specs, "convolution", &CostParameters::convolution);
-    c.put("implicit_fraction", "1", 1, 0.2, 1, lin, "share of the GEMM's rate that implicit GEMM keeps", &C::implicit_fraction);
+    c.put("implicit_fraction", "1", 1, 0.2, 1, lin, "share of the GEMM's rate that implicit GEMM keeps on SIMT lanes",
+          &C::implicit_fraction);
+    c.put("matrix_fraction", "1", 1, 0.2, 1, lin, "share of the GEMM's rate that implicit GEMM keeps on matrix units", &C::matrix_fraction);
     c.put("winograd_fraction", "1", 1, 0.1, 1, lin, "share of the GEMM's rate that Winograd kernels keep", &C::winograd_fraction);
     c.put("transform_fraction", "1", 1, 0.1, 1, lin, "share of DRAM bandwidth in Winograd and layout transformations",
           &C::transform_fraction);

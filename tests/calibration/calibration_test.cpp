@@ -33,7 +33,7 @@ TEST_CASE("rows made from known parameters give these back") {
 TEST_CASE("matrix products with 5 % noise are predicted to within the noise") {
     // A factor e^x with x uniform in ±0.05 is off by 2.5 % in the mean.
     const CalibrationInput input = input_of(profile, gemm_rows(gpu, 0.05));
-    const Fit fit = calibrate(input, {.folds = 3});
+    const Fit fit = calibrate(input, {.folds = 3, .evaluations_per_parameter = 120});
     CHECK(fit.overall.fit.mape_percent < 3.2);
     CHECK(fit.overall.cross_validated->mape_percent < 4.5);
     CHECK(fitted(fit, "gemm.simt.fixed_us") == rel(6, 0.1));

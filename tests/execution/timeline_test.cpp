@@ -149,3 +149,39 @@ TEST_CASE("16-bit accumulation doubles the fp16 matrix peak of a GeForce and lea
     CHECK(peak(with_software(geforce, s)) == rel(2 * peak(geforce), 0.01));
     CHECK(peak(with_software(data_center, s)) == peak(data_center));
 }
+
+TEST_CASE("the longest run of words that a software's name begins with picks the engine") {
+    const SoftwareStacks stacks = load_software(gpus_dir());
+    CHECK(stacks.find(Execution::eager, "PyTorch").name == "pytorch-1");
+    CHECK(stacks.find(Execution::eager, "pytorch 2.1.0 cu121").name == "pytorch-2");
+    CHECK(stacks.find(Execution::eager, "transformers 4.38").name == "transformers");
+    CHECK(stacks.find(Execution::eager, "transformers/pytorch 2.0.1").name == "transformers-2023");
+    CHECK(stacks.find(Execution::tensorrt, "tensorrt 8.6").name == "tensorrt");
+}
+
+TEST_CASE("mixed precision of an eager framework issues casts beside 16-bit products only") {
+    const Gpu gpu = load_gpu(gpus_dir(), "v100-sxm2-16gb");
+    SoftwareStack casting = stack(KernelSet::framework, 1 * us);
+    casting.cast_kernels = 2;
+    const auto kernels = [&](Precision p) {
+        return timeline(graph_of({{.name = "linear", .op = Gemm{.m = 8, .n = 64, .k = 64, .precision = p}}}), gpu, casting).kernels;
+    };
+    CHECK(kernels(Precision::fp16) == 3);
+    CHECK(kernels(Precision::fp32) == 1);
+}
+
+TEST_CASE("an operator of several kernels is issued as often as the framework launches, not once for each of their products") {
+    const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
+    const Attention unfused{.batch = 2, .heads = 4, .kv_heads = 4, .head_dim = 64, .query_len = 32, .kv_len = 32, .fused = false};
+    const OpGraph graph = graph_of({{.name = "attention", .op = unfused, .eager_kernels = 6}});
+    CHECK(timeline(graph, gpu, stack(KernelSet::framework, 1 * us)).kernels == 6);
+    CHECK(timeline(graph, gpu, stack(KernelSet::engine, 1 * us)).kernels == 4);
+}
+
+TEST_CASE("a machine's PCIe switches replace the GPU's contention") {
+    SoftwareStack switched;
+    switched.pcie_contention = 0;
+    const Gpu gpu = load_gpu(gpus_dir(), "l40s");
+    CHECK(gpu.parameters.values.collective.pcie_contention > 0);
+    CHECK(with_software(gpu, switched).parameters.values.collective.pcie_contention == 0);
+}

@@ -198,3 +198,33 @@ TEST_CASE("a summary reproduces its totals") {
     CHECK(total_parameters(graph) / 1e6 == rel(25.6, 1e-9));
     CHECK(total_flops(graph).in(gflop) == rel(2 * 32 * 4.1, 0.05));  // rounded sizes, and 4 FLOPs an activation
 }
+
+TEST_CASE("an int8 engine that keeps activations narrow moves half the bytes between layers") {
+    const Workload bert = find_workload(test::models_dir(), "bert-base");
+    RunShape shape{.batch = 4, .prompt_tokens = 128, .precision = Precision::int8};
+    const OpGraph wide = forward_graph(bert, shape);
+    shape.narrow_activations = true;
+    const OpGraph narrow = forward_graph(bert, shape);
+    CHECK(narrow.peak_activations.in(byte) == rel(wide.peak_activations.in(byte) / 2, 1e-9));
+    CHECK(weight_size(narrow).in(byte) == rel(weight_size(wide).in(byte), 0.01));  // norms apart
+    shape.precision = Precision::fp16;
+    const OpGraph sixteen = forward_graph(bert, shape);
+    CHECK(sixteen.peak_activations == wide.peak_activations);
+}
+
+TEST_CASE("a framework that keeps TF32 to convolutions multiplies matrices in fp32") {
+    const Workload vit = find_workload(test::models_dir(), "vit-base-patch16-224");
+    RunShape shape{.batch = 1, .precision = Precision::tf32};
+    const auto precision_of_products = [&] {
+        const OpGraph graph = forward_graph(vit, shape);
+        for (const Segment& segment : graph.segments) {
+            for (const OpNode& node : segment.nodes) {
+                if (const auto* gemm = std::get_if<Gemm>(&node.op)) return gemm->precision;
+            }
+        }
+        return Precision::fp64;
+    };
+    CHECK(precision_of_products() == Precision::tf32);
+    shape.tf32_products = false;
+    CHECK(precision_of_products() == Precision::fp32);
+}

@@ -45,6 +45,23 @@ TEST_CASE("latency never falls when the batch grows") {
     }
 }
 
+TEST_CASE("latency never falls when the batch grows by one, whichever algorithm a convolution then takes and however the host issues it") {
+    const Bench bench;
+    for (const char* id : {"l40s", "rtx-4090", "v100-pcie-32gb"}) {
+        const Gpu gpu = load_gpu(gpus_dir(), id);
+        for (const Execution execution : {Execution::eager, Execution::compiled}) {
+            Seconds before;
+            for (std::int64_t batch = 1; batch <= 24; ++batch) {
+                CAPTURE(id);
+                CAPTURE(batch);
+                const Seconds latency = bench.run("resnet50", gpu, {.batch = batch, .precision = Precision::fp16}, execution).latency;
+                CHECK(latency >= before * (1 - 1e-9));
+                before = latency;
+            }
+        }
+    }
+}
+
 TEST_CASE("TTFT grows with the prompt and TPOT with the context") {
     const Bench bench;
     const Gpu gpu = load_gpu(gpus_dir(), "h200-sxm-141gb");
