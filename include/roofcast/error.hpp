@@ -33,6 +33,10 @@ private:
 /// Names that share nothing with `name` are left out.
 std::vector<std::string> nearest_names(std::string_view name, const std::vector<std::string>& known, std::size_t limit = 3);
 
+/// Whether `written` is `meant` but for a slip: a letter in five, or one, added, left out, changed or swapped. Case and separators do not
+/// count.
+bool is_misspelling(std::string_view written, std::string_view meant);
+
 /// "did you mean a, b or c?", or "" when nothing is near.
 std::string did_you_mean(std::string_view name, const std::vector<std::string>& known);
 

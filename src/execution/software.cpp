@@ -60,8 +60,8 @@ Engine read_engine(const toml::table& own, const toml::table& root, const std::s
     Engine engine;
     engine.match = names.texts_if("match");
     for (const auto& text : names.texts_if("execution")) engine.executions.push_back(read_execution(names, "execution", text));
-    if (engine.match.empty()) throw names.error("match", "a required key is missing", {}, "first words of the software column");
-    if (engine.executions.empty()) throw names.error("execution", "a required key is missing", {}, "ways of execution");
+    if (engine.match.empty()) throw names.missing("match", "first words of the software column");
+    if (engine.executions.empty()) throw names.missing("execution", "ways of execution");
     const Execution first = engine.executions.front();
     TableReader table(own, file, fmt::format("engine[{}]", number), root[name(first)].as_table());
     engine.stack.execution = first;

@@ -73,6 +73,13 @@ std::vector<std::string> nearest_names(std::string_view name, const std::vector<
     return names;
 }
 
+bool is_misspelling(std::string_view written, std::string_view meant) {
+    constexpr std::size_t letters_a_slip = 5;
+    const std::string a = folded(written), b = folded(meant);
+    if (a.empty() || b.empty()) return false;
+    return edit_distance(a, b) <= std::max<std::size_t>(1, b.size() / letters_a_slip);
+}
+
 std::string did_you_mean(std::string_view name, const std::vector<std::string>& known) {
     const auto names = nearest_names(name, known);
     if (names.empty()) return {};

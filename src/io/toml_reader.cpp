@@ -102,8 +102,36 @@ const toml::node* TableReader::find(std::string_view key) {
 
 const toml::node& TableReader::require(std::string_view key) {
     const toml::node* node = find(key);
-    if (node == nullptr) throw error(key, "a required key is missing");
+    if (node == nullptr) throw missing(key);
     return *node;
+}
+
+void TableReader::expect(std::initializer_list<std::string_view> keys) {
+    for (const std::string_view key : keys) asked_.emplace(key);
+}
+
+std::optional<Error> TableReader::misspelt(std::string_view key) const {
+    for (const toml::table* table : {table_, base_}) {
+        if (table == nullptr) continue;
+        for (const auto& [written, node] : *table) {
+            if (!asked_.contains(written.str()) && is_misspelling(written.str(), key)) return unknown_key(written, key);
+        }
+    }
+    return std::nullopt;
+}
+
+Error TableReader::missing(std::string_view key, std::string expected, std::string suggestion) const {
+    if (auto slip = misspelt(key)) return *slip;
+    return error(key, "a required key is missing", {}, std::move(expected), std::move(suggestion));
+}
+
+Error TableReader::unknown_key(const toml::key& written, std::string_view meant) const {
+    return Error({.what = "unknown key",
+                  .file = file_,
+                  .line = static_cast<int>(written.source().begin.line),
+                  .key = dotted(written.str()),
+                  .expected = fmt::format("{}, which is required", meant),
+                  .suggestion = fmt::format("did you mean {}?", meant)});
 }
 
 std::string TableReader::dotted(std::string_view key) const {
@@ -230,7 +258,20 @@ TableReader TableReader::table(std::string_view key) {
     const toml::table* own = as_table(table_);
     const toml::table* behind = as_table(base_);
     if (own == nullptr) std::swap(own, behind);
+    if (own == nullptr) refuse_misspelt_table(key);
     return {own == nullptr ? empty_table() : *own, file_, dotted(key), behind};
+}
+
+void TableReader::refuse_misspelt_table(std::string_view key) const {
+    for (const auto& [written, node] : *table_) {
+        if (!node.is_table() || asked_.contains(written.str()) || !is_misspelling(written.str(), key)) continue;
+        throw Error({.what = "unknown table",
+                     .file = file_,
+                     .line = static_cast<int>(written.source().begin.line),
+                     .key = dotted(written.str()),
+                     .expected = fmt::format("[{}]", dotted(key)),
+                     .suggestion = fmt::format("did you mean {}?", key)});
+    }
 }
 
 std::vector<TableReader> TableReader::tables(std::string_view key) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <initializer_list>
 #include <limits>
 #include <optional>
 #include <set>
@@ -38,7 +39,11 @@ public:
 
     [[nodiscard]] bool has(std::string_view key) const;
 
-    // Required values: throw Error when absent, of another type or out of range.
+    /// Keys that will be asked for later: none of them is a misspelling of another. Only needed for names that differ by a letter or two.
+    void expect(std::initializer_list<std::string_view> keys);
+
+    // Required values: throw Error when absent, of another type or out of range. A key that nobody has asked for and that looks like the
+    // absent one is taken for a misspelling of it.
     std::string text(std::string_view key);
     double number(std::string_view key, Range range = {});
     std::int64_t count(std::string_view key, std::int64_t lower = 1, std::int64_t upper = std::int64_t{1} << 40);
@@ -52,7 +57,7 @@ public:
     std::vector<std::int64_t> counts_if(std::string_view key, std::int64_t lower = std::numeric_limits<std::int64_t>::min());
     std::vector<double> numbers_if(std::string_view key, Range range = {});
 
-    /// Sub-table; an absent one reads as empty. `[key]` of `base` stands behind it.
+    /// Sub-table; an absent one reads as empty, unless its name is misspelt. `[key]` of `base` stands behind it.
     TableReader table(std::string_view key);
     /// Array of tables `[[key]]`; absent: none. Each must be finished by the caller.
     std::vector<TableReader> tables(std::string_view key);
@@ -70,6 +75,10 @@ public:
     /// An error about `key` of this table, with its line.
     [[nodiscard]] Error error(std::string_view key, std::string what, std::string found = {}, std::string expected = {},
                               std::string suggestion = {}) const;
+    /// That the required `key` is missing, or misspelt when a key not asked for so far looks like it.
+    [[nodiscard]] Error missing(std::string_view key, std::string expected = {}, std::string suggestion = {}) const;
+    /// An error about a key not asked for so far that looks like `key`; nullopt when there is none.
+    [[nodiscard]] std::optional<Error> misspelt(std::string_view key) const;
     [[nodiscard]] const std::string& file() const { return file_; }
     [[nodiscard]] int line() const;  ///< of the table's header
 
@@ -77,6 +86,8 @@ private:
     const toml::node* find(std::string_view key);
     void finish(const toml::table& table) const;
     [[nodiscard]] const toml::node& require(std::string_view key);
+    [[nodiscard]] Error unknown_key(const toml::key& written, std::string_view meant) const;
+    void refuse_misspelt_table(std::string_view key) const;
     [[nodiscard]] std::string dotted(std::string_view key) const;
 
     const toml::table* table_;

@@ -98,8 +98,8 @@ void read_memory(TableReader& top, GpuProfile& gpu) {
     if (const auto capacity = once("capacity_gb", "memory_gb", physical_capacity_gb)) gpu.capacity = *capacity * gb;
     const auto bandwidth = once("bandwidth_gb_s", "memory_bandwidth_gbps", physical_bandwidth_gb_s);
     if (!bandwidth) {
-        throw table.error("bandwidth_gb_s", "a required key is missing", {}, {},
-                          "or memory_bandwidth_gbps at the top of a minimal profile");
+        if (const auto slip = top.misspelt("memory_bandwidth_gbps")) throw *slip;
+        throw table.missing("bandwidth_gb_s", {}, "or memory_bandwidth_gbps at the top of a minimal profile");
     }
     gpu.bandwidth = *bandwidth * gb_per_s;
     gpu.memory_type = table.text_if("type").value_or("");

@@ -29,7 +29,7 @@ void check_inputs(const ConvLayer& layer, std::int64_t index, const toml::node& 
 
 std::vector<ConvLayer> read_layers(TableReader& reader) {
     const toml::node* node = reader.node("layers");
-    if (node == nullptr) throw reader.error("layers", "a required key is missing", {}, "a list of layers");
+    if (node == nullptr) throw reader.missing("layers", "a list of layers");
     const toml::array* list = node->as_array();
     if (list == nullptr || list->empty()) throw reader.error("layers", "wrong type", {}, "a list of layers");
     TableReader values = reader.table("values");

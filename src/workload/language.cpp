@@ -21,6 +21,7 @@ MoeShape read_moe(TableReader reader) {
 
 MlaShape read_mla(TableReader reader) {
     MlaShape mla;
+    reader.expect({"rope_dim", "nope_dim"});
     mla.q_rank = reader.count_if("q_rank", 0, largest_size).value_or(0);
     mla.kv_rank = reader.count("kv_rank", 1, largest_size);
     mla.rope_dim = reader.count("rope_dim", 1, largest_size);

@@ -49,7 +49,7 @@ Swin read_swin(TableReader& reader) {
     model.classes = reader.count_if("classes", 0, largest_size).value_or(1000);
     model.depths = reader.counts_if("depths", 1);
     model.heads = reader.counts_if("heads", 1);
-    if (model.depths.empty()) throw reader.error("depths", "a required key is missing", {}, "layers of each stage");
+    if (model.depths.empty()) throw reader.missing("depths", "layers of each stage");
     if (model.heads.size() != model.depths.size()) throw reader.error("heads", "heads and depths must be lists of equal length");
     for (std::size_t i = 0; i < model.heads.size(); ++i) {
         if ((model.embed << i) % model.heads[i] != 0) throw reader.error("heads", "a stage's width is not a multiple of its heads");

@@ -49,6 +49,30 @@ TEST_CASE("a misspelt key is an error with its line and the nearest known key") 
     CHECK(contains(message, "did you mean bandwidth_gb_s?"));
 }
 
+TEST_CASE("a misspelt required key is reported as such, with its line") {
+    const TemporaryFile file("a.toml", "layers = 2\nhiden = 8\nintermedate = 16\n[memroy]\nx = 1\n[mla]\nnope_dim = 4\n");
+    const auto table = parse_toml_file(file.path());
+    TableReader reader(table, "a.toml");
+    const std::string message = message_of([&] { reader.count("hidden"); });
+    CHECK(contains(message, "a.toml:2: hiden: unknown key"));
+    CHECK(contains(message, "did you mean hidden?"));
+    CHECK(contains(message_of([&] { reader.count("intermediate"); }), "a.toml:3: intermedate: unknown key"));
+    CHECK(contains(message_of([&] { reader.table("memory"); }), "a.toml:4: memroy: unknown table"));
+    // Other words are other keys: what is missing is missing.
+    CHECK(contains(message_of([&] { reader.count("heads"); }), "heads: a required key is missing"));
+    // nope_dim differs from rope_dim by a letter, and is known.
+    TableReader mla = reader.table("mla");
+    mla.expect({"nope_dim"});
+    CHECK(contains(message_of([&] { mla.count("rope_dim"); }), "mla.rope_dim: a required key is missing"));
+}
+
+TEST_CASE("a misspelt key of a variant's architecture is found behind it") {
+    const TemporaryFile file("b.toml", "hiden = 8\n[[variant]]\nlayers = 3\n");
+    const auto table = parse_toml_file(file.path());
+    TableReader reader(*table["variant"][0].as_table(), "b.toml", "variant[0]", &table);
+    CHECK(contains(message_of([&] { reader.count("hidden"); }), "b.toml:1: variant[0].hiden: unknown key"));
+}
+
 TEST_CASE("numbers are checked for type, range and being finite") {
     const TemporaryFile file("n.toml", "a = nan\nb = inf\nc = -1\nd = \"x\"\ne = 1.5\n");
     const auto table = parse_toml_file(file.path());

@@ -203,3 +203,20 @@ TEST_CASE("gpu check knows what bandwidth a type of memory can have") {
     REQUIRE(findings.size() == 1);
     CHECK(findings.front().key == "bandwidth_gb_s");
 }
+
+TEST_CASE("a misspelt required key of a profile is named with its line") {
+    const auto message = [](const std::string& text) -> std::string {
+        try {
+            load(text);
+        } catch (const Error& e) {
+            return e.what();
+        }
+        return "";
+    };
+    const std::string bandwidth = message(with(minimal, "bandwidth_gbps", "bandwidth_gbs"));
+    CHECK(bandwidth.find("my-card.toml:5: memory_bandwidth_gbs: unknown key") != std::string::npos);
+    CHECK(bandwidth.find("did you mean memory_bandwidth_gbps?") != std::string::npos);
+    CHECK(message(with(minimal, "architecture", "architeture")).find("my-card.toml:2: architeture: unknown key") != std::string::npos);
+    const std::string full = with(minimal, "memory_bandwidth_gbps = 2039", "[memory]\nbandwith_gb_s = 2039");
+    CHECK(message(full).find("my-card.toml:6: memory.bandwith_gb_s: unknown key") != std::string::npos);
+}

@@ -92,7 +92,7 @@ TEST_CASE("misspelt keys are errors wherever they stand, with line and suggestio
     const TemporaryFile shared("b.toml", replaced(two_models, "vocabulary", "vocabulry"));
     CHECK(failure(shared.path(), "large").key.find("vocabulry") != std::string::npos);
     const TemporaryFile in_table("c.toml", std::string(two_models) + "moe = { experts = 8, topk = 2, expert_intermediate = 64 }\n");
-    CHECK(failure(in_table.path(), "large").key.find("top_k") != std::string::npos);
+    CHECK(failure(in_table.path(), "large").key.find("moe.topk") != std::string::npos);
 }
 
 TEST_CASE("missing keys, wrong types and impossible sizes name the key") {
@@ -123,4 +123,14 @@ TEST_CASE("empty files, directories and missing files say so") {
 TEST_CASE("an id that two files claim is an error of the catalogue") {
     const TemporaryFile file("two.toml", replaced(two_models, "\"large\"", "\"tiny\""));
     CHECK_THROWS_AS(load_workload_catalogue(file.path().parent_path()), Error);
+}
+
+TEST_CASE("a misspelt required key of a model is named with its line") {
+    const TemporaryFile width("a.toml", replaced(two_models, "intermediate = 256", "intermedate = 256"));
+    CHECK(failure(width.path(), "small").key == "variant[0].intermedate");
+    CHECK(failure(width.path(), "small").line == 12);
+    CHECK(failure(width.path(), "small").suggestion == "did you mean intermediate?");
+    const TemporaryFile hidden("a.toml", replaced(two_models, "hidden = 64", "hiden = 64"));
+    CHECK(failure(hidden.path(), "small").key == "variant[0].hiden");
+    CHECK(failure(hidden.path(), "small").line == 10);
 }
