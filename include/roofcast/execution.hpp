@@ -97,6 +97,7 @@ struct TimedOp {
 /// One operator that fusion folded away.
 struct FusedOp {
     std::string_view node, into;
+    std::int64_t count = 1;  ///< times in the pass
 };
 
 struct Timeline {

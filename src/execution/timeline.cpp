@@ -149,7 +149,7 @@ private:
         if (stack_.kernels == KernelSet::fused && host_of_[i] != static_cast<int>(i)) {
             const std::string_view into =
                 host_of_[i] == vanishes ? "weights" : std::string_view(segment.nodes[static_cast<std::size_t>(host_of_[i])].name);
-            timeline_.fused.push_back({node.name, into});
+            timeline_.fused.push_back({node.name, into, segment.repeat * node.repeat});
             if (host_of_[i] == vanishes) return {.launches = 0, .fused = true};
             return folded_into_host(node, gpu_);
         }

@@ -100,7 +100,7 @@ Table fused_operators(const Phase& phase) {
     Table table{.title = fmt::format("{}: fused operators", phase.name),
                 .columns = {{"operator", "operator"}, {"into", "into"}, {"times", "times"}}};
     std::map<std::pair<std::string, std::string>, std::int64_t> counts;
-    for (const FusedOp& f : phase.timeline.fused) ++counts[{std::string(f.node), std::string(f.into)}];
+    for (const FusedOp& f : phase.timeline.fused) counts[{std::string(f.node), std::string(f.into)}] += f.count;
     for (const auto& [pair, count] : counts) table.rows.push_back({pair.first, pair.second, count});
     return table;
 }

@@ -73,6 +73,24 @@ TEST_CASE("--explain lists costliest operators, fused ones and the provenance of
     CHECK(p["explain"]["parameters"][0].contains("provenance"));
 }
 
+TEST_CASE("--explain counts a fused operator once for each layer that has it") {
+    const auto times = [](const json& p, const char* name) {
+        std::int64_t count = 0;
+        for (const json& row : p["explain"]["phases"][0]["fused"]) {
+            if (row["operator"] == name) count += row["times"].get<std::int64_t>();
+        }
+        return count;
+    };
+    const json resnet = predicted("--gpu a100 --model resnet50 --precision fp16 --execution compiled --explain");
+    // A convolution at the start, 16 blocks of three and four on shortcuts are normalized; the first, two in each block and its sum are
+    // activated.
+    CHECK(times(resnet, "batchnorm") == 1 + 16 * 3 + 4);
+    CHECK(times(resnet, "relu") == 1 + 16 * 3);
+    CHECK(times(resnet, "add") == 16);
+    const json bert = predicted("--gpu a100 --model bert-large --precision fp16 --execution tensorrt --explain");
+    CHECK(times(bert, "gelu") == 24);
+}
+
 TEST_CASE("CSV has a header and one row for one prediction") {
     const auto result = roofcast::test::roofcast("predict --format csv --gpu t4 --model resnet50 --precision fp16");
     CHECK(result.exit_code == 0);
