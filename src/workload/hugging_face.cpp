@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 
 #include "io/toml_reader.hpp"
@@ -90,6 +91,23 @@ std::optional<WeightFormat> quantized_weights(const JsonReader& config) {
     return format;
 }
 
+/// Activations change little in the cost, so most readers pass over them: a name that the library does not know is a slip all the same.
+void check_activations(const JsonReader& config) {
+    const std::vector<std::string> known{
+        "gelu",      "gelu_10", "gelu_accurate", "gelu_fast", "gelu_new", "gelu_python", "gelu_python_tanh", "gelu_pytorch_tanh",
+        "hardswish", "laplace", "leaky_relu",    "linear",    "mish",     "prelu",       "quick_gelu",       "relu",
+        "relu2",     "relu6",   "sigmoid",       "silu",      "swish",    "tanh"};
+    for (const char* key : {"hidden_act", "hidden_activation", "activation_function"}) {
+        if (!config.has(key)) continue;
+        const std::string name = config.text_or(key, "");
+        if (std::find(known.begin(), known.end(), name) == known.end())
+            throw config.error(key, "unknown activation", fmt::format("one of {}", fmt::join(known, ", ")));
+    }
+    for (const char* part : {"text_config", "vision_config"}) {
+        if (config.has(part)) check_activations(config.object(part));
+    }
+}
+
 }  // namespace
 
 Workload load_hugging_face_config(const std::filesystem::path& file) {
@@ -112,6 +130,7 @@ Workload load_hugging_face_config(const std::filesystem::path& file) {
     workload.file = file.string();
     workload.default_precision = stored_precision(config);
     workload.native_weights = quantized_weights(config);
+    check_activations(config);
     workload.architecture = type->second.read(config);
     return workload;
 }

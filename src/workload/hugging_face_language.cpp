@@ -44,6 +44,7 @@ DecoderLlm rotary_decoder(const JsonReader& config) {
     m.vocabulary = config.count("vocab_size");
     m.max_context = config.count("max_position_embeddings");
     m.tied_embeddings = config.flag_or("tie_word_embeddings", false);
+    static_cast<void>(config.count_or("sliding_window", 0));  // of a window that is off, too: a negative one is a slip
     return m;
 }
 
@@ -67,7 +68,7 @@ DecoderLlm gpt_sizes(const JsonReader& config) {
     m.hidden = config.count("n_embd");
     m.heads = m.kv_heads = config.count("n_head");
     m.head_dim = config.head_dim(m.hidden, "n_head");
-    m.intermediate = config.count_or("n_inner", 4 * m.hidden);
+    m.intermediate = config.count_or("n_inner", 4 * m.hidden, 1);
     m.vocabulary = config.count("vocab_size");
     m.max_context = config.count("n_positions");
     return m;
@@ -105,8 +106,9 @@ DecoderLlm mistral(const JsonReader& config) {
 
 DecoderLlm mixtral(const JsonReader& config) {
     DecoderLlm m = mistral(config);
+    const std::int64_t experts = config.count("num_local_experts");
     m.moe = MoeShape{
-        .experts = config.count("num_local_experts"), .top_k = config.count("num_experts_per_tok"), .expert_intermediate = m.intermediate};
+        .experts = experts, .top_k = config.count_between("num_experts_per_tok", 1, experts), .expert_intermediate = m.intermediate};
     return m;
 }
 
@@ -121,8 +123,9 @@ DecoderLlm qwen2_moe(const JsonReader& config) {
     require_all_sparse(config);
     DecoderLlm m = rotary_decoder(config);
     m.attention_bias = config.flag_or("qkv_bias", true);
-    m.moe = MoeShape{.experts = config.count("num_experts"),
-                     .top_k = config.count("num_experts_per_tok"),
+    const std::int64_t experts = config.count("num_experts");
+    m.moe = MoeShape{.experts = experts,
+                     .top_k = config.count_between("num_experts_per_tok", 1, experts),
                      .expert_intermediate = config.count("moe_intermediate_size"),
                      .shared_intermediate = config.count("shared_expert_intermediate_size", 0),
                      .shared_gate = true};
@@ -132,7 +135,7 @@ DecoderLlm qwen2_moe(const JsonReader& config) {
 
 DecoderLlm qwen3(const JsonReader& config) {
     DecoderLlm m = gated_decoder(config);
-    m.head_dim = config.count_or("head_dim", 128);
+    m.head_dim = config.count_or("head_dim", 128, 1);
     m.attention_bias = m.output_bias = config.flag_or("attention_bias", false);
     m.qk_norm = true;
     require_no_window(config, m);
@@ -144,8 +147,9 @@ DecoderLlm qwen3_moe(const JsonReader& config) {
     DecoderLlm m = rotary_decoder(config);
     m.attention_bias = m.output_bias = config.flag_or("attention_bias", false);
     m.qk_norm = true;
-    m.moe = MoeShape{.experts = config.count("num_experts"),
-                     .top_k = config.count("num_experts_per_tok"),
+    const std::int64_t experts = config.count("num_experts");
+    m.moe = MoeShape{.experts = experts,
+                     .top_k = config.count_between("num_experts_per_tok", 1, experts),
                      .expert_intermediate = config.count("moe_intermediate_size")};
     require_no_window(config, m);
     return m;
@@ -161,11 +165,12 @@ DecoderLlm deepseek_v3(const JsonReader& config) {
                      .nope_dim = config.count("qk_nope_head_dim"),
                      .value_dim = config.count("v_head_dim")};
     const std::int64_t width = config.count("moe_intermediate_size");
-    m.moe = MoeShape{.experts = config.count("n_routed_experts"),
-                     .top_k = config.count("num_experts_per_tok"),
+    const std::int64_t experts = config.count("n_routed_experts");
+    m.moe = MoeShape{.experts = experts,
+                     .top_k = config.count_between("num_experts_per_tok", 1, experts),
                      .expert_intermediate = width,
                      .shared_intermediate = config.count_or("n_shared_experts", 0) * width,
-                     .dense_layers = config.count_or("first_k_dense_replace", 0)};
+                     .dense_layers = config.has("first_k_dense_replace") ? config.count_between("first_k_dense_replace", 0, m.layers) : 0};
     return m;
 }
 
@@ -176,8 +181,11 @@ DecoderLlm gpt_oss(const JsonReader& config) {
     m.sliding_window = config.count("sliding_window");
     m.full_attention_every = 2;
     read_layer_types(config, m);
-    m.moe = MoeShape{.experts = config.count("num_local_experts"),
-                     .top_k = config.renamed_count("num_experts_per_tok", "experts_per_token"),
+    const std::int64_t experts = config.count("num_local_experts");
+    const char* per_token =
+        config.has("num_experts_per_tok") || !config.has("experts_per_token") ? "num_experts_per_tok" : "experts_per_token";
+    m.moe = MoeShape{.experts = experts,
+                     .top_k = config.count_between(per_token, 1, experts),
                      .expert_intermediate = config.count("intermediate_size"),
                      .expert_bias = true};
     return m;
@@ -208,7 +216,7 @@ DecoderLlm opt(const JsonReader& config) {
     m.intermediate = config.count("ffn_dim");
     constexpr std::int64_t position_offset = 2;
     m.learned_positions = m.max_context + position_offset;
-    const std::int64_t width = config.count_or("word_embed_proj_dim", m.hidden);
+    const std::int64_t width = config.count_or("word_embed_proj_dim", m.hidden, 1);
     m.embedding_dim = width == m.hidden ? 0 : width;
     m.final_norm = config.flag_or("do_layer_norm_before", true) && !config.flag_or("_remove_final_layer_norm", false);
     m.tied_embeddings = config.flag_or("tie_word_embeddings", true);
@@ -232,11 +240,13 @@ DecoderLlm falcon(const JsonReader& config) {
     m.heads = config.count("num_attention_heads");
     const bool grouped = config.flag_or("new_decoder_architecture", false);
     m.kv_heads = grouped ? config.count("num_kv_heads") : config.flag_or("multi_query", true) ? 1 : m.heads;
+    if (m.heads % m.kv_heads != 0) throw config.error("num_kv_heads", "heads are not a multiple of it");
     m.head_dim = config.head_dim(m.hidden, "num_attention_heads");
-    m.intermediate = config.count_or("ffn_hidden_size", 4 * m.hidden);
+    m.intermediate = config.count_or("ffn_hidden_size", 4 * m.hidden, 1);
     m.vocabulary = config.count("vocab_size");
-    m.max_context = config.count_or("max_position_embeddings", 2048);
-    m.norms_per_layer = config.count_or("num_ln_in_parallel_attn", grouped ? 2 : 1);
+    m.max_context = config.count_or("max_position_embeddings", 2048, 1);
+    m.norms_per_layer = grouped ? 2 : 1;
+    if (config.has("num_ln_in_parallel_attn")) m.norms_per_layer = config.count_between("num_ln_in_parallel_attn", 1, 2);
     make_classic(m);
     m.parallel_block = true;
     m.attention_bias = m.output_bias = m.mlp_bias = config.flag_or("bias", false);
@@ -262,7 +272,7 @@ Encoder bert(const JsonReader& config) {
 Encoder electra(const JsonReader& config) {
     Encoder m = bert(config);
     m.pooler = false;
-    const std::int64_t width = config.count_or("embedding_size", m.hidden);
+    const std::int64_t width = config.count_or("embedding_size", m.hidden, 1);
     m.embedding_dim = width == m.hidden ? 0 : width;
     return m;
 }

@@ -11,11 +11,19 @@ std::int64_t classes(const JsonReader& config) {
     return config.has("id2label") ? static_cast<std::int64_t>(config.size_of("id2label")) : config.count_or("num_labels", 0);
 }
 
+/// Width of an MLP over that of its block.
+double mlp_ratio(const JsonReader& config) {
+    constexpr double usual = 4, least = 0.01, most = 100;
+    const double ratio = config.number_or("mlp_ratio", usual);
+    if (!(ratio >= least && ratio <= most)) throw config.error("mlp_ratio", "out of range", "a number from 0.01 to 100");
+    return ratio;
+}
+
 Vit tower(const JsonReader& config) {
     Vit m;
-    m.image_size = config.count_or("image_size", 224);
-    m.patch = config.count("patch_size");
-    m.channels = config.count_or("num_channels", 3);
+    m.image_size = config.count_or("image_size", 224, 1);
+    m.patch = config.count_between("patch_size", 1, m.image_size);
+    m.channels = config.count_or("num_channels", 3, 1);
     m.layers = config.count("num_hidden_layers");
     m.hidden = config.count("hidden_size");
     m.heads = m.hidden / config.head_dim(m.hidden, config.has("attention_heads") ? "attention_heads" : "num_attention_heads");
@@ -27,9 +35,9 @@ Vit tower(const JsonReader& config) {
 Swin windows(const JsonReader& config) {
     config.require_flag("use_absolute_embeddings", false);
     Swin m;
-    m.image_size = config.count_or("image_size", 224);
-    m.patch = config.count_or("patch_size", 4);
-    m.channels = config.count_or("num_channels", 3);
+    m.image_size = config.count_or("image_size", 224, 1);
+    m.patch = config.has("patch_size") ? config.count_between("patch_size", 1, m.image_size) : m.patch;
+    m.channels = config.count_or("num_channels", 3, 1);
     m.embed = config.count("embed_dim");
     m.window = config.count("window_size");
     m.depths = config.counts("depths");
@@ -39,7 +47,7 @@ Swin windows(const JsonReader& config) {
         if (m.heads[i] < 1 || m.depths[i] < 1) throw config.error("num_heads", "heads and depths must be at least 1");
         if ((m.embed << i) % m.heads[i] != 0) throw config.error("num_heads", "a stage's width is not a multiple of its heads");
     }
-    m.mlp_ratio = config.number_or("mlp_ratio", 4);
+    m.mlp_ratio = mlp_ratio(config);
     m.classes = classes(config);
     return m;
 }
@@ -53,15 +61,15 @@ VisionLanguage qwen_vl(const JsonReader& config, const JsonReader& vision, Vit t
     }
     constexpr std::int64_t usual_image = 448;  // the processor takes any size; 448 is that of the shipped descriptors
     tower.image_size = usual_image;
-    tower.patch = vision.count_or("patch_size", 14);
-    tower.channels = vision.count_or("in_channels", vision.count_or("in_chans", 3));
+    tower.patch = vision.has("patch_size") ? vision.count_between("patch_size", 1, usual_image) : 14;
+    tower.channels = vision.count_or("in_channels", vision.count_or("in_chans", 3, 1), 1);
     tower.layers = vision.count("depth");
     tower.heads = tower.hidden / vision.head_dim(tower.hidden, "num_heads");
     tower.extra_tokens = tower.classes = 0;
     tower.patch_bias = tower.absolute_positions = false;
     m.vision = tower;
-    m.merge = vision.count_or("spatial_merge_size", 2);
-    m.temporal_patch = vision.count_or("temporal_patch_size", 2);
+    m.merge = vision.count_or("spatial_merge_size", 2, 1);
+    m.temporal_patch = vision.count_or("temporal_patch_size", 2, 1);
     m.projector_hidden = m.merge * m.merge * tower.hidden;
     return m;
 }
@@ -119,7 +127,7 @@ VisionLanguage qwen2_vl(const JsonReader& config) {
     const JsonReader vision = config.object("vision_config");
     Vit tower;
     tower.hidden = vision.count("embed_dim");
-    tower.intermediate = static_cast<std::int64_t>(vision.number_or("mlp_ratio", 4) * static_cast<double>(tower.hidden));
+    tower.intermediate = static_cast<std::int64_t>(mlp_ratio(vision) * static_cast<double>(tower.hidden));
     return qwen_vl(config, vision, tower);
 }
 
@@ -145,7 +153,7 @@ VisionLanguage mllama(const JsonReader& config) {
     m.vision.pre_norm = true;
     m.vision.patch_bias = m.vision.qkv_bias = false;
     m.global_layers = vision.count_or("num_global_layers", 0);
-    m.tiles = vision.count_or("max_num_tiles", 4);
+    m.tiles = vision.count_or("max_num_tiles", 4, 1);
     m.fixed_image_tokens = 1;
     const std::int64_t side = m.vision.image_size / m.vision.patch;
     m.language.cross_attention_tokens = m.tiles * (side * side + m.vision.extra_tokens);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <limits>
 #include <utility>
 
 namespace roofcast {
@@ -10,6 +11,13 @@ namespace {
 
 /// As `largest_size` of TOML files.
 constexpr std::int64_t largest_count = std::int64_t{1} << 24;
+
+/// Numbers beyond the range of the type are as good as its largest.
+std::int64_t whole(const nlohmann::json& value) {
+    constexpr auto largest = std::numeric_limits<std::int64_t>::max();
+    if (value.is_number_unsigned() && value.get<std::uint64_t>() > static_cast<std::uint64_t>(largest)) return largest;
+    return value.get<std::int64_t>();
+}
 
 }  // namespace
 
@@ -39,16 +47,14 @@ Error JsonReader::error(std::string_view key, std::string what, std::string expe
 }
 
 std::int64_t JsonReader::count(std::string_view key, std::int64_t lower) const {
-    const nlohmann::json& value = require(key);
-    if (!value.is_number_integer()) throw error(key, "wrong type", "a whole number");
-    const auto number = value.get<std::int64_t>();
-    if (number < lower || number > largest_count)
-        throw error(key, "out of range", fmt::format("a whole number from {} to {}", lower, largest_count));
-    return number;
+    return count_between(key, lower, largest_count);
 }
 
-std::int64_t JsonReader::renamed_count(std::string_view key, std::string_view older_key) const {
-    return count(has(key) || !has(older_key) ? key : older_key);
+std::int64_t JsonReader::count_between(std::string_view key, std::int64_t lower, std::int64_t upper) const {
+    const nlohmann::json& value = require(key);
+    if (!value.is_number_integer()) throw error(key, "wrong type", "a whole number");
+    if (const auto number = whole(value); number >= lower && number <= upper) return number;
+    throw error(key, "out of range", fmt::format("a whole number from {} to {}", lower, upper));
 }
 
 std::int64_t JsonReader::head_dim(std::int64_t hidden, std::string_view key) const {
@@ -57,8 +63,8 @@ std::int64_t JsonReader::head_dim(std::int64_t hidden, std::string_view key) con
     return hidden / heads;
 }
 
-std::int64_t JsonReader::count_or(std::string_view key, std::int64_t standard) const {
-    return has(key) ? count(key, 0) : standard;
+std::int64_t JsonReader::count_or(std::string_view key, std::int64_t standard, std::int64_t lower) const {
+    return has(key) ? count(key, lower) : standard;
 }
 
 double JsonReader::number_or(std::string_view key, double standard) const {
@@ -85,8 +91,10 @@ std::string JsonReader::text_or(std::string_view key, std::string_view standard)
 std::vector<std::int64_t> JsonReader::counts(std::string_view key) const {
     std::vector<std::int64_t> values;
     for (const auto& item : require(key)) {
-        if (!item.is_number_integer() || item.get<std::int64_t>() < 0) throw error(key, "wrong type in the list", "whole numbers");
-        values.push_back(item.get<std::int64_t>());
+        if (!item.is_number_integer()) throw error(key, "wrong type in the list", "whole numbers");
+        if (whole(item) < 0 || whole(item) > largest_count)
+            throw error(key, "out of range", fmt::format("whole numbers from 0 to {}", largest_count));
+        values.push_back(whole(item));
     }
     return values;
 }

@@ -19,11 +19,11 @@ public:
     [[nodiscard]] bool has(std::string_view key) const { return find(key) != nullptr; }
     /// Required: a whole number of at least `lower`.
     [[nodiscard]] std::int64_t count(std::string_view key, std::int64_t lower = 1) const;
-    /// The first of two names that is there; the libraries renamed some keys.
-    [[nodiscard]] std::int64_t renamed_count(std::string_view key, std::string_view older_key) const;
+    /// As `count`, from `lower` to `upper`.
+    [[nodiscard]] std::int64_t count_between(std::string_view key, std::int64_t lower, std::int64_t upper) const;
     /// `hidden` over the number of heads at `key`. Throws Error when that is not whole.
     [[nodiscard]] std::int64_t head_dim(std::int64_t hidden, std::string_view key) const;
-    [[nodiscard]] std::int64_t count_or(std::string_view key, std::int64_t standard) const;
+    [[nodiscard]] std::int64_t count_or(std::string_view key, std::int64_t standard, std::int64_t lower = 0) const;
     [[nodiscard]] double number_or(std::string_view key, double standard) const;
     [[nodiscard]] bool flag_or(std::string_view key, bool standard) const;
     [[nodiscard]] std::string text_or(std::string_view key, std::string_view standard) const;

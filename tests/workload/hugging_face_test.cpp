@@ -14,6 +14,18 @@ using roofcast::test::TemporaryFile;
 
 namespace {
 
+/// What is wrong with `text` as a config.
+ErrorDetail failure(const std::string& text) {
+    const TemporaryFile file("config.json", text);
+    try {
+        load_workload(file.path());
+    } catch (const Error& e) {
+        CHECK(e.detail().file == file.path().string());
+        return e.detail();
+    }
+    return {};
+}
+
 Workload read(const json& config) {
     const TemporaryFile file("config.json", config.dump());
     return load_workload(file.path());
@@ -138,15 +150,6 @@ TEST_CASE("vision-language configs give the graphs of the shipped models") {
 }
 
 TEST_CASE("a config that cannot be read says which key and what is supported") {
-    const auto failure = [](const std::string& text) {
-        const TemporaryFile file("config.json", text);
-        try {
-            load_workload(file.path());
-        } catch (const Error& e) {
-            return e.detail();
-        }
-        return ErrorDetail{};
-    };
     CHECK(failure(R"({"model_type": "mamba"})").expected.find("llama") != std::string::npos);
     CHECK(failure(R"({"hidden_size": 4})").key == "model_type");
     CHECK(failure(R"({"model_type": "llama"})").key == "num_hidden_layers");
@@ -172,4 +175,35 @@ TEST_CASE("a quantized checkpoint says how its weights are stored") {
     CHECK(quantized({{"quant_method", "mxfp4"}})->bits == 4.25);
     CHECK_THROWS_AS(quantized({{"quant_method", "bitsandbytes"}}), Error);
     CHECK_THROWS_AS(quantized({{"quant_method", "gptq"}, {"bits", 3}}), Error);
+}
+
+TEST_CASE("values that no model can have are refused with their key") {
+    const auto key = [](const json& config, const json& more) { return failure(with(config, more).dump()).key; };
+    const json llama = decoder("llama", 2, 64, 4, 2, 128, 1000, 256), mistral = with(llama, {{"model_type", "mistral"}});
+    CHECK(key(llama, json::object()).empty());
+    CHECK(key(llama, {{"hidden_act", "foo"}}) == "hidden_act");
+    CHECK(key(llama, {{"sliding_window", -5}}) == "sliding_window");
+    CHECK(key(llama, {{"head_dim", 0}}) == "head_dim");
+    CHECK(key(llama, {{"vocab_size", 18446744073709551615ULL}}) == "vocab_size");
+    CHECK(key(mistral, {{"sliding_window", -5}}) == "sliding_window");
+    CHECK(key(mistral, {{"sliding_window", nullptr}}).empty());
+    const json mixtral = with(llama, {{"model_type", "mixtral"}, {"num_local_experts", 8}});
+    CHECK(key(mixtral, {{"num_experts_per_tok", 20}}) == "num_experts_per_tok");
+    CHECK(failure(with(mixtral, {{"num_experts_per_tok", 20}}).dump()).expected == "a whole number from 1 to 8");
+    CHECK(key(mixtral, {{"num_experts_per_tok", 0}}) == "num_experts_per_tok");
+    CHECK(key(mixtral, {{"num_experts_per_tok", 8}}).empty());
+    const json qwen = with(llama, {{"model_type", "qwen3_moe"}, {"num_experts", 8}, {"moe_intermediate_size", 32}});
+    CHECK(key(qwen, {{"num_experts_per_tok", 20}}) == "num_experts_per_tok");
+    CHECK(key(with(llama, {{"model_type", "falcon"}, {"new_decoder_architecture", true}}), {{"num_kv_heads", 3}}) == "num_kv_heads");
+}
+
+TEST_CASE("a patch larger than the image is refused with its key") {
+    const json vit{{"model_type", "vit"},    {"image_size", 8},          {"patch_size", 16},        {"hidden_size", 64},
+                   {"num_hidden_layers", 2}, {"num_attention_heads", 4}, {"intermediate_size", 128}};
+    CHECK(failure(vit.dump()).key == "patch_size");
+    CHECK(failure(with(vit, {{"image_size", 16}}).dump()).key.empty());
+    const json swin{{"model_type", "swin"}, {"embed_dim", 96}, {"depths", {2, 2}}, {"num_heads", {3, 6}}, {"window_size", 7}};
+    CHECK(failure(with(swin, {{"patch_size", 300}}).dump()).key == "patch_size");
+    CHECK(failure(with(swin, {{"patch_size", 0}}).dump()).key == "patch_size");
+    CHECK(failure(with(swin, {{"mlp_ratio", -4}}).dump()).key == "mlp_ratio");
 }
