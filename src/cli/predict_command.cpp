@@ -19,13 +19,18 @@ struct PredictOptions {
     bool explain = false;
 };
 
+/// What a run that names no precision took.
+std::string precision_note(const Workload& workload, const GpuProfile& gpu, Precision taken) {
+    const auto own = name(workload.default_precision);
+    if (taken == workload.default_precision) return fmt::format("precision {}, which is {}'s own; --precision sets it", own, workload.id);
+    return fmt::format("precision {}, the nearest to {}'s own {} that {} has; --precision sets it", name(taken), workload.id, own, gpu.id);
+}
+
 NamedPrediction named_prediction(const PredictOptions& options, const Workload& workload, const Gpu& gpu, const SoftwareStacks& software) {
     const RunRequest request = run_request(options.run, workload, &gpu.profile);
     NamedPrediction named{workload.id, workload.name,      gpu.profile.id, gpu.profile.name, predict(workload, gpu, request, software),
                           {},          gpu.profile.assumed};
-    if (options.run.precision.empty())
-        named.prediction.notes.push_back(fmt::format("precision {} chosen: the fastest of fp32, fp16 and bf16 here; --precision sets it",
-                                                     name(request.shape.precision)));
+    if (options.run.precision.empty()) named.prediction.notes.push_back(precision_note(workload, gpu.profile, request.shape.precision));
     if (gpu.profile.capacity) named.advice = memory_advice(workload, named.prediction.request, software, *gpu.profile.capacity);
     return named;
 }
@@ -47,6 +52,7 @@ bool past_memory(const NamedPrediction& named) {
 void run(const PredictOptions& options) {
     const auto gpus_folder = options.common.gpus(), models_folder = options.common.models();
     const SoftwareStacks software = load_software(gpus_folder);
+    require_software(options.run, software);
     Notes notes;
     std::vector<Gpu> gpus;
     for (const auto& id : options.gpus) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "roofcast/error.hpp"
@@ -119,9 +120,31 @@ Precision required_precision(const std::string& text, const std::string& option)
                  .suggestion = did_you_mean(text, precision_names())});
 }
 
+void require_software(const RunOptions& options, const SoftwareStacks& software) {
+    if (options.software.empty() || software.engine(required_execution(options.execution), options.software) != nullptr) return;
+    std::vector<std::string> names, ways;
+    for (std::size_t i = 0; i < execution_count; ++i) {
+        const auto execution = static_cast<Execution>(i);
+        if (software.engine(execution, options.software) != nullptr) ways.emplace_back(name(execution));
+    }
+    if (!ways.empty())
+        throw Error({.what = fmt::format("this engine does not run as {}", options.execution),
+                     .key = "--software",
+                     .found = options.software,
+                     .suggestion = fmt::format("add --execution {}", fmt::join(ways, " or "))});
+    for (const Engine& engine : software.engines) names.insert(names.end(), engine.match.begin(), engine.match.end());
+    std::sort(names.begin(), names.end());
+    names.erase(std::unique(names.begin(), names.end()), names.end());
+    throw Error({.what = "unknown engine",
+                 .key = "--software",
+                 .found = options.software,
+                 .expected = fmt::format("one of {}", fmt::join(names, ", ")),
+                 .suggestion = did_you_mean(options.software, names)});
+}
+
 void add_run_options(CLI::App& command, RunOptions& o) {
     command.add_option("--precision", o.precision,
-                       "fp32, tf32, fp16, bf16, fp8, int8, int4, fp4 (default: the GPU's fastest of fp16, bf16, fp32)");
+                       "fp32, tf32, fp16, bf16, fp8, int8, int4, fp4 (default: the model's own, or the nearest that the GPU has)");
     command.add_option("--weights", o.weights, "How weights are stored when not as computed: int8, int4, awq-int4, q4_k_m, …");
     command.add_option("--kv", o.kv, "Precision of the KV cache (default: that of the activations)");
     command.add_option("--batch", o.batch, "Sequences or images at once (default: 1)");

@@ -24,6 +24,9 @@ void add_run_options(CLI::App& command, RunOptions& options);
 /// Throws Error for unknown names, degrees that do not multiply to --gpus, and options that the model has no use for.
 RunRequest run_request(const RunOptions& options, const Workload& workload, const GpuProfile* gpu);
 
+/// Throws Error unless `options` name no engine or one of `software` that runs their way of execution.
+void require_software(const RunOptions& options, const SoftwareStacks& software);
+
 /// Throws Error with the nearest of the known precisions.
 Precision required_precision(const std::string& text, const std::string& option);
 

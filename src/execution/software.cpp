@@ -98,19 +98,24 @@ std::optional<Execution> parse_execution(std::string_view text) {
     return std::nullopt;
 }
 
-const SoftwareStack& SoftwareStacks::find(Execution execution, std::string_view software) const {
+const Engine* SoftwareStacks::engine(Execution execution, std::string_view software) const {
     const std::string text = lower_case(software);
-    const SoftwareStack* found = &by_execution[index(execution)];
+    const Engine* found = nullptr;
     std::size_t longest = 0;
     for (const Engine& engine : engines) {
         if (std::find(engine.executions.begin(), engine.executions.end(), execution) == engine.executions.end()) continue;
         for (const std::string& match : engine.match) {
             if (match.size() <= longest || !begins_with_words(text, match)) continue;
             longest = match.size();
-            found = &engine.stack;
+            found = &engine;
         }
     }
-    return *found;
+    return found;
+}
+
+const SoftwareStack& SoftwareStacks::find(Execution execution, std::string_view software) const {
+    const Engine* named = engine(execution, software);
+    return named == nullptr ? by_execution[index(execution)] : named->stack;
 }
 
 SoftwareStacks load_software(const std::filesystem::path& gpus_folder) {

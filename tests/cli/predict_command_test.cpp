@@ -132,6 +132,17 @@ TEST_CASE("unknown names are refused with the nearest ones") {
     CHECK(contains(refused("predict --gpu a100 --model resnet50 --weights int5"), "--weights"));
 }
 
+TEST_CASE("an engine that is not described, or not in this way of execution, is refused") {
+    for (const std::string command : {"predict --gpu a100 --model llama-3.1-8b", "memory --model llama-3.1-8b"}) {
+        CHECK(contains(refused(command + " --software foo"), "--software"));
+        CHECK(contains(refused(command + " --software foo"), "llama.cpp"));
+        CHECK(contains(refused(command + " --software lama.cpp"), "did you mean llama.cpp?"));
+        CHECK(contains(refused(command + " --software transformers"), "--execution eager"));
+        CHECK(roofcast::test::roofcast(command + " --software vllm").exit_code == 0);
+        CHECK(roofcast::test::roofcast(command + " --software Transformers/4.40 --execution eager").exit_code == 0);
+    }
+}
+
 TEST_CASE("a precision that the GPU lacks is refused with what it has") {
     const std::string message = refused("predict --gpu v100 --model llama-3.1-8b --precision bf16");
     CHECK(contains(message, "fp16"));
