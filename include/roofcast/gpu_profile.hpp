@@ -119,6 +119,9 @@ struct Gpu {
     ParameterSet parameters;
 };
 
+/// `p` where `gpu` can multiply in it, else the nearest format that it has, in range and accuracy first; `p` again when none is near.
+Precision nearest_precision(const GpuProfile& gpu, Precision p);
+
 /// Throws Error unless `gpu` can multiply in `p`; the message lists what it has and offers the nearest.
 void require_precision(const GpuProfile& gpu, Precision p);
 

@@ -100,8 +100,8 @@ RunRequest completed_sizes(RunRequest request, const Workload& workload);
 /// Predicts one run. Throws Error as `completed` does.
 Prediction predict(const Workload& workload, const Gpu& device, const RunRequest& request, const SoftwareStacks& software);
 
-/// The 16- or 32-bit precision in which `gpu` multiplies fastest; fp16 before bf16 when equal.
-Precision default_precision(const GpuProfile& gpu);
+/// The precision of a run that names none: the model's own, or the nearest that `gpu` has.
+Precision default_precision(const Workload& workload, const GpuProfile& gpu);
 
 /// Memory of one GPU for a completed `request`, without `capacity`. Independent of any GPU.
 MemoryEstimate memory_estimate(const Workload& workload, const RunRequest& request, const SoftwareStacks& software);

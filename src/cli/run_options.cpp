@@ -90,6 +90,11 @@ void refuse_useless(const RunOptions& o, const Workload& workload) {
     refuse(o.images && vlm == nullptr, "--images", "is not a vision-language model; --batch sets images at once");
 }
 
+/// What memory is planned in without a GPU: the model's own 16-bit format.
+Precision planned_precision(const Workload& workload) {
+    return workload.default_precision == Precision::bf16 ? Precision::bf16 : Precision::fp16;
+}
+
 Parallelism parallelism(const RunOptions& options, const Workload& workload) {
     Parallelism p{.tensor = given_degree(options.tensor, "--tp"),
                   .pipeline = given_degree(options.pipeline, "--pp"),
@@ -173,7 +178,7 @@ RunRequest run_request(const RunOptions& o, const Workload& workload, const GpuP
     if (!o.precision.empty()) {
         shape.precision = required_precision(o.precision, "--precision");
     } else {
-        shape.precision = gpu == nullptr ? Precision::fp16 : default_precision(*gpu);
+        shape.precision = gpu == nullptr ? planned_precision(workload) : default_precision(workload, *gpu);
     }
     if (!o.weights.empty()) request.weights = required_weights(o.weights);
     if (!o.kv.empty()) request.kv_precision = required_precision(o.kv, "--kv");

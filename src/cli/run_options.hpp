@@ -20,7 +20,8 @@ struct RunOptions {
 
 void add_run_options(CLI::App& command, RunOptions& options);
 
-/// The request that `options` make of `workload`. With no --precision, the GPU's best (or fp16 when `gpu` is null).
+/// The request that `options` make of `workload`. With no --precision, the model's own or the nearest that `gpu` has (of 16 bits when it
+/// is null).
 /// Throws Error for unknown names, degrees that do not multiply to --gpus, and options that the model has no use for.
 RunRequest run_request(const RunOptions& options, const Workload& workload, const GpuProfile* gpu);
 

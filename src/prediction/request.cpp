@@ -170,13 +170,8 @@ RunRequest completed_sizes(RunRequest request, const Workload& workload) {
     return request;
 }
 
-Precision default_precision(const GpuProfile& gpu) {
-    Precision best = Precision::fp32;
-    for (const Precision p : {Precision::fp32, Precision::bf16, Precision::fp16}) {
-        if (!gpu.supports(p)) continue;
-        if (!gpu.supports(best) || *gpu.matmul_peak(p) >= *gpu.matmul_peak(best)) best = p;
-    }
-    return best;
+Precision default_precision(const Workload& workload, const GpuProfile& gpu) {
+    return nearest_precision(gpu, workload.default_precision);
 }
 
 }  // namespace roofcast

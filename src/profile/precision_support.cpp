@@ -71,6 +71,14 @@ MathUnit GpuProfile::math_unit(Precision p) const {
     return p == Precision::int8 ? MathUnit::integer8 : MathUnit::tensor8;
 }
 
+Precision nearest_precision(const GpuProfile& gpu, Precision p) {
+    if (gpu.supports(p)) return p;
+    for (const Precision q : substitutes(p)) {
+        if (gpu.supports(q)) return q;
+    }
+    return p;
+}
+
 void require_precision(const GpuProfile& gpu, Precision p) {
     if (gpu.supports(p)) return;
     std::vector<std::string_view> has;

@@ -148,6 +148,21 @@ TEST_CASE("a precision that the GPU lacks is refused with what it has") {
     CHECK(contains(message, "fp16"));
 }
 
+TEST_CASE("a run that names no precision takes the model's own, or the nearest that the GPU has") {
+    const json own = predicted("--gpu h100 --model llama-3.1-8b");
+    CHECK(own["precision"] == "bf16");
+    CHECK(contains(own["notes"][0], "llama-3.1-8b's own"));
+    CHECK(predicted("--gpu h100 --model resnet50")["precision"] == "fp16");
+    const json nearest = predicted("--gpu v100-sxm2-16gb --model llama-3.1-8b");
+    CHECK(nearest["precision"] == "fp16");
+    CHECK(contains(nearest["notes"][0], "the nearest to llama-3.1-8b's own bf16 that v100-sxm2-16gb has"));
+    const TemporaryFile config("config.json", R"({"model_type": "llama", "num_hidden_layers": 2, "hidden_size": 64, "vocab_size": 100,
+        "num_attention_heads": 4, "intermediate_size": 128, "max_position_embeddings": 4096, "torch_dtype": "bfloat16"})");
+    CHECK(predicted("--gpu h100 --model " + config.path().string())["precision"] == "bf16");
+    const auto memory = roofcast::test::roofcast("memory --format json --model llama-3.1-8b");
+    CHECK(json::parse(memory.output)["rows"][1]["storage"] == "bf16");
+}
+
 TEST_CASE("directories and empty files in place of a profile or model are refused") {
     const TemporaryFile empty("empty.toml", "");
     const std::string folder = empty.path().parent_path().string(), file = empty.path().string();
