@@ -150,6 +150,10 @@ ParameterSet load_unfitted_parameters(const std::filesystem::path& gpus_folder, 
 /// Hand values for any GPU, without those of its architecture, which may know measurements of the GPU itself.
 ParameterSet load_neutral_parameters(const std::filesystem::path& gpus_folder);
 
+/// Reads a file of parameters, `<name>.fit.toml` or `arch/<architecture>.toml`, and returns how many it sets. Throws Error naming file,
+/// line and key of a parameter that is unknown, outside its physical bounds, or outside the bounds that the file itself gives.
+std::size_t check_parameter_file(const std::filesystem::path& file);
+
 /// The residual intervals of a fit file. Throws Error as other readers do.
 std::vector<ResidualInterval> load_residual_intervals(const std::filesystem::path& fit_file);
 

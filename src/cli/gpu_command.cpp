@@ -5,6 +5,9 @@
 
 #include "cli/command.hpp"
 #include "cli/gpu_report.hpp"
+#include "profile/architecture_facts.hpp"
+#include "roofcast/calibration.hpp"
+#include "roofcast/execution.hpp"
 
 namespace roofcast::cli {
 
@@ -28,20 +31,50 @@ void show_gpu(const GpuOptions& options) {
     notes.print();
 }
 
+/// Reads `name` when it is one of the files beside profiles that are none: a fit, an architecture, the table of software. Throws Error on
+/// what is wrong in it.
+std::optional<CheckedFile> check_other_file(const std::string& name) {
+    const std::filesystem::path file = name;
+    if (name.ends_with(".fit.toml")) {
+        const std::size_t parameters = check_parameter_file(file);
+        static_cast<void>(load_fit_summary(file));
+        return CheckedFile{name, "fit", parameters};
+    }
+    if (file.filename() == "software.toml") {
+        const SoftwareStacks software = load_software(file.parent_path());
+        return CheckedFile{name, "software", software.by_execution.size() + software.engines.size()};
+    }
+    if (file.parent_path().filename() != "arch" || file.extension() != ".toml") return std::nullopt;
+    const std::size_t parameters = check_parameter_file(file);
+    static_cast<void>(load_architecture_facts(file.parent_path().parent_path(), file.stem().string(), std::nullopt));
+    return CheckedFile{name, "architecture", parameters};
+}
+
+CheckedProfile checked_profile(const std::filesystem::path& folder, GpuProfile gpu) {
+    static_cast<void>(load_parameters(folder, gpu));  // throws when a value is outside its bounds
+    const auto fit = std::filesystem::path(gpu.file).replace_filename(gpu.id + ".fit.toml");
+    std::error_code ec;
+    if (std::filesystem::is_regular_file(fit, ec)) static_cast<void>(check_parameter_file(fit));
+    auto findings = check_gpu_profile(gpu);
+    return {std::move(gpu), std::move(findings)};
+}
+
 void check_gpus(const GpuOptions& options) {
     const auto folder = options.gpus();
     std::vector<CheckedProfile> checked;
-    const auto check = [&](GpuProfile gpu) {
-        static_cast<void>(load_parameters(folder, gpu));  // throws when a value is outside its bounds
-        auto findings = check_gpu_profile(gpu);
-        checked.push_back({std::move(gpu), std::move(findings)});
-    };
+    std::vector<CheckedFile> files;
     Notes notes;
-    for (const auto& name : options.asked) check(load_chosen_gpu(folder, name, notes));
-    if (options.asked.empty()) {
-        for (auto& gpu : load_gpu_catalogue(folder)) check(std::move(gpu));
+    for (const auto& name : options.asked) {
+        if (auto file = check_other_file(name)) {
+            files.push_back(std::move(*file));
+        } else {
+            checked.push_back(checked_profile(folder, load_chosen_gpu(folder, name, notes)));
+        }
     }
-    write(gpu_check_report(checked), options);
+    if (options.asked.empty()) {
+        for (auto& gpu : load_gpu_catalogue(folder)) checked.push_back(checked_profile(folder, std::move(gpu)));
+    }
+    write(gpu_check_report(checked, files), options);
     notes.print();
     if (const std::size_t open = unexplained(checked); open > 0) {
         throw std::runtime_error(fmt::format("{} unexplained {}: correct the value, or give the reason in the profile's [explained] table",
@@ -66,7 +99,8 @@ void add_gpu_command(CLI::App& app) {
     show->add_option("gpu", shown->asked, "Id, alias or profile file")->required()->expected(1);
     const auto [check, checked] =
         add("check", "Hold profiles to what follows from SMs, clocks and architecture; exit 1 on what they do not explain", check_gpus);
-    check->add_option("gpu", checked->asked, "Ids, aliases or profile files; none: all shipped ones");
+    check->add_option("gpu", checked->asked,
+                      "Ids, aliases or profile files, fit files, gpus/arch/*.toml or software.toml; none: all shipped profiles");
 }
 
 }  // namespace roofcast::cli

@@ -216,7 +216,7 @@ Report gpu_report(const Gpu& gpu) {
     return report;
 }
 
-Report gpu_check_report(const std::vector<CheckedProfile>& checked) {
+Report gpu_check_report(const std::vector<CheckedProfile>& checked, const std::vector<CheckedFile>& files) {
     Table table{"",
                 {{"gpu", "gpu"},
                  {"key", "key"},
@@ -232,7 +232,13 @@ Report gpu_check_report(const std::vector<CheckedProfile>& checked) {
     }
     const std::size_t open = unexplained(checked);
     Report report;
-    report.document = {{"profiles", checked.size()}, {"findings", as_json(table)}, {"unexplained", open}};
+    auto others = nlohmann::ordered_json::array();
+    for (const auto& [file, kind, entries] : files) {
+        others.push_back({{"file", file}, {"kind", kind}, {"entries", entries}});
+        report.after.push_back(fmt::format("{}: {} of {} {}", file, kind, entries,
+                                           kind == "software" ? "ways and engines" : "parameters within their bounds"));
+    }
+    report.document = {{"profiles", checked.size()}, {"findings", as_json(table)}, {"unexplained", open}, {"files", others}};
     const std::size_t findings = table.rows.size();
     report.tables.push_back(std::move(table));
     report.after.push_back(fmt::format("{} profiles checked: {} findings, {} of them unexplained", checked.size(), findings, open));

@@ -1,6 +1,7 @@
 #pragma once
 /// What `gpu list`, `gpu show` and `gpu check` print.
 
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -21,8 +22,15 @@ struct CheckedProfile {
     std::vector<ProfileFinding> findings;
 };
 
+/// A file beside the profiles that was read and found in order.
+struct CheckedFile {
+    std::string file;
+    std::string kind;         ///< fit, architecture or software
+    std::size_t entries = 0;  ///< parameters; ways of execution and engines
+};
+
 /// One line a finding.
-Report gpu_check_report(const std::vector<CheckedProfile>& checked);
+Report gpu_check_report(const std::vector<CheckedProfile>& checked, const std::vector<CheckedFile>& files);
 
 /// Findings that no `[explained]` entry gives a reason for.
 std::size_t unexplained(const std::vector<CheckedProfile>& checked);

@@ -20,9 +20,11 @@ public:
     ParameterFile(std::filesystem::path file, const SpecIndex& specs, ParameterSet& set, std::optional<Provenance> fit)
         : file_(std::move(file)), specs_(specs), set_(set), fit_(fit) {}
 
-    void read() {
+    /// Returns the number of parameters.
+    std::size_t read() {
         const toml::table document = parse_toml_file(file_);
         read_table(document, "", "");
+        return count_;
     }
 
 private:
@@ -64,13 +66,15 @@ private:
                 throw reader.error("unit", "wrong unit", {}, fmt::format("\"{}\"", spec.unit));
             static_cast<void>(reader.number_if("standard_error", non_negative));
             static_cast<void>(reader.text_if("at_bound"));
-            static_cast<void>(reader.number_if("lower"));
-            static_cast<void>(reader.number_if("upper"));
+            const Range own{reader.number_if("lower").value_or(spec.lower), reader.number_if("upper").value_or(spec.upper)};
             reader.finish();
+            if (value < own.lower || value > own.upper)
+                throw error(node, dotted, "outside the bounds that stand beside it", fmt::format("{} to {}", own.lower, own.upper));
         }
         if (!(value >= spec.lower && value <= spec.upper))
             throw error(node, dotted, "outside its physical bounds", fmt::format("{} to {} {}", spec.lower, spec.upper, spec.unit));
         if (source.empty() && !fit_) throw error(node, dotted, "a source is missing", "source = \"a citation\" or \"assumed: reason\"");
+        ++count_;
         spec.set(set_.values, value);
         set_.provenance[place->second] = fit_ ? *fit_ : source.starts_with("assumed") ? Provenance::assumed : Provenance::cited;
         set_.source[place->second] = source.empty() ? file_.filename().string() : source;
@@ -101,6 +105,7 @@ private:
     const SpecIndex& specs_;
     ParameterSet& set_;
     std::optional<Provenance> fit_;
+    std::size_t count_ = 0;
 };
 
 std::vector<ResidualInterval> read_intervals(TableReader intervals, Provenance provenance, const std::string& basis) {
@@ -135,14 +140,24 @@ std::vector<ResidualInterval> read_intervals(const std::filesystem::path& file, 
     return read_intervals(root.table("fit").table("intervals"), *fit, of);
 }
 
-/// Reads what lies in the folder for `profile`, least specific first, each over the one before.
-ParameterSet load(const std::filesystem::path& gpus_folder, const GpuProfile& profile, bool with_fits) {
+SpecIndex spec_index() {
     const auto& specs = parameter_specs();
     SpecIndex by_name;
     for (std::size_t i = 0; i < specs.size(); ++i) by_name.emplace(specs[i].name, i);
+    return by_name;
+}
+
+ParameterSet built_in() {
     ParameterSet set;
-    set.provenance.assign(specs.size(), Provenance::assumed);
-    set.source.assign(specs.size(), "assumed: built-in default");
+    set.provenance.assign(parameter_specs().size(), Provenance::assumed);
+    set.source.assign(parameter_specs().size(), "assumed: built-in default");
+    return set;
+}
+
+/// Reads what lies in the folder for `profile`, least specific first, each over the one before.
+ParameterSet load(const std::filesystem::path& gpus_folder, const GpuProfile& profile, bool with_fits) {
+    const SpecIndex by_name = spec_index();
+    ParameterSet set = built_in();
     const auto read = [&](const std::filesystem::path& file, std::optional<Provenance> fit) {
         std::error_code ec;
         if (!std::filesystem::is_regular_file(file, ec)) return;
@@ -172,6 +187,16 @@ ParameterSet load_neutral_parameters(const std::filesystem::path& gpus_folder) {
     GpuProfile nobody;
     nobody.architecture = "_default";
     return load(gpus_folder, nobody, false);
+}
+
+std::size_t check_parameter_file(const std::filesystem::path& file) {
+    const bool is_fit = file.filename().string().ends_with(".fit.toml");
+    const auto fit = is_fit ? std::optional(Provenance::gpu_fit) : std::nullopt;
+    const SpecIndex by_name = spec_index();
+    ParameterSet set = built_in();
+    const std::size_t count = ParameterFile(file, by_name, set, fit).read();
+    static_cast<void>(read_intervals(file, fit));
+    return count;
 }
 
 std::vector<ResidualInterval> load_residual_intervals(const std::filesystem::path& fit_file) {

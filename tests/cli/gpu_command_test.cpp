@@ -1,0 +1,57 @@
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "support/paths.hpp"
+#include "support/program.hpp"
+
+using nlohmann::json;
+using roofcast::test::contains;
+using roofcast::test::TemporaryFile;
+
+namespace {
+
+std::string refused(const std::string& arguments) {
+    const auto result = roofcast::test::roofcast(arguments, true);
+    CHECK(result.exit_code == 2);
+    return result.output;
+}
+
+constexpr const char* profile =
+    "name = \"A card\"\narchitecture = \"ampere\"\nmemory_gb = 80\ncompute_tflops = 312\nmemory_bandwidth_gbps = 2039\n";
+
+}  // namespace
+
+TEST_CASE("gpu check reads fit files and holds each parameter to its bounds") {
+    const TemporaryFile good("card.fit.toml", "[fit]\n[gemm.tensor16]\npeak_fraction = { value = 0.7, lower = 0.3, upper = 1 }\n");
+    const auto result = roofcast::test::roofcast("gpu check --format json " + good.path().string());
+    CHECK(result.exit_code == 0);
+    const json files = json::parse(result.output)["files"];
+    REQUIRE(files.size() == 1);
+    CHECK(files[0]["kind"] == "fit");
+    CHECK(files[0]["entries"] == 1);
+
+    const TemporaryFile impossible("card.fit.toml", "[fit]\n[gemm.tensor16]\npeak_fraction = 1.7\n");
+    const std::string message = refused("gpu check " + impossible.path().string());
+    CHECK(contains(message, "card.fit.toml:3: gemm.tensor16.peak_fraction: outside its physical bounds; found 1.7"));
+    const TemporaryFile own("card.fit.toml", "[gemm.tensor16]\npeak_fraction = { value = 0.7, lower = 0.8, upper = 1 }\n");
+    CHECK(contains(refused("gpu check " + own.path().string()), "gemm.tensor16.peak_fraction: outside the bounds that stand beside it"));
+    const TemporaryFile unknown("card.fit.toml", "[gemm.tensor16]\npeak_fractoin = 0.7\n");
+    CHECK(contains(refused("gpu check " + unknown.path().string()), "did you mean gemm.tensor16.peak_fraction"));
+}
+
+TEST_CASE("gpu check of a profile reads the fit beside it") {
+    const TemporaryFile card("card.toml", profile);
+    CHECK(roofcast::test::roofcast("gpu check " + card.path().string()).exit_code == 0);
+    std::ofstream(card.path().parent_path() / "card.fit.toml") << "[gemm.tensor16]\npeak_fraction = 1.7\n";
+    CHECK(contains(refused("gpu check " + card.path().string()), "gemm.tensor16.peak_fraction"));
+}
+
+TEST_CASE("gpu check takes all that lies in the folder of profiles") {
+    const std::string folder = roofcast::test::gpus_dir().string();
+    const auto result = roofcast::test::roofcast("gpu check --format json " + folder + "/*.toml " + folder + "/arch/*.toml");
+    CHECK(result.exit_code == 0);
+    CHECK(json::parse(result.output)["files"].size() > 10);
+    const TemporaryFile software("software.toml", "[eager]\nkernels = \"some\"\n");
+    CHECK(contains(refused("gpu check " + software.path().string()), "eager.kernels"));
+}
