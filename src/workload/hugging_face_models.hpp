@@ -21,6 +21,10 @@ DecoderLlm opt(const JsonReader& config);
 DecoderLlm phi(const JsonReader& config);
 DecoderLlm falcon(const JsonReader& config);
 
+/// Outputs of the classifier; a config without labels describes a model without one.
+std::int64_t classes(const JsonReader& config);
+
+Encoder bart(const JsonReader& config);
 Encoder bert(const JsonReader& config);
 Encoder electra(const JsonReader& config);
 Encoder deberta_v2(const JsonReader& config);
@@ -31,6 +35,13 @@ Vit beit(const JsonReader& config);
 Vit clip(const JsonReader& config);
 Swin swin(const JsonReader& config);
 Swin swin_v2(const JsonReader& config);
+
+ConvNet resnet(const JsonReader& config);
+ConvNet convnext(const JsonReader& config);
+ConvNet efficientnet(const JsonReader& config);
+ConvNet mobilenet_v2(const JsonReader& config);
+ConvNet regnet(const JsonReader& config);
+ConvNet detr(const JsonReader& config);
 
 VisionLanguage qwen2_vl(const JsonReader& config);
 VisionLanguage qwen2_5_vl(const JsonReader& config);

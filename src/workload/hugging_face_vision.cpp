@@ -6,11 +6,6 @@ namespace roofcast::hugging_face {
 
 namespace {
 
-/// Outputs of the classifier; a config without labels describes a model without one.
-std::int64_t classes(const JsonReader& config) {
-    return config.has("id2label") ? static_cast<std::int64_t>(config.size_of("id2label")) : config.count_or("num_labels", 0);
-}
-
 /// Width of an MLP over that of its block.
 double mlp_ratio(const JsonReader& config) {
     constexpr double usual = 4, least = 0.01, most = 100;
