@@ -52,7 +52,8 @@ struct MemoryEstimate {
     Bytes weights, kv_cache, activations, overhead;
     std::optional<Bytes> capacity;
     [[nodiscard]] Bytes total() const { return weights + kv_cache + activations + overhead; }
-    [[nodiscard]] bool fits() const { return !capacity || total() <= *capacity; }
+    /// nullopt when the capacity is not known.
+    [[nodiscard]] std::optional<bool> fits() const { return capacity ? std::optional(total() <= *capacity) : std::nullopt; }
 };
 
 /// What would still fit, or would make it fit.

@@ -28,8 +28,9 @@ std::string precision_note(const Workload& workload, const GpuProfile& gpu, Prec
 
 NamedPrediction named_prediction(const PredictOptions& options, const Workload& workload, const Gpu& gpu, const SoftwareStacks& software) {
     const RunRequest request = run_request(options.run, workload, &gpu.profile);
-    NamedPrediction named{workload.id, workload.name,      gpu.profile.id, gpu.profile.name, predict(workload, gpu, request, software),
-                          {},          gpu.profile.assumed};
+    NamedPrediction named{
+        workload.id,         workload.name, gpu.profile.id, gpu.profile.name, predict(workload, gpu, request, software), {},
+        gpu.profile.assumed, &gpu};
     if (options.run.precision.empty()) named.prediction.notes.push_back(precision_note(workload, gpu.profile, request.shape.precision));
     if (gpu.profile.capacity) named.advice = memory_advice(workload, named.prediction.request, software, *gpu.profile.capacity);
     return named;
@@ -37,7 +38,7 @@ NamedPrediction named_prediction(const PredictOptions& options, const Workload& 
 
 /// The batch is what does not fit: a smaller one would.
 bool past_memory(const NamedPrediction& named) {
-    return named.prediction.request.shape.batch > 1 && !named.prediction.memory.fits() && named.advice.largest_batch > 0;
+    return named.prediction.request.shape.batch > 1 && named.prediction.memory.fits() == false && named.advice.largest_batch > 0;
 }
 
 [[noreturn]] void refuse_batch(const NamedPrediction& named) {
@@ -50,6 +51,10 @@ bool past_memory(const NamedPrediction& named) {
 }
 
 void run(const PredictOptions& options) {
+    if (options.explain && options.common.format == "csv")
+        throw Error({.what = "CSV holds one table, and --explain adds several",
+                     .key = "--explain",
+                     .suggestion = "--format json or table, or leave out --explain"});
     const auto gpus_folder = options.common.gpus(), models_folder = options.common.models();
     const SoftwareStacks software = load_software(gpus_folder);
     require_software(options.run, software);
@@ -67,9 +72,9 @@ void run(const PredictOptions& options) {
     }
     if (options.run.batch && std::all_of(predictions.begin(), predictions.end(), past_memory)) refuse_batch(predictions.front());
     if (predictions.size() == 1) {
-        write(prediction_report(predictions.front(), gpus.front(), options.explain), options.common);
+        write(prediction_report(predictions.front(), options.explain), options.common);
     } else {
-        write(predictions_report(predictions), options.common);
+        write(predictions_report(predictions, options.explain), options.common);
     }
     notes.print();
 }

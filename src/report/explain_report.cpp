@@ -45,23 +45,67 @@ double percent(double part, double whole) {
     return whole > 0 ? 100 * part / whole : 0;
 }
 
-/// Prefixes of the parameters that an operator class uses: its own and what all share.
-bool used_by(const std::string& parameter, const std::set<std::string>& classes, MathUnit unit) {
-    const std::string group = parameter.substr(0, parameter.find('.'));
-    if (group == "gemm") return classes.contains("gemm") && parameter.starts_with(fmt::format("gemm.{}.", name(unit)));
-    const bool is_operator_class =
-        std::set<std::string>{"attention", "conv2d", "elementwise", "rowwise", "embedding", "reduce", "move", "moe", "collective", "copy"}
-            .contains(group);
-    return !is_operator_class || classes.contains(group);
-}
+/// Groups of parameters that the kernel models of operators read: "gemm.tensor16", "convolution", …
+class UsedGroups {
+public:
+    explicit UsedGroups(const GpuProfile& gpu) : gpu_(gpu) {}
 
-/// Operator classes by parameter group.
-std::string parameter_group(const Op& op) {
-    if (std::holds_alternative<RowWise>(op)) return "rowwise";
-    if (std::holds_alternative<Collective>(op)) return "collective";
-    if (std::holds_alternative<Copy>(op)) return "copy";
-    return std::string(op_class(op));
-}
+    void operator()(const Gemm& g) {
+        product(g.precision, g.weight_bits);
+        if (g.dynamic_quantized) add("quantization", g.precision);
+    }
+    void operator()(const Moe& m) {
+        product(m.precision, m.weight_bits);
+        add("moe");
+    }
+    void operator()(const Conv2d& c) {
+        add("convolution");
+        add("streaming");
+        if (c.groups > 1 && c.groups == c.in_channels) return;  // depthwise: no matrix product
+        add("gemm", c.precision);
+        if (gpu_.supports(Precision::fp32)) add("gemm", Precision::fp32);  // lanes, where these are faster
+    }
+    void operator()(const Attention& a) {
+        add("gemm", a.precision);
+        if (a.fused) return add("attention");
+        add("streaming");
+        add("row_wise");
+    }
+    void operator()(const RowWise&) { add("row_wise"); }
+    void operator()(const Collective&) { add("collective"); }
+    void operator()(const Copy&) { add("copy"); }
+    void operator()(const Unmodelled&) {}
+    template <class Streaming>
+    void operator()(const Streaming&) {
+        add("streaming");
+    }
+
+    /// Board power and what is read from L2 concern all kernels.
+    [[nodiscard]] bool hold(const std::string& parameter) const {
+        if (parameter.ends_with("_pj_per_flop")) {
+            return std::any_of(units_.begin(), units_.end(),
+                               [&](MathUnit unit) { return parameter == fmt::format("power.{}_pj_per_flop", name(unit)); });
+        }
+        if (parameter.starts_with("power.") || parameter == "streaming.l2_residency") return true;
+        return groups_.contains(parameter.substr(0, parameter.rfind('.')));
+    }
+
+private:
+    void add(std::string group) { groups_.insert(std::move(group)); }
+    void add(std::string_view group, Precision precision) {
+        units_.insert(gpu_.math_unit(precision));
+        groups_.insert(fmt::format("{}.{}", group, name(gpu_.math_unit(precision))));
+    }
+    /// Weights in fewer bits than the products compute with are unpacked first.
+    void product(Precision precision, double weight_bits) {
+        add("gemm", precision);
+        if (weight_bits > 0 && weight_bits < 8 * element_size(precision).in(byte)) add("weight_only");
+    }
+
+    const GpuProfile& gpu_;
+    std::set<std::string> groups_;
+    std::set<MathUnit> units_{MathUnit::simt};
+};
 
 }  // namespace
 
@@ -105,18 +149,19 @@ Table fused_operators(const Phase& phase) {
     return table;
 }
 
-Table used_parameters(const std::vector<Phase>& phases, const Gpu& gpu, Precision precision) {
-    std::set<std::string> classes;
+Table used_parameters(const std::vector<Phase>& phases, const Gpu& gpu) {
+    UsedGroups used(gpu.profile);
     for (const Phase& phase : phases) {
-        for (const TimedOp& op : phase.timeline.ops) classes.insert(parameter_group(op.node->op));
+        for (const TimedOp& op : phase.timeline.ops) {
+            if (op.time > Seconds{}) std::visit(used, op.node->op);
+        }
     }
-    if (classes.contains("moe") || classes.contains("conv2d")) classes.insert("gemm");
     Table table{
         .title = "parameters",
         .columns = {{"parameter", "parameter"}, {"value", "value"}, {"unit", "unit"}, {"provenance", "provenance"}, {"source", "source"}}};
     const auto& specs = parameter_specs();
     for (std::size_t i = 0; i < specs.size(); ++i) {
-        if (!used_by(specs[i].name, classes, gpu.profile.math_unit(precision))) continue;
+        if (!used.hold(specs[i].name)) continue;
         table.rows.push_back({specs[i].name, specs[i].get(gpu.parameters.values), specs[i].unit,
                               std::string(name(gpu.parameters.provenance.at(i))), gpu.parameters.source.at(i)});
     }

@@ -14,7 +14,7 @@ Table costliest_operators(const Phase& phase, const GpuProfile& gpu);
 /// Operators that the compiler folded away, and into what.
 Table fused_operators(const Phase& phase);
 
-/// Parameters that the operators of `phases` use, with unit and provenance.
-Table used_parameters(const std::vector<Phase>& phases, const Gpu& gpu, Precision precision);
+/// Parameters that the kernels of `phases` read, with unit and provenance.
+Table used_parameters(const std::vector<Phase>& phases, const Gpu& gpu);
 
 }  // namespace roofcast

@@ -15,6 +15,7 @@ struct NamedPrediction {
     Prediction prediction;
     MemoryAdvice advice;
     std::vector<Assumption> assumed;  ///< of the GPU's profile
+    const Gpu* gpu = nullptr;         ///< that it was made for; only `explain` needs it
 };
 
 /// "assumed: memory.l2_mib = 48 MiB (per SM, typical of ada)".
@@ -24,9 +25,9 @@ std::string assumed_keys(const std::vector<Assumption>& assumed);
 nlohmann::ordered_json as_json(const std::vector<Assumption>& assumed);
 
 /// One prediction in full: phases, memory, assumptions; with `explain` also operators, fusion and parameters.
-Report prediction_report(const NamedPrediction& named, const Gpu& gpu, bool explain);
+Report prediction_report(const NamedPrediction& named, bool explain);
 
-/// Several predictions, a row each.
-Report predictions_report(const std::vector<NamedPrediction>& predictions);
+/// Several predictions, a row each; with `explain` also what `prediction_report` adds, for each in turn.
+Report predictions_report(const std::vector<NamedPrediction>& predictions, bool explain);
 
 }  // namespace roofcast

@@ -91,6 +91,45 @@ TEST_CASE("--explain counts a fused operator once for each layer that has it") {
     CHECK(times(bert, "gelu") == 24);
 }
 
+TEST_CASE("--explain explains each of several predictions, and is refused for CSV") {
+    const std::string run = "predict --gpu a100 --gpu v100-sxm2-16gb --model resnet50 --model bert-large --precision fp16 --explain";
+    const std::string text = roofcast::test::roofcast(run).output;
+    for (const char* title : {"resnet50 on a100-sxm4-80gb, forward: costliest", "bert-large on v100-sxm2-16gb, forward: costliest",
+                              "bert-large on v100-sxm2-16gb, parameters"}) {
+        CAPTURE(title);
+        CHECK(contains(text, title));
+    }
+    const json several = predicted("--gpu a100 --gpu t4 --model resnet50 --precision fp16 --explain");
+    CHECK(several["predictions"][1]["explain"]["parameters"].size() > 10);
+    CHECK(contains(refused(run + " --format csv"), "--explain"));
+    CHECK(contains(refused("predict --gpu a100 --model resnet50 --explain --format csv"), "--explain"));
+}
+
+TEST_CASE("--explain lists parameters of the kernels that run, and no others") {
+    const auto listed = [](const std::string& arguments) {
+        const json parameters = predicted(arguments + " --explain")["explain"]["parameters"];
+        return [parameters](const std::string& group) {
+            return std::any_of(parameters.begin(), parameters.end(),
+                               [&](const json& p) { return p["parameter"].get<std::string>().starts_with(group); });
+        };
+    };
+    const auto llm = listed("--gpu a100 --model llama-3.1-8b --precision fp16");
+    for (const char* used : {"gemm.tensor16.", "attention.", "row_wise.", "power.tensor16_pj", "power.dram"}) CHECK(llm(used));
+    for (const char* other :
+         {"quantization.", "convolution.", "moe.", "collective.", "gemm.simt.", "gemm.tensor8.", "weight_only.", "copy."}) {
+        CAPTURE(other);
+        CHECK_FALSE(llm(other));
+    }
+    const auto net = listed("--gpu a100 --model resnet50 --precision fp16");
+    CHECK(net("convolution."));
+    CHECK_FALSE(net("attention."));
+    const auto weight_only = listed("--gpu a100 --model llama-3.1-8b --precision fp16 --weights int4");
+    CHECK(weight_only("weight_only."));
+    CHECK_FALSE(weight_only("quantization."));
+    CHECK(listed("--gpu h100 --model llama-3.1-8b --precision fp8")("quantization.tensor8."));
+    CHECK(listed("--gpu h100 --model llama-3.1-8b --precision fp16 --tp 2")("collective."));
+}
+
 TEST_CASE("CSV has a header and one row for one prediction") {
     const auto result = roofcast::test::roofcast("predict --format csv --gpu t4 --model resnet50 --precision fp16");
     CHECK(result.exit_code == 0);

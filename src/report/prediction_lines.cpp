@@ -1,0 +1,79 @@
+#include "report/prediction_lines.hpp"
+
+#include <fmt/format.h>
+
+#include "report/prediction_tables.hpp"
+
+namespace roofcast {
+
+namespace {
+
+/// " (1.41 s to 1.7 s, 80 % interval)"; empty where no interval is known.
+std::string interval_text(const std::optional<IntervalRatio>& factor, Seconds t) {
+    if (!factor) return {};
+    return fmt::format(" ({} to {}, {} % interval)", readable_time(factor->low * t.in(s)), readable_time(factor->high * t.in(s)),
+                       interval_percent);
+}
+std::string interval_text(const std::optional<IntervalRatio>& factor, double rate) {
+    if (!factor) return {};
+    return fmt::format(" ({} to {})", significant(rate / factor->high, 3), significant(rate / factor->low, 3));
+}
+
+std::string headline(const NamedPrediction& n) {
+    const RunShape& shape = n.prediction.request.shape;
+    std::string text = fmt::format("{} on {}: {}", n.model_name, n.gpu_name, name(shape.precision));
+    if (!shape.weights.label.empty()) text += fmt::format(" with {} weights", shape.weights.label);
+    text += fmt::format(", batch {}", shape.batch);
+    if (n.prediction.ttft) text += fmt::format(", {} prompt and {} output tokens", shape.prompt_tokens, shape.generate_tokens);
+    if (!n.prediction.ttft && shape.prompt_tokens > 0) text += fmt::format(", {} tokens", shape.prompt_tokens);
+    if (shape.image_size > 0) text += fmt::format(", {} pixels", shape.image_size);
+    if (shape.parallel.gpus() > 1)
+        text += fmt::format(", {} GPUs (tp {}, pp {}, dp {}{})", shape.parallel.gpus(), shape.parallel.tensor, shape.parallel.pipeline,
+                            shape.parallel.data, shape.parallel.expert > 1 ? fmt::format(", ep {}", shape.parallel.expert) : "");
+    return text + fmt::format(", {}", name(n.prediction.request.execution));
+}
+
+}  // namespace
+
+std::vector<std::string> result_lines(const NamedPrediction& n) {
+    const Prediction& p = n.prediction;
+    std::vector<std::string> lines{headline(n), ""};
+    if (!p.withheld.empty()) {
+        lines.push_back(fmt::format("No total: no kernel model covers {}.", fmt::join(p.withheld, ", ")));
+        return lines;
+    }
+    const PredictionIntervals known = p.intervals.value_or(PredictionIntervals{});
+    const auto latency = p.intervals ? std::optional(known.latency) : std::nullopt;
+    lines.push_back(fmt::format("latency      {}{}", readable_time(p.latency.in(s)), interval_text(latency, p.latency)));
+    if (p.ttft) lines.push_back(fmt::format("TTFT         {}{}", readable_time(p.ttft->in(s)), interval_text(known.ttft, *p.ttft)));
+    if (p.tpot) lines.push_back(fmt::format("TPOT         {}{}", readable_time(p.tpot->in(s)), interval_text(known.tpot, *p.tpot)));
+    if (p.tokens_per_second)
+        lines.push_back(fmt::format("throughput   {} output tokens/s{}", significant(*p.tokens_per_second),
+                                    interval_text(latency, *p.tokens_per_second)));
+    if (!p.tokens_per_second)
+        lines.push_back(
+            fmt::format("throughput   {} items/s{}", significant(p.items_per_second), interval_text(latency, p.items_per_second)));
+    if (p.intervals) lines.push_back(fmt::format("intervals    from {}", known.basis));
+    lines.push_back(fmt::format("first run    {} more (not in the latency)", readable_time(p.cold_extra.in(s))));
+    lines.push_back(fmt::format("bound by     {}", main_bound(p)));
+    return lines;
+}
+
+std::vector<std::string> memory_lines(const NamedPrediction& n) {
+    const MemoryEstimate& m = n.prediction.memory;
+    if (!m.capacity) return {"Whether it fits is not known: the device has no capacity of its own."};
+    std::vector<std::string> lines;
+    const bool language = n.prediction.ttft.has_value();
+    if (*m.fits()) {
+        lines.push_back(fmt::format("It fits. Largest batch at this size: {}.{}", n.advice.largest_batch,
+                                    language ? fmt::format(" Longest context at this batch: {} tokens.", n.advice.largest_context) : ""));
+        return lines;
+    }
+    lines.push_back(fmt::format("It does not fit: {:.1f} GB too much. The times assume that it did.", (m.total() - *m.capacity).in(gb)));
+    lines.push_back(n.advice.remedies.empty()
+                        ? std::string("Nothing among fewer bits, up to 16 GPUs, both together, smaller batch or context makes it fit.")
+                        : fmt::format("What would fit: {}.", fmt::join(n.advice.remedies, "; ")));
+    return lines;
+}
+
+}  // namespace roofcast
