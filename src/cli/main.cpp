@@ -63,7 +63,22 @@ std::string message(const CLI::App& app, const CLI::ParseError& e) {
     return roofcast::Error(detail).what();
 }
 
+/// Nothing that an option takes can be empty; the parser would take an empty value for an absent or a zero one.
+void refuse_empty_values(int argc, char** argv) {
+    for (int i = 1; i < argc; ++i) {
+        const std::string word = argv[i], before = argv[i - 1];
+        const bool inside = word.starts_with("--") && word.ends_with('=');
+        if (!word.empty() && !inside) continue;
+        throw roofcast::Error({.what = "the value is empty",
+                               .key = inside                    ? word.substr(0, word.size() - 1)
+                                      : before.starts_with('-') ? before
+                                                                : "",
+                               .suggestion = "give a value, or leave it out"});
+    }
+}
+
 int run(int argc, char** argv) {
+    refuse_empty_values(argc, argv);
     CLI::App app{"roofcast: how fast a model runs on a GPU, how much memory it takes, and why", "roofcast"};
     app.set_version_flag("--version", "roofcast 0.1.0");
     app.require_subcommand(1);

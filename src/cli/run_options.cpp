@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "prediction/shapes.hpp"
 #include "roofcast/error.hpp"
 
 namespace roofcast::cli {
@@ -51,14 +52,16 @@ WeightFormat required_weights(const std::string& text) {
                  .suggestion = did_you_mean(text, names)});
 }
 
-/// An option that was given must be at least 1; zero would silently mean the default. The upper bound keeps products of two exact.
+/// The most that a count may be: products of two stay exact.
+constexpr std::int64_t most_counted = std::int64_t{1} << 30;
+
+/// An option that was given must be at least 1; zero would silently mean the default.
 std::int64_t given(const std::optional<std::int64_t>& value, const char* option, std::int64_t absent) {
-    constexpr std::int64_t most = std::int64_t{1} << 30;
-    if (value && (*value < 1 || *value > most))
+    if (value && (*value < 1 || *value > most_counted))
         throw Error({.what = "out of range",
                      .key = option,
                      .found = std::to_string(*value),
-                     .expected = fmt::format("a whole number from 1 to {}", most)});
+                     .expected = fmt::format("a whole number from 1 to {}", most_counted)});
     return value.value_or(absent);
 }
 
@@ -105,6 +108,13 @@ Parallelism parallelism(const RunOptions& options, const Workload& workload) {
     const bool degrees_given = options.tensor || options.pipeline || options.data;
     const bool language = workload.family == "llm" || workload.family == "vlm";
     if (!degrees_given) (language ? p.tensor : p.data) = gpus;
+    if (const DecoderLlm* llm = language_model(workload); !degrees_given && llm != nullptr && llm->heads % gpus != 0)
+        throw Error(
+            {.what = fmt::format("{} has {} attention heads, which --gpus must divide where no degrees are given", workload.id, llm->heads),
+             .key = "--gpus",
+             .found = std::to_string(gpus),
+             .suggestion = gpus <= llm->layers ? fmt::format("--pp {} makes a pipeline of them, --dp {} copies", gpus, gpus)
+                                               : std::string("--dp makes copies")});
     if (p.gpus() != gpus) {
         throw Error({.what = "the degrees of parallelism do not multiply to --gpus",
                      .key = "--gpus",
@@ -112,6 +122,13 @@ Parallelism parallelism(const RunOptions& options, const Workload& workload) {
                      .suggestion = "leave out --gpus or give degrees that multiply to it"});
     }
     return p;
+}
+
+/// Refuses whole numbers that the parser would cut down to the largest of their type.
+std::string within_type(const std::string& text) {
+    const std::size_t digits = text.starts_with('-') || text.starts_with('+') ? 1 : 0;
+    if (text.find_first_not_of("0123456789", digits) != std::string::npos || text.size() - digits < 19) return {};
+    return fmt::format("out of range; found {}; expected a whole number from 1 to {}", text, most_counted);
 }
 
 }  // namespace
@@ -148,21 +165,23 @@ void require_software(const RunOptions& options, const SoftwareStacks& software)
 }
 
 void add_run_options(CLI::App& command, RunOptions& o) {
+    const auto count = [&command](const char* name, std::optional<std::int64_t>& value, const char* meaning) {
+        command.add_option(name, value, meaning)->check(CLI::Validator(within_type, ""));
+    };
     command.add_option("--precision", o.precision,
                        "fp32, tf32, fp16, bf16, fp8, int8, int4, fp4 (default: the model's own, or the nearest that the GPU has)");
     command.add_option("--weights", o.weights, "How weights are stored when not as computed: int8, int4, awq-int4, q4_k_m, …");
     command.add_option("--kv", o.kv, "Precision of the KV cache (default: that of the activations)");
-    command.add_option("--batch", o.batch, "Sequences or images at once (default: 1)");
-    command.add_option("--prompt", o.prompt, "Prompt tokens of each sequence (default: 512; encoders: their own)");
-    command.add_option("--generate", o.generate, "Output tokens of each sequence (default: 128)");
-    command.add_option("--image-size", o.image_size, "Pixels on a side (default: the model's)");
-    command.add_option("--images", o.images, "Images of each sequence, for vision-language models (default: 1)");
-    command.add_option("--gpus", o.gpus,
-                       "GPUs in all: tensor parallel for language models, data parallel for others, unless degrees are given");
-    command.add_option("--tp", o.tensor, "Tensor-parallel degree");
-    command.add_option("--pp", o.pipeline, "Pipeline-parallel degree");
-    command.add_option("--dp", o.data, "Data-parallel copies");
-    command.add_option("--ep", o.expert, "Expert-parallel degree");
+    count("--batch", o.batch, "Sequences or images at once (default: 1)");
+    count("--prompt", o.prompt, "Prompt tokens of each sequence (default: 512; encoders: their own)");
+    count("--generate", o.generate, "Output tokens of each sequence (default: 128)");
+    count("--image-size", o.image_size, "Pixels on a side (default: the model's)");
+    count("--images", o.images, "Images of each sequence, for vision-language models (default: 1)");
+    count("--gpus", o.gpus, "GPUs in all: tensor parallel for language models, data parallel for others, unless degrees are given");
+    count("--tp", o.tensor, "Tensor-parallel degree");
+    count("--pp", o.pipeline, "Pipeline-parallel degree");
+    count("--dp", o.data, "Data-parallel copies");
+    count("--ep", o.expert, "Expert-parallel degree");
     command.add_option("--execution", o.execution, "eager, cuda_graph, compiled, tensorrt or fused")->capture_default_str();
     command.add_option("--software", o.software,
                        "Engine whose habits gpus/software.toml describes, such as llama.cpp (default: the way of execution's table)");

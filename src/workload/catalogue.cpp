@@ -88,6 +88,7 @@ Workload find_workload(const std::filesystem::path& models_folder, std::string_v
         const auto names = workload_names(file);
         if (std::find(names.begin(), names.end(), wanted) != names.end()) return load_workload(file, wanted);
     }
+    if (is_checkpoint(id_or_file)) return load_workload(id_or_file);
     throw unknown_model(files, id_or_file);
 }
 

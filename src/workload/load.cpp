@@ -128,7 +128,13 @@ std::vector<std::string> workload_names(const std::filesystem::path& file) {
     return names;
 }
 
+bool is_checkpoint(const std::filesystem::path& folder) {
+    std::error_code ec;
+    return std::filesystem::is_regular_file(folder / "config.json", ec);
+}
+
 std::vector<Workload> load_workloads(const std::filesystem::path& file) {
+    if (is_checkpoint(file)) return {load_hugging_face_config(file / "config.json")};
     if (file.extension() == ".json") return {load_hugging_face_config(file)};
     const toml::table root = parse_toml_file(file);
     std::vector<Workload> workloads;
@@ -137,6 +143,7 @@ std::vector<Workload> load_workloads(const std::filesystem::path& file) {
 }
 
 Workload load_workload(const std::filesystem::path& file, std::string_view id) {
+    if (is_checkpoint(file)) return load_hugging_face_config(file / "config.json");
     if (file.extension() == ".json") return load_hugging_face_config(file);
     const toml::table root = parse_toml_file(file);
     const auto entries = entries_of(root, file.string());

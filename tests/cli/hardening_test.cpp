@@ -120,3 +120,52 @@ TEST_CASE("output to a device is written to it, and a full one is an error") {
     CHECK(contains(refused("predict --gpu t4 --model /dev/zero"), "/dev/zero"));
     CHECK(std::filesystem::is_character_file("/dev/full"));
 }
+
+TEST_CASE("whether a model fits a device without a capacity is not known") {
+    const std::string run = "predict --gpu xeon-8480 --model llama-3.1-405b --batch 64 --precision bf16";
+    const json p = printed(run);
+    CHECK(p["fits"].is_null());
+    CHECK(p["memory"]["fits"].is_null());
+    CHECK(p["memory"]["largest_batch"].is_null());
+    const std::string text = roofcast::test::roofcast(run).output;
+    CHECK(contains(text, "Whether it fits is not known"));
+    CHECK_FALSE(contains(text, " yes"));
+    CHECK(printed(run + " --gpu a100")["predictions"][0]["fits"].is_null());
+}
+
+TEST_CASE("empty values are refused with their option") {
+    for (const char* option : {"--batch", "--precision", "--output", "--model", "--software", "--gpu"}) {
+        const std::string run = std::string("predict --gpu a100 --model resnet50 ") + option;
+        CHECK(contains(refused(run + " ''"), std::string(option) + ": the value is empty"));
+        CHECK(contains(refused(run + "="), std::string(option) + ": the value is empty"));
+    }
+}
+
+TEST_CASE("a number beyond all bounds is shown as it was given") {
+    for (const char* option : {"--batch", "--prompt", "--tp"}) {
+        const std::string message = refused(std::string("predict --gpu a100 --model llama-3.1-8b ") + option + " 99999999999999999999");
+        CHECK(contains(message, option));
+        CHECK(contains(message, "found 99999999999999999999"));
+        CHECK(contains(message, "1073741824"));
+    }
+}
+
+TEST_CASE("GPUs that the heads of a model do not divide over are blamed on --gpus") {
+    CHECK(contains(refused("predict --gpu a100 --model llama-3.1-8b --gpus 3"), "--gpus: llama-3.1-8b has 32 attention heads"));
+    CHECK(contains(refused("predict --gpu a100 --model llama-3.1-8b --tp 3"), "--tp"));
+    CHECK(printed("predict --gpu a100 --model resnet50 --precision fp16 --gpus 3")["parallel"]["data"] == 3);
+}
+
+TEST_CASE("the folder of a checkpoint stands for its config.json") {
+    const TemporaryFile config("config.json", R"({"model_type": "llama", "num_hidden_layers": 2, "hidden_size": 64, "vocab_size": 100,
+        "num_attention_heads": 4, "intermediate_size": 128, "max_position_embeddings": 4096})");
+    const std::filesystem::path folder = config.path().parent_path();
+    CHECK(printed("predict --gpu a100 --model " + folder.string())["model"] == folder.filename().string());
+    CHECK(printed("predict --gpu a100 --model " + folder.string() + "/")["model"] == folder.filename().string());
+    const auto here = std::filesystem::current_path();
+    std::filesystem::current_path(folder.parent_path());
+    CHECK(printed("predict --gpu a100 --model " + folder.filename().string())["model"] == folder.filename().string());
+    CHECK(printed("model show " + folder.filename().string())["id"] == folder.filename().string());
+    CHECK(printed("model check " + folder.filename().string())["models"].size() == 1);
+    std::filesystem::current_path(here);
+}
