@@ -1,0 +1,68 @@
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "support/paths.hpp"
+#include "support/program.hpp"
+
+using nlohmann::json;
+using roofcast::test::contains;
+
+namespace {
+
+void collect(const json& value, std::set<std::string>& keys) {
+    if (!value.is_structured()) return;
+    for (const auto& [key, inner] : value.items()) {
+        // What users name stands in these: GPUs, and keys of profiles.
+        if (value.is_object() && !key.starts_with("fits_")) keys.insert(key);
+        if (key != "explained") collect(inner, keys);
+    }
+}
+
+/// "latency_ms" of "latency_ms_low": both bounds of a figure are described beside it.
+std::string without_bound(const std::string& key) {
+    for (const std::string_view bound : {"_low", "_high"}) {
+        if (key.ends_with(bound)) return key.substr(0, key.size() - bound.size());
+    }
+    return key;
+}
+
+/// The part of docs/formats.md about the JSON of `command`.
+std::string section(const std::string& command) {
+    std::ostringstream text;
+    text << std::ifstream(roofcast::test::source_dir() / "docs" / "formats.md").rdbuf();
+    const std::string all = text.str();
+    const auto start = all.find("### `roofcast " + command + "`");
+    return start == std::string::npos ? "" : all.substr(start, all.find("\n### ", start) - start);
+}
+
+}  // namespace
+
+TEST_CASE("every key of the JSON output is documented") {
+    const std::pair<const char*, const char*> runs[] = {
+        {"predict", "predict --gpu a100 --model llama-3.1-8b --explain --execution compiled"},
+        {"predict", "predict --gpu a100 --gpu t4 --model resnet50 --precision fp16"},
+        {"memory", "memory --model llama-3.1-8b"},
+        {"gpu", "gpu list"},
+        {"gpu", "gpu show a100-sxm4-80gb"},
+        {"gpu", "gpu check"},
+        {"model", "model list"},
+        {"model", "model show resnet50"},
+        {"calibrate", "calibrate --gpu t4 --kernels-only --stage streaming --evaluations 1 --folds 2"},
+    };
+    for (const auto& [command, arguments] : runs) {
+        CAPTURE(std::string(arguments));
+        const auto result = roofcast::test::roofcast(std::string(arguments) + " --format json");
+        REQUIRE(result.exit_code == 0);
+        std::set<std::string> keys;
+        collect(json::parse(result.output), keys);
+        keys.erase("schema_version");
+        const std::string described = section(command);
+        for (const std::string& key : keys) {
+            CAPTURE(key);
+            CHECK(contains(described, '`' + without_bound(key) + '`'));
+        }
+    }
+}
