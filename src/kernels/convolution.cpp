@@ -34,8 +34,8 @@ KernelCost transform_cost(Bytes moved, const Gpu& gpu, Cache cache) {
     return combine(t, gpu);
 }
 
-/// Pixels of the smallest tile that libraries' convolutions are compiled for.
-constexpr int least_pixels = 64;
+/// Pixels, or Winograd tiles, of the smallest block that libraries' convolutions are compiled for: on matrix units, and on SIMT lanes.
+constexpr int least_pixels = 64, least_lane_rows = 128;
 
 bool on_lanes(Precision p, const Gpu& gpu) {
     return gpu.profile.math_unit(p) == MathUnit::simt;
@@ -61,7 +61,7 @@ KernelCost implicit_gemm_cost(const Conv2d& op, Precision unit, const Gpu& gpu, 
     product.compulsory = work(op).bytes;
     const auto& p = gpu.parameters.values.convolution;
     product.rate = on_lanes(unit, gpu) ? p.implicit_fraction : p.matrix_fraction;
-    product.least_rows = least_pixels;
+    product.least_rows = on_lanes(unit, gpu) ? least_lane_rows : least_pixels;
     // Channels are the contiguous dimension: their count aligns, not that of k.
     product.aligned = on_lanes(unit, gpu) || (op.in_channels % 8 == 0 && op.out_channels % 8 == 0);
     return matrix_product_cost(product, gpu, cache);
@@ -72,13 +72,19 @@ KernelCost implicit_gemm_cost(const Conv2d& op, Precision unit, const Gpu& gpu, 
 KernelCost winograd_cost(const Conv2d& op, Precision unit, int t, bool fused, const Gpu& gpu, Cache cache) {
     const std::int64_t tiles = op.batch * ((op.out_height() + t - 1) / t) * ((op.out_width() + t - 1) / t);
     const std::int64_t points = (t + 2) * (t + 2);
-    MatrixProduct product = product_of(op, unit, points, tiles, op.out_channels, op.in_channels);
-    product.rate = gpu.parameters.values.convolution.winograd_fraction;
+    const double rate = gpu.parameters.values.convolution.winograd_fraction;
     if (fused) {
-        product.least_rows = least_pixels;
+        // One block holds all points of its tiles: there are no more blocks than of one product.
+        MatrixProduct product = product_of(op, unit, 1, tiles, op.out_channels, points * op.in_channels);
+        product.rate = rate;
+        product.accumulators = real(points);
+        product.least_rows = least_lane_rows;
         product.compulsory = work(op).bytes;
         return matrix_product_cost(product, gpu, cache);
     }
+    MatrixProduct product = product_of(op, unit, points, tiles, op.out_channels, op.in_channels);
+    product.rate = rate;
+    product.least_rows = least_lane_rows;
     const double transformed =
         real(points) * (real(tiles) * real(op.in_channels + op.out_channels) + real(op.in_channels) * real(op.out_channels));
     const double filters = real(op.in_channels) * real(op.out_channels) * real(op.kernel_h * op.kernel_w);

@@ -65,6 +65,7 @@ struct Rates {
     double a_bytes, b_bytes;  // of an element
     double dram, reduce;      // seconds of DRAM traffic; of one m·n matrix of partial sums written and read
     double sm_count;
+    double accumulators;
     PowerLimit power;
 };
 
@@ -84,6 +85,7 @@ Rates rates_of(const MatrixProduct& op, const Gpu& gpu, const GemmParameters& p,
     r.dram = (traffic / bandwidth).in(s);
     r.reduce = (partial_sums(op) / bandwidth).in(s);
     r.sm_count = sms;
+    r.accumulators = op.accumulators;
     r.power = power_limit(product_flops(op), traffic, gpu.profile.math_unit(op.precision), gpu);
     return r;
 }
@@ -99,7 +101,7 @@ Candidate evaluate(const Rates& r, const GemmParameters& p, Tile tile, double ti
     const double w = waves(tiles * split, r.sm_count, p.tail);
     Candidate c{};
     c.split = split;
-    const double once = p.epilogue.in(s)*area / reference_tile + p.wave.in(s);
+    const double once = r.accumulators * area / reference_tile * p.epilogue.in(s) + p.wave.in(s);
     c.compute = w * (k * ((area + p.tile_half) * r.per_output_step + tile.n * r.per_weight) + once);
     c.l2 = w * k * (tile.m * r.a_bytes + tile.n * r.b_bytes) * r.per_a_byte;
     c.dram = r.dram + (split > 1 ? split * r.reduce : 0);

@@ -17,6 +17,7 @@ struct MatrixProduct {
     double rate = 1;                        ///< of the GEMM's rate; what another algorithm keeps of it
     double bandwidth = 1;                   ///< of the GEMM's DRAM bandwidth
     bool unpack_weights = false;            ///< B is stored in fewer bits than the compute format
+    double accumulators = 1;                ///< per element of C: sums that the epilogue reduces to it
     int least_rows = 0;                     ///< of a tile
     bool aligned = true;                    ///< rows start at multiples of 16 bytes
 };
