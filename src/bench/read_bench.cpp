@@ -67,6 +67,7 @@ void read_table(std::string_view text, const BenchSource& source) {
     const BenchRecord& header = table.front();
     if (column(header, "Benchmark") && column(header, "Device Name")) return read_nvbench_table(table, source);
     if (column(header, "avg_ts")) return read_llama_bench_table(table, source);
+    if (column(header, "quantity") && column(header, "value")) return read_device_table(table, source);
     if (column(header, "op") || column(header, "model")) return read_measurement_table(table, source);
     unknown_format(source.file, fmt::format("a CSV with {} columns, the first of them '{}'", header.fields.size(), header.fields.front()));
 }
@@ -90,7 +91,8 @@ void BenchSource::add(BenchSeries series) const {
 }
 
 bool higher_is_better(std::string_view metric) {
-    constexpr std::array rates{"per_s", "per-s", "/s", "throughput", "bandwidth", "flops", "gb_s", "fps", "qps", "tops", "speedup"};
+    constexpr std::array rates{"per_s", "per-s", "/s",  "throughput", "bandwidth", "flops",
+                               "gb_s",  "fps",   "qps", "tops",       "clock",     "speedup"};
     return std::any_of(rates.begin(), rates.end(), [&](std::string_view rate) { return metric.find(rate) != std::string_view::npos; });
 }
 

@@ -27,6 +27,7 @@ struct BenchRecord {
 using BenchTable = std::vector<BenchRecord>;
 
 void read_measurement_table(const BenchTable& table, const BenchSource& source);
+void read_device_table(const BenchTable& table, const BenchSource& source);
 void read_nvbench_table(const BenchTable& table, const BenchSource& source);
 void read_llama_bench_table(const BenchTable& table, const BenchSource& source);
 
