@@ -6,7 +6,7 @@
 #include <ctime>
 
 #include "gpu/kernels.hpp"
-#include "host/campaign.hpp"
+#include "host/case_error.hpp"
 
 namespace roofcast::microbench {
 
@@ -87,7 +87,7 @@ std::string Device::software() const {
 
 std::vector<std::string> Device::description() const {
     const auto& p = properties_;
-    std::array<char, 160> text{};
+    std::array<char, 512> text{};  // a name is at most 255 characters
     std::snprintf(text.data(), text.size(), "GPU: %s, compute capability %d.%d, %d SMs, L2 %.1f MiB, memory %.1f GiB", p.name, p.major,
                   p.minor, p.multiProcessorCount, p.l2CacheSize / 1048576.0, static_cast<double>(p.totalGlobalMem) / 1073741824.0);
     return {

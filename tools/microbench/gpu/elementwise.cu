@@ -3,7 +3,7 @@
 #include "gpu/element.cuh"
 #include "gpu/errors.hpp"
 #include "gpu/kernels.hpp"
-#include "host/campaign.hpp"
+#include "host/case_error.hpp"
 
 namespace roofcast::microbench {
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "host/campaign.hpp"
+#include "host/case_error.hpp"
 
 namespace roofcast::microbench {
 

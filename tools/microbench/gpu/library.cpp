@@ -2,7 +2,7 @@
 
 #include <dlfcn.h>
 
-#include "host/campaign.hpp"
+#include "host/case_error.hpp"
 
 namespace roofcast::microbench {
 

@@ -1,6 +1,6 @@
 #include "gpu/lt_gemm.hpp"
 
-#include "host/campaign.hpp"
+#include "host/case_error.hpp"
 
 namespace roofcast::microbench {
 

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "host/campaign.hpp"
+#include "host/case_error.hpp"
 
 namespace roofcast::microbench {
 

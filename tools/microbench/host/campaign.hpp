@@ -3,24 +3,14 @@
 
 #include <functional>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "host/case_error.hpp"
 #include "host/plan.hpp"
 #include "host/row_file.hpp"
 
 namespace roofcast::microbench {
-
-/// One case cannot be measured: not supported, out of memory, wrong result. The run goes on.
-struct CaseError : std::runtime_error {
-    using std::runtime_error::runtime_error;
-};
-
-/// The device is gone or in an unknown state: what comes after would be wrong. The run ends.
-struct DeviceLost : std::runtime_error {
-    using std::runtime_error::runtime_error;
-};
 
 /// Samples of one kernel, in microseconds, in the order they were taken.
 struct KernelTiming {
