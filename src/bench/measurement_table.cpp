@@ -11,11 +11,16 @@ namespace roofcast {
 
 namespace {
 
+/// Whether the cell only says again that nothing is stored in another precision than the arithmetic's.
+bool repeats_precision(const Row& row, Column c) {
+    return (c == Column::weight_precision || c == Column::kv_precision) && row.text(c) == row.text(Column::precision);
+}
+
 void add_labels(const Row& row, BenchSeries& series) {
     for (std::size_t c = 0; c < column_count; ++c) {
         const auto column = static_cast<Column>(c);
         const std::string_view text = row.text(column);
-        if (text.empty() || is_measured(column) || column == Column::metric) continue;
+        if (text.empty() || is_measured(column) || column == Column::metric || repeats_precision(row, column)) continue;
         const std::string key(name(column));
         const auto& keys = contestant_keys();
         const bool is_contestant = std::find(keys.begin(), keys.end(), key) != keys.end();

@@ -189,3 +189,13 @@ TEST_CASE("what is wrong with a benchmark file is said with its place") {
     CHECK(contains(error_of(R"({"eager": 3})"), "eager"));
     CHECK(contains(error_of("gpu,op,precision,latency_us\nt4,softmax,fp32,1\n"), "file:2"));
 }
+
+TEST_CASE("weights stored as the arithmetic's precision are the same work, said or not") {
+    const auto data = read_bench_text(
+        "gpu,op,precision,weight_precision,m,n,k,latency_us\n"
+        "t4,gemm,fp16,fp16,8,8,8,10\n"
+        "t4,gemm,fp16,int8,8,8,8,10\n",
+        "rows.csv");
+    CHECK(label(data.series.at(0).run_by, "weight_precision") == "(none)");
+    CHECK(label(data.series.at(1).run_by, "weight_precision") == "int8");
+}

@@ -1,0 +1,12 @@
+#!/usr/bin/env python3
+"""Times whole models with random weights on the GPU of this machine and writes rows in roofcast's measurement format.
+
+Needs PyTorch; timm or torchvision for images, transformers for language. `--list` needs none of them.
+Nothing is downloaded: models are built from their configurations.
+"""
+import sys
+
+from model_timing.command import main
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
