@@ -111,6 +111,10 @@ private:
         pointwise(CUDNN_POINTWISE_SUB, CUDNN_DATA_FLOAT, scores, &largest, shifted);
         pointwise(CUDNN_POINTWISE_EXP, CUDNN_DATA_FLOAT, shifted, nullptr, weights);
         reduce(CUDNN_REDUCE_TENSOR_ADD, weights, sum);
+        // The engine knows a softmax by its logarithm of the sum too, though nobody reads it here.
+        const Descriptor logarithm = between(rows_dims(), CUDNN_DATA_FLOAT), statistics = between(rows_dims(), CUDNN_DATA_FLOAT);
+        pointwise(CUDNN_POINTWISE_LOG, CUDNN_DATA_FLOAT, sum, nullptr, logarithm);
+        pointwise(CUDNN_POINTWISE_ADD, CUDNN_DATA_FLOAT, largest, &logarithm, statistics);
         pointwise(CUDNN_POINTWISE_DIV, CUDNN_DATA_FLOAT, weights, &sum, probabilities);
     }
 

@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "gpu/kernels.hpp"
+#include "gpu/operands.hpp"
 #include "gpu/suites.hpp"
-#include "gpu/timing.hpp"
 
 namespace roofcast::microbench {
 
@@ -73,17 +73,20 @@ std::vector<double> launch_samples(const Device& device, const std::string& quan
     return samples;
 }
 
+Outcome measure_copy_within(const Device& device, std::size_t bytes) {
+    const Operands operands(device, {{bytes, Precision::fp32}, {bytes, Precision::fp32, false}}, CacheState::cold);
+    const Launcher launch = [&](int i, cudaStream_t s) {
+        check(cudaMemcpyAsync(operands.at(i, 1), operands.at(i, 0), bytes, cudaMemcpyDeviceToDevice, s), "copying");
+    };
+    return {timed(device, launch, operands.copies(), CacheState::cold), {}, device.software()};
+}
+
 }  // namespace
 
 Outcome measure_copy(const Device& device, const Copy& w) {
     const auto bytes = static_cast<std::size_t>(w.bytes);
-    const Buffer on_device(bytes), second(w.direction == Direction::device_to_device ? bytes : 0);
-    if (w.direction == Direction::device_to_device) {
-        const auto call = [&](cudaStream_t s) {
-            check(cudaMemcpyAsync(second.data(), on_device.data(), bytes, cudaMemcpyDeviceToDevice, s), "copying");
-        };
-        return {timed_calls(device, call), {}, device.software()};
-    }
+    if (w.direction == Direction::device_to_device) return measure_copy_within(device, bytes);
+    const Buffer on_device(bytes);
     HostMemory host(bytes, w.pinned);
     const bool up = w.direction == Direction::host_to_device;
     void *to = up ? on_device.data() : host.data(), *from = up ? host.data() : on_device.data();
