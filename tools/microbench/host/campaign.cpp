@@ -1,6 +1,7 @@
 #include "host/campaign.hpp"
 
 #include <cstdio>
+#include <map>
 
 namespace roofcast::microbench {
 
@@ -48,12 +49,32 @@ void write_device(const Case& c, const std::string& gpu, const Outcome& outcome,
     }
 }
 
+/// Tells the first case that fails for a reason, and at the end how many more did: a GPU without fp8 lacks it in hundreds of cases.
+class Failures {
+public:
+    explicit Failures(const Surroundings& surroundings) : surroundings_(surroundings) {}
+
+    void add(const Case& c, const std::string& reason) {
+        if (counts_[reason]++ == 0) surroundings_.message(described(c) + ": " + reason);
+    }
+    void sum_up() const {
+        for (const auto& [reason, count] : counts_) {
+            if (count > 1) surroundings_.message(std::to_string(count) + " cases in all: " + reason);
+        }
+    }
+
+private:
+    const Surroundings& surroundings_;
+    std::map<std::string, std::size_t> counts_;
+};
+
 }  // namespace
 
 CampaignResult run_campaign(const std::vector<PlannedCase>& cases, std::optional<double> budget_s, const std::string& gpu,
                             const Measurer& measure, RowFile& kernels, RowFile& device, const Surroundings& surroundings) {
     CampaignResult result;
     Budget budget(budget_s);
+    Failures failures(surroundings);
     for (std::size_t i = 0; i < cases.size(); ++i) {
         const auto& [work, expected_s] = cases[i];
         RowFile& file = measures_device(work) ? device : kernels;
@@ -72,12 +93,13 @@ CampaignResult run_campaign(const std::vector<PlannedCase>& cases, std::optional
             write_device(work, gpu, outcome, device);
             ++result.measured;
         } catch (const CaseError& e) {
-            surroundings.message(described(work) + ": " + e.what());
+            failures.add(work, e.what());
             ++result.failed;
         }
         budget.spend(expected_s, surroundings.seconds() - begin);
         surroundings.progress(i + 1, cases.size(), budget.spent());
     }
+    failures.sum_up();
     return result;
 }
 

@@ -56,6 +56,15 @@ TEST_CASE("a case that fails leaves no row and does not end the run") {
     CHECK(roofcast::read_measurements({bench.kernels_path}).kernels.size() == 2);
 }
 
+TEST_CASE("a reason that many cases share is told once, and counted") {
+    Bench bench;
+    const auto result = bench.run(gemms(4), std::nullopt, [](const Case&) -> Outcome { throw CaseError("not supported"); });
+    CHECK(result.failed == 4);
+    REQUIRE(bench.messages.size() == 2);
+    CHECK(contains(bench.messages[0], "m=1 "));
+    CHECK(bench.messages[1] == "4 cases in all: not supported");
+}
+
 TEST_CASE("a lost device ends the run, and --resume goes on after what was measured") {
     Bench bench;
     const auto dying = [](const Case& c) {
