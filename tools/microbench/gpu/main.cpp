@@ -7,6 +7,7 @@
 #include "gpu/suites.hpp"
 #include "gpu/timing.hpp"
 #include "host/options.hpp"
+#include "host/shapes_file.hpp"
 
 namespace {
 
@@ -35,6 +36,15 @@ void show_progress(std::size_t done, std::size_t of, double spent_s) {
     if (isatty(STDERR_FILENO) != 0) std::fprintf(stderr, "\r%zu of %zu cases, %.0f s ", done, of, spent_s);
 }
 
+/// Of the file that the user named, else of the design. While measuring no budget limits the plan: cases that this GPU lacks take no time,
+/// and what the budget holds shows as it is spent.
+std::vector<PlannedCase> chosen_cases(const Options& options, std::optional<double> budget_s) {
+    if (!options.shapes.empty()) return shapes_of_file(options.shapes, options.selection.seed);
+    Selection selection = options.selection;
+    selection.budget_s = budget_s;
+    return plan(selection);
+}
+
 int measure(const Options& options) {
     const Device device(options.device);
     const std::string gpu = plain(options.gpu.empty() ? device.properties().name : options.gpu);
@@ -42,11 +52,8 @@ int measure(const Options& options) {
     RowFile figures(options.device_file(), device_format(), device.description(), options.resume);
     const Surroundings surroundings{now_seconds, [](const std::string& text) { std::fprintf(stderr, "\r%s\n", text.c_str()); },
                                     show_progress};
-    // All cases are planned: those that this GPU lacks take no time, and what the budget holds shows as it is spent.
-    Selection all = options.selection;
-    all.budget_s.reset();
     const auto result = run_campaign(
-        plan(all), options.selection.budget_s, gpu,
+        chosen_cases(options, std::nullopt), options.selection.budget_s, gpu,
         [&](const Case& c) {
             return std::visit(Dispatch{device, c}, c.work);
         },
@@ -64,7 +71,7 @@ int run(const std::vector<std::string>& arguments) {
         return 0;
     }
     if (options.list) {
-        std::fputs(listing(plan(options.selection)).c_str(), stdout);
+        std::fputs(listing(chosen_cases(options, options.selection.budget_s)).c_str(), stdout);
         return 0;
     }
     return measure(options);

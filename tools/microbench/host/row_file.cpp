@@ -9,18 +9,6 @@ namespace roofcast::microbench {
 
 namespace {
 
-std::vector<std::string> fields_of(const std::string& line) {
-    std::vector<std::string> fields(1);
-    for (const char c : line) {
-        if (c == ',') {
-            fields.emplace_back();
-        } else {
-            fields.back() += c;
-        }
-    }
-    return fields;
-}
-
 std::string joined(const std::vector<std::string_view>& columns) {
     std::string line;
     for (const auto& column : columns) line += (line.empty() ? "" : ",") + std::string(column);
@@ -49,6 +37,18 @@ void add_optional(Cells& cells, std::string_view column, const std::optional<dou
 }
 
 }  // namespace
+
+std::vector<std::string> split_fields(const std::string& line) {
+    std::vector<std::string> fields(1);
+    for (const char c : line) {
+        if (c == ',') {
+            fields.emplace_back();
+        } else if (c != '\r') {
+            fields.back() += c;
+        }
+    }
+    return fields;
+}
 
 std::string plain(std::string_view text) {
     std::string out(text);
@@ -91,7 +91,7 @@ void RowFile::take_up() {
     if (line != joined(format_.columns))
         throw FileError{path_ + " has other columns than this program writes: --output names another file"};
     while (std::getline(lines, line)) {
-        const auto fields = fields_of(line);
+        const auto fields = split_fields(line);
         Cells cells;
         for (std::size_t c = 0; c < std::min(fields.size(), format_.columns.size()); ++c) cells.emplace_back(format_.columns[c], fields[c]);
         done_.insert(key(cells));

@@ -53,6 +53,9 @@ Cells latency_cells(const SampleStatistics& us, bool drift);
 /// A figure of the device, in the unit that its quantity's name ends in.
 Cells value_cells(const SampleStatistics& figure);
 
+/// Fields of a line without quotes, a carriage return at its end passed over.
+std::vector<std::string> split_fields(const std::string& line);
+
 /// Text fit for a field without quotes.
 std::string plain(std::string_view text);
 
