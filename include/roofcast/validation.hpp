@@ -16,15 +16,13 @@
 #include "roofcast/gpu_profile.hpp"
 #include "roofcast/kernel_cost.hpp"
 #include "roofcast/measurement.hpp"
+#include "roofcast/sample_statistics.hpp"
 #include "roofcast/units.hpp"
 #include "roofcast/workload.hpp"
 
 namespace roofcast {
 
 // ---- statistics -----------------------------------------------------------------------------------------------------------------
-
-/// The value below which `fraction` (0 to 1) of `values` lie; linear between order statistics. `values` is not empty.
-double percentile(std::vector<double> values, double fraction);
 
 struct AccuracySummary {
     std::int64_t rows = 0;

@@ -57,5 +57,6 @@ void add_predict_command(CLI::App& app);
 void add_memory_command(CLI::App& app);
 void add_validate_command(CLI::App& app);
 void add_calibrate_command(CLI::App& app);
+void add_bench_command(CLI::App& app);
 
 }  // namespace roofcast::cli

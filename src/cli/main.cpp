@@ -88,6 +88,7 @@ int run(int argc, char** argv) {
     roofcast::cli::add_validate_command(app);
     roofcast::cli::add_calibrate_command(app);
     roofcast::cli::add_model_command(app);
+    roofcast::cli::add_bench_command(app);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& e) {

@@ -31,6 +31,7 @@ constexpr std::array<std::string_view, column_count> column_names{"gpu",
                                                                   "stride",
                                                                   "padding",
                                                                   "groups",
+                                                                  "layout",
                                                                   "heads",
                                                                   "kv_heads",
                                                                   "head_dim",
@@ -68,6 +69,18 @@ constexpr std::array<std::string_view, column_count> column_names{"gpu",
                                                                   "value",
                                                                   "latency_us",
                                                                   "latency_std_us",
+                                                                  "latency_mean_us",
+                                                                  "latency_min_us",
+                                                                  "latency_max_us",
+                                                                  "latency_p95_us",
+                                                                  "latency_p99_us",
+                                                                  "value_std",
+                                                                  "value_mean",
+                                                                  "value_min",
+                                                                  "value_max",
+                                                                  "value_p95",
+                                                                  "value_p99",
+                                                                  "drift",
                                                                   "runs"};
 
 /// Larger counts are a wrong unit or a slip: no tensor has a dimension, nor a message a size, of 10^13.
@@ -200,13 +213,15 @@ WeightFormat Row::weights_or_native(Precision compute) const {
     throw Unusable{fmt::format("unknown weight_precision '{}'", shown(found))};
 }
 
+bool is_measured(Column c) {
+    return c == Column::value || c >= Column::latency_us;
+}
+
 std::string Row::identity() const {
     std::string key;
     for (std::size_t c = 0; c < column_count; ++c) {
         const auto column = static_cast<Column>(c);
-        if (cells_[c].empty() || column == Column::latency_us || column == Column::latency_std_us || column == Column::runs ||
-            column == Column::value)
-            continue;
+        if (cells_[c].empty() || is_measured(column)) continue;
         key += static_cast<char>('!' + c);
         key += cells_[c];
         key += '\x1f';  // a separator that no cell holds

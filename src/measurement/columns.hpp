@@ -32,6 +32,7 @@ enum class Column {
     stride,
     padding,
     groups,
+    layout,
     heads,
     kv_heads,
     head_dim,
@@ -69,11 +70,26 @@ enum class Column {
     value,
     latency_us,
     latency_std_us,
+    latency_mean_us,
+    latency_min_us,
+    latency_max_us,
+    latency_p95_us,
+    latency_p99_us,
+    value_std,
+    value_mean,
+    value_min,
+    value_max,
+    value_p95,
+    value_p99,
+    drift,
     runs
 };
 inline constexpr std::size_t column_count = static_cast<std::size_t>(Column::runs) + 1;
 
 std::string_view name(Column c);
+
+/// Whether the column holds what was measured, rather than what it was measured of; `metric` identifies.
+bool is_measured(Column c);
 
 /// Why a row cannot be used. Caught by the reader, which adds file and line.
 struct Unusable {

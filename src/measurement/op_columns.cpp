@@ -13,7 +13,7 @@ namespace roofcast {
 namespace {
 
 Gemm parse_gemm(const Row& row, Precision precision) {
-    const std::string_view function = row.choice(Column::function, {"linear", "bmm", "dynamic_quantized"}, "linear");
+    const std::string_view function = row.choice(Column::function, {"linear", "linear_bias", "bmm", "dynamic_quantized"}, "linear");
     Gemm op;
     op.batch = row.count_if(Column::batch).value_or(1);
     op.m = row.count(Column::m);
@@ -36,6 +36,7 @@ Conv2d parse_conv2d(const Row& row, Precision precision) {
     op.stride = row.count_if(Column::stride).value_or(1);
     op.padding_h = op.padding_w = row.count_if(Column::padding, 0).value_or(0);
     op.groups = row.count_if(Column::groups).value_or(1);
+    op.channels_last = row.choice(Column::layout, {"nchw", "nhwc"}, "nchw") == "nhwc";
     op.precision = precision;
     if (op.height + 2 * op.padding_h < op.kernel_h || op.width + 2 * op.padding_w < op.kernel_w)
         throw Unusable{"the filter is larger than the padded image"};
@@ -64,13 +65,13 @@ Attention parse_attention(const Row& row, Precision precision) {
 /// single-precision implementations issue: a division or a hardware exponential with its argument reduction is about ten operations.
 struct ElementwiseForm {
     std::string_view function;
-    double reads, flops;
+    double reads, flops, writes = 1;
 };
 constexpr ElementwiseForm elementwise_forms[] = {
     {"add", 2, 1},        {"sub", 2, 1},        {"mul", 2, 1},        {"div", 2, 10},        {"pow", 2, 30},        {"max", 2, 1},
     {"add_scalar", 1, 1}, {"sub_scalar", 1, 1}, {"mul_scalar", 1, 1}, {"div_scalar", 1, 10}, {"pow_scalar", 1, 30}, {"relu", 1, 1},
     {"gelu", 1, 20},      {"silu", 1, 20},      {"sigmoid", 1, 20},   {"tanh", 1, 20},       {"exp", 1, 10},        {"sqrt", 1, 10},
-    {"neg", 1, 1},        {"copy", 1, 0},       {"cast", 1, 1}};
+    {"neg", 1, 1},        {"copy", 1, 0},       {"cast", 1, 1},       {"read", 1, 1, 0},     {"write", 0, 0, 1},    {"triad", 2, 2}};
 
 Elementwise parse_elementwise(const Row& row, Precision precision) {
     std::vector<std::string_view> known;
@@ -82,6 +83,7 @@ Elementwise parse_elementwise(const Row& row, Precision precision) {
     for (const auto& form : elementwise_forms) {
         if (form.function != function) continue;
         op.reads = form.reads;
+        op.writes = form.writes;
         op.flops_per_element = form.flops;
     }
     return op;
@@ -89,6 +91,10 @@ Elementwise parse_elementwise(const Row& row, Precision precision) {
 
 RowWise parse_row_wise(const Row& row, Precision precision, RowOp kind) {
     return {kind, row.count(Column::rows), row.count(Column::cols), precision};
+}
+
+Embedding parse_embedding(const Row& row, Precision precision) {
+    return {row.count(Column::tokens), row.count(Column::hidden), precision};
 }
 
 /// "balanced" or "power_law_1.2": the exponent of the load over experts.
@@ -126,15 +132,16 @@ Collective parse_collective(const Row& row, CollectiveKind kind) {
 }
 
 Copy parse_copy(const Row& row, CopyKind kind) {
-    return {kind, static_cast<double>(row.count(Column::bytes)) * byte};
+    const bool pinned = row.choice(Column::function, {"pinned", "pageable"}, "pinned") == "pinned";
+    return {kind, static_cast<double>(row.count(Column::bytes)) * byte, pinned};
 }
 
 }  // namespace
 
 Op parse_op(const Row& row, Precision precision) {
     const std::string_view op = row.required_choice(
-        Column::op, {"gemm", "conv2d", "attention", "elementwise", "softmax", "layernorm", "rmsnorm", "moe", "all_reduce", "all_gather",
-                     "reduce_scatter", "all_to_all", "memcpy_h2d", "memcpy_d2h", "memcpy_d2d"});
+        Column::op, {"gemm", "conv2d", "attention", "elementwise", "softmax", "layernorm", "rmsnorm", "embedding", "moe", "all_reduce",
+                     "all_gather", "reduce_scatter", "all_to_all", "memcpy_h2d", "memcpy_d2h", "memcpy_d2d"});
     if (op == "gemm") return parse_gemm(row, precision);
     if (op == "conv2d") return parse_conv2d(row, precision);
     if (op == "attention") return parse_attention(row, precision);
@@ -142,6 +149,7 @@ Op parse_op(const Row& row, Precision precision) {
     if (op == "softmax") return parse_row_wise(row, precision, RowOp::softmax);
     if (op == "layernorm") return parse_row_wise(row, precision, RowOp::layernorm);
     if (op == "rmsnorm") return parse_row_wise(row, precision, RowOp::rmsnorm);
+    if (op == "embedding") return parse_embedding(row, precision);
     if (op == "moe") return parse_moe(row, precision);
     if (op == "all_reduce") return parse_collective(row, CollectiveKind::all_reduce);
     if (op == "all_gather") return parse_collective(row, CollectiveKind::all_gather);

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <cassert>
 #include <cmath>
 #include <limits>
@@ -6,17 +5,6 @@
 #include "roofcast/validation.hpp"
 
 namespace roofcast {
-
-double percentile(std::vector<double> values, double fraction) {
-    assert(!values.empty() && fraction >= 0 && fraction <= 1);
-    const double position = fraction * static_cast<double>(values.size() - 1);
-    const auto below = static_cast<std::ptrdiff_t>(std::floor(position));
-    const auto lower = values.begin() + below;
-    std::nth_element(values.begin(), lower, values.end());
-    const double share = position - static_cast<double>(below);
-    if (share == 0) return *lower;
-    return *lower + share * (*std::min_element(lower + 1, values.end()) - *lower);
-}
 
 AccuracySummary summarize(const std::vector<double>& predicted, const std::vector<double>& measured) {
     assert(predicted.size() == measured.size());

@@ -1,0 +1,136 @@
+/// Which harness wrote a file is told by its content, never by its name.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "bench/readers.hpp"
+#include "io/toml_reader.hpp"
+#include "measurement/csv_reader.hpp"
+#include "roofcast/error.hpp"
+
+namespace roofcast {
+
+namespace {
+
+using json = nlohmann::ordered_json;
+
+constexpr const char* known_formats =
+    "roofcast measurement CSV, google-benchmark JSON, nvbench JSON or CSV, llama-bench JSON or CSV, trtexec times JSON, or JSON of the "
+    "form "
+    "{mode: {metric: {mean, std, ...}}}";
+
+/// 1-based line of a byte.
+int line_of(std::string_view text, std::size_t byte) {
+    return 1 + static_cast<int>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(std::min(byte, text.size())), '\n'));
+}
+
+json parsed(std::string_view text, const std::string& file) {
+    try {
+        return json::parse(text);
+    } catch (const json::parse_error& e) {
+        throw Error({.what = "not valid JSON", .file = file, .line = line_of(text, e.byte), .found = e.what()});
+    }
+}
+
+[[noreturn]] void unknown_format(const std::string& file, const std::string& found) {
+    throw Error({.what = "no known benchmark format", .file = file, .found = found, .expected = known_formats});
+}
+
+/// Whether the document is a list whose first element has one of the keys.
+bool lists(const json& document, std::initializer_list<const char*> keys) {
+    if (!document.is_array() || document.empty() || !document.front().is_object()) return false;
+    return std::any_of(keys.begin(), keys.end(), [&](const char* key) { return document.front().contains(key); });
+}
+
+void read_json(std::string_view text, const BenchSource& source) {
+    const json document = parsed(text, source.file);
+    if (document.is_object() && document.contains("benchmarks")) {
+        if (document.contains("devices")) return read_nvbench(document, source);
+        return read_google_benchmark(document, source);
+    }
+    if (lists(document, {"avg_ts", "samples_ts"})) return read_llama_bench(document, source);
+    if (lists(document, {"latencyMs", "computeMs"})) return read_trtexec(document, source);
+    if (document.is_object() && !document.empty()) return read_modes(document, source);
+    unknown_format(source.file, document.is_array() ? "a JSON list" : "JSON of another form");
+}
+
+void read_table(std::string_view text, const BenchSource& source) {
+    BenchTable table;
+    read_csv(text, source.file, [&](const CsvRecord& record) {
+        table.push_back({record.line, {record.fields.begin(), record.fields.end()}});
+    });
+    if (table.empty()) unknown_format(source.file, "a file without a header line");
+    const BenchRecord& header = table.front();
+    if (column(header, "Benchmark") && column(header, "Device Name")) return read_nvbench_table(table, source);
+    if (column(header, "avg_ts")) return read_llama_bench_table(table, source);
+    if (column(header, "quantity") && column(header, "value")) return read_device_table(table, source);
+    if (column(header, "op") || column(header, "model")) return read_measurement_table(table, source);
+    unknown_format(source.file, fmt::format("a CSV with {} columns, the first of them '{}'", header.fields.size(), header.fields.front()));
+}
+
+/// A file of nothing but unusable rows is an error, with the first of them.
+void require_series(const BenchData& data, const std::string& file) {
+    if (!data.series.empty()) return;
+    ErrorDetail detail{.what = "no usable measurement", .file = file};
+    if (!data.skipped.empty()) {
+        detail.line = data.skipped.front().line;
+        detail.found = data.skipped.front().reason;
+    }
+    throw Error(std::move(detail));
+}
+
+}  // namespace
+
+void BenchSource::add(BenchSeries series) const {
+    series.run_by.insert(series.run_by.begin(), {"file", file});
+    data.series.push_back(std::move(series));
+}
+
+bool higher_is_better(std::string_view metric) {
+    constexpr std::array rates{"per_s", "per-s", "/s",  "throughput", "bandwidth", "flops",
+                               "gb_s",  "fps",   "qps", "tops",       "clock",     "speedup"};
+    return std::any_of(rates.begin(), rates.end(), [&](std::string_view rate) { return metric.find(rate) != std::string_view::npos; });
+}
+
+std::optional<std::size_t> column(const BenchRecord& header, std::string_view name) {
+    const auto found = std::find(header.fields.begin(), header.fields.end(), name);
+    if (found == header.fields.end()) return std::nullopt;
+    return static_cast<std::size_t>(found - header.fields.begin());
+}
+
+std::optional<double> parsed_number(std::string_view text) {
+    double value = 0;
+    const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (status != std::errc{} || end != text.data() + text.size() || !std::isfinite(value)) return std::nullopt;
+    return value;
+}
+
+BenchData read_bench_text(std::string_view text, const std::string& file) {
+    BenchData data;
+    const BenchSource source{data, file};
+    const auto begin = text.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
+    if (begin == std::string_view::npos) unknown_format(file, "an empty file");
+    if (text[begin] == '{' || text[begin] == '[') {
+        read_json(text, source);
+    } else {
+        read_table(text, source);
+    }
+    require_series(data, file);
+    return data;
+}
+
+BenchData read_bench(const std::vector<std::filesystem::path>& files) {
+    BenchData all;
+    for (const auto& file : files) {
+        BenchData data = read_bench_text(read_text_file(file), file.string());
+        std::move(data.series.begin(), data.series.end(), std::back_inserter(all.series));
+        std::move(data.skipped.begin(), data.skipped.end(), std::back_inserter(all.skipped));
+    }
+    return all;
+}
+
+}  // namespace roofcast

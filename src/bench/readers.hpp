@@ -1,0 +1,49 @@
+#pragma once
+/// One reader a harness format. Each appends what it finds; `file` is the name that errors and labels carry.
+
+#include <nlohmann/json.hpp>
+
+#include "roofcast/bench.hpp"
+
+namespace roofcast {
+
+/// Where a reader stands: the data it fills, and the file for its messages.
+struct BenchSource {
+    BenchData& data;
+    const std::string& file;
+
+    /// Adds a series with the label `file`.
+    void add(BenchSeries series) const;
+    void skip(int line, std::string reason) const { data.skipped.push_back({file, line, std::move(reason)}); }
+};
+
+/// A CSV record with its line, fields owned.
+struct BenchRecord {
+    int line = 0;
+    std::vector<std::string> fields;
+};
+
+/// All records of a CSV, header first.
+using BenchTable = std::vector<BenchRecord>;
+
+void read_measurement_table(const BenchTable& table, const BenchSource& source);
+void read_device_table(const BenchTable& table, const BenchSource& source);
+void read_nvbench_table(const BenchTable& table, const BenchSource& source);
+void read_llama_bench_table(const BenchTable& table, const BenchSource& source);
+
+void read_google_benchmark(const nlohmann::ordered_json& document, const BenchSource& source);
+void read_nvbench(const nlohmann::ordered_json& document, const BenchSource& source);
+void read_llama_bench(const nlohmann::ordered_json& document, const BenchSource& source);
+void read_trtexec(const nlohmann::ordered_json& document, const BenchSource& source);
+void read_modes(const nlohmann::ordered_json& document, const BenchSource& source);
+
+/// Whether larger values of a metric of this name are better: rates are, times and sizes are not.
+bool higher_is_better(std::string_view metric);
+
+/// Position of a column, or nullopt.
+std::optional<std::size_t> column(const BenchRecord& header, std::string_view name);
+
+/// A finite number, or nullopt.
+std::optional<double> parsed_number(std::string_view text);
+
+}  // namespace roofcast

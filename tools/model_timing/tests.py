@@ -1,0 +1,139 @@
+"""Tests of the host logic: no torch, no GPU. Run by ctest: python3 -m unittest model_timing.tests."""
+import io
+import json
+import os
+import tempfile
+import types
+import unittest
+from contextlib import redirect_stderr, redirect_stdout
+
+from . import cases as c
+from .campaign import CaseError, run
+from .command import main
+from .rows import COLUMNS, FileError, JsonFile, RowFile, case_cells, metric_rows
+from .statistics import percentile, statistics
+
+RESNET = next(m for m in c.MODELS if m.id == "resnet50")
+LLAMA = next(m for m in c.MODELS if m.id == "llama-3.1-8b")
+
+
+def case(batch=1, precision="bf16"):
+    return c.Case(RESNET, precision, batch, "forward", "eager")
+
+
+class StatisticsTest(unittest.TestCase):
+    def test_figures_worked_out_by_hand(self):
+        # Mean 12; squares 4 + 1 + 0 + 1 + 4 = 10 over 4; P95 at position 3.8 of 10 ... 14.
+        s = statistics([14, 10, 12, 11, 13])
+        self.assertEqual((s["mean"], s["median"], s["min"], s["max"], s["runs"]), (12, 12, 10, 14, 5))
+        self.assertAlmostEqual(s["std"], 2.5**0.5)
+        self.assertAlmostEqual(s["p95"], 13.8)
+
+    def test_one_value_has_no_deviation(self):
+        self.assertEqual(statistics([3.0])["std"], 0)
+        self.assertEqual(percentile([3.0], 0.99), 3.0)
+
+
+class CasesTest(unittest.TestCase):
+    def test_every_model_and_mode_is_there(self):
+        found = c.cases(c.Selection())
+        self.assertEqual({x.model.id for x in found}, {m.id for m in c.MODELS})
+        self.assertEqual({x.execution for x in found}, set(c.EXECUTIONS))
+        self.assertEqual({x.phase for x in found}, {"forward", "prefill", "decode"})
+        self.assertEqual(len(found), len(set(found)))
+
+    def test_selection_narrows(self):
+        found = c.cases(c.Selection(models=("resnet50",), precisions=("fp16",), executions=("eager",), batches=(1, 8)))
+        self.assertEqual(sorted(x.batch for x in found), [1, 8])
+
+    def test_prompts_stay_within_reason(self):
+        for x in c.cases(c.Selection(phases=("prefill",))):
+            self.assertLessEqual(x.batch * x.tokens, 32768)
+
+
+class RowsTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.path = os.path.join(self.folder.name, "rows.csv")
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+    def test_decode_rows_say_what_they_start_from(self):
+        cells = case_cells(c.Case(LLAMA, "int8", 4, "decode", "cuda_graph", 1024))
+        self.assertEqual((cells["precision"], cells["weight_precision"]), ("bf16", "int8"))
+        self.assertEqual((cells["prompt_tokens"], cells["output_tokens"]), ("1024", "2"))
+
+    def test_only_metrics_of_the_format_become_rows(self):
+        metrics = {"latency_ms": statistics([5.0, 6.0]), "first_call_ms": statistics([900.0]), "memory_gb": statistics([2.5])}
+        rows = list(metric_rows(case(), "h200", "pytorch", metrics))
+        self.assertEqual([r["metric"] for r in rows], ["latency_ms", "memory_gb"])
+        self.assertEqual(rows[0]["value"], "5.5")
+        self.assertNotIn("value_std", rows[1])
+        self.assertLessEqual(set(rows[0]), set(COLUMNS))
+
+    def test_a_cut_row_is_dropped_on_resume(self):
+        file = RowFile(self.path, ["comment"], False)
+        for batch in (1, 2):
+            file.append(metric_rows(case(batch), "h200", "pytorch", {"latency_ms": statistics([5.0])}))
+        os.truncate(self.path, os.path.getsize(self.path) - 5)
+        again = RowFile(self.path, [], True)
+        self.assertTrue(again.contains(case(1)))
+        self.assertFalse(again.contains(case(2)))
+        self.assertFalse(again.contains(case(1, "fp16")))
+
+    def test_files_are_not_overwritten(self):
+        RowFile(self.path, [], False)
+        with self.assertRaisesRegex(FileError, "--resume"):
+            RowFile(self.path, [], False)
+        with open(self.path, "w", encoding="utf-8") as file:
+            file.write("a,b\n")
+        with self.assertRaisesRegex(FileError, "other columns"):
+            RowFile(self.path, [], True)
+
+
+class CampaignTest(unittest.TestCase):
+    def test_a_failing_case_does_not_end_the_run(self):
+        def measure(x):
+            if x.batch == 2:
+                raise CaseError("out of memory")
+            return {"latency_ms": statistics([float(x.batch)])}
+
+        with tempfile.TemporaryDirectory() as folder:
+            rows = RowFile(os.path.join(folder, "r.csv"), [], False)
+            samples = JsonFile(os.path.join(folder, "r.json"), False)
+            messages = []
+            settings = types.SimpleNamespace(budget=None, runs=1)
+            wanted = [case(b) for b in (1, 2, 4)]
+            self.assertEqual(run(wanted, measure, "h200", "pytorch", rows, samples, settings, messages.append), (2, 1, 0))
+            self.assertEqual(run(wanted, measure, "h200", "pytorch", rows, samples, settings, messages.append), (0, 1, 2))
+            self.assertIn("batch=2: out of memory", messages[0])
+            with open(samples.path, encoding="utf-8") as file:
+                self.assertEqual(json.load(file)[case(4).label()]["latency_ms"]["median"], 4)
+
+    def test_cases_longer_than_the_budget_left_are_passed_over(self):
+        settings = types.SimpleNamespace(budget=1, runs=1)
+        with tempfile.TemporaryDirectory() as folder:
+            rows = RowFile(os.path.join(folder, "r.csv"), [], False)
+            samples = JsonFile(os.path.join(folder, "r.json"), False)
+            self.assertEqual(run([case()], lambda x: self.fail(), "h200", "", rows, samples, settings, print), (0, 0, 0))
+
+
+class CommandTest(unittest.TestCase):
+    def test_list_needs_no_torch(self):
+        out = io.StringIO()
+        with redirect_stdout(out):
+            self.assertEqual(main(["--list", "--models", "bert-base", "--executions", "eager", "--precisions", "fp16"]), 0)
+        self.assertIn("bert-base fp16 forward eager batch=1 tokens=128", out.getvalue())
+        self.assertIn("total 18 cases", out.getvalue())
+
+    def test_unknown_names_are_refused(self):
+        err = io.StringIO()
+        with redirect_stderr(err), self.assertRaises(SystemExit) as stop:
+            main(["--list", "--models", "bert-bse"])
+        self.assertEqual(stop.exception.code, 2)
+        self.assertIn("found 'bert-bse'", err.getvalue())
+
+
+if __name__ == "__main__":
+    unittest.main()
