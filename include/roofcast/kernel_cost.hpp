@@ -59,4 +59,7 @@ Seconds datasheet_roofline(const Op& op, const GpuProfile& gpu, Cache cache = Ca
 /// Bytes that `op` must move when nothing is resident: every input read once, every output written once.
 Bytes compulsory_bytes(const Op& op);
 
+/// Kernels that run one after the other.
+KernelCost in_sequence(const KernelCost& first, const KernelCost& second);
+
 }  // namespace roofcast

@@ -36,9 +36,6 @@ inline Seconds busy_time(Seconds compute, Seconds dram, Seconds l2, double overl
 /// latency + busy_time, with communication before it.
 KernelCost combine(const Terms& terms, const Gpu& gpu);
 
-/// Kernels that run one after the other.
-KernelCost in_sequence(const KernelCost& first, const KernelCost& second);
-
 /// Smallest whole number of `step`s that covers `x`.
 inline double blocks(std::int64_t x, std::int64_t step) {
     return static_cast<double>((x + step - 1) / step);
