@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <numeric>
 #include <set>
 
@@ -159,7 +160,8 @@ Samples thinned(const Samples& rows, std::size_t count, std::uint64_t seed) {
     std::vector<std::pair<double, std::size_t>> draws;
     for (std::size_t i = 0; i < rows.size(); ++i) {
         const Origin& origin = rows[i]->origin();
-        draws.emplace_back(group_draw(rows[i]->group + origin.file + std::to_string(origin.line), seed), i);
+        draws.emplace_back(
+            group_draw(rows[i]->group + std::filesystem::path(origin.file).filename().string() + std::to_string(origin.line), seed), i);
     }
     std::sort(draws.begin(), draws.end());
     draws.resize(count);
