@@ -181,7 +181,7 @@ TEST_CASE("sizes whose products overflow, lists that are none and numbers beyond
     const json vision{{"embed_dim", 64}, {"depth", 2}, {"num_heads", 4}, {"spatial_merge_size", 1 << 24}};
     CHECK(failure(with(qwen, {{"vision_config", vision}}).dump()).key == "vision_config.spatial_merge_size");
     const json text = with(decoder("x", 2, 64, 4, 2, 128, 1000, 1024), {{"cross_attention_layers", {1}}});
-    const json tiled{{"image_size", 1 << 24},   {"patch_size", 1},      {"hidden_size", 8},           {"num_hidden_layers", 1},
+    const json tiled{{"image_size", 1 << 24},    {"patch_size", 1},        {"hidden_size", 8},        {"num_hidden_layers", 1},
                      {"num_attention_heads", 1}, {"intermediate_size", 8}, {"max_num_tiles", 1 << 24}};
     CHECK(failure(json{{"model_type", "mllama"}, {"text_config", text}, {"vision_config", tiled}}.dump()).key ==
           "vision_config.max_num_tiles");
