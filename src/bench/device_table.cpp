@@ -13,7 +13,7 @@ std::optional<double> figure(const BenchRecord& header, const BenchRecord& row, 
 
 SampleStatistics row_statistics(const BenchRecord& header, const BenchRecord& row, double value) {
     SampleStatistics s;
-    s.count = static_cast<std::int64_t>(figure(header, row, "runs").value_or(0));
+    s.count = sample_count(figure(header, row, "runs").value_or(0));
     s.median = value;
     s.mean = figure(header, row, "value_mean");
     s.std = figure(header, row, "value_std");

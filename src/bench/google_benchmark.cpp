@@ -43,7 +43,7 @@ void gather(const JsonField& entry, double value, Gathered& gathered) {
         return;
     }
     const std::string aggregate = entry.text("aggregate_name");
-    gathered.aggregates.count = static_cast<std::int64_t>(entry.number_if("repetitions").value_or(0));
+    gathered.aggregates.count = sample_count(entry.number_if("repetitions").value_or(0));
     if (aggregate == "mean") gathered.aggregates.mean = value;
     if (aggregate == "median") gathered.aggregates.median = value;
     if (aggregate == "stddev") gathered.aggregates.std = value;

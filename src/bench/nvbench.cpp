@@ -46,7 +46,7 @@ std::optional<SampleStatistics> time_statistics(const std::map<std::string, doub
     s.max = value("/max");
     s.median = value("/median");
     const auto samples = values.find(samples_tag);
-    if (samples != values.end()) s.count = static_cast<std::int64_t>(samples->second);
+    if (samples != values.end()) s.count = sample_count(samples->second);
     return s;
 }
 
@@ -65,8 +65,9 @@ std::map<std::string, std::string> device_names(const JsonField& document) {
 }
 
 void add_state(const JsonField& state, Labels work, const std::string& device, const BenchSource& source) {
-    if (const auto axes = state.member_if("axis_values")) {
-        for (std::size_t i = 0; i < axes->size(); ++i) work.emplace_back(axes->at(i).text("name"), axes->at(i).text_or("value", ""));
+    if (state.member_if("axis_values")) {
+        const JsonField axes = state.list("axis_values");
+        for (std::size_t i = 0; i < axes.size(); ++i) work.emplace_back(axes.at(i).text("name"), axes.at(i).text_or("value", ""));
     }
     if (state.text_or("is_skipped", "false") == "true") {
         source.skip(0, fmt::format("{}: skipped by nvbench: {}", described(work), state.text_or("skip_reason", "no reason given")));
@@ -138,7 +139,7 @@ void read_nvbench_table(const BenchTable& table, const BenchSource& source) {
             SampleStatistics figures;
             figures.mean = *mean * microseconds;
             if (const auto noise = noise_after(header, row, *at)) figures.std = *noise * *figures.mean;
-            if (samples) figures.count = static_cast<std::int64_t>(parsed_number(row.fields[*samples]).value_or(0));
+            if (samples) figures.count = sample_count(parsed_number(row.fields[*samples]).value_or(0));
             source.add({work, {{"gpu", row.fields[device]}}, time.metric, true, figures});
         }
     }

@@ -38,7 +38,7 @@ SampleStatistics mode_statistics(const JsonField& metric) {
     s.p95 = metric.number_if("p95");
     s.p99 = metric.number_if("p99");
     for (const char* key : {"count", "runs"}) {
-        if (const auto count = metric.number_if(key)) s.count = static_cast<std::int64_t>(*count);
+        if (const auto count = metric.number_if(key)) s.count = sample_count(*count);
     }
     if (!s.mean && !s.median) metric.fail("a metric without a figure", "an object with mean, median or values");
     return s;

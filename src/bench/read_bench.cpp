@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "bench/readers.hpp"
+#include "io/json_text.hpp"
 #include "io/toml_reader.hpp"
 #include "measurement/csv_reader.hpp"
 #include "roofcast/error.hpp"
@@ -23,19 +24,6 @@ constexpr const char* known_formats =
     "form "
     "{mode: {metric: {mean, std, ...}}}";
 
-/// 1-based line of a byte.
-int line_of(std::string_view text, std::size_t byte) {
-    return 1 + static_cast<int>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(std::min(byte, text.size())), '\n'));
-}
-
-json parsed(std::string_view text, const std::string& file) {
-    try {
-        return json::parse(text);
-    } catch (const json::parse_error& e) {
-        throw Error({.what = "not valid JSON", .file = file, .line = line_of(text, e.byte), .found = e.what()});
-    }
-}
-
 [[noreturn]] void unknown_format(const std::string& file, const std::string& found) {
     throw Error({.what = "no known benchmark format", .file = file, .found = found, .expected = known_formats});
 }
@@ -47,7 +35,7 @@ bool lists(const json& document, std::initializer_list<const char*> keys) {
 }
 
 void read_json(std::string_view text, const BenchSource& source) {
-    const json document = parsed(text, source.file);
+    const json document = parse_json<json>(text, source.file);
     if (document.is_object() && document.contains("benchmarks")) {
         if (document.contains("devices")) return read_nvbench(document, source);
         return read_google_benchmark(document, source);
@@ -107,6 +95,11 @@ std::optional<double> parsed_number(std::string_view text) {
     const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (status != std::errc{} || end != text.data() + text.size() || !std::isfinite(value)) return std::nullopt;
     return value;
+}
+
+std::int64_t sample_count(double number) {
+    constexpr double most = 1e15;
+    return number >= 0 && number <= most ? static_cast<std::int64_t>(number) : 0;
 }
 
 BenchData read_bench_text(std::string_view text, const std::string& file) {

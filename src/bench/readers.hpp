@@ -46,4 +46,7 @@ std::optional<std::size_t> column(const BenchRecord& header, std::string_view na
 /// A finite number, or nullopt.
 std::optional<double> parsed_number(std::string_view text);
 
+/// How many samples a harness says it took; 0, not said, when nobody can have taken that many.
+std::int64_t sample_count(double number);
+
 }  // namespace roofcast

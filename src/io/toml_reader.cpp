@@ -6,6 +6,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "io/toml_nesting.hpp"
+
 namespace roofcast {
 
 namespace {
@@ -77,13 +79,17 @@ std::string read_text_file(const std::filesystem::path& file) {
 }
 
 toml::table parse_toml_file(const std::filesystem::path& file) {
-    const std::string text = read_text_file(file);
+    return parse_toml(read_text_file(file), file.string());
+}
+
+toml::table parse_toml(std::string_view text, const std::string& file) {
+    if (const int line = line_of_deep_key(text); line > 0)
+        throw Error({.what = "a key of too many parts", .file = file, .line = line, .expected = "at most 16 parts between dots"});
     try {
-        return toml::parse(text, file.string());
+        return toml::parse(text, file);
     } catch (const toml::parse_error& e) {
-        throw Error({.what = fmt::format("not valid TOML: {}", e.description()),
-                     .file = file.string(),
-                     .line = static_cast<int>(e.source().begin.line)});
+        throw Error(
+            {.what = fmt::format("not valid TOML: {}", e.description()), .file = file, .line = static_cast<int>(e.source().begin.line)});
     }
 }
 

@@ -23,6 +23,9 @@ std::string read_text_file(const std::filesystem::path& file);
 /// Parses a TOML file. Throws Error with the parser's line and message.
 toml::table parse_toml_file(const std::filesystem::path& file);
 
+/// The same of text; `file` is the name that errors carry.
+toml::table parse_toml(std::string_view text, const std::string& file);
+
 /// Inclusive bounds of a number; both finite.
 struct Range {
     double lower = -std::numeric_limits<double>::max(), upper = std::numeric_limits<double>::max();

@@ -50,8 +50,8 @@ Names names_in(const std::filesystem::path& file) {
     if (const auto first_table = text.find("\n["); first_table != std::string::npos) text.resize(first_table + 1);
     toml::table head;
     try {
-        head = toml::parse(text, file.string());
-    } catch (const toml::parse_error&) {
+        head = parse_toml(text, file.string());
+    } catch (const Error&) {
         head = parse_toml_file(file);
     }
     TableReader reader(head, file.string());

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "io/json_text.hpp"
 #include "io/toml_reader.hpp"
 #include "workload/hugging_face_models.hpp"
 
@@ -63,14 +64,6 @@ const std::map<std::string_view, ModelType>& model_types() {
     return types;
 }
 
-nlohmann::json parsed(const std::filesystem::path& file) {
-    try {
-        return nlohmann::json::parse(read_text_file(file));
-    } catch (const nlohmann::json::parse_error& e) {
-        throw Error({.what = fmt::format("not valid JSON: {}", e.what()), .file = file.string()});
-    }
-}
-
 Precision stored_precision(const JsonReader& config) {
     std::string name = config.text_or("torch_dtype", config.text_or("dtype", "float16"));
     const auto precision = parse_precision(name);
@@ -118,7 +111,7 @@ void check_activations(const JsonReader& config) {
 }  // namespace
 
 Workload load_hugging_face_config(const std::filesystem::path& file) {
-    const nlohmann::json json = parsed(file);
+    const auto json = parse_json<nlohmann::json>(read_text_file(file), file.string());
     const JsonReader config(json, file.string());
     std::vector<std::string> known;
     for (const auto& [name, type] : model_types()) known.emplace_back(name);

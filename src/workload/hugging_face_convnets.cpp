@@ -143,6 +143,7 @@ ConvNet efficientnet(const JsonReader& config) {
     net.width_multiple = multiplier(config, "width_coefficient", 2.0);
     net.depth_multiple = multiplier(config, "depth_coefficient", 3.1);
     net.channel_divisor = config.count_or("depth_divisor", 8, 1);
+    constexpr std::size_t usual_stages = 7;
     const Counts in = numbers(config, "in_channels", {32, 16, 24, 40, 80, 112, 192}, widest);
     const Counts out = numbers(config, "out_channels", {16, 24, 40, 80, 112, 192, 320}, widest);
     const Counts kernels = numbers(config, "kernel_sizes", {3, 3, 5, 3, 5, 5, 3}, widest);
@@ -150,7 +151,8 @@ ConvNet efficientnet(const JsonReader& config) {
     const Counts repeats = numbers(config, "num_block_repeats", {1, 2, 2, 3, 3, 4, 1}, most_repeats);
     const Counts ratios = numbers(config, "expand_ratios", {1, 6, 6, 6, 6, 6, 6}, widest);
     for (const char* key : {"in_channels", "kernel_sizes", "strides", "num_block_repeats", "expand_ratios"}) {
-        if (config.has(key) && config.size_of(key) != out.size()) throw config.error(key, "this list and out_channels differ in length");
+        const std::size_t length = config.has(key) ? config.size_of(key) : usual_stages;
+        if (length != out.size()) throw config.error(key, "this list and out_channels differ in length");
     }
     const double squeeze = multiplier(config, "squeeze_expansion_ratio", 0.25);
     constexpr std::int64_t stem = 32, last = 1280;  // fixed in the library, scaled by width

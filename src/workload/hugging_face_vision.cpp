@@ -1,6 +1,9 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "workload/hugging_face_models.hpp"
+#include "workload/readers.hpp"
 
 namespace roofcast::hugging_face {
 
@@ -38,6 +41,7 @@ Swin windows(const JsonReader& config) {
     m.depths = config.counts("depths");
     m.heads = config.counts("num_heads");
     if (m.depths.empty() || m.depths.size() != m.heads.size()) throw config.error("num_heads", "num_heads and depths differ in length");
+    if (m.depths.size() > most_stages) throw config.error("depths", "too many stages", fmt::format("at most {}", most_stages));
     for (std::size_t i = 0; i < m.heads.size(); ++i) {
         if (m.heads[i] < 1 || m.depths[i] < 1) throw config.error("num_heads", "heads and depths must be at least 1");
         if ((m.embed << i) % m.heads[i] != 0) throw config.error("num_heads", "a stage's width is not a multiple of its heads");
@@ -63,7 +67,7 @@ VisionLanguage qwen_vl(const JsonReader& config, const JsonReader& vision, Vit t
     tower.extra_tokens = tower.classes = 0;
     tower.patch_bias = tower.absolute_positions = false;
     m.vision = tower;
-    m.merge = vision.count_or("spatial_merge_size", 2, 1);
+    m.merge = vision.has("spatial_merge_size") ? vision.count_between("spatial_merge_size", 1, most_merged) : 2;
     m.temporal_patch = vision.count_or("temporal_patch_size", 2, 1);
     m.projector_hidden = m.merge * m.merge * tower.hidden;
     return m;
@@ -148,7 +152,7 @@ VisionLanguage mllama(const JsonReader& config) {
     m.vision.pre_norm = true;
     m.vision.patch_bias = m.vision.qkv_bias = false;
     m.global_layers = vision.count_or("num_global_layers", 0);
-    m.tiles = vision.count_or("max_num_tiles", 4, 1);
+    m.tiles = vision.has("max_num_tiles") ? vision.count_between("max_num_tiles", 1, most_tiles) : 4;
     m.fixed_image_tokens = 1;
     const std::int64_t side = m.vision.image_size / m.vision.patch;
     m.language.cross_attention_tokens = m.tiles * (side * side + m.vision.extra_tokens);

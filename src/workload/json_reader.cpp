@@ -90,7 +90,9 @@ std::string JsonReader::text_or(std::string_view key, std::string_view standard)
 
 std::vector<std::int64_t> JsonReader::counts(std::string_view key) const {
     std::vector<std::int64_t> values;
-    for (const auto& item : require(key)) {
+    const nlohmann::json& list = require(key);
+    if (!list.is_array()) throw error(key, "wrong type", "a list of whole numbers");
+    for (const auto& item : list) {
         if (!item.is_number_integer()) throw error(key, "wrong type in the list", "whole numbers");
         if (whole(item) < 0 || whole(item) > largest_count)
             throw error(key, "out of range", fmt::format("whole numbers from 0 to {}", largest_count));
@@ -103,6 +105,7 @@ std::vector<std::string> JsonReader::texts(std::string_view key) const {
     std::vector<std::string> values;
     const nlohmann::json* list = find(key);
     if (list == nullptr) return values;
+    if (!list->is_array()) throw error(key, "wrong type", "a list of texts");
     for (const auto& item : *list) {
         if (!item.is_string()) throw error(key, "wrong type in the list", "texts");
         values.push_back(item.get<std::string>());

@@ -9,6 +9,9 @@ namespace roofcast {
 /// Of a single dimension, such as a vocabulary: beyond any model, and small enough for products of dimensions to stay exact.
 inline constexpr std::int64_t largest_size = std::int64_t{1} << 24;
 
+/// Of stages that each double the width, of patches merged along a side, and of tiles of an image: what dimensions are multiplied by.
+inline constexpr std::int64_t most_stages = 16, most_merged = 1024, most_tiles = 1024;
+
 /// The norm that `key` names: "layernorm" or "rmsnorm"; `standard` when absent.
 Normalization read_norm(TableReader& reader, std::string_view key, Normalization standard);
 

@@ -1,5 +1,7 @@
 // Vision transformers, and the models that join one to a decoder.
 
+#include <fmt/format.h>
+
 #include "workload/readers.hpp"
 
 namespace roofcast {
@@ -24,7 +26,7 @@ void read_vit_flags(TableReader& reader, Vit& model) {
 Vit read_vit(TableReader& reader) {
     Vit model;
     model.patch = reader.count("patch", 1, largest_size);
-    model.image_size = reader.count_if("image_size", model.patch).value_or(224);
+    model.image_size = reader.count_if("image_size", model.patch, largest_size).value_or(224);
     model.channels = reader.count_if("channels", 1, largest_size).value_or(3);
     model.layers = reader.count("layers", 1, largest_size);
     model.hidden = reader.count("hidden", 1, largest_size);
@@ -51,6 +53,7 @@ Swin read_swin(TableReader& reader) {
     model.heads = reader.counts_if("heads", 1);
     if (model.depths.empty()) throw reader.missing("depths", "layers of each stage");
     if (model.heads.size() != model.depths.size()) throw reader.error("heads", "heads and depths must be lists of equal length");
+    if (model.depths.size() > most_stages) throw reader.error("depths", "too many stages", {}, fmt::format("at most {}", most_stages));
     for (std::size_t i = 0; i < model.heads.size(); ++i) {
         if ((model.embed << i) % model.heads[i] != 0) throw reader.error("heads", "a stage's width is not a multiple of its heads");
     }
@@ -66,14 +69,14 @@ VisionLanguage read_vision_language(TableReader& reader) {
     model.language = read_decoder(language);
     vision.finish_with_base();
     language.finish_with_base();
-    model.merge = reader.count_if("merge", 1, largest_size).value_or(1);
+    model.merge = reader.count_if("merge", 1, most_merged).value_or(1);
     model.projector_hidden = reader.count_if("projector_hidden", 0, largest_size).value_or(0);
     model.vision_window = reader.count_if("vision_window", 0, largest_size).value_or(0);
     model.vision_full_layers = reader.count_if("vision_full_layers", 0, model.vision.layers).value_or(0);
     model.temporal_patch = reader.count_if("temporal_patch", 1, largest_size).value_or(1);
     model.fixed_image_tokens = reader.count_if("fixed_image_tokens", 0, largest_size).value_or(0);
     model.global_layers = reader.count_if("global_layers", 0, largest_size).value_or(0);
-    model.tiles = reader.count_if("tiles", 1, largest_size).value_or(1);
+    model.tiles = reader.count_if("tiles", 1, most_tiles).value_or(1);
     const std::int64_t side = model.vision.image_size / model.vision.patch;
     model.language.cross_attention_tokens =
         model.language.cross_attention_layers.empty() ? 0 : model.tiles * (side * side + model.vision.extra_tokens);

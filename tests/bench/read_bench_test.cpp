@@ -190,6 +190,20 @@ TEST_CASE("what is wrong with a benchmark file is said with its place") {
     CHECK(contains(error_of("gpu,op,precision,latency_us\nt4,softmax,fp32,1\n"), "file:2"));
 }
 
+TEST_CASE("lists that are none, numbers beyond a double and endless nesting are errors of a benchmark file") {
+    const char* axes = R"({"devices": [], "benchmarks": [{"name": "b", "states": [{"axis_values": {"name": "m"}, "summaries": []}]}]})";
+    CHECK(contains(error_of(axes), "axis_values"));
+    CHECK(contains(error_of(R"({"eager": {"latency_ms": {"mean": 1e999}}})"), "not valid JSON"));
+    CHECK(contains(error_of(std::string(100'000, '[')), "nest too deep"));
+}
+
+TEST_CASE("a number of samples that nobody can have taken counts as not said") {
+    CHECK(read_bench_text(R"({"eager": {"latency_ms": {"mean": 1, "count": 1e300}}})", "file").series.at(0).statistics.count == 0);
+    CHECK(read_bench_text(R"({"eager": {"latency_ms": {"mean": 1, "count": -3}}})", "file").series.at(0).statistics.count == 0);
+    CHECK(read_bench_text("quantity,value,runs\nlaunch_us,5,1e300\n", "file").series.at(0).statistics.count == 0);
+    CHECK(read_bench_text("quantity,value,runs\nlaunch_us,5,30\n", "file").series.at(0).statistics.count == 30);
+}
+
 TEST_CASE("weights stored as the arithmetic's precision are the same work, said or not") {
     const auto data = read_bench_text(
         "gpu,op,precision,weight_precision,m,n,k,latency_us\n"

@@ -99,3 +99,23 @@ TEST_CASE("a base table stands behind a table and its sub-tables") {
     CHECK(published.count("parameters") == 5);
     CHECK_NOTHROW(reader.finish());
 }
+
+TEST_CASE("a key of so many parts that freeing its tables would exhaust the stack is refused") {
+    std::string parts = "a";
+    for (int i = 0; i < 500'000; ++i) parts += ".a";
+    const TemporaryFile key("a.toml", "x = 1\n" + parts + " = 1\n");
+    CHECK(contains(message_of([&] { parse_toml_file(key.path()); }), "a.toml:2: a key of too many parts"));
+    const TemporaryFile header("b.toml", "[" + parts + "]\n");
+    CHECK(contains(message_of([&] { parse_toml_file(header.path()); }), "b.toml:1: a key of too many parts"));
+    CHECK(contains(message_of([&] { parse_toml(R"("a".'b".c'.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a = 1)", "c"); }),
+                   "c:1: a key of too many parts"));
+}
+
+TEST_CASE("dots in strings, comments and lists of numbers are no parts of keys") {
+    const std::string dots(100, '.');
+    const std::string text = "# " + dots + "\na = \"" + dots + "\\\"" + dots + "\"  # it's\nb = '" + dots + "'\nc = \"\"\"\n\"" + dots +
+                             "\n\"\"\"\nd = \'\'\'" + dots + "'" + dots +
+                             "\'\'\'\ne = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, "
+                             "1.2, 1.3, 1.4, 1.5, 1.6, 1.7]\nf.g.h.i = 1\n";
+    CHECK(parse_toml(text, "a").size() == 6);
+}

@@ -164,6 +164,29 @@ TEST_CASE("a config that cannot be read says which key and what is supported") {
     CHECK(failure(config.dump()).key == "decoder_sparse_step");
 }
 
+TEST_CASE("sizes whose products overflow, lists that are none and numbers beyond a double are refused") {
+    CHECK(failure(R"({"model_type": "vit", "image_size": 1e999})").what == "not valid JSON");
+    CHECK(failure(std::string(100'000, '[')).what == "lists and objects nest too deep");
+    CHECK(failure(R"({"model_type": "resnet", "depths": 3})").key == "depths");
+    CHECK(failure(R"({"model_type": "deit", "architectures": "x", "patch_size": 16, "num_hidden_layers": 1, "hidden_size": 8,
+                      "num_attention_heads": 1, "intermediate_size": 8})")
+              .key == "architectures");
+    // Eight outputs, and the standard seven of every other list.
+    CHECK(failure(R"({"model_type": "efficientnet", "out_channels": [1, 1, 1, 1, 1, 1, 1, 1]})").what.find("differ in length") !=
+          std::string::npos);
+    const std::vector<int> ones(70, 1);
+    const json swin{{"model_type", "swin"}, {"embed_dim", 8}, {"window_size", 7}, {"depths", ones}, {"num_heads", ones}};
+    CHECK(failure(swin.dump()).key == "depths");
+    const json qwen = decoder("qwen2_vl", 2, 64, 4, 2, 128, 1000, 1024);
+    const json vision{{"embed_dim", 64}, {"depth", 2}, {"num_heads", 4}, {"spatial_merge_size", 1 << 24}};
+    CHECK(failure(with(qwen, {{"vision_config", vision}}).dump()).key == "vision_config.spatial_merge_size");
+    const json text = with(decoder("x", 2, 64, 4, 2, 128, 1000, 1024), {{"cross_attention_layers", {1}}});
+    const json tiled{{"image_size", 1 << 24},    {"patch_size", 1},        {"hidden_size", 8},        {"num_hidden_layers", 1},
+                     {"num_attention_heads", 1}, {"intermediate_size", 8}, {"max_num_tiles", 1 << 24}};
+    CHECK(failure(json{{"model_type", "mllama"}, {"text_config", text}, {"vision_config", tiled}}.dump()).key ==
+          "vision_config.max_num_tiles");
+}
+
 TEST_CASE("a quantized checkpoint says how its weights are stored") {
     const json llama = decoder("llama", 32, 4096, 32, 8, 14336, 128256, 8192);
     const auto quantized = [&](const json& how) { return read(with(llama, {{"quantization_config", how}})).native_weights; };

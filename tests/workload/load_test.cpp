@@ -108,6 +108,26 @@ TEST_CASE("missing keys, wrong types and impossible sizes name the key") {
     CHECK(failure(family.path(), "large").suggestion.find("llm") != std::string::npos);
 }
 
+TEST_CASE("as many stages as would shift the width out of its type are refused") {
+    std::string list = "[1";
+    for (int i = 1; i < 70; ++i) list += ", 1";
+    list += "]";
+    const TemporaryFile swin("a.toml", "id = \"s\"\nfamily = \"swin\"\nsource = \"a test\"\nembed = 8\nwindow = 7\ndepths = " + list +
+                                           "\nheads = " + list + "\n");
+    CHECK(failure(swin.path()).key == "depths");
+}
+
+TEST_CASE("an image of more patches and tiles than can be counted is refused") {
+    const std::string language =
+        "[language]\nlayers = 1\nhidden = 8\nheads = 1\nintermediate = 8\nvocabulary = 8\nmax_context = 8\ncross_attention_layers = [0]\n";
+    const auto model = [&](const std::string& image, const std::string& tiles) {
+        return "id = \"v\"\nfamily = \"vlm\"\nsource = \"a test\"\ntiles = " + tiles + "\n" + language +
+               "[vision]\npatch = 1\nlayers = 1\nhidden = 8\nheads = 1\nimage_size = " + image + "\n";
+    };
+    CHECK(failure(TemporaryFile("a.toml", model("1_000_000_000_000", "4")).path()).key == "vision.image_size");
+    CHECK(failure(TemporaryFile("b.toml", model("224", "10_000_000")).path()).key == "tiles");
+}
+
 TEST_CASE("published figures without a source are an error") {
     const TemporaryFile file("a.toml", std::string(two_models) + "published.parameters = 1000\n");
     CHECK(failure(file.path(), "large").key.find("published.source") != std::string::npos);
