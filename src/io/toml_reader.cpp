@@ -44,14 +44,14 @@ std::string described(std::int64_t lower, std::int64_t upper) {
 
 /// All of `in`, of which an endless pipe must not fill the memory.
 std::string text_of(std::istream& in, const std::filesystem::path& file) {
-    constexpr std::size_t largest = 64'000'000, chunk = 65'536;
+    constexpr std::size_t largest = 1'000'000'000, chunk = 65'536;
     std::string text;
     while (in) {
         const std::size_t before = text.size();
         text.resize(before + chunk);
         in.read(text.data() + before, static_cast<std::streamsize>(chunk));
         text.resize(before + static_cast<std::size_t>(in.gcount()));
-        if (text.size() > largest) throw Error({.what = "the file is too large", .file = file.string(), .expected = "at most 64 MB"});
+        if (text.size() > largest) throw Error({.what = "the file is too large", .file = file.string(), .expected = "at most 1 GB"});
     }
     if (in.bad()) throw Error({.what = "the file cannot be read", .file = file.string()});
     return text;

@@ -17,7 +17,7 @@
 
 namespace roofcast {
 
-/// Reads a whole text file or pipe. Throws Error when it is missing, a directory or device, unreadable, empty or above 64 MB.
+/// Reads a whole text file or pipe. Throws Error when it is missing, a directory or device, unreadable, empty or above 1 GB.
 std::string read_text_file(const std::filesystem::path& file);
 
 /// Parses a TOML file. Throws Error with the parser's line and message.
