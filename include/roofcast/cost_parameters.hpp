@@ -22,6 +22,8 @@ namespace roofcast {
 /// Of dense matrix products on one class of arithmetic unit.
 struct GemmParameters {
     double peak_fraction = 0.9;         ///< of the data-sheet peak that an infinitely large tile reaches
+    double batched_fraction = 0.9;      ///< the same of batched products on SIMT lanes
+    double strided_fraction = 0.5;      ///< of DRAM bandwidth that SIMT kernels keep when they read operands stored along k again
     double tile_half = 1500;            ///< outputs of a tile at which it reaches half of that
     double bandwidth_fraction = 0.85;   ///< of DRAM bandwidth
     double l2_bytes_per_sm_clock = 48;  ///< L2 to SM, bytes per SM and boost clock
@@ -64,7 +66,9 @@ struct AttentionParameters {
     Seconds block = 2.5 * us;          ///< start, first loads and write-back of one wave of blocks of queries
     Seconds split_block = 2.5 * us;    ///< the same of blocks that share a head's keys
     Seconds fixed = 8 * us;            ///< kernel start and what engines launch around it
-    double cache_passes = 2;           ///< times that engines with a KV cache move Q, K, V and output at DRAM bandwidth around it
+    Seconds combine = 1 * us;          ///< kernel that adds up the parts of split keys
+    double query_passes = 2;           ///< times that engines with a KV cache move Q and the output at DRAM bandwidth around it
+    double cache_passes = 2;           ///< the same of K and V
     double l2_residency = 0.5;         ///< share of a small KV cache that a repeated call finds in L2
 };
 

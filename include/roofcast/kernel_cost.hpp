@@ -24,6 +24,7 @@ struct KernelCost {
     Seconds power;          ///< energy over the power budget: the time below which the board would exceed its limit
     Seconds communication;  ///< between GPUs, or host and device
     Seconds total;
+    Seconds unthrottled;  ///< what `total` would be without a power limit
     Bound bound = Bound::latency;
     Flops flops;       ///< done
     Bytes dram_bytes;  ///< moved, after L2 residency

@@ -59,11 +59,16 @@ bool is_impossible(const KernelRow& row, const GpuProfile& gpu);
 struct HostLaunch {
     Seconds floor;   ///< time that the host needs for a call: shorter kernels hide behind it
     Seconds around;  ///< between the events and the kernel's start and end, seen on kernels of any length
+    Seconds burst;   ///< of each call that the board's power control lets run at full clock; 0: measured under sustained load
 };
 using HostLaunchModel = std::function<HostLaunch(const KernelRow&)>;
 
 /// Time that such a loop shows for a kernel of this length.
 Seconds with_launch(Seconds kernel, const HostLaunch& host);
+
+/// The same of a predicted kernel: a loop of short calls ends before the power limit takes hold, so that `host.burst` of each call runs
+/// unthrottled and the rest at the throttled speed.
+Seconds with_launch(const KernelCost& kernel, const HostLaunch& host);
 
 /// One measuring host: software stack and, where it is known to differ, GPU.
 struct HostStack {
@@ -71,9 +76,10 @@ struct HostStack {
     std::string gpu;                   ///< empty: any other
     std::vector<std::string> weights;  ///< formats of GEMM weights that it stands for; empty: any
     bool launch_included = true;       ///< of the rows that it stands for
-    Seconds around, floor;
+    Seconds around, floor, burst;
     std::vector<std::pair<std::string, Seconds>> floors, arounds;  ///< by function or op, overriding `floor` and `around`
     std::vector<std::string> rotated;                              ///< ops whose cold rows take weights from copies in turn
+    bool split_ungrouped = true;                                   ///< its engine splits keys over blocks in ungrouped attention too
 };
 
 /// Reads `host_launch.toml`. Throws Error.
@@ -82,8 +88,8 @@ std::vector<HostStack> load_host_stacks(const std::filesystem::path& file);
 /// Of the first stack that stands for the row's source, launch, weights and GPU; else of one for any GPU; else nothing is added.
 HostLaunch host_launch(const std::vector<HostStack>& stacks, const KernelRow& row);
 
-/// Marks cold rows as rotated where the stacks say that their source measures so.
-void mark_rotated(const std::vector<HostStack>& stacks, std::vector<KernelRow>& rows);
+/// Marks rows with the habits of their hosts: cold rows as rotated, ungrouped attention as unsplit.
+void mark_habits(const std::vector<HostStack>& stacks, std::vector<KernelRow>& rows);
 
 // ---- judging rows ---------------------------------------------------------------------------------------------------------------
 

@@ -38,7 +38,7 @@ std::map<HostKey, HostLaunch> estimated_hosts(const std::vector<Sample>& samples
         if (times.size() < rows_for_a_floor) continue;
         const double floor = percentile(times, floor_quantile);
         if (percentile(times, clump_quantile) > clump_width * floor) continue;
-        hosts[key] = {floor * us, around_of_floor * floor * us};
+        hosts[key] = {floor * us, around_of_floor * floor * us, {}};
     }
     return hosts;
 }

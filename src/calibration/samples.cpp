@@ -40,7 +40,7 @@ void Bench::set(const ParameterSpec& spec, double in_unit) {
 double Bench::predicted(const Sample& sample) const {
     const Gpu& gpu = gpus_[sample.gpu];
     if (sample.model != nullptr) return (*model_)(*sample.model, gpu).predicted;
-    return with_launch(predicted_cost(*sample.kernel, gpu).total, sample.host).in(us);
+    return with_launch(predicted_cost(*sample.kernel, gpu), sample.host).in(us);
 }
 
 double Bench::log_ratio(const Sample& sample) const {

@@ -108,7 +108,7 @@ CalibrationInput input_of(const CalibrateOptions& options, const Measurements& d
     input.left_out_start = load_neutral_parameters(options.common.gpus());
     input.kernels = data.kernels;
     const auto stacks = load_host_stacks(options.common.data() / "validation_data" / "host_launch.toml");
-    mark_rotated(stacks, input.kernels);
+    mark_habits(stacks, input.kernels);
     input.host_launch = [stacks](const KernelRow& row) { return host_launch(stacks, row); };
     if (options.without_models) return input;
     input.models = data.models;

@@ -32,7 +32,8 @@ struct Common {
 /// Terms that differ between the ways to cut the work.
 struct Blocks {
     Seconds compute, stream;
-    [[nodiscard]] Seconds time(const Common& c) const { return busy_time(compute, c.dram, stream, c.overlap, c.power); }
+    Seconds combine{};  ///< kernel that adds the parts up
+    [[nodiscard]] Seconds time(const Common& c) const { return combine + busy_time(compute, c.dram, stream, c.overlap, c.power); }
 };
 
 /// Scores of one head that whole blocks compute: queries filled up to 128, and of blocks on the diagonal also the masked half.
@@ -70,15 +71,23 @@ Blocks by_keys(const Attention& op, const Gpu& gpu, const Common& common) {
     // Keys are computed on in the compute format: an 8-bit cache spares DRAM, not the SM that converts it.
     const Bytes key = static_cast<double>(op.head_dim + value_dim(op)) * max(element_size(op.precision), element_size(op.kv_precision));
     const BytesPerSecond one_sm = gpu.profile.bandwidth * (p.bandwidth_fraction * std::min(p.fill, sms) / sms);
+    const bool whole = !op.split_ungrouped && op.heads == op.kv_heads;
     Blocks best{};
     for (std::int64_t split = 1; split <= 128; split *= 2) {
-        if (split > 1 && groups * static_cast<double>(split) > 2 * sms) break;
+        if (split > 1 && (whole || groups * static_cast<double>(split) > 2 * sms)) break;
         const double chunk = blocks(keys, key_block * split) * static_cast<double>(key_block);
         const double w = waves(groups * static_cast<double>(split), sms, 1);
-        const Blocks b{w * (chunk * rows * common.score + p.split_block), w * chunk * key / one_sm};
+        const Blocks b{w * (chunk * rows * common.score + p.split_block), w * chunk * key / one_sm, split > 1 ? p.combine : Seconds{}};
         if (split == 1 || b.time(common) < best.time(common)) best = b;
     }
     return best;
+}
+
+/// Decoding splits the keys; several queries a sequence are cut by queries, and where kernels pack heads, the better of both.
+Blocks best_blocks(const Attention& op, const Gpu& gpu, const Common& common) {
+    if (op.query_len > 1 && !gpu.profile.facts.attention_packs_heads) return by_queries(op, gpu, common);
+    const Blocks queries = by_queries(op, gpu, common), keys = by_keys(op, gpu, common);
+    return queries.time(common) < keys.time(common) ? queries : keys;
 }
 
 /// DRAM bytes of the fused kernel.
@@ -91,10 +100,11 @@ Bytes fused_traffic(Bytes compulsory, const Gpu& gpu, Cache cache) {
 /// What engines with a KV cache do around the kernel: K and V go into the cache, Q and the output are copied or converted.
 Seconds around_cache(const Attention& op, const Gpu& gpu) {
     if (!op.causal && op.query_len > 1) return {};  // encoders keep no cache
-    const double width = static_cast<double>((op.heads + op.kv_heads) * (op.head_dim + value_dim(op)));
+    const auto& p = gpu.parameters.values.attention;
+    const double passes = p.query_passes * static_cast<double>(op.heads) + p.cache_passes * static_cast<double>(op.kv_heads);
     const double tokens = static_cast<double>(op.batch * op.query_len);
-    const Bytes moved = tokens * width * element_size(activation_precision(op.precision));
-    return gpu.parameters.values.attention.cache_passes * moved / gpu.profile.bandwidth;
+    const Bytes row = static_cast<double>(op.head_dim + value_dim(op)) * element_size(activation_precision(op.precision));
+    return tokens * passes * row / gpu.profile.bandwidth;
 }
 
 KernelCost fused_cost(const Attention& op, const Gpu& gpu, Cache cache) {
@@ -108,10 +118,10 @@ KernelCost fused_cost(const Attention& op, const Gpu& gpu, Cache cache) {
     t.latency = p.fixed + around_cache(op, gpu);
     t.overlap = gpu.parameters.values.gemm[index(t.unit)].overlap;
     const Common common{score_time(op, gpu), t.dram, t.overlap, power_limit(t.flops, t.dram_bytes, t.unit, gpu)};
-    const Blocks queries = by_queries(op, gpu, common), keys = by_keys(op, gpu, common);
-    const Blocks& best = queries.time(common) < keys.time(common) ? queries : keys;
+    const Blocks best = best_blocks(op, gpu, common);
     t.compute = best.compute;
     t.l2 = best.stream;
+    t.latency += best.combine;
     return combine(t, gpu);
 }
 

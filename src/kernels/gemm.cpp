@@ -19,6 +19,17 @@ KernelCost quantize_cost(const Gemm& op, const Gpu& gpu, Cache cache) {
     return combine(t, gpu);
 }
 
+/// Libraries have few kernels for SIMT lanes: batched ones of one height; those of linear layers read both operands along k.
+void as_on_lanes(MatrixProduct& product, const Gpu& gpu) {
+    const GemmParameters& p = gpu.parameters.values.gemm[index(MathUnit::simt)];
+    if (product.batch == 1) {
+        product.along_k = true;
+    } else {
+        product.tile_rows = gpu.profile.facts.batched_lane_rows;
+        product.rate = p.batched_fraction / p.peak_fraction;
+    }
+}
+
 constexpr std::int64_t most_vector_rows = 8;  // that libraries and engines have such kernels for
 
 /// A matrix times a few vectors: each lane reads weights once and multiplies them with every row; nothing is padded to tiles.
@@ -46,7 +57,8 @@ bool has_vector_product(const Gemm& op, const Gpu& gpu) {
 }  // namespace
 
 KernelCost cost(const Gemm& op, const Gpu& gpu, Cache cache) {
-    const MatrixProduct tiled = plain_product(op.batch, op.m, op.n, op.k, op.precision, op.weight_bits, op.output);
+    MatrixProduct tiled = plain_product(op.batch, op.m, op.n, op.k, op.precision, op.weight_bits, op.output);
+    if (gpu.profile.math_unit(op.precision) == MathUnit::simt) as_on_lanes(tiled, gpu);
     KernelCost product = matrix_product_cost(tiled, gpu, cache);
     if (has_vector_product(op, gpu)) {
         const KernelCost by_vectors = vector_product_cost(tiled, work(op), gpu, cache);

@@ -18,9 +18,10 @@ struct Tile {
 constexpr Tile simt_tiles[] = {{128, 128}, {128, 64}, {64, 128}, {128, 32}, {32, 128}, {64, 64}, {64, 32}, {32, 64}, {32, 32}, {16, 64}};
 constexpr Tile matrix_unit_tiles[] = {{256, 128}, {128, 256}, {128, 128}, {256, 64}, {64, 256}, {128, 64}, {64, 128},
                                       {64, 64},   {32, 128},  {32, 64},   {64, 32},  {16, 128}, {16, 64}};
+constexpr int tile_columns[] = {16};  // of kernels of one height
 constexpr int split_factors[] = {1, 2, 4, 8, 16, 32};
 constexpr std::int64_t k_block = 32;          // k elements that a block takes in one step
-constexpr double reference_tile = 128 * 128;  // outputs that the epilogue parameter is given for
+constexpr double reference_side = 128, reference_tile = reference_side * reference_side;  // that the epilogue parameter is given for
 
 std::span<const Tile> tiles_of(MathUnit unit) {
     if (unit == MathUnit::simt) return simt_tiles;
@@ -35,17 +36,22 @@ Bytes rotated_traffic(const MatrixProduct& op, Bytes l2, double residency) {
     return op.compulsory * (1 - residency * kept_in_l2(rotated_copies * weights * op.b_element, l2));
 }
 
-/// DRAM bytes beyond the compulsory ones: operands that L2 cannot hold are read again by each wave. A wave of S tiles is laid out as a
-/// near-square panel, so that all waves together read 2·m·n·k / √(S·tile) elements.
+/// Elements of A and B that all waves together read when L2 keeps nothing between them. A wave of S tiles is a near-square panel, and
+/// reads m·n·k / √(S·tile) of each; where blocks are issued along n it is a strip, one tile high when n is wide.
+Bytes streamed_traffic(const MatrixProduct& op, const GpuProfile& gpu) {
+    const double volume = static_cast<double>(op.batch) * static_cast<double>(op.m) * static_cast<double>(op.n) * static_cast<double>(op.k);
+    const double area = static_cast<double>(gpu.sm_count) * reference_tile;
+    const double columns = op.along_k ? std::min(static_cast<double>(op.n), area / reference_side) : std::sqrt(area);
+    return volume * (op.a_element / columns + op.b_element * (columns / area));
+}
+
+/// DRAM bytes: the compulsory ones less what stays in L2, and operands that L2 cannot hold, which waves read again.
 Bytes dram_traffic(const MatrixProduct& op, const GpuProfile& gpu, const GemmParameters& p, Cache cache) {
     const Bytes resident =
         cache == Cache::rotated ? rotated_traffic(op, gpu.l2, p.l2_residency) : after_l2(op.compulsory, gpu.l2, p.l2_residency, cache);
     if (op.compulsory <= gpu.l2) return resident;
-    const double panel = std::sqrt(static_cast<double>(gpu.sm_count) * reference_tile);
-    const double volume = static_cast<double>(op.batch) * static_cast<double>(op.m) * static_cast<double>(op.n) * static_cast<double>(op.k);
-    const Bytes streamed = volume / panel * (op.a_element + op.b_element);
     const double kept = gpu.l2 / op.compulsory;
-    return kept * op.compulsory + (1 - kept) * max(streamed, op.compulsory);
+    return kept * op.compulsory + (1 - kept) * max(streamed_traffic(op, gpu), op.compulsory);
 }
 
 Flops product_flops(const MatrixProduct& op) {
@@ -82,7 +88,9 @@ Rates rates_of(const MatrixProduct& op, const Gpu& gpu, const GemmParameters& p,
     r.per_a_byte = 1 / (p.l2_bytes_per_sm_clock * profile.boost_clock.in(hertz));
     r.a_bytes = op.a_element.in(byte);
     r.b_bytes = op.b_element.in(byte);
-    r.dram = (traffic / bandwidth).in(s);
+    const Bytes again = max(traffic - op.compulsory, 0 * byte);
+    const double strided = op.along_k ? p.strided_fraction : 1;
+    r.dram = ((traffic - again) / bandwidth + again / (bandwidth * strided)).in(s);
     r.reduce = (partial_sums(op) / bandwidth).in(s);
     r.sm_count = sms;
     r.accumulators = op.accumulators;
@@ -117,7 +125,9 @@ Candidate best_candidate(const MatrixProduct& op, const Rates& r, const GemmPara
     bool found = false;
     std::array<double, std::size(split_factors)> split_k{};
     for (std::size_t i = 0; i < split_k.size(); ++i) split_k[i] = blocks(op.k, k_block * split_factors[i]) * static_cast<double>(k_block);
-    for (const Tile tile : tiles_of(unit)) {
+    std::array<Tile, std::size(tile_columns)> one_height{};
+    for (std::size_t i = 0; i < one_height.size(); ++i) one_height[i] = {op.tile_rows, tile_columns[i]};
+    for (const Tile tile : op.tile_rows > 0 ? std::span<const Tile>(one_height) : tiles_of(unit)) {
         if (tile.m < op.least_rows) continue;
         const double tiles = static_cast<double>(op.batch) * blocks(op.m, tile.m) * blocks(op.n, tile.n);
         for (std::size_t i = 0; i < split_k.size(); ++i) {

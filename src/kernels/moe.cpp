@@ -41,6 +41,7 @@ KernelCost cost(const Moe& op, const Gpu& gpu, Cache cache) {
     KernelCost c = in_sequence(up, down);
     c.launch += p.fixed;
     c.total += p.fixed;
+    c.unthrottled += p.fixed;
     return c;
 }
 

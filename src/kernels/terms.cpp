@@ -43,6 +43,7 @@ KernelCost combine(const Terms& t, const Gpu& gpu) {
     const PowerLimit limit = power_limit(t.flops, t.dram_bytes, t.unit, gpu);
     c.power = min(limit.at_budget, t.compute * limit.slowest);
     const Seconds unlimited = busy_time(t.compute, t.dram, t.l2, t.overlap, {}) + t.communication;
+    c.unthrottled = t.latency + unlimited;
     c.total = t.latency + max(unlimited, c.power);
     c.bound = largest(c, unlimited);
     return c;
@@ -57,6 +58,7 @@ KernelCost in_sequence(const KernelCost& first, const KernelCost& second) {
     c.power = first.power + second.power;
     c.communication = first.communication + second.communication;
     c.total = first.total + second.total;
+    c.unthrottled = first.unthrottled + second.unthrottled;
     c.bound = first.total >= second.total ? first.bound : second.bound;
     c.flops = first.flops + second.flops;
     c.dram_bytes = first.dram_bytes + second.dram_bytes;

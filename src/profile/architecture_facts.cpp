@@ -59,6 +59,8 @@ ArchitectureFacts read_facts(TableReader& table) {
     facts.l2_per_sm = table.number("l2_kib_per_sm", positive) * kib;
     facts.shared_memory_per_sm = table.number("shared_memory_per_sm_kib", positive) * kib;
     facts.registers_per_sm = table.number("registers_per_sm_kib", positive) * kib;
+    facts.attention_packs_heads = table.flag_if("attention_packs_heads").value_or(false);
+    facts.batched_lane_rows = static_cast<int>(table.count("batched_lane_rows", 16, 256));
     facts.pcie_generation = static_cast<int>(table.count("pcie_generation", 1, 9));
     facts.watts_per_fp32_tflops = table.number("watts_per_fp32_tflops", positive);
     facts.memory_types = memory_types(table.table("bandwidth_gb_s"));
@@ -81,6 +83,8 @@ constexpr std::string_view fact_keys[] = {"source",
                                           "l2_kib_per_sm",
                                           "shared_memory_per_sm_kib",
                                           "registers_per_sm_kib",
+                                          "attention_packs_heads",
+                                          "batched_lane_rows",
                                           "pcie_generation",
                                           "watts_per_fp32_tflops",
                                           "bandwidth_gb_s"};

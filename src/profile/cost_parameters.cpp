@@ -36,6 +36,11 @@ void add_gemm(Specs& specs, MathUnit unit) {
     };
     using G = GemmParameters;
     put("peak_fraction", "1", 1, 0.3, 1, lin, "share of the data-sheet peak that an infinitely large tile reaches", &G::peak_fraction);
+    if (unit == MathUnit::simt) {
+        put("batched_fraction", "1", 1, 0.3, 1, lin, "the same of batched products", &G::batched_fraction);
+        put("strided_fraction", "1", 1, 0.02, 1, log, "share of DRAM bandwidth kept when operands stored along k are read again",
+            &G::strided_fraction);
+    }
     put("tile_half", "outputs", 1, 0, 20000, lin, "outputs of a tile at which it reaches half of that", &G::tile_half);
     put("bandwidth_fraction", "1", 1, 0.3, 1, lin, "share of DRAM bandwidth that matrix products reach", &G::bandwidth_fraction);
     put("l2_bytes_per_sm_clock", "bytes", 1, 8, 256, log, "L2 to SM traffic, per SM and boost clock", &G::l2_bytes_per_sm_clock);
@@ -114,7 +119,9 @@ void add_attention_and_convolution(Specs& specs) {
     a.put("block_us", "us", micro, 0, 10, lin, "start, first loads and write-back of one wave of blocks of queries", &A::block);
     a.put("split_block_us", "us", micro, 0, 10, lin, "the same of blocks that share the keys of a head", &A::split_block);
     a.put("fixed_us", "us", micro, 0.5, 40, log, "kernel start and what engines launch around it", &A::fixed);
-    a.put("cache_passes", "1", 1, 0, 15, lin, "times that engines with a KV cache move Q, K, V and output around it", &A::cache_passes);
+    a.put("combine_us", "us", micro, 0, 20, lin, "kernel that adds up the parts of split keys", &A::combine);
+    a.put("query_passes", "1", 1, 0, 15, lin, "times that engines with a KV cache move Q and the output around it", &A::query_passes);
+    a.put("cache_passes", "1", 1, 0, 40, lin, "the same of K and V", &A::cache_passes);
     a.put("l2_residency", "1", 1, 0, 1, lin, "share of a small KV cache that a repeated call finds in L2", &A::l2_residency);
     using C = ConvolutionParameters;
     GroupAdder c(specs, "convolution", &CostParameters::convolution);

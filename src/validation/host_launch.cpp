@@ -31,8 +31,10 @@ HostStack read_stack(TableReader& table) {
     stack.launch_included = launch == "included";
     stack.around = table.number("around_us", non_negative) * us;
     stack.floor = table.number("floor_us", non_negative) * us;
+    stack.burst = table.number_if("burst_us", non_negative).value_or(0) * us;
     stack.floors = named_times(table.table("floors_us"));
     stack.arounds = named_times(table.table("arounds_us"));
+    stack.split_ungrouped = table.flag_if("split_ungrouped").value_or(true);
     stack.rotated = table.texts_if("rotated");
     table.finish();
     return stack;
@@ -66,6 +68,12 @@ Seconds with_launch(Seconds kernel, const HostLaunch& host) {
     return max(host.floor, kernel + host.around);
 }
 
+Seconds with_launch(const KernelCost& kernel, const HostLaunch& host) {
+    const Seconds rest = max(kernel.unthrottled - host.burst, 0 * s);
+    const double throttled = kernel.unthrottled > 0 * s ? kernel.total / kernel.unthrottled : 1;
+    return with_launch(kernel.unthrottled - rest + throttled * rest, host);
+}
+
 std::vector<HostStack> load_host_stacks(const std::filesystem::path& file) {
     const toml::table document = parse_toml_file(file);
     TableReader reader(document, file.string());
@@ -93,14 +101,15 @@ const HostStack* host_of(const std::vector<HostStack>& stacks, const KernelRow& 
 HostLaunch host_launch(const std::vector<HostStack>& stacks, const KernelRow& row) {
     const HostStack* chosen = host_of(stacks, row);
     if (chosen == nullptr) return {};
-    return {by_name(chosen->floors, row, chosen->floor), by_name(chosen->arounds, row, chosen->around)};
+    return {by_name(chosen->floors, row, chosen->floor), by_name(chosen->arounds, row, chosen->around), chosen->burst};
 }
 
-void mark_rotated(const std::vector<HostStack>& stacks, std::vector<KernelRow>& rows) {
+void mark_habits(const std::vector<HostStack>& stacks, std::vector<KernelRow>& rows) {
     for (KernelRow& row : rows) {
-        if (row.cache != Cache::cold) continue;
         const HostStack* host = host_of(stacks, row);
-        if (host != nullptr && contains(host->rotated, row.op_name)) row.cache = Cache::rotated;
+        if (host == nullptr) continue;
+        if (row.cache == Cache::cold && contains(host->rotated, row.op_name)) row.cache = Cache::rotated;
+        if (auto* attention = std::get_if<Attention>(&row.op)) attention->split_ungrouped = host->split_ungrouped;
     }
 }
 

@@ -42,7 +42,7 @@ public:
             const KernelCost cost = predicted_cost(row, *gpu);
             if (cost.bound == Bound::unmodelled) return skip(row.origin, "the operator has no cost model");
             const HostLaunch host = predictors_.host_launch ? predictors_.host_launch(row) : HostLaunch{};
-            result_.rows.push_back({false, index, row.latency.in(us), with_launch(cost.total, host).in(us),
+            result_.rows.push_back({false, index, row.latency.in(us), with_launch(cost, host).in(us),
                                     datasheet_roofline(row.op, gpu->profile, row.cache).in(us)});
             add_interval(result_.rows.back(), row.op, gpu->parameters);
         } catch (const Error& e) {

@@ -65,3 +65,40 @@ TEST_CASE("unfused attention sends the scores through memory") {
     // Scores are 10 · 1024² · 4 B = 41.9 MB: written, read and written twice, read once: six times, 2.52 ms at least.
     CHECK(c.total.in(us) > 2516);
 }
+
+TEST_CASE("several queries a sequence share a block with other heads only where kernels pack them") {
+    Gpu gpu = test::toy_gpu();
+    gpu.profile.bandwidth = 10 * tb_per_s;
+    Attention op = fp32_attention(10, 8, 2, 64);
+    op.kv_heads = 1;
+    // 80 blocks of 128 x 64 scores · 512 FLOP / 1 TFLOP/s = 4.194 us: 8 an SM, and half a block of imbalance less an eighth: 35.39 us.
+    CHECK(cost(op, gpu).compute.in(us) == rel(35.39, 1e-3));
+    gpu.profile.facts.attention_packs_heads = true;
+    // One block a sequence: 8 heads of 2 queries fill 16 rows, 16 · 64 · 512 FLOP / 1 TFLOP/s = 0.524 us.
+    CHECK(cost(op, gpu).compute.in(us) == rel(0.524, 1e-3));
+}
+
+TEST_CASE("split keys cost a kernel that adds the parts up, and some engines leave ungrouped heads whole") {
+    Gpu gpu = test::toy_gpu();
+    gpu.parameters.values.attention.combine = 3 * us;
+    Attention op = fp32_attention(1, 1, 1, 10240);
+    // 10240 keys of 256 · 4 B = 10.49 MB: 104.9 us at 100 GB/s. In one block 16 rows · 10240 · 512 FLOP / 1 TFLOP/s = 83.9 us of arithmetic.
+    const Gpu one = gpu;
+    CHECK(cost(op, one).total.in(us) == rel(104.9, 1e-2));
+    gpu.profile.bandwidth = 1 * tb_per_s;
+    // 10.49 us of DRAM: 16 parts on 10 SMs take 1.6 waves of 5.24 us, and 3 us.
+    CHECK(cost(op, gpu).total.in(us) == rel(10.49 + 3, 1e-2));
+    op.split_ungrouped = false;
+    CHECK(cost(op, gpu).total.in(us) == rel(83.9, 1e-2));
+}
+
+TEST_CASE("engines with a cache move queries and keys around the kernel") {
+    Gpu gpu = test::toy_gpu();
+    Attention op = fp32_attention(1, 8, 1, 64);
+    op.kv_heads = 2;
+    const Seconds bare = cost(op, gpu).total;
+    gpu.parameters.values.attention.query_passes = 1;
+    gpu.parameters.values.attention.cache_passes = 10;
+    // (8 + 10 · 2) · 256 elements · 4 B / 100 GB/s = 0.2867 us.
+    CHECK((cost(op, gpu).total - bare).in(us) == rel(0.2867, 1e-3));
+}

@@ -18,7 +18,9 @@ Gemm fp32_gemm(std::int64_t m, std::int64_t n, std::int64_t k) {
 
 TEST_CASE("a matrix product that fills whole waves takes its FLOPs over the peak") {
     // 100 tiles of 128x128 on 10 SMs: 2 · 1280² · 1024 / 10 TFLOP/s = 335.5 us; DRAM 3 operands, 17.0 MB, 170 us.
-    const KernelCost c = cost(fp32_gemm(1280, 1280, 1024), test::toy_gpu());
+    Gpu gpu = test::toy_gpu();
+    gpu.profile.l2 = 20 * mb;
+    const KernelCost c = cost(fp32_gemm(1280, 1280, 1024), gpu);
     CHECK(c.total.in(us) == rel(335.54, 1e-4));
     CHECK(c.compute.in(us) == rel(335.54, 1e-4));
     CHECK(c.flops.in(gflop) == rel(3.3554, 1e-4));
@@ -57,10 +59,37 @@ TEST_CASE("a warm product finds part of its operands in L2") {
 }
 
 TEST_CASE("operands beyond L2 are read again by each wave") {
+    // On matrix units panels of √(10 · 16384) = 404.8 outputs: 8192³ / 404.8 · 4 B = 5.433 GB.
+    // 402.7 MB at least, of which 1 MB of L2 keeps 1/403 of the difference: 5.42 GB.
+    const Gemm half{.m = 8192, .n = 8192, .k = 8192, .precision = Precision::fp16, .weight_bits = 16};
+    CHECK(cost(half, test::toy_gpu_with_matrix_units()).dram_bytes.in(gb) == rel(5.42, 2e-3));
+    // On lanes strips of 10 tiles of 128x128: 8192³ · 4 B · (1/1280 + 1/128) = 18.90 GB; 1/805 of the difference stays in L2.
+    CHECK(cost(fp32_gemm(8192, 8192, 8192), test::toy_gpu()).dram_bytes.in(gb) == rel(18.88, 1e-3));
+}
+
+TEST_CASE("what lanes read again along k comes at a share of the bandwidth") {
     Gpu gpu = test::toy_gpu();
-    // 8192³ in fp32: 805.3 MB at least. Panels of √(10 · 16384) = 404.8 outputs: 8192³ / 404.8 · 8 B = 10.87 GB.
-    // 1 MB of L2 keeps 1/805 of the difference: 10.85 GB.
-    CHECK(cost(fp32_gemm(8192, 8192, 8192), gpu).dram_bytes.in(gb) == rel(10.85, 2e-3));
+    gpu.parameters.values.gemm[index(MathUnit::simt)].strided_fraction = 0.5;
+    // 0.805 GB at 100 GB/s, and 18.07 GB more at half of it.
+    CHECK(cost(fp32_gemm(8192, 8192, 8192), gpu).dram.in(ms) == rel(8.05 + 361.4, 1e-3));
+}
+
+TEST_CASE("batched products on lanes run in tiles of one height") {
+    Gpu gpu = test::toy_gpu();
+    gpu.profile.facts.batched_lane_rows = 64;
+    gpu.profile.bandwidth = 10 * tb_per_s;
+    const auto time = [&gpu](std::int64_t m, std::int64_t n) {
+        Gemm op = fp32_gemm(m, n, 1024);
+        op.batch = 10;
+        return cost(op, gpu).total.in(us);
+    };
+    // One tile of 64x16 an SM: 64 · 16 · 1024 · 2 FLOP / 1 TFLOP/s = 2.097 us, filled or not.
+    CHECK(time(64, 16) == rel(2.097, 1e-3));
+    CHECK(time(1, 16) == rel(2.097, 1e-3));
+    CHECK(time(65, 16) == rel(2 * 2.097, 1e-3));
+    CHECK(time(64, 17) == rel(2 * 2.097, 1e-3));
+    gpu.parameters.values.gemm[index(MathUnit::simt)].batched_fraction = 0.5;
+    CHECK(time(64, 16) == rel(2 * 2.097, 1e-3));
 }
 
 TEST_CASE("fewer bits a weight mean fewer bytes and unpacking work") {
@@ -105,11 +134,13 @@ TEST_CASE("a single row on the lanes is not padded to a tile") {
 
 TEST_CASE("energy over the power budget sets the time, but not below base clock unless cooling does") {
     Gpu gpu = test::toy_gpu();
+    gpu.profile.l2 = 20 * mb;
     gpu.profile.tdp = 10 * watt;
     gpu.parameters.values.power = {.flop = {16 * pj_per_flop}, .dram_byte = {}, .idle_fraction = 0};
     // 3.355 GFLOP · 16 pJ / 10 W = 5.369 ms; at half the clock it would take 2 · 335.5 us.
     const KernelCost limited = cost(fp32_gemm(1280, 1280, 1024), gpu);
     CHECK(limited.total.in(us) == rel(671.1, 1e-3));
+    CHECK(limited.unthrottled.in(us) == rel(335.54, 1e-4));
     CHECK(limited.bound == Bound::power);
     gpu.profile.thermally_limited = true;
     CHECK(cost(fp32_gemm(1280, 1280, 1024), gpu).total.in(us) == rel(5369, 1e-3));

@@ -23,6 +23,8 @@ inline Gpu toy_gpu() {
     c = {};
     for (GemmParameters& g : c.gemm) {
         g = {.peak_fraction = 1,
+             .batched_fraction = 1,
+             .strided_fraction = 1,
              .tile_half = 0,
              .bandwidth_fraction = 1,
              .l2_bytes_per_sm_clock = 256,
@@ -45,6 +47,8 @@ inline Gpu toy_gpu() {
                    .block = {},
                    .split_block = {},
                    .fixed = {},
+                   .combine = {},
+                   .query_passes = 0,
                    .cache_passes = 0,
                    .l2_residency = 1};
     c.convolution = {.implicit_fraction = 1, .matrix_fraction = 1, .winograd_fraction = 1, .transform_fraction = 1, .depthwise_fraction = 1, .depthwise_rate = 1};

@@ -34,6 +34,16 @@ TEST_CASE("a call takes the host's time or the kernel's and what surrounds it, t
     CHECK(with_launch(5 * us, {}).in(us) == rel(5, 1e-12));
 }
 
+TEST_CASE("a burst of each call runs before the power limit takes hold") {
+    KernelCost kernel;
+    kernel.unthrottled = 800 * us;
+    kernel.total = 1600 * us;  // half the speed
+    CHECK(with_launch(kernel, {}).in(us) == rel(1600, 1e-12));
+    // 500 us at full speed, 300 us of work at half.
+    CHECK(with_launch(kernel, {.floor = {}, .around = 10 * us, .burst = 500 * us}).in(us) == rel(500 + 600 + 10, 1e-12));
+    CHECK(with_launch(kernel, {.floor = {}, .around = {}, .burst = 900 * us}).in(us) == rel(800, 1e-12));
+}
+
 TEST_CASE("the host is chosen by source, GPU and function") {
     const test::TemporaryFile file("host_launch.toml", two_hosts);
     const auto stacks = load_host_stacks(file.path());
@@ -53,7 +63,7 @@ TEST_CASE("hosts stand for launches, weight formats and rotation") {
     const test::TemporaryFile file("host_launch.toml",
                                    "[[host]]\nsource = \"lab\"\nlaunch = \"excluded\"\nweights = [\"int4\"]\naround_us = 6\nfloor_us = 0\n"
                                    "[[host]]\nsource = \"lab\"\nlaunch = \"excluded\"\nrotated = [\"gemm\"]\naround_us = 1\nfloor_us = 0\n"
-                                   "[host.arounds_us]\nbmm = 2\n");
+                                   "split_ungrouped = false\n[host.arounds_us]\nbmm = 2\n");
     const auto stacks = load_host_stacks(file.path());
     KernelRow row = eager_row("any", "linear");
     row.op_name = "gemm";
@@ -65,9 +75,12 @@ TEST_CASE("hosts stand for launches, weight formats and rotation") {
     rows[1].op = Gemm{.m = 16, .n = 16, .k = 16, .precision = Precision::fp16, .weight_bits = 16};
     rows[1].function = "bmm";
     CHECK(host_launch(stacks, rows[1]).around.in(us) == rel(2, 1e-12));
-    mark_rotated(stacks, rows);
+    mark_habits(stacks, rows);
     CHECK(rows[0].cache == Cache::cold);
     CHECK(rows[1].cache == Cache::rotated);
+    rows[0].op = Attention{.heads = 1, .kv_heads = 1, .head_dim = 64, .query_len = 1, .kv_len = 64};
+    mark_habits(stacks, rows);
+    CHECK_FALSE(std::get<Attention>(rows[0].op).split_ungrouped);
     row.launch_included = true;
     CHECK(host_launch(stacks, row).around.in(us) == 0);
 }
