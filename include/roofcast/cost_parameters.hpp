@@ -102,6 +102,8 @@ struct MoeParameters {
     double peak_fraction = 0.8;       ///< of the GEMM's rate that grouped kernels keep
     double bandwidth_fraction = 0.8;  ///< of the GEMM's DRAM bandwidth that they keep
     double skew = 1;                  ///< how much of the router's imbalance between ranks reaches the time
+    double token_passes = 2;          ///< times that all tokens move through DRAM around the products
+    double row_passes = 1;            ///< times that an expert's rows, their inner activations included, move there
     Seconds fixed = 12 * us;          ///< routing, permutation and kernel starts
 };
 

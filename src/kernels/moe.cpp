@@ -29,6 +29,19 @@ KernelCost grouped_cost(const Moe& op, double experts, double rows, std::int64_t
     return matrix_product_cost(product, gpu, cache);
 }
 
+/// Kernels around the products: routing reads every token of all ranks and writes its output; the rows of this rank's experts are gathered,
+/// activated and scattered back.
+KernelCost movement_cost(const Moe& op, double rows, double intermediate, const Gpu& gpu) {
+    const auto& p = gpu.parameters.values.moe;
+    const Bytes element = element_size(activation_precision(op.precision));
+    const double hidden = static_cast<double>(op.hidden), tokens = static_cast<double>(op.tokens);
+    Terms t;
+    t.dram_bytes = (p.token_passes * tokens * hidden + p.row_passes * rows * (2 * hidden + (op.gated ? 3 : 2) * intermediate)) * element;
+    t.dram = t.dram_bytes / (gpu.profile.bandwidth * gpu.parameters.values.streaming.bandwidth_fraction);
+    t.latency = p.fixed;
+    return combine(t, gpu);
+}
+
 }  // namespace
 
 KernelCost cost(const Moe& op, const Gpu& gpu, Cache cache) {
@@ -38,10 +51,7 @@ KernelCost cost(const Moe& op, const Gpu& gpu, Cache cache) {
     const std::int64_t intermediate = std::max<std::int64_t>(1, op.intermediate / op.tensor_parallel);
     const KernelCost up = grouped_cost(op, load.experts, rows, (op.gated ? 2 : 1) * intermediate, op.hidden, gpu, cache);
     const KernelCost down = grouped_cost(op, load.experts, rows, op.hidden, intermediate, gpu, cache);
-    KernelCost c = in_sequence(up, down);
-    c.launch += p.fixed;
-    c.total += p.fixed;
-    c.unthrottled += p.fixed;
+    KernelCost c = in_sequence(in_sequence(up, down), movement_cost(op, rows, static_cast<double>(intermediate), gpu));
     return c;
 }
 

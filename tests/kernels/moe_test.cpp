@@ -46,3 +46,16 @@ TEST_CASE("a popular expert delays its rank") {
     // H = 1 + ln 8 = 3.079; the top expert takes 0.3247, its rank 0.3247 + 0.6753/4 = 0.4935 of all rows instead of a quarter.
     CHECK(cost(op, test::toy_gpu()).total / balanced == rel(1.974, 1e-2));
 }
+
+TEST_CASE("tokens of all ranks and rows of the own experts move around the products") {
+    Gpu gpu = test::toy_gpu();
+    Moe op = eight_experts(1000);
+    op.expert_parallel = 8;
+    const Seconds bare = cost(op, gpu).total;
+    gpu.parameters.values.moe.token_passes = 2;
+    // 2 · 1000 tokens · 1024 · 4 B = 8.192 MB.
+    CHECK((cost(op, gpu).total - bare).in(us) == rel(81.92, 1e-3));
+    gpu.parameters.values.moe.row_passes = 1;
+    // 250 rows here · (2 · 1024 + 3 · 2048) · 4 B = 8.192 MB more.
+    CHECK((cost(op, gpu).total - bare).in(us) == rel(2 * 81.92, 1e-3));
+}
