@@ -49,6 +49,11 @@ struct Entry {
     bool scales = false;
 };
 
+bool is_technique(const Entry& entry) {
+    constexpr std::string_view keys[] = {"cached_prefix", "prefill_chunk", "kv_block", "offload", "draft"};
+    return std::find(std::begin(keys), std::end(keys), entry.key) != std::end(keys);
+}
+
 constexpr int most_streams_given = 16;
 
 const Entry entries[] = {
@@ -89,7 +94,8 @@ const Entry entries[] = {
 std::vector<SweepAxis> sweep_axes() {
     std::vector<SweepAxis> axes;
     for (const Entry& e : entries)
-        axes.push_back({.option = e.option, .key = e.key, .words = {}, .values = {}, .set = e.set, .scales = e.scales});
+        axes.push_back(
+            {.option = e.option, .key = e.key, .words = {}, .values = {}, .set = e.set, .technique = is_technique(e), .scales = e.scales});
     return axes;
 }
 

@@ -166,6 +166,26 @@ void write_csv(const Sweep& sweep, const Shard& shard, const std::vector<std::st
     if (file) file->commit();
 }
 
+void add_assumptions(Report& report, const SweepOptions& options, const SweepInputs& inputs) {
+    auto notes = nlohmann::ordered_json::array();
+    const auto technique = [](const SweepAxis& axis) { return axis.technique && !axis.values.empty(); };
+    if (std::any_of(options.axes.begin(), options.axes.end(), technique)) {
+        notes.push_back(
+            "no measured row has cached prefixes, chunks, drafts or offloading: intervals are those of plain passes; "
+            "equations and assumptions: docs/scenarios.md");
+        report.after.push_back("note: " + notes.back().get<std::string>());
+    }
+    auto assumed = nlohmann::ordered_json::array();
+    for (const Gpu& gpu : inputs.gpus) {
+        for (const Assumption& a : gpu.profile.assumed) {
+            assumed.push_back({{"gpu", gpu.profile.id}, {"key", a.key}, {"value", a.value}, {"reason", a.reason}});
+            report.after.push_back(fmt::format("{}: {}", gpu.profile.id, assumed_line(a)));
+        }
+    }
+    report.document["notes"] = std::move(notes);
+    report.document["assumed"] = std::move(assumed);
+}
+
 void run(SweepOptions& options) {
     Notes notes;
     const SweepInputs inputs = loaded(options, notes);
@@ -190,11 +210,7 @@ void run(SweepOptions& options) {
     Report report = sweep_report(std::move(table));
     report.document["grid_points"] = size;
     report.document["shard"] = fmt::format("{}/{}", shard.index, shard.count);
-    auto& assumed = report.document["assumed"] = nlohmann::ordered_json::object();
-    for (const Gpu& gpu : inputs.gpus) {
-        assumed[gpu.profile.id] = as_json(gpu.profile.assumed);
-        for (const Assumption& a : gpu.profile.assumed) report.after.push_back(fmt::format("{}: {}", gpu.profile.id, assumed_line(a)));
-    }
+    add_assumptions(report, options, inputs);
     write(report, options.common);
     notes.print();
 }

@@ -143,18 +143,28 @@ std::vector<Cell> figure_cells(const SweepRow& row) {
     return figures.take();
 }
 
+/// What column `c` holds in all rows; those that cannot run may lack it. nullptr: rows differ.
+const Cell* only_value(const Table& table, std::size_t c) {
+    const Cell* value = &table.rows.front()[c];
+    for (const std::vector<Cell>& row : table.rows) {
+        if (std::holds_alternative<std::monostate>(row[c])) continue;
+        if (!std::holds_alternative<std::monostate>(*value) && *value != row[c]) return nullptr;
+        value = &row[c];
+    }
+    return value;
+}
+
 /// The text table: without columns that say nothing, and those of `settings` that never change in `constant`.
 Table condensed(const Table& table, std::size_t settings, std::vector<std::string>& constant) {
     Table shown;
     shown.rows.resize(table.rows.size());
     for (std::size_t c = 0; c < table.columns.size(); ++c) {
-        const auto same = [&](const std::vector<Cell>& row) { return row[c] == table.rows.front()[c]; };
-        const bool all_same = std::all_of(table.rows.begin(), table.rows.end(), same);
-        const bool empty = all_same && std::holds_alternative<std::monostate>(table.rows.front()[c]);
+        const Cell* value = only_value(table, c);
+        const bool all_same = value != nullptr, empty = all_same && std::holds_alternative<std::monostate>(*value);
         const bool named = c < 2, unread = table.columns[c].key == "assumed" || table.columns[c].key == "interval_percent";
         if (empty || unread) continue;
         if (all_same && c < settings && !named && table.rows.size() > 1) {
-            Table one{.title = {}, .columns = {{"", ""}}, .rows = {{table.rows.front()[c]}}};
+            Table one{.title = {}, .columns = {{"", ""}}, .rows = {{*value}}};
             std::string text = csv_rows(one);
             text.pop_back();
             constant.push_back(table.columns[c].title + " " + text);
