@@ -26,13 +26,9 @@ void set_count(RunOptions& o, const std::string& text, const char* option) {
     o.*Member = whole(text, option);
 }
 
-/// Techniques are checked one by one where they are read.
+/// Techniques are checked together, where they are read.
 template <std::string TechniqueOptions::*Member>
 void set_technique(RunOptions& o, const std::string& text, const char*) {
-    TechniqueOptions alone;
-    alone.*Member = text;
-    const bool of_draft = !alone.draft.empty() || !alone.draft_tokens.empty() || !alone.acceptance.empty();
-    if (!of_draft) static_cast<void>(techniques(alone, {}));
     o.techniques.*Member = text;
 }
 
@@ -50,7 +46,7 @@ struct Entry {
 };
 
 bool is_technique(const Entry& entry) {
-    constexpr std::string_view keys[] = {"cached_prefix", "prefill_chunk", "kv_block", "offload", "draft"};
+    constexpr std::string_view keys[] = {"cached_prefix", "prefill_chunk", "kv_block", "offload", "draft", "draft_tokens", "acceptance"};
     return std::find(std::begin(keys), std::end(keys), entry.key) != std::end(keys);
 }
 

@@ -51,6 +51,24 @@ void require_engines(const std::vector<SweepAxis>& axes, const SoftwareStacks& s
     }
 }
 
+/// Every value of a technique must be one, beside the first values of the others: what speculative decoding needs is given together.
+void check_techniques(const std::vector<SweepAxis>& axes, const SweepInputs& inputs) {
+    const auto set = [](RunOptions& run, const SweepAxis& axis, const std::string& value) { axis.set(run, value, axis.option.c_str()); };
+    RunOptions first;
+    for (const SweepAxis& axis : axes) {
+        if (axis.technique && !axis.values.empty()) set(first, axis, axis.values.front());
+    }
+    for (const SweepAxis& axis : axes) {
+        if (!axis.technique) continue;
+        for (const std::string& value : axis.values) {
+            RunOptions run = first;
+            set(run, axis, value);
+            if (!run.techniques.draft.empty()) run.techniques.draft_model = inputs.drafts.at(run.techniques.draft);
+            static_cast<void>(techniques(run.techniques, {}));
+        }
+    }
+}
+
 SweepInputs loaded(SweepOptions& options, Notes& notes) {
     SweepInputs inputs;
     read_values(options.axes);
@@ -68,6 +86,7 @@ SweepInputs loaded(SweepOptions& options, Notes& notes) {
         if (axis.option != "--draft") continue;
         for (const std::string& id : axis.values) inputs.drafts[id] = load_draft(models_folder, id);
     }
+    check_techniques(options.axes, inputs);
     return inputs;
 }
 

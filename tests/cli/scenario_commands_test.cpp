@@ -94,7 +94,7 @@ TEST_CASE("scenario: what no point of a sweep could use is refused") {
     for (const char* option :
          {"--batch 0", "--batch 1,,2", "--batch 1,1", "--batch nan", "--batch 1e3", "--precision fp16,fp61", "--kv fp7", "--weights int5",
           "--execution graphs", "--shard 0/3", "--shard 4/3", "--offload abc", "--offload 1,2", "--software foo", "--streams 17",
-          "--batch 99999999999999999999", "--draft nothing", "--layout nhcw"}) {
+          "--batch 99999999999999999999", "--draft nothing", "--draft-tokens 2,4", "--layout nhcw"}) {
         const std::string text = option;
         CHECK(contains(refused(sweep + text), text.substr(0, text.find(' '))));
     }
