@@ -39,12 +39,22 @@ AtomicFile::AtomicFile(const std::filesystem::path& asked) {
     if (std::filesystem::exists(status) && (open_already || !std::filesystem::is_regular_file(status))) {
         file_ = asked;
         out_.open(file_, std::ios::binary);
+        require_written();
         return;
     }
     file_ = followed(asked);
     temporary_ = file_;
     temporary_ += "." + std::to_string(::getpid()) + ".tmp";
     out_.open(temporary_, std::ios::binary | std::ios::trunc);
+    require_written();
+}
+
+void AtomicFile::require_written() const {
+    if (out_) return;
+    if (temporary_.empty())
+        throw Error({.what = "the device or pipe cannot be written", .file = file_.string(), .suggestion = "name a regular file"});
+    throw Error(
+        {.what = "the file cannot be written", .file = file_.string(), .suggestion = "check that its folder exists and is writable"});
 }
 
 AtomicFile::~AtomicFile() {
@@ -56,11 +66,7 @@ AtomicFile::~AtomicFile() {
 
 void AtomicFile::commit() {
     out_.close();
-    if (!out_ && temporary_.empty())
-        throw Error({.what = "the device or pipe cannot be written", .file = file_.string(), .suggestion = "name a regular file"});
-    if (!out_)
-        throw Error(
-            {.what = "the file cannot be written", .file = file_.string(), .suggestion = "check that its folder exists and is writable"});
+    require_written();
     std::error_code ec;
     if (!temporary_.empty()) std::filesystem::rename(temporary_, file_, ec);
     if (ec) throw Error({.what = "the file cannot be replaced: " + ec.message(), .file = file_.string()});

@@ -11,7 +11,7 @@ namespace roofcast {
 /// replaced. Devices and pipes are written to as they are.
 class AtomicFile {
 public:
-    /// Throws Error for a directory.
+    /// Throws Error for a directory, and for what cannot be opened.
     explicit AtomicFile(const std::filesystem::path& file);
     AtomicFile(const AtomicFile&) = delete;
     AtomicFile& operator=(const AtomicFile&) = delete;
@@ -22,6 +22,8 @@ public:
     void commit();
 
 private:
+    void require_written() const;
+
     std::filesystem::path file_, temporary_;  ///< temporary: empty when written in place
     std::ofstream out_;
     bool committed_ = false;
