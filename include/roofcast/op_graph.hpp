@@ -189,6 +189,10 @@ OpGraph prefill_graph(const DecoderLlm& model, const RunShape& shape, std::int64
 /// One step: one new token per sequence with `kv_len` tokens in the cache, the new one included.
 OpGraph decode_graph(const DecoderLlm& model, const RunShape& shape, std::int64_t kv_len);
 
+/// One pass over `tokens` new ones per sequence that were proposed, not read: logits of all of them, latent attention as in decode.
+/// `past` tokens are in the cache already.
+OpGraph verify_graph(const DecoderLlm& model, const RunShape& shape, std::int64_t tokens, std::int64_t past);
+
 /// Vision tower and projector of a VLM.
 OpGraph vision_graph(const VisionLanguage& model, const RunShape& shape);
 

@@ -9,6 +9,7 @@
 #include "roofcast/execution.hpp"
 #include "roofcast/gpu_profile.hpp"
 #include "roofcast/op_graph.hpp"
+#include "roofcast/techniques.hpp"
 #include "roofcast/workload.hpp"
 
 namespace roofcast {
@@ -22,6 +23,7 @@ struct RunRequest {
     Execution execution = Execution::cuda_graph;
     std::string software;  ///< engine, such as "llama.cpp"; empty: the way of execution's own table
     int streams = 1;
+    Techniques techniques;  ///< all off as initialized
 };
 
 /// Share of each data-sheet ceiling that a phase reaches, 0 to 1.
@@ -31,14 +33,15 @@ struct Utilization {
     double power = 0;      ///< mean power, idle power included, over TDP; above 1 where the model's energy exceeds what the board may draw
 };
 
-/// One pass, or a run of equal passes: "forward", "vision", "prefill", "decode". Moves only: the timeline points into the graph.
+/// One pass, or a run of equal passes: "forward", "vision", "prefill", "decode"; with a draft model "draft_prefill", and "draft_decode" and
+/// "verify" in place of decode. Moves only: the timeline points into the graph.
 struct Phase {
     Phase() = default;
     Phase(Phase&&) = default;
     Phase& operator=(Phase&&) = default;
 
     std::string name;
-    double passes = 1;       ///< decode steps; 1 elsewhere
+    double passes = 1;       ///< decode steps, chunks of a prompt, expected iterations; 1 elsewhere
     Seconds latency;         ///< all passes
     Timeline timeline;       ///< of one pass; of the middle one for decode
     OpGraph graph;           ///< that `timeline` points into
@@ -79,10 +82,11 @@ inline constexpr int interval_percent = 80;
 struct Prediction {
     RunRequest request;  ///< with defaults filled in
     std::vector<Phase> phases;
-    Seconds latency;                          ///< end to end: one batch, or one batch of whole requests
-    double items_per_second = 0;              ///< images or sequences, all data-parallel copies
-    std::optional<Seconds> ttft;              ///< time to first token: vision and prefill
-    std::optional<Seconds> tpot;              ///< mean time per output token after the first
+    Seconds latency;              ///< end to end: one batch, or one batch of whole requests
+    double items_per_second = 0;  ///< images or sequences, all data-parallel copies
+    std::optional<Seconds> ttft;  ///< time to first token: vision and prefill
+    std::optional<Seconds> tpot;  ///< mean time per output token after the first
+    std::optional<SpeculationOutcome> speculation;
     std::optional<double> tokens_per_second;  ///< output tokens of the whole batch over the whole request
     Seconds cold_extra;                       ///< first run only, not in `latency`
     MemoryEstimate memory;
@@ -107,7 +111,11 @@ Precision default_precision(const Workload& workload, const GpuProfile& gpu);
 /// Memory of one GPU for a completed `request`, without `capacity`. Independent of any GPU.
 MemoryEstimate memory_estimate(const Workload& workload, const RunRequest& request, const SoftwareStacks& software);
 
-/// Searches batch, context, weight formats and GPU counts for what fits `capacity`.
-MemoryAdvice memory_advice(const Workload& workload, const RunRequest& request, const SoftwareStacks& software, Bytes capacity);
+/// Whether the memory of `gpu` is apart from the host's, so that weights can be kept out of it.
+bool can_offload(const GpuProfile& gpu);
+
+/// Searches batch, context, weight formats, GPU counts and, with `offload`, weights kept in host memory for what fits `capacity`.
+MemoryAdvice memory_advice(const Workload& workload, const RunRequest& request, const SoftwareStacks& software, Bytes capacity,
+                           bool offload = true);
 
 }  // namespace roofcast

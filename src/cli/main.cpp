@@ -89,6 +89,8 @@ int run(int argc, char** argv) {
     roofcast::cli::add_calibrate_command(app);
     roofcast::cli::add_model_command(app);
     roofcast::cli::add_bench_command(app);
+    roofcast::cli::add_sweep_command(app);
+    roofcast::cli::add_pipeline_command(app);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& e) {

@@ -97,7 +97,7 @@ void run(const MemoryOptions& options) {
     for (const GpuProfile& gpu : gpus) table.columns.push_back({"fits_" + gpu.id, "fits " + gpu.id});
     for (const auto& model : options.models) {
         const Workload workload = find_workload(options.common.models(), model);
-        const RunRequest request = run_request(options.run, workload, nullptr);
+        const RunRequest request = run_request(options.run, workload, nullptr, options.common.models());
         for (const Storage& storage : storages(options.run, workload, request)) add_row(table, workload, request, storage, gpus, software);
     }
     Report report;

@@ -27,12 +27,13 @@ std::string precision_note(const Workload& workload, const GpuProfile& gpu, Prec
 }
 
 NamedPrediction named_prediction(const PredictOptions& options, const Workload& workload, const Gpu& gpu, const SoftwareStacks& software) {
-    const RunRequest request = run_request(options.run, workload, &gpu.profile);
+    const RunRequest request = run_request(options.run, workload, &gpu.profile, options.common.models());
     NamedPrediction named{
         workload.id,         workload.name, gpu.profile.id, gpu.profile.name, predict(workload, gpu, request, software), {},
         gpu.profile.assumed, &gpu};
     if (options.run.precision.empty()) named.prediction.notes.push_back(precision_note(workload, gpu.profile, request.shape.precision));
-    if (gpu.profile.capacity) named.advice = memory_advice(workload, named.prediction.request, software, *gpu.profile.capacity);
+    if (gpu.profile.capacity)
+        named.advice = memory_advice(workload, named.prediction.request, software, *gpu.profile.capacity, can_offload(gpu.profile));
     return named;
 }
 

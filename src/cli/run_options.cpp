@@ -30,28 +30,6 @@ std::string usual_name(const std::string& text) {
     return text;
 }
 
-Execution required_execution(const std::string& text) {
-    if (const auto e = parse_execution(text)) return *e;
-    std::vector<std::string> names;
-    for (std::size_t i = 0; i < execution_count; ++i) names.emplace_back(name(static_cast<Execution>(i)));
-    throw Error({.what = "unknown way of execution",
-                 .key = "--execution",
-                 .found = text,
-                 .expected = fmt::format("{}", fmt::join(names, ", ")),
-                 .suggestion = did_you_mean(usual_name(text), names)});
-}
-
-WeightFormat required_weights(const std::string& text) {
-    if (const auto format = parse_weight_format(text)) return *format;
-    const std::vector<std::string> names{"fp32",      "fp16",     "bf16", "fp8",    "int8", "int4",
-                                         "gptq-int4", "awq-int4", "q4_0", "q4_k_m", "q8_0", "mxfp4"};
-    throw Error({.what = "unknown weight format",
-                 .key = "--weights",
-                 .found = text,
-                 .expected = fmt::format("{}", fmt::join(names, ", ")),
-                 .suggestion = did_you_mean(text, names)});
-}
-
 /// The most that a count may be: products of two stay exact.
 constexpr std::int64_t most_counted = std::int64_t{1} << 30;
 
@@ -133,6 +111,28 @@ std::string within_type(const std::string& text) {
 
 }  // namespace
 
+Execution required_execution(const std::string& text) {
+    if (const auto e = parse_execution(text)) return *e;
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < execution_count; ++i) names.emplace_back(name(static_cast<Execution>(i)));
+    throw Error({.what = "unknown way of execution",
+                 .key = "--execution",
+                 .found = text,
+                 .expected = fmt::format("{}", fmt::join(names, ", ")),
+                 .suggestion = did_you_mean(usual_name(text), names)});
+}
+
+WeightFormat required_weights(const std::string& text) {
+    if (const auto format = parse_weight_format(text)) return *format;
+    const std::vector<std::string> names{"fp32",      "fp16",     "bf16", "fp8",    "int8", "int4",
+                                         "gptq-int4", "awq-int4", "q4_0", "q4_k_m", "q8_0", "mxfp4"};
+    throw Error({.what = "unknown weight format",
+                 .key = "--weights",
+                 .found = text,
+                 .expected = fmt::format("{}", fmt::join(names, ", ")),
+                 .suggestion = did_you_mean(text, names)});
+}
+
 Precision required_precision(const std::string& text, const std::string& option) {
     if (const auto p = parse_precision(text)) return *p;
     throw Error({.what = "unknown precision",
@@ -188,9 +188,10 @@ void add_run_options(CLI::App& command, RunOptions& o) {
     command.add_option("--layout", o.layout, "Layout of images: nhwc (channels last) or nchw (default: the way of execution's)")
         ->check(CLI::IsMember({"nhwc", "nchw"}));
     command.add_option("--streams", o.streams, "Streams for independent operators")->capture_default_str()->check(CLI::Range(1, 16));
+    add_technique_options(command, o.techniques);
 }
 
-RunRequest run_request(const RunOptions& o, const Workload& workload, const GpuProfile* gpu) {
+RunRequest run_request(const RunOptions& o, const Workload& workload, const GpuProfile* gpu, const std::filesystem::path& models_folder) {
     refuse_useless(o, workload);
     RunRequest request;
     RunShape& shape = request.shape;
@@ -211,6 +212,7 @@ RunRequest run_request(const RunOptions& o, const Workload& workload, const GpuP
     request.streams = o.streams;
     request.software = o.software;
     if (!o.layout.empty()) request.channels_last = o.layout == "nhwc";
+    request.techniques = techniques(o.techniques, models_folder);
     return request;
 }
 

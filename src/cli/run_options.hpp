@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/technique_options.hpp"
 #include "roofcast/prediction.hpp"
 
 namespace roofcast::cli {
@@ -16,19 +17,23 @@ struct RunOptions {
     std::optional<std::int64_t> batch, images, prompt, generate, image_size, gpus, tensor, pipeline, data, expert;
     int streams = 1;
     std::string layout, software;
+    TechniqueOptions techniques;
 };
 
 void add_run_options(CLI::App& command, RunOptions& options);
 
 /// The request that `options` make of `workload`. With no --precision, the model's own or the nearest that `gpu` has (of 16 bits when it
-/// is null).
+/// is null). A draft model is looked for in `models_folder`; when that is empty, in the shipped data.
 /// Throws Error for unknown names, degrees that do not multiply to --gpus, and options that the model has no use for.
-RunRequest run_request(const RunOptions& options, const Workload& workload, const GpuProfile* gpu);
+RunRequest run_request(const RunOptions& options, const Workload& workload, const GpuProfile* gpu,
+                       const std::filesystem::path& models_folder = {});
 
 /// Throws Error unless `options` name no engine or one of `software` that runs their way of execution.
 void require_software(const RunOptions& options, const SoftwareStacks& software);
 
-/// Throws Error with the nearest of the known precisions.
+/// Throw Error with the nearest of the known names.
 Precision required_precision(const std::string& text, const std::string& option);
+Execution required_execution(const std::string& text);
+WeightFormat required_weights(const std::string& text);
 
 }  // namespace roofcast::cli

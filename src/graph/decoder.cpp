@@ -64,10 +64,11 @@ Segment embedding_segment(const DecoderPass& pass, const Numerics& n) {
     return {"embedding", 1, b.take()};
 }
 
-/// Logits of the last token of each sequence, and the choice of the next one.
+/// Logits of the last token of each sequence, or of all that are verified, and the choice of the next one.
 Segment head_segment(const DecoderPass& pass, const Numerics& n) {
     const DecoderLlm& m = pass.model;
-    const std::int64_t width = m.embedding_dim > 0 ? m.embedding_dim : m.hidden, batch = pass.shape.batch, gpus = pass.tensor();
+    const std::int64_t width = m.embedding_dim > 0 ? m.embedding_dim : m.hidden, batch = pass.shape.batch * pass.logits,
+                       gpus = pass.tensor();
     const std::int64_t logits = shard(m.vocabulary, gpus);
     LayerBuilder b(n, 5);
     if (m.final_norm) b.norm("final_norm", m.norm, pass.rows(), m.hidden);
@@ -106,7 +107,7 @@ std::int64_t widest_pair(const DecoderPass& pass) {
 
 Bytes peak_activations(const DecoderPass& pass, const Numerics& n) {
     const DecoderLlm& m = pass.model;
-    const double rows = static_cast<double>(pass.rows()), batch = static_cast<double>(pass.shape.batch);
+    const double rows = static_cast<double>(pass.rows()), batch = static_cast<double>(pass.shape.batch * pass.logits);
     Bytes peak = rows * static_cast<double>(m.hidden + widest_pair(pass)) * n.element();
     if (!pass.shape.fused_attention) {
         const double scores = rows * static_cast<double>(shard(m.heads, pass.tensor()) * pass.kv_len);
@@ -163,6 +164,11 @@ OpGraph prefill_graph(const DecoderLlm& model, const RunShape& shape, std::int64
 
 OpGraph decode_graph(const DecoderLlm& model, const RunShape& shape, std::int64_t kv_len) {
     return decoder_graph({.model = model, .shape = shape, .tokens = 1, .kv_len = kv_len, .decode = true}, "decode");
+}
+
+OpGraph verify_graph(const DecoderLlm& model, const RunShape& shape, std::int64_t tokens, std::int64_t past) {
+    return decoder_graph({.model = model, .shape = shape, .tokens = tokens, .kv_len = past + tokens, .decode = true, .logits = tokens},
+                         "verify");
 }
 
 Bytes kv_cache_size(const DecoderLlm& model, const RunShape& shape, std::int64_t tokens) {

@@ -10,7 +10,8 @@ struct DecoderPass {
     const DecoderLlm& model;
     const RunShape& shape;
     std::int64_t tokens = 1, kv_len = 1;
-    bool decode = false;  ///< one token per sequence: MLA runs absorbed
+    bool decode = false;      ///< one token per sequence, or the few of a verification: MLA runs absorbed
+    std::int64_t logits = 1;  ///< tokens per sequence that the head scores
     [[nodiscard]] std::int64_t rows() const { return shape.batch * tokens; }
     [[nodiscard]] std::int64_t tensor() const { return shape.parallel.tensor; }
 };

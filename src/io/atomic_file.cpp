@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <fstream>
 #include <string>
 
 #include "roofcast/error.hpp"
@@ -26,17 +25,9 @@ std::filesystem::path followed(const std::filesystem::path& file) {
     return target;
 }
 
-/// Devices and pipes cannot be replaced, only written to.
-void write_in_place(const std::filesystem::path& file, std::string_view text) {
-    std::ofstream out(file, std::ios::binary);
-    out << text;
-    out.close();
-    if (!out) throw Error({.what = "the device or pipe cannot be written", .file = file.string(), .suggestion = "name a regular file"});
-}
-
 }  // namespace
 
-void write_file_atomically(const std::filesystem::path& asked, std::string_view text) {
+AtomicFile::AtomicFile(const std::filesystem::path& asked) {
     std::error_code ec;
     const auto status = std::filesystem::status(asked, ec);
     if (std::filesystem::is_directory(status)) {
@@ -45,24 +36,47 @@ void write_file_atomically(const std::filesystem::path& asked, std::string_view 
     // Links below /dev, such as /dev/stdout, stand for what is open already: a file put in its place would not be that one, and the names
     // of pipes are no paths. The system has to follow these.
     const bool open_already = asked.string().starts_with("/dev/") || asked.string().starts_with("/proc/");
-    if (std::filesystem::exists(status) && (open_already || !std::filesystem::is_regular_file(status))) return write_in_place(asked, text);
-    const std::filesystem::path file = followed(asked);
-    std::filesystem::path temporary = file;
-    temporary += "." + std::to_string(::getpid()) + ".tmp";
-    std::ofstream out(temporary, std::ios::binary | std::ios::trunc);
-    out << text;
-    out.close();
-    if (!out) {
-        std::filesystem::remove(temporary, ec);
-        throw Error(
-            {.what = "the file cannot be written", .file = file.string(), .suggestion = "check that its folder exists and is writable"});
+    if (std::filesystem::exists(status) && (open_already || !std::filesystem::is_regular_file(status))) {
+        file_ = asked;
+        out_.open(file_, std::ios::binary);
+        require_written();
+        return;
     }
-    std::filesystem::rename(temporary, file, ec);
-    if (ec) {
-        const std::string reason = ec.message();
-        std::filesystem::remove(temporary, ec);
-        throw Error({.what = "the file cannot be replaced: " + reason, .file = file.string()});
-    }
+    file_ = followed(asked);
+    temporary_ = file_;
+    temporary_ += "." + std::to_string(::getpid()) + ".tmp";
+    out_.open(temporary_, std::ios::binary | std::ios::trunc);
+    require_written();
+}
+
+void AtomicFile::require_written() const {
+    if (out_) return;
+    if (temporary_.empty())
+        throw Error({.what = "the device or pipe cannot be written", .file = file_.string(), .suggestion = "name a regular file"});
+    throw Error(
+        {.what = "the file cannot be written", .file = file_.string(), .suggestion = "check that its folder exists and is writable"});
+}
+
+AtomicFile::~AtomicFile() {
+    if (committed_ || temporary_.empty()) return;
+    out_.close();
+    std::error_code ignored;
+    std::filesystem::remove(temporary_, ignored);
+}
+
+void AtomicFile::commit() {
+    out_.close();
+    require_written();
+    std::error_code ec;
+    if (!temporary_.empty()) std::filesystem::rename(temporary_, file_, ec);
+    if (ec) throw Error({.what = "the file cannot be replaced: " + ec.message(), .file = file_.string()});
+    committed_ = true;
+}
+
+void write_file_atomically(const std::filesystem::path& file, std::string_view text) {
+    AtomicFile out(file);
+    out.write(text);
+    out.commit();
 }
 
 }  // namespace roofcast

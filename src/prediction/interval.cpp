@@ -96,6 +96,11 @@ std::optional<Found> find(const ParameterSet& parameters, const Figure& figure) 
     return Found{combined(parameters, shares), "operators, defaults"};
 }
 
+/// Passes after the first token: a verification reads all weights for a few tokens, as a decode step does.
+bool is_decode(const Phase& phase) {
+    return phase.name == "decode" || phase.name == "draft_decode" || phase.name == "verify";
+}
+
 std::string_view phase_family(const Phase& phase, const Workload& workload) {
     return phase.name == "vision" ? std::string_view("vit") : std::string_view(workload.family);
 }
@@ -107,10 +112,11 @@ Figure figure_of(const std::vector<const Phase*>& phases, const Workload& worklo
     for (const Phase* phase : phases) total += phase->latency.in(s);
     if (!(total > 0)) return figure;
     for (const Phase* phase : phases)
-        figure.by_phase.push_back({model_class(phase_family(*phase, workload), phase->name), phase->latency.in(s) / total});
-    if (phases.size() == 1) {
+        figure.by_phase.push_back(
+            {model_class(phase_family(*phase, workload), is_decode(*phase) ? "decode" : phase->name), phase->latency.in(s) / total});
+    if (std::all_of(phases.begin(), phases.end(), [](const Phase* phase) { return is_decode(*phase); }) || phases.size() == 1) {
         figure.whole = figure.by_phase.front().op;
-    } else if (std::any_of(phases.begin(), phases.end(), [](const Phase* phase) { return phase->name == "decode"; })) {
+    } else if (std::any_of(phases.begin(), phases.end(), [](const Phase* phase) { return is_decode(*phase); })) {
         figure.whole = model_class(workload.family, "generate");
     }
     return figure;
@@ -157,7 +163,7 @@ std::optional<PredictionIntervals> prediction_intervals(const Prediction& p, con
     std::vector<const Phase*> all, before_first_token, decode;
     for (const Phase& phase : p.phases) {
         all.push_back(&phase);
-        (phase.name == "decode" ? decode : before_first_token).push_back(&phase);
+        (is_decode(phase) ? decode : before_first_token).push_back(&phase);
     }
     const auto whole = find(gpu.parameters, figure_of(all, workload));
     if (!whole) return std::nullopt;

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 
+#include "prediction/offload.hpp"
 #include "prediction/shapes.hpp"
+#include "prediction/speculative.hpp"
+#include "prediction/techniques.hpp"
 #include "roofcast/prediction.hpp"
 
 namespace roofcast {
@@ -95,6 +98,17 @@ std::vector<std::vector<Remedy>> combinations(const RunRequest& request, const D
     return all;
 }
 
+/// More of the weights in host memory, least first: what is left when nothing faster fits.
+std::vector<Remedy> offloaded(const RunRequest& request) {
+    std::vector<Remedy> remedies;
+    for (int percent = static_cast<int>(100 * request.techniques.offload) + 1; percent <= 100; ++percent) {
+        RunRequest r = request;
+        r.techniques.offload = percent / 100.0;
+        remedies.push_back({fmt::format("offloading {} % of the layers' weights to the host", percent), std::move(r)});
+    }
+    return remedies;
+}
+
 }  // namespace
 
 MemoryEstimate memory_estimate(const Workload& workload, const RunRequest& request, const SoftwareStacks& software) {
@@ -102,19 +116,22 @@ MemoryEstimate memory_estimate(const Workload& workload, const RunRequest& reque
     MemoryEstimate memory;
     memory.overhead = stack.memory_overhead;
     const DecoderLlm* llm = language_model(workload);
-    for (const OpGraph& graph : weight_graphs(workload, request.shape)) {
+    for (const OpGraph& graph : weight_graphs(workload, request)) {
         const bool staged = llm != nullptr && request.shape.parallel.pipeline > 1;
         memory.weights += staged ? busiest_stage(graph, llm->layers, request.shape.parallel.pipeline) : weight_size(graph);
+        if (request.techniques.offload > 0) memory.weights -= offloaded_weights(graph, request);
         memory.activations = max(memory.activations, graph.peak_activations);
     }
     if (llm != nullptr) {
-        const std::int64_t tokens = context_tokens(workload, request.shape) + request.shape.generate_tokens;
+        const std::int64_t tokens = paged_tokens(request, context_tokens(workload, request.shape) + request.shape.generate_tokens);
         memory.kv_cache = static_cast<double>(request.shape.batch) * kv_cache_size(*llm, request.shape, tokens);
     }
+    if (request.techniques.speculation) add_draft_memory(memory, workload, request, software);
     return memory;
 }
 
-MemoryAdvice memory_advice(const Workload& workload, const RunRequest& request, const SoftwareStacks& software, Bytes capacity) {
+MemoryAdvice memory_advice(const Workload& workload, const RunRequest& request, const SoftwareStacks& software, Bytes capacity,
+                           bool offload) {
     const auto total = [&](const RunRequest& r) { return memory_estimate(workload, r, software).total(); };
     MemoryAdvice advice;
     advice.largest_batch = largest(most_sequences, [&](std::int64_t batch) {
@@ -145,9 +162,14 @@ MemoryAdvice memory_advice(const Workload& workload, const RunRequest& request, 
         static_cast<void>(std::any_of(kind.begin(), kind.end(), add));
     if (advice.largest_batch > 0) advice.remedies.push_back(fmt::format("batch {} or less", advice.largest_batch));
     if (advice.largest_context > 0) advice.remedies.push_back(fmt::format("{} tokens of context or less", advice.largest_context));
-    if (!advice.remedies.empty()) return advice;
-    for (const auto& combined : combinations(request, llm)) {
-        if (std::any_of(combined.begin(), combined.end(), add)) break;
+    if (advice.remedies.empty()) {
+        for (const auto& combined : combinations(request, llm)) {
+            if (std::any_of(combined.begin(), combined.end(), add)) break;
+        }
+    }
+    if (offload && has_layers(workload)) {
+        const auto kept_by_host = offloaded(request);
+        static_cast<void>(std::any_of(kept_by_host.begin(), kept_by_host.end(), add));
     }
     return advice;
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "prediction/shapes.hpp"
+#include "prediction/speculative.hpp"
+#include "prediction/techniques.hpp"
 #include "roofcast/error.hpp"
 #include "roofcast/prediction.hpp"
 
@@ -125,10 +127,16 @@ void check_language(const Workload& workload, const DecoderLlm& llm, const RunSh
 
 constexpr std::int64_t default_prompt = 512, default_generate = 128;
 
-/// How weights are stored when the user does not say: as the checkpoint is published when it is quantized, which 16-bit runs unpack.
-WeightFormat stored_weights(const Workload& workload, Precision precision) {
-    const bool unpacks = precision == Precision::fp16 || precision == Precision::bf16;
-    return workload.native_weights && unpacks ? *workload.native_weights : native_weights(precision);
+/// The draft model must be able to run beside the large one.
+void check_draft(const Workload& workload, const RunRequest& request) {
+    const auto& speculation = request.techniques.speculation;
+    if (!speculation) return;
+    require_product("--draft-tokens", "tokens of all sequences in a verification",
+                    as_double(request.shape.batch) * as_double(speculation->tokens + 1), most_tokens);
+    const RunShape shape = draft_request(workload, request).shape;
+    const auto& llm = std::get<DecoderLlm>(speculation->draft->architecture);
+    check_experts(*speculation->draft, &llm, shape.parallel);
+    check_language(*speculation->draft, llm, shape);
 }
 
 void complete_encoder(const Workload& workload, const Encoder& encoder, RunShape& shape) {
@@ -152,6 +160,7 @@ RunRequest completed(RunRequest request, const Workload& workload, const Gpu& gp
 RunRequest completed_sizes(RunRequest request, const Workload& workload) {
     RunShape& shape = request.shape;
     check_sizes(shape);
+    check_techniques(request, workload);
     check_experts(workload, language_model(workload), shape.parallel);
     shape.weights = request.weights.value_or(stored_weights(workload, shape.precision));
     shape.kv_precision = request.kv_precision.value_or(activation_precision(shape.precision));
@@ -159,6 +168,7 @@ RunRequest completed_sizes(RunRequest request, const Workload& workload) {
         if (shape.prompt_tokens == 0) shape.prompt_tokens = default_prompt;
         if (shape.generate_tokens == 0) shape.generate_tokens = default_generate;
         check_language(workload, *llm, shape);
+        check_draft(workload, request);
         return request;
     }
     if (shape.parallel.tensor > 1 || shape.parallel.pipeline > 1) {

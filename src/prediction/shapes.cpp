@@ -1,5 +1,7 @@
 #include "prediction/shapes.hpp"
 
+#include "prediction/techniques.hpp"
+
 namespace roofcast {
 
 const VisionLanguage* vision_language(const Workload& workload) {
@@ -16,7 +18,13 @@ std::int64_t context_tokens(const Workload& workload, const RunShape& shape) {
     return shape.prompt_tokens + (vlm == nullptr ? 0 : image_tokens(*vlm, shape));
 }
 
-std::vector<OpGraph> weight_graphs(const Workload& workload, const RunShape& shape) {
+WeightFormat stored_weights(const Workload& workload, Precision precision) {
+    const bool unpacks = precision == Precision::fp16 || precision == Precision::bf16;
+    return workload.native_weights && unpacks ? *workload.native_weights : native_weights(precision);
+}
+
+std::vector<OpGraph> weight_graphs(const Workload& workload, const RunRequest& request) {
+    const RunShape& shape = request.shape;
     std::vector<OpGraph> graphs;
     const DecoderLlm* llm = language_model(workload);
     if (llm == nullptr) {
@@ -24,7 +32,9 @@ std::vector<OpGraph> weight_graphs(const Workload& workload, const RunShape& sha
         return graphs;
     }
     if (const VisionLanguage* vlm = vision_language(workload)) graphs.push_back(vision_graph(*vlm, shape));
-    graphs.push_back(prefill_graph(*llm, shape, context_tokens(workload, shape)));
+    const std::int64_t context = context_tokens(workload, shape);
+    const std::int64_t tokens = pass_tokens(request, context - cached_tokens(request));
+    graphs.push_back(prefill_graph(*llm, shape, tokens, context - tokens));
     return graphs;
 }
 

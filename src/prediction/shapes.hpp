@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "roofcast/op_graph.hpp"
+#include "roofcast/prediction.hpp"
 
 namespace roofcast {
 
@@ -15,7 +15,10 @@ const VisionLanguage* vision_language(const Workload& workload);
 /// Tokens in the cache of one sequence before the first is generated: prompt and images.
 std::int64_t context_tokens(const Workload& workload, const RunShape& shape);
 
+/// How weights are stored when the user does not say: as the checkpoint is published when it is quantized, which 16-bit runs unpack.
+WeightFormat stored_weights(const Workload& workload, Precision precision);
+
 /// Graphs that together hold every weight once, at the shape's largest activations.
-std::vector<OpGraph> weight_graphs(const Workload& workload, const RunShape& shape);
+std::vector<OpGraph> weight_graphs(const Workload& workload, const RunRequest& request);
 
 }  // namespace roofcast

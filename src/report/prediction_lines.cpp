@@ -70,9 +70,11 @@ std::vector<std::string> memory_lines(const NamedPrediction& n) {
         return lines;
     }
     lines.push_back(fmt::format("It does not fit: {:.1f} GB too much. The times assume that it did.", (m.total() - *m.capacity).in(gb)));
-    lines.push_back(n.advice.remedies.empty()
-                        ? std::string("Nothing among fewer bits, up to 16 GPUs, both together, smaller batch or context makes it fit.")
-                        : fmt::format("What would fit: {}.", fmt::join(n.advice.remedies, "; ")));
+    lines.push_back(
+        n.advice.remedies.empty()
+            ? std::string(
+                  "Nothing among fewer bits, up to 16 GPUs, both together, smaller batch or context, weights in host memory makes it fit.")
+            : fmt::format("What would fit: {}.", fmt::join(n.advice.remedies, "; ")));
     return lines;
 }
 

@@ -28,6 +28,30 @@ nlohmann::ordered_json as_json(const std::vector<Assumption>& assumed) {
 
 namespace {
 
+nlohmann::ordered_json techniques_of(const Techniques& t) {
+    nlohmann::ordered_json document{{"cached_prefix", t.cached_prefix},
+                                    {"prefill_chunk", t.prefill_chunk},
+                                    {"kv_block", t.kv_block},
+                                    {"offload", t.offload},
+                                    {"draft", nullptr},
+                                    {"draft_tokens", nullptr},
+                                    {"acceptance", nullptr}};
+    if (t.prefill_chunk == 0) document["prefill_chunk"] = nullptr;
+    if (t.speculation) {
+        document["draft"] = t.speculation->draft->id;
+        document["draft_tokens"] = t.speculation->tokens;
+        document["acceptance"] = t.speculation->acceptance;
+    }
+    return document;
+}
+
+nlohmann::ordered_json outcome_of(const SpeculationOutcome& o) {
+    return {{"tokens_per_iteration", o.tokens_per_iteration},
+            {"iteration_ms", o.iteration.in(ms)},
+            {"plain_tpot_ms", o.plain_tpot.in(ms)},
+            {"speedup", o.speedup}};
+}
+
 nlohmann::ordered_json document_of(const NamedPrediction& n) {
     const Prediction& p = n.prediction;
     nlohmann::ordered_json document = as_json(full_summary(n, false)).front();
@@ -39,6 +63,8 @@ nlohmann::ordered_json document_of(const NamedPrediction& n) {
                             {"pipeline", shape.parallel.pipeline},
                             {"data", shape.parallel.data},
                             {"expert", shape.parallel.expert}};
+    if (p.request.techniques.any()) document["techniques"] = techniques_of(p.request.techniques);
+    if (p.speculation) document["speculation"] = outcome_of(*p.speculation);
     document["cold_start_extra_ms"] = p.cold_extra.in(ms);
     document["phases"] = as_json(phase_table(p));
     document["memory"] = as_json(memory_table(p.memory)).front();

@@ -95,10 +95,18 @@ nlohmann::ordered_json as_json(const Table& table) {
     return rows;
 }
 
-std::string as_csv(const Table& table) {
+std::string csv_header(const Table& table) {
     std::string out;
     for (std::size_t c = 0; c < table.columns.size(); ++c) out += (c > 0 ? "," : "") + csv_field(table.columns[c].key);
-    out += '\n';
+    return out + '\n';
+}
+
+std::string as_csv(const Table& table) {
+    return csv_header(table) + csv_rows(table);
+}
+
+std::string csv_rows(const Table& table) {
+    std::string out;
     for (const auto& row : table.rows) {
         for (std::size_t c = 0; c < row.size(); ++c) out += (c > 0 ? "," : "") + csv_cell(row[c]);
         out += '\n';

@@ -43,6 +43,9 @@ std::string rendered(const Report& report, Format format);
 nlohmann::ordered_json as_json(const Table& table);
 /// RFC 4180 with a header line.
 std::string as_csv(const Table& table);
+/// Its two parts, for rows that come one after the other.
+std::string csv_header(const Table& table);
+std::string csv_rows(const Table& table);
 /// Aligned columns: text to the left, numbers to the right.
 std::string as_text(const Table& table);
 

@@ -1,10 +1,11 @@
-/// 0: GPU profiles; 1: facts and parameters of architectures; 2: fit files; 3: models; 4: software stacks; 5: host stacks.
+/// 0: GPU profiles; 1: facts and parameters of architectures; 2: fit files; 3: models; 4: software stacks; 5: host stacks; 6: pipelines.
 
 #include "fuzz/input.hpp"
 #include "profile/architecture_facts.hpp"
 #include "roofcast/calibration.hpp"
 #include "roofcast/execution.hpp"
 #include "roofcast/gpu_profile.hpp"
+#include "roofcast/pipeline.hpp"
 #include "roofcast/validation.hpp"
 #include "workload/catalogue.hpp"
 
@@ -61,9 +62,14 @@ void read_hosts(std::string_view text) {
     static_cast<void>(load_host_stacks(fuzz::folder().file("hosts.toml", text)));
 }
 
+void read_pipeline(std::string_view text) {
+    static_cast<void>(load_pipeline(fuzz::folder().file("pipeline.toml", text)));
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    constexpr std::array<fuzz::Reader, 6> readers{read_profile, read_architecture, read_fit, read_models, read_software, read_hosts};
+    constexpr std::array<fuzz::Reader, 7> readers{read_profile,  read_architecture, read_fit,     read_models,
+                                                  read_software, read_hosts,        read_pipeline};
     return fuzz::read(data, size, readers);
 }

@@ -56,3 +56,17 @@ TEST_CASE("devices are refused as input: some never end") {
     CHECK_THROWS_AS(read_text_file("/dev/zero"), Error);
     CHECK_THROWS_AS(read_text_file("/dev/null"), Error);
 }
+
+TEST_CASE("a file that is given up leaves what stood there, and nothing beside it") {
+    const roofcast::test::TemporaryFile file("kept.txt", "before");
+    {
+        roofcast::AtomicFile out(file.path());
+        out.write("half of ");
+    }
+    std::ifstream in(file.path());
+    std::string text;
+    std::getline(in, text);
+    CHECK(text == "before");
+    CHECK(std::distance(std::filesystem::directory_iterator(file.path().parent_path()), {}) == 1);
+    CHECK_THROWS_AS(roofcast::AtomicFile(file.path().parent_path() / "none" / "file"), roofcast::Error);
+}

@@ -59,8 +59,9 @@ TEST_CASE("when no single change fits, two together are offered") {
     const RunRequest request = complete(llama, {});
     // 810 GB in 16 bits: 51 GB on each of 16 GPUs, 203 GB in 4 bits on one; both together 13 GB and more.
     const MemoryAdvice advice = memory_advice(llama, request, stacks(), 40 * gb);
-    REQUIRE(advice.remedies.size() == 1);
+    REQUIRE(advice.remedies.size() == 2);
     CHECK(test::contains(advice.remedies[0], "weights and tensor parallelism over"));
+    CHECK(test::contains(advice.remedies[1], "of the layers' weights to the host"));
 }
 
 TEST_CASE("products of sizes are bounded, named by the option") {

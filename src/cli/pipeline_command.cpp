@@ -1,0 +1,42 @@
+#include <memory>
+
+#include "cli/command.hpp"
+#include "report/pipeline_report.hpp"
+#include "roofcast/pipeline.hpp"
+
+namespace roofcast::cli {
+
+namespace {
+
+struct PipelineOptions {
+    CommonOptions common;
+    std::string file, against;
+};
+
+void run(const PipelineOptions& options) {
+    const auto gpus_folder = options.common.gpus(), models_folder = options.common.models();
+    const SoftwareStacks software = load_software(gpus_folder);
+    const auto predicted = [&](const std::string& file) {
+        return predict_pipeline(load_pipeline(file), gpus_folder, models_folder, software);
+    };
+    const PipelineResult result = predicted(options.file);
+    if (options.against.empty()) {
+        write(pipeline_report(result, nullptr), options.common);
+        return;
+    }
+    const PipelineResult other = predicted(options.against);
+    write(pipeline_report(result, &other), options.common);
+}
+
+}  // namespace
+
+void add_pipeline_command(CLI::App& app) {
+    auto options = std::make_shared<PipelineOptions>();
+    CLI::App* command = app.add_subcommand("pipeline", "Several models that answer a request together: latency, throughput, bottleneck");
+    command->add_option("file", options->file, "TOML of stages, see docs/formats.md")->required();
+    command->add_option("--against", options->against, "Another pipeline: how much faster the first is, and whether that is certain");
+    add_common_options(*command, options->common);
+    command->callback([options] { run(*options); });
+}
+
+}  // namespace roofcast::cli

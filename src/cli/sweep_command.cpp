@@ -1,0 +1,122 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "cli/command.hpp"
+#include "cli/progress.hpp"
+#include "cli/sweep_rows.hpp"
+#include "io/atomic_file.hpp"
+#include "report/prediction_report.hpp"
+#include "roofcast/error.hpp"
+
+namespace roofcast::cli {
+
+namespace {
+
+constexpr std::int64_t most_held = 100'000;  ///< rows of JSON and tables, which are held in memory; CSV is written as it comes
+
+struct SweepOptions {
+    CommonOptions common;
+    std::vector<std::string> gpus, models;
+    std::vector<SweepAxis> axes = sweep_axes();
+    std::string shard = "1/1";
+};
+
+/// Gives the rows of the shard, group by group, to `take`.
+template <class Take>
+void for_each_group(const Sweep& sweep, const Shard& shard, Take take) {
+    const std::int64_t first = shard.first(sweep.grid().size()), end = shard.end(sweep.grid().size());
+    Progress progress(end - first);
+    for (std::int64_t start = first / sweep.group() * sweep.group(); start < end; start += sweep.group()) {
+        std::vector<SweepRow> rows = sweep.rows(start);
+        const std::int64_t before = std::max<std::int64_t>(0, first - start), after = std::min(sweep.group(), end - start);
+        rows.erase(rows.begin() + after, rows.end());
+        rows.erase(rows.begin(), rows.begin() + before);
+        take(rows);
+        progress.show(start + after - first);
+    }
+}
+
+void write_csv(const Sweep& sweep, const Shard& shard, const std::vector<std::string>& extra, const std::string& output) {
+    std::unique_ptr<AtomicFile> file;
+    if (!output.empty()) file = std::make_unique<AtomicFile>(output);
+    const auto put = [&file](const std::string& text) {
+        if (file) return file->write(text);
+        if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
+            throw std::runtime_error("standard output cannot be written");
+    };
+    const Table columns = sweep_table(extra);
+    put(csv_header(columns));
+    for_each_group(sweep, shard, [&](const std::vector<SweepRow>& rows) {
+        Table group{.title = {}, .columns = columns.columns, .rows = {}};
+        for (const SweepRow& row : rows) group.rows.push_back(sweep_cells(row, extra));
+        put(csv_rows(group));
+    });
+    if (file) file->commit();
+}
+
+void add_assumptions(Report& report, const SweepInputs& inputs) {
+    auto notes = nlohmann::ordered_json::array();
+    const auto technique = [](const SweepAxis& axis) { return axis.technique && !axis.values.empty(); };
+    if (std::any_of(inputs.axes.begin(), inputs.axes.end(), technique)) {
+        notes.push_back(
+            "no measured row has cached prefixes, chunks, drafts or offloading: intervals are those of plain passes; "
+            "equations and assumptions: docs/scenarios.md");
+        report.after.push_back("note: " + notes.back().get<std::string>());
+    }
+    auto assumed = nlohmann::ordered_json::array();
+    for (const Gpu& gpu : inputs.gpus) {
+        for (const Assumption& a : gpu.profile.assumed) {
+            assumed.push_back({{"gpu", gpu.profile.id}, {"key", a.key}, {"value", a.value}, {"reason", a.reason}});
+            report.after.push_back(fmt::format("{}: {}", gpu.profile.id, assumed_line(a)));
+        }
+    }
+    report.document["notes"] = std::move(notes);
+    report.document["assumed"] = std::move(assumed);
+}
+
+void run(const SweepOptions& options) {
+    Notes notes;
+    const SweepInputs inputs = load_sweep(options.gpus, options.models, options.axes, options.common, notes);
+    const Sweep sweep(inputs);
+    const Shard shard = parse_shard(options.shard);
+    const std::int64_t size = sweep.grid().size(), held = shard.end(size) - shard.first(size);
+    if (options.common.format == "csv") {
+        write_csv(sweep, shard, inputs.extra, options.common.output);
+        notes.print();
+        return;
+    }
+    if (held > most_held)
+        throw Error({.what = "too many rows to hold in memory",
+                     .key = "--format",
+                     .found = fmt::format("{} for {} points", options.common.format, held),
+                     .expected = fmt::format("at most {} points", most_held),
+                     .suggestion = "--format csv writes rows as they come; --shard takes a part"});
+    Table table = sweep_table(inputs.extra);
+    for_each_group(sweep, shard, [&](const std::vector<SweepRow>& rows) {
+        for (const SweepRow& row : rows) table.rows.push_back(sweep_cells(row, inputs.extra));
+    });
+    Report report = sweep_report(std::move(table));
+    report.document["grid_points"] = size;
+    report.document["shard"] = fmt::format("{}/{}", shard.index, shard.count);
+    add_assumptions(report, inputs);
+    write(report, options.common);
+    notes.print();
+}
+
+}  // namespace
+
+void add_sweep_command(CLI::App& app) {
+    auto options = std::make_shared<SweepOptions>();
+    CLI::App* command =
+        app.add_subcommand("sweep", "Grids of predictions: every option takes a list with commas, a row for each combination");
+    command->add_option("--gpu", options->gpus, "GPU ids, aliases or profile files")->required();
+    command->add_option("--model", options->models, "Model ids, TOML files or Hugging Face config.json")->required();
+    add_sweep_options(*command, options->axes);
+    command->add_option("--shard", options->shard, "Only part i of n of the grid, written i/n, for job arrays")->capture_default_str();
+    add_common_options(*command, options->common);
+    command->callback([options] { run(*options); });
+}
+
+}  // namespace roofcast::cli

@@ -1,0 +1,69 @@
+#include "prediction/phases.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "prediction/offload.hpp"
+
+namespace roofcast {
+
+namespace {
+
+/// The category that takes most of the GPU's time, or the host when the GPU waits for it.
+std::string dominant_bound(const Timeline& t) {
+    if (t.host_bound()) return "host";
+    constexpr std::size_t bounds = static_cast<std::size_t>(Bound::unmodelled) + 1;
+    std::array<Seconds, bounds> spent{};
+    for (const TimedOp& op : t.ops) spent[static_cast<std::size_t>(op.kernel.bound)] += op.time;
+    return std::string(name(static_cast<Bound>(std::max_element(spent.begin(), spent.end()) - spent.begin())));
+}
+
+Utilization utilization(const Timeline& t, const Gpu& device, Precision precision) {
+    const GpuProfile& gpu = device.profile;
+    Utilization u;
+    if (t.total <= Seconds{}) return u;
+    const auto peak = gpu.matmul_peak(precision);
+    if (peak) u.compute = (t.flops / t.total).in(*peak);
+    u.bandwidth = (t.dram_bytes / t.total).in(gpu.bandwidth);
+    if (gpu.tdp > Watts{}) u.power = device.parameters.values.power.idle_fraction + (t.dynamic_energy / t.total).in(gpu.tdp);
+    return u;
+}
+
+}  // namespace
+
+Phase run_phase(OpGraph graph, const PhaseSetting& setting) {
+    Phase phase;
+    phase.name = graph.name;
+    phase.graph = std::move(graph);
+    phase.timeline = timeline(phase.graph, setting.gpu, setting.stack, setting.request.streams);
+    const bool waits = wait_for_host_weights(phase.timeline, phase.graph, setting.request, setting.gpu);
+    phase.latency = phase.timeline.total;
+    if (phase.timeline.dram_bytes > Bytes{}) phase.intensity = phase.timeline.flops / phase.timeline.dram_bytes;
+    phase.utilization = utilization(phase.timeline, setting.gpu, setting.request.shape.precision);
+    phase.bound = waits ? std::string(name(Bound::communication)) : dominant_bound(phase.timeline);
+    return phase;
+}
+
+Phase growing_phase(const std::function<OpGraph(std::int64_t)>& graph_at, std::int64_t first, std::int64_t last, double passes,
+                    const PhaseSetting& setting) {
+    constexpr std::array<double, 5> simpson{1.0 / 12, 4.0 / 12, 2.0 / 12, 4.0 / 12, 1.0 / 12};
+    constexpr std::size_t middle = 2;
+    Seconds mean;
+    Phase phase;
+    for (std::size_t i = 0; i < simpson.size(); ++i) {
+        const std::int64_t length = first + (last - first) * static_cast<std::int64_t>(i) / 4;
+        Phase point = run_phase(graph_at(length), setting);
+        mean += simpson[i] * point.latency;
+        if (i == middle) phase = std::move(point);
+    }
+    phase.passes = passes;
+    phase.latency = phase.passes * mean;
+    return phase;
+}
+
+Phase decode_phase(const PhaseSetting& setting, std::int64_t context, std::int64_t steps) {
+    const auto step = [&](std::int64_t kv_len) { return decode_graph(*setting.llm, setting.request.shape, kv_len); };
+    return growing_phase(step, context + 1, context + steps, static_cast<double>(steps), setting);
+}
+
+}  // namespace roofcast

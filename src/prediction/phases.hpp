@@ -1,0 +1,32 @@
+#pragma once
+/// Phases of a run: a graph's timeline with what is said about it.
+
+#include <functional>
+
+#include "roofcast/prediction.hpp"
+
+namespace roofcast {
+
+/// What all phases of one model in a run share.
+struct PhaseSetting {
+    const DecoderLlm* llm = nullptr;  ///< nullptr: no language model
+    const Gpu& gpu;                   ///< as the stack uses it
+    const RunRequest& request;        ///< completed
+    const SoftwareStack& stack;
+};
+
+/// One pass, weights that the host holds streamed beside it.
+Phase run_phase(OpGraph graph, const PhaseSetting& setting);
+
+/// `passes` passes while a length grows evenly from `first` to `last`. The time of a pass is smooth in the length, so Simpson's rule over
+/// five points integrates it; the phase shows the middle pass.
+Phase growing_phase(const std::function<OpGraph(std::int64_t)>& graph_at, std::int64_t first, std::int64_t last, double passes,
+                    const PhaseSetting& setting);
+
+/// The prompt of `context` tokens a sequence, less what is cached, in one pass or in chunks.
+Phase prefill_phase(const PhaseSetting& setting, std::int64_t context);
+
+/// Decode of `steps` tokens while the cache grows from `context`.
+Phase decode_phase(const PhaseSetting& setting, std::int64_t context, std::int64_t steps);
+
+}  // namespace roofcast

@@ -1,0 +1,55 @@
+#include <algorithm>
+
+#include "prediction/phases.hpp"
+#include "prediction/techniques.hpp"
+
+namespace roofcast {
+
+namespace {
+
+constexpr std::int64_t most_summed = 16;  // passes that are added up one by one; more are integrated
+
+/// A prompt cut into m chunks passes p stages like a wave: m + p − 1 steps of 1/(m p) of the work each; engines reach a part of
+/// that gain. One chunk gains nothing.
+double pipelined_share(const RunShape& shape, const SoftwareStack& stack, std::int64_t tokens) {
+    if (stack.pipeline_chunk == 0) return 1;
+    const double stages = static_cast<double>(shape.parallel.pipeline);
+    const double chunks = std::max(1.0, static_cast<double>(shape.batch * tokens) / static_cast<double>(stack.pipeline_chunk));
+    const double ideal_speedup = chunks * stages / (chunks + stages - 1);
+    return 1 / (1 + stack.pipeline_overlap * (ideal_speedup - 1));
+}
+
+/// `passes` passes of `chunk` tokens over a cache that grows from `cached`.
+Phase equal_chunks(const PhaseSetting& setting, std::int64_t cached, std::int64_t chunk, std::int64_t passes) {
+    const auto pass = [&](std::int64_t past) { return prefill_graph(*setting.llm, setting.request.shape, chunk, past); };
+    const std::int64_t last = cached + (passes - 1) * chunk;
+    if (passes > most_summed) return growing_phase(pass, cached, last, static_cast<double>(passes), setting);
+    Phase phase;
+    Seconds sum;
+    for (std::int64_t i = 0; i < passes; ++i) {
+        Phase one = run_phase(pass(cached + i * chunk), setting);
+        sum += one.latency;
+        if (i == passes / 2) phase = std::move(one);
+    }
+    phase.passes = static_cast<double>(passes);
+    phase.latency = sum;
+    return phase;
+}
+
+}  // namespace
+
+Phase prefill_phase(const PhaseSetting& setting, std::int64_t context) {
+    const RunRequest& request = setting.request;
+    const std::int64_t cached = cached_tokens(request), fresh = context - cached;
+    const std::int64_t chunk = pass_tokens(request, fresh), whole = fresh / chunk, rest = fresh % chunk;
+    Phase phase = whole == 1 ? run_phase(prefill_graph(*setting.llm, request.shape, chunk, cached), setting)
+                             : equal_chunks(setting, cached, chunk, whole);
+    if (rest > 0) {
+        phase.latency += run_phase(prefill_graph(*setting.llm, request.shape, rest, cached + whole * chunk), setting).latency;
+        phase.passes += 1;
+    }
+    phase.latency *= pipelined_share(request.shape, setting.stack, fresh);
+    return phase;
+}
+
+}  // namespace roofcast

@@ -1,0 +1,56 @@
+#include "prediction/speculative.hpp"
+
+#include <cmath>
+
+#include "prediction/shapes.hpp"
+
+namespace roofcast {
+
+double expected_tokens(double acceptance, std::int64_t draft_tokens) {
+    const double most = static_cast<double>(draft_tokens) + 1;
+    if (acceptance >= 1) return most;
+    return (1 - std::pow(acceptance, most)) / (1 - acceptance);
+}
+
+RunRequest draft_request(const Workload& workload, const RunRequest& request) {
+    const Workload& model = *request.techniques.speculation->draft;
+    RunRequest draft = request;
+    draft.weights.reset();
+    draft.shape.weights = stored_weights(model, request.shape.precision);
+    draft.techniques.offload = 0;
+    draft.techniques.speculation.reset();
+    draft.shape.prompt_tokens = context_tokens(workload, request.shape);  // images reach it as tokens
+    draft.shape.image_size = 0;
+    if (!std::get<DecoderLlm>(model.architecture).moe) draft.shape.parallel.expert = 1;
+    return draft;
+}
+
+SpeculativeDecode speculative_decode(const PhaseSetting& large, const PhaseSetting& draft, std::int64_t context, std::int64_t steps) {
+    const Speculation& speculation = *large.request.techniques.speculation;
+    const std::int64_t k = speculation.tokens, first = context + 1, last = context + steps;
+    SpeculativeDecode result;
+    result.outcome.tokens_per_iteration = expected_tokens(speculation.acceptance, k);
+    const double iterations = static_cast<double>(steps) / result.outcome.tokens_per_iteration;
+    // The cache grows by one in each of the k draft steps: their mean is the middle one.
+    const auto step = [&](std::int64_t kv_len) { return decode_graph(*draft.llm, draft.request.shape, kv_len + (k - 1) / 2); };
+    const auto check = [&](std::int64_t kv_len) { return verify_graph(*large.llm, large.request.shape, k + 1, kv_len - 1); };
+    result.draft = growing_phase(step, first, last, static_cast<double>(k) * iterations, draft);
+    result.draft.name = "draft_decode";
+    result.verify = growing_phase(check, first, last, iterations, large);
+    result.outcome.iteration = (result.draft.latency + result.verify.latency) / iterations;
+    result.outcome.plain_tpot = decode_phase(large, context, steps).latency / static_cast<double>(steps);
+    result.outcome.speedup = result.outcome.tokens_per_iteration * (result.outcome.plain_tpot / result.outcome.iteration);
+    return result;
+}
+
+void add_draft_memory(MemoryEstimate& large, const Workload& workload, const RunRequest& request, const SoftwareStacks& software) {
+    const Speculation& speculation = *request.techniques.speculation;
+    const MemoryEstimate draft = memory_estimate(*speculation.draft, draft_request(workload, request), software);
+    large.weights += draft.weights;
+    large.kv_cache += draft.kv_cache;
+    const OpGraph verify =
+        verify_graph(*language_model(workload), request.shape, speculation.tokens + 1, context_tokens(workload, request.shape));
+    large.activations = max(max(large.activations, draft.activations), verify.peak_activations);
+}
+
+}  // namespace roofcast

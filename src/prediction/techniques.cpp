@@ -1,0 +1,118 @@
+#include "prediction/techniques.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "prediction/offload.hpp"
+#include "prediction/shapes.hpp"
+#include "roofcast/error.hpp"
+
+namespace roofcast {
+
+namespace {
+
+constexpr std::int64_t most_draft_tokens = 1024, largest_block = std::int64_t{1} << 20, largest_chunk = std::int64_t{1} << 30;
+
+void require_share(const char* option, double share, bool below_one) {
+    if (share >= 0 && (below_one ? share < 1 : share <= 1)) return;
+    throw Error({.what = "out of range",
+                 .key = option,
+                 .found = fmt::format("{}", share),
+                 .expected = below_one ? "a share of at least 0 and below 1" : "a share from 0 to 1"});
+}
+
+void require_tokens(const char* option, std::int64_t tokens, std::int64_t least, std::int64_t most) {
+    if (tokens >= least && tokens <= most) return;
+    throw Error({.what = "out of range",
+                 .key = option,
+                 .found = std::to_string(tokens),
+                 .expected = fmt::format("a whole number of tokens from {} to {}", least, most)});
+}
+
+void check_speculation(const Speculation& speculation, const Workload& workload) {
+    require_tokens("--draft-tokens", speculation.tokens, 1, most_draft_tokens);
+    require_share("--acceptance", speculation.acceptance, false);
+    const Workload& draft = *speculation.draft;
+    if (!std::holds_alternative<DecoderLlm>(draft.architecture))
+        throw Error({.what = "only a language model can draft", .key = "--draft", .found = draft.id, .expected = "a model of family llm"});
+    if (draft.id == workload.id)
+        throw Error({.what = "the draft model is the model itself, which gains nothing",
+                     .key = "--draft",
+                     .found = draft.id,
+                     .expected = "a smaller model with the same tokenizer"});
+}
+
+}  // namespace
+
+void check_techniques(const RunRequest& request, const Workload& workload) {
+    const Techniques& t = request.techniques;
+    require_share("--cached-prefix", t.cached_prefix, true);
+    require_share("--offload", t.offload, false);
+    require_tokens("--prefill-chunk", t.prefill_chunk, 0, largest_chunk);
+    require_tokens("--kv-block", t.kv_block, 1, largest_block);
+    const auto refuse = [&workload](bool given, const char* option, const char* why) {
+        if (given) throw Error({.what = fmt::format("{} {}", workload.id, why), .key = option, .suggestion = "leave it out"});
+    };
+    const DecoderLlm* llm = language_model(workload);
+    refuse(t.cached_prefix > 0 && llm == nullptr, "--cached-prefix", "has no KV cache");
+    refuse(t.prefill_chunk > 0 && llm == nullptr, "--prefill-chunk", "has no KV cache");
+    refuse(t.kv_block > 1 && llm == nullptr, "--kv-block", "has no KV cache");
+    refuse(t.speculation && llm == nullptr, "--draft", "generates no text");
+    refuse(t.offload > 0 && !has_layers(workload), "--offload", "is neither a language model nor an encoder");
+    // Their image keys are projected once, which passes over parts of the prompt are not modelled for.
+    const bool cross = llm != nullptr && !llm->cross_attention_layers.empty();
+    refuse(t.prefill_chunk > 0 && cross, "--prefill-chunk", "has cross-attention layers, which chunks are not modelled for");
+    if (t.speculation) check_speculation(*t.speculation, workload);
+}
+
+std::int64_t cached_tokens(const RunRequest& request) {
+    const double cached = request.techniques.cached_prefix * static_cast<double>(request.shape.prompt_tokens);
+    return std::clamp<std::int64_t>(static_cast<std::int64_t>(std::floor(cached)), 0, request.shape.prompt_tokens - 1);
+}
+
+std::int64_t pass_tokens(const RunRequest& request, std::int64_t fresh) {
+    const std::int64_t chunk = request.techniques.prefill_chunk;
+    return chunk > 0 ? std::min(chunk, fresh) : fresh;
+}
+
+std::int64_t paged_tokens(const RunRequest& request, std::int64_t tokens) {
+    const std::int64_t block = request.techniques.kv_block;
+    return (tokens + block - 1) / block * block;
+}
+
+std::vector<std::string> technique_notes(const Prediction& p, const Workload& workload) {
+    const Techniques& t = p.request.techniques;
+    std::vector<std::string> notes;
+    if (!t.any()) return notes;
+    if (t.cached_prefix > 0)
+        notes.push_back(fmt::format("cached prefix: {} of {} prompt tokens are in the KV cache; every sequence holds its own copy of them",
+                                    cached_tokens(p.request), p.request.shape.prompt_tokens));
+    if (t.prefill_chunk > 0)
+        notes.push_back(fmt::format("chunked prefill: passes of {} tokens a sequence, each attending to all before it", t.prefill_chunk));
+    if (t.kv_block > 1) notes.push_back(fmt::format("paged KV cache: each sequence takes whole blocks of {} tokens", t.kv_block));
+    if (t.offload > 0)
+        notes.push_back(
+            fmt::format("offload: {:.4g} % of every layer's weights comes from pinned host memory in each pass; pass = max(compute, "
+                        "layers x t) + t, t = copy of a layer's share over PCIe; assumed: a link to each GPU, host memory that keeps up",
+                        100 * t.offload));
+    if (p.speculation) {
+        const SpeculationOutcome& o = *p.speculation;
+        notes.push_back(
+            fmt::format("speculative decoding: {:.4g} tokens expected of {} draft steps and a verification, (1 - a^(k+1)) / (1 - a) with "
+                        "a = {:.4g}, k = {} (Leviathan et al. 2023); TPOT {:.4g} ms without: {:.3g} times as fast{}",
+                        o.tokens_per_iteration, t.speculation->tokens, t.speculation->acceptance, t.speculation->tokens,
+                        o.plain_tpot.in(ms), o.speedup, o.speedup < 1 ? ", SLOWER than without" : ""));
+    }
+    if (const DecoderLlm* llm = language_model(workload); t.speculation && llm != nullptr) {
+        const auto& draft = std::get<DecoderLlm>(t.speculation->draft->architecture);
+        if (draft.vocabulary != llm->vocabulary)
+            notes.push_back(fmt::format("{} has {} tokens in its vocabulary, {} {}: a draft needs the same tokenizer", workload.id,
+                                        llm->vocabulary, t.speculation->draft->id, draft.vocabulary));
+    }
+    if (p.intervals) notes.emplace_back("no measured row has these techniques: the interval is that of plain passes");
+    return notes;
+}
+
+}  // namespace roofcast

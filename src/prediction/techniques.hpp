@@ -1,0 +1,26 @@
+#pragma once
+/// What techniques are allowed for a run, and what they do to its sizes.
+
+#include <string>
+#include <vector>
+
+#include "roofcast/prediction.hpp"
+
+namespace roofcast {
+
+/// Throws Error for values out of range, and for techniques that `workload` has no use for.
+void check_techniques(const RunRequest& request, const Workload& workload);
+
+/// Tokens of a sequence's prompt that are cached before the run: a share of the text, rounded down; at least one is left.
+std::int64_t cached_tokens(const RunRequest& request);
+
+/// Tokens of a sequence in one pass of prefill, of `fresh` in all.
+std::int64_t pass_tokens(const RunRequest& request, std::int64_t fresh);
+
+/// Tokens of cache that a sequence of `tokens` takes: whole blocks.
+std::int64_t paged_tokens(const RunRequest& request, std::int64_t tokens);
+
+/// What a reader should know of the techniques of `p`: equations and assumptions.
+std::vector<std::string> technique_notes(const Prediction& p, const Workload& workload);
+
+}  // namespace roofcast

@@ -1,0 +1,121 @@
+#include "scenario/pipeline_stage.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "roofcast/error.hpp"
+
+namespace roofcast {
+
+namespace {
+
+/// Keys of a stage for the options that errors of a single run name.
+std::string key_of(const std::string& option) {
+    constexpr std::pair<std::string_view, std::string_view> keys[] = {{"--precision", "precision"},
+                                                                      {"--weights", "weights"},
+                                                                      {"--kv", "kv_precision"},
+                                                                      {"--batch", "batch"},
+                                                                      {"--prompt", "prompt_tokens"},
+                                                                      {"--generate", "output_tokens"},
+                                                                      {"--image-size", "image_size"},
+                                                                      {"--tp", "tensor_parallel"},
+                                                                      {"--software", "software"},
+                                                                      {"--gpu", "device"},
+                                                                      {"gpu", "device"}};
+    for (const auto& [name, key] : keys) {
+        if (option == name) return std::string(key);
+    }
+    return option;
+}
+
+/// The same error, as one of the stage. Errors about other files stay as they are.
+[[noreturn]] void rethrow(const Error& e, const Pipeline& pipeline, const PipelineStage& stage) {
+    ErrorDetail detail = e.detail();
+    if (!detail.file.empty()) throw Error(std::move(detail));
+    detail.what = fmt::format("stage {}: {}", stage.name, detail.what);
+    detail.file = pipeline.file;
+    detail.line = stage.line;
+    detail.key = key_of(detail.key);
+    throw Error(std::move(detail));
+}
+
+/// Keys that the model has no use for.
+void refuse_useless(const PipelineStage& stage, const Workload& workload) {
+    const std::string& family = workload.family;
+    const bool language = family == "llm" || family == "vlm", text = language || family == "encoder";
+    const auto refuse = [&](std::int64_t value, const char* key, const char* why) {
+        if (value > 0) throw Error({.what = fmt::format("{} {}", workload.id, why), .key = key, .suggestion = "leave it out"});
+    };
+    const RunShape& shape = stage.request.shape;
+    if (!text) refuse(shape.prompt_tokens, "prompt_tokens", "takes no text");
+    if (!language) refuse(shape.generate_tokens, "output_tokens", "generates no text");
+    if (!language) refuse(stage.request.kv_precision ? 1 : 0, "kv_precision", "has no KV cache");
+    if (family == "llm" || family == "encoder") refuse(shape.image_size, "image_size", "takes no images");
+}
+
+void require_engine(const PipelineStage& stage, const SoftwareStacks& software) {
+    const RunRequest& r = stage.request;
+    if (r.software.empty() || software.engine(r.execution, r.software) != nullptr) return;
+    throw Error({.what = fmt::format("no such engine runs as {}", name(r.execution)),
+                 .key = "software",
+                 .found = r.software,
+                 .expected = "an engine that gpus/software.toml describes for this way of execution"});
+}
+
+Gpu load_device(const PipelineStage& stage, const PipelineData& data, PredictedStage& into) {
+    const GpuChoice choice = choose_gpu(data.gpus_folder, stage.device);
+    Gpu gpu{load_gpu_profile(choice.file, data.gpus_folder), {}};
+    gpu.parameters = load_parameters(data.gpus_folder, gpu.profile);
+    if (!choice.note.empty()) into.notes.push_back(choice.note);
+    for (const Assumption& a : gpu.profile.assumed) into.assumed.emplace_back(gpu.profile.id, a);
+    return gpu;
+}
+
+void predict_model(PredictedStage& into, const PipelineStage& stage, const PipelineData& data) {
+    const Gpu gpu = load_device(stage, data, into);
+    const Workload workload = find_workload(data.models_folder, stage.model);
+    refuse_useless(stage, workload);
+    require_engine(stage, data.software);
+    RunRequest request = stage.request;
+    request.shape.precision = stage.precision.value_or(default_precision(workload, gpu.profile));
+    const Prediction p = predict(workload, gpu, request, data.software);
+    StageResult& result = into.result;
+    result.stage.request = p.request;
+    result.stage.model = workload.id;
+    result.stage.device = gpu.profile.id;
+    result.device = result.stage.resource();
+    result.precision = std::string(name(request.shape.precision));
+    result.call = p.latency;
+    const auto longest =
+        std::max_element(p.phases.begin(), p.phases.end(), [](const Phase& a, const Phase& b) { return a.latency < b.latency; });
+    result.bound = longest->bound;
+    if (p.intervals) result.interval = p.intervals->latency;
+    result.memory = p.memory;
+    into.family = workload.family;
+    into.withheld = p.withheld;
+}
+
+}  // namespace
+
+PredictedStage predicted_stage(const Pipeline& pipeline, const PipelineStage& stage, const PipelineData& data) {
+    PredictedStage predicted;
+    StageResult& result = predicted.result;
+    result.stage = stage;
+    result.device = stage.resource();
+    try {
+        if (stage.known_latency) {
+            result.call = *stage.known_latency;
+            if (!stage.device.empty()) result.stage.device = load_device(stage, data, predicted).profile.id;
+            result.device = result.stage.resource();
+        } else {
+            predict_model(predicted, stage, data);
+        }
+    } catch (const Error& e) {
+        rethrow(e, pipeline, stage);
+    }
+    result.latency = stage.calls * result.call;
+    return predicted;
+}
+
+}  // namespace roofcast

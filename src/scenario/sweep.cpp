@@ -1,0 +1,124 @@
+#include "roofcast/sweep.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "roofcast/error.hpp"
+
+namespace roofcast {
+
+namespace {
+
+constexpr std::int64_t most_shards = 1'000'000;
+
+std::optional<std::int64_t> whole_number(std::string_view text) {
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    return error == std::errc{} && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+}
+
+std::string misfit(const MemoryEstimate& memory, const GpuProfile& gpu) {
+    return fmt::format("does not fit: {:.1f} GB of {:.1f} GB on {}", memory.total().in(gb), memory.capacity->in(gb), gpu.id);
+}
+
+void take_figures(SweepPoint& point, const Prediction& p) {
+    point.latency = p.latency;
+    point.ttft = p.ttft;
+    point.tpot = p.tpot;
+    point.items_per_second = p.items_per_second;
+    point.tokens_per_second = p.tokens_per_second;
+    point.intervals = p.intervals;
+    const auto longest =
+        std::max_element(p.phases.begin(), p.phases.end(), [](const Phase& a, const Phase& b) { return a.latency < b.latency; });
+    point.bound = longest->bound;
+    point.utilization = longest->utilization;
+}
+
+std::int64_t gpus(const SweepPoint& point) {
+    return point.request->shape.parallel.gpus();
+}
+
+/// The first of those that run and that `comparable` accepts with the smallest `size`; nullptr: none.
+template <class Comparable, class Size>
+const SweepPoint* smallest(const std::vector<SweepPoint>& points, Comparable comparable, Size size) {
+    const SweepPoint* best = nullptr;
+    for (const SweepPoint& point : points) {
+        if (point.runs() && comparable(point) && (best == nullptr || size(point) < size(*best))) best = &point;
+    }
+    return best;
+}
+
+bool same_degrees(const Parallelism& a, const Parallelism& b) {
+    return a.tensor == b.tensor && a.pipeline == b.pipeline && a.data == b.data;
+}
+
+}  // namespace
+
+Grid::Grid(std::vector<std::int64_t> lengths) : lengths_(std::move(lengths)) {
+    for (const std::int64_t length : lengths_) {
+        size_ *= length;
+        if (size_ > largest_grid)
+            throw Error({.what = "the grid is too large",
+                         .found = fmt::format("more than {} points", largest_grid),
+                         .expected = fmt::format("at most {}", largest_grid),
+                         .suggestion = "shorten a list"});
+    }
+}
+
+std::vector<std::size_t> Grid::point(std::int64_t index) const {
+    std::vector<std::size_t> values(lengths_.size());
+    for (std::size_t i = lengths_.size(); i-- > 0;) {
+        values[i] = static_cast<std::size_t>(index % lengths_[i]);
+        index /= lengths_[i];
+    }
+    return values;
+}
+
+Shard parse_shard(std::string_view text) {
+    const auto slash = text.find('/');
+    const auto index = whole_number(text.substr(0, slash));
+    const auto count = slash == std::string_view::npos ? std::nullopt : whole_number(text.substr(slash + 1));
+    if (index && count && *index >= 1 && *index <= *count && *count <= most_shards) return {*index, *count};
+    throw Error({.what = "not a part of a grid",
+                 .key = "--shard",
+                 .found = std::string(text),
+                 .expected = fmt::format("i/n with 1 <= i <= n <= {}, such as 2/8", most_shards)});
+}
+
+SweepPoint sweep_point(const Workload& workload, const Gpu& gpu, const RunRequest& request, const SoftwareStacks& software) {
+    SweepPoint point;
+    try {
+        const Prediction p = predict(workload, gpu, request, software);
+        point.request = p.request;
+        point.memory = p.memory;
+        if (!p.withheld.empty()) {
+            point.reason = fmt::format("no kernel model covers {}", fmt::join(p.withheld, ", "));
+        } else if (p.memory.fits() == false) {
+            point.reason = misfit(p.memory, gpu.profile);
+        } else {
+            take_figures(point, p);
+        }
+    } catch (const Error& e) {
+        point.reason = e.what();
+    }
+    return point;
+}
+
+void relate(std::vector<SweepPoint>& points) {
+    for (SweepPoint& point : points) {
+        if (!point.runs()) continue;
+        const RunRequest& own = *point.request;
+        const SweepPoint* fewest = smallest(
+            points, [&](const SweepPoint& other) { return other.request->streams == own.streams; }, gpus);
+        point.speedup = point.items_per_second / fewest->items_per_second;
+        point.parallel_efficiency = *point.speedup * static_cast<double>(gpus(*fewest)) / static_cast<double>(gpus(point));
+        const SweepPoint* unsplit = smallest(
+            points, [&](const SweepPoint& other) { return same_degrees(other.request->shape.parallel, own.shape.parallel); },
+            [](const SweepPoint& other) { return other.request->streams; });
+        point.streams_speedup = point.items_per_second / unsplit->items_per_second;
+    }
+}
+
+}  // namespace roofcast
