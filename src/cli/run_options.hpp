@@ -25,6 +25,9 @@ void add_run_options(CLI::App& command, RunOptions& options);
 /// Throws Error for unknown names, degrees that do not multiply to --gpus, and options that the model has no use for.
 RunRequest run_request(const RunOptions& options, const Workload& workload, const GpuProfile* gpu);
 
+/// What a run that names no precision took.
+std::string precision_note(const Workload& workload, const GpuProfile& gpu, Precision taken);
+
 /// Throws Error unless `options` name no engine or one of `software` that runs their way of execution.
 void require_software(const RunOptions& options, const SoftwareStacks& software);
 

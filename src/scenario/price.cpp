@@ -47,14 +47,14 @@ std::vector<const Price*> offers(const GpuProfile& gpu, const PriceQuery& query)
     return newest;
 }
 
-/// Who offers `kind`, for messages: each provider once, in the profile's order.
-std::vector<std::string> providers(const GpuProfile& gpu, PriceKind kind) {
-    std::vector<std::string> names;
-    for (const Price& price : gpu.prices) {
-        if (price.kind != name(kind) || price.provider.empty()) continue;
-        if (std::find(names.begin(), names.end(), price.provider) == names.end()) names.push_back(price.provider);
+/// Values of `member` among the prices that `query` leaves, each once, in the profile's order.
+std::vector<std::string> values(const GpuProfile& gpu, const PriceQuery& query, std::string Price::*member) {
+    std::vector<std::string> found;
+    for (const Price* price : offers(gpu, query)) {
+        const std::string& value = price->*member;
+        if (!value.empty() && std::find(found.begin(), found.end(), value) == found.end()) found.push_back(value);
     }
-    return names;
+    return found;
 }
 
 std::string_view in_words(std::string_view kind) {
@@ -62,22 +62,32 @@ std::string_view in_words(std::string_view kind) {
     return kind == name(PriceKind::spot_hour) ? "an hour as spot" : "an hour on demand";
 }
 
-std::string asked_for(const PriceQuery& query) {
-    std::string text(name(query.kind));
-    if (!query.provider.empty()) text += fmt::format(" of provider {}", query.provider);
-    if (!query.instance.empty()) text += fmt::format(" on instance {}", query.instance);
-    return text;
+/// "on_demand_hour price of a100 (provider AWS)".
+std::string asked_for(const GpuProfile& gpu, const PriceQuery& query) {
+    std::string text = fmt::format("{} price of {}", name(query.kind), gpu.id), filter;
+    if (!query.provider.empty()) filter = fmt::format("provider {}", query.provider);
+    if (!query.instance.empty()) filter += fmt::format("{}instance {}", filter.empty() ? "" : ", ", query.instance);
+    return filter.empty() ? text : fmt::format("{} ({})", text, filter);
 }
 
-/// What the profile has instead of what was asked for; empty when nothing.
-std::string instead(const GpuProfile& gpu, const PriceQuery& query) {
-    const auto others = providers(gpu, query.kind);
-    if (!others.empty()) return fmt::format("it has {} of {}", name(query.kind), fmt::join(others, ", "));
+/// The option that `query` fails at, what it knows, and what would be near.
+struct Alternative {
+    std::string option, asked;
+    std::vector<std::string> known;
+};
+
+Alternative instead(const GpuProfile& gpu, const PriceQuery& query) {
+    const PriceQuery any{.kind = query.kind, .provider = {}, .instance = {}},
+        of_provider{.kind = query.kind, .provider = query.provider, .instance = {}};
+    if (const auto instances = values(gpu, of_provider, &Price::instance); !query.instance.empty() && !instances.empty())
+        return {"--instance", query.instance, instances};
+    if (const auto providers = values(gpu, any, &Price::provider); !query.provider.empty() && !providers.empty())
+        return {"--provider", query.provider, providers};
     std::vector<std::string> kinds;
     for (const Price& price : gpu.prices) {
         if (std::find(kinds.begin(), kinds.end(), price.kind) == kinds.end()) kinds.push_back(price.kind);
     }
-    return kinds.empty() ? "" : fmt::format("it has {}", fmt::join(kinds, ", "));
+    return {"price", std::string(name(query.kind)), kinds};
 }
 
 }  // namespace
@@ -130,20 +140,20 @@ std::optional<PriceChoice> find_price(const GpuProfile& gpu, const PriceQuery& q
 }
 
 std::string no_price_text(const GpuProfile& gpu, const PriceQuery& query, std::string_view option) {
-    const std::string has = instead(gpu, query);
-    return fmt::format("no {} price of {} is known{}; {} USD gives one", asked_for(query), gpu.id,
-                       has.empty() ? "" : fmt::format(" ({})", has), option);
+    const auto known = instead(gpu, query).known;
+    return fmt::format("no {} is known{}; give {}", asked_for(gpu, query),
+                       known.empty() ? "" : fmt::format(" (known: {})", fmt::join(known, ", ")), option);
 }
 
 PriceChoice choose_price(const GpuProfile& gpu, const PriceQuery& query, Date today, std::string_view option) {
     if (auto choice = find_price(gpu, query, today)) return *std::move(choice);
-    const std::string near = query.provider.empty() ? "" : did_you_mean(query.provider, providers(gpu, query.kind));
-    throw Error({.what = fmt::format("no such price of {} is known", gpu.id),
-                 .file = gpu.file,
-                 .key = "price",
-                 .found = fmt::format("{} asked for", asked_for(query)),
-                 .expected = instead(gpu, query),
-                 .suggestion = fmt::format("{}{}{} USD gives one", near, near.empty() ? "" : " ", option)});
+    const Alternative other = instead(gpu, query);
+    const std::string near = did_you_mean(other.asked, other.known);
+    throw Error({.what = fmt::format("no {} is known", asked_for(gpu, query)),
+                 .key = other.option,
+                 .found = other.asked,
+                 .expected = fmt::format("{}", fmt::join(other.known, ", ")),
+                 .suggestion = fmt::format("{}{}give {}, or add a [[price]] to {}", near, near.empty() ? "" : " Or ", option, gpu.file)});
 }
 
 PriceChoice given_price(PriceKind kind, UsDollars amount, std::string_view option) {
