@@ -94,6 +94,7 @@ int run(int argc, char** argv) {
     roofcast::cli::add_model_command(app);
     roofcast::cli::add_bench_command(app);
     roofcast::cli::add_cost_command(app);
+    roofcast::cli::add_compare_command(app);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& e) {
