@@ -47,11 +47,12 @@ void add_settings(Rows& rows, const ContestantRun& run) {
 }
 
 void add_speed(Rows& rows, const ContestantRun& run, std::int64_t items) {
+    rows.add({"latency_ms", "latency ms"}, of(run, [](const Prediction& p) { return p.latency.in(ms); }));
     rows.add({"time_per_item_ms", "ms/item"}, of(run, [](const Prediction& p) { return time_per_item(p).in(ms); }));
     rows.add({"items_per_minute", "items/min"}, of(run, [](const Prediction& p) { return 60 * p.items_per_second; }));
     const bool has_tokens = run.prediction && run.prediction->tokens_per_second;
     rows.add({"tokens_per_s", "tokens/s"}, has_tokens ? Cell(*run.prediction->tokens_per_second) : Cell());
-    rows.add({"job_s", fmt::format("{} items s", items)}, of(run, [&](const Prediction& p) { return job_time(p, items).in(s); }));
+    rows.add({"job_s", fmt::format("{} items, s", items)}, of(run, [&](const Prediction& p) { return job_time(p, items).in(s); }));
 }
 
 void add_resources(Rows& rows, const ContestantRun& run) {
@@ -70,7 +71,6 @@ void add_resources(Rows& rows, const ContestantRun& run) {
 void add_more(Rows& rows, const ContestantRun& run) {
     const bool per_token = run.rental && run.rental->per_output_token;
     rows.add({"gpus", "GPUs"}, of(run, [](const Prediction& p) { return p.request.shape.parallel.gpus(); }));
-    rows.add({"latency_ms", ""}, of(run, [](const Prediction& p) { return p.latency.in(ms); }));
     rows.add({"ttft_ms", ""}, of(run, [](const Prediction& p) { return in_ms(p.ttft); }));
     rows.add({"tpot_ms", ""}, of(run, [](const Prediction& p) { return in_ms(p.tpot); }));
     rows.add({"joules_per_output_token", ""},

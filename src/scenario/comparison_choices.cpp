@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "scenario/comparison_search.hpp"
 
@@ -14,16 +15,18 @@ std::string_view measure(Objective objective) {
     return measures[static_cast<std::size_t>(objective)];
 }
 
-/// "1.31× the items/s of", or how little the two differ.
+/// "1.31× the items/s of", or that it makes no difference.
 std::string gain(double better, double worse, const ComparisonRequest& request) {
-    return fmt::format("{:.3g}× the {} of", better / worse, measure(request.objective));
+    const double ratio = better / worse;
+    if (std::abs(ratio - 1) < negligible_gain) return "within 1 % of";
+    return fmt::format("{:.3g}× the {} of", ratio, measure(request.objective));
 }
 
-/// The lightest candidate of less loss than `best`, none of which fit.
-const Candidate* lightest_of_next_quality(const Candidate& best, const std::vector<Candidate>& candidates) {
+/// The lightest candidate of the nearest quality below `limit` of which none fits; nullptr: there is none.
+const Candidate* lightest_unfit(const std::vector<Candidate>& candidates, Quality limit) {
     const Candidate* lightest = nullptr;
     for (const Candidate& c : candidates) {
-        if (c.format.quality >= best.format.quality) continue;
+        if (c.format.quality >= limit) continue;
         const bool nearer = lightest != nullptr && c.format.quality > lightest->format.quality;
         const bool lighter = lightest != nullptr && c.format.quality == lightest->format.quality && c.memory < lightest->memory;
         if (lightest == nullptr || nearer || lighter) lightest = &c;
@@ -31,17 +34,15 @@ const Candidate* lightest_of_next_quality(const Candidate& best, const std::vect
     return lightest;
 }
 
-/// A format that loses quality, and what forced or allowed it.
+/// A format that loses quality: what forced it, and what it gains over the best that loses less.
 std::string quantized_choice(const Candidate& best, const std::vector<Candidate>& candidates, const ComparisonRequest& request,
                              Bytes capacity) {
-    const Candidate* kept = best_of(candidates, [](const Candidate& c) { return c.format.quality == Quality::kept; });
-    if (kept != nullptr)
-        return fmt::format("{}, as allowed: {} {} (what it does to accuracy is not predicted)", described(best.format),
-                           gain(best.score, kept->score, request), described(*kept));
-    const Candidate* lighter = lightest_of_next_quality(best, candidates);
-    if (lighter == nullptr) return fmt::format("{}: the only format of the grid that it has", described(best.format));
-    return fmt::format("{} because {} {} (what it does to accuracy is not predicted)", described(best.format), described(lighter->format),
-                       needs_text(lighter->memory, capacity));
+    const Candidate* lesser = best_of(candidates, [&best](const Candidate& c) { return c.format.quality < best.format.quality; });
+    const Candidate* unfit = lightest_unfit(candidates, lesser == nullptr ? best.format.quality : lesser->format.quality);
+    std::string text = described(best.format);
+    if (unfit != nullptr) text += fmt::format(" because {} {}", described(unfit->format), needs_text(unfit->memory, capacity));
+    if (lesser != nullptr) text += fmt::format(", as allowed: {} {}", gain(best.score, lesser->score, request), described(*lesser));
+    return text + " (what it does to accuracy is not predicted)";
 }
 
 std::string format_choice(const Candidate& best, const std::vector<Candidate>& candidates, const ComparisonRequest& request,
@@ -62,7 +63,7 @@ std::string not_quantized(const Candidate& best, const std::vector<Candidate>& c
     if (best.format.quality != Quality::kept) return {};
     const Candidate* other = best_of(candidates, [](const Candidate& c) { return c.format.quality != Quality::kept; });
     if (other == nullptr) return {};
-    return fmt::format("not quantized: {} gives {} it", described(*other), gain(other->score, best.score, request));
+    return fmt::format("not quantized: {} has {} it", described(*other), gain(other->score, best.score, request));
 }
 
 std::string batch_choice(const Candidate& best, const std::vector<Candidate>& candidates, const ComparisonRequest& request,

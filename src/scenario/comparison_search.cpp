@@ -16,7 +16,7 @@ constexpr std::array all_qualities{Quality::kept, Quality::eight_bits, Quality::
 constexpr std::array batches{1, 2, 4, 8, 16, 32, 64, 128, 256};
 // `fused` is left out: it is one engine's habit, for transformers alone.
 constexpr std::array executions{Execution::eager, Execution::cuda_graph, Execution::compiled, Execution::tensorrt};
-constexpr std::array keeping{Precision::fp32, Precision::tf32, Precision::bf16, Precision::fp16};
+constexpr std::array keeping{Precision::bf16, Precision::fp16, Precision::tf32, Precision::fp32};
 
 bool has_16_bits(Precision p) {
     return p == Precision::fp16 || p == Precision::bf16;
@@ -38,12 +38,25 @@ void add_weight_formats(std::vector<Format>& formats, const Workload& workload, 
     }
 }
 
-/// Formats that compute in 8 or 4 bits. Only int8 is common for convolutions.
-void add_narrow_precisions(std::vector<Format>& formats, const Workload& workload) {
-    formats.push_back({Precision::int8, {}, Quality::eight_bits});
-    if (!takes_weight_formats(workload)) return;
-    formats.push_back({Precision::fp8, {}, Quality::eight_bits});
-    formats.push_back({Precision::fp4, {}, Quality::four_bits});
+/// Formats that compute in 8 or 4 bits. Weights alone are enough to make a model fit, so that these take part where they are allowed; int8
+/// convolutions, which have no weight-only formats, also to fit.
+void add_narrow_precisions(std::vector<Format>& formats, const Workload& workload, bool allowed) {
+    if (!takes_weight_formats(workload)) {
+        formats.push_back({Precision::int8, {}, Quality::eight_bits});
+    } else if (allowed) {
+        formats.push_back({Precision::fp8, {}, Quality::eight_bits});
+        formats.push_back({Precision::int8, {}, Quality::eight_bits});
+        formats.push_back({Precision::fp4, {}, Quality::four_bits});
+    }
+}
+
+/// 16 bits and more, the model's own first: of equal settings the first is taken.
+std::vector<Precision> keeping_precisions(const Workload& workload) {
+    std::vector<Precision> order{workload.default_precision};
+    for (const Precision p : keeping) {
+        if (p != workload.default_precision) order.push_back(p);
+    }
+    return order;
 }
 
 /// What the grid computes and stores in on `gpu`.
@@ -54,14 +67,12 @@ std::vector<Format> formats_of(const Workload& workload, const GpuProfile& gpu, 
         formats.push_back({run.shape.precision, run.weights, Quality::kept});
         if (!request.weights_fixed) add_weight_formats(formats, workload, run.shape.precision);
     } else {
-        const bool narrow_own = std::find(keeping.begin(), keeping.end(), workload.default_precision) == keeping.end();
-        if (narrow_own && !request.weights_fixed) formats.push_back({workload.default_precision, {}, Quality::kept});
-        for (const Precision p : keeping) {
+        for (const Precision p : keeping_precisions(workload)) {
             if (request.weights_fixed && !has_16_bits(p)) continue;
             formats.push_back({p, run.weights, Quality::kept});
             if (!request.weights_fixed) add_weight_formats(formats, workload, p);
         }
-        if (!request.weights_fixed) add_narrow_precisions(formats, workload);
+        if (!request.weights_fixed) add_narrow_precisions(formats, workload, request.allow_quantization);
     }
     std::erase_if(formats, [&gpu](const Format& f) { return !gpu.supports(f.precision); });
     return formats;
@@ -187,7 +198,7 @@ std::string search_grid_text(const ComparisonRequest& r) {
     for (const Precision p : keeping) kept.push_back(name(p));
     const bool formats_fixed = r.precision_fixed && r.weights_fixed;
     const std::string precisions = r.precision_fixed ? fmt::format("precision {} as asked for", name(r.run.shape.precision))
-                                                     : fmt::format("precisions {} and the model's own", fmt::join(kept, ", "));
+                                                     : fmt::format("precisions: the model's own, {}", fmt::join(kept, ", "));
     return fmt::format(
         "{}; weights {}; batch {}; execution {}{}", precisions, r.weights_fixed ? "as asked for" : "as computed or published",
         r.batch_fixed ? fmt::format("{} as asked for", r.run.shape.batch) : fmt::format("{}", fmt::join(batches, ", ")),
@@ -195,7 +206,7 @@ std::string search_grid_text(const ComparisonRequest& r) {
                           : fmt::format("{} (tensorrt on NVIDIA only)", fmt::join(ways, ", ")),
         formats_fixed          ? ""
         : r.allow_quantization ? "; 8- and 4-bit formats too, as allowed"
-                               : "; 8-bit formats only where nothing of these fits, 4-bit ones only where no 8-bit one does");
+                               : "; weights in 8 bits only where nothing of these fits, in 4 bits only where those do not either");
 }
 
 }  // namespace roofcast

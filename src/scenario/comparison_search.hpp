@@ -1,6 +1,7 @@
 #pragma once
 /// The best settings of one GPU, by going through all of a small grid.
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -31,13 +32,19 @@ struct Candidate {
 /// "tensorrt, batch 64, int8 weights on fp16".
 std::string described(const Candidate& candidate);
 
-/// The best of `candidates` for which `wanted`; of equal ones the first. nullptr: none that fits.
+/// Scores this near count as equal: predictions are not that good.
+inline constexpr double negligible_gain = 0.01;
+
+/// Of `candidates` for which `wanted`, the first whose score is within `negligible_gain` of the best. nullptr: none that fits.
 const Candidate* best_of(const std::vector<Candidate>& candidates, const auto& wanted) {
-    const Candidate* best = nullptr;
+    double most = 0;
     for (const Candidate& c : candidates) {
-        if (c.score > 0 && wanted(c) && (best == nullptr || c.score > best->score)) best = &c;
+        if (wanted(c)) most = std::max(most, c.score);
     }
-    return best;
+    for (const Candidate& c : candidates) {
+        if (c.score > 0 && c.score >= (1 - negligible_gain) * most && wanted(c)) return &c;
+    }
+    return nullptr;
 }
 
 /// Why `best` and nothing else; `candidates` are all that were tried.
