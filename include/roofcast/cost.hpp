@@ -29,7 +29,7 @@ inline constexpr Seconds year = 365.25 * 24 * hour, month = year / 12;
 /// What is assumed where the user does not say. Every output prints these.
 struct CostSettings {
     double utilization = 1;  ///< share of the hours paid for in which the GPUs work, above 0, at most 1
-    /// Mean price of commercial customers in Virginia, where most data centres are, in 2023: 8.95 cents (EIA, Electric Power Annual 2023).
+    /// Mean price of commercial customers in Virginia in 2023: 8.95 cents (U.S. EIA, Electric Power Annual 2023).
     UsDollarsPerJoule electricity = 0.0895 * usd / kilowatt_hour;
     double pue = 1.56;      ///< power of the site over that of its machines, at least 1: Uptime Institute's survey of 2024, mean
     Watts host;             ///< of the rest of the machine, for each GPU

@@ -151,7 +151,7 @@ PriceChoice choose_price(const GpuProfile& gpu, const PriceQuery& query, Date to
     const std::string near = did_you_mean(other.asked, other.known);
     throw Error({.what = fmt::format("no {} is known", asked_for(gpu, query)),
                  .key = other.option,
-                 .found = other.asked,
+                 .found = other.known.empty() ? "" : other.asked,
                  .expected = fmt::format("{}", fmt::join(other.known, ", ")),
                  .suggestion = fmt::format("{}{}give {}, or add a [[price]] to {}", near, near.empty() ? "" : " Or ", option, gpu.file)});
 }
@@ -173,7 +173,8 @@ std::string described(const PriceChoice& choice) {
     if (choice.given) return fmt::format("{}, {}", text, p.source);
     if (!p.provider.empty()) text += fmt::format(", {}", p.provider);
     if (!p.instance.empty()) text += fmt::format("{}{}", p.provider.empty() ? ", " : " ", p.instance);
-    text += choice.undated() ? ", UNDATED" : fmt::format(", {}", p.date);
+    text += p.date.empty() ? ", UNDATED" : fmt::format(", {}", p.date);
+    if (choice.undated() && !p.date.empty()) text += " (NO DATE THAT CAN BE READ)";
     if (choice.age_days && *choice.age_days < 0) text += " (later than the date counted from)";
     if (choice.age_days && *choice.age_days >= 0) text += fmt::format(" ({} days old)", *choice.age_days);
     if (choice.is_old()) text += ", OLDER THAN A YEAR";
