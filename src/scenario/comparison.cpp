@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "roofcast/error.hpp"
 #include "scenario/comparison_search.hpp"
 
 namespace roofcast {
@@ -87,7 +88,11 @@ ContestantRun run_as_asked(const Workload& workload, const Contestant& contestan
         return without_run(contestant, fmt::format("has no {} arithmetic", name(request.shape.precision)));
     const MemoryEstimate memory = memory_estimate(workload, completed_sizes(request, workload), software);
     if (gpu.capacity && memory.total() > *gpu.capacity) return without_run(contestant, needs_text(memory.total(), *gpu.capacity));
-    return with_run(contestant, predict(workload, *contestant.gpu, request, software), {});
+    try {
+        return with_run(contestant, predict(workload, *contestant.gpu, request, software), {});
+    } catch (const Error& e) {  // a layer runs in another format than the products, which the GPU lacks
+        return without_run(contestant, e.detail().what);
+    }
 }
 
 }  // namespace

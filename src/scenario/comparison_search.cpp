@@ -123,6 +123,16 @@ std::optional<RunRequest> completed_if_possible(const RunRequest& request, const
     }
 }
 
+/// The score of a point that fits; 0 also where a layer would run in a format that the GPU lacks, whatever it multiplies in.
+double score_if_possible(const Workload& workload, const Contestant& contestant, const RunRequest& run, Objective objective,
+                         const SoftwareStacks& software) {
+    try {
+        return score_of(predict(workload, *contestant.gpu, run, software), contestant, objective);
+    } catch (const Error&) {
+        return 0;
+    }
+}
+
 class Search {
 public:
     Search(const Workload& workload, const Contestant& contestant, const ComparisonRequest& request, const SoftwareStacks& software)
@@ -155,8 +165,7 @@ private:
         const auto& capacity = contestant_.gpu->profile.capacity;
         c.memory = memory_estimate(workload_, *run, software_).total();
         c.fits = !capacity || c.memory <= *capacity;
-        if (c.fits)
-            c.score = score_of(predict(workload_, *contestant_.gpu, asked(request_, c), software_), contestant_, request_.objective);
+        if (c.fits) c.score = score_if_possible(workload_, contestant_, asked(request_, c), request_.objective, software_);
         candidates_.push_back(std::move(c));
         return candidates_.back().fits;
     }
@@ -172,7 +181,7 @@ std::string why_nothing(const std::vector<Candidate>& candidates, const GpuProfi
     if (candidates.empty()) return "has no arithmetic in any precision of the search";
     const auto lightest =
         std::min_element(candidates.begin(), candidates.end(), [](const auto& a, const auto& b) { return a.memory < b.memory; });
-    if (lightest->fits) return "no kernel model covers an operator, or its board power is not known";
+    if (lightest->fits) return "no kernel model covers an operator in its formats, or its board power is not known";
     return fmt::format("{}, even with {}", needs_text(lightest->memory, *gpu.capacity), described(*lightest));
 }
 
