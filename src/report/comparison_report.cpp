@@ -149,11 +149,14 @@ Report comparison_report(const NamedComparison& named) {
     add_prices(report, named.baseline ? *named.baseline : *named.optimized);
     for (const auto& text : named.notes) report.after.push_back("note: " + text);
     report.document["notes"] = named.notes;
-    report.after.push_back(
-        fmt::format("Speed-ups compare times per item; in brackets their {} % interval, errors of two GPUs taken as "
-                    "independent. Gains between settings of one GPU have none.",
-                    interval_percent));
-    report.after.push_back("Rent at all hours at work. Energy: the boards, modelled; no measured power of whole models judges it.");
+    const std::string remarks[] = {
+        fmt::format(
+            "Speed-ups compare times per item; in brackets their {} % interval, errors of two GPUs taken as independent. Gains between "
+            "settings of one GPU have none.",
+            interval_percent),
+        "Rent at all hours at work.", energy_remark()};
+    report.document["remarks"] = remarks;
+    for (const std::string& remark : remarks) report.after.push_back(remark);
     return report;
 }
 

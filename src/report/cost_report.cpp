@@ -113,6 +113,11 @@ nlohmann::ordered_json as_json(const CostSettings& settings) {
             {"horizon_years", settings.horizon_years.value_or(settings.life_years)}};
 }
 
+std::string energy_remark() {
+    return "Energy: the boards alone, modelled from FLOPs and DRAM bytes, at most TDP. Near published figures for an H200; consumer boards "
+           "draw a multiple of it when they decode (docs/known_misses.md).";
+}
+
 std::vector<std::string> assumption_lines(const CostSettings& c) {
     const CostSettings defaults;
     const double usd_per_kwh = c.electricity.in(usd / kilowatt_hour);
@@ -130,7 +135,8 @@ std::vector<std::string> assumption_lines(const CostSettings& c) {
 
 Report cost_report(const std::vector<NamedCost>& costs, const CostSettings& settings, Date today) {
     Report report;
-    report.document = {{"currency", "USD"}, {"date", to_string(today)}, {"assumptions", as_json(settings)}};
+    const nlohmann::ordered_json assumptions = as_json(settings);
+    report.document = {{"currency", "USD"}, {"date", to_string(today)}, {"assumptions", assumptions}};
     report.document["rows"] = nlohmann::ordered_json::array();
     report.before.push_back(fmt::format("Costs in US dollars, prices as of {}", to_string(today)));
     const auto once = [&report](std::string line) {
@@ -141,6 +147,7 @@ Report cost_report(const std::vector<NamedCost>& costs, const CostSettings& sett
         std::vector<Figure> figures = figures_of(c);
         add_price_columns(figures, "rental_price", c.estimate.rental_price);
         add_price_columns(figures, "purchase_price", c.estimate.purchase_price);
+        for (const auto& [key, value] : assumptions.items()) figures.push_back({Part::run, {key, ""}, value.get<double>()});
         figures.push_back({Part::run, {"assumed", ""}, assumed_keys(c.named.assumed)});
         figures.push_back({Part::run, {"notes", ""}, fmt::format("{}", fmt::join(c.notes, ";"))});
         add_row(report.csv, figures, [](const Figure&) { return true; });
@@ -148,10 +155,12 @@ Report cost_report(const std::vector<NamedCost>& costs, const CostSettings& sett
     }
     report.tables = text_tables(costs, settings);
     for (std::string& line : assumption_lines(settings)) once(std::move(line));
-    once(
+    const std::string remarks[] = {
         "Renting pays all hours and includes electricity. Owning counts the GPUs and electricity alone: no interest, staff, space, "
-        "network.");
-    once("low, high: 80 % interval of the latency. Energy: the boards, modelled; no measured power of whole models judges it.");
+        "network.",
+        fmt::format("low, high: {} % interval of the latency.", interval_percent), energy_remark()};
+    report.document["remarks"] = remarks;
+    for (const std::string& remark : remarks) once(remark);
     return report;
 }
 
