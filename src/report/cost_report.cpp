@@ -47,7 +47,8 @@ std::vector<Table> text_tables(const std::vector<NamedCost>& costs, const CostSe
                              : part == Part::energy ? c.estimate.energy.has_value()
                                                     : c.estimate.owning.has_value();
             if (!has) continue;
-            add_row(table, figures_of(c), [&part](const Figure& f) { return f.in_text && (f.part == Part::run || f.part == part); });
+            add_row(table, figures_of(c),
+                    [wanted = part](const Figure& f) { return f.in_text && (f.part == Part::run || f.part == wanted); });
         }
         if (table.rows.empty()) continue;
         drop_empty_columns(table);
