@@ -28,32 +28,40 @@ std::string headline(const NamedComparison& n) {
     return text + fmt::format("; prices in US dollars as of {}", to_string(n.today));
 }
 
-/// What the comparison leaves open: ratios whose interval holds 1, or of which none is known.
-std::vector<std::string> undecided(const std::string& policy, const Comparison& comparison) {
+/// What the comparison leaves open: GPUs that the others cannot be told from by `ratio_of`, speed-ups or items per dollar.
+std::vector<std::string> undecided(const std::string& policy, const Comparison& comparison, const auto& ratio_of) {
     std::vector<std::string> lines;
     if (!comparison.reference) return {fmt::format("{}: no GPU runs it, so there is nothing to compare", policy)};
     const std::string& reference = comparison.runs[*comparison.reference].contestant.gpu->profile.id;
-    if (*comparison.reference != 0) lines.push_back(fmt::format("{}: speed-ups against {}, the first that runs", policy, reference));
+    if (*comparison.reference != 0) lines.push_back(fmt::format("{}: against {}, the first that runs", policy, reference));
     for (std::size_t i = 0; i < comparison.runs.size(); ++i) {
         const ContestantRun& run = comparison.runs[i];
-        if (!run.speedup || i == *comparison.reference || run.speedup->decides()) continue;
-        const char* why = run.speedup->interval ? "the interval holds 1" : "nothing is known of the errors of one of them";
+        const std::optional<SpeedUp> ratio = ratio_of(run);
+        if (!ratio || i == *comparison.reference || ratio->decides()) continue;
+        const char* why = ratio->interval ? "the interval holds 1" : "nothing is known of the errors of one of them";
         lines.push_back(fmt::format("{}: between {} and {} this comparison decides nothing: {}", policy, run.contestant.gpu->profile.id,
                                     reference, why));
     }
     return lines;
 }
 
-nlohmann::ordered_json document_of(const std::string& policy, const std::string& why, const Comparison& comparison, const Table& rows) {
+std::vector<std::string> undecided_speeds(const std::string& policy, const Comparison& comparison) {
+    return undecided(policy, comparison, [](const ContestantRun& run) { return run.speedup; });
+}
+
+std::vector<std::string> undecided_dollars(const Comparison& comparison) {
+    return undecided("cost", comparison, [&comparison](const ContestantRun& run) {
+        return comparison.reference ? per_dollar_ratio(comparison.runs[*comparison.reference], run) : std::nullopt;
+    });
+}
+
+nlohmann::ordered_json document_of(const std::string& policy, const std::string& why, const Comparison& comparison, const Table& rows,
+                                   const std::vector<std::string>& open) {
     auto list = as_json(rows);
     for (std::size_t i = 0; i < comparison.runs.size(); ++i) list[i]["choices"] = comparison.runs[i].choices;
     const auto reference = comparison.reference ? nlohmann::ordered_json(comparison.runs[*comparison.reference].contestant.gpu->profile.id)
                                                 : nlohmann::ordered_json();
-    return {{"policy", policy},
-            {"why", why},
-            {"reference", reference},
-            {"rows", std::move(list)},
-            {"undecided", undecided(policy, comparison)}};
+    return {{"policy", policy}, {"why", why}, {"reference", reference}, {"rows", std::move(list)}, {"undecided", open}};
 }
 
 /// Rows of one policy, which opens each.
@@ -76,7 +84,8 @@ void add_csv(Table& csv, const std::string& policy, const Comparison& comparison
 void add_policy(Report& report, const std::string& policy, const std::string& why, const Comparison& comparison,
                 const NamedComparison& named) {
     Table rows = full_rows(comparison, named);
-    report.document["policies"].push_back(document_of(policy, why, comparison, rows));
+    const auto open = undecided_speeds(policy, comparison);
+    report.document["policies"].push_back(document_of(policy, why, comparison, rows, open));
     add_csv(report.csv, policy, comparison, std::move(rows));
     Table speeds = speed_table(comparison, named), resources = resource_table(comparison);
     speeds.title = fmt::format("{}: {}", policy, why);
@@ -87,14 +96,16 @@ void add_policy(Report& report, const std::string& policy, const std::string& wh
         for (const auto& choice : run.choices)
             report.after.push_back(fmt::format("{}, {}: {}", policy, run.contestant.gpu->profile.id, choice));
     }
-    for (auto& line : undecided(policy, comparison)) report.after.push_back(std::move(line));
+    report.after.insert(report.after.end(), open.begin(), open.end());
 }
 
 void add_cost(Report& report, const NamedComparison& named) {
     const Comparison& comparison = *named.optimized;
     const std::string why = "items per dollar and joules per item of the optimized settings";
     const Table rows = cost_table(comparison, false);
-    report.document["policies"].push_back(document_of("cost", why, comparison, rows));
+    const auto open = undecided_dollars(comparison);
+    report.document["policies"].push_back(document_of("cost", why, comparison, rows, open));
+    report.after.insert(report.after.end(), open.begin(), open.end());
     if (report.csv.columns.empty()) add_csv(report.csv, "cost", comparison, rows);
     Table text = cost_table(comparison, true);
     text.title = "cost: " + why;

@@ -80,6 +80,16 @@ TEST_CASE("a comparison whose interval holds 1 says that it decides nothing") {
     CHECK(contains(text.output, "× ("));
 }
 
+TEST_CASE("what a dollar buys is decided by the interval of items per dollar, not by that of the speeds") {
+    const json document = compared("--gpu a100-sxm4-80gb --gpu t4 --gpu rtx-4090 --model bert-large --policy all");
+    const json& cost = policy(document, "cost");
+    std::size_t open = 0;
+    for (const json& row : cost["rows"]) {
+        if (row["items_per_usd_ratio_decides"] == false) ++open;
+    }
+    CHECK(cost["undecided"].size() == open);
+}
+
 TEST_CASE("a GPU that cannot run it has a row with the reason, and the rest is compared") {
     const json rows = policy(compared("--gpu t4 --gpu a100-sxm4-80gb --gpu rtx-4090 --model llama-3.1-8b --policy baseline"), "baseline");
     CHECK(rows["reference"] == "a100-sxm4-80gb");
