@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "report/comparison_rows.hpp"
+#include "report/cost_figures.hpp"
 #include "report/cost_report.hpp"
 #include "report/prediction_report.hpp"
 
@@ -64,29 +65,36 @@ nlohmann::ordered_json document_of(const std::string& policy, const std::string&
     return {{"policy", policy}, {"why", why}, {"reference", reference}, {"rows", std::move(list)}, {"undecided", open}};
 }
 
+/// What rows of CSV end with: why these settings, what rent they count with, and what was assumed.
+std::vector<Figure> csv_endings(const ContestantRun& run) {
+    std::vector<Figure> endings;
+    endings.push_back({Figure::Part::run, {"choices", ""}, fmt::format("{}", fmt::join(run.choices, "; "))});
+    add_price_columns(endings, "rental_price", run.contestant.rental_price);
+    endings.push_back({Figure::Part::run, {"assumed", ""}, assumed_keys(run.contestant.gpu->profile.assumed)});
+    return endings;
+}
+
 /// Rows of one policy, which opens each.
-void add_csv(Table& csv, const std::string& policy, const Comparison& comparison, Table rows) {
+void add_csv(Table& csv, const std::string& policy, const Comparison& comparison, const Table& rows) {
     if (csv.columns.empty()) {
         csv.columns.push_back({"policy", ""});
         csv.columns.insert(csv.columns.end(), rows.columns.begin(), rows.columns.end());
-        csv.columns.push_back({"choices", ""});
-        csv.columns.push_back({"assumed", ""});
+        for (const Figure& ending : csv_endings(comparison.runs.front())) csv.columns.push_back(ending.column);
     }
     for (std::size_t i = 0; i < rows.rows.size(); ++i) {
-        const ContestantRun& run = comparison.runs[i];
-        rows.rows[i].insert(rows.rows[i].begin(), policy);
-        rows.rows[i].emplace_back(fmt::format("{}", fmt::join(run.choices, "; ")));
-        rows.rows[i].emplace_back(assumed_keys(run.contestant.gpu->profile.assumed));
-        csv.rows.push_back(std::move(rows.rows[i]));
+        std::vector<Cell> row{policy};
+        row.insert(row.end(), rows.rows[i].begin(), rows.rows[i].end());
+        for (const Figure& ending : csv_endings(comparison.runs[i])) row.push_back(ending.cell);
+        csv.rows.push_back(std::move(row));
     }
 }
 
 void add_policy(Report& report, const std::string& policy, const std::string& why, const Comparison& comparison,
                 const NamedComparison& named) {
-    Table rows = full_rows(comparison, named);
+    const Table rows = full_rows(comparison, named);
     const auto open = undecided_speeds(policy, comparison);
     report.document["policies"].push_back(document_of(policy, why, comparison, rows, open));
-    add_csv(report.csv, policy, comparison, std::move(rows));
+    add_csv(report.csv, policy, comparison, rows);
     Table speeds = speed_table(comparison, named), resources = resource_table(comparison);
     speeds.title = fmt::format("{}: {}", policy, why);
     resources.title = fmt::format("{}: memory, utilization, energy and rent", policy);

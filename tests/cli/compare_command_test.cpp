@@ -110,6 +110,7 @@ TEST_CASE("policies can be asked for one by one") {
     const auto csv = roofcast::test::roofcast("compare --format csv " + gpus + "all");
     CHECK(std::count(csv.output.begin(), csv.output.end(), '\n') == 5);
     CHECK(csv.output.starts_with("policy,gpu,precision"));
+    CHECK(contains(csv.output, "rental_price_date"));
     const auto cost = roofcast::test::roofcast("compare --format csv " + gpus + "cost");
     CHECK(contains(cost.output, "items_per_usd_ratio_low"));
 }
