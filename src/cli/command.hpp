@@ -60,5 +60,7 @@ void add_calibrate_command(CLI::App& app);
 void add_bench_command(CLI::App& app);
 void add_sweep_command(CLI::App& app);
 void add_pipeline_command(CLI::App& app);
+void add_cost_command(CLI::App& app);
+void add_compare_command(CLI::App& app);
 
 }  // namespace roofcast::cli

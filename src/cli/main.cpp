@@ -32,10 +32,14 @@ std::vector<std::string> known_names(const CLI::App& command, const std::string&
     return names;
 }
 
-/// "1e3" is a whole number to people, though not to an option.
-std::string written_out(const std::string& message) {
-    const auto equals = message.rfind("= ");
+/// What a value that could not be converted should have been: "1e3" is a whole number to people, though not to an option.
+std::string written_out(const CLI::App& command, const std::string& message) {
+    const auto equals = message.rfind("= "), name = message.find("--");
     if (equals == std::string::npos) return {};
+    if (name < equals) {
+        const CLI::Option* option = command.get_option_no_throw(message.substr(name, message.find(' ', name) - name));
+        if (option != nullptr && option->get_type_name().starts_with("FLOAT")) return "a number is needed";
+    }
     const std::string word = message.substr(equals + 2);
     char* end = nullptr;
     const double value = std::strtod(word.c_str(), &end);
@@ -55,7 +59,7 @@ std::string message(const CLI::App& app, const CLI::ParseError& e) {
         detail.found = left.front();
         detail.suggestion = did_you_mean(left.front(), known_names(command, left.front()));
     } else if (dynamic_cast<const CLI::ConversionError*>(&e) != nullptr) {
-        detail.suggestion = written_out(e.what());
+        detail.suggestion = written_out(command, e.what());
     }
     const std::string prefix = &command == &app ? "" : command.get_name() + " ";
     if (!detail.suggestion.empty()) detail.suggestion += " ";
@@ -91,6 +95,8 @@ int run(int argc, char** argv) {
     roofcast::cli::add_bench_command(app);
     roofcast::cli::add_sweep_command(app);
     roofcast::cli::add_pipeline_command(app);
+    roofcast::cli::add_cost_command(app);
+    roofcast::cli::add_compare_command(app);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& e) {

@@ -19,13 +19,6 @@ struct PredictOptions {
     bool explain = false;
 };
 
-/// What a run that names no precision took.
-std::string precision_note(const Workload& workload, const GpuProfile& gpu, Precision taken) {
-    const auto own = name(workload.default_precision);
-    if (taken == workload.default_precision) return fmt::format("precision {}, which is {}'s own; --precision sets it", own, workload.id);
-    return fmt::format("precision {}, the nearest to {}'s own {} that {} has; --precision sets it", name(taken), workload.id, own, gpu.id);
-}
-
 NamedPrediction named_prediction(const PredictOptions& options, const Workload& workload, const Gpu& gpu, const SoftwareStacks& software) {
     const RunRequest request = run_request(options.run, workload, &gpu.profile, options.common.models());
     NamedPrediction named{

@@ -142,6 +142,12 @@ Precision required_precision(const std::string& text, const std::string& option)
                  .suggestion = did_you_mean(text, precision_names())});
 }
 
+std::string precision_note(const Workload& workload, const GpuProfile& gpu, Precision taken) {
+    const auto own = name(workload.default_precision);
+    if (taken == workload.default_precision) return fmt::format("precision {}, which is {}'s own; --precision sets it", own, workload.id);
+    return fmt::format("precision {}, the nearest to {}'s own {} that {} has; --precision sets it", name(taken), workload.id, own, gpu.id);
+}
+
 void require_software(const RunOptions& options, const SoftwareStacks& software) {
     if (options.software.empty() || software.engine(required_execution(options.execution), options.software) != nullptr) return;
     std::vector<std::string> names, ways;

@@ -28,6 +28,9 @@ void add_run_options(CLI::App& command, RunOptions& options);
 RunRequest run_request(const RunOptions& options, const Workload& workload, const GpuProfile* gpu,
                        const std::filesystem::path& models_folder = {});
 
+/// What a run that names no precision took.
+std::string precision_note(const Workload& workload, const GpuProfile& gpu, Precision taken);
+
 /// Throws Error unless `options` name no engine or one of `software` that runs their way of execution.
 void require_software(const RunOptions& options, const SoftwareStacks& software);
 

@@ -17,7 +17,11 @@ void collect(const json& value, std::set<std::string>& keys) {
     for (const auto& [key, inner] : value.items()) {
         // What users name stands in these: GPUs, and keys of profiles.
         if (value.is_object() && !key.starts_with("fits_")) keys.insert(key);
-        if (key != "explained") collect(inner, keys);
+        if ((key == "prices" || key == "assumed") && inner.is_object()) {
+            for (const auto& [gpu, of_gpu] : inner.items()) collect(of_gpu, keys);
+        } else if (key != "explained") {
+            collect(inner, keys);
+        }
     }
 }
 
@@ -49,6 +53,8 @@ TEST_CASE("every key of the JSON output is documented") {
         {"pipeline", "pipeline " ROOFCAST_SOURCE_DIR "/docs/examples/retrieval.toml --against " ROOFCAST_SOURCE_DIR
                      "/docs/examples/retrieval-batched.toml"},
         {"memory", "memory --model llama-3.1-8b"},
+        {"cost", "cost --gpu rtx-4090 --gpu a100 --model llama-3.1-8b"},
+        {"compare", "compare --gpu rtx-4090 --gpu a100 --model llama-3.1-8b"},
         {"gpu", "gpu list"},
         {"gpu", "gpu show a100-sxm4-80gb"},
         {"gpu", "gpu check"},

@@ -1,0 +1,133 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "cli/command.hpp"
+#include "cli/price_options.hpp"
+#include "cli/run_options.hpp"
+#include "prediction/shapes.hpp"
+#include "report/cost_report.hpp"
+#include "roofcast/error.hpp"
+
+namespace roofcast::cli {
+
+namespace {
+
+struct CostOptions {
+    CommonOptions common;
+    RunOptions run;
+    PriceOptions prices;
+    std::vector<std::string> gpus, models;
+    double usd_per_kwh = CostSettings{}.electricity.in(usd / kilowatt_hour), host_watts = 0;
+    CostSettings settings;
+    std::optional<double> horizon_years;
+};
+
+CostSettings settings_of(const CostOptions& options) {
+    CostSettings settings = options.settings;
+    // Only what is not the default goes through its unit and back.
+    if (options.usd_per_kwh != CostOptions{}.usd_per_kwh) settings.electricity = options.usd_per_kwh * usd / kilowatt_hour;
+    settings.host = options.host_watts * watt;
+    settings.horizon_years = options.horizon_years;
+    check(settings);
+    return settings;
+}
+
+/// Why rent or ownership of a run is missing.
+std::vector<std::string> missing(const CostOptions& options, const CostEstimate& estimate, const GpuProfile& gpu) {
+    std::vector<std::string> notes;
+    if (!estimate.rental_price) notes.push_back(no_price_text(gpu, rent_query(options.prices), rent_option));
+    if (!estimate.purchase_price) notes.push_back(no_price_text(gpu, {.kind = PriceKind::purchase}, purchase_option));
+    return notes;
+}
+
+NamedCost named_cost(const CostOptions& options, const CostSettings& settings, const Workload& workload, const Gpu& gpu,
+                     const SoftwareStacks& software, Date day) {
+    const RunRequest request = run_request(options.run, workload, &gpu.profile);
+    const auto rental_price = rent_of(gpu.profile, options.prices, day), purchase_price = purchase_of(gpu.profile, options.prices, day);
+    NamedCost cost{{workload.id,
+                    workload.name,
+                    gpu.profile.id,
+                    gpu.profile.name,
+                    predict(workload, gpu, request, software),
+                    {},
+                    gpu.profile.assumed,
+                    &gpu},
+                   {},
+                   {}};
+    Prediction& p = cost.named.prediction;
+    if (options.run.precision.empty()) p.notes.push_back(precision_note(workload, gpu.profile, p.request.shape.precision));
+    if (p.memory.fits() == false) {
+        cost.notes.push_back(
+            fmt::format("{} does not fit {}: {:.1f} GB of {:.1f}; no costs are shown (roofcast predict says what would fit)", workload.id,
+                        gpu.profile.id, p.memory.total().in(gb), p.memory.capacity->in(gb)));
+        return cost;
+    }
+    if (!p.withheld.empty())
+        cost.notes.push_back(fmt::format("{}: no costs, as no kernel model covers {}", workload.id, fmt::join(p.withheld, ", ")));
+    cost.estimate = cost_estimate(p, context_tokens(workload, p.request.shape), gpu, rental_price, purchase_price, settings);
+    for (auto& text : missing(options, cost.estimate, gpu.profile)) cost.notes.push_back(std::move(text));
+    return cost;
+}
+
+bool has_no_cost(const NamedCost& cost) {
+    return !cost.estimate.rental && !cost.estimate.owning;
+}
+
+/// Nothing is left to show: says why the first run has no cost.
+[[noreturn]] void refuse_without_cost(const CostOptions& options, const NamedCost& cost, Date day) {
+    const bool costed = cost.named.prediction.withheld.empty() && cost.named.prediction.memory.fits() != false;
+    if (costed) static_cast<void>(choose_price(cost.named.gpu->profile, rent_query(options.prices), day, rent_option));
+    throw Error({.what = fmt::format("{}", fmt::join(cost.notes, "; "))});
+}
+
+void run(const CostOptions& options) {
+    const CostSettings settings = settings_of(options);
+    const Date day = today(options.prices);
+    const SoftwareStacks software = load_software(options.common.gpus());
+    require_software(options.run, software);
+    Notes notes;
+    std::vector<Gpu> gpus;
+    for (const auto& id : options.gpus) {
+        GpuProfile profile = load_chosen_gpu(options.common.gpus(), id, notes);
+        ParameterSet parameters = load_parameters(options.common.gpus(), profile);
+        gpus.push_back({std::move(profile), std::move(parameters)});
+    }
+    std::vector<NamedCost> costs;
+    for (const auto& model : options.models) {
+        const Workload workload = find_workload(options.common.models(), model);
+        for (const Gpu& gpu : gpus) costs.push_back(named_cost(options, settings, workload, gpu, software, day));
+    }
+    if (std::all_of(costs.begin(), costs.end(), has_no_cost)) refuse_without_cost(options, costs.front(), day);
+    write(cost_report(costs, settings, day), options.common);
+    notes.print();
+}
+
+void add_settings(CLI::App& command, CostOptions& o) {
+    command.add_option("--utilization", o.settings.utilization, "Share of the hours paid for in which the GPUs work")
+        ->capture_default_str();
+    command.add_option("--electricity", o.usd_per_kwh, "US dollars a kWh, paid by owners")->capture_default_str();
+    command.add_option("--pue", o.settings.pue, "Power of the site over that of its machines")->capture_default_str();
+    command.add_option("--host-watts", o.host_watts, "Power of the rest of the machine, for each GPU")->capture_default_str();
+    command.add_option("--life-years", o.settings.life_years, "Years of use over which a purchase loses its value")->capture_default_str();
+    command.add_option("--residual", o.settings.residual, "Share of the purchase price that is left then")->capture_default_str();
+    command.add_option("--horizon-years", o.horizon_years, "Years of the return on investment (default: --life-years)");
+}
+
+}  // namespace
+
+void add_cost_command(CLI::App& app) {
+    auto options = std::make_shared<CostOptions>();
+    CLI::App* command = app.add_subcommand("cost", "Dollars and joules of an item or token, rented and owned");
+    command->add_option("--gpu", options->gpus, "GPU id, alias or profile file; several allowed")->required();
+    command->add_option("--model", options->models, "Model id, TOML file or Hugging Face config.json; several allowed")->required();
+    add_run_options(*command, options->run);
+    add_rent_options(*command, options->prices);
+    add_purchase_option(*command, options->prices);
+    add_settings(*command, *options);
+    add_common_options(*command, options->common);
+    command->callback([options] { run(*options); });
+}
+
+}  // namespace roofcast::cli

@@ -1,0 +1,35 @@
+#pragma once
+/// Costs as text, JSON and CSV.
+
+#include <string>
+#include <vector>
+
+#include "report/prediction_report.hpp"
+#include "report/table.hpp"
+#include "roofcast/cost.hpp"
+
+namespace roofcast {
+
+/// A run with what it costs.
+struct NamedCost {
+    NamedPrediction named;
+    CostEstimate estimate;
+    std::vector<std::string> notes;  ///< why something is missing
+};
+
+/// One row for each run: rent, energy, ownership, with the prices and assumptions that they rest on. `today` is what prices' ages count to.
+Report cost_report(const std::vector<NamedCost>& costs, const CostSettings& settings, Date today);
+
+/// {"kind", "usd", "provider", …}; null when there is none.
+nlohmann::ordered_json as_json(const std::optional<PriceChoice>& choice);
+
+/// "assumed: PUE 1.56 (…; --pue)", a line for each of `settings` that costs rest on.
+std::vector<std::string> assumption_lines(const CostSettings& settings);
+
+/// How far modelled energy can be trusted: a line below every report that has it.
+std::string energy_remark();
+
+/// The same settings by key.
+nlohmann::ordered_json as_json(const CostSettings& settings);
+
+}  // namespace roofcast

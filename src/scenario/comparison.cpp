@@ -1,0 +1,175 @@
+#include "roofcast/comparison.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "roofcast/error.hpp"
+#include "scenario/comparison_search.hpp"
+
+namespace roofcast {
+
+namespace {
+
+double items_of_batch(const RunShape& shape) {
+    return static_cast<double>(shape.batch * shape.parallel.data);
+}
+
+/// Middle and half width of ln(measured / predicted).
+struct LogInterval {
+    double middle = 0, half = 0;
+};
+
+LogInterval logarithmic(const IntervalRatio& factor) {
+    const double low = std::log(factor.low), high = std::log(factor.high);
+    return {(low + high) / 2, (high - low) / 2};
+}
+
+/// Precisions of a run that names none, in the order in which they are tried.
+std::vector<Precision> preferred(const Workload& workload) {
+    std::vector<Precision> order{workload.default_precision};
+    for (const Precision p : {Precision::bf16, Precision::fp16, Precision::fp32}) {
+        if (std::find(order.begin(), order.end(), p) == order.end()) order.push_back(p);
+    }
+    return order;
+}
+
+std::vector<std::string> lacking(const std::vector<Contestant>& contestants, Precision p) {
+    std::vector<std::string> ids;
+    for (const Contestant& c : contestants) {
+        if (!c.gpu->profile.supports(p)) ids.push_back(c.gpu->profile.id);
+    }
+    return ids;
+}
+
+struct Shared {
+    Precision precision;
+    std::string why;
+};
+
+/// The first precision that fewest of the GPUs lack: none of them, as a rule.
+Shared shared_precision(const Workload& workload, const std::vector<Contestant>& contestants, const ComparisonRequest& request) {
+    if (request.precision_fixed) return {request.run.shape.precision, fmt::format("{} as asked for", name(request.run.shape.precision))};
+    const auto order = preferred(workload);
+    const Precision best = *std::min_element(order.begin(), order.end(), [&](Precision a, Precision b) {
+        return lacking(contestants, a).size() < lacking(contestants, b).size();
+    });
+    const bool all = lacking(contestants, best).empty();
+    std::string why = best == workload.default_precision
+                          ? fmt::format("{}, the precision of {} itself, which {} have", name(best), workload.id, all ? "all" : "most")
+                          : fmt::format("{}, the first that {} have", name(best), all ? "all" : "most");
+    for (const Precision p : order) {
+        if (p == best) break;
+        why += fmt::format("; {} lack{} {}", fmt::join(lacking(contestants, p), ", "), lacking(contestants, p).size() == 1 ? "s" : "",
+                           name(p));
+    }
+    return {best, why};
+}
+
+void add_speed_ups(Comparison& comparison) {
+    for (std::size_t i = 0; i < comparison.runs.size() && !comparison.reference; ++i) {
+        if (comparison.runs[i].prediction) comparison.reference = i;
+    }
+    if (!comparison.reference) return;
+    const Prediction& reference = *comparison.runs[*comparison.reference].prediction;
+    for (std::size_t i = 0; i < comparison.runs.size(); ++i) {
+        ContestantRun& run = comparison.runs[i];
+        if (!run.prediction) continue;
+        run.speedup = i == *comparison.reference ? SpeedUp{.ratio = 1, .interval = {}} : speed_up(reference, *run.prediction);
+    }
+}
+
+/// Runs `request` on the contestant, if it can.
+ContestantRun run_as_asked(const Workload& workload, const Contestant& contestant, const RunRequest& request,
+                           const SoftwareStacks& software) {
+    const GpuProfile& gpu = contestant.gpu->profile;
+    if (!gpu.supports(request.shape.precision))
+        return without_run(contestant, fmt::format("has no {} arithmetic", name(request.shape.precision)));
+    const MemoryEstimate memory = memory_estimate(workload, completed_sizes(request, workload), software);
+    if (gpu.capacity && memory.total() > *gpu.capacity) return without_run(contestant, needs_text(memory.total(), *gpu.capacity));
+    try {
+        return with_run(contestant, predict(workload, *contestant.gpu, request, software), {});
+    } catch (const Error& e) {  // a layer runs in another format than the products, which the GPU lacks
+        return without_run(contestant, e.detail().what);
+    }
+}
+
+}  // namespace
+
+std::string_view name(Objective objective) {
+    constexpr std::string_view names[] = {"throughput", "latency", "cost", "energy"};
+    return names[static_cast<std::size_t>(objective)];
+}
+
+std::optional<Objective> parse_objective(std::string_view text) {
+    for (const Objective o : {Objective::throughput, Objective::latency, Objective::cost, Objective::energy}) {
+        if (text == name(o)) return o;
+    }
+    return std::nullopt;
+}
+
+Seconds time_per_item(const Prediction& prediction) {
+    return prediction.latency / items_of_batch(prediction.request.shape);
+}
+
+Seconds job_time(const Prediction& prediction, std::int64_t items) {
+    const double batches = std::ceil(static_cast<double>(items) / items_of_batch(prediction.request.shape));
+    return batches * prediction.latency + prediction.cold_extra;
+}
+
+Utilization run_utilization(const Prediction& prediction, const GpuProfile& gpu) {
+    Flops flops;
+    Bytes bytes;
+    for (const Phase& phase : prediction.phases) {
+        flops += phase.passes * phase.timeline.flops;
+        bytes += phase.passes * phase.timeline.dram_bytes;
+    }
+    const RunShape& shape = prediction.request.shape;
+    const Seconds time = prediction.latency * static_cast<double>(shape.parallel.pipeline);
+    Utilization u;
+    if (!(time > Seconds{})) return u;
+    if (const auto peak = gpu.matmul_peak(shape.precision)) u.compute = (flops / time).in(*peak);
+    u.bandwidth = (bytes / time).in(gpu.bandwidth);
+    return u;
+}
+
+SpeedUp speed_up(const Prediction& reference, const Prediction& other) {
+    SpeedUp result{.ratio = time_per_item(reference) / time_per_item(other), .interval = {}};
+    if (!reference.intervals || !other.intervals) return result;
+    const LogInterval first = logarithmic(reference.intervals->latency), second = logarithmic(other.intervals->latency);
+    const double middle = first.middle - second.middle, half = std::hypot(first.half, second.half);
+    result.interval = {.low = result.ratio * std::exp(middle - half), .high = result.ratio * std::exp(middle + half)};
+    return result;
+}
+
+std::optional<SpeedUp> per_dollar_ratio(const ContestantRun& reference, const ContestantRun& other) {
+    if (!reference.rental || !other.rental || !other.speedup) return std::nullopt;
+    const double rents = reference.rental->rate / other.rental->rate;
+    SpeedUp result = *other.speedup;
+    result.ratio *= rents;
+    if (result.interval) result.interval = {.low = rents * result.interval->low, .high = rents * result.interval->high};
+    return result;
+}
+
+Comparison baseline_comparison(const Workload& workload, const std::vector<Contestant>& contestants, const ComparisonRequest& request,
+                               const SoftwareStacks& software) {
+    const Shared shared = shared_precision(workload, contestants, request);
+    RunRequest run = request.run;
+    run.shape.precision = shared.precision;
+    Comparison comparison;
+    comparison.why = shared.why;
+    for (const Contestant& contestant : contestants) comparison.runs.push_back(run_as_asked(workload, contestant, run, software));
+    add_speed_ups(comparison);
+    return comparison;
+}
+
+Comparison optimized_comparison(const Workload& workload, const std::vector<Contestant>& contestants, const ComparisonRequest& request,
+                                const SoftwareStacks& software) {
+    Comparison comparison;
+    for (const Contestant& contestant : contestants) comparison.runs.push_back(best_run(workload, contestant, request, software));
+    add_speed_ups(comparison);
+    return comparison;
+}
+
+}  // namespace roofcast

@@ -1,0 +1,221 @@
+#include "scenario/comparison_search.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "prediction/shapes.hpp"
+#include "roofcast/error.hpp"
+
+namespace roofcast {
+
+namespace {
+
+constexpr std::array all_qualities{Quality::kept, Quality::eight_bits, Quality::four_bits};
+constexpr std::array batches{1, 2, 4, 8, 16, 32, 64, 128, 256};
+// `fused` is left out: it is one engine's habit, for transformers alone.
+constexpr std::array executions{Execution::eager, Execution::cuda_graph, Execution::compiled, Execution::tensorrt};
+constexpr std::array keeping{Precision::bf16, Precision::fp16, Precision::tf32, Precision::fp32};
+
+bool has_16_bits(Precision p) {
+    return p == Precision::fp16 || p == Precision::bf16;
+}
+
+/// Convolutional nets have no weight-only formats; of published totals nothing is known by layer.
+bool takes_weight_formats(const Workload& workload) {
+    return !std::holds_alternative<ConvNet>(workload.architecture) && !std::holds_alternative<Summary>(workload.architecture);
+}
+
+/// Weight-only formats of fewer bits than the model is published in, on `precision`.
+void add_weight_formats(std::vector<Format>& formats, const Workload& workload, Precision precision) {
+    if (!has_16_bits(precision) || !takes_weight_formats(workload)) return;
+    const double published = workload.native_weights ? workload.native_weights->bits : native_weights(precision).bits;
+    const std::pair<const char*, Quality> usual[] = {{"int8", Quality::eight_bits}, {"int4", Quality::four_bits}};
+    for (const auto& [text, quality] : usual) {
+        const WeightFormat weights = *parse_weight_format(text);
+        if (weights.bits < published) formats.push_back({precision, weights, quality});
+    }
+}
+
+/// Formats that compute in 8 or 4 bits. Weights alone are enough to make a model fit, so that these take part where they are allowed; int8
+/// convolutions, which have no weight-only formats, also to fit.
+void add_narrow_precisions(std::vector<Format>& formats, const Workload& workload, bool allowed) {
+    if (!takes_weight_formats(workload)) {
+        formats.push_back({Precision::int8, {}, Quality::eight_bits});
+    } else if (allowed) {
+        formats.push_back({Precision::fp8, {}, Quality::eight_bits});
+        formats.push_back({Precision::int8, {}, Quality::eight_bits});
+        formats.push_back({Precision::fp4, {}, Quality::four_bits});
+    }
+}
+
+/// 16 bits and more, the model's own first: of equal settings the first is taken.
+std::vector<Precision> keeping_precisions(const Workload& workload) {
+    std::vector<Precision> order{workload.default_precision};
+    for (const Precision p : keeping) {
+        if (p != workload.default_precision) order.push_back(p);
+    }
+    return order;
+}
+
+/// What the grid computes and stores in on `gpu`.
+std::vector<Format> formats_of(const Workload& workload, const GpuProfile& gpu, const ComparisonRequest& request) {
+    const RunRequest& run = request.run;
+    std::vector<Format> formats;
+    if (request.precision_fixed) {
+        formats.push_back({run.shape.precision, run.weights, Quality::kept});
+        if (!request.weights_fixed) add_weight_formats(formats, workload, run.shape.precision);
+    } else {
+        for (const Precision p : keeping_precisions(workload)) {
+            if (request.weights_fixed && !has_16_bits(p)) continue;
+            formats.push_back({p, run.weights, Quality::kept});
+            if (!request.weights_fixed) add_weight_formats(formats, workload, p);
+        }
+        if (!request.weights_fixed) add_narrow_precisions(formats, workload, request.allow_quantization);
+    }
+    std::erase_if(formats, [&gpu](const Format& f) { return !gpu.supports(f.precision); });
+    return formats;
+}
+
+std::vector<Execution> executions_of(const GpuProfile& gpu, const ComparisonRequest& request) {
+    if (request.execution_fixed) return {request.run.execution};
+    std::vector<Execution> possible(executions.begin(), executions.end());
+    if (gpu.vendor != "NVIDIA") std::erase(possible, Execution::tensorrt);
+    return possible;
+}
+
+std::vector<std::int64_t> batches_of(const ComparisonRequest& request) {
+    if (request.batch_fixed) return {request.run.shape.batch};
+    return {batches.begin(), batches.end()};
+}
+
+RunRequest asked(const ComparisonRequest& request, const Candidate& c) {
+    RunRequest run = request.run;
+    run.shape.precision = c.format.precision;
+    run.weights = c.format.weights;
+    run.shape.batch = c.batch;
+    run.execution = c.execution;
+    return run;
+}
+
+/// What is maximised; 0 for a run that is withheld or whose objective is not known.
+double score_of(const Prediction& p, const Contestant& contestant, Objective objective) {
+    if (!p.withheld.empty()) return 0;
+    if (objective == Objective::latency) return 1 / p.latency.in(s);
+    if (objective == Objective::throughput) return p.items_per_second;
+    if (objective == Objective::energy) {
+        const auto energy = run_energy(p, *contestant.gpu);
+        return energy ? 1 / energy->joules_per_item.in(joule) : 0;
+    }
+    // Rent is by the hour: without a price the order is the same.
+    const UsDollarsPerSecond rate = contestant.rental_price ? rent(*contestant.rental_price) : 1 * usd / hour;
+    return 1 / rental_cost(p, 1, rate, 1).per_item.in(usd);
+}
+
+/// A larger batch may ask for more tokens or pixels than any run may have, although a smaller one does not.
+std::optional<RunRequest> completed_if_possible(const RunRequest& request, const Workload& workload, bool must) {
+    try {
+        return completed_sizes(request, workload);
+    } catch (const Error&) {
+        if (must) throw;
+        return std::nullopt;
+    }
+}
+
+/// The score of a point that fits; 0 also where a layer would run in a format that the GPU lacks, whatever it multiplies in.
+double score_if_possible(const Workload& workload, const Contestant& contestant, const RunRequest& run, Objective objective,
+                         const SoftwareStacks& software) {
+    try {
+        return score_of(predict(workload, *contestant.gpu, run, software), contestant, objective);
+    } catch (const Error&) {
+        return 0;
+    }
+}
+
+class Search {
+public:
+    Search(const Workload& workload, const Contestant& contestant, const ComparisonRequest& request, const SoftwareStacks& software)
+        : workload_(workload), contestant_(contestant), request_(request), software_(software) {}
+
+    /// All points of quality `quality`: batches from the smallest until one does not fit.
+    void go_through(Quality quality) {
+        const GpuProfile& gpu = contestant_.gpu->profile;
+        for (const Format& format : formats_of(workload_, gpu, request_)) {
+            if (format.quality != quality) continue;
+            for (const Execution execution : executions_of(gpu, request_)) {
+                for (const std::int64_t batch : batches_of(request_)) {
+                    if (!add({.format = format, .batch = batch, .execution = execution, .memory = {}})) break;
+                }
+            }
+        }
+    }
+
+    [[nodiscard]] bool found() const {
+        return best_of(candidates_, [](const Candidate&) { return true; }) != nullptr;
+    }
+    [[nodiscard]] const std::vector<Candidate>& candidates() const { return candidates_; }
+
+private:
+    /// False when a larger batch is out of the question.
+    bool add(Candidate c) {
+        const bool smallest = c.batch == batches_of(request_).front();
+        const auto run = completed_if_possible(asked(request_, c), workload_, smallest);
+        if (!run) return false;
+        const auto& capacity = contestant_.gpu->profile.capacity;
+        c.memory = memory_estimate(workload_, *run, software_).total();
+        c.fits = !capacity || c.memory <= *capacity;
+        if (c.fits) c.score = score_if_possible(workload_, contestant_, asked(request_, c), request_.objective, software_);
+        candidates_.push_back(std::move(c));
+        return candidates_.back().fits;
+    }
+
+    const Workload& workload_;
+    const Contestant& contestant_;
+    const ComparisonRequest& request_;
+    const SoftwareStacks& software_;
+    std::vector<Candidate> candidates_;
+};
+
+std::string why_nothing(const std::vector<Candidate>& candidates, const GpuProfile& gpu) {
+    if (candidates.empty()) return "has no arithmetic in any precision of the search";
+    const auto lightest =
+        std::min_element(candidates.begin(), candidates.end(), [](const auto& a, const auto& b) { return a.memory < b.memory; });
+    if (lightest->fits) return "no kernel model covers an operator in its formats, or its board power is not known";
+    return fmt::format("{}, even with {}", needs_text(lightest->memory, *gpu.capacity), described(*lightest));
+}
+
+}  // namespace
+
+ContestantRun best_run(const Workload& workload, const Contestant& contestant, const ComparisonRequest& request,
+                       const SoftwareStacks& software) {
+    Search search(workload, contestant, request, software);
+    for (const Quality quality : all_qualities) {
+        if (!search.found() || request.allow_quantization) search.go_through(quality);
+    }
+    const auto& candidates = search.candidates();
+    const Candidate* best = best_of(candidates, [](const Candidate&) { return true; });
+    const GpuProfile& gpu = contestant.gpu->profile;
+    if (best == nullptr) return without_run(contestant, why_nothing(candidates, gpu));
+    return with_run(contestant, predict(workload, *contestant.gpu, asked(request, *best), software),
+                    choices_of(*best, candidates, request, gpu.capacity.value_or(Bytes{})));
+}
+
+std::string search_grid_text(const ComparisonRequest& r) {
+    std::vector<std::string_view> ways, kept;
+    for (const Execution e : executions) ways.push_back(name(e));
+    for (const Precision p : keeping) kept.push_back(name(p));
+    const bool formats_fixed = r.precision_fixed && r.weights_fixed;
+    const std::string precisions = r.precision_fixed ? fmt::format("precision {} as asked for", name(r.run.shape.precision))
+                                                     : fmt::format("precisions: the model's own, {}", fmt::join(kept, ", "));
+    return fmt::format(
+        "{}; weights {}; batch {}; execution {}{}", precisions, r.weights_fixed ? "as asked for" : "as computed or published",
+        r.batch_fixed ? fmt::format("{} as asked for", r.run.shape.batch) : fmt::format("{}", fmt::join(batches, ", ")),
+        r.execution_fixed ? fmt::format("{} as asked for", name(r.run.execution))
+                          : fmt::format("{} (tensorrt on NVIDIA only)", fmt::join(ways, ", ")),
+        formats_fixed          ? ""
+        : r.allow_quantization ? "; 8- and 4-bit formats too, as allowed"
+                               : "; weights in 8 bits only where nothing of these fits, in 4 bits only where those do not either");
+}
+
+}  // namespace roofcast

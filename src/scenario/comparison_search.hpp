@@ -1,0 +1,64 @@
+#pragma once
+/// The best settings of one GPU, by going through all of a small grid.
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "roofcast/comparison.hpp"
+
+namespace roofcast {
+
+/// How a model is computed and stored.
+struct Format {
+    Precision precision = Precision::fp16;
+    std::optional<WeightFormat> weights;  ///< absent: as the precision, or as the model is published
+    Quality quality = Quality::kept;
+};
+
+/// "fp16", "int8 weights on fp16".
+std::string described(const Format& format);
+
+/// One point of the grid.
+struct Candidate {
+    Format format;
+    std::int64_t batch = 1;
+    Execution execution = Execution::cuda_graph;
+    Bytes memory;      ///< of one GPU
+    bool fits = true;  ///< larger batches of one that does not are left out
+    double score = 0;  ///< what is maximised, per second, joule or dollar; 0 where it does not fit or is withheld
+};
+
+/// "tensorrt, batch 64, int8 weights on fp16".
+std::string described(const Candidate& candidate);
+
+/// Scores this near count as equal: predictions are not that good.
+inline constexpr double negligible_gain = 0.01;
+
+/// Of `candidates` for which `wanted`, the first whose score is within `negligible_gain` of the best. nullptr: none that fits.
+const Candidate* best_of(const std::vector<Candidate>& candidates, const auto& wanted) {
+    double most = 0;
+    for (const Candidate& c : candidates) {
+        if (wanted(c)) most = std::max(most, c.score);
+    }
+    for (const Candidate& c : candidates) {
+        if (c.score > 0 && c.score >= (1 - negligible_gain) * most && wanted(c)) return &c;
+    }
+    return nullptr;
+}
+
+/// Why `best` and nothing else; `candidates` are all that were tried.
+std::vector<std::string> choices_of(const Candidate& best, const std::vector<Candidate>& candidates, const ComparisonRequest& request,
+                                    Bytes capacity);
+
+/// "needs 22.1 GB of 16.0".
+std::string needs_text(Bytes needed, Bytes capacity);
+
+ContestantRun without_run(const Contestant& contestant, std::string reason);
+ContestantRun with_run(const Contestant& contestant, Prediction prediction, std::vector<std::string> choices);
+
+/// The run at the best point of the grid, or the reason why there is none.
+ContestantRun best_run(const Workload& workload, const Contestant& contestant, const ComparisonRequest& request,
+                       const SoftwareStacks& software);
+
+}  // namespace roofcast

@@ -1,0 +1,137 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "support/compare.hpp"
+#include "support/paths.hpp"
+#include "support/program.hpp"
+
+using nlohmann::json;
+using roofcast::test::contains;
+using roofcast::test::rel;
+
+namespace {
+
+json compared(const std::string& arguments) {
+    const auto result = roofcast::test::roofcast("compare --format json --date 2026-11-21 " + arguments);
+    REQUIRE(result.exit_code == 0);
+    return json::parse(result.output);
+}
+
+const json& policy(const json& document, const std::string& name) {
+    for (const json& p : document["policies"]) {
+        if (p["policy"] == name) return p;
+    }
+    FAIL("no such policy");
+    return document;
+}
+
+double number(const json& value) {
+    return value.get<double>();
+}
+
+std::string refused(const std::string& arguments) {
+    const auto result = roofcast::test::roofcast("compare " + arguments, true);
+    CHECK(result.exit_code == 2);
+    CHECK(std::count(result.output.begin(), result.output.end(), '\n') == 1);
+    return result.output;
+}
+
+}  // namespace
+
+TEST_CASE("a comparison has equal settings, each GPU's best, and what a dollar buys") {
+    const json document = compared("--gpu a100-sxm4-80gb --gpu t4 --model bert-base --items 500");
+    const json &baseline = policy(document, "baseline")["rows"], &optimized = policy(document, "optimized")["rows"],
+               &cost = policy(document, "cost")["rows"];
+    for (const char* key : {"precision", "batch", "execution"}) CHECK(baseline[0][key] == baseline[1][key]);
+    for (std::size_t i = 0; i < 2; ++i) {
+        CHECK(number(optimized[i]["items_per_minute"]) >= number(baseline[i]["items_per_minute"]));
+        CHECK(number(cost[i]["items_per_usd"]) == rel(1 / number(cost[i]["usd_per_item"]), 1e-9));
+        CHECK_FALSE(optimized[i]["choices"].empty());
+    }
+    // Batch 1: 500 batches, and the first run's extra.
+    CHECK(number(baseline[0]["job_s"]) > 0.5 * number(baseline[0]["time_per_item_ms"]));
+    CHECK(number(baseline[1]["speedup"]) == rel(number(baseline[0]["time_per_item_ms"]) / number(baseline[1]["time_per_item_ms"]), 1e-9));
+    CHECK(number(baseline[1]["speedup_low"]) < number(baseline[1]["speedup_high"]));
+    CHECK(document["prices"]["t4"]["date"].is_string());
+}
+
+TEST_CASE("figures of the baseline are those of predict") {
+    const json row = policy(compared("--gpu a100-sxm4-80gb --gpu h100-sxm5-80gb --model llama-3.1-8b --batch 4"), "baseline")["rows"][0];
+    const auto result = roofcast::test::roofcast("predict --format json --gpu a100-sxm4-80gb --model llama-3.1-8b --batch 4");
+    const json p = json::parse(result.output);
+    CHECK(number(row["latency_ms"]) == rel(number(p["latency_ms"]), 1e-12));
+    CHECK(number(row["tokens_per_s"]) == rel(number(p["tokens_per_s"]), 1e-12));
+    CHECK(number(row["items_per_minute"]) == rel(60 * number(p["throughput_per_s"]), 1e-12));
+    CHECK(number(row["memory_percent"]) == rel(100 * number(p["memory_gb"]) / number(p["capacity_gb"]), 1e-12));
+    CHECK(number(row["time_per_item_ms"]) == rel(number(p["latency_ms"]) / 4, 1e-12));
+}
+
+TEST_CASE("a comparison whose interval holds 1 says that it decides nothing") {
+    const json document = compared("--gpu rtx-3090 --gpu rtx-3090-ti --model resnet50 --policy baseline");
+    const json &baseline = policy(document, "baseline"), &row = baseline["rows"][1];
+    REQUIRE(number(row["speedup_low"]) < 1);
+    REQUIRE(number(row["speedup_high"]) > 1);
+    CHECK(row["speedup_decides"] == false);
+    CHECK(contains(baseline["undecided"][0], "decides nothing"));
+    const auto text = roofcast::test::roofcast("compare --gpu rtx-3090 --gpu rtx-3090-ti --model resnet50 --policy baseline");
+    CHECK(contains(text.output, "between rtx-3090-ti and rtx-3090 this comparison decides nothing: the interval holds 1"));
+    CHECK(contains(text.output, "× ("));
+}
+
+TEST_CASE("what a dollar buys is decided by the interval of items per dollar, not by that of the speeds") {
+    const json document = compared("--gpu a100-sxm4-80gb --gpu t4 --gpu rtx-4090 --model bert-large --policy all");
+    const json& cost = policy(document, "cost");
+    std::size_t open = 0;
+    for (const json& row : cost["rows"]) {
+        if (row["items_per_usd_ratio_decides"] == false) ++open;
+    }
+    CHECK(cost["undecided"].size() == open);
+}
+
+TEST_CASE("a GPU that cannot run it has a row with the reason, and the rest is compared") {
+    const json rows = policy(compared("--gpu t4 --gpu a100-sxm4-80gb --gpu rtx-4090 --model llama-3.1-8b --policy baseline"), "baseline");
+    CHECK(rows["reference"] == "a100-sxm4-80gb");
+    CHECK(contains(rows["rows"][0]["reason"], "GB of 16.0"));
+    CHECK(rows["rows"][0]["latency_ms"].is_null());
+    CHECK_FALSE(rows["rows"][2]["speedup"].is_null());
+    const json lacking = policy(compared("--gpu v100-sxm2-32gb --gpu a100-sxm4-80gb --model bert-base --precision bf16"), "optimized");
+    CHECK(contains(lacking["rows"][0]["reason"], "no arithmetic"));
+}
+
+TEST_CASE("policies can be asked for one by one") {
+    const std::string gpus = "--gpu a100-sxm4-80gb --gpu t4 --model resnet50 --policy ";
+    CHECK(compared(gpus + "baseline")["policies"].size() == 1);
+    CHECK(compared(gpus + "baseline")["grid"].is_null());
+    CHECK(compared(gpus + "optimized")["policies"].size() == 1);
+    CHECK(compared(gpus + "cost")["policies"][0]["policy"] == "cost");
+    CHECK(compared(gpus + "all")["policies"].size() == 3);
+    const auto csv = roofcast::test::roofcast("compare --format csv " + gpus + "all");
+    CHECK(std::count(csv.output.begin(), csv.output.end(), '\n') == 5);
+    CHECK(csv.output.starts_with("policy,gpu,precision"));
+    CHECK(contains(csv.output, "rental_price_date"));
+    const auto cost = roofcast::test::roofcast("compare --format csv " + gpus + "cost");
+    CHECK(contains(cost.output, "items_per_usd_ratio_low"));
+}
+
+TEST_CASE("a comparison is the same every time") {
+    const std::string run = "compare --gpu t4 --gpu a100-sxm4-80gb --model llama-3.1-8b --allow-quantization --date 2026-11-21";
+    CHECK(roofcast::test::roofcast(run).output == roofcast::test::roofcast(run).output);
+}
+
+TEST_CASE("comparisons that make no sense are refused") {
+    const std::string two = "--gpu a100 --gpu t4 --model resnet50 ";
+    CHECK(contains(refused("--gpu a100 --model resnet50"), "two or more"));
+    CHECK(contains(refused("--gpu a100 --gpu a100-sxm4-80gb --model resnet50"), "twice"));
+    CHECK(contains(refused(two + "--policy best"), "--policy"));
+    CHECK(contains(refused(two + "--objective speed"), "--objective"));
+    CHECK(contains(refused(two + "--items 0"), "--items"));
+    CHECK(contains(refused(two + "--items -5"), "--items"));
+    CHECK(contains(refused(two + "--items 99999999999999999999"), "--items"));
+    CHECK(contains(refused(two + "--items nan"), "--items"));
+    CHECK(contains(refused(two + "--batch 0"), "--batch"));
+    CHECK(contains(refused(two + "--prompt 5"), "--prompt"));
+    CHECK(contains(refused(two + "--usd-per-hour nan"), "--usd-per-hour"));
+    CHECK(contains(refused(two + "--software none"), "--software"));
+}
