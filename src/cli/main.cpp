@@ -89,6 +89,7 @@ int run(int argc, char** argv) {
     roofcast::cli::add_calibrate_command(app);
     roofcast::cli::add_model_command(app);
     roofcast::cli::add_bench_command(app);
+    roofcast::cli::add_serve_sim_command(app);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& e) {

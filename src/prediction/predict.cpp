@@ -4,6 +4,7 @@
 #include <array>
 
 #include "prediction/interval.hpp"
+#include "prediction/pass.hpp"
 #include "prediction/shapes.hpp"
 #include "roofcast/error.hpp"
 #include "roofcast/prediction.hpp"
@@ -69,16 +70,6 @@ void add_phase(Prediction& p, Phase phase) {
     p.phases.push_back(std::move(phase));
 }
 
-/// A prompt cut into m chunks passes p stages like a wave: m + p − 1 steps of 1/(m p) of the work each; engines reach a part of
-/// that gain. One chunk gains nothing.
-double pipelined_share(const RunShape& shape, const SoftwareStack& stack, std::int64_t tokens) {
-    if (stack.pipeline_chunk == 0) return 1;
-    const double stages = static_cast<double>(shape.parallel.pipeline);
-    const double chunks = std::max(1.0, static_cast<double>(shape.batch * tokens) / static_cast<double>(stack.pipeline_chunk));
-    const double ideal_speedup = chunks * stages / (chunks + stages - 1);
-    return 1 / (1 + stack.pipeline_overlap * (ideal_speedup - 1));
-}
-
 void predict_language(Prediction& p, const Workload& workload, const DecoderLlm& llm, const Gpu& gpu, const SoftwareStack& stack) {
     const RunShape& shape = p.request.shape;
     if (const VisionLanguage* vlm = vision_language(workload)) add_phase(p, run_phase(vision_graph(*vlm, shape), gpu, p.request, stack));
@@ -102,10 +93,7 @@ Prediction predict(const Workload& workload, const Gpu& device, const RunRequest
     p.request = completed(request, workload, device);
     const SoftwareStack& stack = software.find(p.request.execution, p.request.software);
     const Gpu gpu = with_software(device, stack);
-    p.request.shape.channels_last = request.channels_last.value_or(stack.channels_last);
-    p.request.shape.fused_attention = stack.fused_attention;
-    p.request.shape.tf32_products = stack.tf32_products;
-    p.request.shape.narrow_activations = stack.narrow_activations;
+    p.request.shape = shape_under(stack, p.request);
     if (const DecoderLlm* llm = language_model(workload)) {
         predict_language(p, workload, *llm, gpu, stack);
     } else {
