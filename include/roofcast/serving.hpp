@@ -172,7 +172,7 @@ struct ServingAnswer {
     double mean_prompt = 0, mean_output = 0;            ///< tokens of served requests
     Hertz rate;                                         ///< of served requests, first to last arrival; 0 for one request
     ServingCase predicted;
-    std::optional<ServingCase> low, high;          ///< every step as fast, and as slow, as the prediction's interval allows
+    std::optional<ServingCase> low, high;          ///< every step's time at a bound of the prediction's interval
     std::optional<PredictionIntervals> intervals;  ///< of a run of mean tokens at the mean batch
 };
 

@@ -171,7 +171,7 @@ Report serving_report(const NamedServing& n) {
     if (!n.question.objective.empty()) report.tables.push_back(objective_table(n));
     report.tables.push_back(cache_table(n));
     if (a.intervals)
-        report.after.push_back(fmt::format("low and high, fast and slow: every step at the bounds of the {} % interval, from {}",
+        report.after.push_back(fmt::format("low and high: every step's time at a bound of the {} % interval, from {}",
                                            interval_percent, a.intervals->basis));
     for (const auto& text : n.assumptions) report.after.push_back("assumption: " + text);
     for (const auto& text : n.notes) report.after.push_back("note: " + text);

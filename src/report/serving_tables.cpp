@@ -107,8 +107,8 @@ Table load_table(const NamedServing& n) {
         table.rows.push_back(std::move(row));
     };
     add("predicted", n.answer.predicted);
-    if (n.answer.low) add("fast", *n.answer.low);
-    if (n.answer.high) add("slow", *n.answer.high);
+    if (n.answer.low) add("low", *n.answer.low);
+    if (n.answer.high) add("high", *n.answer.high);
     return table;
 }
 
