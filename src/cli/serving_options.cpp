@@ -30,6 +30,15 @@ std::optional<double> parsed(std::string_view text) {
 std::int64_t count(const std::string& text, const char* option, std::int64_t least, std::int64_t most) {
     const std::string expected = fmt::format("a whole number from {} to {}", least, most);
     std::int64_t value = 0;
+    // "1e6" is a whole number to people.
+    const auto written = parsed(text);
+    if (written && *written == std::floor(*written) && *written >= static_cast<double>(least) && *written <= static_cast<double>(most) &&
+        text.find_first_not_of("0123456789") != std::string::npos)
+        throw Error({.what = "not a whole number",
+                     .key = option,
+                     .found = text,
+                     .expected = expected,
+                     .suggestion = fmt::format("did you mean {:.0f}?", *written)});
     const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (problem == std::errc::invalid_argument || end != text.data() + text.size())
         throw wrong(option, text, expected, "not a whole number");
@@ -122,6 +131,9 @@ SchedulerOptions scheduler_options(const ServingOptions& o) {
 
 ServiceObjective service_objective(const std::string& text) {
     ServiceObjective objective;
+    if (text.ends_with(','))
+        throw Error(
+            {.what = "an objective is missing after the last comma", .key = "--slo", .found = text, .suggestion = "leave the comma out"});
     std::string_view rest = text;
     while (!rest.empty()) {
         const std::string_view item = rest.substr(0, rest.find(','));
@@ -163,10 +175,11 @@ void refuse_contradictions(const ServingOptions& o, bool tokens_given) {
     if (sources != 1)
         throw Error({.what = sources == 0 ? "nothing says when requests arrive" : "several options say when requests arrive",
                      .expected = "one of --rate, --trace and --find-rate",
-                     .suggestion = "--rate 5/s"});
+                     .suggestion = "for example --rate 5/s"});
     if (o.find_rate && o.slo.empty())
-        throw Error(
-            {.what = "a rate is searched for that meets an objective", .key = "--find-rate", .suggestion = "--slo ttft=200ms,tpot=30ms"});
+        throw Error({.what = "a rate is searched for that meets an objective",
+                     .key = "--find-rate",
+                     .suggestion = "add --slo, for example --slo ttft=200ms,tpot=30ms"});
     const ServingOptions defaults;
     if (!o.find_rate && o.share != defaults.share)
         throw Error(

@@ -49,10 +49,15 @@ std::vector<std::string> search_lines(const NamedServing& n) {
     return lines;
 }
 
+/// Lengths of those served, where not all are equal; and what was refused.
 std::vector<std::string> counted_lines(const NamedServing& n) {
     constexpr std::array<const char*, refusal_count> reasons{"longer than the model's context", "longer than the KV cache",
                                                              "prompt longer than a step"};
     std::vector<std::string> lines;
+    const bool equal = n.process && n.process->prompt_cv == 0 && n.process->output_cv == 0;
+    if (!equal)
+        lines.push_back(fmt::format("{} served, {} prompt and {} output tokens on average", n.answer.served,
+                                    significant(n.answer.mean_prompt), significant(n.answer.mean_output)));
     for (std::size_t i = 0; i < refusal_count; ++i) {
         if (n.answer.refused[i] > 0)
             lines.push_back(fmt::format("refused: {} of {} requests, {}", n.answer.refused[i], n.offered, reasons[i]));
@@ -171,8 +176,8 @@ Report serving_report(const NamedServing& n) {
     if (!n.question.objective.empty()) report.tables.push_back(objective_table(n));
     report.tables.push_back(cache_table(n));
     if (a.intervals)
-        report.after.push_back(fmt::format("low and high: every step's time at a bound of the {} % interval, from {}",
-                                           interval_percent, a.intervals->basis));
+        report.after.push_back(
+            fmt::format("low and high: every step's time at a bound of the {} % interval, from {}", interval_percent, a.intervals->basis));
     for (const auto& text : n.assumptions) report.after.push_back("assumption: " + text);
     for (const auto& text : n.notes) report.after.push_back("note: " + text);
     for (const Assumption& assumption : n.assumed) report.after.push_back(assumed_line(assumption));

@@ -99,7 +99,7 @@ Table latency_table(const ServingAnswer& a) {
 
 Table load_table(const NamedServing& n) {
     Table table{.title = "load"};
-    table.columns = {{"case", "steps"}, {"time_scale", "times", 3}};
+    table.columns = {{"case", "case"}, {"time_scale", "step time ×", 3}};
     for (Column& column : load_columns()) table.columns.push_back(std::move(column));
     const auto add = [&](const char* name, const ServingCase& c) {
         std::vector<Cell> row{std::string(name), c.time_scale};

@@ -99,14 +99,19 @@ RateSearch highest_rate(const ServingEngine& engine, const std::vector<ServingRe
     ++search.simulations;
     const double saturated = static_cast<double>(requests.size()) / flood.load.end.in(s);
     search.saturated = saturated / s;
-    double low = lowest_part * saturated, high = saturated;
-    search.lowest = low / s;
-    if (met(high)) {
+    search.lowest = lowest_part * search.saturated;
+    if (met(saturated)) {
         search.limited_by_throughput = true;
         search.rate = search.saturated;
         return search;
     }
-    if (!met(low)) return search;
+    // From above: few requests at once make many steps, so that low rates take longest to simulate.
+    double low = saturated / 2, high = saturated;
+    while (!met(low)) {
+        if (low < search.lowest.in(1 / s)) return search;
+        high = low;
+        low /= 2;
+    }
     while (high / low > close_enough) {
         const double middle = std::sqrt(low * high);
         (met(middle) ? low : high) = middle;

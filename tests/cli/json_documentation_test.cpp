@@ -45,6 +45,8 @@ TEST_CASE("every key of the JSON output is documented") {
         {"predict", "predict --gpu a100 --model llama-3.1-8b --explain --execution compiled"},
         {"predict", "predict --gpu a100 --gpu t4 --model resnet50 --precision fp16"},
         {"memory", "memory --model llama-3.1-8b"},
+        {"serve-sim", "serve-sim --gpu a100 --model llama-3.1-8b --rate 5 --requests 50 --slo ttft=200ms,tpot=30ms,latency=5s"},
+        {"serve-sim", "serve-sim --gpu a100 --model llama-3.1-8b --find-rate --requests 50 --slo ttft=200ms"},
         {"gpu", "gpu list"},
         {"gpu", "gpu show a100-sxm4-80gb"},
         {"gpu", "gpu check"},
