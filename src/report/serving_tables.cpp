@@ -64,7 +64,7 @@ std::vector<Column> load_columns() {
 /// Columns and cells side by side.
 class Row {
 public:
-    void add(std::string key, Cell cell) {
+    void add(const std::string& key, Cell cell) {
         table_.columns.push_back({key, key});
         cells_.push_back(std::move(cell));
     }
