@@ -62,5 +62,6 @@ void add_sweep_command(CLI::App& app);
 void add_pipeline_command(CLI::App& app);
 void add_cost_command(CLI::App& app);
 void add_compare_command(CLI::App& app);
+void add_serve_sim_command(CLI::App& app);
 
 }  // namespace roofcast::cli

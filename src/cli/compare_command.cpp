@@ -66,7 +66,7 @@ void check(const CompareOptions& options) {
 }
 
 ComparisonRequest request_of(const CompareOptions& options, const Workload& workload) {
-    return {.run = run_request(options.run, workload, nullptr),
+    return {.run = run_request(options.run, workload, nullptr, options.common.models()),
             .precision_fixed = !options.run.precision.empty(),
             .weights_fixed = !options.run.weights.empty(),
             .batch_fixed = options.run.batch.has_value(),

@@ -44,7 +44,7 @@ std::vector<std::string> missing(const CostOptions& options, const CostEstimate&
 
 NamedCost named_cost(const CostOptions& options, const CostSettings& settings, const Workload& workload, const Gpu& gpu,
                      const SoftwareStacks& software, Date day) {
-    const RunRequest request = run_request(options.run, workload, &gpu.profile);
+    const RunRequest request = run_request(options.run, workload, &gpu.profile, options.common.models());
     const auto rental_price = rent_of(gpu.profile, options.prices, day), purchase_price = purchase_of(gpu.profile, options.prices, day);
     NamedCost cost{{workload.id,
                     workload.name,

@@ -1,5 +1,6 @@
 #include "prediction/interval.hpp"
 #include "prediction/offload.hpp"
+#include "prediction/pass.hpp"
 #include "prediction/phases.hpp"
 #include "prediction/shapes.hpp"
 #include "prediction/speculative.hpp"
@@ -62,10 +63,7 @@ Prediction predict(const Workload& workload, const Gpu& device, const RunRequest
     require_host_link(p.request, device.profile);
     const SoftwareStack& stack = software.find(p.request.execution, p.request.software);
     const Gpu gpu = with_software(device, stack);
-    p.request.shape.channels_last = request.channels_last.value_or(stack.channels_last);
-    p.request.shape.fused_attention = stack.fused_attention;
-    p.request.shape.tf32_products = stack.tf32_products;
-    p.request.shape.narrow_activations = stack.narrow_activations;
+    p.request.shape = shape_under(stack, p.request);
     if (const DecoderLlm* llm = language_model(workload)) {
         predict_language(p, workload, *llm, gpu, stack);
     } else {

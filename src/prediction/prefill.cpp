@@ -1,5 +1,4 @@
-#include <algorithm>
-
+#include "prediction/pass.hpp"
 #include "prediction/phases.hpp"
 #include "prediction/techniques.hpp"
 
@@ -8,16 +7,6 @@ namespace roofcast {
 namespace {
 
 constexpr std::int64_t most_summed = 16;  // passes that are added up one by one; more are integrated
-
-/// A prompt cut into m chunks passes p stages like a wave: m + p − 1 steps of 1/(m p) of the work each; engines reach a part of
-/// that gain. One chunk gains nothing.
-double pipelined_share(const RunShape& shape, const SoftwareStack& stack, std::int64_t tokens) {
-    if (stack.pipeline_chunk == 0) return 1;
-    const double stages = static_cast<double>(shape.parallel.pipeline);
-    const double chunks = std::max(1.0, static_cast<double>(shape.batch * tokens) / static_cast<double>(stack.pipeline_chunk));
-    const double ideal_speedup = chunks * stages / (chunks + stages - 1);
-    return 1 / (1 + stack.pipeline_overlap * (ideal_speedup - 1));
-}
 
 /// `passes` passes of `chunk` tokens over a cache that grows from `cached`.
 Phase equal_chunks(const PhaseSetting& setting, std::int64_t cached, std::int64_t chunk, std::int64_t passes) {

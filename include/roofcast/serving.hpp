@@ -1,0 +1,184 @@
+#pragma once
+/// Requests through a continuous-batching scheduler, driven by the times of its steps: latencies as users see them under load.
+///
+/// A discrete-event simulation. Requests wait in order of arrival; each step computes one token of every decoding sequence and tokens of
+/// prompts, takes the time that roofcast/step_time.hpp predicts, and ends with the tokens that it yields. Keys and values lie in blocks;
+/// a sequence enters when there are blocks for its prompt, and the latest to enter leaves when a decode step finds none (its tokens are
+/// computed again later). Source: the scheduler of vLLM (Kwon et al. 2023, PagedAttention) with chunked prefill (Agrawal et al. 2024).
+/// Deterministic: equal input gives equal output.
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "roofcast/prediction.hpp"
+#include "roofcast/step_time.hpp"
+
+namespace roofcast {
+
+struct ServingRequest {
+    Seconds arrival;  ///< since the simulation's start
+    std::int64_t prompt_tokens = 1, output_tokens = 1;
+};
+
+/// Requests that arrive at random. A coefficient of variation (standard deviation over mean) of 0 means that all are equal.
+struct ArrivalProcess {
+    std::int64_t requests = 1;
+    Hertz rate;                                                             ///< of a Poisson process
+    double prompt_mean = 1, prompt_cv = 0, output_mean = 1, output_cv = 0;  ///< tokens; log-normal, rounded, at least 1
+    std::uint64_t seed = 0;
+};
+
+/// Draws `process`. Equal seeds draw equal lengths and, in units of the mean time between arrivals, equal arrivals, at any rate.
+std::vector<ServingRequest> drawn(const ArrivalProcess& process);
+
+/// Reads a CSV file of `arrival_s`, `prompt_tokens`, `output_tokens` in any order of columns and rows; the first arrival becomes time zero.
+/// Throws Error with file and line.
+std::vector<ServingRequest> read_trace(const std::filesystem::path& file);
+/// The same of text; `file` is the name that errors carry.
+std::vector<ServingRequest> read_trace_text(std::string_view text, const std::string& file);
+
+/// What the engine's user sets.
+struct SchedulerOptions {
+    std::int64_t max_sequences = 256;   ///< in the engine at once
+    std::int64_t max_tokens = 8192;     ///< of one step
+    bool chunked = true;                ///< prompts are computed in chunks beside decodes; else whole, in steps of their own that go first
+    std::optional<std::int64_t> chunk;  ///< prompt tokens of one step at most; absent: `max_tokens`
+    std::int64_t block_tokens = 16;     ///< tokens of one block of the KV cache
+    double memory_fraction = 0.9;       ///< of the GPU's memory that the engine may take, above 0 and at most 1
+    double prefix_cached = 0;           ///< share of each prompt whose keys and values are there already, 0 to below 1, in whole blocks
+};
+
+/// Where one GPU's memory goes.
+struct CacheRoom {
+    Bytes weights, activations, overhead, cache;  ///< `cache`: what is left for keys and values
+    Bytes per_token;                              ///< keys and values of one token on one GPU
+    std::int64_t blocks = 0;                      ///< that fit
+};
+
+/// Room for the KV cache of a completed `request`. Throws Error when the capacity is not known or nothing is left.
+CacheRoom cache_room(const Workload& workload, const RunRequest& request, const SoftwareStacks& software, const GpuProfile& gpu,
+                     const SchedulerOptions& options);
+
+/// When what happened to one request, since the simulation's start.
+struct RequestTimes {
+    Seconds started, first_token, finished;
+};
+
+/// Sums over a simulation, of one copy of the model or of all.
+struct EngineLoad {
+    Seconds end;   ///< of the last step
+    Seconds busy;  ///< in steps
+    Seconds waiting, in_engine, blocks_used,
+        batch;  ///< integrals over time of requests waiting and in the engine, blocks, sequences of a step
+    std::int64_t most_waiting = 0, most_blocks = 0;       ///< of one copy
+    std::int64_t steps = 0, preemptions = 0, tokens = 0;  ///< `tokens`: output tokens
+    std::int64_t blocks_left = 0;                         ///< in use at the end; 0 unless the simulation is wrong
+};
+
+/// A simulation of `requests`, none of which is refused: times in their order.
+struct ServingRun {
+    std::vector<RequestTimes> times;
+    EngineLoad load;
+};
+
+/// Why a request can never be served.
+enum class Refusal { context, cache, step };
+inline constexpr std::size_t refusal_count = 3;
+
+/// What the simulation depends on but the requests.
+struct ServingEngine {
+    StepTable steps;
+    SchedulerOptions options;
+    std::int64_t cache_blocks = 1;  ///< of one copy
+    std::int64_t copies = 1;        ///< data-parallel; requests go to them in turn
+    std::int64_t max_context = 0;   ///< of the model; 0: unlimited
+    double time_scale = 1;          ///< factor on every step's time
+};
+
+/// Nothing when `engine` can serve `request` once it is alone.
+std::optional<Refusal> refusal(const ServingEngine& engine, const ServingRequest& request);
+
+/// Serves `requests`, in order of arrival; none is refused.
+ServingRun simulated(const ServingEngine& engine, const std::vector<ServingRequest>& requests);
+
+/// Limits on what a user sees.
+struct ServiceObjective {
+    std::optional<Seconds> ttft, tpot, latency;
+    [[nodiscard]] bool empty() const { return !ttft && !tpot && !latency; }
+};
+
+/// Of one kind of times. TPOT is known of requests with two output tokens and more.
+struct Spread {
+    Seconds mean, p50, p90, p95, p99;
+};
+
+/// Results of one simulation.
+struct ServingStatistics {
+    Spread ttft, latency, wait;
+    std::optional<Spread> tpot;
+    double requests_per_second = 0, tokens_per_second = 0;  ///< output tokens; all copies, from the start to the last token
+    double mean_waiting = 0, mean_in_system = 0;            ///< requests of all copies, over time
+    double busy = 0;                                        ///< share of the time, 0 to 1
+    double cache_mean = 0, cache_most = 0;                  ///< share of the blocks, 0 to 1
+    double mean_batch = 0;                                  ///< sequences of a step, over busy time
+    double missed_ttft = 0, missed_tpot = 0, missed_latency = 0, missed_any = 0;  ///< share of requests beyond the objective, 0 to 1
+};
+
+ServingStatistics statistics(const ServingEngine& engine, const std::vector<ServingRequest>& requests, const ServingRun& run,
+                             const ServiceObjective& objective);
+
+/// The highest rate at which an objective is met.
+struct RateSearch {
+    std::optional<Hertz> rate;           ///< absent: not even at `lowest`
+    Hertz lowest;                        ///< tried: requests that come one at a time
+    Hertz saturated;                     ///< what the engine finishes when all requests are there at the start
+    bool limited_by_throughput = false;  ///< met even at `saturated`
+    std::int64_t simulations = 0;
+};
+
+/// Bisects rates of the Poisson process `requests` were drawn from at a rate of 1/s, until bounds are within 0.5 %. A share of `least` of
+/// the requests, above 0 and at most 1, is to meet the whole of `objective`.
+RateSearch highest_rate(const ServingEngine& engine, const std::vector<ServingRequest>& requests, const ServiceObjective& objective,
+                        double least);
+
+/// `requests` with arrivals `factor` times as far apart.
+std::vector<ServingRequest> spread_out(std::vector<ServingRequest> requests, double factor);
+
+/// A whole question about serving `request`, which is completed; its batch and token counts are not read.
+struct ServingQuestion {
+    RunRequest request;
+    SchedulerOptions options;
+    ServiceObjective objective;
+    std::optional<double> share;  ///< search for the highest rate at which this share of requests meets the objective; arrivals are at 1/s
+};
+
+/// What one factor on the time of every step makes of the simulation.
+struct ServingCase {
+    double time_scale = 1;
+    ServingStatistics statistics;
+    EngineLoad load;
+    std::optional<RateSearch> search;
+};
+
+struct ServingAnswer {
+    CacheRoom room;
+    std::int64_t served = 0;
+    std::array<std::int64_t, refusal_count> refused{};  ///< by Refusal
+    double mean_prompt = 0, mean_output = 0;            ///< tokens of served requests
+    Hertz rate;                                         ///< of served requests, first to last arrival; 0 for one request
+    ServingCase predicted;
+    std::optional<ServingCase> low, high;          ///< every step's time at a bound of the prediction's interval
+    std::optional<PredictionIntervals> intervals;  ///< of a run of mean tokens at the mean batch
+};
+
+/// Serves those of `requests` that can be served. With `question.share`, at the highest rate (each case at its own; where there is none, at
+/// the lowest tried). Throws Error when no request can be served, an operator has no model, or memory does not suffice.
+ServingAnswer serve(const Workload& workload, const Gpu& gpu, const SoftwareStacks& software, const ServingQuestion& question,
+                    const std::vector<ServingRequest>& requests);
+
+}  // namespace roofcast

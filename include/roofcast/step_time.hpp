@@ -1,0 +1,78 @@
+#pragma once
+/// Time of one step of a serving engine that computes prompts and decodes in the same pass.
+///
+/// With D(n, c) a decode step of n sequences whose caches hold c tokens, P(s, q, h) a pass over q tokens of each of s prompts that have h
+/// in the cache, and W(r, l) what both have in common for r rows and l rows of logits (every operator but attention and what surrounds it
+/// in one of the two alone):
+///
+///     T = D(n, c) + P(s, q, h) + W(n + s·q, n + s) − W(n, n) − W(s·q, s)
+///
+/// so that weights are read and the host works once. T = D without prompts and T = P without decodes, exactly.
+/// Assumptions: attention of prompts and of decodes follow each other; sequences of one kind are alike: means of their tokens and caches.
+/// Source: chunked prefill as in Agrawal et al., "Sarathi-Serve" (2024); the terms are those of `predict`.
+
+#include <cstdint>
+#include <vector>
+
+#include "roofcast/execution.hpp"
+#include "roofcast/op_graph.hpp"
+#include "roofcast/prediction.hpp"
+
+namespace roofcast {
+
+/// What one step computes: one token of each decoding sequence, and tokens of prompts.
+struct StepMix {
+    std::int64_t decodes = 0;        ///< n: sequences that get a token each
+    double context = 1;              ///< c: mean tokens in their caches, the new one included
+    std::int64_t prompts = 0;        ///< s: sequences whose prompts, or chunks of them, are computed
+    std::int64_t prompt_tokens = 0;  ///< s·q: tokens computed for all of these
+    double past = 0;                 ///< h: tokens in their caches before, weighted so that the number of attention scores is right
+};
+
+/// Everything that the time of a step depends on but the step: one model on one GPU (or group of GPUs) under one software stack.
+struct StepModel {
+    DecoderLlm model;
+    Gpu gpu;
+    SoftwareStack stack;
+    RunShape shape;  ///< precisions and parallelism; batch and token counts are not read
+    int streams = 1;
+};
+
+/// Of a completed `request`. Throws Error when `workload` is not a text-only language model.
+StepModel step_model(const Workload& workload, const Gpu& device, const RunRequest& request, const SoftwareStacks& software);
+
+/// The equation above, from graphs. Means are rounded to whole tokens. `mix` computes at least one token.
+Seconds step_time(const StepModel& model, const StepMix& mix);
+
+/// The largest step that a table is to cover; all at least 1.
+struct StepRange {
+    std::int64_t sequences = 1;      ///< n and s
+    std::int64_t tokens = 1;         ///< n + s·q
+    std::int64_t prompt_tokens = 1;  ///< s·q
+    std::int64_t context = 1;        ///< c and h
+};
+
+/// Ascending values, geometrically spaced; interpolation is linear in log(value + offset).
+struct LogAxis {
+    std::vector<double> values, logs;
+    double offset = 0;  ///< above 0 where the axis begins at 0
+};
+
+/// Step times on a grid: the parts of the equation, each over the few sizes that it depends on. Between the points parts are interpolated
+/// linearly in their logarithm, which powers of a size make exact; monotone where the points are.
+struct StepTable {
+    std::vector<Seconds> body;        ///< W without logits, by rows
+    std::vector<Seconds> head;        ///< logits and sampling, by sequences
+    LogAxis decodes, context;         ///< of `decode_part`
+    LogAxis prompts, tokens, past;    ///< of `prompt_part`; `tokens` of one sequence
+    std::vector<double> decode_part;  ///< log of (D − W) in seconds, [decodes, context]
+    std::vector<double> prompt_part;  ///< log of (P − W) in seconds, [prompts, tokens, past]
+    std::int64_t evaluated = 0;       ///< timelines that the table took
+};
+
+StepTable tabulated(const StepModel& model, const StepRange& range);
+
+/// Interpolated. Sizes beyond the table's range count as its end.
+Seconds step_time(const StepTable& table, const StepMix& mix);
+
+}  // namespace roofcast

@@ -1,0 +1,93 @@
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "cli/command.hpp"
+#include "cli/run_options.hpp"
+#include "cli/serving_options.hpp"
+#include "report/serving_report.hpp"
+#include "roofcast/error.hpp"
+
+namespace roofcast::cli {
+
+namespace {
+
+struct ServeSimOptions {
+    CommonOptions common;
+    RunOptions run;
+    ServingOptions serving;
+    std::string gpu, model;
+};
+
+void refuse_useless(const ServeSimOptions& o) {
+    if (o.run.batch)
+        throw Error({.what = "the scheduler forms batches of what waits", .key = "--batch", .suggestion = "--max-seqs limits them"});
+    refuse_contradictions(o.serving, o.run.prompt || o.run.generate);
+}
+
+/// More output tokens would take minutes.
+void refuse_endless(const std::vector<ServingRequest>& requests) {
+    constexpr double most = 0x1p32;
+    double tokens = 0;
+    for (const ServingRequest& request : requests) tokens += static_cast<double>(request.output_tokens);
+    if (tokens > most)
+        throw Error({.what = "too large: output tokens of all requests",
+                     .key = "--requests",
+                     .found = fmt::format("{:.4g} in all", tokens),
+                     .expected = fmt::format("at most {:.4g}", most)});
+}
+
+/// The run that all requests are of, on its way to being completed; those of a trace say themselves how long they are.
+RunRequest request_of(const ServeSimOptions& o, const Workload& workload, const Gpu& gpu) {
+    RunRequest request = run_request(o.run, workload, &gpu.profile);
+    if (request.techniques.any())
+        throw Error({.what = "the simulated engine has its own options for cached prefixes, chunks and blocks, and no draft model or offloading",
+                     .key = "--cached-prefix, --prefill-chunk, --kv-block, --draft, --offload",
+                     .suggestion = "--prefix-cached, --chunk or --block-size"});
+    if (!o.serving.trace.empty()) request.shape.prompt_tokens = request.shape.generate_tokens = 1;
+    return completed(std::move(request), workload, gpu);
+}
+
+void run(const ServeSimOptions& o) {
+    refuse_useless(o);
+    const auto gpus_folder = o.common.gpus();
+    const SoftwareStacks software = load_software(gpus_folder);
+    require_software(o.run, software);
+    Notes notes;
+    Gpu gpu;
+    gpu.profile = load_chosen_gpu(gpus_folder, o.gpu, notes);
+    gpu.parameters = load_parameters(gpus_folder, gpu.profile);
+    const Workload workload = find_workload(o.common.models(), o.model);
+    NamedServing named{.model_id = workload.id, .model_name = workload.name, .gpu_id = gpu.profile.id, .gpu_name = gpu.profile.name};
+    named.question = {.request = request_of(o, workload, gpu),
+                      .options = scheduler_options(o.serving),
+                      .objective = service_objective(o.serving.slo),
+                      .share = o.serving.find_rate ? std::optional(share_to_meet(o.serving)) : std::nullopt};
+    named.trace = o.serving.trace;
+    if (named.trace.empty()) named.process = arrival_process(o.serving, named.question.request.shape);
+    const std::vector<ServingRequest> requests = named.process ? drawn(*named.process) : read_trace(named.trace);
+    refuse_endless(requests);
+    named.offered = static_cast<std::int64_t>(requests.size());
+    named.answer = serve(workload, gpu, software, named.question, requests);
+    named.assumptions = serving_assumptions(named.question, std::get<DecoderLlm>(workload.architecture));
+    named.assumed = gpu.profile.assumed;
+    if (o.run.precision.empty())
+        named.notes.push_back(fmt::format("precision {}; --precision sets it", name(named.question.request.shape.precision)));
+    write(serving_report(named), o.common);
+    notes.print();
+}
+
+}  // namespace
+
+void add_serve_sim_command(CLI::App& app) {
+    auto options = std::make_shared<ServeSimOptions>();
+    CLI::App* command = app.add_subcommand("serve-sim", "Latencies under load: requests through a continuous-batching scheduler");
+    command->add_option("--gpu", options->gpu, "GPU id, alias or profile file")->required();
+    command->add_option("--model", options->model, "Model id, TOML file or Hugging Face config.json")->required();
+    add_serving_options(*command, options->serving);
+    add_run_options(*command, options->run);
+    add_common_options(*command, options->common);
+    command->callback([options] { run(*options); });
+}
+
+}  // namespace roofcast::cli

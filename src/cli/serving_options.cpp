@@ -1,0 +1,196 @@
+#include "cli/serving_options.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+
+#include "roofcast/error.hpp"
+
+namespace roofcast::cli {
+
+namespace {
+
+constexpr std::int64_t most_requests = 10'000'000;            // whose times fit in memory
+constexpr std::int64_t most_in_step = std::int64_t{1} << 20;  // tokens and sequences; tables of step times grow with them
+constexpr double fastest = 1e9, longest = 1e9;                // requests per second; seconds
+
+Error wrong(const std::string& option, const std::string& found, const std::string& expected, const std::string& what = "out of range") {
+    return Error({.what = what, .key = option, .found = found, .expected = expected});
+}
+
+/// The number that all of `text` is; nothing otherwise, nor when it is not finite.
+std::optional<double> parsed(std::string_view text) {
+    double value = 0;
+    const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (problem != std::errc{} || end != text.data() + text.size() || !std::isfinite(value)) return std::nullopt;
+    return value;
+}
+
+std::int64_t count(const std::string& text, const char* option, std::int64_t least, std::int64_t most) {
+    const std::string expected = fmt::format("a whole number from {} to {}", least, most);
+    std::int64_t value = 0;
+    // "1e6" is a whole number to people.
+    const auto written = parsed(text);
+    if (written && *written == std::floor(*written) && *written >= static_cast<double>(least) && *written <= static_cast<double>(most) &&
+        text.find_first_not_of("0123456789") != std::string::npos)
+        throw Error({.what = "not a whole number",
+                     .key = option,
+                     .found = text,
+                     .expected = expected,
+                     .suggestion = fmt::format("did you mean {:.0f}?", *written)});
+    const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (problem == std::errc::invalid_argument || end != text.data() + text.size())
+        throw wrong(option, text, expected, "not a whole number");
+    if (problem != std::errc{} || value < least || value > most) throw wrong(option, text, expected);
+    return value;
+}
+
+/// Which bounds of a range belong to it.
+enum class Ends { both, upper, lower };
+
+double number(const std::string& text, const char* option, double least, double most, Ends ends) {
+    const std::string expected = ends == Ends::both    ? fmt::format("a number from {} to {}", least, most)
+                                 : ends == Ends::upper ? fmt::format("a number above {}, at most {}", least, most)
+                                                       : fmt::format("a number from {} to below {}", least, most);
+    const auto value = parsed(text);
+    if (!value) throw wrong(option, text, expected, "not a number");
+    const bool above = ends == Ends::upper ? *value > least : *value >= least, below = ends == Ends::lower ? *value < most : *value <= most;
+    if (!above || !below) throw wrong(option, text, expected);
+    return *value;
+}
+
+Hertz required_rate(std::string text) {
+    const std::string found = text;
+    if (text.ends_with("/s")) text.resize(text.size() - 2);
+    const auto value = parsed(text);
+    constexpr double slowest = 1e-9;
+    if (!value || *value < slowest || *value > fastest)
+        throw wrong("--rate", found, fmt::format("requests per second, such as 5 or 5/s, from {:g} to {:g}", slowest, fastest),
+                    value ? "out of range" : "not a rate");
+    return *value / s;
+}
+
+Seconds required_time(const std::string& key, const std::string& text) {
+    constexpr std::pair<std::string_view, Seconds> units[] = {{"ms", ms}, {"us", us}, {"s", s}};
+    for (const auto& [unit, size] : units) {
+        if (!text.ends_with(unit)) continue;
+        const auto value = parsed(std::string_view(text).substr(0, text.size() - unit.size()));
+        if (value && *value > 0 && (*value * size).in(s) <= longest) return *value * size;
+        break;
+    }
+    throw wrong("--slo", fmt::format("{}={}", key, text), "a time above zero with its unit: 200ms, 1.5s or 800us", "not a time");
+}
+
+}  // namespace
+
+void add_serving_options(CLI::App& command, ServingOptions& o) {
+    command.add_option("--rate", o.rate, "Requests per second of a Poisson process: 5 or 5/s");
+    command.add_option("--trace", o.trace, "CSV file of arrival_s, prompt_tokens, output_tokens in place of random requests");
+    command.add_flag("--find-rate", o.find_rate, "Find the highest rate at which enough requests meet --slo");
+    command.add_option("--requests", o.requests, "How many random requests")->capture_default_str();
+    command.add_option("--prompt-cv", o.prompt_cv, "Standard deviation over mean of prompt lengths, log-normal; 0: all equal")
+        ->capture_default_str();
+    command.add_option("--generate-cv", o.generate_cv, "The same of output lengths")->capture_default_str();
+    command.add_option("--seed", o.seed, "Of random requests")->capture_default_str();
+    command.add_option("--slo", o.slo, "Limits to count misses of: ttft=200ms,tpot=30ms,latency=5s, or some of them");
+    command.add_option("--slo-share", o.share, "Share of requests that is to meet --slo in --find-rate")->capture_default_str();
+    command.add_option("--max-seqs", o.max_sequences, "Sequences in the engine at once")->capture_default_str();
+    command.add_option("--max-tokens", o.max_tokens, "Tokens of one step")->capture_default_str();
+    command.add_option("--chunked-prefill", o.chunked, "on: prompts in chunks beside decodes; off: whole, in steps that go first")
+        ->check(CLI::IsMember({"on", "off"}))
+        ->capture_default_str();
+    command.add_option("--chunk", o.chunk, "Prompt tokens of one step at most (default: --max-tokens)");
+    command.add_option("--block-size", o.block_size, "Tokens of one block of the KV cache")->capture_default_str();
+    command.add_option("--memory-fraction", o.memory_fraction, "Share of the GPU's memory that the engine takes")->capture_default_str();
+    command.add_option("--prefix-cached", o.prefix_cached, "Share of each prompt that a prefix cache holds already")->capture_default_str();
+}
+
+SchedulerOptions scheduler_options(const ServingOptions& o) {
+    SchedulerOptions result;
+    result.max_tokens = count(o.max_tokens, "--max-tokens", 1, most_in_step);
+    result.max_sequences = count(o.max_sequences, "--max-seqs", 1, most_in_step);
+    if (result.max_sequences > result.max_tokens)
+        throw Error({.what = "each sequence of a step takes a token: --max-seqs must not exceed --max-tokens",
+                     .key = "--max-seqs",
+                     .found = o.max_sequences,
+                     .expected = fmt::format("at most {}", result.max_tokens)});
+    result.chunked = o.chunked == "on";
+    if (!o.chunk.empty()) {
+        if (!result.chunked)
+            throw Error(
+                {.what = "prompts are not cut", .key = "--chunk", .found = o.chunk, .suggestion = "leave it out, or --chunked-prefill on"});
+        result.chunk = count(o.chunk, "--chunk", 1, result.max_tokens);
+    }
+    constexpr std::int64_t largest_block = 65'536;
+    result.block_tokens = count(o.block_size, "--block-size", 1, largest_block);
+    result.memory_fraction = number(o.memory_fraction, "--memory-fraction", 0, 1, Ends::upper);
+    result.prefix_cached = number(o.prefix_cached, "--prefix-cached", 0, 1, Ends::lower);
+    return result;
+}
+
+ServiceObjective service_objective(const std::string& text) {
+    ServiceObjective objective;
+    if (text.ends_with(','))
+        throw Error(
+            {.what = "an objective is missing after the last comma", .key = "--slo", .found = text, .suggestion = "leave the comma out"});
+    std::string_view rest = text;
+    while (!rest.empty()) {
+        const std::string_view item = rest.substr(0, rest.find(','));
+        rest.remove_prefix(std::min(rest.size(), item.size() + 1));
+        const std::size_t equals = std::min(item.find('='), item.size());
+        const std::string key(item.substr(0, equals));
+        auto* limit = key == "ttft" ? &objective.ttft : key == "tpot" ? &objective.tpot : key == "latency" ? &objective.latency : nullptr;
+        if (limit == nullptr || equals == item.size())
+            throw Error({.what = "not an objective",
+                         .key = "--slo",
+                         .found = std::string(item),
+                         .expected = "ttft=TIME, tpot=TIME or latency=TIME, joined by commas",
+                         .suggestion = did_you_mean(key, {"ttft", "tpot", "latency"})});
+        if (*limit) throw Error({.what = "an objective stands twice", .key = "--slo", .found = std::string(item)});
+        *limit = required_time(key, std::string(item.substr(equals + 1)));
+    }
+    return objective;
+}
+
+ArrivalProcess arrival_process(const ServingOptions& o, const RunShape& shape) {
+    constexpr double largest_cv = 10;
+    ArrivalProcess process;
+    process.requests = count(o.requests, "--requests", 1, most_requests);
+    process.rate = o.find_rate ? 1 / s : required_rate(o.rate);
+    process.prompt_mean = static_cast<double>(shape.prompt_tokens);
+    process.output_mean = static_cast<double>(shape.generate_tokens);
+    process.prompt_cv = number(o.prompt_cv, "--prompt-cv", 0, largest_cv, Ends::both);
+    process.output_cv = number(o.generate_cv, "--generate-cv", 0, largest_cv, Ends::both);
+    process.seed = static_cast<std::uint64_t>(count(o.seed, "--seed", 0, std::numeric_limits<std::int64_t>::max()));
+    return process;
+}
+
+double share_to_meet(const ServingOptions& o) {
+    return number(o.share, "--slo-share", 0, 1, Ends::upper);
+}
+
+void refuse_contradictions(const ServingOptions& o, bool tokens_given) {
+    const int sources = (o.rate.empty() ? 0 : 1) + (o.trace.empty() ? 0 : 1) + (o.find_rate ? 1 : 0);
+    if (sources != 1)
+        throw Error({.what = sources == 0 ? "nothing says when requests arrive" : "several options say when requests arrive",
+                     .expected = "one of --rate, --trace and --find-rate",
+                     .suggestion = "for example --rate 5/s"});
+    if (o.find_rate && o.slo.empty())
+        throw Error({.what = "a rate is searched for that meets an objective",
+                     .key = "--find-rate",
+                     .suggestion = "add --slo, for example --slo ttft=200ms,tpot=30ms"});
+    const ServingOptions defaults;
+    if (!o.find_rate && o.share != defaults.share)
+        throw Error(
+            {.what = "only a search for a rate asks for a share", .key = "--slo-share", .suggestion = "--find-rate in place of --rate"});
+    if (o.trace.empty()) return;
+    const bool drawn_given = tokens_given || o.requests != defaults.requests || o.prompt_cv != defaults.prompt_cv ||
+                             o.generate_cv != defaults.generate_cv || o.seed != defaults.seed;
+    if (drawn_given)
+        throw Error({.what = "a trace has requests of its own",
+                     .key = "--trace",
+                     .suggestion = "leave out --prompt, --generate, --requests, --prompt-cv, --generate-cv and --seed"});
+}
+
+}  // namespace roofcast::cli

@@ -1,0 +1,33 @@
+#pragma once
+/// Options of a simulated serving engine, and the text forms of their values.
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <string>
+
+#include "roofcast/serving.hpp"
+
+namespace roofcast::cli {
+
+/// As written by the user: whole numbers and fractions are checked when they are read.
+struct ServingOptions {
+    std::string rate, trace, slo;
+    std::string requests = "10000", seed = "0", prompt_cv = "0", generate_cv = "0";
+    std::string max_sequences = "256", max_tokens = "8192", chunk, block_size = "16";
+    std::string chunked = "on", memory_fraction = "0.9", prefix_cached = "0", share = "0.99";
+    bool find_rate = false;
+};
+
+void add_serving_options(CLI::App& command, ServingOptions& options);
+
+/// Each throws Error naming the option, what was found and what is expected.
+SchedulerOptions scheduler_options(const ServingOptions& options);
+ServiceObjective service_objective(const std::string& text);
+/// Poisson arrivals; at 1/s when the rate is searched for. Token counts are those of the run's shape.
+ArrivalProcess arrival_process(const ServingOptions& options, const RunShape& shape);
+double share_to_meet(const ServingOptions& options);
+
+/// Throws Error when options contradict each other: no source of requests or several, a search without objective.
+void refuse_contradictions(const ServingOptions& options, bool tokens_given);
+
+}  // namespace roofcast::cli

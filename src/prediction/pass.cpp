@@ -1,0 +1,26 @@
+#include "prediction/pass.hpp"
+
+#include <algorithm>
+
+namespace roofcast {
+
+RunShape shape_under(const SoftwareStack& stack, const RunRequest& request) {
+    RunShape shape = request.shape;
+    shape.channels_last = request.channels_last.value_or(stack.channels_last);
+    shape.fused_attention = stack.fused_attention;
+    shape.tf32_products = stack.tf32_products;
+    shape.narrow_activations = stack.narrow_activations;
+    return shape;
+}
+
+/// A prompt cut into m chunks passes p stages like a wave: m + p − 1 steps of 1/(m p) of the work each; engines reach a part of
+/// that gain. One chunk gains nothing.
+double pipelined_share(const RunShape& shape, const SoftwareStack& stack, std::int64_t tokens) {
+    if (stack.pipeline_chunk == 0) return 1;
+    const double stages = static_cast<double>(shape.parallel.pipeline);
+    const double chunks = std::max(1.0, static_cast<double>(shape.batch * tokens) / static_cast<double>(stack.pipeline_chunk));
+    const double ideal_speedup = chunks * stages / (chunks + stages - 1);
+    return 1 / (1 + stack.pipeline_overlap * (ideal_speedup - 1));
+}
+
+}  // namespace roofcast

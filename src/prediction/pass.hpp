@@ -1,0 +1,15 @@
+#pragma once
+/// How a software stack bends a run: shared by single predictions and by the simulation of a serving engine.
+
+#include "roofcast/prediction.hpp"
+
+namespace roofcast {
+
+/// The shape of a completed `request` with the habits of `stack`: layout, fused attention, what tf32 and int8 runs narrow.
+RunShape shape_under(const SoftwareStack& stack, const RunRequest& request);
+
+/// Share of the time of one stage after the other that a prompt of `tokens` tokens a sequence takes when its chunks follow each other
+/// through the pipeline, above 0 and at most 1.
+double pipelined_share(const RunShape& shape, const SoftwareStack& stack, std::int64_t tokens);
+
+}  // namespace roofcast

@@ -1,0 +1,187 @@
+#include "report/serving_report.hpp"
+
+#include <fmt/format.h>
+
+#include "report/prediction_report.hpp"
+#include "report/serving_tables.hpp"
+
+namespace roofcast {
+
+namespace {
+
+std::string parallel_text(const Parallelism& p) {
+    if (p.gpus() == 1) return {};
+    return fmt::format(", {} GPUs (tp {}, pp {}, dp {}{})", p.gpus(), p.tensor, p.pipeline, p.data,
+                       p.expert > 1 ? fmt::format(", ep {}", p.expert) : "");
+}
+
+std::string tokens_text(double mean, double cv) {
+    return cv > 0 ? fmt::format("{} (cv {})", significant(mean), significant(cv, 3)) : significant(mean, 9);
+}
+
+std::string arrivals_text(const NamedServing& n) {
+    if (!n.process) return fmt::format("{} requests of {}", n.offered, n.trace);
+    const ArrivalProcess& p = *n.process;
+    const std::string rate =
+        n.question.share ? "at the highest rate that meets the objective" : fmt::format("at {}/s", significant(p.rate.in(1 / s)));
+    return fmt::format("{} requests, Poisson {}, {} prompt and {} output tokens, seed {}", n.offered, rate,
+                       tokens_text(p.prompt_mean, p.prompt_cv), tokens_text(p.output_mean, p.output_cv), p.seed);
+}
+
+std::string rate_text(const std::optional<ServingCase>& c) {
+    return c && c->search && c->search->rate ? significant(c->search->rate->in(1 / s), 3) : "none";
+}
+
+std::vector<std::string> search_lines(const NamedServing& n) {
+    const auto& search = n.answer.predicted.search;
+    if (!search) return {};
+    const std::string goal = fmt::format("{} % of requests within the objective", significant(100 * *n.question.share));
+    std::string bounds;
+    if (n.answer.low)
+        bounds = fmt::format(" ({} to {}, {} % interval)", rate_text(n.answer.high), rate_text(n.answer.low), interval_percent);
+    if (!search->rate)
+        return {fmt::format("highest rate   none: even at {}/s fewer than {}{}", significant(search->lowest.in(1 / s), 3), goal, bounds),
+                ""};
+    std::vector<std::string> lines{fmt::format("highest rate   {}/s{}: {}", significant(search->rate->in(1 / s), 4), bounds, goal)};
+    if (search->limited_by_throughput)
+        lines.emplace_back("               bounded by what the engine finishes when all requests are there at once");
+    lines.emplace_back();
+    return lines;
+}
+
+/// Lengths of those served, where not all are equal; and what was refused.
+std::vector<std::string> counted_lines(const NamedServing& n) {
+    constexpr std::array<const char*, refusal_count> reasons{"longer than the model's context", "longer than the KV cache",
+                                                             "prompt longer than a step"};
+    std::vector<std::string> lines;
+    const bool equal = n.process && n.process->prompt_cv == 0 && n.process->output_cv == 0;
+    if (!equal)
+        lines.push_back(fmt::format("{} served, {} prompt and {} output tokens on average", n.answer.served,
+                                    significant(n.answer.mean_prompt), significant(n.answer.mean_output)));
+    for (std::size_t i = 0; i < refusal_count; ++i) {
+        if (n.answer.refused[i] > 0)
+            lines.push_back(fmt::format("refused: {} of {} requests, {}", n.answer.refused[i], n.offered, reasons[i]));
+    }
+    return lines;
+}
+
+nlohmann::ordered_json settings_json(const SchedulerOptions& o) {
+    return {{"max_sequences", o.max_sequences},
+            {"max_tokens", o.max_tokens},
+            {"chunked_prefill", o.chunked},
+            {"chunk_tokens", o.chunked ? nlohmann::ordered_json(o.chunk.value_or(o.max_tokens)) : nlohmann::ordered_json()},
+            {"block_tokens", o.block_tokens},
+            {"memory_fraction", o.memory_fraction},
+            {"prefix_cached", o.prefix_cached}};
+}
+
+nlohmann::ordered_json arrivals_json(const NamedServing& n) {
+    if (!n.process) return {{"kind", "trace"}, {"trace", n.trace}};
+    const ArrivalProcess& p = *n.process;
+    nlohmann::ordered_json document{{"kind", "poisson"}};
+    document["rate_per_s"] = n.question.share ? nlohmann::ordered_json() : nlohmann::ordered_json(p.rate.in(1 / s));
+    document.update({{"prompt_tokens", p.prompt_mean},
+                     {"prompt_cv", p.prompt_cv},
+                     {"output_tokens", p.output_mean},
+                     {"output_cv", p.output_cv},
+                     {"seed", p.seed}});
+    return document;
+}
+
+nlohmann::ordered_json search_json(const NamedServing& n) {
+    const auto& search = n.answer.predicted.search;
+    if (!search) return nullptr;
+    const auto rate = [](const std::optional<ServingCase>& c) {
+        return c && c->search && c->search->rate ? nlohmann::ordered_json(c->search->rate->in(1 / s)) : nlohmann::ordered_json();
+    };
+    return {{"highest_rate_per_s", rate(n.answer.predicted)},
+            {"highest_rate_per_s_low", rate(n.answer.high)},
+            {"highest_rate_per_s_high", rate(n.answer.low)},
+            {"share_percent", 100 * *n.question.share},
+            {"saturated_per_s", search->saturated.in(1 / s)},
+            {"limited_by_throughput", search->limited_by_throughput},
+            {"simulations", search->simulations}};
+}
+
+nlohmann::ordered_json document_of(const NamedServing& n) {
+    const RunShape& shape = n.question.request.shape;
+    const ServingAnswer& a = n.answer;
+    nlohmann::ordered_json d{{"model", n.model_id},
+                             {"gpu", n.gpu_id},
+                             {"precision", std::string(name(shape.precision))},
+                             {"weights", shape.weights.label.empty() ? std::string(name(shape.weights.precision)) : shape.weights.label},
+                             {"kv_precision", std::string(name(shape.kv_precision))},
+                             {"execution", std::string(name(n.question.request.execution))}};
+    d["parallel"] = {{"gpus", shape.parallel.gpus()},
+                     {"tensor", shape.parallel.tensor},
+                     {"pipeline", shape.parallel.pipeline},
+                     {"data", shape.parallel.data},
+                     {"expert", shape.parallel.expert}};
+    d["settings"] = settings_json(n.question.options);
+    d["arrivals"] = arrivals_json(n);
+    d["requests"] = {{"offered", n.offered},
+                     {"served", a.served},
+                     {"refused_context", a.refused[static_cast<std::size_t>(Refusal::context)]},
+                     {"refused_cache", a.refused[static_cast<std::size_t>(Refusal::cache)]},
+                     {"refused_step", a.refused[static_cast<std::size_t>(Refusal::step)]},
+                     {"mean_prompt_tokens", a.mean_prompt},
+                     {"mean_output_tokens", a.mean_output}};
+    d["latencies"] = as_json(latency_table(a));
+    d["loads"] = as_json(load_table(n));
+    d["objectives"] = as_json(objective_table(n));
+    d["rate_search"] = search_json(n);
+    d["memory"] = as_json(cache_table(n)).front();
+    d["duration_s"] = a.predicted.load.end.in(s);
+    d["steps"] = a.predicted.load.steps;
+    d["interval_percent"] = a.intervals ? nlohmann::ordered_json(interval_percent) : nlohmann::ordered_json();
+    d["interval_basis"] = a.intervals ? nlohmann::ordered_json(a.intervals->basis) : nlohmann::ordered_json();
+    d["assumptions"] = n.assumptions;
+    d["notes"] = n.notes;
+    d["assumed"] = as_json(n.assumed);
+    return d;
+}
+
+}  // namespace
+
+std::vector<std::string> serving_assumptions(const ServingQuestion& question, const DecoderLlm& model) {
+    const SchedulerOptions& o = question.options;
+    const Parallelism& p = question.request.shape.parallel;
+    std::vector<std::string> lines{
+        "first come, first served; the simulation starts empty and ends with the last token, with no warm-up left out",
+        "a step reads the weights once for prompts and decodes; sequences of a step count as their mean; nothing happens between steps",
+        "the room for a whole prompt is taken when it enters; the latest to enter leaves when the cache is full, and its tokens are "
+        "computed again",
+        "every request generates just its output tokens; no time for text, network or the choice of requests"};
+    if (o.prefix_cached > 0) lines.emplace_back("cached prefixes spare computing, not memory: each sequence counts all its blocks");
+    if (model.sliding_window > 0) lines.emplace_back("the cache keeps tokens that left a layer's window");
+    if (p.pipeline > 1) lines.emplace_back("one step at a time passes all pipeline stages; only chunks of a prompt overlap, as in predict");
+    if (p.data > 1) lines.emplace_back("requests go to the data-parallel copies in turn");
+    return lines;
+}
+
+Report serving_report(const NamedServing& n) {
+    const ServingAnswer& a = n.answer;
+    Report report;
+    report.document = document_of(n);
+    report.csv = serving_row(n);
+    const RunShape& shape = n.question.request.shape;
+    report.before = {fmt::format("{} on {}: {}{}, {}", n.model_name, n.gpu_name, name(shape.precision), parallel_text(shape.parallel),
+                                 name(n.question.request.execution)),
+                     arrivals_text(n)};
+    for (auto& line : counted_lines(n)) report.before.push_back(std::move(line));
+    report.before.emplace_back();
+    for (auto& line : search_lines(n)) report.before.push_back(std::move(line));
+    report.before.pop_back();
+    report.tables = {latency_table(a), load_table(n)};
+    if (!n.question.objective.empty()) report.tables.push_back(objective_table(n));
+    report.tables.push_back(cache_table(n));
+    if (a.intervals)
+        report.after.push_back(
+            fmt::format("low and high: every step's time at a bound of the {} % interval, from {}", interval_percent, a.intervals->basis));
+    for (const auto& text : n.assumptions) report.after.push_back("assumption: " + text);
+    for (const auto& text : n.notes) report.after.push_back("note: " + text);
+    for (const Assumption& assumption : n.assumed) report.after.push_back(assumed_line(assumption));
+    return report;
+}
+
+}  // namespace roofcast

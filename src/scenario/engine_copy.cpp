@@ -1,0 +1,144 @@
+#include "scenario/engine_copy.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace roofcast {
+
+namespace {
+
+double as_double(std::int64_t n) {
+    return static_cast<double>(n);
+}
+
+}  // namespace
+
+EngineCopy::EngineCopy(const ServingEngine& engine, const std::vector<ServingRequest>& requests, std::size_t first,
+                       std::vector<RequestTimes>& times)
+    : engine_(engine),
+      requests_(requests),
+      times_(times),
+      first_(first),
+      stride_(static_cast<std::size_t>(engine.copies)),
+      count_(requests.size() > first ? (requests.size() - first + stride_ - 1) / stride_ : 0),
+      sequences_(count_),
+      free_blocks_(engine.cache_blocks),
+      block_phases_(static_cast<std::size_t>(engine.options.block_tokens)) {}
+
+EngineLoad EngineCopy::run() {
+    while (arrived_ < count_ || waiting() > 0 || running_ > 0) {
+        if (waiting() == 0 && running_ == 0) clock_ = max(clock_, request(arrived_).arrival);
+        receive();
+        parts_.clear();
+        scores_ = 0;
+        engine_.options.chunked ? plan_mixed() : plan_apart();
+        advance(mix());
+        if (decodes_ > 0) end_decodes();
+        end_prompts();
+    }
+    load_.end = clock_;
+    load_.blocks_left = engine_.cache_blocks - free_blocks_;
+    return load_;
+}
+
+/// What arrived while the last step ran has waited since.
+void EngineCopy::receive() {
+    for (; arrived_ < count_ && request(arrived_).arrival <= clock_; ++arrived_) {
+        sequences_[arrived_].target = request(arrived_).prompt_tokens;
+        load_.waiting += clock_ - request(arrived_).arrival;
+    }
+    load_.most_waiting = std::max(load_.most_waiting, waiting());
+}
+
+void EngineCopy::compute_prompt(std::size_t i, std::int64_t& budget) {
+    const Sequence& q = sequences_[i];
+    const std::int64_t tokens = std::min(budget, q.target - q.computed);
+    if (tokens <= 0) return;
+    parts_.push_back({i, tokens});
+    scores_ += as_double(tokens) * (as_double(q.computed) + as_double(tokens) / 2);
+    budget -= tokens;
+}
+
+/// Decodes first, then prompts begun before, then new ones, as far as the budget of tokens goes.
+void EngineCopy::plan_mixed() {
+    const SchedulerOptions& o = engine_.options;
+    const bool full = make_room_for_decodes();
+    decodes_ = decoding_;
+    std::int64_t budget = std::min(o.max_tokens - decodes_, o.chunk.value_or(o.max_tokens));
+    for (const std::size_t i : computing_prompts_) compute_prompt(i, budget);
+    while (!full && budget > 0 && head_may_enter()) compute_prompt(enter(), budget);
+}
+
+/// Whole prompts in a step of their own where any may enter, else decodes. A prompt longer than a step, which one that was preempted can
+/// have grown to, goes alone.
+void EngineCopy::plan_apart() {
+    std::int64_t budget = engine_.options.max_tokens;
+    while (head_may_enter()) {
+        std::int64_t tokens = sequences_[head()].target - cached_prefix(head());
+        if (!parts_.empty() && tokens > budget) break;
+        budget -= tokens;
+        compute_prompt(enter(), tokens);
+    }
+    decodes_ = 0;
+    if (!parts_.empty()) return;
+    make_room_for_decodes();
+    decodes_ = decoding_;
+}
+
+/// Sequences as their mean; `past` such that q·(h + q/2) of the mean is the mean of q·(h + q/2).
+StepMix EngineCopy::mix() const {
+    StepMix m;
+    m.decodes = decodes_;
+    if (decodes_ > 0) m.context = as_double(context_sum_) / as_double(decodes_) + as_double(decode_steps_);
+    m.prompts = static_cast<std::int64_t>(parts_.size());
+    for (const Part& part : parts_) m.prompt_tokens += part.tokens;
+    if (m.prompts > 0) {
+        const double each = as_double(m.prompt_tokens) / as_double(m.prompts);
+        m.past = std::max(0.0, scores_ / as_double(m.prompt_tokens) - each / 2);
+    }
+    return m;
+}
+
+void EngineCopy::advance(const StepMix& m) {
+    const Seconds time = engine_.time_scale * step_time(engine_.steps, m);
+    const std::int64_t used = engine_.cache_blocks - free_blocks_;
+    load_.most_blocks = std::max(load_.most_blocks, used);
+    load_.busy += time;
+    load_.waiting += as_double(waiting()) * time;
+    load_.in_engine += as_double(running_) * time;
+    load_.blocks_used += as_double(used) * time;
+    load_.batch += as_double(m.decodes + m.prompts) * time;
+    ++load_.steps;
+    clock_ += time;
+}
+
+void EngineCopy::end_decodes() {
+    ++decode_steps_;
+    load_.tokens += decodes_;
+    for (; !ends_.empty() && std::get<0>(ends_.top()) <= decode_steps_; ends_.pop()) {
+        const auto [step, i, admission] = ends_.top();
+        if (!sequences_[i].decoding || sequences_[i].admission != admission) continue;
+        times(i).finished = clock_;
+        release(i);
+    }
+}
+
+void EngineCopy::end_prompts() {
+    for (const Part& part : parts_) {
+        const std::size_t i = part.sequence;
+        Sequence& q = sequences_[i];
+        q.computed += part.tokens;
+        if (q.computed < q.target) continue;
+        std::erase(computing_prompts_, i);
+        ++load_.tokens;
+        if (++q.generated == 1) times(i).first_token = clock_;
+        if (q.generated < request(i).output_tokens) {
+            begin_decoding(i);
+            continue;
+        }
+        times(i).finished = clock_;
+        release(i);
+    }
+}
+
+}  // namespace roofcast

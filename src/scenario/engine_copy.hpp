@@ -1,0 +1,85 @@
+#pragma once
+/// One copy of the model at work: its clock, its blocks, and the requests in it.
+///
+/// All decoding sequences advance by one token a decode step, so that nothing is done for each of them: when a sequence ends, when it needs
+/// its next block, and the sum of all contexts follow from the number of decode steps alone. A step costs as much as there are sequences
+/// that begin or end in it.
+
+#include <queue>
+#include <tuple>
+
+#include "roofcast/serving.hpp"
+
+namespace roofcast {
+
+class EngineCopy {
+public:
+    /// Serves requests `first`, `first` + copies, `first` + 2·copies, … and writes their `times`.
+    EngineCopy(const ServingEngine& engine, const std::vector<ServingRequest>& requests, std::size_t first,
+               std::vector<RequestTimes>& times);
+
+    EngineLoad run();
+
+private:
+    struct Sequence {
+        std::int64_t target = 0;  ///< tokens whose keys and values the next token needs: the prompt, and what was generated before leaving
+        std::int64_t computed = 0;   ///< of these
+        std::int64_t generated = 0;  ///< output tokens when it began to decode
+        std::int64_t joined = 0;     ///< decode steps before it began to decode
+        std::int64_t admission = 0;  ///< which time of entering this is; tells stale entries of `order_` and `ends_`
+        bool running = false, decoding = false;
+    };
+    /// Prompt tokens of one sequence in the step.
+    struct Part {
+        std::size_t sequence = 0;
+        std::int64_t tokens = 0;
+    };
+
+    [[nodiscard]] const ServingRequest& request(std::size_t i) const { return requests_[first_ + i * stride_]; }
+    [[nodiscard]] RequestTimes& times(std::size_t i) { return times_[first_ + i * stride_]; }
+    [[nodiscard]] std::int64_t waiting() const { return static_cast<std::int64_t>(preempted_.size() + arrived_ - entered_); }
+    [[nodiscard]] std::size_t head() const { return preempted_.empty() ? entered_ : preempted_.back(); }
+    [[nodiscard]] std::int64_t blocks(std::int64_t tokens) const;
+    [[nodiscard]] std::int64_t cached_prefix(std::size_t i) const;
+    [[nodiscard]] std::int64_t decoded(const Sequence& q) const { return q.decoding ? decode_steps_ - q.joined : 0; }
+    [[nodiscard]] std::size_t phase(const Sequence& q) const;
+    [[nodiscard]] bool head_may_enter() const;
+
+    void receive();
+    std::size_t enter();
+    void compute_prompt(std::size_t i, std::int64_t& budget);
+    void plan_mixed();
+    void plan_apart();
+    bool make_room_for_decodes();
+    void preempt_latest();
+    [[nodiscard]] StepMix mix() const;
+    void advance(const StepMix& mix);
+    void end_decodes();
+    void end_prompts();
+    void begin_decoding(std::size_t i);
+    void release(std::size_t i);
+
+    const ServingEngine& engine_;
+    const std::vector<ServingRequest>& requests_;
+    std::vector<RequestTimes>& times_;
+    std::size_t first_, stride_, count_;
+
+    Seconds clock_;
+    std::vector<Sequence> sequences_;
+    std::size_t arrived_ = 0, entered_ = 0;                    ///< requests that arrived, and that entered for the first time
+    std::vector<std::size_t> preempted_;                       ///< wait again, before all others; the back goes first
+    std::vector<std::size_t> computing_prompts_;               ///< in the engine, prompt not complete
+    std::vector<std::pair<std::size_t, std::int64_t>> order_;  ///< of entering: sequence and admission; finished ones stay for a while
+    using End = std::tuple<std::int64_t, std::size_t, std::int64_t>;  ///< decode steps at its last token, sequence, admission
+    std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
+
+    std::int64_t running_ = 0, decoding_ = 0, decode_steps_ = 0, admissions_ = 0, free_blocks_ = 0;
+    std::int64_t context_sum_ = 0;            ///< of decoding sequences: context less `decode_steps_`
+    std::vector<std::int64_t> block_phases_;  ///< decoding sequences that need a block when decode_steps_ modulo block size is this
+    std::vector<Part> parts_;                 ///< prompts of the step
+    std::int64_t decodes_ = 0;                ///< of the step
+    double scores_ = 0;                       ///< attention scores of the step's prompts, per head
+    EngineLoad load_;
+};
+
+}  // namespace roofcast

@@ -1,0 +1,105 @@
+// How sequences enter the engine, decode and leave, and what becomes of their blocks.
+#include <algorithm>
+
+#include "scenario/engine_copy.hpp"
+
+namespace roofcast {
+
+std::int64_t EngineCopy::blocks(std::int64_t tokens) const {
+    return (tokens + engine_.options.block_tokens - 1) / engine_.options.block_tokens;
+}
+
+/// Whole blocks of the prompt that are there already; its last token is always computed, for it yields the first of the output.
+std::int64_t EngineCopy::cached_prefix(std::size_t i) const {
+    const std::int64_t prompt = request(i).prompt_tokens, block = engine_.options.block_tokens;
+    const auto share = static_cast<std::int64_t>(engine_.options.prefix_cached * static_cast<double>(prompt));
+    return std::min(share / block * block, prompt - 1);
+}
+
+std::size_t EngineCopy::phase(const Sequence& q) const {
+    const std::int64_t block = engine_.options.block_tokens;
+    return static_cast<std::size_t>(((q.joined - q.target) % block + block) % block);
+}
+
+bool EngineCopy::head_may_enter() const {
+    return waiting() > 0 && running_ < engine_.options.max_sequences && blocks(sequences_[head()].target) <= free_blocks_;
+}
+
+std::size_t EngineCopy::enter() {
+    const std::size_t i = head();
+    if (preempted_.empty()) {
+        times(i).started = clock_;
+        ++entered_;
+    } else {
+        preempted_.pop_back();
+    }
+    Sequence& q = sequences_[i];
+    free_blocks_ -= blocks(q.target);
+    q.computed = cached_prefix(i);
+    q.running = true;
+    q.admission = ++admissions_;
+    order_.emplace_back(i, q.admission);
+    computing_prompts_.push_back(i);
+    ++running_;
+    return i;
+}
+
+/// Takes the blocks that the next decode step needs; whether sequences had to leave for them.
+bool EngineCopy::make_room_for_decodes() {
+    const std::size_t now = static_cast<std::size_t>(decode_steps_ % engine_.options.block_tokens);
+    bool left = false;
+    while (free_blocks_ < block_phases_[now]) {
+        preempt_latest();
+        left = true;
+    }
+    free_blocks_ -= block_phases_[now];
+    return left;
+}
+
+/// The latest to enter gives its blocks back and waits, before all others, to have its tokens computed again.
+void EngineCopy::preempt_latest() {
+    const auto stale = [this](const auto& entry) {
+        const Sequence& q = sequences_[entry.first];
+        return !q.running || q.admission != entry.second;
+    };
+    while (stale(order_.back())) order_.pop_back();
+    const std::size_t i = order_.back().first;
+    order_.pop_back();
+    Sequence& q = sequences_[i];
+    const std::int64_t generated = q.generated + decoded(q);
+    release(i);
+    std::erase(computing_prompts_, i);
+    q.generated = generated;
+    q.target = request(i).prompt_tokens + generated;
+    preempted_.push_back(i);
+    ++load_.preemptions;
+}
+
+void EngineCopy::begin_decoding(std::size_t i) {
+    Sequence& q = sequences_[i];
+    q.decoding = true;
+    q.joined = decode_steps_;
+    ++decoding_;
+    context_sum_ += q.target + 1 - q.joined;
+    ++block_phases_[phase(q)];
+    ends_.emplace(q.joined + request(i).output_tokens - q.generated, i, q.admission);
+}
+
+/// Takes sequence `i` out of the engine.
+void EngineCopy::release(std::size_t i) {
+    Sequence& q = sequences_[i];
+    free_blocks_ += blocks(q.target + decoded(q));
+    if (q.decoding) {
+        --decoding_;
+        context_sum_ -= q.target + 1 - q.joined;
+        --block_phases_[phase(q)];
+    }
+    q.running = q.decoding = false;
+    --running_;
+    // Those that left stay in `order_` until they are most of it.
+    constexpr std::size_t worth_it = 1024;
+    if (order_.size() > worth_it + 2 * static_cast<std::size_t>(running_))
+        std::erase_if(order_, [this](const auto& e) { return !sequences_[e.first].running || sequences_[e.first].admission != e.second; });
+}
+
+}  // namespace roofcast

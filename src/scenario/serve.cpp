@@ -1,0 +1,110 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "roofcast/error.hpp"
+#include "roofcast/serving.hpp"
+
+namespace roofcast {
+
+namespace {
+
+constexpr std::array<std::string_view, refusal_count> refusal_reasons{"longer than the model's context", "longer than the KV cache",
+                                                                      "the prompt is longer than a step, and prompts are not cut"};
+
+/// What can be served, and the counts of the rest.
+std::vector<ServingRequest> accepted(const ServingEngine& engine, const std::vector<ServingRequest>& requests, ServingAnswer& answer) {
+    std::vector<ServingRequest> served;
+    for (const ServingRequest& request : requests) {
+        if (const auto reason = refusal(engine, request)) {
+            ++answer.refused[static_cast<std::size_t>(*reason)];
+            continue;
+        }
+        served.push_back(request);
+        answer.mean_prompt += static_cast<double>(request.prompt_tokens);
+        answer.mean_output += static_cast<double>(request.output_tokens);
+    }
+    answer.served = static_cast<std::int64_t>(served.size());
+    if (!served.empty()) {
+        const double count = static_cast<double>(served.size());
+        answer.mean_prompt /= count;
+        answer.mean_output /= count;
+        const Seconds span = served.back().arrival - served.front().arrival;
+        if (span > Seconds{}) answer.rate = (count - 1) / span;
+        return served;
+    }
+    const auto most = std::max_element(answer.refused.begin(), answer.refused.end()) - answer.refused.begin();
+    throw Error(
+        {.what = "no request can be served",
+         .found = fmt::format("{} of {}: {}", answer.refused[static_cast<std::size_t>(most)], requests.size(),
+                              refusal_reasons[static_cast<std::size_t>(most)]),
+         .expected = fmt::format("prompt and output of at most {} tokens in the cache{}", engine.cache_blocks * engine.options.block_tokens,
+                                 engine.max_context > 0 ? fmt::format(", {} in the context", engine.max_context) : ""),
+         .suggestion = "shorter --prompt or --generate, or more memory"});
+}
+
+StepRange step_range(const SchedulerOptions& options, const std::vector<ServingRequest>& requests) {
+    std::int64_t longest = 1;
+    for (const ServingRequest& request : requests) longest = std::max(longest, request.prompt_tokens + request.output_tokens);
+    StepRange range{
+        .sequences = options.max_sequences, .tokens = options.max_tokens, .prompt_tokens = options.max_tokens, .context = longest};
+    if (options.chunked) {
+        range.prompt_tokens = std::min(range.prompt_tokens, options.chunk.value_or(range.prompt_tokens));
+    } else {
+        range.tokens = range.prompt_tokens = std::max(options.max_tokens, longest);  // what left the engine comes back whole
+    }
+    return range;
+}
+
+ServingCase served_at(ServingEngine& engine, double time_scale, const ServingQuestion& question, std::vector<ServingRequest> requests) {
+    engine.time_scale = time_scale;
+    ServingCase result{.time_scale = time_scale, .statistics = {}, .load = {}, .search = {}};
+    if (question.share) {
+        result.search = highest_rate(engine, requests, question.objective, *question.share);
+        requests = spread_out(std::move(requests), 1 / result.search->rate.value_or(result.search->lowest).in(1 / s));
+    }
+    const ServingRun run = simulated(engine, requests);
+    result.load = run.load;
+    result.statistics = statistics(engine, requests, run, question.objective);
+    return result;
+}
+
+/// A run of mean tokens at `batch`: the interval of its steps is that of the simulation's.
+Prediction typical_run(const Workload& workload, const Gpu& gpu, const SoftwareStacks& software, RunRequest request,
+                       const ServingAnswer& answer, double batch) {
+    request.shape.batch = std::max<std::int64_t>(1, std::llround(batch));
+    request.shape.prompt_tokens = static_cast<std::int64_t>(answer.mean_prompt);
+    request.shape.generate_tokens = static_cast<std::int64_t>(answer.mean_output);
+    return predict(workload, gpu, request, software);
+}
+
+}  // namespace
+
+ServingAnswer serve(const Workload& workload, const Gpu& gpu, const SoftwareStacks& software, const ServingQuestion& question,
+                    const std::vector<ServingRequest>& requests) {
+    const StepModel model = step_model(workload, gpu, question.request, software);
+    ServingAnswer answer;
+    answer.room = cache_room(workload, question.request, software, gpu.profile, question.options);
+    ServingEngine engine{.steps = {},
+                         .options = question.options,
+                         .cache_blocks = answer.room.blocks,
+                         .copies = question.request.shape.parallel.data,
+                         .max_context = model.model.max_context};
+    const std::vector<ServingRequest> served = accepted(engine, requests, answer);
+    const Prediction one = typical_run(workload, gpu, software, question.request, answer, 1);
+    if (!one.withheld.empty())
+        throw Error({.what = fmt::format("no kernel model covers an operator of {}", workload.id),
+                     .key = "--model",
+                     .found = one.withheld.front()});
+    engine.steps = tabulated(model, step_range(question.options, served));
+    answer.predicted = served_at(engine, 1, question, served);
+    answer.intervals = typical_run(workload, gpu, software, question.request, answer, answer.predicted.statistics.mean_batch).intervals;
+    if (answer.intervals) {
+        answer.low = served_at(engine, answer.intervals->latency.low, question, served);
+        answer.high = served_at(engine, answer.intervals->latency.high, question, served);
+    }
+    return answer;
+}
+
+}  // namespace roofcast

@@ -1,0 +1,159 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "scenario/step_parts.hpp"
+
+namespace roofcast {
+
+namespace {
+
+// Points of an octave. Times of matrix products step with their tiles, so that rows need many; attention is smooth.
+constexpr int rows_an_octave = 512, decodes_an_octave = 16, contexts_an_octave = 4, prompts_an_octave = 2, tokens_an_octave = 6,
+              pasts_an_octave = 3;
+constexpr double past_offset = 16;  ///< tokens: a cache shorter than that is as good as none
+constexpr double shortest = 1e-12;  ///< seconds: stands for a part that the host hides, since zero has no logarithm
+
+/// Whole numbers from 1 to `last`, `per_octave` to a doubling (fewer where these are not whole).
+std::vector<std::int64_t> spaced(std::int64_t last, int per_octave) {
+    std::vector<std::int64_t> values;
+    for (int i = 0;; ++i) {
+        const auto value = static_cast<std::int64_t>(std::llround(std::exp2(static_cast<double>(i) / per_octave)));
+        if (value >= last) break;
+        if (values.empty() || value > values.back()) values.push_back(value);
+    }
+    values.push_back(last);
+    return values;
+}
+
+LogAxis axis(const std::vector<std::int64_t>& values, double offset) {
+    LogAxis a;
+    a.offset = offset;
+    for (const std::int64_t value : values) {
+        a.values.push_back(static_cast<double>(value));
+        a.logs.push_back(std::log(static_cast<double>(value) + offset));
+    }
+    return a;
+}
+
+/// Between which two points a value lies, and how far from the first to the second, 0 to 1.
+struct Place {
+    std::size_t below = 0, above = 0;
+    double share = 0;
+};
+
+Place place(const LogAxis& a, double value) {
+    if (value <= a.values.front()) return {};
+    const std::size_t last = a.values.size() - 1;
+    if (value >= a.values.back()) return {last, last, 0};
+    const auto above = static_cast<std::size_t>(std::upper_bound(a.values.begin(), a.values.end(), value) - a.values.begin());
+    const double low = a.logs[above - 1];
+    return {above - 1, above, (std::log(value + a.offset) - low) / (a.logs[above] - low)};
+}
+
+double between(double low, double high, double share) {
+    return low + share * (high - low);
+}
+
+double along(const std::vector<double>& logs, std::size_t row, const Place& p) {
+    return between(logs[row + p.below], logs[row + p.above], p.share);
+}
+
+double log_of(Seconds part) {
+    return std::log(std::max(shortest, part.in(s)));
+}
+
+/// `time` of each whole number from 1 to `last`, evaluated at `rows_an_octave` and interpolated between them; entry 0 is zero.
+template <class Time>
+std::vector<Seconds> dense(std::int64_t last, std::int64_t& evaluated, Time time) {
+    const auto points = spaced(last, rows_an_octave);
+    std::vector<Seconds> times{Seconds{}};
+    Seconds before;
+    for (std::size_t i = 0; i < points.size(); ++i) {
+        const Seconds here = time(points[i]);
+        ++evaluated;
+        const double start = std::log(i == 0 ? 1.0 : static_cast<double>(points[i - 1])), end = std::log(static_cast<double>(points[i]));
+        while (static_cast<std::int64_t>(times.size()) < points[i]) {
+            const double share = (std::log(static_cast<double>(times.size())) - start) / (end - start);
+            times.push_back(std::exp(between(log_of(before), log_of(here), share)) * s);
+        }
+        times.push_back(here);
+        before = here;
+    }
+    return times;
+}
+
+Seconds entry(const std::vector<Seconds>& times, std::int64_t i) {
+    return times[std::min(static_cast<std::size_t>(i), times.size() - 1)];
+}
+
+void tabulate_decodes(StepTable& table, const StepModel& m, const StepRange& range) {
+    const auto decodes = spaced(range.sequences, decodes_an_octave), contexts = spaced(range.context, contexts_an_octave);
+    table.decodes = axis(decodes, 0);
+    table.context = axis(contexts, 0);
+    for (const std::int64_t n : decodes) {
+        const Seconds shared = shared_step(m, n, n);
+        ++table.evaluated;
+        for (const std::int64_t c : contexts) table.decode_part.push_back(log_of(decode_step(m, n, c) - shared));
+        table.evaluated += static_cast<std::int64_t>(contexts.size());
+    }
+}
+
+void tabulate_prompts(StepTable& table, const StepModel& m, const StepRange& range) {
+    const auto prompts = spaced(std::min(range.sequences, range.prompt_tokens), prompts_an_octave),
+               tokens = spaced(range.prompt_tokens, tokens_an_octave);
+    std::vector<std::int64_t> past{0};
+    for (const std::int64_t h : spaced(range.context, pasts_an_octave)) {
+        if (static_cast<double>(h) >= past_offset) past.push_back(h);
+    }
+    table.prompts = axis(prompts, 0);
+    table.tokens = axis(tokens, 0);
+    table.past = axis(past, past_offset);
+    // A step's own cell reaches to the next point of two axes: twice and √2 times as much. Points beyond that are never read.
+    const std::int64_t most = 3 * range.prompt_tokens;
+    for (const std::int64_t n : prompts) {
+        for (const std::int64_t q : tokens) {
+            if (n * q > most) {
+                table.prompt_part.insert(table.prompt_part.end(), past.size(), table.prompt_part.back());
+                continue;
+            }
+            const Seconds shared = shared_step(m, n * q, n);
+            for (const std::int64_t h : past) table.prompt_part.push_back(log_of(prompt_step(m, n, q, h) - shared));
+            table.evaluated += static_cast<std::int64_t>(past.size()) + 1;
+        }
+    }
+}
+
+}  // namespace
+
+StepTable tabulated(const StepModel& m, const StepRange& range) {
+    StepTable table;
+    table.body = dense(range.tokens, table.evaluated, [&](std::int64_t rows) { return shared_step(m, rows, 1); });
+    table.head =
+        dense(range.sequences, table.evaluated, [&](std::int64_t rows) { return shared_step(m, rows, rows) - shared_step(m, rows, 1); });
+    tabulate_decodes(table, m, range);
+    tabulate_prompts(table, m, range);
+    return table;
+}
+
+Seconds step_time(const StepTable& t, const StepMix& mix) {
+    Seconds time = entry(t.body, mix.decodes + mix.prompt_tokens) + entry(t.head, mix.decodes + mix.prompts);
+    if (mix.decodes > 0) {
+        const Place n = place(t.decodes, static_cast<double>(mix.decodes)), c = place(t.context, mix.context);
+        const std::size_t width = t.context.values.size();
+        time += std::exp(between(along(t.decode_part, n.below * width, c), along(t.decode_part, n.above * width, c), n.share)) * s;
+    }
+    if (mix.prompts > 0) {
+        const double each = static_cast<double>(mix.prompt_tokens) / static_cast<double>(mix.prompts);
+        const Place n = place(t.prompts, static_cast<double>(mix.prompts)), q = place(t.tokens, each), h = place(t.past, mix.past);
+        const std::size_t width = t.past.values.size(), layer = t.tokens.values.size() * width;
+        const auto plane = [&](std::size_t prompts) {
+            return between(along(t.prompt_part, prompts * layer + q.below * width, h),
+                           along(t.prompt_part, prompts * layer + q.above * width, h), q.share);
+        };
+        time += std::exp(between(plane(n.below), plane(n.above), n.share)) * s;
+    }
+    return time;
+}
+
+}  // namespace roofcast

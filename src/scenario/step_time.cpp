@@ -1,0 +1,90 @@
+#include "roofcast/step_time.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "prediction/pass.hpp"
+#include "prediction/shapes.hpp"
+#include "roofcast/error.hpp"
+#include "scenario/step_parts.hpp"
+
+namespace roofcast {
+
+namespace {
+
+RunShape with_batch(const StepModel& m, std::int64_t batch) {
+    RunShape shape = m.shape;
+    shape.batch = batch;
+    return shape;
+}
+
+Seconds total(const StepModel& m, const OpGraph& graph) {
+    return timeline(graph, m.gpu, m.stack, m.streams).total;
+}
+
+bool contains(const Segment& segment, const std::string& node) {
+    return std::any_of(segment.nodes.begin(), segment.nodes.end(), [&](const OpNode& n) { return n.name == node; });
+}
+
+/// A decode graph of `rows` sequences without attention and what a pass over a prompt does not have.
+OpGraph shared_graph(const StepModel& m, std::int64_t rows) {
+    const RunShape shape = with_batch(m, rows);
+    OpGraph graph = decode_graph(m.model, shape, 1);
+    const OpGraph prompt = prefill_graph(m.model, shape, 1);
+    for (std::size_t i = 0; i < graph.segments.size(); ++i) {
+        std::erase_if(graph.segments[i].nodes, [&](const OpNode& node) {
+            return std::holds_alternative<Attention>(node.op) || !contains(prompt.segments[i], node.name);
+        });
+    }
+    return graph;
+}
+
+std::int64_t whole(double tokens, std::int64_t least) {
+    return std::max(least, static_cast<std::int64_t>(std::llround(tokens)));
+}
+
+}  // namespace
+
+Seconds decode_step(const StepModel& m, std::int64_t sequences, std::int64_t context) {
+    return total(m, decode_graph(m.model, with_batch(m, sequences), context));
+}
+
+Seconds prompt_step(const StepModel& m, std::int64_t sequences, std::int64_t tokens, std::int64_t past) {
+    const RunShape shape = with_batch(m, sequences);
+    return pipelined_share(shape, m.stack, tokens) * total(m, prefill_graph(m.model, shape, tokens, past));
+}
+
+Seconds shared_step(const StepModel& m, std::int64_t rows, std::int64_t logits) {
+    OpGraph graph = shared_graph(m, rows);
+    if (logits != rows) graph.segments.back() = shared_graph(m, logits).segments.back();
+    return total(m, graph);
+}
+
+StepModel step_model(const Workload& workload, const Gpu& device, const RunRequest& request, const SoftwareStacks& software) {
+    const auto* llm = std::get_if<DecoderLlm>(&workload.architecture);
+    if (llm == nullptr)
+        throw Error({.what = fmt::format("{} is not a text-only language model", workload.id),
+                     .key = "--model",
+                     .found = workload.family,
+                     .expected = "a model of the family llm",
+                     .suggestion = "roofcast model list names them"});
+    const SoftwareStack& stack = software.find(request.execution, request.software);
+    return {*llm, with_software(device, stack), stack, shape_under(stack, request), request.streams};
+}
+
+Seconds step_time(const StepModel& m, const StepMix& mix) {
+    Seconds decode, prompt;
+    if (mix.decodes > 0) decode = decode_step(m, mix.decodes, whole(mix.context, 1));
+    if (mix.prompts > 0) {
+        const double each = static_cast<double>(mix.prompt_tokens) / static_cast<double>(mix.prompts);
+        prompt = prompt_step(m, mix.prompts, whole(each, 1), whole(mix.past, 0));
+    }
+    if (mix.decodes == 0) return prompt;
+    if (mix.prompts == 0) return decode;
+    const Seconds apart = shared_step(m, mix.decodes, mix.decodes) + shared_step(m, mix.prompt_tokens, mix.prompts);
+    return decode + prompt + shared_step(m, mix.decodes + mix.prompt_tokens, mix.decodes + mix.prompts) - apart;
+}
+
+}  // namespace roofcast

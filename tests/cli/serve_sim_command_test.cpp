@@ -1,0 +1,160 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "support/compare.hpp"
+#include "support/paths.hpp"
+#include "support/program.hpp"
+
+using nlohmann::json;
+using roofcast::test::contains;
+using roofcast::test::rel;
+using roofcast::test::TemporaryFile;
+
+namespace {
+
+const std::string base = "serve-sim --gpu a100-sxm4-80gb --model llama-3.1-8b ";
+
+json served(const std::string& arguments) {
+    CAPTURE(arguments);
+    const auto result = roofcast::test::roofcast(base + arguments + " --format json");
+    REQUIRE(result.exit_code == 0);
+    return json::parse(result.output);
+}
+
+/// What a wrong command line prints: one line, and exit code 2.
+std::string refused(const std::string& arguments) {
+    CAPTURE(arguments);
+    const auto result = roofcast::test::roofcast(arguments, true);
+    CHECK(result.exit_code == 2);
+    CHECK(std::count(result.output.begin(), result.output.end(), '\n') == 1);
+    return result.output;
+}
+
+}  // namespace
+
+TEST_CASE("serve-sim of requests far apart says what predict says") {
+    // One request in a million seconds meets no other.
+    const json sim = served("--rate 0.000001 --requests 20 --prompt 700 --generate 100");
+    const auto result =
+        roofcast::test::roofcast("predict --gpu a100-sxm4-80gb --model llama-3.1-8b --prompt 700 --generate 100 --format json");
+    const json alone = json::parse(result.output);
+    CHECK(sim["latencies"][0]["metric"] == "TTFT");
+    CHECK(sim["latencies"][0]["p99_ms"].get<double>() == rel(alone["ttft_ms"].get<double>(), 0.01));
+    CHECK(sim["latencies"][1]["mean_ms"].get<double>() == rel(alone["tpot_ms"].get<double>(), 0.01));
+    CHECK(sim["latencies"][2]["p50_ms"].get<double>() == rel(alone["latency_ms"].get<double>(), 0.01));
+    CHECK(sim["latencies"][2]["mean_ms_low"].get<double>() == rel(alone["latency_ms_low"].get<double>(), 0.02));
+    CHECK(sim["latencies"][2]["mean_ms_high"].get<double>() == rel(alone["latency_ms_high"].get<double>(), 0.02));
+    CHECK(sim["loads"][0]["mean_batch"].get<double>() == rel(1, 1e-9));
+    CHECK(sim["interval_percent"] == 80);
+    CHECK_FALSE(sim["assumptions"].empty());
+}
+
+TEST_CASE("serve-sim prints the same twice, and a different seed prints something else") {
+    const std::string run = base + "--rate 6/s --requests 500 --prompt-cv 0.5 --generate-cv 0.5 --format csv";
+    const std::string one = roofcast::test::roofcast(run).output;
+    CHECK(std::count(one.begin(), one.end(), '\n') == 2);
+    CHECK(one == roofcast::test::roofcast(run).output);
+    CHECK(one != roofcast::test::roofcast(run + " --seed 1").output);
+}
+
+TEST_CASE("serve-sim counts requests beyond an objective, each limit apart and together") {
+    const json misses = served("--rate 12 --requests 2000 --slo ttft=80ms,tpot=22ms,latency=100s")["objectives"];
+    REQUIRE(misses.size() == 4);
+    const auto missed = [&misses](std::size_t i) { return misses[i]["missed_percent"].get<double>(); };
+    CHECK(misses[0]["limit_ms"].get<double>() == rel(80, 1e-12));
+    CHECK(missed(0) > 0);
+    CHECK(missed(1) > 0);
+    CHECK(missed(2) == 0);
+    CHECK(missed(3) >= std::max(missed(0), missed(1)));
+    CHECK(missed(3) <= missed(0) + missed(1));
+    CHECK(served("--rate 1 --requests 10")["objectives"].empty());
+}
+
+TEST_CASE("serve-sim finds the highest rate that meets an objective") {
+    const json sim = served("--find-rate --requests 1000 --slo ttft=200ms,tpot=30ms --slo-share 0.95");
+    const double rate = sim["rate_search"]["highest_rate_per_s"];
+    CHECK(rate > 1);
+    CHECK(rate < sim["rate_search"]["saturated_per_s"].get<double>());
+    CHECK(sim["objectives"].back()["objective"] == "any");
+    CHECK(sim["objectives"].back()["missed_percent"].get<double>() <= 5);
+    const json never = served("--find-rate --requests 100 --slo ttft=1us");
+    CHECK(never["rate_search"]["highest_rate_per_s"].is_null());
+    CHECK(contains(roofcast::test::roofcast(base + "--find-rate --requests 100 --slo ttft=1us").output, "highest rate   none"));
+}
+
+TEST_CASE("serve-sim reads a trace, and counts what can never be served") {
+    const TemporaryFile trace("trace.csv", "arrival_s,prompt_tokens,output_tokens\n10,100,10\n10.5,200000,5\n11,50,1\n");
+    const json sim = served("--trace " + trace.path().string());
+    CHECK(sim["arrivals"]["kind"] == "trace");
+    CHECK(sim["requests"]["served"] == 2);
+    CHECK(sim["requests"]["refused_context"] == 1);
+    CHECK(sim["requests"]["mean_prompt_tokens"] == 75);
+    CHECK(contains(roofcast::test::roofcast(base + "--trace " + trace.path().string()).output, "refused: 1 of 3 requests"));
+    const TemporaryFile bad("trace.csv", "arrival_s,prompt_tokens,output_tokens\n10,100,10\n11,-5,1\n");
+    CHECK(contains(refused(base + "--trace " + bad.path().string()), "trace.csv:3"));
+    CHECK(contains(refused(base + "--trace /nonexistent.csv"), "does not exist"));
+    CHECK(contains(refused(base + "--trace " + trace.path().string() + " --prompt 5"), "--trace"));
+}
+
+TEST_CASE("serve-sim on several GPUs shares the rate among copies") {
+    const json two = served("--rate 10 --requests 1000 --dp 2"), one = served("--rate 5 --requests 1000");
+    CHECK(two["parallel"]["gpus"] == 2);
+    CHECK(two["loads"][0]["tokens_per_s_per_gpu"].get<double>() == rel(one["loads"][0]["tokens_per_s_per_gpu"].get<double>(), 0.1));
+    CHECK(served("--rate 1 --requests 50 --tp 2 --pp 2")["assumptions"].size() > one["assumptions"].size());
+}
+
+TEST_CASE("serve-sim refuses numbers that make no sense, naming the option") {
+    const std::pair<const char*, const char*> wrong[] = {{"--rate 0", "--rate"},
+                                                         {"--rate -1", "--rate"},
+                                                         {"--rate nan", "--rate"},
+                                                         {"--rate inf", "--rate"},
+                                                         {"--rate 1e300", "--rate"},
+                                                         {"--rate 5/m", "--rate"},
+                                                         {"--rate 1 --requests 0", "--requests"},
+                                                         {"--rate 1 --requests 1e6", "did you mean 1000000?"},
+                                                         {"--rate 1 --requests 99999999999999999999", "--requests"},
+                                                         {"--rate 1 --requests 10000000 --generate 100000", "--requests"},
+                                                         {"--rate 1 --prompt 0", "--prompt"},
+                                                         {"--rate 1 --prompt 200000", "--prompt"},
+                                                         {"--rate 1 --prompt-cv -1", "--prompt-cv"},
+                                                         {"--rate 1 --generate-cv nan", "--generate-cv"},
+                                                         {"--rate 1 --seed -1", "--seed"},
+                                                         {"--rate 1 --batch 4", "--max-seqs"},
+                                                         {"--rate 1 --max-seqs 0", "--max-seqs"},
+                                                         {"--rate 1 --max-seqs 10000", "--max-seqs"},
+                                                         {"--rate 1 --max-tokens 0", "--max-tokens"},
+                                                         {"--rate 1 --chunk 0", "--chunk"},
+                                                         {"--rate 1 --chunked-prefill off --chunk 64", "--chunk"},
+                                                         {"--rate 1 --chunked-prefill maybe", "--chunked-prefill"},
+                                                         {"--rate 1 --chunked-prefill off --prompt 9000", "no request can be served"},
+                                                         {"--rate 1 --block-size -16", "--block-size"},
+                                                         {"--rate 1 --memory-fraction 0", "--memory-fraction"},
+                                                         {"--rate 1 --memory-fraction 1.01", "--memory-fraction"},
+                                                         {"--rate 1 --memory-fraction 0.1", "no room for a KV cache"},
+                                                         {"--rate 1 --prefix-cached 1", "--prefix-cached"},
+                                                         {"--rate 1 --slo ttft", "--slo"},
+                                                         {"--rate 1 --slo ttft=5", "--slo"},
+                                                         {"--rate 1 --slo ttft=-5ms", "--slo"},
+                                                         {"--rate 1 --slo ttft=5ms,ttft=6ms", "twice"},
+                                                         {"--rate 1 --slo ttft=5ms,", "--slo"},
+                                                         {"--rate 1 --slo tftt=5ms", "did you mean ttft?"},
+                                                         {"--rate 1 --slo-share 0.5", "--slo-share"},
+                                                         {"--find-rate --slo ttft=1s --slo-share 1.5", "--slo-share"},
+                                                         {"--find-rate", "--slo"},
+                                                         {"--find-rate --rate 5 --slo ttft=1s", "--find-rate"},
+                                                         {"", "one of --rate, --trace and --find-rate"}};
+    for (const auto& [arguments, expected] : wrong) {
+        CAPTURE(arguments);
+        CHECK(contains(refused(base + arguments), expected));
+    }
+}
+
+TEST_CASE("serve-sim refuses models without text, GPUs too small, and devices of unknown memory") {
+    CHECK(contains(refused("serve-sim --gpu a100-sxm4-80gb --model bert-base --rate 1"), "text-only"));
+    CHECK(contains(refused("serve-sim --gpu a100-sxm4-80gb --model resnet50 --rate 1"), "text-only"));
+    CHECK(contains(refused("serve-sim --gpu a100-sxm4-80gb --model qwen2.5-vl-3b --rate 1"), "text-only"));
+    CHECK(contains(refused("serve-sim --gpu rtx-4090 --model llama-3.1-70b --rate 1"), "no room for a KV cache"));
+    CHECK(contains(refused("serve-sim --gpu epyc-9654 --model llama-3.1-8b --rate 1"), "memory of epyc-9654 is not known"));
+}

@@ -1,0 +1,137 @@
+// The scheduler against one that looks at every sequence and every block in every step: slow, and without the counters of the fast one.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <deque>
+
+#include "roofcast/serving.hpp"
+#include "scenario/constant_steps.hpp"
+#include "support/compare.hpp"
+
+using namespace roofcast;
+using test::constant_engine;
+using test::rel;
+
+namespace {
+
+struct Plain {
+    std::size_t request = 0;
+    std::int64_t computed = 0, to_compute = 0, output = 0, blocks = 0;
+    [[nodiscard]] bool decoding() const { return computed >= to_compute; }
+};
+
+/// Steps of one second, prompts in chunks.
+class PlainEngine {
+public:
+    PlainEngine(const SchedulerOptions& options, std::int64_t blocks, const std::vector<ServingRequest>& requests)
+        : o_(options), free_(blocks), requests_(requests), finished(requests.size()) {}
+
+    void run() {
+        std::size_t arrived = 0;
+        while (arrived < requests_.size() || !waiting_.empty() || !running_.empty()) {
+            if (waiting_.empty() && running_.empty()) clock_ = std::max(clock_, requests_[arrived].arrival.in(s));
+            for (; arrived < requests_.size() && requests_[arrived].arrival.in(s) <= clock_; ++arrived)
+                waiting_.push_back({.request = arrived, .to_compute = requests_[arrived].prompt_tokens});
+            step();
+        }
+    }
+
+private:
+    [[nodiscard]] std::int64_t blocks(std::int64_t tokens) const { return (tokens + o_.block_tokens - 1) / o_.block_tokens; }
+
+    void preempt_last() {
+        Plain q = running_.back();
+        running_.pop_back();
+        free_ += q.blocks;
+        ++preemptions;
+        waiting_.push_front({.request = q.request, .to_compute = requests_[q.request].prompt_tokens + q.output, .output = q.output});
+    }
+
+    /// Keys and values of the next token of each decoding sequence; whether one had to leave for them.
+    bool grow() {
+        const auto wanted = [this] {
+            std::int64_t sum = 0;
+            for (const Plain& q : running_) sum += q.decoding() ? blocks(q.computed + 1) - q.blocks : 0;
+            return sum;
+        };
+        bool left = false;
+        for (; wanted() > free_; left = true) preempt_last();
+        for (Plain& q : running_) {
+            if (!q.decoding()) continue;
+            free_ -= blocks(q.computed + 1) - q.blocks;
+            q.blocks = blocks(q.computed + 1);
+        }
+        return left;
+    }
+
+    void step() {
+        const bool left = grow();
+        std::vector<bool> decodes;
+        for (const Plain& q : running_) decodes.push_back(q.decoding());
+        std::int64_t budget = std::min(o_.max_tokens - std::count(decodes.begin(), decodes.end(), true), o_.chunk.value_or(o_.max_tokens));
+        std::vector<std::int64_t> tokens(running_.size(), 0);
+        const auto compute = [&](std::size_t i) {
+            tokens[i] = std::min(budget, running_[i].to_compute - running_[i].computed);
+            budget -= tokens[i];
+        };
+        for (std::size_t i = 0; i < running_.size(); ++i) {
+            if (!decodes[i]) compute(i);
+        }
+        while (!left && budget > 0 && !waiting_.empty() && static_cast<std::int64_t>(running_.size()) < o_.max_sequences &&
+               blocks(waiting_.front().to_compute) <= free_) {
+            running_.push_back(waiting_.front());
+            waiting_.pop_front();
+            running_.back().blocks = blocks(running_.back().to_compute);
+            free_ -= running_.back().blocks;
+            decodes.push_back(false);
+            tokens.push_back(0);
+            compute(running_.size() - 1);
+        }
+        clock_ += 1;
+        for (std::size_t i = 0; i < running_.size(); ++i) {
+            Plain& q = running_[i];
+            q.computed += decodes[i] ? 1 : tokens[i];
+            if (decodes[i] || (tokens[i] > 0 && q.decoding())) ++q.output;
+        }
+        std::erase_if(running_, [this](const Plain& q) {
+            if (q.output < requests_[q.request].output_tokens) return false;
+            finished[q.request] = clock_;
+            free_ += q.blocks;
+            return true;
+        });
+    }
+
+    SchedulerOptions o_;
+    std::int64_t free_;
+    const std::vector<ServingRequest>& requests_;
+    std::deque<Plain> waiting_;
+    std::vector<Plain> running_;
+    double clock_ = 0;
+
+public:
+    std::vector<double> finished;
+    std::int64_t preemptions = 0;
+};
+
+}  // namespace
+
+TEST_CASE("the scheduler does in each step what one that looks at every sequence does") {
+    std::int64_t preemptions = 0;
+    for (std::uint64_t seed = 0; seed < 40; ++seed) {
+        CAPTURE(seed);
+        SchedulerOptions options{.max_sequences = 12, .max_tokens = 40, .block_tokens = 1 + static_cast<std::int64_t>(seed % 5)};
+        if (seed % 2 == 0) options.chunk = 7 + static_cast<std::int64_t>(seed % 9);
+        const std::int64_t blocks = 160 / options.block_tokens;
+        const ServingEngine engine = constant_engine(options, blocks);
+        auto requests = drawn(
+            {.requests = 200, .rate = 0.3 / s, .prompt_mean = 15, .prompt_cv = 0.7, .output_mean = 20, .output_cv = 0.7, .seed = seed});
+        std::erase_if(requests, [&](const ServingRequest& r) { return refusal(engine, r).has_value(); });
+        PlainEngine plain(options, blocks, requests);
+        plain.run();
+        const ServingRun run = simulated(engine, requests);
+        CHECK(run.load.preemptions == plain.preemptions);
+        preemptions += plain.preemptions;
+        for (std::size_t i = 0; i < requests.size(); ++i) REQUIRE(run.times[i].finished.in(s) == rel(plain.finished[i], 1e-9));
+    }
+    CHECK(preemptions > 1000);
+}

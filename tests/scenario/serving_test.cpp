@@ -1,0 +1,183 @@
+// Laws that any queue obeys, and real models.
+#include "roofcast/serving.hpp"
+
+#include <doctest/doctest.h>
+
+#include "roofcast/error.hpp"
+#include "scenario/constant_steps.hpp"
+#include "support/compare.hpp"
+#include "support/paths.hpp"
+
+using namespace roofcast;
+using test::constant_engine;
+using test::gpus_dir;
+using test::models_dir;
+using test::rel;
+
+namespace {
+
+struct Bench {
+    SoftwareStacks software = load_software(gpus_dir());
+    Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
+    Workload workload = find_workload(models_dir(), "llama-3.1-8b");
+
+    RunRequest request(RunShape shape = {}) const {
+        RunRequest r;
+        r.shape = shape;
+        return completed(r, workload, gpu);
+    }
+    ServingEngine engine(SchedulerOptions options, std::int64_t blocks) const {
+        return {
+            .steps = tabulated(
+                step_model(workload, gpu, request(), software),
+                {.sequences = options.max_sequences, .tokens = options.max_tokens, .prompt_tokens = options.max_tokens, .context = 4096}),
+            .options = options,
+            .cache_blocks = blocks};
+    }
+};
+
+std::vector<ServingRequest> varied(std::int64_t count, double rate) {
+    return drawn(
+        {.requests = count, .rate = rate / s, .prompt_mean = 300, .prompt_cv = 0.6, .output_mean = 100, .output_cv = 0.8, .seed = 7});
+}
+
+double total_output(const std::vector<ServingRequest>& requests) {
+    double tokens = 0;
+    for (const auto& request : requests) tokens += static_cast<double>(request.output_tokens);
+    return tokens;
+}
+
+}  // namespace
+
+TEST_CASE("one request alone takes as long as predict says") {
+    const Bench bench;
+    const Prediction p = predict(bench.workload, bench.gpu, bench.request({.prompt_tokens = 1000, .generate_tokens = 300}), bench.software);
+    const ServingRun run = simulated(bench.engine({}, 1000), {{0 * s, 1000, 300}});
+    CHECK(run.times[0].first_token.in(ms) == rel(p.ttft->in(ms), 0.01));
+    CHECK(run.times[0].finished.in(ms) == rel(p.latency.in(ms), 0.01));
+}
+
+TEST_CASE("a queue of one server with constant service waits as Pollaczek and Khinchine say") {
+    const ServingEngine engine = constant_engine({.max_sequences = 1}, 10);
+    for (const double load : {0.3, 0.7}) {
+        const auto requests = drawn({.requests = 400'000, .rate = load / s, .seed = 11});
+        const ServingStatistics x = statistics(engine, requests, simulated(engine, requests), {});
+        // M/D/1: ρ D / (2 (1 − ρ)), with D = 1 s.
+        CHECK(x.wait.mean.in(s) == rel(load / (2 * (1 - load)), 0.03));
+        CHECK(x.busy == rel(load, 0.01));
+        CHECK(x.mean_waiting == rel(load * x.wait.mean.in(s), 0.01));
+    }
+}
+
+TEST_CASE("the mean number in the system is the arrival rate times the mean time there") {
+    const Bench bench;
+    for (const bool chunked : {true, false}) {
+        const ServingEngine engine = bench.engine({.chunked = chunked}, 20'000);
+        const auto requests = varied(5000, 6);
+        const ServingRun run = simulated(engine, requests);
+        const ServingStatistics x = statistics(engine, requests, run, {});
+        // Exact when the rate is that of the simulation: integrals of the queue against sums over requests.
+        CHECK(x.mean_in_system == rel(x.requests_per_second * x.latency.mean.in(s), 1e-6));
+        // Little's law with the rate of the process: a standard error of 1/√5000 = 1.4 %.
+        CHECK(x.mean_in_system == rel(6 * x.latency.mean.in(s), 0.05));
+        CHECK(x.mean_waiting == rel(x.requests_per_second * x.wait.mean.in(s), 1e-6));
+    }
+}
+
+TEST_CASE("every token is produced and every block given back, however often sequences have to leave") {
+    const Bench bench;
+    for (const bool chunked : {true, false}) {
+        // 250 blocks of 16: ten sequences' worth of cache for up to 64.
+        const ServingEngine engine = bench.engine({.max_sequences = 64, .max_tokens = 2048, .chunked = chunked}, 250);
+        auto requests = varied(2000, 50);
+        std::erase_if(requests, [&](const ServingRequest& r) { return refusal(engine, r).has_value(); });
+        const ServingRun run = simulated(engine, requests);
+        CHECK(run.load.preemptions > 100);
+        CHECK(static_cast<double>(run.load.tokens) == total_output(requests));
+        CHECK(run.load.blocks_left == 0);
+        CHECK(run.load.most_blocks <= 250);
+        for (std::size_t i = 0; i < requests.size(); ++i) {
+            REQUIRE(run.times[i].started >= requests[i].arrival);
+            REQUIRE(run.times[i].first_token > run.times[i].started);
+            REQUIRE(run.times[i].finished >= run.times[i].first_token);
+        }
+    }
+}
+
+TEST_CASE("equal input gives equal output") {
+    const Bench bench;
+    const ServingEngine engine = bench.engine({}, 20'000);
+    const ServingRun one = simulated(engine, varied(500, 8)), two = simulated(engine, varied(500, 8));
+    for (std::size_t i = 0; i < 500; ++i) CHECK(one.times[i].finished == two.times[i].finished);
+}
+
+TEST_CASE("a saturated engine is as fast as its largest batch") {
+    const Bench bench;
+    const ServingEngine engine = bench.engine({.max_sequences = 32}, 20'000);
+    // 32 sequences at a time, each with one prompt token and 512 of output: contexts between 1 and 512, 256 on average.
+    const std::vector<ServingRequest> requests(32 * 20, {0 * s, 1, 512});
+    const ServingStatistics x = statistics(engine, requests, simulated(engine, requests), {});
+    const Seconds step = step_time(engine.steps, {.decodes = 32, .context = 256.5});
+    CHECK(x.tokens_per_second == rel(32 / step.in(s), 0.02));
+    CHECK(x.mean_batch == rel(32, 0.001));
+    CHECK(x.busy == rel(1, 1e-9));
+}
+
+TEST_CASE("more requests per second never shorten the wait") {
+    const Bench bench;
+    const ServingEngine engine = bench.engine({.max_sequences = 16}, 20'000);
+    Seconds before;
+    for (const double rate : {1.0, 4.0, 8.0, 16.0, 32.0}) {
+        const auto requests = varied(2000, rate);
+        const Seconds wait = statistics(engine, requests, simulated(engine, requests), {}).wait.mean;
+        CHECK(wait >= before);
+        before = wait;
+    }
+}
+
+TEST_CASE("the rate found meets the objective, and a little more does not") {
+    const ServingEngine engine = constant_engine({.max_sequences = 1}, 10);
+    const auto requests = drawn({.requests = 20'000, .rate = 1 / s, .seed = 2});
+    const ServiceObjective objective{.ttft = 5 * s};
+    const RateSearch found = highest_rate(engine, requests, objective, 0.99);
+    REQUIRE(found.rate.has_value());
+    CHECK(found.saturated.in(1 / s) == rel(1, 1e-9));
+    const auto missed = [&](double rate) {
+        const auto arriving = spread_out(requests, 1 / rate);
+        return statistics(engine, arriving, simulated(engine, arriving), objective).missed_any;
+    };
+    CHECK(missed(found.rate->in(1 / s)) <= 0.01);
+    CHECK(missed(1.02 * found.rate->in(1 / s)) > 0.01);
+    CHECK_FALSE(highest_rate(engine, requests, {.ttft = 0.5 * s}, 0.99).rate.has_value());
+    CHECK(highest_rate(engine, requests, {.latency = 1 * hour * 24}, 0.99).limited_by_throughput);
+}
+
+TEST_CASE("the cache gets what weights, activations and framework leave") {
+    const Bench bench;
+    const CacheRoom room = cache_room(bench.workload, bench.request(), bench.software, bench.gpu.profile, {});
+    const MemoryEstimate memory = memory_estimate(bench.workload, bench.request(), bench.software);
+    CHECK(room.weights == memory.weights);
+    // 32 layers, 8 KV heads of 128, keys and values, 2 bytes: 131072 bytes a token.
+    CHECK(room.per_token.in(byte) == rel(131072, 1e-12));
+    CHECK((room.weights + room.activations + room.overhead + room.cache).in(gb) == rel(0.9 * 80, 1e-9));
+    CHECK(static_cast<double>(room.blocks) == rel(room.cache.in(byte) / (16 * 131072), 1e-4));
+    SchedulerOptions small;
+    small.memory_fraction = 0.2;  // 16 GB: just the weights
+    CHECK_THROWS_AS(cache_room(bench.workload, bench.request(), bench.software, bench.gpu.profile, small), Error);
+}
+
+TEST_CASE("a whole answer is bounded by its interval and counts what cannot be served") {
+    const Bench bench;
+    const ServingQuestion question{.request = bench.request(), .options = {}, .objective = {.ttft = 1 * s}, .share = {}};
+    std::vector<ServingRequest> requests = varied(500, 4);
+    requests[3].prompt_tokens = 200'000;  // more than the model's 131072
+    const ServingAnswer answer = serve(bench.workload, bench.gpu, bench.software, question, requests);
+    CHECK(answer.served == 499);
+    CHECK(answer.refused[static_cast<std::size_t>(Refusal::context)] == 1);
+    REQUIRE(answer.low.has_value());
+    CHECK(answer.low->time_scale == answer.intervals->latency.low);
+    CHECK(answer.low->statistics.latency.mean < answer.high->statistics.latency.mean);
+    CHECK_THROWS_AS(serve(bench.workload, bench.gpu, bench.software, question, {{0 * s, 200'000, 1}}), Error);
+    const Workload bert = find_workload(models_dir(), "bert-base");
+    CHECK_THROWS_AS(serve(bert, bench.gpu, bench.software, question, requests), Error);
+}
