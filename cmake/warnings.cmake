@@ -4,6 +4,8 @@ function(roofcast_warnings target)
     if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
         # GCC 12 reports overlaps that cannot be in std::string's operator+ (GCC bug 105651).
         target_compile_options(${target} PRIVATE -Wno-restrict)
+        # At -O3 it also takes the other alternatives of a std::variant for uninitialized ones (GCC bug 105562).
+        target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-Wno-maybe-uninitialized>)
     endif()
     if(ROOFCAST_WERROR)
         target_compile_options(${target} PRIVATE -Werror)
@@ -11,7 +13,7 @@ function(roofcast_warnings target)
     if(ROOFCAST_SANITIZE)
         target_compile_options(${target} PRIVATE -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
         if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
-            # Under the sanitizers GCC takes the other alternatives of a std::variant for uninitialized ones (GCC bug 105562).
+            # The same under the sanitizers.
             target_compile_options(${target} PRIVATE -Wno-maybe-uninitialized)
         endif()
         target_link_options(${target} PRIVATE -fsanitize=address,undefined)
