@@ -122,6 +122,14 @@ Figure figure_of(const std::vector<const Phase*>& phases, const Workload& worklo
     return figure;
 }
 
+/// Of two parts with independent errors, the first with the share `share` of the time.
+IntervalRatio of_parts(const IntervalRatio& a, double share, const IntervalRatio& b) {
+    const auto middle = [](const IntervalRatio& r) { return std::log(r.low * r.high) / 2; };
+    const auto half = [](const IntervalRatio& r) { return std::log(r.high / r.low) / 2; };
+    const double m = share * middle(a) + (1 - share) * middle(b), h = std::hypot(share * half(a), (1 - share) * half(b));
+    return {std::exp(m - h), std::exp(m + h)};
+}
+
 }  // namespace
 
 std::string model_class(std::string_view family, std::string_view phase) {
@@ -172,6 +180,11 @@ std::optional<PredictionIntervals> prediction_intervals(const Prediction& p, con
     if (const auto first = find(gpu.parameters, figure_of(before_first_token, workload))) result.ttft = ratio(first->interval);
     if (decode.empty()) return result;
     if (const auto step = find(gpu.parameters, figure_of(decode, workload))) result.tpot = ratio(step->interval);
+    if (result.ttft && result.tpot) {
+        // Whole requests were measured of other engines and batches than the one asked about: they widen what the parts say, no more.
+        const IntervalRatio parts = of_parts(*result.ttft, *p.ttft / p.latency, *result.tpot);
+        result.latency = {std::min(result.latency.low, parts.low), std::max(result.latency.high, parts.high)};
+    }
     return result;
 }
 
