@@ -22,14 +22,24 @@ double error(double predicted, const Sample& sample) {
     return std::abs(predicted / sample.measured() - 1);
 }
 
-/// Points of MAPE that the stage's rows gain over the start values where no fit saw them.
-double own_gain(const StageOutcome& stage, const std::unordered_map<const Sample*, const Judged*>& judged) {
+/// The fit with the parameters of `stage` back at their start values.
+CostParameters without(const StageOutcome& stage, const StagedFit& fit, const CalibrationInput& input) {
+    CostParameters parameters = fit.parameters;
+    for (const std::size_t spec : stage.specs) parameter_specs()[spec].set(parameters, parameter_specs()[spec].get(input.start.values));
+    return parameters;
+}
+
+/// Points of MAPE that the stage's rows gain by it where no fit saw them. The other stages count as fitted: a convolution at its start
+/// values must be judged with the products that it will be used with.
+double own_gain(const StageOutcome& stage, const StagedFit& fit, const CalibrationInput& input,
+                const std::unordered_map<const Sample*, const Judged*>& judged) {
+    const Bench bench(input.gpus, without(stage, fit, input), input.model);
     std::vector<double> start, unseen;
     for (const Samples* rows : {&stage.rows, &stage.outliers}) {
         for (const Sample* row : *rows) {
-            const Judged& j = *judged.at(row);
-            start.push_back(error(j.start, *row));
-            unseen.push_back(error(j.unseen.value_or(j.start), *row));
+            const double unfitted = bench.predicted(*row);
+            start.push_back(error(unfitted, *row));
+            unseen.push_back(error(judged.at(row)->unseen.value_or(unfitted), *row));
         }
     }
     return mape(start) - mape(unseen);
@@ -44,9 +54,7 @@ double models_mape(const CalibrationInput& input, const CostParameters& paramete
 
 /// Points of MAPE that whole models would gain if the stage's parameters stood at their start values.
 double models_loss(const StageOutcome& stage, const StagedFit& fit, const CalibrationInput& input, const Samples& models) {
-    CostParameters without = fit.parameters;
-    for (const std::size_t spec : stage.specs) parameter_specs()[spec].set(without, parameter_specs()[spec].get(input.start.values));
-    return models_mape(input, fit.parameters, models) - models_mape(input, without, models);
+    return models_mape(input, fit.parameters, models) - models_mape(input, without(stage, fit, input), models);
 }
 
 }  // namespace
@@ -63,7 +71,7 @@ std::vector<RejectedStage> rejected_stages(const StagedFit& fit, const std::vect
     for (const StageOutcome& stage : fit.stages) {
         if (stage.specs.empty()) continue;
         const std::string& name = stage.summary.name;
-        const double gain = own_gain(stage, by_sample);
+        const double gain = own_gain(stage, fit, input, by_sample);
         if (gain <= 0) {
             rejected.push_back(
                 {name, fmt::format("stage {} not kept: cross-validated MAPE {:.2f} points above the start values'", name, -gain)});
