@@ -1,0 +1,49 @@
+#pragma once
+/// Predictions of the shipped models on the shipped GPUs, as the golden scenarios ask for them.
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "roofcast/prediction.hpp"
+#include "support/paths.hpp"
+
+namespace roofcast::test {
+
+/// What a scenario changes besides the shape.
+struct GoldenRun {
+    Execution execution = Execution::cuda_graph;
+    std::string software{};
+    std::string_view weights{};  ///< as on the command line; empty: as computed
+    int streams = 1;
+};
+
+inline RunRequest golden_request(const RunShape& shape, const GoldenRun& run) {
+    RunRequest request;
+    request.shape = shape;
+    request.execution = run.execution;
+    request.software = run.software;
+    request.streams = run.streams;
+    if (!run.weights.empty()) request.weights = parse_weight_format(run.weights).value();
+    return request;
+}
+
+/// Predicts with the software costs that are shipped, read once.
+class Golden {
+public:
+    [[nodiscard]] Prediction run(const std::string& model, const Gpu& gpu, const RunShape& shape, const GoldenRun& how = {}) const {
+        return predict(find_workload(models_dir(), model), gpu, golden_request(shape, how), software);
+    }
+    [[nodiscard]] MemoryEstimate memory(const std::string& model, const RunShape& shape, const GoldenRun& how = {}) const {
+        const Workload workload = find_workload(models_dir(), model);
+        return memory_estimate(workload, completed_sizes(golden_request(shape, how), workload), software);
+    }
+
+    SoftwareStacks software = load_software(gpus_dir());
+};
+
+inline Gpu shipped_gpu(const char* id) {
+    return load_gpu(gpus_dir(), id);
+}
+
+}  // namespace roofcast::test

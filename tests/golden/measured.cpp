@@ -1,0 +1,31 @@
+#include "golden/measured.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "support/paths.hpp"
+
+namespace roofcast::test {
+
+Measured::Measured(const std::vector<std::filesystem::path>& files) : measurements_(read_measurements(files)) {
+    const auto stacks = load_host_stacks(source_dir() / "validation_data" / "host_launch.toml");
+    mark_habits(stacks, measurements_.kernels);
+    Predictors with;
+    with.gpu = [this](const std::string& id) {
+        const auto known = gpus_.find(id);
+        if (known != gpus_.end()) return static_cast<const Gpu*>(&known->second);
+        return static_cast<const Gpu*>(&gpus_.emplace(id, load_gpu(gpus_dir(), id)).first->second);
+    };
+    with.host_launch = [&stacks](const KernelRow& row) { return host_launch(stacks, row); };
+    if (!measurements_.models.empty()) with.model = model_predictor(load_workload_catalogue(models_dir()), load_software(gpus_dir()));
+    validation_ = judge(measurements_, with);
+}
+
+const AccuracyGroup& group_of(const std::vector<AccuracyGroup>& groups, const std::vector<std::string>& values) {
+    const auto found = std::find_if(groups.begin(), groups.end(), [&](const AccuracyGroup& group) { return group.values == values; });
+    REQUIRE(found != groups.end());
+    return *found;
+}
+
+}  // namespace roofcast::test
