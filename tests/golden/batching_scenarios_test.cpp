@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <string>
+
 #include "golden/golden.hpp"
 #include "support/compare.hpp"
 
@@ -27,7 +29,7 @@ void check_growth(const char* model, const Gpu& gpu, const std::vector<std::int6
     Seconds latency;
     double throughput = 0;
     for (const std::int64_t batch : batches) {
-        CAPTURE(model);
+        CAPTURE(std::string(model));
         CAPTURE(batch);
         const Prediction p = golden.run(model, gpu, {.batch = batch, .precision = Precision::fp16});
         CHECK(p.latency >= latency * (1 - 1e-9));

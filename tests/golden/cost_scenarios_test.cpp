@@ -47,7 +47,7 @@ TEST_CASE("a request costs the hourly price times its share of the hour, on each
     const Golden golden;
     std::vector<std::pair<double, std::string>> by_estimate, by_hand;
     for (const Offer& offer : offers) {
-        CAPTURE(offer.gpu);
+        CAPTURE(std::string(offer.gpu));
         const Gpu gpu = shipped_gpu(offer.gpu);
         const PriceChoice price = price_of(gpu, offer);
         CHECK(price.price.usd.in(usd) == rel(offer.usd_per_hour, 1e-3));
@@ -76,7 +76,7 @@ TEST_CASE("GPUs rank by dollars per BERT request as NVIDIA's throughputs and AWS
     std::vector<std::pair<double, std::string>> measured, predicted;
     for (const Measured& m :
          {Measured{"t4", 0.526, 532.56}, Measured{"a100-sxm4-80gb", 2.7447, 1786.2}, Measured{"v100-sxm2-32gb", 3.06, 1030}}) {
-        CAPTURE(m.gpu);
+        CAPTURE(std::string(m.gpu));
         const Gpu gpu = shipped_gpu(m.gpu);
         const Prediction p = golden.run("bert-base", gpu, {.batch = 8, .prompt_tokens = 128, .precision = Precision::fp16},
                                         {.execution = Execution::compiled, .software = "tensorflow2"});

@@ -5,6 +5,8 @@
 
 #include <doctest/doctest.h>
 
+#include <string>
+
 #include "golden/measured.hpp"
 #include "support/paths.hpp"
 
@@ -31,8 +33,8 @@ TEST_CASE("measured models stay within their ceilings by family and phase, and f
           Ceiling{"encoder", "forward", 1300, 26}, Ceiling{"cnn", "forward", 1300, 28}, Ceiling{"detector", "forward", 75, 65},
           Ceiling{"vit", "forward", 470, 26}, Ceiling{"vlm", "decode", 16, 18}, Ceiling{"llm", "", 97, 31}, Ceiling{"vlm", "", 16, 15},
           Ceiling{"encoder", "", 6, 24}}) {
-        CAPTURE(ceiling.family);
-        CAPTURE(ceiling.phase);
+        CAPTURE(std::string(ceiling.family));
+        CAPTURE(std::string(ceiling.phase));
         const AccuracyGroup& group = test::group_of(groups, {ceiling.family, ceiling.phase});
         CHECK(group.ours.rows >= ceiling.rows);
         CHECK(group.ours.mape_percent < ceiling.mape_percent);

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <string>
+
 #include "golden/golden.hpp"
 #include "support/compare.hpp"
 
@@ -29,7 +31,7 @@ TEST_CASE("weights of 7B, 13B and 70B models take 4, 2, about 1 and about half a
     for (const Size& size :
          {Size{"llama-2-7b", 6'738'415'616.0, 2 * 32000.0 * 4096}, Size{"llama-2-13b", 13'015'864'320.0, 2 * 32000.0 * 5120},
           Size{"llama-2-70b", 68'976'648'192.0, 2 * 32000.0 * 8192}}) {
-        CAPTURE(size.model);
+        CAPTURE(std::string(size.model));
         CHECK(weights_gb(golden, size.model, Precision::fp32) == rel(4e-9 * size.parameters, 1e-6));
         CHECK(weights_gb(golden, size.model, Precision::fp16) == rel(2e-9 * size.parameters, 1e-6));
         // Normalizations, a millionth of the parameters, stay in 16 bits too; scales of int4 make 0.25 bits.
@@ -44,7 +46,7 @@ TEST_CASE("the rule of 28, 14, 7 and 3.5 GB for 7 billion parameters holds withi
     const Golden golden;
     // 7, 13 and 70 billion are 6.74, 13.02 and 68.98; tables in 16 bits and scales add up to 17 % of the least format.
     for (const auto& [model, billions] : {std::pair{"llama-2-7b", 7.0}, {"llama-2-13b", 13.0}, {"llama-2-70b", 70.0}}) {
-        CAPTURE(model);
+        CAPTURE(std::string(model));
         CHECK(weights_gb(golden, model, Precision::fp32) == rel(4 * billions, 0.04));
         CHECK(weights_gb(golden, model, Precision::fp16) == rel(2 * billions, 0.04));
         CHECK(weights_gb(golden, model, Precision::fp16, "int8") == rel(billions, 0.04));

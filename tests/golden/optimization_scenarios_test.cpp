@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include <algorithm>
+#include <string>
 
 #include "golden/golden.hpp"
 #include "support/compare.hpp"
@@ -33,15 +33,16 @@ Attention benchmark(std::int64_t tokens, bool fused) {
 
 }  // namespace
 
-TEST_CASE("fp16 speeds a T4, a V100 and an A100 up, by no more than their matrix units are faster") {
+TEST_CASE("fp16 speeds a T4, a V100 and an A100 up, by no more than their matrix units are faster than what fp32 holds") {
     const Golden golden;
-    for (const char* id : {"t4", "v100-sxm2-16gb", "a100-sxm4-40gb"}) {
+    // Bytes halve; peaks grow from 15.7 to 125 and from 19.5 to 312 TFLOP/s. A T4 of 70 W throttles in fp32: its large products (33 rows
+    // above 500 GFLOP in validation_data/kernels/t4_fp32_pytorch.csv) hold 3.16 TFLOP/s in the median, of 8.1 on the data sheet.
+    for (const auto& [id, held_share] : {std::pair{"t4", 3.16 / 8.1}, {"v100-sxm2-16gb", 1.0}, {"a100-sxm4-40gb", 1.0}}) {
         const Gpu gpu = shipped_gpu(id);
-        // Bytes halve; peaks grow by 65 / 8.1, 125 / 15.7 and 312 / 19.5.
-        const double bound = std::max(2.0, peak_ratio(gpu, Precision::fp16, Precision::fp32));
+        const double bound = peak_ratio(gpu, Precision::fp16, Precision::fp32) / held_share;
         for (const char* model : {"resnet50", "bert-base", "vit-base-patch16-224"}) {
-            CAPTURE(id);
-            CAPTURE(model);
+            CAPTURE(std::string(id));
+            CAPTURE(std::string(model));
             const double gain = golden.run(model, gpu, {.batch = 32, .precision = Precision::fp32}).latency /
                                 golden.run(model, gpu, {.batch = 32, .precision = Precision::fp16}).latency;
             CHECK(gain > 1.5);

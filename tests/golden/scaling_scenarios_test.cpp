@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <map>
+#include <string>
 
 #include "golden/golden.hpp"
 #include "golden/measured.hpp"
@@ -32,7 +33,7 @@ TEST_CASE("independent copies over 1, 2, 4 and 8 GPUs scale ideally: no copy wai
     for (const char* model : {"resnet50", "bert-base", "llama-2-7b"}) {
         const Prediction one = golden.run(model, gpu, {.batch = 8, .precision = Precision::fp16});
         for (const std::int64_t copies : {1, 2, 4, 8}) {
-            CAPTURE(model);
+            CAPTURE(std::string(model));
             CAPTURE(copies);
             const Prediction p = golden.run(model, gpu, {.batch = 8, .precision = Precision::fp16, .parallel = {.data = copies}});
             CHECK(p.items_per_second == rel(static_cast<double>(copies) * one.items_per_second, 1e-9));
@@ -50,7 +51,7 @@ TEST_CASE("1, 2, 4 and 8 streams never slow a model down, gain at most their num
         const Prediction one = golden.run(model, gpu, {.precision = Precision::fp16});
         Seconds before = one.latency;
         for (const int streams : {1, 2, 4, 8}) {
-            CAPTURE(model);
+            CAPTURE(std::string(model));
             CAPTURE(streams);
             const Prediction p = golden.run(model, gpu, {.precision = Precision::fp16}, {.streams = streams});
             CHECK(p.latency <= before * (1 + 1e-9));
@@ -99,7 +100,7 @@ TEST_CASE("all-reduce over 2, 4 and 8 GPUs is predicted as well as the shipped f
     // In-fit MAPE of all_reduce in docs/accuracy.md: 11.5 % (A100), 14.5 % (H200), 14.5 % (L40S), 63 rows each.
     const auto by_gpu = measured.by({GroupKey::op, GroupKey::gpu});
     for (const auto& [id, stated] : {std::pair{"a100-sxm4-80gb", 11.5}, {"h200-sxm-141gb", 14.5}, {"l40s", 14.5}}) {
-        CAPTURE(id);
+        CAPTURE(std::string(id));
         const AccuracyGroup& group = test::group_of(by_gpu, {"all_reduce", id});
         CHECK(group.ours.rows == 63);
         CHECK(group.ours.mape_percent < 1.2 * stated);
