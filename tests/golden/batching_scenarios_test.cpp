@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <string>
+#include <vector>
 
 #include "golden/golden.hpp"
 #include "support/compare.hpp"

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <tuple>
 
 #include "golden/golden.hpp"
 #include "roofcast/comparison.hpp"

@@ -6,9 +6,11 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
-#include <functional>
+#include <iterator>
 #include <map>
+#include <string>
 #include <tuple>
+#include <utility>
 
 #include "golden/measured.hpp"
 #include "support/paths.hpp"

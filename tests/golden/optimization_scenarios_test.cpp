@@ -3,6 +3,8 @@
 #include <doctest/doctest.h>
 
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "golden/golden.hpp"
 #include "support/compare.hpp"

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <map>
 #include <string>
+#include <tuple>
+#include <utility>
 
 #include "golden/golden.hpp"
 #include "golden/measured.hpp"
