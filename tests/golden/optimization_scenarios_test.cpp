@@ -99,9 +99,8 @@ TEST_CASE("FlashAttention reaches the half to three quarters of an A100's peak t
     }
 }
 
-TEST_CASE("FlashAttention gains more the longer the sequence, by the bytes of scores that stay out of memory") {
+TEST_CASE("FlashAttention is 3 to 10 times faster than attention whose scores go through memory, by the bytes that it spares") {
     const Gpu gpu = shipped_gpu("a100-sxm4-80gb");
-    double before = 1;
     for (const std::int64_t tokens : {1024, 2048, 4096, 8192, 16384}) {
         CAPTURE(tokens);
         const KernelCost fused = cost(benchmark(tokens, true), gpu), unfused = cost(benchmark(tokens, false), gpu);
@@ -110,11 +109,9 @@ TEST_CASE("FlashAttention gains more the longer the sequence, by the bytes of sc
         const Bytes scores = 16384.0 * static_cast<double>(tokens) * 16 * 2 * byte;
         if (tokens >= 2048) CHECK(unfused.dram_bytes - fused.dram_bytes >= 2 * 0.9 * scores);
         const double gain = unfused.total / fused.total;
-        CHECK(gain >= before * 0.98);
-        CHECK(gain < 10);  // arXiv:2307.08691, section 4.1: 3 to 10 times faster than a standard implementation
-        before = gain;
+        CHECK(gain > 3 * 0.9);  // arXiv:2307.08691, section 4.1: 3 to 10 times faster than a standard implementation
+        CHECK(gain < 10);
     }
-    CHECK(before > 2);
 }
 
 TEST_CASE("fused attention speeds whole prompts up, long ones more than short ones, by less than the attention alone") {
