@@ -1,0 +1,22 @@
+#pragma once
+/// Tables of a recommendation: deployments with their figures, and the GPUs that fall out by reason.
+
+#include "report/recommendation_report.hpp"
+
+namespace roofcast {
+
+/// How many of the ranking are shown.
+std::size_t shown(const NamedRecommendation& n);
+
+/// All figures of `deployments`, for JSON and CSV.
+Table deployment_rows(const NamedRecommendation& n, const std::vector<Deployment>& deployments);
+/// Those that a text table has room for.
+Table deployment_table(const NamedRecommendation& n, const std::vector<Deployment>& deployments, std::string title);
+
+/// GPUs without a deployment that meets all, by reason, and the deployments that fail for it.
+Table reason_table(const NamedRecommendation& n);
+
+/// What of each GPU without one comes nearest.
+nlohmann::ordered_json misses_json(const NamedRecommendation& n);
+
+}  // namespace roofcast
