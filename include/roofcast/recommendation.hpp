@@ -27,11 +27,11 @@ namespace roofcast {
 struct RecommendationRequest {
     RunRequest run;  ///< the user's settings and the defaults; its parallelism is not read, its precision only when fixed
     bool precision_fixed = false, weights_fixed = false, batch_fixed = false;
-    bool allow_quantization = false;            ///< formats that lose quality, too
-    ServiceObjective objective;                 ///< at least one limit; of models that generate no text the latency alone
-    std::optional<Hertz> rate;                  ///< of requests, all copies together; absent: one copy at full load
-    std::optional<UsDollarsPerSecond> budget;   ///< for the rent of all GPUs
-    bool by_bound = false;                      ///< limits and the rate are to hold at the upper bound of the times
+    bool allow_quantization = false;           ///< formats that lose quality, too
+    ServiceObjective objective;                ///< at least one limit; of models that generate no text the latency alone
+    std::optional<Hertz> rate;                 ///< of requests, all copies together; absent: one copy at full load
+    std::optional<UsDollarsPerSecond> budget;  ///< for the rent of all GPUs
+    bool by_bound = false;                     ///< limits and the rate are to hold at the upper bound of the times
 };
 
 /// What becomes of a deployment: the first of these that is true of it.
@@ -49,7 +49,7 @@ enum class Outcome {
     over_budget
 };
 inline constexpr std::size_t outcome_count = 11;
-std::string_view name(Outcome outcome);       ///< "misses_ttft": in JSON
+std::string_view name(Outcome outcome);      ///< "misses_ttft": in JSON
 std::string_view in_words(Outcome outcome);  ///< "misses TTFT"
 
 /// More copies than this are no answer but a mistake in the rate.
@@ -93,11 +93,11 @@ struct GpuVerdict {
 };
 
 struct Recommendation {
-    std::vector<Deployment> ranked;      ///< the cheapest batch of each GPU, parallelism and format that meets all, cheapest first
-    std::vector<Deployment> front;       ///< Pareto front of cost and latency over all that meet, cheapest first
-    std::vector<GpuVerdict> gpus;        ///< by contestant
+    std::vector<Deployment> ranked;  ///< the cheapest batch of each GPU, parallelism and format that meets all, cheapest first
+    std::vector<Deployment> front;   ///< Pareto front of cost and latency over all that meet, cheapest first
+    std::vector<GpuVerdict> gpus;    ///< by contestant
     std::array<std::size_t, outcome_count> deployments{};  ///< how many were tried, by outcome
-    std::int64_t output_tokens = 0;      ///< of a request; 0 for models that generate no text
+    std::int64_t output_tokens = 0;                        ///< of a request; 0 for models that generate no text
 };
 
 /// Goes through all deployments of `contestants`. Throws Error on sizes that the model does not take and limits that it has no time for.

@@ -26,8 +26,7 @@ std::vector<std::string> headlines(const NamedRecommendation& n) {
     const RecommendationRequest& r = n.request;
     const RunShape& shape = r.run.shape;
     std::string what = n.model_name;
-    if (n.answer.output_tokens > 0)
-        what += fmt::format(", {} prompt and {} output tokens", shape.prompt_tokens, shape.generate_tokens);
+    if (n.answer.output_tokens > 0) what += fmt::format(", {} prompt and {} output tokens", shape.prompt_tokens, shape.generate_tokens);
     std::string limits = limits_text(r) + (r.by_bound ? fmt::format(" at the upper bound of the {} % interval", interval_percent) : "");
     limits += r.rate ? fmt::format("; {} requests/s", significant(r.rate->in(1 / s))) : "; no rate: one copy at full load";
     if (r.budget) limits += fmt::format("; at most {} USD/hour", significant(r.budget->in(1 * usd / hour)));
@@ -42,9 +41,10 @@ std::vector<std::string> headlines(const NamedRecommendation& n) {
 std::vector<std::string> assumptions(const NamedRecommendation& n) {
     const bool language = n.answer.output_tokens > 0;
     std::vector<std::string> lines;
-    lines.emplace_back(language ? "times are those of one batch: TTFT of all its prompts together; waiting for a free place and a load that "
-                                  "varies are not included: roofcast serve-sim simulates both"
-                                : "times are those of one batch; waiting for a free place and a load that varies are not included");
+    lines.emplace_back(language
+                           ? "times are those of one batch: TTFT of all its prompts together; waiting for a free place and a load that "
+                             "varies are not included: roofcast serve-sim simulates both"
+                           : "times are those of one batch; waiting for a free place and a load that varies are not included");
     lines.emplace_back(n.request.rate ? "copies are whole and paid at all hours; the rate is steady; each copy is judged at its full batch"
                                       : "all hours paid for are at work at full load");
     lines.emplace_back("GPUs of one copy share a machine, joined as their profile says; any number can be rented at the price of one each");
@@ -79,7 +79,8 @@ nlohmann::ordered_json reasons_json(const NamedRecommendation& n) {
     auto reasons = nlohmann::ordered_json::array();
     for (std::size_t i = 1; i < outcome_count; ++i) {
         const auto outcome = static_cast<Outcome>(i);
-        const auto gpus = std::count_if(n.answer.gpus.begin(), n.answer.gpus.end(), [outcome](const GpuVerdict& v) { return v.outcome == outcome; });
+        const auto gpus =
+            std::count_if(n.answer.gpus.begin(), n.answer.gpus.end(), [outcome](const GpuVerdict& v) { return v.outcome == outcome; });
         if (gpus > 0 || n.answer.deployments[i] > 0)
             reasons.push_back({{"reason", std::string(name(outcome))}, {"gpus", gpus}, {"deployments", n.answer.deployments[i]}});
     }
@@ -145,10 +146,12 @@ Report recommendation_report(const NamedRecommendation& n) {
     const std::vector<Deployment> top(n.answer.ranked.begin(), n.answer.ranked.begin() + static_cast<std::ptrdiff_t>(shown(n)));
     report.csv = deployment_rows(n, top);
     if (!top.empty()) {
-        const std::string of_all = top.size() < n.answer.ranked.size() ? fmt::format("the {} cheapest of {}; --top shows more", top.size(), n.answer.ranked.size())
-                                                                       : std::string("all, the cheapest first");
+        const std::string of_all = top.size() < n.answer.ranked.size()
+                                       ? fmt::format("the {} cheapest of {}; --top shows more", top.size(), n.answer.ranked.size())
+                                       : std::string("all, the cheapest first");
         report.tables.push_back(deployment_table(
-            n, top, fmt::format("Ranking: each GPU, parallelism and format at its cheapest batch, {}; front: none is cheaper and faster", of_all)));
+            n, top,
+            fmt::format("Ranking: each GPU, parallelism and format at its cheapest batch, {}; front: none is cheaper and faster", of_all)));
         report.tables.push_back(deployment_table(n, n.answer.front, "Front of cost and latency: each is the cheapest of those as fast"));
     }
     if (Table reasons = reason_table(n); !reasons.rows.empty()) report.tables.push_back(std::move(reasons));

@@ -39,7 +39,7 @@ void add_settings(std::vector<Entry>& row, const NamedRecommendation& n, const D
 /// A time, and the bounds of its interval.
 void add_time(std::vector<Entry>& row, const std::string& key, const std::string& title, const std::optional<Seconds>& time,
               const std::optional<IntervalRatio>& interval) {
-    const auto times = [&](double factor) { return Cell(time->in(ms) * factor); };
+    const auto times = [&](double factor) { return Cell(time->in(ms)*factor); };
     const bool bounds = time && interval;
     row.push_back({{key + "_ms", title + " ms"}, time ? times(1) : Cell(), time.has_value()});
     row.push_back({{key + "_ms_low", ""}, bounds ? times(interval->low) : Cell(), false});
@@ -154,8 +154,8 @@ Table reason_table(const NamedRecommendation& n) {
         const auto ids = gpus_with(n, outcome);
         const auto deployments = static_cast<std::int64_t>(n.answer.deployments[i]);
         if (ids.empty() && deployments == 0) continue;
-        table.rows.push_back({std::string(in_words(outcome)), static_cast<std::int64_t>(ids.size()), deployments,
-                              fmt::format("{}", fmt::join(ids, " "))});
+        table.rows.push_back(
+            {std::string(in_words(outcome)), static_cast<std::int64_t>(ids.size()), deployments, fmt::format("{}", fmt::join(ids, " "))});
     }
     return table;
 }

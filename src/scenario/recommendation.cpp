@@ -36,7 +36,8 @@ RunRequest asked(const RecommendationRequest& request, const Format& format, con
 
 /// Whether a larger batch may still do better: of one that does not fit or is too slow it does not.
 bool goes_on(Outcome outcome) {
-    return outcome == Outcome::meets || outcome == Outcome::over_budget || outcome == Outcome::no_price || outcome == Outcome::too_many_copies;
+    return outcome == Outcome::meets || outcome == Outcome::over_budget || outcome == Outcome::no_price ||
+           outcome == Outcome::too_many_copies;
 }
 
 /// All deployments of one GPU.
@@ -164,7 +165,8 @@ Recommendation recommend(const Workload& workload, const std::vector<Contestant>
                          const SoftwareStacks& software) {
     check_limits(workload, request.objective);
     const RunRequest smallest = completed_sizes(
-        asked(request, {request.run.shape.precision, request.run.weights, Quality::kept}, {}, deployment_batches(request).front()), workload);
+        asked(request, {request.run.shape.precision, request.run.weights, Quality::kept}, {}, deployment_batches(request).front()),
+        workload);
     if (request.objective.tpot && smallest.shape.generate_tokens < 2)
         throw Error({.what = "one output token has no time per token after the first",
                      .key = "--slo",

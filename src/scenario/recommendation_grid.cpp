@@ -63,14 +63,15 @@ std::string recommendation_grid_text(const RecommendationRequest& r) {
     const std::string precision = r.precision_fixed ? fmt::format("precision {} as asked for", name(r.run.shape.precision))
                                                     : std::string("16 bits: the model's own, else bf16, else fp16");
     const std::string narrow = r.weights_fixed || !r.allow_quantization ? ""
-                               : r.precision_fixed ? "; int8 and int4 weights, as allowed"
+                               : r.precision_fixed                      ? "; int8 and int4 weights, as allowed"
                                                    : "; int8 and int4 weights, fp8, int8 and fp4 arithmetic, as allowed";
-    return fmt::format("{}; weights {}{}; batch {}; {} GPUs for a copy of a language model, tensor-parallel, or a pipeline where its heads "
-                       "do not divide, one for a copy of others; execution {}",
-                       precision, r.weights_fixed ? "as asked for" : "as computed or published", narrow,
-                       r.batch_fixed ? fmt::format("{} as asked for", r.run.shape.batch)
-                                     : fmt::format("{} until one does not fit or misses a limit", fmt::join(batches, ", ")),
-                       fmt::join(gpus_of_a_copy, ", "), name(r.run.execution));
+    return fmt::format(
+        "{}; weights {}{}; batch {}; {} GPUs for a copy of a language model, tensor-parallel, or a pipeline where its heads "
+        "do not divide, one for a copy of others; execution {}",
+        precision, r.weights_fixed ? "as asked for" : "as computed or published", narrow,
+        r.batch_fixed ? fmt::format("{} as asked for", r.run.shape.batch)
+                      : fmt::format("{} until one does not fit or misses a limit", fmt::join(batches, ", ")),
+        fmt::join(gpus_of_a_copy, ", "), name(r.run.execution));
 }
 
 }  // namespace roofcast

@@ -28,7 +28,9 @@ struct Judged {
 Judged factors(const std::optional<PredictionIntervals>& intervals, bool by_bound) {
     if (!by_bound || !intervals) return {};
     const double latency = intervals->latency.high;
-    return {.latency = latency, .ttft = intervals->ttft.value_or(intervals->latency).high, .tpot = intervals->tpot.value_or(intervals->latency).high};
+    return {.latency = latency,
+            .ttft = intervals->ttft.value_or(intervals->latency).high,
+            .tpot = intervals->tpot.value_or(intervals->latency).high};
 }
 
 /// Takes `outcome` when its time exceeds the limit by more than what was found so far.
@@ -63,8 +65,8 @@ DeploymentCost cost_of(const Deployment& d, const PriceChoice& price, Hertz of_o
     return cost;
 }
 
-/// Copies for the rate, and the rent of all.
-void scale(Deployment& d, Prediction one_copy, const Contestant& contestant, const RecommendationRequest& request, double factor) {
+/// Copies for the rate, the power and the rent of all. The mean power of one GPU is the same in each copy.
+void scale(Deployment& d, const Prediction& one_copy, const Contestant& contestant, const RecommendationRequest& request, double factor) {
     const Hertz of_one = one_copy.items_per_second / s;
     const auto copies = request.rate ? copies_needed(*request.rate, of_one / factor) : std::optional<std::int64_t>(1);
     if (!copies) {
@@ -74,7 +76,6 @@ void scale(Deployment& d, Prediction one_copy, const Contestant& contestant, con
     }
     d.parallel.data = *copies;
     d.figures->capacity = of_one * static_cast<double>(*copies);
-    one_copy.request.shape.parallel = d.parallel;
     if (const auto energy = run_energy(one_copy, *contestant.gpu))
         d.figures->watts = energy->watts * static_cast<double>(d.parallel.gpus());
     if (!contestant.rental_price) {
@@ -107,7 +108,11 @@ std::optional<std::int64_t> copies_needed(Hertz rate, Hertz of_one) {
 
 Deployment judged(const Prediction& one_copy, const Contestant& contestant, const RecommendationRequest& request) {
     const RunShape& shape = one_copy.request.shape;
-    Deployment d{.parallel = shape.parallel, .precision = shape.precision, .weights = shape.weights, .batch = shape.batch, .memory = one_copy.memory};
+    Deployment d{.parallel = shape.parallel,
+                 .precision = shape.precision,
+                 .weights = shape.weights,
+                 .batch = shape.batch,
+                 .memory = one_copy.memory};
     d.parallel.data = 1;
     if (!one_copy.withheld.empty()) {
         d.outcome = Outcome::withheld;
