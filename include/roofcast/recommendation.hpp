@@ -89,7 +89,8 @@ struct Deployment {
 struct GpuVerdict {
     std::size_t tried = 0, meeting = 0;  ///< deployments
     Outcome outcome = Outcome::meets;    ///< why none meets all; `no_price` of every GPU without a price
-    std::optional<Deployment> nearest;   ///< of a GPU without any: the one that misses by least, running ones first
+    std::optional<Deployment>
+        nearest;  ///< of a GPU without any: the one that misses by least, those that keep the limits first, then those that run
 };
 
 struct Recommendation {

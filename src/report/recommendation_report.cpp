@@ -59,7 +59,7 @@ std::vector<std::size_t> shown_gpus(const NamedRecommendation& n) {
         if (std::find(gpus.begin(), gpus.end(), d.gpu) == gpus.end()) gpus.push_back(d.gpu);
     };
     for (std::size_t i = 0; i < shown(n); ++i) add(n.answer.ranked[i]);
-    for (const Deployment& d : n.answer.front) add(d);
+    for (std::size_t i = 0; i < std::min(n.top, n.answer.front.size()); ++i) add(n.answer.front[i]);
     return gpus;
 }
 
@@ -77,13 +77,10 @@ nlohmann::ordered_json objective_json(const RecommendationRequest& r) {
 
 nlohmann::ordered_json reasons_json(const NamedRecommendation& n) {
     auto reasons = nlohmann::ordered_json::array();
-    for (std::size_t i = 1; i < outcome_count; ++i) {
-        const auto outcome = static_cast<Outcome>(i);
-        const auto gpus =
-            std::count_if(n.answer.gpus.begin(), n.answer.gpus.end(), [outcome](const GpuVerdict& v) { return v.outcome == outcome; });
-        if (gpus > 0 || n.answer.deployments[i] > 0)
-            reasons.push_back({{"reason", std::string(name(outcome))}, {"gpus", gpus}, {"deployments", n.answer.deployments[i]}});
-    }
+    for (const Outcome outcome : reasons_met(n))
+        reasons.push_back({{"reason", std::string(name(outcome))},
+                           {"gpus", gpus_with(n, outcome).size()},
+                           {"deployments", n.answer.deployments[static_cast<std::size_t>(outcome)]}});
     return reasons;
 }
 
@@ -120,6 +117,12 @@ nlohmann::ordered_json document_of(const NamedRecommendation& n) {
 /// Prices and assumed values of the GPUs that are shown, and what all rests on.
 std::vector<std::string> closing_lines(const NamedRecommendation& n) {
     std::vector<std::string> lines;
+    for (const Outcome outcome : reasons_met(n)) {
+        if (const auto ids = gpus_with(n, outcome); !ids.empty())
+            lines.push_back(fmt::format("{}{}: {}", in_words(outcome),
+                                        outcome == Outcome::no_price ? " (--usd-per-hour gives that of one --gpu)" : "",
+                                        fmt::join(ids, ", ")));
+    }
     for (const std::size_t i : shown_gpus(n)) {
         const Contestant& c = n.contestants[i];
         if (c.rental_price) lines.push_back(fmt::format("rent of {}: {}", c.gpu->profile.id, described(*c.rental_price)));
@@ -137,23 +140,34 @@ std::vector<std::string> closing_lines(const NamedRecommendation& n) {
     return lines;
 }
 
+std::string of_all(std::size_t shown_rows, std::size_t all) {
+    return shown_rows < all ? fmt::format("the {} cheapest of {} (--top)", shown_rows, all) : std::string("the cheapest first");
+}
+
+/// The first rows of a list.
+std::vector<Deployment> first(const std::vector<Deployment>& deployments, std::size_t rows) {
+    return {deployments.begin(), deployments.begin() + static_cast<std::ptrdiff_t>(std::min(rows, deployments.size()))};
+}
+
+void add_rankings(Report& report, const NamedRecommendation& n) {
+    const auto top = first(n.answer.ranked, n.top), front = first(n.answer.front, n.top);
+    report.csv = deployment_rows(n, top);
+    if (top.empty()) return;
+    report.tables.push_back(deployment_table(
+        n, top,
+        fmt::format("Ranking: each GPU, parallelism and format at its cheapest batch, {}", of_all(top.size(), n.answer.ranked.size()))));
+    report.tables.push_back(deployment_table(
+        n, front,
+        fmt::format("Front (*): any batch, none is at once cheaper and faster, {}", of_all(front.size(), n.answer.front.size()))));
+}
+
 }  // namespace
 
 Report recommendation_report(const NamedRecommendation& n) {
     Report report;
     report.document = document_of(n);
     report.before = headlines(n);
-    const std::vector<Deployment> top(n.answer.ranked.begin(), n.answer.ranked.begin() + static_cast<std::ptrdiff_t>(shown(n)));
-    report.csv = deployment_rows(n, top);
-    if (!top.empty()) {
-        const std::string of_all = top.size() < n.answer.ranked.size()
-                                       ? fmt::format("the {} cheapest of {}; --top shows more", top.size(), n.answer.ranked.size())
-                                       : std::string("all, the cheapest first");
-        report.tables.push_back(deployment_table(
-            n, top,
-            fmt::format("Ranking: each GPU, parallelism and format at its cheapest batch, {}; front: none is cheaper and faster", of_all)));
-        report.tables.push_back(deployment_table(n, n.answer.front, "Front of cost and latency: each is the cheapest of those as fast"));
-    }
+    add_rankings(report, n);
     if (Table reasons = reason_table(n); !reasons.rows.empty()) report.tables.push_back(std::move(reasons));
     report.after = closing_lines(n);
     return report;

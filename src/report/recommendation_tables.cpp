@@ -120,7 +120,12 @@ Table table_of(const NamedRecommendation& n, const std::vector<Deployment>& depl
     return table;
 }
 
-/// GPUs whose verdict is `outcome`.
+}  // namespace
+
+std::size_t shown(const NamedRecommendation& n) {
+    return std::min(n.top, n.answer.ranked.size());
+}
+
 std::vector<std::string> gpus_with(const NamedRecommendation& n, Outcome outcome) {
     std::vector<std::string> ids;
     for (std::size_t i = 0; i < n.contestants.size(); ++i) {
@@ -129,10 +134,13 @@ std::vector<std::string> gpus_with(const NamedRecommendation& n, Outcome outcome
     return ids;
 }
 
-}  // namespace
-
-std::size_t shown(const NamedRecommendation& n) {
-    return std::min(n.top, n.answer.ranked.size());
+std::vector<Outcome> reasons_met(const NamedRecommendation& n) {
+    std::vector<Outcome> reasons;
+    for (std::size_t i = 1; i < outcome_count; ++i) {
+        const auto outcome = static_cast<Outcome>(i);
+        if (n.answer.deployments[i] > 0 || !gpus_with(n, outcome).empty()) reasons.push_back(outcome);
+    }
+    return reasons;
 }
 
 Table deployment_rows(const NamedRecommendation& n, const std::vector<Deployment>& deployments) {
@@ -147,15 +155,11 @@ Table deployment_table(const NamedRecommendation& n, const std::vector<Deploymen
 
 Table reason_table(const NamedRecommendation& n) {
     Table table{.title = "Why others fall out: GPUs by what is nearest of them, and all deployments tried",
-                .columns = {{"reason", "reason"}, {"gpus", "GPUs"}, {"deployments", "deployments"}, {"ids", "which GPUs"}},
+                .columns = {{"reason", "reason"}, {"gpus", "GPUs"}, {"deployments", "deployments"}},
                 .rows = {}};
-    for (std::size_t i = 1; i < outcome_count; ++i) {
-        const auto outcome = static_cast<Outcome>(i);
-        const auto ids = gpus_with(n, outcome);
-        const auto deployments = static_cast<std::int64_t>(n.answer.deployments[i]);
-        if (ids.empty() && deployments == 0) continue;
-        table.rows.push_back(
-            {std::string(in_words(outcome)), static_cast<std::int64_t>(ids.size()), deployments, fmt::format("{}", fmt::join(ids, " "))});
+    for (const Outcome outcome : reasons_met(n)) {
+        const auto deployments = static_cast<std::int64_t>(n.answer.deployments[static_cast<std::size_t>(outcome)]);
+        table.rows.push_back({std::string(in_words(outcome)), static_cast<std::int64_t>(gpus_with(n, outcome).size()), deployments});
     }
     return table;
 }

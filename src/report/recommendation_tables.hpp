@@ -8,6 +8,11 @@ namespace roofcast {
 /// How many of the ranking are shown.
 std::size_t shown(const NamedRecommendation& n);
 
+/// Ids of the GPUs whose verdict is `outcome`.
+std::vector<std::string> gpus_with(const NamedRecommendation& n, Outcome outcome);
+/// What rules out any GPU or deployment.
+std::vector<Outcome> reasons_met(const NamedRecommendation& n);
+
 /// All figures of `deployments`, for JSON and CSV.
 Table deployment_rows(const NamedRecommendation& n, const std::vector<Deployment>& deployments);
 /// Those that a text table has room for.

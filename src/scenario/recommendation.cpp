@@ -101,9 +101,15 @@ private:
     std::vector<Deployment> found_;
 };
 
-/// What runs is nearer than what does not; of those the smallest factor beyond a limit.
+/// How far a deployment got: 0 where it keeps the limits, 1 where it runs, 2 where it does not.
+int stage(const Deployment& d) {
+    if (!d.figures) return 2;
+    return goes_on(d.outcome) ? 0 : 1;
+}
+
+/// What got further is nearer; of equal ones that with the smaller factor beyond a limit.
 bool is_nearer(const Deployment& a, const Deployment& b) {
-    return std::tuple(!a.figures.has_value(), a.excess) < std::tuple(!b.figures.has_value(), b.excess);
+    return std::tuple(stage(a), a.excess) < std::tuple(stage(b), b.excess);
 }
 
 GpuVerdict verdict_on(const std::vector<Deployment>& tried, bool has_price) {
