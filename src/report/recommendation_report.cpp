@@ -52,14 +52,19 @@ std::vector<std::string> assumptions(const NamedRecommendation& n) {
     return lines;
 }
 
-/// GPUs of the rows shown, each once.
-std::vector<std::size_t> shown_gpus(const NamedRecommendation& n) {
+/// The first rows of a list.
+std::vector<Deployment> first(const std::vector<Deployment>& deployments, std::size_t rows) {
+    return {deployments.begin(), deployments.begin() + static_cast<std::ptrdiff_t>(std::min(rows, deployments.size()))};
+}
+
+/// GPUs of the ranking's rows and of `of_front` rows of the front, each once.
+std::vector<std::size_t> shown_gpus(const NamedRecommendation& n, std::size_t of_front) {
     std::vector<std::size_t> gpus;
     const auto add = [&gpus](const Deployment& d) {
         if (std::find(gpus.begin(), gpus.end(), d.gpu) == gpus.end()) gpus.push_back(d.gpu);
     };
-    for (std::size_t i = 0; i < shown(n); ++i) add(n.answer.ranked[i]);
-    for (std::size_t i = 0; i < std::min(n.top, n.answer.front.size()); ++i) add(n.answer.front[i]);
+    for (const Deployment& d : first(n.answer.ranked, n.top)) add(d);
+    for (const Deployment& d : first(n.answer.front, of_front)) add(d);
     return gpus;
 }
 
@@ -96,15 +101,14 @@ nlohmann::ordered_json document_of(const NamedRecommendation& n) {
     d["grid"] = recommendation_grid_text(n.request);
     d["deployments_meeting"] = n.answer.deployments[static_cast<std::size_t>(Outcome::meets)];
     d["ranked_in_all"] = n.answer.ranked.size();
-    const std::vector<Deployment> top(n.answer.ranked.begin(), n.answer.ranked.begin() + static_cast<std::ptrdiff_t>(shown(n)));
-    d["ranked"] = as_json(deployment_rows(n, top));
+    d["ranked"] = as_json(deployment_rows(n, first(n.answer.ranked, n.top)));
     d["front"] = as_json(deployment_rows(n, n.answer.front));
     d["reasons"] = reasons_json(n);
     d["misses"] = misses_json(n);
     d["prices"] = nlohmann::ordered_json::object();
     for (const Contestant& c : n.contestants) d["prices"][c.gpu->profile.id] = as_json(c.rental_price);
     d["assumed"] = nlohmann::ordered_json::object();
-    for (const std::size_t i : shown_gpus(n)) {
+    for (const std::size_t i : shown_gpus(n, n.answer.front.size())) {
         const GpuProfile& gpu = n.contestants[i].gpu->profile;
         if (!gpu.assumed.empty()) d["assumed"][gpu.id] = as_json(gpu.assumed);
     }
@@ -123,7 +127,7 @@ std::vector<std::string> closing_lines(const NamedRecommendation& n) {
                                         outcome == Outcome::no_price ? " (--usd-per-hour gives that of one --gpu)" : "",
                                         fmt::join(ids, ", ")));
     }
-    for (const std::size_t i : shown_gpus(n)) {
+    for (const std::size_t i : shown_gpus(n, n.top)) {
         const Contestant& c = n.contestants[i];
         if (c.rental_price) lines.push_back(fmt::format("rent of {}: {}", c.gpu->profile.id, described(*c.rental_price)));
     }
@@ -133,7 +137,7 @@ std::vector<std::string> closing_lines(const NamedRecommendation& n) {
     lines.push_back(fmt::format("to, low, high: {} % interval of the times{}", interval_percent,
                                 n.request.rate ? "; of a cost, that of the copies needed at its ends" : ""));
     lines.push_back(energy_remark());
-    for (const std::size_t i : shown_gpus(n)) {
+    for (const std::size_t i : shown_gpus(n, n.top)) {
         const GpuProfile& gpu = n.contestants[i].gpu->profile;
         for (const Assumption& a : gpu.assumed) lines.push_back(fmt::format("{}: {}", gpu.id, assumed_line(a)));
     }
@@ -142,11 +146,6 @@ std::vector<std::string> closing_lines(const NamedRecommendation& n) {
 
 std::string of_all(std::size_t shown_rows, std::size_t all) {
     return shown_rows < all ? fmt::format("the {} cheapest of {} (--top)", shown_rows, all) : std::string("the cheapest first");
-}
-
-/// The first rows of a list.
-std::vector<Deployment> first(const std::vector<Deployment>& deployments, std::size_t rows) {
-    return {deployments.begin(), deployments.begin() + static_cast<std::ptrdiff_t>(std::min(rows, deployments.size()))};
 }
 
 void add_rankings(Report& report, const NamedRecommendation& n) {

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 namespace roofcast {
 
 namespace {
@@ -121,10 +119,6 @@ Table table_of(const NamedRecommendation& n, const std::vector<Deployment>& depl
 }
 
 }  // namespace
-
-std::size_t shown(const NamedRecommendation& n) {
-    return std::min(n.top, n.answer.ranked.size());
-}
 
 std::vector<std::string> gpus_with(const NamedRecommendation& n, Outcome outcome) {
     std::vector<std::string> ids;

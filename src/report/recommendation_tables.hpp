@@ -5,9 +5,6 @@
 
 namespace roofcast {
 
-/// How many of the ranking are shown.
-std::size_t shown(const NamedRecommendation& n);
-
 /// Ids of the GPUs whose verdict is `outcome`.
 std::vector<std::string> gpus_with(const NamedRecommendation& n, Outcome outcome);
 /// What rules out any GPU or deployment.
