@@ -72,23 +72,24 @@ void add_cost(std::vector<Entry>& row, const NamedRecommendation& n, const Deplo
     amounts("usd_per_1000_items", "USD/1000 items", thousand, tokens == 0);
 }
 
-void add_price(std::vector<Entry>& row, const NamedRecommendation& n, const Deployment& d) {
+/// In `text` an old price is flagged in the cell itself.
+void add_price(std::vector<Entry>& row, const NamedRecommendation& n, const Deployment& d, bool text) {
     const auto& price = n.contestants[d.gpu].rental_price;
     const bool dated = price && !price->given;
     const std::string date = !price ? "" : price->given ? "given" : price->price.date.empty() ? "UNDATED" : price->price.date;
-    row.push_back({{"price", "price of"}, date + (price && price->is_old() ? " OLD" : "")});
+    row.push_back({{"price", "price of"}, date + (text && price && price->is_old() ? " OLD" : "")});
     row.push_back({{"price_age_days", ""}, dated && price->age_days ? Cell(*price->age_days) : Cell(), false});
     row.push_back({{"price_older_than_a_year", ""}, price && price->is_old(), false});
 }
 
-std::vector<Entry> entries_of(const NamedRecommendation& n, const Deployment& d) {
+std::vector<Entry> entries_of(const NamedRecommendation& n, const Deployment& d, bool text) {
     std::vector<Entry> row;
     row.push_back({{"pareto", "front"}, d.front ? Cell(std::string("*")) : Cell()});
     add_settings(row, n, d);
     add_times(row, d);
     add_cost(row, n, d);
     row.push_back({{"memory_gb", "GB/GPU"}, d.memory.total().in(gb), false});
-    add_price(row, n, d);
+    add_price(row, n, d, text);
     return row;
 }
 
@@ -100,7 +101,7 @@ Table table_of(const NamedRecommendation& n, const std::vector<Deployment>& depl
     }
     Table table;
     for (std::size_t i = 0; i < deployments.size(); ++i) {
-        std::vector<Entry> entries = entries_of(n, deployments[i]);
+        std::vector<Entry> entries = entries_of(n, deployments[i], text);
         if (!text) entries.front().cell = deployments[i].front;
         entries.insert(entries.begin(), {{"rank", "rank"}, static_cast<std::int64_t>(i + 1)});
         if (!text) {
