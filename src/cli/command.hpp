@@ -63,5 +63,6 @@ void add_pipeline_command(CLI::App& app);
 void add_cost_command(CLI::App& app);
 void add_compare_command(CLI::App& app);
 void add_serve_sim_command(CLI::App& app);
+void add_recommend_command(CLI::App& app);
 
 }  // namespace roofcast::cli

@@ -98,6 +98,7 @@ int run(int argc, char** argv) {
     roofcast::cli::add_cost_command(app);
     roofcast::cli::add_compare_command(app);
     roofcast::cli::add_serve_sim_command(app);
+    roofcast::cli::add_recommend_command(app);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& e) {

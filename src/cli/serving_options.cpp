@@ -60,17 +60,6 @@ double number(const std::string& text, const char* option, double least, double 
     return *value;
 }
 
-Hertz required_rate(std::string text) {
-    const std::string found = text;
-    if (text.ends_with("/s")) text.resize(text.size() - 2);
-    const auto value = parsed(text);
-    constexpr double slowest = 1e-9;
-    if (!value || *value < slowest || *value > fastest)
-        throw wrong("--rate", found, fmt::format("requests per second, such as 5 or 5/s, from {:g} to {:g}", slowest, fastest),
-                    value ? "out of range" : "not a rate");
-    return *value / s;
-}
-
 Seconds required_time(const std::string& key, const std::string& text) {
     constexpr std::pair<std::string_view, Seconds> units[] = {{"ms", ms}, {"us", us}, {"s", s}};
     for (const auto& [unit, size] : units) {
@@ -104,6 +93,17 @@ void add_serving_options(CLI::App& command, ServingOptions& o) {
     command.add_option("--block-size", o.block_size, "Tokens of one block of the KV cache")->capture_default_str();
     command.add_option("--memory-fraction", o.memory_fraction, "Share of the GPU's memory that the engine takes")->capture_default_str();
     command.add_option("--prefix-cached", o.prefix_cached, "Share of each prompt that a prefix cache holds already")->capture_default_str();
+}
+
+Hertz required_rate(std::string text) {
+    const std::string found = text;
+    if (text.ends_with("/s")) text.resize(text.size() - 2);
+    const auto value = parsed(text);
+    constexpr double slowest = 1e-9;
+    if (!value || *value < slowest || *value > fastest)
+        throw wrong("--rate", found, fmt::format("requests per second, such as 5 or 5/s, from {:g} to {:g}", slowest, fastest),
+                    value ? "out of range" : "not a rate");
+    return *value / s;
 }
 
 SchedulerOptions scheduler_options(const ServingOptions& o) {

@@ -27,29 +27,6 @@ bool takes_weight_formats(const Workload& workload) {
     return !std::holds_alternative<ConvNet>(workload.architecture) && !std::holds_alternative<Summary>(workload.architecture);
 }
 
-/// Weight-only formats of fewer bits than the model is published in, on `precision`.
-void add_weight_formats(std::vector<Format>& formats, const Workload& workload, Precision precision) {
-    if (!has_16_bits(precision) || !takes_weight_formats(workload)) return;
-    const double published = workload.native_weights ? workload.native_weights->bits : native_weights(precision).bits;
-    const std::pair<const char*, Quality> usual[] = {{"int8", Quality::eight_bits}, {"int4", Quality::four_bits}};
-    for (const auto& [text, quality] : usual) {
-        const WeightFormat weights = *parse_weight_format(text);
-        if (weights.bits < published) formats.push_back({precision, weights, quality});
-    }
-}
-
-/// Formats that compute in 8 or 4 bits. Weights alone are enough to make a model fit, so that these take part where they are allowed; int8
-/// convolutions, which have no weight-only formats, also to fit.
-void add_narrow_precisions(std::vector<Format>& formats, const Workload& workload, bool allowed) {
-    if (!takes_weight_formats(workload)) {
-        formats.push_back({Precision::int8, {}, Quality::eight_bits});
-    } else if (allowed) {
-        formats.push_back({Precision::fp8, {}, Quality::eight_bits});
-        formats.push_back({Precision::int8, {}, Quality::eight_bits});
-        formats.push_back({Precision::fp4, {}, Quality::four_bits});
-    }
-}
-
 /// 16 bits and more, the model's own first: of equal settings the first is taken.
 std::vector<Precision> keeping_precisions(const Workload& workload) {
     std::vector<Precision> order{workload.default_precision};
@@ -186,6 +163,26 @@ std::string why_nothing(const std::vector<Candidate>& candidates, const GpuProfi
 }
 
 }  // namespace
+
+void add_weight_formats(std::vector<Format>& formats, const Workload& workload, Precision precision) {
+    if (!has_16_bits(precision) || !takes_weight_formats(workload)) return;
+    const double published = workload.native_weights ? workload.native_weights->bits : native_weights(precision).bits;
+    const std::pair<const char*, Quality> usual[] = {{"int8", Quality::eight_bits}, {"int4", Quality::four_bits}};
+    for (const auto& [text, quality] : usual) {
+        const WeightFormat weights = *parse_weight_format(text);
+        if (weights.bits < published) formats.push_back({precision, weights, quality});
+    }
+}
+
+void add_narrow_precisions(std::vector<Format>& formats, const Workload& workload, bool allowed) {
+    if (!takes_weight_formats(workload)) {
+        formats.push_back({Precision::int8, {}, Quality::eight_bits});
+    } else if (allowed) {
+        formats.push_back({Precision::fp8, {}, Quality::eight_bits});
+        formats.push_back({Precision::int8, {}, Quality::eight_bits});
+        formats.push_back({Precision::fp4, {}, Quality::four_bits});
+    }
+}
 
 ContestantRun best_run(const Workload& workload, const Contestant& contestant, const ComparisonRequest& request,
                        const SoftwareStacks& software) {

@@ -1,0 +1,26 @@
+#pragma once
+/// Recommendations as text, JSON and CSV.
+
+#include <string>
+#include <vector>
+
+#include "report/table.hpp"
+#include "roofcast/recommendation.hpp"
+
+namespace roofcast {
+
+/// A recommendation with what was asked and the GPUs that took part.
+struct NamedRecommendation {
+    std::string model_id, model_name;
+    RecommendationRequest request;  ///< its run completed in sizes
+    std::vector<Contestant> contestants;
+    Recommendation answer;
+    std::size_t top = 10;  ///< rows of the ranking that are shown
+    Date today;
+    std::vector<std::string> notes;
+};
+
+/// The ranking and the front of cost and latency, why the other GPUs fall out, prices and assumptions. CSV is the ranking.
+Report recommendation_report(const NamedRecommendation& named);
+
+}  // namespace roofcast

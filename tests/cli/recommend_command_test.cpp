@@ -1,0 +1,122 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "support/compare.hpp"
+#include "support/program.hpp"
+
+using nlohmann::json;
+using roofcast::test::contains;
+using roofcast::test::rel;
+
+namespace {
+
+const std::string three = "--gpu a100-sxm4-80gb --gpu rtx-4090 --gpu t4 --model llama-3.1-8b --slo ttft=500ms,tpot=40ms ";
+
+json recommended(const std::string& arguments) {
+    const auto result = roofcast::test::roofcast("recommend --format json --date 2026-11-21 " + arguments);
+    REQUIRE(result.exit_code == 0);
+    return json::parse(result.output);
+}
+
+double number(const json& value) {
+    return value.get<double>();
+}
+
+std::string refused(const std::string& arguments) {
+    const auto result = roofcast::test::roofcast("recommend " + arguments, true);
+    CHECK(result.exit_code == 2);
+    CHECK(std::count(result.output.begin(), result.output.end(), '\n') == 1);
+    return result.output;
+}
+
+}  // namespace
+
+TEST_CASE("a recommendation agrees with the prediction and the cost of the same run") {
+    const json row = recommended(three)["ranked"][0];
+    const std::string run = "cost --format json --date 2026-11-21 --model llama-3.1-8b --gpu " + row["gpu"].get<std::string>() + " --tp " +
+                            std::to_string(row["tensor_parallel"].get<int>()) + " --batch " + std::to_string(row["batch"].get<int>()) +
+                            " --precision " + row["precision"].get<std::string>();
+    const json cost = json::parse(roofcast::test::roofcast(run).output)["rows"][0];
+    CHECK(number(row["usd_per_million_output_tokens"]) == rel(number(cost["usd_per_million_output_tokens"]), 1e-9));
+    CHECK(number(row["usd_per_hour"]) == rel(number(cost["usd_per_hour"]), 1e-9));
+    CHECK(number(row["watts"]) == rel(number(cost["watts_per_gpu"]) * number(row["gpus"]), 1e-9));
+    CHECK(number(row["capacity_per_s"]) == rel(number(cost["throughput_per_s"]), 1e-9));
+}
+
+TEST_CASE("recommended copies carry the rate, and the budget leaves out what is dearer") {
+    for (const json& row : recommended(three + "--rate 20/s")["ranked"]) {
+        CHECK(number(row["capacity_per_s"]) >= 20);
+        // An hour has 72,000 requests of 128 tokens.
+        CHECK(number(row["usd_per_million_output_tokens"]) == rel(number(row["usd_per_hour"]) / (0.072 * 128), 1e-9));
+    }
+    const json cheap = recommended(three + "--budget 1");
+    REQUIRE_FALSE(cheap["ranked"].empty());
+    for (const json& row : cheap["ranked"]) CHECK(number(row["usd_per_hour"]) <= 1);
+    CHECK(cheap["misses"][0]["gpu"] == "a100-sxm4-80gb");
+    CHECK(cheap["misses"][0]["reason"] == "over_budget");
+    CHECK(number(cheap["misses"][0]["nearest"]["excess"]) > 1);
+}
+
+TEST_CASE("limits by the upper bound are met by the upper bound") {
+    for (const json& row : recommended(three + "--by-bound")["ranked"]) {
+        CHECK(number(row["ttft_ms_high"]) <= 500);
+        CHECK(number(row["tpot_ms_high"]) <= 40);
+    }
+}
+
+TEST_CASE("the whole catalogue is gone through, and GPUs without a price are listed") {
+    const json document = recommended("--model llama-3.1-8b --slo tpot=50ms");
+    CHECK(document["prices"].size() > 50);
+    CHECK(document["ranked"].size() == 10);
+    const auto& misses = document["misses"];
+    const auto unpriced = std::count_if(misses.begin(), misses.end(), [](const json& m) { return m["reason"] == "no_price"; });
+    const auto& prices = document["prices"];
+    CHECK(unpriced == std::count_if(prices.begin(), prices.end(), [](const json& price) { return price.is_null(); }));
+    CHECK(unpriced > 0);
+    const std::string text = roofcast::test::roofcast("recommend --date 2026-11-21 --model llama-3.1-8b --slo tpot=50ms").output;
+    for (const char* part : {"no price known", "a800", "front", "serve-sim", "days old", "searched: ", "--top"}) {
+        CAPTURE(part);
+        CHECK(contains(text, part));
+    }
+}
+
+TEST_CASE("old prices are flagged in recommendations") {
+    const auto later = roofcast::test::roofcast("recommend --date 2028-01-01 " + three);
+    CHECK(contains(later.output, " OLD"));
+    CHECK(contains(later.output, "OLDER THAN A YEAR"));
+}
+
+TEST_CASE("models without text are recommended by item, and a limit that nothing meets leaves the ranking empty") {
+    const json images = recommended("--model resnet50 --slo latency=50ms --gpu t4 --gpu l4");
+    REQUIRE_FALSE(images["ranked"].empty());
+    CHECK(images["ranked"][0]["usd_per_million_output_tokens"].is_null());
+    CHECK(number(images["ranked"][0]["usd_per_1000_items"]) > 0);
+    const json none = recommended("--model resnet50 --slo latency=1us --gpu t4");
+    CHECK(none["ranked"].empty());
+    CHECK(none["front"].empty());
+    CHECK(none["misses"][0]["reason"] == "misses_latency");
+    const auto csv = roofcast::test::roofcast("recommend --format csv --model resnet50 --slo latency=1us --gpu t4");
+    CHECK(std::count(csv.output.begin(), csv.output.end(), '\n') == 1);
+}
+
+TEST_CASE("wrong questions for a recommendation are refused with the option's name") {
+    const std::string run = "--gpu t4 --model llama-3.2-1b --slo tpot=50ms ";
+    for (const char* option : {"--rate", "--budget", "--top", "--batch", "--prompt"}) {
+        for (const char* value : {"0", "-1", "nan", "1e300", "many"}) {
+            CAPTURE(option);
+            CAPTURE(value);
+            CHECK(contains(refused(run + option + " " + value), option));
+        }
+    }
+    for (const char* option : {"--tp", "--gpus", "--pp", "--dp", "--ep"}) CHECK(contains(refused(run + option + " 2"), option));
+    CHECK(contains(refused("--gpu t4 --model llama-3.2-1b --slo ttfft=1s"), "did you mean ttft"));
+    CHECK(contains(refused("--gpu t4 --model resnet50 --slo ttft=1s"), "latency=TIME"));
+    CHECK(contains(refused("--gpu t4 --model resnet50"), "--slo"));
+    CHECK(contains(refused("--model resnet50 --slo latency=1s --usd-per-hour 2"), "--usd-per-hour"));
+    CHECK(contains(refused("--gpu t4 --gpu t4 --model resnet50 --slo latency=1s"), "twice"));
+    CHECK(contains(refused("--gpu t44 --model resnet50 --slo latency=1s"), "did you mean"));
+    CHECK(contains(refused(run + "--generate 1"), "tpot"));
+    CHECK(contains(refused(run + "--prompt 1000000000"), "--prompt"));
+}
