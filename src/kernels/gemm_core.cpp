@@ -18,7 +18,7 @@ struct Tile {
 constexpr Tile simt_tiles[] = {{128, 128}, {128, 64}, {64, 128}, {128, 32}, {32, 128}, {64, 64}, {64, 32}, {32, 64}, {32, 32}, {16, 64}};
 constexpr Tile matrix_unit_tiles[] = {{256, 128}, {128, 256}, {128, 128}, {256, 64}, {64, 256}, {128, 64}, {64, 128},
                                       {64, 64},   {32, 128},  {32, 64},   {64, 32},  {16, 128}, {16, 64}};
-constexpr int tile_columns[] = {16};  // of kernels of one height
+constexpr int padded_columns = 16;  // what kernels of one height fill columns up to: blocks are wider, but leave out what lies beyond
 constexpr int split_factors[] = {1, 2, 4, 8, 16, 32};
 constexpr std::int64_t k_block = 32;          // k elements that a block takes in one step
 constexpr double reference_side = 128, reference_tile = reference_side * reference_side;  // that the epilogue parameter is given for
@@ -125,9 +125,8 @@ Candidate best_candidate(const MatrixProduct& op, const Rates& r, const GemmPara
     bool found = false;
     std::array<double, std::size(split_factors)> split_k{};
     for (std::size_t i = 0; i < split_k.size(); ++i) split_k[i] = blocks(op.k, k_block * split_factors[i]) * static_cast<double>(k_block);
-    std::array<Tile, std::size(tile_columns)> one_height{};
-    for (std::size_t i = 0; i < one_height.size(); ++i) one_height[i] = {op.tile_rows, tile_columns[i]};
-    for (const Tile tile : op.tile_rows > 0 ? std::span<const Tile>(one_height) : tiles_of(unit)) {
+    const Tile one_height{op.tile_rows, padded_columns};
+    for (const Tile tile : op.tile_rows > 0 ? std::span(&one_height, 1) : tiles_of(unit)) {
         if (tile.m < op.least_rows) continue;
         const double tiles = static_cast<double>(op.batch) * blocks(op.m, tile.m) * blocks(op.n, tile.n);
         for (std::size_t i = 0; i < split_k.size(); ++i) {
