@@ -63,7 +63,7 @@ std::vector<Standing> standings(const std::vector<BenchSeries>& series);
 struct ComparedWork {
     Labels work;
     std::string metric;
-    std::vector<BenchSeries> by_contestant;  ///< in the order of Comparison::contestants
+    std::vector<BenchSeries> by_contestant;  ///< in the order of BenchComparison::contestants
     std::size_t fastest = 0;                 ///< index of a contestant
 };
 
@@ -80,7 +80,7 @@ struct MetricSummary {
     std::vector<ContestantSummary> by_contestant;
 };
 
-struct Comparison {
+struct BenchComparison {
     std::vector<std::string> contestants;  ///< named by the values of the keys, baseline first
     std::vector<ComparedWork> works;
     std::vector<MetricSummary> summaries;
@@ -92,7 +92,7 @@ struct Comparison {
 /// are not asked to match between them: files of two GPUs can be compared as files. Series of equal work and metric are matched; those that
 /// occur several times for one contestant are pooled to their median. Throws Error when there are fewer than two contestants, an unknown
 /// key, or no work that all of them did.
-Comparison compare(const std::vector<BenchSeries>& series, const std::vector<std::string>& keys);
+BenchComparison compare(const std::vector<BenchSeries>& series, const std::vector<std::string>& keys);
 
 /// "m=8 n=4096 k=4096": values alone for names.
 std::string described(const Labels& work);

@@ -229,7 +229,7 @@ std::vector<Standing> standings(const std::vector<BenchSeries>& series) {
     return result;
 }
 
-Comparison compare(const std::vector<BenchSeries>& series, const std::vector<std::string>& keys) {
+BenchComparison compare(const std::vector<BenchSeries>& series, const std::vector<std::string>& keys) {
     require_known(series, keys);
     const Field field = contestants_of(series, keys);
     if (field.names.size() < 2)
@@ -237,7 +237,7 @@ Comparison compare(const std::vector<BenchSeries>& series, const std::vector<std
                      .found = field.names.empty() ? "" : field.names.front(),
                      .expected = fmt::format("two or more values of {}", fmt::join(keys, ", "))});
     const Matcher matcher(field, keys);
-    Comparison result{.contestants = field.names, .also_differs = matcher.differs()};
+    BenchComparison result{.contestants = field.names, .also_differs = matcher.differs()};
     for (const Match& match : matches_of(field, matcher)) {
         if (!match.complete()) {
             for (const auto& m : match.members) result.unmatched += static_cast<std::int64_t>(m.size());

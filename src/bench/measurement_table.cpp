@@ -12,15 +12,15 @@ namespace roofcast {
 namespace {
 
 /// Whether the cell only says again that nothing is stored in another precision than the arithmetic's.
-bool repeats_precision(const Row& row, Column c) {
-    return (c == Column::weight_precision || c == Column::kv_precision) && row.text(c) == row.text(Column::precision);
+bool repeats_precision(const Row& row, MeasuredColumn c) {
+    return (c == MeasuredColumn::weight_precision || c == MeasuredColumn::kv_precision) && row.text(c) == row.text(MeasuredColumn::precision);
 }
 
 void add_labels(const Row& row, BenchSeries& series) {
     for (std::size_t c = 0; c < column_count; ++c) {
-        const auto column = static_cast<Column>(c);
+        const auto column = static_cast<MeasuredColumn>(c);
         const std::string_view text = row.text(column);
-        if (text.empty() || is_measured(column) || column == Column::metric || repeats_precision(row, column)) continue;
+        if (text.empty() || is_measured(column) || column == MeasuredColumn::metric || repeats_precision(row, column)) continue;
         const std::string key(name(column));
         const auto& keys = contestant_keys();
         const bool is_contestant = std::find(keys.begin(), keys.end(), key) != keys.end();
@@ -30,18 +30,18 @@ void add_labels(const Row& row, BenchSeries& series) {
 
 /// The row's own figures. Where a mean stands beside it, the measured value is a median.
 SampleStatistics row_statistics(const Row& row, double measured) {
-    const bool model = row.text(Column::op).empty();
-    const auto figure = [&](Column kernel, Column of_model) { return row.number_if(model ? of_model : kernel); };
+    const bool model = row.text(MeasuredColumn::op).empty();
+    const auto figure = [&](MeasuredColumn kernel, MeasuredColumn of_model) { return row.number_if(model ? of_model : kernel); };
     SampleStatistics s;
-    s.count = row.count_if(Column::runs).value_or(0);
-    const auto mean = figure(Column::latency_mean_us, Column::value_mean);
+    s.count = row.count_if(MeasuredColumn::runs).value_or(0);
+    const auto mean = figure(MeasuredColumn::latency_mean_us, MeasuredColumn::value_mean);
     s.mean = mean.value_or(measured);
     if (mean) s.median = measured;
-    s.std = figure(Column::latency_std_us, Column::value_std);
-    s.min = figure(Column::latency_min_us, Column::value_min);
-    s.max = figure(Column::latency_max_us, Column::value_max);
-    s.p95 = figure(Column::latency_p95_us, Column::value_p95);
-    s.p99 = figure(Column::latency_p99_us, Column::value_p99);
+    s.std = figure(MeasuredColumn::latency_std_us, MeasuredColumn::value_std);
+    s.min = figure(MeasuredColumn::latency_min_us, MeasuredColumn::value_min);
+    s.max = figure(MeasuredColumn::latency_max_us, MeasuredColumn::value_max);
+    s.p95 = figure(MeasuredColumn::latency_p95_us, MeasuredColumn::value_p95);
+    s.p99 = figure(MeasuredColumn::latency_p99_us, MeasuredColumn::value_p99);
     return s;
 }
 
@@ -53,7 +53,7 @@ struct Group {
 
 double add_identity(const Row& row, BenchSeries& series) {
     add_labels(row, series);
-    if (!row.text(Column::op).empty()) {
+    if (!row.text(MeasuredColumn::op).empty()) {
         const KernelRow kernel = parse_kernel_row(row);
         series.metric = "latency_us";
         return kernel.latency.in(us);
@@ -67,7 +67,7 @@ double add_identity(const Row& row, BenchSeries& series) {
 
 void read_measurement_table(const BenchTable& table, const BenchSource& source) {
     const std::vector<std::string_view> header(table.front().fields.begin(), table.front().fields.end());
-    const std::vector<Column> columns = parse_header(header, source.file, table.front().line);
+    const std::vector<MeasuredColumn> columns = parse_header(header, source.file, table.front().line);
     std::map<std::string, std::size_t> places;
     std::vector<Group> groups;
     for (std::size_t r = 1; r < table.size(); ++r) {

@@ -116,24 +116,24 @@ std::string hint(std::string_view text, const std::vector<std::string>& known) {
 
 }  // namespace
 
-std::string_view name(Column c) {
+std::string_view name(MeasuredColumn c) {
     return column_names[static_cast<std::size_t>(c)];
 }
 
-void Row::set(Column c, std::string_view text) {
+void Row::set(MeasuredColumn c, std::string_view text) {
     cells_[static_cast<std::size_t>(c)] = trimmed(text);
 }
 
-std::string Row::missing(Column c) const {
+std::string Row::missing(MeasuredColumn c) const {
     return fmt::format("{} is missing", name(c));
 }
 
-std::string Row::required_text(Column c) const {
+std::string Row::required_text(MeasuredColumn c) const {
     if (text(c).empty()) throw Unusable{missing(c)};
     return std::string(text(c));
 }
 
-std::string_view Row::choice(Column c, const std::vector<std::string_view>& known, std::string_view fallback) const {
+std::string_view Row::choice(MeasuredColumn c, const std::vector<std::string_view>& known, std::string_view fallback) const {
     const std::string_view found = text(c);
     if (found.empty()) return fallback;
     const auto match = std::find(known.begin(), known.end(), found);
@@ -141,12 +141,12 @@ std::string_view Row::choice(Column c, const std::vector<std::string_view>& know
     return *match;
 }
 
-std::string_view Row::required_choice(Column c, const std::vector<std::string_view>& known) const {
+std::string_view Row::required_choice(MeasuredColumn c, const std::vector<std::string_view>& known) const {
     if (text(c).empty()) throw Unusable{missing(c)};
     return choice(c, known, {});
 }
 
-std::optional<double> Row::number_if(Column c) const {
+std::optional<double> Row::number_if(MeasuredColumn c) const {
     const std::string_view found = text(c);
     if (found.empty()) return std::nullopt;
     double value = 0;
@@ -157,13 +157,13 @@ std::optional<double> Row::number_if(Column c) const {
     return value;
 }
 
-double Row::number(Column c) const {
+double Row::number(MeasuredColumn c) const {
     const auto value = number_if(c);
     if (!value) throw Unusable{missing(c)};
     return *value;
 }
 
-std::optional<std::int64_t> Row::count_if(Column c, std::int64_t lower) const {
+std::optional<std::int64_t> Row::count_if(MeasuredColumn c, std::int64_t lower) const {
     const auto value = number_if(c);
     if (!value) return std::nullopt;
     if (*value != std::floor(*value)) throw Unusable{fmt::format("{} {} is not a whole number", name(c), *value)};
@@ -172,20 +172,20 @@ std::optional<std::int64_t> Row::count_if(Column c, std::int64_t lower) const {
     return static_cast<std::int64_t>(*value);
 }
 
-std::int64_t Row::count(Column c, std::int64_t lower) const {
+std::int64_t Row::count(MeasuredColumn c, std::int64_t lower) const {
     const auto value = count_if(c, lower);
     if (!value) throw Unusable{missing(c)};
     return *value;
 }
 
-bool Row::flag(Column c) const {
+bool Row::flag(MeasuredColumn c) const {
     const std::string_view found = text(c);
     if (found.empty() || found == "0" || found == "false" || found == "False" || found == "no") return false;
     if (found == "1" || found == "true" || found == "True" || found == "yes") return true;
     throw Unusable{fmt::format("{} '{}' is neither 0 nor 1", name(c), shown(found))};
 }
 
-std::optional<Precision> Row::precision_if(Column c) const {
+std::optional<Precision> Row::precision_if(MeasuredColumn c) const {
     const std::string_view found = text(c);
     if (found.empty()) return std::nullopt;
     const auto p = parse_precision(found);
@@ -196,7 +196,7 @@ std::optional<Precision> Row::precision_if(Column c) const {
 }
 
 WeightFormat Row::weights_or_native(Precision compute) const {
-    const std::string_view found = text(Column::weight_precision);
+    const std::string_view found = text(MeasuredColumn::weight_precision);
     if (found.empty()) return native_weights(compute);
     if (const auto format = parse_weight_format(found)) return *format;
     // "exl2-2.5-bpw": mean bits per weight in the name, as mixed quantizations give it.
@@ -213,14 +213,14 @@ WeightFormat Row::weights_or_native(Precision compute) const {
     throw Unusable{fmt::format("unknown weight_precision '{}'", shown(found))};
 }
 
-bool is_measured(Column c) {
-    return c == Column::value || c >= Column::latency_us;
+bool is_measured(MeasuredColumn c) {
+    return c == MeasuredColumn::value || c >= MeasuredColumn::latency_us;
 }
 
 std::string Row::identity() const {
     std::string key;
     for (std::size_t c = 0; c < column_count; ++c) {
-        const auto column = static_cast<Column>(c);
+        const auto column = static_cast<MeasuredColumn>(c);
         if (cells_[c].empty() || is_measured(column)) continue;
         key += static_cast<char>('!' + c);
         key += cells_[c];
@@ -229,9 +229,9 @@ std::string Row::identity() const {
     return key;
 }
 
-std::vector<Column> parse_header(const std::vector<std::string_view>& fields, const std::string& file, int line) {
+std::vector<MeasuredColumn> parse_header(const std::vector<std::string_view>& fields, const std::string& file, int line) {
     const std::vector<std::string> known(column_names.begin(), column_names.end());
-    std::vector<Column> columns;
+    std::vector<MeasuredColumn> columns;
     for (const std::string_view field : fields) {
         const std::string_view found = trimmed(field);
         const auto match = std::find(column_names.begin(), column_names.end(), found);
@@ -242,13 +242,13 @@ std::vector<Column> parse_header(const std::vector<std::string_view>& fields, co
                          .found = found.empty() ? "a column without a name" : shown(found),
                          .suggestion = did_you_mean(found, known)});
         }
-        const auto column = static_cast<Column>(match - column_names.begin());
+        const auto column = static_cast<MeasuredColumn>(match - column_names.begin());
         if (std::find(columns.begin(), columns.end(), column) != columns.end())
             throw Error({.what = "the column appears twice", .file = file, .line = line, .key = std::string(found)});
         columns.push_back(column);
     }
-    const auto has = [&](Column c) { return std::find(columns.begin(), columns.end(), c) != columns.end(); };
-    if (!has(Column::op) && !has(Column::model)) {
+    const auto has = [&](MeasuredColumn c) { return std::find(columns.begin(), columns.end(), c) != columns.end(); };
+    if (!has(MeasuredColumn::op) && !has(MeasuredColumn::model)) {
         throw Error({.what = "neither an 'op' nor a 'model' column: these are no measurements",
                      .file = file,
                      .line = line,

@@ -12,7 +12,7 @@
 
 namespace roofcast {
 
-enum class Column {
+enum class MeasuredColumn {
     gpu,
     op,
     model,
@@ -84,12 +84,12 @@ enum class Column {
     drift,
     runs
 };
-inline constexpr std::size_t column_count = static_cast<std::size_t>(Column::runs) + 1;
+inline constexpr std::size_t column_count = static_cast<std::size_t>(MeasuredColumn::runs) + 1;
 
-std::string_view name(Column c);
+std::string_view name(MeasuredColumn c);
 
 /// Whether the column holds what was measured, rather than what it was measured of; `metric` identifies.
-bool is_measured(Column c);
+bool is_measured(MeasuredColumn c);
 
 /// Why a row cannot be used. Caught by the reader, which adds file and line.
 struct Unusable {
@@ -100,35 +100,35 @@ struct Unusable {
 class Row {
 public:
     void clear() { cells_.fill({}); }
-    void set(Column c, std::string_view text);
+    void set(MeasuredColumn c, std::string_view text);
 
     /// Without surrounding blanks; empty when absent.
-    [[nodiscard]] std::string_view text(Column c) const { return cells_[static_cast<std::size_t>(c)]; }
-    [[nodiscard]] std::string required_text(Column c) const;
+    [[nodiscard]] std::string_view text(MeasuredColumn c) const { return cells_[static_cast<std::size_t>(c)]; }
+    [[nodiscard]] std::string required_text(MeasuredColumn c) const;
     /// One of `known`, or `fallback` when blank.
-    [[nodiscard]] std::string_view choice(Column c, const std::vector<std::string_view>& known, std::string_view fallback) const;
-    [[nodiscard]] std::string_view required_choice(Column c, const std::vector<std::string_view>& known) const;
+    [[nodiscard]] std::string_view choice(MeasuredColumn c, const std::vector<std::string_view>& known, std::string_view fallback) const;
+    [[nodiscard]] std::string_view required_choice(MeasuredColumn c, const std::vector<std::string_view>& known) const;
 
     // Finite numbers; Unusable when present and not one, or out of range.
-    [[nodiscard]] std::optional<double> number_if(Column c) const;
-    [[nodiscard]] double number(Column c) const;
+    [[nodiscard]] std::optional<double> number_if(MeasuredColumn c) const;
+    [[nodiscard]] double number(MeasuredColumn c) const;
     /// Whole numbers of at least `lower`. `upper` keeps products of a few of them within what a kernel can address.
-    [[nodiscard]] std::optional<std::int64_t> count_if(Column c, std::int64_t lower = 1) const;
-    [[nodiscard]] std::int64_t count(Column c, std::int64_t lower = 1) const;
-    [[nodiscard]] bool flag(Column c) const;  ///< 1, true, yes; false when blank
+    [[nodiscard]] std::optional<std::int64_t> count_if(MeasuredColumn c, std::int64_t lower = 1) const;
+    [[nodiscard]] std::int64_t count(MeasuredColumn c, std::int64_t lower = 1) const;
+    [[nodiscard]] bool flag(MeasuredColumn c) const;  ///< 1, true, yes; false when blank
 
-    [[nodiscard]] std::optional<Precision> precision_if(Column c) const;
+    [[nodiscard]] std::optional<Precision> precision_if(MeasuredColumn c) const;
     [[nodiscard]] WeightFormat weights_or_native(Precision compute) const;  ///< the weight_precision column
 
     /// All that identifies the measurement: every cell but the measured value, its deviation and the number of runs.
     [[nodiscard]] std::string identity() const;
 
 private:
-    [[nodiscard]] std::string missing(Column c) const;
+    [[nodiscard]] std::string missing(MeasuredColumn c) const;
     std::array<std::string_view, column_count> cells_{};
 };
 
 /// Maps a header's fields to columns. Throws Error for an unknown or repeated column.
-std::vector<Column> parse_header(const std::vector<std::string_view>& fields, const std::string& file, int line);
+std::vector<MeasuredColumn> parse_header(const std::vector<std::string_view>& fields, const std::string& file, int line);
 
 }  // namespace roofcast

@@ -13,12 +13,12 @@ namespace roofcast {
 namespace {
 
 Gemm parse_gemm(const Row& row, Precision precision) {
-    const std::string_view function = row.choice(Column::function, {"linear", "linear_bias", "bmm", "dynamic_quantized"}, "linear");
+    const std::string_view function = row.choice(MeasuredColumn::function, {"linear", "linear_bias", "bmm", "dynamic_quantized"}, "linear");
     Gemm op;
-    op.batch = row.count_if(Column::batch).value_or(1);
-    op.m = row.count(Column::m);
-    op.n = row.count(Column::n);
-    op.k = row.count(Column::k);
+    op.batch = row.count_if(MeasuredColumn::batch).value_or(1);
+    op.m = row.count(MeasuredColumn::m);
+    op.n = row.count(MeasuredColumn::n);
+    op.k = row.count(MeasuredColumn::k);
     op.precision = precision;
     op.weight_bits = row.weights_or_native(precision).bits;
     op.dynamic_quantized = function == "dynamic_quantized";
@@ -27,16 +27,16 @@ Gemm parse_gemm(const Row& row, Precision precision) {
 
 Conv2d parse_conv2d(const Row& row, Precision precision) {
     Conv2d op;
-    op.batch = row.count_if(Column::batch).value_or(1);
-    op.in_channels = row.count(Column::in_channels);
-    op.height = row.count(Column::height);
-    op.width = row.count(Column::width);
-    op.out_channels = row.count(Column::out_channels);
-    op.kernel_h = op.kernel_w = row.count(Column::kernel_size);
-    op.stride = row.count_if(Column::stride).value_or(1);
-    op.padding_h = op.padding_w = row.count_if(Column::padding, 0).value_or(0);
-    op.groups = row.count_if(Column::groups).value_or(1);
-    op.channels_last = row.choice(Column::layout, {"nchw", "nhwc"}, "nchw") == "nhwc";
+    op.batch = row.count_if(MeasuredColumn::batch).value_or(1);
+    op.in_channels = row.count(MeasuredColumn::in_channels);
+    op.height = row.count(MeasuredColumn::height);
+    op.width = row.count(MeasuredColumn::width);
+    op.out_channels = row.count(MeasuredColumn::out_channels);
+    op.kernel_h = op.kernel_w = row.count(MeasuredColumn::kernel_size);
+    op.stride = row.count_if(MeasuredColumn::stride).value_or(1);
+    op.padding_h = op.padding_w = row.count_if(MeasuredColumn::padding, 0).value_or(0);
+    op.groups = row.count_if(MeasuredColumn::groups).value_or(1);
+    op.channels_last = row.choice(MeasuredColumn::layout, {"nchw", "nhwc"}, "nchw") == "nhwc";
     op.precision = precision;
     if (op.height + 2 * op.padding_h < op.kernel_h || op.width + 2 * op.padding_w < op.kernel_w)
         throw Unusable{"the filter is larger than the padded image"};
@@ -46,16 +46,16 @@ Conv2d parse_conv2d(const Row& row, Precision precision) {
 
 Attention parse_attention(const Row& row, Precision precision) {
     Attention op;
-    op.batch = row.count_if(Column::batch).value_or(1);
-    op.heads = row.count(Column::heads);
-    op.kv_heads = row.count_if(Column::kv_heads).value_or(op.heads);
-    op.head_dim = row.count(Column::head_dim);
+    op.batch = row.count_if(MeasuredColumn::batch).value_or(1);
+    op.heads = row.count(MeasuredColumn::heads);
+    op.kv_heads = row.count_if(MeasuredColumn::kv_heads).value_or(op.heads);
+    op.head_dim = row.count(MeasuredColumn::head_dim);
     op.value_dim = op.head_dim;
-    op.query_len = row.count(Column::query_len);
-    op.kv_len = row.count(Column::kv_len);
-    op.causal = row.flag(Column::causal);
+    op.query_len = row.count(MeasuredColumn::query_len);
+    op.kv_len = row.count(MeasuredColumn::kv_len);
+    op.causal = row.flag(MeasuredColumn::causal);
     op.precision = precision;
-    op.kv_precision = row.precision_if(Column::kv_precision).value_or(precision);
+    op.kv_precision = row.precision_if(MeasuredColumn::kv_precision).value_or(precision);
     if (op.kv_heads > op.heads || op.heads % op.kv_heads != 0) throw Unusable{"kv_heads does not divide heads"};
     if (op.causal && op.query_len > op.kv_len) throw Unusable{"causal attention with more queries than keys"};
     return op;
@@ -76,9 +76,9 @@ constexpr ElementwiseForm elementwise_forms[] = {
 Elementwise parse_elementwise(const Row& row, Precision precision) {
     std::vector<std::string_view> known;
     for (const auto& form : elementwise_forms) known.push_back(form.function);
-    const std::string_view function = row.required_choice(Column::function, known);
+    const std::string_view function = row.required_choice(MeasuredColumn::function, known);
     Elementwise op;
-    op.elements = row.count(Column::elements);
+    op.elements = row.count(MeasuredColumn::elements);
     op.precision = precision;
     for (const auto& form : elementwise_forms) {
         if (form.function != function) continue;
@@ -90,11 +90,11 @@ Elementwise parse_elementwise(const Row& row, Precision precision) {
 }
 
 RowWise parse_row_wise(const Row& row, Precision precision, RowOp kind) {
-    return {kind, row.count(Column::rows), row.count(Column::cols), precision};
+    return {kind, row.count(MeasuredColumn::rows), row.count(MeasuredColumn::cols), precision};
 }
 
 Embedding parse_embedding(const Row& row, Precision precision) {
-    return {row.count(Column::tokens), row.count(Column::hidden), precision};
+    return {row.count(MeasuredColumn::tokens), row.count(MeasuredColumn::hidden), precision};
 }
 
 /// "balanced" or "power_law_1.2": the exponent of the load over experts.
@@ -112,35 +112,35 @@ double parse_imbalance(std::string_view function) {
 
 Moe parse_moe(const Row& row, Precision precision) {
     Moe op;
-    op.tokens = row.count(Column::tokens);
-    op.hidden = row.count(Column::hidden);
-    op.intermediate = row.count(Column::intermediate);
-    op.experts = row.count(Column::experts);
-    op.top_k = row.count(Column::top_k);
+    op.tokens = row.count(MeasuredColumn::tokens);
+    op.hidden = row.count(MeasuredColumn::hidden);
+    op.intermediate = row.count(MeasuredColumn::intermediate);
+    op.experts = row.count(MeasuredColumn::experts);
+    op.top_k = row.count(MeasuredColumn::top_k);
     op.precision = precision;
     op.weight_bits = row.weights_or_native(precision).bits;
-    op.imbalance = parse_imbalance(row.text(Column::function));
-    op.tensor_parallel = row.count_if(Column::tensor_parallel).value_or(1);
-    op.expert_parallel = row.count_if(Column::expert_parallel).value_or(1);
+    op.imbalance = parse_imbalance(row.text(MeasuredColumn::function));
+    op.tensor_parallel = row.count_if(MeasuredColumn::tensor_parallel).value_or(1);
+    op.expert_parallel = row.count_if(MeasuredColumn::expert_parallel).value_or(1);
     if (op.top_k > op.experts) throw Unusable{"top_k exceeds experts"};
     if (op.expert_parallel > op.experts) throw Unusable{"expert_parallel exceeds experts"};
     return op;
 }
 
 Collective parse_collective(const Row& row, CollectiveKind kind) {
-    return {kind, row.count(Column::gpus, 2), static_cast<double>(row.count(Column::bytes)) * byte};
+    return {kind, row.count(MeasuredColumn::gpus, 2), static_cast<double>(row.count(MeasuredColumn::bytes)) * byte};
 }
 
 Copy parse_copy(const Row& row, CopyKind kind) {
-    const bool pinned = row.choice(Column::function, {"pinned", "pageable"}, "pinned") == "pinned";
-    return {kind, static_cast<double>(row.count(Column::bytes)) * byte, pinned};
+    const bool pinned = row.choice(MeasuredColumn::function, {"pinned", "pageable"}, "pinned") == "pinned";
+    return {kind, static_cast<double>(row.count(MeasuredColumn::bytes)) * byte, pinned};
 }
 
 }  // namespace
 
 Op parse_op(const Row& row, Precision precision) {
     const std::string_view op = row.required_choice(
-        Column::op, {"gemm", "conv2d", "attention", "elementwise", "softmax", "layernorm", "rmsnorm", "embedding", "moe", "all_reduce",
+        MeasuredColumn::op, {"gemm", "conv2d", "attention", "elementwise", "softmax", "layernorm", "rmsnorm", "embedding", "moe", "all_reduce",
                      "all_gather", "reduce_scatter", "all_to_all", "memcpy_h2d", "memcpy_d2h", "memcpy_d2d"});
     if (op == "gemm") return parse_gemm(row, precision);
     if (op == "conv2d") return parse_conv2d(row, precision);

@@ -66,7 +66,7 @@ private:
 class Collector {
 public:
     void read(std::string_view text, const std::string& file) {
-        std::vector<Column> columns;
+        std::vector<MeasuredColumn> columns;
         Row row;
         read_csv(text, file, [&](const CsvRecord& record) {
             if (columns.empty()) {
@@ -85,14 +85,14 @@ public:
     Measurements result() && { return {std::move(kernels_).merged(), std::move(models_).merged(), std::move(skipped_)}; }
 
 private:
-    void add(Row& row, const std::vector<Column>& columns, const CsvRecord& record, const std::string& file) {
+    void add(Row& row, const std::vector<MeasuredColumn>& columns, const CsvRecord& record, const std::string& file) {
         if (record.fields.size() != columns.size()) {
             throw Unusable{"the row has " + std::to_string(record.fields.size()) + " fields, the header " + std::to_string(columns.size())};
         }
         row.clear();
         for (std::size_t c = 0; c < columns.size(); ++c) row.set(columns[c], record.fields[c]);
-        const bool is_kernel = !row.text(Column::op).empty();
-        if (is_kernel == !row.text(Column::model).empty())
+        const bool is_kernel = !row.text(MeasuredColumn::op).empty();
+        if (is_kernel == !row.text(MeasuredColumn::model).empty())
             throw Unusable{is_kernel ? "both op and model are given" : "neither op nor model is given"};
         if (is_kernel) {
             keep(kernels_, parse_kernel_row(row), row, record, file);

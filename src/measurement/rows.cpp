@@ -28,7 +28,7 @@ constexpr std::array<MetricForm, 7> metric_forms{{
 }};
 
 Seconds parse_latency(const Row& row) {
-    const Seconds latency = row.number(Column::latency_us) * us;
+    const Seconds latency = row.number(MeasuredColumn::latency_us) * us;
     if (latency.in(us) <= 0) throw Unusable{fmt::format("latency_us {} is not positive", latency.in(us))};
     if (latency < shortest_kernel) throw Unusable{fmt::format("latency_us {} is shorter than any kernel: is it in us?", latency.in(us))};
     if (latency > longest_kernel) throw Unusable{fmt::format("latency_us {} is longer than an hour: is it in us?", latency.in(us))};
@@ -36,19 +36,19 @@ Seconds parse_latency(const Row& row) {
 }
 
 Precision required_precision(const Row& row) {
-    const auto precision = row.precision_if(Column::precision);
+    const auto precision = row.precision_if(MeasuredColumn::precision);
     if (!precision) throw Unusable{"precision is missing"};
     return *precision;
 }
 
 Origin origin_of(const Row& row) {
-    return {std::string(row.text(Column::software)), std::string(row.text(Column::source)), {}, 0};
+    return {std::string(row.text(MeasuredColumn::software)), std::string(row.text(MeasuredColumn::source)), {}, 0};
 }
 
 Metric parse_metric(const Row& row) {
     std::vector<std::string_view> known;
     for (const auto& form : metric_forms) known.push_back(form.name);
-    const std::string_view found = row.required_choice(Column::metric, known);
+    const std::string_view found = row.required_choice(MeasuredColumn::metric, known);
     for (const auto& form : metric_forms) {
         if (form.name == found) return form.metric;
     }
@@ -56,14 +56,14 @@ Metric parse_metric(const Row& row) {
 }
 
 double parse_value(const Row& row, Metric metric) {
-    const double value = row.number(Column::value);
+    const double value = row.number(MeasuredColumn::value);
     if (value <= 0) throw Unusable{fmt::format("value {} is not positive", value)};
     const auto& form = metric_forms[static_cast<std::size_t>(metric)];
     if (value > form.largest) throw Unusable{fmt::format("value {} is too large for {}: is the unit right?", value, form.name)};
     return value;
 }
 
-std::optional<double> positive_if(const Row& row, Column column) {
+std::optional<double> positive_if(const Row& row, MeasuredColumn column) {
     const auto value = row.number_if(column);
     if (value && *value <= 0) throw Unusable{fmt::format("{} {} is not positive", name(column), *value)};
     return value;
@@ -72,19 +72,19 @@ std::optional<double> positive_if(const Row& row, Column column) {
 Execution parse_execution_column(const Row& row) {
     std::vector<std::string_view> known;
     for (std::size_t i = 0; i < execution_count; ++i) known.push_back(name(static_cast<Execution>(i)));
-    return *parse_execution(row.choice(Column::execution, known, name(Execution::eager)));
+    return *parse_execution(row.choice(MeasuredColumn::execution, known, name(Execution::eager)));
 }
 
 void parse_parallelism(const Row& row, ModelRow& result) {
-    result.parallel.tensor = row.count_if(Column::tensor_parallel).value_or(1);
-    result.parallel.pipeline = row.count_if(Column::pipeline_parallel).value_or(1);
-    result.parallel.data = row.count_if(Column::data_parallel).value_or(1);
-    result.parallel.expert = row.count_if(Column::expert_parallel).value_or(1);
+    result.parallel.tensor = row.count_if(MeasuredColumn::tensor_parallel).value_or(1);
+    result.parallel.pipeline = row.count_if(MeasuredColumn::pipeline_parallel).value_or(1);
+    result.parallel.data = row.count_if(MeasuredColumn::data_parallel).value_or(1);
+    result.parallel.expert = row.count_if(MeasuredColumn::expert_parallel).value_or(1);
     const double split = static_cast<double>(result.parallel.tensor) * static_cast<double>(result.parallel.pipeline) *
                          static_cast<double>(result.parallel.data);
     constexpr double most_gpus = 1e6;
     if (split > most_gpus) throw Unusable{"more than a million GPUs"};
-    result.gpus = row.count_if(Column::gpus).value_or(result.parallel.gpus());
+    result.gpus = row.count_if(MeasuredColumn::gpus).value_or(result.parallel.gpus());
     if (split > 1 && result.parallel.gpus() != result.gpus)
         throw Unusable{fmt::format("gpus is {}, but the degrees of parallelism need {}", result.gpus, result.parallel.gpus())};
 }
@@ -97,39 +97,39 @@ std::string_view name(Metric m) {
 
 KernelRow parse_kernel_row(const Row& row) {
     KernelRow result;
-    result.gpu = row.required_text(Column::gpu);
+    result.gpu = row.required_text(MeasuredColumn::gpu);
     result.precision = required_precision(row);
     result.op = parse_op(row, result.precision);
-    result.op_name = row.text(Column::op);
-    result.function = row.text(Column::function);
+    result.op_name = row.text(MeasuredColumn::op);
+    result.function = row.text(MeasuredColumn::function);
     result.latency = parse_latency(row);
-    result.launch_included = row.choice(Column::launch, {"included", "excluded"}, "excluded") == "included";
-    const std::string_view cache = row.choice(Column::cache, {"cold", "warm", "rotated"}, "cold");
+    result.launch_included = row.choice(MeasuredColumn::launch, {"included", "excluded"}, "excluded") == "included";
+    const std::string_view cache = row.choice(MeasuredColumn::cache, {"cold", "warm", "rotated"}, "cold");
     result.cache = cache == "warm" ? Cache::warm : cache == "rotated" ? Cache::rotated : Cache::cold;
-    result.runs = row.count_if(Column::runs).value_or(0);
-    if (const auto deviation = row.number_if(Column::latency_std_us)) result.latency_std = *deviation * us;
+    result.runs = row.count_if(MeasuredColumn::runs).value_or(0);
+    if (const auto deviation = row.number_if(MeasuredColumn::latency_std_us)) result.latency_std = *deviation * us;
     result.origin = origin_of(row);
     return result;
 }
 
 ModelRow parse_model_row(const Row& row) {
     ModelRow result;
-    result.gpu = row.required_text(Column::gpu);
-    result.model = row.required_text(Column::model);
-    result.family = row.text(Column::family);
+    result.gpu = row.required_text(MeasuredColumn::gpu);
+    result.model = row.required_text(MeasuredColumn::model);
+    result.family = row.text(MeasuredColumn::family);
     result.precision = required_precision(row);
     result.weights = row.weights_or_native(result.precision);
-    result.kv_precision = row.precision_if(Column::kv_precision).value_or(activation_precision(result.precision));
-    result.batch = row.count(Column::batch);
+    result.kv_precision = row.precision_if(MeasuredColumn::kv_precision).value_or(activation_precision(result.precision));
+    result.batch = row.count(MeasuredColumn::batch);
     // Zero is an answer: a prefill row generates no token, a decode row starts from none.
-    result.prompt_tokens = row.count_if(Column::prompt_tokens, 0);
-    result.output_tokens = row.count_if(Column::output_tokens, 0);
-    result.image_size = row.count_if(Column::image_size);
-    result.gmacs = positive_if(row, Column::gmacs);
-    result.mactivations = positive_if(row, Column::mactivations);
-    result.mparams = positive_if(row, Column::mparams);
+    result.prompt_tokens = row.count_if(MeasuredColumn::prompt_tokens, 0);
+    result.output_tokens = row.count_if(MeasuredColumn::output_tokens, 0);
+    result.image_size = row.count_if(MeasuredColumn::image_size);
+    result.gmacs = positive_if(row, MeasuredColumn::gmacs);
+    result.mactivations = positive_if(row, MeasuredColumn::mactivations);
+    result.mparams = positive_if(row, MeasuredColumn::mparams);
     parse_parallelism(row, result);
-    result.phase = row.choice(Column::phase, {"forward", "prefill", "decode", "generate", "train"}, "");
+    result.phase = row.choice(MeasuredColumn::phase, {"forward", "prefill", "decode", "generate", "train"}, "");
     result.execution = parse_execution_column(row);
     result.metric = parse_metric(row);
     result.value = parse_value(row, result.metric);

@@ -103,7 +103,7 @@ Table summary_table(const BenchData& data, const std::vector<Standing>& standing
     return table;
 }
 
-Table comparison_table(const Comparison& comparison, bool text) {
+Table comparison_table(const BenchComparison& comparison, bool text) {
     Table table{{}, {{"work", "work"}, {"metric", "metric"}, {"contestant", "contestant"}}, {}};
     for (auto& c : statistics_columns()) table.columns.push_back(c);
     table.columns.push_back({"relative", "relative"});
@@ -127,7 +127,7 @@ Table comparison_table(const Comparison& comparison, bool text) {
     return table;
 }
 
-Table contestants_table(const Comparison& comparison, bool text) {
+Table contestants_table(const BenchComparison& comparison, bool text) {
     Table table{"Summary: relative performance is the geometric mean over all works",
                 {{"metric", "metric"},
                  {"contestant", "contestant"},
@@ -173,7 +173,7 @@ Report bench_summary_report(const BenchData& data) {
     return report;
 }
 
-Report bench_comparison_report(const Comparison& comparison, const std::vector<SkippedRow>& skipped) {
+Report bench_comparison_report(const BenchComparison& comparison, const std::vector<SkippedRow>& skipped) {
     Report report;
     report.csv = comparison_table(comparison, false);
     report.tables = {comparison_table(comparison, true), contestants_table(comparison, true)};

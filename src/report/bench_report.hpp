@@ -15,6 +15,6 @@ std::string change_text(double relative);
 Report bench_summary_report(const BenchData& data);
 
 /// Contestants side by side, work by work, and summaries by metric.
-Report bench_comparison_report(const Comparison& comparison, const std::vector<SkippedRow>& skipped);
+Report bench_comparison_report(const BenchComparison& comparison, const std::vector<SkippedRow>& skipped);
 
 }  // namespace roofcast

@@ -86,7 +86,7 @@ std::string execution_choice(const Candidate& best, const std::vector<Candidate>
 
 }  // namespace
 
-std::string described(const Format& format) {
+std::string described(const RunFormat& format) {
     if (format.weights && !format.weights->label.empty())
         return fmt::format("{} weights on {}", format.weights->label, name(format.precision));
     return std::string(name(format.precision));

@@ -37,9 +37,9 @@ std::vector<Precision> keeping_precisions(const Workload& workload) {
 }
 
 /// What the grid computes and stores in on `gpu`.
-std::vector<Format> formats_of(const Workload& workload, const GpuProfile& gpu, const ComparisonRequest& request) {
+std::vector<RunFormat> formats_of(const Workload& workload, const GpuProfile& gpu, const ComparisonRequest& request) {
     const RunRequest& run = request.run;
-    std::vector<Format> formats;
+    std::vector<RunFormat> formats;
     if (request.precision_fixed) {
         formats.push_back({run.shape.precision, run.weights, Quality::kept});
         if (!request.weights_fixed) add_weight_formats(formats, workload, run.shape.precision);
@@ -51,7 +51,7 @@ std::vector<Format> formats_of(const Workload& workload, const GpuProfile& gpu, 
         }
         if (!request.weights_fixed) add_narrow_precisions(formats, workload, request.allow_quantization);
     }
-    std::erase_if(formats, [&gpu](const Format& f) { return !gpu.supports(f.precision); });
+    std::erase_if(formats, [&gpu](const RunFormat& f) { return !gpu.supports(f.precision); });
     return formats;
 }
 
@@ -118,7 +118,7 @@ public:
     /// All points of quality `quality`: batches from the smallest until one does not fit.
     void go_through(Quality quality) {
         const GpuProfile& gpu = contestant_.gpu->profile;
-        for (const Format& format : formats_of(workload_, gpu, request_)) {
+        for (const RunFormat& format : formats_of(workload_, gpu, request_)) {
             if (format.quality != quality) continue;
             for (const Execution execution : executions_of(gpu, request_)) {
                 for (const std::int64_t batch : batches_of(request_)) {
@@ -164,7 +164,7 @@ std::string why_nothing(const std::vector<Candidate>& candidates, const GpuProfi
 
 }  // namespace
 
-void add_weight_formats(std::vector<Format>& formats, const Workload& workload, Precision precision) {
+void add_weight_formats(std::vector<RunFormat>& formats, const Workload& workload, Precision precision) {
     if (!has_16_bits(precision) || !takes_weight_formats(workload)) return;
     const double published = workload.native_weights ? workload.native_weights->bits : native_weights(precision).bits;
     const std::pair<const char*, Quality> usual[] = {{"int8", Quality::eight_bits}, {"int4", Quality::four_bits}};
@@ -174,7 +174,7 @@ void add_weight_formats(std::vector<Format>& formats, const Workload& workload, 
     }
 }
 
-void add_narrow_precisions(std::vector<Format>& formats, const Workload& workload, bool allowed) {
+void add_narrow_precisions(std::vector<RunFormat>& formats, const Workload& workload, bool allowed) {
     if (!takes_weight_formats(workload)) {
         formats.push_back({Precision::int8, {}, Quality::eight_bits});
     } else if (allowed) {

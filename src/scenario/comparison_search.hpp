@@ -10,25 +10,25 @@
 namespace roofcast {
 
 /// How a model is computed and stored.
-struct Format {
+struct RunFormat {
     Precision precision = Precision::fp16;
     std::optional<WeightFormat> weights;  ///< absent: as the precision, or as the model is published
     Quality quality = Quality::kept;
 };
 
 /// "fp16", "int8 weights on fp16".
-std::string described(const Format& format);
+std::string described(const RunFormat& format);
 
 /// Adds weight-only formats of fewer bits than the model is published in, on `precision`, where that has 16 bits.
-void add_weight_formats(std::vector<Format>& formats, const Workload& workload, Precision precision);
+void add_weight_formats(std::vector<RunFormat>& formats, const Workload& workload, Precision precision);
 
 /// Adds formats that compute in 8 or 4 bits. Weights alone are enough to make a model fit, so that these take part where they are
 /// `allowed`; int8 convolutions, which have no weight-only formats, also to fit.
-void add_narrow_precisions(std::vector<Format>& formats, const Workload& workload, bool allowed);
+void add_narrow_precisions(std::vector<RunFormat>& formats, const Workload& workload, bool allowed);
 
 /// One point of the grid.
 struct Candidate {
-    Format format;
+    RunFormat format;
     std::int64_t batch = 1;
     Execution execution = Execution::cuda_graph;
     Bytes memory;      ///< of one GPU

@@ -25,7 +25,7 @@ void check_limits(const Workload& workload, const ServiceObjective& objective) {
                  .expected = "latency=TIME"});
 }
 
-RunRequest asked(const RecommendationRequest& request, const Format& format, const Parallelism& parallel, std::int64_t batch) {
+RunRequest asked(const RecommendationRequest& request, const RunFormat& format, const Parallelism& parallel, std::int64_t batch) {
     RunRequest run = request.run;
     run.shape.precision = format.precision;
     run.weights = format.weights;
@@ -48,7 +48,7 @@ public:
 
     std::vector<Deployment> all() {
         const GpuProfile& gpu = contestant_.gpu->profile;
-        for (const Format& format : deployment_formats(workload_, gpu, request_)) {
+        for (const RunFormat& format : deployment_formats(workload_, gpu, request_)) {
             for (const Parallelism& parallel : copy_degrees(workload_, gpu)) {
                 for (const std::int64_t batch : deployment_batches(request_)) {
                     if (!add(asked(request_, format, parallel, batch))) break;

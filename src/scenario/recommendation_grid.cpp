@@ -28,15 +28,15 @@ bool is_joined(const GpuProfile& gpu) {
 
 }  // namespace
 
-std::vector<Format> deployment_formats(const Workload& workload, const GpuProfile& gpu, const RecommendationRequest& request) {
-    std::vector<Format> formats;
+std::vector<RunFormat> deployment_formats(const Workload& workload, const GpuProfile& gpu, const RecommendationRequest& request) {
+    std::vector<RunFormat> formats;
     const auto precision = request.precision_fixed ? std::optional(request.run.shape.precision) : sixteen_bits(workload, gpu);
     if (precision) formats.push_back({*precision, request.run.weights, Quality::kept});
     if (request.allow_quantization && !request.weights_fixed) {
         if (precision) add_weight_formats(formats, workload, *precision);
         if (!request.precision_fixed) add_narrow_precisions(formats, workload, true);
     }
-    std::erase_if(formats, [&gpu](const Format& f) { return !gpu.supports(f.precision); });
+    std::erase_if(formats, [&gpu](const RunFormat& f) { return !gpu.supports(f.precision); });
     return formats;
 }
 

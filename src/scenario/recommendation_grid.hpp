@@ -9,7 +9,7 @@
 namespace roofcast {
 
 /// Formats for `gpu`, those that keep quality first; empty: it has none of them.
-std::vector<Format> deployment_formats(const Workload& workload, const GpuProfile& gpu, const RecommendationRequest& request);
+std::vector<RunFormat> deployment_formats(const Workload& workload, const GpuProfile& gpu, const RecommendationRequest& request);
 
 /// How the GPUs of one copy share it: tensor-parallel, or a pipeline where the heads do not divide. Other models take one GPU.
 std::vector<Parallelism> copy_degrees(const Workload& workload, const GpuProfile& gpu);
