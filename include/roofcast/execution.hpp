@@ -48,7 +48,7 @@ struct SoftwareStack {
     Seconds device_gap;         ///< between two dependent kernels on the GPU beyond the kernel's own latency
     bool channels_last = true;  ///< layout of convolutions
     bool fused_attention = true;
-    bool fp32_norms = false;           ///< normalizations of 16-bit runs compute in fp32, and the next product casts back
+    bool fp32_norms = false;                ///< normalizations of 16-bit runs compute in fp32, and the next product casts back
     double cast_kernels = 0;                ///< issued beside each product of a 16-bit run: automatic mixed precision casts its operands
     bool tf32_products = true;              ///< tf32 runs use it in matrix products too, not only in convolutions
     bool narrow_activations = false;        ///< int8 engines: 8 bits between layers, not 16

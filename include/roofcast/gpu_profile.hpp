@@ -58,7 +58,7 @@ struct ArchitectureFacts {
     double base_clock_ratio = 0;                               ///< base to boost clock
     Bytes l2_per_sm, shared_memory_per_sm, registers_per_sm;
     bool attention_packs_heads = false;  ///< fused attention packs query heads of one KV head into a block also for several queries
-    int batched_lane_rows = 64;  ///< rows of the tiles that the vendor's library has for batched products on SIMT lanes
+    int batched_lane_rows = 64;          ///< rows of the tiles that the vendor's library has for batched products on SIMT lanes
     int pcie_generation = 0;
     double watts_per_fp32_tflops = 0;  ///< board power over fp32 vector peak
     std::vector<MemoryTypeBandwidth> memory_types;

@@ -13,7 +13,8 @@ namespace {
 
 /// Whether the cell only says again that nothing is stored in another precision than the arithmetic's.
 bool repeats_precision(const Row& row, MeasuredColumn c) {
-    return (c == MeasuredColumn::weight_precision || c == MeasuredColumn::kv_precision) && row.text(c) == row.text(MeasuredColumn::precision);
+    return (c == MeasuredColumn::weight_precision || c == MeasuredColumn::kv_precision) &&
+           row.text(c) == row.text(MeasuredColumn::precision);
 }
 
 void add_labels(const Row& row, BenchSeries& series) {

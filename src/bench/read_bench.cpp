@@ -9,7 +9,7 @@
 
 #include "bench/readers.hpp"
 #include "io/json_text.hpp"
-#include "io/toml_reader.hpp"
+#include "io/text_file.hpp"
 #include "measurement/csv_reader.hpp"
 #include "roofcast/error.hpp"
 

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "calibration/sha256.hpp"
-#include "io/toml_reader.hpp"
+#include "io/text_file.hpp"
 #include "roofcast/calibration.hpp"
 
 namespace roofcast {

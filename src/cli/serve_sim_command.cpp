@@ -41,9 +41,10 @@ void refuse_endless(const std::vector<ServingRequest>& requests) {
 RunRequest request_of(const ServeSimOptions& o, const Workload& workload, const Gpu& gpu) {
     RunRequest request = run_request(o.run, workload, &gpu.profile);
     if (request.techniques.any())
-        throw Error({.what = "the simulated engine has its own options for cached prefixes, chunks and blocks, and no draft model or offloading",
-                     .key = "--cached-prefix, --prefill-chunk, --kv-block, --draft, --offload",
-                     .suggestion = "--prefix-cached, --chunk or --block-size"});
+        throw Error(
+            {.what = "the simulated engine has its own options for cached prefixes, chunks and blocks, and no draft model or offloading",
+             .key = "--cached-prefix, --prefill-chunk, --kv-block, --draft, --offload",
+             .suggestion = "--prefix-cached, --chunk or --block-size"});
     if (!o.serving.trace.empty()) request.shape.prompt_tokens = request.shape.generate_tokens = 1;
     return completed(std::move(request), workload, gpu);
 }

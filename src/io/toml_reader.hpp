@@ -17,9 +17,6 @@
 
 namespace roofcast {
 
-/// Reads a whole text file or pipe. Throws Error when it is missing, a directory or device, unreadable, empty or above 1 GB.
-std::string read_text_file(const std::filesystem::path& file);
-
 /// Parses a TOML file. Throws Error with the parser's line and message.
 toml::table parse_toml_file(const std::filesystem::path& file);
 

@@ -20,7 +20,7 @@ constexpr Tile matrix_unit_tiles[] = {{256, 128}, {128, 256}, {128, 128}, {256, 
                                       {64, 64},   {32, 128},  {32, 64},   {64, 32},  {16, 128}, {16, 64}};
 constexpr int padded_columns = 16;  // what kernels of one height fill columns up to: blocks are wider, but leave out what lies beyond
 constexpr int split_factors[] = {1, 2, 4, 8, 16, 32};
-constexpr std::int64_t k_block = 32;          // k elements that a block takes in one step
+constexpr std::int64_t k_block = 32;                                                      // k elements that a block takes in one step
 constexpr double reference_side = 128, reference_tile = reference_side * reference_side;  // that the epilogue parameter is given for
 
 std::span<const Tile> tiles_of(MathUnit unit) {

@@ -20,8 +20,8 @@ struct MatrixProduct {
     double accumulators = 1;                ///< per element of C: sums that the epilogue reduces to it
     int least_rows = 0;                     ///< of a tile
     int tile_rows = 0;                      ///< of every tile, where the library has kernels of one height only; 0: of several
-    bool along_k = false;                   ///< A and B are both stored along k, as by a linear layer, and no copies in shared memory hide it
-    bool aligned = true;                    ///< rows start at multiples of 16 bytes
+    bool along_k = false;  ///< both operands are stored along k, as by a linear layer, and lanes load them without asynchronous copies
+    bool aligned = true;   ///< rows start at multiples of 16 bytes
 };
 
 /// An operand layout of plain matrices.

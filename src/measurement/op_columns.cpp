@@ -140,8 +140,8 @@ Copy parse_copy(const Row& row, CopyKind kind) {
 
 Op parse_op(const Row& row, Precision precision) {
     const std::string_view op = row.required_choice(
-        MeasuredColumn::op, {"gemm", "conv2d", "attention", "elementwise", "softmax", "layernorm", "rmsnorm", "embedding", "moe", "all_reduce",
-                     "all_gather", "reduce_scatter", "all_to_all", "memcpy_h2d", "memcpy_d2h", "memcpy_d2d"});
+        MeasuredColumn::op, {"gemm", "conv2d", "attention", "elementwise", "softmax", "layernorm", "rmsnorm", "embedding", "moe",
+                             "all_reduce", "all_gather", "reduce_scatter", "all_to_all", "memcpy_h2d", "memcpy_d2h", "memcpy_d2d"});
     if (op == "gemm") return parse_gemm(row, precision);
     if (op == "conv2d") return parse_conv2d(row, precision);
     if (op == "attention") return parse_attention(row, precision);

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "io/toml_reader.hpp"
+#include "io/text_file.hpp"
 #include "measurement/csv_reader.hpp"
 #include "measurement/rows.hpp"
 #include "roofcast/error.hpp"

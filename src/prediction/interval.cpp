@@ -124,10 +124,9 @@ Figure figure_of(const std::vector<const Phase*>& phases, const Workload& worklo
 
 /// Of two parts with independent errors, the first with the share `share` of the time.
 IntervalRatio of_parts(const IntervalRatio& a, double share, const IntervalRatio& b) {
-    const auto middle = [](const IntervalRatio& r) { return std::log(r.low * r.high) / 2; };
-    const auto half = [](const IntervalRatio& r) { return std::log(r.high / r.low) / 2; };
-    const double m = share * middle(a) + (1 - share) * middle(b), h = std::hypot(share * half(a), (1 - share) * half(b));
-    return {std::exp(m - h), std::exp(m + h)};
+    const LogInterval first = logarithmic(a), second = logarithmic(b);
+    return ratio(LogInterval{.middle = share * first.middle + (1 - share) * second.middle,
+                             .half = std::hypot(share * first.half, (1 - share) * second.half)});
 }
 
 }  // namespace
@@ -152,6 +151,15 @@ const ResidualInterval* find_interval(const ParameterSet& parameters, std::strin
 
 IntervalRatio ratio(const ResidualInterval& interval) {
     return {std::exp(interval.lower), std::exp(interval.upper)};
+}
+
+LogInterval logarithmic(const IntervalRatio& factor) {
+    const double low = std::log(factor.low), high = std::log(factor.high);
+    return {(low + high) / 2, (high - low) / 2};
+}
+
+IntervalRatio ratio(const LogInterval& interval) {
+    return {std::exp(interval.middle - interval.half), std::exp(interval.middle + interval.half)};
 }
 
 ResidualInterval combined(const ParameterSet& parameters, const std::vector<TimeShare>& shares) {

@@ -20,6 +20,14 @@ const ResidualInterval* find_interval(const ParameterSet& parameters, std::strin
 /// Factors on a prediction.
 IntervalRatio ratio(const ResidualInterval& interval);
 
+/// Middle and half width of ln(measured / predicted).
+struct LogInterval {
+    double middle = 0, half = 0;
+};
+
+LogInterval logarithmic(const IntervalRatio& factor);
+IntervalRatio ratio(const LogInterval& interval);
+
 /// Time of one class of operators, or of one phase, in a run.
 struct TimeShare {
     std::string op;

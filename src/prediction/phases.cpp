@@ -20,16 +20,21 @@ std::string dominant_bound(const Timeline& t) {
 
 Utilization utilization(const Timeline& t, const Gpu& device, Precision precision) {
     const GpuProfile& gpu = device.profile;
-    Utilization u;
-    if (t.total <= Seconds{}) return u;
-    const auto peak = gpu.matmul_peak(precision);
-    if (peak) u.compute = (t.flops / t.total).in(*peak);
-    u.bandwidth = (t.dram_bytes / t.total).in(gpu.bandwidth);
-    if (gpu.tdp > Watts{}) u.power = device.parameters.values.power.idle_fraction + (t.dynamic_energy / t.total).in(gpu.tdp);
+    Utilization u = utilization(t.flops, t.dram_bytes, t.total, gpu, precision);
+    if (t.total > Seconds{} && gpu.tdp > Watts{})
+        u.power = device.parameters.values.power.idle_fraction + (t.dynamic_energy / t.total).in(gpu.tdp);
     return u;
 }
 
 }  // namespace
+
+Utilization utilization(Flops flops, Bytes dram_bytes, Seconds time, const GpuProfile& gpu, Precision precision) {
+    Utilization u;
+    if (time <= Seconds{}) return u;
+    if (const auto peak = gpu.matmul_peak(precision)) u.compute = (flops / time).in(*peak);
+    u.bandwidth = (dram_bytes / time).in(gpu.bandwidth);
+    return u;
+}
 
 Phase run_phase(OpGraph graph, const PhaseSetting& setting) {
     Phase phase;

@@ -15,6 +15,9 @@ struct PhaseSetting {
     const SoftwareStack& stack;
 };
 
+/// Of a run of `time` on `gpu` that multiplies in `precision`; power is left at 0. All 0 when it takes no time.
+Utilization utilization(Flops flops, Bytes dram_bytes, Seconds time, const GpuProfile& gpu, Precision precision);
+
 /// One pass, weights that the host holds streamed beside it.
 Phase run_phase(OpGraph graph, const PhaseSetting& setting);
 

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <map>
 
+#include "io/text_file.hpp"
 #include "io/toml_reader.hpp"
 #include "roofcast/gpu_profile.hpp"
 

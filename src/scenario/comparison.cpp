@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "prediction/interval.hpp"
+#include "prediction/phases.hpp"
 #include "roofcast/error.hpp"
 #include "scenario/comparison_search.hpp"
 
@@ -14,16 +16,6 @@ namespace {
 
 double items_of_batch(const RunShape& shape) {
     return static_cast<double>(shape.batch * shape.parallel.data);
-}
-
-/// Middle and half width of ln(measured / predicted).
-struct LogInterval {
-    double middle = 0, half = 0;
-};
-
-LogInterval logarithmic(const IntervalRatio& factor) {
-    const double low = std::log(factor.low), high = std::log(factor.high);
-    return {(low + high) / 2, (high - low) / 2};
 }
 
 /// Precisions of a run that names none, in the order in which they are tried.
@@ -127,19 +119,15 @@ Utilization run_utilization(const Prediction& prediction, const GpuProfile& gpu)
     }
     const RunShape& shape = prediction.request.shape;
     const Seconds time = prediction.latency * static_cast<double>(shape.parallel.pipeline);
-    Utilization u;
-    if (!(time > Seconds{})) return u;
-    if (const auto peak = gpu.matmul_peak(shape.precision)) u.compute = (flops / time).in(*peak);
-    u.bandwidth = (bytes / time).in(gpu.bandwidth);
-    return u;
+    return utilization(flops, bytes, time, gpu, shape.precision);
 }
 
 SpeedUp speed_up(const Prediction& reference, const Prediction& other) {
     SpeedUp result{.ratio = time_per_item(reference) / time_per_item(other), .interval = {}};
     if (!reference.intervals || !other.intervals) return result;
     const LogInterval first = logarithmic(reference.intervals->latency), second = logarithmic(other.intervals->latency);
-    const double middle = first.middle - second.middle, half = std::hypot(first.half, second.half);
-    result.interval = {.low = result.ratio * std::exp(middle - half), .high = result.ratio * std::exp(middle + half)};
+    const IntervalRatio factor = ratio(LogInterval{first.middle - second.middle, std::hypot(first.half, second.half)});
+    result.interval = {.low = result.ratio * factor.low, .high = result.ratio * factor.high};
     return result;
 }
 

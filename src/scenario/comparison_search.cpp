@@ -13,7 +13,6 @@ namespace roofcast {
 namespace {
 
 constexpr std::array all_qualities{Quality::kept, Quality::eight_bits, Quality::four_bits};
-constexpr std::array batches{1, 2, 4, 8, 16, 32, 64, 128, 256};
 // `fused` is left out: it is one engine's habit, for transformers alone.
 constexpr std::array executions{Execution::eager, Execution::cuda_graph, Execution::compiled, Execution::tensorrt};
 constexpr std::array keeping{Precision::bf16, Precision::fp16, Precision::tf32, Precision::fp32};
@@ -64,7 +63,7 @@ std::vector<Execution> executions_of(const GpuProfile& gpu, const ComparisonRequ
 
 std::vector<std::int64_t> batches_of(const ComparisonRequest& request) {
     if (request.batch_fixed) return {request.run.shape.batch};
-    return {batches.begin(), batches.end()};
+    return {batch_grid.begin(), batch_grid.end()};
 }
 
 RunRequest asked(const ComparisonRequest& request, const Candidate& c) {
@@ -207,7 +206,7 @@ std::string search_grid_text(const ComparisonRequest& r) {
                                                      : fmt::format("precisions: the model's own, {}", fmt::join(kept, ", "));
     return fmt::format(
         "{}; weights {}; batch {}; execution {}{}", precisions, r.weights_fixed ? "as asked for" : "as computed or published",
-        r.batch_fixed ? fmt::format("{} as asked for", r.run.shape.batch) : fmt::format("{}", fmt::join(batches, ", ")),
+        r.batch_fixed ? fmt::format("{} as asked for", r.run.shape.batch) : fmt::format("{}", fmt::join(batch_grid, ", ")),
         r.execution_fixed ? fmt::format("{} as asked for", name(r.run.execution))
                           : fmt::format("{} (tensorrt on NVIDIA only)", fmt::join(ways, ", ")),
         formats_fixed          ? ""

@@ -2,12 +2,17 @@
 /// The best settings of one GPU, by going through all of a small grid.
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "roofcast/comparison.hpp"
 
 namespace roofcast {
+
+/// Batches that a search goes through where none is given.
+inline constexpr std::array<std::int64_t, 9> batch_grid{1, 2, 4, 8, 16, 32, 64, 128, 256};
 
 /// How a model is computed and stored.
 struct RunFormat {

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "prediction/interval.hpp"
 #include "roofcast/error.hpp"
 #include "scenario/pipeline_stage.hpp"
 
@@ -95,11 +96,11 @@ void add_errors(PipelineResult& result, const std::vector<std::string>& families
         known = known && stage.interval.has_value();
         if (!stage.interval) continue;
         const double share = stage.latency / result.latency;
-        const double high = std::log(stage.interval->high), low = std::log(stage.interval->low);
+        const LogInterval interval = logarithmic(*stage.interval);
         result.errors.push_back({.kind = stage.stage.device + ", " + families[i],
                                  .run = run_key(stage),
-                                 .middle = share * (high + low) / 2,
-                                 .half = share * (high - low) / 2});
+                                 .middle = share * interval.middle,
+                                 .half = share * interval.half});
     }
     if (known) result.interval = interval_of(result.errors);
 }
@@ -127,7 +128,7 @@ IntervalRatio interval_of(const std::vector<ErrorShare>& errors) {
         halves[error.kind] += error.half;
     }
     for (const auto& [kind, half] : halves) square += half * half;
-    return IntervalRatio{std::exp(middle - std::sqrt(square)), std::exp(middle + std::sqrt(square))};
+    return ratio(LogInterval{middle, std::sqrt(square)});
 }
 
 PipelineResult predict_pipeline(const Pipeline& pipeline, const std::filesystem::path& gpus_folder,

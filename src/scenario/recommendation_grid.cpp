@@ -11,7 +11,6 @@ namespace roofcast {
 
 namespace {
 
-constexpr std::array<std::int64_t, 9> batches{1, 2, 4, 8, 16, 32, 64, 128, 256};
 constexpr std::array<std::int64_t, 4> gpus_of_a_copy{1, 2, 4, 8};  // one machine
 
 /// The model's own where it has 16 bits, else the first of bf16 and fp16 that `gpu` has.
@@ -56,7 +55,7 @@ std::vector<Parallelism> copy_degrees(const Workload& workload, const GpuProfile
 
 std::vector<std::int64_t> deployment_batches(const RecommendationRequest& request) {
     if (request.batch_fixed) return {request.run.shape.batch};
-    return {batches.begin(), batches.end()};
+    return {batch_grid.begin(), batch_grid.end()};
 }
 
 std::string recommendation_grid_text(const RecommendationRequest& r) {
@@ -70,7 +69,7 @@ std::string recommendation_grid_text(const RecommendationRequest& r) {
         "do not divide, one for a copy of others; execution {}",
         precision, r.weights_fixed ? "as asked for" : "as computed or published", narrow,
         r.batch_fixed ? fmt::format("{} as asked for", r.run.shape.batch)
-                      : fmt::format("{} until one does not fit or misses a limit", fmt::join(batches, ", ")),
+                      : fmt::format("{} until one does not fit or misses a limit", fmt::join(batch_grid, ", ")),
         fmt::join(gpus_of_a_copy, ", "), name(r.run.execution));
 }
 

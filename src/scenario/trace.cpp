@@ -5,7 +5,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "io/toml_reader.hpp"
+#include "io/text_file.hpp"
 #include "measurement/csv_reader.hpp"
 #include "roofcast/error.hpp"
 #include "roofcast/serving.hpp"

@@ -33,9 +33,8 @@ void add_kernel(std::string& out, const JudgedRow& row, const KernelRow& k, cons
         "{},{},{},,{},{},latency_us,{:.6g},{:.6g},{},{:.4g},{:.5g},{:.5g},{:.5g},{:.5g},{:.5g},{:.5g},{},{},{},{},{},{},{:.4g},{},{}\n",
         csv_field(k.gpu), k.op_name, csv_field(k.function), name(k.precision), shape_text(k.op), row.measured, row.predicted,
         roofline_text(row), row.ape_percent(), c.compute.in(us), c.dram.in(us), c.l2.in(us), c.launch.in(us), c.power.in(us),
-        c.communication.in(us), name(c.bound), k.launch_included ? "included" : "excluded", name(k.cache),
-        csv_field(k.origin.software), csv_field(k.origin.source), k.repeats.rows, k.repeats.spread, csv_field(k.origin.file),
-        k.origin.line);
+        c.communication.in(us), name(c.bound), k.launch_included ? "included" : "excluded", name(k.cache), csv_field(k.origin.software),
+        csv_field(k.origin.source), k.repeats.rows, k.repeats.spread, csv_field(k.origin.file), k.origin.line);
 }
 
 void add_model(std::string& out, const JudgedRow& row, const ModelRow& m) {

@@ -6,7 +6,8 @@
 #include <cctype>
 #include <map>
 
-#include "io/toml_reader.hpp"
+#include "io/text_file.hpp"
+#include "roofcast/error.hpp"
 
 namespace roofcast {
 

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "io/json_text.hpp"
-#include "io/toml_reader.hpp"
+#include "io/text_file.hpp"
 #include "workload/hugging_face_models.hpp"
 
 namespace roofcast {

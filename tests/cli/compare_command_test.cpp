@@ -14,9 +14,7 @@ using roofcast::test::rel;
 namespace {
 
 json compared(const std::string& arguments) {
-    const auto result = roofcast::test::roofcast("compare --format json --date 2026-11-21 " + arguments);
-    REQUIRE(result.exit_code == 0);
-    return json::parse(result.output);
+    return json::parse(roofcast::test::printed("compare --format json --date 2026-11-21 " + arguments));
 }
 
 const json& policy(const json& document, const std::string& name) {
@@ -32,10 +30,7 @@ double number(const json& value) {
 }
 
 std::string refused(const std::string& arguments) {
-    const auto result = roofcast::test::roofcast("compare " + arguments, true);
-    CHECK(result.exit_code == 2);
-    CHECK(std::count(result.output.begin(), result.output.end(), '\n') == 1);
-    return result.output;
+    return roofcast::test::refused("compare " + arguments);
 }
 
 }  // namespace

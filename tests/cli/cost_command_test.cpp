@@ -15,9 +15,7 @@ using roofcast::test::TemporaryFile;
 namespace {
 
 json costs(const std::string& arguments, const std::string& date = "2026-11-21") {
-    const auto result = roofcast::test::roofcast("cost --format json --date " + date + " " + arguments);
-    REQUIRE(result.exit_code == 0);
-    return json::parse(result.output);
+    return json::parse(roofcast::test::printed("cost --format json --date " + date + " " + arguments));
 }
 
 double number(const json& value) {
@@ -25,10 +23,7 @@ double number(const json& value) {
 }
 
 std::string refused(const std::string& arguments) {
-    const auto result = roofcast::test::roofcast("cost " + arguments, true);
-    CHECK(result.exit_code == 2);
-    CHECK(std::count(result.output.begin(), result.output.end(), '\n') == 1);
-    return result.output;
+    return roofcast::test::refused("cost " + arguments);
 }
 
 }  // namespace

@@ -7,15 +7,10 @@
 
 using nlohmann::json;
 using roofcast::test::contains;
+using roofcast::test::refused;
 using roofcast::test::TemporaryFile;
 
 namespace {
-
-std::string refused(const std::string& arguments) {
-    const auto result = roofcast::test::roofcast(arguments, true);
-    CHECK(result.exit_code == 2);
-    return result.output;
-}
 
 constexpr const char* profile =
     "name = \"A card\"\narchitecture = \"ampere\"\nmemory_gb = 80\ncompute_tflops = 312\nmemory_bandwidth_gbps = 2039\n";

@@ -1,6 +1,5 @@
 #include <doctest/doctest.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "support/compare.hpp"
@@ -9,25 +8,14 @@
 
 using nlohmann::json;
 using roofcast::test::contains;
+using roofcast::test::refused;
 using roofcast::test::rel;
 using roofcast::test::TemporaryFile;
 
 namespace {
 
-/// What a wrong command line prints: one line, and exit code 2.
-std::string refused(const std::string& arguments) {
-    CAPTURE(arguments);
-    const auto result = roofcast::test::roofcast(arguments, true);
-    CHECK(result.exit_code == 2);
-    CHECK(std::count(result.output.begin(), result.output.end(), '\n') == 1);
-    return result.output;
-}
-
 json printed(const std::string& arguments) {
-    CAPTURE(arguments);
-    const auto result = roofcast::test::roofcast(arguments + " --format json");
-    REQUIRE(result.exit_code == 0);
-    return json::parse(result.output);
+    return json::parse(roofcast::test::printed(arguments + " --format json"));
 }
 
 constexpr const char* minimal =

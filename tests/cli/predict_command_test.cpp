@@ -9,22 +9,14 @@
 
 using nlohmann::json;
 using roofcast::test::contains;
+using roofcast::test::refused;
 using roofcast::test::rel;
 using roofcast::test::TemporaryFile;
 
 namespace {
 
 json predicted(const std::string& arguments) {
-    const auto result = roofcast::test::roofcast("predict --format json " + arguments);
-    REQUIRE(result.exit_code == 0);
-    return json::parse(result.output);
-}
-
-/// What a wrong command line prints; it must exit with 2.
-std::string refused(const std::string& arguments) {
-    const auto result = roofcast::test::roofcast(arguments, true);
-    CHECK(result.exit_code == 2);
-    return result.output;
+    return json::parse(roofcast::test::printed("predict --format json " + arguments));
 }
 
 }  // namespace

@@ -15,9 +15,7 @@ namespace {
 const std::string three = "--gpu a100-sxm4-80gb --gpu rtx-4090 --gpu t4 --model llama-3.1-8b --slo ttft=500ms,tpot=40ms ";
 
 json recommended(const std::string& arguments) {
-    const auto result = roofcast::test::roofcast("recommend --format json --date 2026-11-21 " + arguments);
-    REQUIRE(result.exit_code == 0);
-    return json::parse(result.output);
+    return json::parse(roofcast::test::printed("recommend --format json --date 2026-11-21 " + arguments));
 }
 
 double number(const json& value) {
@@ -25,10 +23,7 @@ double number(const json& value) {
 }
 
 std::string refused(const std::string& arguments) {
-    const auto result = roofcast::test::roofcast("recommend " + arguments, true);
-    CHECK(result.exit_code == 2);
-    CHECK(std::count(result.output.begin(), result.output.end(), '\n') == 1);
-    return result.output;
+    return roofcast::test::refused("recommend " + arguments);
 }
 
 }  // namespace

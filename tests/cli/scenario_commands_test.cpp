@@ -9,25 +9,12 @@
 
 using nlohmann::json;
 using roofcast::test::contains;
+using roofcast::test::printed;
+using roofcast::test::refused;
 using roofcast::test::rel;
 using roofcast::test::TemporaryFile;
 
 namespace {
-
-std::string printed(const std::string& arguments) {
-    CAPTURE(arguments);
-    const auto result = roofcast::test::roofcast(arguments);
-    REQUIRE(result.exit_code == 0);
-    return result.output;
-}
-
-std::string refused(const std::string& arguments) {
-    CAPTURE(arguments);
-    const auto result = roofcast::test::roofcast(arguments, true);
-    CHECK(result.exit_code == 2);
-    CHECK(std::count(result.output.begin(), result.output.end(), '\n') == 1);
-    return result.output;
-}
 
 const std::string grid = "sweep --gpu a100-sxm4-80gb,t4 --model llama-3.1-8b --precision fp16,bf16 --batch 1,8 --tp 1,2,3 --format ";
 

@@ -9,6 +9,7 @@
 
 using nlohmann::json;
 using roofcast::test::contains;
+using roofcast::test::refused;
 using roofcast::test::rel;
 using roofcast::test::TemporaryFile;
 
@@ -17,19 +18,7 @@ namespace {
 const std::string base = "serve-sim --gpu a100-sxm4-80gb --model llama-3.1-8b ";
 
 json served(const std::string& arguments) {
-    CAPTURE(arguments);
-    const auto result = roofcast::test::roofcast(base + arguments + " --format json");
-    REQUIRE(result.exit_code == 0);
-    return json::parse(result.output);
-}
-
-/// What a wrong command line prints: one line, and exit code 2.
-std::string refused(const std::string& arguments) {
-    CAPTURE(arguments);
-    const auto result = roofcast::test::roofcast(arguments, true);
-    CHECK(result.exit_code == 2);
-    CHECK(std::count(result.output.begin(), result.output.end(), '\n') == 1);
-    return result.output;
+    return json::parse(roofcast::test::printed(base + arguments + " --format json"));
 }
 
 }  // namespace

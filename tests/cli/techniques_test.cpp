@@ -1,6 +1,5 @@
 #include <doctest/doctest.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "support/compare.hpp"
@@ -15,17 +14,11 @@ namespace {
 const std::string run = "predict --gpu a100-sxm4-80gb --model llama-3.1-8b --precision bf16 ";
 
 json predicted(const std::string& options) {
-    const auto result = roofcast::test::roofcast(run + "--format json " + options);
-    REQUIRE(result.exit_code == 0);
-    return json::parse(result.output);
+    return json::parse(roofcast::test::printed(run + "--format json " + options));
 }
 
 std::string refused(const std::string& options) {
-    CAPTURE(options);
-    const auto result = roofcast::test::roofcast(run + options, true);
-    CHECK(result.exit_code == 2);
-    CHECK(std::count(result.output.begin(), result.output.end(), '\n') == 1);
-    return result.output;
+    return roofcast::test::refused(run + options);
 }
 
 }  // namespace

@@ -2,7 +2,8 @@
 
 #include <doctest/doctest.h>
 
-#include "io/toml_reader.hpp"
+#include "io/text_file.hpp"
+#include "roofcast/error.hpp"
 #include "support/paths.hpp"
 
 using namespace roofcast;

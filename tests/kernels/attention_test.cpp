@@ -82,7 +82,8 @@ TEST_CASE("split keys cost a kernel that adds the parts up, and some engines lea
     Gpu gpu = test::toy_gpu();
     gpu.parameters.values.attention.combine = 3 * us;
     Attention op = fp32_attention(1, 1, 1, 10240);
-    // 10240 keys of 256 · 4 B = 10.49 MB: 104.9 us at 100 GB/s. In one block 16 rows · 10240 · 512 FLOP / 1 TFLOP/s = 83.9 us of arithmetic.
+    // 10240 keys of 256 · 4 B = 10.49 MB: 104.9 us at 100 GB/s. In one block 16 rows · 10240 · 512 FLOP / 1 TFLOP/s = 83.9 us of
+    // arithmetic.
     const Gpu one = gpu;
     CHECK(cost(op, one).total.in(us) == rel(104.9, 1e-2));
     gpu.profile.bandwidth = 1 * tb_per_s;

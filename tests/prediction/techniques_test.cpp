@@ -7,6 +7,7 @@
 #include "roofcast/kernel_cost.hpp"
 #include "roofcast/prediction.hpp"
 #include "support/compare.hpp"
+#include "support/llama_on_a100.hpp"
 #include "support/paths.hpp"
 #include "support/program.hpp"
 
@@ -17,10 +18,7 @@ using test::rel;
 
 namespace {
 
-struct Bench {
-    SoftwareStacks software = load_software(gpus_dir());
-    Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
-    Workload llama = find_workload(models_dir(), "llama-3.1-8b");
+struct Bench : test::LlamaOnA100 {
     RunShape shape{.prompt_tokens = 4096, .generate_tokens = 129, .precision = Precision::bf16};
 
     [[nodiscard]] Prediction run(const Techniques& techniques) const { return run(llama, techniques); }

@@ -6,30 +6,26 @@
 #include "roofcast/error.hpp"
 #include "scenario/constant_steps.hpp"
 #include "support/compare.hpp"
+#include "support/llama_on_a100.hpp"
 #include "support/paths.hpp"
 
 using namespace roofcast;
 using test::constant_engine;
-using test::gpus_dir;
 using test::models_dir;
 using test::rel;
 
 namespace {
 
-struct Bench {
-    SoftwareStacks software = load_software(gpus_dir());
-    Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
-    Workload workload = find_workload(models_dir(), "llama-3.1-8b");
-
+struct Bench : test::LlamaOnA100 {
     RunRequest request(RunShape shape = {}) const {
         RunRequest r;
         r.shape = shape;
-        return completed(r, workload, gpu);
+        return completed(r, llama, gpu);
     }
     ServingEngine engine(SchedulerOptions options, std::int64_t blocks) const {
         return {
             .steps = tabulated(
-                step_model(workload, gpu, request(), software),
+                step_model(llama, gpu, request(), software),
                 {.sequences = options.max_sequences, .tokens = options.max_tokens, .prompt_tokens = options.max_tokens, .context = 4096}),
             .options = options,
             .cache_blocks = blocks};
@@ -51,7 +47,7 @@ double total_output(const std::vector<ServingRequest>& requests) {
 
 TEST_CASE("one request alone takes as long as predict says") {
     const Bench bench;
-    const Prediction p = predict(bench.workload, bench.gpu, bench.request({.prompt_tokens = 1000, .generate_tokens = 300}), bench.software);
+    const Prediction p = predict(bench.llama, bench.gpu, bench.request({.prompt_tokens = 1000, .generate_tokens = 300}), bench.software);
     const ServingRun run = simulated(bench.engine({}, 1000), {{0 * s, 1000, 300}});
     CHECK(run.times[0].first_token.in(ms) == rel(p.ttft->in(ms), 0.01));
     CHECK(run.times[0].finished.in(ms) == rel(p.latency.in(ms), 0.01));
@@ -154,8 +150,8 @@ TEST_CASE("the rate found meets the objective, and a little more does not") {
 
 TEST_CASE("the cache gets what weights, activations and framework leave") {
     const Bench bench;
-    const CacheRoom room = cache_room(bench.workload, bench.request(), bench.software, bench.gpu.profile, {});
-    const MemoryEstimate memory = memory_estimate(bench.workload, bench.request(), bench.software);
+    const CacheRoom room = cache_room(bench.llama, bench.request(), bench.software, bench.gpu.profile, {});
+    const MemoryEstimate memory = memory_estimate(bench.llama, bench.request(), bench.software);
     CHECK(room.weights == memory.weights);
     // 32 layers, 8 KV heads of 128, keys and values, 2 bytes: 131072 bytes a token.
     CHECK(room.per_token.in(byte) == rel(131072, 1e-12));
@@ -163,7 +159,7 @@ TEST_CASE("the cache gets what weights, activations and framework leave") {
     CHECK(static_cast<double>(room.blocks) == rel(room.cache.in(byte) / (16 * 131072), 1e-4));
     SchedulerOptions small;
     small.memory_fraction = 0.2;  // 16 GB: just the weights
-    CHECK_THROWS_AS(cache_room(bench.workload, bench.request(), bench.software, bench.gpu.profile, small), Error);
+    CHECK_THROWS_AS(cache_room(bench.llama, bench.request(), bench.software, bench.gpu.profile, small), Error);
 }
 
 TEST_CASE("a whole answer is bounded by its interval and counts what cannot be served") {
@@ -171,13 +167,13 @@ TEST_CASE("a whole answer is bounded by its interval and counts what cannot be s
     const ServingQuestion question{.request = bench.request(), .options = {}, .objective = {.ttft = 1 * s}, .share = {}};
     std::vector<ServingRequest> requests = varied(500, 4);
     requests[3].prompt_tokens = 200'000;  // more than the model's 131072
-    const ServingAnswer answer = serve(bench.workload, bench.gpu, bench.software, question, requests);
+    const ServingAnswer answer = serve(bench.llama, bench.gpu, bench.software, question, requests);
     CHECK(answer.served == 499);
     CHECK(answer.refused[static_cast<std::size_t>(Refusal::context)] == 1);
     REQUIRE(answer.low.has_value());
     CHECK(answer.low->time_scale == answer.intervals->latency.low);
     CHECK(answer.low->statistics.latency.mean < answer.high->statistics.latency.mean);
-    CHECK_THROWS_AS(serve(bench.workload, bench.gpu, bench.software, question, {{0 * s, 200'000, 1}}), Error);
+    CHECK_THROWS_AS(serve(bench.llama, bench.gpu, bench.software, question, {{0 * s, 200'000, 1}}), Error);
     const Workload bert = find_workload(models_dir(), "bert-base");
     CHECK_THROWS_AS(serve(bert, bench.gpu, bench.software, question, requests), Error);
 }

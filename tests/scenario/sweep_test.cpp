@@ -6,21 +6,15 @@
 
 #include "roofcast/error.hpp"
 #include "support/compare.hpp"
-#include "support/paths.hpp"
+#include "support/llama_on_a100.hpp"
 #include "support/program.hpp"
 
 using namespace roofcast;
-using test::gpus_dir;
-using test::models_dir;
 using test::rel;
 
 namespace {
 
-struct Bench {
-    SoftwareStacks software = load_software(gpus_dir());
-    Workload llama = find_workload(models_dir(), "llama-3.1-8b");
-    Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
-
+struct Bench : test::LlamaOnA100 {
     [[nodiscard]] SweepPoint point(RunShape shape, int streams = 1) const {
         RunRequest request;
         request.shape = shape;

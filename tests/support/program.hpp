@@ -1,8 +1,10 @@
 #pragma once
 /// Running the built program and reading what it prints.
 
+#include <doctest/doctest.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <string>
@@ -32,6 +34,23 @@ inline ProgramResult roofcast(const std::string& arguments, bool errors = false)
 
 inline bool contains(const std::string& text, const std::string& part) {
     return text.find(part) != std::string::npos;
+}
+
+/// What a right command line prints.
+inline std::string printed(const std::string& arguments) {
+    CAPTURE(arguments);
+    const ProgramResult result = roofcast(arguments);
+    REQUIRE(result.exit_code == 0);
+    return result.output;
+}
+
+/// What a wrong command line prints on standard error: one line, and exit code 2.
+inline std::string refused(const std::string& arguments) {
+    CAPTURE(arguments);
+    const ProgramResult result = roofcast(arguments, true);
+    CHECK(result.exit_code == 2);
+    CHECK(std::count(result.output.begin(), result.output.end(), '\n') == 1);
+    return result.output;
 }
 
 }  // namespace roofcast::test

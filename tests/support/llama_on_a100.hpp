@@ -1,0 +1,17 @@
+#pragma once
+/// The catalogue's Llama 3.1 8B and A100, for tests of what is built on predictions.
+
+#include "roofcast/execution.hpp"
+#include "roofcast/gpu_profile.hpp"
+#include "roofcast/workload.hpp"
+#include "support/paths.hpp"
+
+namespace roofcast::test {
+
+struct LlamaOnA100 {
+    SoftwareStacks software = load_software(gpus_dir());
+    Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
+    Workload llama = find_workload(models_dir(), "llama-3.1-8b");
+};
+
+}  // namespace roofcast::test
