@@ -50,6 +50,7 @@ struct DecoderLlm {
     Normalization norm = Normalization::rmsnorm;
     bool gated_mlp = true, tied_embeddings = false, parallel_block = false, final_norm = true;
     bool attention_bias = false, output_bias = false, mlp_bias = false, head_bias = false, qk_norm = false;
+    double activation_kernels = 1;  ///< that an eager framework launches for a plain MLP's activation: 8 for gelu_new
     std::int64_t norms_per_layer = 2;
     std::int64_t sliding_window = 0;        ///< 0: full attention
     std::int64_t full_attention_every = 1;  ///< with a window: every n-th layer is full; 0: none is
@@ -68,6 +69,7 @@ struct Encoder {
     bool pooler = true;
     std::int64_t decoder_layers = 0;  ///< BART: decoder with cross-attention
     std::int64_t default_tokens = 512;
+    double activation_kernels = 1;  ///< as a decoder's
 };
 
 /// Vision transformer.
@@ -80,6 +82,7 @@ struct Vit {
     bool gated_mlp = false, patch_bias = true, fc_norm = false;  ///< fc_norm: the mean of the patches is normalized and classified
     bool key_bias = true;                                        ///< with qkv_bias: BEiT biases queries and values only
     std::int64_t classifiers = 1;                                ///< heads: 2 for distilled DeiT
+    double activation_kernels = 1;                               ///< as a decoder's
     Normalization norm = Normalization::layernorm;
 };
 

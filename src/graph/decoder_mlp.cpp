@@ -11,7 +11,7 @@ void add_activation(LayerBuilder& b, const DecoderPass& pass, std::int64_t width
     if (pass.model.gated_mlp) {
         b.elementwise("silu_mul", pass.rows() * width, 2, 5, Fusion::chain, 2);
     } else {
-        b.elementwise("activation", pass.rows() * width, 1, 8, Fusion::epilogue);
+        b.elementwise("activation", pass.rows() * width, 1, 8, Fusion::epilogue, pass.model.activation_kernels);
     }
 }
 

@@ -52,7 +52,7 @@ void add_mlp(LayerBuilder& b, const VitPass& pass) {
         b.elementwise("silu_mul", rows * m.intermediate, 2, 5, Fusion::chain, 2);
     } else {
         b.linear("mlp_up", rows, m.intermediate, m.hidden, true);
-        b.elementwise("gelu", rows * m.intermediate, 1, 8, Fusion::epilogue);
+        b.elementwise("gelu", rows * m.intermediate, 1, 8, Fusion::epilogue, m.activation_kernels);
     }
     b.linear("mlp_down", rows, m.hidden, m.intermediate, true);
 }

@@ -16,6 +16,7 @@ Encoder bert(const JsonReader& config) {
     m.max_positions = config.count("max_position_embeddings");
     m.type_vocabulary = config.count("type_vocab_size", 0);
     m.default_tokens = std::min<std::int64_t>(m.default_tokens, m.max_positions);
+    m.activation_kernels = eager_activation(config, "hidden_act", "gelu");
     return m;
 }
 
@@ -32,6 +33,7 @@ Encoder bart(const JsonReader& config) {
     constexpr std::int64_t position_offset = 2;
     m.max_positions = config.count("max_position_embeddings") + position_offset;
     m.default_tokens = std::min<std::int64_t>(m.default_tokens, m.max_positions);
+    m.activation_kernels = eager_activation(config, "activation_function", "gelu");
     m.pooler = false;
     return m;
 }

@@ -192,6 +192,7 @@ DecoderLlm gpt_oss(const JsonReader& config) {
 DecoderLlm gpt2(const JsonReader& config) {
     DecoderLlm m = gpt_sizes(config);
     make_classic(m);
+    m.activation_kernels = eager_activation(config, "activation_function", "gelu_new");
     m.learned_positions = m.max_context;
     m.tied_embeddings = config.flag_or("tie_word_embeddings", true);
     return m;
@@ -200,6 +201,7 @@ DecoderLlm gpt2(const JsonReader& config) {
 DecoderLlm gptj(const JsonReader& config) {
     DecoderLlm m = gpt_sizes(config);
     make_classic(m);
+    m.activation_kernels = eager_activation(config, "activation_function", "gelu_new");
     m.attention_bias = m.output_bias = false;
     m.head_bias = m.parallel_block = true;
     m.norms_per_layer = 1;
@@ -211,6 +213,7 @@ DecoderLlm opt(const JsonReader& config) {
     config.require_flag("enable_bias", true);
     DecoderLlm m = rotary_decoder(config);
     make_classic(m);
+    m.activation_kernels = eager_activation(config, "activation_function", "relu");
     m.intermediate = config.count("ffn_dim");
     constexpr std::int64_t position_offset = 2;
     m.learned_positions = m.max_context + position_offset;
@@ -225,6 +228,7 @@ DecoderLlm phi(const JsonReader& config) {
     config.require_flag("qk_layernorm", false);
     DecoderLlm m = gated_decoder(config);
     make_classic(m);
+    m.activation_kernels = eager_activation(config, "hidden_act", "gelu_new");
     m.head_bias = m.parallel_block = true;
     m.norms_per_layer = 1;
     return m;
@@ -246,6 +250,7 @@ DecoderLlm falcon(const JsonReader& config) {
     m.norms_per_layer = grouped ? 2 : 1;
     if (config.has("num_ln_in_parallel_attn")) m.norms_per_layer = config.count_between("num_ln_in_parallel_attn", 1, 2);
     make_classic(m);
+    m.activation_kernels = eager_activation(config, "activation", "gelu");
     m.parallel_block = true;
     m.attention_bias = m.output_bias = m.mlp_bias = config.flag_or("bias", false);
     m.tied_embeddings = config.flag_or("tie_word_embeddings", true);

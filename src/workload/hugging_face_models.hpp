@@ -21,6 +21,9 @@ DecoderLlm opt(const JsonReader& config);
 DecoderLlm phi(const JsonReader& config);
 DecoderLlm falcon(const JsonReader& config);
 
+/// Element-wise kernels of the activation that `key` names, as read_activation() counts them; `standard` when absent.
+double eager_activation(const JsonReader& config, const char* key, const char* standard);
+
 /// Outputs of the classifier; a config without labels describes a model without one.
 std::int64_t classes(const JsonReader& config);
 

@@ -27,6 +27,7 @@ Vit tower(const JsonReader& config) {
     m.heads = m.hidden / config.head_dim(m.hidden, config.has("attention_heads") ? "attention_heads" : "num_attention_heads");
     m.intermediate = config.count("intermediate_size");
     m.classes = 0;
+    m.activation_kernels = eager_activation(config, "hidden_act", "gelu");
     return m;
 }
 
@@ -106,6 +107,7 @@ Vit beit(const JsonReader& config) {
 Vit clip(const JsonReader& config) {
     const JsonReader vision = config.object("vision_config");
     Vit m = tower(vision);
+    m.activation_kernels = eager_activation(vision, "hidden_act", "quick_gelu");
     m.patch_bias = false;
     m.pre_norm = true;
     m.projection = config.count_or("projection_dim", vision.count_or("projection_dim", 512));
@@ -126,6 +128,7 @@ VisionLanguage qwen2_vl(const JsonReader& config) {
     const JsonReader vision = config.object("vision_config");
     Vit tower;
     tower.hidden = vision.count("embed_dim");
+    tower.activation_kernels = eager_activation(vision, "hidden_act", "quick_gelu");
     tower.intermediate = static_cast<std::int64_t>(mlp_ratio(vision) * static_cast<double>(tower.hidden));
     return qwen_vl(config, vision, tower);
 }

@@ -59,6 +59,7 @@ void read_blocks(TableReader& reader, DecoderLlm& model) {
     model.parallel_block = reader.flag_if("parallel_block").value_or(false);
     model.gated_mlp = reader.flag_if("gated_mlp").value_or(true);
     model.mlp_bias = reader.flag_if("mlp_bias").value_or(false);
+    model.activation_kernels = read_activation(reader, "activation");
     if (reader.has("moe")) model.moe = read_moe(reader.table("moe"));
     model.intermediate =
         model.moe ? reader.count_if("intermediate", 0, largest_size).value_or(0) : reader.count("intermediate", 1, largest_size);
@@ -104,6 +105,7 @@ Encoder read_encoder(TableReader& reader) {
     model.pooler = reader.flag_if("pooler").value_or(true);
     model.decoder_layers = reader.count_if("decoder_layers", 0, largest_size).value_or(0);
     model.default_tokens = reader.count_if("default_tokens", 1, largest_size).value_or(512);
+    model.activation_kernels = read_activation(reader, "activation");
     return model;
 }
 

@@ -15,6 +15,10 @@ inline constexpr std::int64_t most_stages = 16, most_merged = 1024, most_tiles =
 /// The norm that `key` names: "layernorm" or "rmsnorm"; `standard` when absent.
 Normalization read_norm(TableReader& reader, std::string_view key, Normalization standard);
 
+/// How many element-wise kernels an eager framework launches for the activation that `key` names as the transformers library does: 1 where
+/// that calls one kernel, more where it writes a formula; 1 when absent.
+double read_activation(TableReader& reader, std::string_view key);
+
 DecoderLlm read_decoder(TableReader& reader);
 Encoder read_encoder(TableReader& reader);
 Vit read_vit(TableReader& reader);

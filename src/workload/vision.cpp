@@ -19,6 +19,7 @@ void read_vit_flags(TableReader& reader, Vit& model) {
     model.patch_bias = reader.flag_if("patch_bias").value_or(true);
     model.fc_norm = reader.flag_if("fc_norm").value_or(false);
     model.norm = read_norm(reader, "norm", Normalization::layernorm);
+    model.activation_kernels = read_activation(reader, "activation");
 }
 
 }  // namespace
