@@ -5,6 +5,20 @@
 
 namespace roofcast {
 
+namespace {
+
+/// Layer norm reads its rows once for their mean and variance and once to scale them. The second time L2 holds them, as long as the rows
+/// in flight fit there beside what is written for them: eight blocks of 128 threads an SM, one row each.
+Bytes read_again(const RowWise& op, Bytes read_and_written, double sms, Bytes l2) {
+    if (op.kind != RowOp::layernorm || op.rows == 0) return {};
+    constexpr double rows_of_sm = 8;
+    const double rows = static_cast<double>(op.rows);
+    const Bytes in_flight = read_and_written * std::min(1.0, rows_of_sm * sms / rows);
+    return in_flight > l2 ? read_and_written / 2 * (1 - l2 / in_flight) : Bytes{};
+}
+
+}  // namespace
+
 /// One block a row: few rows fill few SMs, each of which pulls at most `fill` times its share of the bandwidth.
 KernelCost cost(const RowWise& op, const Gpu& gpu, Cache cache) {
     const auto& values = gpu.parameters.values;
@@ -15,7 +29,7 @@ KernelCost cost(const RowWise& op, const Gpu& gpu, Cache cache) {
     Terms t;
     t.flops = w.vector;
     t.compute = t.flops / gpu.profile.vector_rate(op.precision);
-    t.dram_bytes = after_l2(w.bytes, gpu.profile.l2, values.streaming.l2_residency, cache);
+    t.dram_bytes = after_l2(w.bytes, gpu.profile.l2, values.streaming.l2_residency, cache) + read_again(op, w.bytes, sms, gpu.profile.l2);
     t.dram = t.dram_bytes / bandwidth;
     const Bytes row = w.bytes / static_cast<double>(std::max<std::int64_t>(op.rows, 1));
     t.l2 = waves(static_cast<double>(op.rows), sms, 1) * row / (bandwidth * std::min(p.fill, sms) / sms);
