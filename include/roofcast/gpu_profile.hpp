@@ -43,6 +43,12 @@ struct MemoryTypeBandwidth {
     BytesPerSecond lowest, highest;
 };
 
+/// The tile of the only kernel that a library has for products of at most m rows and n columns.
+struct ShapedTile {
+    std::int64_t most_m = 0, most_n = 0;
+    int rows = 0, columns = 0;
+};
+
 /// What chips of one architecture and compute capability have in common, from `[typical]` of `gpus/arch/<architecture>.toml`. Fills in
 /// minimal profiles; `check_gpu_profile` holds profiles to it.
 struct ArchitectureFacts {
@@ -59,6 +65,7 @@ struct ArchitectureFacts {
     Bytes l2_per_sm, shared_memory_per_sm, registers_per_sm;
     bool attention_packs_heads = false;  ///< fused attention packs query heads of one KV head into a block also for several queries
     int batched_lane_rows = 64;          ///< rows of the tiles that the vendor's library has for batched products on SIMT lanes
+    std::vector<ShapedTile> fp8_tiles;   ///< of serving engines' fp8 products, the first that fits; empty: the fastest tile of many
     int pcie_generation = 0;
     double watts_per_fp32_tflops = 0;  ///< board power over fp32 vector peak
     std::vector<MemoryTypeBandwidth> memory_types;

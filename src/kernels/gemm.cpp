@@ -26,7 +26,19 @@ void as_on_lanes(MatrixProduct& product, const Gpu& gpu) {
         product.along_k = true;
     } else {
         product.tile_rows = gpu.profile.facts.batched_lane_rows;
+        product.tile_columns = padded_columns;
         product.rate = p.batched_fraction / p.peak_fraction;
+    }
+}
+
+/// Serving engines compile one fp8 kernel for each range of shapes, none of which splits k.
+void as_serving_engine(MatrixProduct& product, const Gpu& gpu) {
+    for (const ShapedTile& tile : gpu.profile.facts.fp8_tiles) {
+        if (product.m > tile.most_m || product.n > tile.most_n) continue;
+        product.tile_rows = tile.rows;
+        product.tile_columns = tile.columns;
+        product.splits_k = false;
+        return;
     }
 }
 
@@ -59,6 +71,7 @@ bool has_vector_product(const Gemm& op, const Gpu& gpu) {
 KernelCost cost(const Gemm& op, const Gpu& gpu, Cache cache) {
     MatrixProduct tiled = plain_product(op.batch, op.m, op.n, op.k, op.precision, op.weight_bits, op.output);
     if (gpu.profile.math_unit(op.precision) == MathUnit::simt) as_on_lanes(tiled, gpu);
+    if (op.dynamic_quantized && op.precision == Precision::fp8) as_serving_engine(tiled, gpu);
     KernelCost product = matrix_product_cost(tiled, gpu, cache);
     if (has_vector_product(op, gpu)) {
         const KernelCost by_vectors = vector_product_cost(tiled, work(op), gpu, cache);

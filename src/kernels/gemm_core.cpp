@@ -18,7 +18,6 @@ struct Tile {
 constexpr Tile simt_tiles[] = {{128, 128}, {128, 64}, {64, 128}, {128, 32}, {32, 128}, {64, 64}, {64, 32}, {32, 64}, {32, 32}, {16, 64}};
 constexpr Tile matrix_unit_tiles[] = {{256, 128}, {128, 256}, {128, 128}, {256, 64}, {64, 256}, {128, 64}, {64, 128},
                                       {64, 64},   {32, 128},  {32, 64},   {64, 32},  {16, 128}, {16, 64}};
-constexpr int padded_columns = 16;  // what kernels of one height fill columns up to: blocks are wider, but leave out what lies beyond
 constexpr int split_factors[] = {1, 2, 4, 8, 16, 32};
 constexpr std::int64_t k_block = 32;                                                      // k elements that a block takes in one step
 constexpr double reference_side = 128, reference_tile = reference_side * reference_side;  // that the epilogue parameter is given for
@@ -119,19 +118,19 @@ Candidate evaluate(const Rates& r, const GemmParameters& p, Tile tile, double ti
 }
 
 /// The fastest of all tiles and split-k factors. k is split only while the blocks fit the SMs at once. The set of candidates only shrinks
-/// as m, n and batch grow, and each candidate's time grows, so that the minimum is monotone.
+/// as m, n and batch grow, and each candidate's time grows, so that the minimum is monotone, unless the shape decides on the only tile.
 Candidate best_candidate(const MatrixProduct& op, const Rates& r, const GemmParameters& p, MathUnit unit) {
     Candidate best{};
     bool found = false;
     std::array<double, std::size(split_factors)> split_k{};
     for (std::size_t i = 0; i < split_k.size(); ++i) split_k[i] = blocks(op.k, k_block * split_factors[i]) * static_cast<double>(k_block);
-    const Tile one_height{op.tile_rows, padded_columns};
-    for (const Tile tile : op.tile_rows > 0 ? std::span(&one_height, 1) : tiles_of(unit)) {
+    const Tile only{op.tile_rows, op.tile_columns};
+    for (const Tile tile : op.tile_rows > 0 ? std::span(&only, 1) : tiles_of(unit)) {
         if (tile.m < op.least_rows) continue;
         const double tiles = static_cast<double>(op.batch) * blocks(op.m, tile.m) * blocks(op.n, tile.n);
         for (std::size_t i = 0; i < split_k.size(); ++i) {
             const int split = split_factors[i];
-            if (split > 1 && (tiles * split > r.sm_count || op.unpack_weights)) break;  // kernels that unpack are compiled without
+            if (split > 1 && (tiles * split > r.sm_count || !op.splits_k)) break;
             const Candidate c = evaluate(r, p, tile, tiles, split, split_k[i]);
             if (!found || c.time() < best.time()) best = c;
             found = true;
@@ -153,6 +152,7 @@ MatrixProduct plain_product(std::int64_t batch, std::int64_t m, std::int64_t n, 
     };
     op.compulsory = elements(m, k) * op.a_element + elements(k, n) * op.b_element + elements(m, n) * op.c_element;
     op.unpack_weights = op.b_element < op.a_element;
+    op.splits_k = !op.unpack_weights;  // kernels that unpack are compiled without
     // Vector loads of 16 bytes need rows of A and B (k) and of C (n) that start at multiples of it.
     const auto misaligned = [](std::int64_t count, Bytes element) {
         return std::fmod(static_cast<double>(count) * element.in(byte), 16) != 0;

@@ -8,6 +8,9 @@
 
 namespace roofcast {
 
+inline constexpr int padded_columns =
+    16;  ///< what kernels of one height fill columns up to: blocks are wider, but leave out what lies beyond
+
 /// C[batch, m, n] = A[batch, m, k] · B[batch, k, n] as the kernel sees it.
 struct MatrixProduct {
     std::int64_t batch = 1, m = 0, n = 0, k = 0;
@@ -19,7 +22,8 @@ struct MatrixProduct {
     bool unpack_weights = false;            ///< B is stored in fewer bits than the compute format
     double accumulators = 1;                ///< per element of C: sums that the epilogue reduces to it
     int least_rows = 0;                     ///< of a tile
-    int tile_rows = 0;                      ///< of every tile, where the library has kernels of one height only; 0: of several
+    int tile_rows = 0, tile_columns = 0;    ///< of the only tile that the library has; 0: it has several
+    bool splits_k = true;                   ///< the library has kernels that cut k into parts
     bool along_k = false;  ///< both operands are stored along k, as by a linear layer, and lanes load them without asynchronous copies
     bool aligned = true;   ///< rows start at multiples of 16 bytes
 };

@@ -37,6 +37,22 @@ std::vector<MemoryTypeBandwidth> memory_types(TableReader table) {
     return types;
 }
 
+std::vector<ShapedTile> shaped_tiles(TableReader& table, std::string_view key) {
+    constexpr std::int64_t any = std::numeric_limits<std::int64_t>::max();
+    std::vector<ShapedTile> tiles;
+    for (TableReader& entry : table.tables(key)) {
+        const auto sides = entry.counts_if("tile", 1);
+        if (sides.size() != 2 || *std::max_element(sides.begin(), sides.end()) > 1024)
+            throw entry.error("tile", "not a tile", {}, "[rows, columns], at most 1024 each");
+        tiles.push_back({.most_m = entry.count_if("m", 1, any).value_or(any),
+                         .most_n = entry.count_if("n", 1, any).value_or(any),
+                         .rows = static_cast<int>(sides[0]),
+                         .columns = static_cast<int>(sides[1])});
+        entry.finish();
+    }
+    return tiles;
+}
+
 ArchitectureFacts read_facts(TableReader& table) {
     ArchitectureFacts facts;
     facts.file = table.file();
@@ -61,6 +77,7 @@ ArchitectureFacts read_facts(TableReader& table) {
     facts.registers_per_sm = table.number("registers_per_sm_kib", positive) * kib;
     facts.attention_packs_heads = table.flag_if("attention_packs_heads").value_or(false);
     facts.batched_lane_rows = static_cast<int>(table.count("batched_lane_rows", 16, 256));
+    facts.fp8_tiles = shaped_tiles(table, "fp8_tiles");
     facts.pcie_generation = static_cast<int>(table.count("pcie_generation", 1, 9));
     facts.watts_per_fp32_tflops = table.number("watts_per_fp32_tflops", positive);
     facts.memory_types = memory_types(table.table("bandwidth_gb_s"));
@@ -85,6 +102,7 @@ constexpr std::string_view fact_keys[] = {"source",
                                           "registers_per_sm_kib",
                                           "attention_packs_heads",
                                           "batched_lane_rows",
+                                          "fp8_tiles",
                                           "pcie_generation",
                                           "watts_per_fp32_tflops",
                                           "bandwidth_gb_s"};

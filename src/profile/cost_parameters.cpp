@@ -48,7 +48,7 @@ void add_gemm(Specs& specs, MathUnit unit) {
     put("overlap", "1", 1, 0, 1, lin, "share of the non-bounding terms that the bounding one hides", &G::overlap);
     put("fixed_us", "us", micro, 0.5, 15, log, "kernel start, prologue and drain", &G::fixed);
     put("k_step_ns", "ns", nano, 0, 100, lin, "latency of a k step of 32 that nothing hides, once a block", &G::k_step);
-    put("epilogue_us", "us", micro, 0, 5, lin, "write-back per wave of 128x128 tiles", &G::epilogue);
+    put("epilogue_us", "us", micro, 0, 20, lin, "write-back per wave of 128x128 tiles", &G::epilogue);
     put("wave_us", "us", micro, 0, 5, lin, "start of a wave of blocks, whatever the tile", &G::wave);
     put("split_k_us", "us", micro, 0, 10, lin, "extra reduction when k is split", &G::split_k);
     put("misaligned", "1", 1, 0, 0.6, lin, "loss of peak when a row of n or k is not a multiple of 16 bytes", &G::misaligned);

@@ -41,7 +41,8 @@ TEST_CASE("a recommendation agrees with the prediction and the cost of the same 
 }
 
 TEST_CASE("recommended copies carry the rate, and the budget leaves out what is dearer") {
-    for (const json& row : recommended(three + "--rate 20/s")["ranked"]) {
+    const json document = recommended(three + "--rate 20/s");
+    for (const json& row : document["ranked"]) {
         CHECK(number(row["capacity_per_s"]) >= 20);
         // An hour has 72,000 requests of 128 tokens.
         CHECK(number(row["usd_per_million_output_tokens"]) == rel(number(row["usd_per_hour"]) / (0.072 * 128), 1e-9));
@@ -55,7 +56,8 @@ TEST_CASE("recommended copies carry the rate, and the budget leaves out what is 
 }
 
 TEST_CASE("limits by the upper bound are met by the upper bound") {
-    for (const json& row : recommended(three + "--by-bound")["ranked"]) {
+    const json by_bound = recommended(three + "--by-bound");
+    for (const json& row : by_bound["ranked"]) {
         CHECK(number(row["ttft_ms_high"]) <= 500);
         CHECK(number(row["tpot_ms_high"]) <= 40);
     }
