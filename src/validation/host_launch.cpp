@@ -45,7 +45,8 @@ std::string_view weight_format(const KernelRow& row) {
     const auto* gemm = std::get_if<Gemm>(&row.op);
     if (gemm == nullptr) return {};
     if (gemm->weight_bits >= 8 * element_size(gemm->precision).in(byte)) return name(gemm->precision);
-    return gemm->weight_bits == 8 ? "int8" : gemm->weight_bits == 4 ? "int4" : "";
+    if (gemm->weight_bits == 8) return "int8";
+    return gemm->weight_bits >= 4 && gemm->weight_bits < 5 ? "int4" : "";  // four bits and the scales of their groups
 }
 
 bool stands_for(const HostStack& stack, const KernelRow& row) {
