@@ -33,7 +33,8 @@ struct KernelCost {
 };
 
 /// Whether inputs may be found in L2 from an earlier kernel. `rotated`: a benchmark that takes its weights from some copies in turn, cold
-/// only where L2 cannot hold them all, and repeats attention on one KV cache; for other operators the same as `cold`.
+/// only where L2 cannot hold them all, and repeats attention on one KV cache and experts on one set of weights; for other operators the
+/// same as `cold`.
 enum class Cache { cold, warm, rotated };
 
 std::string_view name(Cache c);

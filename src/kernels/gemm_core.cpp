@@ -27,12 +27,9 @@ std::span<const Tile> tiles_of(MathUnit unit) {
     return matrix_unit_tiles;
 }
 
-constexpr double rotated_copies = 6.5;  // of the weights; L40S: 96 MB of L2 serve weights of 15 MB, not of 16
-
-/// Bytes that DRAM delivers when weights come from copies used in turn.
+/// Bytes that DRAM delivers when a benchmark comes back to the same weights.
 Bytes rotated_traffic(const MatrixProduct& op, Bytes l2, double residency) {
-    const double weights = static_cast<double>(op.batch) * static_cast<double>(op.n) * static_cast<double>(op.k);
-    return op.compulsory * (1 - residency * kept_in_l2(rotated_copies * weights * op.b_element, l2));
+    return op.touched > Bytes{} ? op.compulsory * (1 - residency * kept_in_l2(op.touched, l2)) : op.compulsory;
 }
 
 /// Elements of A and B that all waves together read when L2 keeps nothing between them. A wave of S tiles is a near-square panel, and

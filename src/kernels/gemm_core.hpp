@@ -17,6 +17,7 @@ struct MatrixProduct {
     Precision precision = Precision::fp16;
     Bytes a_element, b_element, c_element;  ///< as stored
     Bytes compulsory;                       ///< DRAM bytes when each operand moves once
+    Bytes touched{};                        ///< from one call to the next with the same weights, where a benchmark repeats; 0: never
     double rate = 1;                        ///< of the GEMM's rate; what another algorithm keeps of it
     double bandwidth = 1;                   ///< of the GEMM's DRAM bandwidth
     bool unpack_weights = false;            ///< B is stored in fewer bits than the compute format

@@ -19,14 +19,14 @@ double rank_imbalance(const Moe& op) {
 }
 
 /// One grouped product of `rows` rows over `experts` experts, each padded to whole tiles.
-KernelCost grouped_cost(const Moe& op, double experts, double rows, std::int64_t n, std::int64_t k, const Gpu& gpu, Cache cache) {
+MatrixProduct grouped_product(const Moe& op, double experts, double rows, std::int64_t n, std::int64_t k, const Gpu& gpu) {
     const auto& p = gpu.parameters.values.moe;
     const auto batch = static_cast<std::int64_t>(std::ceil(std::max(experts, 1.0)));
     const auto each = static_cast<std::int64_t>(std::ceil(std::max(rows / std::max(experts, 1.0), 1.0)));
     MatrixProduct product = plain_product(batch, each, n, k, op.precision, op.weight_bits);
     product.rate = p.peak_fraction;
     product.bandwidth = p.bandwidth_fraction;
-    return matrix_product_cost(product, gpu, cache);
+    return product;
 }
 
 /// Kernels around the products: routing reads every token of all ranks and writes its output; the rows of this rank's experts are gathered,
@@ -49,10 +49,11 @@ KernelCost cost(const Moe& op, const Gpu& gpu, Cache cache) {
     const ExpertLoad load = expert_load(op);
     const double rows = load.rows * (1 + p.skew * (rank_imbalance(op) - 1));
     const std::int64_t intermediate = std::max<std::int64_t>(1, op.intermediate / op.tensor_parallel);
-    const KernelCost up = grouped_cost(op, load.experts, rows, (op.gated ? 2 : 1) * intermediate, op.hidden, gpu, cache);
-    const KernelCost down = grouped_cost(op, load.experts, rows, op.hidden, intermediate, gpu, cache);
-    KernelCost c = in_sequence(in_sequence(up, down), movement_cost(op, rows, static_cast<double>(intermediate), gpu));
-    return c;
+    MatrixProduct up = grouped_product(op, load.experts, rows, (op.gated ? 2 : 1) * intermediate, op.hidden, gpu);
+    MatrixProduct down = grouped_product(op, load.experts, rows, op.hidden, intermediate, gpu);
+    up.touched = down.touched = up.compulsory + down.compulsory;
+    const KernelCost products = in_sequence(matrix_product_cost(up, gpu, cache), matrix_product_cost(down, gpu, cache));
+    return in_sequence(products, movement_cost(op, rows, static_cast<double>(intermediate), gpu));
 }
 
 }  // namespace roofcast
