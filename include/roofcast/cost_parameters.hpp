@@ -103,7 +103,7 @@ struct MoeParameters {
     double bandwidth_fraction = 0.8;  ///< of the GEMM's DRAM bandwidth that they keep
     double skew = 1;                  ///< how much of the router's imbalance between ranks reaches the time
     double token_passes = 2;          ///< times that all tokens move through DRAM around the products
-    double row_passes = 1;            ///< times that an expert's rows, their inner activations included, move there
+    double row_passes = 1;            ///< times that a row for each token and expert, inner activations included, moves there
     Seconds fixed = 12 * us;          ///< routing, permutation and kernel starts
 };
 

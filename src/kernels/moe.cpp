@@ -29,14 +29,15 @@ MatrixProduct grouped_product(const Moe& op, double experts, double rows, std::i
     return product;
 }
 
-/// Kernels around the products: routing reads every token of all ranks and writes its output; the rows of this rank's experts are gathered,
-/// activated and scattered back.
-KernelCost movement_cost(const Moe& op, double rows, double intermediate, const Gpu& gpu) {
+/// Kernels around the products: routing reads every token and writes its output. A row for each token and each of its experts is gathered,
+/// activated, scattered and summed, those of other ranks' experts too: their products are written as zeros.
+KernelCost movement_cost(const Moe& op, double intermediate, const Gpu& gpu) {
     const auto& p = gpu.parameters.values.moe;
-    const Bytes element = element_size(activation_precision(op.precision));
     const double hidden = static_cast<double>(op.hidden), tokens = static_cast<double>(op.tokens);
+    const double row = 2 * hidden + (op.gated ? 3 : 2) * intermediate;
     Terms t;
-    t.dram_bytes = (p.token_passes * tokens * hidden + p.row_passes * rows * (2 * hidden + (op.gated ? 3 : 2) * intermediate)) * element;
+    t.dram_bytes = tokens * (p.token_passes * hidden + p.row_passes * static_cast<double>(op.top_k) * row) *
+                   element_size(activation_precision(op.precision));
     t.dram = t.dram_bytes / (gpu.profile.bandwidth * gpu.parameters.values.streaming.bandwidth_fraction);
     t.latency = p.fixed;
     return combine(t, gpu);
@@ -53,7 +54,7 @@ KernelCost cost(const Moe& op, const Gpu& gpu, Cache cache) {
     MatrixProduct down = grouped_product(op, load.experts, rows, op.hidden, intermediate, gpu);
     up.touched = down.touched = up.compulsory + down.compulsory;
     const KernelCost products = in_sequence(matrix_product_cost(up, gpu, cache), matrix_product_cost(down, gpu, cache));
-    return in_sequence(products, movement_cost(op, rows, static_cast<double>(intermediate), gpu));
+    return in_sequence(products, movement_cost(op, static_cast<double>(intermediate), gpu));
 }
 
 }  // namespace roofcast

@@ -156,7 +156,7 @@ void add_moe_and_transfers(Specs& specs) {
     m.put("bandwidth_fraction", "1", 1, 0.2, 1, lin, "share of the GEMM's DRAM bandwidth that they keep", &M::bandwidth_fraction);
     m.put("skew", "1", 1, 0, 1, lin, "how much of the router's imbalance reaches the time", &M::skew);
     m.put("token_passes", "1", 1, 0, 20, lin, "times that all tokens move through DRAM around the products", &M::token_passes);
-    m.put("row_passes", "1", 1, 0, 10, lin, "times that an expert's rows and their inner activations move there", &M::row_passes);
+    m.put("row_passes", "1", 1, 0, 10, lin, "times that a row for each token and expert, inner activations included, moves there", &M::row_passes);
     m.put("fixed_us", "us", micro, 1, 100, log, "routing, permutation and kernel starts", &M::fixed);
     using L = CollectiveParameters;
     GroupAdder l(specs, "collective", &CostParameters::collective);
