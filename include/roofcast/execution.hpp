@@ -56,6 +56,7 @@ struct SoftwareStack {
     bool fastest_precision = false;         ///< runs an 8-bit layer in fp16 where that is faster
     std::int64_t pipeline_chunk = 0;        ///< tokens of a prompt that travel through pipeline stages together; 0: the whole prompt
     double pipeline_overlap = 1;            ///< share of the ideal gain from stages working at the same time
+    bool warp_matrix = false;               ///< its matrix products are made of instructions of single warps (mma.sync)
     double matmul_rate = 1;                 ///< of the rate of vendors' libraries that its matrix products and attention reach
     double decode_attention_rate = 1;       ///< of the rate of kernels that split the cache, attention of one query per sequence
     std::optional<double> pcie_contention;  ///< of the machines it was measured on, instead of the GPU's parameter of that name

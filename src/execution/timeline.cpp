@@ -33,7 +33,7 @@ bool repeats_its_traffic(const OpNode& node) {
 }
 
 /// A slower engine's kernel stretches the part of its time that arithmetic or streaming takes, not its latency.
-Seconds at_rate_of(const SoftwareStack& stack, const Op& op, const KernelCost& kernel) {
+Seconds at_rate_of(const SoftwareStack& stack, const Op& op, const KernelCost& kernel, const Gpu& gpu) {
     const bool matrix = std::holds_alternative<Gemm>(op) || std::holds_alternative<Attention>(op) || std::holds_alternative<Conv2d>(op) ||
                         std::holds_alternative<Moe>(op);
     const bool network = std::holds_alternative<Collective>(op) || std::holds_alternative<Copy>(op);
@@ -44,7 +44,8 @@ Seconds at_rate_of(const SoftwareStack& stack, const Op& op, const KernelCost& k
     }
     // Matrix kernels that wait for DRAM wait as long in any engine.
     const Seconds slowed = matrix ? max(Seconds{}, kernel.compute - kernel.dram) : max(Seconds{}, kernel.total - kernel.launch);
-    return kernel.total + slowed * (1 / (matrix ? stack.matmul_rate : stack.streaming_rate) - 1);
+    const double products = stack.matmul_rate * (stack.warp_matrix ? gpu.profile.facts.warp_matrix_fraction : 1);
+    return kernel.total + slowed * (1 / (matrix ? products : stack.streaming_rate) - 1);
 }
 
 /// `op` in fp16 instead of 8 bits; nothing for other operators and formats.
@@ -99,7 +100,7 @@ Launch launched(const OpNode& node, const Gpu& gpu, const SoftwareStack& stack) 
     Launch launch;
     launch.kernel = kernel_of(node, gpu, stack);
     launch.launches = launch.kernel.kernels;
-    Seconds time = at_rate_of(stack, node.op, launch.kernel);
+    Seconds time = at_rate_of(stack, node.op, launch.kernel, gpu);
     if (stack.kernels == KernelSet::framework && node.eager_kernels != 1) {
         // Each of an eager framework's element-wise kernels passes over the tensor; around other operators they only add launches.
         if (repeats_its_traffic(node)) launch.passes = node.eager_kernels;

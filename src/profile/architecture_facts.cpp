@@ -76,6 +76,7 @@ ArchitectureFacts read_facts(TableReader& table) {
     facts.shared_memory_per_sm = table.number("shared_memory_per_sm_kib", positive) * kib;
     facts.registers_per_sm = table.number("registers_per_sm_kib", positive) * kib;
     facts.attention_packs_heads = table.flag_if("attention_packs_heads").value_or(false);
+    facts.warp_matrix_fraction = table.number_if("warp_matrix_fraction", {0, 1, true}).value_or(1);
     facts.batched_lane_rows = static_cast<int>(table.count("batched_lane_rows", 16, 256));
     facts.fp8_tiles = shaped_tiles(table, "fp8_tiles");
     facts.pcie_generation = static_cast<int>(table.count("pcie_generation", 1, 9));
@@ -101,6 +102,7 @@ constexpr std::string_view fact_keys[] = {"source",
                                           "shared_memory_per_sm_kib",
                                           "registers_per_sm_kib",
                                           "attention_packs_heads",
+                                          "warp_matrix_fraction",
                                           "batched_lane_rows",
                                           "fp8_tiles",
                                           "pcie_generation",
