@@ -74,9 +74,9 @@ struct AttentionParameters {
 
 /// Of convolutions, beside the GEMM parameters that implicit GEMM uses.
 struct ConvolutionParameters {
-    double implicit_fraction = 0.85;  ///< of the GEMM's rate that implicit GEMM keeps on SIMT lanes
+    double implicit_fraction = 0.85;  ///< of the SIMT lanes' peak that implicit GEMM reaches
     double matrix_fraction = 0.95;    ///< the same on matrix units, whose kernels gather the input by asynchronous copies
-    double winograd_fraction = 0.6;   ///< of the GEMM's rate that fused Winograd kernels keep
+    double winograd_fraction = 0.6;   ///< of the SIMT lanes' peak that Winograd products reach
     double transform_fraction = 0.6;  ///< of DRAM bandwidth in Winograd and layout transformations
     double depthwise_fraction = 0.5;  ///< of DRAM bandwidth in depthwise kernels
     double depthwise_rate = 0.2;      ///< of the SIMT peak in depthwise kernels

@@ -32,12 +32,19 @@ bool repeats_its_traffic(const OpNode& node) {
     return std::holds_alternative<Elementwise>(node.op) || std::holds_alternative<RowWise>(node.op);
 }
 
+constexpr std::int64_t most_vector_rows = 8;  // that engines multiply without matrix units
+
 /// A slower engine's kernel stretches the part of its time that arithmetic or streaming takes, not its latency.
 Seconds at_rate_of(const SoftwareStack& stack, const Op& op, const KernelCost& kernel, const Gpu& gpu) {
     const bool matrix = std::holds_alternative<Gemm>(op) || std::holds_alternative<Attention>(op) || std::holds_alternative<Conv2d>(op) ||
                         std::holds_alternative<Moe>(op);
     const bool network = std::holds_alternative<Collective>(op) || std::holds_alternative<Copy>(op);
     if (network) return kernel.total;
+    if (const auto* gemm = std::get_if<Gemm>(&op);
+        gemm != nullptr && gemm->m <= most_vector_rows && stack.vector_bandwidth_per_sm > BytesPerSecond{}) {
+        const BytesPerSecond limit = stack.vector_bandwidth_per_sm * static_cast<double>(gpu.profile.sm_count);
+        return max(kernel.total, kernel.launch + kernel.dram_bytes / limit);
+    }
     const auto* attention = std::get_if<Attention>(&op);
     if (attention != nullptr && attention->query_len == 1) {
         return kernel.total + max(Seconds{}, kernel.total - kernel.launch) * (1 / stack.decode_attention_rate - 1);

@@ -41,6 +41,11 @@ bool on_lanes(Precision p, const Gpu& gpu) {
     return gpu.profile.math_unit(p) == MathUnit::simt;
 }
 
+/// A share of the lanes' peak as a share of what plain products reach of it.
+double of_lanes(double fraction, const Gpu& gpu) {
+    return fraction / gpu.parameters.values.gemm[index(MathUnit::simt)].peak_fraction;
+}
+
 /// A product of the algorithm that runs in `unit`, with elements stored in the convolution's precision.
 MatrixProduct product_of(const Conv2d& op, Precision unit, std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k) {
     MatrixProduct product = plain_product(batch, m, n, k, unit, 8 * element_size(unit).in(byte));
@@ -60,7 +65,7 @@ KernelCost implicit_gemm_cost(const Conv2d& op, Precision unit, const Gpu& gpu, 
     MatrixProduct product = product_of(op, unit, groups, pixels, op.out_channels / groups, k);
     product.compulsory = work(op).bytes;
     const auto& p = gpu.parameters.values.convolution;
-    product.rate = on_lanes(unit, gpu) ? p.implicit_fraction : p.matrix_fraction;
+    product.rate = on_lanes(unit, gpu) ? of_lanes(p.implicit_fraction, gpu) : p.matrix_fraction;
     product.least_rows = on_lanes(unit, gpu) ? least_lane_rows : least_pixels;
     // Channels are the contiguous dimension: their count aligns, not that of k.
     product.aligned = on_lanes(unit, gpu) || (op.in_channels % 8 == 0 && op.out_channels % 8 == 0);
@@ -72,7 +77,7 @@ KernelCost implicit_gemm_cost(const Conv2d& op, Precision unit, const Gpu& gpu, 
 KernelCost winograd_cost(const Conv2d& op, Precision unit, int t, bool fused, const Gpu& gpu, Cache cache) {
     const std::int64_t tiles = op.batch * ((op.out_height() + t - 1) / t) * ((op.out_width() + t - 1) / t);
     const std::int64_t points = (t + 2) * (t + 2);
-    const double rate = gpu.parameters.values.convolution.winograd_fraction;
+    const double rate = of_lanes(gpu.parameters.values.convolution.winograd_fraction, gpu);
     if (fused) {
         // One block holds all points of its tiles: there are no more blocks than of one product.
         MatrixProduct product = product_of(op, unit, 1, tiles, op.out_channels, points * op.in_channels);

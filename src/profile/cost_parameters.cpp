@@ -125,10 +125,9 @@ void add_attention_and_convolution(Specs& specs) {
     a.put("l2_residency", "1", 1, 0, 1, lin, "share of a small KV cache that a repeated call finds in L2", &A::l2_residency);
     using C = ConvolutionParameters;
     GroupAdder c(specs, "convolution", &CostParameters::convolution);
-    c.put("implicit_fraction", "1", 1, 0.2, 1, lin, "share of the GEMM's rate that implicit GEMM keeps on SIMT lanes",
-          &C::implicit_fraction);
+    c.put("implicit_fraction", "1", 1, 0.2, 1, lin, "share of the SIMT lanes' peak that implicit GEMM reaches", &C::implicit_fraction);
     c.put("matrix_fraction", "1", 1, 0.2, 1, lin, "share of the GEMM's rate that implicit GEMM keeps on matrix units", &C::matrix_fraction);
-    c.put("winograd_fraction", "1", 1, 0.1, 1, lin, "share of the GEMM's rate that Winograd kernels keep", &C::winograd_fraction);
+    c.put("winograd_fraction", "1", 1, 0.1, 1, lin, "share of the SIMT lanes' peak that Winograd products reach", &C::winograd_fraction);
     c.put("transform_fraction", "1", 1, 0.1, 1, lin, "share of DRAM bandwidth in Winograd and layout transformations",
           &C::transform_fraction);
     c.put("depthwise_fraction", "1", 1, 0.05, 1, lin, "share of DRAM bandwidth in depthwise kernels", &C::depthwise_fraction);
@@ -156,7 +155,8 @@ void add_moe_and_transfers(Specs& specs) {
     m.put("bandwidth_fraction", "1", 1, 0.2, 1, lin, "share of the GEMM's DRAM bandwidth that they keep", &M::bandwidth_fraction);
     m.put("skew", "1", 1, 0, 1, lin, "how much of the router's imbalance reaches the time", &M::skew);
     m.put("token_passes", "1", 1, 0, 20, lin, "times that all tokens move through DRAM around the products", &M::token_passes);
-    m.put("row_passes", "1", 1, 0, 10, lin, "times that a row for each token and expert, inner activations included, moves there", &M::row_passes);
+    m.put("row_passes", "1", 1, 0, 10, lin, "times that a row for each token and expert, inner activations included, moves there",
+          &M::row_passes);
     m.put("fixed_us", "us", micro, 1, 100, log, "routing, permutation and kernel starts", &M::fixed);
     using L = CollectiveParameters;
     GroupAdder l(specs, "collective", &CostParameters::collective);

@@ -153,10 +153,42 @@ TEST_CASE("16-bit accumulation doubles the fp16 matrix peak of a GeForce and lea
 TEST_CASE("the longest run of words that a software's name begins with picks the engine") {
     const SoftwareStacks stacks = load_software(gpus_dir());
     CHECK(stacks.find(Execution::eager, "PyTorch").name == "pytorch-1");
-    CHECK(stacks.find(Execution::eager, "pytorch 2.1.0 cu121").name == "pytorch-2");
+    CHECK(stacks.find(Execution::eager, "pytorch 2.4 cu124").name == "pytorch-2");
+    CHECK(stacks.find(Execution::eager, "pytorch 2.1.0 cu121").name == "pytorch-2.1");
     CHECK(stacks.find(Execution::eager, "transformers 4.38").name == "transformers");
     CHECK(stacks.find(Execution::eager, "transformers/pytorch 2.0.1").name == "transformers-2023");
     CHECK(stacks.find(Execution::tensorrt, "tensorrt 8.6").name == "tensorrt");
+}
+
+TEST_CASE("engines of single warps' instructions do not reach Hopper's matrix peak") {
+    const Gpu hopper = load_gpu(gpus_dir(), "h100-sxm5-80gb"), ampere = load_gpu(gpus_dir(), "a100-sxm4-80gb");
+    SoftwareStack warps = stack(KernelSet::engine, {});
+    warps.warp_matrix = true;
+    OpNode node;
+    node.op = Gemm{.m = 4096, .n = 8192, .k = 8192, .precision = Precision::fp16, .weight_bits = 16};
+    const OpGraph graph = graph_of({node});
+    const auto slowdown = [&](const Gpu& gpu) {
+        return timeline(graph, gpu, warps).total / timeline(graph, gpu, stack(KernelSet::engine, {})).total;
+    };
+    CHECK(slowdown(ampere) == 1);
+    CHECK(slowdown(hopper) > 1.3);
+    CHECK(slowdown(hopper) < 1 / hopper.profile.facts.warp_matrix_fraction);
+}
+
+TEST_CASE("an engine's products with few rows draw no more than its limit an SM") {
+    const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
+    SoftwareStack limited = stack(KernelSet::engine, {});
+    limited.vector_bandwidth_per_sm = 5 * gb_per_s;
+    const auto milliseconds = [&](std::int64_t rows, const SoftwareStack& s) {
+        OpNode node;
+        node.op = Gemm{.m = rows, .n = 16384, .k = 16384, .precision = Precision::fp16, .weight_bits = 16};
+        return timeline(graph_of({node}), gpu, s).total.in(ms);
+    };
+    // 537 MB by 108 SMs of 5 GB/s each.
+    CHECK(milliseconds(1, limited) == rel(537.0 / 540, 0.03));
+    CHECK(milliseconds(64, limited) == milliseconds(64, stack(KernelSet::engine, {})));
+    limited.vector_bandwidth_per_sm = 50 * gb_per_s;
+    CHECK(milliseconds(1, limited) == milliseconds(1, stack(KernelSet::engine, {})));
 }
 
 TEST_CASE("mixed precision of an eager framework issues casts beside 16-bit products only") {

@@ -129,6 +129,16 @@ TEST_CASE("only the last token of a prompt reaches the LM head") {
     CHECK(op_of<Gemm>(prefill_graph(decoder("llama-3-8b"), shape, 1000), "qkv_proj").m == 3000);
 }
 
+TEST_CASE("an activation that a library writes as a formula is as many kernels of an eager framework") {
+    const auto kernels = [](const char* model, const char* node) {
+        return find_node(forward_graph(shipped(model), {}), node)->eager_kernels;
+    };
+    CHECK(kernels("gpt2", "activation") == 8);
+    CHECK(kernels("opt-1.3b", "activation") == 1);
+    CHECK(kernels("bert-base", "gelu") == 1);
+    CHECK(kernels("clip-vit-large-patch14", "gelu") == 3);
+}
+
 TEST_CASE("weight-only quantization leaves embeddings and LM head as they are") {
     RunShape shape;
     shape.weights = *parse_weight_format("int4");

@@ -92,6 +92,27 @@ TEST_CASE("batched products on lanes run in tiles of one height") {
     CHECK(time(64, 16) == rel(2 * 2.097, 1e-3));
 }
 
+TEST_CASE("a serving engine's fp8 products run in the tile that their shape decides on, and do not split k") {
+    Gpu gpu = test::toy_gpu_with_matrix_units();
+    gpu.profile.tensor_peak[index(Precision::fp8)] = 20 * tflops;
+    gpu.profile.bandwidth = 10 * tb_per_s;
+    const Gemm op{.m = 16, .n = 64, .k = 1 << 20, .precision = Precision::fp8, .weight_bits = 8, .dynamic_quantized = true};
+    Gemm alone = op;
+    alone.dynamic_quantized = false;
+    const auto product = [&] { return (cost(op, gpu).compute).in(us); };
+    const double free = product();
+    gpu.profile.facts.fp8_tiles = {{.most_m = 32, .most_n = 128, .rows = 32, .columns = 128},
+                                   {.most_m = 1 << 20, .most_n = 1 << 20, .rows = 256, .columns = 128}};
+    const double fixed = product();
+    // 32 · 128 · 2^20 · 2 FLOP on one SM of 2 TFLOP/s, instead of a quarter of that cut into eight.
+    CHECK(fixed == rel(4295, 1e-3));
+    CHECK(free == rel(4295.0 / 32, 1e-2));
+    Gemm tall = op;
+    tall.m = 33;
+    CHECK(cost(tall, gpu).compute.in(us) == rel(8 * fixed, 1e-3));
+    CHECK(cost(alone, gpu).compute.in(us) == rel(free, 1e-2));
+}
+
 TEST_CASE("fewer bits a weight mean fewer bytes and unpacking work") {
     Gpu gpu = test::toy_gpu_with_matrix_units();
     Gemm op{.batch = 1, .m = 16, .n = 4096, .k = 4096, .precision = Precision::fp16, .weight_bits = 4};

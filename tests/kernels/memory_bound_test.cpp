@@ -28,6 +28,17 @@ TEST_CASE("few rows leave SMs idle") {
     CHECK(cost(RowWise{RowOp::softmax, 10, 1'000'000, Precision::fp32}, gpu).total.in(us) == rel(800, 1e-9));
 }
 
+TEST_CASE("layer norm reads rows again that L2 does not hold") {
+    const Gpu gpu = test::toy_gpu();
+    const auto time = [&gpu](RowOp kind, std::int64_t rows, std::int64_t cols) {
+        return cost(RowWise{kind, rows, cols, Precision::fp32}, gpu).total.in(us);
+    };
+    // 80 rows in flight: of 1000 columns 640 kB fit into 1 MB; of 5000 columns 3.2 MB do not, and 1 − 1/3.2 of 20 MB are read twice.
+    CHECK(time(RowOp::layernorm, 1000, 1000) == rel(80, 1e-9));
+    CHECK(time(RowOp::layernorm, 1000, 5000) == rel(400 + 200 * (1 - 1 / 3.2), 1e-9));
+    CHECK(time(RowOp::rmsnorm, 1000, 5000) == rel(400, 1e-9));
+}
+
 TEST_CASE("gathers, moves and pooling move their bytes") {
     const Gpu gpu = test::toy_gpu();
     // 1000 · (2 · 1000 · 4 + 8) B; (1e6 + 1e6) · 4 B; (4e6 + 1e6) · 4 B.

@@ -71,6 +71,8 @@ TEST_CASE("hosts stand for launches, weight formats and rotation") {
     row.cache = Cache::cold;
     row.op = Gemm{.m = 16, .n = 16, .k = 16, .precision = Precision::fp16, .weight_bits = 4};
     CHECK(host_launch(stacks, row).around.in(us) == rel(6, 1e-12));
+    std::get<Gemm>(row.op).weight_bits = 4.25;  // with the scales of groups
+    CHECK(host_launch(stacks, row).around.in(us) == rel(6, 1e-12));
     std::vector<KernelRow> rows(2, row);
     rows[1].op = Gemm{.m = 16, .n = 16, .k = 16, .precision = Precision::fp16, .weight_bits = 16};
     rows[1].function = "bmm";

@@ -104,6 +104,10 @@ TEST_CASE("missing keys, wrong types and impossible sizes name the key") {
     CHECK(failure(text.path(), "small").found == "'two'");
     const TemporaryFile heads("d.toml", replaced(two_models, "kv_heads = 2", "kv_heads = 3"));
     CHECK(failure(heads.path(), "large").key == "variant[1].kv_heads");
+    const TemporaryFile activation("f.toml",
+                                   replaced(two_models, "layers = 2", "gated_mlp = false\nactivation = \"gelu_nwe\"\nlayers = 2"));
+    CHECK(failure(activation.path(), "small").key == "variant[0].activation");
+    CHECK(failure(activation.path(), "small").suggestion.find("gelu_new") != std::string::npos);
     const TemporaryFile family("e.toml", replaced(two_models, "\"llm\"", "\"lm\""));
     CHECK(failure(family.path(), "large").suggestion.find("llm") != std::string::npos);
 }
