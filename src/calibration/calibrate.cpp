@@ -176,7 +176,7 @@ private:
         }
     }
 
-    /// Parameters that the rows depend on and no stage fitted: a fit holds only together with them.
+    /// Parameters that the rows depend on and no stage fitted: a fit, and what it says of its errors, holds only together with them.
     void add_kept(Fit& fit) {
         std::set<std::size_t> fitted;
         for (const FittedParameter& p : fit.details) fitted.insert(p.spec);
@@ -187,6 +187,10 @@ private:
         Samples used;
         for (const StageOutcome& stage : full_.stages) {
             const Samples some = thinned(stage.rows, coarse_rows / 4, options_.seed);
+            used.insert(used.end(), some.begin(), some.end());
+        }
+        if (stages_ != options_.stages) {  // rows of stages that were left out: their errors are those of the start values
+            const Samples some = thinned(training_, coarse_rows / 4, options_.seed);
             used.insert(used.end(), some.begin(), some.end());
         }
         Bench bench(input_.gpus, full_.parameters, input_.model);
