@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "execution/fusion.hpp"
+#include "kernels/gemm_core.hpp"
 #include "roofcast/execution.hpp"
 
 namespace roofcast {
@@ -31,8 +32,6 @@ struct Launch {
 bool repeats_its_traffic(const OpNode& node) {
     return std::holds_alternative<Elementwise>(node.op) || std::holds_alternative<RowWise>(node.op);
 }
-
-constexpr std::int64_t most_vector_rows = 8;  // that engines multiply without matrix units
 
 /// A slower engine's kernel stretches the part of its time that arithmetic or streaming takes, not its latency.
 Seconds at_rate_of(const SoftwareStack& stack, const Op& op, const KernelCost& kernel, const Gpu& gpu) {

@@ -44,8 +44,6 @@ void as_serving_engine(MatrixProduct& product, const Gpu& gpu) {
 
 constexpr double rotated_copies = 6.5;  // of the weights; L40S: 96 MB of L2 serve weights of 15 MB, not of 16
 
-constexpr std::int64_t most_vector_rows = 8;  // that libraries and engines have such kernels for
-
 /// A matrix times a few vectors: each lane reads weights once and multiplies them with every row; nothing is padded to tiles.
 KernelCost vector_product_cost(const MatrixProduct& product, const Work& w, const Gpu& gpu, Cache cache) {
     const GemmParameters& p = gpu.parameters.values.gemm[index(MathUnit::simt)];

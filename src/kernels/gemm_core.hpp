@@ -8,8 +8,11 @@
 
 namespace roofcast {
 
-inline constexpr int padded_columns =
-    16;  ///< what kernels of one height fill columns up to: blocks are wider, but leave out what lies beyond
+/// What kernels of one height fill columns up to: blocks are wider, but leave out what lies beyond.
+inline constexpr int padded_columns = 16;
+
+/// Rows up to which libraries and engines have kernels that multiply a matrix with vectors, without matrix units.
+inline constexpr std::int64_t most_vector_rows = 8;
 
 /// C[batch, m, n] = A[batch, m, k] · B[batch, k, n] as the kernel sees it.
 struct MatrixProduct {

@@ -21,11 +21,11 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, outcome_coun
 }};
 
 /// Factors on the times that limits are held against.
-struct Judged {
+struct TimeFactors {
     double latency = 1, ttft = 1, tpot = 1;
 };
 
-Judged factors(const std::optional<PredictionIntervals>& intervals, bool by_bound) {
+TimeFactors factors(const std::optional<PredictionIntervals>& intervals, bool by_bound) {
     if (!by_bound || !intervals) return {};
     const double latency = intervals->latency.high;
     return {.latency = latency,
@@ -128,7 +128,7 @@ Deployment judged(const Prediction& one_copy, const Contestant& contestant, cons
         d.outcome = Outcome::unknown_error;
         return d;
     }
-    const Judged factor = factors(one_copy.intervals, request.by_bound);
+    const TimeFactors factor = factors(one_copy.intervals, request.by_bound);
     hold(d, Outcome::misses_ttft, one_copy.ttft, request.objective.ttft, factor.ttft);
     hold(d, Outcome::misses_tpot, one_copy.tpot, request.objective.tpot, factor.tpot);
     hold(d, Outcome::misses_latency, one_copy.latency, request.objective.latency, factor.latency);
