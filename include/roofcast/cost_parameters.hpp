@@ -57,16 +57,17 @@ struct PowerParameters {
     double idle_fraction = 0.15;  ///< of TDP that is spent without doing arithmetic or DRAM transfers
 };
 
-/// Of fused attention. The unfused form uses the GEMM, row-wise and streaming parameters.
+/// Of one family of fused attention kernels. The unfused form uses the GEMM, row-wise and streaming parameters.
 struct AttentionParameters {
     double peak_fraction = 0.65;       ///< of the data-sheet matrix peak within a block of 128 queries
     double softmax_operations = 8;     ///< SIMT operations per score that matrix products do not hide
     double bandwidth_fraction = 0.75;  ///< of DRAM bandwidth when all SMs read the KV cache
     double fill = 3;                   ///< 1 / share of the SMs that saturates DRAM bandwidth
+    double overlap = 0.8;              ///< share of the non-bounding terms that the bounding one hides
     Seconds block = 2.5 * us;          ///< start, first loads and write-back of one wave of blocks of queries
     Seconds split_block = 2.5 * us;    ///< the same of blocks that share a head's keys
     Seconds fixed = 8 * us;            ///< kernel start and what engines launch around it
-    Seconds combine = 1 * us;          ///< kernel that adds up the parts of split keys
+    Seconds combine = 1 * us;          ///< start of the kernel that adds up the parts of split keys, and per 32 parts
     double query_passes = 2;           ///< times that engines with a KV cache move Q and the output at DRAM bandwidth around it
     double cache_passes = 2;           ///< the same of K and V
     double l2_residency = 0.5;         ///< share of a small KV cache that a repeated call finds in L2
@@ -80,6 +81,7 @@ struct ConvolutionParameters {
     double transform_fraction = 0.6;  ///< of DRAM bandwidth in Winograd and layout transformations
     double depthwise_fraction = 0.5;  ///< of DRAM bandwidth in depthwise kernels
     double depthwise_rate = 0.2;      ///< of the SIMT peak in depthwise kernels
+    Seconds epilogue = 3 * us;        ///< on SIMT lanes, per wave, for a 128x128 tile
 };
 
 /// Of kernels that stream through memory: element-wise, moves, gathers, pooling.
@@ -104,6 +106,7 @@ struct MoeParameters {
     double skew = 1;                  ///< how much of the router's imbalance between ranks reaches the time
     double token_passes = 2;          ///< times that all tokens move through DRAM around the products
     double row_passes = 1;            ///< times that a row for each token and expert, inner activations included, moves there
+    Seconds wave = 3 * us;            ///< per wave of a grouped product: first loads and hand-over between blocks
     Seconds fixed = 12 * us;          ///< routing, permutation and kernel starts
 };
 
@@ -131,7 +134,7 @@ struct CostParameters {
     std::array<QuantizationParameters, math_unit_count> quantization{};
     WeightOnlyParameters weight_only{};
     PowerParameters power{};
-    AttentionParameters attention{};
+    std::array<AttentionParameters, cache_format_count> attention{};  ///< by CacheFormat
     ConvolutionParameters convolution{};
     StreamingParameters streaming{};
     RowWiseParameters row_wise{};

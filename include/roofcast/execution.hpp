@@ -48,6 +48,7 @@ struct SoftwareStack {
     Seconds device_gap;         ///< between two dependent kernels on the GPU beyond the kernel's own latency
     bool channels_last = true;  ///< layout of convolutions
     bool fused_attention = true;
+    bool converts_cache = true;              ///< its attention converts a KV cache in fewer bits; false: it computes on it as stored
     bool fp32_norms = false;                 ///< normalizations of 16-bit runs compute in fp32, and the next product casts back
     double cast_kernels = 0;                 ///< issued beside each product of a 16-bit run: automatic mixed precision casts its operands
     bool tf32_products = true;               ///< tf32 runs use it in matrix products too, not only in convolutions
@@ -57,7 +58,8 @@ struct SoftwareStack {
     std::int64_t pipeline_chunk = 0;         ///< tokens of a prompt that travel through pipeline stages together; 0: the whole prompt
     double pipeline_overlap = 1;             ///< share of the ideal gain from stages working at the same time
     bool warp_matrix = false;                ///< its matrix products are made of instructions of single warps (mma.sync)
-    BytesPerSecond vector_bandwidth_per_sm;  ///< that its products with few rows draw at most, whatever the memory offers; 0: no limit
+    BytesPerSecond vector_bandwidth_per_sm;  ///< its products of few rows stream weights past vectors, so much an SM at most; 0: it has no
+                                             ///< such kernels
     double matmul_rate = 1;                  ///< of the rate of vendors' libraries that its matrix products and attention reach
     double decode_attention_rate = 1;        ///< of the rate of kernels that split the cache, attention of one query per sequence
     std::optional<double> pcie_contention;   ///< of the machines it was measured on, instead of the GPU's parameter of that name

@@ -63,10 +63,11 @@ struct ArchitectureFacts {
     Hertz boost_clock, tensor_clock;                           ///< of the typical chip
     double base_clock_ratio = 0;                               ///< base to boost clock
     Bytes l2_per_sm, shared_memory_per_sm, registers_per_sm;
-    bool attention_packs_heads = false;  ///< fused attention packs query heads of one KV head into a block also for several queries
-    double warp_matrix_fraction = 1;     ///< of the matrix units' peak that instructions of single warps reach (mma.sync)
-    int batched_lane_rows = 64;          ///< rows of the tiles that the vendor's library has for batched products on SIMT lanes
-    std::vector<ShapedTile> fp8_tiles;   ///< of serving engines' fp8 products, the first that fits; empty: the fastest tile of many
+    std::array<bool, cache_format_count> attention_packs_heads{};  ///< query heads of one KV head share a block also for several queries
+    std::array<std::vector<std::int64_t>, cache_format_count> attention_lane_dims;  ///< head widths that only a kernel on SIMT lanes takes
+    double warp_matrix_fraction = 1;    ///< of the matrix units' peak that instructions of single warps reach (mma.sync)
+    int batched_lane_rows = 64;         ///< rows of the tiles that the vendor's library has for batched products on SIMT lanes
+    std::vector<ShapedTile> fp8_tiles;  ///< of serving engines' fp8 products, the first that fits; empty: the fastest tile of many
     int pcie_generation = 0;
     double watts_per_fp32_tflops = 0;  ///< board power over fp32 vector peak
     std::vector<MemoryTypeBandwidth> memory_types;

@@ -51,6 +51,12 @@ KernelCost cost(const Moe& op, const Gpu& gpu, Cache cache = Cache::cold);
 KernelCost cost(const Collective& op, const Gpu& gpu, Cache cache = Cache::cold);
 KernelCost cost(const Copy& op, const Gpu& gpu, Cache cache = Cache::cold);
 
+/// Most rows that engines multiply by kernels which stream the weights past vectors, without matrix units.
+inline constexpr std::int64_t most_vector_rows = 8;
+
+/// Such a kernel of an engine: weights at the streaming rate, of which an SM draws `most_per_sm` at most; `op.m` ≤ `most_vector_rows`.
+KernelCost vector_product_cost(const Gemm& op, const Gpu& gpu, BytesPerSecond most_per_sm);
+
 /// Dispatches on the operator. An `Unmodelled` one has bound `unmodelled` and no time.
 KernelCost cost(const Op& op, const Gpu& gpu, Cache cache = Cache::cold);
 

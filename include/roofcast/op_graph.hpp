@@ -31,6 +31,10 @@ struct Attention {
     bool fused = true;                  ///< FlashAttention-style; false: scores go through memory
     bool split_ungrouped = true;        ///< keys are split over blocks also where each query head has keys of its own
     std::optional<Precision> output{};  ///< format of Q and the output; absent: 16 bits for the narrower formats, else the precision
+    bool converts_cache = true;         ///< kernels convert a narrower cache; false: they compute on it as it is stored
+    [[nodiscard]] CacheFormat cache_format() const {
+        return converts_cache && element_size(kv_precision) < element_size(precision) ? CacheFormat::narrow : CacheFormat::plain;
+    }
 };
 
 /// Input [batch, in_channels, height, width], filter [out_channels, in_channels/groups, kernel_h, kernel_w].

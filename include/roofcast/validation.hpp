@@ -73,7 +73,7 @@ Seconds with_launch(const KernelCost& kernel, const HostLaunch& host);
 /// One measuring host: software stack and, where it is known to differ, GPU.
 struct HostStack {
     std::string source;                ///< of the measurements
-    std::string gpu;                   ///< empty: any other
+    std::vector<std::string> gpus;     ///< empty: any other
     std::vector<std::string> weights;  ///< formats of GEMM weights that it stands for; empty: any
     bool launch_included = true;       ///< of the rows that it stands for
     Seconds around, floor, burst;

@@ -16,6 +16,7 @@ namespace {
 constexpr std::size_t rows_for_a_stage = 8;
 constexpr double probe = 0.2;              // of a parameter's range: how far it is moved to see whether rows depend on it
 constexpr double noticeable = 1e-4;        // mean change of ln(predicted) under the probe
+constexpr double model_pull = 30;          // times closer than by kernels: models are some 30 % off, alike in all rows of a model and engine
 constexpr std::size_t model_rows = 400;    // whole models cost a hundred times a kernel: a sample serves
 constexpr double outlier_deviations = 8;   // robust standard deviations, and
 const double outlier_ratio = std::log(3);  // at least this factor
@@ -85,7 +86,8 @@ public:
         set(u);
         double distance = 0;
         for (std::size_t i = 0; i < u.size(); ++i) distance += (u[i] - origin_[i]) * (u[i] - origin_[i]);
-        const double pull = robust_scale * robust_scale / (2 * pull_spread * pull_spread);
+        const bool by_models = outcome_.rows.front()->model != nullptr;
+        const double pull = (by_models ? model_pull : 1) * robust_scale * robust_scale / (2 * pull_spread * pull_spread);
         return mean_loss(bench_, rows, weights) + pull / static_cast<double>(outcome_.rows.size()) * distance;
     }
 

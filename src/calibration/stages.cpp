@@ -29,6 +29,12 @@ bool is_weight_only_product(const Sample& s, const GpuProfile&) {
     return g != nullptr && is_weight_only(*g);
 }
 
+template <CacheFormat format>
+bool is_attention_on(const Sample& s, const GpuProfile&) {
+    const Attention* a = op_of<Attention>(s);
+    return a != nullptr && a->cache_format() == format;
+}
+
 bool is_model(const Sample& s, const GpuProfile&) {
     return s.model != nullptr;
 }
@@ -48,7 +54,8 @@ std::span<const Stage> stages() {
         {"gemm.tensor4", {"gemm.tensor4.", "power.tensor4_", "quantization.tensor4."}, {}, is_product_on<MathUnit::tensor4>},
         {"weight_only", {"weight_only."}, {"gemm."}, is_weight_only_product},
         {"convolution", {"convolution."}, {"gemm.", "power.simt_", "power.tensor16_", "streaming.fixed"}, is_one_of<Conv2d>},
-        {"attention", {"attention."}, {"power.tensor16_", "power.simt_"}, is_one_of<Attention>},
+        {"attention.plain", {"attention.plain."}, {"power.tensor16_", "power.simt_"}, is_attention_on<CacheFormat::plain>},
+        {"attention.narrow", {"attention.narrow."}, {"power.tensor16_", "power.simt_"}, is_attention_on<CacheFormat::narrow>},
         {"moe", {"moe."}, {"gemm."}, is_one_of<Moe>},
         {"collective", {"collective."}, {}, is_one_of<Collective>},
         {"copy", {"copy."}, {}, is_one_of<Copy>},

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cstdio>
 
 #include "io/atomic_file.hpp"
@@ -18,6 +20,12 @@ Format parsed_format(const std::string& text) {
     return Format::csv;
 }
 
+/// The complaint about a bare number: who gives one to --output means tokens.
+std::string no_count(const std::string& file) {
+    const bool count = std::all_of(file.begin(), file.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
+    return count ? fmt::format("a file is needed, found \"{}\"; output tokens are --generate", file) : std::string();
+}
+
 }  // namespace
 
 std::filesystem::path CommonOptions::data() const {
@@ -28,7 +36,7 @@ void add_common_options(CLI::App& command, CommonOptions& options) {
     command.add_option("--format", options.format, "How to print: table, json or csv")
         ->check(CLI::IsMember({"table", "json", "csv"}))
         ->capture_default_str();
-    command.add_option("--output", options.output, "Write to this file instead of standard output");
+    command.add_option("--output", options.output, "Write to this file instead of standard output")->check(no_count);
     command.add_option("--data-dir", options.data_dir, "Folder that holds gpus/ and models/ (else ROOFCAST_DATA, else beside the program)");
 }
 

@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include "execution/fusion.hpp"
-#include "kernels/gemm_core.hpp"
 #include "roofcast/execution.hpp"
 
 namespace roofcast {
@@ -33,17 +32,19 @@ bool repeats_its_traffic(const OpNode& node) {
     return std::holds_alternative<Elementwise>(node.op) || std::holds_alternative<RowWise>(node.op);
 }
 
+/// Whether the engine has kernels of its own for products of so few rows.
+bool streams_weights(const Op& op, const SoftwareStack& stack) {
+    const auto* gemm = std::get_if<Gemm>(&op);
+    return gemm != nullptr && gemm->m <= most_vector_rows && stack.vector_bandwidth_per_sm > BytesPerSecond{};
+}
+
 /// A slower engine's kernel stretches the part of its time that arithmetic or streaming takes, not its latency.
 Seconds at_rate_of(const SoftwareStack& stack, const Op& op, const KernelCost& kernel, const Gpu& gpu) {
     const bool matrix = std::holds_alternative<Gemm>(op) || std::holds_alternative<Attention>(op) || std::holds_alternative<Conv2d>(op) ||
                         std::holds_alternative<Moe>(op);
     const bool network = std::holds_alternative<Collective>(op) || std::holds_alternative<Copy>(op);
     if (network) return kernel.total;
-    if (const auto* gemm = std::get_if<Gemm>(&op);
-        gemm != nullptr && gemm->m <= most_vector_rows && stack.vector_bandwidth_per_sm > BytesPerSecond{}) {
-        const BytesPerSecond limit = stack.vector_bandwidth_per_sm * static_cast<double>(gpu.profile.sm_count);
-        return max(kernel.total, kernel.launch + kernel.dram_bytes / limit);
-    }
+    if (streams_weights(op, stack)) return kernel.total;
     const auto* attention = std::get_if<Attention>(&op);
     if (attention != nullptr && attention->query_len == 1) {
         return kernel.total + max(Seconds{}, kernel.total - kernel.launch) * (1 / stack.decode_attention_rate - 1);
@@ -81,6 +82,12 @@ bool is_16_bit_product(const Op& op) {
 
 /// The kernel that the stack runs for `op`: in its precision, or in 16 bits where that is faster and the stack chooses by layer.
 KernelCost chosen_kernel(const Op& op, const Gpu& gpu, const SoftwareStack& stack) {
+    if (streams_weights(op, stack)) return vector_product_cost(std::get<Gemm>(op), gpu, stack.vector_bandwidth_per_sm);
+    if (const auto* attention = std::get_if<Attention>(&op); attention != nullptr && !stack.converts_cache) {
+        Attention as_stored = *attention;
+        as_stored.converts_cache = false;
+        return cost(as_stored, gpu);
+    }
     const KernelCost own = cost(op, gpu);
     if (!stack.fastest_precision || !gpu.profile.supports(Precision::fp16)) return own;
     const std::optional<Op> wide = in_16_bits(op);

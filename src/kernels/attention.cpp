@@ -11,13 +11,27 @@ namespace {
 constexpr std::int64_t query_block = 128;  // queries of one thread block (FlashAttention-2 and -3)
 constexpr std::int64_t key_block = 64;     // keys that a block takes in one step
 constexpr std::int64_t matrix_rows = 16;   // rows of the smallest matrix instruction
+constexpr double combined_parts = 32;      // parts of split keys that take as long to add up as their kernel to start; one lane each
+
+/// Efficiencies of the kernels that take the operator's cache.
+const AttentionParameters& parameters_of(const Attention& op, const Gpu& gpu) {
+    return gpu.parameters.values.attention[index(op.cache_format())];
+}
+
+/// What the products run on: libraries have no kernel on matrix units for some widths of a head.
+MathUnit unit_of(const Attention& op, const Gpu& gpu) {
+    const auto& widths = gpu.profile.facts.attention_lane_dims[index(op.cache_format())];
+    return std::find(widths.begin(), widths.end(), op.head_dim) != widths.end() ? MathUnit::simt : gpu.profile.math_unit(op.precision);
+}
 
 /// Seconds per score on one SM: both matrix products, and softmax on the SIMT lanes.
 Seconds score_time(const Attention& op, const Gpu& gpu) {
-    const auto& p = gpu.parameters.values.attention;
+    const auto& p = parameters_of(op, gpu);
     const double sms = static_cast<double>(gpu.profile.sm_count);
     const double width = static_cast<double>(op.head_dim + value_dim(op));
-    const FlopsPerSecond matrix = matrix_peak(gpu.profile, op.precision) / sms * p.peak_fraction;
+    const bool usual = unit_of(op, gpu) == gpu.profile.math_unit(op.precision);
+    const FlopsPerSecond peak = usual ? matrix_peak(gpu.profile, op.precision) : gpu.profile.vector_rate(Precision::fp32);
+    const FlopsPerSecond matrix = peak / sms * p.peak_fraction;
     const FlopsPerSecond lanes = gpu.profile.vector_rate(Precision::fp32) / (2 * sms);
     return 2 * flop * width / matrix + p.softmax_operations * flop / lanes;
 }
@@ -36,40 +50,55 @@ struct Blocks {
     [[nodiscard]] Seconds time(const Common& c) const { return combine + busy_time(compute, c.dram, stream, c.overlap, c.power); }
 };
 
-/// Scores of one head that whole blocks compute: queries filled up to 128, and of blocks on the diagonal also the masked half.
-double padded_pairs(const Attention& op, double keys) {
-    Attention padded = op;
-    padded.query_len = static_cast<std::int64_t>(blocks(op.query_len, query_block)) * query_block;
-    padded.kv_len += padded.query_len - op.query_len;
-    const double rows = static_cast<double>(padded.query_len);
-    const double all = rows * keys;
-    return op.causal ? std::min(all, visible_pairs(padded) + rows * static_cast<double>(query_block) / 2) : all;
+/// Rows of queries that blocks are cut from: those of one head, or of all heads that share keys where kernels pack them.
+struct Rows {
+    double sets;         ///< of rows that see the same keys
+    std::int64_t count;  ///< of one set
+    double group;        ///< heads of one set
+    std::int64_t block;  ///< rows of one thread block
+};
+
+Rows rows_of(const Attention& op, bool packed) {
+    if (!packed) return {static_cast<double>(op.batch * op.heads), op.query_len, 1, query_block};
+    const std::int64_t group = op.heads / std::max<std::int64_t>(op.kv_heads, 1), count = op.query_len * group;
+    const std::int64_t block = count > 64 ? (op.head_dim < 256 ? 128 : 64) : count > 16 ? 64 : 16;  // FlashInfer
+    return {static_cast<double>(op.batch * op.kv_heads), count, static_cast<double>(group), block};
 }
 
-/// One block per head and 128 queries; scheduled longest first, so that a machine full of unequal (causal) blocks ends half a block late.
-Blocks by_queries(const Attention& op, const Gpu& gpu, const Common& common) {
+/// Scores of one set that whole blocks compute: rows filled up to the block's, and of blocks on the diagonal also the masked half.
+double padded_pairs(const Attention& op, const Rows& r, double keys) {
+    const double block = static_cast<double>(r.block), rows = blocks(r.count, r.block) * block, all = rows * keys;
+    if (!op.causal) return all;
+    const double filled = (rows - static_cast<double>(r.count)) * std::min(keys, static_cast<double>(op.kv_len));
+    return std::min(all, r.group * visible_pairs(op) + filled + rows * block / r.group / 2);
+}
+
+/// One block per set and height of a block; scheduled longest first, so that a machine full of unequal (causal) blocks ends half a block
+/// late.
+Blocks by_queries(const Attention& op, bool packed, const Gpu& gpu, const Common& common) {
     const double sms = static_cast<double>(gpu.profile.sm_count);
-    const double heads = static_cast<double>(op.batch * op.heads);
-    const double count = heads * blocks(op.query_len, query_block);
+    const Rows r = rows_of(op, packed);
+    const double count = r.sets * blocks(r.count, r.block);
     const std::int64_t seen = op.window > 0 ? std::min(op.kv_len, op.window + query_block) : op.kv_len;
     const double keys = blocks(seen, key_block) * static_cast<double>(key_block);
-    const Seconds longest = static_cast<double>(query_block) * keys * common.score;
-    const Seconds starts = waves(count, sms, 1) * gpu.parameters.values.attention.block;
+    const Seconds longest = static_cast<double>(r.block) * keys * common.score;
+    const Seconds starts = waves(count, sms, 1) * parameters_of(op, gpu).block;
     if (count <= sms) return {longest + starts, {}};
-    const Seconds share = heads * std::max(padded_pairs(op, keys), visible_pairs(op)) / sms * common.score;
+    const Seconds share = r.sets * std::max(padded_pairs(op, r, keys), r.group * visible_pairs(op)) / sms * common.score;
     return {max(longest, share + 0.5 * longest * (1 - sms / count)) + starts, {}};
 }
 
 /// Queries that share a KV head are packed into one block, and the keys are split over blocks until these fill the SMs (split-KV).
 Blocks by_keys(const Attention& op, const Gpu& gpu, const Common& common) {
-    const auto& p = gpu.parameters.values.attention;
+    const auto& p = parameters_of(op, gpu);
     const double sms = static_cast<double>(gpu.profile.sm_count);
     const double groups = static_cast<double>(op.batch * op.kv_heads);
     const std::int64_t queries = op.query_len * (op.heads / std::max<std::int64_t>(op.kv_heads, 1));
     const double rows = blocks(std::max<std::int64_t>(queries, 1), matrix_rows) * static_cast<double>(matrix_rows);
     const std::int64_t keys = op.window > 0 ? std::min(op.kv_len, op.window + op.query_len) : op.kv_len;
-    // Keys are computed on in the compute format: an 8-bit cache spares DRAM, not the SM that converts it.
-    const Bytes key = static_cast<double>(op.head_dim + value_dim(op)) * max(element_size(op.precision), element_size(op.kv_precision));
+    // Keys that are converted are computed on in the compute format: an 8-bit cache then spares DRAM, not the SM.
+    const Bytes stored = element_size(op.kv_precision), element = op.converts_cache ? max(element_size(op.precision), stored) : stored;
+    const Bytes key = static_cast<double>(op.head_dim + value_dim(op)) * element;
     const BytesPerSecond one_sm = gpu.profile.bandwidth * (p.bandwidth_fraction * std::min(p.fill, sms) / sms);
     const bool whole = !op.split_ungrouped && op.heads == op.kv_heads;
     Blocks best{};
@@ -77,7 +106,8 @@ Blocks by_keys(const Attention& op, const Gpu& gpu, const Common& common) {
         if (split > 1 && (whole || groups * static_cast<double>(split) > 2 * sms)) break;
         const double chunk = blocks(keys, key_block * split) * static_cast<double>(key_block);
         const double w = waves(groups * static_cast<double>(split), sms, 1);
-        const Blocks b{w * (chunk * rows * common.score + p.split_block), w * chunk * key / one_sm, split > 1 ? p.combine : Seconds{}};
+        const Seconds combine = split > 1 ? (1 + static_cast<double>(split) / combined_parts) * p.combine : Seconds{};
+        const Blocks b{w * (chunk * rows * common.score + p.split_block), w * chunk * key / one_sm, combine};
         if (split == 1 || b.time(common) < best.time(common)) best = b;
     }
     return best;
@@ -85,22 +115,24 @@ Blocks by_keys(const Attention& op, const Gpu& gpu, const Common& common) {
 
 /// Decoding splits the keys; several queries a sequence are cut by queries, and where kernels pack heads, the better of both.
 Blocks best_blocks(const Attention& op, const Gpu& gpu, const Common& common) {
-    if (op.query_len > 1 && !gpu.profile.facts.attention_packs_heads) return by_queries(op, gpu, common);
-    const Blocks queries = by_queries(op, gpu, common), keys = by_keys(op, gpu, common);
+    const bool packs = gpu.profile.facts.attention_packs_heads[index(op.cache_format())];
+    const Blocks queries = by_queries(op, packs && op.query_len > 1, gpu, common);
+    if (op.query_len > 1 && !packs) return queries;
+    const Blocks keys = by_keys(op, gpu, common);
     return queries.time(common) < keys.time(common) ? queries : keys;
 }
 
 /// DRAM bytes of the fused kernel.
-Bytes fused_traffic(Bytes compulsory, const Gpu& gpu, Cache cache) {
+Bytes fused_traffic(Bytes compulsory, const AttentionParameters& p, const Gpu& gpu, Cache cache) {
     const Bytes l2 = gpu.profile.l2;
-    if (cache == Cache::rotated) return compulsory * (1 - gpu.parameters.values.attention.l2_residency * kept_in_l2(compulsory, l2));
+    if (cache == Cache::rotated) return compulsory * (1 - p.l2_residency * kept_in_l2(compulsory, l2));
     return after_l2(compulsory, l2, gpu.parameters.values.streaming.l2_residency, cache);
 }
 
 /// What engines with a KV cache do around the kernel: K and V go into the cache, Q and the output are copied or converted.
 Seconds around_cache(const Attention& op, const Gpu& gpu) {
     if (!op.causal && op.query_len > 1) return {};  // encoders keep no cache
-    const auto& p = gpu.parameters.values.attention;
+    const auto& p = parameters_of(op, gpu);
     const double passes = p.query_passes * static_cast<double>(op.heads) + p.cache_passes * static_cast<double>(op.kv_heads);
     const double tokens = static_cast<double>(op.batch * op.query_len);
     const Bytes row = static_cast<double>(op.head_dim + value_dim(op)) * element_size(activation_precision(op.precision));
@@ -108,15 +140,15 @@ Seconds around_cache(const Attention& op, const Gpu& gpu) {
 }
 
 KernelCost fused_cost(const Attention& op, const Gpu& gpu, Cache cache) {
-    const auto& p = gpu.parameters.values.attention;
+    const auto& p = parameters_of(op, gpu);
     const Work w = work(op);
     Terms t;
-    t.unit = gpu.profile.math_unit(op.precision);
+    t.unit = unit_of(op, gpu);
     t.flops = w.matrix;
-    t.dram_bytes = fused_traffic(w.bytes, gpu, cache);
+    t.dram_bytes = fused_traffic(w.bytes, p, gpu, cache);
     t.dram = t.dram_bytes / (gpu.profile.bandwidth * p.bandwidth_fraction);
     t.latency = p.fixed + around_cache(op, gpu);
-    t.overlap = gpu.parameters.values.gemm[index(t.unit)].overlap;
+    t.overlap = p.overlap;
     const Common common{score_time(op, gpu), t.dram, t.overlap, power_limit(t.flops, t.dram_bytes, t.unit, gpu)};
     const Blocks best = best_blocks(op, gpu, common);
     t.compute = best.compute;

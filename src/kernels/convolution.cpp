@@ -41,9 +41,22 @@ bool on_lanes(Precision p, const Gpu& gpu) {
     return gpu.profile.math_unit(p) == MathUnit::simt;
 }
 
-/// A share of the lanes' peak as a share of what plain products reach of it.
-double of_lanes(double fraction, const Gpu& gpu) {
-    return fraction / gpu.parameters.values.gemm[index(MathUnit::simt)].peak_fraction;
+/// Efficiencies of convolution kernels on SIMT lanes that reach `peak_fraction`.
+GemmParameters lane_parameters(double peak_fraction, const Gpu& gpu) {
+    GemmParameters p = gpu.parameters.values.gemm[index(MathUnit::simt)];
+    p.peak_fraction = peak_fraction;
+    p.epilogue = gpu.parameters.values.convolution.epilogue;
+    p.wave = {};
+    return p;
+}
+
+/// Efficiencies of implicit GEMM in `unit`.
+GemmParameters implicit_parameters(Precision unit, const Gpu& gpu) {
+    const ConvolutionParameters& c = gpu.parameters.values.convolution;
+    if (on_lanes(unit, gpu)) return lane_parameters(c.implicit_fraction, gpu);
+    GemmParameters p = gemm_parameters(gpu, unit);
+    p.peak_fraction *= c.matrix_fraction;
+    return p;
 }
 
 /// A product of the algorithm that runs in `unit`, with elements stored in the convolution's precision.
@@ -64,12 +77,10 @@ KernelCost implicit_gemm_cost(const Conv2d& op, Precision unit, const Gpu& gpu, 
     const std::int64_t k = op.in_channels / groups * op.kernel_h * op.kernel_w;
     MatrixProduct product = product_of(op, unit, groups, pixels, op.out_channels / groups, k);
     product.compulsory = work(op).bytes;
-    const auto& p = gpu.parameters.values.convolution;
-    product.rate = on_lanes(unit, gpu) ? of_lanes(p.implicit_fraction, gpu) : p.matrix_fraction;
     product.least_rows = on_lanes(unit, gpu) ? least_lane_rows : least_pixels;
     // Channels are the contiguous dimension: their count aligns, not that of k.
     product.aligned = on_lanes(unit, gpu) || (op.in_channels % 8 == 0 && op.out_channels % 8 == 0);
-    return matrix_product_cost(product, gpu, cache);
+    return matrix_product_cost(product, implicit_parameters(unit, gpu), gpu, cache);
 }
 
 /// F(t×t, 3×3): (t+2)² products for t² outputs instead of 9·t². The fused form transforms in shared memory; the other sends transformed
@@ -77,24 +88,22 @@ KernelCost implicit_gemm_cost(const Conv2d& op, Precision unit, const Gpu& gpu, 
 KernelCost winograd_cost(const Conv2d& op, Precision unit, int t, bool fused, const Gpu& gpu, Cache cache) {
     const std::int64_t tiles = op.batch * ((op.out_height() + t - 1) / t) * ((op.out_width() + t - 1) / t);
     const std::int64_t points = (t + 2) * (t + 2);
-    const double rate = of_lanes(gpu.parameters.values.convolution.winograd_fraction, gpu);
+    const GemmParameters p = lane_parameters(gpu.parameters.values.convolution.winograd_fraction, gpu);
     if (fused) {
         // One block holds all points of its tiles: there are no more blocks than of one product.
         MatrixProduct product = product_of(op, unit, 1, tiles, op.out_channels, points * op.in_channels);
-        product.rate = rate;
         product.accumulators = real(points);
         product.least_rows = least_lane_rows;
         product.compulsory = work(op).bytes;
-        return matrix_product_cost(product, gpu, cache);
+        return matrix_product_cost(product, p, gpu, cache);
     }
     MatrixProduct product = product_of(op, unit, points, tiles, op.out_channels, op.in_channels);
-    product.rate = rate;
     product.least_rows = least_lane_rows;
     const double transformed =
         real(points) * (real(tiles) * real(op.in_channels + op.out_channels) + real(op.in_channels) * real(op.out_channels));
     const double filters = real(op.in_channels) * real(op.out_channels) * real(op.kernel_h * op.kernel_w);
     const Bytes moved = input_bytes(op) + output_bytes(op) + (transformed + filters) * element_size(op.precision);
-    return in_sequence(transform_cost(moved, gpu, cache), matrix_product_cost(product, gpu, cache));
+    return in_sequence(transform_cost(moved, gpu, cache), matrix_product_cost(product, p, gpu, cache));
 }
 
 /// One filter per channel: no reuse between channels, bound by memory or by the SIMT lanes.

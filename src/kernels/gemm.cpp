@@ -20,14 +20,13 @@ KernelCost quantize_cost(const Gemm& op, const Gpu& gpu, Cache cache) {
 }
 
 /// Libraries have few kernels for SIMT lanes: batched ones of one height; those of linear layers read both operands along k.
-void as_on_lanes(MatrixProduct& product, const Gpu& gpu) {
-    const GemmParameters& p = gpu.parameters.values.gemm[index(MathUnit::simt)];
+void as_on_lanes(MatrixProduct& product, GemmParameters& p, const Gpu& gpu) {
     if (product.batch == 1) {
         product.along_k = true;
     } else {
         product.tile_rows = gpu.profile.facts.batched_lane_rows;
         product.tile_columns = padded_columns;
-        product.rate = p.batched_fraction / p.peak_fraction;
+        p.peak_fraction = p.batched_fraction;
     }
 }
 
@@ -45,7 +44,7 @@ void as_serving_engine(MatrixProduct& product, const Gpu& gpu) {
 constexpr double rotated_copies = 6.5;  // of the weights; L40S: 96 MB of L2 serve weights of 15 MB, not of 16
 
 /// A matrix times a few vectors: each lane reads weights once and multiplies them with every row; nothing is padded to tiles.
-KernelCost vector_product_cost(const MatrixProduct& product, const Work& w, const Gpu& gpu, Cache cache) {
+KernelCost lane_product_cost(const MatrixProduct& product, const Work& w, const Gpu& gpu, Cache cache) {
     const GemmParameters& p = gpu.parameters.values.gemm[index(MathUnit::simt)];
     const double weights = static_cast<double>(product.batch) * static_cast<double>(product.n) * static_cast<double>(product.k);
     const double unpacking = product.unpack_weights ? gpu.parameters.values.weight_only.dequantization_operations : 0;
@@ -72,14 +71,27 @@ KernelCost cost(const Gemm& op, const Gpu& gpu, Cache cache) {
     MatrixProduct tiled = plain_product(op.batch, op.m, op.n, op.k, op.precision, op.weight_bits, op.output);
     tiled.touched =
         rotated_copies * (static_cast<double>(op.batch) * static_cast<double>(op.n) * static_cast<double>(op.k)) * tiled.b_element;
-    if (gpu.profile.math_unit(op.precision) == MathUnit::simt) as_on_lanes(tiled, gpu);
+    GemmParameters p = gemm_parameters(gpu, op.precision);
+    if (gpu.profile.math_unit(op.precision) == MathUnit::simt) as_on_lanes(tiled, p, gpu);
     if (op.dynamic_quantized && op.precision == Precision::fp8) as_serving_engine(tiled, gpu);
-    KernelCost product = matrix_product_cost(tiled, gpu, cache);
+    KernelCost product = matrix_product_cost(tiled, p, gpu, cache);
     if (has_vector_product(op, gpu)) {
-        const KernelCost by_vectors = vector_product_cost(tiled, work(op), gpu, cache);
+        const KernelCost by_vectors = lane_product_cost(tiled, work(op), gpu, cache);
         if (by_vectors.total < product.total) product = by_vectors;
     }
     return op.dynamic_quantized ? in_sequence(quantize_cost(op, gpu, cache), product) : product;
+}
+
+KernelCost vector_product_cost(const Gemm& op, const Gpu& gpu, BytesPerSecond most_per_sm) {
+    const StreamingParameters& p = gpu.parameters.values.streaming;
+    const Work w = work(op);
+    Terms t;
+    t.flops = w.matrix;
+    t.compute = w.matrix / gpu.profile.vector_rate(Precision::fp32);
+    t.dram_bytes = w.bytes;
+    t.dram = w.bytes / min(gpu.profile.bandwidth * p.bandwidth_fraction, most_per_sm * static_cast<double>(gpu.profile.sm_count));
+    t.latency = p.fixed;
+    return combine(t, gpu);
 }
 
 }  // namespace roofcast

@@ -76,9 +76,9 @@ Rates rates_of(const MatrixProduct& op, const Gpu& gpu, const GemmParameters& p,
     const double sms = static_cast<double>(profile.sm_count);
     const FlopsPerSecond peak = matrix_peak(profile, op.precision);
     const double alignment = op.aligned ? 1 : 1 - p.misaligned;
-    const BytesPerSecond bandwidth = profile.bandwidth * (p.bandwidth_fraction * op.bandwidth);
+    const BytesPerSecond bandwidth = profile.bandwidth * p.bandwidth_fraction;
     Rates r{};
-    r.per_output_step = (2 * flop / (peak / sms * (p.peak_fraction * op.rate * alignment))).in(s);
+    r.per_output_step = (2 * flop / (peak / sms * (p.peak_fraction * alignment))).in(s);
     const double operations = op.unpack_weights ? gpu.parameters.values.weight_only.dequantization_operations : 0;
     r.per_weight = operations * (flop / (profile.vector_rate(Precision::fp32) / (2 * sms))).in(s);
     r.per_a_byte = 1 / (p.l2_bytes_per_sm_clock * profile.boost_clock.in(hertz));
@@ -158,9 +158,8 @@ MatrixProduct plain_product(std::int64_t batch, std::int64_t m, std::int64_t n, 
     return op;
 }
 
-KernelCost matrix_product_cost(const MatrixProduct& op, const Gpu& gpu, Cache cache) {
+KernelCost matrix_product_cost(const MatrixProduct& op, const GemmParameters& p, const Gpu& gpu, Cache cache) {
     const MathUnit unit = gpu.profile.math_unit(op.precision);
-    const GemmParameters& p = gpu.parameters.values.gemm[index(unit)];
     Terms t;
     t.dram_bytes = dram_traffic(op, gpu.profile, p, cache);
     const Candidate best = best_candidate(op, rates_of(op, gpu, p, t.dram_bytes), p, unit);

@@ -11,9 +11,6 @@ namespace roofcast {
 /// What kernels of one height fill columns up to: blocks are wider, but leave out what lies beyond.
 inline constexpr int padded_columns = 16;
 
-/// Rows up to which libraries and engines have kernels that multiply a matrix with vectors, without matrix units.
-inline constexpr std::int64_t most_vector_rows = 8;
-
 /// C[batch, m, n] = A[batch, m, k] · B[batch, k, n] as the kernel sees it.
 struct MatrixProduct {
     std::int64_t batch = 1, m = 0, n = 0, k = 0;
@@ -21,8 +18,6 @@ struct MatrixProduct {
     Bytes a_element, b_element, c_element;  ///< as stored
     Bytes compulsory;                       ///< DRAM bytes when each operand moves once
     Bytes touched{};                        ///< from one call to the next with the same weights, where a benchmark repeats; 0: never
-    double rate = 1;                        ///< of the GEMM's rate; what another algorithm keeps of it
-    double bandwidth = 1;                   ///< of the GEMM's DRAM bandwidth
     bool unpack_weights = false;            ///< B is stored in fewer bits than the compute format
     double accumulators = 1;                ///< per element of C: sums that the epilogue reduces to it
     int least_rows = 0;                     ///< of a tile
@@ -36,7 +31,12 @@ struct MatrixProduct {
 MatrixProduct plain_product(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k, Precision precision, double weight_bits,
                             std::optional<Precision> output = std::nullopt);
 
-/// Time of the best tile and split-k factor.
-KernelCost matrix_product_cost(const MatrixProduct& op, const Gpu& gpu, Cache cache);
+/// Efficiencies of the GPU's plain products in `precision`; families of kernels replace what is theirs.
+inline const GemmParameters& gemm_parameters(const Gpu& gpu, Precision precision) {
+    return gpu.parameters.values.gemm[index(gpu.profile.math_unit(precision))];
+}
+
+/// Time of the best tile and split-k factor in kernels with the efficiencies `p`.
+KernelCost matrix_product_cost(const MatrixProduct& op, const GemmParameters& p, const Gpu& gpu, Cache cache);
 
 }  // namespace roofcast

@@ -19,25 +19,38 @@ double rank_imbalance(const Moe& op) {
 }
 
 /// One grouped product of `rows` rows over `experts` experts, each padded to whole tiles.
-MatrixProduct grouped_product(const Moe& op, double experts, double rows, std::int64_t n, std::int64_t k, const Gpu& gpu) {
-    const auto& p = gpu.parameters.values.moe;
+MatrixProduct grouped_product(const Moe& op, double experts, double rows, std::int64_t n, std::int64_t k) {
     const auto batch = static_cast<std::int64_t>(std::ceil(std::max(experts, 1.0)));
     const auto each = static_cast<std::int64_t>(std::ceil(std::max(rows / std::max(experts, 1.0), 1.0)));
     MatrixProduct product = plain_product(batch, each, n, k, op.precision, op.weight_bits);
-    product.rate = p.peak_fraction;
-    product.bandwidth = p.bandwidth_fraction;
+    product.splits_k = false;
     return product;
 }
 
-/// Kernels around the products: routing reads every token and writes its output. A row for each token and each of its experts is gathered,
-/// activated, scattered and summed, those of other ranks' experts too: their products are written as zeros.
-KernelCost movement_cost(const Moe& op, double intermediate, const Gpu& gpu) {
+/// Efficiencies of grouped kernels.
+GemmParameters grouped_parameters(const Moe& op, const Gpu& gpu) {
+    const auto& moe = gpu.parameters.values.moe;
+    GemmParameters p = gemm_parameters(gpu, op.precision);
+    p.peak_fraction *= moe.peak_fraction;
+    p.bandwidth_fraction *= moe.bandwidth_fraction;
+    // Blocks take one tile after the other and store one while they load the next: what is left is the hand-over.
+    p.epilogue = {};
+    p.wave = moe.wave;
+    p.overlap = 1;
+    return p;
+}
+
+/// Kernels around the products: routing reads every token and writes its output. A row for each token and each of its experts is activated
+/// and summed, those of other ranks' experts too: their products are written as zeros.
+KernelCost movement_cost(const Moe& op, double intermediate, const ExpertLoad& load, const Gpu& gpu) {
     const auto& p = gpu.parameters.values.moe;
     const double hidden = static_cast<double>(op.hidden), tokens = static_cast<double>(op.tokens);
-    const double row = 2 * hidden + (op.gated ? 3 : 2) * intermediate;
+    const double rows = tokens * static_cast<double>(op.top_k), up = (op.gated ? 2 : 1) * intermediate;
+    const double activated = rows * (up + intermediate + hidden);
+    const double zeros = (rows - load.rows) * (up + hidden);
     Terms t;
-    t.dram_bytes = tokens * (p.token_passes * hidden + p.row_passes * static_cast<double>(op.top_k) * row) *
-                   element_size(activation_precision(op.precision));
+    t.dram_bytes =
+        (p.token_passes * tokens * hidden + p.row_passes * (activated + zeros)) * element_size(activation_precision(op.precision));
     t.dram = t.dram_bytes / (gpu.profile.bandwidth * gpu.parameters.values.streaming.bandwidth_fraction);
     t.latency = p.fixed;
     return combine(t, gpu);
@@ -50,11 +63,12 @@ KernelCost cost(const Moe& op, const Gpu& gpu, Cache cache) {
     const ExpertLoad load = expert_load(op);
     const double rows = load.rows * (1 + p.skew * (rank_imbalance(op) - 1));
     const std::int64_t intermediate = std::max<std::int64_t>(1, op.intermediate / op.tensor_parallel);
-    MatrixProduct up = grouped_product(op, load.experts, rows, (op.gated ? 2 : 1) * intermediate, op.hidden, gpu);
-    MatrixProduct down = grouped_product(op, load.experts, rows, op.hidden, intermediate, gpu);
+    MatrixProduct up = grouped_product(op, load.experts, rows, (op.gated ? 2 : 1) * intermediate, op.hidden);
+    MatrixProduct down = grouped_product(op, load.experts, rows, op.hidden, intermediate);
     up.touched = down.touched = up.compulsory + down.compulsory;
-    const KernelCost products = in_sequence(matrix_product_cost(up, gpu, cache), matrix_product_cost(down, gpu, cache));
-    return in_sequence(products, movement_cost(op, static_cast<double>(intermediate), gpu));
+    const GemmParameters grouped = grouped_parameters(op, gpu);
+    const KernelCost products = in_sequence(matrix_product_cost(up, grouped, gpu, cache), matrix_product_cost(down, grouped, gpu, cache));
+    return in_sequence(products, movement_cost(op, static_cast<double>(intermediate), load, gpu));
 }
 
 }  // namespace roofcast

@@ -28,6 +28,24 @@ std::array<bool, precision_count> precision_set(TableReader& table, std::string_
     return set;
 }
 
+std::array<bool, cache_format_count> cache_format_set(TableReader& table, std::string_view key) {
+    std::array<bool, cache_format_count> set{};
+    for (const auto& text : table.texts_if(key)) {
+        const auto format =
+            std::find_if(all_cache_formats.begin(), all_cache_formats.end(), [&](CacheFormat f) { return name(f) == text; });
+        if (format == all_cache_formats.end()) throw table.error(key, "unknown format of a cache", text, "plain or narrow");
+        set[index(*format)] = true;
+    }
+    return set;
+}
+
+std::array<std::vector<std::int64_t>, cache_format_count> head_widths(TableReader table) {
+    std::array<std::vector<std::int64_t>, cache_format_count> widths;
+    for (const CacheFormat f : all_cache_formats) widths[index(f)] = table.counts_if(name(f), 1);
+    table.finish();
+    return widths;
+}
+
 std::vector<MemoryTypeBandwidth> memory_types(TableReader table) {
     std::vector<MemoryTypeBandwidth> types;
     for (const auto& type : table.keys()) {
@@ -76,7 +94,8 @@ ArchitectureFacts read_facts(TableReader& table) {
     facts.l2_per_sm = table.number("l2_kib_per_sm", positive) * kib;
     facts.shared_memory_per_sm = table.number("shared_memory_per_sm_kib", positive) * kib;
     facts.registers_per_sm = table.number("registers_per_sm_kib", positive) * kib;
-    facts.attention_packs_heads = table.flag_if("attention_packs_heads").value_or(false);
+    facts.attention_packs_heads = cache_format_set(table, "attention_packs_heads");
+    facts.attention_lane_dims = head_widths(table.table("attention_lane_dims"));
     facts.warp_matrix_fraction = table.number_if("warp_matrix_fraction", {0, 1, true}).value_or(1);
     facts.batched_lane_rows = static_cast<int>(table.count("batched_lane_rows", 16, 256));
     facts.fp8_tiles = shaped_tiles(table, "fp8_tiles");
@@ -103,6 +122,7 @@ constexpr std::string_view fact_keys[] = {"source",
                                           "shared_memory_per_sm_kib",
                                           "registers_per_sm_kib",
                                           "attention_packs_heads",
+                                          "attention_lane_dims",
                                           "warp_matrix_fraction",
                                           "batched_lane_rows",
                                           "fp8_tiles",

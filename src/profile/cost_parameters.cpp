@@ -21,18 +21,27 @@ constexpr double micro = us.value, nano = ns.value, pico = pj_per_flop.value;
 constexpr auto lin = Transform::linear;
 constexpr auto log = Transform::log;
 
+/// Member `member` of the struct that `group` returns.
+template <class Group, class Member>
+void add_member(Specs& specs, std::string key, std::string unit, double scale, double lower, double upper, Transform t, std::string meaning,
+                Group group, Member member) {
+    add(specs, std::move(key), std::move(unit), scale, lower, upper, t, std::move(meaning), [group, member](CostParameters& p) -> double& {
+        auto& slot = group(p).*member;
+        if constexpr (requires { slot.value; }) {
+            return slot.value;
+        } else {
+            return slot;
+        }
+    });
+}
+
 void add_gemm(Specs& specs, MathUnit unit) {
     const std::string prefix = "gemm." + std::string(name(unit)) + ".";
     const auto put = [&](const char* key, const char* in, double scale, double lower, double upper, Transform t, const char* meaning,
                          auto member) {
-        add(specs, prefix + key, in, scale, lower, upper, t, meaning, [unit, member](CostParameters& p) -> double& {
-            auto& slot = p.gemm[index(unit)].*member;
-            if constexpr (requires { slot.value; }) {
-                return slot.value;
-            } else {
-                return slot;
-            }
-        });
+        add_member(
+            specs, prefix + key, in, scale, lower, upper, t, meaning,
+            [unit](CostParameters& p) -> GemmParameters& { return p.gemm[index(unit)]; }, member);
     };
     using G = GemmParameters;
     put("peak_fraction", "1", 1, 0.3, 1, lin, "share of the data-sheet peak that an infinitely large tile reaches", &G::peak_fraction);
@@ -46,7 +55,7 @@ void add_gemm(Specs& specs, MathUnit unit) {
     put("l2_bytes_per_sm_clock", "bytes", 1, 8, 256, log, "L2 to SM traffic, per SM and boost clock", &G::l2_bytes_per_sm_clock);
     put("tail", "1", 1, 0, 1, lin, "0: a partial wave costs a whole one; 1: it costs its share", &G::tail);
     put("overlap", "1", 1, 0, 1, lin, "share of the non-bounding terms that the bounding one hides", &G::overlap);
-    put("fixed_us", "us", micro, 0.5, 15, log, "kernel start, prologue and drain", &G::fixed);
+    put("fixed_us", "us", micro, 0.5, 5, log, "kernel start, prologue and drain", &G::fixed);
     put("k_step_ns", "ns", nano, 0, 100, lin, "latency of a k step of 32 that nothing hides, once a block", &G::k_step);
     put("epilogue_us", "us", micro, 0, 20, lin, "write-back per wave of 128x128 tiles", &G::epilogue);
     put("wave_us", "us", micro, 0, 5, lin, "start of a wave of blocks, whatever the tile", &G::wave);
@@ -64,14 +73,9 @@ public:
     template <class Member>
     void put(const char* key, const char* unit, double scale, double lower, double upper, Transform t, const char* meaning,
              Member Group::*member) {
-        add(specs_, prefix_ + "." + key, unit, scale, lower, upper, t, meaning, [group = group_, member](CostParameters& p) -> double& {
-            auto& slot = p.*group.*member;
-            if constexpr (requires { slot.value; }) {
-                return slot.value;
-            } else {
-                return slot;
-            }
-        });
+        add_member(
+            specs_, prefix_ + "." + key, unit, scale, lower, upper, t, meaning,
+            [group = group_](CostParameters& p) -> Group& { return p.*group; }, member);
     }
 
 private:
@@ -108,21 +112,33 @@ void add_quantization_and_power(Specs& specs) {
           &PowerParameters::idle_fraction);
 }
 
-void add_attention_and_convolution(Specs& specs) {
+/// Kernels that compute on a cache of one format.
+void add_attention(Specs& specs, CacheFormat format) {
+    const std::string prefix = "attention." + std::string(name(format)) + ".";
+    const auto put = [&](const char* key, const char* in, double scale, double lower, double upper, Transform t, const char* meaning,
+                         auto member) {
+        add_member(
+            specs, prefix + key, in, scale, lower, upper, t, meaning,
+            [format](CostParameters& p) -> AttentionParameters& { return p.attention[index(format)]; }, member);
+    };
     using A = AttentionParameters;
-    GroupAdder a(specs, "attention", &CostParameters::attention);
-    a.put("peak_fraction", "1", 1, 0.1, 1, lin, "share of the matrix peak within a block of 128 queries", &A::peak_fraction);
-    a.put("softmax_operations", "operations", 1, 0, 100, lin, "SIMT operations per score that matrix products do not hide",
-          &A::softmax_operations);
-    a.put("bandwidth_fraction", "1", 1, 0.2, 1, lin, "share of DRAM bandwidth when all SMs read the KV cache", &A::bandwidth_fraction);
-    a.put("fill", "1", 1, 1, 20, log, "1 / share of the SMs that saturates DRAM bandwidth", &A::fill);
-    a.put("block_us", "us", micro, 0, 10, lin, "start, first loads and write-back of one wave of blocks of queries", &A::block);
-    a.put("split_block_us", "us", micro, 0, 10, lin, "the same of blocks that share the keys of a head", &A::split_block);
-    a.put("fixed_us", "us", micro, 0.5, 40, log, "kernel start and what engines launch around it", &A::fixed);
-    a.put("combine_us", "us", micro, 0, 20, lin, "kernel that adds up the parts of split keys", &A::combine);
-    a.put("query_passes", "1", 1, 0, 15, lin, "times that engines with a KV cache move Q and the output around it", &A::query_passes);
-    a.put("cache_passes", "1", 1, 0, 40, lin, "the same of K and V", &A::cache_passes);
-    a.put("l2_residency", "1", 1, 0, 1, lin, "share of a small KV cache that a repeated call finds in L2", &A::l2_residency);
+    put("peak_fraction", "1", 1, 0.1, 1, lin, "share of the matrix peak within a block of 128 queries", &A::peak_fraction);
+    put("softmax_operations", "operations", 1, 0, 100, lin, "SIMT operations per score that matrix products do not hide",
+        &A::softmax_operations);
+    put("bandwidth_fraction", "1", 1, 0.2, 1, lin, "share of DRAM bandwidth when all SMs read the KV cache", &A::bandwidth_fraction);
+    put("fill", "1", 1, 1, 20, log, "1 / share of the SMs that saturates DRAM bandwidth", &A::fill);
+    put("overlap", "1", 1, 0, 1, lin, "share of the non-bounding terms that the bounding one hides", &A::overlap);
+    put("block_us", "us", micro, 0, 10, lin, "start, first loads and write-back of one wave of blocks of queries", &A::block);
+    put("split_block_us", "us", micro, 0, 10, lin, "the same of blocks that share the keys of a head", &A::split_block);
+    put("fixed_us", "us", micro, 0.5, 40, log, "kernel start and what engines launch around it", &A::fixed);
+    put("combine_us", "us", micro, 0, 20, lin, "kernel that adds up the parts of split keys: its start, and again per 32 parts",
+        &A::combine);
+    put("query_passes", "1", 1, 0, 15, lin, "times that engines with a KV cache move Q and the output around it", &A::query_passes);
+    put("cache_passes", "1", 1, 0, 40, lin, "the same of K and V", &A::cache_passes);
+    put("l2_residency", "1", 1, 0, 1, lin, "share of a small KV cache that a repeated call finds in L2", &A::l2_residency);
+}
+
+void add_convolution(Specs& specs) {
     using C = ConvolutionParameters;
     GroupAdder c(specs, "convolution", &CostParameters::convolution);
     c.put("implicit_fraction", "1", 1, 0.2, 1, lin, "share of the SIMT lanes' peak that implicit GEMM reaches", &C::implicit_fraction);
@@ -132,6 +148,7 @@ void add_attention_and_convolution(Specs& specs) {
           &C::transform_fraction);
     c.put("depthwise_fraction", "1", 1, 0.05, 1, lin, "share of DRAM bandwidth in depthwise kernels", &C::depthwise_fraction);
     c.put("depthwise_rate", "1", 1, 0.01, 1, log, "share of the SIMT peak in depthwise kernels", &C::depthwise_rate);
+    c.put("epilogue_us", "us", micro, 0, 20, lin, "write-back per wave of 128x128 tiles on SIMT lanes", &C::epilogue);
 }
 
 void add_memory_bound(Specs& specs) {
@@ -140,12 +157,12 @@ void add_memory_bound(Specs& specs) {
     s.put("bandwidth_fraction", "1", 1, 0.3, 1, lin, "share of DRAM bandwidth for large tensors", &S::bandwidth_fraction);
     s.put("l2_bandwidth_ratio", "1", 1, 1, 10, log, "L2 over DRAM bandwidth", &S::l2_bandwidth_ratio);
     s.put("l2_residency", "1", 1, 0, 1, lin, "share of a small working set that is found in L2 when warm", &S::l2_residency);
-    s.put("fixed_us", "us", micro, 0.5, 15, log, "kernel start and drain", &S::fixed);
+    s.put("fixed_us", "us", micro, 0.5, 4, log, "kernel start and drain", &S::fixed);
     using R = RowWiseParameters;
     GroupAdder r(specs, "row_wise", &CostParameters::row_wise);
     r.put("bandwidth_fraction", "1", 1, 0.2, 1, lin, "share of DRAM bandwidth for many rows", &R::bandwidth_fraction);
     r.put("fill", "1", 1, 1, 20, log, "1 / share of the SMs that saturates DRAM bandwidth", &R::fill);
-    r.put("fixed_us", "us", micro, 0.5, 20, log, "kernel start, reductions and drain", &R::fixed);
+    r.put("fixed_us", "us", micro, 0.5, 4, log, "kernel start, reductions and drain", &R::fixed);
 }
 
 void add_moe_and_transfers(Specs& specs) {
@@ -157,6 +174,7 @@ void add_moe_and_transfers(Specs& specs) {
     m.put("token_passes", "1", 1, 0, 20, lin, "times that all tokens move through DRAM around the products", &M::token_passes);
     m.put("row_passes", "1", 1, 0, 10, lin, "times that a row for each token and expert, inner activations included, moves there",
           &M::row_passes);
+    m.put("wave_us", "us", micro, 0, 20, lin, "start of a wave of blocks of a grouped product, whatever the tile", &M::wave);
     m.put("fixed_us", "us", micro, 1, 100, log, "routing, permutation and kernel starts", &M::fixed);
     using L = CollectiveParameters;
     GroupAdder l(specs, "collective", &CostParameters::collective);
@@ -179,7 +197,8 @@ Specs all_specs() {
     Specs specs;
     for (const MathUnit unit : all_math_units) add_gemm(specs, unit);
     add_quantization_and_power(specs);
-    add_attention_and_convolution(specs);
+    for (const CacheFormat format : all_cache_formats) add_attention(specs, format);
+    add_convolution(specs);
     add_memory_bound(specs);
     add_moe_and_transfers(specs);
     return specs;

@@ -67,7 +67,7 @@ public:
     }
     void operator()(const Attention& a) {
         add("gemm", a.precision);
-        if (a.fused) return add("attention");
+        if (a.fused) return add(fmt::format("attention.{}", name(a.cache_format())));
         add("streaming");
         add("row_wise");
     }

@@ -52,6 +52,11 @@ std::string_view name(MathUnit u) {
     return names[index(u)];
 }
 
+std::string_view name(CacheFormat f) {
+    constexpr std::string_view names[] = {"plain", "narrow"};
+    return names[index(f)];
+}
+
 std::optional<Precision> parse_precision(std::string_view text) {
     const std::string wanted = lower(text);
     for (const Precision p : all_precisions) {

@@ -12,8 +12,9 @@ struct Shape {
         return (op.batch > 1 ? fmt::format("batch={} ", op.batch) : "") + fmt::format("m={} n={} k={}", op.m, op.n, op.k) + weights;
     }
     std::string operator()(const Attention& op) const {
-        return fmt::format("batch={} heads={}/{} dim={} query={} kv={}{}", op.batch, op.heads, op.kv_heads, op.head_dim, op.query_len,
-                           op.kv_len, op.causal ? " causal" : "");
+        return fmt::format("batch={} heads={}/{} dim={} query={} kv={}{}{}", op.batch, op.heads, op.kv_heads, op.head_dim, op.query_len,
+                           op.kv_len, op.causal ? " causal" : "",
+                           op.kv_precision == op.precision ? "" : fmt::format(" cache={}", name(op.kv_precision)));
     }
     std::string operator()(const Conv2d& op) const {
         return fmt::format("batch={} in={}x{}x{} out={} kernel={} stride={}{}", op.batch, op.in_channels, op.height, op.width,

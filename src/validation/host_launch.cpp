@@ -24,7 +24,7 @@ NamedTimes named_times(TableReader table) {
 HostStack read_stack(TableReader& table) {
     HostStack stack;
     stack.source = table.text("source");
-    stack.gpu = table.text_if("gpu").value_or("");
+    stack.gpus = table.texts_if("gpus");
     stack.weights = table.texts_if("weights");
     const std::string launch = table.text_if("launch").value_or("included");
     if (launch != "included" && launch != "excluded") throw table.error("launch", "unknown kind of launch", {}, "included or excluded");
@@ -91,8 +91,8 @@ const HostStack* host_of(const std::vector<HostStack>& stacks, const KernelRow& 
     const HostStack* any_gpu = nullptr;
     for (const auto& stack : stacks) {
         if (!stands_for(stack, row)) continue;
-        if (stack.gpu == row.gpu) return &stack;
-        if (stack.gpu.empty() && any_gpu == nullptr) any_gpu = &stack;
+        if (contains(stack.gpus, row.gpu)) return &stack;
+        if (stack.gpus.empty() && any_gpu == nullptr) any_gpu = &stack;
     }
     return any_gpu;
 }

@@ -36,9 +36,9 @@ inline CostParameters truth() {
     set("streaming.bandwidth_fraction", 0.71);
     set("streaming.fixed_us", 3.4);
     set("row_wise.bandwidth_fraction", 0.62);
-    set("row_wise.fixed_us", 5.5);
+    set("row_wise.fixed_us", 3.6);
     set("gemm.simt.peak_fraction", 0.8);
-    set("gemm.simt.fixed_us", 6);
+    set("gemm.simt.fixed_us", 4);
     return p;
 }
 

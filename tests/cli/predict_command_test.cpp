@@ -204,6 +204,12 @@ TEST_CASE("directories and empty files in place of a profile or model are refuse
     CHECK(contains(refused("predict --gpu a100 --model resnet50 --data-dir " + folder), "--data-dir"));
 }
 
+TEST_CASE("a number of tokens is no output file") {
+    const std::string complaint = refused("predict --gpu a100 --model llama-3.1-8b --output 2048");
+    CHECK(contains(complaint, "2048"));
+    CHECK(contains(complaint, "--generate"));
+}
+
 TEST_CASE("an output file is written as a whole, and a directory in its place is refused") {
     const TemporaryFile out("out.json", "");
     CHECK(roofcast::test::roofcast("predict --gpu t4 --model resnet50 --precision fp16 --format json --output " + out.path().string())

@@ -73,22 +73,60 @@ TEST_CASE("several queries a sequence share a block with other heads only where 
     op.kv_heads = 1;
     // 80 blocks of 128 x 64 scores · 512 FLOP / 1 TFLOP/s = 4.194 us: 8 an SM, and half a block of imbalance less an eighth: 35.39 us.
     CHECK(cost(op, gpu).compute.in(us) == rel(35.39, 1e-3));
-    gpu.profile.facts.attention_packs_heads = true;
+    gpu.profile.facts.attention_packs_heads[index(CacheFormat::plain)] = true;
     // One block a sequence: 8 heads of 2 queries fill 16 rows, 16 · 64 · 512 FLOP / 1 TFLOP/s = 0.524 us.
     CHECK(cost(op, gpu).compute.in(us) == rel(0.524, 1e-3));
 }
 
+TEST_CASE("packed rows are cut into blocks of 16, 64 or 128") {
+    Gpu gpu = test::toy_gpu();
+    gpu.profile.bandwidth = 10 * tb_per_s;
+    gpu.profile.facts.attention_packs_heads[index(CacheFormat::plain)] = true;
+    Attention op = fp32_attention(10, 8, 4, 64);
+    op.kv_heads = 1;
+    // 8 heads of 4 queries fill half of 64 rows when cut by queries, and 32 when cut by keys: 32 · 64 · 512 FLOP / 1 TFLOP/s = 1.049 us.
+    CHECK(cost(op, gpu).compute.in(us) == rel(1.049, 1e-3));
+    op.query_len = 40;
+    // 320 rows a sequence: as three blocks of 128 30 blocks, 3 an SM, 12.58 us and of unequal ends half a block less a third, 1.40 us; by
+    // keys one block of 320 rows, 10.49 us.
+    CHECK(cost(op, gpu).compute.in(us) == rel(10.49, 1e-3));
+    op.batch = 1;
+    // Three blocks side by side: 128 · 64 · 512 FLOP / 1 TFLOP/s = 4.194 us.
+    CHECK(cost(op, gpu).compute.in(us) == rel(4.194, 1e-3));
+}
+
+TEST_CASE("a narrower cache runs in kernels of its own") {
+    Gpu gpu = test::toy_gpu();
+    Attention op = fp32_attention(1, 8, 1, 1024);
+    gpu.parameters.values.attention[index(CacheFormat::narrow)].fixed = 5 * us;
+    const Seconds plain = cost(op, gpu).total;
+    op.kv_precision = Precision::fp16;
+    // Half of 8 · 1024 · 256 · 4 B = 8.389 MB at 100 GB/s, and 5 us.
+    CHECK((plain - cost(op, gpu).total).in(us) == rel(83.89 / 2 - 5, 1e-2));
+}
+
+TEST_CASE("widths without a kernel on matrix units run on the lanes") {
+    Gpu gpu = test::toy_gpu_with_matrix_units();
+    gpu.profile.bandwidth = 100 * tb_per_s;
+    Attention op = fp32_attention(10, 8, 1024, 1024);
+    op.precision = op.kv_precision = Precision::fp16;
+    const Seconds on_units = cost(op, gpu).compute;
+    gpu.profile.facts.attention_lane_dims[index(CacheFormat::plain)] = {128};
+    CHECK(cost(op, gpu).compute / on_units ==
+          rel(gpu.profile.tensor_peak[index(Precision::fp16)].value() / gpu.profile.vector_rate(Precision::fp32), 1e-3));
+}
+
 TEST_CASE("split keys cost a kernel that adds the parts up, and some engines leave ungrouped heads whole") {
     Gpu gpu = test::toy_gpu();
-    gpu.parameters.values.attention.combine = 3 * us;
+    gpu.parameters.values.attention[index(CacheFormat::plain)].combine = 3 * us;
     Attention op = fp32_attention(1, 1, 1, 10240);
     // 10240 keys of 256 · 4 B = 10.49 MB: 104.9 us at 100 GB/s. In one block 16 rows · 10240 · 512 FLOP / 1 TFLOP/s = 83.9 us of
     // arithmetic.
     const Gpu one = gpu;
     CHECK(cost(op, one).total.in(us) == rel(104.9, 1e-2));
     gpu.profile.bandwidth = 1 * tb_per_s;
-    // 10.49 us of DRAM: 16 parts on 10 SMs take 1.6 waves of 5.24 us, and 3 us.
-    CHECK(cost(op, gpu).total.in(us) == rel(10.49 + 3, 1e-2));
+    // 8 parts on 10 SMs take 10.49 us, as long as DRAM; adding 8 parts up takes 3 us · (1 + 8/32).
+    CHECK(cost(op, gpu).total.in(us) == rel(10.49 + 3.75, 1e-2));
     op.split_ungrouped = false;
     CHECK(cost(op, gpu).total.in(us) == rel(83.9, 1e-2));
 }
@@ -98,8 +136,8 @@ TEST_CASE("engines with a cache move queries and keys around the kernel") {
     Attention op = fp32_attention(1, 8, 1, 64);
     op.kv_heads = 2;
     const Seconds bare = cost(op, gpu).total;
-    gpu.parameters.values.attention.query_passes = 1;
-    gpu.parameters.values.attention.cache_passes = 10;
+    gpu.parameters.values.attention[index(CacheFormat::plain)].query_passes = 1;
+    gpu.parameters.values.attention[index(CacheFormat::plain)].cache_passes = 10;
     // (8 + 10 · 2) · 256 elements · 4 B / 100 GB/s = 0.2867 us.
     CHECK((cost(op, gpu).total - bare).in(us) == rel(0.2867, 1e-3));
 }

@@ -31,6 +31,17 @@ TEST_CASE("a 1x1 convolution is a matrix product of pixels and channels") {
     CHECK(c.total.in(us) == rel(336.2, 1e-3));
 }
 
+TEST_CASE("convolutions on SIMT lanes have an epilogue of their own") {
+    Gpu gpu = test::toy_gpu();
+    gpu.profile.bandwidth = 100 * tb_per_s;
+    const Seconds bare = cost(fp32_conv(1), gpu).total;
+    gpu.parameters.values.gemm[index(MathUnit::simt)].epilogue = 1 * us;
+    CHECK(cost(fp32_conv(1), gpu).total == bare);
+    gpu.parameters.values.convolution.epilogue = 1 * us;
+    // [32768, 128] · [128, 128] in 256 tiles of 128x128 on 10 SMs: 25.6 waves.
+    CHECK((cost(fp32_conv(1), gpu).total - bare).in(us) == rel(25.6, 1e-2));
+}
+
 TEST_CASE("Winograd saves three quarters of the multiplications of a 3x3 convolution on SIMT lanes") {
     Gpu gpu = test::toy_gpu();
     gpu.profile.bandwidth = 10 * tb_per_s;

@@ -56,8 +56,15 @@ TEST_CASE("tokens, and a row for each of their experts on whatever rank, move ar
     // 2 · 1000 tokens · 1024 · 4 B = 8.192 MB.
     CHECK((cost(op, gpu).total - bare).in(us) == rel(81.92, 1e-3));
     gpu.parameters.values.moe.row_passes = 1;
-    // 1000 · 2 rows · (2 · 1024 + 3 · 2048) · 4 B = 65.536 MB more.
-    CHECK((cost(op, gpu).total - bare).in(us) == rel(81.92 + 655.36, 1e-3));
+    // 2000 rows · (1024 + 3 · 2048) and 7/8 of them · (1024 + 2 · 2048) zeros: 23.296 M elements of 4 B = 93.184 MB more.
+    CHECK((cost(op, gpu).total - bare).in(us) == rel(81.92 + 931.84, 1e-3));
+}
+
+TEST_CASE("each wave of a grouped product costs its hand-over") {
+    Gpu gpu = test::toy_gpu();
+    gpu.parameters.values.moe.wave = 1 * us;
+    // 8 experts · 16384 rows in tiles of 128x128, 10 SMs: 8 · 128 · (32 + 8) tiles are 4096 waves; 164.9 ms of arithmetic.
+    CHECK(cost(eight_experts(65536), gpu).compute.in(ms) == rel(164.9 + 4.096, 1e-3));
 }
 
 TEST_CASE("a benchmark that repeats experts finds in L2 what it holds") {

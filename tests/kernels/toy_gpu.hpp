@@ -40,26 +40,28 @@ inline Gpu toy_gpu() {
     }
     for (QuantizationParameters& q : c.quantization) q = {.fixed = {}, .row = {}, .bandwidth_fraction = 1};
     c.weight_only = {.dequantization_operations = 0};
-    c.attention = {.peak_fraction = 1,
-                   .softmax_operations = 0,
-                   .bandwidth_fraction = 1,
-                   .fill = 10,
-                   .block = {},
-                   .split_block = {},
-                   .fixed = {},
-                   .combine = {},
-                   .query_passes = 0,
-                   .cache_passes = 0,
-                   .l2_residency = 1};
+    c.attention.fill({.peak_fraction = 1,
+                      .softmax_operations = 0,
+                      .bandwidth_fraction = 1,
+                      .fill = 10,
+                      .overlap = 1,
+                      .block = {},
+                      .split_block = {},
+                      .fixed = {},
+                      .combine = {},
+                      .query_passes = 0,
+                      .cache_passes = 0,
+                      .l2_residency = 1});
     c.convolution = {.implicit_fraction = 1,
                      .matrix_fraction = 1,
                      .winograd_fraction = 1,
                      .transform_fraction = 1,
                      .depthwise_fraction = 1,
-                     .depthwise_rate = 1};
+                     .depthwise_rate = 1,
+                     .epilogue = {}};
     c.streaming = {.bandwidth_fraction = 1, .l2_bandwidth_ratio = 10, .l2_residency = 1, .fixed = {}};
     c.row_wise = {.bandwidth_fraction = 1, .fill = 10, .fixed = {}};
-    c.moe = {.peak_fraction = 1, .bandwidth_fraction = 1, .skew = 1, .token_passes = 0, .row_passes = 0, .fixed = {}};
+    c.moe = {.peak_fraction = 1, .bandwidth_fraction = 1, .skew = 1, .token_passes = 0, .row_passes = 0, .wave = {}, .fixed = {}};
     return gpu;
 }
 

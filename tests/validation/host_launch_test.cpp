@@ -22,7 +22,7 @@ KernelRow eager_row(const char* gpu, const char* function) {
 
 constexpr const char* two_hosts =
     "[[host]]\nsource = \"lab\"\naround_us = 10\nfloor_us = 26\n[host.floors_us]\nrelu = 31\nelementwise = 27\n"
-    "[[host]]\nsource = \"lab\"\ngpu = \"slow\"\naround_us = 20\nfloor_us = 43\n";
+    "[[host]]\nsource = \"lab\"\ngpus = [\"slow\"]\naround_us = 20\nfloor_us = 43\n";
 
 }  // namespace
 
