@@ -56,6 +56,7 @@ struct CalibrationInput {
     ParameterSet start;  ///< where the search starts and what the pull is towards
     /// The same for fits that are judged on a GPU left out: values in which no measurement of that GPU has a part. Absent: `start`.
     std::optional<ParameterSet> left_out_start{};
+    std::vector<GpuProfile> pool{};  ///< every measured GPU: a fit judged on one left out starts from a fit to the kernels of all others
     std::vector<KernelRow> kernels;
     std::vector<ModelRow> models;  ///< used for parameters that no kernel row can tell
     HostLaunchModel host_launch;   ///< of known measuring hosts; may be empty

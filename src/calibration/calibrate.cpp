@@ -9,6 +9,7 @@
 #include "calibration/folds.hpp"
 #include "calibration/jobs.hpp"
 #include "calibration/judged.hpp"
+#include "calibration/start_without.hpp"
 #include "calibration/worth.hpp"
 #include "roofcast/calibration.hpp"
 #include "roofcast/error.hpp"
@@ -22,7 +23,7 @@ struct Split {
     std::string activity;
     std::function<bool(const Sample&)> unseen;
     std::optional<double> Judged::*prediction;  ///< where that of unseen rows goes
-    bool is_gpu = false;                        ///< all rows of a GPU
+    std::optional<std::size_t> gpu{};           ///< all rows of this one
 };
 
 /// Folds; of pooled fits, also each GPU by itself.
@@ -35,7 +36,7 @@ std::vector<Split> cross_validation(const CalibrationInput& input, const Calibra
     }
     for (std::size_t gpu = 0; !splits.empty() && input.gpus.size() > 1 && gpu < input.gpus.size(); ++gpu) {
         splits.push_back(
-            {"without " + input.gpus[gpu].id, [gpu](const Sample& sample) { return sample.gpu == gpu; }, &Judged::left_out, true});
+            {"without " + input.gpus[gpu].id, [gpu](const Sample& sample) { return sample.gpu == gpu; }, &Judged::left_out, gpu});
     }
     return splits;
 }
@@ -55,7 +56,7 @@ void check(const CalibrationOptions& options) {
 class Calibration {
 public:
     Calibration(const CalibrationInput& input, const CalibrationOptions& options)
-        : input_(input), options_(options), set_(collect_samples(input)) {
+        : input_(input), options_(options), set_(collect_samples(input)), left_out_starts_(input.gpus.size()) {
         for (const Sample& sample : set_.samples) {
             judged_.push_back({.sample = &sample, .held_out = is_held_out(sample.group, options.holdout, options.seed)});
             if (!judged_.back().held_out) training_.push_back(&sample);
@@ -122,13 +123,22 @@ private:
             if (!split.unseen(*sample)) seen.push_back(sample);
         }
         if (seen.empty() || seen.size() == training_.size()) return;
-        const CostParameters& start = split.is_gpu && input_.left_out_start ? input_.left_out_start->values : input_.start.values;
+        const CostParameters start = split.gpu ? start_left_out(*split.gpu, session) : input_.start.values;
         const StagedFit fit = session.fit(input_, seen, split.activity, start, stages_);
         const Bench bench(input_.gpus, fit.parameters, input_.model);
         // Every row is unseen in one split of a kind only, so that threads write to different places.
         for (Judged& j : judged_) {
             if (!j.held_out && split.unseen(*j.sample)) j.*split.prediction = bench.predicted(*j.sample);
         }
+    }
+
+    /// Made once, also when a fit is made again without rejected stages. Each split has a slot of its own.
+    const CostParameters& start_left_out(std::size_t gpu, Session& session) {
+        auto& start = left_out_starts_[gpu];
+        if (!start)
+            start = start_without(
+                input_, [&](const GpuProfile& g) { return g.id == input_.gpus[gpu].id; }, session);
+        return *start;
     }
 
     Fit result() {
@@ -232,7 +242,8 @@ private:
     std::vector<Judged> judged_;
     Samples training_;
     StagedFit full_;
-    std::vector<std::string> stages_;  ///< to fit; empty: all
+    std::vector<std::optional<CostParameters>> left_out_starts_;  ///< by GPU
+    std::vector<std::string> stages_;                             ///< to fit; empty: all
     std::vector<std::string> warnings_;
 };
 

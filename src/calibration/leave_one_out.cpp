@@ -3,6 +3,7 @@
 
 #include "calibration/jobs.hpp"
 #include "calibration/judged.hpp"
+#include "calibration/start_without.hpp"
 #include "roofcast/error.hpp"
 
 namespace roofcast {
@@ -34,7 +35,10 @@ std::vector<LeftOutGpu> leave_one_out(const CalibrationInput& input, const Calib
             if (!belongs(gpu, left_out)) result.fitted_on.push_back(input.gpus[gpu].id);
         }
         if (seen.empty()) return;
-        const CostParameters from = input.left_out_start.value_or(input.start).values;
+        const GpuProfile& without = input.gpus[left_out];
+        const CostParameters from = start_without(
+            input, [&](const GpuProfile& g) { return g.id == without.id || (by_architecture && g.architecture == without.architecture); },
+            session);
         const StagedFit fit = session.fit(input, seen, "without " + result.gpu, from, options.stages);
         const Bench start(input.gpus, from, input.model), fitted(input.gpus, fit.parameters, input.model);
         for (Judged& j : judged) {

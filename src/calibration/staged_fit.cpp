@@ -14,11 +14,11 @@ namespace roofcast {
 namespace {
 
 constexpr std::size_t rows_for_a_stage = 8;
-constexpr double probe = 0.2;              // of a parameter's range: how far it is moved to see whether rows depend on it
-constexpr double noticeable = 1e-4;        // mean change of ln(predicted) under the probe
-constexpr double model_pull = 30;          // times closer than by kernels: models are some 30 % off, alike in all rows of a model and engine
-constexpr std::size_t model_rows = 400;    // whole models cost a hundred times a kernel: a sample serves
-constexpr double outlier_deviations = 8;   // robust standard deviations, and
+constexpr double probe = 0.2;             // of a parameter's range: how far it is moved to see whether rows depend on it
+constexpr double noticeable = 1e-4;       // mean change of ln(predicted) under the probe
+constexpr double model_pull = 30;         // times closer than by kernels: models are some 30 % off, alike in all rows of a model and engine
+constexpr std::size_t model_rows = 400;   // whole models cost a hundred times a kernel: a sample serves
+constexpr double outlier_deviations = 8;  // robust standard deviations, and
 const double outlier_ratio = std::log(3);  // at least this factor
 
 bool starts_with_any(const std::string& name, const std::vector<std::string_view>& prefixes) {
@@ -86,8 +86,7 @@ public:
         set(u);
         double distance = 0;
         for (std::size_t i = 0; i < u.size(); ++i) distance += (u[i] - origin_[i]) * (u[i] - origin_[i]);
-        const bool by_models = outcome_.rows.front()->model != nullptr;
-        const double pull = (by_models ? model_pull : 1) * robust_scale * robust_scale / (2 * pull_spread * pull_spread);
+        const double pull = (outcome_.stage->of_models ? model_pull : 1) * robust_scale * robust_scale / (2 * pull_spread * pull_spread);
         return mean_loss(bench_, rows, weights) + pull / static_cast<double>(outcome_.rows.size()) * distance;
     }
 
@@ -210,9 +209,11 @@ StagedFit fit_stages(const CalibrationInput& input, const Samples& rows, const S
     Bench bench(input.gpus, *with.start, input.model);
     StagedFit fit;
     std::set<std::size_t> settled;
+    const auto& wanted = with.stages;
     for (const Stage& stage : stages()) {
-        const auto& wanted = with.stages;
         if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), stage.name) == wanted.end()) continue;
+        // Models of several GPUs differ by their software more than the GPUs do: they serve only where there are no kernels.
+        if (stage.of_models && input.gpus.size() > 1 && with.options->stages.empty() && !fit.stages.empty()) continue;
         Samples taken;
         for (const Sample* row : rows) {
             if (stage.takes(*row, input.gpus[row->gpu])) taken.push_back(row);

@@ -53,13 +53,13 @@ std::span<const Stage> stages() {
         {"gemm.integer8", {"gemm.integer8.", "power.integer8_", "quantization.integer8."}, {}, is_product_on<MathUnit::integer8>},
         {"gemm.tensor4", {"gemm.tensor4.", "power.tensor4_", "quantization.tensor4."}, {}, is_product_on<MathUnit::tensor4>},
         {"weight_only", {"weight_only."}, {"gemm."}, is_weight_only_product},
-        {"convolution", {"convolution."}, {"gemm.", "power.simt_", "power.tensor16_", "streaming.fixed"}, is_one_of<Conv2d>},
+        {"convolution", {"convolution."}, {"power.simt_", "power.tensor16_"}, is_one_of<Conv2d>},
         {"attention.plain", {"attention.plain."}, {"power.tensor16_", "power.simt_"}, is_attention_on<CacheFormat::plain>},
         {"attention.narrow", {"attention.narrow."}, {"power.tensor16_", "power.simt_"}, is_attention_on<CacheFormat::narrow>},
         {"moe", {"moe."}, {"gemm."}, is_one_of<Moe>},
         {"collective", {"collective."}, {}, is_one_of<Collective>},
         {"copy", {"copy."}, {}, is_one_of<Copy>},
-        {"models", {}, {"gemm.", "convolution.", "attention.", "power.simt_", "power.tensor", "power.integer8_"}, is_model},
+        {"models", {}, {"gemm.", "convolution.", "attention.", "power.simt_", "power.tensor", "power.integer8_"}, is_model, true},
     };
     return all;
 }

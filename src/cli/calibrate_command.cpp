@@ -156,6 +156,15 @@ std::vector<GpuProfile> pooled_profiles(const CalibrateOptions& options, const s
     return profiles;
 }
 
+/// What fits of architectures may learn of the others.
+std::vector<GpuProfile> profiles_with_kernels(const CalibrateOptions& options, const Measurements& data) {
+    std::set<std::string> measured;
+    for (const auto& row : data.kernels) measured.insert(row.gpu);
+    std::vector<GpuProfile> profiles = load_gpu_catalogue(options.common.gpus());
+    std::erase_if(profiles, [&](const GpuProfile& gpu) { return !measured.contains(gpu.id); });
+    return profiles;
+}
+
 Job pooled_job(const CalibrateOptions& options, const Measurements& data) {
     const auto folder = options.common.gpus();
     std::vector<GpuProfile> profiles = pooled_profiles(options, gpus_with_rows(data, options));
@@ -166,10 +175,12 @@ Job pooled_job(const CalibrateOptions& options, const Measurements& data) {
     for (const auto& profile : profiles) ids.push_back(profile.id);
     note(fmt::format("fitting together: {}", fmt::join(ids, ", ")));
     ParameterSet start = options.neutral ? load_neutral_parameters(folder) : load_unfitted_parameters(folder, nobody);
+    CalibrationInput input = input_of(options, data, std::move(profiles), std::move(start));
+    if (!all) input.pool = profiles_with_kernels(options, data);
     return {.title = all ? "all architectures" : "architecture " + options.architecture,
             .command = fmt::format("roofcast calibrate --architecture {}{} --write", options.architecture, settings(options)),
             .file = folder / "arch" / (nobody.architecture + ".fit.toml"),
-            .input = input_of(options, data, std::move(profiles), std::move(start))};
+            .input = std::move(input)};
 }
 
 std::vector<Job> single_jobs(const CalibrateOptions& options, const Measurements& data) {

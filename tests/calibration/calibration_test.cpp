@@ -205,3 +205,22 @@ TEST_CASE("a GPU left out is judged from start values in which it has no part") 
     input.left_out_start.reset();
     CHECK(leave_one_out(input, {.stages = {"copy"}})[0].groups[0].held_out->mape_percent < 1e-6);
 }
+
+TEST_CASE("a fit judged on a GPU left out starts from the other GPUs of the pool, and never from that one") {
+    Measurements rows;
+    std::vector<GpuProfile> profiles{synthetic_profile("one"), synthetic_profile("two"), synthetic_profile("three")};
+    for (const GpuProfile& each : profiles) {
+        const Measurements own = memory_rows({each, {.values = truth(), .provenance = {}, .source = {}}});
+        rows.kernels.insert(rows.kernels.end(), own.kernels.begin(), own.kernels.end());
+    }
+    CalibrationInput input = input_of(profiles[0], std::move(rows));
+    input.gpus = {profiles[0], profiles[1]};
+    input.left_out_start = defaults();
+    const auto error_of_one = [&] { return leave_one_out(input, {.stages = {"copy"}})[0].groups[0].held_out->mape_percent; };
+    CHECK(error_of_one() > 1);
+    // No stage is fitted to "two": what "one" is predicted with came from the pool, whose GPUs run as it does.
+    input.pool = profiles;
+    CHECK(error_of_one() < 1);
+    input.pool = {profiles[0]};
+    CHECK(error_of_one() > 1);
+}
