@@ -148,6 +148,12 @@ StageOutcome fit_stage(Bench& bench, const Stage& stage, Samples rows, const std
     return outcome;
 }
 
+/// Models of several GPUs differ by their software more than the GPUs do: they serve only where no kernels were measured, here or
+/// elsewhere.
+bool kernels_tell(const CalibrationInput& input, const StagedFit& so_far) {
+    return input.gpus.size() > 1 && (!so_far.stages.empty() || !input.pool.empty());
+}
+
 }  // namespace
 
 double robust_loss(double log_ratio) {
@@ -212,8 +218,7 @@ StagedFit fit_stages(const CalibrationInput& input, const Samples& rows, const S
     const auto& wanted = with.stages;
     for (const Stage& stage : stages()) {
         if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), stage.name) == wanted.end()) continue;
-        // Models of several GPUs differ by their software more than the GPUs do: they serve only where there are no kernels.
-        if (stage.of_models && input.gpus.size() > 1 && with.options->stages.empty() && !fit.stages.empty()) continue;
+        if (stage.of_models && with.options->stages.empty() && kernels_tell(input, fit)) continue;
         Samples taken;
         for (const Sample* row : rows) {
             if (stage.takes(*row, input.gpus[row->gpu])) taken.push_back(row);
