@@ -129,6 +129,11 @@ IntervalRatio of_parts(const IntervalRatio& a, double share, const IntervalRatio
                              .half = std::hypot(share * first.half, (1 - share) * second.half)});
 }
 
+/// GPUs that a fit left out may all lie to one side of what it predicts of them. The figure that a reader sees stays within its interval.
+IntervalRatio about_one(const IntervalRatio& factor) {
+    return {std::min(factor.low, 1.0), std::max(factor.high, 1.0)};
+}
+
 }  // namespace
 
 std::string model_class(std::string_view family, std::string_view phase) {
@@ -183,11 +188,11 @@ std::optional<PredictionIntervals> prediction_intervals(const Prediction& p, con
     }
     const auto whole = find(gpu.parameters, figure_of(all, workload));
     if (!whole) return std::nullopt;
-    PredictionIntervals result{.latency = ratio(whole->interval), .ttft = {}, .tpot = {}, .basis = whole->basis};
+    PredictionIntervals result{.latency = about_one(ratio(whole->interval)), .ttft = {}, .tpot = {}, .basis = whole->basis};
     if (!p.ttft) return result;
-    if (const auto first = find(gpu.parameters, figure_of(before_first_token, workload))) result.ttft = ratio(first->interval);
+    if (const auto first = find(gpu.parameters, figure_of(before_first_token, workload))) result.ttft = about_one(ratio(first->interval));
     if (decode.empty()) return result;
-    if (const auto step = find(gpu.parameters, figure_of(decode, workload))) result.tpot = ratio(step->interval);
+    if (const auto step = find(gpu.parameters, figure_of(decode, workload))) result.tpot = about_one(ratio(step->interval));
     if (result.ttft && result.tpot) {
         // Whole requests were measured of other engines and batches than the one asked about: they widen what the parts say, no more.
         const IntervalRatio parts = of_parts(*result.ttft, *p.ttft / p.latency, *result.tpot);

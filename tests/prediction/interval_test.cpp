@@ -62,6 +62,13 @@ TEST_CASE("whole models of the same kind speak for a run where a fit saw some") 
     CHECK_FALSE(p.intervals->ttft);
 }
 
+TEST_CASE("the figure itself lies in its interval, also where all measurements lay to one side") {
+    const Prediction p = run("resnet50", {interval("model_cnn", -0.4, -0.1, Provenance::gpu_fit)});
+    REQUIRE(p.intervals);
+    CHECK(p.intervals->latency.low == rel(std::exp(-0.4), 1e-12));
+    CHECK(p.intervals->latency.high == 1);
+}
+
 TEST_CASE("prefill and decode have intervals of their own, and the latency one between them") {
     const Prediction p = run("llama-3.1-8b", {interval("model_llm_prefill", -0.3, 0.3, Provenance::architecture_fit),
                                               interval("model_llm_decode", -0.1, 0.1, Provenance::architecture_fit)});
