@@ -62,7 +62,7 @@ Rows rows_of(const Attention& op, bool packed) {
     if (!packed) return {static_cast<double>(op.batch * op.heads), op.query_len, 1, query_block};
     const std::int64_t group = op.heads / std::max<std::int64_t>(op.kv_heads, 1), count = op.query_len * group;
     const std::int64_t block = count > 64 ? (op.head_dim < 256 ? 128 : 64) : count > 16 ? 64 : 16;  // FlashInfer
-    return {static_cast<double>(op.batch * op.kv_heads), count, static_cast<double>(group), block};
+    return {static_cast<double>(op.batch * op.heads / group), count, static_cast<double>(group), block};
 }
 
 /// Scores of one set that whole blocks compute: rows filled up to the block's, and of blocks on the diagonal also the masked half.

@@ -85,6 +85,14 @@ TEST_CASE("numbers are checked for type, range and being finite") {
     CHECK(contains(message_of([&] { reader.number("f"); }), "a required key is missing"));
 }
 
+TEST_CASE("a list or a table in place of a value is shown on one line") {
+    const TemporaryFile file("lists.toml", "a = [0.0625, [\"x\", 2]]\nb = { one = 1, none = [], rest = {} }\n");
+    const auto table = parse_toml_file(file.path());
+    TableReader reader(table, "lists.toml");
+    CHECK(contains(message_of([&] { reader.number_if("a", positive); }), "found [0.0625, ['x', 2]]"));
+    CHECK(contains(message_of([&] { reader.number_if("b", positive); }), "found { none = [], one = 1, rest = {} }"));
+}
+
 TEST_CASE("a base table stands behind a table and its sub-tables") {
     const TemporaryFile file(
         "b.toml", "layers = 2\nhidden = 8\n[published]\nsource = \"s\"\n[[variant]]\nlayers = 3\n[variant.published]\nparameters = 5\n");
