@@ -173,6 +173,7 @@ struct RunShape {
     Precision kv_precision = Precision::fp16;
     Parallelism parallel{};
     bool fused_attention = true;
+    bool converts_cache = true;  ///< attention converts a KV cache in fewer bits; false: it computes on it as stored
     bool channels_last = true;
     bool tf32_products = true;        ///< tf32 applies to matrix products, not only to convolutions
     bool narrow_activations = false;  ///< int8 runs keep activations between layers in 8 bits too (language models apart)

@@ -130,7 +130,7 @@ std::vector<std::size_t> open_parameters(const std::vector<std::string_view>& pr
 StageOutcome fit_stage(Bench& bench, const Stage& stage, Samples rows, const std::vector<std::size_t>& candidates,
                        const CostParameters& start, const StagedFitOptions& with) {
     StageOutcome outcome{.stage = &stage, .summary = {.name = std::string(stage.name)}, .rows = std::move(rows)};
-    if (outcome.rows.front()->model != nullptr) outcome.rows = thinned(outcome.rows, model_rows, with.options->seed);
+    if (stage.of_models) outcome.rows = thinned(outcome.rows, model_rows, with.options->seed);
     outcome.weights = row_weights(outcome.rows);
     outcome.summary.rows = static_cast<std::int64_t>(outcome.rows.size());
     outcome.summary.mape_before_percent = mape_percent(log_ratios(bench, outcome.rows));

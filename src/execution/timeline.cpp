@@ -83,11 +83,6 @@ bool is_16_bit_product(const Op& op) {
 /// The kernel that the stack runs for `op`: in its precision, or in 16 bits where that is faster and the stack chooses by layer.
 KernelCost chosen_kernel(const Op& op, const Gpu& gpu, const SoftwareStack& stack) {
     if (streams_weights(op, stack)) return vector_product_cost(std::get<Gemm>(op), gpu, stack.vector_bandwidth_per_sm);
-    if (const auto* attention = std::get_if<Attention>(&op); attention != nullptr && !stack.converts_cache) {
-        Attention as_stored = *attention;
-        as_stored.converts_cache = false;
-        return cost(as_stored, gpu);
-    }
     const KernelCost own = cost(op, gpu);
     if (!stack.fastest_precision || !gpu.profile.supports(Precision::fp16)) return own;
     const std::optional<Op> wide = in_16_bits(op);

@@ -13,7 +13,8 @@ Attention attention_op(const DecoderPass& pass, const Numerics& n) {
             .causal = true,
             .precision = n.vector,
             .kv_precision = element_size(pass.shape.kv_precision) < n.element() ? pass.shape.kv_precision : n.vector,
-            .fused = pass.shape.fused_attention};
+            .fused = pass.shape.fused_attention,
+            .converts_cache = pass.shape.converts_cache};
 }
 
 double attention_kernels(const DecoderPass& pass, bool grouped) {

@@ -3,11 +3,10 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <sstream>
-#include <utility>
 
 #include "io/text_file.hpp"
 #include "io/toml_nesting.hpp"
+#include "io/toml_value_text.hpp"
 
 namespace roofcast {
 
@@ -16,41 +15,6 @@ namespace {
 const toml::table& empty_table() {
     static const toml::table table;
     return table;
-}
-
-constexpr std::size_t longest_value = 60;  // of what an error shows
-
-/// Appends `node` on one line, at least as much of it as an error shows. The library's printer of lists takes log10 of small numbers for a
-/// width, which is undefined below 0.1; it only prints single values here.
-void append(std::string& text, const toml::node& node) {
-    if (text.size() > longest_value) return;
-    if (const auto* array = node.as_array()) {
-        const char* before = "[";
-        for (const auto& item : *array) {
-            text += std::exchange(before, ", ");
-            append(text, item);
-        }
-        text += array->empty() ? "[]" : "]";
-    } else if (const auto* table = node.as_table()) {
-        const char* before = "{ ";
-        for (const auto& [key, value] : *table) {
-            text.append(std::exchange(before, ", ")).append(key.str()).append(" = ");
-            append(text, value);
-        }
-        text += table->empty() ? "{}" : " }";
-    } else {
-        std::ostringstream out;
-        node.visit([&out](const auto& value) {
-            if constexpr (toml::is_value<decltype(value)>) out << value;
-        });
-        text += out.str();
-    }
-}
-
-std::string written(const toml::node& node) {
-    std::string text;
-    append(text, node);
-    return text.size() > longest_value ? text.substr(0, longest_value) + "…" : text;
 }
 
 bool inside(double value, Range range) {
@@ -146,7 +110,7 @@ Error TableReader::error(std::string_view key, std::string what, std::string fou
     const toml::node* node = table_->get(key);
     if (node == nullptr && base_ != nullptr) node = base_->get(key);
     const int line = node != nullptr ? static_cast<int>(node->source().begin.line) : this->line();
-    if (found.empty() && node != nullptr) found = written(*node);
+    if (found.empty() && node != nullptr) found = value_text(*node);
     return Error({.what = std::move(what),
                   .file = file_,
                   .line = line,

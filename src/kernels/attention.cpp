@@ -11,7 +11,7 @@ namespace {
 constexpr std::int64_t query_block = 128;  // queries of one thread block (FlashAttention-2 and -3)
 constexpr std::int64_t key_block = 64;     // keys that a block takes in one step
 constexpr std::int64_t matrix_rows = 16;   // rows of the smallest matrix instruction
-constexpr double combined_parts = 32;      // parts of split keys that take as long to add up as their kernel to start; one lane each
+constexpr double combined_parts = 32;  // of split keys, that take as long to add up as their kernel to start: L40S rows of 8 to 128 parts
 
 /// Efficiencies of the kernels that take the operator's cache.
 const AttentionParameters& parameters_of(const Attention& op, const Gpu& gpu) {

@@ -8,6 +8,7 @@ RunShape shape_under(const SoftwareStack& stack, const RunRequest& request) {
     RunShape shape = request.shape;
     shape.channels_last = request.channels_last.value_or(stack.channels_last);
     shape.fused_attention = stack.fused_attention;
+    shape.converts_cache = stack.converts_cache;
     shape.tf32_products = stack.tf32_products;
     shape.narrow_activations = stack.narrow_activations;
     return shape;

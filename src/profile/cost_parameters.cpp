@@ -1,5 +1,6 @@
 #include "roofcast/cost_parameters.hpp"
 
+#include <functional>
 #include <utility>
 
 #include "roofcast/error.hpp"
@@ -21,79 +22,60 @@ constexpr double micro = us.value, nano = ns.value, pico = pj_per_flop.value;
 constexpr auto lin = Transform::linear;
 constexpr auto log = Transform::log;
 
-/// Member `member` of the struct that `group` returns.
-template <class Group, class Member>
-void add_member(Specs& specs, std::string key, std::string unit, double scale, double lower, double upper, Transform t, std::string meaning,
-                Group group, Member member) {
-    add(specs, std::move(key), std::move(unit), scale, lower, upper, t, std::move(meaning), [group, member](CostParameters& p) -> double& {
-        auto& slot = group(p).*member;
-        if constexpr (requires { slot.value; }) {
-            return slot.value;
-        } else {
-            return slot;
-        }
-    });
-}
-
-void add_gemm(Specs& specs, MathUnit unit) {
-    const std::string prefix = "gemm." + std::string(name(unit)) + ".";
-    const auto put = [&](const char* key, const char* in, double scale, double lower, double upper, Transform t, const char* meaning,
-                         auto member) {
-        add_member(
-            specs, prefix + key, in, scale, lower, upper, t, meaning,
-            [unit](CostParameters& p) -> GemmParameters& { return p.gemm[index(unit)]; }, member);
-    };
-    using G = GemmParameters;
-    put("peak_fraction", "1", 1, 0.3, 1, lin, "share of the data-sheet peak that an infinitely large tile reaches", &G::peak_fraction);
-    if (unit == MathUnit::simt) {
-        put("batched_fraction", "1", 1, 0.3, 1, lin, "the same of batched products", &G::batched_fraction);
-        put("strided_fraction", "1", 1, 0.02, 1, log, "share of DRAM bandwidth kept when operands stored along k are read again",
-            &G::strided_fraction);
-    }
-    put("tile_half", "outputs", 1, 0, 20000, lin, "outputs of a tile at which it reaches half of that", &G::tile_half);
-    put("bandwidth_fraction", "1", 1, 0.3, 1, lin, "share of DRAM bandwidth that matrix products reach", &G::bandwidth_fraction);
-    put("l2_bytes_per_sm_clock", "bytes", 1, 8, 256, log, "L2 to SM traffic, per SM and boost clock", &G::l2_bytes_per_sm_clock);
-    put("tail", "1", 1, 0, 1, lin, "0: a partial wave costs a whole one; 1: it costs its share", &G::tail);
-    put("overlap", "1", 1, 0, 1, lin, "share of the non-bounding terms that the bounding one hides", &G::overlap);
-    put("fixed_us", "us", micro, 0.5, 5, log, "kernel start, prologue and drain", &G::fixed);
-    put("k_step_ns", "ns", nano, 0, 100, lin, "latency of a k step of 32 that nothing hides, once a block", &G::k_step);
-    put("epilogue_us", "us", micro, 0, 20, lin, "write-back per wave of 128x128 tiles", &G::epilogue);
-    put("wave_us", "us", micro, 0, 5, lin, "start of a wave of blocks, whatever the tile", &G::wave);
-    put("split_k_us", "us", micro, 0, 10, lin, "extra reduction when k is split", &G::split_k);
-    put("misaligned", "1", 1, 0, 0.6, lin, "loss of peak when a row of n or k is not a multiple of 16 bytes", &G::misaligned);
-    put("l2_residency", "1", 1, 0, 1, lin, "share of a small working set that is found in L2 when warm", &G::l2_residency);
-}
-
-/// Adds the parameters of one member struct of CostParameters.
+/// Adds the parameters of one group: of the struct that `group` returns a reference to.
 template <class Group>
 class GroupAdder {
 public:
-    GroupAdder(Specs& specs, std::string prefix, Group CostParameters::*group) : specs_(specs), prefix_(std::move(prefix)), group_(group) {}
+    GroupAdder(Specs& specs, std::string prefix, Group group) : specs_(specs), prefix_(std::move(prefix)), group_(std::move(group)) {}
 
     template <class Member>
-    void put(const char* key, const char* unit, double scale, double lower, double upper, Transform t, const char* meaning,
-             Member Group::*member) {
-        add_member(
-            specs_, prefix_ + "." + key, unit, scale, lower, upper, t, meaning,
-            [group = group_](CostParameters& p) -> Group& { return p.*group; }, member);
+    void put(const char* key, const char* unit, double scale, double lower, double upper, Transform t, const char* meaning, Member member) {
+        add(specs_, prefix_ + "." + key, unit, scale, lower, upper, t, meaning, [group = group_, member](CostParameters& p) -> double& {
+            auto& slot = std::invoke(member, std::invoke(group, p));
+            if constexpr (requires { slot.value; }) {
+                return slot.value;
+            } else {
+                return slot;
+            }
+        });
     }
 
 private:
     Specs& specs_;
     std::string prefix_;
-    Group CostParameters::*group_;
+    Group group_;
 };
+
+void add_gemm(Specs& specs, MathUnit unit) {
+    GroupAdder g(specs, "gemm." + std::string(name(unit)), [unit](CostParameters& p) -> GemmParameters& { return p.gemm[index(unit)]; });
+    using G = GemmParameters;
+    g.put("peak_fraction", "1", 1, 0.3, 1, lin, "share of the data-sheet peak that an infinitely large tile reaches", &G::peak_fraction);
+    if (unit == MathUnit::simt) {
+        g.put("batched_fraction", "1", 1, 0.3, 1, lin, "the same of batched products", &G::batched_fraction);
+        g.put("strided_fraction", "1", 1, 0.02, 1, log, "share of DRAM bandwidth kept when operands stored along k are read again",
+              &G::strided_fraction);
+    }
+    g.put("tile_half", "outputs", 1, 0, 20000, lin, "outputs of a tile at which it reaches half of that", &G::tile_half);
+    g.put("bandwidth_fraction", "1", 1, 0.3, 1, lin, "share of DRAM bandwidth that matrix products reach", &G::bandwidth_fraction);
+    g.put("l2_bytes_per_sm_clock", "bytes", 1, 8, 256, log, "L2 to SM traffic, per SM and boost clock", &G::l2_bytes_per_sm_clock);
+    g.put("tail", "1", 1, 0, 1, lin, "0: a partial wave costs a whole one; 1: it costs its share", &G::tail);
+    g.put("overlap", "1", 1, 0, 1, lin, "share of the non-bounding terms that the bounding one hides", &G::overlap);
+    g.put("fixed_us", "us", micro, 0.5, 5, log, "kernel start, prologue and drain", &G::fixed);
+    g.put("k_step_ns", "ns", nano, 0, 100, lin, "latency of a k step of 32 that nothing hides, once a block", &G::k_step);
+    g.put("epilogue_us", "us", micro, 0, 20, lin, "write-back per wave of 128x128 tiles", &G::epilogue);
+    g.put("wave_us", "us", micro, 0, 5, lin, "start of a wave of blocks, whatever the tile", &G::wave);
+    g.put("split_k_us", "us", micro, 0, 10, lin, "extra reduction when k is split", &G::split_k);
+    g.put("misaligned", "1", 1, 0, 0.6, lin, "loss of peak when a row of n or k is not a multiple of 16 bytes", &G::misaligned);
+    g.put("l2_residency", "1", 1, 0, 1, lin, "share of a small working set that is found in L2 when warm", &G::l2_residency);
+}
 
 /// The kernel that quantizes activations for products on `unit`.
 void add_quantization(Specs& specs, MathUnit unit) {
-    const std::string prefix = "quantization." + std::string(name(unit)) + ".";
-    const auto of = [unit](CostParameters& p) -> QuantizationParameters& { return p.quantization[index(unit)]; };
-    add(specs, prefix + "fixed_us", "us", micro, 0, 15, lin, "start of the kernel that quantizes activations",
-        [of](CostParameters& p) -> double& { return of(p).fixed.value; });
-    add(specs, prefix + "row_us", "us", micro, 0, 10, lin, "time of an SM per row that it quantizes",
-        [of](CostParameters& p) -> double& { return of(p).row.value; });
-    add(specs, prefix + "bandwidth_fraction", "1", 1, 0.05, 1, lin, "share of DRAM bandwidth that it reaches",
-        [of](CostParameters& p) -> double& { return of(p).bandwidth_fraction; });
+    using Q = QuantizationParameters;
+    GroupAdder q(specs, "quantization." + std::string(name(unit)), [unit](CostParameters& p) -> Q& { return p.quantization[index(unit)]; });
+    q.put("fixed_us", "us", micro, 0, 15, lin, "start of the kernel that quantizes activations", &Q::fixed);
+    q.put("row_us", "us", micro, 0, 10, lin, "time of an SM per row that it quantizes", &Q::row);
+    q.put("bandwidth_fraction", "1", 1, 0.05, 1, lin, "share of DRAM bandwidth that it reaches", &Q::bandwidth_fraction);
 }
 
 void add_quantization_and_power(Specs& specs) {
@@ -114,28 +96,23 @@ void add_quantization_and_power(Specs& specs) {
 
 /// Kernels that compute on a cache of one format.
 void add_attention(Specs& specs, CacheFormat format) {
-    const std::string prefix = "attention." + std::string(name(format)) + ".";
-    const auto put = [&](const char* key, const char* in, double scale, double lower, double upper, Transform t, const char* meaning,
-                         auto member) {
-        add_member(
-            specs, prefix + key, in, scale, lower, upper, t, meaning,
-            [format](CostParameters& p) -> AttentionParameters& { return p.attention[index(format)]; }, member);
-    };
+    GroupAdder a(specs, "attention." + std::string(name(format)),
+                 [format](CostParameters& p) -> AttentionParameters& { return p.attention[index(format)]; });
     using A = AttentionParameters;
-    put("peak_fraction", "1", 1, 0.1, 1, lin, "share of the matrix peak within a block of 128 queries", &A::peak_fraction);
-    put("softmax_operations", "operations", 1, 0, 100, lin, "SIMT operations per score that matrix products do not hide",
-        &A::softmax_operations);
-    put("bandwidth_fraction", "1", 1, 0.2, 1, lin, "share of DRAM bandwidth when all SMs read the KV cache", &A::bandwidth_fraction);
-    put("fill", "1", 1, 1, 20, log, "1 / share of the SMs that saturates DRAM bandwidth", &A::fill);
-    put("overlap", "1", 1, 0, 1, lin, "share of the non-bounding terms that the bounding one hides", &A::overlap);
-    put("block_us", "us", micro, 0, 10, lin, "start, first loads and write-back of one wave of blocks of queries", &A::block);
-    put("split_block_us", "us", micro, 0, 10, lin, "the same of blocks that share the keys of a head", &A::split_block);
-    put("fixed_us", "us", micro, 0.5, 40, log, "kernel start and what engines launch around it", &A::fixed);
-    put("combine_us", "us", micro, 0, 20, lin, "kernel that adds up the parts of split keys: its start, and again per 32 parts",
-        &A::combine);
-    put("query_passes", "1", 1, 0, 15, lin, "times that engines with a KV cache move Q and the output around it", &A::query_passes);
-    put("cache_passes", "1", 1, 0, 40, lin, "the same of K and V", &A::cache_passes);
-    put("l2_residency", "1", 1, 0, 1, lin, "share of a small KV cache that a repeated call finds in L2", &A::l2_residency);
+    a.put("peak_fraction", "1", 1, 0.1, 1, lin, "share of the matrix peak within a block of 128 queries", &A::peak_fraction);
+    a.put("softmax_operations", "operations", 1, 0, 100, lin, "SIMT operations per score that matrix products do not hide",
+          &A::softmax_operations);
+    a.put("bandwidth_fraction", "1", 1, 0.2, 1, lin, "share of DRAM bandwidth when all SMs read the KV cache", &A::bandwidth_fraction);
+    a.put("fill", "1", 1, 1, 20, log, "1 / share of the SMs that saturates DRAM bandwidth", &A::fill);
+    a.put("overlap", "1", 1, 0, 1, lin, "share of the non-bounding terms that the bounding one hides", &A::overlap);
+    a.put("block_us", "us", micro, 0, 10, lin, "start, first loads and write-back of one wave of blocks of queries", &A::block);
+    a.put("split_block_us", "us", micro, 0, 10, lin, "the same of blocks that share the keys of a head", &A::split_block);
+    a.put("fixed_us", "us", micro, 0.5, 40, log, "kernel start and what engines launch around it", &A::fixed);
+    a.put("combine_us", "us", micro, 0, 20, lin, "kernel that adds up the parts of split keys: its start, and again per 32 parts",
+          &A::combine);
+    a.put("query_passes", "1", 1, 0, 15, lin, "times that engines with a KV cache move Q and the output around it", &A::query_passes);
+    a.put("cache_passes", "1", 1, 0, 40, lin, "the same of K and V", &A::cache_passes);
+    a.put("l2_residency", "1", 1, 0, 1, lin, "share of a small KV cache that a repeated call finds in L2", &A::l2_residency);
 }
 
 void add_convolution(Specs& specs) {

@@ -66,8 +66,9 @@ public:
         if (gpu_.supports(Precision::fp32)) add("gemm", Precision::fp32);  // lanes, where these are faster
     }
     void operator()(const Attention& a) {
-        add("gemm", a.precision);
+        units_.insert(gpu_.math_unit(a.precision));
         if (a.fused) return add(fmt::format("attention.{}", name(a.cache_format())));
+        add("gemm", a.precision);
         add("streaming");
         add("row_wise");
     }

@@ -1,0 +1,36 @@
+#pragma once
+/// Which fits a command line of `roofcast calibrate` asks for, and what each is made from.
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "cli/command.hpp"
+#include "roofcast/calibration.hpp"
+
+namespace roofcast::cli {
+
+struct CalibrateOptions {
+    CommonOptions common;
+    std::vector<std::string> gpus, data, stages;
+    std::string architecture, date;
+    CalibrationOptions calibration{};
+    double budget_seconds = 0;
+    bool pooled = false, leave_one_out = false, by_architecture = false, without_models = false, neutral = false, summary = false;
+    bool write = false, dry_run = false;
+};
+
+/// One fit to make.
+struct CalibrationJob {
+    std::string title, command;
+    std::filesystem::path file;
+    CalibrationInput input;
+};
+
+/// One fit of all GPUs that the options name, or of their architecture.
+CalibrationJob pooled_job(const CalibrateOptions& options, const Measurements& data);
+
+/// A fit for each GPU that the options name; an alias stands for its measured variants.
+std::vector<CalibrationJob> single_jobs(const CalibrateOptions& options, const Measurements& data);
+
+}  // namespace roofcast::cli
