@@ -49,7 +49,8 @@ struct SoftwareStack {
     bool channels_last = true;  ///< layout of convolutions
     bool fused_attention = true;
     bool converts_cache = true;              ///< its attention converts a KV cache in fewer bits; false: it computes on it as stored
-    bool fp32_norms = false;                 ///< normalizations of 16-bit runs compute in fp32, and the next product casts back
+    bool mixed_precision = false;            ///< 16-bit runs keep learned factors in fp32, and with them the sums that layers add to
+    bool fp32_norms = false;                 ///< with mixed precision: normalizations compute in fp32 too
     double cast_kernels = 0;                 ///< issued beside each product of a 16-bit run: automatic mixed precision casts its operands
     bool tf32_products = true;               ///< tf32 runs use it in matrix products too, not only in convolutions
     bool narrow_activations = false;         ///< int8 engines: 8 bits between layers, not 16

@@ -94,9 +94,9 @@ struct Swin {
     bool v2 = false;  ///< cosine attention, post-norm, continuous relative bias
 };
 
-enum class Activation { none, relu, relu6, leaky_relu, hardswish, hardsigmoid, sigmoid, silu, gelu };
+enum class Activation { none, relu, relu6, leaky_relu, hardswish, hardsigmoid, sigmoid, silu, gelu, star_relu };
 /// `frozen` is batch norm whose numbers do not count as parameters.
-enum class ConvNorm { none, batch, layer, frozen };
+enum class ConvNorm { none, batch, layer, frozen, group };
 
 /// What one line of a convolutional net can be. docs/formats.md describes each.
 enum class ConvBlock {
@@ -107,6 +107,7 @@ enum class ConvBlock {
     avgpool,
     adaptive_pool,
     global_pool,
+    positions,
     linear,
     upsample,
     concat,
@@ -120,6 +121,10 @@ enum class ConvBlock {
     mbconv,
     fused_mbconv,
     convnext,
+    convmixer,
+    poolformer,
+    convformer,
+    transformer,
     c3,
     c2,
     c2f,
@@ -153,6 +158,9 @@ struct ConvLayer {
     std::int64_t area = 1;                ///< stripes that the image is cut into for attention
     std::int64_t convs = 0;               ///< convolutions before a head's last one
     std::int64_t layers = 0, heads = 0;   ///< of a transformer inside
+    std::int64_t window = 0;              ///< places on a side that attend to each other; 0: all
+    std::int64_t reduction = 1;           ///< places on a side that become one key
+    std::int64_t tokens = 0;              ///< beside the places, in attention
     std::int64_t protos = 0;              ///< channels of the mask prototypes
     std::vector<std::int64_t> anchors;    ///< boxes per place, one number a level or one for all
     double expand = 0;                    ///< hidden over outer channels; 0: the block's default
@@ -166,6 +174,10 @@ struct ConvLayer {
     bool nested = false;              ///< C3k2 with C3 blocks inside
     bool attention = true;            ///< A2C2f with area attention inside, else C3 blocks
     bool residual = false;            ///< A2C2f: scaled shortcut around the block
+    bool layer_scale = false;         ///< a learned factor per channel on each branch
+    bool residual_scale = false;      ///< the same on what the branches are added to
+    bool conv_mlp = false;            ///< ConvNeXt: the MLP is made of 1×1 convolutions
+    bool response_norm = false;       ///< ConvNeXt V2: global response normalization of the hidden channels in place of the layer scale
     bool depthwise = false;           ///< detection head with depthwise convolutions before its class scores
 };
 

@@ -32,6 +32,7 @@ void read_stack(TableReader& table, SoftwareStack& stack) {
     stack.channels_last = table.flag_if("channels_last").value_or(true);
     stack.pcie_contention = table.number_if("pcie_contention", {0, 2});
     stack.fp32_norms = table.flag_if("fp32_norms").value_or(false);
+    stack.mixed_precision = table.flag_if("mixed_precision").value_or(false);
     stack.cast_kernels = table.number_if("cast_kernels", non_negative).value_or(0);
     stack.tf32_products = table.flag_if("tf32_products").value_or(true);
     stack.fused_attention = table.flag_if("fused_attention").value_or(true);

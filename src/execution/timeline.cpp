@@ -91,22 +91,9 @@ KernelCost chosen_kernel(const Op& op, const Gpu& gpu, const SoftwareStack& stac
     return wider.total < own.total ? wider : own;
 }
 
-/// A normalization in fp32 between 16-bit products: automatic mixed precision keeps the residual stream in fp32 and casts what follows.
-KernelCost fp32_norm(RowWise norm, const Gpu& gpu) {
-    const Elementwise cast{.elements = norm.rows * norm.cols, .reads = 2, .writes = 1, .precision = norm.precision};
-    norm.precision = Precision::fp32;
-    return in_sequence(cost(norm, gpu), cost(cast, gpu));
-}
-
-KernelCost kernel_of(const OpNode& node, const Gpu& gpu, const SoftwareStack& stack) {
-    const auto* norm = std::get_if<RowWise>(&node.op);
-    const bool widened = stack.fp32_norms && norm != nullptr && norm->kind != RowOp::softmax && norm->precision != Precision::fp32;
-    return widened ? fp32_norm(*norm, gpu) : chosen_kernel(node.op, gpu, stack);
-}
-
 Launch launched(const OpNode& node, const Gpu& gpu, const SoftwareStack& stack) {
     Launch launch;
-    launch.kernel = kernel_of(node, gpu, stack);
+    launch.kernel = chosen_kernel(node.op, gpu, stack);
     launch.launches = launch.kernel.kernels;
     Seconds time = at_rate_of(stack, node.op, launch.kernel, gpu);
     if (stack.kernels == KernelSet::framework && node.eager_kernels != 1) {

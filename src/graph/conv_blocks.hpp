@@ -22,6 +22,11 @@ Map separable_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t 
 Map mbconv_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t channels);
 Map fused_mbconv_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t channels);
 Map convnext_block(ConvBuilder& b, Map x, const ConvLayer& layer);
+Map convmixer_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t channels);
+// Blocks that mix places, then channels, each added to the stream.
+Map poolformer_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t channels);
+Map convformer_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t channels);
+Map transformer_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t channels);
 // Cross-stage partial blocks of the YOLO family. `repeat` counts the blocks inside.
 Map c3_block(ConvBuilder& b, const Map& x, std::int64_t channels, std::int64_t repeat, bool shortcut);
 Map c2_block(ConvBuilder& b, const Map& x, std::int64_t channels, std::int64_t repeat, bool shortcut);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "graph/layer_builder.hpp"
 #include "roofcast/error.hpp"
 
 namespace roofcast {
@@ -30,6 +31,8 @@ std::string_view operator_name(Activation activation) {
             return "silu";
         case Activation::gelu:
             return "gelu";
+        case Activation::star_relu:
+            return "star_relu";
     }
     return "identity";
 }
@@ -53,6 +56,8 @@ double flops_of(Activation activation) {
             return 5;
         case Activation::gelu:
             return 8;
+        case Activation::star_relu:
+            return 4;
     }
     return 0;
 }
@@ -74,7 +79,8 @@ Precision stored_precision(const RunShape& shape) {
 
 }  // namespace
 
-ConvBuilder::ConvBuilder(const ConvNet& n, const RunShape& shape) : net(n), shape_(shape), stored_(stored_precision(shape)) {
+ConvBuilder::ConvBuilder(const ConvNet& n, const RunShape& shape)
+    : net(n), shape_(shape), stored_(stored_precision(shape)), wide_(stream_precision(shape, stored_)), norm_(norm_precision(shape, stored_)) {
     graph_.name = "forward";
 }
 
@@ -100,12 +106,19 @@ OpNode& ConvBuilder::emit(std::string name, Op op, Fusion fusion, std::int64_t i
     return node;
 }
 
-void ConvBuilder::pointwise(std::string name, std::int64_t elements, double reads, double flops, Fusion fusion, double weights, bool kept) {
-    const Elementwise op{.elements = elements * shape_.batch, .reads = reads, .flops_per_element = flops, .precision = stored_};
-    emit(std::move(name), op, fusion, kept ? 0 : elements, 0).weights = weights;
+OpNode& ConvBuilder::pointwise(std::string name, const Map& map, double reads, double flops, Fusion fusion, double weights) {
+    const Elementwise op{.elements = map.elements() * shape_.batch, .reads = reads, .flops_per_element = flops, .precision = format(map)};
+    OpNode& node = emit(std::move(name), op, fusion, map.kept ? 0 : map.elements(), 0);
+    node.weights = weights;
+    return node;
 }
 
-Map ConvBuilder::conv(const Map& in, const ConvSpec& spec) {
+OpNode& ConvBuilder::convert(std::string name, const Map& map, Elementwise op) {
+    return emit(std::move(name), op, Fusion::chain, map.kept ? 0 : map.elements(), 0);
+}
+
+Map ConvBuilder::conv(const Map& input, const ConvSpec& spec) {
+    const Map in = narrowed(input);
     const std::int64_t padding = spec.padding.value_or(spec.dilation * (spec.kernel - 1) / 2);
     const Conv2d op{.batch = shape_.batch,
                     .in_channels = in.channels,
@@ -136,6 +149,8 @@ Map ConvBuilder::conv(const Map& in, const ConvSpec& spec) {
         const auto filter = static_cast<double>(in.channels / spec.groups * spec.kernel * spec.kernel);
         node.weights = static_cast<double>(spec.channels) * (filter + (spec.bias ? 1 : 0));
     }
+    // Libraries' kernels leave the bias to a kernel of the framework.
+    if (spec.bias) pointwise("bias", out, 1, 1, Fusion::folded);
     normalize(out, spec.norm);
     activate(out, spec.activation);
     return out;
@@ -171,38 +186,99 @@ OpNode& ConvBuilder::linear(std::int64_t rows, std::int64_t in, std::int64_t out
     return node;
 }
 
-void ConvBuilder::normalize(const Map& map, ConvNorm norm) {
+Map ConvBuilder::normalized(const Map& map, ConvNorm norm) {
     const double weights = 2.0 * static_cast<double>(map.channels);
+    if (norm == ConvNorm::none) return map;
     if (norm == ConvNorm::batch || norm == ConvNorm::frozen) {
-        pointwise("batchnorm", map.elements(), 1, norm_flops, Fusion::folded, norm == ConvNorm::batch ? weights : 0, map.kept);
-    } else if (norm == ConvNorm::layer) {
-        const RowWise op{.kind = RowOp::layernorm, .rows = map.places() * shape_.batch, .cols = map.channels, .precision = stored_};
-        emit("layernorm", op, Fusion::chain, map.kept ? 0 : map.elements(), map.elements()).weights = weights;
+        pointwise("batchnorm", map, 1, norm_flops, Fusion::folded, norm == ConvNorm::batch ? weights : 0);
+        return map;
     }
+    Map out = map;
+    out.wide = norm_ != stored_;
+    if (out.wide && !map.wide) convert("cast", map, scaling(map.elements() * shape_.batch, stored_, wide_));
+    if (!out.wide) out = narrowed(map);
+    // A group of all channels: PyTorch's kernel reads planes of channels, whatever the layout was.
+    if (norm == ConvNorm::group && shape_.channels_last) copy(map.elements());
+    const std::int64_t rows = norm == ConvNorm::layer ? map.places() : 1;
+    const RowWise op{
+        .kind = RowOp::layernorm, .rows = rows * shape_.batch, .cols = map.elements() / rows, .precision = format(out)};
+    emit("layernorm", op, Fusion::chain, map.kept ? 0 : map.elements(), map.elements()).weights = weights;
+    return out;
+}
+
+void ConvBuilder::normalize(const Map& map, ConvNorm norm) {
+    static_cast<void>(narrowed(normalized(map, norm)));
 }
 
 void ConvBuilder::activate(const Map& map, Activation activation) {
     if (activation == Activation::none) return;
-    pointwise(std::string(operator_name(activation)), map.elements(), 1, flops_of(activation), Fusion::epilogue, 0, map.kept);
+    constexpr double star_relu_kernels = 4;  // relu, square, scale, shift; the square is computed in fp32
+    if (activation == Activation::star_relu) return wide_pointwise("star_relu", map, star_relu_kernels, flops_of(activation), 2);
+    pointwise(std::string(operator_name(activation)), map, 1, flops_of(activation), Fusion::epilogue);
+}
+
+void ConvBuilder::wide_pointwise(std::string name, const Map& map, double kernels, double flops, double parameters) {
+    const Map computed = as_stream(map);
+    OpNode& node = pointwise(std::move(name), computed, 1, flops, Fusion::epilogue, parameters);
+    // The casts there and back together move what one more kernel does.
+    node.eager_kernels = kernels + (computed.wide ? 1 : 0);
 }
 
 void ConvBuilder::add(const Map& map) {
-    pointwise("add", map.elements(), 2, 1, Fusion::epilogue, 0, map.kept);
+    pointwise("add", map, 2, 1, Fusion::epilogue);
+}
+
+Map ConvBuilder::add(const Map& stream, const Map& branch) {
+    Map out = branch;
+    out.wide = stream.wide || branch.wide;
+    // Both are read; the sum is written in the wider format.
+    const double read = (element_size(format(stream)) + element_size(format(branch))) / element_size(format(out));
+    pointwise("add", out, read, 1, Fusion::epilogue);
+    return out;
 }
 
 void ConvBuilder::scale(const Map& map, double parameters, Fusion fusion) {
-    pointwise("scale", map.elements(), 1, 1, fusion, parameters, map.kept);
+    pointwise("scale", map, 1, 1, fusion, parameters);
+}
+
+Map ConvBuilder::layer_scale(const Map& map) {
+    const Map out = as_stream(map);
+    OpNode& node = convert("layer_scale", map, scaling(map.elements() * shape_.batch, format(map), format(out)));
+    node.fusion = Fusion::epilogue;
+    node.weights = static_cast<double>(map.channels);
+    return out;
+}
+
+Map ConvBuilder::add_positions(const Map& map) {
+    Map out = as_stream(map);
+    convert("add_positions", map, scaling(map.elements() * shape_.batch, format(map), format(out))).weights = static_cast<double>(map.elements());
+    return out;
+}
+
+Map ConvBuilder::as_stream(const Map& map) const {
+    Map out = map;
+    out.wide = mixed_precision();
+    return out;
+}
+
+Map ConvBuilder::narrowed(const Map& map) {
+    if (!map.wide) return map;
+    convert("cast", map, narrowing(map.elements() * shape_.batch, wide_, stored_));
+    Map out = map;
+    out.wide = false;
+    return out;
 }
 
 Map ConvBuilder::pool(const Map& in, std::int64_t window, std::int64_t stride, std::int64_t padding) {
     require_image(in.height + 2 * padding - window + 1, in.width + 2 * padding - window + 1);
     const Map out{.channels = in.channels,
                   .height = (in.height + 2 * padding - window) / stride + 1,
-                  .width = (in.width + 2 * padding - window) / stride + 1};
+                  .width = (in.width + 2 * padding - window) / stride + 1,
+                  .wide = in.wide};
     const Reduce op{.inputs = in.elements() * shape_.batch,
                     .outputs = out.elements() * shape_.batch,
                     .window = static_cast<double>(window * window),
-                    .precision = stored_};
+                    .precision = format(in)};
     emit("pool", op, Fusion::none, in.kept ? 0 : in.elements(), out.elements());
     return out;
 }
@@ -262,8 +338,8 @@ void ConvBuilder::attention(const Map& in, std::int64_t heads, std::int64_t key_
     emit("attention", op, Fusion::none, heads * (2 * key_dim + value_dim) * in.places(), heads * value_dim * in.places()).macs = 0;
 }
 
-void ConvBuilder::cross_attention(std::int64_t queries, std::int64_t keys, std::int64_t heads, std::int64_t head_dim) {
-    const Attention op{.batch = shape_.batch,
+void ConvBuilder::cross_attention(std::int64_t queries, std::int64_t keys, std::int64_t heads, std::int64_t head_dim, std::int64_t windows) {
+    const Attention op{.batch = shape_.batch * windows,
                        .heads = heads,
                        .kv_heads = heads,
                        .head_dim = head_dim,
@@ -274,7 +350,7 @@ void ConvBuilder::cross_attention(std::int64_t queries, std::int64_t keys, std::
                        .kv_precision = stored_,
                        .fused = shape_.fused_attention,
                        .output = stored_};
-    emit("attention", op, Fusion::none, heads * head_dim * (queries + 2 * keys), heads * head_dim * queries);
+    emit("attention", op, Fusion::none, windows * heads * head_dim * (queries + 2 * keys), windows * heads * head_dim * queries);
 }
 
 void ConvBuilder::softmax(std::int64_t rows, std::int64_t cols) {

@@ -14,6 +14,7 @@ namespace roofcast {
 struct Map {
     std::int64_t channels = 0, height = 0, width = 0;
     bool kept = false;
+    bool wide = false;  ///< in fp32 although products are in 16 bits: mixed precision
     [[nodiscard]] std::int64_t places() const { return height * width; }
     [[nodiscard]] std::int64_t elements() const { return channels * height * width; }
 };
@@ -46,12 +47,25 @@ public:
     Map transposed(const Map& in, std::int64_t channels, std::int64_t kernel, bool bias);
     /// Fully connected, on `rows` rows an image. The node is valid until the next one.
     OpNode& linear(std::int64_t rows, std::int64_t in, std::int64_t out, bool bias = true);
+    /// Normalizes for the product that follows.
     void normalize(const Map& map, ConvNorm norm);
+    /// Normalizes for what is no product: wide where norms compute in fp32.
+    Map normalized(const Map& map, ConvNorm norm);
     void activate(const Map& map, Activation activation);
     /// map = map + other, both of one shape.
     void add(const Map& map);
+    /// stream + branch: wide where one of them is.
+    Map add(const Map& stream, const Map& branch);
     /// map = map · a factor per channel or place that is read from a small tensor.
     void scale(const Map& map, double parameters = 0, Fusion fusion = Fusion::epilogue);
+    /// map · a learned factor per channel: wide under mixed precision.
+    Map layer_scale(const Map& map);
+    /// `kernels` element-wise ones over `map` in an eager framework, in fp32 and with a cast for the next product under mixed precision.
+    void wide_pointwise(std::string name, const Map& map, double kernels, double flops, double parameters = 0);
+    /// `map` as sums with wide branches leave it.
+    [[nodiscard]] Map as_stream(const Map& map) const;
+    /// As the next product reads it.
+    Map narrowed(const Map& map);
     Map pool(const Map& in, std::int64_t window, std::int64_t stride, std::int64_t padding);
     Map pool_to(const Map& in, std::int64_t size);
     Map upsample(const Map& in, std::int64_t factor);
@@ -61,8 +75,10 @@ public:
     void copy(std::int64_t elements, std::string name = "copy");
     /// Self-attention over the places of a map, in `area` stripes.
     void attention(const Map& in, std::int64_t heads, std::int64_t key_dim, std::int64_t value_dim, std::int64_t area = 1);
-    /// Attention of `queries` rows to `keys` rows.
-    void cross_attention(std::int64_t queries, std::int64_t keys, std::int64_t heads, std::int64_t head_dim);
+    /// Attention of `queries` rows to `keys` rows, in each of `windows` of an image.
+    void cross_attention(std::int64_t queries, std::int64_t keys, std::int64_t heads, std::int64_t head_dim, std::int64_t windows = 1);
+    /// Adds a learned table of positions.
+    Map add_positions(const Map& map);
     void softmax(std::int64_t rows, std::int64_t cols);
 
     /// Memory of `map` stays taken until `release`.
@@ -76,10 +92,16 @@ public:
 
 private:
     OpNode& emit(std::string name, Op op, Fusion fusion, std::int64_t in, std::int64_t out);
-    void pointwise(std::string name, std::int64_t elements, double reads, double flops, Fusion fusion, double weights, bool kept);
+    OpNode& pointwise(std::string name, const Map& map, double reads, double flops, Fusion fusion, double weights = 0);
+    /// An element-wise operator with `op`'s traffic over all elements of `map` in all images.
+    OpNode& convert(std::string name, const Map& map, Elementwise op);
+    [[nodiscard]] Precision format(const Map& map) const { return map.wide ? wide_ : stored_; }
+    [[nodiscard]] bool mixed_precision() const { return wide_ != stored_; }
 
     const RunShape& shape_;
-    Precision stored_;
+    Precision stored_;  ///< activations between layers
+    Precision wide_;    ///< what learned factors, and sums with them, come out in
+    Precision norm_;    ///< what layer and group norms compute in
     OpGraph graph_;
     int stream_ = 0;
     std::int64_t kept_ = 0, peak_ = 0;  ///< elements an image

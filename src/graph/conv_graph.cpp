@@ -167,6 +167,8 @@ Map Walk::primitive(const ConvLayer& layer, const std::vector<Map>& in) {
             return builder_.pool_to(x, layer.size);
         case ConvBlock::global_pool:
             return builder_.pool_to(x, 1);
+        case ConvBlock::positions:
+            return builder_.add_positions(x);
         case ConvBlock::linear:
             return fully_connected(layer, x);
         case ConvBlock::upsample:
@@ -201,6 +203,14 @@ Map Walk::backbone(const ConvLayer& written, const Map& x) {
             return fused_mbconv_block(builder_, x, layer, channels);
         case ConvBlock::convnext:
             return convnext_block(builder_, x, layer);
+        case ConvBlock::convmixer:
+            return convmixer_block(builder_, x, layer, channels);
+        case ConvBlock::poolformer:
+            return poolformer_block(builder_, x, layer, channels);
+        case ConvBlock::convformer:
+            return convformer_block(builder_, x, layer, channels);
+        case ConvBlock::transformer:
+            return transformer_block(builder_, x, layer, channels);
         case ConvBlock::c3:
             return c3_block(builder_, x, channels, layer.repeat, layer.shortcut);
         case ConvBlock::c2:

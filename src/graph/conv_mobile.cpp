@@ -85,16 +85,43 @@ Map convnext_block(ConvBuilder& b, Map x, const ConvLayer& layer) {
     const double expand = layer.expand > 0 ? layer.expand : usual_expansion;
     const std::int64_t channels = x.channels;
     return stage(b, x, "convnext", layer, channels, [&](const Map& in, std::int64_t) {
-        const Kept shortcut(b, in);
+        const Kept shortcut(b, layer.response_norm ? in : b.as_stream(in));
         const auto hidden = static_cast<std::int64_t>(expand * static_cast<double>(channels));
+        const Map wider{.channels = hidden, .height = in.height, .width = in.width};
         const Map mixed =
             b.conv(shortcut.map(), {.channels = channels, .kernel = kernel, .groups = channels, .bias = true, .norm = ConvNorm::layer});
-        b.linear(in.places(), channels, hidden);
-        b.activate({.channels = hidden, .height = in.height, .width = in.width}, Activation::gelu);
-        b.linear(in.places(), hidden, channels);
-        b.scale(mixed, static_cast<double>(channels));
-        b.add(mixed);
-        return mixed;
+        if (layer.conv_mlp) {
+            b.conv(mixed, {.channels = hidden, .bias = true, .norm = ConvNorm::none});
+        } else {
+            b.linear(in.places(), channels, hidden);
+        }
+        b.activate(wider, Activation::gelu);
+        // Woo et al., ConvNeXt V2 (2023), section 3.2: norm over places, product, scale and shift, sum.
+        constexpr double response_norm_kernels = 4, response_norm_flops = 6;
+        if (layer.response_norm)
+            b.wide_pointwise("response_norm", wider, response_norm_kernels, response_norm_flops, 2 * static_cast<double>(hidden));
+        if (layer.conv_mlp) {
+            b.conv(wider, {.channels = channels, .bias = true, .norm = ConvNorm::none});
+        } else {
+            b.linear(in.places(), hidden, channels);
+        }
+        return b.add(shortcut.map(), layer.response_norm ? mixed : b.layer_scale(mixed));
+    });
+}
+
+Map convmixer_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t channels) {
+    return stage(b, x, "convmixer", layer, channels, [&](const Map& in, std::int64_t) {
+        const Kept shortcut(b, in);
+        // Activation, then normalization: the other way around than elsewhere.
+        const ConvSpec depthwise{.channels = channels, .kernel = layer.kernel, .groups = channels, .bias = true, .norm = ConvNorm::none};
+        Map y = b.conv(shortcut.map(), depthwise);
+        b.activate(y, b.net.activation);
+        b.normalize(y, b.net.norm);
+        b.add(y);
+        y = b.conv(y, {.channels = channels, .bias = true, .norm = ConvNorm::none});
+        b.activate(y, b.net.activation);
+        b.normalize(y, b.net.norm);
+        return y;
     });
 }
 

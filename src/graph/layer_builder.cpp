@@ -29,10 +29,32 @@ Numerics numerics_of(const RunShape& shape, bool serving) {
     n.matmul = lanes ? Precision::fp32 : shape.precision;
     n.vector = vector_precision(shape.precision);
     n.stored = shape.stays_narrow() && !serving ? shape.precision : n.vector;
+    n.stream = stream_precision(shape, n.stored);
+    n.norm = norm_precision(shape, n.stored);
     n.weight_bits = shape.weights.label.empty() ? native_weights(shape.precision).bits : shape.weights.bits;
     n.head_bits = shape.weights.every_table ? n.weight_bits : native_weights(n.vector).bits;
     n.quantizes_rows = serving && element_size(shape.precision) < 2 * byte;
     return n;
+}
+
+Precision stream_precision(const RunShape& shape, Precision stored) {
+    return shape.mixed_precision && element_size(stored) == 2 * byte ? Precision::fp32 : stored;
+}
+
+Precision norm_precision(const RunShape& shape, Precision stored) {
+    return shape.fp32_norms ? stream_precision(shape, stored) : stored;
+}
+
+Elementwise narrowing(std::int64_t elements, Precision stream, Precision stored) {
+    return {.elements = elements, .reads = element_size(stream) / element_size(stored), .flops_per_element = 1, .precision = stored};
+}
+
+Elementwise scaling(std::int64_t elements, Precision from, Precision stream) {
+    return {.elements = elements, .reads = element_size(from) / element_size(stream), .flops_per_element = 1, .precision = stream};
+}
+
+Elementwise joining(std::int64_t elements, Precision branch, Precision stream) {
+    return {.elements = elements, .reads = 1 + element_size(branch) / element_size(stream), .flops_per_element = 1, .precision = stream};
 }
 
 OpNode& LayerBuilder::add(std::string_view name, Op op, double weights, Fusion fusion, double eager_kernels) {
@@ -69,8 +91,19 @@ OpNode& LayerBuilder::batched(std::string_view name, std::int64_t batch, std::in
 
 OpNode& LayerBuilder::norm(std::string_view name, Normalization kind, std::int64_t rows, std::int64_t cols) {
     const bool rms = kind == Normalization::rmsnorm;
-    const RowWise op{.kind = rms ? RowOp::rmsnorm : RowOp::layernorm, .rows = rows, .cols = cols, .precision = n_.stored};
-    return add(name, op, as_count(cols) * (rms ? 1 : 2), Fusion::chain, rms ? eager::rmsnorm : 1);
+    const RowWise op{.kind = rms ? RowOp::rmsnorm : RowOp::layernorm, .rows = rows, .cols = cols, .precision = n_.norm};
+    const std::size_t place = nodes_.size();
+    add(name, op, as_count(cols) * (rms ? 1 : 2), Fusion::chain, rms ? eager::rmsnorm : 1);
+    if (n_.stream != n_.stored) add("cast", narrowing(rows * cols, n_.stream, n_.stored), 0, Fusion::chain);
+    return nodes_[place];
+}
+
+OpNode& LayerBuilder::residual(std::string_view name, std::int64_t elements, bool scaled) {
+    return add(name, joining(elements, scaled ? n_.stream : n_.stored, n_.stream), 0, Fusion::chain);
+}
+
+OpNode& LayerBuilder::layer_scale(std::string_view name, std::int64_t rows, std::int64_t cols) {
+    return add(name, scaling(rows * cols, n_.stored, n_.stream), as_count(cols), Fusion::chain);
 }
 
 OpNode& LayerBuilder::elementwise(std::string_view name, std::int64_t elements, double reads, double flops, Fusion fusion,

@@ -14,6 +14,8 @@ struct Numerics {
     Precision matmul = Precision::fp16;  ///< products of activations and weights
     Precision vector = Precision::fp16;  ///< LM head and products of activations
     Precision stored = Precision::fp16;  ///< activations between products, attention, norms, embeddings
+    Precision stream = Precision::fp16;  ///< what layers add to: fp32 under mixed precision, else as stored
+    Precision norm = Precision::fp16;    ///< what normalizations compute in
     double weight_bits = 16;
     double head_bits = 16;        ///< embedding tables and LM head: weight-only quantizers leave them alone, llama.cpp does not
     bool quantizes_rows = false;  ///< activations are quantized per row at run time (LLM serving); else scales are static
@@ -22,6 +24,17 @@ struct Numerics {
 
 /// Formats of `shape`. `serving`: 8- and 4-bit matrix products quantize their activations at run time.
 Numerics numerics_of(const RunShape& shape, bool serving);
+
+/// Of a run that stores activations in `stored`: what products with learned factors and sums with these come out in.
+Precision stream_precision(const RunShape& shape, Precision stored);
+/// What layer and group norms of such a run compute in.
+Precision norm_precision(const RunShape& shape, Precision stored);
+/// Writes `elements` of `stream` again in `stored`, as mixed precision does before each product.
+Elementwise narrowing(std::int64_t elements, Precision stream, Precision stored);
+/// Multiplies `elements` in `from` with a parameter a channel: comes out in `stream`.
+Elementwise scaling(std::int64_t elements, Precision from, Precision stream);
+/// Adds `elements` in `branch` to as many in `stream`.
+Elementwise joining(std::int64_t elements, Precision branch, Precision stream);
 
 /// Kernels that an eager framework (PyTorch with Hugging Face layers) launches for what is one operator here.
 namespace eager {
@@ -45,10 +58,14 @@ public:
     OpNode& head(std::string_view name, std::int64_t m, std::int64_t n, std::int64_t k, bool bias = false);
     /// `batch` products of activations with activations, or of one weight per head.
     OpNode& batched(std::string_view name, std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k, double weights = 0);
+    /// Of the stream, for the product that follows: a cast comes before or after it where formats differ.
     OpNode& norm(std::string_view name, Normalization kind, std::int64_t rows, std::int64_t cols);
     OpNode& elementwise(std::string_view name, std::int64_t elements, double reads, double flops, Fusion fusion = Fusion::chain,
                         double eager_kernels = 1);
-    OpNode& residual(std::string_view name, std::int64_t elements) { return elementwise(name, elements, 2, 1); }
+    /// stream = stream + branch; `scaled`: the branch comes from `layer_scale`.
+    OpNode& residual(std::string_view name, std::int64_t elements, bool scaled = false);
+    /// A learned factor for each of `cols` channels.
+    OpNode& layer_scale(std::string_view name, std::int64_t rows, std::int64_t cols);
     OpNode& move(std::string_view name, std::int64_t elements, double eager_kernels = 1, Fusion fusion = Fusion::none);
     OpNode& embedding(std::string_view name, std::int64_t tokens, std::int64_t hidden, std::int64_t rows);
     OpNode& all_reduce(std::string_view name, std::int64_t gpus, std::int64_t elements);

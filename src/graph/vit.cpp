@@ -41,7 +41,7 @@ void add_attention_op(LayerBuilder& b, const VitPass& pass, std::int64_t groups,
 
 void add_layer_scale(LayerBuilder& b, const VitPass& pass) {
     if (!pass.model.layer_scale) return;
-    b.elementwise("layer_scale", pass.rows() * pass.model.hidden, 1, 1).weights = as_count(pass.model.hidden);
+    b.layer_scale("layer_scale", pass.rows(), pass.model.hidden);
 }
 
 void add_mlp(LayerBuilder& b, const VitPass& pass) {
@@ -121,11 +121,11 @@ Segment vit_layers(const VitPass& pass, const Numerics& n, std::int64_t layers, 
     }
     b.linear("proj", rows, m.hidden, m.hidden, true);
     add_layer_scale(b, pass);
-    b.residual("residual", elements);
+    b.residual("residual", elements, m.layer_scale);
     b.norm("mlp_norm", m.norm, rows, m.hidden);
     add_mlp(b, pass);
     add_layer_scale(b, pass);
-    b.residual("residual", elements);
+    b.residual("residual", elements, m.layer_scale);
     return {window > 0 ? "window_layer" : "layer", layers, b.take()};
 }
 

@@ -21,11 +21,12 @@ struct BlockSpec {
 constexpr std::array block_specs{
     BlockSpec{"conv", ConvBlock::conv, "kernel stride groups group_width padding dilation bias norm activation scaled"},
     BlockSpec{"transposed", ConvBlock::transposed, "kernel bias norm activation"},
-    BlockSpec{"normalize", ConvBlock::normalize, "activation"},
+    BlockSpec{"normalize", ConvBlock::normalize, "norm activation"},
     BlockSpec{"maxpool", ConvBlock::maxpool, "stride padding"},
     BlockSpec{"avgpool", ConvBlock::avgpool, "stride padding"},
     BlockSpec{"adaptive_pool", ConvBlock::adaptive_pool, ""},
     BlockSpec{"global_pool", ConvBlock::global_pool, ""},
+    BlockSpec{"positions", ConvBlock::positions, ""},
     BlockSpec{"linear", ConvBlock::linear, "activation"},
     BlockSpec{"upsample", ConvBlock::upsample, ""},
     BlockSpec{"concat", ConvBlock::concat, ""},
@@ -38,7 +39,12 @@ constexpr std::array block_specs{
     BlockSpec{"separable", ConvBlock::separable, "kernel stride"},
     BlockSpec{"mbconv", ConvBlock::mbconv, "kernel stride expand inner squeeze_excite wide_squeeze activation"},
     BlockSpec{"fused_mbconv", ConvBlock::fused_mbconv, "kernel stride expand"},
-    BlockSpec{"convnext", ConvBlock::convnext, "kernel expand"},
+    BlockSpec{"convnext", ConvBlock::convnext, "kernel expand conv_mlp response_norm"},
+    BlockSpec{"convmixer", ConvBlock::convmixer, "kernel"},
+    BlockSpec{"poolformer", ConvBlock::poolformer, "expand bias layer_scale residual_scale"},
+    BlockSpec{"convformer", ConvBlock::convformer, "kernel expand layer_scale residual_scale"},
+    BlockSpec{"transformer", ConvBlock::transformer,
+              "heads stride expand window reduction tokens kernel bias layer_scale residual_scale"},
     BlockSpec{"c3", ConvBlock::c3, "shortcut"},
     BlockSpec{"c2", ConvBlock::c2, "shortcut"},
     BlockSpec{"c2f", ConvBlock::c2f, "shortcut"},
@@ -65,7 +71,8 @@ constexpr std::array counts{
     Count{"groups", &ConvLayer::groups}, Count{"group_width", &ConvLayer::group_width}, Count{"dilation", &ConvLayer::dilation},
     Count{"inner", &ConvLayer::inner},   Count{"growth", &ConvLayer::growth},           Count{"area", &ConvLayer::area},
     Count{"convs", &ConvLayer::convs},   Count{"protos", &ConvLayer::protos},           Count{"layers", &ConvLayer::layers},
-    Count{"heads", &ConvLayer::heads},
+    Count{"heads", &ConvLayer::heads},   Count{"window", &ConvLayer::window},           Count{"reduction", &ConvLayer::reduction},
+    Count{"tokens", &ConvLayer::tokens},
 };
 
 struct Flag {
@@ -82,11 +89,15 @@ constexpr std::array flags{
     Flag{"attention", &ConvLayer::attention},
     Flag{"residual", &ConvLayer::residual},
     Flag{"depthwise", &ConvLayer::depthwise},
+    Flag{"layer_scale", &ConvLayer::layer_scale},
+    Flag{"residual_scale", &ConvLayer::residual_scale},
+    Flag{"conv_mlp", &ConvLayer::conv_mlp},
+    Flag{"response_norm", &ConvLayer::response_norm},
 };
 
-constexpr std::array<std::string_view, 9> activation_names{"none",        "relu",    "relu6", "leaky_relu", "hardswish",
-                                                           "hardsigmoid", "sigmoid", "silu",  "gelu"};
-constexpr std::array<std::string_view, 4> norm_names{"none", "batch", "layer", "frozen"};
+constexpr std::array<std::string_view, 10> activation_names{"none",        "relu",    "relu6", "leaky_relu", "hardswish",
+                                                           "hardsigmoid", "sigmoid", "silu",  "gelu",       "star_relu"};
+constexpr std::array<std::string_view, 5> norm_names{"none", "batch", "layer", "frozen", "group"};
 
 std::vector<std::string> words(std::string_view text) {
     std::istringstream in{std::string(text)};
