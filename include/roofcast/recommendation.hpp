@@ -32,7 +32,7 @@ struct QueueingTest {
     std::int64_t max_sequences = 256;  ///< of each copy's engine; where the batch is fixed, that
 };
 
-/// Share of requests that is to keep each limit under random arrivals: that of `serve-sim`.
+/// Share of requests that is to keep each limit under random arrivals: that of `serve-sim`, there of all limits at once.
 inline constexpr int queueing_percentile = 99;
 
 /// What is asked of all deployments. What is not fixed is searched.
