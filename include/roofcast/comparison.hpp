@@ -3,7 +3,8 @@
 ///
 /// *Baseline*: the same precision, weights, batch and execution on all. *Optimized*: each GPU at the best point of a small grid that fits
 /// its memory. Settings that lose quality (8- and 4-bit formats that the model is not published in) count only where nothing else fits,
-/// unless they are allowed. Speed-ups compare times per item and carry an 80 % interval:
+/// unless they are allowed; where no setting that keeps quality fits, they compete with weights kept in host memory. Speed-ups compare
+/// times per item and carry an 80 % interval:
 ///
 ///     ln S = ln(t_first / t_other) + m_first − m_other ± √(h_first² + h_other²)
 ///
@@ -36,7 +37,7 @@ enum class Quality { kept, eight_bits, four_bits };
 /// What is asked of all GPUs. What is not fixed is searched.
 struct ComparisonRequest {
     RunRequest run;  ///< the user's settings and the defaults; its precision counts only when fixed
-    bool precision_fixed = false, weights_fixed = false, batch_fixed = false, execution_fixed = false;
+    bool precision_fixed = false, weights_fixed = false, batch_fixed = false, execution_fixed = false, offload_fixed = false;
     Objective objective = Objective::throughput;
     bool allow_quantization = false;
 };

@@ -90,6 +90,9 @@ struct ServingRun {
 enum class Refusal { context, cache, step };
 inline constexpr std::size_t refusal_count = 3;
 
+/// The largest step that an engine takes to serve `requests`.
+StepRange step_range(const SchedulerOptions& options, const std::vector<ServingRequest>& requests);
+
 /// What the simulation depends on but the requests.
 struct ServingEngine {
     StepTable steps;

@@ -72,6 +72,7 @@ ComparisonRequest request_of(const CompareOptions& options, const Workload& work
             .batch_fixed = options.run.batch.has_value(),
             // An engine runs in the ways that it has, which the user chose.
             .execution_fixed = options.execution->count() > 0 || !options.run.software.empty(),
+            .offload_fixed = !options.run.techniques.offload.empty(),
             .objective = required_objective(options.objective),
             .allow_quantization = options.allow_quantization};
 }

@@ -20,7 +20,7 @@ struct RecommendOptions {
     RunOptions run;
     PriceOptions prices;
     std::vector<std::string> gpus;
-    std::string model, slo, rate;
+    std::string model, slo, rate, queueing = "on";
     std::optional<double> budget;
     std::int64_t top = 10;
     bool allow_quantization = false, by_bound = false;
@@ -83,7 +83,9 @@ RecommendationRequest request_of(const RecommendOptions& o, const Workload& work
                                   .objective = service_objective(o.slo),
                                   .rate = {},
                                   .budget = {},
-                                  .by_bound = o.by_bound};
+                                  .by_bound = o.by_bound,
+                                  .queueing = {}};
+    if (o.queueing == "on") request.queueing = QueueingTest{.finalists = static_cast<std::size_t>(o.top)};
     if (!o.rate.empty()) request.rate = required_rate(o.rate);
     if (o.budget) request.budget = *o.budget * usd / hour;
     return request;
@@ -124,6 +126,11 @@ void add_recommend_command(CLI::App& app) {
     command->add_option("--gpu", options->gpus, "Only these: GPU id, alias or profile file (default: all of roofcast gpu list)");
     command->add_flag("--allow-quantization", options->allow_quantization, "Formats of 8 and 4 bits, too");
     command->add_flag("--by-bound", options->by_bound, "Limits and rate are to hold at the upper bound of the interval of the times");
+    command
+        ->add_option("--queueing", options->queueing,
+                     "on: with --rate, the deployments shown hold --slo under random arrivals; off: only one batch at a time")
+        ->check(CLI::IsMember({"on", "off"}))
+        ->capture_default_str();
     command->add_option("--top", options->top, "Rows of the ranking")->capture_default_str();
     add_run_options(*command, options->run);
     add_rent_options(*command, options->prices);

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "prediction/offload.hpp"
 #include "prediction/shapes.hpp"
@@ -98,15 +99,9 @@ std::vector<std::vector<Remedy>> combinations(const RunRequest& request, const D
     return all;
 }
 
-/// More of the weights in host memory, least first: what is left when nothing faster fits.
-std::vector<Remedy> offloaded(const RunRequest& request) {
-    std::vector<Remedy> remedies;
-    for (int percent = static_cast<int>(100 * request.techniques.offload) + 1; percent <= 100; ++percent) {
-        RunRequest r = request;
-        r.techniques.offload = percent / 100.0;
-        remedies.push_back({fmt::format("offloading {} % of the layers' weights to the host", percent), std::move(r)});
-    }
-    return remedies;
+RunRequest with_offload(RunRequest request, double share) {
+    request.techniques.offload = share;
+    return request;
 }
 
 }  // namespace
@@ -128,6 +123,16 @@ MemoryEstimate memory_estimate(const Workload& workload, const RunRequest& reque
     }
     if (request.techniques.speculation) add_draft_memory(memory, workload, request, software);
     return memory;
+}
+
+std::optional<double> smallest_offload(const Workload& workload, const RunRequest& request, const SoftwareStacks& software, Bytes capacity,
+                                       double step) {
+    const auto total = [&](double share) { return memory_estimate(workload, with_offload(request, share), software).total(); };
+    const Bytes whole = total(0), excess = whole - capacity, saved = whole - total(1);
+    if (excess <= Bytes{}) return 0;
+    if (excess > saved) return std::nullopt;
+    const double share = std::min(1.0, std::ceil(excess / saved / step) * step);
+    return total(share) <= capacity ? share : std::min(1.0, share + step);  // a rounding error short
 }
 
 MemoryAdvice memory_advice(const Workload& workload, const RunRequest& request, const SoftwareStacks& software, Bytes capacity,
@@ -168,8 +173,9 @@ MemoryAdvice memory_advice(const Workload& workload, const RunRequest& request, 
         }
     }
     if (offload && has_layers(workload)) {
-        const auto kept_by_host = offloaded(request);
-        static_cast<void>(std::any_of(kept_by_host.begin(), kept_by_host.end(), add));
+        // What is left when nothing faster fits.
+        if (const auto share = smallest_offload(workload, request, software, capacity, 0.01))
+            add({fmt::format("offloading {:.0f} % of the layers' weights to the host", 100 * *share), with_offload(request, *share)});
     }
     return advice;
 }

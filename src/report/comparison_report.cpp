@@ -134,6 +134,20 @@ void add_prices(Report& report, const Comparison& comparison) {
     report.document["assumed"] = std::move(assumed);
 }
 
+std::vector<std::string> remarks_on(const NamedComparison& named) {
+    std::vector<std::string> remarks{
+        fmt::format(
+            "Speed-ups compare times per item; in brackets their {} % interval, errors of two GPUs taken as independent. Gains between "
+            "settings of one GPU have none.",
+            interval_percent),
+        "Rent at all hours at work.", energy_remark()};
+    if ((named.baseline && any_offloads(*named.baseline)) || (named.optimized && any_offloads(*named.optimized)))
+        remarks.emplace_back(
+            "Offloaded weights are copied from pinned host memory in each pass; assumed: a PCIe link to each GPU, host memory that holds "
+            "them and keeps up. No measured row has offloading: intervals are those of plain passes.");
+    return remarks;
+}
+
 }  // namespace
 
 std::string text_of(const SpeedUp& speedup) {
@@ -168,14 +182,9 @@ Report comparison_report(const NamedComparison& named) {
     add_prices(report, named.baseline ? *named.baseline : *named.optimized);
     for (const auto& text : named.notes) report.after.push_back("note: " + text);
     report.document["notes"] = named.notes;
-    const std::string remarks[] = {
-        fmt::format(
-            "Speed-ups compare times per item; in brackets their {} % interval, errors of two GPUs taken as independent. Gains between "
-            "settings of one GPU have none.",
-            interval_percent),
-        "Rent at all hours at work.", energy_remark()};
+    const auto remarks = remarks_on(named);
     report.document["remarks"] = remarks;
-    for (const std::string& remark : remarks) report.after.push_back(remark);
+    report.after.insert(report.after.end(), remarks.begin(), remarks.end());
     return report;
 }
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace roofcast {
 
 namespace {
@@ -35,7 +37,11 @@ Cell in_ms(const std::optional<Seconds>& t) {
     return t ? Cell(t->in(ms)) : Cell();
 }
 
-void add_settings(Rows& rows, const ContestantRun& run) {
+bool offloads(const ContestantRun& run) {
+    return run.prediction && run.prediction->request.techniques.offload > 0;
+}
+
+void add_settings(Rows& rows, const ContestantRun& run, bool offload) {
     rows.add({"gpu", "GPU"}, run.contestant.gpu->profile.id);
     rows.add({"precision", "precision"}, of(run, [](const Prediction& p) { return std::string(name(p.request.shape.precision)); }));
     rows.add({"weights", "weights"}, of(run, [](const Prediction& p) {
@@ -44,6 +50,8 @@ void add_settings(Rows& rows, const ContestantRun& run) {
              }));
     rows.add({"batch", "batch"}, of(run, [](const Prediction& p) { return p.request.shape.batch; }));
     rows.add({"execution", "execution"}, of(run, [](const Prediction& p) { return std::string(name(p.request.execution)); }));
+    if (offload)
+        rows.add({"offload_percent", "offload %"}, of(run, [](const Prediction& p) { return 100 * p.request.techniques.offload; }));
 }
 
 void add_speed(Rows& rows, const ContestantRun& run, std::int64_t items) {
@@ -94,12 +102,16 @@ std::optional<SpeedUp> dollars_against_reference(const Comparison& comparison, c
 
 }  // namespace
 
+bool any_offloads(const Comparison& comparison) {
+    return std::any_of(comparison.runs.begin(), comparison.runs.end(), offloads);
+}
+
 Table full_rows(const Comparison& comparison, const NamedComparison& named) {
     Table table;
     Rows rows(table);
     for (const ContestantRun& run : comparison.runs) {
         rows.begin();
-        add_settings(rows, run);
+        add_settings(rows, run, true);
         add_speed(rows, run, named.items);
         add_resources(rows, run);
         add_more(rows, run);
@@ -114,7 +126,7 @@ Table speed_table(const Comparison& comparison, const NamedComparison& named) {
     Rows rows(table);
     for (const ContestantRun& run : comparison.runs) {
         rows.begin();
-        add_settings(rows, run);
+        add_settings(rows, run, any_offloads(comparison));
         add_speed(rows, run, named.items);
         rows.add({"speedup", "speed-up"}, run.speedup ? text_of(*run.speedup) : run.reason);
     }
@@ -138,7 +150,7 @@ Table cost_table(const Comparison& comparison, bool in_text) {
     Rows rows(table);
     for (const ContestantRun& run : comparison.runs) {
         rows.begin();
-        add_settings(rows, run);
+        add_settings(rows, run, !in_text || any_offloads(comparison));
         const auto ratio = dollars_against_reference(comparison, run);
         rows.add({"usd_per_hour", "USD/hour"}, run.rental ? Cell(run.rental->rate.in(usd_per_hour)) : Cell());
         rows.add({"usd_per_item", "USD/item"}, run.rental ? Cell(run.rental->per_item.in(usd)) : Cell());

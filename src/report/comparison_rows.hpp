@@ -8,6 +8,9 @@
 
 namespace roofcast {
 
+/// Whether any GPU keeps weights in host memory: text tables have a column for it then.
+bool any_offloads(const Comparison& comparison);
+
 /// All figures of one GPU under one policy, for JSON and CSV; empty cells where it does not run.
 Table full_rows(const Comparison& comparison, const NamedComparison& named);
 

@@ -22,6 +22,22 @@ std::string limits_text(const RecommendationRequest& r) {
     return fmt::format("{}", fmt::join(limits, ", "));
 }
 
+/// The first rows of a list.
+std::vector<Deployment> first(const std::vector<Deployment>& deployments, std::size_t rows) {
+    return {deployments.begin(), deployments.begin() + static_cast<std::ptrdiff_t>(std::min(rows, deployments.size()))};
+}
+
+/// What was simulated, or why nothing was.
+std::string queueing_headline(const NamedRecommendation& n) {
+    const QueueingSummary& q = n.answer.queueing;
+    if (!has_queueing(n)) return fmt::format("not simulated: {}", q.why_not);
+    std::string text = fmt::format(
+        "{} % of requests keep each limit where a row has P{}: {} requests, Poisson at {}/s, seed {}; {} simulations", queueing_percentile,
+        queueing_percentile, q.requests, significant(n.request.rate->in(1 / s)), n.request.queueing->seed, q.simulations);
+    if (q.unreached > 0) text += fmt::format("; {} deployments are beyond the most that are simulated", q.unreached);
+    return text;
+}
+
 std::vector<std::string> headlines(const NamedRecommendation& n) {
     const RecommendationRequest& r = n.request;
     const RunShape& shape = r.run.shape;
@@ -35,26 +51,54 @@ std::vector<std::string> headlines(const NamedRecommendation& n) {
     for (const std::size_t count : n.answer.deployments) tried += count;
     const auto able = std::count_if(n.answer.gpus.begin(), n.answer.gpus.end(), [](const GpuVerdict& v) { return v.meeting > 0; });
     return {fmt::format("{}; prices in US dollars as of {}", what, to_string(n.today)), limits,
-            fmt::format("{} of {} deployments meet all, on {} of {} GPUs", meeting, tried, able, n.contestants.size())};
+            fmt::format("{} of {} deployments meet all, on {} of {} GPUs", meeting, tried, able, n.contestants.size()),
+            "queueing: " + queueing_headline(n)};
+}
+
+/// "rtx-4090, tp 2, bf16".
+std::string way_of_running(const NamedRecommendation& n, const Deployment& d) {
+    const auto degree = [](const char* name, std::int64_t ways) { return ways > 1 ? fmt::format(", {} {}", name, ways) : std::string(); };
+    return fmt::format("{}{}{}, {}{}", n.contestants[d.gpu].gpu->profile.id, degree("tp", d.parallel.tensor),
+                       degree("pp", d.parallel.pipeline), name(d.precision),
+                       d.weights.label.empty() ? "" : fmt::format(" with {} weights", d.weights.label));
+}
+
+/// What random arrivals changed of the rows shown, and what they rule out.
+std::vector<std::string> queueing_lines(const NamedRecommendation& n) {
+    std::vector<std::string> lines;
+    for (const Deployment& d : first(n.answer.ranked, n.top)) {
+        if (d.load && d.parallel.data > d.load->batch_copies)
+            lines.push_back(fmt::format("queueing: {}: {} copies rather than {}: {}", way_of_running(n, d), d.parallel.data,
+                                        d.load->batch_copies, queueing_reason(n, d)));
+    }
+    for (const Deployment& d : first(n.answer.queueing.overloaded, n.top))
+        lines.push_back(fmt::format("queueing: {} falls out: {}", way_of_running(n, d), queueing_reason(n, d)));
+    return lines;
 }
 
 std::vector<std::string> assumptions(const NamedRecommendation& n) {
     const bool language = n.answer.output_tokens > 0;
     std::vector<std::string> lines;
-    lines.emplace_back(language
-                           ? "times are those of one batch: TTFT of all its prompts together; waiting for a free place and a load that "
-                             "varies are not included: roofcast serve-sim simulates both"
-                           : "times are those of one batch; waiting for a free place and a load that varies are not included");
-    lines.emplace_back(n.request.rate ? "copies are whole and paid at all hours; the rate is steady; each copy is judged at its full batch"
-                                      : "all hours paid for are at work at full load");
+    if (has_queueing(n)) {
+        lines.emplace_back(
+            "TTFT, TPOT and latency are those of one batch, TTFT of all its prompts together; P99 those of requests that arrive at random "
+            "and go to the copies in turn, each an engine that forms its own batches");
+        lines.push_back(
+            fmt::format("that engine is roofcast serve-sim's, with --dp for the copies, --requests {} --max-seqs {} --memory-fraction 1{}",
+                        n.answer.queueing.requests, n.request.batch_fixed ? n.request.run.shape.batch : n.request.queueing->max_sequences,
+                        n.request.by_bound ? ", and every step at the upper bound of its time" : ""));
+    } else {
+        lines.emplace_back(language
+                               ? "times are those of one batch: TTFT of all its prompts together; waiting for a free place and a load that "
+                                 "varies are not included: roofcast serve-sim simulates both"
+                               : "times are those of one batch; waiting for a free place and a load that varies are not included");
+    }
+    lines.emplace_back(n.request.rate
+                           ? "copies are whole and paid at all hours; the mean rate is steady; each is judged at its full batch first"
+                           : "all hours paid for are at work at full load");
     lines.emplace_back("GPUs of one copy share a machine, joined as their profile says; any number can be rented at the price of one each");
     if (n.request.allow_quantization) lines.emplace_back("what 8- and 4-bit formats do to accuracy is not predicted");
     return lines;
-}
-
-/// The first rows of a list.
-std::vector<Deployment> first(const std::vector<Deployment>& deployments, std::size_t rows) {
-    return {deployments.begin(), deployments.begin() + static_cast<std::ptrdiff_t>(std::min(rows, deployments.size()))};
 }
 
 /// GPUs of the ranking's rows and of `of_front` rows of the front, each once.
@@ -80,6 +124,22 @@ nlohmann::ordered_json objective_json(const RecommendationRequest& r) {
             {"budget_usd_per_hour", r.budget ? nlohmann::ordered_json(r.budget->in(1 * usd / hour)) : nlohmann::ordered_json()}};
 }
 
+nlohmann::ordered_json queueing_json(const NamedRecommendation& n) {
+    const QueueingSummary& q = n.answer.queueing;
+    if (!has_queueing(n)) return {{"simulated", false}, {"why_not", q.why_not}};
+    auto overloaded = nlohmann::ordered_json::array();
+    for (const Deployment& d : q.overloaded)
+        overloaded.push_back(
+            {{"deployment", way_of_running(n, d)}, {"gpu", n.contestants[d.gpu].gpu->profile.id}, {"why", queueing_reason(n, d)}});
+    return {{"simulated", true},
+            {"percentile", queueing_percentile},
+            {"requests", q.requests},
+            {"seed", n.request.queueing->seed},
+            {"simulations", q.simulations},
+            {"unreached", q.unreached},
+            {"overloaded", std::move(overloaded)}};
+}
+
 nlohmann::ordered_json reasons_json(const NamedRecommendation& n) {
     auto reasons = nlohmann::ordered_json::array();
     for (const Outcome outcome : reasons_met(n))
@@ -94,6 +154,7 @@ nlohmann::ordered_json document_of(const NamedRecommendation& n) {
     const bool language = n.answer.output_tokens > 0;
     nlohmann::ordered_json d{{"model", n.model_id}, {"currency", "USD"}, {"date", to_string(n.today)}};
     d["objective"] = objective_json(n.request);
+    d["queueing"] = queueing_json(n);
     d["prompt_tokens"] = shape.prompt_tokens > 0 ? nlohmann::ordered_json(shape.prompt_tokens) : nlohmann::ordered_json();
     d["output_tokens"] = language ? nlohmann::ordered_json(n.answer.output_tokens) : nlohmann::ordered_json();
     d["execution"] = std::string(name(n.request.run.execution));
@@ -127,6 +188,8 @@ std::vector<std::string> closing_lines(const NamedRecommendation& n) {
                                         outcome == Outcome::no_price ? " (--usd-per-hour gives that of one --gpu)" : "",
                                         fmt::join(ids, ", ")));
     }
+    const auto queueing = queueing_lines(n);
+    lines.insert(lines.end(), queueing.begin(), queueing.end());
     for (const std::size_t i : shown_gpus(n, n.top)) {
         const Contestant& c = n.contestants[i];
         if (c.rental_price) lines.push_back(fmt::format("rent of {}: {}", c.gpu->profile.id, described(*c.rental_price)));
@@ -135,7 +198,10 @@ std::vector<std::string> closing_lines(const NamedRecommendation& n) {
     for (const auto& text : assumptions(n)) lines.push_back("assumption: " + text);
     for (const auto& text : n.notes) lines.push_back("note: " + text);
     lines.push_back(fmt::format("to, low, high: {} % interval of the times{}", interval_percent,
-                                n.request.rate ? "; of a cost, that of the copies needed at its ends" : ""));
+                                !n.request.rate ? ""
+                                : has_queueing(n)
+                                    ? "; of a cost, that of the copies that a batch needs at its ends, and those that queueing adds"
+                                    : "; of a cost, that of the copies needed at its ends"));
     lines.push_back(energy_remark());
     for (const std::size_t i : shown_gpus(n, n.top)) {
         const GpuProfile& gpu = n.contestants[i].gpu->profile;

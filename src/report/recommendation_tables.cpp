@@ -59,6 +59,20 @@ void add_times(std::vector<Entry>& row, const Deployment& d) {
     row.push_back({{"watts", "W"}, figures.watts ? Cell(figures.watts->in(watt)) : Cell()});
 }
 
+/// What requests that arrive at random see.
+void add_load(std::vector<Entry>& row, const NamedRecommendation& n, const Deployment& d) {
+    const bool is_shown = has_queueing(n), has_tokens = n.answer.output_tokens > 0;
+    const UnderLoad load = d.load.value_or(UnderLoad{});
+    const auto time = [](const std::optional<Seconds>& t) { return t ? Cell(t->in(ms)) : Cell(); };
+    row.push_back({{"p99_ttft_ms", "P99 TTFT"}, time(load.ttft), is_shown && has_tokens});
+    row.push_back({{"p99_tpot_ms", "P99 TPOT"}, time(load.tpot), is_shown && has_tokens});
+    row.push_back({{"p99_latency_ms", "P99 latency"}, time(load.latency), false});
+    row.push_back({{"simulated_requests", ""}, load.requests > 0 ? Cell(load.requests) : Cell(), false});
+    row.push_back({{"batch_copies", ""}, d.load ? Cell(load.batch_copies) : Cell(), false});
+    const std::string reason = queueing_reason(n, d);
+    row.push_back({{"queueing_reason", ""}, reason.empty() ? Cell() : Cell(reason), false});
+}
+
 void add_cost(std::vector<Entry>& row, const NamedRecommendation& n, const Deployment& d) {
     row.push_back({{"usd_per_hour", "USD/hour"}, d.cost ? Cell(d.cost->rate.in(1 * usd / hour)) : Cell()});
     const auto amounts = [&](const std::string& key, const std::string& title, double times, bool in_text) {
@@ -87,6 +101,7 @@ std::vector<Entry> entries_of(const NamedRecommendation& n, const Deployment& d,
     row.push_back({{"pareto", "front"}, d.front ? Cell(std::string("*")) : Cell()});
     add_settings(row, n, d);
     add_times(row, d);
+    add_load(row, n, d);
     add_cost(row, n, d);
     row.push_back({{"memory_gb", "GB/GPU"}, d.memory.total().in(gb), false});
     add_price(row, n, d, text);
@@ -120,6 +135,21 @@ Table table_of(const NamedRecommendation& n, const std::vector<Deployment>& depl
 }
 
 }  // namespace
+
+bool has_queueing(const NamedRecommendation& n) {
+    return n.answer.queueing.why_not.empty();
+}
+
+std::string queueing_reason(const NamedRecommendation& n, const Deployment& d) {
+    if (!d.load) return {};
+    if (!d.load->error.empty()) return d.load->error;
+    if (!d.load->miss) return {};
+    const QueueingMiss& miss = *d.load->miss;
+    const std::string over = fmt::format("{} {} over {}", miss.metric, readable_time(miss.seen.in(s)), readable_time(miss.limit.in(s)));
+    if (!miss.copies) return over + " of a request that is alone";
+    return fmt::format("P{} {} at {}/s with {} {}", queueing_percentile, over, significant(n.request.rate->in(1 / s)), *miss.copies,
+                       *miss.copies == 1 ? "copy" : "copies");
+}
 
 std::vector<std::string> gpus_with(const NamedRecommendation& n, Outcome outcome) {
     std::vector<std::string> ids;

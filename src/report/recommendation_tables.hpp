@@ -10,6 +10,11 @@ std::vector<std::string> gpus_with(const NamedRecommendation& n, Outcome outcome
 /// What rules out any GPU or deployment.
 std::vector<Outcome> reasons_met(const NamedRecommendation& n);
 
+/// "P99 TTFT 412 ms over 200 ms at 5/s with 2 copies": why a simulated deployment takes more copies, or falls out; empty: for no reason.
+std::string queueing_reason(const NamedRecommendation& n, const Deployment& d);
+/// Whether anything was simulated.
+bool has_queueing(const NamedRecommendation& n);
+
 /// All figures of `deployments`, for JSON and CSV.
 Table deployment_rows(const NamedRecommendation& n, const std::vector<Deployment>& deployments);
 /// Those that a text table has room for.

@@ -22,11 +22,11 @@ std::string gain(double better, double worse, const ComparisonRequest& request) 
     return fmt::format("{:.3g}× the {} of", ratio, measure(request.objective));
 }
 
-/// The lightest candidate of the nearest quality below `limit` of which none fits; nullptr: there is none.
+/// The lightest candidate of the nearest quality below `limit` of which none fits whole; nullptr: there is none.
 const Candidate* lightest_unfit(const std::vector<Candidate>& candidates, Quality limit) {
     const Candidate* lightest = nullptr;
     for (const Candidate& c : candidates) {
-        if (c.format.quality >= limit) continue;
+        if (c.format.quality >= limit || c.offload > 0) continue;
         const bool nearer = lightest != nullptr && c.format.quality > lightest->format.quality;
         const bool lighter = lightest != nullptr && c.format.quality == lightest->format.quality && c.memory < lightest->memory;
         if (lightest == nullptr || nearer || lighter) lightest = &c;
@@ -38,10 +38,12 @@ const Candidate* lightest_unfit(const std::vector<Candidate>& candidates, Qualit
 std::string quantized_choice(const Candidate& best, const std::vector<Candidate>& candidates, const ComparisonRequest& request,
                              Bytes capacity) {
     const Candidate* lesser = best_of(candidates, [&best](const Candidate& c) { return c.format.quality < best.format.quality; });
-    const Candidate* unfit = lightest_unfit(candidates, lesser == nullptr ? best.format.quality : lesser->format.quality);
+    const bool fits_whole = lesser != nullptr && lesser->offload <= 0;
+    const Candidate* unfit = lightest_unfit(candidates, fits_whole ? lesser->format.quality : best.format.quality);
     std::string text = described(best.format);
     if (unfit != nullptr) text += fmt::format(" because {} {}", described(unfit->format), needs_text(unfit->memory, capacity));
-    if (lesser != nullptr) text += fmt::format(", as allowed: {} {}", gain(best.score, lesser->score, request), described(*lesser));
+    if (lesser != nullptr)
+        text += fmt::format(", {}{} {}", fits_whole ? "as allowed: " : "", gain(best.score, lesser->score, request), described(*lesser));
     return text + " (what it does to accuracy is not predicted)";
 }
 
@@ -58,6 +60,13 @@ std::string format_choice(const Candidate& best, const std::vector<Candidate>& c
     return fmt::format("{}: no other precision of 16 bits or more is there and fits", described(best.format));
 }
 
+/// Weights that the host keeps: how much of them, and what forced it.
+std::string offload_choice(const Candidate& best, Bytes capacity) {
+    if (best.offload <= 0) return {};
+    return fmt::format("offload {} of the layers' weights because {} {} at batch {}", percent_text(best.offload), described(best.format),
+                       needs_text(best.unoffloaded, capacity), best.batch);
+}
+
 /// What quantizing would gain a GPU that does not need it.
 std::string not_quantized(const Candidate& best, const std::vector<Candidate>& candidates, const ComparisonRequest& request) {
     if (best.format.quality != Quality::kept) return {};
@@ -70,11 +79,13 @@ std::string batch_choice(const Candidate& best, const std::vector<Candidate>& ca
                          Bytes capacity) {
     if (request.batch_fixed) return {};
     const auto larger = std::find_if(candidates.begin(), candidates.end(), [&best](const Candidate& c) {
-        return c.batch > best.batch && c.execution == best.execution && c.format.precision == best.format.precision &&
-               c.format.weights == best.format.weights;
+        return c.batch > best.batch && c.execution == best.execution && is_same(c.format, best.format) &&
+               (c.offload > 0) == (best.offload > 0);
     });
     if (larger == candidates.end()) return fmt::format("batch {}, the largest of the grid", best.batch);
-    if (!larger->fits) return fmt::format("batch {} because {} {}", best.batch, larger->batch, needs_text(larger->memory, capacity));
+    if (!larger->fits)
+        return fmt::format("batch {} because {} {}{}", best.batch, larger->batch, needs_text(larger->memory, capacity),
+                           larger->offload > 0 ? " with all layers' weights offloaded" : "");
     return fmt::format("batch {}: {} {}", best.batch, gain(best.score, larger->score, request), larger->batch);
 }
 
@@ -92,8 +103,17 @@ std::string described(const RunFormat& format) {
     return std::string(name(format.precision));
 }
 
+std::string percent_text(double share) {
+    return fmt::format("{:.4g} %", 100 * share);
+}
+
 std::string described(const Candidate& c) {
-    return fmt::format("{}, batch {}, {}", described(c.format), c.batch, name(c.execution));
+    const std::string offload = c.offload > 0 ? fmt::format(" with {} of the layers' weights offloaded", percent_text(c.offload)) : "";
+    return fmt::format("{}{}, batch {}, {}", described(c.format), offload, c.batch, name(c.execution));
+}
+
+bool is_same(const RunFormat& a, const RunFormat& b) {
+    return a.precision == b.precision && a.weights == b.weights;
 }
 
 std::string needs_text(Bytes needed, Bytes capacity) {
@@ -102,8 +122,9 @@ std::string needs_text(Bytes needed, Bytes capacity) {
 
 std::vector<std::string> choices_of(const Candidate& best, const std::vector<Candidate>& candidates, const ComparisonRequest& request,
                                     Bytes capacity) {
-    std::vector<std::string> choices{format_choice(best, candidates, request, capacity), not_quantized(best, candidates, request),
-                                     batch_choice(best, candidates, request, capacity), execution_choice(best, candidates, request)};
+    std::vector<std::string> choices{format_choice(best, candidates, request, capacity), offload_choice(best, capacity),
+                                     not_quantized(best, candidates, request), batch_choice(best, candidates, request, capacity),
+                                     execution_choice(best, candidates, request)};
     std::erase(choices, std::string());
     return choices;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "prediction/offload.hpp"
 #include "prediction/shapes.hpp"
 #include "roofcast/error.hpp"
 
@@ -72,6 +73,7 @@ RunRequest asked(const ComparisonRequest& request, const Candidate& c) {
     run.weights = c.format.weights;
     run.shape.batch = c.batch;
     run.execution = c.execution;
+    if (c.offload > 0) run.techniques.offload = c.offload;
     return run;
 }
 
@@ -121,35 +123,80 @@ public:
             if (format.quality != quality) continue;
             for (const Execution execution : executions_of(gpu, request_)) {
                 for (const std::int64_t batch : batches_of(request_)) {
-                    if (!add({.format = format, .batch = batch, .execution = execution, .memory = {}})) break;
+                    if (!add({.format = format, .batch = batch, .execution = execution})) break;
                 }
             }
         }
+        reached_ = quality;
     }
 
-    [[nodiscard]] bool found() const {
-        return best_of(candidates_, [](const Candidate&) { return true; }) != nullptr;
+    /// The formats gone through of which nothing fits, once more: with as little as possible of their weights in host memory.
+    void go_through_offloaded() {
+        const GpuProfile& gpu = contestant_.gpu->profile;
+        if (request_.offload_fixed || !can_offload(gpu) || !has_layers(workload_)) return;
+        std::vector<RunFormat> formats = formats_of(workload_, gpu, request_);
+        std::erase_if(formats, [this](const RunFormat& f) { return f.quality > reached_ || has_fitting(f); });
+        for (const RunFormat& format : formats) {
+            for (const Execution execution : executions_of(gpu, request_)) {
+                for (const std::int64_t batch : batches_of(request_)) {
+                    if (!add_offloaded({.format = format, .batch = batch, .execution = execution})) break;
+                }
+            }
+        }
+        // Of equal scores the first is taken: the one that keeps quality.
+        std::stable_sort(candidates_.begin(), candidates_.end(),
+                         [](const Candidate& a, const Candidate& b) { return a.format.quality < b.format.quality; });
+    }
+
+    /// Whether anything runs whose quality is at most `worst`.
+    [[nodiscard]] bool found(Quality worst) const {
+        return best_of(candidates_, [worst](const Candidate& c) { return c.format.quality <= worst; }) != nullptr;
     }
     [[nodiscard]] const std::vector<Candidate>& candidates() const { return candidates_; }
 
 private:
-    /// False when a larger batch is out of the question.
-    bool add(Candidate c) {
+    [[nodiscard]] std::optional<RunRequest> completed_run(const Candidate& c) const {
         const bool smallest = c.batch == batches_of(request_).front();
-        const auto run = completed_if_possible(asked(request_, c), workload_, smallest);
+        return completed_if_possible(asked(request_, c), workload_, smallest);
+    }
+
+    /// Each of the two: false when a larger batch is out of the question.
+    bool add(Candidate c) {
+        const auto run = completed_run(c);
         if (!run) return false;
         const auto& capacity = contestant_.gpu->profile.capacity;
-        c.memory = memory_estimate(workload_, *run, software_).total();
+        c.memory = c.unoffloaded = memory_estimate(workload_, *run, software_).total();
         c.fits = !capacity || c.memory <= *capacity;
+        return scored(std::move(c));
+    }
+
+    bool add_offloaded(Candidate c) {
+        auto run = completed_run(c);
+        if (!run) return false;
+        const Bytes capacity = *contestant_.gpu->profile.capacity;
+        const auto share = smallest_offload(workload_, *run, software_, capacity, offload_step);
+        c.unoffloaded = memory_estimate(workload_, *run, software_).total();
+        c.fits = share.has_value();
+        c.offload = run->techniques.offload = share.value_or(1);
+        c.memory = memory_estimate(workload_, *run, software_).total();
+        return scored(std::move(c));
+    }
+
+    bool scored(Candidate c) {
         if (c.fits) c.score = score_if_possible(workload_, contestant_, asked(request_, c), request_.objective, software_);
         candidates_.push_back(std::move(c));
         return candidates_.back().fits;
+    }
+
+    [[nodiscard]] bool has_fitting(const RunFormat& f) const {
+        return std::any_of(candidates_.begin(), candidates_.end(), [&f](const Candidate& c) { return c.fits && is_same(c.format, f); });
     }
 
     const Workload& workload_;
     const Contestant& contestant_;
     const ComparisonRequest& request_;
     const SoftwareStacks& software_;
+    Quality reached_ = Quality::kept;  ///< the lowest gone through
     std::vector<Candidate> candidates_;
 };
 
@@ -187,8 +234,9 @@ ContestantRun best_run(const Workload& workload, const Contestant& contestant, c
                        const SoftwareStacks& software) {
     Search search(workload, contestant, request, software);
     for (const Quality quality : all_qualities) {
-        if (!search.found() || request.allow_quantization) search.go_through(quality);
+        if (!search.found(Quality::four_bits) || request.allow_quantization) search.go_through(quality);
     }
+    if (!search.found(Quality::kept)) search.go_through_offloaded();
     const auto& candidates = search.candidates();
     const Candidate* best = best_of(candidates, [](const Candidate&) { return true; });
     const GpuProfile& gpu = contestant.gpu->profile;
@@ -198,6 +246,7 @@ ContestantRun best_run(const Workload& workload, const Contestant& contestant, c
 }
 
 std::string search_grid_text(const ComparisonRequest& r) {
+    const std::string offload = r.offload_fixed ? "as asked for" : "only where nothing of these fits, as little as makes it fit";
     std::vector<std::string_view> ways, kept;
     for (const Execution e : executions) ways.push_back(name(e));
     for (const Precision p : keeping) kept.push_back(name(p));
@@ -205,13 +254,14 @@ std::string search_grid_text(const ComparisonRequest& r) {
     const std::string precisions = r.precision_fixed ? fmt::format("precision {} as asked for", name(r.run.shape.precision))
                                                      : fmt::format("precisions: the model's own, {}", fmt::join(kept, ", "));
     return fmt::format(
-        "{}; weights {}; batch {}; execution {}{}", precisions, r.weights_fixed ? "as asked for" : "as computed or published",
+        "{}; weights {}; batch {}; execution {}{}; offload {}", precisions, r.weights_fixed ? "as asked for" : "as computed or published",
         r.batch_fixed ? fmt::format("{} as asked for", r.run.shape.batch) : fmt::format("{}", fmt::join(batch_grid, ", ")),
         r.execution_fixed ? fmt::format("{} as asked for", name(r.run.execution))
                           : fmt::format("{} (tensorrt on NVIDIA only)", fmt::join(ways, ", ")),
         formats_fixed          ? ""
         : r.allow_quantization ? "; 8- and 4-bit formats too, as allowed"
-                               : "; weights in 8 bits only where nothing of these fits, in 4 bits only where those do not either");
+                               : "; weights in 8 bits only where nothing of these fits, in 4 bits only where those do not either",
+        offload);
 }
 
 }  // namespace roofcast

@@ -24,6 +24,8 @@ struct RunFormat {
 /// "fp16", "int8 weights on fp16".
 std::string described(const RunFormat& format);
 
+bool is_same(const RunFormat& a, const RunFormat& b);
+
 /// Adds weight-only formats of fewer bits than the model is published in, on `precision`, where that has 16 bits.
 void add_weight_formats(std::vector<RunFormat>& formats, const Workload& workload, Precision precision);
 
@@ -36,13 +38,21 @@ struct Candidate {
     RunFormat format;
     std::int64_t batch = 1;
     Execution execution = Execution::cuda_graph;
-    Bytes memory;      ///< of one GPU
-    bool fits = true;  ///< larger batches of one that does not are left out
-    double score = 0;  ///< what is maximised, per second, joule or dollar; 0 where it does not fit or is withheld
+    double offload = 0;  ///< share of every layer's weights that the search moved to host memory, above 0 only where they do not fit
+    Bytes memory;        ///< of one GPU
+    Bytes unoffloaded;   ///< the same with all weights on the GPU
+    bool fits = true;    ///< larger batches of one that does not are left out
+    double score = 0;    ///< what is maximised, per second, joule or dollar; 0 where it does not fit or is withheld
 };
 
-/// "tensorrt, batch 64, int8 weights on fp16".
+/// "int8 weights on fp16, batch 64, tensorrt", "fp16 with 37.2 % of the layers' weights offloaded, batch 4, cuda_graph".
 std::string described(const Candidate& candidate);
+
+/// "37.2 %".
+std::string percent_text(double share);
+
+/// Shares of offloaded weights are whole multiples of this, so that --offload takes them as they are shown.
+inline constexpr double offload_step = 0.001;
 
 /// Scores this near count as equal: predictions are not that good.
 inline constexpr double negligible_gain = 0.01;

@@ -6,6 +6,7 @@
 #include "prediction/shapes.hpp"
 #include "roofcast/error.hpp"
 #include "scenario/recommendation_grid.hpp"
+#include "scenario/recommendation_queueing.hpp"
 
 namespace roofcast {
 
@@ -37,7 +38,7 @@ RunRequest asked(const RecommendationRequest& request, const RunFormat& format, 
 /// Whether a larger batch may still do better: of one that does not fit or is too slow it does not.
 bool goes_on(Outcome outcome) {
     return outcome == Outcome::meets || outcome == Outcome::over_budget || outcome == Outcome::no_price ||
-           outcome == Outcome::too_many_copies;
+           outcome == Outcome::too_many_copies || outcome == Outcome::queueing;
 }
 
 /// All deployments of one GPU.
@@ -124,14 +125,20 @@ GpuVerdict verdict_on(const std::vector<Deployment>& tried, bool has_price) {
     return verdict;
 }
 
-bool is_cheaper(const Deployment& a, const Deployment& b) {
-    return std::tuple(a.cost->per_item, a.figures->latency) < std::tuple(b.cost->per_item, b.figures->latency);
-}
-
-/// The same but for the batch and the copies that it takes.
-bool same_but_batch(const Deployment& a, const Deployment& b) {
-    return a.gpu == b.gpu && a.parallel.tensor == b.parallel.tensor && a.parallel.pipeline == b.parallel.pipeline &&
-           a.precision == b.precision && a.weights == b.weights;
+/// Takes out what random arrivals are too much for.
+void drop_overloaded(std::vector<Deployment>& meeting, Recommendation& result) {
+    for (const Deployment& d : meeting) {
+        if (d.outcome != Outcome::queueing) continue;
+        --result.deployments[static_cast<std::size_t>(Outcome::meets)];
+        ++result.deployments[static_cast<std::size_t>(Outcome::queueing)];
+        GpuVerdict& verdict = result.gpus[d.gpu];
+        if (!verdict.nearest || is_nearer(d, *verdict.nearest)) verdict.nearest = d;
+        if (--verdict.meeting == 0) verdict.outcome = Outcome::queueing;
+    }
+    std::erase_if(meeting, [](const Deployment& d) { return d.outcome == Outcome::queueing; });
+    for (GpuVerdict& verdict : result.gpus) {
+        if (verdict.meeting > 0) verdict.nearest.reset();
+    }
 }
 
 void mark_front(std::vector<Deployment>& meeting, Recommendation& result) {
@@ -153,6 +160,15 @@ void rank(const std::vector<Deployment>& meeting, Recommendation& result) {
 }
 
 }  // namespace
+
+bool is_cheaper(const Deployment& a, const Deployment& b) {
+    return std::tuple(a.cost->per_item, a.figures->latency) < std::tuple(b.cost->per_item, b.figures->latency);
+}
+
+bool same_but_batch(const Deployment& a, const Deployment& b) {
+    return a.gpu == b.gpu && a.parallel.tensor == b.parallel.tensor && a.parallel.pipeline == b.parallel.pipeline &&
+           a.precision == b.precision && a.weights == b.weights;
+}
 
 std::vector<std::size_t> pareto_front(const std::vector<CostPoint>& points) {
     std::vector<std::size_t> order(points.size());
@@ -190,6 +206,9 @@ Recommendation recommend(const Workload& workload, const std::vector<Contestant>
         }
         result.gpus.push_back(verdict_on(tried, contestants[i].rental_price.has_value()));
     }
+    std::stable_sort(meeting.begin(), meeting.end(), is_cheaper);
+    result.queueing = judge_queueing(workload, contestants, request, software, meeting);
+    drop_overloaded(meeting, result);
     std::stable_sort(meeting.begin(), meeting.end(), is_cheaper);
     mark_front(meeting, result);
     rank(meeting, result);

@@ -18,6 +18,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, outcome_coun
     {"too_many_copies", "needs too many copies"},
     {"no_price", "no price known"},
     {"over_budget", "over budget"},
+    {"queueing", "queueing"},
 }};
 
 /// Factors on the times that limits are held against.
@@ -55,10 +56,11 @@ DeploymentCost cost_of(const Deployment& d, const PriceChoice& price, Hertz of_o
                         .per_item_low = {},
                         .per_item_high = {}};
     if (!d.figures->intervals) return cost;
+    const std::int64_t more = d.load ? d.parallel.data - d.load->batch_copies : 0;
     const auto at = [&](double ratio) -> std::optional<UsDollars> {
         const Hertz actual = of_one / ratio;
         const auto copies = request.rate ? copies_needed(*request.rate, actual) : std::optional<std::int64_t>(1);
-        return copies ? std::optional(cost_of_item(copy, *copies, actual, request.rate)) : std::nullopt;
+        return copies ? std::optional(cost_of_item(copy, *copies + more, actual, request.rate)) : std::nullopt;
     };
     cost.per_item_low = at(d.figures->intervals->latency.low);
     cost.per_item_high = at(d.figures->intervals->latency.high);
@@ -104,6 +106,19 @@ std::optional<std::int64_t> copies_needed(Hertz rate, Hertz of_one) {
     const double copies = std::ceil(rate / of_one);
     if (!(copies <= static_cast<double>(most_copies))) return std::nullopt;
     return copies < 1 ? 1 : static_cast<std::int64_t>(copies);
+}
+
+Deployment with_copies(const Deployment& one_batch, std::int64_t copies, const Contestant& contestant,
+                       const RecommendationRequest& request) {
+    Deployment d = one_batch;
+    const double before = static_cast<double>(d.parallel.data), factor = static_cast<double>(copies) / before;
+    const Hertz of_one = d.figures->capacity / before;
+    d.parallel.data = copies;
+    d.figures->capacity = d.figures->capacity * factor;
+    if (d.figures->watts) d.figures->watts = *d.figures->watts * factor;
+    if (!d.load) d.load = UnderLoad{.batch_copies = one_batch.parallel.data};
+    d.cost = cost_of(d, *contestant.rental_price, of_one, request);
+    return d;
 }
 
 Deployment judged(const Prediction& one_copy, const Contestant& contestant, const RecommendationRequest& request) {

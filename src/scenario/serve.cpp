@@ -44,19 +44,6 @@ std::vector<ServingRequest> accepted(const ServingEngine& engine, const std::vec
          .suggestion = "shorter --prompt or --generate, or more memory"});
 }
 
-StepRange step_range(const SchedulerOptions& options, const std::vector<ServingRequest>& requests) {
-    std::int64_t longest = 1;
-    for (const ServingRequest& request : requests) longest = std::max(longest, request.prompt_tokens + request.output_tokens);
-    StepRange range{
-        .sequences = options.max_sequences, .tokens = options.max_tokens, .prompt_tokens = options.max_tokens, .context = longest};
-    if (options.chunked) {
-        range.prompt_tokens = std::min(range.prompt_tokens, options.chunk.value_or(range.prompt_tokens));
-    } else {
-        range.tokens = range.prompt_tokens = std::max(options.max_tokens, longest);  // what left the engine comes back whole
-    }
-    return range;
-}
-
 ServingCase served_at(ServingEngine& engine, double time_scale, const ServingQuestion& question, std::vector<ServingRequest> requests) {
     engine.time_scale = time_scale;
     ServingCase result{.time_scale = time_scale, .statistics = {}, .load = {}, .search = {}};
@@ -80,6 +67,19 @@ Prediction typical_run(const Workload& workload, const Gpu& gpu, const SoftwareS
 }
 
 }  // namespace
+
+StepRange step_range(const SchedulerOptions& options, const std::vector<ServingRequest>& requests) {
+    std::int64_t longest = 1;
+    for (const ServingRequest& request : requests) longest = std::max(longest, request.prompt_tokens + request.output_tokens);
+    StepRange range{
+        .sequences = options.max_sequences, .tokens = options.max_tokens, .prompt_tokens = options.max_tokens, .context = longest};
+    if (options.chunked) {
+        range.prompt_tokens = std::min(range.prompt_tokens, options.chunk.value_or(range.prompt_tokens));
+    } else {
+        range.tokens = range.prompt_tokens = std::max(options.max_tokens, longest);  // what left the engine comes back whole
+    }
+    return range;
+}
 
 ServingAnswer serve(const Workload& workload, const Gpu& gpu, const SoftwareStacks& software, const ServingQuestion& question,
                     const std::vector<ServingRequest>& requests) {

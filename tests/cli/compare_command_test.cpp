@@ -110,6 +110,31 @@ TEST_CASE("policies can be asked for one by one") {
     CHECK(contains(cost.output, "items_per_usd_ratio_low"));
 }
 
+TEST_CASE("offloading is a setting of the search, with its reason, in text, JSON and CSV") {
+    const std::string run = "--gpu t4 --gpu a100-sxm4-80gb --model llama-3.1-8b --precision fp16 --weights fp16 --policy optimized";
+    const json rows = policy(compared(run), "optimized")["rows"];
+    const double percent = number(rows[0]["offload_percent"]);
+    CHECK(percent > 0);
+    CHECK(rows[1]["offload_percent"] == 0);
+    const std::string reason = rows[0]["choices"][0];
+    CHECK(contains(reason, "of the layers' weights because fp16"));
+    // The share shown is one that predict takes, and fits.
+    const std::string asked = " --precision fp16 --weights fp16 --batch " + std::to_string(rows[0]["batch"].get<int>()) + " --execution " +
+                              rows[0]["execution"].get<std::string>() + " --offload " + std::to_string(percent / 100);
+    const json p = json::parse(roofcast::test::printed("predict --format json --gpu t4 --model llama-3.1-8b" + asked));
+    CHECK(number(p["latency_ms"]) == rel(number(rows[0]["latency_ms"]), 1e-9));
+    CHECK(number(p["memory_gb"]) <= 16);
+    const std::string text = roofcast::test::printed("compare " + run), csv = roofcast::test::printed("compare --format csv " + run);
+    CHECK(contains(text, "offload %"));
+    CHECK(contains(text, reason));
+    CHECK(contains(text, "pinned host memory"));
+    CHECK(contains(csv, "offload_percent"));
+    CHECK(contains(csv, reason));
+    const json fixed = policy(compared(run + " --offload 0"), "optimized")["rows"][0];
+    CHECK(fixed["offload_percent"].is_null());
+    CHECK(contains(fixed["reason"], "GB of 16.0"));
+}
+
 TEST_CASE("a comparison is the same every time") {
     const std::string run = "compare --gpu t4 --gpu a100-sxm4-80gb --model llama-3.1-8b --allow-quantization --date 2026-11-21";
     CHECK(roofcast::test::roofcast(run).output == roofcast::test::roofcast(run).output);

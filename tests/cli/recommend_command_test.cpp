@@ -55,6 +55,47 @@ TEST_CASE("recommended copies carry the rate, and the budget leaves out what is 
     CHECK(number(cheap["misses"][0]["nearest"]["excess"]) > 1);
 }
 
+TEST_CASE("recommendations with a rate say what was simulated, and what queueing changes") {
+    const std::string run = three + "--rate 5/s --batch 4";
+    const json document = recommended(run), &queueing = document["queueing"], off = recommended(run + " --queueing off");
+    CHECK(queueing["simulated"] == true);
+    CHECK(queueing["percentile"] == 99);
+    CHECK(queueing["requests"] == 4000);
+    CHECK(queueing["seed"] == 0);
+    CHECK(number(queueing["simulations"]) > 0);
+    const json& best = document["ranked"][0];
+    CHECK(number(best["p99_ttft_ms"]) <= 500);
+    CHECK(number(best["p99_tpot_ms"]) <= 40);
+    CHECK(number(best["data_parallel"]) > number(best["batch_copies"]));
+    const std::string reason = best["queueing_reason"];
+    CHECK(contains(reason, "P99 TTFT"));
+    CHECK(contains(reason, "over 500 ms at 5/s with"));
+    CHECK(off["queueing"]["simulated"] == false);
+    CHECK(off["ranked"][0]["p99_ttft_ms"].is_null());
+    CHECK(number(off["ranked"][0]["usd_per_hour"]) < number(best["usd_per_hour"]));
+    const std::string text = roofcast::test::printed("recommend --date 2026-11-21 " + run);
+    for (const std::string& part :
+         {reason, std::string("4000 requests, Poisson at 5/s, seed 0"), std::string("--max-seqs 4"), std::string("copies rather than")}) {
+        CAPTURE(part);
+        CHECK(contains(text, part));
+    }
+    CHECK(text == roofcast::test::printed("recommend --date 2026-11-21 " + run));
+    CHECK(contains(roofcast::test::printed("recommend --format csv " + run), reason));
+}
+
+TEST_CASE("deployments that only queueing rules out are named with the limit missed") {
+    const std::string run = "--gpu h100-pcie-80gb --model llama-3.1-8b --slo ttft=200ms,tpot=30ms --rate 5/s --batch 8 --budget 2";
+    const json document = recommended(run), &out = document["queueing"]["overloaded"];
+    CHECK(document["ranked"].empty());
+    REQUIRE(out.size() == 1);
+    CHECK(out[0]["gpu"] == "h100-pcie-80gb");
+    CHECK(contains(out[0]["why"], "at 5/s with 1 copy"));
+    CHECK(document["misses"][0]["reason"] == "queueing");
+    CHECK(document["misses"][0]["nearest"]["outcome"] == "queueing");
+    CHECK_FALSE(recommended(run + " --queueing off")["ranked"].empty());
+    CHECK(contains(roofcast::test::printed("recommend " + run), "falls out: P99 TTFT"));
+}
+
 TEST_CASE("limits by the upper bound are met by the upper bound") {
     const json by_bound = recommended(three + "--by-bound");
     for (const json& row : by_bound["ranked"]) {

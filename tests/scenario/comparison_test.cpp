@@ -198,7 +198,9 @@ TEST_CASE("quality is given up only where nothing else fits, and no more of it t
 }
 
 TEST_CASE("a GPU on which nothing fits says what the lightest settings need") {
-    const Comparison c = Field({"t4", "rtx-4090"}).optimized("llama-3.1-70b");
+    ComparisonRequest request;
+    request.offload_fixed = true;  // at none
+    const Comparison c = Field({"t4", "rtx-4090"}).optimized("llama-3.1-70b", request);
     CHECK_FALSE(c.reference);
     CHECK(contains(c.runs[0].reason, "GB of 16.0, even with int4 weights"));
     CHECK_FALSE(c.runs[0].speedup);
