@@ -108,6 +108,7 @@ enum class ConvBlock {
     adaptive_pool,
     global_pool,
     positions,
+    affine,
     linear,
     upsample,
     concat,
@@ -175,6 +176,7 @@ struct ConvLayer {
     bool attention = true;            ///< A2C2f with area attention inside, else C3 blocks
     bool residual = false;            ///< A2C2f: scaled shortcut around the block
     bool layer_scale = false;         ///< a learned factor per channel on each branch
+    bool pooled_shortcut = false;     ///< what skips an attention that pools its queries is pooled twice, not projected
     bool residual_scale = false;      ///< the same on what the branches are added to
     bool conv_mlp = false;            ///< ConvNeXt: the MLP is made of 1×1 convolutions
     bool response_norm = false;       ///< ConvNeXt V2: global response normalization of the hidden channels in place of the layer scale

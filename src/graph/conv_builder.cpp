@@ -145,6 +145,7 @@ Map ConvBuilder::conv(const Map& input, const ConvSpec& spec) {
     const Map out{.channels = spec.channels, .height = op.out_height(), .width = op.out_width()};
     OpNode& node = emit(spec.groups > 1 && spec.groups == in.channels ? "depthwise" : "conv", op, Fusion::none, in.kept ? 0 : in.elements(),
                         out.elements());
+    if (!spec.published) node.macs = 0;
     if (!spec.shared_weights) {
         const auto filter = static_cast<double>(in.channels / spec.groups * spec.kernel * spec.kernel);
         node.weights = static_cast<double>(spec.channels) * (filter + (spec.bias ? 1 : 0));

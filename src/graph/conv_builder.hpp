@@ -27,6 +27,7 @@ struct ConvSpec {
     ConvNorm norm = ConvNorm::batch;
     Activation activation = Activation::none;
     bool shared_weights = false;  ///< counted elsewhere
+    bool published = true;        ///< false: published counts leave it out
 };
 
 /// Appends operators to a graph. Batch norm is a node of its own with Fusion::folded: eager execution launches it, engines fold it away.

@@ -169,6 +169,11 @@ Map Walk::primitive(const ConvLayer& layer, const std::vector<Map>& in) {
             return builder_.pool_to(x, 1);
         case ConvBlock::positions:
             return builder_.add_positions(x);
+        case ConvBlock::affine: {
+            constexpr double kernels = 2, numbers = 2;  // a product and a sum
+            builder_.wide_pointwise("affine", x, kernels, 2, numbers);
+            return x;
+        }
         case ConvBlock::linear:
             return fully_connected(layer, x);
         case ConvBlock::upsample:

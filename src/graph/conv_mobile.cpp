@@ -113,7 +113,12 @@ Map convmixer_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t 
     return stage(b, x, "convmixer", layer, channels, [&](const Map& in, std::int64_t) {
         const Kept shortcut(b, in);
         // Activation, then normalization: the other way around than elsewhere.
-        const ConvSpec depthwise{.channels = channels, .kernel = layer.kernel, .groups = channels, .bias = true, .norm = ConvNorm::none};
+        const ConvSpec depthwise{.channels = channels,
+                                 .kernel = layer.kernel,
+                                 .groups = channels,
+                                 .bias = true,
+                                 .norm = ConvNorm::none,
+                                 .published = false};  // the profiler does not know padding by name
         Map y = b.conv(shortcut.map(), depthwise);
         b.activate(y, b.net.activation);
         b.normalize(y, b.net.norm);

@@ -135,7 +135,7 @@ Map transformer_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_
         Map sum = stream;
         if (stride > 1 || in.channels != channels) {
             // Ryali et al., Hiera, 2023: what skips the attention is projected and pooled as its queries are.
-            b.linear(in.places(), in.channels, channels);
+            if (!layer.pooled_shortcut) b.linear(in.places(), in.channels, channels);
             sum = b.pool({.channels = channels, .height = in.height, .width = in.width}, stride, stride, 0);
         }
         const Map mixed = joined(b, layer, rows_of(sum, layer.tokens), rows_of(y, layer.tokens));
