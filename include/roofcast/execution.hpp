@@ -49,6 +49,7 @@ struct SoftwareStack {
     bool channels_last = true;  ///< layout of convolutions
     bool fused_attention = true;
     bool converts_cache = true;              ///< its attention converts a KV cache in fewer bits; false: it computes on it as stored
+    bool separate_bias = false;              ///< convolutions leave their bias to a kernel of its own
     bool mixed_precision = false;            ///< 16-bit runs keep learned factors in fp32, and with them the sums that layers add to
     bool fp32_norms = false;                 ///< with mixed precision: normalizations compute in fp32 too
     double cast_kernels = 0;                 ///< issued beside each product of a 16-bit run: automatic mixed precision casts its operands

@@ -176,6 +176,7 @@ struct RunShape {
     bool converts_cache = true;  ///< attention converts a KV cache in fewer bits; false: it computes on it as stored
     bool channels_last = true;
     bool tf32_products = true;        ///< tf32 applies to matrix products, not only to convolutions
+    bool separate_bias = false;       ///< a kernel of its own adds the bias of a convolution
     bool mixed_precision = false;     ///< 16-bit runs keep learned factors in fp32, and with them sums: automatic mixed precision
     bool fp32_norms = false;          ///< with it: normalizations compute in fp32 too
     bool narrow_activations = false;  ///< int8 runs keep activations between layers in 8 bits too (language models apart)

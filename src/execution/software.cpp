@@ -31,6 +31,7 @@ void read_stack(TableReader& table, SoftwareStack& stack) {
     stack.device_gap = table.number("device_gap_us", non_negative) * us;
     stack.channels_last = table.flag_if("channels_last").value_or(true);
     stack.pcie_contention = table.number_if("pcie_contention", {0, 2});
+    stack.separate_bias = table.flag_if("separate_bias").value_or(false);
     stack.fp32_norms = table.flag_if("fp32_norms").value_or(false);
     stack.mixed_precision = table.flag_if("mixed_precision").value_or(false);
     stack.cast_kernels = table.number_if("cast_kernels", non_negative).value_or(0);

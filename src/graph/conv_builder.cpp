@@ -150,8 +150,7 @@ Map ConvBuilder::conv(const Map& input, const ConvSpec& spec) {
         const auto filter = static_cast<double>(in.channels / spec.groups * spec.kernel * spec.kernel);
         node.weights = static_cast<double>(spec.channels) * (filter + (spec.bias ? 1 : 0));
     }
-    // Libraries' kernels leave the bias to a kernel of the framework.
-    if (spec.bias) pointwise("bias", out, 1, 1, Fusion::folded);
+    if (spec.bias && shape_.separate_bias) pointwise("bias", out, 1, 1, Fusion::folded);
     normalize(out, spec.norm);
     activate(out, spec.activation);
     return out;
