@@ -49,6 +49,8 @@ struct SoftwareStack {
     bool channels_last = true;  ///< layout of convolutions
     bool fused_attention = true;
     bool converts_cache = true;              ///< its attention converts a KV cache in fewer bits; false: it computes on it as stored
+    bool fp32_scores = false;                ///< attention without a fused kernel keeps scores in fp32 around the softmax
+    std::int64_t prefill_chunk = 0;          ///< tokens of all sequences in one pass of prefill; 0: whole prompts
     bool separate_bias = false;              ///< convolutions leave their bias to a kernel of its own
     bool mixed_precision = false;            ///< 16-bit runs keep learned factors in fp32, and with them the sums that layers add to
     bool fp32_norms = false;                 ///< with mixed precision: normalizations compute in fp32 too

@@ -29,6 +29,7 @@ struct Attention {
     std::int64_t window = 0;  ///< keys each query sees at most; 0: all
     Precision precision = Precision::fp16, kv_precision = Precision::fp16;
     bool fused = true;                  ///< FlashAttention-style; false: scores go through memory
+    bool fp32_scores = false;           ///< then: in fp32 around the softmax, cast there and back
     bool split_ungrouped = true;        ///< keys are split over blocks also where each query head has keys of its own
     std::optional<Precision> output{};  ///< format of Q and the output; absent: 16 bits for the narrower formats, else the precision
     bool converts_cache = true;         ///< kernels convert a narrower cache; false: they compute on it as it is stored
@@ -176,6 +177,8 @@ struct RunShape {
     bool converts_cache = true;  ///< attention converts a KV cache in fewer bits; false: it computes on it as stored
     bool channels_last = true;
     bool tf32_products = true;        ///< tf32 applies to matrix products, not only to convolutions
+    bool fp32_scores = false;         ///< scores that go through memory are in fp32 around the softmax
+    std::int64_t prefill_chunk = 0;   ///< tokens of all sequences in one pass of prefill where the engine cuts prompts; 0: whole ones
     bool separate_bias = false;       ///< a kernel of its own adds the bias of a convolution
     bool mixed_precision = false;     ///< 16-bit runs keep learned factors in fp32, and with them sums: automatic mixed precision
     bool fp32_norms = false;          ///< with it: normalizations compute in fp32 too

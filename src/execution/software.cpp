@@ -31,6 +31,8 @@ void read_stack(TableReader& table, SoftwareStack& stack) {
     stack.device_gap = table.number("device_gap_us", non_negative) * us;
     stack.channels_last = table.flag_if("channels_last").value_or(true);
     stack.pcie_contention = table.number_if("pcie_contention", {0, 2});
+    stack.fp32_scores = table.flag_if("fp32_scores").value_or(false);
+    stack.prefill_chunk = table.count_if("prefill_chunk_tokens", 0).value_or(0);
     stack.separate_bias = table.flag_if("separate_bias").value_or(false);
     stack.fp32_norms = table.flag_if("fp32_norms").value_or(false);
     stack.mixed_precision = table.flag_if("mixed_precision").value_or(false);

@@ -49,10 +49,11 @@ Seconds at_rate_of(const SoftwareStack& stack, const Op& op, const KernelCost& k
     if (attention != nullptr && attention->query_len == 1) {
         return kernel.total + max(Seconds{}, kernel.total - kernel.launch) * (1 / stack.decode_attention_rate - 1);
     }
-    // Matrix kernels that wait for DRAM wait as long in any engine.
-    const Seconds slowed = matrix ? max(Seconds{}, kernel.compute - kernel.dram) : max(Seconds{}, kernel.total - kernel.launch);
-    const double products = stack.matmul_rate * (stack.warp_matrix ? gpu.profile.facts.warp_matrix_fraction : 1);
-    return kernel.total + slowed * (1 / (matrix ? products : stack.streaming_rate) - 1);
+    if (!matrix) return kernel.total + max(Seconds{}, kernel.total - kernel.launch) * (1 / stack.streaming_rate - 1);
+    // Matrix kernels that wait for memory or power wait as long in any engine, until slower arithmetic takes longer than that.
+    const double rate = stack.matmul_rate * (stack.warp_matrix ? gpu.profile.facts.warp_matrix_fraction : 1);
+    const Seconds bound = max(max(kernel.compute, kernel.dram), max(kernel.l2, kernel.power));
+    return kernel.total + max(Seconds{}, kernel.compute / rate - bound);
 }
 
 /// `op` in fp16 instead of 8 bits; nothing for other operators and formats.

@@ -14,6 +14,7 @@ Attention attention_op(const DecoderPass& pass, const Numerics& n) {
             .precision = n.vector,
             .kv_precision = element_size(pass.shape.kv_precision) < n.element() ? pass.shape.kv_precision : n.vector,
             .fused = pass.shape.fused_attention,
+            .fp32_scores = pass.shape.fp32_scores,
             .converts_cache = pass.shape.converts_cache};
 }
 

@@ -32,6 +32,7 @@ void add_attention_op(LayerBuilder& b, const EncoderPass& pass, bool causal, boo
                        .precision = p,
                        .kv_precision = p,
                        .fused = fused,
+                       .fp32_scores = pass.shape.fp32_scores,
                        .output = p};
     b.add("attention", op, 0, Fusion::none, fused ? 1 : eager::unfused_attention);
 }

@@ -28,6 +28,7 @@ void add_attention_op(LayerBuilder& b, const VitPass& pass, std::int64_t groups,
                        .precision = p,
                        .kv_precision = p,
                        .fused = pass.shape.fused_attention,
+                       .fp32_scores = pass.shape.fp32_scores,
                        .output = p};
     OpNode& node = b.add("attention", op, 0, Fusion::none, pass.shape.fused_attention ? 1 : eager::unfused_attention);
     if (!m.relative_position_bias) return;

@@ -162,9 +162,14 @@ KernelCost unfused_cost(const Attention& op, const Gpu& gpu, Cache cache) {
     const std::int64_t batch = op.batch * op.heads, scores = batch * op.query_len * op.kv_len;
     const Precision p = op.precision;
     const double bits = 8 * element_size(p).in(byte);
+    const bool wide = op.fp32_scores && element_size(p) < 4 * byte;
+    const Precision softmax = wide ? Precision::fp32 : p;
     KernelCost c = cost(Gemm{batch, op.query_len, op.kv_len, op.head_dim, p, bits}, gpu, cache);
     c = in_sequence(c, cost(Elementwise{scores, 1, 1, 2, p}, gpu, cache));
-    c = in_sequence(c, cost(RowWise{RowOp::softmax, batch * op.query_len, op.kv_len, p}, gpu, cache));
+    // Casts read 16 bits and write 32, and the other way around.
+    if (wide) c = in_sequence(c, cost(Elementwise{scores, 0.5, 1, 1, softmax}, gpu, cache));
+    c = in_sequence(c, cost(RowWise{RowOp::softmax, batch * op.query_len, op.kv_len, softmax}, gpu, cache));
+    if (wide) c = in_sequence(c, cost(Elementwise{scores, 1, 0.5, 1, softmax}, gpu, cache));
     return in_sequence(c, cost(Gemm{batch, op.query_len, value_dim(op), op.kv_len, p, bits}, gpu, cache));
 }
 

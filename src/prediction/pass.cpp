@@ -10,6 +10,8 @@ RunShape shape_under(const SoftwareStack& stack, const RunRequest& request) {
     shape.fused_attention = stack.fused_attention;
     shape.converts_cache = stack.converts_cache;
     shape.tf32_products = stack.tf32_products;
+    shape.fp32_scores = stack.fp32_scores;
+    shape.prefill_chunk = stack.prefill_chunk;
     shape.separate_bias = stack.separate_bias;
     shape.fp32_norms = stack.fp32_norms;
     shape.mixed_precision = stack.mixed_precision;

@@ -30,7 +30,7 @@ Phase equal_chunks(const PhaseSetting& setting, std::int64_t cached, std::int64_
 Phase prefill_phase(const PhaseSetting& setting, std::int64_t context) {
     const RunRequest& request = setting.request;
     const std::int64_t cached = cached_tokens(request), fresh = context - cached;
-    const std::int64_t chunk = pass_tokens(request, fresh), whole = fresh / chunk, rest = fresh % chunk;
+    const std::int64_t chunk = pass_tokens(request, *setting.llm, fresh), whole = fresh / chunk, rest = fresh % chunk;
     Phase phase = whole == 1 ? run_phase(prefill_graph(*setting.llm, request.shape, chunk, cached), setting)
                              : equal_chunks(setting, cached, chunk, whole);
     if (rest > 0) {

@@ -33,7 +33,7 @@ std::vector<OpGraph> weight_graphs(const Workload& workload, const RunRequest& r
     }
     if (const VisionLanguage* vlm = vision_language(workload)) graphs.push_back(vision_graph(*vlm, shape));
     const std::int64_t context = context_tokens(workload, shape);
-    const std::int64_t tokens = pass_tokens(request, context - cached_tokens(request));
+    const std::int64_t tokens = pass_tokens(request, *llm, context - cached_tokens(request));
     graphs.push_back(prefill_graph(*llm, shape, tokens, context - tokens));
     return graphs;
 }

@@ -14,8 +14,8 @@ void check_techniques(const RunRequest& request, const Workload& workload);
 /// Tokens of a sequence's prompt that are cached before the run: a share of the text, rounded down; at least one is left.
 std::int64_t cached_tokens(const RunRequest& request);
 
-/// Tokens of a sequence in one pass of prefill, of `fresh` in all.
-std::int64_t pass_tokens(const RunRequest& request, std::int64_t fresh);
+/// Tokens of a sequence in one pass of `llm`'s prefill, of `fresh` in all: as asked, else as the engine cuts prompts.
+std::int64_t pass_tokens(const RunRequest& request, const DecoderLlm& llm, std::int64_t fresh);
 
 /// Tokens of cache that a sequence of `tokens` takes: whole blocks.
 std::int64_t paged_tokens(const RunRequest& request, std::int64_t tokens);
