@@ -56,6 +56,8 @@ inline constexpr std::int64_t most_vector_rows = 8;
 
 /// Such a kernel of an engine: weights at the streaming rate, of which an SM draws `most_per_sm` at most; `op.m` ≤ `most_vector_rows`.
 KernelCost vector_product_cost(const Gemm& op, const Gpu& gpu, BytesPerSecond most_per_sm);
+/// The same for experts: one kernel up, one down; `op.tokens` ≤ `most_vector_rows`.
+KernelCost vector_product_cost(const Moe& op, const Gpu& gpu, BytesPerSecond most_per_sm);
 
 /// Dispatches on the operator. An `Unmodelled` one has bound `unmodelled` and no time.
 KernelCost cost(const Op& op, const Gpu& gpu, Cache cache = Cache::cold);

@@ -32,10 +32,15 @@ bool repeats_its_traffic(const OpNode& node) {
     return std::holds_alternative<Elementwise>(node.op) || std::holds_alternative<RowWise>(node.op);
 }
 
-/// Whether the engine has kernels of its own for products of so few rows.
-bool streams_weights(const Op& op, const SoftwareStack& stack) {
-    const auto* gemm = std::get_if<Gemm>(&op);
-    return gemm != nullptr && gemm->m <= most_vector_rows && stack.vector_bandwidth_per_sm > BytesPerSecond{};
+/// The engine's own kernel for products of few rows, where it has one for `op`.
+std::optional<KernelCost> vector_kernel(const Op& op, const Gpu& gpu, const SoftwareStack& stack) {
+    const BytesPerSecond most = stack.vector_bandwidth_per_sm;
+    if (most == BytesPerSecond{}) return std::nullopt;
+    if (const auto* gemm = std::get_if<Gemm>(&op); gemm != nullptr && gemm->m <= most_vector_rows)
+        return vector_product_cost(*gemm, gpu, most);
+    if (const auto* moe = std::get_if<Moe>(&op); moe != nullptr && moe->tokens <= most_vector_rows)
+        return vector_product_cost(*moe, gpu, most);
+    return std::nullopt;
 }
 
 /// A slower engine's kernel stretches the part of its time that arithmetic or streaming takes, not its latency.
@@ -44,7 +49,6 @@ Seconds at_rate_of(const SoftwareStack& stack, const Op& op, const KernelCost& k
                         std::holds_alternative<Moe>(op);
     const bool network = std::holds_alternative<Collective>(op) || std::holds_alternative<Copy>(op);
     if (network) return kernel.total;
-    if (streams_weights(op, stack)) return kernel.total;
     const auto* attention = std::get_if<Attention>(&op);
     if (attention != nullptr && attention->query_len == 1) {
         return kernel.total + max(Seconds{}, kernel.total - kernel.launch) * (1 / stack.decode_attention_rate - 1);
@@ -83,7 +87,6 @@ bool is_16_bit_product(const Op& op) {
 
 /// The kernel that the stack runs for `op`: in its precision, or in 16 bits where that is faster and the stack chooses by layer.
 KernelCost chosen_kernel(const Op& op, const Gpu& gpu, const SoftwareStack& stack) {
-    if (streams_weights(op, stack)) return vector_product_cost(std::get<Gemm>(op), gpu, stack.vector_bandwidth_per_sm);
     const KernelCost own = cost(op, gpu);
     if (!stack.fastest_precision || !gpu.profile.supports(Precision::fp16)) return own;
     const std::optional<Op> wide = in_16_bits(op);
@@ -94,9 +97,10 @@ KernelCost chosen_kernel(const Op& op, const Gpu& gpu, const SoftwareStack& stac
 
 Launch launched(const OpNode& node, const Gpu& gpu, const SoftwareStack& stack) {
     Launch launch;
-    launch.kernel = chosen_kernel(node.op, gpu, stack);
+    const std::optional<KernelCost> vectors = vector_kernel(node.op, gpu, stack);
+    launch.kernel = vectors ? *vectors : chosen_kernel(node.op, gpu, stack);
     launch.launches = launch.kernel.kernels;
-    Seconds time = at_rate_of(stack, node.op, launch.kernel, gpu);
+    Seconds time = vectors ? vectors->total : at_rate_of(stack, node.op, launch.kernel, gpu);
     if (stack.kernels == KernelSet::framework && node.eager_kernels != 1) {
         // Each of an eager framework's element-wise kernels passes over the tensor; around other operators they only add launches.
         if (repeats_its_traffic(node)) launch.passes = node.eager_kernels;

@@ -80,7 +80,11 @@ Precision stored_precision(const RunShape& shape) {
 }  // namespace
 
 ConvBuilder::ConvBuilder(const ConvNet& n, const RunShape& shape)
-    : net(n), shape_(shape), stored_(stored_precision(shape)), wide_(stream_precision(shape, stored_)), norm_(norm_precision(shape, stored_)) {
+    : net(n),
+      shape_(shape),
+      stored_(stored_precision(shape)),
+      wide_(stream_precision(shape, stored_)),
+      norm_(norm_precision(shape, stored_)) {
     graph_.name = "forward";
 }
 
@@ -180,7 +184,7 @@ Map ConvBuilder::transposed(const Map& in, std::int64_t channels, std::int64_t k
 }
 
 OpNode& ConvBuilder::linear(std::int64_t rows, std::int64_t in, std::int64_t out, bool bias) {
-    const Gemm op{.m = shape_.batch * rows, .n = out, .k = in, .precision = shape_.precision, .weight_bits = shape_.weights.bits};
+    const Gemm op{.m = shape_.batch * rows, .n = out, .k = in, .precision = product_precision(shape_), .weight_bits = shape_.weights.bits};
     OpNode& node = emit("linear", op, Fusion::none, rows * in, rows * out);
     node.weights = static_cast<double>(out) * static_cast<double>(in + (bias ? 1 : 0));
     return node;
@@ -200,8 +204,7 @@ Map ConvBuilder::normalized(const Map& map, ConvNorm norm) {
     // A group of all channels: PyTorch's kernel reads planes of channels, whatever the layout was.
     if (norm == ConvNorm::group && shape_.channels_last) copy(map.elements());
     const std::int64_t rows = norm == ConvNorm::layer ? map.places() : 1;
-    const RowWise op{
-        .kind = RowOp::layernorm, .rows = rows * shape_.batch, .cols = map.elements() / rows, .precision = format(out)};
+    const RowWise op{.kind = RowOp::layernorm, .rows = rows * shape_.batch, .cols = map.elements() / rows, .precision = format(out)};
     emit("layernorm", op, Fusion::chain, map.kept ? 0 : map.elements(), map.elements()).weights = weights;
     return out;
 }
@@ -251,7 +254,8 @@ Map ConvBuilder::layer_scale(const Map& map) {
 
 Map ConvBuilder::add_positions(const Map& map) {
     Map out = as_stream(map);
-    convert("add_positions", map, scaling(map.elements() * shape_.batch, format(map), format(out))).weights = static_cast<double>(map.elements());
+    convert("add_positions", map, scaling(map.elements() * shape_.batch, format(map), format(out))).weights =
+        static_cast<double>(map.elements());
     return out;
 }
 
@@ -338,7 +342,8 @@ void ConvBuilder::attention(const Map& in, std::int64_t heads, std::int64_t key_
     emit("attention", op, Fusion::none, heads * (2 * key_dim + value_dim) * in.places(), heads * value_dim * in.places()).macs = 0;
 }
 
-void ConvBuilder::cross_attention(std::int64_t queries, std::int64_t keys, std::int64_t heads, std::int64_t head_dim, std::int64_t windows) {
+void ConvBuilder::cross_attention(std::int64_t queries, std::int64_t keys, std::int64_t heads, std::int64_t head_dim,
+                                  std::int64_t windows) {
     const Attention op{.batch = shape_.batch * windows,
                        .heads = heads,
                        .kv_heads = heads,

@@ -25,8 +25,7 @@ double as_count(std::int64_t n) {
 
 Numerics numerics_of(const RunShape& shape, bool serving) {
     Numerics n;
-    const bool lanes = shape.precision == Precision::tf32 && !shape.tf32_products;
-    n.matmul = lanes ? Precision::fp32 : shape.precision;
+    n.matmul = product_precision(shape);
     n.vector = vector_precision(shape.precision);
     n.stored = shape.stays_narrow() && !serving ? shape.precision : n.vector;
     n.stream = stream_precision(shape, n.stored);
@@ -35,6 +34,11 @@ Numerics numerics_of(const RunShape& shape, bool serving) {
     n.head_bits = shape.weights.every_table ? n.weight_bits : native_weights(n.vector).bits;
     n.quantizes_rows = serving && element_size(shape.precision) < 2 * byte;
     return n;
+}
+
+Precision product_precision(const RunShape& shape) {
+    const bool lanes = shape.precision == Precision::tf32 && !shape.tf32_products;
+    return lanes ? Precision::fp32 : shape.precision;
 }
 
 Precision stream_precision(const RunShape& shape, Precision stored) {

@@ -25,6 +25,8 @@ struct Numerics {
 /// Formats of `shape`. `serving`: 8- and 4-bit matrix products quantize their activations at run time.
 Numerics numerics_of(const RunShape& shape, bool serving);
 
+/// What matrix products multiply in: tf32 runs of frameworks that keep it to convolutions use fp32.
+Precision product_precision(const RunShape& shape);
 /// Of a run that stores activations in `stored`: what products with learned factors and sums with these come out in.
 Precision stream_precision(const RunShape& shape, Precision stored);
 /// What layer and group norms of such a run compute in.

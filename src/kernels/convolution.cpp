@@ -131,8 +131,9 @@ KernelCost fastest_in(Precision unit, const Conv2d& op, const Gpu& gpu, Cache ca
     return faster(best, winograd_cost(op, unit, 4, false, gpu, cache));
 }
 
-/// Whether libraries have a kernel for the groups in channels-last layout: those of a power of two of channels, and those that fill tiles of
-/// their own. Others are converted there and back. Seen in RegNets: widths of 8 and 16 run as predicted, 24 to 120 as with two conversions.
+/// Whether libraries have a kernel for the groups in channels-last layout: those of a power of two of channels, and those that fill tiles
+/// of their own. Others are converted there and back. Seen in RegNets: widths of 8 and 16 run as predicted, 24 to 120 as with two
+/// conversions.
 bool has_packed_groups(const Conv2d& op) {
     constexpr std::uint64_t tile = 128;
     const auto width = static_cast<std::uint64_t>(op.in_channels / std::max<std::int64_t>(op.groups, 1));

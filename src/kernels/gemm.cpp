@@ -59,6 +59,20 @@ KernelCost lane_product_cost(const MatrixProduct& product, const Work& w, const 
     return combine(t, gpu);
 }
 
+/// `kernels` kernels that stream the bytes of `w` past vectors in the lanes.
+KernelCost weight_stream_cost(const Work& w, int kernels, const Gpu& gpu, BytesPerSecond most_per_sm) {
+    const StreamingParameters& p = gpu.parameters.values.streaming;
+    Terms t;
+    t.flops = w.matrix;
+    t.compute = w.matrix / gpu.profile.vector_rate(Precision::fp32);
+    t.dram_bytes = w.bytes;
+    t.dram = w.bytes / min(gpu.profile.bandwidth * p.bandwidth_fraction, most_per_sm * static_cast<double>(gpu.profile.sm_count));
+    t.latency = kernels * p.fixed;
+    KernelCost c = combine(t, gpu);
+    c.kernels = kernels;
+    return c;
+}
+
 /// Whether a few rows are multiplied on the SIMT lanes: where there are no matrix units.
 bool has_vector_product(const Gemm& op, const Gpu& gpu) {
     if (op.m > most_vector_rows || op.batch > 1 || element_size(op.precision) < 2 * byte || op.precision == Precision::fp64) return false;
@@ -83,15 +97,11 @@ KernelCost cost(const Gemm& op, const Gpu& gpu, Cache cache) {
 }
 
 KernelCost vector_product_cost(const Gemm& op, const Gpu& gpu, BytesPerSecond most_per_sm) {
-    const StreamingParameters& p = gpu.parameters.values.streaming;
-    const Work w = work(op);
-    Terms t;
-    t.flops = w.matrix;
-    t.compute = w.matrix / gpu.profile.vector_rate(Precision::fp32);
-    t.dram_bytes = w.bytes;
-    t.dram = w.bytes / min(gpu.profile.bandwidth * p.bandwidth_fraction, most_per_sm * static_cast<double>(gpu.profile.sm_count));
-    t.latency = p.fixed;
-    return combine(t, gpu);
+    return weight_stream_cost(work(op), 1, gpu, most_per_sm);
+}
+
+KernelCost vector_product_cost(const Moe& op, const Gpu& gpu, BytesPerSecond most_per_sm) {
+    return weight_stream_cost(work(op), 2, gpu, most_per_sm);
 }
 
 }  // namespace roofcast

@@ -98,7 +98,7 @@ constexpr std::array flags{
 };
 
 constexpr std::array<std::string_view, 10> activation_names{"none",        "relu",    "relu6", "leaky_relu", "hardswish",
-                                                           "hardsigmoid", "sigmoid", "silu",  "gelu",       "star_relu"};
+                                                            "hardsigmoid", "sigmoid", "silu",  "gelu",       "star_relu"};
 constexpr std::array<std::string_view, 5> norm_names{"none", "batch", "layer", "frozen", "group"};
 
 std::vector<std::string> words(std::string_view text) {

@@ -218,3 +218,34 @@ TEST_CASE("a machine's PCIe switches replace the GPU's contention") {
     CHECK(gpu.parameters.values.collective.pcie_contention > 0);
     CHECK(with_software(gpu, switched).parameters.values.collective.pcie_contention == 0);
 }
+
+TEST_CASE("slower arithmetic stretches products that are bound by it, and others only once it takes longer than what bounds them") {
+    const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
+    const auto product = [](std::int64_t rows) { return OpNode{.name = "product", .op = Gemm{.m = rows, .n = 8192, .k = 8192}}; };
+    const auto time = [&](std::int64_t rows, double rate) {
+        SoftwareStack slow = stack(KernelSet::engine, {});
+        slow.matmul_rate = rate;
+        return timeline(graph_of({product(rows)}), gpu, slow).total.in(us);
+    };
+    // 8192 rows are bound by arithmetic or power: half the rate takes about twice as long.
+    CHECK(time(8192, 0.5) / time(8192, 1) == rel(2, 0.15));
+    // One row waits for the weights: half the rate changes nothing, a hundredth does.
+    CHECK(time(1, 0.5) == rel(time(1, 1), 1e-9));
+    CHECK(time(256, 0.01) > 10 * time(256, 1));
+}
+
+TEST_CASE("engines with vector kernels stream the weights of few rows, of experts too, within a limit of each SM") {
+    const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
+    SoftwareStack vectors = stack(KernelSet::engine, {});
+    vectors.vector_bandwidth_per_sm = 10 * gb_per_s;  // 108 SMs draw 1.08 TB/s
+    const auto time = [&](Op op) { return timeline(graph_of({{.name = "product", .op = std::move(op)}}), gpu, vectors).total.in(us); };
+    // 134.2 MB of weights: 124.3 us.
+    CHECK(time(Gemm{.m = 1, .n = 8192, .k = 8192}) == rel(126, 0.03));
+    // One token visits 4 of 32 experts of three matrices of 2880 x 2880: 199 MB, 184.3 us.
+    const Moe experts{.tokens = 1, .hidden = 2880, .intermediate = 2880, .experts = 32, .top_k = 4};
+    CHECK(time(experts) == rel(188, 0.03));
+    Moe prompt = experts;
+    prompt.tokens = 512;
+    CHECK(time(prompt) ==
+          rel(timeline(graph_of({{.name = "product", .op = prompt}}), gpu, stack(KernelSet::engine, {})).total.in(us), 1e-9));
+}

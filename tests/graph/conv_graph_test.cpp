@@ -107,3 +107,19 @@ TEST_CASE("adding maps of different channels is an error") {
     net.layers[2].from = {0, 1};
     CHECK_THROWS_AS(conv_graph(net, RunShape{}), Error);
 }
+
+TEST_CASE("frameworks that keep TF32 to convolutions multiply matrices of convolutional nets in fp32 too") {
+    const auto precisions = [](bool tf32_products) {
+        std::pair<Precision, Precision> found{};
+        for (const Segment& segment :
+             forward_graph(shipped("convnext-tiny"), {.precision = Precision::tf32, .tf32_products = tf32_products}).segments) {
+            for (const OpNode& node : segment.nodes) {
+                if (const auto* conv = std::get_if<Conv2d>(&node.op)) found.first = conv->precision;
+                if (const auto* product = std::get_if<Gemm>(&node.op)) found.second = product->precision;
+            }
+        }
+        return found;
+    };
+    CHECK(precisions(true) == std::pair{Precision::tf32, Precision::tf32});
+    CHECK(precisions(false) == std::pair{Precision::tf32, Precision::fp32});
+}

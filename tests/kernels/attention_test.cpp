@@ -66,6 +66,21 @@ TEST_CASE("unfused attention sends the scores through memory") {
     CHECK(c.total.in(us) > 2516);
 }
 
+TEST_CASE("scores in fp32 are cast around the softmax, where they go through memory") {
+    Attention op = fp32_attention(1, 10, 1024, 1024);
+    op.precision = op.kv_precision = Precision::fp16;
+    op.fused = false;
+    const Gpu gpu = test::toy_gpu_with_matrix_units();
+    const double plain = cost(op, gpu).total.in(us);
+    op.fp32_scores = true;
+    // 10.5 million scores: softmax moves 4 bytes more, and each of two casts 6: 16 bytes, 167.8 MB, 1.68 ms.
+    CHECK(cost(op, gpu).total.in(us)-plain == rel(1677.7, 1e-3));
+    op.fused = true;
+    const double fused = cost(op, gpu).total.in(us);
+    op.fp32_scores = false;
+    CHECK(cost(op, gpu).total.in(us) == fused);
+}
+
 TEST_CASE("several queries a sequence share a block with other heads only where kernels pack them") {
     Gpu gpu = test::toy_gpu();
     gpu.profile.bandwidth = 10 * tb_per_s;

@@ -89,3 +89,20 @@ TEST_CASE("a strided 1x1 convolution converts only the pixels that it reads") {
     // 32.8 kB of filters.
     CHECK(cost(op, gpu).total.in(us) == rel(41.94 + 42.27, 1e-3));
 }
+
+TEST_CASE("groups that no kernel is made for are converted there and back") {
+    Gpu gpu = test::toy_gpu_with_matrix_units();
+    gpu.profile.vector_peak[index(Precision::fp32)] = 0.01 * tflops;
+    const auto total = [&](std::int64_t width, std::int64_t groups) {
+        Conv2d op = fp32_conv(1, groups);
+        op.in_channels = op.out_channels = width * groups;
+        op.precision = Precision::fp16;
+        op.channels_last = true;
+        return cost(op, gpu).total.in(us);
+    };
+    // 384 channels either way. Input and output are 25.2 MB each in fp16: both converted twice, read and written, is 100.7 MB.
+    CHECK(total(24, 16) - total(32, 12) > 950);
+    // Groups that fill tiles of their own, and plain convolutions, are not.
+    CHECK(total(192, 2) < total(24, 16) - 950);
+    CHECK(total(384, 1) < total(24, 16) - 950);
+}

@@ -222,6 +222,23 @@ TEST_CASE("what does not fit is offered as many weights in host memory as it tak
     CHECK_FALSE(test::contains(memory_advice(bench.llama, request, bench.software, 14 * gb, false).remedies.back(), "offloading"));
 }
 
+TEST_CASE("engines that cut prompts take passes of so many tokens of all sequences, unless asked otherwise") {
+    Bench bench;
+    bench.software = load_software(gpus_dir());
+    const auto passes = [&](const Techniques& techniques, std::int64_t batch) {
+        RunRequest request;
+        request.shape = bench.shape;
+        request.shape.batch = batch;
+        request.software = "llama.cpp";
+        request.techniques = techniques;
+        return predict(bench.llama, bench.gpu, request, bench.software).phases.front().passes;
+    };
+    CHECK(passes({}, 1) == 4096 / 512);
+    CHECK(passes({}, 2) == 4096 / 256);
+    CHECK(passes({.prefill_chunk = 2048}, 1) == 2);
+    CHECK(bench.run({}).phases.front().passes == 1);
+}
+
 TEST_CASE("techniques out of range, or of no use to a model, are refused") {
     const Bench bench;
     const double nan = std::numeric_limits<double>::quiet_NaN();

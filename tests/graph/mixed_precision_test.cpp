@@ -1,0 +1,106 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "roofcast/op_graph.hpp"
+#include "support/compare.hpp"
+#include "support/paths.hpp"
+
+using namespace roofcast;
+using roofcast::test::rel;
+
+namespace {
+
+Workload shipped(std::string_view id) {
+    return find_workload(test::models_dir(), id);
+}
+
+RunShape mixed(bool fp32_norms = false) {
+    return {.batch = 2, .precision = Precision::fp16, .mixed_precision = true, .fp32_norms = fp32_norms};
+}
+
+/// Nodes called `name`, each as often as its segment runs.
+std::vector<OpNode> nodes_named(const OpGraph& graph, std::string_view name) {
+    std::vector<OpNode> found;
+    for (const Segment& segment : graph.segments) {
+        for (const OpNode& node : segment.nodes) {
+            for (std::int64_t i = 0; node.name == name && i < segment.repeat; ++i) found.push_back(node);
+        }
+    }
+    return found;
+}
+
+double bytes_per_element(const Elementwise& op) {
+    return (op.reads + op.writes) * element_size(op.precision).in(byte);
+}
+
+}  // namespace
+
+TEST_CASE("mixed precision adds 16-bit branches to a stream in fp32, and casts it for each norm") {
+    const Workload vit = shipped("vit-base-patch16-224");
+    const OpGraph plain = forward_graph(vit, {.batch = 2}), graph = forward_graph(vit, mixed());
+    const auto residuals = nodes_named(graph, "residual"), casts = nodes_named(graph, "cast");
+    REQUIRE(residuals.size() == 24);
+    // Reads 4 + 2 bytes and writes 4; in 16 bits it is 6.
+    CHECK(bytes_per_element(std::get<Elementwise>(residuals.front().op)) == 10);
+    CHECK(bytes_per_element(std::get<Elementwise>(nodes_named(plain, "residual").front().op)) == 6);
+    REQUIRE(casts.size() == 25);
+    CHECK(bytes_per_element(std::get<Elementwise>(casts.front().op)) == 6);
+    CHECK(nodes_named(plain, "cast").empty());
+    // No arithmetic that tables count, and no parameter, depends on it.
+    CHECK(total_macs(graph) == total_macs(plain));
+    CHECK(total_parameters(graph) == total_parameters(plain));
+}
+
+TEST_CASE("norms compute in fp32 only where the engine says so") {
+    const Workload vit = shipped("vit-base-patch16-224");
+    const auto precision_of_norms = [&](bool fp32_norms) {
+        return std::get<RowWise>(nodes_named(forward_graph(vit, mixed(fp32_norms)), "attention_norm").front().op).precision;
+    };
+    CHECK(precision_of_norms(false) == Precision::fp16);
+    CHECK(precision_of_norms(true) == Precision::fp32);
+}
+
+TEST_CASE("fp32 runs know nothing of mixed precision") {
+    RunShape shape = mixed(true);
+    shape.precision = Precision::fp32;
+    for (const char* id : {"vit-base-patch16-224", "convnext-tiny", "caformer-s18"}) {
+        INFO(id);
+        CHECK(nodes_named(forward_graph(shipped(id), shape), "cast").empty());
+    }
+}
+
+TEST_CASE("learned factors widen what they scale, and the next convolution casts it back") {
+    const OpGraph graph = forward_graph(shipped("convnext-tiny"), mixed());
+    const auto scales = nodes_named(graph, "layer_scale"), additions = nodes_named(graph, "add");
+    REQUIRE(scales.size() == 18);
+    CHECK(bytes_per_element(std::get<Elementwise>(scales.front().op)) == 6);      // reads 16 bits, writes 32
+    CHECK(bytes_per_element(std::get<Elementwise>(additions.front().op)) == 12);  // reads 32 twice, writes 32
+    // A cast before each depthwise convolution; those between stages read 16 bits from their norm.
+    CHECK(nodes_named(graph, "cast").size() >= 18);
+    // ConvNeXt V2 has no factors: its stream stays in 16 bits.
+    CHECK(nodes_named(forward_graph(shipped("convnextv2_tiny"), mixed()), "layer_scale").empty());
+}
+
+TEST_CASE("response normalization and StarReLU are several kernels, one more with casts") {
+    const auto kernels = [](const char* id, const char* name, const RunShape& shape) {
+        const auto found = nodes_named(forward_graph(shipped(id), shape), name);
+        REQUIRE(!found.empty());
+        return found.front().eager_kernels;
+    };
+    CHECK(kernels("convnextv2_tiny", "response_norm", {}) == 4);
+    CHECK(kernels("convnextv2_tiny", "response_norm", mixed()) == 5);
+    CHECK(kernels("caformer_s18", "star_relu", mixed()) == 5);
+    CHECK(kernels("hgnetv2_b0", "affine", {}) == 2);
+}
+
+TEST_CASE("a convolution's bias is a kernel of its own only where the engine leaves it to one") {
+    const Workload vgg = shipped("vgg16");
+    RunShape shape{.batch = 2};
+    CHECK(nodes_named(forward_graph(vgg, shape), "bias").empty());
+    shape.separate_bias = true;
+    const auto biases = nodes_named(forward_graph(vgg, shape), "bias");
+    CHECK(biases.size() == 13);
+    CHECK(std::all_of(biases.begin(), biases.end(), [](const OpNode& n) { return n.fusion == Fusion::folded; }));
+    CHECK(total_parameters(forward_graph(vgg, shape)) == total_parameters(forward_graph(vgg, {})));
+}
