@@ -34,8 +34,8 @@ struct KernelCost {
 
 /// Whether inputs may be found in L2 from an earlier kernel. `rotated`: a benchmark that takes its weights from some copies in turn, cold
 /// only where L2 cannot hold them all, and repeats attention on one KV cache and experts on one set of weights; for other operators the
-/// same as `cold`.
-enum class Cache { cold, warm, rotated };
+/// same as `cold`. `produced`: in a pass over a graph, where the kernels before wrote what is no weight and no KV cache.
+enum class Cache { cold, warm, rotated, produced };
 
 std::string_view name(Cache c);
 

@@ -87,11 +87,11 @@ bool is_16_bit_product(const Op& op) {
 
 /// The kernel that the stack runs for `op`: in its precision, or in 16 bits where that is faster and the stack chooses by layer.
 KernelCost chosen_kernel(const Op& op, const Gpu& gpu, const SoftwareStack& stack) {
-    const KernelCost own = cost(op, gpu);
+    const KernelCost own = cost(op, gpu, Cache::produced);
     if (!stack.fastest_precision || !gpu.profile.supports(Precision::fp16)) return own;
     const std::optional<Op> wide = in_16_bits(op);
     if (!wide) return own;
-    const KernelCost wider = cost(*wide, gpu);
+    const KernelCost wider = cost(*wide, gpu, Cache::produced);
     return wider.total < own.total ? wider : own;
 }
 

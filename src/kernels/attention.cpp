@@ -145,7 +145,9 @@ KernelCost fused_cost(const Attention& op, const Gpu& gpu, Cache cache) {
     Terms t;
     t.unit = unit_of(op, gpu);
     t.flops = w.matrix;
-    t.dram_bytes = fused_traffic(w.bytes, p, gpu, cache);
+    // Keys of earlier tokens come from the KV cache.
+    const bool has_past = op.kv_len > op.query_len;
+    t.dram_bytes = fused_traffic(w.bytes, p, gpu, cache == Cache::produced && has_past ? Cache::cold : cache);
     t.dram = t.dram_bytes / (gpu.profile.bandwidth * p.bandwidth_fraction);
     t.latency = p.fixed + around_cache(op, gpu);
     t.overlap = p.overlap;

@@ -52,7 +52,8 @@ KernelCost lane_product_cost(const MatrixProduct& product, const Work& w, const 
     t.flops = w.matrix;
     // Data-sheet rates count a multiply-add twice.
     t.compute = (w.matrix + 2 * unpacking * weights * flop) / (gpu.profile.vector_rate(Precision::fp32) * p.peak_fraction);
-    t.dram_bytes = after_l2(w.bytes, gpu.profile.l2, p.l2_residency, cache);
+    // Nearly all of its bytes are weights.
+    t.dram_bytes = after_l2(w.bytes, gpu.profile.l2, p.l2_residency, cache == Cache::produced ? Cache::cold : cache);
     t.dram = t.dram_bytes / (gpu.profile.bandwidth * p.bandwidth_fraction);
     t.latency = p.fixed;
     t.overlap = p.overlap;

@@ -41,11 +41,22 @@ Bytes streamed_traffic(const MatrixProduct& op, const GpuProfile& gpu) {
     return volume * (op.a_element / columns + op.b_element * (columns / area));
 }
 
+/// Bytes that DRAM delivers when the kernels before wrote A: weights, and what of A and C L2 does not hold.
+Bytes produced_traffic(const MatrixProduct& op, Bytes l2, double residency) {
+    const Bytes weights = static_cast<double>(op.batch) * static_cast<double>(op.n) * static_cast<double>(op.k) * op.b_element;
+    const Bytes activations = max(Bytes{}, op.compulsory - weights);
+    return op.compulsory - activations + after_l2(activations, l2, residency, Cache::produced);
+}
+
+Bytes resident_traffic(const MatrixProduct& op, Bytes l2, double residency, Cache cache) {
+    if (cache == Cache::rotated) return rotated_traffic(op, l2, residency);
+    if (cache == Cache::produced) return produced_traffic(op, l2, residency);
+    return after_l2(op.compulsory, l2, residency, cache);
+}
+
 /// DRAM bytes: the compulsory ones less what stays in L2, and operands that L2 cannot hold, which waves read again.
 Bytes dram_traffic(const MatrixProduct& op, const GpuProfile& gpu, const GemmParameters& p, Cache cache) {
-    const Bytes resident =
-        cache == Cache::rotated ? rotated_traffic(op, gpu.l2, p.l2_residency) : after_l2(op.compulsory, gpu.l2, p.l2_residency, cache);
-    if (op.compulsory <= gpu.l2) return resident;
+    if (op.compulsory <= gpu.l2) return resident_traffic(op, gpu.l2, p.l2_residency, cache);
     const double kept = gpu.l2 / op.compulsory;
     return kept * op.compulsory + (1 - kept) * max(streamed_traffic(op, gpu), op.compulsory);
 }

@@ -50,9 +50,10 @@ inline double waves(double count, double slots, double tail) {
     return part > 0 ? whole + 1 - tail * (1 - part) : whole;
 }
 
-/// Part of a working set that DRAM still delivers: all when cold or when it exceeds L2. Monotone in `size`.
+/// Part of a working set without weights that DRAM still delivers: all when cold or when it exceeds L2. Monotone in `size`.
 inline Bytes after_l2(Bytes size, Bytes l2, double residency, Cache cache) {
-    if (cache != Cache::warm || size >= l2) return size;
+    const bool maybe_there = cache == Cache::warm || cache == Cache::produced;
+    if (!maybe_there || size >= l2) return size;
     return size * (1 - residency * (1 - size / l2));
 }
 
