@@ -87,7 +87,8 @@ Map rows_of(const Map& map, std::int64_t tokens) {
 }
 
 void attend(ConvBuilder& b, const Map& in, const ConvLayer& layer, std::int64_t channels, std::int64_t stride, bool partition_first) {
-    const std::int64_t heads = std::max<std::int64_t>(1, layer.heads), head_dim = channels / heads;
+    const std::int64_t heads = std::max<std::int64_t>(1, layer.heads);
+    const std::int64_t width = layer.block == ConvBlock::attend && layer.inner > 0 ? layer.inner : channels, head_dim = width / heads;
     const std::int64_t queries = in.places() / (stride * stride) + layer.tokens, side = layer.window;
     const bool windowed = side > 0 && side < std::max(in.height, in.width);
     const std::int64_t windows = windowed ? windows_along(in.height, side) * windows_along(in.width, side) : 1;
@@ -97,20 +98,20 @@ void attend(ConvBuilder& b, const Map& in, const ConvLayer& layer, std::int64_t 
         reduced_attention(b, in, layer, channels, heads, queries);
     } else {
         if (windowed && partition_first) b.copy(windows * keys * in.channels, "partition");
-        b.linear(partition_first ? windows * keys : in.places() + layer.tokens, in.channels, 3 * channels, layer.bias);
-        if (windowed && !partition_first) b.copy(3 * windows * keys * channels, "partition");
+        b.linear(partition_first ? windows * keys : in.places() + layer.tokens, in.channels, 3 * width, layer.bias);
+        if (windowed && !partition_first) b.copy(3 * windows * keys * width, "partition");
         if (stride > 1 && partition_first)
-            b.pool({.channels = channels, .height = in.height, .width = in.width, .kept = true}, stride, stride, 0);
+            b.pool({.channels = width, .height = in.height, .width = in.width, .kept = true}, stride, stride, 0);
         if (layer.cross_covariance) {
-            cross_covariance(b, in, heads, channels);
+            cross_covariance(b, in, heads, width);
         } else {
             OpNode& node = b.cross_attention(windowed ? keys / (stride * stride) : queries, keys, heads, head_dim, windows);
             add_positions(node, layer, heads, windowed ? side : in.height);
             if (layer.talking_heads) add_talking_heads(b, node, heads, keys);
         }
-        if (windowed && !partition_first) b.copy(queries * channels, "merge_windows");
+        if (windowed && !partition_first) b.copy(queries * width, "merge_windows");
     }
-    b.linear(outputs, channels, channels);
+    b.linear(outputs, width, channels);
     if (windowed && partition_first) b.copy(outputs * channels, "merge_windows");
 }
 

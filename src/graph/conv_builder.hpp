@@ -84,8 +84,8 @@ public:
     void product(std::string name, std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k);
     /// `kernels` element-wise ones over `map` in an eager framework, in the map's own format.
     void pointwise_kernels(std::string name, const Map& map, double kernels, double flops);
-    /// Adds a learned table of positions.
-    Map add_positions(const Map& map);
+    /// Adds a learned table of positions: one of `rows` that is stretched to the map, or 0 for one of its places.
+    Map add_positions(const Map& map, std::int64_t rows = 0);
     void softmax(std::int64_t rows, std::int64_t cols);
 
     /// Memory of `map` stays taken until `release`.

@@ -186,7 +186,7 @@ Map Walk::primitive(const ConvLayer& layer, const std::vector<Map>& in) {
         case ConvBlock::normalize:
             builder_.normalize(x, layer.norm.value_or(net_.norm));
             builder_.activate(x, layer.activation.value_or(Activation::none));
-            return x;
+            return layer.norm.value_or(net_.norm) == ConvNorm::none ? x : Map{.channels = x.channels, .height = x.height, .width = x.width};
         case ConvBlock::maxpool:
         case ConvBlock::avgpool:
             return builder_.pool(x, layer.size, stride, layer.padding.value_or((layer.size - 1) / 2));
@@ -195,7 +195,7 @@ Map Walk::primitive(const ConvLayer& layer, const std::vector<Map>& in) {
         case ConvBlock::global_pool:
             return builder_.pool_to(x, 1);
         case ConvBlock::positions:
-            return builder_.add_positions(x);
+            return builder_.add_positions(x, layer.size);
         case ConvBlock::affine: {
             constexpr double kernels = 2, numbers = 2;  // a product and a sum
             builder_.wide_pointwise("affine", x, kernels, 2, numbers);

@@ -23,10 +23,10 @@ void add_shortcut(ConvBuilder& b, const Map& x, const Map& y, std::int64_t strid
 }
 
 /// Adds the shortcut of MaxViT (Tu et al., 2022), which pools, then projects with a bias.
-void add_pooled_shortcut(ConvBuilder& b, const Map& x, const Map& y, std::int64_t stride) {
+void add_pooled_shortcut(ConvBuilder& b, const Map& x, const Map& y, std::int64_t stride, bool bias) {
     const Kept branch(b, y);
     const Map pooled = stride > 1 ? b.pool(x, stride, stride, 0) : x;
-    if (pooled.channels != y.channels) b.conv(pooled, {.channels = y.channels, .bias = true, .norm = ConvNorm::none});
+    if (pooled.channels != y.channels) b.conv(pooled, {.channels = y.channels, .bias = bias, .norm = ConvNorm::none});
     b.add(branch.map());
 }
 
@@ -82,8 +82,8 @@ Map mbconv_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t cha
             const Activation gate = activation == Activation::hardswish ? Activation::hardsigmoid : Activation::sigmoid;
             squeeze_excite(b, y, squeezed_channels(layer, in.channels, hidden), activation, gate);
         }
-        y = b.conv(y, {.channels = channels, .bias = layer.pre_norm, .norm = layer.pre_norm ? ConvNorm::none : norm});
-        if (layer.pre_norm) add_pooled_shortcut(b, shortcut.map(), y, stride);
+        y = b.conv(y, {.channels = channels, .bias = layer.bias, .norm = layer.pre_norm ? ConvNorm::none : norm});
+        if (layer.pre_norm) add_pooled_shortcut(b, shortcut.map(), y, stride, layer.bias);
         if (!layer.pre_norm) add_shortcut(b, in, y, stride);
         return y;
     });

@@ -44,7 +44,7 @@ constexpr std::array block_specs{
     BlockSpec{"dense", ConvBlock::dense, "growth expand"},
     BlockSpec{"transition", ConvBlock::transition, ""},
     BlockSpec{"separable", ConvBlock::separable, "kernel stride"},
-    BlockSpec{"mbconv", ConvBlock::mbconv, "kernel stride expand inner squeeze_excite wide_squeeze activation pre_norm"},
+    BlockSpec{"mbconv", ConvBlock::mbconv, "kernel stride expand inner squeeze_excite wide_squeeze activation pre_norm bias"},
     BlockSpec{"fused_mbconv", ConvBlock::fused_mbconv, "kernel stride expand"},
     BlockSpec{"convnext", ConvBlock::convnext, "kernel expand conv_mlp response_norm"},
     BlockSpec{"convmixer", ConvBlock::convmixer, "kernel"},
