@@ -82,6 +82,7 @@ struct Vit {
     bool gated_mlp = false, patch_bias = true, fc_norm = false;  ///< fc_norm: the mean of the patches is normalized and classified
     bool key_bias = true;                                        ///< with qkv_bias: BEiT biases queries and values only
     bool rotary = false;          ///< queries and keys of patches are rotated by their places
+    bool attention_norm = false;  ///< what attention gives is normalized before its projection
     bool mlp_norm = false;        ///< the hidden layer of a gated MLP is normalized
     bool attention_pool = false;  ///< one learned query attends to all tokens, then an MLP, in place of the class token
     std::int64_t classifiers = 1;                                ///< heads: 2 for distilled DeiT
@@ -207,6 +208,8 @@ struct ConvLayer {
     bool talking_heads = false;       ///< attention: products across heads before and after the softmax
     bool cross_covariance = false;    ///< attention among the channels of a head, whose queries and keys are normalized over places
     bool max_pooled = false;          ///< pooling of queries or shortcuts takes the maximum
+    bool fused_attention = true;      ///< attention: false where frameworks have no fused kernel for its form
+    bool feed_forward = true;         ///< class attention: learned factors and an MLP on the class token
     bool gated = false;               ///< MLP: half of the hidden layer gates the other
 };
 

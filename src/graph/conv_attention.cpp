@@ -106,6 +106,7 @@ void attend(ConvBuilder& b, const Map& in, const ConvLayer& layer, std::int64_t 
             cross_covariance(b, in, heads, width);
         } else {
             OpNode& node = b.cross_attention(windowed ? keys / (stride * stride) : queries, keys, heads, head_dim, windows);
+            if (!layer.fused_attention) std::get<Attention>(node.op).fused = false;
             add_positions(node, layer, heads, windowed ? side : in.height);
             if (layer.talking_heads) add_talking_heads(b, node, heads, keys);
         }
@@ -171,6 +172,7 @@ Map class_attention_block(ConvBuilder& b, Map x, const ConvLayer& layer) {
         b.linear(all.places(), channels, channels, layer.bias);
         b.cross_attention(1, all.places(), heads, channels / heads);
         b.linear(1, channels, channels);
+        if (!layer.feed_forward) return in;
         // XCiT scales, sums and normalizes the places along with the token; CaiT the token alone.
         const Map stream = layer.layer_scale ? all : one;
         const Map sum = b.add(stream, b.layer_scale(stream));

@@ -52,12 +52,12 @@ constexpr std::array block_specs{
     BlockSpec{"convformer", ConvBlock::convformer, "kernel expand layer_scale residual_scale"},
     BlockSpec{"transformer", ConvBlock::transformer,
               "heads stride expand window reduction tokens kernel bias layer_scale residual_scale pooled_shortcut max_pooled "
-              "relative_positions position_network talking_heads cross_covariance gated activation"},
+              "relative_positions position_network talking_heads cross_covariance gated activation fused_attention"},
     BlockSpec{"attend", ConvBlock::attend,
               "heads stride inner window reduction tokens bias layer_scale residual_scale pooled_shortcut max_pooled "
-              "relative_positions position_network talking_heads cross_covariance norm shortcut"},
+              "relative_positions position_network talking_heads cross_covariance norm shortcut fused_attention"},
     BlockSpec{"mlp", ConvBlock::mlp, "expand inner tokens kernel bias layer_scale residual_scale gated activation norm shortcut"},
-    BlockSpec{"class_attention", ConvBlock::class_attention, "heads expand bias layer_scale"},
+    BlockSpec{"class_attention", ConvBlock::class_attention, "heads expand bias layer_scale feed_forward"},
     BlockSpec{"c3", ConvBlock::c3, "shortcut"},
     BlockSpec{"c2", ConvBlock::c2, "shortcut"},
     BlockSpec{"c2f", ConvBlock::c2f, "shortcut"},
@@ -117,6 +117,8 @@ constexpr std::array flags{
     Flag{"cross_covariance", &ConvLayer::cross_covariance},
     Flag{"max_pooled", &ConvLayer::max_pooled},
     Flag{"gated", &ConvLayer::gated},
+    Flag{"fused_attention", &ConvLayer::fused_attention},
+    Flag{"feed_forward", &ConvLayer::feed_forward},
 };
 
 constexpr std::array<std::string_view, 10> activation_names{"none",        "relu",    "relu6", "leaky_relu", "hardswish",

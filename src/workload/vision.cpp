@@ -18,6 +18,7 @@ void read_vit_flags(TableReader& reader, Vit& model) {
     model.gated_mlp = reader.flag_if("gated_mlp").value_or(false);
     model.patch_bias = reader.flag_if("patch_bias").value_or(true);
     model.rotary = reader.flag_if("rotary").value_or(false);
+    model.attention_norm = reader.flag_if("attention_norm").value_or(false);
     model.mlp_norm = reader.flag_if("mlp_norm").value_or(false);
     model.attention_pool = reader.flag_if("attention_pool").value_or(false);
     model.fc_norm = reader.flag_if("fc_norm").value_or(false);
