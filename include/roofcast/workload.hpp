@@ -81,6 +81,10 @@ struct Vit {
     bool qkv_bias = true, pre_norm = false, layer_scale = false, relative_position_bias = false, absolute_positions = true;
     bool gated_mlp = false, patch_bias = true, fc_norm = false;  ///< fc_norm: the mean of the patches is normalized and classified
     bool key_bias = true;                                        ///< with qkv_bias: BEiT biases queries and values only
+    bool rotary = false;          ///< queries and keys of patches are rotated by their places
+    bool attention_norm = false;  ///< what attention gives is normalized before its projection
+    bool mlp_norm = false;        ///< the hidden layer of a gated MLP is normalized
+    bool attention_pool = false;  ///< one learned query attends to all tokens, then an MLP, in place of the class token
     std::int64_t classifiers = 1;                                ///< heads: 2 for distilled DeiT
     double activation_kernels = 1;                               ///< as a decoder's
     Normalization norm = Normalization::layernorm;
@@ -90,13 +94,18 @@ struct Vit {
 struct Swin {
     std::int64_t image_size = 224, patch = 4, channels = 3, embed = 96, window = 7, classes = 1000;
     std::vector<std::int64_t> depths, heads;
+    std::vector<std::int64_t> windows;  ///< of each stage, in place of `window`
     double mlp_ratio = 4;
     bool v2 = false;  ///< cosine attention, post-norm, continuous relative bias
 };
 
 enum class Activation { none, relu, relu6, leaky_relu, hardswish, hardsigmoid, sigmoid, silu, gelu, star_relu };
-/// `frozen` is batch norm whose numbers do not count as parameters.
-enum class ConvNorm { none, batch, layer, frozen, group };
+/// `frozen` is batch norm whose numbers do not count as parameters. `standardized` normalizes the weights instead, in every pass, and has a
+/// gain and a bias for each output channel (norm-free nets).
+enum class ConvNorm { none, batch, layer, frozen, group, standardized };
+/// How a factor for each channel comes from the pooled map: two products (squeeze-and-excitation), one (effective squeeze), a convolution
+/// over neighbouring channels (ECA).
+enum class ChannelGate { squeeze, effective, eca };
 
 /// What one line of a convolutional net can be. docs/formats.md describes each.
 enum class ConvBlock {
@@ -112,10 +121,15 @@ enum class ConvBlock {
     linear,
     upsample,
     concat,
+    pointwise,
+    scale,
+    channel_gate,
+    again,
     add,
     basic,
     bottleneck,
     regnet,
+    norm_free,
     dense,
     transition,
     separable,
@@ -126,6 +140,9 @@ enum class ConvBlock {
     poolformer,
     convformer,
     transformer,
+    attend,
+    mlp,
+    class_attention,
     c3,
     c2,
     c2f,
@@ -168,6 +185,7 @@ struct ConvLayer {
     double squeeze_excite = 0;            ///< squeezed over outer channels; 0: none
     std::optional<Activation> activation;
     std::optional<ConvNorm> norm;
+    std::optional<ChannelGate> gate;  ///< absent: squeeze-and-excitation where `squeeze_excite` is given
     bool bias = false, shortcut = true;
     bool scaled = true;               ///< follows the net's width multiple
     bool average_downsample = false;  ///< the shortcut halves the image by pooling
@@ -181,6 +199,18 @@ struct ConvLayer {
     bool conv_mlp = false;            ///< ConvNeXt: the MLP is made of 1×1 convolutions
     bool response_norm = false;       ///< ConvNeXt V2: global response normalization of the hidden channels in place of the layer scale
     bool depthwise = false;           ///< detection head with depthwise convolutions before its class scores
+    bool inverted = false;            ///< norm-free: hidden channels relative to the inputs, and gated (NF-RegNet)
+    bool second_conv = false;         ///< norm-free: two convolutions of 3×3
+    bool skip_gain = false;           ///< norm-free: a learned factor on the branch (SkipInit)
+    bool pre_norm = false;            ///< mbconv: normalizes what enters; its last convolution has a bias in place of a norm
+    bool relative_positions = false;  ///< attention: a learned bias for each offset and head is added to the scores
+    bool position_network = false;    ///< attention: the same from a small network
+    bool talking_heads = false;       ///< attention: products across heads before and after the softmax
+    bool cross_covariance = false;    ///< attention among the channels of a head, whose queries and keys are normalized over places
+    bool max_pooled = false;          ///< pooling of queries or shortcuts takes the maximum
+    bool fused_attention = true;      ///< attention: false where frameworks have no fused kernel for its form
+    bool feed_forward = true;         ///< class attention: learned factors and an MLP on the class token
+    bool gated = false;               ///< MLP: half of the hidden layer gates the other
 };
 
 /// How the depth and width multiples round.
@@ -195,6 +225,7 @@ struct ConvNet {
     CompoundScaling scaling = CompoundScaling::yolo;
     Activation activation = Activation::relu;
     ConvNorm norm = ConvNorm::batch;
+    bool activation_gain = false;  ///< each activation is followed by a constant factor (norm-free nets)
     std::vector<ConvLayer> layers;
 };
 

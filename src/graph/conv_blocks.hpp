@@ -14,6 +14,7 @@ namespace roofcast {
 Map basic_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t channels);
 Map bottleneck_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t channels);
 Map regnet_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t channels);
+Map norm_free_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t channels);
 // Densely connected nets.
 Map dense_block(ConvBuilder& b, Map x, const ConvLayer& layer);
 Map transition_block(ConvBuilder& b, const Map& x);
@@ -27,6 +28,9 @@ Map convmixer_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t 
 Map poolformer_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t channels);
 Map convformer_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t channels);
 Map transformer_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t channels);
+Map attend_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t channels);
+Map mlp_block(ConvBuilder& b, Map x, const ConvLayer& layer);
+Map class_attention_block(ConvBuilder& b, Map x, const ConvLayer& layer);
 // Cross-stage partial blocks of the YOLO family. `repeat` counts the blocks inside.
 Map c3_block(ConvBuilder& b, const Map& x, std::int64_t channels, std::int64_t repeat, bool shortcut);
 Map c2_block(ConvBuilder& b, const Map& x, std::int64_t channels, std::int64_t repeat, bool shortcut);
@@ -49,6 +53,23 @@ void retina_head(ConvBuilder& b, const std::vector<Map>& levels, const ConvLayer
 
 /// Squeeze-and-excitation: pooled, two small products, a sigmoid gate per channel.
 void squeeze_excite(ConvBuilder& b, const Map& x, std::int64_t squeezed, Activation inner, Activation gate = Activation::sigmoid);
+
+/// Weighs the channels of `x` as the layer's `gate` says.
+void gate_channels(ConvBuilder& b, const Map& x, const ConvLayer& layer, std::int64_t squeezed, Activation inner);
+[[nodiscard]] inline bool gates_channels(const ConvLayer& layer) { return layer.gate.has_value() || layer.squeeze_excite > 0; }
+
+// What transformers over maps are made of.
+/// Rows of a map and of the tokens beside it, as a map of one column.
+Map rows_of(const Map& map, std::int64_t tokens);
+/// stream + branch, with the learned factors that the layer has.
+Map joined(ConvBuilder& b, const ConvLayer& layer, const Map& stream, const Map& branch);
+/// The stream that enters a block: wide once blocks before it have scaled it.
+Map entering(const ConvBuilder& b, const ConvLayer& layer, const Map& in);
+/// Queries, keys and values of the places of `in`, their attention, and its projection to `channels`. Queries are pooled by `stride`.
+/// `partition_first`: windows are cut out of the input, else out of queries, keys and values.
+void attend(ConvBuilder& b, const Map& in, const ConvLayer& layer, std::int64_t channels, std::int64_t stride, bool partition_first);
+/// The MLP over rows, with a depthwise convolution of its hidden map where the layer has a kernel.
+void feed_forward(ConvBuilder& b, const Map& map, const ConvLayer& layer);
 
 /// `layer.repeat` times `block(x, stride)`, the first with the layer's stride; equal ones share a segment.
 template <class Block>

@@ -96,7 +96,7 @@ Map ConvBuilder::image() const {
 void ConvBuilder::segment(std::string name, std::int64_t repeat) {
     constexpr std::size_t usual_nodes = 12;
     if (!graph_.segments.empty() && graph_.segments.back().nodes.empty()) graph_.segments.pop_back();
-    graph_.segments.push_back({.name = std::move(name), .repeat = repeat, .nodes = {}});
+    graph_.segments.push_back({.name = std::move(name), .repeat = repeat * times_, .nodes = {}});
     graph_.segments.back().nodes.reserve(usual_nodes);
 }
 
@@ -147,14 +147,16 @@ Map ConvBuilder::conv(const Map& input, const ConvSpec& spec) {
                      .found = fmt::format("{} groups for {} to {} channels", spec.groups, in.channels, spec.channels)});
     }
     const Map out{.channels = spec.channels, .height = op.out_height(), .width = op.out_width()};
+    const bool standardized = spec.norm == ConvNorm::standardized;
+    if (standardized) standardize(spec.channels, in.channels / spec.groups * spec.kernel * spec.kernel);
     OpNode& node = emit(spec.groups > 1 && spec.groups == in.channels ? "depthwise" : "conv", op, Fusion::none, in.kept ? 0 : in.elements(),
                         out.elements());
     if (!spec.published) node.macs = 0;
     if (!spec.shared_weights) {
         const auto filter = static_cast<double>(in.channels / spec.groups * spec.kernel * spec.kernel);
-        node.weights = static_cast<double>(spec.channels) * (filter + (spec.bias ? 1 : 0));
+        node.weights = static_cast<double>(spec.channels) * (filter + (spec.bias || standardized ? 1 : 0));
     }
-    if (spec.bias && shape_.separate_bias) pointwise("bias", out, 1, 1, Fusion::folded);
+    if ((spec.bias || standardized) && shape_.separate_bias) pointwise("bias", out, 1, 1, Fusion::folded);
     normalize(out, spec.norm);
     activate(out, spec.activation);
     return out;
@@ -192,7 +194,7 @@ OpNode& ConvBuilder::linear(std::int64_t rows, std::int64_t in, std::int64_t out
 
 Map ConvBuilder::normalized(const Map& map, ConvNorm norm) {
     const double weights = 2.0 * static_cast<double>(map.channels);
-    if (norm == ConvNorm::none) return map;
+    if (norm == ConvNorm::none || norm == ConvNorm::standardized) return map;
     if (norm == ConvNorm::batch || norm == ConvNorm::frozen) {
         pointwise("batchnorm", map, 1, norm_flops, Fusion::folded, norm == ConvNorm::batch ? weights : 0);
         return map;
@@ -217,7 +219,8 @@ void ConvBuilder::activate(const Map& map, Activation activation) {
     if (activation == Activation::none) return;
     constexpr double star_relu_kernels = 4;  // relu, square, scale, shift; the square is computed in fp32
     if (activation == Activation::star_relu) return wide_pointwise("star_relu", map, star_relu_kernels, flops_of(activation), 2);
-    pointwise(std::string(operator_name(activation)), map, 1, flops_of(activation), Fusion::epilogue);
+    OpNode& node = pointwise(std::string(operator_name(activation)), map, 1, flops_of(activation), Fusion::epilogue);
+    if (net.activation_gain) node.eager_kernels = 2;
 }
 
 void ConvBuilder::wide_pointwise(std::string name, const Map& map, double kernels, double flops, double parameters) {
@@ -225,6 +228,22 @@ void ConvBuilder::wide_pointwise(std::string name, const Map& map, double kernel
     OpNode& node = pointwise(std::move(name), computed, 1, flops, Fusion::epilogue, parameters);
     // The casts there and back together move what one more kernel does.
     node.eager_kernels = kernels + (computed.wide ? 1 : 0);
+}
+
+void ConvBuilder::pointwise_kernels(std::string name, const Map& map, double kernels, double flops) {
+    pointwise(std::move(name), map, 1, flops, Fusion::chain).eager_kernels = kernels;
+}
+
+void ConvBuilder::standardize(std::int64_t channels, std::int64_t filter) {
+    // Brock et al., High-Performance Large-Scale Image Recognition Without Normalization (2021), equation 1: in fp32, as weights are.
+    constexpr double kernels = 3;  // gain, statistics, normalization
+    const RowWise op{.kind = RowOp::layernorm, .rows = channels, .cols = filter, .precision = wide_};
+    OpNode& node = emit("standardize_weights", op, Fusion::folded, 0, 0);
+    node.eager_kernels = kernels;
+    node.weights = static_cast<double>(channels);
+    // Published counts come from a profiler that sees a batch norm in training: five a weight.
+    constexpr double counted = 5;
+    node.macs = counted * static_cast<double>(channels * filter);
 }
 
 void ConvBuilder::add(const Map& map) {
@@ -252,10 +271,10 @@ Map ConvBuilder::layer_scale(const Map& map) {
     return out;
 }
 
-Map ConvBuilder::add_positions(const Map& map) {
+Map ConvBuilder::add_positions(const Map& map, std::int64_t rows) {
     Map out = as_stream(map);
     convert("add_positions", map, scaling(map.elements() * shape_.batch, format(map), format(out))).weights =
-        static_cast<double>(map.elements());
+        static_cast<double>((rows > 0 ? rows : map.places()) * map.channels);
     return out;
 }
 
@@ -324,43 +343,6 @@ Map ConvBuilder::concat(const std::vector<Map>& parts) {
 void ConvBuilder::copy(std::int64_t elements, std::string name) {
     const std::int64_t moved = elements * shape_.batch;
     emit(std::move(name), Move{.read = moved, .written = moved, .precision = stored_}, Fusion::none, elements, elements);
-}
-
-void ConvBuilder::attention(const Map& in, std::int64_t heads, std::int64_t key_dim, std::int64_t value_dim, std::int64_t area) {
-    const Attention op{.batch = shape_.batch * area,
-                       .heads = heads,
-                       .kv_heads = heads,
-                       .head_dim = key_dim,
-                       .value_dim = value_dim,
-                       .query_len = in.places() / area,
-                       .kv_len = in.places() / area,
-                       .precision = stored_,
-                       .kv_precision = stored_,
-                       .fused = shape_.fused_attention,
-                       .output = stored_};
-    // Published counts of these nets come from a profiler of modules, which does not see the two products of attention.
-    emit("attention", op, Fusion::none, heads * (2 * key_dim + value_dim) * in.places(), heads * value_dim * in.places()).macs = 0;
-}
-
-void ConvBuilder::cross_attention(std::int64_t queries, std::int64_t keys, std::int64_t heads, std::int64_t head_dim,
-                                  std::int64_t windows) {
-    const Attention op{.batch = shape_.batch * windows,
-                       .heads = heads,
-                       .kv_heads = heads,
-                       .head_dim = head_dim,
-                       .value_dim = head_dim,
-                       .query_len = queries,
-                       .kv_len = keys,
-                       .precision = stored_,
-                       .kv_precision = stored_,
-                       .fused = shape_.fused_attention,
-                       .output = stored_};
-    emit("attention", op, Fusion::none, windows * heads * head_dim * (queries + 2 * keys), windows * heads * head_dim * queries);
-}
-
-void ConvBuilder::softmax(std::int64_t rows, std::int64_t cols) {
-    const RowWise op{.kind = RowOp::softmax, .rows = rows * shape_.batch, .cols = cols, .precision = stored_};
-    emit("softmax", op, Fusion::chain, rows * cols, rows * cols);
 }
 
 void ConvBuilder::keep(Map& map) {

@@ -40,6 +40,8 @@ public:
     [[nodiscard]] Map image() const;
     /// Starts a segment that runs `repeat` times; what follows belongs to it.
     void segment(std::string name, std::int64_t repeat = 1);
+    /// Segments from now on run `times` as often.
+    void repeat_segments(std::int64_t times) { times_ = times; }
 
     Map conv(const Map& in, const ConvSpec& spec);
     /// `conv` with the net's normalization and activation.
@@ -77,9 +79,13 @@ public:
     /// Self-attention over the places of a map, in `area` stripes.
     void attention(const Map& in, std::int64_t heads, std::int64_t key_dim, std::int64_t value_dim, std::int64_t area = 1);
     /// Attention of `queries` rows to `keys` rows, in each of `windows` of an image.
-    void cross_attention(std::int64_t queries, std::int64_t keys, std::int64_t heads, std::int64_t head_dim, std::int64_t windows = 1);
-    /// Adds a learned table of positions.
-    Map add_positions(const Map& map);
+    OpNode& cross_attention(std::int64_t queries, std::int64_t keys, std::int64_t heads, std::int64_t head_dim, std::int64_t windows = 1);
+    /// `batch` products of activations [m, k] · [k, n] an image.
+    void product(std::string name, std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k);
+    /// `kernels` element-wise ones over `map` in an eager framework, in the map's own format.
+    void pointwise_kernels(std::string name, const Map& map, double kernels, double flops);
+    /// Adds a learned table of positions: one of `rows` that is stretched to the map, or 0 for one of its places.
+    Map add_positions(const Map& map, std::int64_t rows = 0);
     void softmax(std::int64_t rows, std::int64_t cols);
 
     /// Memory of `map` stays taken until `release`.
@@ -92,6 +98,8 @@ public:
     [[nodiscard]] OpGraph finish() &&;
 
 private:
+    /// Normalizes the weights of a convolution that reads `filter` numbers for each of its output channels.
+    void standardize(std::int64_t channels, std::int64_t filter);
     OpNode& emit(std::string name, Op op, Fusion fusion, std::int64_t in, std::int64_t out);
     OpNode& pointwise(std::string name, const Map& map, double reads, double flops, Fusion fusion, double weights = 0);
     /// An element-wise operator with `op`'s traffic over all elements of `map` in all images.
@@ -105,6 +113,7 @@ private:
     Precision norm_;    ///< what layer and group norms compute in
     OpGraph graph_;
     int stream_ = 0;
+    std::int64_t times_ = 1;
     std::int64_t kept_ = 0, peak_ = 0;  ///< elements an image
 };
 

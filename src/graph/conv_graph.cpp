@@ -41,7 +41,8 @@ public:
 
     OpGraph run() && {
         for (std::size_t i = 0; i < net_.layers.size(); ++i) {
-            Map y = block(net_.layers[i], inputs(i));
+            const ConvLayer& layer = net_.layers[i];
+            Map y = layer.block == ConvBlock::again ? again(i) : block(layer, inputs(i));
             y.kept = false;
             for (std::size_t j = 0; j < i; ++j) {
                 if (outputs_[j].kept && last_use_[j] == i) builder_.release(outputs_[j]);
@@ -86,6 +87,7 @@ private:
     }
 
     Map block(const ConvLayer& layer, const std::vector<Map>& in);
+    Map again(std::size_t i);
     Map primitive(const ConvLayer& layer, const std::vector<Map>& in);
     Map convolutions(const ConvLayer& layer, Map x);
     Map sum(const std::vector<Map>& in);
@@ -100,10 +102,35 @@ private:
 };
 
 Map Walk::block(const ConvLayer& layer, const std::vector<Map>& in) {
+    if (layer.repeat == 0) return in.front();
     if (layer.block <= ConvBlock::add) return primitive(layer, in);
     if (layer.block <= ConvBlock::a2c2f) return backbone(layer, in.front());
     head(layer, in);
     return {.channels = net_.classes, .height = 1, .width = 1};
+}
+
+/// Layers before number `i` once more: they read each other's new outputs, and the first what the last one gave.
+Map Walk::again(std::size_t i) {
+    const auto count = static_cast<std::size_t>(net_.layers[i].size);
+    if (count > i) throw Error({.what = "more layers to repeat than there are", .key = "again", .found = std::to_string(count)});
+    Map y = outputs_[i - 1];
+    if (net_.layers[i].repeat < 2) return y;
+    const std::size_t start = i - count;
+    std::vector<Map> made;
+    builder_.repeat_segments(net_.layers[i].repeat - 1);
+    for (std::size_t j = start; j < i; ++j) {
+        std::vector<Map> in;
+        for (const std::int64_t from : net_.layers[j].from) {
+            const std::int64_t source = absolute(from, j) - static_cast<std::int64_t>(start);
+            in.push_back(source < 0 ? y : made[static_cast<std::size_t>(source)]);
+            in.back().kept = false;
+        }
+        ConvLayer layer = net_.layers[j];
+        layer.stride = 1;
+        made.push_back(block(layer, in));
+    }
+    builder_.repeat_segments(1);
+    return made.back();
 }
 
 Map Walk::convolutions(const ConvLayer& layer, Map x) {
@@ -159,7 +186,7 @@ Map Walk::primitive(const ConvLayer& layer, const std::vector<Map>& in) {
         case ConvBlock::normalize:
             builder_.normalize(x, layer.norm.value_or(net_.norm));
             builder_.activate(x, layer.activation.value_or(Activation::none));
-            return x;
+            return layer.norm.value_or(net_.norm) == ConvNorm::none ? x : Map{.channels = x.channels, .height = x.height, .width = x.width};
         case ConvBlock::maxpool:
         case ConvBlock::avgpool:
             return builder_.pool(x, layer.size, stride, layer.padding.value_or((layer.size - 1) / 2));
@@ -168,12 +195,20 @@ Map Walk::primitive(const ConvLayer& layer, const std::vector<Map>& in) {
         case ConvBlock::global_pool:
             return builder_.pool_to(x, 1);
         case ConvBlock::positions:
-            return builder_.add_positions(x);
+            return builder_.add_positions(x, layer.size);
         case ConvBlock::affine: {
             constexpr double kernels = 2, numbers = 2;  // a product and a sum
             builder_.wide_pointwise("affine", x, kernels, 2, numbers);
             return x;
         }
+        case ConvBlock::pointwise:
+            builder_.pointwise_kernels("pointwise", x, static_cast<double>(std::max<std::int64_t>(1, layer.size)), 1);
+            return x;
+        case ConvBlock::scale:
+            return builder_.layer_scale(x);
+        case ConvBlock::channel_gate:
+            gate_channels(builder_, x, layer, layer.size, layer.activation.value_or(net_.activation));
+            return x;
         case ConvBlock::linear:
             return fully_connected(layer, x);
         case ConvBlock::upsample:
@@ -196,6 +231,8 @@ Map Walk::backbone(const ConvLayer& written, const Map& x) {
             return bottleneck_block(builder_, x, layer, channels);
         case ConvBlock::regnet:
             return regnet_block(builder_, x, layer, channels);
+        case ConvBlock::norm_free:
+            return norm_free_block(builder_, x, layer, channels);
         case ConvBlock::dense:
             return dense_block(builder_, x, layer);
         case ConvBlock::transition:
@@ -216,6 +253,12 @@ Map Walk::backbone(const ConvLayer& written, const Map& x) {
             return convformer_block(builder_, x, layer, channels);
         case ConvBlock::transformer:
             return transformer_block(builder_, x, layer, channels);
+        case ConvBlock::attend:
+            return attend_block(builder_, x, layer, channels);
+        case ConvBlock::mlp:
+            return mlp_block(builder_, x, layer);
+        case ConvBlock::class_attention:
+            return class_attention_block(builder_, x, layer);
         case ConvBlock::c3:
             return c3_block(builder_, x, channels, layer.repeat, layer.shortcut);
         case ConvBlock::c2:

@@ -22,6 +22,14 @@ void add_shortcut(ConvBuilder& b, const Map& x, const Map& y, std::int64_t strid
     if (stride == 1 && x.channels == y.channels) b.add(y);
 }
 
+/// Adds the shortcut of MaxViT (Tu et al., 2022), which pools, then projects with a bias.
+void add_pooled_shortcut(ConvBuilder& b, const Map& x, const Map& y, std::int64_t stride, bool bias) {
+    const Kept branch(b, y);
+    const Map pooled = stride > 1 ? b.pool(x, stride, stride, 0) : x;
+    if (pooled.channels != y.channels) b.conv(pooled, {.channels = y.channels, .bias = bias, .norm = ConvNorm::none});
+    b.add(branch.map());
+}
+
 }  // namespace
 
 void squeeze_excite(ConvBuilder& b, const Map& x, std::int64_t squeezed, Activation inner, Activation gate) {
@@ -31,6 +39,23 @@ void squeeze_excite(ConvBuilder& b, const Map& x, std::int64_t squeezed, Activat
     b.activate({.channels = squeezed, .height = 1, .width = 1}, inner);
     b.linear(1, squeezed, x.channels);
     b.activate(pooled, gate);
+    b.scale(features.map(), 0, Fusion::chain);
+}
+
+void gate_channels(ConvBuilder& b, const Map& x, const ConvLayer& layer, std::int64_t squeezed, Activation inner) {
+    const ChannelGate gate = layer.gate.value_or(ChannelGate::squeeze);
+    if (gate == ChannelGate::squeeze) return squeeze_excite(b, x, squeezed, inner);
+    const Kept features(b, x);
+    const Map pooled = b.pool_to(features.map(), 1);
+    if (gate == ChannelGate::effective) {
+        b.linear(1, x.channels, x.channels);
+        b.activate(pooled, Activation::hardsigmoid);
+    } else {
+        // Wang et al., ECA-Net (2020): each channel sees its neighbours, of one channel a convolution of one dimension.
+        constexpr double kernel = 5;
+        b.pointwise_kernels("channel_conv", pooled, 1, 2 * kernel);
+        b.activate(pooled, Activation::sigmoid);
+    }
     b.scale(features.map(), 0, Fusion::chain);
 }
 
@@ -49,6 +74,7 @@ Map mbconv_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t cha
         const Kept shortcut(b, in);
         const std::int64_t hidden = hidden_channels(layer, in.channels);
         Map y = shortcut.map();
+        if (layer.pre_norm) b.normalize(y, norm);
         if (hidden != in.channels) y = b.conv(y, {.channels = hidden, .norm = norm, .activation = activation});
         y = b.conv(
             y, {.channels = hidden, .kernel = layer.kernel, .stride = stride, .groups = hidden, .norm = norm, .activation = activation});
@@ -56,8 +82,9 @@ Map mbconv_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t cha
             const Activation gate = activation == Activation::hardswish ? Activation::hardsigmoid : Activation::sigmoid;
             squeeze_excite(b, y, squeezed_channels(layer, in.channels, hidden), activation, gate);
         }
-        y = b.conv(y, {.channels = channels, .norm = norm});
-        add_shortcut(b, in, y, stride);
+        y = b.conv(y, {.channels = channels, .bias = layer.bias, .norm = layer.pre_norm ? ConvNorm::none : norm});
+        if (layer.pre_norm) add_pooled_shortcut(b, shortcut.map(), y, stride, layer.bias);
+        if (!layer.pre_norm) add_shortcut(b, in, y, stride);
         return y;
     });
 }

@@ -35,7 +35,7 @@ Map basic_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t chan
         const Kept shortcut(b, in);
         const Map inner = b.unit(shortcut.map(), channels, 3, stride);
         const Map y = b.conv(inner, {.channels = channels, .kernel = 3, .norm = b.net.norm});
-        if (layer.squeeze_excite > 0) squeeze_excite(b, y, squeezed(layer.squeeze_excite, channels), Activation::relu);
+        if (gates_channels(layer)) gate_channels(b, y, layer, squeezed(layer.squeeze_excite, channels), Activation::relu);
         join(b, shortcut.map(), y, stride, layer.average_downsample);
         return y;
     });
@@ -51,7 +51,7 @@ Map bottleneck_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t
         const Map reduced = b.unit(shortcut.map(), width);
         const Map mixed = b.unit(reduced, width, 3, stride, layer.groups);
         const Map y = b.conv(mixed, {.channels = outer, .norm = b.net.norm});
-        if (layer.squeeze_excite > 0) squeeze_excite(b, y, squeezed(layer.squeeze_excite, outer), Activation::relu);
+        if (gates_channels(layer)) gate_channels(b, y, layer, squeezed(layer.squeeze_excite, outer), Activation::relu);
         join(b, shortcut.map(), y, stride, layer.average_downsample);
         return y;
     });

@@ -19,17 +19,6 @@ Activation activation_of(const ConvBuilder& b, const ConvLayer& layer) {
     return layer.activation.value_or(b.net.activation);
 }
 
-/// stream + branch, with the learned factors that the layer has.
-Map joined(ConvBuilder& b, const ConvLayer& layer, const Map& stream, const Map& branch) {
-    const Map scaled = layer.layer_scale ? b.layer_scale(branch) : branch;
-    return b.add(layer.residual_scale ? b.layer_scale(stream) : stream, scaled);
-}
-
-/// The stream that enters a block: wide once blocks before it have scaled it.
-Map entering(const ConvBuilder& b, const ConvLayer& layer, const Map& in) {
-    return layer.layer_scale || layer.residual_scale ? b.as_stream(in) : in;
-}
-
 /// Two 1×1 convolutions.
 Map channel_mixer(ConvBuilder& b, const Map& stream, const ConvLayer& layer, ConvNorm norm) {
     const Kept shortcut(b, stream);
@@ -40,56 +29,6 @@ Map channel_mixer(ConvBuilder& b, const Map& stream, const ConvLayer& layer, Con
     const Map inner = b.conv(in, {.channels = hidden, .bias = layer.bias, .norm = ConvNorm::none, .activation = activation_of(b, layer)});
     const Map y = b.conv(inner, {.channels = in.channels, .bias = layer.bias, .norm = ConvNorm::none});
     return joined(b, layer, shortcut.map(), y);
-}
-
-/// Rows of a map and of the tokens beside it, as a map of one column.
-Map rows_of(const Map& map, std::int64_t tokens) {
-    return {.channels = map.channels, .height = map.places() + tokens, .width = 1, .wide = map.wide};
-}
-
-/// Windows on a side of `size` places.
-std::int64_t windows_along(std::int64_t size, std::int64_t window) {
-    return (size + window - 1) / window;
-}
-
-/// Queries, keys and values of the places of `in`, their attention, and its projection to `channels`. Queries are pooled by `stride`.
-void attend(ConvBuilder& b, const Map& in, const ConvLayer& layer, std::int64_t channels, std::int64_t stride) {
-    const std::int64_t heads = std::max<std::int64_t>(1, layer.heads), head_dim = channels / heads;
-    const std::int64_t queries = in.places() / (stride * stride) + layer.tokens;
-    const Map rows = rows_of(in, layer.tokens);
-    if (layer.reduction > 1) {
-        // Wang et al., Pyramid Vision Transformer, 2021: keys and values of a smaller map.
-        b.linear(rows.places(), in.channels, channels, layer.bias);
-        const Map keys = b.conv(in, {.channels = in.channels,
-                                     .kernel = layer.reduction,
-                                     .stride = layer.reduction,
-                                     .padding = 0,
-                                     .bias = true,
-                                     .norm = ConvNorm::layer});
-        b.linear(keys.places(), in.channels, 2 * channels, layer.bias);
-        b.cross_attention(queries, keys.places(), heads, head_dim);
-    } else {
-        b.linear(rows.places(), in.channels, 3 * channels, layer.bias);
-        const bool windowed = layer.window > 0 && layer.window < std::max(in.height, in.width);
-        const std::int64_t side = layer.window;
-        const std::int64_t windows = windowed ? windows_along(in.height, side) * windows_along(in.width, side) : 1;
-        const std::int64_t keys = windowed ? side * side : rows.places();
-        if (windowed) b.copy(3 * windows * keys * channels, "partition");
-        b.cross_attention(windowed ? keys / (stride * stride) : queries, keys, heads, head_dim, windows);
-        if (windowed) b.copy(queries * channels, "merge_windows");
-    }
-    b.linear(queries, channels, channels);
-}
-
-/// The MLP over rows, with a depthwise convolution of its hidden map where the layer has a kernel.
-void feed_forward(ConvBuilder& b, const Map& map, const ConvLayer& layer) {
-    const std::int64_t hidden = hidden_channels(layer, map.channels, usual_expansion), rows = map.places() + layer.tokens;
-    b.linear(rows, map.channels, hidden, layer.bias);
-    const Map inner{.channels = hidden, .height = map.height, .width = map.width};
-    if (layer.kernel > 1)
-        b.conv(inner, {.channels = hidden, .kernel = layer.kernel, .groups = hidden, .bias = true, .norm = ConvNorm::none});
-    b.activate(rows_of(inner, layer.tokens), activation_of(b, layer));
-    b.linear(rows, hidden, map.channels, layer.bias);
 }
 
 }  // namespace
@@ -129,7 +68,7 @@ Map transformer_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_
         b.normalize(rows_of(stream, layer.tokens), ConvNorm::layer);
         Map y = in;
         y.wide = false;
-        attend(b, y, layer, channels, stride);
+        attend(b, y, layer, channels, stride, false);
         y = {.channels = channels, .height = in.height / stride, .width = in.width / stride};
         Map sum = stream;
         if (stride > 1 || in.channels != channels) {

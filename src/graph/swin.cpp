@@ -22,7 +22,7 @@ struct Stage {
     std::size_t index = 0;
     std::int64_t width = 0, side = 0;  ///< channels, and tokens on a side
     [[nodiscard]] std::int64_t heads() const { return model.heads[index]; }
-    [[nodiscard]] std::int64_t window() const { return std::min(model.window, side); }
+    [[nodiscard]] std::int64_t window() const { return std::min(model.windows.empty() ? model.window : model.windows[index], side); }
     [[nodiscard]] std::int64_t tokens() const { return shape.batch * side * side; }
     [[nodiscard]] std::int64_t windows() const {
         return shape.batch * ((side + window() - 1) / window()) * ((side + window() - 1) / window());

@@ -40,6 +40,18 @@ void add_attention_op(LayerBuilder& b, const VitPass& pass, std::int64_t groups,
     node.eager_kernels += bias_kernels;
 }
 
+/// Su et al., RoFormer (2021), on pairs of channels of queries and keys.
+void add_rotation(LayerBuilder& b, const VitPass& pass) {
+    if (!pass.model.rotary) return;
+    const std::int64_t elements = 2 * pass.rows() * pass.model.hidden;
+    // In kernels that read and write once: negating half and pairing it with the other half. Then, with the fp32 sines of mixed precision,
+    // two products that read 16 bits (0.75 each), their sum (1.5), joining the class token, and the cast back (0.75).
+    constexpr double pairing = 1.5, products = 4.75;
+    b.elementwise("rotate_pairs", elements, 1, 1, Fusion::chain, pairing);
+    OpNode& node = b.elementwise("rope", elements, 1, 3, Fusion::chain, products);
+    std::get<Elementwise>(node.op).precision = b.numerics().stream;
+}
+
 void add_layer_scale(LayerBuilder& b, const VitPass& pass) {
     if (!pass.model.layer_scale) return;
     b.layer_scale("layer_scale", pass.rows(), pass.model.hidden);
@@ -51,6 +63,7 @@ void add_mlp(LayerBuilder& b, const VitPass& pass) {
     if (m.gated_mlp) {
         b.linear("gate_up", rows, 2 * m.intermediate, m.hidden, true, 2);
         b.elementwise("silu_mul", rows * m.intermediate, 2, 5, Fusion::chain, 2);
+        if (m.mlp_norm) b.norm("mlp_inner_norm", m.norm, rows, m.intermediate);
     } else {
         b.linear("mlp_up", rows, m.intermediate, m.hidden, true);
         b.elementwise("gelu", rows * m.intermediate, 1, 8, Fusion::epilogue, m.activation_kernels);
@@ -58,11 +71,39 @@ void add_mlp(LayerBuilder& b, const VitPass& pass) {
     b.linear("mlp_down", rows, m.hidden, m.intermediate, true);
 }
 
+/// Zhai et al., Scaling Vision Transformers (2022): a learned query attends to all tokens; then an MLP with a shortcut.
+void add_attention_pool(LayerBuilder& b, const VitPass& pass) {
+    const Vit& m = pass.model;
+    const std::int64_t head_dim = m.hidden / m.heads;
+    const Precision p = b.numerics().stored;
+    b.linear("pool_query", 1, m.hidden, m.hidden, true).weights += as_count(m.hidden);
+    b.linear("pool_keys_values", pass.rows(), 2 * m.hidden, m.hidden, true);
+    const Attention op{.batch = pass.images,
+                       .heads = m.heads,
+                       .kv_heads = m.heads,
+                       .head_dim = head_dim,
+                       .value_dim = head_dim,
+                       .query_len = 1,
+                       .kv_len = pass.tokens(),
+                       .precision = p,
+                       .kv_precision = p,
+                       .fused = pass.shape.fused_attention,
+                       .output = p};
+    b.add("pool_attention", op, 0, Fusion::none, pass.shape.fused_attention ? 1 : eager::unfused_attention);
+    b.linear("pool_proj", pass.images, m.hidden, m.hidden, true);
+    b.norm("pool_norm", m.norm, pass.images, m.hidden);
+    b.linear("pool_mlp_up", pass.images, m.intermediate, m.hidden, true);
+    b.elementwise("gelu", pass.images * m.intermediate, 1, 8, Fusion::epilogue, m.activation_kernels);
+    b.linear("pool_mlp_down", pass.images, m.hidden, m.intermediate, true);
+    b.residual("pool_residual", pass.images * m.hidden);
+}
+
 Segment head_segment(const VitPass& pass, const Numerics& n) {
     const Vit& m = pass.model;
     LayerBuilder b(n, 4);
     if (m.fc_norm) b.add("pool", Reduce{pass.rows() * m.hidden, pass.images * m.hidden, as_count(pass.patches), n.stored});
     b.norm("final_norm", m.norm, m.fc_norm ? pass.images : pass.rows(), m.hidden);
+    if (m.attention_pool) add_attention_pool(b, pass);
     if (m.projection > 0) b.linear("projection", pass.images, m.projection, m.hidden);
     if (m.classes > 0) b.linear("classifier", pass.images, m.classes, m.hidden, true).repeat = m.classifiers;
     return {"head", 1, b.take()};
@@ -114,12 +155,14 @@ Segment vit_layers(const VitPass& pass, const Numerics& n, std::int64_t layers, 
     b.norm("attention_norm", m.norm, rows, m.hidden);
     OpNode& qkv = b.linear("qkv_proj", rows, 3 * m.hidden, m.hidden, m.qkv_bias);
     if (m.qkv_bias && !m.key_bias) qkv.weights -= as_count(m.hidden);
+    add_rotation(b, pass);
     if (window > 0 && window * window < pass.patches) {
         const std::int64_t windows = (pass.patches + window * window - 1) / (window * window);
         add_attention_op(b, pass, pass.images * windows, window * window);
     } else {
         add_attention_op(b, pass, pass.images, pass.tokens());
     }
+    if (m.attention_norm) b.norm("attention_inner_norm", m.norm, rows, m.hidden);
     b.linear("proj", rows, m.hidden, m.hidden, true);
     add_layer_scale(b, pass);
     b.residual("residual", elements, m.layer_scale);

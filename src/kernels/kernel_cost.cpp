@@ -43,7 +43,7 @@ std::string_view name(Bound b) {
 }
 
 std::string_view name(Cache c) {
-    constexpr std::string_view names[] = {"cold", "warm", "rotated"};
+    constexpr std::string_view names[] = {"cold", "warm", "rotated", "produced"};
     return names[static_cast<std::size_t>(c)];
 }
 

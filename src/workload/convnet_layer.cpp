@@ -31,21 +31,33 @@ constexpr std::array block_specs{
     BlockSpec{"linear", ConvBlock::linear, "activation"},
     BlockSpec{"upsample", ConvBlock::upsample, ""},
     BlockSpec{"concat", ConvBlock::concat, ""},
+    BlockSpec{"pointwise", ConvBlock::pointwise, ""},
+    BlockSpec{"scale", ConvBlock::scale, ""},
+    BlockSpec{"channel_gate", ConvBlock::channel_gate, "gate activation"},
+    BlockSpec{"again", ConvBlock::again, ""},
     BlockSpec{"add", ConvBlock::add, ""},
-    BlockSpec{"basic", ConvBlock::basic, "stride squeeze_excite average_downsample"},
-    BlockSpec{"bottleneck", ConvBlock::bottleneck, "stride groups inner expand squeeze_excite average_downsample"},
+    BlockSpec{"basic", ConvBlock::basic, "stride squeeze_excite average_downsample gate"},
+    BlockSpec{"bottleneck", ConvBlock::bottleneck, "stride groups inner expand squeeze_excite average_downsample gate"},
     BlockSpec{"regnet", ConvBlock::regnet, "stride group_width squeeze_excite"},
+    BlockSpec{"norm_free", ConvBlock::norm_free,
+              "stride expand group_width squeeze_excite gate inverted second_conv skip_gain"},
     BlockSpec{"dense", ConvBlock::dense, "growth expand"},
     BlockSpec{"transition", ConvBlock::transition, ""},
     BlockSpec{"separable", ConvBlock::separable, "kernel stride"},
-    BlockSpec{"mbconv", ConvBlock::mbconv, "kernel stride expand inner squeeze_excite wide_squeeze activation"},
+    BlockSpec{"mbconv", ConvBlock::mbconv, "kernel stride expand inner squeeze_excite wide_squeeze activation pre_norm bias"},
     BlockSpec{"fused_mbconv", ConvBlock::fused_mbconv, "kernel stride expand"},
     BlockSpec{"convnext", ConvBlock::convnext, "kernel expand conv_mlp response_norm"},
     BlockSpec{"convmixer", ConvBlock::convmixer, "kernel"},
     BlockSpec{"poolformer", ConvBlock::poolformer, "expand bias layer_scale residual_scale"},
     BlockSpec{"convformer", ConvBlock::convformer, "kernel expand layer_scale residual_scale"},
     BlockSpec{"transformer", ConvBlock::transformer,
-              "heads stride expand window reduction tokens kernel bias layer_scale residual_scale pooled_shortcut"},
+              "heads stride expand window reduction tokens kernel bias layer_scale residual_scale pooled_shortcut max_pooled "
+              "relative_positions position_network talking_heads cross_covariance gated activation fused_attention"},
+    BlockSpec{"attend", ConvBlock::attend,
+              "heads stride inner window reduction tokens bias layer_scale residual_scale pooled_shortcut max_pooled "
+              "relative_positions position_network talking_heads cross_covariance norm shortcut fused_attention"},
+    BlockSpec{"mlp", ConvBlock::mlp, "expand inner tokens kernel bias layer_scale residual_scale gated activation norm shortcut"},
+    BlockSpec{"class_attention", ConvBlock::class_attention, "heads expand bias layer_scale feed_forward"},
     BlockSpec{"c3", ConvBlock::c3, "shortcut"},
     BlockSpec{"c2", ConvBlock::c2, "shortcut"},
     BlockSpec{"c2f", ConvBlock::c2f, "shortcut"},
@@ -95,11 +107,24 @@ constexpr std::array flags{
     Flag{"residual_scale", &ConvLayer::residual_scale},
     Flag{"conv_mlp", &ConvLayer::conv_mlp},
     Flag{"response_norm", &ConvLayer::response_norm},
+    Flag{"inverted", &ConvLayer::inverted},
+    Flag{"second_conv", &ConvLayer::second_conv},
+    Flag{"skip_gain", &ConvLayer::skip_gain},
+    Flag{"pre_norm", &ConvLayer::pre_norm},
+    Flag{"relative_positions", &ConvLayer::relative_positions},
+    Flag{"position_network", &ConvLayer::position_network},
+    Flag{"talking_heads", &ConvLayer::talking_heads},
+    Flag{"cross_covariance", &ConvLayer::cross_covariance},
+    Flag{"max_pooled", &ConvLayer::max_pooled},
+    Flag{"gated", &ConvLayer::gated},
+    Flag{"fused_attention", &ConvLayer::fused_attention},
+    Flag{"feed_forward", &ConvLayer::feed_forward},
 };
 
 constexpr std::array<std::string_view, 10> activation_names{"none",        "relu",    "relu6", "leaky_relu", "hardswish",
-                                                            "hardsigmoid", "sigmoid", "silu",  "gelu",       "star_relu"};
-constexpr std::array<std::string_view, 5> norm_names{"none", "batch", "layer", "frozen", "group"};
+                                                           "hardsigmoid", "sigmoid", "silu",  "gelu",       "star_relu"};
+constexpr std::array<std::string_view, 6> norm_names{"none", "batch", "layer", "frozen", "group", "standardized"};
+constexpr std::array<std::string_view, 3> gate_names{"squeeze", "effective", "eca"};
 
 std::vector<std::string> words(std::string_view text) {
     std::istringstream in{std::string(text)};
@@ -166,7 +191,7 @@ private:
 
     void read_option(ConvLayer& layer, std::string_view key, const toml::node& node) {
         for (const auto& field : counts) {
-            if (field.key == key) layer.*field.member = count(key, node, 1);
+            if (field.key == key) layer.*field.member = count(key, node, key == "repeat" ? 0 : 1);
         }
         for (const auto& field : flags) {
             if (field.key == key) layer.*field.member = flag(key, node);
@@ -176,6 +201,7 @@ private:
         if (key == "squeeze_excite") layer.squeeze_excite = number(key, node);
         if (key == "activation") layer.activation = read_activation(text(key, node), values_.file(), line(node));
         if (key == "norm") layer.norm = read_conv_norm(text(key, node), values_.file(), line(node));
+        if (key == "gate") layer.gate = static_cast<ChannelGate>(position(gate_names, text(key, node), "unknown gate", values_.file(), line(node)));
         if (key == "from") layer.from = list(key, node, -1000);
         if (key == "anchors") layer.anchors = list(key, node, 1);
     }

@@ -17,6 +17,10 @@ void read_vit_flags(TableReader& reader, Vit& model) {
     model.absolute_positions = reader.flag_if("absolute_positions").value_or(true);
     model.gated_mlp = reader.flag_if("gated_mlp").value_or(false);
     model.patch_bias = reader.flag_if("patch_bias").value_or(true);
+    model.rotary = reader.flag_if("rotary").value_or(false);
+    model.attention_norm = reader.flag_if("attention_norm").value_or(false);
+    model.mlp_norm = reader.flag_if("mlp_norm").value_or(false);
+    model.attention_pool = reader.flag_if("attention_pool").value_or(false);
     model.fc_norm = reader.flag_if("fc_norm").value_or(false);
     model.norm = read_norm(reader, "norm", Normalization::layernorm);
     model.activation_kernels = read_activation(reader, "activation");
@@ -58,6 +62,9 @@ Swin read_swin(TableReader& reader) {
     for (std::size_t i = 0; i < model.heads.size(); ++i) {
         if ((model.embed << i) % model.heads[i] != 0) throw reader.error("heads", "a stage's width is not a multiple of its heads");
     }
+    model.windows = reader.counts_if("windows", 1);
+    if (!model.windows.empty() && model.windows.size() != model.depths.size())
+        throw reader.error("windows", "windows and depths must be lists of equal length");
     model.mlp_ratio = reader.number_if("mlp_ratio", positive).value_or(4);
     model.v2 = reader.flag_if("v2").value_or(false);
     return model;

@@ -1,0 +1,188 @@
+// Self-attention over the places of a map, and the MLP that follows it.
+
+#include <algorithm>
+
+#include "graph/conv_blocks.hpp"
+
+namespace roofcast {
+
+namespace {
+
+std::int64_t hidden_channels(const ConvLayer& layer, std::int64_t channels) {
+    constexpr double usual_expansion = 4;
+    if (layer.inner > 0) return layer.inner;
+    return static_cast<std::int64_t>((layer.expand > 0 ? layer.expand : usual_expansion) * static_cast<double>(channels) + 0.5);
+}
+
+/// Windows on a side of `size` places.
+std::int64_t windows_along(std::int64_t size, std::int64_t window) {
+    return (size + window - 1) / window;
+}
+
+/// Parameters and kernels of a bias on the scores, between places on a side of `side`.
+void add_positions(OpNode& attention, const ConvLayer& layer, std::int64_t heads, std::int64_t side) {
+    if (layer.position_network) {
+        constexpr double width = 512, kernels = 8;
+        attention.weights += 2 * width + width + (width + 1) * static_cast<double>(heads);
+        attention.eager_kernels += kernels;
+    } else if (layer.relative_positions) {
+        constexpr double kernels = 3;  // gather, reshape, add
+        attention.weights += static_cast<double>((2 * side - 1) * (2 * side - 1) * heads);
+        attention.eager_kernels += kernels;
+    }
+}
+
+/// Products across heads, before and after the softmax: Touvron et al., Going Deeper with Image Transformers (2021).
+void add_talking_heads(ConvBuilder& b, OpNode& attention, std::int64_t heads, std::int64_t places) {
+    std::get<Attention>(attention.op).fused = false;
+    // Each product wants heads last and the softmax wants them first, in fp32 under mixed precision.
+    const Map scores{.channels = heads, .height = places, .width = places};
+    constexpr double copies = 2;
+    b.pointwise_kernels("permute_scores", scores, copies, 0);
+    b.wide_pointwise("softmax_scores", scores, 1, 0);
+    b.linear(places * places, heads, heads);
+    b.linear(places * places, heads, heads);
+}
+
+/// El-Nouby et al., XCiT (2021), equation 2: channels of a head attend to each other.
+void cross_covariance(ConvBuilder& b, const Map& in, std::int64_t heads, std::int64_t channels) {
+    const std::int64_t places = in.places(), width = channels / heads;
+    Map both{.channels = 2 * channels, .height = places, .width = 1};
+    constexpr double kernels = 2, flops = 4;  // the norm reads, the division reads and writes; both in fp32
+    b.wide_pointwise("normalize", both, kernels, flops);
+    b.copy(3 * places * channels, "transpose");
+    b.product("covariance", heads, width, width, places);
+    b.softmax(channels, width);
+    b.product("mix", heads, width, places, width);
+    b.copy(places * channels, "transpose");
+}
+
+/// Wang et al., Pyramid Vision Transformer (2021): keys and values of a smaller map.
+void reduced_attention(ConvBuilder& b, const Map& in, const ConvLayer& layer, std::int64_t channels, std::int64_t heads,
+                       std::int64_t queries) {
+    b.linear(in.places() + layer.tokens, in.channels, channels, layer.bias);
+    const Map keys = b.conv(in, {.channels = in.channels,
+                                 .kernel = layer.reduction,
+                                 .stride = layer.reduction,
+                                 .padding = 0,
+                                 .bias = true,
+                                 .norm = ConvNorm::layer});
+    b.linear(keys.places(), in.channels, 2 * channels, layer.bias);
+    b.cross_attention(queries, keys.places(), heads, channels / heads);
+}
+
+}  // namespace
+
+Map joined(ConvBuilder& b, const ConvLayer& layer, const Map& stream, const Map& branch) {
+    const Map scaled = layer.layer_scale ? b.layer_scale(branch) : branch;
+    return b.add(layer.residual_scale ? b.layer_scale(stream) : stream, scaled);
+}
+
+Map entering(const ConvBuilder& b, const ConvLayer& layer, const Map& in) {
+    return layer.layer_scale || layer.residual_scale ? b.as_stream(in) : in;
+}
+
+Map rows_of(const Map& map, std::int64_t tokens) {
+    return {.channels = map.channels, .height = map.places() + tokens, .width = 1, .wide = map.wide};
+}
+
+void attend(ConvBuilder& b, const Map& in, const ConvLayer& layer, std::int64_t channels, std::int64_t stride, bool partition_first) {
+    const std::int64_t heads = std::max<std::int64_t>(1, layer.heads);
+    const std::int64_t width = layer.block == ConvBlock::attend && layer.inner > 0 ? layer.inner : channels, head_dim = width / heads;
+    const std::int64_t queries = in.places() / (stride * stride) + layer.tokens, side = layer.window;
+    const bool windowed = side > 0 && side < std::max(in.height, in.width);
+    const std::int64_t windows = windowed ? windows_along(in.height, side) * windows_along(in.width, side) : 1;
+    const std::int64_t keys = windowed ? side * side : in.places() + layer.tokens;
+    const std::int64_t outputs = windowed && partition_first ? windows * keys / (stride * stride) : queries;
+    if (layer.reduction > 1) {
+        reduced_attention(b, in, layer, channels, heads, queries);
+    } else {
+        if (windowed && partition_first) b.copy(windows * keys * in.channels, "partition");
+        b.linear(partition_first ? windows * keys : in.places() + layer.tokens, in.channels, 3 * width, layer.bias);
+        if (windowed && !partition_first) b.copy(3 * windows * keys * width, "partition");
+        if (stride > 1 && partition_first)
+            b.pool({.channels = width, .height = in.height, .width = in.width, .kept = true}, stride, stride, 0);
+        if (layer.cross_covariance) {
+            cross_covariance(b, in, heads, width);
+        } else {
+            OpNode& node = b.cross_attention(windowed ? keys / (stride * stride) : queries, keys, heads, head_dim, windows);
+            if (!layer.fused_attention) std::get<Attention>(node.op).fused = false;
+            add_positions(node, layer, heads, windowed ? side : in.height);
+            if (layer.talking_heads) add_talking_heads(b, node, heads, keys);
+        }
+        if (windowed && !partition_first) b.copy(queries * width, "merge_windows");
+    }
+    b.linear(outputs, width, channels);
+    if (windowed && partition_first) b.copy(outputs * channels, "merge_windows");
+}
+
+void feed_forward(ConvBuilder& b, const Map& map, const ConvLayer& layer) {
+    const std::int64_t hidden = hidden_channels(layer, map.channels), rows = map.places() + layer.tokens;
+    b.linear(rows, map.channels, layer.gated ? 2 * hidden : hidden, layer.bias);
+    const Map inner{.channels = hidden, .height = map.height, .width = map.width};
+    if (layer.kernel > 1)
+        b.conv(inner, {.channels = hidden, .kernel = layer.kernel, .groups = hidden, .bias = true, .norm = ConvNorm::none});
+    b.activate(rows_of(inner, layer.tokens), layer.activation.value_or(b.net.activation));
+    if (layer.gated) b.add(rows_of(inner, layer.tokens));  // reads two tensors, as a sum does
+    b.linear(rows, hidden, map.channels, layer.bias);
+}
+
+Map attend_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t channels) {
+    return stage(b, x, "attend", layer, channels, [&](const Map& in, std::int64_t stride) {
+        const Kept shortcut(b, entering(b, layer, in));
+        const Map rows = rows_of(shortcut.map(), layer.tokens);
+        b.normalize(rows, layer.norm.value_or(ConvNorm::layer));
+        Map y = in;
+        y.wide = false;
+        Map sum = shortcut.map();
+        if (layer.shortcut && (stride > 1 || in.channels != channels)) {
+            // Ryali et al., Hiera (2023): what skips the attention is projected and pooled as its queries are.
+            if (!layer.pooled_shortcut) b.linear(in.places(), in.channels, channels);
+            sum = b.pool({.channels = channels, .height = in.height, .width = in.width}, stride, stride, 0);
+        }
+        attend(b, y, layer, channels, stride, true);
+        y = {.channels = channels, .height = in.height / stride, .width = in.width / stride};
+        if (layer.shortcut) y.wide = joined(b, layer, rows_of(sum, layer.tokens), rows_of(y, layer.tokens)).wide;
+        return y;
+    });
+}
+
+Map mlp_block(ConvBuilder& b, Map x, const ConvLayer& layer) {
+    return stage(b, x, "mlp", layer, x.channels, [&](const Map& in, std::int64_t) {
+        const Kept shortcut(b, entering(b, layer, in));
+        const Map rows = rows_of(shortcut.map(), layer.tokens);
+        b.normalize(rows, layer.norm.value_or(ConvNorm::layer));
+        Map y = in;
+        y.kept = y.wide = false;
+        feed_forward(b, y, layer);
+        if (layer.shortcut) y.wide = joined(b, layer, rows, rows_of(y, layer.tokens)).wide;
+        return y;
+    });
+}
+
+Map class_attention_block(ConvBuilder& b, Map x, const ConvLayer& layer) {
+    const std::int64_t channels = x.channels, heads = std::max<std::int64_t>(1, layer.heads), hidden = hidden_channels(layer, channels);
+    return stage(b, x, "class_attention", layer, channels, [&](const Map& in, std::int64_t) {
+        // One token more than places; only it is a query.
+        const Map all = rows_of(in, 1), one{.channels = channels, .height = 1, .width = 1};
+        b.copy(all.elements(), "concat");
+        b.normalize(all, ConvNorm::layer);
+        b.linear(1, channels, channels, layer.bias);
+        b.linear(all.places(), channels, channels, layer.bias);
+        b.linear(all.places(), channels, channels, layer.bias);
+        b.cross_attention(1, all.places(), heads, channels / heads);
+        b.linear(1, channels, channels);
+        if (!layer.feed_forward) return in;
+        // XCiT scales, sums and normalizes the places along with the token; CaiT the token alone.
+        const Map stream = layer.layer_scale ? all : one;
+        const Map sum = b.add(stream, b.layer_scale(stream));
+        b.normalize(sum, ConvNorm::layer);
+        b.linear(1, channels, hidden, true);
+        b.activate({.channels = hidden, .height = 1, .width = 1}, b.net.activation);
+        b.linear(1, hidden, channels, true);
+        b.add(stream, b.layer_scale(one));
+        return in;
+    });
+}
+
+}  // namespace roofcast

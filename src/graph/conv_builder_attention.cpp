@@ -1,0 +1,48 @@
+// Attention, and the products and softmax that it is made of where no kernel fuses them.
+
+#include "graph/conv_builder.hpp"
+
+namespace roofcast {
+
+void ConvBuilder::attention(const Map& in, std::int64_t heads, std::int64_t key_dim, std::int64_t value_dim, std::int64_t area) {
+    const Attention op{.batch = shape_.batch * area,
+                       .heads = heads,
+                       .kv_heads = heads,
+                       .head_dim = key_dim,
+                       .value_dim = value_dim,
+                       .query_len = in.places() / area,
+                       .kv_len = in.places() / area,
+                       .precision = stored_,
+                       .kv_precision = stored_,
+                       .fused = shape_.fused_attention,
+                       .output = stored_};
+    // Published counts of these nets come from a profiler of modules, which does not see the two products of attention.
+    emit("attention", op, Fusion::none, heads * (2 * key_dim + value_dim) * in.places(), heads * value_dim * in.places()).macs = 0;
+}
+
+OpNode& ConvBuilder::cross_attention(std::int64_t queries, std::int64_t keys, std::int64_t heads, std::int64_t head_dim, std::int64_t windows) {
+    const Attention op{.batch = shape_.batch * windows,
+                       .heads = heads,
+                       .kv_heads = heads,
+                       .head_dim = head_dim,
+                       .value_dim = head_dim,
+                       .query_len = queries,
+                       .kv_len = keys,
+                       .precision = stored_,
+                       .kv_precision = stored_,
+                       .fused = shape_.fused_attention,
+                       .output = stored_};
+    return emit("attention", op, Fusion::none, windows * heads * head_dim * (queries + 2 * keys), windows * heads * head_dim * queries);
+}
+
+void ConvBuilder::softmax(std::int64_t rows, std::int64_t cols) {
+    const RowWise op{.kind = RowOp::softmax, .rows = rows * shape_.batch, .cols = cols, .precision = stored_};
+    emit("softmax", op, Fusion::chain, rows * cols, rows * cols);
+}
+
+void ConvBuilder::product(std::string name, std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k) {
+    const Gemm op{.batch = shape_.batch * batch, .m = m, .n = n, .k = k, .precision = stored_};
+    emit(std::move(name), op, Fusion::none, batch * (m + n) * k, batch * m * n);
+}
+
+}  // namespace roofcast
