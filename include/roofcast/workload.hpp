@@ -121,6 +121,7 @@ enum class ConvBlock {
     linear,
     upsample,
     concat,
+    slice,
     pointwise,
     scale,
     channel_gate,
@@ -143,6 +144,7 @@ enum class ConvBlock {
     attend,
     mlp,
     class_attention,
+    outlook,
     c3,
     c2,
     c2f,
@@ -225,6 +227,7 @@ struct ConvNet {
     CompoundScaling scaling = CompoundScaling::yolo;
     Activation activation = Activation::relu;
     ConvNorm norm = ConvNorm::batch;
+    bool standardized_weights = false;  ///< those of convolutions, in every pass
     bool activation_gain = false;  ///< each activation is followed by a constant factor (norm-free nets)
     std::vector<ConvLayer> layers;
 };

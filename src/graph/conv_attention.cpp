@@ -160,6 +160,37 @@ Map mlp_block(ConvBuilder& b, Map x, const ConvLayer& layer) {
     });
 }
 
+Map outlook_block(ConvBuilder& b, Map x, const ConvLayer& layer) {
+    // Yuan et al., VOLO (2021), section 3.1: each place of the halved map mixes a window of values with weights that are a product of its
+    // own features. The windows are written out, and overlapping ones summed back.
+    constexpr std::int64_t stride = 2;
+    const std::int64_t channels = x.channels, heads = std::max<std::int64_t>(1, layer.heads);
+    const std::int64_t kernel = layer.kernel > 1 ? layer.kernel : 3, window = kernel * kernel;
+    return stage(b, x, "outlook", layer, channels, [&](const Map& in, std::int64_t) {
+        const Kept shortcut(b, in);
+        b.normalize(shortcut.map(), ConvNorm::layer);
+        b.linear(in.places(), channels, channels, false);
+        const Map coarse = b.pool(in, stride, stride, 0);
+        const std::int64_t unfolded = coarse.places() * window * channels;
+        b.copy(unfolded, "unfold");
+        const std::int64_t scores = heads * window * window;
+        b.linear(coarse.places(), channels, scores);
+        b.scale({.channels = scores, .height = coarse.height, .width = coarse.width}, 0, Fusion::chain);
+        b.softmax(coarse.places() * heads * window, window);
+        b.copy(unfolded, "transpose");
+        b.product("mix", coarse.places() * heads, window, channels / heads, window);
+        b.copy(unfolded, "transpose");
+        b.copy(in.elements(), "fold");
+        b.linear(in.places(), channels, channels);
+        b.add(shortcut.map());
+        const Kept middle(b, in);
+        b.normalize(middle.map(), ConvNorm::layer);
+        feed_forward(b, in, layer);
+        b.add(middle.map());
+        return in;
+    });
+}
+
 Map class_attention_block(ConvBuilder& b, Map x, const ConvLayer& layer) {
     const std::int64_t channels = x.channels, heads = std::max<std::int64_t>(1, layer.heads), hidden = hidden_channels(layer, channels);
     return stage(b, x, "class_attention", layer, channels, [&](const Map& in, std::int64_t) {

@@ -30,6 +30,7 @@ Map convformer_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t
 Map transformer_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t channels);
 Map attend_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t channels);
 Map mlp_block(ConvBuilder& b, Map x, const ConvLayer& layer);
+Map outlook_block(ConvBuilder& b, Map x, const ConvLayer& layer);
 Map class_attention_block(ConvBuilder& b, Map x, const ConvLayer& layer);
 // Cross-stage partial blocks of the YOLO family. `repeat` counts the blocks inside.
 Map c3_block(ConvBuilder& b, const Map& x, std::int64_t channels, std::int64_t repeat, bool shortcut);

@@ -123,6 +123,7 @@ OpNode& ConvBuilder::convert(std::string name, const Map& map, Elementwise op) {
 
 Map ConvBuilder::conv(const Map& input, const ConvSpec& spec) {
     const Map in = narrowed(input);
+    if (in.planar) copy(in.elements(), "to_channels_last");
     const std::int64_t padding = spec.padding.value_or(spec.dilation * (spec.kernel - 1) / 2);
     const Conv2d op{.batch = shape_.batch,
                     .in_channels = in.channels,
@@ -146,9 +147,13 @@ Map ConvBuilder::conv(const Map& input, const ConvSpec& spec) {
                      .key = "groups",
                      .found = fmt::format("{} groups for {} to {} channels", spec.groups, in.channels, spec.channels)});
     }
-    const Map out{.channels = spec.channels, .height = op.out_height(), .width = op.out_width()};
+    const Map out{.channels = spec.channels,
+                  .height = op.out_height(),
+                  .width = op.out_width(),
+                  .planar = spec.norm == ConvNorm::group && shape_.channels_last};
     const bool standardized = spec.norm == ConvNorm::standardized;
-    if (standardized) standardize(spec.channels, in.channels / spec.groups * spec.kernel * spec.kernel);
+    if (standardized || net.standardized_weights)
+        standardize(spec.channels, in.channels / spec.groups * spec.kernel * spec.kernel, standardized);
     OpNode& node = emit(spec.groups > 1 && spec.groups == in.channels ? "depthwise" : "conv", op, Fusion::none, in.kept ? 0 : in.elements(),
                         out.elements());
     if (!spec.published) node.macs = 0;
@@ -234,13 +239,13 @@ void ConvBuilder::pointwise_kernels(std::string name, const Map& map, double ker
     pointwise(std::move(name), map, 1, flops, Fusion::chain).eager_kernels = kernels;
 }
 
-void ConvBuilder::standardize(std::int64_t channels, std::int64_t filter) {
+void ConvBuilder::standardize(std::int64_t channels, std::int64_t filter, bool gain) {
     // Brock et al., High-Performance Large-Scale Image Recognition Without Normalization (2021), equation 1: in fp32, as weights are.
     constexpr double kernels = 3;  // gain, statistics, normalization
     const RowWise op{.kind = RowOp::layernorm, .rows = channels, .cols = filter, .precision = wide_};
     OpNode& node = emit("standardize_weights", op, Fusion::folded, 0, 0);
     node.eager_kernels = kernels;
-    node.weights = static_cast<double>(channels);
+    if (gain) node.weights = static_cast<double>(channels);
     // Published counts come from a profiler that sees a batch norm in training: five a weight.
     constexpr double counted = 5;
     node.macs = counted * static_cast<double>(channels * filter);
@@ -337,6 +342,14 @@ Map ConvBuilder::concat(const std::vector<Map>& parts) {
     }
     const std::int64_t moved = out.elements() * shape_.batch;
     emit("concat", Move{.read = moved, .written = moved, .precision = stored_}, Fusion::none, unkept, out.elements());
+    return out;
+}
+
+Map ConvBuilder::slice(const Map& in, std::int64_t channels) {
+    Map out = in;
+    out.kept = false;
+    out.channels = std::min(channels, in.channels);
+    copy(out.elements(), "slice");
     return out;
 }
 

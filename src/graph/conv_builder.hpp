@@ -14,6 +14,7 @@ namespace roofcast {
 struct Map {
     std::int64_t channels = 0, height = 0, width = 0;
     bool kept = false;
+    bool planar = false;  ///< plane by plane although convolutions want channels last: what PyTorch's group norm leaves
     bool wide = false;  ///< in fp32 although products are in 16 bits: mixed precision
     [[nodiscard]] std::int64_t places() const { return height * width; }
     [[nodiscard]] std::int64_t elements() const { return channels * height * width; }
@@ -74,6 +75,8 @@ public:
     Map upsample(const Map& in, std::int64_t factor);
     /// Channels side by side; larger maps are cropped to the smallest.
     Map concat(const std::vector<Map>& parts);
+    /// Some of the channels: copied, since what reads them wants them side by side.
+    Map slice(const Map& in, std::int64_t channels);
     /// Copies `elements` an image: a transpose or a slice that has to be made contiguous.
     void copy(std::int64_t elements, std::string name = "copy");
     /// Self-attention over the places of a map, in `area` stripes.
@@ -99,7 +102,8 @@ public:
 
 private:
     /// Normalizes the weights of a convolution that reads `filter` numbers for each of its output channels.
-    void standardize(std::int64_t channels, std::int64_t filter);
+    /// `gain`: with a learned one for each output channel.
+    void standardize(std::int64_t channels, std::int64_t filter, bool gain);
     OpNode& emit(std::string name, Op op, Fusion fusion, std::int64_t in, std::int64_t out);
     OpNode& pointwise(std::string name, const Map& map, double reads, double flops, Fusion fusion, double weights = 0);
     /// An element-wise operator with `op`'s traffic over all elements of `map` in all images.

@@ -91,6 +91,8 @@ private:
     Map primitive(const ConvLayer& layer, const std::vector<Map>& in);
     Map convolutions(const ConvLayer& layer, Map x);
     Map sum(const std::vector<Map>& in);
+    /// `x` as its normalization for the next product leaves it.
+    static Map normalized(const Map& x) { return {.channels = x.channels, .height = x.height, .width = x.width}; }
     Map backbone(const ConvLayer& written, const Map& x);
     void head(const ConvLayer& layer, const std::vector<Map>& in);
     Map fully_connected(const ConvLayer& layer, const Map& x);
@@ -186,7 +188,7 @@ Map Walk::primitive(const ConvLayer& layer, const std::vector<Map>& in) {
         case ConvBlock::normalize:
             builder_.normalize(x, layer.norm.value_or(net_.norm));
             builder_.activate(x, layer.activation.value_or(Activation::none));
-            return layer.norm.value_or(net_.norm) == ConvNorm::none ? x : Map{.channels = x.channels, .height = x.height, .width = x.width};
+            return layer.norm.value_or(net_.norm) == ConvNorm::none ? x : normalized(x);
         case ConvBlock::maxpool:
         case ConvBlock::avgpool:
             return builder_.pool(x, layer.size, stride, layer.padding.value_or((layer.size - 1) / 2));
@@ -201,6 +203,8 @@ Map Walk::primitive(const ConvLayer& layer, const std::vector<Map>& in) {
             builder_.wide_pointwise("affine", x, kernels, 2, numbers);
             return x;
         }
+        case ConvBlock::slice:
+            return builder_.slice(x, layer.size);
         case ConvBlock::pointwise:
             builder_.pointwise_kernels("pointwise", x, static_cast<double>(std::max<std::int64_t>(1, layer.size)), 1);
             return x;
@@ -259,6 +263,8 @@ Map Walk::backbone(const ConvLayer& written, const Map& x) {
             return mlp_block(builder_, x, layer);
         case ConvBlock::class_attention:
             return class_attention_block(builder_, x, layer);
+        case ConvBlock::outlook:
+            return outlook_block(builder_, x, layer);
         case ConvBlock::c3:
             return c3_block(builder_, x, channels, layer.repeat, layer.shortcut);
         case ConvBlock::c2:

@@ -238,3 +238,22 @@ TEST_CASE("a framework that keeps TF32 to convolutions multiplies matrices in fp
     shape.tf32_products = false;
     CHECK(precision_of_products() == Precision::fp32);
 }
+
+TEST_CASE("rotation passes over queries and keys, and pooling by attention adds a query, four products, a norm and an MLP") {
+    Vit plain;
+    plain.layers = 2;
+    plain.hidden = 64;
+    plain.heads = 4;
+    plain.intermediate = 128;
+    plain.classes = 0;
+    Vit rotated = plain, pooled = plain;
+    rotated.rotary = true;
+    pooled.attention_pool = true;
+    const OpGraph base = vit_graph(plain, {}), rotation = vit_graph(rotated, {}), pooling = vit_graph(pooled, {});
+    CHECK(total_parameters(rotation) == total_parameters(base));
+    // 197 tokens · 2 · 64 elements a layer.
+    CHECK(op_of<Elementwise>(rotation, "rope").elements == 197 * 2 * 64);
+    // 64 + 4 · (64² + 64) + 2·64 + 2·64·128 + 128 + 64.
+    CHECK(total_parameters(pooling) - total_parameters(base) == rel(64 + 4 * 4160 + 128 + 16384 + 192, 1e-12));
+    CHECK(op_of<Attention>(pooling, "pool_attention").query_len == 1);
+}

@@ -1,0 +1,156 @@
+// Attention, MLPs and repeated groups as layers of convolutional nets.
+
+#include <doctest/doctest.h>
+
+#include "graph/conv_graph.hpp"
+#include "support/compare.hpp"
+
+using namespace roofcast;
+using roofcast::test::rel;
+
+namespace {
+
+/// A net of `layers` on images of 8x8 with `channels`.
+ConvNet net_of(std::int64_t channels, std::vector<ConvLayer> layers) {
+    ConvNet net;
+    net.image_size = 8;
+    net.channels = channels;
+    net.norm = ConvNorm::none;
+    net.layers = std::move(layers);
+    return net;
+}
+
+ConvLayer layer_of(ConvBlock block, std::int64_t size) {
+    ConvLayer layer;
+    layer.block = block;
+    layer.size = size;
+    return layer;
+}
+
+ConvLayer attention_of(std::int64_t channels, std::int64_t heads) {
+    ConvLayer layer = layer_of(ConvBlock::attend, channels);
+    layer.heads = heads;
+    return layer;
+}
+
+double parameters(std::int64_t channels, const ConvLayer& layer) {
+    return total_parameters(conv_graph(net_of(channels, {layer}), RunShape{}));
+}
+
+std::vector<const OpNode*> nodes_named(const OpGraph& graph, std::string_view name) {
+    std::vector<const OpNode*> found;
+    for (const Segment& segment : graph.segments) {
+        for (const OpNode& node : segment.nodes) {
+            if (node.name == name) found.push_back(&node);
+        }
+    }
+    return found;
+}
+
+}  // namespace
+
+TEST_CASE("attention has a norm, three projections without and one with a bias, and a table of offsets where positions are relative") {
+    ConvLayer layer = attention_of(32, 4);
+    // 2·32 + 32·96 + 32·32 + 32.
+    CHECK(parameters(32, layer) == rel(64 + 3072 + 1024 + 32, 1e-12));
+    layer.window = 4;
+    layer.relative_positions = true;
+    // 7·7 offsets for each head.
+    CHECK(parameters(32, layer) == rel(64 + 3072 + 1024 + 32 + 49 * 4, 1e-12));
+}
+
+TEST_CASE("windows divide the places: 8x8 in windows of 4x4 are 4 attentions of 16 to 16") {
+    ConvLayer layer = attention_of(32, 4);
+    layer.window = 4;
+    const OpGraph graph = conv_graph(net_of(32, {layer}), RunShape{.batch = 3});
+    const auto found = nodes_named(graph, "attention");
+    REQUIRE(found.size() == 1);
+    const auto& op = std::get<Attention>(found.front()->op);
+    CHECK(op.batch == 3 * 4);
+    CHECK(op.query_len == 16);
+    CHECK(op.kv_len == 16);
+    CHECK(op.head_dim == 8);
+}
+
+TEST_CASE("attention among channels multiplies heads of width by width, over all places") {
+    ConvLayer layer = attention_of(32, 4);
+    layer.cross_covariance = true;
+    const OpGraph graph = conv_graph(net_of(32, {layer}), RunShape{});
+    const auto found = nodes_named(graph, "covariance");
+    REQUIRE(found.size() == 1);
+    // 4 heads · 8 · 8 · 64 places.
+    CHECK(op_macs(found.front()->op) == rel(4 * 8 * 8 * 64, 1e-12));
+    CHECK(nodes_named(graph, "attention").empty());
+}
+
+TEST_CASE("talking heads need the scores in memory and two products across the heads") {
+    ConvLayer layer = attention_of(32, 4);
+    layer.talking_heads = true;
+    const OpGraph graph = conv_graph(net_of(32, {layer}), RunShape{});
+    CHECK_FALSE(std::get<Attention>(nodes_named(graph, "attention").front()->op).fused);
+    // Two of 4·4 + 4 more than plain attention.
+    ConvLayer plain = layer;
+    plain.talking_heads = false;
+    CHECK(parameters(32, layer) - parameters(32, plain) == rel(40, 1e-12));
+}
+
+TEST_CASE("an MLP has a norm and two products; a gated one is half again as large") {
+    ConvLayer layer = layer_of(ConvBlock::mlp, 0);
+    layer.inner = 64;
+    layer.bias = true;
+    CHECK(parameters(32, layer) == rel(64 + 32 * 64 + 64 + 64 * 32 + 32, 1e-12));
+    layer.gated = true;
+    CHECK(parameters(32, layer) == rel(64 + 32 * 128 + 128 + 64 * 32 + 32, 1e-12));
+}
+
+TEST_CASE("class attention projects all places but asks with one token") {
+    ConvLayer layer = layer_of(ConvBlock::class_attention, 0);
+    layer.heads = 4;
+    layer.feed_forward = false;
+    // Norm, four products of 32·32, the bias of the last.
+    CHECK(parameters(32, layer) == rel(64 + 4 * 1024 + 32, 1e-12));
+    const OpGraph graph = conv_graph(net_of(32, {layer}), RunShape{});
+    const auto& op = std::get<Attention>(nodes_named(graph, "attention").front()->op);
+    CHECK(op.query_len == 1);
+    CHECK(op.kv_len == 65);
+}
+
+TEST_CASE("outlook attention makes 9·9 weights a head at every place of the halved map") {
+    ConvLayer layer = layer_of(ConvBlock::outlook, 0);
+    layer.heads = 4;
+    layer.expand = 2;
+    // Norms; values and projection; weights for 4 heads; the MLP.
+    CHECK(parameters(32, layer) == rel(2 * 64 + 1024 + 1024 + 32 + (32 + 1) * 81 * 4 + 2 * 32 * 64, 1e-12));
+    const OpGraph graph = conv_graph(net_of(32, {layer}), RunShape{});
+    // 16 places · 4 heads · 9 · 9 · 8 channels.
+    CHECK(op_macs(nodes_named(graph, "mix").front()->op) == rel(16 * 4 * 9 * 9 * 8, 1e-12));
+}
+
+TEST_CASE("layers that run again take the same work each time") {
+    const std::vector<ConvLayer> once{attention_of(32, 4), layer_of(ConvBlock::mlp, 0)};
+    std::vector<ConvLayer> thrice = once;
+    thrice.push_back(layer_of(ConvBlock::again, 2));
+    thrice.back().repeat = 3;
+    const OpGraph one = conv_graph(net_of(32, once), RunShape{}), three = conv_graph(net_of(32, thrice), RunShape{});
+    CHECK(total_parameters(three) == rel(3 * total_parameters(one), 1e-12));
+    CHECK(total_flops(three) / total_flops(one) == rel(3, 1e-12));
+}
+
+TEST_CASE("layers that run again read each other's new outputs") {
+    // x + conv(x), twice: the second convolution sees as many channels as the first.
+    ConvLayer conv = layer_of(ConvBlock::conv, 32), sum = layer_of(ConvBlock::add, 0), again = layer_of(ConvBlock::again, 2);
+    sum.from = {-1, -2};
+    again.repeat = 2;
+    ConvLayer stem = conv;
+    const OpGraph graph = conv_graph(net_of(32, {stem, conv, sum, again}), RunShape{});
+    CHECK(total_parameters(graph) == rel(3 * 1024, 1e-12));
+    CHECK(nodes_named(graph, "add").size() == 2);
+}
+
+TEST_CASE("a layer that repeats 0 times is left out, and a slice keeps some channels") {
+    ConvLayer none = layer_of(ConvBlock::mlp, 0);
+    none.repeat = 0;
+    CHECK(parameters(32, none) == 0);
+    const OpGraph graph = conv_graph(net_of(32, {layer_of(ConvBlock::slice, 8), layer_of(ConvBlock::conv, 16)}), RunShape{});
+    CHECK(total_parameters(graph) == rel(8 * 16, 1e-12));
+}
