@@ -227,6 +227,7 @@ struct ConvNet {
     CompoundScaling scaling = CompoundScaling::yolo;
     Activation activation = Activation::relu;
     ConvNorm norm = ConvNorm::batch;
+    bool fp32_norms = false;            ///< layer norms compute in fp32 in mixed precision, also where a run's others do not
     bool standardized_weights = false;  ///< those of convolutions, in every pass
     bool activation_gain = false;  ///< each activation is followed by a constant factor (norm-free nets)
     std::vector<ConvLayer> layers;

@@ -79,6 +79,8 @@ public:
     Map slice(const Map& in, std::int64_t channels);
     /// Copies `elements` an image: a transpose or a slice that has to be made contiguous.
     void copy(std::int64_t elements, std::string name = "copy");
+    /// `copy`, for which eager frameworks launch a kernel an image.
+    void copy_by_image(std::int64_t elements, std::string name);
     /// Self-attention over the places of a map, in `area` stripes.
     void attention(const Map& in, std::int64_t heads, std::int64_t key_dim, std::int64_t value_dim, std::int64_t area = 1);
     /// Attention of `queries` rows to `keys` rows, in each of `windows` of an image.
