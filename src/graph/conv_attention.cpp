@@ -164,6 +164,7 @@ Map outlook_block(ConvBuilder& b, Map x, const ConvLayer& layer) {
     // Yuan et al., VOLO (2021), section 3.1: each place of the halved map mixes a window of values with weights that are a product of its
     // own features. The windows are written out, and overlapping ones summed back.
     constexpr std::int64_t stride = 2;
+    constexpr double softmax_flops = 5;
     const std::int64_t channels = x.channels, heads = std::max<std::int64_t>(1, layer.heads);
     const std::int64_t kernel = layer.kernel > 1 ? layer.kernel : 3, window = kernel * kernel;
     return stage(b, x, "outlook", layer, channels, [&](const Map& in, std::int64_t) {
@@ -172,11 +173,13 @@ Map outlook_block(ConvBuilder& b, Map x, const ConvLayer& layer) {
         b.linear(in.places(), channels, channels, false);
         const Map coarse = b.pool(in, stride, stride, 0);
         const std::int64_t unfolded = coarse.places() * window * channels;
-        b.copy(unfolded, "unfold");
+        b.copy(in.elements(), "planes");
+        b.copy_by_image(unfolded, "unfold");
         const std::int64_t scores = heads * window * window;
         b.linear(coarse.places(), channels, scores);
         b.scale({.channels = scores, .height = coarse.height, .width = coarse.width}, 0, Fusion::chain);
-        b.softmax(coarse.places() * heads * window, window);
+        // In fp32 under mixed precision: what a softmax of 16 bits does not move is one more kernel.
+        b.wide_pointwise("softmax", {.channels = scores, .height = coarse.height, .width = coarse.width}, 1, softmax_flops);
         b.copy(unfolded, "transpose");
         b.product("mix", coarse.places() * heads, window, channels / heads, window);
         b.copy(unfolded, "transpose");

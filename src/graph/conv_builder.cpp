@@ -84,7 +84,7 @@ ConvBuilder::ConvBuilder(const ConvNet& n, const RunShape& shape)
       shape_(shape),
       stored_(stored_precision(shape)),
       wide_(stream_precision(shape, stored_)),
-      norm_(norm_precision(shape, stored_)) {
+      norm_(n.fp32_norms ? wide_ : norm_precision(shape, stored_)) {
     graph_.name = "forward";
 }
 
@@ -356,6 +356,11 @@ Map ConvBuilder::slice(const Map& in, std::int64_t channels) {
 void ConvBuilder::copy(std::int64_t elements, std::string name) {
     const std::int64_t moved = elements * shape_.batch;
     emit(std::move(name), Move{.read = moved, .written = moved, .precision = stored_}, Fusion::none, elements, elements);
+}
+
+void ConvBuilder::copy_by_image(std::int64_t elements, std::string name) {
+    copy(elements, std::move(name));
+    graph_.segments.back().nodes.back().eager_kernels = static_cast<double>(shape_.batch);
 }
 
 void ConvBuilder::keep(Map& map) {

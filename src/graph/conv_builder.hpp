@@ -15,7 +15,7 @@ struct Map {
     std::int64_t channels = 0, height = 0, width = 0;
     bool kept = false;
     bool planar = false;  ///< plane by plane although convolutions want channels last: what PyTorch's group norm leaves
-    bool wide = false;  ///< in fp32 although products are in 16 bits: mixed precision
+    bool wide = false;    ///< in fp32 although products are in 16 bits: mixed precision
     [[nodiscard]] std::int64_t places() const { return height * width; }
     [[nodiscard]] std::int64_t elements() const { return channels * height * width; }
 };
@@ -79,6 +79,8 @@ public:
     Map slice(const Map& in, std::int64_t channels);
     /// Copies `elements` an image: a transpose or a slice that has to be made contiguous.
     void copy(std::int64_t elements, std::string name = "copy");
+    /// `copy`, for which eager frameworks launch a kernel an image.
+    void copy_by_image(std::int64_t elements, std::string name);
     /// Self-attention over the places of a map, in `area` stripes.
     void attention(const Map& in, std::int64_t heads, std::int64_t key_dim, std::int64_t value_dim, std::int64_t area = 1);
     /// Attention of `queries` rows to `keys` rows, in each of `windows` of an image.

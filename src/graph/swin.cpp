@@ -42,7 +42,9 @@ void add_window_attention(LayerBuilder& b, const Stage& s) {
     const std::int64_t rows = s.windowed_tokens(), length = s.window() * s.window(), head_dim = s.width / s.heads();
     // Blocks alternate between plain and shifted windows: half of them roll the image there and back.
     const std::int64_t moved = rows * s.width * (s.side > s.window() ? 3 : 2) / 2;
-    b.move("partition", moved, 1, Fusion::chain);
+    // On the way there, padding copies too, also by nothing, and all is in the format that normalizations leave.
+    const auto formats = static_cast<std::int64_t>(element_size(b.numerics().norm) / element_size(b.numerics().stored));
+    b.move("partition", (moved + rows * s.width) * formats, 1, Fusion::chain);
     OpNode& qkv = b.linear("qkv_proj", rows, 3 * s.width, s.width, true);
     if (s.model.v2) {
         qkv.weights -= as_count(s.width);  // keys have no bias
@@ -138,7 +140,8 @@ OpGraph swin_graph(const Swin& model, const RunShape& shape) {
                      .found = std::to_string(size),
                      .expected = "at least " + std::to_string(smallest)});
     }
-    const Numerics n = numerics_of(shape, false);
+    Numerics n = numerics_of(shape, false);
+    n.norm = n.stream;  // PyTorch's own layer norm, which mixed precision computes in fp32
     OpGraph graph;
     graph.name = "forward";
     graph.segments.reserve(2 * model.depths.size() + 2);

@@ -59,6 +59,7 @@ ConvNet read_convnet(TableReader& reader) {
     net.scaling = read_scaling(reader);
     if (const auto text = reader.text_if("activation")) net.activation = read_activation(*text, reader.file(), reader.line());
     if (const auto text = reader.text_if("norm")) net.norm = read_conv_norm(*text, reader.file(), reader.line());
+    net.fp32_norms = reader.flag_if("fp32_norms").value_or(false);
     net.standardized_weights = reader.flag_if("standardized_weights").value_or(false);
     net.activation_gain = reader.flag_if("activation_gain").value_or(false);
     net.layers = read_layers(reader);
