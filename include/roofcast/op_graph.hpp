@@ -30,6 +30,7 @@ struct Attention {
     Precision precision = Precision::fp16, kv_precision = Precision::fp16;
     bool fused = true;                  ///< FlashAttention-style; false: scores go through memory
     bool fp32_scores = false;           ///< then: in fp32 around the softmax, cast there and back
+    bool cached = true;                 ///< keys and values go into a KV cache, and those of earlier tokens come from it
     bool split_ungrouped = true;        ///< keys are split over blocks also where each query head has keys of its own
     std::optional<Precision> output{};  ///< format of Q and the output; absent: 16 bits for the narrower formats, else the precision
     bool converts_cache = true;         ///< kernels convert a narrower cache; false: they compute on it as it is stored

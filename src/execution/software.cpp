@@ -36,6 +36,8 @@ void read_stack(TableReader& table, SoftwareStack& stack) {
     stack.separate_bias = table.flag_if("separate_bias").value_or(false);
     stack.fp32_norms = table.flag_if("fp32_norms").value_or(false);
     stack.mixed_precision = table.flag_if("mixed_precision").value_or(false);
+    if (stack.fp32_norms && !stack.mixed_precision)
+        throw table.error("fp32_norms", "means nothing without mixed precision", {}, "mixed_precision = true beside it");
     stack.cast_kernels = table.number_if("cast_kernels", non_negative).value_or(0);
     stack.tf32_products = table.flag_if("tf32_products").value_or(true);
     stack.fused_attention = table.flag_if("fused_attention").value_or(true);

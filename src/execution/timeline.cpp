@@ -50,7 +50,7 @@ Seconds at_rate_of(const SoftwareStack& stack, const Op& op, const KernelCost& k
     const bool network = std::holds_alternative<Collective>(op) || std::holds_alternative<Copy>(op);
     if (network) return kernel.total;
     const auto* attention = std::get_if<Attention>(&op);
-    if (attention != nullptr && attention->query_len == 1) {
+    if (attention != nullptr && attention->cached && attention->query_len == 1) {
         return kernel.total + max(Seconds{}, kernel.total - kernel.launch) * (1 / stack.decode_attention_rate - 1);
     }
     if (!matrix) return kernel.total + max(Seconds{}, kernel.total - kernel.launch) * (1 / stack.streaming_rate - 1);
@@ -118,7 +118,7 @@ Launch folded_into_host(const OpNode& node, const Gpu& gpu) {
     launch.launches = 0;
     const Elementwise remainder = fused_remainder(node.op);
     if (remainder.elements > 0 && remainder.reads > 0) {
-        launch.kernel = cost(remainder, gpu);
+        launch.kernel = cost(remainder, gpu, Cache::produced);
         launch.kernel.launch = {};
         launch.kernel.total = max(launch.kernel.dram, launch.kernel.power);
         launch.kernel.kernels = 0;

@@ -33,6 +33,7 @@ void add_attention_op(LayerBuilder& b, const EncoderPass& pass, bool causal, boo
                        .kv_precision = p,
                        .fused = fused,
                        .fp32_scores = pass.shape.fp32_scores,
+                       .cached = false,
                        .output = p};
     b.add("attention", op, 0, Fusion::none, fused ? 1 : eager::unfused_attention);
 }

@@ -29,6 +29,7 @@ void add_attention_op(LayerBuilder& b, const VitPass& pass, std::int64_t groups,
                        .kv_precision = p,
                        .fused = pass.shape.fused_attention,
                        .fp32_scores = pass.shape.fp32_scores,
+                       .cached = false,
                        .output = p};
     OpNode& node = b.add("attention", op, 0, Fusion::none, pass.shape.fused_attention ? 1 : eager::unfused_attention);
     if (!m.relative_position_bias) return;
@@ -88,6 +89,7 @@ void add_attention_pool(LayerBuilder& b, const VitPass& pass) {
                        .precision = p,
                        .kv_precision = p,
                        .fused = pass.shape.fused_attention,
+                       .cached = false,
                        .output = p};
     b.add("pool_attention", op, 0, Fusion::none, pass.shape.fused_attention ? 1 : eager::unfused_attention);
     b.linear("pool_proj", pass.images, m.hidden, m.hidden, true);

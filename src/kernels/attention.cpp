@@ -131,7 +131,7 @@ Bytes fused_traffic(Bytes compulsory, const AttentionParameters& p, const Gpu& g
 
 /// What engines with a KV cache do around the kernel: K and V go into the cache, Q and the output are copied or converted.
 Seconds around_cache(const Attention& op, const Gpu& gpu) {
-    if (!op.causal && op.query_len > 1) return {};  // encoders keep no cache
+    if (!op.cached || (!op.causal && op.query_len > 1)) return {};  // encoders keep no cache
     const auto& p = parameters_of(op, gpu);
     const double passes = p.query_passes * static_cast<double>(op.heads) + p.cache_passes * static_cast<double>(op.kv_heads);
     const double tokens = static_cast<double>(op.batch * op.query_len);
@@ -145,8 +145,7 @@ KernelCost fused_cost(const Attention& op, const Gpu& gpu, Cache cache) {
     Terms t;
     t.unit = unit_of(op, gpu);
     t.flops = w.matrix;
-    // Keys of earlier tokens come from the KV cache.
-    const bool has_past = op.kv_len > op.query_len;
+    const bool has_past = op.cached && op.kv_len > op.query_len;
     t.dram_bytes = fused_traffic(w.bytes, p, gpu, cache == Cache::produced && has_past ? Cache::cold : cache);
     t.dram = t.dram_bytes / (gpu.profile.bandwidth * p.bandwidth_fraction);
     t.latency = p.fixed + around_cache(op, gpu);

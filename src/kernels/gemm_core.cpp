@@ -41,11 +41,11 @@ Bytes streamed_traffic(const MatrixProduct& op, const GpuProfile& gpu) {
     return volume * (op.a_element / columns + op.b_element * (columns / area));
 }
 
-/// Bytes that DRAM delivers when the kernels before wrote A: weights, and what of A and C L2 does not hold.
+/// Bytes that DRAM delivers when the kernels before wrote A: weights, and what of A and C L2 does not hold beside them.
 Bytes produced_traffic(const MatrixProduct& op, Bytes l2, double residency) {
     const Bytes weights = static_cast<double>(op.batch) * static_cast<double>(op.n) * static_cast<double>(op.k) * op.b_element;
     const Bytes activations = max(Bytes{}, op.compulsory - weights);
-    return op.compulsory - activations + after_l2(activations, l2, residency, Cache::produced);
+    return op.compulsory - activations * (1 - after_l2(op.compulsory, l2, residency, Cache::produced) / op.compulsory);
 }
 
 Bytes resident_traffic(const MatrixProduct& op, Bytes l2, double residency, Cache cache) {

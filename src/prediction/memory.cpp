@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "prediction/offload.hpp"
+#include "prediction/pass.hpp"
 #include "prediction/shapes.hpp"
 #include "prediction/speculative.hpp"
 #include "prediction/techniques.hpp"
@@ -106,8 +107,10 @@ RunRequest with_offload(RunRequest request, double share) {
 
 }  // namespace
 
-MemoryEstimate memory_estimate(const Workload& workload, const RunRequest& request, const SoftwareStacks& software) {
-    const SoftwareStack& stack = software.find(request.execution, request.software);
+MemoryEstimate memory_estimate(const Workload& workload, const RunRequest& asked, const SoftwareStacks& software) {
+    const SoftwareStack& stack = software.find(asked.execution, asked.software);
+    RunRequest request = asked;
+    request.shape = shape_under(stack, asked);
     MemoryEstimate memory;
     memory.overhead = stack.memory_overhead;
     const DecoderLlm* llm = language_model(workload);

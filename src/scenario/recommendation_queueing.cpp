@@ -89,6 +89,9 @@ private:
         Deployment& d = meeting_[i];
         QueueingEngine* engine = engine_of(d);
         if (engine == nullptr) {
+            // Copies that it was raised to are not known to hold.
+            if (d.load) set_copies(d, d.load->batch_copies, {}, {});
+            d.load.reset();
             ++summary_.unreached;
             return;
         }
