@@ -81,12 +81,12 @@ struct Vit {
     bool qkv_bias = true, pre_norm = false, layer_scale = false, relative_position_bias = false, absolute_positions = true;
     bool gated_mlp = false, patch_bias = true, fc_norm = false;  ///< fc_norm: the mean of the patches is normalized and classified
     bool key_bias = true;                                        ///< with qkv_bias: BEiT biases queries and values only
-    bool rotary = false;          ///< queries and keys of patches are rotated by their places
-    bool attention_norm = false;  ///< what attention gives is normalized before its projection
-    bool mlp_norm = false;        ///< the hidden layer of a gated MLP is normalized
-    bool attention_pool = false;  ///< one learned query attends to all tokens, then an MLP, in place of the class token
-    std::int64_t classifiers = 1;                                ///< heads: 2 for distilled DeiT
-    double activation_kernels = 1;                               ///< as a decoder's
+    bool rotary = false;                                         ///< queries and keys of patches are rotated by their places
+    bool attention_norm = false;                                 ///< what attention gives is normalized before its projection
+    bool mlp_norm = false;                                       ///< the hidden layer of a gated MLP is normalized
+    bool attention_pool = false;    ///< one learned query attends to all tokens, then an MLP, in place of the class token
+    std::int64_t classifiers = 1;   ///< heads: 2 for distilled DeiT
+    double activation_kernels = 1;  ///< as a decoder's
     Normalization norm = Normalization::layernorm;
 };
 
@@ -229,7 +229,7 @@ struct ConvNet {
     ConvNorm norm = ConvNorm::batch;
     bool fp32_norms = false;            ///< layer norms compute in fp32 in mixed precision, also where a run's others do not
     bool standardized_weights = false;  ///< those of convolutions, in every pass
-    bool activation_gain = false;  ///< each activation is followed by a constant factor (norm-free nets)
+    bool activation_gain = false;       ///< each activation is followed by a constant factor (norm-free nets)
     std::vector<ConvLayer> layers;
 };
 

@@ -57,7 +57,9 @@ void squeeze_excite(ConvBuilder& b, const Map& x, std::int64_t squeezed, Activat
 
 /// Weighs the channels of `x` as the layer's `gate` says.
 void gate_channels(ConvBuilder& b, const Map& x, const ConvLayer& layer, std::int64_t squeezed, Activation inner);
-[[nodiscard]] inline bool gates_channels(const ConvLayer& layer) { return layer.gate.has_value() || layer.squeeze_excite > 0; }
+[[nodiscard]] inline bool gates_channels(const ConvLayer& layer) {
+    return layer.gate.has_value() || layer.squeeze_excite > 0;
+}
 
 // What transformers over maps are made of.
 /// Rows of a map and of the tokens beside it, as a map of one column.

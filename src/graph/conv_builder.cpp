@@ -80,7 +80,11 @@ Precision stored_precision(const RunShape& shape) {
 }  // namespace
 
 ConvBuilder::ConvBuilder(const ConvNet& n, const RunShape& shape)
-    : net(n), shape_(shape), stored_(stored_precision(shape)), wide_(stream_precision(shape, stored_)), norm_(n.fp32_norms ? wide_ : norm_precision(shape, stored_)) {
+    : net(n),
+      shape_(shape),
+      stored_(stored_precision(shape)),
+      wide_(stream_precision(shape, stored_)),
+      norm_(n.fp32_norms ? wide_ : norm_precision(shape, stored_)) {
     graph_.name = "forward";
 }
 
@@ -207,8 +211,7 @@ Map ConvBuilder::normalized(const Map& map, ConvNorm norm) {
     // A group of all channels: PyTorch's kernel reads planes of channels, whatever the layout was.
     if (norm == ConvNorm::group && shape_.channels_last) copy(map.elements());
     const std::int64_t rows = norm == ConvNorm::layer ? map.places() : 1;
-    const RowWise op{
-        .kind = RowOp::layernorm, .rows = rows * shape_.batch, .cols = map.elements() / rows, .precision = format(out)};
+    const RowWise op{.kind = RowOp::layernorm, .rows = rows * shape_.batch, .cols = map.elements() / rows, .precision = format(out)};
     emit("layernorm", op, Fusion::chain, map.kept ? 0 : map.elements(), map.elements()).weights = weights;
     return out;
 }

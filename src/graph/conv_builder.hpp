@@ -15,7 +15,7 @@ struct Map {
     std::int64_t channels = 0, height = 0, width = 0;
     bool kept = false;
     bool planar = false;  ///< plane by plane although convolutions want channels last: what PyTorch's group norm leaves
-    bool wide = false;  ///< in fp32 although products are in 16 bits: mixed precision
+    bool wide = false;    ///< in fp32 although products are in 16 bits: mixed precision
     [[nodiscard]] std::int64_t places() const { return height * width; }
     [[nodiscard]] std::int64_t elements() const { return channels * height * width; }
 };

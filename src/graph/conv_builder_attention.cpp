@@ -20,7 +20,8 @@ void ConvBuilder::attention(const Map& in, std::int64_t heads, std::int64_t key_
     emit("attention", op, Fusion::none, heads * (2 * key_dim + value_dim) * in.places(), heads * value_dim * in.places()).macs = 0;
 }
 
-OpNode& ConvBuilder::cross_attention(std::int64_t queries, std::int64_t keys, std::int64_t heads, std::int64_t head_dim, std::int64_t windows) {
+OpNode& ConvBuilder::cross_attention(std::int64_t queries, std::int64_t keys, std::int64_t heads, std::int64_t head_dim,
+                                     std::int64_t windows) {
     const Attention op{.batch = shape_.batch * windows,
                        .heads = heads,
                        .kv_heads = heads,

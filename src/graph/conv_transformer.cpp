@@ -26,8 +26,7 @@ Map channel_mixer(ConvBuilder& b, const Map& stream, const ConvLayer& layer, Con
     Map in = shortcut.map();
     in.wide = false;
     const std::int64_t hidden = hidden_channels(layer, in.channels, usual_expansion);
-    const Map inner =
-        b.conv(in, {.channels = hidden, .bias = layer.bias, .norm = ConvNorm::none, .activation = activation_of(b, layer)});
+    const Map inner = b.conv(in, {.channels = hidden, .bias = layer.bias, .norm = ConvNorm::none, .activation = activation_of(b, layer)});
     const Map y = b.conv(inner, {.channels = in.channels, .bias = layer.bias, .norm = ConvNorm::none});
     return joined(b, layer, shortcut.map(), y);
 }

@@ -40,8 +40,7 @@ constexpr std::array block_specs{
     BlockSpec{"basic", ConvBlock::basic, "stride squeeze_excite average_downsample gate"},
     BlockSpec{"bottleneck", ConvBlock::bottleneck, "stride groups inner expand squeeze_excite average_downsample gate"},
     BlockSpec{"regnet", ConvBlock::regnet, "stride group_width squeeze_excite"},
-    BlockSpec{"norm_free", ConvBlock::norm_free,
-              "stride expand group_width squeeze_excite gate inverted second_conv skip_gain"},
+    BlockSpec{"norm_free", ConvBlock::norm_free, "stride expand group_width squeeze_excite gate inverted second_conv skip_gain"},
     BlockSpec{"dense", ConvBlock::dense, "growth expand"},
     BlockSpec{"transition", ConvBlock::transition, ""},
     BlockSpec{"separable", ConvBlock::separable, "kernel stride"},
@@ -124,7 +123,7 @@ constexpr std::array flags{
 };
 
 constexpr std::array<std::string_view, 10> activation_names{"none",        "relu",    "relu6", "leaky_relu", "hardswish",
-                                                           "hardsigmoid", "sigmoid", "silu",  "gelu",       "star_relu"};
+                                                            "hardsigmoid", "sigmoid", "silu",  "gelu",       "star_relu"};
 constexpr std::array<std::string_view, 6> norm_names{"none", "batch", "layer", "frozen", "group", "standardized"};
 constexpr std::array<std::string_view, 3> gate_names{"squeeze", "effective", "eca"};
 
@@ -203,7 +202,8 @@ private:
         if (key == "squeeze_excite") layer.squeeze_excite = number(key, node);
         if (key == "activation") layer.activation = read_activation(text(key, node), values_.file(), line(node));
         if (key == "norm") layer.norm = read_conv_norm(text(key, node), values_.file(), line(node));
-        if (key == "gate") layer.gate = static_cast<ChannelGate>(position(gate_names, text(key, node), "unknown gate", values_.file(), line(node)));
+        if (key == "gate")
+            layer.gate = static_cast<ChannelGate>(position(gate_names, text(key, node), "unknown gate", values_.file(), line(node)));
         if (key == "from") layer.from = list(key, node, -1000);
         if (key == "anchors") layer.anchors = list(key, node, 1);
     }
