@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include "graph/families.hpp"
 #include "roofcast/op_graph.hpp"
 #include "support/compare.hpp"
 #include "support/paths.hpp"
