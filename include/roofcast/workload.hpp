@@ -209,7 +209,6 @@ struct ConvLayer {
     bool position_network = false;    ///< attention: the same from a small network
     bool talking_heads = false;       ///< attention: products across heads before and after the softmax
     bool cross_covariance = false;    ///< attention among the channels of a head, whose queries and keys are normalized over places
-    bool max_pooled = false;          ///< pooling of queries or shortcuts takes the maximum
     bool fused_attention = true;      ///< attention: false where frameworks have no fused kernel for its form
     bool feed_forward = true;         ///< class attention: learned factors and an MLP on the class token
     bool gated = false;               ///< MLP: half of the hidden layer gates the other

@@ -100,8 +100,7 @@ void attend(ConvBuilder& b, const Map& in, const ConvLayer& layer, std::int64_t 
         if (windowed && partition_first) b.copy(windows * keys * in.channels, "partition");
         b.linear(partition_first ? windows * keys : in.places() + layer.tokens, in.channels, 3 * width, layer.bias);
         if (windowed && !partition_first) b.copy(3 * windows * keys * width, "partition");
-        if (stride > 1 && partition_first)
-            b.pool({.channels = width, .height = in.height, .width = in.width, .kept = true}, stride, stride, 0);
+        if (stride > 1) b.pool({.channels = width, .height = in.height, .width = in.width, .kept = true}, stride, stride, 0);
         if (layer.cross_covariance) {
             cross_covariance(b, in, heads, width);
         } else {

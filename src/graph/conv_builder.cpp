@@ -209,15 +209,16 @@ Map ConvBuilder::normalized(const Map& map, ConvNorm norm) {
     if (out.wide && !map.wide) convert("cast", map, scaling(map.elements() * shape_.batch, stored_, wide_));
     if (!out.wide) out = narrowed(map);
     // A group of all channels: PyTorch's kernel reads planes of channels, whatever the layout was.
-    if (norm == ConvNorm::group && shape_.channels_last) copy(map.elements());
+    out.planar = norm == ConvNorm::group && shape_.channels_last;
+    if (out.planar) copy(map.elements());
     const std::int64_t rows = norm == ConvNorm::layer ? map.places() : 1;
     const RowWise op{.kind = RowOp::layernorm, .rows = rows * shape_.batch, .cols = map.elements() / rows, .precision = format(out)};
     emit("layernorm", op, Fusion::chain, map.kept ? 0 : map.elements(), map.elements()).weights = weights;
     return out;
 }
 
-void ConvBuilder::normalize(const Map& map, ConvNorm norm) {
-    static_cast<void>(narrowed(normalized(map, norm)));
+Map ConvBuilder::normalize(const Map& map, ConvNorm norm) {
+    return narrowed(normalized(map, norm));
 }
 
 void ConvBuilder::activate(const Map& map, Activation activation) {

@@ -52,7 +52,7 @@ public:
     /// Fully connected, on `rows` rows an image. The node is valid until the next one.
     OpNode& linear(std::int64_t rows, std::int64_t in, std::int64_t out, bool bias = true);
     /// Normalizes for the product that follows.
-    void normalize(const Map& map, ConvNorm norm);
+    Map normalize(const Map& map, ConvNorm norm);
     /// Normalizes for what is no product: wide where norms compute in fp32.
     Map normalized(const Map& map, ConvNorm norm);
     void activate(const Map& map, Activation activation);

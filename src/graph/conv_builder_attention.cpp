@@ -15,6 +15,7 @@ void ConvBuilder::attention(const Map& in, std::int64_t heads, std::int64_t key_
                        .precision = stored_,
                        .kv_precision = stored_,
                        .fused = shape_.fused_attention,
+                       .fp32_scores = shape_.fp32_scores,
                        .cached = false,
                        .output = stored_};
     // Published counts of these nets come from a profiler of modules, which does not see the two products of attention.
@@ -33,6 +34,7 @@ OpNode& ConvBuilder::cross_attention(std::int64_t queries, std::int64_t keys, st
                        .precision = stored_,
                        .kv_precision = stored_,
                        .fused = shape_.fused_attention,
+                       .fp32_scores = shape_.fp32_scores,
                        .cached = false,
                        .output = stored_};
     return emit("attention", op, Fusion::none, windows * heads * head_dim * (queries + 2 * keys), windows * heads * head_dim * queries);

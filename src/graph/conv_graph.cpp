@@ -92,7 +92,6 @@ private:
     Map convolutions(const ConvLayer& layer, Map x);
     Map sum(const std::vector<Map>& in);
     /// `x` as its normalization for the next product leaves it.
-    static Map normalized(const Map& x) { return {.channels = x.channels, .height = x.height, .width = x.width}; }
     Map backbone(const ConvLayer& written, const Map& x);
     void head(const ConvLayer& layer, const std::vector<Map>& in);
     Map fully_connected(const ConvLayer& layer, const Map& x);
@@ -114,7 +113,6 @@ Map Walk::block(const ConvLayer& layer, const std::vector<Map>& in) {
 /// Layers before number `i` once more: they read each other's new outputs, and the first what the last one gave.
 Map Walk::again(std::size_t i) {
     const auto count = static_cast<std::size_t>(net_.layers[i].size);
-    if (count > i) throw Error({.what = "more layers to repeat than there are", .key = "again", .found = std::to_string(count)});
     Map y = outputs_[i - 1];
     if (net_.layers[i].repeat < 2) return y;
     const std::size_t start = i - count;
@@ -185,10 +183,12 @@ Map Walk::primitive(const ConvLayer& layer, const std::vector<Map>& in) {
             builder_.activate(y, layer.activation.value_or(net_.activation));
             return y;
         }
-        case ConvBlock::normalize:
-            builder_.normalize(x, layer.norm.value_or(net_.norm));
-            builder_.activate(x, layer.activation.value_or(Activation::none));
-            return layer.norm.value_or(net_.norm) == ConvNorm::none ? x : normalized(x);
+        case ConvBlock::normalize: {
+            const ConvNorm norm = layer.norm.value_or(net_.norm);
+            const Map y = norm == ConvNorm::none ? x : builder_.normalize(x, norm);
+            builder_.activate(y, layer.activation.value_or(Activation::none));
+            return y;
+        }
         case ConvBlock::maxpool:
         case ConvBlock::avgpool:
             return builder_.pool(x, layer.size, stride, layer.padding.value_or((layer.size - 1) / 2));

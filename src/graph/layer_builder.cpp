@@ -93,13 +93,24 @@ OpNode& LayerBuilder::batched(std::string_view name, std::int64_t batch, std::in
     return add(name, gemm, weights);
 }
 
-OpNode& LayerBuilder::norm(std::string_view name, Normalization kind, std::int64_t rows, std::int64_t cols) {
+void LayerBuilder::normalization(std::string_view name, Normalization kind, std::int64_t rows, std::int64_t cols) {
     const bool rms = kind == Normalization::rmsnorm;
     const RowWise op{.kind = rms ? RowOp::rmsnorm : RowOp::layernorm, .rows = rows, .cols = cols, .precision = n_.norm};
-    const std::size_t place = nodes_.size();
     add(name, op, as_count(cols) * (rms ? 1 : 2), Fusion::chain, rms ? eager::rmsnorm : 1);
+}
+
+OpNode& LayerBuilder::norm(std::string_view name, Normalization kind, std::int64_t rows, std::int64_t cols) {
+    const std::size_t place = nodes_.size();
+    normalization(name, kind, rows, cols);
     if (n_.stream != n_.stored) add("cast", narrowing(rows * cols, n_.stream, n_.stored), 0, Fusion::chain);
     return nodes_[place];
+}
+
+void LayerBuilder::branch_norm(std::string_view name, Normalization kind, std::int64_t rows, std::int64_t cols) {
+    const bool cast = n_.norm != n_.stored;
+    if (cast) add("cast", scaling(rows * cols, n_.stored, n_.norm), 0, Fusion::chain);
+    normalization(name, kind, rows, cols);
+    if (cast) add("cast", narrowing(rows * cols, n_.norm, n_.stored), 0, Fusion::chain);
 }
 
 OpNode& LayerBuilder::residual(std::string_view name, std::int64_t elements, bool scaled) {

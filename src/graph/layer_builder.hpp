@@ -62,6 +62,8 @@ public:
     OpNode& batched(std::string_view name, std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k, double weights = 0);
     /// Of the stream, for the product that follows: a cast comes before or after it where formats differ.
     OpNode& norm(std::string_view name, Normalization kind, std::int64_t rows, std::int64_t cols);
+    /// Of what a product left in the stored format.
+    void branch_norm(std::string_view name, Normalization kind, std::int64_t rows, std::int64_t cols);
     OpNode& elementwise(std::string_view name, std::int64_t elements, double reads, double flops, Fusion fusion = Fusion::chain,
                         double eager_kernels = 1);
     /// stream = stream + branch; `scaled`: the branch comes from `layer_scale`.
@@ -79,6 +81,9 @@ public:
     [[nodiscard]] std::vector<OpNode> take() { return std::move(nodes_); }
 
 private:
+    /// The kernel alone.
+    void normalization(std::string_view name, Normalization kind, std::int64_t rows, std::int64_t cols);
+
     Numerics n_;
     std::vector<OpNode> nodes_;
     int stream_ = 0;

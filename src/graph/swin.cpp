@@ -63,6 +63,7 @@ void add_window_attention(LayerBuilder& b, const Stage& s) {
                        .precision = p,
                        .kv_precision = p,
                        .fused = fused,
+                       .fp32_scores = s.shape.fp32_scores,
                        .cached = false,
                        .output = p};
     constexpr double bias_kernels = 3, network_kernels = 8;  // gather, permute, add; V2 runs its network too

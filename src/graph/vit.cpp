@@ -64,7 +64,7 @@ void add_mlp(LayerBuilder& b, const VitPass& pass) {
     if (m.gated_mlp) {
         b.linear("gate_up", rows, 2 * m.intermediate, m.hidden, true, 2);
         b.elementwise("silu_mul", rows * m.intermediate, 2, 5, Fusion::chain, 2);
-        if (m.mlp_norm) b.norm("mlp_inner_norm", m.norm, rows, m.intermediate);
+        if (m.mlp_norm) b.branch_norm("mlp_inner_norm", m.norm, rows, m.intermediate);
     } else {
         b.linear("mlp_up", rows, m.intermediate, m.hidden, true);
         b.elementwise("gelu", rows * m.intermediate, 1, 8, Fusion::epilogue, m.activation_kernels);
@@ -89,6 +89,7 @@ void add_attention_pool(LayerBuilder& b, const VitPass& pass) {
                        .precision = p,
                        .kv_precision = p,
                        .fused = pass.shape.fused_attention,
+                       .fp32_scores = pass.shape.fp32_scores,
                        .cached = false,
                        .output = p};
     b.add("pool_attention", op, 0, Fusion::none, pass.shape.fused_attention ? 1 : eager::unfused_attention);
@@ -164,7 +165,7 @@ Segment vit_layers(const VitPass& pass, const Numerics& n, std::int64_t layers, 
     } else {
         add_attention_op(b, pass, pass.images, pass.tokens());
     }
-    if (m.attention_norm) b.norm("attention_inner_norm", m.norm, rows, m.hidden);
+    if (m.attention_norm) b.branch_norm("attention_inner_norm", m.norm, rows, m.hidden);
     b.linear("proj", rows, m.hidden, m.hidden, true);
     add_layer_scale(b, pass);
     b.residual("residual", elements, m.layer_scale);

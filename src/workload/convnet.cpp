@@ -27,6 +27,33 @@ void check_inputs(const ConvLayer& layer, std::int64_t index, const toml::node& 
     }
 }
 
+/// `again` repeats whole layers: at least one, none that repeats itself, and none that reads past the layer before the first.
+void check_again(const std::vector<ConvLayer>& layers, const toml::node& node, const std::string& file) {
+    const ConvLayer& again = layers.back();
+    if (again.block != ConvBlock::again) return;
+    const auto index = static_cast<std::int64_t>(layers.size()) - 1, start = index - again.size;
+    const auto refuse = [&](std::string what, std::string found, std::string expected) {
+        throw Error({.what = std::move(what),
+                     .file = file,
+                     .line = static_cast<int>(node.source().begin.line),
+                     .key = fmt::format("layers[{}].again", index),
+                     .found = std::move(found),
+                     .expected = std::move(expected)});
+    };
+    if (again.size < 1 || start < 0) refuse("wrong number of layers to repeat", std::to_string(again.size), fmt::format("1 to {}", index));
+    for (std::int64_t i = start; i < index; ++i) {
+        const ConvLayer& layer = layers[static_cast<std::size_t>(i)];
+        if (layer.block == ConvBlock::again)
+            refuse("a repeated layer repeats others", fmt::format("layers[{}]", i), "layers without again");
+        for (const std::int64_t from : layer.from) {
+            const std::int64_t source = from >= 0 ? from : i + from;
+            if (source < start - 1)
+                refuse("a repeated layer reads one before the group", fmt::format("layers[{}].from = {}", i, from),
+                       "layers of the group, or the one before it");
+        }
+    }
+}
+
 std::vector<ConvLayer> read_layers(TableReader& reader) {
     const toml::node* node = reader.node("layers");
     if (node == nullptr) throw reader.missing("layers", "a list of layers");
@@ -40,6 +67,7 @@ std::vector<ConvLayer> read_layers(TableReader& reader) {
         if (!item.is_table()) throw reader.error("layers", "wrong type in the list", {}, "layers such as {conv = 64, kernel = 3}");
         layers.push_back(read_conv_layer(*item.as_table(), index, values));
         check_inputs(layers.back(), static_cast<std::int64_t>(index), item, reader.file());
+        check_again(layers, item, reader.file());
     }
     values.finish();
     return layers;

@@ -51,10 +51,10 @@ constexpr std::array block_specs{
     BlockSpec{"poolformer", ConvBlock::poolformer, "expand bias layer_scale residual_scale"},
     BlockSpec{"convformer", ConvBlock::convformer, "kernel expand layer_scale residual_scale"},
     BlockSpec{"transformer", ConvBlock::transformer,
-              "heads stride expand window reduction tokens kernel bias layer_scale residual_scale pooled_shortcut max_pooled "
+              "heads stride expand window reduction tokens kernel bias layer_scale residual_scale pooled_shortcut "
               "relative_positions position_network talking_heads cross_covariance gated activation fused_attention"},
     BlockSpec{"attend", ConvBlock::attend,
-              "heads stride inner window reduction tokens bias layer_scale residual_scale pooled_shortcut max_pooled "
+              "heads stride inner window reduction tokens bias layer_scale residual_scale pooled_shortcut "
               "relative_positions position_network talking_heads cross_covariance norm shortcut fused_attention"},
     BlockSpec{"mlp", ConvBlock::mlp, "expand inner tokens kernel bias layer_scale residual_scale gated activation norm shortcut"},
     BlockSpec{"class_attention", ConvBlock::class_attention, "heads expand bias layer_scale feed_forward"},
@@ -116,7 +116,6 @@ constexpr std::array flags{
     Flag{"position_network", &ConvLayer::position_network},
     Flag{"talking_heads", &ConvLayer::talking_heads},
     Flag{"cross_covariance", &ConvLayer::cross_covariance},
-    Flag{"max_pooled", &ConvLayer::max_pooled},
     Flag{"gated", &ConvLayer::gated},
     Flag{"fused_attention", &ConvLayer::fused_attention},
     Flag{"feed_forward", &ConvLayer::feed_forward},

@@ -79,7 +79,9 @@ TEST_CASE("learned factors widen what they scale, and the next convolution casts
     // A cast before each depthwise convolution; those between stages read 16 bits from their norm.
     CHECK(nodes_named(graph, "cast").size() >= 18);
     // ConvNeXt V2 has no factors: its stream stays in 16 bits.
-    CHECK(nodes_named(forward_graph(shipped("convnextv2_tiny"), mixed()), "layer_scale").empty());
+    const OpGraph second = forward_graph(shipped("convnextv2_tiny"), mixed());
+    CHECK(nodes_named(second, "layer_scale").empty());
+    CHECK(bytes_per_element(std::get<Elementwise>(nodes_named(second, "add").front().op)) == 6);
 }
 
 TEST_CASE("response normalization and StarReLU are several kernels, one more with casts") {

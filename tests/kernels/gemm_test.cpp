@@ -170,3 +170,22 @@ TEST_CASE("energy over the power budget sets the time, but not below base clock 
 TEST_CASE("a precision that the GPU lacks is an error") {
     CHECK_THROWS_AS(cost(Gemm{.m = 1, .n = 1, .k = 1, .precision = Precision::fp8}, test::toy_gpu()), Error);
 }
+
+TEST_CASE("within a pass L2 holds what the kernel before wrote, but no weights, and gives it up smoothly") {
+    const Gpu gpu = test::toy_gpu();
+    const auto bytes = [&](std::int64_t m, std::int64_t n, Cache cache) {
+        return cost(Gemm{.m = m, .n = n, .k = 256, .precision = Precision::fp32}, gpu, cache).dram_bytes.in(mb);
+    };
+    // A and C are 64 · 256 and 64 · 128 values, 98 kB, W 131 kB of 1 MB: 22.9 % is full, so that 22.9 % of A and C come from DRAM.
+    CHECK(bytes(64, 128, Cache::cold) == rel(0.2294, 1e-3));
+    CHECK(bytes(64, 128, Cache::produced) == rel(0.1311 + 0.2294 * 0.0983, 1e-3));
+    CHECK(bytes(64, 128, Cache::warm) == rel(0.2294 * 0.2294, 1e-3));
+    // No step where the operands outgrow L2.
+    double before = 0;
+    for (std::int64_t m = 32; m <= 2048; m += 32) {
+        const double now = bytes(m, 128, Cache::produced);
+        CHECK(now > before);
+        CHECK(now - before < 0.15);
+        before = now;
+    }
+}

@@ -77,3 +77,15 @@ TEST_CASE("power counts what the board draws when idle") {
     const Prediction p = predict(find_workload(models_dir(), "resnet50"), gpu, request, stacks());
     CHECK(p.phases[0].utilization.power > gpu.parameters.values.power.idle_fraction);
 }
+
+TEST_CASE("memory is that of what the engine runs, whoever asks") {
+    const Workload llama = find_workload(models_dir(), "llama-3-8b");
+    const Gpu gpu = load_gpu(gpus_dir(), "rtx-4090");
+    for (const char* engine : {"", "llama.cpp", "fastertransformer"}) {
+        INFO(engine);
+        RunRequest request = complete(llama, {.prompt_tokens = 4096, .generate_tokens = 8});
+        request.software = engine;
+        CHECK(predict(llama, gpu, request, stacks()).memory.total().in(gb) ==
+              rel(memory_estimate(llama, request, stacks()).total().in(gb), 1e-12));
+    }
+}

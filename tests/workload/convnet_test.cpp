@@ -56,6 +56,17 @@ TEST_CASE("a name that values do not have, a value that no layer uses and a laye
     CHECK(error_of(tiny("{basic = \"depths.0\"}, {add = true, from = [-1, 1]}")).key == "layers[1].from");
 }
 
+TEST_CASE("a group that runs again holds whole layers and reads nothing from before the layer that precedes it") {
+    const auto error = [](const char* layers) { return error_of(tiny(layers)); };
+    const ErrorDetail empty = error("{conv = 8}, {again = 0, repeat = 2}");
+    CHECK(empty.key == "layers[1].again");
+    CHECK(empty.line > 0);
+    CHECK(error("{conv = 8}, {again = 2, repeat = 2}").expected == "1 to 1");
+    CHECK(error("{again = true, repeat = 2}").key == "layers[0].again");
+    CHECK(error("{conv = 8}, {conv = 8}, {again = 1, repeat = 2}, {again = 2, repeat = 2}").what == "a repeated layer repeats others");
+    CHECK(error("{conv = 8}, {conv = 8}, {conv = 8}, {add = true, from = [-1, 0]}, {again = 2, repeat = 2}").found == "layers[3].from = 0");
+}
+
 TEST_CASE("wrong numbers, activations and lists in layers are errors") {
     for (const char* layer :
          {"{conv = -1}", "{conv = 1.5}", "{conv = 16, repeat = 1000000}", "{conv = 16, kernel = 0}", "{conv = 16, kernel = nan}",
