@@ -1,0 +1,178 @@
+// What passes over whole maps: normalizations, activations, sums, learned factors and the casts between them.
+
+#include "graph/conv_builder.hpp"
+#include "graph/layer_builder.hpp"
+
+namespace roofcast {
+
+namespace {
+
+std::string_view operator_name(Activation activation) {
+    switch (activation) {
+        case Activation::none:
+            return "identity";
+        case Activation::relu:
+            return "relu";
+        case Activation::relu6:
+            return "relu6";
+        case Activation::leaky_relu:
+            return "leaky_relu";
+        case Activation::hardswish:
+            return "hardswish";
+        case Activation::hardsigmoid:
+            return "hardsigmoid";
+        case Activation::sigmoid:
+            return "sigmoid";
+        case Activation::silu:
+            return "silu";
+        case Activation::gelu:
+            return "gelu";
+        case Activation::star_relu:
+            return "star_relu";
+    }
+    return "identity";
+}
+
+/// Arithmetic of one element: exponentials and divisions count as one operation each.
+double flops_of(Activation activation) {
+    switch (activation) {
+        case Activation::none:
+            return 0;
+        case Activation::relu:
+            return 1;
+        case Activation::relu6:
+        case Activation::leaky_relu:
+            return 2;
+        case Activation::hardsigmoid:
+            return 4;
+        case Activation::sigmoid:
+            return 4;
+        case Activation::hardswish:
+        case Activation::silu:
+            return 5;
+        case Activation::gelu:
+            return 8;
+        case Activation::star_relu:
+            return 4;
+    }
+    return 0;
+}
+
+/// 2 FLOPs scale and shift with folded statistics.
+constexpr double norm_flops = 2;
+
+}  // namespace
+
+OpNode& ConvBuilder::pointwise(std::string name, const Map& map, double reads, double flops, Fusion fusion, double weights) {
+    const Elementwise op{.elements = map.elements() * shape_.batch, .reads = reads, .flops_per_element = flops, .precision = format(map)};
+    OpNode& node = emit(std::move(name), op, fusion, map.kept ? 0 : map.elements(), 0);
+    node.weights = weights;
+    return node;
+}
+
+OpNode& ConvBuilder::convert(std::string name, const Map& map, Elementwise op) {
+    return emit(std::move(name), op, Fusion::chain, map.kept ? 0 : map.elements(), 0);
+}
+
+Map ConvBuilder::normalized(const Map& map, ConvNorm norm) {
+    const double weights = 2.0 * static_cast<double>(map.channels);
+    if (norm == ConvNorm::none || norm == ConvNorm::standardized) return map;
+    if (norm == ConvNorm::batch || norm == ConvNorm::frozen) {
+        pointwise("batchnorm", map, 1, norm_flops, Fusion::folded, norm == ConvNorm::batch ? weights : 0);
+        return map;
+    }
+    Map out = map;
+    out.wide = norm_ != stored_;
+    if (out.wide && !map.wide) convert("cast", map, scaling(map.elements() * shape_.batch, stored_, wide_));
+    if (!out.wide) out = narrowed(map);
+    // A group of all channels: PyTorch's kernel reads planes of channels, whatever the layout was.
+    out.planar = norm == ConvNorm::group && shape_.channels_last;
+    if (out.planar) copy(map.elements());
+    const std::int64_t rows = norm == ConvNorm::layer ? map.places() : 1;
+    const RowWise op{.kind = RowOp::layernorm, .rows = rows * shape_.batch, .cols = map.elements() / rows, .precision = format(out)};
+    emit("layernorm", op, Fusion::chain, map.kept ? 0 : map.elements(), map.elements()).weights = weights;
+    return out;
+}
+
+Map ConvBuilder::normalize(const Map& map, ConvNorm norm) {
+    return narrowed(normalized(map, norm));
+}
+
+void ConvBuilder::activate(const Map& map, Activation activation) {
+    if (activation == Activation::none) return;
+    constexpr double star_relu_kernels = 4;  // relu, square, scale, shift; the square is computed in fp32
+    if (activation == Activation::star_relu) return wide_pointwise("star_relu", map, star_relu_kernels, flops_of(activation), 2);
+    OpNode& node = pointwise(std::string(operator_name(activation)), map, 1, flops_of(activation), Fusion::epilogue);
+    if (net.activation_gain) node.eager_kernels = 2;
+}
+
+void ConvBuilder::wide_pointwise(std::string name, const Map& map, double kernels, double flops, double parameters) {
+    const Map computed = as_stream(map);
+    OpNode& node = pointwise(std::move(name), computed, 1, flops, Fusion::epilogue, parameters);
+    // The casts there and back together move what one more kernel does.
+    node.eager_kernels = kernels + (computed.wide ? 1 : 0);
+}
+
+void ConvBuilder::pointwise_kernels(std::string name, const Map& map, double kernels, double flops) {
+    pointwise(std::move(name), map, 1, flops, Fusion::chain).eager_kernels = kernels;
+}
+
+void ConvBuilder::standardize(std::int64_t channels, std::int64_t filter, bool gain) {
+    // Brock et al., High-Performance Large-Scale Image Recognition Without Normalization (2021), equation 1: in fp32, as weights are.
+    constexpr double kernels = 3;  // gain, statistics, normalization
+    const RowWise op{.kind = RowOp::layernorm, .rows = channels, .cols = filter, .precision = wide_};
+    OpNode& node = emit("standardize_weights", op, Fusion::folded, 0, 0);
+    node.eager_kernels = kernels;
+    if (gain) node.weights = static_cast<double>(channels);
+    // Published counts come from a profiler that sees a batch norm in training: five a weight.
+    constexpr double counted = 5;
+    node.macs = counted * static_cast<double>(channels * filter);
+}
+
+void ConvBuilder::add(const Map& map) {
+    pointwise("add", map, 2, 1, Fusion::epilogue);
+}
+
+Map ConvBuilder::add(const Map& stream, const Map& branch) {
+    Map out = branch;
+    out.wide = stream.wide || branch.wide;
+    // Both are read; the sum is written in the wider format.
+    const double read = (element_size(format(stream)) + element_size(format(branch))) / element_size(format(out));
+    pointwise("add", out, read, 1, Fusion::epilogue);
+    return out;
+}
+
+void ConvBuilder::scale(const Map& map, double parameters, Fusion fusion) {
+    pointwise("scale", map, 1, 1, fusion, parameters);
+}
+
+Map ConvBuilder::layer_scale(const Map& map) {
+    const Map out = as_stream(map);
+    OpNode& node = convert("layer_scale", map, scaling(map.elements() * shape_.batch, format(map), format(out)));
+    node.fusion = Fusion::epilogue;
+    node.weights = static_cast<double>(map.channels);
+    return out;
+}
+
+Map ConvBuilder::add_positions(const Map& map, std::int64_t rows) {
+    Map out = as_stream(map);
+    convert("add_positions", map, scaling(map.elements() * shape_.batch, format(map), format(out))).weights =
+        static_cast<double>((rows > 0 ? rows : map.places()) * map.channels);
+    return out;
+}
+
+Map ConvBuilder::as_stream(const Map& map) const {
+    Map out = map;
+    out.wide = mixed_precision();
+    return out;
+}
+
+Map ConvBuilder::narrowed(const Map& map) {
+    if (!map.wide) return map;
+    convert("cast", map, narrowing(map.elements() * shape_.batch, wide_, stored_));
+    Map out = map;
+    out.wide = false;
+    return out;
+}
+
+}  // namespace roofcast

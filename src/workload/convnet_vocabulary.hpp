@@ -1,0 +1,135 @@
+#pragma once
+/// The words of a convolutional net's layers: blocks with their options, and where each option goes.
+
+#include <array>
+#include <string_view>
+
+#include "roofcast/workload.hpp"
+
+namespace roofcast {
+
+struct BlockSpec {
+    std::string_view name;
+    ConvBlock block;
+    std::string_view options;  ///< besides `from` and `repeat`, which every block has
+};
+
+inline constexpr std::array block_specs{
+    BlockSpec{"conv", ConvBlock::conv, "kernel stride groups group_width padding dilation bias norm activation scaled"},
+    BlockSpec{"transposed", ConvBlock::transposed, "kernel bias norm activation"},
+    BlockSpec{"normalize", ConvBlock::normalize, "norm activation"},
+    BlockSpec{"maxpool", ConvBlock::maxpool, "stride padding"},
+    BlockSpec{"avgpool", ConvBlock::avgpool, "stride padding"},
+    BlockSpec{"adaptive_pool", ConvBlock::adaptive_pool, ""},
+    BlockSpec{"global_pool", ConvBlock::global_pool, ""},
+    BlockSpec{"positions", ConvBlock::positions, ""},
+    BlockSpec{"affine", ConvBlock::affine, ""},
+    BlockSpec{"linear", ConvBlock::linear, "activation"},
+    BlockSpec{"upsample", ConvBlock::upsample, ""},
+    BlockSpec{"concat", ConvBlock::concat, ""},
+    BlockSpec{"slice", ConvBlock::slice, ""},
+    BlockSpec{"pointwise", ConvBlock::pointwise, ""},
+    BlockSpec{"scale", ConvBlock::scale, ""},
+    BlockSpec{"channel_gate", ConvBlock::channel_gate, "gate activation"},
+    BlockSpec{"again", ConvBlock::again, ""},
+    BlockSpec{"add", ConvBlock::add, ""},
+    BlockSpec{"basic", ConvBlock::basic, "stride squeeze_excite average_downsample gate"},
+    BlockSpec{"bottleneck", ConvBlock::bottleneck, "stride groups inner expand squeeze_excite average_downsample gate"},
+    BlockSpec{"regnet", ConvBlock::regnet, "stride group_width squeeze_excite"},
+    BlockSpec{"norm_free", ConvBlock::norm_free, "stride expand group_width squeeze_excite gate inverted second_conv skip_gain"},
+    BlockSpec{"dense", ConvBlock::dense, "growth expand"},
+    BlockSpec{"transition", ConvBlock::transition, ""},
+    BlockSpec{"separable", ConvBlock::separable, "kernel stride"},
+    BlockSpec{"mbconv", ConvBlock::mbconv, "kernel stride expand inner squeeze_excite wide_squeeze activation pre_norm bias"},
+    BlockSpec{"fused_mbconv", ConvBlock::fused_mbconv, "kernel stride expand"},
+    BlockSpec{"convnext", ConvBlock::convnext, "kernel expand conv_mlp response_norm"},
+    BlockSpec{"convmixer", ConvBlock::convmixer, "kernel"},
+    BlockSpec{"poolformer", ConvBlock::poolformer, "expand bias layer_scale residual_scale"},
+    BlockSpec{"convformer", ConvBlock::convformer, "kernel expand layer_scale residual_scale"},
+    BlockSpec{"transformer", ConvBlock::transformer,
+              "heads stride expand window reduction tokens kernel bias layer_scale residual_scale pooled_shortcut "
+              "relative_positions position_network talking_heads cross_covariance gated activation fused_attention"},
+    BlockSpec{"attend", ConvBlock::attend,
+              "heads stride inner window reduction tokens bias layer_scale residual_scale pooled_shortcut "
+              "relative_positions position_network talking_heads cross_covariance norm shortcut fused_attention"},
+    BlockSpec{"mlp", ConvBlock::mlp, "expand inner tokens kernel bias layer_scale residual_scale gated activation norm shortcut"},
+    BlockSpec{"class_attention", ConvBlock::class_attention, "heads expand bias layer_scale feed_forward"},
+    BlockSpec{"outlook", ConvBlock::outlook, "heads kernel expand bias"},
+    BlockSpec{"c3", ConvBlock::c3, "shortcut"},
+    BlockSpec{"c2", ConvBlock::c2, "shortcut"},
+    BlockSpec{"c2f", ConvBlock::c2f, "shortcut"},
+    BlockSpec{"c3k2", ConvBlock::c3k2, "shortcut nested expand"},
+    BlockSpec{"sppf", ConvBlock::sppf, "kernel"},
+    BlockSpec{"c2psa", ConvBlock::c2psa, ""},
+    BlockSpec{"a2c2f", ConvBlock::a2c2f, "attention area residual expand"},
+    BlockSpec{"detect", ConvBlock::detect, "depthwise"},
+    BlockSpec{"segment", ConvBlock::segment, "depthwise protos"},
+    BlockSpec{"pose", ConvBlock::pose, "depthwise"},
+    BlockSpec{"anchor_detect", ConvBlock::anchor_detect, ""},
+    BlockSpec{"classify", ConvBlock::classify, ""},
+    BlockSpec{"ssd_head", ConvBlock::ssd_head, "anchors"},
+    BlockSpec{"retina_head", ConvBlock::retina_head, "anchors convs norm"},
+    BlockSpec{"detr_head", ConvBlock::detr_head, "layers heads inner"},
+};
+
+struct CountOption {
+    std::string_view key;
+    std::int64_t ConvLayer::*member;
+};
+inline constexpr std::array counts{
+    CountOption{"repeat", &ConvLayer::repeat},
+    CountOption{"kernel", &ConvLayer::kernel},
+    CountOption{"stride", &ConvLayer::stride},
+    CountOption{"groups", &ConvLayer::groups},
+    CountOption{"group_width", &ConvLayer::group_width},
+    CountOption{"dilation", &ConvLayer::dilation},
+    CountOption{"inner", &ConvLayer::inner},
+    CountOption{"growth", &ConvLayer::growth},
+    CountOption{"area", &ConvLayer::area},
+    CountOption{"convs", &ConvLayer::convs},
+    CountOption{"protos", &ConvLayer::protos},
+    CountOption{"layers", &ConvLayer::layers},
+    CountOption{"heads", &ConvLayer::heads},
+    CountOption{"window", &ConvLayer::window},
+    CountOption{"reduction", &ConvLayer::reduction},
+    CountOption{"tokens", &ConvLayer::tokens},
+};
+
+struct FlagOption {
+    std::string_view key;
+    bool ConvLayer::*member;
+};
+inline constexpr std::array flags{
+    FlagOption{"bias", &ConvLayer::bias},
+    FlagOption{"shortcut", &ConvLayer::shortcut},
+    FlagOption{"scaled", &ConvLayer::scaled},
+    FlagOption{"average_downsample", &ConvLayer::average_downsample},
+    FlagOption{"wide_squeeze", &ConvLayer::wide_squeeze},
+    FlagOption{"nested", &ConvLayer::nested},
+    FlagOption{"attention", &ConvLayer::attention},
+    FlagOption{"residual", &ConvLayer::residual},
+    FlagOption{"depthwise", &ConvLayer::depthwise},
+    FlagOption{"layer_scale", &ConvLayer::layer_scale},
+    FlagOption{"pooled_shortcut", &ConvLayer::pooled_shortcut},
+    FlagOption{"residual_scale", &ConvLayer::residual_scale},
+    FlagOption{"conv_mlp", &ConvLayer::conv_mlp},
+    FlagOption{"response_norm", &ConvLayer::response_norm},
+    FlagOption{"inverted", &ConvLayer::inverted},
+    FlagOption{"second_conv", &ConvLayer::second_conv},
+    FlagOption{"skip_gain", &ConvLayer::skip_gain},
+    FlagOption{"pre_norm", &ConvLayer::pre_norm},
+    FlagOption{"relative_positions", &ConvLayer::relative_positions},
+    FlagOption{"position_network", &ConvLayer::position_network},
+    FlagOption{"talking_heads", &ConvLayer::talking_heads},
+    FlagOption{"cross_covariance", &ConvLayer::cross_covariance},
+    FlagOption{"gated", &ConvLayer::gated},
+    FlagOption{"fused_attention", &ConvLayer::fused_attention},
+    FlagOption{"feed_forward", &ConvLayer::feed_forward},
+};
+
+inline constexpr std::array<std::string_view, 10> activation_names{"none",        "relu",    "relu6", "leaky_relu", "hardswish",
+                                                                   "hardsigmoid", "sigmoid", "silu",  "gelu",       "star_relu"};
+inline constexpr std::array<std::string_view, 6> norm_names{"none", "batch", "layer", "frozen", "group", "standardized"};
+inline constexpr std::array<std::string_view, 3> gate_names{"squeeze", "effective", "eca"};
+
+}  // namespace roofcast
