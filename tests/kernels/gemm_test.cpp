@@ -174,7 +174,7 @@ TEST_CASE("a precision that the GPU lacks is an error") {
 TEST_CASE("within a pass L2 holds what the kernel before wrote, but no weights, and gives it up smoothly") {
     const Gpu gpu = test::toy_gpu();
     const auto bytes = [&](std::int64_t m, std::int64_t n, Cache cache) {
-        return cost(Gemm{.m = m, .n = n, .k = 256, .precision = Precision::fp32}, gpu, cache).dram_bytes.in(mb);
+        return cost(Gemm{.m = m, .n = n, .k = 256, .precision = Precision::fp32, .weight_bits = 32}, gpu, cache).dram_bytes.in(mb);
     };
     // A and C are 64 · 256 and 64 · 128 values, 98 kB, W 131 kB of 1 MB: 22.9 % is full, so that 22.9 % of A and C come from DRAM.
     CHECK(bytes(64, 128, Cache::cold) == rel(0.2294, 1e-3));

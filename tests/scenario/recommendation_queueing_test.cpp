@@ -119,17 +119,18 @@ TEST_CASE_FIXTURE(Fixture, "by bound the simulated steps of a recommendation tak
     const Recommendation plain = recommended();
     request.by_bound = true;
     const Recommendation bound = recommended();
-    std::size_t compared = 0;
+    std::size_t longer = 0;
     for (const Deployment& b : bound.ranked) {
         if (b.load) CHECK(*b.load->ttft <= 200 * ms);
         for (const Deployment& p : plain.ranked) {
             const bool both = b.load && p.load && b.gpu == p.gpu && b.parallel.tensor == p.parallel.tensor;
             if (!both || b.parallel.data != p.parallel.data) continue;
-            CHECK(*b.load->tpot > *p.load->tpot);
-            ++compared;
+            // An interval may end at its figure.
+            CHECK(*b.load->tpot >= *p.load->tpot);
+            longer += *b.load->tpot > *p.load->tpot ? 1 : 0;
         }
     }
-    CHECK(compared > 0);
+    CHECK(longer > 0);
 }
 
 TEST_CASE_FIXTURE(Fixture, "recommendations under random arrivals are the same every time, and another seed only moves them a little") {
