@@ -1,8 +1,11 @@
 // Self-attention over the places of a map, and the MLP that follows it.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "graph/conv_blocks.hpp"
+#include "roofcast/error.hpp"
 
 namespace roofcast {
 
@@ -89,6 +92,11 @@ Map rows_of(const Map& map, std::int64_t tokens) {
 void attend(ConvBuilder& b, const Map& in, const ConvLayer& layer, std::int64_t channels, std::int64_t stride, bool partition_first) {
     const std::int64_t heads = std::max<std::int64_t>(1, layer.heads);
     const std::int64_t width = layer.block == ConvBlock::attend && layer.inner > 0 ? layer.inner : channels, head_dim = width / heads;
+    if (width % heads != 0) {
+        throw Error({.what = "the heads of an attention must divide its channels",
+                     .key = "heads",
+                     .found = fmt::format("{} heads for {} channels", heads, width)});
+    }
     const std::int64_t queries = in.places() / (stride * stride) + layer.tokens, side = layer.window;
     const bool windowed = side > 0 && side < std::max(in.height, in.width);
     const std::int64_t windows = windowed ? windows_along(in.height, side) * windows_along(in.width, side) : 1;

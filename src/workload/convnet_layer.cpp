@@ -50,6 +50,10 @@ public:
                 read_option(layer, key.str(), node);
             }
         }
+        const bool squeezes = layer.gate.value_or(ChannelGate::squeeze) == ChannelGate::squeeze;
+        if (layer.block == ConvBlock::channel_gate && squeezes && layer.size == 0)
+            throw error(spec.name, *table_.get(spec.name), "a squeezing gate needs the number of its channels", {},
+                        "a whole number of at least 1");
         return layer;
     }
 

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "roofcast/error.hpp"
+#include "roofcast/op_graph.hpp"
 #include "roofcast/workload.hpp"
 #include "support/paths.hpp"
 
@@ -54,6 +55,12 @@ TEST_CASE("a name that values do not have, a value that no layer uses and a laye
     CHECK(error_of(tiny("{basic = 16, repeat = \"depths.2\"}")).what == "no such value");
     CHECK(error_of(tiny("{basic = 16}")).key == "values.depths");
     CHECK(error_of(tiny("{basic = \"depths.0\"}, {add = true, from = [-1, 1]}")).key == "layers[1].from");
+}
+
+TEST_CASE("a squeezing gate without channels and heads that do not divide the channels are errors") {
+    CHECK(error_of(tiny("{conv = 8}, {channel_gate = true}")).key == "layers[1].channel_gate");
+    const test::TemporaryFile file("tiny.toml", tiny("{conv = \"depths.0\"}, {attend = 6, heads = 4}"));
+    CHECK_THROWS_WITH_AS(forward_graph(load_workload(file.path()), RunShape{}), doctest::Contains("must divide"), Error);
 }
 
 TEST_CASE("a group that runs again holds whole layers and reads nothing from before the layer that precedes it") {
