@@ -11,12 +11,6 @@ namespace roofcast {
 
 namespace {
 
-std::int64_t hidden_channels(const ConvLayer& layer, std::int64_t channels) {
-    constexpr double usual_expansion = 4;
-    if (layer.inner > 0) return layer.inner;
-    return static_cast<std::int64_t>((layer.expand > 0 ? layer.expand : usual_expansion) * static_cast<double>(channels) + 0.5);
-}
-
 /// Windows on a side of `size` places.
 std::int64_t windows_along(std::int64_t size, std::int64_t window) {
     return (size + window - 1) / window;
@@ -76,6 +70,18 @@ void reduced_attention(ConvBuilder& b, const Map& in, const ConvLayer& layer, st
 
 }  // namespace
 
+std::int64_t mlp_channels(const ConvLayer& layer, std::int64_t channels) {
+    constexpr double usual_expansion = 4;
+    if (layer.inner > 0) return layer.inner;
+    return static_cast<std::int64_t>((layer.expand > 0 ? layer.expand : usual_expansion) * static_cast<double>(channels) + 0.5);
+}
+
+Map skipping(ConvBuilder& b, const Map& stream, const ConvLayer& layer, std::int64_t channels, std::int64_t stride) {
+    if (stride == 1 && stream.channels == channels) return stream;
+    if (!layer.pooled_shortcut) b.linear(stream.places(), stream.channels, channels);
+    return b.pool({.channels = channels, .height = stream.height, .width = stream.width}, stride, stride, 0);
+}
+
 Map joined(ConvBuilder& b, const ConvLayer& layer, const Map& stream, const Map& branch) {
     const Map scaled = layer.layer_scale ? b.layer_scale(branch) : branch;
     return b.add(layer.residual_scale ? b.layer_scale(stream) : stream, scaled);
@@ -91,7 +97,7 @@ Map rows_of(const Map& map, std::int64_t tokens) {
 
 void attend(ConvBuilder& b, const Map& in, const ConvLayer& layer, std::int64_t channels, std::int64_t stride, bool partition_first) {
     const std::int64_t heads = std::max<std::int64_t>(1, layer.heads);
-    const std::int64_t width = layer.block == ConvBlock::attend && layer.inner > 0 ? layer.inner : channels, head_dim = width / heads;
+    const std::int64_t width = layer.inner > 0 ? layer.inner : channels, head_dim = width / heads;
     if (width % heads != 0) {
         throw Error({.what = "the heads of an attention must divide its channels",
                      .key = "heads",
@@ -124,7 +130,7 @@ void attend(ConvBuilder& b, const Map& in, const ConvLayer& layer, std::int64_t 
 }
 
 void feed_forward(ConvBuilder& b, const Map& map, const ConvLayer& layer) {
-    const std::int64_t hidden = hidden_channels(layer, map.channels), rows = map.places() + layer.tokens;
+    const std::int64_t hidden = mlp_channels(layer, map.channels), rows = map.places() + layer.tokens;
     b.linear(rows, map.channels, layer.gated ? 2 * hidden : hidden, layer.bias);
     const Map inner{.channels = hidden, .height = map.height, .width = map.width};
     if (layer.kernel > 1)
@@ -141,12 +147,7 @@ Map attend_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t cha
         b.normalize(rows, layer.norm.value_or(ConvNorm::layer));
         Map y = in;
         y.wide = false;
-        Map sum = shortcut.map();
-        if (layer.shortcut && (stride > 1 || in.channels != channels)) {
-            // Ryali et al., Hiera (2023): what skips the attention is projected and pooled as its queries are.
-            if (!layer.pooled_shortcut) b.linear(in.places(), in.channels, channels);
-            sum = b.pool({.channels = channels, .height = in.height, .width = in.width}, stride, stride, 0);
-        }
+        const Map sum = layer.shortcut ? skipping(b, shortcut.map(), layer, channels, stride) : shortcut.map();
         attend(b, y, layer, channels, stride, true);
         y = {.channels = channels, .height = in.height / stride, .width = in.width / stride};
         if (layer.shortcut) y.wide = joined(b, layer, rows_of(sum, layer.tokens), rows_of(y, layer.tokens)).wide;
@@ -154,17 +155,19 @@ Map attend_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t cha
     });
 }
 
+Map mixed_channels(ConvBuilder& b, const Map& in, const ConvLayer& layer) {
+    const Map rows = rows_of(entering(b, layer, in), layer.tokens);
+    const Kept shortcut(b, rows);
+    b.normalize(rows, layer.norm.value_or(ConvNorm::layer));
+    Map y = in;
+    y.kept = y.wide = false;
+    feed_forward(b, y, layer);
+    if (layer.shortcut) y.wide = joined(b, layer, rows, rows_of(y, layer.tokens)).wide;
+    return y;
+}
+
 Map mlp_block(ConvBuilder& b, Map x, const ConvLayer& layer) {
-    return stage(b, x, "mlp", layer, x.channels, [&](const Map& in, std::int64_t) {
-        const Kept shortcut(b, entering(b, layer, in));
-        const Map rows = rows_of(shortcut.map(), layer.tokens);
-        b.normalize(rows, layer.norm.value_or(ConvNorm::layer));
-        Map y = in;
-        y.kept = y.wide = false;
-        feed_forward(b, y, layer);
-        if (layer.shortcut) y.wide = joined(b, layer, rows, rows_of(y, layer.tokens)).wide;
-        return y;
-    });
+    return stage(b, x, "mlp", layer, x.channels, [&](const Map& in, std::int64_t) { return mixed_channels(b, in, layer); });
 }
 
 Map outlook_block(ConvBuilder& b, Map x, const ConvLayer& layer) {
@@ -202,7 +205,7 @@ Map outlook_block(ConvBuilder& b, Map x, const ConvLayer& layer) {
 }
 
 Map class_attention_block(ConvBuilder& b, Map x, const ConvLayer& layer) {
-    const std::int64_t channels = x.channels, heads = std::max<std::int64_t>(1, layer.heads), hidden = hidden_channels(layer, channels);
+    const std::int64_t channels = x.channels, heads = std::max<std::int64_t>(1, layer.heads), hidden = mlp_channels(layer, channels);
     return stage(b, x, "class_attention", layer, channels, [&](const Map& in, std::int64_t) {
         // One token more than places; only it is a query.
         const Map all = rows_of(in, 1), one{.channels = channels, .height = 1, .width = 1};

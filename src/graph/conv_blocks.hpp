@@ -71,8 +71,20 @@ Map entering(const ConvBuilder& b, const ConvLayer& layer, const Map& in);
 /// Queries, keys and values of the places of `in`, their attention, and its projection to `channels`. Queries are pooled by `stride`.
 /// `partition_first`: windows are cut out of the input, else out of queries, keys and values.
 void attend(ConvBuilder& b, const Map& in, const ConvLayer& layer, std::int64_t channels, std::int64_t stride, bool partition_first);
+/// What skips an attention that ends in `channels`: projected and pooled as its queries are. Ryali et al., Hiera (2023).
+Map skipping(ConvBuilder& b, const Map& stream, const ConvLayer& layer, std::int64_t channels, std::int64_t stride);
+/// Hidden channels of the MLP: four times the outer ones, unless the layer says otherwise.
+std::int64_t mlp_channels(const ConvLayer& layer, std::int64_t channels);
+/// The MLP with its norm and shortcut.
+Map mixed_channels(ConvBuilder& b, const Map& in, const ConvLayer& layer);
 /// The MLP over rows, with a depthwise convolution of its hidden map where the layer has a kernel.
 void feed_forward(ConvBuilder& b, const Map& map, const ConvLayer& layer);
+
+/// To the nearest multiple, but never more than a tenth below.
+std::int64_t rounded_near(double channels, std::int64_t divisor);
+
+/// The block that `layer` names, to `channels`.
+Map backbone_block(ConvBuilder& b, const Map& x, const ConvLayer& layer, std::int64_t channels);
 
 /// `layer.repeat` times `block(x, stride)`, the first with the layer's stride; equal ones share a segment.
 template <class Block>

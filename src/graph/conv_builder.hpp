@@ -107,6 +107,9 @@ private:
     /// `gain`: with a learned one for each output channel.
     void standardize(std::int64_t channels, std::int64_t filter, bool gain);
     OpNode& emit(std::string name, Op op, Fusion fusion, std::int64_t in, std::int64_t out);
+    /// Attention of `queries` rows to `keys` rows, `groups` of them an image.
+    [[nodiscard]] Attention attention_op(std::int64_t groups, std::int64_t heads, std::int64_t key_dim, std::int64_t value_dim,
+                                         std::int64_t queries, std::int64_t keys) const;
     OpNode& pointwise(std::string name, const Map& map, double reads, double flops, Fusion fusion, double weights = 0);
     /// An element-wise operator with `op`'s traffic over all elements of `map` in all images.
     OpNode& convert(std::string name, const Map& map, Elementwise op);

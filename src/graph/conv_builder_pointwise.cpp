@@ -1,5 +1,7 @@
 // What passes over whole maps: normalizations, activations, sums, learned factors and the casts between them.
 
+#include <array>
+
 #include "graph/conv_builder.hpp"
 #include "graph/layer_builder.hpp"
 
@@ -7,55 +9,26 @@ namespace roofcast {
 
 namespace {
 
-std::string_view operator_name(Activation activation) {
-    switch (activation) {
-        case Activation::none:
-            return "identity";
-        case Activation::relu:
-            return "relu";
-        case Activation::relu6:
-            return "relu6";
-        case Activation::leaky_relu:
-            return "leaky_relu";
-        case Activation::hardswish:
-            return "hardswish";
-        case Activation::hardsigmoid:
-            return "hardsigmoid";
-        case Activation::sigmoid:
-            return "sigmoid";
-        case Activation::silu:
-            return "silu";
-        case Activation::gelu:
-            return "gelu";
-        case Activation::star_relu:
-            return "star_relu";
-    }
-    return "identity";
-}
+struct ActivationFact {
+    std::string_view name;
+    double flops;  ///< of one element: exponentials and divisions count as one operation each
+};
+/// In the order of Activation.
+constexpr std::array<ActivationFact, 10> activation_facts{{
+    {"identity", 0},
+    {"relu", 1},
+    {"relu6", 2},
+    {"leaky_relu", 2},
+    {"hardswish", 5},
+    {"hardsigmoid", 4},
+    {"sigmoid", 4},
+    {"silu", 5},
+    {"gelu", 8},
+    {"star_relu", 4},
+}};
 
-/// Arithmetic of one element: exponentials and divisions count as one operation each.
-double flops_of(Activation activation) {
-    switch (activation) {
-        case Activation::none:
-            return 0;
-        case Activation::relu:
-            return 1;
-        case Activation::relu6:
-        case Activation::leaky_relu:
-            return 2;
-        case Activation::hardsigmoid:
-            return 4;
-        case Activation::sigmoid:
-            return 4;
-        case Activation::hardswish:
-        case Activation::silu:
-            return 5;
-        case Activation::gelu:
-            return 8;
-        case Activation::star_relu:
-            return 4;
-    }
-    return 0;
+const ActivationFact& fact_of(Activation activation) {
+    return activation_facts[static_cast<std::size_t>(activation)];
 }
 
 /// 2 FLOPs scale and shift with folded statistics.
@@ -101,8 +74,8 @@ Map ConvBuilder::normalize(const Map& map, ConvNorm norm) {
 void ConvBuilder::activate(const Map& map, Activation activation) {
     if (activation == Activation::none) return;
     constexpr double star_relu_kernels = 4;  // relu, square, scale, shift; the square is computed in fp32
-    if (activation == Activation::star_relu) return wide_pointwise("star_relu", map, star_relu_kernels, flops_of(activation), 2);
-    OpNode& node = pointwise(std::string(operator_name(activation)), map, 1, flops_of(activation), Fusion::epilogue);
+    if (activation == Activation::star_relu) return wide_pointwise("star_relu", map, star_relu_kernels, fact_of(activation).flops, 2);
+    OpNode& node = pointwise(std::string(fact_of(activation).name), map, 1, fact_of(activation).flops, Fusion::epilogue);
     if (net.activation_gain) node.eager_kernels = 2;
 }
 

@@ -16,14 +16,6 @@ std::int64_t rounded_up(double channels, std::int64_t divisor) {
     return static_cast<std::int64_t>(std::ceil(channels / static_cast<double>(divisor))) * divisor;
 }
 
-/// To the nearest multiple, but never more than a tenth below.
-std::int64_t rounded_near(double channels, std::int64_t divisor) {
-    const auto d = static_cast<double>(divisor);
-    const std::int64_t nearest = std::max(divisor, static_cast<std::int64_t>((channels + d / 2) / d) * divisor);
-    constexpr double tolerated = 0.9;
-    return static_cast<double>(nearest) < tolerated * channels ? nearest + divisor : nearest;
-}
-
 /// Walks the layers of one net.
 class Walk {
 public:
@@ -91,7 +83,6 @@ private:
     Map primitive(const ConvLayer& layer, const std::vector<Map>& in);
     Map convolutions(const ConvLayer& layer, Map x);
     Map sum(const std::vector<Map>& in);
-    /// `x` as its normalization for the next product leaves it.
     Map backbone(const ConvLayer& written, const Map& x);
     void head(const ConvLayer& layer, const std::vector<Map>& in);
     Map fully_connected(const ConvLayer& layer, const Map& x);
@@ -227,59 +218,7 @@ Map Walk::primitive(const ConvLayer& layer, const std::vector<Map>& in) {
 Map Walk::backbone(const ConvLayer& written, const Map& x) {
     ConvLayer layer = written;
     layer.repeat = depth(written);
-    const std::int64_t channels = width(layer);
-    switch (layer.block) {
-        case ConvBlock::basic:
-            return basic_block(builder_, x, layer, channels);
-        case ConvBlock::bottleneck:
-            return bottleneck_block(builder_, x, layer, channels);
-        case ConvBlock::regnet:
-            return regnet_block(builder_, x, layer, channels);
-        case ConvBlock::norm_free:
-            return norm_free_block(builder_, x, layer, channels);
-        case ConvBlock::dense:
-            return dense_block(builder_, x, layer);
-        case ConvBlock::transition:
-            return transition_block(builder_, x);
-        case ConvBlock::separable:
-            return separable_block(builder_, x, layer, channels);
-        case ConvBlock::mbconv:
-            return mbconv_block(builder_, x, layer, channels);
-        case ConvBlock::fused_mbconv:
-            return fused_mbconv_block(builder_, x, layer, channels);
-        case ConvBlock::convnext:
-            return convnext_block(builder_, x, layer);
-        case ConvBlock::convmixer:
-            return convmixer_block(builder_, x, layer, channels);
-        case ConvBlock::poolformer:
-            return poolformer_block(builder_, x, layer, channels);
-        case ConvBlock::convformer:
-            return convformer_block(builder_, x, layer, channels);
-        case ConvBlock::transformer:
-            return transformer_block(builder_, x, layer, channels);
-        case ConvBlock::attend:
-            return attend_block(builder_, x, layer, channels);
-        case ConvBlock::mlp:
-            return mlp_block(builder_, x, layer);
-        case ConvBlock::class_attention:
-            return class_attention_block(builder_, x, layer);
-        case ConvBlock::outlook:
-            return outlook_block(builder_, x, layer);
-        case ConvBlock::c3:
-            return c3_block(builder_, x, channels, layer.repeat, layer.shortcut);
-        case ConvBlock::c2:
-            return c2_block(builder_, x, channels, layer.repeat, layer.shortcut);
-        case ConvBlock::c2f:
-            return c2f_block(builder_, x, channels, layer.repeat, layer.shortcut);
-        case ConvBlock::c3k2:
-            return c3k2_block(builder_, x, layer, channels, layer.repeat);
-        case ConvBlock::sppf:
-            return sppf_block(builder_, x, channels, layer.kernel);
-        case ConvBlock::c2psa:
-            return c2psa_block(builder_, x, channels, layer.repeat);
-        default:
-            return a2c2f_block(builder_, x, layer, channels, layer.repeat);
-    }
+    return backbone_block(builder_, x, layer, width(layer));
 }
 
 void Walk::head(const ConvLayer& layer, const std::vector<Map>& in) {

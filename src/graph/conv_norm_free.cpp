@@ -12,10 +12,8 @@ namespace {
 /// Hidden channels: a multiple of 8, then of the groups.
 std::int64_t hidden_channels(const ConvLayer& layer, std::int64_t base) {
     constexpr std::int64_t divisor = 8;
-    constexpr double usual_ratio = 0.25, tolerated = 0.9;
-    const double wanted = (layer.expand > 0 ? layer.expand : usual_ratio) * static_cast<double>(base);
-    std::int64_t hidden = std::max(divisor, static_cast<std::int64_t>(wanted + divisor / 2.0) / divisor * divisor);
-    if (static_cast<double>(hidden) < tolerated * wanted) hidden += divisor;
+    constexpr double usual_ratio = 0.25;
+    const std::int64_t hidden = rounded_near((layer.expand > 0 ? layer.expand : usual_ratio) * static_cast<double>(base), divisor);
     return layer.group_width > 0 ? hidden / layer.group_width * layer.group_width : hidden;
 }
 

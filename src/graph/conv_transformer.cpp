@@ -1,19 +1,11 @@
 // Blocks of transformers over maps: each mixes places, then channels, and adds both to the stream. Yu et al., MetaFormer Is Actually What
 // You Need for Vision, 2022, fig. 1.
 
-#include <algorithm>
-
 #include "graph/conv_blocks.hpp"
 
 namespace roofcast {
 
 namespace {
-
-constexpr double usual_expansion = 4;
-
-std::int64_t hidden_channels(const ConvLayer& layer, std::int64_t channels, double usual) {
-    return static_cast<std::int64_t>((layer.expand > 0 ? layer.expand : usual) * static_cast<double>(channels) + 0.5);
-}
 
 Activation activation_of(const ConvBuilder& b, const ConvLayer& layer) {
     return layer.activation.value_or(b.net.activation);
@@ -25,7 +17,7 @@ Map channel_mixer(ConvBuilder& b, const Map& stream, const ConvLayer& layer, Con
     b.normalize(shortcut.map(), norm);
     Map in = shortcut.map();
     in.wide = false;
-    const std::int64_t hidden = hidden_channels(layer, in.channels, usual_expansion);
+    const std::int64_t hidden = mlp_channels(layer, in.channels);
     const Map inner = b.conv(in, {.channels = hidden, .bias = layer.bias, .norm = ConvNorm::none, .activation = activation_of(b, layer)});
     const Map y = b.conv(inner, {.channels = in.channels, .bias = layer.bias, .norm = ConvNorm::none});
     return joined(b, layer, shortcut.map(), y);
@@ -70,18 +62,9 @@ Map transformer_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_
         y.wide = false;
         attend(b, y, layer, channels, stride, false);
         y = {.channels = channels, .height = in.height / stride, .width = in.width / stride};
-        Map sum = stream;
-        if (stride > 1 || in.channels != channels) {
-            // Ryali et al., Hiera, 2023: what skips the attention is projected and pooled as its queries are.
-            if (!layer.pooled_shortcut) b.linear(in.places(), in.channels, channels);
-            sum = b.pool({.channels = channels, .height = in.height, .width = in.width}, stride, stride, 0);
-        }
-        const Map mixed = joined(b, layer, rows_of(sum, layer.tokens), rows_of(y, layer.tokens));
-        const Kept middle(b, mixed);
-        b.normalize(mixed, ConvNorm::layer);
-        feed_forward(b, y, layer);
-        y.wide = joined(b, layer, mixed, rows_of(y, layer.tokens)).wide;
-        return y;
+        const Map sum = skipping(b, stream, layer, channels, stride);
+        y.wide = joined(b, layer, rows_of(sum, layer.tokens), rows_of(y, layer.tokens)).wide;
+        return mixed_channels(b, y, layer);
     });
 }
 

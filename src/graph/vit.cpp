@@ -13,25 +13,31 @@ double as_count(std::int64_t n) {
     return static_cast<double>(n);
 }
 
-/// Attention over `groups` windows of `length` tokens.
-void add_attention_op(LayerBuilder& b, const VitPass& pass, std::int64_t groups, std::int64_t length) {
+/// Attention of `queries` rows to `keys` rows in each of `groups`.
+OpNode& add_attention_op(LayerBuilder& b, const VitPass& pass, std::string_view name, std::int64_t groups, std::int64_t queries,
+                         std::int64_t keys) {
     const Vit& m = pass.model;
-    const std::int64_t head_dim = m.hidden / m.heads;
     const Precision p = b.numerics().stored;
     const Attention op{.batch = groups,
                        .heads = m.heads,
                        .kv_heads = m.heads,
-                       .head_dim = head_dim,
-                       .value_dim = head_dim,
-                       .query_len = length,
-                       .kv_len = length,
+                       .head_dim = m.hidden / m.heads,
+                       .value_dim = m.hidden / m.heads,
+                       .query_len = queries,
+                       .kv_len = keys,
                        .precision = p,
                        .kv_precision = p,
                        .fused = pass.shape.fused_attention,
                        .fp32_scores = pass.shape.fp32_scores,
                        .cached = false,
                        .output = p};
-    OpNode& node = b.add("attention", op, 0, Fusion::none, pass.shape.fused_attention ? 1 : eager::unfused_attention);
+    return b.add(name, op, 0, Fusion::none, pass.shape.fused_attention ? 1 : eager::unfused_attention);
+}
+
+/// Self-attention over `groups` windows of `length` tokens.
+void add_self_attention(LayerBuilder& b, const VitPass& pass, std::int64_t groups, std::int64_t length) {
+    const Vit& m = pass.model;
+    OpNode& node = add_attention_op(b, pass, "attention", groups, length, length);
     if (!m.relative_position_bias) return;
     // BEiT: a table of offsets between patches, and three entries for the class token.
     const std::int64_t side = m.image_size / m.patch;
@@ -75,24 +81,9 @@ void add_mlp(LayerBuilder& b, const VitPass& pass) {
 /// Zhai et al., Scaling Vision Transformers (2022): a learned query attends to all tokens; then an MLP with a shortcut.
 void add_attention_pool(LayerBuilder& b, const VitPass& pass) {
     const Vit& m = pass.model;
-    const std::int64_t head_dim = m.hidden / m.heads;
-    const Precision p = b.numerics().stored;
     b.linear("pool_query", 1, m.hidden, m.hidden, true).weights += as_count(m.hidden);
     b.linear("pool_keys_values", pass.rows(), 2 * m.hidden, m.hidden, true);
-    const Attention op{.batch = pass.images,
-                       .heads = m.heads,
-                       .kv_heads = m.heads,
-                       .head_dim = head_dim,
-                       .value_dim = head_dim,
-                       .query_len = 1,
-                       .kv_len = pass.tokens(),
-                       .precision = p,
-                       .kv_precision = p,
-                       .fused = pass.shape.fused_attention,
-                       .fp32_scores = pass.shape.fp32_scores,
-                       .cached = false,
-                       .output = p};
-    b.add("pool_attention", op, 0, Fusion::none, pass.shape.fused_attention ? 1 : eager::unfused_attention);
+    add_attention_op(b, pass, "pool_attention", pass.images, 1, pass.tokens());
     b.linear("pool_proj", pass.images, m.hidden, m.hidden, true);
     b.norm("pool_norm", m.norm, pass.images, m.hidden);
     b.linear("pool_mlp_up", pass.images, m.intermediate, m.hidden, true);
@@ -161,9 +152,9 @@ Segment vit_layers(const VitPass& pass, const Numerics& n, std::int64_t layers, 
     add_rotation(b, pass);
     if (window > 0 && window * window < pass.patches) {
         const std::int64_t windows = (pass.patches + window * window - 1) / (window * window);
-        add_attention_op(b, pass, pass.images * windows, window * window);
+        add_self_attention(b, pass, pass.images * windows, window * window);
     } else {
-        add_attention_op(b, pass, pass.images, pass.tokens());
+        add_self_attention(b, pass, pass.images, pass.tokens());
     }
     if (m.attention_norm) b.branch_norm("attention_inner_norm", m.norm, rows, m.hidden);
     b.linear("proj", rows, m.hidden, m.hidden, true);

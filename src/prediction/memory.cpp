@@ -100,11 +100,6 @@ std::vector<std::vector<Remedy>> combinations(const RunRequest& request, const D
     return all;
 }
 
-RunRequest with_offload(RunRequest request, double share) {
-    request.techniques.offload = share;
-    return request;
-}
-
 }  // namespace
 
 MemoryEstimate memory_estimate(const Workload& workload, const RunRequest& asked, const SoftwareStacks& software) {
@@ -126,16 +121,6 @@ MemoryEstimate memory_estimate(const Workload& workload, const RunRequest& asked
     }
     if (request.techniques.speculation) add_draft_memory(memory, workload, request, software);
     return memory;
-}
-
-std::optional<double> smallest_offload(const Workload& workload, const RunRequest& request, const SoftwareStacks& software, Bytes capacity,
-                                       double step) {
-    const auto total = [&](double share) { return memory_estimate(workload, with_offload(request, share), software).total(); };
-    const Bytes whole = total(0), excess = whole - capacity, saved = whole - total(1);
-    if (excess <= Bytes{}) return 0;
-    if (excess > saved) return std::nullopt;
-    const double share = std::min(1.0, std::ceil(excess / saved / step) * step);
-    return total(share) <= capacity ? share : std::min(1.0, share + step);  // a rounding error short
 }
 
 MemoryAdvice memory_advice(const Workload& workload, const RunRequest& request, const SoftwareStacks& software, Bytes capacity,

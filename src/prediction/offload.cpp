@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "roofcast/error.hpp"
 #include "roofcast/kernel_cost.hpp"
@@ -69,6 +70,21 @@ bool wait_for_host_weights(Timeline& t, const OpGraph& graph, const RunRequest& 
 Bytes offloaded_weights(const OpGraph& graph, const RunRequest& request) {
     const LayerStack stack = layers_on_one_gpu(graph, request.shape.parallel);
     return request.techniques.offload * std::max(0.0, stack.layers - buffered_layers) * stack.layer;
+}
+
+RunRequest with_offload(RunRequest request, double share) {
+    request.techniques.offload = share;
+    return request;
+}
+
+std::optional<double> smallest_offload(const Workload& workload, const RunRequest& request, const SoftwareStacks& software, Bytes capacity,
+                                       double step) {
+    const auto total = [&](double share) { return memory_estimate(workload, with_offload(request, share), software).total(); };
+    const Bytes whole = total(0), excess = whole - capacity, saved = whole - total(1);
+    if (excess <= Bytes{}) return 0;
+    if (excess > saved) return std::nullopt;
+    const double share = std::min(1.0, std::ceil(excess / saved / step) * step);
+    return total(share) <= capacity ? share : std::min(1.0, share + step);  // a rounding error short
 }
 
 }  // namespace roofcast

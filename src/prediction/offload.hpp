@@ -23,6 +23,9 @@ bool wait_for_host_weights(Timeline& t, const OpGraph& graph, const RunRequest& 
 /// What leaves the memory of one GPU, buffers subtracted.
 Bytes offloaded_weights(const OpGraph& graph, const RunRequest& request);
 
+/// `request` with `share` of every layer's weights in host memory.
+RunRequest with_offload(RunRequest request, double share);
+
 /// The smallest share of every layer's weights, a multiple of `step`, that has to be in host memory for the completed `request` to take at
 /// most `capacity`: excess / (what the whole of them saves), since memory falls linearly in the share. nullopt: all of them are not enough.
 std::optional<double> smallest_offload(const Workload& workload, const RunRequest& request, const SoftwareStacks& software, Bytes capacity,

@@ -161,15 +161,6 @@ void rank(const std::vector<Deployment>& meeting, Recommendation& result) {
 
 }  // namespace
 
-bool is_cheaper(const Deployment& a, const Deployment& b) {
-    return std::tuple(a.cost->per_item, a.figures->latency) < std::tuple(b.cost->per_item, b.figures->latency);
-}
-
-bool same_but_batch(const Deployment& a, const Deployment& b) {
-    return a.gpu == b.gpu && a.parallel.tensor == b.parallel.tensor && a.parallel.pipeline == b.parallel.pipeline &&
-           a.precision == b.precision && a.weights == b.weights;
-}
-
 std::vector<std::size_t> pareto_front(const std::vector<CostPoint>& points) {
     std::vector<std::size_t> order(points.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;

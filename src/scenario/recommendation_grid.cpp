@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
 
 #include "prediction/shapes.hpp"
 
@@ -71,6 +72,15 @@ std::string recommendation_grid_text(const RecommendationRequest& r) {
         r.batch_fixed ? fmt::format("{} as asked for", r.run.shape.batch)
                       : fmt::format("{} until one does not fit or misses a limit", fmt::join(batch_grid, ", ")),
         fmt::join(gpus_of_a_copy, ", "), name(r.run.execution));
+}
+
+bool is_cheaper(const Deployment& a, const Deployment& b) {
+    return std::tuple(a.cost->per_item, a.figures->latency) < std::tuple(b.cost->per_item, b.figures->latency);
+}
+
+bool same_but_batch(const Deployment& a, const Deployment& b) {
+    return a.gpu == b.gpu && a.parallel.tensor == b.parallel.tensor && a.parallel.pipeline == b.parallel.pipeline &&
+           a.precision == b.precision && a.weights == b.weights;
 }
 
 }  // namespace roofcast

@@ -16,4 +16,9 @@ std::vector<Parallelism> copy_degrees(const Workload& workload, const GpuProfile
 
 std::vector<std::int64_t> deployment_batches(const RecommendationRequest& request);
 
+/// By cost, and of equal costs the faster one.
+bool is_cheaper(const Deployment& a, const Deployment& b);
+/// The same but for the batch and the copies that it takes.
+bool same_but_batch(const Deployment& a, const Deployment& b);
+
 }  // namespace roofcast

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "scenario/queueing_engine.hpp"
+#include "scenario/recommendation_grid.hpp"
 
 namespace roofcast {
 

@@ -13,9 +13,4 @@ namespace roofcast {
 QueueingSummary judge_queueing(const Workload& workload, const std::vector<Contestant>& contestants, const RecommendationRequest& request,
                                const SoftwareStacks& software, std::vector<Deployment>& meeting);
 
-/// By cost, and of equal costs the faster one.
-bool is_cheaper(const Deployment& a, const Deployment& b);
-/// The same but for the batch and the copies that it takes.
-bool same_but_batch(const Deployment& a, const Deployment& b);
-
 }  // namespace roofcast

@@ -1,0 +1,70 @@
+#include "graph/conv_blocks.hpp"
+
+#include <algorithm>
+
+namespace roofcast {
+
+/// To the nearest multiple, but never more than a tenth below.
+std::int64_t rounded_near(double channels, std::int64_t divisor) {
+    const auto d = static_cast<double>(divisor);
+    const std::int64_t nearest = std::max(divisor, static_cast<std::int64_t>((channels + d / 2) / d) * divisor);
+    constexpr double tolerated = 0.9;
+    return static_cast<double>(nearest) < tolerated * channels ? nearest + divisor : nearest;
+}
+
+Map backbone_block(ConvBuilder& b, const Map& x, const ConvLayer& layer, std::int64_t channels) {
+    switch (layer.block) {
+        case ConvBlock::basic:
+            return basic_block(b, x, layer, channels);
+        case ConvBlock::bottleneck:
+            return bottleneck_block(b, x, layer, channels);
+        case ConvBlock::regnet:
+            return regnet_block(b, x, layer, channels);
+        case ConvBlock::norm_free:
+            return norm_free_block(b, x, layer, channels);
+        case ConvBlock::dense:
+            return dense_block(b, x, layer);
+        case ConvBlock::transition:
+            return transition_block(b, x);
+        case ConvBlock::separable:
+            return separable_block(b, x, layer, channels);
+        case ConvBlock::mbconv:
+            return mbconv_block(b, x, layer, channels);
+        case ConvBlock::fused_mbconv:
+            return fused_mbconv_block(b, x, layer, channels);
+        case ConvBlock::convnext:
+            return convnext_block(b, x, layer);
+        case ConvBlock::convmixer:
+            return convmixer_block(b, x, layer, channels);
+        case ConvBlock::poolformer:
+            return poolformer_block(b, x, layer, channels);
+        case ConvBlock::convformer:
+            return convformer_block(b, x, layer, channels);
+        case ConvBlock::transformer:
+            return transformer_block(b, x, layer, channels);
+        case ConvBlock::attend:
+            return attend_block(b, x, layer, channels);
+        case ConvBlock::mlp:
+            return mlp_block(b, x, layer);
+        case ConvBlock::class_attention:
+            return class_attention_block(b, x, layer);
+        case ConvBlock::outlook:
+            return outlook_block(b, x, layer);
+        case ConvBlock::c3:
+            return c3_block(b, x, channels, layer.repeat, layer.shortcut);
+        case ConvBlock::c2:
+            return c2_block(b, x, channels, layer.repeat, layer.shortcut);
+        case ConvBlock::c2f:
+            return c2f_block(b, x, channels, layer.repeat, layer.shortcut);
+        case ConvBlock::c3k2:
+            return c3k2_block(b, x, layer, channels, layer.repeat);
+        case ConvBlock::sppf:
+            return sppf_block(b, x, channels, layer.kernel);
+        case ConvBlock::c2psa:
+            return c2psa_block(b, x, channels, layer.repeat);
+        default:
+            return a2c2f_block(b, x, layer, channels, layer.repeat);
+    }
+}
+
+}  // namespace roofcast
