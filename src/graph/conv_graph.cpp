@@ -151,15 +151,16 @@ Map Walk::fully_connected(const ConvLayer& layer, const Map& x) {
 }
 
 Map Walk::sum(const std::vector<Map>& in) {
+    Map y = in.front();
     for (std::size_t i = 1; i < in.size(); ++i) {
         if (in[i].channels != in.front().channels) {
             throw Error({.what = "layers that are added must have equal channels",
                          .key = "add",
                          .found = fmt::format("{} and {}", in.front().channels, in[i].channels)});
         }
-        builder_.add(in.front());
+        y = builder_.add(y, in[i]);
     }
-    return in.front();
+    return y;
 }
 
 Map Walk::primitive(const ConvLayer& layer, const std::vector<Map>& in) {
@@ -176,7 +177,7 @@ Map Walk::primitive(const ConvLayer& layer, const std::vector<Map>& in) {
         }
         case ConvBlock::normalize: {
             const ConvNorm norm = layer.norm.value_or(net_.norm);
-            const Map y = norm == ConvNorm::none ? x : builder_.normalize(x, norm);
+            const Map y = norm == ConvNorm::none ? x : layer.wide ? builder_.normalized(x, norm, true) : builder_.normalize(x, norm);
             builder_.activate(y, layer.activation.value_or(Activation::none));
             return y;
         }
@@ -196,9 +197,22 @@ Map Walk::primitive(const ConvLayer& layer, const std::vector<Map>& in) {
         }
         case ConvBlock::slice:
             return builder_.slice(x, layer.size);
-        case ConvBlock::pointwise:
-            builder_.pointwise_kernels("pointwise", x, static_cast<double>(std::max<std::int64_t>(1, layer.size)), 1);
+        case ConvBlock::pointwise: {
+            const auto kernels = static_cast<double>(std::max<std::int64_t>(1, layer.size));
+            if (layer.wide) builder_.wide_pointwise("pointwise", x, kernels, 1);
+            if (!layer.wide) builder_.pointwise_kernels("pointwise", x, kernels, 1);
             return x;
+        }
+        case ConvBlock::project:
+            return projected(builder_, x, layer);
+        case ConvBlock::dot_product:
+            return dot_product(builder_, x, in.back(), layer);
+        case ConvBlock::channel_product:
+            return channel_product(builder_, x, layer);
+        case ConvBlock::mix_places:
+            return mixed_places(builder_, x, layer);
+        case ConvBlock::lstm:
+            return lstm(builder_, x, layer.size);
         case ConvBlock::scale:
             return builder_.layer_scale(x);
         case ConvBlock::channel_gate:

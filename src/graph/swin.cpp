@@ -40,8 +40,8 @@ double position_weights(const Stage& s) {
 
 void add_window_attention(LayerBuilder& b, const Stage& s) {
     const std::int64_t rows = s.windowed_tokens(), length = s.window() * s.window(), head_dim = s.width / s.heads();
-    // Blocks alternate between plain and shifted windows: half of them roll the image there and back.
-    const std::int64_t moved = rows * s.width * (s.side > s.window() ? 3 : 2) / 2;
+    // Blocks alternate between plain and shifted windows: half of them roll the image there and back, in a copy for each axis.
+    const std::int64_t moved = rows * s.width * (s.side > s.window() ? 2 : 1);
     // On the way there, padding copies too, also by nothing, and all is in the format that normalizations leave.
     const auto formats = static_cast<std::int64_t>(element_size(b.numerics().norm) / element_size(b.numerics().stored));
     b.move("partition", (moved + rows * s.width) * formats, 1, Fusion::chain);
