@@ -38,13 +38,13 @@ Map channel_product(ConvBuilder& b, const Map& in, const ConvLayer& layer) {
 Map mixed_places(ConvBuilder& b, const Map& in, const ConvLayer& layer) {
     // Tolstikhin et al., MLP-Mixer (2021), equation 1: rows are channels, and each has all places. A transposed operand is copied, and
     // frameworks add the bias of such a product in a kernel of its own.
+    Map y = b.narrowed(in);
+    y.kept = false;
     const std::int64_t channels = in.channels, places = in.places(), hidden = layer.size > 0 ? layer.size : places;
     b.copy(in.elements(), "transpose");
     const Map inner{.channels = channels, .height = hidden, .width = 1};
     b.linear(channels, places, hidden);
     b.pointwise_kernels("bias", inner, 1, 1);
-    Map y = in;
-    y.kept = y.wide = false;
     if (layer.size == 0) return y;
     const Map used{.channels = channels, .height = layer.gated ? hidden / 2 : hidden, .width = 1};
     b.activate(used, layer.activation.value_or(b.net.activation));
