@@ -82,6 +82,7 @@ void attend(ConvBuilder& b, const Map& in, const ConvLayer& layer, std::int64_t 
 /// Heads that attend, in each of `windows` of an image.
 struct HeadShape {
     std::int64_t windows = 1, queries = 0, keys = 0, heads = 1, key_dim = 0, value_dim = 0;
+    bool heads_first = false;  ///< queries, keys and values of a head are side by side
 };
 /// Attention of separate products, whose heads are copied to be side by side and back. `passes`: kernels over the scores besides;
 /// `wide`: mixed precision computes the softmax in fp32.

@@ -73,7 +73,7 @@ Map ConvBuilder::conv(const Map& input, const ConvSpec& spec) {
                     .dilation = spec.dilation,
                     .groups = spec.groups,
                     .precision = shape_.precision,
-                    .channels_last = shape_.channels_last && !spec.planes,
+                    .channels_last = shape_.channels_last,
                     .output = stored_};
     const std::int64_t reach = spec.dilation * (spec.kernel - 1) + 1 - 2 * padding;
     require_image(in.height - reach + 1, in.width - reach + 1);

@@ -29,7 +29,6 @@ struct ConvSpec {
     Activation activation = Activation::none;
     bool shared_weights = false;  ///< counted elsewhere
     bool published = true;        ///< false: published counts leave it out
-    bool planes = false;          ///< plane by plane whatever the run's layout
 };
 
 /// Appends operators to a graph. Batch norm is a node of its own with Fusion::folded: eager execution launches it, engines fold it away.

@@ -6,20 +6,20 @@ namespace roofcast {
 
 namespace {
 
-/// A depthwise convolution of each head's map, plane by plane, and a layer norm of each head: one weight for all heads.
+/// A depthwise convolution of each head's map and a layer norm of each head: one weight for all heads. The library copies heads side by
+/// side, then turns them into planes, which the convolution turns back.
 Map pooled_heads(ConvBuilder& b, const Map& in, std::int64_t heads, std::int64_t stride) {
     constexpr std::int64_t kernel = 3;
     const std::int64_t width = in.channels / heads;
-    b.copy(in.elements(), "planes");
+    constexpr std::int64_t copies = 3;
+    b.copy(copies * in.elements(), "heads_first");
     const Map y = b.conv(in, {.channels = in.channels,
                               .kernel = kernel,
                               .stride = stride,
                               .groups = in.channels,
                               .norm = ConvNorm::none,
-                              .shared_weights = true,
-                              .planes = true});
+                              .shared_weights = true});
     b.parameters("pooling", static_cast<double>(width * kernel * kernel));
-    b.copy(y.elements(), "tokens");
     b.normalize({.channels = width, .height = y.places() * heads, .width = 1}, ConvNorm::layer);
     return y;
 }
@@ -45,7 +45,8 @@ Map pooling_attention_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::
                               .keys = keys.places() + layer.tokens,
                               .heads = heads,
                               .key_dim = channels / heads,
-                              .value_dim = channels / heads};
+                              .value_dim = channels / heads,
+                              .heads_first = true};
         decomposed_positions(b, shape, queries.height, keys.height);
         constexpr double bias_kernels = 3;  // rows, columns, and the sum written back
         separate_attention(b, shape, bias_kernels, true);

@@ -42,7 +42,7 @@ void separate_attention(ConvBuilder& b, const HeadShape& shape, double passes, b
     const Map queries = rows(groups * shape.queries, shape.key_dim), scores = rows(groups * shape.queries, shape.keys);
     b.pointwise_kernels("scale", queries, 1, 1);
     // Heads are a dimension inside that of tokens; batched products want them outside.
-    b.copy(queries.elements() + groups * shape.keys * (shape.key_dim + shape.value_dim), "heads_first");
+    if (!shape.heads_first) b.copy(queries.elements() + groups * shape.keys * (shape.key_dim + shape.value_dim), "heads_first");
     b.product("scores", groups, shape.queries, shape.keys, shape.key_dim);
     if (passes > 0) b.pointwise_kernels("score_bias", scores, passes, 1);
     b.softmax(scores.height, shape.keys, wide);
