@@ -81,6 +81,7 @@ private:
     Map block(const ConvLayer& layer, const std::vector<Map>& in);
     Map again(std::size_t i);
     Map primitive(const ConvLayer& layer, const std::vector<Map>& in);
+    Map mixer(const ConvLayer& layer, const std::vector<Map>& in);
     Map convolutions(const ConvLayer& layer, Map x);
     Map sum(const std::vector<Map>& in);
     Map backbone(const ConvLayer& written, const Map& x);
@@ -95,6 +96,7 @@ private:
 
 Map Walk::block(const ConvLayer& layer, const std::vector<Map>& in) {
     if (layer.repeat == 0) return in.front();
+    if (layer.block >= ConvBlock::project && layer.block <= ConvBlock::lstm) return mixer(layer, in);
     if (layer.block <= ConvBlock::add) return primitive(layer, in);
     if (layer.block <= ConvBlock::a2c2f) return backbone(layer, in.front());
     head(layer, in);
@@ -203,16 +205,6 @@ Map Walk::primitive(const ConvLayer& layer, const std::vector<Map>& in) {
             if (!layer.wide) builder_.pointwise_kernels("pointwise", x, kernels, 1);
             return x;
         }
-        case ConvBlock::project:
-            return projected(builder_, x, layer);
-        case ConvBlock::dot_product:
-            return dot_product(builder_, x, in.back(), layer);
-        case ConvBlock::channel_product:
-            return channel_product(builder_, x, layer);
-        case ConvBlock::mix_places:
-            return mixed_places(builder_, x, layer);
-        case ConvBlock::lstm:
-            return lstm(builder_, x, layer.size);
         case ConvBlock::scale:
             return builder_.layer_scale(x);
         case ConvBlock::channel_gate:
@@ -226,6 +218,23 @@ Map Walk::primitive(const ConvLayer& layer, const std::vector<Map>& in) {
             return builder_.concat(in);
         default:
             return sum(in);
+    }
+}
+
+Map Walk::mixer(const ConvLayer& layer, const std::vector<Map>& in) {
+    builder_.segment(std::string(roofcast::name(layer.block)));
+    const Map& x = in.front();
+    switch (layer.block) {
+        case ConvBlock::project:
+            return projected(builder_, x, layer);
+        case ConvBlock::dot_product:
+            return dot_product(builder_, x, in.back(), layer);
+        case ConvBlock::channel_product:
+            return channel_product(builder_, x, layer);
+        case ConvBlock::mix_places:
+            return mixed_places(builder_, x, layer);
+        default:
+            return lstm(builder_, x, layer.size);
     }
 }
 
