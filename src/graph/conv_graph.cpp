@@ -81,6 +81,7 @@ private:
     Map block(const ConvLayer& layer, const std::vector<Map>& in);
     Map again(std::size_t i);
     Map primitive(const ConvLayer& layer, const std::vector<Map>& in);
+    Map mixer(const ConvLayer& layer, const std::vector<Map>& in);
     Map convolutions(const ConvLayer& layer, Map x);
     Map sum(const std::vector<Map>& in);
     Map backbone(const ConvLayer& written, const Map& x);
@@ -95,6 +96,7 @@ private:
 
 Map Walk::block(const ConvLayer& layer, const std::vector<Map>& in) {
     if (layer.repeat == 0) return in.front();
+    if (layer.block >= ConvBlock::project && layer.block <= ConvBlock::lstm) return mixer(layer, in);
     if (layer.block <= ConvBlock::add) return primitive(layer, in);
     if (layer.block <= ConvBlock::a2c2f) return backbone(layer, in.front());
     head(layer, in);
@@ -151,15 +153,16 @@ Map Walk::fully_connected(const ConvLayer& layer, const Map& x) {
 }
 
 Map Walk::sum(const std::vector<Map>& in) {
+    Map y = in.front();
     for (std::size_t i = 1; i < in.size(); ++i) {
         if (in[i].channels != in.front().channels) {
             throw Error({.what = "layers that are added must have equal channels",
                          .key = "add",
                          .found = fmt::format("{} and {}", in.front().channels, in[i].channels)});
         }
-        builder_.add(in.front());
+        y = builder_.add(y, in[i]);
     }
-    return in.front();
+    return y;
 }
 
 Map Walk::primitive(const ConvLayer& layer, const std::vector<Map>& in) {
@@ -176,7 +179,7 @@ Map Walk::primitive(const ConvLayer& layer, const std::vector<Map>& in) {
         }
         case ConvBlock::normalize: {
             const ConvNorm norm = layer.norm.value_or(net_.norm);
-            const Map y = norm == ConvNorm::none ? x : builder_.normalize(x, norm);
+            const Map y = norm == ConvNorm::none ? x : layer.wide ? builder_.normalized(x, norm, true) : builder_.normalize(x, norm);
             builder_.activate(y, layer.activation.value_or(Activation::none));
             return y;
         }
@@ -196,9 +199,12 @@ Map Walk::primitive(const ConvLayer& layer, const std::vector<Map>& in) {
         }
         case ConvBlock::slice:
             return builder_.slice(x, layer.size);
-        case ConvBlock::pointwise:
-            builder_.pointwise_kernels("pointwise", x, static_cast<double>(std::max<std::int64_t>(1, layer.size)), 1);
+        case ConvBlock::pointwise: {
+            const auto kernels = static_cast<double>(std::max<std::int64_t>(1, layer.size));
+            if (layer.wide) builder_.wide_pointwise("pointwise", x, kernels, 1);
+            if (!layer.wide) builder_.pointwise_kernels("pointwise", x, kernels, 1);
             return x;
+        }
         case ConvBlock::scale:
             return builder_.layer_scale(x);
         case ConvBlock::channel_gate:
@@ -212,6 +218,23 @@ Map Walk::primitive(const ConvLayer& layer, const std::vector<Map>& in) {
             return builder_.concat(in);
         default:
             return sum(in);
+    }
+}
+
+Map Walk::mixer(const ConvLayer& layer, const std::vector<Map>& in) {
+    builder_.segment(std::string(roofcast::name(layer.block)));
+    const Map& x = in.front();
+    switch (layer.block) {
+        case ConvBlock::project:
+            return projected(builder_, x, layer);
+        case ConvBlock::dot_product:
+            return dot_product(builder_, x, in.back(), layer);
+        case ConvBlock::channel_product:
+            return channel_product(builder_, x, layer);
+        case ConvBlock::mix_places:
+            return mixed_places(builder_, x, layer);
+        default:
+            return lstm(builder_, x, layer.size);
     }
 }
 

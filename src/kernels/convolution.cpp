@@ -107,12 +107,24 @@ KernelCost winograd_cost(const Conv2d& op, Precision unit, int t, bool fused, co
     return in_sequence(transform_cost(moved, gpu, cache), matrix_product_cost(product, p, gpu, cache));
 }
 
+/// FLOPs per second of a depthwise convolution. Libraries have channels-last kernels for windows of up to 7x7. Larger ones run as
+/// implicit GEMM on the lanes, whose blocks compute 64 columns of which a group of one channel uses one: 9x9 of ConvMixer and FocalNet.
+FlopsPerSecond depthwise_rate(const Conv2d& op, const Gpu& gpu) {
+    constexpr std::int64_t largest_window = 7;
+    constexpr double columns = 64;
+    const ConvolutionParameters& c = gpu.parameters.values.convolution;
+    const FlopsPerSecond direct = gpu.profile.vector_rate(op.precision) * c.depthwise_rate;
+    if (!op.channels_last || std::max(op.kernel_h, op.kernel_w) <= largest_window || !gpu.profile.supports(Precision::fp32)) return direct;
+    return std::min(direct,
+                    gpu.profile.vector_rate(Precision::fp32) * (gpu.parameters.values.gemm[index(MathUnit::simt)].peak_fraction / columns));
+}
+
 /// One filter per channel: no reuse between channels, bound by memory or by the SIMT lanes.
 KernelCost depthwise_cost(const Conv2d& op, const Gpu& gpu, Cache cache) {
     const auto& values = gpu.parameters.values;
     Terms t;
     t.flops = work(op).matrix;
-    t.compute = t.flops / (gpu.profile.vector_rate(op.precision) * values.convolution.depthwise_rate);
+    t.compute = t.flops / depthwise_rate(op, gpu);
     t.dram_bytes = after_l2(work(op).bytes, gpu.profile.l2, values.streaming.l2_residency, cache);
     t.dram = t.dram_bytes / (gpu.profile.bandwidth * values.convolution.depthwise_fraction);
     t.latency = values.streaming.fixed;
