@@ -19,14 +19,15 @@ Map dot_product(ConvBuilder& b, const Map& queries, const Map& keys, const ConvL
     heads_of(layer, layer.size);
     const std::int64_t side = layer.window;
     const bool windowed = side > 0 && side < std::max(queries.height, queries.width);
-    const std::int64_t windows = windowed ? windows_along(queries.height, side) * windows_along(queries.width, side) : 1;
-    const HeadShape shape{.windows = windows,
+    // Vaswani et al., HaloNet (2021): keys of a window reach beyond it.
+    const std::int64_t key_side = !windowed ? keys.height : layer.kernel > 1 ? layer.kernel : side;
+    const HeadShape shape{.windows = windowed ? windows_along(queries.height, side) * windows_along(queries.width, side) : 1,
                           .queries = windowed ? side * side : queries.places(),
-                          .keys = windowed ? side * side : keys.places(),
+                          .keys = windowed ? key_side * key_side : keys.places(),
                           .heads = heads,
                           .key_dim = inner / heads,
                           .value_dim = layer.size / heads};
-    scored_attention(b, layer, shape, windowed ? side : queries.height, windowed ? side : keys.height);
+    scored_attention(b, layer, shape, windowed ? side : queries.height, key_side);
     return {.channels = layer.size, .height = queries.height, .width = queries.width};
 }
 

@@ -33,8 +33,9 @@ inline constexpr std::array block_specs{
     BlockSpec{"channel_gate", ConvBlock::channel_gate, "gate activation"},
     BlockSpec{"again", ConvBlock::again, ""},
     BlockSpec{"project", ConvBlock::project, "bias activation"},
-    BlockSpec{"dot_product", ConvBlock::dot_product,
-              "heads inner window relative_positions position_network decomposed_positions fused_attention score_passes wide_scores"},
+    BlockSpec{
+        "dot_product", ConvBlock::dot_product,
+        "heads inner window kernel relative_positions position_network decomposed_positions fused_attention score_passes wide_scores"},
     BlockSpec{"channel_product", ConvBlock::channel_product, "heads"},
     BlockSpec{"mix_places", ConvBlock::mix_places, "gated activation"},
     BlockSpec{"lstm", ConvBlock::lstm, ""},

@@ -71,6 +71,16 @@ TEST_CASE("a dot product attends from the places of one map to those of another"
     CHECK(op.value_dim == 16);
 }
 
+TEST_CASE("keys of a window may reach beyond it") {
+    ConvLayer layer = layer_of(ConvBlock::dot_product, 32, 4);
+    layer.window = 4;
+    layer.kernel = 6;
+    const auto op = std::get<Attention>(nodes_named(graph_of({layer}), "attention").front().op);
+    CHECK(op.batch == 4);
+    CHECK(op.query_len == 16);
+    CHECK(op.kv_len == 36);
+}
+
 TEST_CASE("separate products copy heads side by side and back, and may keep their scores in fp32") {
     ConvLayer layer = layer_of(ConvBlock::dot_product, 32, 4);
     layer.window = 4;
