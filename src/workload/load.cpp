@@ -24,6 +24,7 @@ const std::map<std::string_view, ReadArchitecture>& families() {
         {"cnn", [](TableReader& r) -> Architecture { return read_convnet(r); }},
         {"detector", [](TableReader& r) -> Architecture { return read_convnet(r); }},
         {"vlm", [](TableReader& r) -> Architecture { return read_vision_language(r); }},
+        {"diffusion", [](TableReader& r) -> Architecture { return read_diffusion(r); }},
         {"summary", [](TableReader& r) -> Architecture { return read_summary(r); }},
     };
     return readers;
