@@ -60,9 +60,37 @@ OpNode& ConvBuilder::emit(std::string name, Op op, Fusion fusion, std::int64_t i
     return node;
 }
 
+Conv2d ConvBuilder::convolution(const Map& in, const Map& out, const ConvSpec& spec, std::int64_t padding) const {
+    if (in.channels % spec.groups != 0 || spec.channels % spec.groups != 0) {
+        throw Error({.what = "the groups of a convolution must divide its channels",
+                     .key = "groups",
+                     .found = fmt::format("{} groups for {} to {} channels", spec.groups, in.channels, spec.channels)});
+    }
+    // A row has a kernel of one row. Planes of a volume are images, and all planes of its kernel lie side by side in one wide kernel:
+    // products and bytes are the same.
+    const bool row = net.dimensions == 1;
+    const std::int64_t kernel_w = net.dimensions > 2 ? spec.kernel * spec.kernel : spec.kernel;
+    return {.batch = shape_.batch * out.depth,
+            .in_channels = in.channels,
+            .height = in.height,
+            .width = in.width,
+            .out_channels = spec.channels,
+            .kernel_h = row ? 1 : spec.kernel,
+            .kernel_w = kernel_w,
+            .stride = spec.stride,
+            .padding_h = row ? 0 : padding,
+            .padding_w = padding + spec.dilation * (kernel_w - spec.kernel) / 2,
+            .dilation = spec.dilation,
+            .groups = spec.groups,
+            .precision = shape_.precision,
+            .channels_last = shape_.channels_last,
+            .output = stored_};
+}
+
 Map ConvBuilder::conv(const Map& input, const ConvSpec& spec) {
     const Map in = narrowed(input);
     if (in.planar) copy(in.elements(), "to_channels_last");
+    if (net.dimensions == 1) mask_frames(in);
     const std::int64_t padding = spec.padding.value_or(spec.dilation * (spec.kernel - 1) / 2);
     const std::int64_t reach = spec.dilation * (spec.kernel - 1) + 1 - 2 * padding;
     Map out = resized(in, [&](std::int64_t side) {
@@ -72,41 +100,15 @@ Map ConvBuilder::conv(const Map& input, const ConvSpec& spec) {
     out.channels = spec.channels;
     out.kept = false;
     out.planar = spec.norm == ConvNorm::group && shape_.channels_last;
-    // A row has a kernel of one row. Planes of a volume are images, and all planes of the kernel lie side by side in one wide kernel:
-    // products and bytes are the same.
-    const bool volume = net.dimensions > 2, row = net.dimensions == 1;
-    if (row) mask_frames(in);
-    const std::int64_t kernel_w = volume ? spec.kernel * spec.kernel : spec.kernel;
-    const Conv2d op{.batch = shape_.batch * out.depth,
-                    .in_channels = in.channels,
-                    .height = in.height,
-                    .width = in.width,
-                    .out_channels = spec.channels,
-                    .kernel_h = row ? 1 : spec.kernel,
-                    .kernel_w = kernel_w,
-                    .stride = spec.stride,
-                    .padding_h = row ? 0 : padding,
-                    .padding_w = padding + spec.dilation * (kernel_w - spec.kernel) / 2,
-                    .dilation = spec.dilation,
-                    .groups = spec.groups,
-                    .precision = shape_.precision,
-                    .channels_last = shape_.channels_last,
-                    .output = stored_};
-    if (in.channels % spec.groups != 0 || spec.channels % spec.groups != 0) {
-        throw Error({.what = "the groups of a convolution must divide its channels",
-                     .key = "groups",
-                     .found = fmt::format("{} groups for {} to {} channels", spec.groups, in.channels, spec.channels)});
-    }
+    const Conv2d op = convolution(in, out, spec, padding);
+    const std::int64_t filter = in.channels / spec.groups * window_places(spec.kernel);
     const bool standardized = spec.norm == ConvNorm::standardized;
-    if (standardized || net.standardized_weights)
-        standardize(spec.channels, in.channels / spec.groups * window_places(spec.kernel), standardized);
+    if (standardized || net.standardized_weights) standardize(spec.channels, filter, standardized);
     OpNode& node = emit(spec.groups > 1 && spec.groups == in.channels ? "depthwise" : "conv", op, Fusion::none, in.kept ? 0 : in.elements(),
                         out.elements());
     if (!spec.published) node.macs = 0;
-    if (!spec.shared_weights) {
-        const auto filter = static_cast<double>(in.channels / spec.groups * window_places(spec.kernel));
-        node.weights = static_cast<double>(spec.channels) * (filter + (spec.bias || standardized ? 1 : 0));
-    }
+    if (!spec.shared_weights)
+        node.weights = static_cast<double>(spec.channels) * static_cast<double>(filter + (spec.bias || standardized ? 1 : 0));
     if ((spec.bias || standardized) && shape_.separate_bias) pointwise("bias", out, 1, 1, Fusion::folded);
     normalize(out, spec.norm);
     activate(out, spec.activation);

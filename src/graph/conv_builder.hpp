@@ -111,6 +111,8 @@ private:
     /// Normalizes the weights of a convolution that reads `filter` numbers for each of its output channels.
     /// `gain`: with a learned one for each output channel.
     void standardize(std::int64_t channels, std::int64_t filter, bool gain);
+    /// The operator of `spec` from `in` to `out`.
+    [[nodiscard]] Conv2d convolution(const Map& in, const Map& out, const ConvSpec& spec, std::int64_t padding) const;
     /// Utterances of a batch have lengths of their own: a convolution over frames is given zeros beyond them.
     void mask_frames(const Map& map);
     /// Places of a window of `side` along every dimension of the net.
