@@ -193,7 +193,7 @@ double total_macs(const OpGraph& graph);        ///< as published tables count
 Flops total_flops(const OpGraph& graph);
 Bytes weight_size(const OpGraph& graph);  ///< all weights as stored: matrix products by `weight_bits`, the rest by their precision
 
-/// One pass of an encoder, ViT, Swin, convolutional net or summary; of an LLM, its prefill; of a diffusion model, its network once on each
+/// One pass of an encoder, Transformer-XL, ViT, Swin, convolutional net or summary; of an LLM, its prefill; of a diffusion model, its network once on each
 /// image of the batch.
 OpGraph forward_graph(const Workload& workload, const RunShape& shape);
 

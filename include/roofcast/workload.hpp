@@ -72,6 +72,15 @@ struct Encoder {
     double activation_kernels = 1;  ///< as a decoder's
 };
 
+/// Transformer decoder that reads a text in segments, with a memory of those before and relative positions. Dai et al., Transformer-XL (2019).
+struct TransformerXl {
+    std::int64_t layers = 0, hidden = 0, heads = 0, head_dim = 0, intermediate = 0, vocabulary = 0;
+    std::int64_t segment = 64;           ///< tokens of one pass, when the run names none
+    std::int64_t memory = 0;             ///< tokens before them that are attended to
+    std::vector<std::int64_t> clusters;  ///< first words of the clusters of the adaptive softmax after the most frequent one
+    std::int64_t divisor = 1;            ///< each cluster's embeddings are so many times narrower than those of the one before
+};
+
 /// Vision transformer.
 struct Vit {
     std::int64_t image_size = 224, patch = 16, channels = 3, layers = 0, hidden = 0, heads = 0, intermediate = 0;
@@ -293,10 +302,10 @@ struct Summary {
     bool transformer = false;
 };
 
-using Architecture = std::variant<DecoderLlm, Encoder, Vit, Swin, ConvNet, VisionLanguage, Diffusion, Summary>;
+using Architecture = std::variant<DecoderLlm, Encoder, Vit, Swin, ConvNet, VisionLanguage, Diffusion, TransformerXl, Summary>;
 
 struct Workload {
-    std::string id, name, family;  ///< family as in TOML: llm, encoder, vit, swin, cnn, detector, vlm, diffusion, summary
+    std::string id, name, family;  ///< family as in TOML: llm, encoder, vit, swin, cnn, detector, vlm, diffusion, transformer_xl, summary
     std::vector<std::string> aliases;
     std::string source;  ///< of the architecture
     std::string file;

@@ -61,7 +61,7 @@ void refuse_useless(const RunOptions& o, const Workload& workload) {
     };
     const Architecture& a = workload.architecture;
     const auto* vlm = std::get_if<VisionLanguage>(&a);
-    const bool language = vlm != nullptr || std::holds_alternative<DecoderLlm>(a), encoder = std::holds_alternative<Encoder>(a);
+    const bool language = vlm != nullptr || std::holds_alternative<DecoderLlm>(a), encoder = std::holds_alternative<Encoder>(a) || std::holds_alternative<TransformerXl>(a);
     refuse(o.prompt && !language && !encoder, "--prompt", "takes no text");
     refuse(o.generate && !language, "--generate", "generates no text");
     refuse(!o.kv.empty() && !language, "--kv", "has no KV cache");

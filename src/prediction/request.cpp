@@ -184,6 +184,10 @@ RunRequest completed_sizes(RunRequest request, const Workload& workload) {
                      .key = shape.parallel.tensor > 1 ? "--tp" : "--pp"});
     }
     if (const auto* encoder = std::get_if<Encoder>(&workload.architecture)) complete_encoder(workload, *encoder, shape);
+    if (const auto* xl = std::get_if<TransformerXl>(&workload.architecture)) {
+        if (shape.prompt_tokens == 0) shape.prompt_tokens = xl->segment;
+        check_tokens(shape, shape.prompt_tokens + xl->memory, xl->heads);
+    }
     if (const auto* diffusion = std::get_if<Diffusion>(&workload.architecture); diffusion != nullptr && shape.steps == 0)
         shape.steps = diffusion->steps;
     check_images(workload, shape);

@@ -43,6 +43,8 @@ double from_times(const ModelRow& row, const Times& t) {
         case Metric::tokens_per_s:
             if (row.phase == "prefill" && t.prompt_tokens > 0) return t.sequences * t.prompt_tokens / t.first_token.in(s);
             if (row.phase == "decode" && t.steps > 0) return t.sequences * t.steps / t.decode.in(s);
+            // What reads a text in segments scores their tokens.
+            if (row.phase == "generate" && t.output_tokens == 0 && t.prompt_tokens > 0) return t.sequences * t.prompt_tokens / t.total().in(s);
             if (row.phase == "generate" && t.output_tokens > 0) return t.sequences * t.output_tokens / t.total().in(s);
             break;
         case Metric::memory_gb:

@@ -27,6 +27,7 @@ Encoder read_encoder(TableReader& reader);
 Vit read_vit(TableReader& reader);
 Swin read_swin(TableReader& reader);
 VisionLanguage read_vision_language(TableReader& reader);
+TransformerXl read_transformer_xl(TableReader& reader);
 Diffusion read_diffusion(TableReader& reader);
 Summary read_summary(TableReader& reader);
 
