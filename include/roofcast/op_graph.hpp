@@ -154,7 +154,7 @@ struct Segment {
 
 /// Operators of one pass in order, with what memory planning needs.
 struct OpGraph {
-    std::string name;  ///< "forward", "prefill", "decode", "vision"
+    std::string name;  ///< "forward", "prefill", "decode", "vision", "text", "denoise", …
     std::vector<Segment> segments;
     Bytes peak_activations;   ///< largest sum of tensors alive at once, weights and KV cache apart
     double tied_weights = 0;  ///< parameters counted twice by nodes because they are shared; subtracted from totals
@@ -170,6 +170,7 @@ struct Parallelism {
 /// What is asked of a model in one run. Zero means the model's default.
 struct RunShape {
     std::int64_t batch = 1, prompt_tokens = 0, generate_tokens = 0, image_size = 0, images = 1;
+    std::int64_t steps = 0;  ///< of denoising
     Precision precision = Precision::fp16;
     WeightFormat weights{};  ///< as stored
     Precision kv_precision = Precision::fp16;
@@ -192,7 +193,8 @@ double total_macs(const OpGraph& graph);        ///< as published tables count
 Flops total_flops(const OpGraph& graph);
 Bytes weight_size(const OpGraph& graph);  ///< all weights as stored: matrix products by `weight_bits`, the rest by their precision
 
-/// One pass of an encoder, ViT, Swin, convolutional net or summary; of an LLM, its prefill.
+/// One pass of an encoder, Transformer-XL, ViT, Swin, convolutional net or summary; of an LLM, its prefill; of a diffusion model, its network once on each
+/// image of the batch.
 OpGraph forward_graph(const Workload& workload, const RunShape& shape);
 
 /// LLM or language part of a VLM: all `tokens` of a prompt at once, `past` tokens already in the KV cache. `tokens` per sequence.
@@ -207,6 +209,14 @@ OpGraph verify_graph(const DecoderLlm& model, const RunShape& shape, std::int64_
 
 /// Vision tower and projector of a VLM.
 OpGraph vision_graph(const VisionLanguage& model, const RunShape& shape);
+
+/// One denoising step of a diffusion model on the batch: its network, twice an image under guidance, and the update of the latent images.
+OpGraph denoising_graph(const Diffusion& model, const RunShape& shape);
+
+/// What a diffusion model runs once: its text encoders on the prompts of a batch; its autoencoder, from image to latent image and back.
+OpGraph text_graph(const Diffusion& model, const RunShape& shape);
+OpGraph latent_encoder_graph(const Diffusion& model, const RunShape& shape);
+OpGraph latent_decoder_graph(const Diffusion& model, const RunShape& shape);
 
 /// Language tokens that the images of one sequence take.
 std::int64_t image_tokens(const VisionLanguage& model, const RunShape& shape);

@@ -33,7 +33,8 @@ struct Utilization {
     double power = 0;      ///< mean power, idle power included, over TDP; above 1 where the model's energy exceeds what the board may draw
 };
 
-/// One pass, or a run of equal passes: "forward", "vision", "prefill", "decode"; with a draft model "draft_prefill", and "draft_decode" and
+/// One pass, or a run of equal passes: "forward", "vision", "prefill", "decode"; of a diffusion model "text", "encode_image", "denoise",
+/// "decode_image"; with a draft model "draft_prefill", and "draft_decode" and
 /// "verify" in place of decode. Moves only: the timeline points into the graph.
 struct Phase {
     Phase() = default;
@@ -86,6 +87,7 @@ struct Prediction {
     double items_per_second = 0;  ///< images or sequences, all data-parallel copies
     std::optional<Seconds> ttft;  ///< time to first token: vision and prefill
     std::optional<Seconds> tpot;  ///< mean time per output token after the first
+    std::optional<Seconds> step;  ///< mean time of a denoising step of the batch
     std::optional<SpeculationOutcome> speculation;
     std::optional<double> tokens_per_second;  ///< output tokens of the whole batch over the whole request
     Seconds cold_extra;                       ///< first run only, not in `latency`

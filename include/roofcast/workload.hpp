@@ -72,6 +72,15 @@ struct Encoder {
     double activation_kernels = 1;  ///< as a decoder's
 };
 
+/// Transformer decoder that reads a text in segments, with a memory of those before and relative positions. Dai et al., Transformer-XL (2019).
+struct TransformerXl {
+    std::int64_t layers = 0, hidden = 0, heads = 0, head_dim = 0, intermediate = 0, vocabulary = 0;
+    std::int64_t segment = 64;           ///< tokens of one pass, when the run names none
+    std::int64_t memory = 0;             ///< tokens before them that are attended to
+    std::vector<std::int64_t> clusters;  ///< first words of the clusters of the adaptive softmax after the most frequent one
+    std::int64_t divisor = 1;            ///< each cluster's embeddings are so many times narrower than those of the one before
+};
+
 /// Vision transformer.
 struct Vit {
     std::int64_t image_size = 224, patch = 16, channels = 3, layers = 0, hidden = 0, heads = 0, intermediate = 0;
@@ -102,7 +111,8 @@ struct Swin {
 enum class Activation { none, relu, relu6, leaky_relu, hardswish, hardsigmoid, sigmoid, silu, gelu, star_relu };
 /// `frozen` is batch norm whose numbers do not count as parameters. `standardized` normalizes the weights instead, in every pass, and has a
 /// gain and a bias for each output channel (norm-free nets).
-enum class ConvNorm { none, batch, layer, frozen, group, standardized };
+/// `instance` normalizes each channel of each image by itself.
+enum class ConvNorm { none, batch, layer, frozen, group, standardized, instance };
 /// How a factor for each channel comes from the pooled map: two products (squeeze-and-excitation), one (effective squeeze), a convolution
 /// over neighbouring channels (ECA).
 enum class ChannelGate { squeeze, effective, eca };
@@ -165,6 +175,7 @@ enum class ConvBlock {
     classify,
     ssd_head,
     retina_head,
+    bifpn_head,
     detr_head
 };
 /// "conv", "bottleneck", …: as in TOML.
@@ -206,6 +217,7 @@ struct ConvLayer {
     bool residual_scale = false;        ///< the same on what the branches are added to
     bool conv_mlp = false;              ///< ConvNeXt: the MLP is made of 1×1 convolutions
     bool response_norm = false;         ///< ConvNeXt V2: global response normalization of the hidden channels in place of the layer scale
+    bool conditional = false;           ///< DETR: queries and keys of the decoder carry their places beside what they found
     bool depthwise = false;             ///< detection head with depthwise convolutions before its class scores
     bool inverted = false;              ///< norm-free: hidden channels relative to the inputs, and gated (NF-RegNet)
     bool second_conv = false;           ///< norm-free: two convolutions of 3×3
@@ -230,6 +242,7 @@ enum class CompoundScaling { yolo, efficientnet };
 /// Convolutional net or detector: a list of layers, with the compound scaling of its variants.
 struct ConvNet {
     std::int64_t image_size = 224, channels = 3, classes = 1000;
+    std::int64_t dimensions = 2;  ///< 1: a row of `image_size` frames; 2: a square; 3: a cube
     double depth_multiple = 1, width_multiple = 1;
     std::int64_t max_channels = 0;     ///< cap before width scaling; 0: none
     std::int64_t channel_divisor = 8;  ///< scaled channels are rounded to a multiple of this
@@ -256,6 +269,42 @@ struct VisionLanguage {
     std::int64_t tiles = 1;               ///< image tiles
 };
 
+/// Groups of channels that group norms of diffusion models normalize over.
+inline constexpr std::int64_t norm_groups = 32;
+
+/// The network that takes noise out of a latent image, guided by a text: a UNet with transformers. Rombach et al., High-Resolution Image
+/// Synthesis with Latent Diffusion Models (2022).
+struct Denoiser {
+    std::int64_t input_channels = 4;          ///< latent ones, and with them a mask and a masked image where it fills in
+    std::vector<std::int64_t> channels;       ///< of each level; every level but the last halves the image
+    std::vector<std::int64_t> transformers;   ///< layers of the transformer behind each residual block of a level; 0: none
+    std::vector<std::int64_t> heads;          ///< of a level's transformers
+    std::int64_t blocks = 2;                  ///< residual blocks of a level on the way down; one more on the way up
+    std::int64_t context = 768, tokens = 77;  ///< width and length of the text
+    std::int64_t conditions = 0;              ///< width of a vector that the time embedding takes in beside the time; 0: none
+    bool linear_projections = false;          ///< into and out of transformers; else 1×1 convolutions
+    bool control = false;                     ///< ControlNet: a copy of the way down that reads an image
+};
+
+/// The autoencoder between images and latent images: one eighth of the size with four levels.
+struct Autoencoder {
+    std::vector<std::int64_t> channels{128, 256, 512, 512};
+    std::int64_t blocks = 2, latent_channels = 4;
+    /// Pixels of an image on a side of one latent place.
+    [[nodiscard]] std::int64_t factor() const { return std::int64_t{1} << (channels.size() - 1); }
+};
+
+/// Text to image by latent diffusion.
+struct Diffusion {
+    std::int64_t image_size = 512;
+    std::int64_t steps = 50;  ///< of denoising, one pass of the network each
+    bool guidance = true;     ///< classifier-free: the network also runs without the text
+    bool from_image = false;  ///< starts from an image, which the autoencoder encodes first
+    Denoiser denoiser;
+    Autoencoder autoencoder;
+    std::vector<Encoder> texts;
+};
+
 /// What published tables give when the architecture is not shipped.
 struct Summary {
     double gmacs = 0, mactivations = 0, mparams = 0;  ///< per image
@@ -263,10 +312,10 @@ struct Summary {
     bool transformer = false;
 };
 
-using Architecture = std::variant<DecoderLlm, Encoder, Vit, Swin, ConvNet, VisionLanguage, Summary>;
+using Architecture = std::variant<DecoderLlm, Encoder, Vit, Swin, ConvNet, VisionLanguage, Diffusion, TransformerXl, Summary>;
 
 struct Workload {
-    std::string id, name, family;  ///< family as in TOML: llm, encoder, vit, swin, cnn, detector, vlm, summary
+    std::string id, name, family;  ///< family as in TOML: llm, encoder, vit, swin, cnn, detector, vlm, diffusion, transformer_xl, summary
     std::vector<std::string> aliases;
     std::string source;  ///< of the architecture
     std::string file;

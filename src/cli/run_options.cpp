@@ -61,13 +61,14 @@ void refuse_useless(const RunOptions& o, const Workload& workload) {
     };
     const Architecture& a = workload.architecture;
     const auto* vlm = std::get_if<VisionLanguage>(&a);
-    const bool language = vlm != nullptr || std::holds_alternative<DecoderLlm>(a), encoder = std::holds_alternative<Encoder>(a);
+    const bool language = vlm != nullptr || std::holds_alternative<DecoderLlm>(a), encoder = std::holds_alternative<Encoder>(a) || std::holds_alternative<TransformerXl>(a);
     refuse(o.prompt && !language && !encoder, "--prompt", "takes no text");
     refuse(o.generate && !language, "--generate", "generates no text");
     refuse(!o.kv.empty() && !language, "--kv", "has no KV cache");
     refuse(o.image_size && (std::holds_alternative<DecoderLlm>(a) || encoder), "--image-size", "takes no images");
     refuse(o.image_size && std::holds_alternative<Summary>(a), "--image-size", "is known by published totals of one image size only");
     refuse(o.image_size && vlm != nullptr && vlm->tiles > 1, "--image-size", "takes images in tiles of a fixed size");
+    refuse(o.steps && !std::holds_alternative<Diffusion>(a), "--steps", "is not a diffusion model");
     refuse(o.images && vlm == nullptr, "--images", "is not a vision-language model; --batch sets images at once");
 }
 
@@ -182,6 +183,7 @@ void add_run_options(CLI::App& command, RunOptions& o) {
     count("--prompt", o.prompt, "Prompt tokens of each sequence (default: 512; encoders: their own)");
     count("--generate", o.generate, "Output tokens of each sequence (default: 128)");
     count("--image-size", o.image_size, "Pixels on a side (default: the model's)");
+    count("--steps", o.steps, "Denoising steps of diffusion models (default: the model's)");
     count("--images", o.images, "Images of each sequence, for vision-language models (default: 1)");
     count("--gpus", o.gpus, "GPUs in all: tensor parallel for language models, data parallel for others, unless degrees are given");
     count("--tp", o.tensor, "Tensor-parallel degree");
@@ -213,6 +215,7 @@ RunRequest run_request(const RunOptions& o, const Workload& workload, const GpuP
     shape.prompt_tokens = given(o.prompt, "--prompt", 0);
     shape.generate_tokens = given(o.generate, "--generate", 0);
     shape.image_size = given(o.image_size, "--image-size", 0);
+    shape.steps = given(o.steps, "--steps", 0);
     shape.parallel = parallelism(o, workload);
     request.execution = required_execution(o.execution);
     request.streams = o.streams;

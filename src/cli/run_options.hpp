@@ -14,7 +14,7 @@ namespace roofcast::cli {
 
 struct RunOptions {
     std::string precision, weights, kv, execution = "cuda_graph";
-    std::optional<std::int64_t> batch, images, prompt, generate, image_size, gpus, tensor, pipeline, data, expert;
+    std::optional<std::int64_t> batch, images, prompt, generate, image_size, steps, gpus, tensor, pipeline, data, expert;
     int streams = 1;
     std::string layout, software;
     TechniqueOptions techniques;

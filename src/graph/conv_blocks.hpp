@@ -58,6 +58,7 @@ void anchor_head(ConvBuilder& b, const std::vector<Map>& levels, std::int64_t an
 Map classify_head(ConvBuilder& b, const Map& x);
 void ssd_head(ConvBuilder& b, const std::vector<Map>& levels, const ConvLayer& layer);
 void detr_head(ConvBuilder& b, const Map& x, const ConvLayer& layer);
+void bifpn_head(ConvBuilder& b, const std::vector<Map>& levels, const ConvLayer& layer);
 void retina_head(ConvBuilder& b, const std::vector<Map>& levels, const ConvLayer& layer);
 
 /// Squeeze-and-excitation: pooled, two small products, a sigmoid gate per channel.

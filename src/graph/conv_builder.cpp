@@ -36,7 +36,11 @@ ConvBuilder::ConvBuilder(const ConvNet& n, const RunShape& shape)
 
 Map ConvBuilder::image() const {
     const std::int64_t size = shape_.image_size > 0 ? shape_.image_size : net.image_size;
-    return {.channels = net.channels, .height = size, .width = size};
+    return resized({.channels = net.channels, .height = 1, .width = 1}, [size](std::int64_t) { return size; });
+}
+
+std::int64_t ConvBuilder::window_places(std::int64_t side) const {
+    return net.dimensions == 1 ? side : net.dimensions == 2 ? side * side : side * side * side;
 }
 
 void ConvBuilder::segment(std::string name, std::int64_t repeat) {
@@ -56,50 +60,67 @@ OpNode& ConvBuilder::emit(std::string name, Op op, Fusion fusion, std::int64_t i
     return node;
 }
 
-Map ConvBuilder::conv(const Map& input, const ConvSpec& spec) {
-    const Map in = narrowed(input);
-    if (in.planar) copy(in.elements(), "to_channels_last");
-    const std::int64_t padding = spec.padding.value_or(spec.dilation * (spec.kernel - 1) / 2);
-    const Conv2d op{.batch = shape_.batch,
-                    .in_channels = in.channels,
-                    .height = in.height,
-                    .width = in.width,
-                    .out_channels = spec.channels,
-                    .kernel_h = spec.kernel,
-                    .kernel_w = spec.kernel,
-                    .stride = spec.stride,
-                    .padding_h = padding,
-                    .padding_w = padding,
-                    .dilation = spec.dilation,
-                    .groups = spec.groups,
-                    .precision = shape_.precision,
-                    .channels_last = shape_.channels_last,
-                    .output = stored_};
-    const std::int64_t reach = spec.dilation * (spec.kernel - 1) + 1 - 2 * padding;
-    require_image(in.height - reach + 1, in.width - reach + 1);
+Conv2d ConvBuilder::convolution(const Map& in, const Map& out, const ConvSpec& spec, std::int64_t padding) const {
     if (in.channels % spec.groups != 0 || spec.channels % spec.groups != 0) {
         throw Error({.what = "the groups of a convolution must divide its channels",
                      .key = "groups",
                      .found = fmt::format("{} groups for {} to {} channels", spec.groups, in.channels, spec.channels)});
     }
-    const Map out{.channels = spec.channels,
-                  .height = op.out_height(),
-                  .width = op.out_width(),
-                  .planar = spec.norm == ConvNorm::group && shape_.channels_last};
+    // A row has a kernel of one row. Planes of a volume are images, and all planes of its kernel lie side by side in one wide kernel:
+    // products and bytes are the same.
+    const bool row = net.dimensions == 1;
+    const std::int64_t kernel_w = net.dimensions > 2 ? spec.kernel * spec.kernel : spec.kernel;
+    return {.batch = shape_.batch * out.depth,
+            .in_channels = in.channels,
+            .height = in.height,
+            .width = in.width,
+            .out_channels = spec.channels,
+            .kernel_h = row ? 1 : spec.kernel,
+            .kernel_w = kernel_w,
+            .stride = spec.stride,
+            .padding_h = row ? 0 : padding,
+            .padding_w = padding + spec.dilation * (kernel_w - spec.kernel) / 2,
+            .dilation = spec.dilation,
+            .groups = spec.groups,
+            .precision = shape_.precision,
+            .channels_last = shape_.channels_last,
+            .output = stored_};
+}
+
+Map ConvBuilder::conv(const Map& input, const ConvSpec& spec) {
+    const Map in = narrowed(input);
+    if (in.planar) copy(in.elements(), "to_channels_last");
+    if (net.dimensions == 1) mask_frames(in);
+    const std::int64_t padding = spec.padding.value_or(spec.dilation * (spec.kernel - 1) / 2);
+    const std::int64_t reach = spec.dilation * (spec.kernel - 1) + 1 - 2 * padding;
+    Map out = resized(in, [&](std::int64_t side) {
+        require_image(side - reach + 1, side - reach + 1);
+        return (side - reach) / spec.stride + 1;
+    });
+    out.channels = spec.channels;
+    out.kept = false;
+    out.planar = spec.norm == ConvNorm::group && shape_.channels_last;
+    const Conv2d op = convolution(in, out, spec, padding);
+    const std::int64_t filter = in.channels / spec.groups * window_places(spec.kernel);
     const bool standardized = spec.norm == ConvNorm::standardized;
-    if (standardized || net.standardized_weights)
-        standardize(spec.channels, in.channels / spec.groups * spec.kernel * spec.kernel, standardized);
+    if (standardized || net.standardized_weights) standardize(spec.channels, filter, standardized);
     OpNode& node = emit(spec.groups > 1 && spec.groups == in.channels ? "depthwise" : "conv", op, Fusion::none, in.kept ? 0 : in.elements(),
                         out.elements());
     if (!spec.published) node.macs = 0;
-    if (!spec.shared_weights) {
-        const auto filter = static_cast<double>(in.channels / spec.groups * spec.kernel * spec.kernel);
-        node.weights = static_cast<double>(spec.channels) * (filter + (spec.bias || standardized ? 1 : 0));
-    }
+    if (!spec.shared_weights)
+        node.weights = static_cast<double>(spec.channels) * static_cast<double>(filter + (spec.bias || standardized ? 1 : 0));
     if ((spec.bias || standardized) && shape_.separate_bias) pointwise("bias", out, 1, 1, Fusion::folded);
     normalize(out, spec.norm);
     activate(out, spec.activation);
     return out;
+}
+
+void ConvBuilder::mask_frames(const Map& map) {
+    // The length after a convolution, and the frames beyond it: some nine operators on a number or a row an image, which without a module's
+    // call around them take the host as long as three kernels.
+    constexpr double kernels = 3;
+    pointwise_kernels("lengths", {.channels = 1, .height = 1, .width = map.width}, kernels, 1);
+    pointwise("mask", map, 1, 1, Fusion::chain);
 }
 
 Map ConvBuilder::unit(const Map& in, std::int64_t channels, std::int64_t kernel, std::int64_t stride, std::int64_t groups) {
@@ -108,17 +129,20 @@ Map ConvBuilder::unit(const Map& in, std::int64_t channels, std::int64_t kernel,
 }
 
 Map ConvBuilder::transposed(const Map& in, std::int64_t channels, std::int64_t kernel, bool bias) {
-    const Map out{.channels = channels, .height = in.height * kernel, .width = in.width * kernel};
+    Map out = resized(in, [kernel](std::int64_t side) { return side * kernel; });
+    out.channels = channels;
+    out.kept = out.wide = out.planar = false;
     require_image(out.height, out.width);
+    const std::int64_t taps = window_places(kernel);
     const Gemm product{.m = shape_.batch * in.places(),
-                       .n = channels * kernel * kernel,
+                       .n = channels * taps,
                        .k = in.channels,
                        .precision = shape_.precision,
                        .weight_bits = shape_.weights.bits};
     OpNode& node = emit("transposed", product, Fusion::none, in.kept ? 0 : in.elements(), out.elements());
-    node.weights = static_cast<double>(channels) * static_cast<double>(kernel * kernel * in.channels + (bias ? 1 : 0));
+    node.weights = static_cast<double>(channels) * static_cast<double>(taps * in.channels + (bias ? 1 : 0));
     // Published counts multiply outputs by inputs by the whole kernel, although each output sees one tap of it.
-    node.macs = op_macs(product) * static_cast<double>(kernel * kernel);
+    node.macs = op_macs(product) * static_cast<double>(taps);
     const std::int64_t moved = out.elements() * shape_.batch;
     emit("scatter", Move{.read = moved, .written = moved, .precision = stored_}, Fusion::none, out.elements(), out.elements())
         .eager_kernels = 0;
@@ -133,21 +157,22 @@ OpNode& ConvBuilder::linear(std::int64_t rows, std::int64_t in, std::int64_t out
 }
 
 Map ConvBuilder::pool(const Map& in, std::int64_t window, std::int64_t stride, std::int64_t padding) {
-    require_image(in.height + 2 * padding - window + 1, in.width + 2 * padding - window + 1);
-    const Map out{.channels = in.channels,
-                  .height = (in.height + 2 * padding - window) / stride + 1,
-                  .width = (in.width + 2 * padding - window) / stride + 1,
-                  .wide = in.wide};
+    Map out = resized(in, [&](std::int64_t side) {
+        require_image(side + 2 * padding - window + 1, side + 2 * padding - window + 1);
+        return (side + 2 * padding - window) / stride + 1;
+    });
+    out.kept = out.planar = false;
     const Reduce op{.inputs = in.elements() * shape_.batch,
                     .outputs = out.elements() * shape_.batch,
-                    .window = static_cast<double>(window * window),
+                    .window = static_cast<double>(window_places(window)),
                     .precision = format(in)};
     emit("pool", op, Fusion::none, in.kept ? 0 : in.elements(), out.elements());
     return out;
 }
 
 Map ConvBuilder::pool_to(const Map& in, std::int64_t size) {
-    const Map out{.channels = in.channels, .height = size, .width = size};
+    Map out = resized(in, [size](std::int64_t) { return size; });
+    out.kept = out.wide = out.planar = false;
     const Reduce op{.inputs = in.elements() * shape_.batch,
                     .outputs = out.elements() * shape_.batch,
                     .window = static_cast<double>(in.places()) / static_cast<double>(out.places()),
@@ -157,7 +182,8 @@ Map ConvBuilder::pool_to(const Map& in, std::int64_t size) {
 }
 
 Map ConvBuilder::upsample(const Map& in, std::int64_t factor) {
-    const Map out{.channels = in.channels, .height = in.height * factor, .width = in.width * factor};
+    Map out = resized(in, [factor](std::int64_t side) { return side * factor; });
+    out.kept = out.wide = out.planar = false;
     require_image(out.height, out.width);
     const Move op{.read = in.elements() * shape_.batch, .written = out.elements() * shape_.batch, .precision = stored_};
     emit("upsample", op, Fusion::none, in.kept ? 0 : in.elements(), out.elements());
@@ -172,6 +198,7 @@ Map ConvBuilder::concat(const std::vector<Map>& parts) {
     for (const Map& part : parts) {
         out.height = std::min(out.height, part.height);
         out.width = std::min(out.width, part.width);
+        out.depth = std::min(out.depth, part.depth);
         out.channels += part.channels;
         unkept += part.kept ? 0 : part.elements();
     }

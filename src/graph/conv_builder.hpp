@@ -10,14 +10,15 @@
 
 namespace roofcast {
 
-/// An activation map [batch, channels, height, width]. A kept one stays in memory until its keeper lets go.
+/// An activation map [batch, channels, depth, height, width]. A kept one stays in memory until its keeper lets go.
 struct Map {
     std::int64_t channels = 0, height = 0, width = 0;
     bool kept = false;
     bool planar = false;  ///< plane by plane although convolutions want channels last: what PyTorch's group norm leaves
     bool wide = false;    ///< in fp32 although products are in 16 bits: mixed precision
-    [[nodiscard]] std::int64_t places() const { return height * width; }
-    [[nodiscard]] std::int64_t elements() const { return channels * height * width; }
+    std::int64_t depth = 1;
+    [[nodiscard]] std::int64_t places() const { return depth * height * width; }
+    [[nodiscard]] std::int64_t elements() const { return channels * places(); }
 };
 
 /// A convolution with what follows it.
@@ -55,6 +56,8 @@ public:
     Map normalize(const Map& map, ConvNorm norm, bool wide = false);
     /// Normalizes for what is no product: wide where norms compute in fp32.
     Map normalized(const Map& map, ConvNorm norm, bool wide = false);
+    /// Normalizes over `groups` groups of channels: statistics, then factors.
+    OpNode& group_norm(const Map& map, std::int64_t groups);
     void activate(const Map& map, Activation activation);
     /// map = map + other, both of one shape.
     void add(const Map& map);
@@ -64,6 +67,8 @@ public:
     void scale(const Map& map, double parameters = 0, Fusion fusion = Fusion::epilogue);
     /// map · a learned factor per channel: wide under mixed precision.
     Map layer_scale(const Map& map);
+    /// One element-wise kernel over `map`, which reads as many tensors of its size.
+    OpNode& pointwise(std::string name, const Map& map, double reads, double flops, Fusion fusion, double weights = 0);
     /// `kernels` element-wise ones over `map` in an eager framework, in fp32 and with a cast for the next product under mixed precision.
     void wide_pointwise(std::string name, const Map& map, double kernels, double flops, double parameters = 0);
     /// `map` as sums with wide branches leave it.
@@ -112,11 +117,24 @@ private:
     /// Normalizes the weights of a convolution that reads `filter` numbers for each of its output channels.
     /// `gain`: with a learned one for each output channel.
     void standardize(std::int64_t channels, std::int64_t filter, bool gain);
+    /// The operator of `spec` from `in` to `out`.
+    [[nodiscard]] Conv2d convolution(const Map& in, const Map& out, const ConvSpec& spec, std::int64_t padding) const;
+    /// Utterances of a batch have lengths of their own: a convolution over frames is given zeros beyond them.
+    void mask_frames(const Map& map);
+    /// Places of a window of `side` along every dimension of the net.
+    [[nodiscard]] std::int64_t window_places(std::int64_t side) const;
+    /// `map` with `along(side)` for each side that the net has: height only of squares, depth only of cubes.
+    template <class Along>
+    [[nodiscard]] Map resized(Map map, Along along) const {
+        map.width = along(map.width);
+        if (net.dimensions > 1) map.height = along(map.height);
+        if (net.dimensions > 2) map.depth = along(map.depth);
+        return map;
+    }
     OpNode& emit(std::string name, Op op, Fusion fusion, std::int64_t in, std::int64_t out);
     /// Attention of `queries` rows to `keys` rows, `groups` of them an image.
     [[nodiscard]] Attention attention_op(std::int64_t groups, std::int64_t heads, std::int64_t key_dim, std::int64_t value_dim,
                                          std::int64_t queries, std::int64_t keys) const;
-    OpNode& pointwise(std::string name, const Map& map, double reads, double flops, Fusion fusion, double weights = 0);
     /// An element-wise operator with `op`'s traffic over all elements of `map` in all images.
     OpNode& convert(std::string name, const Map& map, Elementwise op);
     [[nodiscard]] Precision format(const Map& map) const { return map.wide ? wide_ : stored_; }

@@ -1,9 +1,12 @@
 // What passes over whole maps: normalizations, activations, sums, learned factors and the casts between them.
 
+#include <fmt/format.h>
+
 #include <array>
 
 #include "graph/conv_builder.hpp"
 #include "graph/layer_builder.hpp"
+#include "roofcast/error.hpp"
 
 namespace roofcast {
 
@@ -61,10 +64,29 @@ Map ConvBuilder::normalized(const Map& map, ConvNorm norm, bool wide) {
     // A group of all channels: PyTorch's kernel reads planes of channels, whatever the layout was.
     out.planar = norm == ConvNorm::group && shape_.channels_last;
     if (out.planar) copy(map.elements());
-    const std::int64_t rows = norm == ConvNorm::layer ? map.places() : 1;
+    const std::int64_t rows = norm == ConvNorm::layer ? map.places() : norm == ConvNorm::instance ? map.channels : 1;
     const RowWise op{.kind = RowOp::layernorm, .rows = rows * shape_.batch, .cols = map.elements() / rows, .precision = format(out)};
     emit("layernorm", op, Fusion::chain, map.kept ? 0 : map.elements(), map.elements()).weights = weights;
     return out;
+}
+
+OpNode& ConvBuilder::group_norm(const Map& map, std::int64_t groups) {
+    if (map.channels % groups != 0)
+        throw Error({.what = "channels are normalized in groups",
+                     .key = "channels",
+                     .found = std::to_string(map.channels),
+                     .expected = fmt::format("a multiple of {}", groups)});
+    const Reduce statistics{.inputs = map.elements() * shape_.batch,
+                            .outputs = 2 * groups * shape_.batch,
+                            .window = static_cast<double>(map.elements() / groups),
+                            .precision = stored_};
+    // PyTorch launches one kernel for the moments, one that makes factors of them.
+    emit("group_statistics", statistics, Fusion::none, map.kept ? 0 : map.elements(), 0).eager_kernels = 2;
+    OpNode& node = pointwise("group_norm", map, 1, norm_flops, Fusion::chain, 2.0 * static_cast<double>(map.channels));
+    // PyTorch's kernels read planes of channels: maps that convolutions want channels last are copied before and after.
+    constexpr double copies = 2;
+    if (shape_.channels_last) node.eager_kernels += copies;
+    return node;
 }
 
 Map ConvBuilder::normalize(const Map& map, ConvNorm norm, bool wide) {

@@ -27,11 +27,73 @@ struct Transformer {
         shortcut_and_norm(queries);
     }
 
+    /// Products of `hidden` layers with ReLU, then one of `outputs`.
+    void perceptron(std::int64_t rows, int hidden_layers, std::int64_t outputs) const {
+        for (int i = 0; i < hidden_layers; ++i) {
+            b.linear(rows, channels, channels);
+            b.activate({.channels = channels, .height = rows, .width = 1}, Activation::relu);
+        }
+        b.linear(rows, channels, outputs);
+    }
+
     void mlp(std::int64_t rows) const {
         b.linear(rows, channels, hidden);
         b.activate({.channels = hidden, .height = rows, .width = 1}, Activation::relu);
         b.linear(rows, hidden, channels);
         shortcut_and_norm(rows);
+    }
+};
+
+/// Decoder of Conditional DETR: content and places have projections of their own. Meng et al., Conditional DETR for Fast Training
+/// Convergence (2021).
+struct ConditionalDecoder {
+    const Transformer& t;
+    std::int64_t queries, places;
+
+    void project(std::int64_t rows, int times) const {
+        for (int i = 0; i < times; ++i) t.b.linear(rows, t.channels, t.channels);
+    }
+
+    /// Content and places are added.
+    void attend_to_queries() const {
+        constexpr int projections = 5;  // content and places of queries and of keys, values
+        project(queries, projections);
+        t.b.add({.channels = t.channels, .height = 2 * queries, .width = 1});
+        t.b.cross_attention(queries, queries, t.heads, t.channels / t.heads);
+        project(queries, 1);
+        t.shortcut_and_norm(queries);
+    }
+
+    /// Content and places stand side by side in each head, twice as wide as its values.
+    void attend_to_map() const {
+        constexpr int of_queries = 2, of_keys = 3;
+        project(queries, of_queries);
+        project(places, of_keys);
+        t.b.copy((queries + places) * 2 * t.channels, "side_by_side");
+        OpNode& attention = t.b.cross_attention(queries, places, t.heads, 2 * t.channels / t.heads);
+        std::get<Attention>(attention.op).value_dim = t.channels / t.heads;
+        project(queries, 1);
+        t.shortcut_and_norm(queries);
+    }
+
+    /// Sines of the reference points, scaled by what the queries found.
+    void place_queries() const {
+        t.perceptron(queries, 1, t.channels);
+        t.b.scale({.channels = t.channels, .height = queries, .width = 1});
+    }
+
+    void layers(std::int64_t count) const {
+        constexpr std::int64_t coordinates = 2;
+        constexpr double sine_kernels = 8;
+        t.perceptron(queries, 1, coordinates);
+        t.b.pointwise_kernels("sines", {.channels = t.channels, .height = queries, .width = 1}, sine_kernels, sine_kernels);
+        // Only the first layer adds the places of the queries when they look at the map; all share the factors.
+        project(queries, 1);
+        place_queries();
+        t.b.segment("decoder layer", count);
+        attend_to_queries();
+        attend_to_map();
+        t.mlp(queries);
     }
 };
 
@@ -48,18 +110,18 @@ void detr_head(ConvBuilder& b, const Map& x, const ConvLayer& layer) {
     b.segment("queries");
     const Map objects{.channels = channels, .height = queries, .width = 1};
     b.scale(objects, static_cast<double>(queries * channels));
-    b.segment("decoder layer", layer.layers);
-    transformer.attend(queries, queries);
-    transformer.attend(queries, x.places());
-    transformer.mlp(queries);
+    if (layer.conditional) {
+        ConditionalDecoder{transformer, queries, x.places()}.layers(layer.layers);
+    } else {
+        b.segment("decoder layer", layer.layers);
+        transformer.attend(queries, queries);
+        transformer.attend(queries, x.places());
+        transformer.mlp(queries);
+    }
     b.segment("detr_head");
     b.normalize(objects, ConvNorm::layer);
-    b.linear(queries, channels, b.net.classes + 1);
-    for (int i = 0; i < 2; ++i) {
-        b.linear(queries, channels, channels);
-        b.activate(objects, Activation::relu);
-    }
-    b.linear(queries, channels, box_sides);
+    b.linear(queries, channels, b.net.classes + (layer.conditional ? 0 : 1));
+    transformer.perceptron(queries, 2, box_sides);
     b.activate({.channels = box_sides, .height = queries, .width = 1}, Activation::sigmoid);
 }
 

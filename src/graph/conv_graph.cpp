@@ -259,6 +259,8 @@ void Walk::head(const ConvLayer& layer, const std::vector<Map>& in) {
             return;
         case ConvBlock::detr_head:
             return detr_head(builder_, in.front(), layer);
+        case ConvBlock::bifpn_head:
+            return bifpn_head(builder_, in, layer);
         case ConvBlock::ssd_head:
             return ssd_head(builder_, in, layer);
         default:

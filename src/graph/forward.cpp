@@ -23,6 +23,8 @@ struct Forward {
     OpGraph operator()(const Vit& model) const { return vit_graph(model, shape); }
     OpGraph operator()(const Swin& model) const { return swin_graph(model, shape); }
     OpGraph operator()(const ConvNet& model) const { return conv_graph(model, shape); }
+    OpGraph operator()(const Diffusion& model) const { return denoiser_graph(model, shape); }
+    OpGraph operator()(const TransformerXl& model) const { return transformer_xl_graph(model, shape); }
     OpGraph operator()(const Summary& model) const { return summary_graph(model, shape); }
     OpGraph operator()(const VisionLanguage& model) const {
         OpGraph graph = vision_graph(model, shape);

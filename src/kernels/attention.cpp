@@ -24,12 +24,20 @@ MathUnit unit_of(const Attention& op, const Gpu& gpu) {
     return std::find(widths.begin(), widths.end(), op.head_dim) != widths.end() ? MathUnit::simt : gpu.profile.math_unit(op.precision);
 }
 
+/// Columns that kernels on matrix units compute for a head of `width`: they are compiled for multiples of 32 (FlashAttention-2 and
+/// xFormers).
+double compiled_width(std::int64_t width) {
+    constexpr std::int64_t step = 32;
+    return static_cast<double>((width + step - 1) / step * step);
+}
+
 /// Seconds per score on one SM: both matrix products, and softmax on the SIMT lanes.
 Seconds score_time(const Attention& op, const Gpu& gpu) {
     const auto& p = parameters_of(op, gpu);
     const double sms = static_cast<double>(gpu.profile.sm_count);
-    const double width = static_cast<double>(op.head_dim + value_dim(op));
     const bool usual = unit_of(op, gpu) == gpu.profile.math_unit(op.precision);
+    const double width =
+        usual ? compiled_width(op.head_dim) + compiled_width(value_dim(op)) : static_cast<double>(op.head_dim + value_dim(op));
     const FlopsPerSecond peak = usual ? matrix_peak(gpu.profile, op.precision) : gpu.profile.vector_rate(Precision::fp32);
     const FlopsPerSecond matrix = peak / sms * p.peak_fraction;
     const FlopsPerSecond lanes = gpu.profile.vector_rate(Precision::fp32) / (2 * sms);

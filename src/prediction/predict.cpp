@@ -55,6 +55,22 @@ void predict_language(Prediction& p, const Workload& workload, const DecoderLlm&
     p.tokens_per_second = static_cast<double>(shape.batch * shape.parallel.data * shape.generate_tokens) / p.latency.in(s);
 }
 
+/// Prompts, and where guidance needs them as many empty ones; an image to start from; the steps; the image that they end in.
+void predict_diffusion(Prediction& p, const Diffusion& model, const PhaseSetting& setting) {
+    const RunShape& shape = p.request.shape;
+    const auto passes = [&](OpGraph graph, std::int64_t count) {
+        Phase phase = run_phase(std::move(graph), setting);
+        phase.passes = static_cast<double>(count);
+        phase.latency *= phase.passes;
+        add_phase(p, std::move(phase));
+    };
+    if (!model.texts.empty()) passes(text_graph(model, shape), model.guidance ? 2 : 1);
+    if (model.from_image) passes(latent_encoder_graph(model, shape), 1);
+    passes(denoising_graph(model, shape), shape.steps);
+    p.step = p.phases.back().timeline.total;
+    passes(latent_decoder_graph(model, shape), 1);
+}
+
 }  // namespace
 
 Prediction predict(const Workload& workload, const Gpu& device, const RunRequest& request, const SoftwareStacks& software) {
@@ -66,6 +82,8 @@ Prediction predict(const Workload& workload, const Gpu& device, const RunRequest
     p.request.shape = shape_under(stack, p.request);
     if (const DecoderLlm* llm = language_model(workload)) {
         predict_language(p, workload, *llm, gpu, stack);
+    } else if (const auto* diffusion = std::get_if<Diffusion>(&workload.architecture)) {
+        predict_diffusion(p, *diffusion, {nullptr, gpu, p.request, stack});
     } else {
         add_phase(p, run_phase(forward_graph(workload, p.request.shape), {nullptr, gpu, p.request, stack}));
     }

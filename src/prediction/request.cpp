@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "prediction/shapes.hpp"
 #include "prediction/speculative.hpp"
@@ -45,6 +46,7 @@ void check_sizes(const RunShape& shape) {
     require_count("--generate", shape.generate_tokens, 0);
     require_count("--image-size", shape.image_size, 0, largest_side);
     require_count("--images", shape.images, 0);
+    require_count("--steps", shape.steps, 0);
     const Parallelism& p = shape.parallel;
     require_count("--tp", p.tensor, 1, most_gpus);
     require_count("--pp", p.pipeline, 1, most_gpus);
@@ -64,11 +66,17 @@ std::int64_t native_image_size(const Workload& workload) {
         workload.architecture);
 }
 
+/// Pixels, frames or voxels of one image of `side`.
+double pixels_of(const Workload& workload, double side) {
+    const auto* net = std::get_if<ConvNet>(&workload.architecture);
+    return std::pow(side, as_double(net == nullptr ? 2 : net->dimensions));
+}
+
 void check_images(const Workload& workload, const RunShape& shape) {
     const double side = as_double(shape.image_size > 0 ? shape.image_size : native_image_size(workload));
     const double images = as_double(shape.batch) * as_double(std::max<std::int64_t>(1, shape.images));
-    require_product(shape.image_size > 0 ? "--image-size" : "--batch", "pixels of all images of a batch", images * side * side,
-                    most_pixels);
+    require_product(shape.image_size > 0 ? "--image-size" : "--batch", "pixels of all images of a batch",
+                    images * pixels_of(workload, side), most_pixels);
 }
 
 /// Tokens of one pass, of which each sequence attends to `context`.
@@ -176,6 +184,12 @@ RunRequest completed_sizes(RunRequest request, const Workload& workload) {
                      .key = shape.parallel.tensor > 1 ? "--tp" : "--pp"});
     }
     if (const auto* encoder = std::get_if<Encoder>(&workload.architecture)) complete_encoder(workload, *encoder, shape);
+    if (const auto* xl = std::get_if<TransformerXl>(&workload.architecture)) {
+        if (shape.prompt_tokens == 0) shape.prompt_tokens = xl->segment;
+        check_tokens(shape, shape.prompt_tokens + xl->memory, xl->heads);
+    }
+    if (const auto* diffusion = std::get_if<Diffusion>(&workload.architecture); diffusion != nullptr && shape.steps == 0)
+        shape.steps = diffusion->steps;
     check_images(workload, shape);
     return request;
 }

@@ -26,6 +26,13 @@ WeightFormat stored_weights(const Workload& workload, Precision precision) {
 std::vector<OpGraph> weight_graphs(const Workload& workload, const RunRequest& request) {
     const RunShape& shape = request.shape;
     std::vector<OpGraph> graphs;
+    if (const auto* diffusion = std::get_if<Diffusion>(&workload.architecture)) {
+        graphs.push_back(text_graph(*diffusion, shape));
+        graphs.push_back(latent_encoder_graph(*diffusion, shape));  // part of the autoencoder, run or not
+        graphs.push_back(denoising_graph(*diffusion, shape));
+        graphs.push_back(latent_decoder_graph(*diffusion, shape));
+        return graphs;
+    }
     const DecoderLlm* llm = language_model(workload);
     if (llm == nullptr) {
         graphs.push_back(forward_graph(workload, shape));

@@ -47,6 +47,9 @@ std::vector<std::string> result_lines(const NamedPrediction& n) {
     lines.push_back(fmt::format("latency      {}{}", readable_time(p.latency.in(s)), interval_text(latency, p.latency)));
     if (p.ttft) lines.push_back(fmt::format("TTFT         {}{}", readable_time(p.ttft->in(s)), interval_text(known.ttft, *p.ttft)));
     if (p.tpot) lines.push_back(fmt::format("TPOT         {}{}", readable_time(p.tpot->in(s)), interval_text(known.tpot, *p.tpot)));
+    if (p.step)
+        lines.push_back(fmt::format("step         {}, {} steps/s of {} in an image", readable_time(p.step->in(s)),
+                                    significant(1 / p.step->in(s)), p.request.shape.steps));
     if (p.tokens_per_second)
         lines.push_back(fmt::format("throughput   {} output tokens/s{}", significant(*p.tokens_per_second),
                                     interval_text(latency, *p.tokens_per_second)));

@@ -57,6 +57,10 @@ nlohmann::ordered_json document_of(const NamedPrediction& n) {
     nlohmann::ordered_json document = as_json(full_summary(n, false)).front();
     const RunShape& shape = p.request.shape;
     document["image_size"] = shape.image_size > 0 ? nlohmann::ordered_json(shape.image_size) : nlohmann::ordered_json();
+    if (p.step) {
+        document["steps"] = shape.steps;
+        document["step_ms"] = p.withheld.empty() ? nlohmann::ordered_json(p.step->in(ms)) : nlohmann::ordered_json();
+    }
     document["kv_precision"] = std::string(name(shape.kv_precision));
     document["parallel"] = {{"gpus", shape.parallel.gpus()},
                             {"tensor", shape.parallel.tensor},

@@ -19,6 +19,7 @@ struct Times {
     double steps = 0;      ///< of decode
     double sequences = 0;  ///< at once, on all GPUs
     double prompt_tokens = 0, output_tokens = 0;
+    std::optional<Seconds> denoising_step;  ///< of the whole batch
     [[nodiscard]] Seconds total() const { return first_token + decode; }
 };
 
@@ -36,10 +37,14 @@ double from_times(const ModelRow& row, const Times& t) {
             if (t.steps > 0) return (t.decode / t.steps).in(ms);
             break;
         case Metric::throughput_per_s:
+            // Those who time diffusion count denoising steps of the batch, as progress bars do.
+            if (t.denoising_step) return 1 / t.denoising_step->in(s);
             return t.sequences / t.total().in(s);
         case Metric::tokens_per_s:
             if (row.phase == "prefill" && t.prompt_tokens > 0) return t.sequences * t.prompt_tokens / t.first_token.in(s);
             if (row.phase == "decode" && t.steps > 0) return t.sequences * t.steps / t.decode.in(s);
+            // What reads a text in segments scores their tokens.
+            if (row.phase == "generate" && t.output_tokens == 0 && t.prompt_tokens > 0) return t.sequences * t.prompt_tokens / t.total().in(s);
             if (row.phase == "generate" && t.output_tokens > 0) return t.sequences * t.output_tokens / t.total().in(s);
             break;
         case Metric::memory_gb:
@@ -80,6 +85,7 @@ Times times(const Prediction& p, const Gpu* roofline_of) {
         } else {
             t.first_token += latency;
         }
+        if (phase.name == "denoise") t.denoising_step = latency / phase.passes;
     }
     return t;
 }

@@ -78,6 +78,8 @@ std::vector<ConvLayer> read_layers(TableReader& reader) {
 ConvNet read_convnet(TableReader& reader) {
     ConvNet net;
     net.image_size = reader.count_if("image_size", 1, 1 << 16).value_or(net.image_size);
+    constexpr std::int64_t most_dimensions = 3;
+    net.dimensions = reader.count_if("dimensions", 1, most_dimensions).value_or(net.dimensions);
     net.channels = reader.count_if("channels", 1, 1 << 16).value_or(net.channels);
     net.classes = reader.count_if("classes", 1, 1 << 24).value_or(net.classes);
     net.depth_multiple = reader.number_if("depth_multiple", positive).value_or(1);

@@ -78,7 +78,8 @@ inline constexpr std::array block_specs{
     BlockSpec{"classify", ConvBlock::classify, ""},
     BlockSpec{"ssd_head", ConvBlock::ssd_head, "anchors"},
     BlockSpec{"retina_head", ConvBlock::retina_head, "anchors convs norm"},
-    BlockSpec{"detr_head", ConvBlock::detr_head, "layers heads inner"},
+    BlockSpec{"bifpn_head", ConvBlock::bifpn_head, "anchors convs layers"},
+    BlockSpec{"detr_head", ConvBlock::detr_head, "layers heads inner conditional"},
 };
 
 struct CountOption {
@@ -118,6 +119,7 @@ inline constexpr std::array flags{
     FlagOption{"nested", &ConvLayer::nested},
     FlagOption{"attention", &ConvLayer::attention},
     FlagOption{"residual", &ConvLayer::residual},
+    FlagOption{"conditional", &ConvLayer::conditional},
     FlagOption{"depthwise", &ConvLayer::depthwise},
     FlagOption{"layer_scale", &ConvLayer::layer_scale},
     FlagOption{"pooled_shortcut", &ConvLayer::pooled_shortcut},
@@ -142,7 +144,7 @@ inline constexpr std::array flags{
 
 inline constexpr std::array<std::string_view, 10> activation_names{"none",        "relu",    "relu6", "leaky_relu", "hardswish",
                                                                    "hardsigmoid", "sigmoid", "silu",  "gelu",       "star_relu"};
-inline constexpr std::array<std::string_view, 6> norm_names{"none", "batch", "layer", "frozen", "group", "standardized"};
+inline constexpr std::array<std::string_view, 7> norm_names{"none", "batch", "layer", "frozen", "group", "standardized", "instance"};
 inline constexpr std::array<std::string_view, 3> gate_names{"squeeze", "effective", "eca"};
 
 }  // namespace roofcast

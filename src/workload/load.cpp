@@ -19,11 +19,13 @@ const std::map<std::string_view, ReadArchitecture>& families() {
     static const std::map<std::string_view, ReadArchitecture> readers{
         {"llm", [](TableReader& r) -> Architecture { return read_decoder(r); }},
         {"encoder", [](TableReader& r) -> Architecture { return read_encoder(r); }},
+        {"transformer_xl", [](TableReader& r) -> Architecture { return read_transformer_xl(r); }},
         {"vit", [](TableReader& r) -> Architecture { return read_vit(r); }},
         {"swin", [](TableReader& r) -> Architecture { return read_swin(r); }},
         {"cnn", [](TableReader& r) -> Architecture { return read_convnet(r); }},
         {"detector", [](TableReader& r) -> Architecture { return read_convnet(r); }},
         {"vlm", [](TableReader& r) -> Architecture { return read_vision_language(r); }},
+        {"diffusion", [](TableReader& r) -> Architecture { return read_diffusion(r); }},
         {"summary", [](TableReader& r) -> Architecture { return read_summary(r); }},
     };
     return readers;

@@ -12,6 +12,9 @@ inline constexpr std::int64_t largest_size = std::int64_t{1} << 24;
 /// Of stages that each double the width, of patches merged along a side, and of tiles of an image: what dimensions are multiplied by.
 inline constexpr std::int64_t most_stages = 16, most_merged = 1024, most_tiles = 1024;
 
+/// Pixels on a side of an image that a diffusion model makes.
+inline constexpr std::int64_t largest_image = 1 << 16;
+
 /// The norm that `key` names: "layernorm" or "rmsnorm"; `standard` when absent.
 Normalization read_norm(TableReader& reader, std::string_view key, Normalization standard);
 
@@ -24,6 +27,8 @@ Encoder read_encoder(TableReader& reader);
 Vit read_vit(TableReader& reader);
 Swin read_swin(TableReader& reader);
 VisionLanguage read_vision_language(TableReader& reader);
+TransformerXl read_transformer_xl(TableReader& reader);
+Diffusion read_diffusion(TableReader& reader);
 Summary read_summary(TableReader& reader);
 
 }  // namespace roofcast

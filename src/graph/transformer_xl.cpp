@@ -1,0 +1,130 @@
+// Transformer-XL as its authors' code and what follows it run: keys and values of the memory are projected again in every pass.
+
+#include "graph/families.hpp"
+#include "graph/layer_builder.hpp"
+
+namespace roofcast {
+
+namespace {
+
+constexpr Normalization layernorm = Normalization::layernorm;
+
+/// Sizes of one pass.
+struct XlPass {
+    const TransformerXl& model;
+    std::int64_t batch, tokens;
+    [[nodiscard]] std::int64_t seen() const { return tokens + model.memory; }
+    [[nodiscard]] std::int64_t rows() const { return batch * tokens; }
+    [[nodiscard]] std::int64_t inner() const { return model.heads * model.head_dim; }
+};
+
+/// Words `first` to `last`, with embeddings of `width`.
+struct Cluster {
+    std::int64_t first, last, width;
+    [[nodiscard]] std::int64_t words() const { return last - first; }
+};
+
+std::vector<Cluster> clusters_of(const TransformerXl& m) {
+    std::vector<Cluster> clusters;
+    std::int64_t first = 0, width = m.hidden;
+    for (const std::int64_t next : m.clusters) {
+        clusters.push_back({first, next, width});
+        first = next;
+        width /= m.divisor;
+    }
+    clusters.push_back({first, m.vocabulary, width});
+    return clusters;
+}
+
+/// Tables of all clusters, and where these are narrower, products to the width of the model.
+Segment embedding(const XlPass& pass, const Numerics& n) {
+    const TransformerXl& m = pass.model;
+    LayerBuilder b(n);
+    for (const Cluster& c : clusters_of(m)) {
+        b.embedding("words", pass.rows(), c.width, c.words());
+        if (m.divisor > 1) b.linear("embedding_proj", pass.rows(), m.hidden, c.width);
+        if (m.divisor == 1 || m.clusters.empty()) continue;
+        constexpr double selection = 4;  // which tokens are in the cluster, and rows there and back
+        b.move("select", pass.rows() * c.width, selection);
+    }
+    b.elementwise("scale", pass.rows() * m.hidden, 1, 1);
+    b.elementwise("positions", pass.seen() * m.hidden, 0, 1, Fusion::chain, 4);
+    return {"embedding", 1, b.take()};
+}
+
+/// Scores of content and of distance are products of their own; those of distance are shifted row by row.
+void add_scores(LayerBuilder& b, const XlPass& pass) {
+    const TransformerXl& m = pass.model;
+    const std::int64_t groups = pass.batch * m.heads, scores = groups * pass.tokens * pass.seen();
+    b.elementwise("add_biases", pass.rows() * pass.inner(), 1, 1, Fusion::chain, 2);
+    b.batched("content", groups, pass.tokens, pass.seen(), m.head_dim);
+    b.batched("distance", groups, pass.tokens, pass.seen(), m.head_dim);
+    constexpr double shift = 2;  // padded, and cut out
+    b.move("shift", scores, shift);
+    b.elementwise("sum", scores, 2, 1);
+    b.elementwise("scale", scores, 1, 1);
+    constexpr double mask = 3;  // in fp32, and back
+    b.elementwise("mask", scores, 1, 1, Fusion::chain, mask);
+    b.add("softmax", RowWise{.kind = RowOp::softmax, .rows = groups * pass.tokens, .cols = pass.seen(), .precision = b.numerics().stored},
+          0, Fusion::chain);
+    b.batched("mix", groups, pass.tokens, m.head_dim, pass.seen());
+    b.move("transpose", pass.rows() * pass.inner());
+}
+
+Segment layers(const XlPass& pass, const Numerics& n) {
+    const TransformerXl& m = pass.model;
+    const std::int64_t rows = pass.rows(), all = pass.batch * pass.seen();
+    LayerBuilder b(n);
+    b.move("join_memory", all * m.hidden);
+    b.linear("qkv_proj", all, 3 * pass.inner(), m.hidden);
+    b.linear("distance_proj", pass.seen(), pass.inner(), m.hidden);
+    add_scores(b, pass);
+    b.linear("proj", rows, m.hidden, pass.inner());
+    b.residual("residual", rows * m.hidden);
+    b.norm("attention_norm", layernorm, rows, m.hidden);
+    b.linear("mlp_up", rows, m.intermediate, m.hidden, true);
+    b.elementwise("relu", rows * m.intermediate, 1, 1, Fusion::epilogue);
+    b.linear("mlp_down", rows, m.hidden, m.intermediate, true);
+    b.residual("residual", rows * m.hidden);
+    b.norm("mlp_norm", layernorm, rows, m.hidden);
+    b.move("keep_memory", all * m.hidden, 2);
+    return {"layer", m.layers, b.take()};
+}
+
+/// Most words are in the first cluster, whose scores stand beside those of the other clusters; of each other one a share of the rows is.
+Segment softmax(const XlPass& pass, const Numerics& n) {
+    const TransformerXl& m = pass.model;
+    constexpr double share = 0.03;  // assumed: of words in one of the rarer clusters
+    const std::vector<Cluster> clusters = clusters_of(m);
+    LayerBuilder b(n);
+    for (const Cluster& c : clusters) {
+        const bool head = c.first == 0;
+        const auto rare = static_cast<std::int64_t>(share * static_cast<double>(pass.rows())) + 1;
+        const std::int64_t rows = head ? pass.rows() : rare;
+        const std::int64_t words = c.words() + (head ? static_cast<std::int64_t>(clusters.size()) - 1 : 0);
+        constexpr double selection = 4;
+        if (!head) b.move("select", rows * m.hidden, selection);
+        if (m.divisor > 1) b.linear("cluster_proj", rows, c.width, m.hidden).weights = 0;
+        // The tables are those of the embedding; the biases are not.
+        b.head("words", rows, words, c.width).weights = static_cast<double>(words);
+        b.add("log_softmax", RowWise{.kind = RowOp::softmax, .rows = rows, .cols = words, .precision = n.stored}, 0, Fusion::chain);
+    }
+    return {"softmax", 1, b.take()};
+}
+
+}  // namespace
+
+OpGraph transformer_xl_graph(const TransformerXl& model, const RunShape& shape) {
+    const XlPass pass{model, shape.batch, shape.prompt_tokens > 0 ? shape.prompt_tokens : model.segment};
+    const Numerics n = numerics_of(shape, false);
+    OpGraph graph;
+    graph.name = "forward";
+    graph.segments = {embedding(pass, n), layers(pass, n), softmax(pass, n)};
+    // Two layers of rows with the memory, and the scores of content and distance.
+    const double rows = 2 * static_cast<double>(pass.batch * pass.seen()) * static_cast<double>(model.hidden + 3 * pass.inner());
+    const double scores = 3 * static_cast<double>(pass.rows() * model.heads) * static_cast<double>(pass.seen());
+    graph.peak_activations = (rows + scores) * n.element();
+    return graph;
+}
+
+}  // namespace roofcast

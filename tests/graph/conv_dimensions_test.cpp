@@ -1,0 +1,115 @@
+#include <doctest/doctest.h>
+
+#include "roofcast/error.hpp"
+#include "roofcast/op_graph.hpp"
+#include "support/compare.hpp"
+#include "support/paths.hpp"
+
+using namespace roofcast;
+using roofcast::test::rel;
+using roofcast::test::TemporaryFile;
+
+namespace {
+
+OpGraph graph_of(const std::string& text, const RunShape& shape = {}) {
+    const TemporaryFile file("net.toml", "id = \"net\"\nfamily = \"cnn\"\nsource = \"a test\"\n" + text);
+    return forward_graph(load_workload(file.path()), shape);
+}
+
+const OpNode& first_conv(const OpGraph& graph) {
+    for (const Segment& segment : graph.segments) {
+        for (const OpNode& node : segment.nodes) {
+            if (std::holds_alternative<Conv2d>(node.op)) return node;
+        }
+    }
+    FAIL("no convolution");
+    return graph.segments.front().nodes.front();
+}
+
+}  // namespace
+
+TEST_CASE("a convolution over frames has a kernel of one row") {
+    const OpGraph graph =
+        graph_of("dimensions = 1\nimage_size = 100\nchannels = 8\nnorm = \"none\"\nlayers = [{conv = 16, kernel = 5, stride = 2}]");
+    const OpNode& node = first_conv(graph);
+    const auto& conv = std::get<Conv2d>(node.op);
+    CHECK(conv.out_height() == 1);
+    CHECK(conv.out_width() == 50);
+    CHECK(node.weights == 16 * 8 * 5);
+    CHECK(op_macs(conv) == 50 * 16 * 8 * 5);
+}
+
+TEST_CASE("a convolution of a volume multiplies all taps of its cube for each voxel") {
+    const std::string net = "dimensions = 3\nimage_size = 16\nchannels = 8\nnorm = \"none\"\n";
+    const OpGraph kept = graph_of(net + "layers = [{conv = 4, kernel = 3}]"),
+                  halved = graph_of(net + "layers = [{conv = 4, kernel = 3, stride = 2}]");
+    CHECK(first_conv(kept).weights == 4 * 8 * 27);
+    CHECK(op_macs(first_conv(kept).op) == 16 * 16 * 16 * 4 * 8 * 27);
+    // Half the size in each of three directions.
+    CHECK(op_macs(first_conv(halved).op) == 8 * 8 * 8 * 4 * 8 * 27);
+}
+
+TEST_CASE("volumes are pooled, stretched and joined in three directions") {
+    // 8 voxels a side, pooled to 4, back to 8, beside the volume itself: the last convolution sees 4 + 4 channels of 512 voxels.
+    const OpGraph graph = graph_of(R"(dimensions = 3
+image_size = 8
+channels = 4
+norm = "none"
+layers = [
+    {maxpool = 2, padding = 0},
+    {transposed = 4, kernel = 2},
+    {concat = true, from = [-1, -3]},
+    {conv = 2},
+])");
+    CHECK(op_macs(first_conv(graph).op) == 512 * 8 * 2);
+}
+
+TEST_CASE("instance norm is a norm of each channel of each image, with two numbers a channel") {
+    const OpGraph graph = graph_of("image_size = 10\nnorm = \"instance\"\nlayers = [{conv = 6}]", RunShape{.batch = 5});
+    const OpNode* norm = nullptr;
+    for (const OpNode& node : graph.segments.front().nodes) {
+        if (std::holds_alternative<RowWise>(node.op)) norm = &node;
+    }
+    REQUIRE(norm != nullptr);
+    CHECK(std::get<RowWise>(norm->op).rows == 5 * 6);
+    CHECK(std::get<RowWise>(norm->op).cols == 100);
+    CHECK(norm->weights == 12);
+}
+
+TEST_CASE("a net has one to three dimensions, and sides that a machine can hold") {
+    CHECK_THROWS_AS(graph_of("dimensions = 0\nlayers = [{conv = 6}]"), Error);
+    CHECK_THROWS_AS(graph_of("dimensions = 4\nlayers = [{conv = 6}]"), Error);
+    CHECK_THROWS_AS(graph_of("dimensions = 3\nimage_size = 2\nlayers = [{conv = 6, kernel = 5, padding = 0}]"), Error);
+}
+
+TEST_CASE("levels of EfficientDet's pyramid shrink to a 128th of the image, and all have the same towers") {
+    // 512 pixels: 64, 32, 16, 8 and 4 places a side, nine anchors of 90 classes and four sides each.
+    const OpGraph graph = forward_graph(find_workload(test::models_dir(), "efficientdet-d0"), RunShape{});
+    std::int64_t classes = 0, boxes = 0;
+    for (const Segment& segment : graph.segments) {
+        for (const OpNode& node : segment.nodes) {
+            const auto* conv = std::get_if<Conv2d>(&node.op);
+            if (conv == nullptr) continue;
+            if (conv->out_channels == 9 * 90) classes += conv->out_height() * conv->out_width();
+            if (conv->out_channels == 9 * 4) boxes += conv->out_height() * conv->out_width();
+        }
+    }
+    CHECK(classes == 64 * 64 + 32 * 32 + 16 * 16 + 8 * 8 + 4 * 4);
+    CHECK(boxes == classes);
+}
+
+TEST_CASE("queries of Conditional DETR look at the map with heads twice as wide as their values") {
+    const OpGraph graph = forward_graph(find_workload(test::models_dir(), "conditional-detr-resnet-50"), RunShape{});
+    bool found = false;
+    for (const Segment& segment : graph.segments) {
+        for (const OpNode& node : segment.nodes) {
+            const auto* attention = std::get_if<Attention>(&node.op);
+            if (attention == nullptr || attention->query_len == attention->kv_len) continue;
+            found = true;
+            CHECK(attention->query_len == 300);
+            CHECK(attention->head_dim == 64);
+            CHECK(attention->value_dim == 32);
+        }
+    }
+    CHECK(found);
+}

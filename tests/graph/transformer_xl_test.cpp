@@ -1,0 +1,67 @@
+#include <doctest/doctest.h>
+
+#include "roofcast/error.hpp"
+#include "roofcast/op_graph.hpp"
+#include "roofcast/prediction.hpp"
+#include "support/compare.hpp"
+#include "support/paths.hpp"
+
+using namespace roofcast;
+using roofcast::test::rel;
+using roofcast::test::TemporaryFile;
+
+namespace {
+
+std::string small(const std::string& clusters) {
+    return "id = \"small\"\nfamily = \"transformer_xl\"\nsource = \"a test\"\nlayers = 3\nhidden = 8\nheads = 2\nhead_dim = 4\n"
+           "intermediate = 16\nvocabulary = 100\nsegment = 5\nmemory = 7\n" +
+           clusters;
+}
+
+Workload loaded(const std::string& text) {
+    const TemporaryFile file("model.toml", text);
+    return load_workload(file.path());
+}
+
+}  // namespace
+
+TEST_CASE("Transformer-XL has one table of words, and layers that project the memory again") {
+    const OpGraph graph = forward_graph(loaded(small("")), RunShape{.batch = 2});
+    // Layer: 8·24 of queries, keys and values, 8·8 of distances, 8·8 out, MLP 8·16 + 16 and 16·8 + 8, two norms of 16.
+    const double layer = 8 * 24 + 64 + 64 + (8 * 16 + 16) + (16 * 8 + 8) + 2 * 16;
+    CHECK(total_parameters(graph) == 100 * 8 + 3 * layer + 100);
+    const Segment& segment = graph.segments[1];
+    CHECK(segment.repeat == 3);
+    for (const OpNode& node : segment.nodes) {
+        if (node.name == "qkv_proj") CHECK(std::get<Gemm>(node.op).m == 2 * (5 + 7));
+        if (node.name == "mlp_up") CHECK(std::get<Gemm>(node.op).m == 2 * 5);
+        if (node.name == "content") CHECK(std::get<Gemm>(node.op).n == 5 + 7);
+    }
+}
+
+TEST_CASE("scores of the first cluster stand beside one for each other cluster") {
+    const OpGraph graph = forward_graph(loaded(small("clusters = [20, 60]\n")), RunShape{.batch = 2});
+    std::vector<std::int64_t> words;
+    for (const OpNode& node : graph.segments[2].nodes) {
+        if (const auto* gemm = std::get_if<Gemm>(&node.op)) words.push_back(gemm->n);
+    }
+    CHECK(words == std::vector<std::int64_t>{20 + 2, 40, 40});
+}
+
+TEST_CASE("clusters grow, end with the vocabulary, and have a width") {
+    CHECK_THROWS_AS(loaded(small("clusters = [60, 20]\n")), Error);
+    CHECK_THROWS_AS(loaded(small("clusters = [100]\n")), Error);
+    CHECK_THROWS_AS(loaded(small("clusters = [10, 20]\ndivisor = 4\n")), Error);
+    CHECK_NOTHROW(loaded(small("clusters = [10]\ndivisor = 4\n")));
+}
+
+TEST_CASE("a longer segment is what a run says it is") {
+    RunRequest request;
+    request.shape.prompt_tokens = 128;
+    const Workload model = find_workload(test::models_dir(), "transformer-xl-base");
+    const Gpu gpu = load_gpu(test::gpus_dir(), "a100-sxm4-40gb");
+    const SoftwareStacks software = load_software(test::gpus_dir());
+    CHECK(predict(model, gpu, request, software).latency > predict(model, gpu, RunRequest{}, software).latency);
+    request.shape.prompt_tokens = std::int64_t{1} << 30;
+    CHECK_THROWS_AS(predict(model, gpu, request, software), Error);
+}
