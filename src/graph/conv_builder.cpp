@@ -58,48 +58,46 @@ OpNode& ConvBuilder::emit(std::string name, Op op, Fusion fusion, std::int64_t i
 
 Map ConvBuilder::conv(const Map& input, const ConvSpec& spec) {
     const Map in = narrowed(input);
-    if (in.planar) copy(in.elements(), "to_channels_last");
+    // PyTorch convolves channels last where input or weights are; standardized weights are planes again, and so are what group norms leave.
+    const bool planar = in.planar && net.standardized_weights;
+    if (in.planar && !planar) transpose(in, "to_channels_last");
+    const std::int64_t kernel_w = spec.kernel_width > 0 ? spec.kernel_width : spec.kernel;
     const std::int64_t padding = spec.padding.value_or(spec.dilation * (spec.kernel - 1) / 2);
+    const std::int64_t padding_w = spec.padding.value_or(spec.dilation * (kernel_w - 1) / 2);
     const Conv2d op{.batch = shape_.batch,
                     .in_channels = in.channels,
                     .height = in.height,
                     .width = in.width,
                     .out_channels = spec.channels,
                     .kernel_h = spec.kernel,
-                    .kernel_w = spec.kernel,
+                    .kernel_w = kernel_w,
                     .stride = spec.stride,
                     .padding_h = padding,
-                    .padding_w = padding,
+                    .padding_w = padding_w,
                     .dilation = spec.dilation,
                     .groups = spec.groups,
                     .precision = shape_.precision,
-                    .channels_last = shape_.channels_last,
+                    .channels_last = shape_.channels_last && !planar,
                     .output = stored_};
-    const std::int64_t reach = spec.dilation * (spec.kernel - 1) + 1 - 2 * padding;
-    require_image(in.height - reach + 1, in.width - reach + 1);
+    require_image(op.height + 2 * padding - spec.dilation * (spec.kernel - 1), op.width + 2 * padding_w - spec.dilation * (kernel_w - 1));
     if (in.channels % spec.groups != 0 || spec.channels % spec.groups != 0) {
         throw Error({.what = "the groups of a convolution must divide its channels",
                      .key = "groups",
                      .found = fmt::format("{} groups for {} to {} channels", spec.groups, in.channels, spec.channels)});
     }
-    const Map out{.channels = spec.channels,
-                  .height = op.out_height(),
-                  .width = op.out_width(),
-                  .planar = spec.norm == ConvNorm::group && shape_.channels_last};
+    const Map out{.channels = spec.channels, .height = op.out_height(), .width = op.out_width(), .planar = planar};
     const bool standardized = spec.norm == ConvNorm::standardized;
     if (standardized || net.standardized_weights)
-        standardize(spec.channels, in.channels / spec.groups * spec.kernel * spec.kernel, standardized);
+        standardize(spec.channels, in.channels / spec.groups * spec.kernel * kernel_w, standardized);
     OpNode& node = emit(spec.groups > 1 && spec.groups == in.channels ? "depthwise" : "conv", op, Fusion::none, in.kept ? 0 : in.elements(),
                         out.elements());
     if (!spec.published) node.macs = 0;
     if (!spec.shared_weights) {
-        const auto filter = static_cast<double>(in.channels / spec.groups * spec.kernel * spec.kernel);
+        const auto filter = static_cast<double>(in.channels / spec.groups * spec.kernel * kernel_w);
         node.weights = static_cast<double>(spec.channels) * (filter + (spec.bias || standardized ? 1 : 0));
     }
     if ((spec.bias || standardized) && shape_.separate_bias) pointwise("bias", out, 1, 1, Fusion::folded);
-    normalize(out, spec.norm);
-    activate(out, spec.activation);
-    return out;
+    return normalize_and_activate(out, spec.norm, spec.activation);
 }
 
 Map ConvBuilder::unit(const Map& in, std::int64_t channels, std::int64_t kernel, std::int64_t stride, std::int64_t groups) {
@@ -137,6 +135,7 @@ Map ConvBuilder::pool(const Map& in, std::int64_t window, std::int64_t stride, s
     const Map out{.channels = in.channels,
                   .height = (in.height + 2 * padding - window) / stride + 1,
                   .width = (in.width + 2 * padding - window) / stride + 1,
+                  .planar = in.planar,
                   .wide = in.wide};
     const Reduce op{.inputs = in.elements() * shape_.batch,
                     .outputs = out.elements() * shape_.batch,
@@ -146,20 +145,40 @@ Map ConvBuilder::pool(const Map& in, std::int64_t window, std::int64_t stride, s
     return out;
 }
 
+Map ConvBuilder::blur(const Map& in, std::int64_t kernel, std::int64_t stride) {
+    // PyTorch pads by reflection, and such pads planes.
+    Map padded = to_planes(narrowed(in));
+    const std::int64_t border = (stride - 1 + kernel - 1) / 2;
+    padded.height += 2 * border;
+    padded.width += 2 * border;
+    padded.kept = false;
+    copy(padded.elements(), "pad");
+    const ConvSpec filter{.channels = in.channels,
+                          .kernel = kernel,
+                          .stride = stride,
+                          .groups = in.channels,
+                          .padding = 0,
+                          .norm = ConvNorm::none,
+                          .shared_weights = true};
+    return conv(padded, filter);
+}
+
 Map ConvBuilder::pool_to(const Map& in, std::int64_t size) {
     const Map out{.channels = in.channels, .height = size, .width = size};
     const Reduce op{.inputs = in.elements() * shape_.batch,
                     .outputs = out.elements() * shape_.batch,
                     .window = static_cast<double>(in.places()) / static_cast<double>(out.places()),
-                    .precision = stored_};
+                    .precision = format(in)};
     emit("pool", op, Fusion::none, in.kept ? 0 : in.elements(), out.elements());
     return out;
 }
 
-Map ConvBuilder::upsample(const Map& in, std::int64_t factor) {
-    const Map out{.channels = in.channels, .height = in.height * factor, .width = in.width * factor};
+Map ConvBuilder::upsample(const Map& in, std::int64_t factor, bool bilinear) {
+    const Map out{.channels = in.channels, .height = in.height * factor, .width = in.width * factor, .planar = in.planar, .wide = in.wide};
     require_image(out.height, out.width);
-    const Move op{.read = in.elements() * shape_.batch, .written = out.elements() * shape_.batch, .precision = stored_};
+    Move op{.read = in.elements() * shape_.batch, .written = out.elements() * shape_.batch, .precision = format(in)};
+    // PyTorch's kernel for planes has one thread a place, which goes through the channels of all images.
+    if (bilinear && (in.planar || !shape_.channels_last)) op.waits = shape_.batch * in.channels;
     emit("upsample", op, Fusion::none, in.kept ? 0 : in.elements(), out.elements());
     return out;
 }
@@ -180,6 +199,13 @@ Map ConvBuilder::concat(const std::vector<Map>& parts) {
     return out;
 }
 
+Map ConvBuilder::stack(const std::vector<Map>& parts) {
+    Map out = concat(parts);
+    out.planar = shape_.channels_last;
+    std::get<Move>(graph_.segments.back().nodes.back().op).transposed = out.planar;
+    return out;
+}
+
 Map ConvBuilder::slice(const Map& in, std::int64_t channels) {
     Map out = in;
     out.kept = false;
@@ -191,6 +217,12 @@ Map ConvBuilder::slice(const Map& in, std::int64_t channels) {
 void ConvBuilder::copy(std::int64_t elements, std::string name) {
     const std::int64_t moved = elements * shape_.batch;
     emit(std::move(name), Move{.read = moved, .written = moved, .precision = stored_}, Fusion::none, elements, elements);
+}
+
+void ConvBuilder::transpose(const Map& map, std::string name) {
+    const std::int64_t moved = map.elements() * shape_.batch;
+    const Move op{.read = moved, .written = moved, .precision = format(map), .transposed = true};
+    emit(std::move(name), op, Fusion::none, map.elements(), map.elements());
 }
 
 void ConvBuilder::copy_by_image(std::int64_t elements, std::string name) {

@@ -108,7 +108,7 @@ KernelCost winograd_cost(const Conv2d& op, Precision unit, int t, bool fused, co
 }
 
 /// One filter per channel: no reuse between channels, bound by memory or by the SIMT lanes.
-KernelCost depthwise_cost(const Conv2d& op, const Gpu& gpu, Cache cache) {
+KernelCost depthwise_kernel_cost(const Conv2d& op, const Gpu& gpu, Cache cache) {
     const auto& values = gpu.parameters.values;
     Terms t;
     t.flops = work(op).matrix;
@@ -117,6 +117,21 @@ KernelCost depthwise_cost(const Conv2d& op, const Gpu& gpu, Cache cache) {
     t.dram = t.dram_bytes / (gpu.profile.bandwidth * values.convolution.depthwise_fraction);
     t.latency = values.streaming.fixed;
     return combine(t, gpu);
+}
+
+/// Libraries count elements in 32 bits. What takes over for larger inputs fetches a sector for each element, as reads across channels that
+/// lie side by side do. Seen in EfficientNets, CoAtNets and Xceptions in large batches: 26 to 33 ps an element on RTX 3090 and 4090; dense
+/// convolutions, norms and activations of that size run as others do.
+KernelCost depthwise_cost(const Conv2d& op, const Gpu& gpu, Cache cache) {
+    constexpr double most_elements = 2147483647;
+    constexpr Bytes sector = 32 * byte;
+    const KernelCost kernel = depthwise_kernel_cost(op, gpu, cache);
+    const double elements = real(op.batch) * real(op.in_channels) * real(op.height) * real(op.width);
+    if (!op.channels_last || elements <= most_elements) return kernel;
+    Terms t;
+    t.dram_bytes = elements * (sector - element_size(op.precision));
+    t.dram = t.dram_bytes / gpu.profile.bandwidth;
+    return in_sequence(combine(t, gpu), kernel);
 }
 
 KernelCost faster(const KernelCost& a, const KernelCost& b) {
@@ -140,9 +155,16 @@ bool has_packed_groups(const Conv2d& op) {
     return op.groups <= 1 || width >= tile || std::has_single_bit(width);
 }
 
+/// Whether libraries have a depthwise kernel for the filter in channels-last layout: squares of up to 7. Others run as grouped convolutions
+/// do: 54 ps an output for 1x5 and 5x1 on the RTX 4090 (GhostNet v2), 174 ps for 9x9 (ConvMixer), 1.8 times as long on the RTX 3090.
+bool has_depthwise_kernel(const Conv2d& op) {
+    constexpr std::int64_t largest = 7;
+    return !op.channels_last || (op.kernel_h == op.kernel_w && op.kernel_h <= largest && op.out_channels == op.in_channels);
+}
+
 KernelCost fastest(const Conv2d& op, const Gpu& gpu, Cache cache) {
     const bool depthwise = op.groups > 1 && op.groups == op.in_channels;
-    if (depthwise) return depthwise_cost(op, gpu, cache);
+    if (depthwise && (on_lanes(op.precision, gpu) || has_depthwise_kernel(op))) return depthwise_cost(op, gpu, cache);
     const KernelCost best = fastest_in(op.precision, op, gpu, cache);
     if (on_lanes(op.precision, gpu)) return best;
     // The lanes take any layout; matrix units take channels last. A library in NCHW converts one side, read once and written once: the
