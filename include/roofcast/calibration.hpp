@@ -60,7 +60,7 @@ struct CalibrationInput {
     std::vector<KernelRow> kernels;
     std::vector<ModelRow> models;  ///< used for parameters that no kernel row can tell
     HostLaunchModel host_launch;   ///< of known measuring hosts; may be empty
-    ModelPredictor model;          ///< may be empty: model rows are not used
+    ModelPlanner model;            ///< may be empty: model rows are not used
 };
 
 /// Names of the stages in their order.

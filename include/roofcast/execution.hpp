@@ -48,6 +48,7 @@ struct SoftwareStack {
     Seconds device_gap;         ///< between two dependent kernels on the GPU beyond the kernel's own latency
     bool channels_last = true;  ///< layout of convolutions
     bool fused_attention = true;
+    bool fused_wide_attention = true;        ///< in fp32 and TF32 too, where attention is fused at all
     bool converts_cache = true;              ///< its attention converts a KV cache in fewer bits; false: it computes on it as stored
     bool fp32_scores = false;                ///< attention without a fused kernel keeps scores in fp32 around the softmax
     std::int64_t prefill_chunk = 0;          ///< tokens of all sequences in one pass of prefill; 0: whole prompts
@@ -55,6 +56,9 @@ struct SoftwareStack {
     bool mixed_precision = false;            ///< 16-bit runs keep learned factors in fp32, and with them the sums that layers add to
     bool fp32_norms = false;                 ///< with mixed precision: normalizations compute in fp32 too
     double cast_kernels = 0;                 ///< issued beside each product of a 16-bit run: automatic mixed precision casts its operands
+    double kernels_beside_4bit = 0;          ///< issued beside each product of weights in 4 bits (from 4 to below 8): its unpacking
+    double kernels_beside_8bit = 0;          ///< the same of weights in 8 bits
+    int least_tile_rows = 0;                 ///< of its products where matrix instructions span several warps; 0: any
     bool tf32_products = true;               ///< tf32 runs use it in matrix products too, not only in convolutions
     bool narrow_activations = false;         ///< int8 engines: 8 bits between layers, not 16
     bool fp16_accumulation = false;          ///< fp16 products accumulate in 16 bits: twice the rate on GeForce

@@ -65,6 +65,7 @@ struct ArchitectureFacts {
     Bytes l2_per_sm, shared_memory_per_sm, registers_per_sm;
     std::array<bool, cache_format_count> attention_packs_heads{};  ///< query heads of one KV head share a block also for several queries
     std::array<std::vector<std::int64_t>, cache_format_count> attention_lane_dims;  ///< head widths that only a kernel on SIMT lanes takes
+    int least_tile_rows = 0;            ///< of products on matrix units, by the software's library; 0: any
     double warp_matrix_fraction = 1;    ///< of the matrix units' peak that instructions of single warps reach (mma.sync)
     int batched_lane_rows = 64;         ///< rows of the tiles that the vendor's library has for batched products on SIMT lanes
     std::vector<ShapedTile> fp8_tiles;  ///< of serving engines' fp8 products, the first that fits; empty: the fastest tile of many

@@ -105,6 +105,23 @@ RunRequest completed_sizes(RunRequest request, const Workload& workload);
 /// Predicts one run. Throws Error as `completed` does.
 Prediction predict(const Workload& workload, const Gpu& device, const RunRequest& request, const SoftwareStacks& software);
 
+/// One forward pass with all worked out that the parameters of its GPU do not change: its latency is asked again and again while they do.
+class PlannedPass {
+public:
+    /// Throws Error as `completed` does, and for models that generate tokens: their passes grow.
+    PlannedPass(const Workload& workload, const Gpu& device, const RunRequest& request, const SoftwareStacks& software);
+
+    /// The latency that `predict` gives for `device`, which differs from the one planned for in nothing but parameters. Throws Error for
+    /// operators without a cost model.
+    [[nodiscard]] Seconds latency(const Gpu& device) const;
+    [[nodiscard]] const RunRequest& request() const { return request_; }
+
+private:
+    RunRequest request_;
+    SoftwareStack stack_;
+    OpGraph graph_;
+};
+
 /// The precision of a run that names none: the model's own, or the nearest that `gpu` has.
 Precision default_precision(const Workload& workload, const GpuProfile& gpu);
 

@@ -105,6 +105,14 @@ using ModelPredictor = std::function<ModelEstimate(const ModelRow&, const Gpu&)>
 /// Predicts models of `workloads`, and others from the row's gmacs, mactivations and mparams by the summary family.
 ModelPredictor model_predictor(std::vector<Workload> workloads, SoftwareStacks software);
 
+/// What one row measures, in its metric's unit, by the parameters of the row's GPU.
+using RowModel = std::function<double(const Gpu&)>;
+/// Plans a row once for a GPU, so that a fit asks only for what parameters change. Throws Error when nothing can be said of the row.
+using ModelPlanner = std::function<RowModel(const ModelRow&, const Gpu&)>;
+
+/// Plans models as `model_predictor` predicts them. The rows outlive what is planned.
+ModelPlanner model_planner(std::vector<Workload> workloads, SoftwareStacks software);
+
 /// What judging needs besides the rows.
 struct Predictors {
     std::function<const Gpu*(const std::string& id)> gpu;  ///< nullptr when unknown; the GPU outlives the call

@@ -128,6 +128,11 @@ enum class ConvBlock {
     channel_gate,
     split_attention,
     again,
+    project,
+    dot_product,
+    channel_product,
+    mix_places,
+    lstm,
     add,
     basic,
     bottleneck,
@@ -145,6 +150,7 @@ enum class ConvBlock {
     transformer,
     attend,
     local_attend,
+    pooling_attend,
     mlp,
     class_attention,
     outlook,
@@ -195,30 +201,34 @@ struct ConvLayer {
     std::optional<ConvNorm> norm;
     std::optional<ChannelGate> gate;  ///< absent: squeeze-and-excitation where `squeeze_excite` is given
     bool bias = false, shortcut = true;
-    bool scaled = true;               ///< follows the net's width multiple
-    bool average_downsample = false;  ///< the shortcut halves the image by pooling
-    bool wide_squeeze = false;        ///< squeeze-and-excitation relative to the expanded channels
-    bool nested = false;              ///< C3k2 with C3 blocks inside
-    bool attention = true;            ///< A2C2f with area attention inside, else C3 blocks
-    bool residual = false;            ///< A2C2f: scaled shortcut around the block
-    bool layer_scale = false;         ///< a learned factor per channel on each branch
-    bool pooled_shortcut = false;     ///< what skips an attention that pools its queries is pooled twice, not projected
-    bool residual_scale = false;      ///< the same on what the branches are added to
-    bool conv_mlp = false;            ///< ConvNeXt: the MLP is made of 1×1 convolutions
-    bool response_norm = false;       ///< ConvNeXt V2: global response normalization of the hidden channels in place of the layer scale
-    bool depthwise = false;           ///< detection head with depthwise convolutions before its class scores
-    bool inverted = false;            ///< norm-free: hidden channels relative to the inputs, and gated (NF-RegNet)
-    bool second_conv = false;         ///< norm-free: two convolutions of 3×3
-    bool skip_gain = false;           ///< norm-free: a learned factor on the branch (SkipInit)
-    bool pre_norm = false;            ///< mbconv: normalizes what enters; its last convolution has a bias in place of a norm
-    bool relative_positions = false;  ///< attention: a learned bias for each offset and head is added to the scores
-    bool position_network = false;    ///< attention: the same from a small network
-    bool talking_heads = false;       ///< attention: products across heads before and after the softmax
-    bool cross_covariance = false;    ///< attention among the channels of a head, whose queries and keys are normalized over places
-    bool fused_attention = true;      ///< attention: false where frameworks have no fused kernel for its form
-    bool feed_forward = true;         ///< class attention: learned factors and an MLP on the class token
-    bool bilinear = false;            ///< upsampling: between the four nearest places
-    bool gated = false;               ///< MLP: half of the hidden layer gates the other
+    bool scaled = true;                 ///< follows the net's width multiple
+    bool average_downsample = false;    ///< the shortcut halves the image by pooling
+    bool wide_squeeze = false;          ///< squeeze-and-excitation relative to the expanded channels
+    bool nested = false;                ///< C3k2 with C3 blocks inside
+    bool attention = true;              ///< A2C2f with area attention inside, else C3 blocks
+    bool residual = false;              ///< A2C2f: scaled shortcut around the block
+    bool layer_scale = false;           ///< a learned factor per channel on each branch
+    bool pooled_shortcut = false;       ///< what skips an attention that pools its queries is pooled twice, not projected
+    bool residual_scale = false;        ///< the same on what the branches are added to
+    bool conv_mlp = false;              ///< ConvNeXt: the MLP is made of 1×1 convolutions
+    bool response_norm = false;         ///< ConvNeXt V2: global response normalization of the hidden channels in place of the layer scale
+    bool depthwise = false;             ///< detection head with depthwise convolutions before its class scores
+    bool inverted = false;              ///< norm-free: hidden channels relative to the inputs, and gated (NF-RegNet)
+    bool second_conv = false;           ///< norm-free: two convolutions of 3×3
+    bool skip_gain = false;             ///< norm-free: a learned factor on the branch (SkipInit)
+    bool pre_norm = false;              ///< mbconv: normalizes what enters; its last convolution has a bias in place of a norm
+    bool relative_positions = false;    ///< attention: a learned bias for each offset and head is added to the scores
+    bool position_network = false;      ///< attention: the same from a small network
+    bool talking_heads = false;         ///< attention: products across heads before and after the softmax
+    bool cross_covariance = false;      ///< attention among the channels of a head, whose queries and keys are normalized over places
+    bool fused_attention = true;        ///< attention: false where frameworks have no fused kernel for its form
+    bool feed_forward = true;           ///< class attention: learned factors and an MLP on the class token
+    bool bilinear = false;              ///< upsampling: between the four nearest places
+    bool gated = false;                 ///< MLP: half of the hidden layer gates the other
+    std::int64_t score_passes = 0;      ///< dot product without a fused kernel: kernels over the scores beside products and softmax
+    bool decomposed_positions = false;  ///< the same: a bias of rows and one of columns, products of the queries
+    bool wide_scores = false;           ///< dot product without a fused kernel: mixed precision computes its softmax in fp32
+    bool wide = false;                  ///< pointwise: computes in fp32 under mixed precision
 };
 
 /// How the depth and width multiples round.

@@ -113,7 +113,7 @@ private:
 
     template <class Store>
     void predict_all(const CostParameters& parameters, Store store) {
-        const Bench bench(input_.gpus, parameters, input_.model);
+        const Bench bench(input_.gpus, parameters);
         for (Judged& j : judged_) store(j, bench.predicted(*j.sample));
     }
 
@@ -125,7 +125,7 @@ private:
         if (seen.empty() || seen.size() == training_.size()) return;
         const CostParameters start = split.gpu ? start_left_out(*split.gpu, session) : input_.start.values;
         const StagedFit fit = session.fit(input_, seen, split.activity, start, stages_);
-        const Bench bench(input_.gpus, fit.parameters, input_.model);
+        const Bench bench(input_.gpus, fit.parameters);
         // Every row is unseen in one split of a kind only, so that threads write to different places.
         for (Judged& j : judged_) {
             if (!j.held_out && split.unseen(*j.sample)) j.*split.prediction = bench.predicted(*j.sample);
@@ -163,7 +163,7 @@ private:
     }
 
     void add_stages(Fit& fit) {
-        Bench bench(input_.gpus, full_.parameters, input_.model);
+        Bench bench(input_.gpus, full_.parameters);
         for (StageOutcome& stage : full_.stages) {
             if (options_.diagnose) {
                 StageDiagnosis diagnosis = diagnose(bench, stage, input_.start.values);
@@ -203,7 +203,7 @@ private:
             const Samples some = thinned(training_, coarse_rows / 4, options_.seed);
             used.insert(used.end(), some.begin(), some.end());
         }
-        Bench bench(input_.gpus, full_.parameters, input_.model);
+        Bench bench(input_.gpus, full_.parameters);
         for (const std::size_t spec : parameters_that_matter(bench, used, others)) {
             const double value = parameter_specs()[spec].get(full_.parameters);
             fit.details.push_back({.spec = spec, .before = value, .after = value});

@@ -69,15 +69,11 @@ std::string objection(const KernelRow& row, const Gpu& gpu) {
     return {};
 }
 
-std::string objection(const ModelRow& row, const Gpu& gpu, const ModelPredictor& model) {
+std::string objection(const ModelRow& row) {
     if (row.metric == Metric::memory_gb || row.metric == Metric::power_w) return "no time is measured";
     if (row.phase == "train") return "training is not predicted";
     if (row.gpus > 1) return "several GPUs: their links decide as much as the GPUs";
-    try {
-        return model(row, gpu).predicted > 0 ? "" : "the model predicts no time";
-    } catch (const Error& e) {
-        return e.what();
-    }
+    return {};
 }
 
 class Collector {
@@ -97,9 +93,14 @@ public:
     void add(const ModelRow& row) {
         const auto gpu = place(row.gpu);
         if (!gpu || !input_.model) return;
-        if (std::string reason = objection(row, gpus_[*gpu], input_.model); !reason.empty())
-            return drop(row.origin, row.gpu, "model", reason);
-        result_.samples.push_back({.model = &row, .gpu = *gpu, .group = "model " + row.model});
+        if (std::string reason = objection(row); !reason.empty()) return drop(row.origin, row.gpu, "model", reason);
+        try {
+            RowModel planned = input_.model(row, gpus_[*gpu]);
+            if (!(planned(gpus_[*gpu]) > 0)) return drop(row.origin, row.gpu, "model", "the model predicts no time");
+            result_.samples.push_back({.model = &row, .planned = std::move(planned), .gpu = *gpu, .group = "model " + row.model});
+        } catch (const Error& e) {
+            drop(row.origin, row.gpu, "model", e.what());
+        }
     }
 
     SampleSet result() && {

@@ -17,8 +17,7 @@ std::string Sample::precision() const {
     return text;
 }
 
-Bench::Bench(const std::vector<GpuProfile>& profiles, const CostParameters& start, const ModelPredictor& model)
-    : parameters_(start), model_(&model) {
+Bench::Bench(const std::vector<GpuProfile>& profiles, const CostParameters& start) : parameters_(start) {
     for (const GpuProfile& profile : profiles) gpus_.push_back({profile, {.values = start, .provenance = {}, .source = {}}});
     // What the reports ask of a parameter is not asked while fitting.
     for (Gpu& gpu : gpus_) {
@@ -39,7 +38,7 @@ void Bench::set(const ParameterSpec& spec, double in_unit) {
 
 double Bench::predicted(const Sample& sample) const {
     const Gpu& gpu = gpus_[sample.gpu];
-    if (sample.model != nullptr) return (*model_)(*sample.model, gpu).predicted;
+    if (sample.model != nullptr) return sample.planned(gpu);
     return with_launch(predicted_cost(*sample.kernel, gpu), sample.host).in(us);
 }
 

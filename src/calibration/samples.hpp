@@ -13,6 +13,7 @@ namespace roofcast {
 struct Sample {
     const KernelRow* kernel = nullptr;  ///< one of the two
     const ModelRow* model = nullptr;
+    RowModel planned;     ///< of a model row
     std::size_t gpu = 0;  ///< into Bench::gpus
     HostLaunch host;
     std::string group;        ///< rows of equal group are never split between fit and judgement
@@ -29,7 +30,7 @@ using Samples = std::vector<const Sample*>;
 /// GPUs that share parameters: what a solver turns the knobs of. Copied for every thread.
 class Bench {
 public:
-    Bench(const std::vector<GpuProfile>& profiles, const CostParameters& start, const ModelPredictor& model);
+    Bench(const std::vector<GpuProfile>& profiles, const CostParameters& start);
 
     [[nodiscard]] const CostParameters& parameters() const { return parameters_; }
     void set(const CostParameters& parameters);
@@ -45,7 +46,6 @@ public:
 private:
     std::vector<Gpu> gpus_;
     CostParameters parameters_;
-    const ModelPredictor* model_;
 };
 
 /// Everything that a fit reads.

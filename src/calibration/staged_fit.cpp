@@ -14,8 +14,9 @@ namespace roofcast {
 namespace {
 
 constexpr std::size_t rows_for_a_stage = 8;
-constexpr double probe = 0.2;             // of a parameter's range: how far it is moved to see whether rows depend on it
-constexpr double noticeable = 1e-4;       // mean change of ln(predicted) under the probe
+constexpr double probe = 0.2;        // of a parameter's range: how far it is moved to see whether rows depend on it
+constexpr double noticeable = 1e-4;  // mean change of ln(predicted) under the probe: of kernels, whose rows differ in what bounds them
+constexpr double noticeable_in_models = 1e-3;  // of models, which mix all kernels
 constexpr double model_pull = 30;         // times closer than by kernels: models are some 30 % off, alike in all rows of a model and engine
 constexpr std::size_t model_rows = 400;   // whole models cost a hundred times a kernel: a sample serves
 constexpr double outlier_deviations = 8;  // robust standard deviations, and
@@ -193,6 +194,8 @@ std::vector<double> log_ratios(const Bench& bench, const Samples& rows) {
 }
 
 std::vector<std::size_t> parameters_that_matter(Bench& bench, const Samples& rows, const std::vector<std::size_t>& candidates) {
+    const bool of_models = std::all_of(rows.begin(), rows.end(), [](const Sample* row) { return row->model != nullptr; });
+    const double least = of_models ? noticeable_in_models : noticeable;
     const CostParameters before = bench.parameters();
     const std::vector<double> base = residuals(bench, rows);
     std::vector<std::size_t> found;
@@ -206,13 +209,13 @@ std::vector<std::size_t> parameters_that_matter(Bench& bench, const Samples& row
             for (std::size_t row = 0; row < r.size(); ++row) change += std::abs(r[row] - base[row]);
         }
         bench.set(before);
-        if (change > noticeable * static_cast<double>(rows.size())) found.push_back(i);
+        if (change > least * static_cast<double>(rows.size())) found.push_back(i);
     }
     return found;
 }
 
 StagedFit fit_stages(const CalibrationInput& input, const Samples& rows, const StagedFitOptions& with) {
-    Bench bench(input.gpus, *with.start, input.model);
+    Bench bench(input.gpus, *with.start);
     StagedFit fit;
     std::set<std::size_t> settled;
     const auto& wanted = with.stages;

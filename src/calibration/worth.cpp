@@ -33,7 +33,7 @@ CostParameters without(const StageOutcome& stage, const StagedFit& fit, const Ca
 /// values must be judged with the products that it will be used with.
 double own_gain(const StageOutcome& stage, const StagedFit& fit, const CalibrationInput& input,
                 const std::unordered_map<const Sample*, const Judged*>& judged) {
-    const Bench bench(input.gpus, without(stage, fit, input), input.model);
+    const Bench bench(input.gpus, without(stage, fit, input));
     std::vector<double> start, unseen;
     for (const Samples* rows : {&stage.rows, &stage.outliers}) {
         for (const Sample* row : *rows) {
@@ -46,7 +46,7 @@ double own_gain(const StageOutcome& stage, const StagedFit& fit, const Calibrati
 }
 
 double models_mape(const CalibrationInput& input, const CostParameters& parameters, const Samples& models) {
-    const Bench bench(input.gpus, parameters, input.model);
+    const Bench bench(input.gpus, parameters);
     std::vector<double> errors;
     for (const Sample* row : models) errors.push_back(error(bench.predicted(*row), *row));
     return mape(errors);

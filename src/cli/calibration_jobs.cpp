@@ -48,7 +48,7 @@ CalibrationInput input_of(const CalibrateOptions& options, const Measurements& d
     input.host_launch = [stacks](const KernelRow& row) { return host_launch(stacks, row); };
     if (options.without_models) return input;
     input.models = data.models;
-    input.model = model_predictor(load_workload_catalogue(options.common.models()), load_software(options.common.gpus()));
+    input.model = model_planner(load_workload_catalogue(options.common.models()), load_software(options.common.gpus()));
     return input;
 }
 

@@ -39,8 +39,14 @@ void read_stack(TableReader& table, SoftwareStack& stack) {
     if (stack.fp32_norms && !stack.mixed_precision)
         throw table.error("fp32_norms", "means nothing without mixed precision", {}, "mixed_precision = true beside it");
     stack.cast_kernels = table.number_if("cast_kernels", non_negative).value_or(0);
+    stack.kernels_beside_4bit = table.number_if("kernels_beside_4bit", non_negative).value_or(0);
+    stack.kernels_beside_8bit = table.number_if("kernels_beside_8bit", non_negative).value_or(0);
+    stack.least_tile_rows = static_cast<int>(table.number_if("least_tile_rows", {0, 256}).value_or(0));
     stack.tf32_products = table.flag_if("tf32_products").value_or(true);
     stack.fused_attention = table.flag_if("fused_attention").value_or(true);
+    stack.fused_wide_attention = table.flag_if("fused_wide_attention").value_or(stack.fused_attention);
+    if (stack.fused_wide_attention && !stack.fused_attention)
+        throw table.error("fused_wide_attention", "means nothing without fused attention", {}, "fused_attention = true beside it");
     stack.narrow_activations = table.flag_if("narrow_activations").value_or(false);
     stack.fp16_accumulation = table.flag_if("fp16_accumulation").value_or(false);
     stack.pipeline_chunk = table.count_if("pipeline_chunk_tokens", 0).value_or(0);
@@ -152,6 +158,7 @@ Gpu with_software(Gpu gpu, const SoftwareStack& stack) {
     auto& peak = gpu.profile.tensor_peak[index(Precision::fp16)];
     const auto& faster = gpu.profile.fp16_accumulate_peak;
     if (stack.fp16_accumulation && peak && faster && *faster > *peak) peak = faster;
+    if (gpu.profile.facts.warp_matrix_fraction < 1) gpu.profile.facts.least_tile_rows = stack.least_tile_rows;
     auto& contention = gpu.parameters.values.collective.pcie_contention;
     contention = stack.pcie_contention.value_or(contention);
     return gpu;

@@ -85,6 +85,13 @@ bool is_16_bit_product(const Op& op) {
     return conv != nullptr && in_16_bits(conv->precision);
 }
 
+/// Launches beside a product whose weights are stored in fewer bits than it computes in, or are quantized with the activations.
+double unpacking_launches(const Op& op, const SoftwareStack& stack) {
+    const auto* gemm = std::get_if<Gemm>(&op);
+    if (gemm == nullptr || gemm->weight_bits > 8.5) return 0;
+    return gemm->weight_bits < 8 ? stack.kernels_beside_4bit : stack.kernels_beside_8bit;
+}
+
 /// The kernel that the stack runs for `op`: in its precision, or in 16 bits where that is faster and the stack chooses by layer.
 KernelCost chosen_kernel(const Op& op, const Gpu& gpu, const SoftwareStack& stack) {
     const KernelCost own = cost(op, gpu, Cache::produced);
@@ -108,6 +115,7 @@ Launch launched(const OpNode& node, const Gpu& gpu, const SoftwareStack& stack) 
         launch.launches = std::max(node.eager_kernels, static_cast<double>(launch.kernel.kernels));
     }
     if (is_16_bit_product(node.op)) launch.launches += stack.cast_kernels;
+    launch.launches += unpacking_launches(node.op, stack);
     launch.time = time + launch.launches * stack.device_gap;
     return launch;
 }

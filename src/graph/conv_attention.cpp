@@ -1,45 +1,19 @@
 // Self-attention over the places of a map, and the MLP that follows it.
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "graph/conv_blocks.hpp"
-#include "roofcast/error.hpp"
 
 namespace roofcast {
 
 namespace {
 
-/// Windows on a side of `size` places.
-std::int64_t windows_along(std::int64_t size, std::int64_t window) {
-    return (size + window - 1) / window;
-}
-
-/// Parameters and kernels of a bias on the scores, between places on a side of `side`.
-void add_positions(OpNode& attention, const ConvLayer& layer, std::int64_t heads, std::int64_t side) {
-    if (layer.position_network) {
-        constexpr double width = 512, kernels = 8;
-        attention.weights += 2 * width + width + (width + 1) * static_cast<double>(heads);
-        attention.eager_kernels += kernels;
-    } else if (layer.relative_positions) {
-        constexpr double kernels = 3;  // gather, reshape, add
-        attention.weights += static_cast<double>((2 * side - 1) * (2 * side - 1) * heads);
-        attention.eager_kernels += kernels;
-    }
-}
-
 /// El-Nouby et al., XCiT (2021), equation 2: channels of a head attend to each other.
 void cross_covariance(ConvBuilder& b, const Map& in, std::int64_t heads, std::int64_t channels) {
-    const std::int64_t places = in.places(), width = channels / heads;
-    Map both{.channels = 2 * channels, .height = places, .width = 1};
+    const Map both{.channels = 2 * channels, .height = in.places(), .width = 1};
     constexpr double kernels = 2, flops = 4;  // the norm reads, the division reads and writes; both in fp32
     b.wide_pointwise("normalize", both, kernels, flops);
-    b.copy(3 * places * channels, "transpose");
-    b.product("covariance", heads, width, width, places);
-    b.softmax(channels, width);
-    b.product("mix", heads, width, places, width);
-    b.copy(places * channels, "transpose");
+    channel_products(b, in.places(), heads, channels);
 }
 
 /// Wang et al., Pyramid Vision Transformer (2021): keys and values of a smaller map.
@@ -74,6 +48,23 @@ std::int64_t mlp_channels(const ConvLayer& layer, std::int64_t channels) {
     return static_cast<std::int64_t>((layer.expand > 0 ? layer.expand : usual_expansion) * static_cast<double>(channels) + 0.5);
 }
 
+void scored_attention(ConvBuilder& b, const ConvLayer& layer, const HeadShape& shape, std::int64_t query_side, std::int64_t key_side) {
+    if (layer.decomposed_positions) decomposed_positions(b, shape, query_side, key_side);
+    if (!layer.fused_attention) {
+        // The same table or network gives the bias, whatever adds it.
+        OpNode bias;
+        add_positions(bias, layer, shape.heads, key_side);
+        b.parameters("positions", bias.weights);
+        return separate_attention(b, shape, static_cast<double>(layer.score_passes), layer.wide_scores);
+    }
+    OpNode& node = b.cross_attention(shape.queries, shape.keys, shape.heads, shape.key_dim, shape.windows);
+    std::get<Attention>(node.op).value_dim = shape.value_dim;
+    add_positions(node, layer, shape.heads, key_side);
+    if (!layer.talking_heads) return;
+    std::get<Attention>(node.op).fused = false;
+    add_talking_heads(b, shape.heads, shape.keys);
+}
+
 Map skipping(ConvBuilder& b, const Map& stream, const ConvLayer& layer, std::int64_t channels, std::int64_t stride) {
     if (stride == 1 && stream.channels == channels) return stream;
     if (!layer.pooled_shortcut) b.linear(stream.places(), stream.channels, channels);
@@ -94,15 +85,9 @@ Map rows_of(const Map& map, std::int64_t tokens) {
 }
 
 void attend(ConvBuilder& b, const Map& in, const ConvLayer& layer, std::int64_t channels, std::int64_t stride, bool partition_first) {
-    const std::int64_t heads = std::max<std::int64_t>(1, layer.heads);
-    const std::int64_t width = layer.inner > 0 ? layer.inner : channels, head_dim = width / heads;
+    const std::int64_t width = layer.inner > 0 ? layer.inner : channels, heads = heads_of(layer, width), head_dim = width / heads;
     const auto values =
         static_cast<std::int64_t>((layer.expand > 0 && layer.block == ConvBlock::attend ? layer.expand : 1) * static_cast<double>(width));
-    if (width % heads != 0) {
-        throw Error({.what = "the heads of an attention must divide its channels",
-                     .key = "heads",
-                     .found = fmt::format("{} heads for {} channels", heads, width)});
-    }
     const std::int64_t queries = in.places() / (stride * stride) + layer.tokens, side = layer.window;
     const bool windowed = side > 0 && side < std::max(in.height, in.width);
     const std::int64_t windows = windowed ? windows_along(in.height, side) * windows_along(in.width, side) : 1;
@@ -118,13 +103,13 @@ void attend(ConvBuilder& b, const Map& in, const ConvLayer& layer, std::int64_t 
         if (layer.cross_covariance) {
             cross_covariance(b, in, heads, width);
         } else {
-            OpNode& node = b.cross_attention(windowed ? keys / (stride * stride) : queries, keys, heads, head_dim, windows, values / heads);
-            if (!layer.fused_attention) std::get<Attention>(node.op).fused = false;
-            add_positions(node, layer, heads, windowed ? side : in.height);
-            if (layer.talking_heads) {
-                std::get<Attention>(node.op).fused = false;
-                add_talking_heads(b, heads, keys);
-            }
+            const HeadShape shape{.windows = windows,
+                                  .queries = windowed ? keys / (stride * stride) : queries,
+                                  .keys = keys,
+                                  .heads = heads,
+                                  .key_dim = head_dim,
+                                  .value_dim = values / heads};
+            scored_attention(b, layer, shape, (windowed ? side : in.height) / stride, windowed ? side : in.height);
         }
         if (windowed && !partition_first) b.copy(queries * values, "merge_windows");
     }
@@ -147,7 +132,7 @@ Map attend_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t cha
     return stage(b, x, "attend", layer, channels, [&](const Map& in, std::int64_t stride) {
         const Kept shortcut(b, entering(b, layer, in));
         const Map rows = rows_of(shortcut.map(), layer.tokens);
-        b.normalize(rows, layer.norm.value_or(ConvNorm::layer));
+        b.normalize(rows, layer.norm.value_or(ConvNorm::layer), layer.wide);
         Map y = in;
         y.wide = false;
         const Map sum = layer.shortcut ? skipping(b, shortcut.map(), layer, channels, stride) : shortcut.map();
@@ -161,7 +146,7 @@ Map attend_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t cha
 Map mixed_channels(ConvBuilder& b, const Map& in, const ConvLayer& layer) {
     const Map rows = rows_of(entering(b, layer, in), layer.tokens);
     const Kept shortcut(b, rows);
-    b.normalize(rows, layer.norm.value_or(ConvNorm::layer));
+    b.normalize(rows, layer.norm.value_or(ConvNorm::layer), layer.wide);
     Map y = in;
     y.kept = y.wide = false;
     feed_forward(b, y, layer);

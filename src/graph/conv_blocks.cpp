@@ -46,6 +46,8 @@ Map backbone_block(ConvBuilder& b, const Map& x, const ConvLayer& layer, std::in
             return attend_block(b, x, layer, channels);
         case ConvBlock::local_attend:
             return local_attend_block(b, x, layer, channels);
+        case ConvBlock::pooling_attend:
+            return pooling_attention_block(b, x, layer, channels);
         case ConvBlock::mlp:
             return mlp_block(b, x, layer);
         case ConvBlock::class_attention:

@@ -33,6 +33,14 @@ Map local_attend_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64
 Map mlp_block(ConvBuilder& b, Map x, const ConvLayer& layer);
 Map outlook_block(ConvBuilder& b, Map x, const ConvLayer& layer);
 Map class_attention_block(ConvBuilder& b, Map x, const ConvLayer& layer);
+Map pooling_attention_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t channels);
+// What other mixers of places are made of.
+Map dot_product(ConvBuilder& b, const Map& queries, const Map& keys, const ConvLayer& layer);
+Map channel_product(ConvBuilder& b, const Map& in, const ConvLayer& layer);
+Map mixed_places(ConvBuilder& b, const Map& in, const ConvLayer& layer);
+Map lstm(ConvBuilder& b, const Map& in, std::int64_t hidden);
+/// A linear layer of each place.
+Map projected(ConvBuilder& b, const Map& in, const ConvLayer& layer);
 // Cross-stage partial blocks of the YOLO family. `repeat` counts the blocks inside.
 Map c3_block(ConvBuilder& b, const Map& x, std::int64_t channels, std::int64_t repeat, bool shortcut);
 Map c2_block(ConvBuilder& b, const Map& x, std::int64_t channels, std::int64_t repeat, bool shortcut);
@@ -77,6 +85,29 @@ Map entering(const ConvBuilder& b, const ConvLayer& layer, const Map& in);
 /// Queries, keys and values of the places of `in`, their attention, and its projection to `channels`. Queries are pooled by `stride`.
 /// `partition_first`: windows are cut out of the input, else out of queries, keys and values.
 void attend(ConvBuilder& b, const Map& in, const ConvLayer& layer, std::int64_t channels, std::int64_t stride, bool partition_first);
+/// Heads that attend, in each of `windows` of an image.
+struct HeadShape {
+    std::int64_t windows = 1, queries = 0, keys = 0, heads = 1, key_dim = 0, value_dim = 0;
+    bool heads_first = false;  ///< queries, keys and values of a head are side by side
+};
+/// Attention of separate products, whose heads are copied to be side by side and back. `passes`: kernels over the scores besides;
+/// `wide`: mixed precision computes the softmax in fp32.
+void separate_attention(ConvBuilder& b, const HeadShape& shape, double passes = 0, bool wide = false);
+/// A bias for the rows and one for the columns between `side` by `side` queries and keys of `key_side`, as products of the queries.
+/// Li et al., MViTv2 (2022), equation 4. Parameters are those of one window.
+void decomposed_positions(ConvBuilder& b, const HeadShape& shape, std::int64_t side, std::int64_t key_side);
+/// Attention among the channels of a head.
+void channel_products(ConvBuilder& b, std::int64_t places, std::int64_t heads, std::int64_t channels);
+/// Attention with the positions, kernels and products across heads that the layer has.
+void scored_attention(ConvBuilder& b, const ConvLayer& layer, const HeadShape& shape, std::int64_t query_side, std::int64_t key_side);
+/// Parameters and kernels of a bias on the scores, between places on a side of `side`.
+void add_positions(OpNode& attention, const ConvLayer& layer, std::int64_t heads, std::int64_t side);
+/// Heads of `layer`, which divide `width`. Throws Error where they do not.
+std::int64_t heads_of(const ConvLayer& layer, std::int64_t width);
+/// Windows on a side of `size` places.
+inline std::int64_t windows_along(std::int64_t size, std::int64_t window) {
+    return (size + window - 1) / window;
+}
 /// What skips an attention that ends in `channels`: projected and pooled as its queries are. Ryali et al., Hiera (2023).
 Map skipping(ConvBuilder& b, const Map& stream, const ConvLayer& layer, std::int64_t channels, std::int64_t stride);
 /// Hidden channels of the MLP: four times the outer ones, unless the layer says otherwise.

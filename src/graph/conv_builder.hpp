@@ -52,12 +52,12 @@ public:
     Map transposed(const Map& in, std::int64_t channels, std::int64_t kernel, bool bias);
     /// Fully connected, on `rows` rows an image. The node is valid until the next one.
     OpNode& linear(std::int64_t rows, std::int64_t in, std::int64_t out, bool bias = true);
-    /// Normalizes for the product that follows.
-    Map normalize(const Map& map, ConvNorm norm);
+    /// Normalizes for the product that follows. `wide`: in fp32 under mixed precision whatever the net's norms compute in.
+    Map normalize(const Map& map, ConvNorm norm, bool wide = false);
     /// The same, then activates: EvoNorm and filter response normalization have a non-linearity of their own in place of the activation.
     Map normalize_and_activate(const Map& map, ConvNorm norm, Activation activation);
     /// Normalizes for what is no product: wide where norms compute in fp32.
-    Map normalized(const Map& map, ConvNorm norm);
+    Map normalized(const Map& map, ConvNorm norm, bool wide = false);
     void activate(const Map& map, Activation activation);
     /// map = map + other, both of one shape.
     void add(const Map& map);
@@ -108,7 +108,13 @@ public:
     void pointwise_kernels(std::string name, const Map& map, double kernels, double flops);
     /// Adds a learned table of positions: one of `rows` that is stretched to the map, or 0 for one of its places.
     Map add_positions(const Map& map, std::int64_t rows = 0);
-    void softmax(std::int64_t rows, std::int64_t cols);
+    /// `wide`: in fp32 under mixed precision, cast there and back.
+    void softmax(std::int64_t rows, std::int64_t cols, bool wide = false);
+
+    /// Parameters of what is too small to count as an operator.
+    void parameters(std::string name, double count);
+    /// `steps` kernels that turn four gates a unit, of a product of the inputs and one of the states, and a cell into state and cell.
+    void gates(const Map& map, std::int64_t steps);
 
     /// Memory of `map` stays taken until `release`.
     void keep(Map& map);

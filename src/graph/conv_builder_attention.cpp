@@ -1,6 +1,7 @@
 // Attention, and the products and softmax that it is made of where no kernel fuses them.
 
 #include "graph/conv_builder.hpp"
+#include "graph/layer_builder.hpp"
 
 namespace roofcast {
 
@@ -33,9 +34,14 @@ OpNode& ConvBuilder::cross_attention(std::int64_t queries, std::int64_t keys, st
     return emit("attention", op, Fusion::none, windows * heads * head_dim * (queries + 2 * keys), windows * heads * head_dim * queries);
 }
 
-void ConvBuilder::softmax(std::int64_t rows, std::int64_t cols) {
-    const RowWise op{.kind = RowOp::softmax, .rows = rows * shape_.batch, .cols = cols, .precision = stored_};
+void ConvBuilder::softmax(std::int64_t rows, std::int64_t cols, bool wide) {
+    const bool cast = wide && mixed_precision();
+    const Map scores{.channels = cols, .height = rows, .width = 1};
+    const std::int64_t elements = scores.elements() * shape_.batch;
+    if (cast) convert("cast", scores, scaling(elements, stored_, wide_));
+    const RowWise op{.kind = RowOp::softmax, .rows = rows * shape_.batch, .cols = cols, .precision = cast ? wide_ : stored_};
     emit("softmax", op, Fusion::chain, rows * cols, rows * cols);
+    if (cast) convert("cast", scores, narrowing(elements, wide_, stored_));
 }
 
 void ConvBuilder::product(std::string name, std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k) {

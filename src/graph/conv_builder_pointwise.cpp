@@ -47,7 +47,7 @@ OpNode& ConvBuilder::convert(std::string name, const Map& map, Elementwise op) {
     return emit(std::move(name), op, Fusion::chain, map.kept ? 0 : map.elements(), 0);
 }
 
-Map ConvBuilder::normalized(const Map& map, ConvNorm norm) {
+Map ConvBuilder::normalized(const Map& map, ConvNorm norm, bool wide) {
     const double weights = 2.0 * static_cast<double>(map.channels);
     if (norm == ConvNorm::none || norm == ConvNorm::standardized) return map;
     if (norm == ConvNorm::batch || norm == ConvNorm::frozen) {
@@ -56,7 +56,7 @@ Map ConvBuilder::normalized(const Map& map, ConvNorm norm) {
     }
     if (norm == ConvNorm::evo || norm == ConvNorm::filter_response) return normalize_and_activate(map, norm, Activation::none);
     Map out = map;
-    out.wide = norm_ != stored_;
+    out.wide = norm_ != stored_ || (wide && mixed_precision());
     if (out.wide && !map.wide) convert("cast", map, scaling(map.elements() * shape_.batch, stored_, wide_));
     if (!out.wide) out = narrowed(map);
     // PyTorch's kernel for groups reads planes of channels, and leaves such.
@@ -67,8 +67,8 @@ Map ConvBuilder::normalized(const Map& map, ConvNorm norm) {
     return out;
 }
 
-Map ConvBuilder::normalize(const Map& map, ConvNorm norm) {
-    return narrowed(normalized(map, norm));
+Map ConvBuilder::normalize(const Map& map, ConvNorm norm, bool wide) {
+    return narrowed(normalized(map, norm, wide));
 }
 
 Map ConvBuilder::normalize_and_activate(const Map& map, ConvNorm norm, Activation activation) {
@@ -103,6 +103,19 @@ void ConvBuilder::wide_pointwise(std::string name, const Map& map, double kernel
 
 void ConvBuilder::pointwise_kernels(std::string name, const Map& map, double kernels, double flops) {
     pointwise(std::move(name), map, 1, flops, Fusion::chain).eager_kernels = kernels;
+}
+
+void ConvBuilder::parameters(std::string name, double count) {
+    if (count > 0)
+        emit(std::move(name), Elementwise{.elements = static_cast<std::int64_t>(count), .precision = wide_}, Fusion::folded, 0, 0).weights =
+            count;
+}
+
+void ConvBuilder::gates(const Map& map, std::int64_t steps) {
+    constexpr double gates = 4, reads = (2 * gates + 1) / gates, writes = 2 / gates, flops = 8;
+    const Elementwise op{
+        .elements = map.elements() * shape_.batch, .reads = reads, .writes = writes, .flops_per_element = flops, .precision = stored_};
+    emit("gates", op, Fusion::none, map.elements(), 0).repeat = steps;
 }
 
 void ConvBuilder::standardize(std::int64_t channels, std::int64_t filter, bool gain) {

@@ -81,6 +81,7 @@ private:
     Map block(const ConvLayer& layer, const std::vector<Map>& in);
     Map again(std::size_t i);
     Map primitive(const ConvLayer& layer, const std::vector<Map>& in);
+    Map mixer(const ConvLayer& layer, const std::vector<Map>& in);
     Map convolutions(const ConvLayer& layer, Map x);
     Map sum(const std::vector<Map>& in);
     Map backbone(const ConvLayer& written, const Map& x);
@@ -95,6 +96,7 @@ private:
 
 Map Walk::block(const ConvLayer& layer, const std::vector<Map>& in) {
     if (layer.repeat == 0) return in.front();
+    if (layer.block >= ConvBlock::project && layer.block <= ConvBlock::lstm) return mixer(layer, in);
     if (layer.block <= ConvBlock::add) return primitive(layer, in);
     if (layer.block <= ConvBlock::a2c2f) return backbone(layer, in.front());
     head(layer, in);
@@ -179,6 +181,7 @@ Map Walk::primitive(const ConvLayer& layer, const std::vector<Map>& in) {
         }
         case ConvBlock::normalize: {
             const ConvNorm norm = layer.norm.value_or(net_.norm);
+            if (layer.wide) return builder_.normalized(x, norm, true);
             return builder_.normalize_and_activate(x, norm, layer.activation.value_or(Activation::none));
         }
         case ConvBlock::maxpool:
@@ -199,9 +202,12 @@ Map Walk::primitive(const ConvLayer& layer, const std::vector<Map>& in) {
         }
         case ConvBlock::slice:
             return builder_.slice(x, layer.size);
-        case ConvBlock::pointwise:
-            builder_.pointwise_kernels("pointwise", x, static_cast<double>(std::max<std::int64_t>(1, layer.size)), 1);
+        case ConvBlock::pointwise: {
+            const auto kernels = static_cast<double>(std::max<std::int64_t>(1, layer.size));
+            if (layer.wide) builder_.wide_pointwise("pointwise", x, kernels, 1);
+            if (!layer.wide) builder_.pointwise_kernels("pointwise", x, kernels, 1);
             return x;
+        }
         case ConvBlock::scale:
             return builder_.layer_scale(x);
         case ConvBlock::channel_gate:
@@ -217,6 +223,23 @@ Map Walk::primitive(const ConvLayer& layer, const std::vector<Map>& in) {
             return builder_.concat(in);
         default:
             return sum(in);
+    }
+}
+
+Map Walk::mixer(const ConvLayer& layer, const std::vector<Map>& in) {
+    builder_.segment(std::string(roofcast::name(layer.block)));
+    const Map& x = in.front();
+    switch (layer.block) {
+        case ConvBlock::project:
+            return projected(builder_, x, layer);
+        case ConvBlock::dot_product:
+            return dot_product(builder_, x, in.back(), layer);
+        case ConvBlock::channel_product:
+            return channel_product(builder_, x, layer);
+        case ConvBlock::mix_places:
+            return mixed_places(builder_, x, layer);
+        default:
+            return lstm(builder_, x, layer.size);
     }
 }
 

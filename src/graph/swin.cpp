@@ -38,10 +38,24 @@ double position_weights(const Stage& s) {
     return as_count((2 * s.window() - 1) * (2 * s.window() - 1) * s.heads());
 }
 
+/// Kernels over the scores, each of which reads and writes 2 bytes of one, beyond those of plain attention in 16 bits.
+double score_passes(const LayerBuilder& b, const Swin& model) {
+    // With the temperature of V2 scores become fp32 and pass through memory for the bias and mask: 24 bytes.
+    constexpr double bytes_per_pass = 4, with_temperature = 24 / bytes_per_pass;
+    if (model.v2) return with_temperature;
+    // Half of the blocks shift, and add a mask. Under mixed precision the sum with the bias is fp32 (2 bytes more), as are the mask's
+    // (8 in those) and the softmax (4 more), and a cast follows (6).
+    constexpr double mask = 0.5, wide = (2 + 0.5 * 8 + 4 + 6) / bytes_per_pass;
+    return b.numerics().stream != b.numerics().stored ? wide : mask;
+}
+
 void add_window_attention(LayerBuilder& b, const Stage& s) {
     const std::int64_t rows = s.windowed_tokens(), length = s.window() * s.window(), head_dim = s.width / s.heads();
-    // Blocks alternate between plain and shifted windows: half of them roll the image there and back.
-    const std::int64_t moved = rows * s.width * (s.side > s.window() ? 3 : 2) / 2;
+    // Engines without fused attention have kernels for scores, heads and windows of their own.
+    const bool framework = s.shape.fused_attention;
+    // Blocks alternate between plain and shifted windows: half of them roll the image there and back, frameworks in a copy for each axis.
+    const std::int64_t rolls = s.side > s.window() ? (framework ? 2 : 1) : 0;
+    const std::int64_t moved = rows * s.width * (2 + rolls) / 2;
     // On the way there, padding copies too, also by nothing, and all is in the format that normalizations leave.
     const auto formats = static_cast<std::int64_t>(element_size(b.numerics().norm) / element_size(b.numerics().stored));
     b.move("partition", (moved + rows * s.width) * formats, 1, Fusion::chain);
@@ -51,8 +65,7 @@ void add_window_attention(LayerBuilder& b, const Stage& s) {
         b.elementwise("cosine_norm", 2 * rows * s.width, 1, 4, Fusion::chain, 8);
     }
     const Precision p = b.numerics().stored;
-    // V2's scaled cosines need the scores before the softmax: no fused kernel of a library computes them.
-    const bool fused = s.shape.fused_attention && !s.model.v2;
+    // Positions and masks are added to the scores before the softmax: the models' code runs separate products.
     const Attention op{.batch = s.windows(),
                        .heads = s.heads(),
                        .kv_heads = s.heads(),
@@ -62,20 +75,17 @@ void add_window_attention(LayerBuilder& b, const Stage& s) {
                        .kv_len = length,
                        .precision = p,
                        .kv_precision = p,
-                       .fused = fused,
+                       .fused = false,
                        .fp32_scores = s.shape.fp32_scores,
                        .cached = false,
                        .output = p};
     constexpr double bias_kernels = 3, network_kernels = 8;  // gather, permute, add; V2 runs its network too
-    const double kernels = (fused ? 1 : eager::unfused_attention) + bias_kernels + (s.model.v2 ? network_kernels : 0);
+    const double kernels = eager::unfused_attention + bias_kernels + (s.model.v2 ? network_kernels : 0);
+    // Heads are a dimension inside that of tokens; batched products want them outside. Queries are scaled on the way.
+    if (framework && !s.model.v2) b.move("heads_first", 4 * rows * s.width, 1, Fusion::chain);
     b.add("attention", op, position_weights(s), Fusion::none, kernels);
-    // Eager frameworks write the position bias, added to the shift's mask in fp32, out for every window and head of the half of the blocks
-    // that shift: 20 bytes a score. In V2 scores become fp32 with the temperature and pass through memory for the bias and mask: 24 bytes
-    // beyond those of 16-bit scores.
-    constexpr double bytes_per_pass = 4, plain = 0.5 * 20 / bytes_per_pass, with_temperature = 24 / bytes_per_pass;
-    const std::int64_t scores = s.windows() * s.heads() * length * length;
-    // Engines without fused attention add both in their softmax kernel.
-    if (s.shape.fused_attention) b.elementwise("score_bias", scores, 1, 1, Fusion::chain, s.model.v2 ? with_temperature : plain);
+    if (framework && !s.model.v2) b.move("heads_last", rows * s.width, 1, Fusion::chain);
+    if (framework) b.elementwise("score_bias", s.windows() * s.heads() * length * length, 1, 1, Fusion::chain, score_passes(b, s.model));
     b.linear("proj", rows, s.width, s.width, true);
     b.move("merge_windows", moved, 1, Fusion::chain);
 }

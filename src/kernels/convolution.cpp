@@ -107,12 +107,32 @@ KernelCost winograd_cost(const Conv2d& op, Precision unit, int t, bool fused, co
     return in_sequence(transform_cost(moved, gpu, cache), matrix_product_cost(product, p, gpu, cache));
 }
 
+/// Whether libraries have a depthwise kernel for the filter in channels-last layout: squares of up to 7x7 with an output for each input.
+bool has_depthwise_kernel(const Conv2d& op) {
+    constexpr std::int64_t largest_window = 7;
+    return !op.channels_last || (op.kernel_h == op.kernel_w && op.kernel_h <= largest_window && op.out_channels == op.in_channels);
+}
+
+/// FLOPs per second of a depthwise convolution. Without a kernel of their own they run as implicit GEMM on the lanes, whose blocks compute
+/// 64 columns for the outputs of a group, and 32 taps at least: 9x9 of ConvMixer and FocalNet, 1x5 and 5x1 of GhostNet v2, two outputs an
+/// input of FastViT.
+FlopsPerSecond depthwise_rate(const Conv2d& op, const Gpu& gpu) {
+    constexpr double columns = 64, least_taps = 32;
+    const ConvolutionParameters& c = gpu.parameters.values.convolution;
+    const FlopsPerSecond direct = gpu.profile.vector_rate(op.precision) * c.depthwise_rate;
+    if (has_depthwise_kernel(op) || !gpu.profile.supports(Precision::fp32)) return direct;
+    const double taps = real(op.kernel_h * op.kernel_w), outputs = real(op.out_channels) / real(op.in_channels);
+    const double used = std::min(1.0, outputs / columns) * taps / std::max(taps, least_taps);
+    return std::min(direct,
+                    gpu.profile.vector_rate(Precision::fp32) * (gpu.parameters.values.gemm[index(MathUnit::simt)].peak_fraction * used));
+}
+
 /// One filter per channel: no reuse between channels, bound by memory or by the SIMT lanes.
 KernelCost depthwise_kernel_cost(const Conv2d& op, const Gpu& gpu, Cache cache) {
     const auto& values = gpu.parameters.values;
     Terms t;
     t.flops = work(op).matrix;
-    t.compute = t.flops / (gpu.profile.vector_rate(op.precision) * values.convolution.depthwise_rate);
+    t.compute = t.flops / depthwise_rate(op, gpu);
     t.dram_bytes = after_l2(work(op).bytes, gpu.profile.l2, values.streaming.l2_residency, cache);
     t.dram = t.dram_bytes / (gpu.profile.bandwidth * values.convolution.depthwise_fraction);
     t.latency = values.streaming.fixed;
@@ -155,16 +175,9 @@ bool has_packed_groups(const Conv2d& op) {
     return op.groups <= 1 || width >= tile || std::has_single_bit(width);
 }
 
-/// Whether libraries have a depthwise kernel for the filter in channels-last layout: squares of up to 7. Others run as grouped convolutions
-/// do: 54 ps an output for 1x5 and 5x1 on the RTX 4090 (GhostNet v2), 174 ps for 9x9 (ConvMixer), 1.8 times as long on the RTX 3090.
-bool has_depthwise_kernel(const Conv2d& op) {
-    constexpr std::int64_t largest = 7;
-    return !op.channels_last || (op.kernel_h == op.kernel_w && op.kernel_h <= largest && op.out_channels == op.in_channels);
-}
-
 KernelCost fastest(const Conv2d& op, const Gpu& gpu, Cache cache) {
     const bool depthwise = op.groups > 1 && op.groups == op.in_channels;
-    if (depthwise && (on_lanes(op.precision, gpu) || has_depthwise_kernel(op))) return depthwise_cost(op, gpu, cache);
+    if (depthwise) return depthwise_cost(op, gpu, cache);
     const KernelCost best = fastest_in(op.precision, op, gpu, cache);
     if (on_lanes(op.precision, gpu)) return best;
     // The lanes take any layout; matrix units take channels last. A library in NCHW converts one side, read once and written once: the

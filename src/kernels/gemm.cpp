@@ -87,7 +87,13 @@ KernelCost cost(const Gemm& op, const Gpu& gpu, Cache cache) {
     tiled.touched =
         rotated_copies * (static_cast<double>(op.batch) * static_cast<double>(op.n) * static_cast<double>(op.k)) * tiled.b_element;
     GemmParameters p = gemm_parameters(gpu, op.precision);
-    if (gpu.profile.math_unit(op.precision) == MathUnit::simt) as_on_lanes(tiled, p, gpu);
+    if (gpu.profile.math_unit(op.precision) == MathUnit::simt) {
+        as_on_lanes(tiled, p, gpu);
+    } else if (tiled.unpack_weights) {  // by kernels of other libraries, made of instructions of single warps
+        p.peak_fraction *= gpu.profile.facts.warp_matrix_fraction;
+    } else {
+        tiled.least_rows = gpu.profile.facts.least_tile_rows;
+    }
     if (op.dynamic_quantized && op.precision == Precision::fp8) as_serving_engine(tiled, gpu);
     KernelCost product = matrix_product_cost(tiled, p, gpu, cache);
     if (has_vector_product(op, gpu)) {

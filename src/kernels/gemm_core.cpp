@@ -16,15 +16,17 @@ struct Tile {
 
 // Tiles that the libraries' kernels are compiled for (CUTLASS default configurations; kernel names in profiles of cuBLAS).
 constexpr Tile simt_tiles[] = {{128, 128}, {128, 64}, {64, 128}, {128, 32}, {32, 128}, {64, 64}, {64, 32}, {32, 64}, {32, 32}, {16, 64}};
+// Linear layers on lanes: one large tile, and one small whose warps share k ("sliced" in kernel names).
+constexpr Tile linear_lane_tiles[] = {{128, 128}, {32, 32}};
 constexpr Tile matrix_unit_tiles[] = {{256, 128}, {128, 256}, {128, 128}, {256, 64}, {64, 256}, {128, 64}, {64, 128},
                                       {64, 64},   {32, 128},  {32, 64},   {64, 32},  {16, 128}, {16, 64}};
 constexpr int split_factors[] = {1, 2, 4, 8, 16, 32};
 constexpr std::int64_t k_block = 32;                                                      // k elements that a block takes in one step
 constexpr double reference_side = 128, reference_tile = reference_side * reference_side;  // that the epilogue parameter is given for
 
-std::span<const Tile> tiles_of(MathUnit unit) {
-    if (unit == MathUnit::simt) return simt_tiles;
-    return matrix_unit_tiles;
+std::span<const Tile> tiles_of(const MatrixProduct& op, MathUnit unit) {
+    if (unit != MathUnit::simt) return matrix_unit_tiles;
+    return op.along_k ? std::span<const Tile>(linear_lane_tiles) : simt_tiles;
 }
 
 /// Bytes that DRAM delivers when a benchmark comes back to the same weights.
@@ -133,7 +135,7 @@ Candidate best_candidate(const MatrixProduct& op, const Rates& r, const GemmPara
     std::array<double, std::size(split_factors)> split_k{};
     for (std::size_t i = 0; i < split_k.size(); ++i) split_k[i] = blocks(op.k, k_block * split_factors[i]) * static_cast<double>(k_block);
     const Tile only{op.tile_rows, op.tile_columns};
-    for (const Tile tile : op.tile_rows > 0 ? std::span(&only, 1) : tiles_of(unit)) {
+    for (const Tile tile : op.tile_rows > 0 ? std::span(&only, 1) : tiles_of(op, unit)) {
         if (tile.m < op.least_rows) continue;
         const double tiles = static_cast<double>(op.batch) * blocks(op.m, tile.m) * blocks(op.n, tile.n);
         for (std::size_t i = 0; i < split_k.size(); ++i) {

@@ -7,11 +7,11 @@ namespace roofcast {
 
 namespace {
 
-/// Blocks of 128 threads, one row each.
+/// Blocks of 128 threads that an SM holds, one row each.
 constexpr double rows_of_sm = 8;
 
 /// Layer norm reads its rows once for their mean and variance and once to scale them. The second time L2 holds them, as long as the rows
-/// in flight fit there beside what is written for them: eight blocks of 128 threads an SM, one row each.
+/// in flight fit there beside what is written for them.
 Bytes read_again(const RowWise& op, Bytes read_and_written, double sms, Bytes l2) {
     if (op.kind != RowOp::layernorm || op.rows == 0) return {};
     const double rows = static_cast<double>(op.rows);

@@ -7,7 +7,8 @@ namespace roofcast {
 RunShape shape_under(const SoftwareStack& stack, const RunRequest& request) {
     RunShape shape = request.shape;
     shape.channels_last = request.channels_last.value_or(stack.channels_last);
-    shape.fused_attention = stack.fused_attention;
+    const bool wide = element_size(shape.precision) > 2 * byte;
+    shape.fused_attention = wide ? stack.fused_wide_attention : stack.fused_attention;
     shape.converts_cache = stack.converts_cache;
     shape.tf32_products = stack.tf32_products;
     shape.fp32_scores = stack.fp32_scores;

@@ -36,16 +36,22 @@ Utilization utilization(Flops flops, Bytes dram_bytes, Seconds time, const GpuPr
     return u;
 }
 
+TimedPass timed_pass(const OpGraph& graph, const PhaseSetting& setting) {
+    TimedPass pass{.timeline = timeline(graph, setting.gpu, setting.stack, setting.request.streams)};
+    pass.waits_for_host = wait_for_host_weights(pass.timeline, graph, setting.request, setting.gpu);
+    return pass;
+}
+
 Phase run_phase(OpGraph graph, const PhaseSetting& setting) {
     Phase phase;
     phase.name = graph.name;
     phase.graph = std::move(graph);
-    phase.timeline = timeline(phase.graph, setting.gpu, setting.stack, setting.request.streams);
-    const bool waits = wait_for_host_weights(phase.timeline, phase.graph, setting.request, setting.gpu);
+    TimedPass pass = timed_pass(phase.graph, setting);
+    phase.timeline = std::move(pass.timeline);
     phase.latency = phase.timeline.total;
     if (phase.timeline.dram_bytes > Bytes{}) phase.intensity = phase.timeline.flops / phase.timeline.dram_bytes;
     phase.utilization = utilization(phase.timeline, setting.gpu, setting.request.shape.precision);
-    phase.bound = waits ? std::string(name(Bound::communication)) : dominant_bound(phase.timeline);
+    phase.bound = pass.waits_for_host ? std::string(name(Bound::communication)) : dominant_bound(phase.timeline);
     return phase;
 }
 

@@ -18,6 +18,13 @@ struct PhaseSetting {
 /// Of a run of `time` on `gpu` that multiplies in `precision`; power is left at 0. All 0 when it takes no time.
 Utilization utilization(Flops flops, Bytes dram_bytes, Seconds time, const GpuProfile& gpu, Precision precision);
 
+/// The timeline of one pass, weights that the host holds streamed beside it.
+struct TimedPass {
+    Timeline timeline;
+    bool waits_for_host = false;  ///< the copy of weights takes longer than the pass
+};
+TimedPass timed_pass(const OpGraph& graph, const PhaseSetting& setting);
+
 /// One pass, weights that the host holds streamed beside it.
 Phase run_phase(OpGraph graph, const PhaseSetting& setting);
 

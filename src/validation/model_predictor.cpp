@@ -61,9 +61,17 @@ Seconds roofline_time(const OpGraph& graph, const GpuProfile& gpu) {
     return total;
 }
 
+Times sizes_of(const RunShape& shape) {
+    Times t;
+    t.sequences = static_cast<double>(shape.batch * shape.parallel.data);
+    t.prompt_tokens = static_cast<double>(shape.prompt_tokens);
+    t.output_tokens = static_cast<double>(shape.generate_tokens);
+    return t;
+}
+
 /// Splits a prediction's phases into first token and decode, by the model or by the roofline.
 Times times(const Prediction& p, const Gpu* roofline_of) {
-    Times t;
+    Times t = sizes_of(p.request.shape);
     for (const Phase& phase : p.phases) {
         const Seconds latency = roofline_of == nullptr ? phase.latency : phase.passes * roofline_time(phase.graph, roofline_of->profile);
         if (phase.name == "decode") {
@@ -73,10 +81,6 @@ Times times(const Prediction& p, const Gpu* roofline_of) {
             t.first_token += latency;
         }
     }
-    const RunShape& shape = p.request.shape;
-    t.sequences = static_cast<double>(shape.batch * shape.parallel.data);
-    t.prompt_tokens = static_cast<double>(shape.prompt_tokens);
-    t.output_tokens = static_cast<double>(shape.generate_tokens);
     return t;
 }
 
@@ -161,9 +165,13 @@ void add_interval(ModelEstimate& estimate, const ModelRow& row, const Prediction
     estimate.high = estimate.predicted * (rate ? 1 / factor.low : factor.high);
 }
 
-ModelEstimate estimate(const ModelRow& row, const Workload& workload, const Gpu& gpu, const SoftwareStacks& software) {
+void require_modelled(const ModelRow& row) {
     if (row.phase == "train") throw unusable("training is not predicted");
     if (row.metric == Metric::power_w) throw unusable("board power of whole models is not predicted");
+}
+
+ModelEstimate estimate(const ModelRow& row, const Workload& workload, const Gpu& gpu, const SoftwareStacks& software) {
+    require_modelled(row);
     const Prediction p = predict(workload, gpu, request_of(row, workload), software);
     if (row.metric == Metric::memory_gb) {
         // Sources give the sum over the GPUs used.
@@ -175,19 +183,55 @@ ModelEstimate estimate(const ModelRow& row, const Workload& workload, const Gpu&
     return result;
 }
 
+/// Workloads by id and alias, and the software that runs them.
+class Library {
+public:
+    Library(std::vector<Workload> workloads, SoftwareStacks stacks) : software(std::move(stacks)) {
+        for (Workload& workload : workloads) {
+            lift_context_limit(workload);
+            for (const auto& alias : workload.aliases) known_.emplace(alias, workload);
+            std::string id = workload.id;
+            known_.insert_or_assign(std::move(id), std::move(workload));
+        }
+    }
+
+    /// Calls `use` with the row's workload: the known one, else that of the row's own figures.
+    template <class Use>
+    auto with_workload(const ModelRow& row, Use use) const {
+        const auto found = known_.find(row.model);
+        return found != known_.end() ? use(found->second) : use(summary_workload(row));
+    }
+
+    SoftwareStacks software;
+
+private:
+    std::map<std::string, Workload, std::less<>> known_;
+};
+
 }  // namespace
 
 ModelPredictor model_predictor(std::vector<Workload> workloads, SoftwareStacks software) {
-    auto known = std::make_shared<std::map<std::string, Workload, std::less<>>>();
-    for (Workload& workload : workloads) {
-        lift_context_limit(workload);
-        for (const auto& alias : workload.aliases) known->emplace(alias, workload);
-        std::string id = workload.id;
-        known->insert_or_assign(std::move(id), std::move(workload));
-    }
-    return [known, software = std::move(software)](const ModelRow& row, const Gpu& gpu) {
-        const auto found = known->find(row.model);
-        return found != known->end() ? estimate(row, found->second, gpu, software) : estimate(row, summary_workload(row), gpu, software);
+    const auto library = std::make_shared<Library>(std::move(workloads), std::move(software));
+    return [library](const ModelRow& row, const Gpu& gpu) {
+        return library->with_workload(row, [&](const Workload& workload) { return estimate(row, workload, gpu, library->software); });
+    };
+}
+
+ModelPlanner model_planner(std::vector<Workload> workloads, SoftwareStacks software) {
+    const auto library = std::make_shared<Library>(std::move(workloads), std::move(software));
+    return [library](const ModelRow& row, const Gpu& planned_for) {
+        return library->with_workload(row, [&](const Workload& workload) -> RowModel {
+            require_modelled(row);
+            if (generates(workload)) {  // known by name: `workload` lives as long as the library
+                return [library, &row, &workload](const Gpu& gpu) { return estimate(row, workload, gpu, library->software).predicted; };
+            }
+            const auto pass = std::make_shared<PlannedPass>(workload, planned_for, request_of(row, workload), library->software);
+            return [pass, &row](const Gpu& gpu) {
+                Times t = sizes_of(pass->request().shape);
+                t.first_token = pass->latency(gpu);
+                return from_times(row, t);
+            };
+        });
     };
 }
 

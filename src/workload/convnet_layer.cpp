@@ -56,6 +56,11 @@ public:
         if (layer.block == ConvBlock::channel_gate && squeezes && layer.size == 0)
             throw error(spec.name, *table_.get(spec.name), "a squeezing gate needs the number of its channels", {},
                         "a whole number of at least 1");
+        const bool makes_channels = layer.block == ConvBlock::project || layer.block == ConvBlock::dot_product ||
+                                    layer.block == ConvBlock::channel_product || layer.block == ConvBlock::lstm;
+        if (makes_channels && layer.size == 0)
+            throw error(spec.name, *table_.get(spec.name), "a layer of this block needs the number of its channels", {},
+                        "a whole number of at least 1");
         return layer;
     }
 

@@ -17,7 +17,7 @@ struct BlockSpec {
 inline constexpr std::array block_specs{
     BlockSpec{"conv", ConvBlock::conv, "kernel kernel_width stride groups group_width padding dilation bias norm activation scaled"},
     BlockSpec{"transposed", ConvBlock::transposed, "kernel bias norm activation"},
-    BlockSpec{"normalize", ConvBlock::normalize, "norm activation"},
+    BlockSpec{"normalize", ConvBlock::normalize, "norm activation wide"},
     BlockSpec{"maxpool", ConvBlock::maxpool, "stride padding"},
     BlockSpec{"avgpool", ConvBlock::avgpool, "stride padding"},
     BlockSpec{"blurpool", ConvBlock::blurpool, "stride"},
@@ -29,11 +29,17 @@ inline constexpr std::array block_specs{
     BlockSpec{"upsample", ConvBlock::upsample, "bilinear"},
     BlockSpec{"concat", ConvBlock::concat, ""},
     BlockSpec{"slice", ConvBlock::slice, ""},
-    BlockSpec{"pointwise", ConvBlock::pointwise, ""},
+    BlockSpec{"pointwise", ConvBlock::pointwise, "wide"},
     BlockSpec{"scale", ConvBlock::scale, ""},
     BlockSpec{"channel_gate", ConvBlock::channel_gate, "gate activation"},
     BlockSpec{"split_attention", ConvBlock::split_attention, "parts groups norm activation bias"},
     BlockSpec{"again", ConvBlock::again, ""},
+    BlockSpec{"project", ConvBlock::project, "bias activation"},
+    BlockSpec{"dot_product", ConvBlock::dot_product,
+              "heads inner window relative_positions position_network decomposed_positions fused_attention score_passes wide_scores"},
+    BlockSpec{"channel_product", ConvBlock::channel_product, "heads"},
+    BlockSpec{"mix_places", ConvBlock::mix_places, "gated activation"},
+    BlockSpec{"lstm", ConvBlock::lstm, ""},
     BlockSpec{"add", ConvBlock::add, ""},
     BlockSpec{"basic", ConvBlock::basic, "stride squeeze_excite average_downsample gate"},
     BlockSpec{"bottleneck", ConvBlock::bottleneck, "stride groups inner expand squeeze_excite average_downsample gate"},
@@ -53,9 +59,11 @@ inline constexpr std::array block_specs{
               "relative_positions position_network talking_heads cross_covariance gated activation fused_attention"},
     BlockSpec{"attend", ConvBlock::attend,
               "heads stride inner expand window reduction tokens bias layer_scale residual_scale pooled_shortcut "
-              "relative_positions position_network talking_heads cross_covariance norm shortcut fused_attention"},
+              "relative_positions position_network decomposed_positions score_passes wide_scores talking_heads cross_covariance norm "
+              "shortcut fused_attention wide"},
     BlockSpec{"local_attend", ConvBlock::local_attend, "heads inner expand stride reduction bias activation talking_heads"},
-    BlockSpec{"mlp", ConvBlock::mlp, "expand inner tokens kernel bias layer_scale residual_scale gated activation norm shortcut"},
+    BlockSpec{"pooling_attend", ConvBlock::pooling_attend, "heads stride reduction tokens"},
+    BlockSpec{"mlp", ConvBlock::mlp, "expand inner tokens kernel bias layer_scale residual_scale gated activation norm shortcut wide"},
     BlockSpec{"class_attention", ConvBlock::class_attention, "heads expand bias layer_scale feed_forward"},
     BlockSpec{"outlook", ConvBlock::outlook, "heads kernel expand bias"},
     BlockSpec{"c3", ConvBlock::c3, "shortcut"},
@@ -98,6 +106,7 @@ inline constexpr std::array counts{
     CountOption{"window", &ConvLayer::window},
     CountOption{"reduction", &ConvLayer::reduction},
     CountOption{"tokens", &ConvLayer::tokens},
+    CountOption{"score_passes", &ConvLayer::score_passes},
 };
 
 struct FlagOption {
@@ -131,6 +140,9 @@ inline constexpr std::array flags{
     FlagOption{"gated", &ConvLayer::gated},
     FlagOption{"fused_attention", &ConvLayer::fused_attention},
     FlagOption{"feed_forward", &ConvLayer::feed_forward},
+    FlagOption{"decomposed_positions", &ConvLayer::decomposed_positions},
+    FlagOption{"wide_scores", &ConvLayer::wide_scores},
+    FlagOption{"wide", &ConvLayer::wide},
 };
 
 inline constexpr std::array<std::string_view, 10> activation_names{"none",        "relu",    "relu6", "leaky_relu", "hardswish",

@@ -44,16 +44,23 @@ TEST_CASE("PVT v2 attends to a reduced map") {
 }
 
 TEST_CASE("Hiera pools the queries of a stage's first block and attends in windows in the first two stages") {
-    const auto attentions = operators<Attention>(graph_of("hiera_tiny_224", {.batch = 3}));
-    REQUIRE(attentions.size() == 7);
-    CHECK(attentions[0].batch == 3 * 49);  // 56² places in windows of 8
-    CHECK(attentions[0].query_len == 64);
-    CHECK(attentions[1].query_len == 16);  // pooled by 2 on a side, keys of the whole window
-    CHECK(attentions[1].kv_len == 64);
-    CHECK(attentions[2].batch == 3 * 49);  // 28² places in windows of 4
-    CHECK(attentions[4].batch == 3);
-    CHECK(attentions[4].kv_len == 14 * 14);
-    CHECK(attentions[6].kv_len == 7 * 7);
+    // Of separate products: frameworks have no fused kernel for its form.
+    std::vector<Gemm> scores;
+    const OpGraph graph = graph_of("hiera_tiny_224", {.batch = 3});
+    for (const Segment& segment : graph.segments) {
+        for (const OpNode& node : segment.nodes) {
+            if (node.name == "scores") scores.push_back(std::get<Gemm>(node.op));
+        }
+    }
+    REQUIRE(scores.size() == 7);
+    CHECK(scores[0].batch == 3 * 49);  // 56² places in windows of 8, one head
+    CHECK(scores[0].m == 64);
+    CHECK(scores[1].m == 16);  // pooled by 2 on a side, keys of the whole window
+    CHECK(scores[1].n == 64);
+    CHECK(scores[2].batch == 3 * 49 * 2);  // 28² places in windows of 4, two heads
+    CHECK(scores[4].batch == 3 * 4);
+    CHECK(scores[4].n == 14 * 14);
+    CHECK(scores[6].n == 7 * 7);
 }
 
 TEST_CASE("PoolFormer pools a group-normalized map in each block") {

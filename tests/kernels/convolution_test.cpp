@@ -59,6 +59,18 @@ TEST_CASE("depthwise convolution is bound by memory") {
     CHECK(c.bound == Bound::dram);
 }
 
+TEST_CASE("channels-last depthwise windows beyond 7x7 compute 64 columns on the lanes for one") {
+    Conv2d op = fp32_conv(9, 128);
+    // Plane by plane 2 · 8 · 128 · 4096 · 81 = 679.5 MFLOP take 68 us: bound by memory, as smaller windows.
+    CHECK(cost(op, test::toy_gpu()).bound == Bound::dram);
+    op.channels_last = true;
+    // 64 times 68 us.
+    CHECK(cost(op, test::toy_gpu()).total.in(us) == rel(4349, 1e-3));
+    op = fp32_conv(7, 128);
+    op.channels_last = true;
+    CHECK(cost(op, test::toy_gpu()).bound == Bound::dram);
+}
+
 TEST_CASE("matrix units need a layout conversion of one side when channels do not come last") {
     Gpu gpu = test::toy_gpu_with_matrix_units();
     gpu.profile.vector_peak[index(Precision::fp32)] = 0.01 * tflops;  // the lanes are no alternative

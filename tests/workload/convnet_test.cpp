@@ -57,6 +57,14 @@ TEST_CASE("a name that values do not have, a value that no layer uses and a laye
     CHECK(error_of(tiny("{basic = \"depths.0\"}, {add = true, from = [-1, 1]}")).key == "layers[1].from");
 }
 
+TEST_CASE("layers that make channels need their number") {
+    for (const std::string block : {"project", "dot_product", "channel_product", "lstm"}) {
+        const ErrorDetail detail = error_of(tiny("{basic = \"depths.0\"}, {" + block + " = true}"));
+        CHECK(detail.what == "a layer of this block needs the number of its channels");
+        CHECK(detail.key == "layers[1]." + block);
+    }
+}
+
 TEST_CASE("a squeezing gate without channels and heads that do not divide the channels are errors") {
     CHECK(error_of(tiny("{conv = 8}, {channel_gate = true}")).key == "layers[1].channel_gate");
     const test::TemporaryFile file("tiny.toml", tiny("{conv = \"depths.0\"}, {attend = 6, heads = 4}"));

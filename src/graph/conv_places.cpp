@@ -1,0 +1,72 @@
+// Mixers of places that nets combine freely: linear layers of each place, attention without its projections, MLPs over places, LSTMs.
+
+#include <algorithm>
+
+#include "graph/conv_blocks.hpp"
+
+namespace roofcast {
+
+Map projected(ConvBuilder& b, const Map& in, const ConvLayer& layer) {
+    const Map x = b.narrowed(in);
+    b.linear(x.places(), x.channels, layer.size, layer.bias);
+    const Map y{.channels = layer.size, .height = x.height, .width = x.width};
+    b.activate(y, layer.activation.value_or(Activation::none));
+    return y;
+}
+
+Map dot_product(ConvBuilder& b, const Map& queries, const Map& keys, const ConvLayer& layer) {
+    const std::int64_t inner = layer.inner > 0 ? layer.inner : layer.size, heads = heads_of(layer, inner);
+    heads_of(layer, layer.size);
+    const std::int64_t side = layer.window;
+    const bool windowed = side > 0 && side < std::max(queries.height, queries.width);
+    const std::int64_t windows = windowed ? windows_along(queries.height, side) * windows_along(queries.width, side) : 1;
+    const HeadShape shape{.windows = windows,
+                          .queries = windowed ? side * side : queries.places(),
+                          .keys = windowed ? side * side : keys.places(),
+                          .heads = heads,
+                          .key_dim = inner / heads,
+                          .value_dim = layer.size / heads};
+    scored_attention(b, layer, shape, windowed ? side : queries.height, windowed ? side : keys.height);
+    return {.channels = layer.size, .height = queries.height, .width = queries.width};
+}
+
+Map channel_product(ConvBuilder& b, const Map& in, const ConvLayer& layer) {
+    channel_products(b, in.places(), heads_of(layer, layer.size), layer.size);
+    return {.channels = layer.size, .height = in.height, .width = in.width};
+}
+
+Map mixed_places(ConvBuilder& b, const Map& in, const ConvLayer& layer) {
+    // Tolstikhin et al., MLP-Mixer (2021), equation 1: rows are channels, and each has all places. A transposed operand is copied, and
+    // frameworks add the bias of such a product in a kernel of its own.
+    Map y = b.narrowed(in);
+    y.kept = false;
+    const std::int64_t channels = in.channels, places = in.places(), hidden = layer.size > 0 ? layer.size : places;
+    b.copy(in.elements(), "transpose");
+    const Map inner{.channels = channels, .height = hidden, .width = 1};
+    b.linear(channels, places, hidden);
+    b.pointwise_kernels("bias", inner, 1, 1);
+    if (layer.size == 0) return y;
+    const Map used{.channels = channels, .height = layer.gated ? hidden / 2 : hidden, .width = 1};
+    b.activate(used, layer.activation.value_or(b.net.activation));
+    if (layer.gated) b.add(used);  // reads two tensors, as a sum does
+    b.linear(channels, used.height, places);
+    return y;
+}
+
+Map lstm(ConvBuilder& b, const Map& in, std::int64_t hidden) {
+    // Hochreiter and Schmidhuber (1997) as cuDNN runs it: one product of all inputs, then for each step of each direction a product of the
+    // states and a kernel that reads both sums of four gates and the cell, and writes state and cell. Rows of the map are sequences.
+    constexpr std::int64_t gates = 4, directions = 2;
+    const std::int64_t outputs = gates * hidden, steps = directions * in.width;
+    b.copy(in.elements(), "steps_first");
+    const auto row = static_cast<double>(in.channels + hidden + 2);  // two biases a gate
+    b.linear(in.places(), in.channels, directions * outputs).weights = static_cast<double>(directions * outputs) * row;
+    OpNode& recurrent = b.linear(in.height, hidden, outputs, false);
+    recurrent.name = "recurrent";
+    recurrent.weights = 0;
+    recurrent.repeat = steps;
+    b.gates({.channels = outputs, .height = in.height, .width = 1}, steps);
+    return {.channels = directions * hidden, .height = in.height, .width = in.width};
+}
+
+}  // namespace roofcast

@@ -1,0 +1,75 @@
+// Attention that no kernel of a library fuses: products, softmax and the copies between layouts that an eager framework makes.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "graph/conv_blocks.hpp"
+#include "roofcast/error.hpp"
+
+namespace roofcast {
+
+namespace {
+
+Map rows(std::int64_t count, std::int64_t width) {
+    return {.channels = width, .height = count, .width = 1};
+}
+
+}  // namespace
+
+std::int64_t heads_of(const ConvLayer& layer, std::int64_t width) {
+    const std::int64_t heads = std::max<std::int64_t>(1, layer.heads);
+    if (width % heads == 0) return heads;
+    throw Error({.what = "the heads of an attention must divide its channels",
+                 .key = "heads",
+                 .found = fmt::format("{} heads for {} channels", heads, width)});
+}
+
+void add_positions(OpNode& attention, const ConvLayer& layer, std::int64_t heads, std::int64_t side) {
+    if (layer.position_network) {
+        constexpr double width = 512, kernels = 8;
+        attention.weights += 2 * width + width + (width + 1) * static_cast<double>(heads);
+        attention.eager_kernels += kernels;
+    } else if (layer.relative_positions) {
+        constexpr double kernels = 3;  // gather, reshape, add
+        attention.weights += static_cast<double>((2 * side - 1) * (2 * side - 1) * heads);
+        attention.eager_kernels += kernels;
+    }
+}
+
+void separate_attention(ConvBuilder& b, const HeadShape& shape, double passes, bool wide) {
+    const std::int64_t groups = shape.windows * shape.heads;
+    const Map queries = rows(groups * shape.queries, shape.key_dim), scores = rows(groups * shape.queries, shape.keys);
+    b.pointwise_kernels("scale", queries, 1, 1);
+    // Heads are a dimension inside that of tokens; batched products want them outside.
+    if (!shape.heads_first) b.copy(queries.elements() + groups * shape.keys * (shape.key_dim + shape.value_dim), "heads_first");
+    b.product("scores", groups, shape.queries, shape.keys, shape.key_dim);
+    if (passes > 0) b.pointwise_kernels("score_bias", scores, passes, 1);
+    b.softmax(scores.height, shape.keys, wide);
+    b.product("values", groups, shape.queries, shape.value_dim, shape.keys);
+    b.copy(groups * shape.queries * shape.value_dim, "heads_last");
+}
+
+void decomposed_positions(ConvBuilder& b, const HeadShape& shape, std::int64_t side, std::int64_t key_side) {
+    const std::int64_t groups = shape.windows * shape.heads;
+    const std::int64_t table = (2 * std::max(side, key_side) - 1) * shape.key_dim;
+    constexpr std::int64_t axes = 2;
+    for (std::int64_t axis = 0; axis < axes; ++axis) {
+        b.copy(groups * shape.queries * shape.key_dim, "rows_first");
+        // One small matrix for each row of queries, which all images share: as many rows of a product.
+        OpNode& node = b.linear(groups * shape.queries, shape.key_dim, key_side, false);
+        node.name = "positions";
+        node.weights = static_cast<double>(table);
+    }
+}
+
+void channel_products(ConvBuilder& b, std::int64_t places, std::int64_t heads, std::int64_t channels) {
+    const std::int64_t width = channels / heads;
+    b.copy(3 * places * channels, "transpose");
+    b.product("covariance", heads, width, width, places);
+    b.softmax(channels, width);
+    b.product("mix", heads, width, places, width);
+    b.copy(places * channels, "transpose");
+}
+
+}  // namespace roofcast

@@ -1,0 +1,24 @@
+#include "prediction/pass.hpp"
+#include "prediction/phases.hpp"
+#include "prediction/shapes.hpp"
+#include "roofcast/error.hpp"
+#include "roofcast/prediction.hpp"
+
+namespace roofcast {
+
+PlannedPass::PlannedPass(const Workload& workload, const Gpu& device, const RunRequest& request, const SoftwareStacks& software)
+    : request_(completed(request, workload, device)), stack_(software.find(request_.execution, request_.software)) {
+    if (language_model(workload) != nullptr)
+        throw Error({.what = "not one forward pass: it generates tokens", .key = "model", .found = workload.id});
+    request_.shape = shape_under(stack_, request_);
+    graph_ = forward_graph(workload, request_.shape);
+}
+
+Seconds PlannedPass::latency(const Gpu& device) const {
+    const Gpu gpu = with_software(device, stack_);
+    const Timeline timeline = timed_pass(graph_, {nullptr, gpu, request_, stack_}).timeline;
+    if (!timeline.complete()) throw Error({.what = "operators without a cost model", .found = std::string(timeline.unmodelled.front())});
+    return timeline.total;
+}
+
+}  // namespace roofcast
