@@ -80,10 +80,12 @@ struct Reduce {
     Precision precision = Precision::fp16;
 };
 
-/// Data movement without arithmetic: concat, slice, transpose, upsample, roll. Elements read and written.
+/// Data movement without arithmetic: concat, slice, upsample, roll. Elements read and written.
 struct Move {
     std::int64_t read = 0, written = 0;
     Precision precision = Precision::fp16;
+    bool transposed = false;  ///< elements that are written side by side lie apart: each is fetched with its sector
+    std::int64_t waits = 0;   ///< reads that each thread of the kernel makes one after the other, each when the one before has come
 };
 
 /// Grouped GEMMs of the routed experts: gate/up and down.

@@ -72,7 +72,8 @@ struct Encoder {
     double activation_kernels = 1;  ///< as a decoder's
 };
 
-/// Transformer decoder that reads a text in segments, with a memory of those before and relative positions. Dai et al., Transformer-XL (2019).
+/// Transformer decoder that reads a text in segments, with a memory of those before and relative positions. Dai et al., Transformer-XL
+/// (2019).
 struct TransformerXl {
     std::int64_t layers = 0, hidden = 0, heads = 0, head_dim = 0, intermediate = 0, vocabulary = 0;
     std::int64_t segment = 64;           ///< tokens of one pass, when the run names none
@@ -112,7 +113,7 @@ enum class Activation { none, relu, relu6, leaky_relu, hardswish, hardsigmoid, s
 /// `frozen` is batch norm whose numbers do not count as parameters. `standardized` normalizes the weights instead, in every pass, and has a
 /// gain and a bias for each output channel (norm-free nets).
 /// `instance` normalizes each channel of each image by itself.
-enum class ConvNorm { none, batch, layer, frozen, group, standardized, instance };
+enum class ConvNorm { none, batch, layer, frozen, group, standardized, instance, evo, filter_response };
 /// How a factor for each channel comes from the pooled map: two products (squeeze-and-excitation), one (effective squeeze), a convolution
 /// over neighbouring channels (ECA).
 enum class ChannelGate { squeeze, effective, eca };
@@ -124,6 +125,7 @@ enum class ConvBlock {
     normalize,
     maxpool,
     avgpool,
+    blurpool,
     adaptive_pool,
     global_pool,
     positions,
@@ -135,6 +137,7 @@ enum class ConvBlock {
     pointwise,
     scale,
     channel_gate,
+    split_attention,
     again,
     project,
     dot_product,
@@ -157,6 +160,7 @@ enum class ConvBlock {
     convformer,
     transformer,
     attend,
+    local_attend,
     pooling_attend,
     mlp,
     class_attention,
@@ -188,11 +192,14 @@ struct ConvLayer {
     std::int64_t size = 0;               ///< the number after the block's name: output channels before scaling, window or factor
     std::int64_t repeat = 1;
     std::int64_t kernel = 1, stride = 1, groups = 1, dilation = 1;
+    std::int64_t pool_stride = 0;         ///< of pooling layers; 0: their window
+    std::int64_t kernel_width = 0;        ///< where it is not that of a square; 0: square
     std::optional<std::int64_t> padding;  ///< absent: keeps the size at stride 1
     std::int64_t inner = 0;               ///< channels inside the block where the expansion does not give them
     std::int64_t group_width = 0;         ///< channels of a group, in place of `groups`
     std::int64_t growth = 0;              ///< channels that a dense layer adds
     std::int64_t area = 1;                ///< stripes that the image is cut into for attention
+    std::int64_t parts = 2;               ///< of the channels, which split attention weighs against each other
     std::int64_t convs = 0;               ///< convolutions before a head's last one
     std::int64_t layers = 0, heads = 0;   ///< of a transformer inside
     std::int64_t window = 0;              ///< places on a side that attend to each other; 0: all
@@ -229,6 +236,7 @@ struct ConvLayer {
     bool cross_covariance = false;      ///< attention among the channels of a head, whose queries and keys are normalized over places
     bool fused_attention = true;        ///< attention: false where frameworks have no fused kernel for its form
     bool feed_forward = true;           ///< class attention: learned factors and an MLP on the class token
+    bool bilinear = false;              ///< upsampling: between the four nearest places
     bool gated = false;                 ///< MLP: half of the hidden layer gates the other
     std::int64_t score_passes = 0;      ///< dot product without a fused kernel: kernels over the scores beside products and softmax
     bool decomposed_positions = false;  ///< the same: a bias of rows and one of columns, products of the queries

@@ -8,18 +8,6 @@ namespace roofcast {
 
 namespace {
 
-/// Products across heads, before and after the softmax: Touvron et al., Going Deeper with Image Transformers (2021).
-void add_talking_heads(ConvBuilder& b, OpNode& attention, std::int64_t heads, std::int64_t places) {
-    std::get<Attention>(attention.op).fused = false;
-    // Each product wants heads last and the softmax wants them first, in fp32 under mixed precision.
-    const Map scores{.channels = heads, .height = places, .width = places};
-    constexpr double copies = 2;
-    b.pointwise_kernels("permute_scores", scores, copies, 0);
-    b.wide_pointwise("softmax_scores", scores, 1, 0);
-    b.linear(places * places, heads, heads);
-    b.linear(places * places, heads, heads);
-}
-
 /// El-Nouby et al., XCiT (2021), equation 2: channels of a head attend to each other.
 void cross_covariance(ConvBuilder& b, const Map& in, std::int64_t heads, std::int64_t channels) {
     const Map both{.channels = 2 * channels, .height = in.places(), .width = 1};
@@ -44,6 +32,16 @@ void reduced_attention(ConvBuilder& b, const Map& in, const ConvLayer& layer, st
 
 }  // namespace
 
+void add_talking_heads(ConvBuilder& b, std::int64_t heads, std::int64_t places) {
+    // Each product wants heads last and the softmax wants them first, in fp32 under mixed precision.
+    const Map scores{.channels = heads, .height = places, .width = places};
+    constexpr double copies = 2;
+    b.pointwise_kernels("permute_scores", scores, copies, 0);
+    b.wide_pointwise("softmax_scores", scores, 1, 0);
+    b.linear(places * places, heads, heads);
+    b.linear(places * places, heads, heads);
+}
+
 std::int64_t mlp_channels(const ConvLayer& layer, std::int64_t channels) {
     constexpr double usual_expansion = 4;
     if (layer.inner > 0) return layer.inner;
@@ -62,7 +60,9 @@ void scored_attention(ConvBuilder& b, const ConvLayer& layer, const HeadShape& s
     OpNode& node = b.cross_attention(shape.queries, shape.keys, shape.heads, shape.key_dim, shape.windows);
     std::get<Attention>(node.op).value_dim = shape.value_dim;
     add_positions(node, layer, shape.heads, key_side);
-    if (layer.talking_heads) add_talking_heads(b, node, shape.heads, shape.keys);
+    if (!layer.talking_heads) return;
+    std::get<Attention>(node.op).fused = false;
+    add_talking_heads(b, shape.heads, shape.keys);
 }
 
 Map skipping(ConvBuilder& b, const Map& stream, const ConvLayer& layer, std::int64_t channels, std::int64_t stride) {
@@ -86,6 +86,8 @@ Map rows_of(const Map& map, std::int64_t tokens) {
 
 void attend(ConvBuilder& b, const Map& in, const ConvLayer& layer, std::int64_t channels, std::int64_t stride, bool partition_first) {
     const std::int64_t width = layer.inner > 0 ? layer.inner : channels, heads = heads_of(layer, width), head_dim = width / heads;
+    const auto values =
+        static_cast<std::int64_t>((layer.expand > 0 && layer.block == ConvBlock::attend ? layer.expand : 1) * static_cast<double>(width));
     const std::int64_t queries = in.places() / (stride * stride) + layer.tokens, side = layer.window;
     const bool windowed = side > 0 && side < std::max(in.height, in.width);
     const std::int64_t windows = windowed ? windows_along(in.height, side) * windows_along(in.width, side) : 1;
@@ -95,8 +97,8 @@ void attend(ConvBuilder& b, const Map& in, const ConvLayer& layer, std::int64_t 
         reduced_attention(b, in, layer, channels, heads, queries);
     } else {
         if (windowed && partition_first) b.copy(windows * keys * in.channels, "partition");
-        b.linear(partition_first ? windows * keys : in.places() + layer.tokens, in.channels, 3 * width, layer.bias);
-        if (windowed && !partition_first) b.copy(3 * windows * keys * width, "partition");
+        b.linear(partition_first ? windows * keys : in.places() + layer.tokens, in.channels, 2 * width + values, layer.bias);
+        if (windowed && !partition_first) b.copy(windows * keys * (2 * width + values), "partition");
         if (stride > 1) b.pool({.channels = width, .height = in.height, .width = in.width, .kept = true}, stride, stride, 0);
         if (layer.cross_covariance) {
             cross_covariance(b, in, heads, width);
@@ -106,12 +108,12 @@ void attend(ConvBuilder& b, const Map& in, const ConvLayer& layer, std::int64_t 
                                   .keys = keys,
                                   .heads = heads,
                                   .key_dim = head_dim,
-                                  .value_dim = head_dim};
+                                  .value_dim = values / heads};
             scored_attention(b, layer, shape, (windowed ? side : in.height) / stride, windowed ? side : in.height);
         }
-        if (windowed && !partition_first) b.copy(queries * width, "merge_windows");
+        if (windowed && !partition_first) b.copy(queries * values, "merge_windows");
     }
-    b.linear(outputs, width, channels);
+    b.linear(outputs, values, channels);
     if (windowed && partition_first) b.copy(outputs * channels, "merge_windows");
 }
 

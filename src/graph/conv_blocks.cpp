@@ -44,6 +44,8 @@ Map backbone_block(ConvBuilder& b, const Map& x, const ConvLayer& layer, std::in
             return transformer_block(b, x, layer, channels);
         case ConvBlock::attend:
             return attend_block(b, x, layer, channels);
+        case ConvBlock::local_attend:
+            return local_attend_block(b, x, layer, channels);
         case ConvBlock::pooling_attend:
             return pooling_attention_block(b, x, layer, channels);
         case ConvBlock::mlp:

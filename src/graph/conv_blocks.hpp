@@ -29,6 +29,7 @@ Map poolformer_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t
 Map convformer_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t channels);
 Map transformer_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t channels);
 Map attend_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t channels);
+Map local_attend_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t channels);
 Map mlp_block(ConvBuilder& b, Map x, const ConvLayer& layer);
 Map outlook_block(ConvBuilder& b, Map x, const ConvLayer& layer);
 Map class_attention_block(ConvBuilder& b, Map x, const ConvLayer& layer);
@@ -70,7 +71,12 @@ void gate_channels(ConvBuilder& b, const Map& x, const ConvLayer& layer, std::in
     return layer.gate.has_value() || layer.squeeze_excite > 0;
 }
 
+/// The sum of parts of the channels, or of several maps, weighed for each channel by what all of them find.
+Map split_attention(ConvBuilder& b, const std::vector<Map>& in, const ConvLayer& layer);
+
 // What transformers over maps are made of.
+/// Products across heads, before and after the softmax: Touvron et al., Going Deeper with Image Transformers (2021).
+void add_talking_heads(ConvBuilder& b, std::int64_t heads, std::int64_t places);
 /// Rows of a map and of the tokens beside it, as a map of one column.
 Map rows_of(const Map& map, std::int64_t tokens);
 /// stream + branch, with the learned factors that the layer has.

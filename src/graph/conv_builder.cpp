@@ -60,7 +60,7 @@ OpNode& ConvBuilder::emit(std::string name, Op op, Fusion fusion, std::int64_t i
     return node;
 }
 
-Conv2d ConvBuilder::convolution(const Map& in, const Map& out, const ConvSpec& spec, std::int64_t padding) const {
+Conv2d ConvBuilder::convolution(const Map& in, const Map& out, const ConvSpec& spec, bool planar) const {
     if (in.channels % spec.groups != 0 || spec.channels % spec.groups != 0) {
         throw Error({.what = "the groups of a convolution must divide its channels",
                      .key = "groups",
@@ -68,8 +68,9 @@ Conv2d ConvBuilder::convolution(const Map& in, const Map& out, const ConvSpec& s
     }
     // A row has a kernel of one row. Planes of a volume are images, and all planes of its kernel lie side by side in one wide kernel:
     // products and bytes are the same.
-    const bool row = net.dimensions == 1;
-    const std::int64_t kernel_w = net.dimensions > 2 ? spec.kernel * spec.kernel : spec.kernel;
+    const bool row = net.dimensions == 1, volume = net.dimensions > 2;
+    const std::int64_t kernel_w = volume ? spec.kernel * spec.kernel : spec.columns();
+    const std::int64_t padding = spec.padding_of(spec.kernel);
     return {.batch = shape_.batch * out.depth,
             .in_channels = in.channels,
             .height = in.height,
@@ -79,29 +80,33 @@ Conv2d ConvBuilder::convolution(const Map& in, const Map& out, const ConvSpec& s
             .kernel_w = kernel_w,
             .stride = spec.stride,
             .padding_h = row ? 0 : padding,
-            .padding_w = padding + spec.dilation * (kernel_w - spec.kernel) / 2,
+            .padding_w = volume ? padding + spec.dilation * (kernel_w - spec.kernel) / 2 : spec.padding_of(kernel_w),
             .dilation = spec.dilation,
             .groups = spec.groups,
             .precision = shape_.precision,
-            .channels_last = shape_.channels_last,
+            .channels_last = shape_.channels_last && !planar,
             .output = stored_};
 }
 
 Map ConvBuilder::conv(const Map& input, const ConvSpec& spec) {
     const Map in = narrowed(input);
-    if (in.planar) copy(in.elements(), "to_channels_last");
+    // PyTorch convolves channels last where input or weights are; standardized weights are planes again, and so are what group norms leave.
+    const bool planar = in.planar && net.standardized_weights;
+    if (in.planar && !planar) transpose(in, "to_channels_last");
     if (net.dimensions == 1) mask_frames(in);
-    const std::int64_t padding = spec.padding.value_or(spec.dilation * (spec.kernel - 1) / 2);
-    const std::int64_t reach = spec.dilation * (spec.kernel - 1) + 1 - 2 * padding;
-    Map out = resized(in, [&](std::int64_t side) {
+    const auto convolved = [&spec](std::int64_t side, std::int64_t kernel) {
+        const std::int64_t reach = spec.dilation * (kernel - 1) + 1 - 2 * spec.padding_of(kernel);
         require_image(side - reach + 1, side - reach + 1);
         return (side - reach) / spec.stride + 1;
-    });
+    };
+    Map out = resized(in, [&](std::int64_t side) { return convolved(side, spec.kernel); });
+    out.width = convolved(in.width, spec.columns());
     out.channels = spec.channels;
     out.kept = false;
-    out.planar = spec.norm == ConvNorm::group && shape_.channels_last;
-    const Conv2d op = convolution(in, out, spec, padding);
-    const std::int64_t filter = in.channels / spec.groups * window_places(spec.kernel);
+    out.planar = planar;
+    const Conv2d op = convolution(in, out, spec, planar);
+    const std::int64_t taps = spec.kernel_width > 0 ? spec.kernel * spec.kernel_width : window_places(spec.kernel);
+    const std::int64_t filter = in.channels / spec.groups * taps;
     const bool standardized = spec.norm == ConvNorm::standardized;
     if (standardized || net.standardized_weights) standardize(spec.channels, filter, standardized);
     OpNode& node = emit(spec.groups > 1 && spec.groups == in.channels ? "depthwise" : "conv", op, Fusion::none, in.kept ? 0 : in.elements(),
@@ -110,9 +115,7 @@ Map ConvBuilder::conv(const Map& input, const ConvSpec& spec) {
     if (!spec.shared_weights)
         node.weights = static_cast<double>(spec.channels) * static_cast<double>(filter + (spec.bias || standardized ? 1 : 0));
     if ((spec.bias || standardized) && shape_.separate_bias) pointwise("bias", out, 1, 1, Fusion::folded);
-    normalize(out, spec.norm);
-    activate(out, spec.activation);
-    return out;
+    return normalize_and_activate(out, spec.norm, spec.activation);
 }
 
 void ConvBuilder::mask_frames(const Map& map) {
@@ -161,7 +164,7 @@ Map ConvBuilder::pool(const Map& in, std::int64_t window, std::int64_t stride, s
         require_image(side + 2 * padding - window + 1, side + 2 * padding - window + 1);
         return (side + 2 * padding - window) / stride + 1;
     });
-    out.kept = out.planar = false;
+    out.kept = false;
     const Reduce op{.inputs = in.elements() * shape_.batch,
                     .outputs = out.elements() * shape_.batch,
                     .window = static_cast<double>(window_places(window)),
@@ -170,22 +173,42 @@ Map ConvBuilder::pool(const Map& in, std::int64_t window, std::int64_t stride, s
     return out;
 }
 
+Map ConvBuilder::blur(const Map& in, std::int64_t kernel, std::int64_t stride) {
+    // PyTorch pads by reflection, and such pads planes.
+    Map padded = to_planes(narrowed(in));
+    const std::int64_t border = (stride - 1 + kernel - 1) / 2;
+    padded.height += 2 * border;
+    padded.width += 2 * border;
+    padded.kept = false;
+    copy(padded.elements(), "pad");
+    const ConvSpec filter{.channels = in.channels,
+                          .kernel = kernel,
+                          .stride = stride,
+                          .groups = in.channels,
+                          .padding = 0,
+                          .norm = ConvNorm::none,
+                          .shared_weights = true};
+    return conv(padded, filter);
+}
+
 Map ConvBuilder::pool_to(const Map& in, std::int64_t size) {
     Map out = resized(in, [size](std::int64_t) { return size; });
     out.kept = out.wide = out.planar = false;
     const Reduce op{.inputs = in.elements() * shape_.batch,
                     .outputs = out.elements() * shape_.batch,
                     .window = static_cast<double>(in.places()) / static_cast<double>(out.places()),
-                    .precision = stored_};
+                    .precision = format(in)};
     emit("pool", op, Fusion::none, in.kept ? 0 : in.elements(), out.elements());
     return out;
 }
 
-Map ConvBuilder::upsample(const Map& in, std::int64_t factor) {
+Map ConvBuilder::upsample(const Map& in, std::int64_t factor, bool bilinear) {
     Map out = resized(in, [factor](std::int64_t side) { return side * factor; });
-    out.kept = out.wide = out.planar = false;
+    out.kept = false;
     require_image(out.height, out.width);
-    const Move op{.read = in.elements() * shape_.batch, .written = out.elements() * shape_.batch, .precision = stored_};
+    Move op{.read = in.elements() * shape_.batch, .written = out.elements() * shape_.batch, .precision = format(in)};
+    // PyTorch's kernel for planes has one thread a place, which goes through the channels of all images.
+    if (bilinear && (in.planar || !shape_.channels_last)) op.waits = shape_.batch * in.channels;
     emit("upsample", op, Fusion::none, in.kept ? 0 : in.elements(), out.elements());
     return out;
 }
@@ -207,6 +230,13 @@ Map ConvBuilder::concat(const std::vector<Map>& parts) {
     return out;
 }
 
+Map ConvBuilder::stack(const std::vector<Map>& parts) {
+    Map out = concat(parts);
+    out.planar = shape_.channels_last;
+    std::get<Move>(graph_.segments.back().nodes.back().op).transposed = out.planar;
+    return out;
+}
+
 Map ConvBuilder::slice(const Map& in, std::int64_t channels) {
     Map out = in;
     out.kept = false;
@@ -218,6 +248,12 @@ Map ConvBuilder::slice(const Map& in, std::int64_t channels) {
 void ConvBuilder::copy(std::int64_t elements, std::string name) {
     const std::int64_t moved = elements * shape_.batch;
     emit(std::move(name), Move{.read = moved, .written = moved, .precision = stored_}, Fusion::none, elements, elements);
+}
+
+void ConvBuilder::transpose(const Map& map, std::string name) {
+    const std::int64_t moved = map.elements() * shape_.batch;
+    const Move op{.read = moved, .written = moved, .precision = format(map), .transposed = true};
+    emit(std::move(name), op, Fusion::none, map.elements(), map.elements());
 }
 
 void ConvBuilder::copy_by_image(std::int64_t elements, std::string name) {

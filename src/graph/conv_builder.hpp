@@ -24,12 +24,17 @@ struct Map {
 /// A convolution with what follows it.
 struct ConvSpec {
     std::int64_t channels = 0, kernel = 1, stride = 1, groups = 1, dilation = 1;
+    std::int64_t kernel_width = 0;          ///< 0: a square
     std::optional<std::int64_t> padding{};  ///< absent: keeps the size at stride 1
     bool bias = false;
     ConvNorm norm = ConvNorm::batch;
     Activation activation = Activation::none;
     bool shared_weights = false;  ///< counted elsewhere
     bool published = true;        ///< false: published counts leave it out
+
+    [[nodiscard]] std::int64_t columns() const { return kernel_width > 0 ? kernel_width : kernel; }
+    /// Zeros on either end of a side that `taps` run along.
+    [[nodiscard]] std::int64_t padding_of(std::int64_t taps) const { return padding.value_or(dilation * (taps - 1) / 2); }
 };
 
 /// Appends operators to a graph. Batch norm is a node of its own with Fusion::folded: eager execution launches it, engines fold it away.
@@ -54,6 +59,8 @@ public:
     OpNode& linear(std::int64_t rows, std::int64_t in, std::int64_t out, bool bias = true);
     /// Normalizes for the product that follows. `wide`: in fp32 under mixed precision whatever the net's norms compute in.
     Map normalize(const Map& map, ConvNorm norm, bool wide = false);
+    /// The same, then activates: EvoNorm and filter response normalization have a non-linearity of their own in place of the activation.
+    Map normalize_and_activate(const Map& map, ConvNorm norm, Activation activation);
     /// Normalizes for what is no product: wide where norms compute in fp32.
     Map normalized(const Map& map, ConvNorm norm, bool wide = false);
     /// Normalizes over `groups` groups of channels: statistics, then factors.
@@ -65,6 +72,10 @@ public:
     Map add(const Map& stream, const Map& branch);
     /// map = map · a factor per channel or place that is read from a small tensor.
     void scale(const Map& map, double parameters = 0, Fusion fusion = Fusion::epilogue);
+    /// The sum of `parts` of the channels: wide under mixed precision.
+    Map sum_of_parts(const Map& map, std::int64_t parts);
+    /// map · a factor per channel that a softmax gave: wide under mixed precision.
+    Map weigh(const Map& map);
     /// map · a learned factor per channel: wide under mixed precision.
     Map layer_scale(const Map& map);
     /// One element-wise kernel over `map`, which reads as many tensors of its size.
@@ -76,20 +87,30 @@ public:
     /// As the next product reads it.
     Map narrowed(const Map& map);
     Map pool(const Map& in, std::int64_t window, std::int64_t stride, std::int64_t padding);
+    /// A fixed filter over each channel: Zhang, Making Convolutional Networks Shift-Invariant Again (2019).
+    Map blur(const Map& in, std::int64_t kernel, std::int64_t stride);
     Map pool_to(const Map& in, std::int64_t size);
-    Map upsample(const Map& in, std::int64_t factor);
+    /// To the nearest place, or between the four nearest ones.
+    Map upsample(const Map& in, std::int64_t factor, bool bilinear = false);
     /// Channels side by side; larger maps are cropped to the smallest.
     Map concat(const std::vector<Map>& parts);
+    /// The same, as planes.
+    Map stack(const std::vector<Map>& parts);
     /// Some of the channels: copied, since what reads them wants them side by side.
     Map slice(const Map& in, std::int64_t channels);
+    /// Planes of a map whose channels lie side by side.
+    Map to_planes(const Map& map);
     /// Copies `elements` an image: a transpose or a slice that has to be made contiguous.
     void copy(std::int64_t elements, std::string name = "copy");
+    /// Copies `map` so that what lay apart lies side by side.
+    void transpose(const Map& map, std::string name);
     /// `copy`, for which eager frameworks launch a kernel an image.
     void copy_by_image(std::int64_t elements, std::string name);
     /// Self-attention over the places of a map, in `area` stripes.
     void attention(const Map& in, std::int64_t heads, std::int64_t key_dim, std::int64_t value_dim, std::int64_t area = 1);
     /// Attention of `queries` rows to `keys` rows, in each of `windows` of an image.
-    OpNode& cross_attention(std::int64_t queries, std::int64_t keys, std::int64_t heads, std::int64_t head_dim, std::int64_t windows = 1);
+    OpNode& cross_attention(std::int64_t queries, std::int64_t keys, std::int64_t heads, std::int64_t head_dim, std::int64_t windows = 1,
+                            std::int64_t value_dim = 0);
     /// `batch` products of activations [m, k] · [k, n] an image.
     void product(std::string name, std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k);
     /// `kernels` element-wise ones over `map` in an eager framework, in the map's own format.
@@ -114,11 +135,16 @@ public:
     [[nodiscard]] OpGraph finish() &&;
 
 private:
+    /// Kernels that EvoNorm and filter response normalization are made of. `activated`: with their own non-linearity.
+    void evo_norm(const Map& map, bool activated);
+    void filter_response_norm(const Map& map, bool activated);
+    /// Reads `map` in fp32, for a variance or mean square of each of `groups` of its channels.
+    void moments(const Map& map, std::int64_t groups);
     /// Normalizes the weights of a convolution that reads `filter` numbers for each of its output channels.
     /// `gain`: with a learned one for each output channel.
     void standardize(std::int64_t channels, std::int64_t filter, bool gain);
     /// The operator of `spec` from `in` to `out`.
-    [[nodiscard]] Conv2d convolution(const Map& in, const Map& out, const ConvSpec& spec, std::int64_t padding) const;
+    [[nodiscard]] Conv2d convolution(const Map& in, const Map& out, const ConvSpec& spec, bool planar) const;
     /// Utterances of a batch have lengths of their own: a convolution over frames is given zeros beyond them.
     void mask_frames(const Map& map);
     /// Places of a window of `side` along every dimension of the net.

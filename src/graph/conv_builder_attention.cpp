@@ -29,8 +29,8 @@ void ConvBuilder::attention(const Map& in, std::int64_t heads, std::int64_t key_
 }
 
 OpNode& ConvBuilder::cross_attention(std::int64_t queries, std::int64_t keys, std::int64_t heads, std::int64_t head_dim,
-                                     std::int64_t windows) {
-    const Attention op = attention_op(windows, heads, head_dim, head_dim, queries, keys);
+                                     std::int64_t windows, std::int64_t value_dim) {
+    const Attention op = attention_op(windows, heads, head_dim, value_dim > 0 ? value_dim : head_dim, queries, keys);
     return emit("attention", op, Fusion::none, windows * heads * head_dim * (queries + 2 * keys), windows * heads * head_dim * queries);
 }
 

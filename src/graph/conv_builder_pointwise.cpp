@@ -57,13 +57,13 @@ Map ConvBuilder::normalized(const Map& map, ConvNorm norm, bool wide) {
         pointwise("batchnorm", map, 1, norm_flops, Fusion::folded, norm == ConvNorm::batch ? weights : 0);
         return map;
     }
+    if (norm == ConvNorm::evo || norm == ConvNorm::filter_response) return normalize_and_activate(map, norm, Activation::none);
     Map out = map;
     out.wide = norm_ != stored_ || (wide && mixed_precision());
     if (out.wide && !map.wide) convert("cast", map, scaling(map.elements() * shape_.batch, stored_, wide_));
     if (!out.wide) out = narrowed(map);
-    // A group of all channels: PyTorch's kernel reads planes of channels, whatever the layout was.
-    out.planar = norm == ConvNorm::group && shape_.channels_last;
-    if (out.planar) copy(map.elements());
+    // PyTorch's kernel for groups reads planes of channels, and leaves such.
+    if (norm == ConvNorm::group) out = to_planes(out);
     const std::int64_t rows = norm == ConvNorm::layer ? map.places() : norm == ConvNorm::instance ? map.channels : 1;
     const RowWise op{.kind = RowOp::layernorm, .rows = rows * shape_.batch, .cols = map.elements() / rows, .precision = format(out)};
     emit("layernorm", op, Fusion::chain, map.kept ? 0 : map.elements(), map.elements()).weights = weights;
@@ -91,6 +91,21 @@ OpNode& ConvBuilder::group_norm(const Map& map, std::int64_t groups) {
 
 Map ConvBuilder::normalize(const Map& map, ConvNorm norm, bool wide) {
     return narrowed(normalized(map, norm, wide));
+}
+
+Map ConvBuilder::normalize_and_activate(const Map& map, ConvNorm norm, Activation activation) {
+    if (norm == ConvNorm::evo || norm == ConvNorm::filter_response) {
+        const Map y = narrowed(map);
+        const bool activated = activation != Activation::none;
+        if (norm == ConvNorm::evo)
+            evo_norm(y, activated);
+        else
+            filter_response_norm(y, activated);
+        return y;
+    }
+    const Map y = norm == ConvNorm::none ? map : normalize(map, norm);
+    activate(y, activation);
+    return y;
 }
 
 void ConvBuilder::activate(const Map& map, Activation activation) {
@@ -152,6 +167,22 @@ Map ConvBuilder::add(const Map& stream, const Map& branch) {
 
 void ConvBuilder::scale(const Map& map, double parameters, Fusion fusion) {
     pointwise("scale", map, 1, 1, fusion, parameters);
+}
+
+Map ConvBuilder::sum_of_parts(const Map& map, std::int64_t parts) {
+    Map out = as_stream(map);
+    out.channels /= parts;
+    out.kept = false;
+    Elementwise op = scaling(out.elements() * shape_.batch, format(map), format(out));
+    op.reads *= static_cast<double>(parts);
+    convert("sum_of_parts", map, op);
+    return out;
+}
+
+Map ConvBuilder::weigh(const Map& map) {
+    const Map out = as_stream(map);
+    convert("weigh", map, scaling(map.elements() * shape_.batch, format(map), format(out)));
+    return out;
 }
 
 Map ConvBuilder::layer_scale(const Map& map) {

@@ -120,6 +120,7 @@ Map Walk::again(std::size_t i) {
         }
         ConvLayer layer = net_.layers[j];
         layer.stride = 1;
+        if (layer.pool_stride > 0) layer.pool_stride = 1;
         made.push_back(block(layer, in));
     }
     builder_.repeat_segments(1);
@@ -132,6 +133,7 @@ Map Walk::convolutions(const ConvLayer& layer, Map x) {
                   .stride = layer.stride,
                   .groups = layer.group_width > 0 ? width(layer) / layer.group_width : layer.groups,
                   .dilation = layer.dilation,
+                  .kernel_width = layer.kernel_width,
                   .padding = layer.padding,
                   .bias = layer.bias,
                   .norm = layer.norm.value_or(net_.norm),
@@ -153,23 +155,23 @@ Map Walk::fully_connected(const ConvLayer& layer, const Map& x) {
 }
 
 Map Walk::sum(const std::vector<Map>& in) {
-    Map y = in.front();
+    Map sum = in.front();
     for (std::size_t i = 1; i < in.size(); ++i) {
         if (in[i].channels != in.front().channels) {
             throw Error({.what = "layers that are added must have equal channels",
                          .key = "add",
                          .found = fmt::format("{} and {}", in.front().channels, in[i].channels)});
         }
-        y = builder_.add(y, in[i]);
+        sum = builder_.add(in[i], sum);
     }
-    return y;
+    return sum;
 }
 
 Map Walk::primitive(const ConvLayer& layer, const std::vector<Map>& in) {
     const Map& x = in.front();
     if (layer.block == ConvBlock::conv) return convolutions(layer, x);
     builder_.segment(std::string(roofcast::name(layer.block)));
-    const std::int64_t stride = layer.stride > 1 ? layer.stride : layer.size;
+    const std::int64_t stride = layer.pool_stride > 0 ? layer.pool_stride : layer.size;
     switch (layer.block) {
         case ConvBlock::transposed: {
             const Map y = builder_.transposed(x, width(layer), layer.kernel, layer.bias);
@@ -179,13 +181,14 @@ Map Walk::primitive(const ConvLayer& layer, const std::vector<Map>& in) {
         }
         case ConvBlock::normalize: {
             const ConvNorm norm = layer.norm.value_or(net_.norm);
-            const Map y = norm == ConvNorm::none ? x : layer.wide ? builder_.normalized(x, norm, true) : builder_.normalize(x, norm);
-            builder_.activate(y, layer.activation.value_or(Activation::none));
-            return y;
+            if (layer.wide) return builder_.normalized(x, norm, true);
+            return builder_.normalize_and_activate(x, norm, layer.activation.value_or(Activation::none));
         }
         case ConvBlock::maxpool:
         case ConvBlock::avgpool:
             return builder_.pool(x, layer.size, stride, layer.padding.value_or((layer.size - 1) / 2));
+        case ConvBlock::blurpool:
+            return builder_.blur(x, layer.size, layer.stride);
         case ConvBlock::adaptive_pool:
             return builder_.pool_to(x, layer.size);
         case ConvBlock::global_pool:
@@ -210,10 +213,12 @@ Map Walk::primitive(const ConvLayer& layer, const std::vector<Map>& in) {
         case ConvBlock::channel_gate:
             gate_channels(builder_, x, layer, layer.size, layer.activation.value_or(net_.activation));
             return x;
+        case ConvBlock::split_attention:
+            return split_attention(builder_, in, layer);
         case ConvBlock::linear:
             return fully_connected(layer, x);
         case ConvBlock::upsample:
-            return builder_.upsample(x, layer.size);
+            return builder_.upsample(x, layer.size, layer.bilinear);
         case ConvBlock::concat:
             return builder_.concat(in);
         default:

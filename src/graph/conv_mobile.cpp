@@ -76,8 +76,9 @@ Map mbconv_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t cha
         Map y = shortcut.map();
         if (layer.pre_norm) b.normalize(y, norm);
         if (hidden != in.channels) y = b.conv(y, {.channels = hidden, .norm = norm, .activation = activation});
+        const std::int64_t groups = layer.group_width > 0 ? hidden / layer.group_width : hidden;
         y = b.conv(
-            y, {.channels = hidden, .kernel = layer.kernel, .stride = stride, .groups = hidden, .norm = norm, .activation = activation});
+            y, {.channels = hidden, .kernel = layer.kernel, .stride = stride, .groups = groups, .norm = norm, .activation = activation});
         if (layer.squeeze_excite > 0) {
             const Activation gate = activation == Activation::hardswish ? Activation::hardsigmoid : Activation::sigmoid;
             squeeze_excite(b, y, squeezed_channels(layer, in.channels, hidden), activation, gate);

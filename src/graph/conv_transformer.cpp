@@ -14,12 +14,14 @@ Activation activation_of(const ConvBuilder& b, const ConvLayer& layer) {
 /// Two 1×1 convolutions.
 Map channel_mixer(ConvBuilder& b, const Map& stream, const ConvLayer& layer, ConvNorm norm) {
     const Kept shortcut(b, stream);
-    b.normalize(shortcut.map(), norm);
+    const bool follows = norm == ConvNorm::batch;  // each convolution, instead of what goes before both
+    if (!follows) b.normalize(shortcut.map(), norm);
     Map in = shortcut.map();
     in.wide = false;
     const std::int64_t hidden = mlp_channels(layer, in.channels);
-    const Map inner = b.conv(in, {.channels = hidden, .bias = layer.bias, .norm = ConvNorm::none, .activation = activation_of(b, layer)});
-    const Map y = b.conv(inner, {.channels = in.channels, .bias = layer.bias, .norm = ConvNorm::none});
+    const ConvNorm after = follows ? norm : ConvNorm::none;
+    const Map inner = b.conv(in, {.channels = hidden, .bias = layer.bias, .norm = after, .activation = activation_of(b, layer)});
+    const Map y = b.conv(inner, {.channels = in.channels, .bias = layer.bias, .norm = after});
     return joined(b, layer, shortcut.map(), y);
 }
 
@@ -29,11 +31,12 @@ Map poolformer_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t
     return stage(b, x, "poolformer", layer, channels, [&](const Map& in, std::int64_t) {
         // What is pooled leaves its normalization wide, and so is the stream that it is added to.
         const Kept shortcut(b, b.as_stream(in));
-        const Map normed = b.normalized(shortcut.map(), ConvNorm::group);
+        const ConvNorm norm = layer.norm.value_or(ConvNorm::group);
+        const Map normed = norm == ConvNorm::batch ? shortcut.map() : b.normalized(shortcut.map(), norm);
         constexpr std::int64_t window = 3;
         const Map pooled = b.pool(normed, window, 1, 1);
         const Map difference = b.add(normed, pooled);
-        return channel_mixer(b, joined(b, layer, shortcut.map(), difference), layer, ConvNorm::group);
+        return channel_mixer(b, joined(b, layer, shortcut.map(), difference), layer, norm);
     });
 }
 

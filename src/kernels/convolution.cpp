@@ -107,20 +107,28 @@ KernelCost winograd_cost(const Conv2d& op, Precision unit, int t, bool fused, co
     return in_sequence(transform_cost(moved, gpu, cache), matrix_product_cost(product, p, gpu, cache));
 }
 
-/// FLOPs per second of a depthwise convolution. Libraries have channels-last kernels for windows of up to 7x7. Larger ones run as
-/// implicit GEMM on the lanes, whose blocks compute 64 columns of which a group of one channel uses one: 9x9 of ConvMixer and FocalNet.
-FlopsPerSecond depthwise_rate(const Conv2d& op, const Gpu& gpu) {
+/// Whether libraries have a depthwise kernel for the filter in channels-last layout: squares of up to 7x7 with an output for each input.
+bool has_depthwise_kernel(const Conv2d& op) {
     constexpr std::int64_t largest_window = 7;
-    constexpr double columns = 64;
+    return !op.channels_last || (op.kernel_h == op.kernel_w && op.kernel_h <= largest_window && op.out_channels == op.in_channels);
+}
+
+/// FLOPs per second of a depthwise convolution. Without a kernel of their own they run as implicit GEMM on the lanes, whose blocks compute
+/// 64 columns for the outputs of a group, and 32 taps at least: 9x9 of ConvMixer and FocalNet, 1x5 and 5x1 of GhostNet v2, two outputs an
+/// input of FastViT.
+FlopsPerSecond depthwise_rate(const Conv2d& op, const Gpu& gpu) {
+    constexpr double columns = 64, least_taps = 32;
     const ConvolutionParameters& c = gpu.parameters.values.convolution;
     const FlopsPerSecond direct = gpu.profile.vector_rate(op.precision) * c.depthwise_rate;
-    if (!op.channels_last || std::max(op.kernel_h, op.kernel_w) <= largest_window || !gpu.profile.supports(Precision::fp32)) return direct;
+    if (has_depthwise_kernel(op) || !gpu.profile.supports(Precision::fp32)) return direct;
+    const double taps = real(op.kernel_h * op.kernel_w), outputs = real(op.out_channels) / real(op.in_channels);
+    const double used = std::min(1.0, outputs / columns) * taps / std::max(taps, least_taps);
     return std::min(direct,
-                    gpu.profile.vector_rate(Precision::fp32) * (gpu.parameters.values.gemm[index(MathUnit::simt)].peak_fraction / columns));
+                    gpu.profile.vector_rate(Precision::fp32) * (gpu.parameters.values.gemm[index(MathUnit::simt)].peak_fraction * used));
 }
 
 /// One filter per channel: no reuse between channels, bound by memory or by the SIMT lanes.
-KernelCost depthwise_cost(const Conv2d& op, const Gpu& gpu, Cache cache) {
+KernelCost depthwise_kernel_cost(const Conv2d& op, const Gpu& gpu, Cache cache) {
     const auto& values = gpu.parameters.values;
     Terms t;
     t.flops = work(op).matrix;
@@ -129,6 +137,21 @@ KernelCost depthwise_cost(const Conv2d& op, const Gpu& gpu, Cache cache) {
     t.dram = t.dram_bytes / (gpu.profile.bandwidth * values.convolution.depthwise_fraction);
     t.latency = values.streaming.fixed;
     return combine(t, gpu);
+}
+
+/// Libraries count elements in 32 bits. What takes over for larger inputs fetches a sector for each element, as reads across channels that
+/// lie side by side do. Seen in EfficientNets, CoAtNets and Xceptions in large batches: 26 to 33 ps an element on RTX 3090 and 4090; dense
+/// convolutions, norms and activations of that size run as others do.
+KernelCost depthwise_cost(const Conv2d& op, const Gpu& gpu, Cache cache) {
+    constexpr double most_elements = 2147483647;
+    constexpr Bytes sector = 32 * byte;
+    const KernelCost kernel = depthwise_kernel_cost(op, gpu, cache);
+    const double elements = real(op.batch) * real(op.in_channels) * real(op.height) * real(op.width);
+    if (!op.channels_last || elements <= most_elements) return kernel;
+    Terms t;
+    t.dram_bytes = elements * (sector - element_size(op.precision));
+    t.dram = t.dram_bytes / gpu.profile.bandwidth;
+    return in_sequence(combine(t, gpu), kernel);
 }
 
 KernelCost faster(const KernelCost& a, const KernelCost& b) {

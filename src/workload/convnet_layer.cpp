@@ -50,6 +50,8 @@ public:
                 read_option(layer, key.str(), node);
             }
         }
+        const bool pools = layer.block == ConvBlock::maxpool || layer.block == ConvBlock::avgpool;
+        if (pools && table_.contains("stride")) layer.pool_stride = layer.stride;
         const bool squeezes = layer.gate.value_or(ChannelGate::squeeze) == ChannelGate::squeeze;
         if (layer.block == ConvBlock::channel_gate && squeezes && layer.size == 0)
             throw error(spec.name, *table_.get(spec.name), "a squeezing gate needs the number of its channels", {},

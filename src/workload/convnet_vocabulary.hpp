@@ -15,22 +15,24 @@ struct BlockSpec {
 };
 
 inline constexpr std::array block_specs{
-    BlockSpec{"conv", ConvBlock::conv, "kernel stride groups group_width padding dilation bias norm activation scaled"},
+    BlockSpec{"conv", ConvBlock::conv, "kernel kernel_width stride groups group_width padding dilation bias norm activation scaled"},
     BlockSpec{"transposed", ConvBlock::transposed, "kernel bias norm activation"},
     BlockSpec{"normalize", ConvBlock::normalize, "norm activation wide"},
     BlockSpec{"maxpool", ConvBlock::maxpool, "stride padding"},
     BlockSpec{"avgpool", ConvBlock::avgpool, "stride padding"},
+    BlockSpec{"blurpool", ConvBlock::blurpool, "stride"},
     BlockSpec{"adaptive_pool", ConvBlock::adaptive_pool, ""},
     BlockSpec{"global_pool", ConvBlock::global_pool, ""},
     BlockSpec{"positions", ConvBlock::positions, ""},
     BlockSpec{"affine", ConvBlock::affine, ""},
     BlockSpec{"linear", ConvBlock::linear, "activation"},
-    BlockSpec{"upsample", ConvBlock::upsample, ""},
+    BlockSpec{"upsample", ConvBlock::upsample, "bilinear"},
     BlockSpec{"concat", ConvBlock::concat, ""},
     BlockSpec{"slice", ConvBlock::slice, ""},
     BlockSpec{"pointwise", ConvBlock::pointwise, "wide"},
     BlockSpec{"scale", ConvBlock::scale, ""},
     BlockSpec{"channel_gate", ConvBlock::channel_gate, "gate activation"},
+    BlockSpec{"split_attention", ConvBlock::split_attention, "parts groups norm activation bias"},
     BlockSpec{"again", ConvBlock::again, ""},
     BlockSpec{"project", ConvBlock::project, "bias activation"},
     BlockSpec{
@@ -47,19 +49,20 @@ inline constexpr std::array block_specs{
     BlockSpec{"dense", ConvBlock::dense, "growth expand"},
     BlockSpec{"transition", ConvBlock::transition, ""},
     BlockSpec{"separable", ConvBlock::separable, "kernel stride"},
-    BlockSpec{"mbconv", ConvBlock::mbconv, "kernel stride expand inner squeeze_excite wide_squeeze activation pre_norm bias"},
+    BlockSpec{"mbconv", ConvBlock::mbconv, "kernel stride expand inner group_width squeeze_excite wide_squeeze activation pre_norm bias"},
     BlockSpec{"fused_mbconv", ConvBlock::fused_mbconv, "kernel stride expand"},
     BlockSpec{"convnext", ConvBlock::convnext, "kernel expand conv_mlp response_norm"},
     BlockSpec{"convmixer", ConvBlock::convmixer, "kernel"},
-    BlockSpec{"poolformer", ConvBlock::poolformer, "expand bias layer_scale residual_scale"},
+    BlockSpec{"poolformer", ConvBlock::poolformer, "expand bias norm layer_scale residual_scale"},
     BlockSpec{"convformer", ConvBlock::convformer, "kernel expand layer_scale residual_scale"},
     BlockSpec{"transformer", ConvBlock::transformer,
               "heads stride expand window reduction tokens kernel bias layer_scale residual_scale pooled_shortcut "
               "relative_positions position_network talking_heads cross_covariance gated activation fused_attention"},
     BlockSpec{"attend", ConvBlock::attend,
-              "heads stride inner window reduction tokens bias layer_scale residual_scale pooled_shortcut "
+              "heads stride inner expand window reduction tokens bias layer_scale residual_scale pooled_shortcut "
               "relative_positions position_network decomposed_positions score_passes wide_scores talking_heads cross_covariance norm "
               "shortcut fused_attention wide"},
+    BlockSpec{"local_attend", ConvBlock::local_attend, "heads inner expand stride reduction bias activation talking_heads"},
     BlockSpec{"pooling_attend", ConvBlock::pooling_attend, "heads stride reduction tokens"},
     BlockSpec{"mlp", ConvBlock::mlp, "expand inner tokens kernel bias layer_scale residual_scale gated activation norm shortcut wide"},
     BlockSpec{"class_attention", ConvBlock::class_attention, "heads expand bias layer_scale feed_forward"},
@@ -89,6 +92,7 @@ struct CountOption {
 inline constexpr std::array counts{
     CountOption{"repeat", &ConvLayer::repeat},
     CountOption{"kernel", &ConvLayer::kernel},
+    CountOption{"kernel_width", &ConvLayer::kernel_width},
     CountOption{"stride", &ConvLayer::stride},
     CountOption{"groups", &ConvLayer::groups},
     CountOption{"group_width", &ConvLayer::group_width},
@@ -96,6 +100,7 @@ inline constexpr std::array counts{
     CountOption{"inner", &ConvLayer::inner},
     CountOption{"growth", &ConvLayer::growth},
     CountOption{"area", &ConvLayer::area},
+    CountOption{"parts", &ConvLayer::parts},
     CountOption{"convs", &ConvLayer::convs},
     CountOption{"protos", &ConvLayer::protos},
     CountOption{"layers", &ConvLayer::layers},
@@ -134,6 +139,7 @@ inline constexpr std::array flags{
     FlagOption{"position_network", &ConvLayer::position_network},
     FlagOption{"talking_heads", &ConvLayer::talking_heads},
     FlagOption{"cross_covariance", &ConvLayer::cross_covariance},
+    FlagOption{"bilinear", &ConvLayer::bilinear},
     FlagOption{"gated", &ConvLayer::gated},
     FlagOption{"fused_attention", &ConvLayer::fused_attention},
     FlagOption{"feed_forward", &ConvLayer::feed_forward},
@@ -144,7 +150,8 @@ inline constexpr std::array flags{
 
 inline constexpr std::array<std::string_view, 10> activation_names{"none",        "relu",    "relu6", "leaky_relu", "hardswish",
                                                                    "hardsigmoid", "sigmoid", "silu",  "gelu",       "star_relu"};
-inline constexpr std::array<std::string_view, 7> norm_names{"none", "batch", "layer", "frozen", "group", "standardized", "instance"};
+inline constexpr std::array<std::string_view, 9> norm_names{"none",         "batch",    "layer", "frozen",         "group",
+                                                            "standardized", "instance", "evo",   "filter_response"};
 inline constexpr std::array<std::string_view, 3> gate_names{"squeeze", "effective", "eca"};
 
 }  // namespace roofcast

@@ -84,7 +84,8 @@ void add_classifier(ConvNet& net) {
 void add_resnet(ConvNet& net, const Stages& s, std::int64_t stem, bool bottleneck, bool downsample_first) {
     constexpr std::int64_t expansion = 4;
     net.layers.push_back(convolution(stem, 7, 2));
-    net.layers.push_back(layer(ConvBlock::maxpool, 3, 2));
+    net.layers.push_back(layer(ConvBlock::maxpool, 3));
+    net.layers.back().pool_stride = 2;
     for (std::size_t i = 0; i < s.depths.size(); ++i) {
         const std::int64_t stride = i > 0 || downsample_first ? 2 : 1;
         net.layers.push_back(bottleneck ? layer(ConvBlock::bottleneck, s.widths[i] / expansion, stride)

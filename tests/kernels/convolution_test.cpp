@@ -117,3 +117,25 @@ TEST_CASE("groups that no kernel is made for are converted there and back") {
     // Groups that fill tiles of their own are not.
     CHECK(total(192, 2) < total(24, 16) - 950);
 }
+
+TEST_CASE("a depthwise convolution of more than 2^31 - 1 inputs in channels last fetches a sector for each of them") {
+    Conv2d op{.batch = 512,
+              .in_channels = 64,
+              .height = 256,
+              .width = 256,
+              .out_channels = 64,
+              .kernel_h = 3,
+              .kernel_w = 3,
+              .padding_h = 1,
+              .padding_w = 1,
+              .groups = 64,
+              .precision = Precision::fp32,
+              .channels_last = true};
+    const Gpu gpu = test::toy_gpu();
+    const Seconds large = cost(op, gpu).total;
+    op.channels_last = false;
+    const Seconds planes = cost(op, gpu).total;
+    // 512 · 64 · 256 · 256 = 2^31 elements: 28 of a sector's 32 bytes besides.
+    const Bytes besides = 2147483648.0 * 28 * byte;
+    CHECK((large - planes).in(ms) == rel((besides / gpu.profile.bandwidth).in(ms), 1e-6));
+}

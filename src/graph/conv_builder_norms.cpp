@@ -1,0 +1,58 @@
+// Normalizations that frameworks have no kernel for, as eager ones run them: one pass over the map after the other.
+
+#include "graph/conv_builder.hpp"
+#include "graph/layer_builder.hpp"
+
+namespace roofcast {
+
+namespace {
+
+/// Three kernels that read four tensors and write three: two with a number for each channel or group, one with a second map.
+constexpr double kernels = 3, reads = 4.0 / 3;
+
+}  // namespace
+
+void ConvBuilder::moments(const Map& map, std::int64_t groups) {
+    const std::int64_t elements = map.elements() * shape_.batch;
+    if (stored_ != Precision::fp32) convert("cast", map, scaling(elements, stored_, Precision::fp32));
+    const Reduce op{.inputs = elements,
+                    .outputs = groups * shape_.batch,
+                    .window = static_cast<double>(map.elements()) / static_cast<double>(groups),
+                    .precision = Precision::fp32};
+    emit("moments", op, Fusion::chain, map.elements(), 0);
+}
+
+void ConvBuilder::evo_norm(const Map& map, bool activated) {
+    // Liu et al., Evolving Normalization-Activation Layers (2020), table 2, S0: x · sigmoid(v · x) / deviation of the group · gain + bias.
+    constexpr std::int64_t usual_groups = 32;
+    constexpr double gate_flops = 2, affine_flops = 1;
+    const auto channels = static_cast<double>(map.channels);
+    if (activated) pointwise("evo_gate", map, reads, gate_flops, Fusion::chain, channels).eager_kernels = kernels;
+    moments(map, usual_groups);
+    // Planes, which the division then reads beside channels that lie side by side.
+    const std::int64_t written = map.elements() * shape_.batch;
+    const Move expanded{.read = 0, .written = written, .precision = stored_, .transposed = shape_.channels_last};
+    emit("expand_deviation", expanded, Fusion::chain, map.elements(), 0);
+    pointwise("evo_norm", map, reads, affine_flops, Fusion::chain, 2 * channels).eager_kernels = kernels;
+}
+
+void ConvBuilder::filter_response_norm(const Map& map, bool activated) {
+    // Singh and Krishnan, Filter Response Normalization Layer (2020), equations 1 to 4: x / root mean square of the plane · gain + bias,
+    // then the maximum with a learned threshold.
+    constexpr double affine_kernels = 3;
+    const auto channels = static_cast<double>(map.channels);
+    pointwise("square", map, 1, 1, Fusion::chain);
+    moments(map, map.channels);
+    pointwise("filter_response_norm", map, 1, 1, Fusion::chain, 2 * channels).eager_kernels = affine_kernels;
+    if (activated) pointwise("threshold", map, 1, 1, Fusion::chain, channels);
+}
+
+Map ConvBuilder::to_planes(const Map& map) {
+    if (map.planar || !shape_.channels_last) return map;
+    Map out = map;
+    out.planar = true;
+    transpose(map, "to_planes");
+    return out;
+}
+
+}  // namespace roofcast

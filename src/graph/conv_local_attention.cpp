@@ -1,0 +1,70 @@
+// Attention of maps whose queries, keys and values are convolutions with norms. Li et al., Rethinking Vision Transformers for MobileNet
+// Size and Speed (2023), fig. 2: values are filtered besides, heads talk, and large maps attend at a lower resolution.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "graph/conv_blocks.hpp"
+#include "roofcast/error.hpp"
+
+namespace roofcast {
+
+namespace {
+
+constexpr std::int64_t local_kernel = 3;
+
+/// Depthwise, with the net's norm.
+Map filtered(ConvBuilder& b, const Map& in, std::int64_t stride, bool bias) {
+    return b.conv(
+        in, {.channels = in.channels, .kernel = local_kernel, .stride = stride, .groups = in.channels, .bias = bias, .norm = b.net.norm});
+}
+
+/// Of every `stride`-th place, with a filtered neighbourhood.
+Map queries_of(ConvBuilder& b, const Map& in, const ConvLayer& layer, std::int64_t width) {
+    Map x = in;
+    if (layer.stride > 1) {
+        const ConvSpec local{.channels = in.channels,
+                             .kernel = local_kernel,
+                             .stride = layer.stride,
+                             .groups = in.channels,
+                             .bias = layer.bias,
+                             .norm = ConvNorm::none};
+        x = b.conv(in, local);
+        b.pool(in, 1, layer.stride, 0);
+        b.add(x);
+    }
+    return b.conv(x, {.channels = width, .bias = layer.bias, .norm = b.net.norm});
+}
+
+}  // namespace
+
+Map local_attend_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t channels) {
+    const std::int64_t heads = std::max<std::int64_t>(1, layer.heads), width = layer.inner > 0 ? layer.inner : channels;
+    if (width % heads != 0) {
+        throw Error({.what = "the heads of an attention must divide its channels",
+                     .key = "heads",
+                     .found = fmt::format("{} heads for {} channels", heads, width)});
+    }
+    const auto values = static_cast<std::int64_t>((layer.expand > 0 ? layer.expand : 1) * static_cast<double>(width));
+    b.segment("local_attend", layer.repeat);
+    const Kept in(b, layer.reduction > 1 ? filtered(b, x, layer.reduction, layer.bias) : b.narrowed(x));
+    const Map q = queries_of(b, in.map(), layer, width);
+    const Map k = b.conv(in.map(), {.channels = width, .bias = layer.bias, .norm = b.net.norm});
+    const Map v = b.conv(in.map(), {.channels = values, .bias = layer.bias, .norm = b.net.norm});
+    Map y = filtered(b, v, layer.stride, layer.bias);
+    // Heads are groups of planes: channels that lie side by side are copied.
+    for (const Map& map : {q, k, v}) b.to_planes(map);
+    OpNode& attention = b.cross_attention(q.places(), k.places(), heads, width / heads, 1, values / heads);
+    std::get<Attention>(attention.op).fused = false;
+    attention.weights = static_cast<double>(heads * k.places());
+    b.weigh({.channels = heads, .height = q.places(), .width = k.places()});  // the sum with these biases
+    if (layer.talking_heads) add_talking_heads(b, heads, k.places());
+    y = b.to_planes(y);
+    b.add(y);
+    if (layer.reduction > 1) y = b.upsample(y, layer.reduction, true);
+    b.activate(y, layer.activation.value_or(b.net.activation));
+    return b.conv(y, {.channels = channels, .bias = layer.bias, .norm = b.net.norm});
+}
+
+}  // namespace roofcast

@@ -1,0 +1,162 @@
+// Normalizations without a kernel of their own, layouts, split attention and attention of convolutions.
+
+#include <doctest/doctest.h>
+
+#include "graph/conv_graph.hpp"
+#include "roofcast/error.hpp"
+#include "support/compare.hpp"
+
+using namespace roofcast;
+using roofcast::test::rel;
+
+namespace {
+
+constexpr std::int64_t side = 8, channels = 16;
+
+OpGraph graph_of(std::vector<ConvLayer> layers, bool standardized_weights = false, ConvNorm norm = ConvNorm::none) {
+    ConvNet net;
+    net.image_size = side;
+    net.channels = channels;
+    net.norm = norm;
+    net.standardized_weights = standardized_weights;
+    net.layers = std::move(layers);
+    return conv_graph(net, RunShape{.batch = 2, .precision = Precision::fp16, .mixed_precision = true});
+}
+
+std::vector<OpNode> nodes_named(const OpGraph& graph, std::string_view name) {
+    std::vector<OpNode> found;
+    for (const Segment& segment : graph.segments) {
+        for (const OpNode& node : segment.nodes) {
+            if (node.name == name) found.push_back(node);
+        }
+    }
+    return found;
+}
+
+ConvLayer conv_with(ConvNorm norm, Activation activation = Activation::relu) {
+    ConvLayer layer;
+    layer.size = channels;
+    layer.norm = norm;
+    layer.activation = activation;
+    return layer;
+}
+
+ConvLayer block_of(ConvBlock block, std::int64_t size) {
+    ConvLayer layer;
+    layer.block = block;
+    layer.size = size;
+    return layer;
+}
+
+}  // namespace
+
+TEST_CASE("EvoNorm has three numbers a channel and brings its own activation, or two and none") {
+    const OpGraph activated = graph_of({conv_with(ConvNorm::evo)});
+    // 16 to 16 channels, then gate, gain and bias.
+    CHECK(total_parameters(activated) == rel(256 + 3 * 16, 1e-12));
+    CHECK(nodes_named(activated, "relu").empty());
+    CHECK(nodes_named(activated, "evo_gate").size() == 1);
+    const OpGraph bare = graph_of({conv_with(ConvNorm::evo, Activation::none)});
+    CHECK(total_parameters(bare) == rel(256 + 2 * 16, 1e-12));
+    CHECK(nodes_named(bare, "evo_gate").empty());
+}
+
+TEST_CASE("the variance of EvoNorm and the mean square of filter response normalization are taken in fp32") {
+    for (const ConvNorm norm : {ConvNorm::evo, ConvNorm::filter_response}) {
+        const auto moments = nodes_named(graph_of({conv_with(norm)}), "moments");
+        REQUIRE(moments.size() == 1);
+        const auto& op = std::get<Reduce>(moments.front().op);
+        CHECK(op.precision == Precision::fp32);
+        CHECK(op.inputs == 2 * side * side * channels);
+        // 32 groups, or one number a plane.
+        CHECK(op.outputs == 2 * (norm == ConvNorm::evo ? 32 : channels));
+    }
+}
+
+TEST_CASE("group norms want planes and convolutions channels last, unless standardized weights are planes too") {
+    const ConvLayer layer = conv_with(ConvNorm::group);
+    const OpGraph plain = graph_of({layer, layer});
+    CHECK(nodes_named(plain, "to_planes").size() == 2);
+    CHECK(nodes_named(plain, "to_channels_last").size() == 1);
+    const OpGraph planes = graph_of({layer, layer}, true);
+    CHECK(nodes_named(planes, "to_planes").size() == 1);
+    CHECK(nodes_named(planes, "to_channels_last").empty());
+    CHECK(std::get<Conv2d>(nodes_named(planes, "conv").back().op).channels_last == false);
+}
+
+TEST_CASE("split attention sums and weighs parts in fp32 and leaves planes of one part") {
+    ConvLayer layer = block_of(ConvBlock::split_attention, 4);
+    layer.bias = true;
+    const OpGraph graph = graph_of({layer, conv_with(ConvNorm::none)});
+    // 8 to 4 channels, 4 to 16, with biases; then 8 to 16.
+    CHECK(total_parameters(graph) == rel(8 * 4 + 4 + 4 * 16 + 16 + 8 * 16, 1e-12));
+    const auto sums = nodes_named(graph, "sum_of_parts");
+    REQUIRE(sums.size() == 2);
+    const auto moved = [](const OpNode& node) {
+        const auto& op = std::get<Elementwise>(node.op);
+        return static_cast<double>(op.elements) * (op.reads + op.writes) * element_size(op.precision).in(byte);
+    };
+    // Of 2 · 64 places · 8 channels: two values of 2 bytes become one of 4; in the end two of 4 do.
+    CHECK(moved(sums[0]) == rel(1024 * (2 * 2 + 4), 1e-12));
+    CHECK(moved(sums[1]) == rel(1024 * (2 * 4 + 4), 1e-12));
+    CHECK(nodes_named(graph, "to_channels_last").size() == 1);
+    layer.parts = 3;
+    CHECK_THROWS_AS(graph_of({layer}), Error);
+}
+
+TEST_CASE("maps that split attention reads are stacked first") {
+    ConvLayer second = conv_with(ConvNorm::none);
+    second.from = {-2};
+    ConvLayer both = block_of(ConvBlock::split_attention, 4);
+    both.from = {-2, -1};
+    const OpGraph graph = graph_of({conv_with(ConvNorm::none), second, both});
+    const auto stacks = nodes_named(graph, "concat");
+    REQUIRE(stacks.size() == 1);
+    CHECK(std::get<Move>(stacks.front().op).transposed);
+    CHECK(nodes_named(graph, "to_planes").empty());
+}
+
+TEST_CASE("attention at half the resolution is stretched by one thread a place, plane after plane") {
+    ConvLayer layer = block_of(ConvBlock::local_attend, channels);
+    layer.heads = 4;
+    layer.inner = 8;
+    layer.expand = 3;
+    layer.reduction = 2;
+    const OpGraph graph = graph_of({layer});
+    // Values have 3 · 8 channels; two images.
+    const auto stretched = nodes_named(graph, "upsample");
+    REQUIRE(stretched.size() == 1);
+    CHECK(std::get<Move>(stretched.front().op).waits == 2 * 24);
+    const auto attention = nodes_named(graph, "attention");
+    REQUIRE(attention.size() == 1);
+    const auto& op = std::get<Attention>(attention.front().op);
+    CHECK(op.query_len == 16);
+    CHECK(op.head_dim == 2);
+    CHECK(op.value_dim == 6);
+    layer.heads = 3;
+    CHECK_THROWS_AS(graph_of({layer}), Error);
+}
+
+TEST_CASE("a convolution with a wide kernel keeps the size, and has as many weights as the kernel has taps") {
+    ConvLayer layer = conv_with(ConvNorm::none);
+    layer.kernel_width = 5;
+    const OpGraph graph = graph_of({layer});
+    const auto op = std::get<Conv2d>(nodes_named(graph, "conv").front().op);
+    CHECK(op.out_height() == side);
+    CHECK(op.out_width() == side);
+    CHECK(total_parameters(graph) == rel(16 * 16 * 5, 1e-12));
+}
+
+TEST_CASE("a blurring pool pads planes and has no parameters") {
+    ConvLayer layer = block_of(ConvBlock::blurpool, 3);
+    layer.stride = 2;
+    const OpGraph graph = graph_of({layer});
+    const auto filters = nodes_named(graph, "depthwise");
+    REQUIRE(filters.size() == 1);
+    const auto& op = std::get<Conv2d>(filters.front().op);
+    CHECK(op.height == side + 2);
+    CHECK(op.out_height() == side / 2);
+    CHECK(nodes_named(graph, "to_planes").size() == 1);
+    CHECK(nodes_named(graph, "to_channels_last").size() == 1);
+    CHECK(total_parameters(graph) == 0);
+}
