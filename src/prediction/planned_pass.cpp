@@ -8,8 +8,12 @@ namespace roofcast {
 
 PlannedPass::PlannedPass(const Workload& workload, const Gpu& device, const RunRequest& request, const SoftwareStacks& software)
     : request_(completed(request, workload, device)), stack_(software.find(request_.execution, request_.software)) {
-    if (language_model(workload) != nullptr)
-        throw Error({.what = "not one forward pass: it generates tokens", .key = "model", .found = workload.id});
+    if (language_model(workload) != nullptr || std::holds_alternative<Diffusion>(workload.architecture)) {
+        throw Error({.what = "a run of this model is more than one forward pass",
+                     .key = "model",
+                     .found = workload.id,
+                     .expected = "a model that neither generates tokens nor denoises"});
+    }
     request_.shape = shape_under(stack_, request_);
     graph_ = forward_graph(workload, request_.shape);
 }

@@ -44,7 +44,8 @@ double from_times(const ModelRow& row, const Times& t) {
             if (row.phase == "prefill" && t.prompt_tokens > 0) return t.sequences * t.prompt_tokens / t.first_token.in(s);
             if (row.phase == "decode" && t.steps > 0) return t.sequences * t.steps / t.decode.in(s);
             // What reads a text in segments scores their tokens.
-            if (row.phase == "generate" && t.output_tokens == 0 && t.prompt_tokens > 0) return t.sequences * t.prompt_tokens / t.total().in(s);
+            if (row.phase == "generate" && t.output_tokens == 0 && t.prompt_tokens > 0)
+                return t.sequences * t.prompt_tokens / t.total().in(s);
             if (row.phase == "generate" && t.output_tokens > 0) return t.sequences * t.output_tokens / t.total().in(s);
             break;
         case Metric::memory_gb:
@@ -228,7 +229,8 @@ ModelPlanner model_planner(std::vector<Workload> workloads, SoftwareStacks softw
     return [library](const ModelRow& row, const Gpu& planned_for) {
         return library->with_workload(row, [&](const Workload& workload) -> RowModel {
             require_modelled(row);
-            if (generates(workload)) {  // known by name: `workload` lives as long as the library
+            // Several kinds of passes, which change with the prediction. Known by name: `workload` lives as long as the library.
+            if (generates(workload) || std::holds_alternative<Diffusion>(workload.architecture)) {
                 return [library, &row, &workload](const Gpu& gpu) { return estimate(row, workload, gpu, library->software).predicted; };
             }
             const auto pass = std::make_shared<PlannedPass>(workload, planned_for, request_of(row, workload), library->software);

@@ -1,0 +1,54 @@
+#include <doctest/doctest.h>
+
+#include "roofcast/error.hpp"
+#include "roofcast/prediction.hpp"
+#include "roofcast/validation.hpp"
+#include "support/compare.hpp"
+#include "support/paths.hpp"
+
+using namespace roofcast;
+using roofcast::test::rel;
+
+namespace {
+
+std::vector<Workload> shipped(std::string_view id) {
+    return {find_workload(test::models_dir(), id)};
+}
+
+ModelRow row_of(const std::string& model, Metric metric) {
+    ModelRow row;
+    row.model = model;
+    row.execution = Execution::cuda_graph;
+    row.weights = native_weights(row.precision);
+    row.batch = 2;
+    row.metric = metric;
+    return row;
+}
+
+}  // namespace
+
+TEST_CASE("what is planned once gives what is predicted, whatever the parameters are by then") {
+    const SoftwareStacks software = load_software(test::gpus_dir());
+    const Gpu gpu = load_gpu(test::gpus_dir(), "a100-sxm4-80gb");
+    Gpu slower = gpu;
+    slower.parameters.values.streaming.bandwidth_fraction *= 0.5;
+    // One pass; passes that grow; a network that runs many times between other ones.
+    for (const char* model : {"resnet50", "llama-3.2-1b", "sd-1.5-txt2img"}) {
+        for (const Metric metric : {Metric::latency_ms, Metric::throughput_per_s}) {
+            CAPTURE(model);
+            const ModelRow row = row_of(model, metric);
+            const RowModel planned = model_planner(shipped(model), software)(row, gpu);
+            const ModelPredictor predictor = model_predictor(shipped(model), software);
+            CHECK(planned(gpu) == rel(predictor(row, gpu).predicted, 1e-9));
+            CHECK(planned(slower) == rel(predictor(row, slower).predicted, 1e-9));
+            CHECK(planned(slower) != rel(planned(gpu), 1e-3));
+        }
+    }
+}
+
+TEST_CASE("models whose runs are more than one forward pass are not planned as one") {
+    const Gpu gpu = load_gpu(test::gpus_dir(), "a100-sxm4-80gb");
+    const SoftwareStacks software = load_software(test::gpus_dir());
+    for (const char* model : {"llama-3.2-1b", "sd-1.5-txt2img"})
+        CHECK_THROWS_AS(PlannedPass(find_workload(test::models_dir(), model), gpu, RunRequest{}, software), Error);
+}
