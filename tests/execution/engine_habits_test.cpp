@@ -1,0 +1,107 @@
+// Habits of engines: launches beside quantized products, tiles that their libraries have, and where attention is fused.
+
+#include <doctest/doctest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "roofcast/error.hpp"
+#include "roofcast/execution.hpp"
+#include "roofcast/prediction.hpp"
+#include "support/compare.hpp"
+#include "support/paths.hpp"
+
+using namespace roofcast;
+using test::gpus_dir;
+using test::rel;
+
+namespace {
+
+OpGraph product(std::int64_t rows, double weight_bits) {
+    OpNode node;
+    node.op = Gemm{.m = rows, .n = 4096, .k = 4096, .precision = Precision::fp16, .weight_bits = weight_bits};
+    OpGraph graph;
+    graph.segments.push_back({.name = "layer", .nodes = {node}});
+    return graph;
+}
+
+/// The key that a software.toml is refused for whose first way of execution has `line` besides.
+std::string refused_key(const std::string& line) {
+    std::stringstream text;
+    text << std::ifstream(gpus_dir() / "software.toml").rdbuf();
+    std::string shipped = text.str();
+    const std::size_t table = shipped.find("[eager]");
+    REQUIRE(table != std::string::npos);
+    const test::TemporaryFile file("software.toml", shipped.insert(shipped.find('\n', table) + 1, line + "\n"));
+    try {
+        load_software(file.path().parent_path());
+    } catch (const Error& e) {
+        return e.detail().key;
+    }
+    return "";
+}
+
+}  // namespace
+
+TEST_CASE("kernels that unpack weights are issued beside products of so many bits, and beside no others") {
+    const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
+    SoftwareStack stack, plain;
+    plain.kernels = stack.kernels = KernelSet::framework;
+    stack.kernels_beside_4bit = 2;
+    stack.kernels_beside_8bit = 5;
+    const auto besides = [&](double bits) {
+        return timeline(product(64, bits), gpu, stack).kernels - timeline(product(64, bits), gpu, plain).kernels;
+    };
+    CHECK(besides(16) == 0);
+    CHECK(besides(8) == 5);
+    CHECK(besides(4.5) == 2);
+}
+
+TEST_CASE("a library without small tiles multiplies padding where instructions span several warps, and nowhere else") {
+    SoftwareStack stack;
+    stack.least_tile_rows = 64;
+    const Gpu hopper = load_gpu(gpus_dir(), "h20"), ampere = load_gpu(gpus_dir(), "a100-sxm4-80gb");
+    CHECK(with_software(hopper, stack).profile.facts.least_tile_rows == 64);
+    CHECK(with_software(ampere, stack).profile.facts.least_tile_rows == 0);
+    const auto time = [&](std::int64_t rows, const SoftwareStack& s) {
+        return timeline(product(rows, 16), with_software(hopper, s), s).total.in(us);
+    };
+    // 16 rows fill a quarter of a tile of 64.
+    CHECK(time(16, stack) == rel(time(64, stack), 0.1));
+    CHECK(time(16, stack) > 1.2 * time(16, SoftwareStack{}));
+}
+
+TEST_CASE("an engine may fuse attention in 16 bits only") {
+    const Workload bert = find_workload(test::models_dir(), "bert-base");
+    const Gpu gpu = load_gpu(gpus_dir(), "t4");
+    SoftwareStacks software = load_software(gpus_dir());
+    const auto unfused = [&](Precision precision) {
+        RunRequest request;
+        request.shape.precision = precision;
+        request.execution = Execution::fused;
+        const Prediction p = predict(bert, gpu, request, software);
+        for (const Segment& segment : p.phases.front().graph.segments) {
+            for (const OpNode& node : segment.nodes) {
+                if (const auto* attention = std::get_if<Attention>(&node.op)) return !attention->fused;
+            }
+        }
+        FAIL("no attention");
+        return false;
+    };
+    SoftwareStack& fused = software.by_execution[index(Execution::fused)];
+    fused.fused_attention = true;
+    fused.fused_wide_attention = false;
+    CHECK_FALSE(unfused(Precision::fp16));
+    CHECK(unfused(Precision::fp32));
+    fused.fused_wide_attention = true;
+    CHECK_FALSE(unfused(Precision::fp32));
+}
+
+TEST_CASE("habits that are out of range, or mean nothing, are refused by their key") {
+    CHECK(refused_key("") == "");
+    CHECK(refused_key("kernels_beside_4bit = -1").find("kernels_beside_4bit") != std::string::npos);
+    CHECK(refused_key("kernels_beside_8bit = -1").find("kernels_beside_8bit") != std::string::npos);
+    CHECK(refused_key("least_tile_rows = 300").find("least_tile_rows") != std::string::npos);
+    CHECK(refused_key("least_tile_rows = 32.5").find("least_tile_rows") != std::string::npos);
+    CHECK(refused_key("fused_attention = false\nfused_wide_attention = true").find("fused_wide_attention") != std::string::npos);
+}
