@@ -86,8 +86,8 @@ Map rows_of(const Map& map, std::int64_t tokens) {
 
 void attend(ConvBuilder& b, const Map& in, const ConvLayer& layer, std::int64_t channels, std::int64_t stride, bool partition_first) {
     const std::int64_t width = layer.inner > 0 ? layer.inner : channels, heads = heads_of(layer, width), head_dim = width / heads;
-    const auto values =
-        static_cast<std::int64_t>((layer.expand > 0 && layer.block == ConvBlock::attend ? layer.expand : 1) * static_cast<double>(width));
+    // Elsewhere `expand` is the MLP's.
+    const std::int64_t values = layer.block == ConvBlock::attend ? value_channels(layer, width) : width;
     const std::int64_t queries = in.places() / (stride * stride) + layer.tokens, side = layer.window;
     const bool windowed = side > 0 && side < std::max(in.height, in.width);
     const std::int64_t windows = windowed ? windows_along(in.height, side) * windows_along(in.width, side) : 1;

@@ -105,6 +105,8 @@ void scored_attention(ConvBuilder& b, const ConvLayer& layer, const HeadShape& s
 void add_positions(OpNode& attention, const ConvLayer& layer, std::int64_t heads, std::int64_t side);
 /// Heads of `layer`, which divide `width`. Throws Error where they do not.
 std::int64_t heads_of(const ConvLayer& layer, std::int64_t width);
+/// Channels of the values where those of the queries are `width`: `expand` times as many, which the heads divide. Throws Error else.
+std::int64_t value_channels(const ConvLayer& layer, std::int64_t width);
 /// Windows on a side of `size` places.
 inline std::int64_t windows_along(std::int64_t size, std::int64_t window) {
     return (size + window - 1) / window;

@@ -175,9 +175,7 @@ Map Walk::primitive(const ConvLayer& layer, const std::vector<Map>& in) {
     switch (layer.block) {
         case ConvBlock::transposed: {
             const Map y = builder_.transposed(x, width(layer), layer.kernel, layer.bias);
-            builder_.normalize(y, layer.norm.value_or(net_.norm));
-            builder_.activate(y, layer.activation.value_or(net_.activation));
-            return y;
+            return builder_.normalize_and_activate(y, layer.norm.value_or(net_.norm), layer.activation.value_or(net_.activation));
         }
         case ConvBlock::normalize: {
             const ConvNorm norm = layer.norm.value_or(net_.norm);

@@ -1,12 +1,7 @@
 // Attention of maps whose queries, keys and values are convolutions with norms. Li et al., Rethinking Vision Transformers for MobileNet
 // Size and Speed (2023), fig. 2: values are filtered besides, heads talk, and large maps attend at a lower resolution.
 
-#include <fmt/format.h>
-
-#include <algorithm>
-
 #include "graph/conv_blocks.hpp"
-#include "roofcast/error.hpp"
 
 namespace roofcast {
 
@@ -40,13 +35,8 @@ Map queries_of(ConvBuilder& b, const Map& in, const ConvLayer& layer, std::int64
 }  // namespace
 
 Map local_attend_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t channels) {
-    const std::int64_t heads = std::max<std::int64_t>(1, layer.heads), width = layer.inner > 0 ? layer.inner : channels;
-    if (width % heads != 0) {
-        throw Error({.what = "the heads of an attention must divide its channels",
-                     .key = "heads",
-                     .found = fmt::format("{} heads for {} channels", heads, width)});
-    }
-    const auto values = static_cast<std::int64_t>((layer.expand > 0 ? layer.expand : 1) * static_cast<double>(width));
+    const std::int64_t width = layer.inner > 0 ? layer.inner : channels, heads = heads_of(layer, width);
+    const std::int64_t values = value_channels(layer, width);
     b.segment("local_attend", layer.repeat);
     const Kept in(b, layer.reduction > 1 ? filtered(b, x, layer.reduction, layer.bias) : b.narrowed(x));
     const Map q = queries_of(b, in.map(), layer, width);

@@ -25,6 +25,12 @@ std::int64_t heads_of(const ConvLayer& layer, std::int64_t width) {
                  .found = fmt::format("{} heads for {} channels", heads, width)});
 }
 
+std::int64_t value_channels(const ConvLayer& layer, std::int64_t width) {
+    const auto channels = static_cast<std::int64_t>((layer.expand > 0 ? layer.expand : 1) * static_cast<double>(width));
+    heads_of(layer, channels);
+    return channels;
+}
+
 void add_positions(OpNode& attention, const ConvLayer& layer, std::int64_t heads, std::int64_t side) {
     if (layer.position_network) {
         constexpr double width = 512, kernels = 8;
