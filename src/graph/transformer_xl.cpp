@@ -8,6 +8,7 @@ namespace roofcast {
 namespace {
 
 constexpr Normalization layernorm = Normalization::layernorm;
+constexpr double selection = 4;  // kernels: which tokens are in a cluster, and their rows there and back
 
 /// Sizes of one pass.
 struct XlPass {
@@ -44,7 +45,6 @@ Segment embedding(const XlPass& pass, const Numerics& n) {
         b.embedding("words", pass.rows(), c.width, c.words());
         if (m.divisor > 1) b.linear("embedding_proj", pass.rows(), m.hidden, c.width);
         if (m.divisor == 1 || m.clusters.empty()) continue;
-        constexpr double selection = 4;  // which tokens are in the cluster, and rows there and back
         b.move("select", pass.rows() * c.width, selection);
     }
     b.elementwise("scale", pass.rows() * m.hidden, 1, 1);
@@ -102,7 +102,6 @@ Segment softmax(const XlPass& pass, const Numerics& n) {
         const auto rare = static_cast<std::int64_t>(share * static_cast<double>(pass.rows())) + 1;
         const std::int64_t rows = head ? pass.rows() : rare;
         const std::int64_t words = c.words() + (head ? static_cast<std::int64_t>(clusters.size()) - 1 : 0);
-        constexpr double selection = 4;
         if (!head) b.move("select", rows * m.hidden, selection);
         if (m.divisor > 1) b.linear("cluster_proj", rows, c.width, m.hidden).weights = 0;
         // The tables are those of the embedding; the biases are not.

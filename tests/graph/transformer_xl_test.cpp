@@ -1,5 +1,7 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "roofcast/error.hpp"
 #include "roofcast/op_graph.hpp"
 #include "roofcast/prediction.hpp"
@@ -32,11 +34,14 @@ TEST_CASE("Transformer-XL has one table of words, and layers that project the me
     CHECK(total_parameters(graph) == 100 * 8 + 3 * layer + 100);
     const Segment& segment = graph.segments[1];
     CHECK(segment.repeat == 3);
-    for (const OpNode& node : segment.nodes) {
-        if (node.name == "qkv_proj") CHECK(std::get<Gemm>(node.op).m == 2 * (5 + 7));
-        if (node.name == "mlp_up") CHECK(std::get<Gemm>(node.op).m == 2 * 5);
-        if (node.name == "content") CHECK(std::get<Gemm>(node.op).n == 5 + 7);
-    }
+    const auto product = [&segment](std::string_view name) {
+        const auto node = std::find_if(segment.nodes.begin(), segment.nodes.end(), [&](const OpNode& n) { return n.name == name; });
+        REQUIRE(node != segment.nodes.end());
+        return std::get<Gemm>(node->op);
+    };
+    CHECK(product("qkv_proj").m == 2 * (5 + 7));
+    CHECK(product("mlp_up").m == 2 * 5);
+    CHECK(product("content").n == 5 + 7);
 }
 
 TEST_CASE("scores of the first cluster stand beside one for each other cluster") {
@@ -52,6 +57,7 @@ TEST_CASE("clusters grow, end with the vocabulary, and have a width") {
     CHECK_THROWS_AS(loaded(small("clusters = [60, 20]\n")), Error);
     CHECK_THROWS_AS(loaded(small("clusters = [100]\n")), Error);
     CHECK_THROWS_AS(loaded(small("clusters = [10, 20]\ndivisor = 4\n")), Error);
+    CHECK_THROWS_AS(loaded(small("divisor = 4\n")), Error);
     CHECK_NOTHROW(loaded(small("clusters = [10]\ndivisor = 4\n")));
 }
 
