@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+
 #include "workload/convnet_layer.hpp"
 
 namespace roofcast {
@@ -25,6 +28,26 @@ void check_inputs(const ConvLayer& layer, std::int64_t index, const toml::node& 
                      .found = std::to_string(from),
                      .expected = fmt::format("{} to {}", -index - 1, index - 1)});
     }
+}
+
+/// Rows and volumes have what convolutional nets of them are made of; the other blocks know only rows and columns of places.
+void check_dimensions(const ConvLayer& layer, std::size_t index, std::int64_t dimensions, const toml::node& node, const std::string& file) {
+    constexpr std::array any_dimensions{
+        ConvBlock::conv,   ConvBlock::transposed, ConvBlock::normalize,     ConvBlock::maxpool,     ConvBlock::avgpool,
+        ConvBlock::affine, ConvBlock::linear,     ConvBlock::adaptive_pool, ConvBlock::global_pool, ConvBlock::upsample,
+        ConvBlock::concat, ConvBlock::slice,      ConvBlock::positions,     ConvBlock::pointwise,   ConvBlock::scale,
+        ConvBlock::again,  ConvBlock::add,        ConvBlock::basic,         ConvBlock::bottleneck,
+    };
+    if (dimensions == 2) return;
+    const bool knows = std::find(any_dimensions.begin(), any_dimensions.end(), layer.block) != any_dimensions.end();
+    if (knows && layer.kernel_width == 0) return;
+    throw Error(
+        {.what = knows ? "a kernel has a width of its own in nets of two dimensions only" : "this block is of nets of two dimensions",
+         .file = file,
+         .line = static_cast<int>(node.source().begin.line),
+         .key = fmt::format("layers[{}].{}", index, knows ? "kernel_width" : name(layer.block)),
+         .found = fmt::format("dimensions = {}", dimensions),
+         .expected = "dimensions = 2"});
 }
 
 /// `again` repeats whole layers: at least one, none that repeats itself, and none that reads past the layer before the first.
@@ -54,7 +77,7 @@ void check_again(const std::vector<ConvLayer>& layers, const toml::node& node, c
     }
 }
 
-std::vector<ConvLayer> read_layers(TableReader& reader) {
+std::vector<ConvLayer> read_layers(TableReader& reader, std::int64_t dimensions) {
     const toml::node* node = reader.node("layers");
     if (node == nullptr) throw reader.missing("layers", "a list of layers");
     const toml::array* list = node->as_array();
@@ -67,6 +90,7 @@ std::vector<ConvLayer> read_layers(TableReader& reader) {
         if (!item.is_table()) throw reader.error("layers", "wrong type in the list", {}, "layers such as {conv = 64, kernel = 3}");
         layers.push_back(read_conv_layer(*item.as_table(), index, values));
         check_inputs(layers.back(), static_cast<std::int64_t>(index), item, reader.file());
+        check_dimensions(layers.back(), index, dimensions, item, reader.file());
         check_again(layers, item, reader.file());
     }
     values.finish();
@@ -92,7 +116,7 @@ ConvNet read_convnet(TableReader& reader) {
     net.fp32_norms = reader.flag_if("fp32_norms").value_or(false);
     net.standardized_weights = reader.flag_if("standardized_weights").value_or(false);
     net.activation_gain = reader.flag_if("activation_gain").value_or(false);
-    net.layers = read_layers(reader);
+    net.layers = read_layers(reader, net.dimensions);
     return net;
 }
 

@@ -52,19 +52,35 @@ public:
         }
         const bool pools = layer.block == ConvBlock::maxpool || layer.block == ConvBlock::avgpool;
         if (pools && table_.contains("stride")) layer.pool_stride = layer.stride;
-        const bool squeezes = layer.gate.value_or(ChannelGate::squeeze) == ChannelGate::squeeze;
-        if (layer.block == ConvBlock::channel_gate && squeezes && layer.size == 0)
-            throw error(spec.name, *table_.get(spec.name), "a squeezing gate needs the number of its channels", {},
-                        "a whole number of at least 1");
-        const bool makes_channels = layer.block == ConvBlock::project || layer.block == ConvBlock::dot_product ||
-                                    layer.block == ConvBlock::channel_product || layer.block == ConvBlock::lstm;
-        if (makes_channels && layer.size == 0)
-            throw error(spec.name, *table_.get(spec.name), "a layer of this block needs the number of its channels", {},
-                        "a whole number of at least 1");
+        check_size(spec, layer);
+        check_combinations(layer);
         return layer;
     }
 
 private:
+    void check_size(const BlockSpec& spec, const ConvLayer& layer) const {
+        if (layer.size > 0) return;
+        const toml::node& node = *table_.get(spec.name);
+        const bool squeezes = layer.gate.value_or(ChannelGate::squeeze) == ChannelGate::squeeze;
+        if (layer.block == ConvBlock::channel_gate && squeezes)
+            throw error(spec.name, node, "a squeezing gate needs the number of its channels", {}, "a whole number of at least 1");
+        constexpr std::array makes_channels{ConvBlock::project, ConvBlock::dot_product, ConvBlock::channel_product, ConvBlock::lstm};
+        if (std::find(makes_channels.begin(), makes_channels.end(), layer.block) != makes_channels.end())
+            throw error(spec.name, node, "a layer of this block needs the number of its channels", {}, "a whole number of at least 1");
+    }
+
+    /// Options that would be ignored beside others.
+    void check_combinations(const ConvLayer& layer) const {
+        const auto refuse = [this](std::string_view key, bool ignored, const char* why, const char* expected) {
+            if (const toml::node* node = table_.get(key); node != nullptr && ignored) throw error(key, *node, why, {}, expected);
+        };
+        for (const std::string_view key : {"score_passes", "wide_scores"})
+            refuse(key, layer.fused_attention, "a fused kernel keeps its scores to itself", "fused_attention = false beside it");
+        refuse("talking_heads", layer.talking_heads && !layer.fused_attention, "products across heads have kernels of their own besides",
+               "no fused_attention = false beside it");
+        refuse("parts", layer.from.size() > 1, "each map that is read is a part", "one map in from");
+    }
+
     const BlockSpec& block() {
         for (const auto& spec : block_specs) {
             if (table_.contains(spec.name)) return spec;

@@ -65,6 +65,30 @@ TEST_CASE("layers that make channels need their number") {
     }
 }
 
+TEST_CASE("options that would be ignored beside others are refused") {
+    const auto refused = [](const std::string& layer) { return error_of(tiny("{basic = \"depths.0\"}, " + layer)).key; };
+    CHECK(refused("{attend = 8, score_passes = 2}") == "layers[1].score_passes");
+    CHECK(refused("{dot_product = 8, wide_scores = true}") == "layers[1].wide_scores");
+    CHECK(refused("{attend = 8, talking_heads = true, fused_attention = false}") == "layers[1].talking_heads");
+    CHECK(refused("{split_attention = 8, parts = 2, from = [-1, -2]}") == "layers[1].parts");
+    CHECK(refused("{attend = 8, fused_attention = false, score_passes = 2, wide_scores = true}").empty());
+    CHECK(refused("{split_attention = 8, parts = 2}").empty());
+}
+
+TEST_CASE("rows and volumes have no blocks that know only squares, and no kernels with a width of their own") {
+    const auto error = [](const std::string& dimensions, const std::string& layer) {
+        return error_of("dimensions = " + dimensions + "\n" + tiny("{basic = \"depths.0\"}, " + layer));
+    };
+    for (const std::string dimensions : {"1", "3"}) {
+        CHECK(error(dimensions, "{blurpool = 3}").key == "layers[1].blurpool");
+        CHECK(error(dimensions, "{blurpool = 3}").found == "dimensions = " + dimensions);
+        CHECK(error(dimensions, "{lstm = 8}").key == "layers[1].lstm");
+        CHECK(error(dimensions, "{conv = 8, kernel = 3, kernel_width = 5}").key == "layers[1].kernel_width");
+        CHECK(error(dimensions, "{conv = 8, kernel = 3}").what == "no error");
+    }
+    CHECK(error("2", "{conv = 8, kernel = 3, kernel_width = 5}").what == "no error");
+}
+
 TEST_CASE("a squeezing gate without channels and heads that do not divide the channels are errors") {
     CHECK(error_of(tiny("{conv = 8}, {channel_gate = true}")).key == "layers[1].channel_gate");
     const test::TemporaryFile file("tiny.toml", tiny("{conv = \"depths.0\"}, {attend = 6, heads = 4}"));
