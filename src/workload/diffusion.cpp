@@ -23,6 +23,15 @@ std::vector<std::int64_t> read_levels(TableReader& reader, std::string_view key,
     return values;
 }
 
+/// The ControlNet's image is halved three times on its way to the latent size.
+void check_control(const TableReader& reader, const Diffusion& model) {
+    constexpr std::int64_t factor = 8;
+    if (model.denoiser.control && model.autoencoder.factor() != factor)
+        throw reader.error("denoiser", "a ControlNet takes images eight times the latent size",
+                           fmt::format("control = true, and an autoencoder of {} levels", model.autoencoder.channels.size()),
+                           "an autoencoder of 4 levels");
+}
+
 /// Group norm takes channels in groups of a fixed number.
 void check_groups(const TableReader& reader, const std::vector<std::int64_t>& channels) {
     for (const std::int64_t count : channels) {
@@ -68,6 +77,10 @@ void read_text(Diffusion& model, TableReader& reader, std::string_view key) {
     if (!reader.has(key)) return;
     TableReader table = reader.table(key);
     model.texts.push_back(read_encoder(table));
+    const std::int64_t positions = model.texts.back().max_positions, tokens = model.denoiser.tokens;
+    if (positions > 0 && positions < tokens)
+        throw table.error("max_positions", "the network reads more tokens than the text encoder has positions", std::to_string(positions),
+                          fmt::format("at least {}", tokens));
     table.finish_with_base();
 }
 
@@ -83,6 +96,7 @@ Diffusion read_diffusion(TableReader& reader) {
     model.autoencoder = read_autoencoder(reader.table("autoencoder"));
     read_text(model, reader, "text");
     read_text(model, reader, "second_text");
+    check_control(reader, model);
     return model;
 }
 

@@ -64,4 +64,9 @@ TEST_CASE("what a denoising network cannot have is refused by its key") {
     CHECK(refused_key("image_size = 64", "image_size = 100000").find("image_size") != std::string::npos);
     CHECK(refused_key("heads = [1, 4]", "heads = [1, 4]\nhaeds = 2").find("haeds") != std::string::npos);
     CHECK(refused_key("[autoencoder]", "[text]\nlayers = 2\n[autoencoder]").find("hidden") != std::string::npos);
+    // Its image is halved three times on the way to the latent size, and two levels of the autoencoder halve it once.
+    CHECK(refused_key("heads = [1, 4]", "heads = [1, 4]\ncontrol = true").find("denoiser") != std::string::npos);
+    const std::string text = "[text]\nlayers = 2\nhidden = 64\nheads = 2\nintermediate = 128\nvocabulary = 100\n";
+    CHECK(refused_key("[autoencoder]", text + "max_positions = 76\n[autoencoder]").find("max_positions") != std::string::npos);
+    CHECK(refused_key("[autoencoder]", text + "max_positions = 77\n[autoencoder]") == "");
 }
