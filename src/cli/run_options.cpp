@@ -61,14 +61,16 @@ void refuse_useless(const RunOptions& o, const Workload& workload) {
     };
     const Architecture& a = workload.architecture;
     const auto* vlm = std::get_if<VisionLanguage>(&a);
-    const bool language = vlm != nullptr || std::holds_alternative<DecoderLlm>(a), encoder = std::holds_alternative<Encoder>(a) || std::holds_alternative<TransformerXl>(a);
+    const bool language = vlm != nullptr || std::holds_alternative<DecoderLlm>(a), diffusion = std::holds_alternative<Diffusion>(a);
+    const bool encoder = std::holds_alternative<Encoder>(a) || std::holds_alternative<TransformerXl>(a);
+    refuse(o.prompt && diffusion, "--prompt", "reads texts of a fixed length");
     refuse(o.prompt && !language && !encoder, "--prompt", "takes no text");
     refuse(o.generate && !language, "--generate", "generates no text");
     refuse(!o.kv.empty() && !language, "--kv", "has no KV cache");
     refuse(o.image_size && (std::holds_alternative<DecoderLlm>(a) || encoder), "--image-size", "takes no images");
     refuse(o.image_size && std::holds_alternative<Summary>(a), "--image-size", "is known by published totals of one image size only");
     refuse(o.image_size && vlm != nullptr && vlm->tiles > 1, "--image-size", "takes images in tiles of a fixed size");
-    refuse(o.steps && !std::holds_alternative<Diffusion>(a), "--steps", "is not a diffusion model");
+    refuse(o.steps && !diffusion, "--steps", "is not a diffusion model");
     refuse(o.images && vlm == nullptr, "--images", "is not a vision-language model; --batch sets images at once");
 }
 
