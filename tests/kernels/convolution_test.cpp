@@ -71,6 +71,22 @@ TEST_CASE("channels-last depthwise windows beyond 7x7 compute 64 columns on the 
     CHECK(cost(op, test::toy_gpu()).bound == Bound::dram);
 }
 
+TEST_CASE("channels-last depthwise filters that are no square, or have two outputs an input, compute 64 columns and 32 taps at least") {
+    Conv2d op = fp32_conv(5, 128);
+    op.channels_last = true;
+    op.kernel_h = 1;
+    op.padding_h = 0;
+    // 2 · 8 · 128 · 4096 · 5 = 41.9 MFLOP take 4.2 us at the rate of the lanes: 64 columns and 32 taps for one and 5 are 410 times that.
+    CHECK(cost(op, test::toy_gpu()).total.in(us) == rel(4.194 * 64 * 32 / 5, 1e-3));
+    op = fp32_conv(7, 128);
+    op.channels_last = true;
+    op.out_channels = 256;
+    // 2 · 8 · 256 · 4096 · 49 = 822 MFLOP, 82.2 us, of which two columns in 64 are used.
+    CHECK(cost(op, test::toy_gpu()).total.in(us) == rel(82.2 * 32, 1e-3));
+    op.channels_last = false;
+    CHECK(cost(op, test::toy_gpu()).bound == Bound::dram);
+}
+
 TEST_CASE("matrix units need a layout conversion of one side when channels do not come last") {
     Gpu gpu = test::toy_gpu_with_matrix_units();
     gpu.profile.vector_peak[index(Precision::fp32)] = 0.01 * tflops;  // the lanes are no alternative
