@@ -32,8 +32,9 @@ TEST_CASE("what is planned once gives what is predicted, whatever the parameters
     const Gpu gpu = load_gpu(test::gpus_dir(), "a100-sxm4-80gb");
     Gpu slower = gpu;
     slower.parameters.values.streaming.bandwidth_fraction *= 0.5;
+    for (GemmParameters& gemm : slower.parameters.values.gemm) gemm.bandwidth_fraction *= 0.5;
     // One pass; passes that grow; a network that runs many times between other ones.
-    for (const char* model : {"resnet50", "llama-3.2-1b", "sd-1.5-txt2img"}) {
+    for (const std::string model : {"resnet50", "llama-3.2-1b", "sd-1.5-txt2img"}) {
         for (const Metric metric : {Metric::latency_ms, Metric::throughput_per_s}) {
             CAPTURE(model);
             const ModelRow row = row_of(model, metric);
