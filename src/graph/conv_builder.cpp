@@ -253,7 +253,8 @@ void ConvBuilder::copy(std::int64_t elements, std::string name) {
 void ConvBuilder::transpose(const Map& map, std::string name) {
     const std::int64_t moved = map.elements() * shape_.batch;
     const Move op{.read = moved, .written = moved, .precision = format(map), .transposed = true};
-    emit(std::move(name), op, Fusion::none, map.elements(), map.elements());
+    // Compilers and engines write each map in the layout that its reader wants.
+    emit(std::move(name), op, Fusion::folded, map.elements(), map.elements());
 }
 
 void ConvBuilder::copy_by_image(std::int64_t elements, std::string name) {

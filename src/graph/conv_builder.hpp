@@ -63,8 +63,8 @@ public:
     Map normalize_and_activate(const Map& map, ConvNorm norm, Activation activation);
     /// Normalizes for what is no product: wide where norms compute in fp32.
     Map normalized(const Map& map, ConvNorm norm, bool wide = false);
-    /// Normalizes over `groups` groups of channels: statistics, then factors.
-    OpNode& group_norm(const Map& map, std::int64_t groups);
+    /// Normalizes over `groups` groups of channels, plane by plane.
+    Map group_norm(const Map& map, std::int64_t groups);
     void activate(const Map& map, Activation activation);
     /// map = map + other, both of one shape.
     void add(const Map& map);
@@ -138,6 +138,8 @@ private:
     /// Kernels that EvoNorm and filter response normalization are made of. `activated`: with their own non-linearity.
     void evo_norm(const Map& map, bool activated);
     void filter_response_norm(const Map& map, bool activated);
+    /// A norm of each of `rows` equal parts of the map.
+    void normalize_rows(const Map& map, std::int64_t rows);
     /// Reads `map` in fp32, for a variance or mean square of each of `groups` of its channels.
     void moments(const Map& map, std::int64_t groups);
     /// Normalizes the weights of a convolution that reads `filter` numbers for each of its output channels.

@@ -62,31 +62,26 @@ Map ConvBuilder::normalized(const Map& map, ConvNorm norm, bool wide) {
     out.wide = norm_ != stored_ || (wide && mixed_precision());
     if (out.wide && !map.wide) convert("cast", map, scaling(map.elements() * shape_.batch, stored_, wide_));
     if (!out.wide) out = narrowed(map);
-    // PyTorch's kernel for groups reads planes of channels, and leaves such.
-    if (norm == ConvNorm::group) out = to_planes(out);
-    const std::int64_t rows = norm == ConvNorm::layer ? map.places() : norm == ConvNorm::instance ? map.channels : 1;
-    const RowWise op{.kind = RowOp::layernorm, .rows = rows * shape_.batch, .cols = map.elements() / rows, .precision = format(out)};
-    emit("layernorm", op, Fusion::chain, map.kept ? 0 : map.elements(), map.elements()).weights = weights;
+    if (norm == ConvNorm::group) return group_norm(out, 1);
+    normalize_rows(out, norm == ConvNorm::layer ? map.places() : map.channels);
     return out;
 }
 
-OpNode& ConvBuilder::group_norm(const Map& map, std::int64_t groups) {
+void ConvBuilder::normalize_rows(const Map& map, std::int64_t rows) {
+    const RowWise op{.kind = RowOp::layernorm, .rows = rows * shape_.batch, .cols = map.elements() / rows, .precision = format(map)};
+    emit("layernorm", op, Fusion::chain, map.kept ? 0 : map.elements(), map.elements()).weights = 2.0 * static_cast<double>(map.channels);
+}
+
+Map ConvBuilder::group_norm(const Map& map, std::int64_t groups) {
     if (map.channels % groups != 0)
         throw Error({.what = "channels are normalized in groups",
                      .key = "channels",
                      .found = std::to_string(map.channels),
                      .expected = fmt::format("a multiple of {}", groups)});
-    const Reduce statistics{.inputs = map.elements() * shape_.batch,
-                            .outputs = 2 * groups * shape_.batch,
-                            .window = static_cast<double>(map.elements() / groups),
-                            .precision = stored_};
-    // PyTorch launches one kernel for the moments, one that makes factors of them.
-    emit("group_statistics", statistics, Fusion::none, map.kept ? 0 : map.elements(), 0).eager_kernels = 2;
-    OpNode& node = pointwise("group_norm", map, 1, norm_flops, Fusion::chain, 2.0 * static_cast<double>(map.channels));
-    // PyTorch's kernels read planes of channels: maps that convolutions want channels last are copied before and after.
-    constexpr double copies = 2;
-    if (shape_.channels_last) node.eager_kernels += copies;
-    return node;
+    // PyTorch's kernel reads planes of channels, and leaves such.
+    const Map planes = to_planes(map);
+    normalize_rows(planes, groups);
+    return planes;
 }
 
 Map ConvBuilder::normalize(const Map& map, ConvNorm norm, bool wide) {

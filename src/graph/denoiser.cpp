@@ -109,9 +109,9 @@ private:
             if (level > 0) x = upsampled(builder_, x);
         }
         builder_.segment("last_conv");
-        builder_.group_norm(x, norm_groups);
-        builder_.activate(x, Activation::silu);
-        plain_conv(builder_, x, model_.autoencoder.latent_channels);
+        const Map y = builder_.group_norm(x, norm_groups);
+        builder_.activate(y, Activation::silu);
+        plain_conv(builder_, y, model_.autoencoder.latent_channels);
     }
 
     /// The image that guides becomes a map of the latent size by strided convolutions.

@@ -29,15 +29,16 @@ Map plain_conv(ConvBuilder& b, const Map& x, std::int64_t channels, std::int64_t
 Map residual_block(ConvBuilder& b, const Map& x, std::int64_t channels, std::int64_t time) {
     b.segment("residual_block");
     const Kept stream(b, x);
-    b.group_norm(stream.map(), norm_groups);
-    b.activate(x, Activation::silu);
-    Map y = plain_conv(b, x, channels);
+    Map normed = b.group_norm(stream.map(), norm_groups);
+    normed.kept = false;
+    b.activate(normed, Activation::silu);
+    Map y = plain_conv(b, normed, channels);
     if (time > 0) {
         b.activate({.channels = time, .height = 1, .width = 1}, Activation::silu);
         b.linear(1, time, channels);
         b.pointwise("add_time", y, 1, 1, Fusion::chain);
     }
-    b.group_norm(y, norm_groups);
+    y = b.group_norm(y, norm_groups);
     b.activate(y, Activation::silu);
     y = plain_conv(b, y, channels);
     if (x.channels != channels) y = b.conv(x, {.channels = channels, .bias = true, .norm = ConvNorm::none});
@@ -80,23 +81,24 @@ void SpatialTransformer::layer(ConvBuilder& b, const Map& rows) const {
 }
 
 Map SpatialTransformer::operator()(ConvBuilder& b, const Map& x) const {
-    const auto project = [&] {
-        if (linear_projections) {
-            b.linear(x.places(), x.channels, x.channels);
-        } else {
-            b.conv(x, {.channels = x.channels, .bias = true, .norm = ConvNorm::none});
-        }
-    };
+    const ConvSpec projection{.channels = x.channels, .bias = true, .norm = ConvNorm::none};
     b.segment("transformer_in");
     const Kept stream(b, x);
-    // Rows become planes again behind the layers: copied once if maps are planes, twice if convolutions want channels last.
-    constexpr double copies = 2;
-    b.group_norm(stream.map(), norm_groups).eager_kernels += copies;
-    project();
+    Map planes = b.group_norm(stream.map(), norm_groups);
+    planes.kept = false;
+    if (linear_projections) {
+        b.transpose(planes, "to_rows");
+        b.linear(x.places(), x.channels, x.channels);
+    } else {
+        b.conv(planes, projection);
+    }
     b.segment("transformer", layers);
     layer(b, {.channels = x.channels, .height = x.places(), .width = 1});
     b.segment("transformer_out");
-    project();
+    // The library makes planes of rows again, also where a convolution in channels last follows.
+    if (linear_projections) b.linear(x.places(), x.channels, x.channels);
+    b.transpose(planes, "to_planes");
+    if (!linear_projections) b.conv(planes, projection);
     Map y = x;
     y.kept = false;
     b.add(y);

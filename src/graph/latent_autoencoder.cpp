@@ -17,9 +17,9 @@ Map middle(ConvBuilder& b, Map x) {
 
 void last_conv(ConvBuilder& b, const Map& x, std::int64_t channels) {
     b.segment("last_conv");
-    b.group_norm(x, norm_groups);
-    b.activate(x, Activation::silu);
-    plain_conv(b, x, channels);
+    const Map y = b.group_norm(x, norm_groups);
+    b.activate(y, Activation::silu);
+    plain_conv(b, y, channels);
 }
 
 Map mixed(ConvBuilder& b, const Map& x) {

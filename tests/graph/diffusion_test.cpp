@@ -74,6 +74,24 @@ TEST_CASE("a ControlNet adds its copy of the way down and the middle, some 40 % 
     CHECK(total_macs(both) / total_macs(alone) < 1.5);
 }
 
+TEST_CASE("group norms of a denoising network read planes in 32 groups an image, which convolutions in channels last copy back") {
+    const OpGraph graph = forward_graph(shipped("sd-1.5-txt2img"), RunShape{.batch = 3, .channels_last = true});
+    std::vector<OpNode> block;
+    for (const Segment& segment : graph.segments) {
+        if (segment.name == "residual_block" && block.empty()) block = segment.nodes;
+    }
+    REQUIRE(block.size() > 4);
+    // 320 channels of 64x64 places in 32 groups.
+    CHECK(block[0].name == "to_planes");
+    const auto norm = std::get<RowWise>(block[1].op);
+    CHECK(norm.rows == 3 * 32);
+    CHECK(norm.cols == 10 * 64 * 64);
+    CHECK(block[1].weights == 2 * 320);
+    CHECK(block[2].name == "silu");
+    CHECK(block[3].name == "to_channels_last");
+    CHECK(std::holds_alternative<Conv2d>(block[4].op));
+}
+
 TEST_CASE("twice the side is four times the places, and sixteen times the scores") {
     const Workload sd = shipped("sd-1.5-txt2img");
     const auto small = operators<Attention>(forward_graph(sd, RunShape{})),
