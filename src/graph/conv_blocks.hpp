@@ -34,13 +34,8 @@ Map mlp_block(ConvBuilder& b, Map x, const ConvLayer& layer);
 Map outlook_block(ConvBuilder& b, Map x, const ConvLayer& layer);
 Map class_attention_block(ConvBuilder& b, Map x, const ConvLayer& layer);
 Map pooling_attention_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t channels);
-// What other mixers of places are made of.
-Map dot_product(ConvBuilder& b, const Map& queries, const Map& keys, const ConvLayer& layer);
-Map channel_product(ConvBuilder& b, const Map& in, const ConvLayer& layer);
-Map mixed_places(ConvBuilder& b, const Map& in, const ConvLayer& layer);
-Map lstm(ConvBuilder& b, const Map& in, std::int64_t hidden);
-/// A linear layer of each place.
-Map projected(ConvBuilder& b, const Map& in, const ConvLayer& layer);
+/// What other mixers of places are made of: one of the blocks from `project` to `lstm`.
+Map place_mixer(ConvBuilder& b, const std::vector<Map>& in, const ConvLayer& layer);
 // Cross-stage partial blocks of the YOLO family. `repeat` counts the blocks inside.
 Map c3_block(ConvBuilder& b, const Map& x, std::int64_t channels, std::int64_t repeat, bool shortcut);
 Map c2_block(ConvBuilder& b, const Map& x, std::int64_t channels, std::int64_t repeat, bool shortcut);

@@ -81,7 +81,8 @@ private:
     Map block(const ConvLayer& layer, const std::vector<Map>& in);
     Map again(std::size_t i);
     Map primitive(const ConvLayer& layer, const std::vector<Map>& in);
-    Map mixer(const ConvLayer& layer, const std::vector<Map>& in);
+    Map by_element(const ConvLayer& layer, const Map& x);
+    Map resized(const ConvLayer& layer, const Map& x);
     Map convolutions(const ConvLayer& layer, Map x);
     Map sum(const std::vector<Map>& in);
     Map backbone(const ConvLayer& written, const Map& x);
@@ -96,7 +97,7 @@ private:
 
 Map Walk::block(const ConvLayer& layer, const std::vector<Map>& in) {
     if (layer.repeat == 0) return in.front();
-    if (layer.block >= ConvBlock::project && layer.block <= ConvBlock::lstm) return mixer(layer, in);
+    if (layer.block >= ConvBlock::project && layer.block <= ConvBlock::lstm) return place_mixer(builder_, in, layer);
     if (layer.block <= ConvBlock::add) return primitive(layer, in);
     if (layer.block <= ConvBlock::a2c2f) return backbone(layer, in.front());
     head(layer, in);
@@ -171,17 +172,65 @@ Map Walk::primitive(const ConvLayer& layer, const std::vector<Map>& in) {
     const Map& x = in.front();
     if (layer.block == ConvBlock::conv) return convolutions(layer, x);
     builder_.segment(std::string(roofcast::name(layer.block)));
-    const std::int64_t stride = layer.pool_stride > 0 ? layer.pool_stride : layer.size;
     switch (layer.block) {
         case ConvBlock::transposed: {
             const Map y = builder_.transposed(x, width(layer), layer.kernel, layer.bias);
             return builder_.normalize_and_activate(y, layer.norm.value_or(net_.norm), layer.activation.value_or(net_.activation));
         }
+        case ConvBlock::channel_gate:
+            gate_channels(builder_, x, layer, layer.size, layer.activation.value_or(net_.activation));
+            return x;
+        case ConvBlock::split_attention:
+            return split_attention(builder_, in, layer);
+        case ConvBlock::linear:
+            return fully_connected(layer, x);
+        case ConvBlock::slice:
+            return builder_.slice(x, layer.size);
+        case ConvBlock::concat:
+            return builder_.concat(in);
+        case ConvBlock::add:
+            return sum(in);
+        case ConvBlock::normalize:
+        case ConvBlock::positions:
+        case ConvBlock::affine:
+        case ConvBlock::pointwise:
+        case ConvBlock::scale:
+            return by_element(layer, x);
+        default:
+            return resized(layer, x);
+    }
+}
+
+/// Layers whose output has the shape of their input.
+Map Walk::by_element(const ConvLayer& layer, const Map& x) {
+    switch (layer.block) {
         case ConvBlock::normalize: {
             const ConvNorm norm = layer.norm.value_or(net_.norm);
             if (layer.wide) return builder_.normalized(x, norm, true);
             return builder_.normalize_and_activate(x, norm, layer.activation.value_or(Activation::none));
         }
+        case ConvBlock::positions:
+            return builder_.add_positions(x, layer.size);
+        case ConvBlock::affine: {
+            constexpr double kernels = 2, numbers = 2;  // a product and a sum
+            builder_.wide_pointwise("affine", x, kernels, 2, numbers);
+            return x;
+        }
+        case ConvBlock::pointwise: {
+            const auto kernels = static_cast<double>(std::max<std::int64_t>(1, layer.size));
+            if (layer.wide) builder_.wide_pointwise("pointwise", x, kernels, 1);
+            if (!layer.wide) builder_.pointwise_kernels("pointwise", x, kernels, 1);
+            return x;
+        }
+        default:
+            return builder_.layer_scale(x);
+    }
+}
+
+/// Layers that change the size of a map and not its channels.
+Map Walk::resized(const ConvLayer& layer, const Map& x) {
+    const std::int64_t stride = layer.pool_stride > 0 ? layer.pool_stride : layer.size;
+    switch (layer.block) {
         case ConvBlock::maxpool:
         case ConvBlock::avgpool:
             return builder_.pool(x, layer.size, stride, layer.padding.value_or((layer.size - 1) / 2));
@@ -191,53 +240,8 @@ Map Walk::primitive(const ConvLayer& layer, const std::vector<Map>& in) {
             return builder_.pool_to(x, layer.size);
         case ConvBlock::global_pool:
             return builder_.pool_to(x, 1);
-        case ConvBlock::positions:
-            return builder_.add_positions(x, layer.size);
-        case ConvBlock::affine: {
-            constexpr double kernels = 2, numbers = 2;  // a product and a sum
-            builder_.wide_pointwise("affine", x, kernels, 2, numbers);
-            return x;
-        }
-        case ConvBlock::slice:
-            return builder_.slice(x, layer.size);
-        case ConvBlock::pointwise: {
-            const auto kernels = static_cast<double>(std::max<std::int64_t>(1, layer.size));
-            if (layer.wide) builder_.wide_pointwise("pointwise", x, kernels, 1);
-            if (!layer.wide) builder_.pointwise_kernels("pointwise", x, kernels, 1);
-            return x;
-        }
-        case ConvBlock::scale:
-            return builder_.layer_scale(x);
-        case ConvBlock::channel_gate:
-            gate_channels(builder_, x, layer, layer.size, layer.activation.value_or(net_.activation));
-            return x;
-        case ConvBlock::split_attention:
-            return split_attention(builder_, in, layer);
-        case ConvBlock::linear:
-            return fully_connected(layer, x);
-        case ConvBlock::upsample:
+        default:
             return builder_.upsample(x, layer.size, layer.bilinear);
-        case ConvBlock::concat:
-            return builder_.concat(in);
-        default:
-            return sum(in);
-    }
-}
-
-Map Walk::mixer(const ConvLayer& layer, const std::vector<Map>& in) {
-    builder_.segment(std::string(roofcast::name(layer.block)));
-    const Map& x = in.front();
-    switch (layer.block) {
-        case ConvBlock::project:
-            return projected(builder_, x, layer);
-        case ConvBlock::dot_product:
-            return dot_product(builder_, x, in.back(), layer);
-        case ConvBlock::channel_product:
-            return channel_product(builder_, x, layer);
-        case ConvBlock::mix_places:
-            return mixed_places(builder_, x, layer);
-        default:
-            return lstm(builder_, x, layer.size);
     }
 }
 

@@ -6,6 +6,8 @@
 
 namespace roofcast {
 
+namespace {
+
 Map projected(ConvBuilder& b, const Map& in, const ConvLayer& layer) {
     const Map x = b.narrowed(in);
     b.linear(x.places(), x.channels, layer.size, layer.bias);
@@ -68,6 +70,25 @@ Map lstm(ConvBuilder& b, const Map& in, std::int64_t hidden) {
     recurrent.repeat = steps;
     b.gates({.channels = outputs, .height = in.height, .width = 1}, steps);
     return {.channels = directions * hidden, .height = in.height, .width = in.width};
+}
+
+}  // namespace
+
+Map place_mixer(ConvBuilder& b, const std::vector<Map>& in, const ConvLayer& layer) {
+    b.segment(std::string(name(layer.block)));
+    const Map& x = in.front();
+    switch (layer.block) {
+        case ConvBlock::project:
+            return projected(b, x, layer);
+        case ConvBlock::dot_product:
+            return dot_product(b, x, in.back(), layer);
+        case ConvBlock::channel_product:
+            return channel_product(b, x, layer);
+        case ConvBlock::mix_places:
+            return mixed_places(b, x, layer);
+        default:
+            return lstm(b, x, layer.size);
+    }
 }
 
 }  // namespace roofcast
