@@ -87,8 +87,9 @@ bool is_16_bit_product(const Op& op) {
 
 /// Launches beside a product whose weights are stored in fewer bits than it computes in, or are quantized with the activations.
 double unpacking_launches(const Op& op, const SoftwareStack& stack) {
+    constexpr double widest_8bit = 8.5;  // with a scale of 16 bits for 32 weights: GGUF's q8_0
     const auto* gemm = std::get_if<Gemm>(&op);
-    if (gemm == nullptr || gemm->weight_bits > 8.5) return 0;
+    if (gemm == nullptr || gemm->weight_bits > widest_8bit) return 0;
     return gemm->weight_bits < 8 ? stack.kernels_beside_4bit : stack.kernels_beside_8bit;
 }
 
