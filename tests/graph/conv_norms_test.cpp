@@ -5,8 +5,10 @@
 #include "graph/conv_graph.hpp"
 #include "roofcast/error.hpp"
 #include "support/compare.hpp"
+#include "support/nodes.hpp"
 
 using namespace roofcast;
+using roofcast::test::nodes_named;
 using roofcast::test::rel;
 
 namespace {
@@ -21,16 +23,6 @@ OpGraph graph_of(std::vector<ConvLayer> layers, bool standardized_weights = fals
     net.standardized_weights = standardized_weights;
     net.layers = std::move(layers);
     return conv_graph(net, RunShape{.batch = 2, .precision = Precision::fp16, .mixed_precision = true});
-}
-
-std::vector<OpNode> nodes_named(const OpGraph& graph, std::string_view name) {
-    std::vector<OpNode> found;
-    for (const Segment& segment : graph.segments) {
-        for (const OpNode& node : segment.nodes) {
-            if (node.name == name) found.push_back(node);
-        }
-    }
-    return found;
 }
 
 ConvLayer conv_with(ConvNorm norm, Activation activation = Activation::relu) {

@@ -2,26 +2,17 @@
 
 #include "roofcast/op_graph.hpp"
 #include "support/compare.hpp"
+#include "support/nodes.hpp"
 #include "support/paths.hpp"
 
 using namespace roofcast;
+using roofcast::test::operators;
 using roofcast::test::rel;
 
 namespace {
 
 OpGraph graph_of(std::string_view id, const RunShape& shape = {}) {
     return forward_graph(find_workload(test::models_dir(), id), shape);
-}
-
-template <class Kind>
-std::vector<Kind> operators(const OpGraph& graph) {
-    std::vector<Kind> found;
-    for (const Segment& segment : graph.segments) {
-        for (const OpNode& node : segment.nodes) {
-            if (const auto* op = std::get_if<Kind>(&node.op)) found.push_back(*op);
-        }
-    }
-    return found;
 }
 
 }  // namespace

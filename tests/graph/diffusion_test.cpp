@@ -3,9 +3,11 @@
 #include "roofcast/error.hpp"
 #include "roofcast/op_graph.hpp"
 #include "support/compare.hpp"
+#include "support/nodes.hpp"
 #include "support/paths.hpp"
 
 using namespace roofcast;
+using roofcast::test::operators;
 using roofcast::test::rel;
 
 namespace {
@@ -16,17 +18,6 @@ Workload shipped(std::string_view id) {
 
 Diffusion model(std::string_view id) {
     return std::get<Diffusion>(shipped(id).architecture);
-}
-
-template <class Kind>
-std::vector<Kind> operators(const OpGraph& graph) {
-    std::vector<Kind> found;
-    for (const Segment& segment : graph.segments) {
-        for (const OpNode& node : segment.nodes) {
-            if (const auto* op = std::get_if<Kind>(&node.op)) found.push_back(*op);
-        }
-    }
-    return found;
 }
 
 }  // namespace

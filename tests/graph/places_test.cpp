@@ -5,9 +5,11 @@
 #include "graph/conv_graph.hpp"
 #include "roofcast/error.hpp"
 #include "support/compare.hpp"
+#include "support/nodes.hpp"
 #include "support/paths.hpp"
 
 using namespace roofcast;
+using roofcast::test::nodes_named;
 using roofcast::test::rel;
 
 namespace {
@@ -33,16 +35,6 @@ OpGraph graph_of(std::vector<ConvLayer> layers, const RunShape& shape = {}) {
 
 RunShape mixed() {
     return {.batch = 2, .precision = Precision::fp16, .mixed_precision = true};
-}
-
-std::vector<OpNode> nodes_named(const OpGraph& graph, std::string_view name) {
-    std::vector<OpNode> found;
-    for (const Segment& segment : graph.segments) {
-        for (const OpNode& node : segment.nodes) {
-            if (node.name == name) found.push_back(node);
-        }
-    }
-    return found;
 }
 
 double bytes_per_element(const Elementwise& op) {
