@@ -133,7 +133,7 @@ enum class Fusion {
     none,      ///< stands alone
     epilogue,  ///< folds into the matrix product or convolution before it, else joins a chain
     chain,     ///< joins neighbouring element-wise and row-wise nodes into one kernel
-    folded     ///< vanishes at inference: batch norm into the convolution before it
+    folded     ///< vanishes at inference: batch norm into the convolution before it, copies between layouts into their readers
 };
 
 struct OpNode {
@@ -195,8 +195,8 @@ double total_macs(const OpGraph& graph);        ///< as published tables count
 Flops total_flops(const OpGraph& graph);
 Bytes weight_size(const OpGraph& graph);  ///< all weights as stored: matrix products by `weight_bits`, the rest by their precision
 
-/// One pass of an encoder, Transformer-XL, ViT, Swin, convolutional net or summary; of an LLM, its prefill; of a diffusion model, its network once on each
-/// image of the batch.
+/// One pass of an encoder, Transformer-XL, ViT, Swin, convolutional net or summary; of an LLM, its prefill; of a diffusion model, its
+/// network once on each image of the batch.
 OpGraph forward_graph(const Workload& workload, const RunShape& shape);
 
 /// LLM or language part of a VLM: all `tokens` of a prompt at once, `past` tokens already in the KV cache. `tokens` per sequence.

@@ -107,7 +107,8 @@ RunRequest completed_sizes(RunRequest request, const Workload& workload);
 /// Predicts one run. Throws Error as `completed` does.
 Prediction predict(const Workload& workload, const Gpu& device, const RunRequest& request, const SoftwareStacks& software);
 
-/// One forward pass with all worked out that the parameters of its GPU do not change: its latency is asked again and again while they do.
+/// One forward pass, of diffusion models one denoising step, with all worked out that the parameters of its GPU do not change: its latency
+/// is asked again and again while they do.
 class PlannedPass {
 public:
     /// Throws Error as `completed` does, and for models that generate tokens: their passes grow.

@@ -8,14 +8,15 @@ namespace roofcast {
 
 PlannedPass::PlannedPass(const Workload& workload, const Gpu& device, const RunRequest& request, const SoftwareStacks& software)
     : request_(completed(request, workload, device)), stack_(software.find(request_.execution, request_.software)) {
-    if (language_model(workload) != nullptr || std::holds_alternative<Diffusion>(workload.architecture)) {
-        throw Error({.what = "a run of this model is more than one forward pass",
+    if (language_model(workload) != nullptr) {
+        throw Error({.what = "passes of this model grow from one to the next",
                      .key = "model",
                      .found = workload.id,
-                     .expected = "a model that neither generates tokens nor denoises"});
+                     .expected = "a model that generates no tokens"});
     }
     request_.shape = shape_under(stack_, request_);
-    graph_ = forward_graph(workload, request_.shape);
+    const auto* diffusion = std::get_if<Diffusion>(&workload.architecture);
+    graph_ = diffusion != nullptr ? denoising_graph(*diffusion, request_.shape) : forward_graph(workload, request_.shape);
 }
 
 Seconds PlannedPass::latency(const Gpu& device) const {

@@ -86,7 +86,7 @@ Times times(const Prediction& p, const Gpu* roofline_of) {
         } else {
             t.first_token += latency;
         }
-        if (phase.name == "denoise") t.denoising_step = latency / phase.passes;
+        if (phase.name == "denoise") t.denoising_step = roofline_of == nullptr ? phase.timeline.total : latency / phase.passes;
     }
     return t;
 }
@@ -229,14 +229,16 @@ ModelPlanner model_planner(std::vector<Workload> workloads, SoftwareStacks softw
     return [library](const ModelRow& row, const Gpu& planned_for) {
         return library->with_workload(row, [&](const Workload& workload) -> RowModel {
             require_modelled(row);
+            const bool denoises = std::holds_alternative<Diffusion>(workload.architecture);
             // Several kinds of passes, which change with the prediction. Known by name: `workload` lives as long as the library.
-            if (generates(workload) || std::holds_alternative<Diffusion>(workload.architecture)) {
+            if (generates(workload) || (denoises && row.metric != Metric::throughput_per_s)) {
                 return [library, &row, &workload](const Gpu& gpu) { return estimate(row, workload, gpu, library->software).predicted; };
             }
             const auto pass = std::make_shared<PlannedPass>(workload, planned_for, request_of(row, workload), library->software);
-            return [pass, &row](const Gpu& gpu) {
+            return [pass, denoises, &row](const Gpu& gpu) {
                 Times t = sizes_of(pass->request().shape);
                 t.first_token = pass->latency(gpu);
+                if (denoises) t.denoising_step = t.first_token;
                 return from_times(row, t);
             };
         });

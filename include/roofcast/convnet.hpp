@@ -1,0 +1,166 @@
+#pragma once
+/// Convolutional nets and detectors: a list of layers, as read from `models/*.toml`.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace roofcast {
+
+enum class Activation { none, relu, relu6, leaky_relu, hardswish, hardsigmoid, sigmoid, silu, gelu, star_relu };
+/// `frozen` is batch norm whose numbers do not count as parameters. `standardized` normalizes the weights instead, in every pass, and has a
+/// gain and a bias for each output channel (norm-free nets).
+/// `instance` normalizes each channel of each image by itself.
+enum class ConvNorm { none, batch, layer, frozen, group, standardized, instance, evo, filter_response };
+/// How a factor for each channel comes from the pooled map: two products (squeeze-and-excitation), one (effective squeeze), a convolution
+/// over neighbouring channels (ECA).
+enum class ChannelGate { squeeze, effective, eca };
+
+/// What one line of a convolutional net can be. docs/formats.md describes each.
+enum class ConvBlock {
+    conv,
+    transposed,
+    normalize,
+    maxpool,
+    avgpool,
+    blurpool,
+    adaptive_pool,
+    global_pool,
+    positions,
+    affine,
+    linear,
+    upsample,
+    concat,
+    slice,
+    pointwise,
+    scale,
+    channel_gate,
+    split_attention,
+    again,
+    project,
+    dot_product,
+    channel_product,
+    mix_places,
+    lstm,
+    add,
+    basic,
+    bottleneck,
+    regnet,
+    norm_free,
+    dense,
+    transition,
+    separable,
+    mbconv,
+    fused_mbconv,
+    convnext,
+    convmixer,
+    poolformer,
+    convformer,
+    transformer,
+    attend,
+    local_attend,
+    pooling_attend,
+    mlp,
+    class_attention,
+    outlook,
+    c3,
+    c2,
+    c2f,
+    c3k2,
+    sppf,
+    c2psa,
+    a2c2f,
+    detect,
+    segment,
+    pose,
+    anchor_detect,
+    classify,
+    ssd_head,
+    retina_head,
+    bifpn_head,
+    detr_head
+};
+/// "conv", "bottleneck", …: as in TOML.
+std::string_view name(ConvBlock block);
+
+/// One line of a convolutional net: a block applied to earlier outputs. Options that a block does not know stay at their defaults.
+struct ConvLayer {
+    ConvBlock block = ConvBlock::conv;
+    std::vector<std::int64_t> from{-1};  ///< inputs: negative counts back from this layer, others are layer numbers
+    std::int64_t size = 0;               ///< the number after the block's name: output channels before scaling, window or factor
+    std::int64_t repeat = 1;
+    std::int64_t kernel = 1, stride = 1, groups = 1, dilation = 1;
+    std::int64_t pool_stride = 0;         ///< of pooling layers; 0: their window
+    std::int64_t kernel_width = 0;        ///< where it is not that of a square; 0: square
+    std::optional<std::int64_t> padding;  ///< absent: keeps the size at stride 1
+    std::int64_t inner = 0;               ///< channels inside the block where the expansion does not give them
+    std::int64_t group_width = 0;         ///< channels of a group, in place of `groups`
+    std::int64_t growth = 0;              ///< channels that a dense layer adds
+    std::int64_t area = 1;                ///< stripes that the image is cut into for attention
+    std::int64_t parts = 2;               ///< of the channels, which split attention weighs against each other
+    std::int64_t convs = 0;               ///< convolutions before a head's last one
+    std::int64_t layers = 0, heads = 0;   ///< of a transformer inside
+    std::int64_t window = 0;              ///< places on a side that attend to each other; 0: all
+    std::int64_t reduction = 1;           ///< places on a side that become one key
+    std::int64_t tokens = 0;              ///< beside the places, in attention
+    std::int64_t protos = 0;              ///< channels of the mask prototypes
+    std::vector<std::int64_t> anchors;    ///< boxes per place, one number a level or one for all
+    double expand = 0;                    ///< hidden over outer channels; 0: the block's default
+    double squeeze_excite = 0;            ///< squeezed over outer channels; 0: none
+    std::optional<Activation> activation;
+    std::optional<ConvNorm> norm;
+    std::optional<ChannelGate> gate;  ///< absent: squeeze-and-excitation where `squeeze_excite` is given
+    bool bias = false, shortcut = true;
+    bool scaled = true;                 ///< follows the net's width multiple
+    bool average_downsample = false;    ///< the shortcut halves the image by pooling
+    bool wide_squeeze = false;          ///< squeeze-and-excitation relative to the expanded channels
+    bool nested = false;                ///< C3k2 with C3 blocks inside
+    bool attention = true;              ///< A2C2f with area attention inside, else C3 blocks
+    bool residual = false;              ///< A2C2f: scaled shortcut around the block
+    bool layer_scale = false;           ///< a learned factor per channel on each branch
+    bool pooled_shortcut = false;       ///< what skips an attention that pools its queries is pooled twice, not projected
+    bool residual_scale = false;        ///< the same on what the branches are added to
+    bool conv_mlp = false;              ///< ConvNeXt: the MLP is made of 1×1 convolutions
+    bool response_norm = false;         ///< ConvNeXt V2: global response normalization of the hidden channels in place of the layer scale
+    bool conditional = false;           ///< DETR: queries and keys of the decoder carry their places beside what they found
+    bool depthwise = false;             ///< detection head with depthwise convolutions before its class scores
+    bool inverted = false;              ///< norm-free: hidden channels relative to the inputs, and gated (NF-RegNet)
+    bool second_conv = false;           ///< norm-free: two convolutions of 3×3
+    bool skip_gain = false;             ///< norm-free: a learned factor on the branch (SkipInit)
+    bool pre_norm = false;              ///< mbconv: normalizes what enters; its last convolution has a bias in place of a norm
+    bool relative_positions = false;    ///< attention: a learned bias for each offset and head is added to the scores
+    bool position_network = false;      ///< attention: the same from a small network
+    bool talking_heads = false;         ///< attention: products across heads before and after the softmax
+    bool cross_covariance = false;      ///< attention among the channels of a head, whose queries and keys are normalized over places
+    bool fused_attention = true;        ///< attention: false where frameworks have no fused kernel for its form
+    bool feed_forward = true;           ///< class attention: learned factors and an MLP on the class token
+    bool bilinear = false;              ///< upsampling: between the four nearest places
+    bool gated = false;                 ///< MLP: half of the hidden layer gates the other
+    std::int64_t score_passes = 0;      ///< dot product without a fused kernel: kernels over the scores beside products and softmax
+    bool decomposed_positions = false;  ///< the same: a bias of rows and one of columns, products of the queries
+    bool wide_scores = false;           ///< dot product without a fused kernel: mixed precision computes its softmax in fp32
+    bool wide = false;                  ///< pointwise: computes in fp32 under mixed precision
+};
+
+/// How the depth and width multiples round.
+enum class CompoundScaling { yolo, efficientnet };
+
+/// Convolutional net or detector: a list of layers, with the compound scaling of its variants.
+struct ConvNet {
+    std::int64_t image_size = 224, channels = 3, classes = 1000;
+    std::int64_t dimensions = 2;  ///< 1: a row of `image_size` frames; 2: a square; 3: a cube
+    double depth_multiple = 1, width_multiple = 1;
+    std::int64_t max_channels = 0;     ///< cap before width scaling; 0: none
+    std::int64_t channel_divisor = 8;  ///< scaled channels are rounded to a multiple of this
+    CompoundScaling scaling = CompoundScaling::yolo;
+    Activation activation = Activation::relu;
+    ConvNorm norm = ConvNorm::batch;
+    bool fp32_norms = false;            ///< layer norms compute in fp32 in mixed precision, also where a run's others do not
+    bool standardized_weights = false;  ///< those of convolutions, in every pass
+    bool activation_gain = false;       ///< each activation is followed by a constant factor (norm-free nets)
+    std::vector<ConvLayer> layers;
+};
+
+}  // namespace roofcast
