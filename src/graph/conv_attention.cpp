@@ -57,8 +57,7 @@ void scored_attention(ConvBuilder& b, const ConvLayer& layer, const HeadShape& s
         b.parameters("positions", bias.weights);
         return separate_attention(b, shape, static_cast<double>(layer.score_passes), layer.wide_scores);
     }
-    OpNode& node = b.cross_attention(shape.queries, shape.keys, shape.heads, shape.key_dim, shape.windows);
-    std::get<Attention>(node.op).value_dim = shape.value_dim;
+    OpNode& node = b.cross_attention(shape.queries, shape.keys, shape.heads, shape.key_dim, shape.windows, shape.value_dim);
     add_positions(node, layer, shape.heads, key_side);
     if (!layer.talking_heads) return;
     std::get<Attention>(node.op).fused = false;
@@ -163,7 +162,7 @@ Map outlook_block(ConvBuilder& b, Map x, const ConvLayer& layer) {
     // own features. The windows are written out, and overlapping ones summed back.
     constexpr std::int64_t stride = 2;
     constexpr double softmax_flops = 5;
-    const std::int64_t channels = x.channels, heads = std::max<std::int64_t>(1, layer.heads);
+    const std::int64_t channels = x.channels, heads = heads_of(layer, channels);
     const std::int64_t kernel = layer.kernel > 1 ? layer.kernel : 3, window = kernel * kernel;
     return stage(b, x, "outlook", layer, channels, [&](const Map& in, std::int64_t) {
         const Kept shortcut(b, in);
@@ -193,7 +192,7 @@ Map outlook_block(ConvBuilder& b, Map x, const ConvLayer& layer) {
 }
 
 Map class_attention_block(ConvBuilder& b, Map x, const ConvLayer& layer) {
-    const std::int64_t channels = x.channels, heads = std::max<std::int64_t>(1, layer.heads), hidden = mlp_channels(layer, channels);
+    const std::int64_t channels = x.channels, heads = heads_of(layer, channels), hidden = mlp_channels(layer, channels);
     return stage(b, x, "class_attention", layer, channels, [&](const Map& in, std::int64_t) {
         // One token more than places; only it is a query.
         const Map all = rows_of(in, 1), one{.channels = channels, .height = 1, .width = 1};

@@ -37,6 +37,9 @@ struct ConvSpec {
     [[nodiscard]] std::int64_t padding_of(std::int64_t taps) const { return padding.value_or(dilation * (taps - 1) / 2); }
 };
 
+/// FLOPs that an element takes.
+double flops_of(Activation activation);
+
 /// Appends operators to a graph. Batch norm is a node of its own with Fusion::folded: eager execution launches it, engines fold it away.
 class ConvBuilder {
 public:
@@ -108,7 +111,7 @@ public:
     void copy_by_image(std::int64_t elements, std::string name);
     /// Self-attention over the places of a map, in `area` stripes.
     void attention(const Map& in, std::int64_t heads, std::int64_t key_dim, std::int64_t value_dim, std::int64_t area = 1);
-    /// Attention of `queries` rows to `keys` rows, in each of `windows` of an image.
+    /// Attention of `queries` rows to `keys` rows, in each of `windows` of an image. `value_dim`: 0 where values are as wide as keys.
     OpNode& cross_attention(std::int64_t queries, std::int64_t keys, std::int64_t heads, std::int64_t head_dim, std::int64_t windows = 1,
                             std::int64_t value_dim = 0);
     /// `batch` products of activations [m, k] · [k, n] an image.
@@ -160,9 +163,6 @@ private:
         return map;
     }
     OpNode& emit(std::string name, Op op, Fusion fusion, std::int64_t in, std::int64_t out);
-    /// Attention of `queries` rows to `keys` rows, `groups` of them an image.
-    [[nodiscard]] Attention attention_op(std::int64_t groups, std::int64_t heads, std::int64_t key_dim, std::int64_t value_dim,
-                                         std::int64_t queries, std::int64_t keys) const;
     /// An element-wise operator with `op`'s traffic over all elements of `map` in all images.
     OpNode& convert(std::string name, const Map& map, Elementwise op);
     [[nodiscard]] Precision format(const Map& map) const { return map.wide ? wide_ : stored_; }

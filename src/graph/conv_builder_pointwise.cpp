@@ -39,6 +39,10 @@ constexpr double norm_flops = 2;
 
 }  // namespace
 
+double flops_of(Activation activation) {
+    return fact_of(activation).flops;
+}
+
 OpNode& ConvBuilder::pointwise(std::string name, const Map& map, double reads, double flops, Fusion fusion, double weights) {
     const Elementwise op{.elements = map.elements() * shape_.batch, .reads = reads, .flops_per_element = flops, .precision = format(map)};
     OpNode& node = emit(std::move(name), op, fusion, map.kept ? 0 : map.elements(), 0);
@@ -106,8 +110,8 @@ Map ConvBuilder::normalize_and_activate(const Map& map, ConvNorm norm, Activatio
 void ConvBuilder::activate(const Map& map, Activation activation) {
     if (activation == Activation::none) return;
     constexpr double star_relu_kernels = 4;  // relu, square, scale, shift; the square is computed in fp32
-    if (activation == Activation::star_relu) return wide_pointwise("star_relu", map, star_relu_kernels, fact_of(activation).flops, 2);
-    OpNode& node = pointwise(std::string(fact_of(activation).name), map, 1, fact_of(activation).flops, Fusion::epilogue);
+    if (activation == Activation::star_relu) return wide_pointwise("star_relu", map, star_relu_kernels, flops_of(activation), 2);
+    OpNode& node = pointwise(std::string(fact_of(activation).name), map, 1, flops_of(activation), Fusion::epilogue);
     if (net.activation_gain) node.eager_kernels = 2;
 }
 

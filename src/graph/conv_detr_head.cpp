@@ -70,8 +70,7 @@ struct ConditionalDecoder {
         project(queries, of_queries);
         project(places, of_keys);
         t.b.copy((queries + places) * 2 * t.channels, "side_by_side");
-        OpNode& attention = t.b.cross_attention(queries, places, t.heads, 2 * t.channels / t.heads);
-        std::get<Attention>(attention.op).value_dim = t.channels / t.heads;
+        t.b.cross_attention(queries, places, t.heads, 2 * t.channels / t.heads, 1, t.channels / t.heads);
         project(queries, 1);
         t.shortcut_and_norm(queries);
     }

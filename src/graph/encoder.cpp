@@ -20,21 +20,15 @@ struct EncoderPass {
 
 void add_attention_op(LayerBuilder& b, const EncoderPass& pass, bool causal, bool fused) {
     const std::int64_t head_dim = pass.model.hidden / pass.model.heads;
-    const Precision p = b.numerics().stored;
-    const Attention op{.batch = pass.shape.batch,
-                       .heads = pass.model.heads,
-                       .kv_heads = pass.model.heads,
-                       .head_dim = head_dim,
-                       .value_dim = head_dim,
-                       .query_len = pass.tokens,
-                       .kv_len = pass.tokens,
-                       .causal = causal,
-                       .precision = p,
-                       .kv_precision = p,
-                       .fused = fused,
-                       .fp32_scores = pass.shape.fp32_scores,
-                       .cached = false,
-                       .output = p};
+    Attention op = pass_attention(pass.shape, b.numerics().stored,
+                                  {.batch = pass.shape.batch,
+                                   .heads = pass.model.heads,
+                                   .key_dim = head_dim,
+                                   .value_dim = head_dim,
+                                   .queries = pass.tokens,
+                                   .keys = pass.tokens});
+    op.causal = causal;
+    op.fused = fused;
     b.add("attention", op, 0, Fusion::none, fused ? 1 : eager::unfused_attention);
 }
 

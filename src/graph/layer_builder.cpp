@@ -49,6 +49,22 @@ Precision norm_precision(const RunShape& shape, Precision stored) {
     return shape.fp32_norms ? stream_precision(shape, stored) : stored;
 }
 
+Attention pass_attention(const RunShape& shape, Precision stored, const AttentionSize& size) {
+    return {.batch = size.batch,
+            .heads = size.heads,
+            .kv_heads = size.heads,
+            .head_dim = size.key_dim,
+            .value_dim = size.value_dim,
+            .query_len = size.queries,
+            .kv_len = size.keys,
+            .precision = stored,
+            .kv_precision = stored,
+            .fused = shape.fused_attention,
+            .fp32_scores = shape.fp32_scores,
+            .cached = false,
+            .output = stored};
+}
+
 Elementwise narrowing(std::int64_t elements, Precision stream, Precision stored) {
     return {.elements = elements, .reads = element_size(stream) / element_size(stored), .flops_per_element = 1, .precision = stored};
 }

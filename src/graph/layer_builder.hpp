@@ -38,6 +38,13 @@ Elementwise scaling(std::int64_t elements, Precision from, Precision stream);
 /// Adds `elements` in `branch` to as many in `stream`.
 Elementwise joining(std::int64_t elements, Precision branch, Precision stream);
 
+/// Rows and widths of an attention all of whose heads have keys and values of their own.
+struct AttentionSize {
+    std::int64_t batch = 1, heads = 1, key_dim = 0, value_dim = 0, queries = 0, keys = 0;
+};
+/// Attention to rows that the same pass computes, stored in `stored`; fused where the run's software fuses it.
+Attention pass_attention(const RunShape& shape, Precision stored, const AttentionSize& size);
+
 /// Kernels that an eager framework (PyTorch with Hugging Face layers) launches for what is one operator here.
 namespace eager {
 inline constexpr double rmsnorm = 6;            // to fp32, square, mean, add and rsqrt, multiply, cast and scale

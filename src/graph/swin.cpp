@@ -64,21 +64,11 @@ void add_window_attention(LayerBuilder& b, const Stage& s) {
         qkv.weights -= as_count(s.width);  // keys have no bias
         b.elementwise("cosine_norm", 2 * rows * s.width, 1, 4, Fusion::chain, 8);
     }
-    const Precision p = b.numerics().stored;
+    Attention op = pass_attention(
+        s.shape, b.numerics().stored,
+        {.batch = s.windows(), .heads = s.heads(), .key_dim = head_dim, .value_dim = head_dim, .queries = length, .keys = length});
     // Positions and masks are added to the scores before the softmax: the models' code runs separate products.
-    const Attention op{.batch = s.windows(),
-                       .heads = s.heads(),
-                       .kv_heads = s.heads(),
-                       .head_dim = head_dim,
-                       .value_dim = head_dim,
-                       .query_len = length,
-                       .kv_len = length,
-                       .precision = p,
-                       .kv_precision = p,
-                       .fused = false,
-                       .fp32_scores = s.shape.fp32_scores,
-                       .cached = false,
-                       .output = p};
+    op.fused = false;
     constexpr double bias_kernels = 3, network_kernels = 8;  // gather, permute, add; V2 runs its network too
     const double kernels = eager::unfused_attention + bias_kernels + (s.model.v2 ? network_kernels : 0);
     // Heads are a dimension inside that of tokens; batched products want them outside. Queries are scaled on the way.

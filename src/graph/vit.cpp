@@ -17,20 +17,10 @@ double as_count(std::int64_t n) {
 OpNode& add_attention_op(LayerBuilder& b, const VitPass& pass, std::string_view name, std::int64_t groups, std::int64_t queries,
                          std::int64_t keys) {
     const Vit& m = pass.model;
-    const Precision p = b.numerics().stored;
-    const Attention op{.batch = groups,
-                       .heads = m.heads,
-                       .kv_heads = m.heads,
-                       .head_dim = m.hidden / m.heads,
-                       .value_dim = m.hidden / m.heads,
-                       .query_len = queries,
-                       .kv_len = keys,
-                       .precision = p,
-                       .kv_precision = p,
-                       .fused = pass.shape.fused_attention,
-                       .fp32_scores = pass.shape.fp32_scores,
-                       .cached = false,
-                       .output = p};
+    const std::int64_t head_dim = m.hidden / m.heads;
+    const AttentionSize size{
+        .batch = groups, .heads = m.heads, .key_dim = head_dim, .value_dim = head_dim, .queries = queries, .keys = keys};
+    const Attention op = pass_attention(pass.shape, b.numerics().stored, size);
     return b.add(name, op, 0, Fusion::none, pass.shape.fused_attention ? 1 : eager::unfused_attention);
 }
 

@@ -4,8 +4,10 @@
 
 #include "graph/conv_graph.hpp"
 #include "support/compare.hpp"
+#include "support/layers.hpp"
 
 using namespace roofcast;
+using roofcast::test::layer_of;
 using roofcast::test::rel;
 
 namespace {
@@ -18,13 +20,6 @@ ConvNet net_of(std::int64_t channels, std::vector<ConvLayer> layers) {
     net.norm = ConvNorm::none;
     net.layers = std::move(layers);
     return net;
-}
-
-ConvLayer layer_of(ConvBlock block, std::int64_t size) {
-    ConvLayer layer;
-    layer.block = block;
-    layer.size = size;
-    return layer;
 }
 
 ConvLayer attention_of(std::int64_t channels, std::int64_t heads) {

@@ -5,9 +5,11 @@
 #include "graph/conv_graph.hpp"
 #include "roofcast/error.hpp"
 #include "support/compare.hpp"
+#include "support/layers.hpp"
 #include "support/nodes.hpp"
 
 using namespace roofcast;
+using roofcast::test::layer_of;
 using roofcast::test::nodes_named;
 using roofcast::test::rel;
 
@@ -30,13 +32,6 @@ ConvLayer conv_with(ConvNorm norm, Activation activation = Activation::relu) {
     layer.size = channels;
     layer.norm = norm;
     layer.activation = activation;
-    return layer;
-}
-
-ConvLayer block_of(ConvBlock block, std::int64_t size) {
-    ConvLayer layer;
-    layer.block = block;
-    layer.size = size;
     return layer;
 }
 
@@ -77,7 +72,7 @@ TEST_CASE("group norms want planes and convolutions channels last, unless standa
 }
 
 TEST_CASE("split attention sums and weighs parts in fp32 and leaves planes of one part") {
-    ConvLayer layer = block_of(ConvBlock::split_attention, 4);
+    ConvLayer layer = layer_of(ConvBlock::split_attention, 4);
     layer.bias = true;
     const OpGraph graph = graph_of({layer, conv_with(ConvNorm::none)});
     // 8 to 4 channels, 4 to 16, with biases; then 8 to 16.
@@ -99,7 +94,7 @@ TEST_CASE("split attention sums and weighs parts in fp32 and leaves planes of on
 TEST_CASE("maps that split attention reads are stacked first") {
     ConvLayer second = conv_with(ConvNorm::none);
     second.from = {-2};
-    ConvLayer both = block_of(ConvBlock::split_attention, 4);
+    ConvLayer both = layer_of(ConvBlock::split_attention, 4);
     both.from = {-2, -1};
     const OpGraph graph = graph_of({conv_with(ConvNorm::none), second, both});
     const auto stacks = nodes_named(graph, "concat");
@@ -109,7 +104,7 @@ TEST_CASE("maps that split attention reads are stacked first") {
 }
 
 TEST_CASE("attention at half the resolution is stretched by one thread a place, plane after plane") {
-    ConvLayer layer = block_of(ConvBlock::local_attend, channels);
+    ConvLayer layer = layer_of(ConvBlock::local_attend, channels);
     layer.heads = 4;
     layer.inner = 8;
     layer.expand = 3;
@@ -140,7 +135,7 @@ TEST_CASE("a convolution with a wide kernel keeps the size, and has as many weig
 }
 
 TEST_CASE("a blurring pool pads planes and has no parameters") {
-    ConvLayer layer = block_of(ConvBlock::blurpool, 3);
+    ConvLayer layer = layer_of(ConvBlock::blurpool, 3);
     layer.stride = 2;
     const OpGraph graph = graph_of({layer});
     const auto filters = nodes_named(graph, "depthwise");

@@ -5,22 +5,16 @@
 #include "graph/conv_graph.hpp"
 #include "roofcast/error.hpp"
 #include "support/compare.hpp"
+#include "support/layers.hpp"
 #include "support/nodes.hpp"
 #include "support/paths.hpp"
 
 using namespace roofcast;
+using roofcast::test::layer_of;
 using roofcast::test::nodes_named;
 using roofcast::test::rel;
 
 namespace {
-
-ConvLayer layer_of(ConvBlock block, std::int64_t size, std::int64_t heads = 0) {
-    ConvLayer layer;
-    layer.block = block;
-    layer.size = size;
-    layer.heads = heads;
-    return layer;
-}
 
 /// A net of `layers` on images of 8x8 with 32 channels.
 OpGraph graph_of(std::vector<ConvLayer> layers, const RunShape& shape = {}) {
