@@ -7,6 +7,7 @@
 
 #include <array>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -135,7 +136,12 @@ struct Timeline {
 /// Runs `graph` on `gpu` under `stack`. With `streams` above one, nodes of a segment on different streams overlap.
 /// The result points into `graph`, which must outlive it.
 /// `gpu` is used as it is: `with_software` puts the stack's accumulation into it.
-Timeline timeline(const OpGraph& graph, const Gpu& gpu, const SoftwareStack& stack, int streams = 1);
+/// `first_equal`: of `first_equal_nodes(graph)`, for those who run one graph often: the kernels of equal nodes are worked out once.
+Timeline timeline(const OpGraph& graph, const Gpu& gpu, const SoftwareStack& stack, int streams = 1,
+                  std::span<const std::size_t> first_equal = {});
+
+/// For each node of `graph`, counted through all segments: the first node whose kernels are the same where neither is folded into another.
+std::vector<std::size_t> first_equal_nodes(const OpGraph& graph);
 
 /// `gpu` as `stack` uses it: fp16 matrix products at the 16-bit accumulation rate where the stack accumulates so and the GPU is then
 /// faster; PCIe shared as on the stack's machines.

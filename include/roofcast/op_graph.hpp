@@ -20,6 +20,7 @@ struct Gemm {
     double weight_bits = 16;            ///< stored bits per element of B; fewer than the precision's: weight-only quantization
     bool dynamic_quantized = false;     ///< A arrives in 16 bits and is quantized per row by a kernel of its own
     std::optional<Precision> output{};  ///< format of C; absent: 16 bits for the narrower formats, else the precision
+    friend bool operator==(const Gemm&, const Gemm&) = default;
 };
 
 /// softmax(Q·Kᵀ)·V. Q [batch, heads, query_len, head_dim], K [batch, kv_heads, kv_len, head_dim], V [batch, kv_heads, kv_len, value_dim].
@@ -37,6 +38,7 @@ struct Attention {
     [[nodiscard]] CacheFormat cache_format() const {
         return converts_cache && element_size(kv_precision) < element_size(precision) ? CacheFormat::narrow : CacheFormat::plain;
     }
+    friend bool operator==(const Attention&, const Attention&) = default;
 };
 
 /// Input [batch, in_channels, height, width], filter [out_channels, in_channels/groups, kernel_h, kernel_w].
@@ -48,6 +50,7 @@ struct Conv2d {
     std::optional<Precision> output{};  ///< format of the output; absent: 16 bits for the narrower formats, else the precision
     [[nodiscard]] std::int64_t out_height() const { return (height + 2 * padding_h - dilation * (kernel_h - 1) - 1) / stride + 1; }
     [[nodiscard]] std::int64_t out_width() const { return (width + 2 * padding_w - dilation * (kernel_w - 1) - 1) / stride + 1; }
+    friend bool operator==(const Conv2d&, const Conv2d&) = default;
 };
 
 /// y[i] = f(x₁[i], …): each element read from `reads` tensors and written to `writes`.
@@ -56,6 +59,7 @@ struct Elementwise {
     double reads = 1, writes = 1;  ///< tensors; fractions for broadcast operands
     double flops_per_element = 1;
     Precision precision = Precision::fp16;
+    friend bool operator==(const Elementwise&, const Elementwise&) = default;
 };
 
 enum class RowOp { softmax, layernorm, rmsnorm };
@@ -64,6 +68,7 @@ struct RowWise {
     RowOp kind = RowOp::layernorm;
     std::int64_t rows = 0, cols = 0;
     Precision precision = Precision::fp16;
+    friend bool operator==(const RowWise&, const RowWise&) = default;
 };
 
 /// Gathers `tokens` rows of `hidden` from a table.
@@ -71,6 +76,7 @@ struct Embedding {
     std::int64_t tokens = 0, hidden = 0;
     Precision precision = Precision::fp16;
     double weight_bits = 0;  ///< stored bits per element of the table; 0: those of the precision
+    friend bool operator==(const Embedding&, const Embedding&) = default;
 };
 
 /// Pooling or another reduction of `inputs` elements to `outputs`, each output from `window` elements.
@@ -78,6 +84,7 @@ struct Reduce {
     std::int64_t inputs = 0, outputs = 0;
     double window = 1;
     Precision precision = Precision::fp16;
+    friend bool operator==(const Reduce&, const Reduce&) = default;
 };
 
 /// Data movement without arithmetic: concat, slice, upsample, roll. Elements read and written.
@@ -86,6 +93,7 @@ struct Move {
     Precision precision = Precision::fp16;
     bool transposed = false;  ///< elements that are written side by side lie apart: each is fetched with its sector
     std::int64_t waits = 0;   ///< reads that each thread of the kernel makes one after the other, each when the one before has come
+    friend bool operator==(const Move&, const Move&) = default;
 };
 
 /// Grouped GEMMs of the routed experts: gate/up and down.
@@ -96,6 +104,7 @@ struct Moe {
     double weight_bits = 16;
     double imbalance = 0;  ///< exponent of a power law over experts; 0: balanced
     std::int64_t tensor_parallel = 1, expert_parallel = 1;
+    friend bool operator==(const Moe&, const Moe&) = default;
 };
 
 enum class CollectiveKind { all_reduce, all_gather, reduce_scatter, all_to_all, send };
@@ -103,6 +112,7 @@ struct Collective {
     CollectiveKind kind = CollectiveKind::all_reduce;
     std::int64_t gpus = 1;
     Bytes bytes;  ///< message per rank, as NCCL defines it
+    friend bool operator==(const Collective&, const Collective&) = default;
 };
 
 enum class CopyKind { h2d, d2h, d2d };
@@ -110,11 +120,13 @@ struct Copy {
     CopyKind kind = CopyKind::h2d;
     Bytes bytes;
     bool pinned = true;
+    friend bool operator==(const Copy&, const Copy&) = default;
 };
 
 /// An operator that no kernel model covers: withholds the total, is never counted as zero.
 struct Unmodelled {
     std::string_view reason;  ///< static text
+    friend bool operator==(const Unmodelled&, const Unmodelled&) = default;
 };
 
 using Op = std::variant<Gemm, Attention, Conv2d, Elementwise, RowWise, Embedding, Reduce, Move, Moe, Collective, Copy, Unmodelled>;

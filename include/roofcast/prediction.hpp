@@ -123,6 +123,7 @@ private:
     RunRequest request_;
     SoftwareStack stack_;
     OpGraph graph_;
+    std::vector<std::size_t> first_equal_;  ///< nodes of `graph_`
 };
 
 /// The precision of a run that names none: the model's own, or the nearest that `gpu` has.

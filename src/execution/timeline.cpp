@@ -138,7 +138,8 @@ Launch folded_into_host(const OpNode& node, const Gpu& gpu) {
 
 class Runner {
 public:
-    Runner(const Gpu& gpu, const SoftwareStack& stack, int streams) : gpu_(gpu), stack_(stack), streams_(streams) {}
+    Runner(const Gpu& gpu, const SoftwareStack& stack, int streams, std::span<const std::size_t> first_equal)
+        : gpu_(gpu), stack_(stack), streams_(streams), first_equal_(first_equal), known_(first_equal.size()) {}
 
     Timeline run(const OpGraph& graph) {
         clocks_.run(1, stack_.host_per_pass, {});
@@ -156,6 +157,7 @@ private:
             launches_.push_back(launch_of(segment, i));
             account(segment, segment.nodes[i], launches_.back());
         }
+        nodes_before_ += segment.nodes.size();
         advance(segment);
         if (segment.repeat > 1) {
             // Every later repetition costs what the second one does: the host is then as far ahead or behind as it gets.
@@ -176,7 +178,14 @@ private:
             if (host_of_[i] == vanishes) return {.launches = 0, .fused = true};
             return folded_into_host(node, gpu_);
         }
-        return launched(node, gpu_, stack_);
+        return alone(node, nodes_before_ + i);
+    }
+
+    Launch alone(const OpNode& node, std::size_t place) {
+        if (first_equal_.empty()) return launched(node, gpu_, stack_);
+        std::optional<Launch>& known = known_[first_equal_[place]];
+        if (!known) known = launched(node, gpu_, stack_);
+        return *known;
     }
 
     void account(const Segment& segment, const OpNode& node, const Launch& launch) {
@@ -237,6 +246,9 @@ private:
     const Gpu& gpu_;
     const SoftwareStack& stack_;
     int streams_;
+    std::span<const std::size_t> first_equal_;
+    std::vector<std::optional<Launch>> known_;  ///< by first equal node
+    std::size_t nodes_before_ = 0;              ///< in the segments that ran
     Clocks clocks_;
     Timeline timeline_;
     std::vector<Launch> launches_;
@@ -245,8 +257,24 @@ private:
 
 }  // namespace
 
-Timeline timeline(const OpGraph& graph, const Gpu& gpu, const SoftwareStack& stack, int streams) {
-    return Runner(gpu, stack, streams).run(graph);
+Timeline timeline(const OpGraph& graph, const Gpu& gpu, const SoftwareStack& stack, int streams, std::span<const std::size_t> first_equal) {
+    return Runner(gpu, stack, streams, first_equal).run(graph);
+}
+
+std::vector<std::size_t> first_equal_nodes(const OpGraph& graph) {
+    std::vector<std::size_t> first;
+    std::vector<std::pair<const OpNode*, std::size_t>> distinct;
+    for (const Segment& segment : graph.segments) {
+        for (const OpNode& node : segment.nodes) {
+            const auto found = std::find_if(distinct.begin(), distinct.end(), [&](const auto& seen) {
+                return seen.first->op == node.op && seen.first->eager_kernels == node.eager_kernels;
+            });
+            const std::size_t place = first.size();
+            first.push_back(found != distinct.end() ? found->second : place);
+            if (found == distinct.end()) distinct.emplace_back(&node, place);
+        }
+    }
+    return first;
 }
 
 Seconds cold_start(const Timeline& t, const SoftwareStack& stack) {

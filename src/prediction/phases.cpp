@@ -36,8 +36,8 @@ Utilization utilization(Flops flops, Bytes dram_bytes, Seconds time, const GpuPr
     return u;
 }
 
-TimedPass timed_pass(const OpGraph& graph, const PhaseSetting& setting) {
-    TimedPass pass{.timeline = timeline(graph, setting.gpu, setting.stack, setting.request.streams)};
+TimedPass timed_pass(const OpGraph& graph, const PhaseSetting& setting, std::span<const std::size_t> first_equal) {
+    TimedPass pass{.timeline = timeline(graph, setting.gpu, setting.stack, setting.request.streams, first_equal)};
     pass.waits_for_host = wait_for_host_weights(pass.timeline, graph, setting.request, setting.gpu);
     return pass;
 }

@@ -23,7 +23,8 @@ struct TimedPass {
     Timeline timeline;
     bool waits_for_host = false;  ///< the copy of weights takes longer than the pass
 };
-TimedPass timed_pass(const OpGraph& graph, const PhaseSetting& setting);
+/// `first_equal`: as in `timeline`.
+TimedPass timed_pass(const OpGraph& graph, const PhaseSetting& setting, std::span<const std::size_t> first_equal = {});
 
 /// One pass, weights that the host holds streamed beside it.
 Phase run_phase(OpGraph graph, const PhaseSetting& setting);

@@ -17,11 +17,12 @@ PlannedPass::PlannedPass(const Workload& workload, const Gpu& device, const RunR
     request_.shape = shape_under(stack_, request_);
     const auto* diffusion = std::get_if<Diffusion>(&workload.architecture);
     graph_ = diffusion != nullptr ? denoising_graph(*diffusion, request_.shape) : forward_graph(workload, request_.shape);
+    first_equal_ = first_equal_nodes(graph_);
 }
 
 Seconds PlannedPass::latency(const Gpu& device) const {
     const Gpu gpu = with_software(device, stack_);
-    const Timeline timeline = timed_pass(graph_, {nullptr, gpu, request_, stack_}).timeline;
+    const Timeline timeline = timed_pass(graph_, {nullptr, gpu, request_, stack_}, first_equal_).timeline;
     if (!timeline.complete()) throw Error({.what = "operators without a cost model", .found = std::string(timeline.unmodelled.front())});
     return timeline.total;
 }

@@ -249,3 +249,20 @@ TEST_CASE("engines with vector kernels stream the weights of few rows, of expert
     CHECK(time(prompt) ==
           rel(timeline(graph_of({{.name = "product", .op = prompt}}), gpu, stack(KernelSet::engine, {})).total.in(us), 1e-9));
 }
+
+TEST_CASE("what is known of equal nodes changes no time") {
+    const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
+    OpNode several = addition(large);
+    several.eager_kernels = 3;
+    OpGraph graph = graph_of({addition(large), addition(small), several, addition(large)}, 2);
+    graph.segments.push_back({.name = "head", .nodes = {addition(small), addition(small + 1), addition(large)}});
+    const std::vector<std::size_t> first = first_equal_nodes(graph);
+    CHECK(first == std::vector<std::size_t>{0, 1, 2, 0, 1, 5, 0});
+    for (const KernelSet kernels : {KernelSet::framework, KernelSet::engine, KernelSet::fused}) {
+        const SoftwareStack s = stack(kernels, 3 * us);
+        const Timeline known = timeline(graph, gpu, s, 1, first), plain = timeline(graph, gpu, s);
+        CHECK(known.total == plain.total);
+        CHECK(known.dram_bytes == plain.dram_bytes);
+        CHECK(known.kernels == plain.kernels);
+    }
+}
