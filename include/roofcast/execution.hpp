@@ -59,6 +59,8 @@ struct SoftwareStack {
     double cast_kernels = 0;                 ///< issued beside each product of a 16-bit run: automatic mixed precision casts its operands
     double kernels_beside_4bit = 0;          ///< issued beside each product of weights in 4 bits (from 4 to below 8): its unpacking
     double kernels_beside_8bit = 0;          ///< the same of weights in 8 bits
+    std::int64_t unpacks_from_rows = 0;      ///< products of so many rows or more run in 16 bits after their weights were unpacked; 0: none
+    bool fp32_activations = false;           ///< 16-bit runs keep activations in fp32, and convert what products take and give
     int least_tile_rows = 0;                 ///< of its products where matrix instructions span several warps; 0: any
     bool tf32_products = true;               ///< tf32 runs use it in matrix products too, not only in convolutions
     bool narrow_activations = false;         ///< int8 engines: 8 bits between layers, not 16

@@ -93,6 +93,8 @@ struct GpuProfile {
     std::int64_t sm_count = 0;  ///< streaming multiprocessors, compute units or cores
     Hertz boost_clock, base_clock;
     Hertz peak_clock, tensor_clock;  ///< clocks at which the vector and the tensor peaks are quoted; the boost clock if not stated
+    Hertz sustained_clock;           ///< that boards hold under load where power allows; the boost clock if not stated
+    std::string sustained_clock_source;
     double fp32_lanes_per_sm = 0;
     std::array<std::optional<FlopsPerSecond>, precision_count> vector_peak{};  ///< SIMT lanes: fp64, fp32, fp16, bf16; int8: dp4a
     std::array<std::optional<FlopsPerSecond>, precision_count>
@@ -123,6 +125,8 @@ struct GpuProfile {
     /// The unit that a matrix product in `p` runs on.
     [[nodiscard]] MathUnit math_unit(Precision p) const;
     [[nodiscard]] bool supports(Precision p) const { return matmul_peak(p).has_value(); }
+    /// How far above the boost clock, at which peaks are quoted, boards run: 1 or a little more.
+    [[nodiscard]] double clock_headroom() const { return sustained_clock > Hertz{} ? sustained_clock / boost_clock : 1; }
 };
 
 /// A GPU ready for prediction.

@@ -1,7 +1,8 @@
 #pragma once
 /// (operator, GPU) → time and why. Pure functions, one file an operator class in src/kernels/. No allocation.
 ///
-/// Every model obeys the data-sheet roofline: total ≥ max(flops / peak, cold bytes / bandwidth) when nothing is resident in L2.
+/// Every model obeys the data-sheet roofline: total ≥ max(flops / peak, cold bytes / bandwidth) when nothing is resident in L2; peaks times
+/// `clock_headroom` where boards run above the clock that they are quoted at.
 
 #include <string_view>
 

@@ -41,6 +41,8 @@ void read_stack(TableReader& table, SoftwareStack& stack) {
     stack.cast_kernels = table.number_if("cast_kernels", non_negative).value_or(0);
     stack.kernels_beside_4bit = table.number_if("kernels_beside_4bit", non_negative).value_or(0);
     stack.kernels_beside_8bit = table.number_if("kernels_beside_8bit", non_negative).value_or(0);
+    stack.unpacks_from_rows = table.count_if("unpacks_from_rows", 0).value_or(0);
+    stack.fp32_activations = table.flag_if("fp32_activations").value_or(false);
     constexpr std::int64_t tallest_tile = 256;
     stack.least_tile_rows = static_cast<int>(table.count_if("least_tile_rows", 0, tallest_tile).value_or(0));
     stack.tf32_products = table.flag_if("tf32_products").value_or(true);

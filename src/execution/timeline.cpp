@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "execution/fusion.hpp"
+#include "execution/launch.hpp"
 #include "roofcast/execution.hpp"
 
 namespace roofcast {
@@ -18,123 +19,6 @@ struct Clocks {
         gpu = max(first + count * kernel, host + kernel);
     }
 };
-
-/// An operator of a segment as it will be launched.
-struct Launch {
-    KernelCost kernel;
-    Seconds time;         ///< one run of the node on the GPU, gaps included
-    double launches = 1;  ///< kernels issued for one run
-    double passes = 1;    ///< times that one run does the kernel's work
-    bool fused = false;
-};
-
-bool repeats_its_traffic(const OpNode& node) {
-    return std::holds_alternative<Elementwise>(node.op) || std::holds_alternative<RowWise>(node.op);
-}
-
-/// The engine's own kernel for products of few rows, where it has one for `op`.
-std::optional<KernelCost> vector_kernel(const Op& op, const Gpu& gpu, const SoftwareStack& stack) {
-    const BytesPerSecond most = stack.vector_bandwidth_per_sm;
-    if (most == BytesPerSecond{}) return std::nullopt;
-    if (const auto* gemm = std::get_if<Gemm>(&op); gemm != nullptr && gemm->m <= most_vector_rows)
-        return vector_product_cost(*gemm, gpu, most);
-    if (const auto* moe = std::get_if<Moe>(&op); moe != nullptr && moe->tokens <= most_vector_rows)
-        return vector_product_cost(*moe, gpu, most);
-    return std::nullopt;
-}
-
-/// A slower engine's kernel stretches the part of its time that arithmetic or streaming takes, not its latency.
-Seconds at_rate_of(const SoftwareStack& stack, const Op& op, const KernelCost& kernel, const Gpu& gpu) {
-    const bool matrix = std::holds_alternative<Gemm>(op) || std::holds_alternative<Attention>(op) || std::holds_alternative<Conv2d>(op) ||
-                        std::holds_alternative<Moe>(op);
-    const bool network = std::holds_alternative<Collective>(op) || std::holds_alternative<Copy>(op);
-    if (network) return kernel.total;
-    const auto* attention = std::get_if<Attention>(&op);
-    if (attention != nullptr && attention->cached && attention->query_len == 1) {
-        return kernel.total + max(Seconds{}, kernel.total - kernel.launch) * (1 / stack.decode_attention_rate - 1);
-    }
-    if (!matrix) return kernel.total + max(Seconds{}, kernel.total - kernel.launch) * (1 / stack.streaming_rate - 1);
-    // Matrix kernels that wait for memory or power wait as long in any engine, until slower arithmetic takes longer than that.
-    const double rate = stack.matmul_rate * (stack.warp_matrix ? gpu.profile.facts.warp_matrix_fraction : 1);
-    const Seconds bound = max(max(kernel.compute, kernel.dram), max(kernel.l2, kernel.power));
-    return kernel.total + max(Seconds{}, kernel.compute / rate - bound);
-}
-
-/// `op` in fp16 instead of 8 bits; nothing for other operators and formats.
-std::optional<Op> in_16_bits(const Op& op) {
-    const auto narrow = [](Precision p) { return element_size(p) < 2 * byte; };
-    if (const auto* gemm = std::get_if<Gemm>(&op); gemm != nullptr && narrow(gemm->precision)) {
-        Gemm wide = *gemm;
-        wide.precision = Precision::fp16;
-        wide.weight_bits = 16;
-        wide.dynamic_quantized = false;
-        return wide;
-    }
-    if (const auto* conv = std::get_if<Conv2d>(&op); conv != nullptr && narrow(conv->precision)) {
-        Conv2d wide = *conv;
-        wide.precision = Precision::fp16;
-        return wide;
-    }
-    return std::nullopt;
-}
-
-bool is_16_bit_product(const Op& op) {
-    const auto in_16_bits = [](Precision p) { return p == Precision::fp16 || p == Precision::bf16; };
-    if (const auto* gemm = std::get_if<Gemm>(&op)) return in_16_bits(gemm->precision);
-    const auto* conv = std::get_if<Conv2d>(&op);
-    return conv != nullptr && in_16_bits(conv->precision);
-}
-
-/// Launches beside a product whose weights are stored in fewer bits than it computes in, or are quantized with the activations.
-double unpacking_launches(const Op& op, const SoftwareStack& stack) {
-    constexpr double widest_8bit = 8.5;  // with a scale of 16 bits for 32 weights: GGUF's q8_0
-    const auto* gemm = std::get_if<Gemm>(&op);
-    if (gemm == nullptr || gemm->weight_bits > widest_8bit) return 0;
-    return gemm->weight_bits < 8 ? stack.kernels_beside_4bit : stack.kernels_beside_8bit;
-}
-
-/// The kernel that the stack runs for `op`: in its precision, or in 16 bits where that is faster and the stack chooses by layer.
-KernelCost chosen_kernel(const Op& op, const Gpu& gpu, const SoftwareStack& stack) {
-    const KernelCost own = cost(op, gpu, Cache::produced);
-    if (!stack.fastest_precision || !gpu.profile.supports(Precision::fp16)) return own;
-    const std::optional<Op> wide = in_16_bits(op);
-    if (!wide) return own;
-    const KernelCost wider = cost(*wide, gpu, Cache::produced);
-    return wider.total < own.total ? wider : own;
-}
-
-Launch launched(const OpNode& node, const Gpu& gpu, const SoftwareStack& stack) {
-    Launch launch;
-    const std::optional<KernelCost> vectors = vector_kernel(node.op, gpu, stack);
-    launch.kernel = vectors ? *vectors : chosen_kernel(node.op, gpu, stack);
-    launch.launches = launch.kernel.kernels;
-    Seconds time = vectors ? vectors->total : at_rate_of(stack, node.op, launch.kernel, gpu);
-    if (stack.kernels == KernelSet::framework && node.eager_kernels != 1) {
-        // Each of an eager framework's element-wise kernels passes over the tensor; around other operators they only add launches.
-        if (repeats_its_traffic(node)) launch.passes = node.eager_kernels;
-        time *= launch.passes;
-        launch.launches = std::max(node.eager_kernels, static_cast<double>(launch.kernel.kernels));
-    }
-    if (is_16_bit_product(node.op)) launch.launches += stack.cast_kernels;
-    launch.launches += unpacking_launches(node.op, stack);
-    launch.time = time + launch.launches * stack.device_gap;
-    return launch;
-}
-
-Launch folded_into_host(const OpNode& node, const Gpu& gpu) {
-    Launch launch;
-    launch.fused = true;
-    launch.launches = 0;
-    const Elementwise remainder = fused_remainder(node.op);
-    if (remainder.elements > 0 && remainder.reads > 0) {
-        launch.kernel = cost(remainder, gpu, Cache::produced);
-        launch.kernel.launch = {};
-        launch.kernel.total = max(launch.kernel.dram, launch.kernel.power);
-        launch.kernel.kernels = 0;
-    }
-    launch.time = launch.kernel.total;
-    return launch;
-}
 
 class Runner {
 public:

@@ -38,9 +38,9 @@ Seconds score_time(const Attention& op, const Gpu& gpu) {
     const bool usual = unit_of(op, gpu) == gpu.profile.math_unit(op.precision);
     const double width =
         usual ? compiled_width(op.head_dim) + compiled_width(value_dim(op)) : static_cast<double>(op.head_dim + value_dim(op));
-    const FlopsPerSecond peak = usual ? matrix_peak(gpu.profile, op.precision) : gpu.profile.vector_rate(Precision::fp32);
+    const FlopsPerSecond peak = usual ? matrix_rate(gpu.profile, op.precision) : lane_rate(gpu.profile, Precision::fp32);
     const FlopsPerSecond matrix = peak / sms * p.peak_fraction;
-    const FlopsPerSecond lanes = gpu.profile.vector_rate(Precision::fp32) / (2 * sms);
+    const FlopsPerSecond lanes = lane_rate(gpu.profile, Precision::fp32) / (2 * sms);
     return 2 * flop * width / matrix + p.softmax_operations * flop / lanes;
 }
 

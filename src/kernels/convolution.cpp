@@ -119,12 +119,12 @@ bool has_depthwise_kernel(const Conv2d& op) {
 FlopsPerSecond depthwise_rate(const Conv2d& op, const Gpu& gpu) {
     constexpr double columns = 64, least_taps = 32;
     const ConvolutionParameters& c = gpu.parameters.values.convolution;
-    const FlopsPerSecond direct = gpu.profile.vector_rate(op.precision) * c.depthwise_rate;
+    const FlopsPerSecond direct = lane_rate(gpu.profile, op.precision) * c.depthwise_rate;
     if (has_depthwise_kernel(op) || !gpu.profile.supports(Precision::fp32)) return direct;
     const double taps = real(op.kernel_h * op.kernel_w), outputs = real(op.out_channels) / real(op.in_channels);
     const double used = std::min(1.0, outputs / columns) * taps / std::max(taps, least_taps);
     return std::min(direct,
-                    gpu.profile.vector_rate(Precision::fp32) * (gpu.parameters.values.gemm[index(MathUnit::simt)].peak_fraction * used));
+                    lane_rate(gpu.profile, Precision::fp32) * (gpu.parameters.values.gemm[index(MathUnit::simt)].peak_fraction * used));
 }
 
 /// One filter per channel: no reuse between channels, bound by memory or by the SIMT lanes.

@@ -51,7 +51,7 @@ KernelCost lane_product_cost(const MatrixProduct& product, const Work& w, const 
     Terms t;
     t.flops = w.matrix;
     // Data-sheet rates count a multiply-add twice.
-    t.compute = (w.matrix + 2 * unpacking * weights * flop) / (gpu.profile.vector_rate(Precision::fp32) * p.peak_fraction);
+    t.compute = (w.matrix + 2 * unpacking * weights * flop) / (lane_rate(gpu.profile, Precision::fp32) * p.peak_fraction);
     // Nearly all of its bytes are weights.
     t.dram_bytes = after_l2(w.bytes, gpu.profile.l2, p.l2_residency, cache == Cache::produced ? Cache::cold : cache);
     t.dram = t.dram_bytes / (gpu.profile.bandwidth * p.bandwidth_fraction);
@@ -65,7 +65,7 @@ KernelCost weight_stream_cost(const Work& w, int kernels, const Gpu& gpu, BytesP
     const StreamingParameters& p = gpu.parameters.values.streaming;
     Terms t;
     t.flops = w.matrix;
-    t.compute = w.matrix / gpu.profile.vector_rate(Precision::fp32);
+    t.compute = w.matrix / lane_rate(gpu.profile, Precision::fp32);
     t.dram_bytes = w.bytes;
     t.dram = w.bytes / min(gpu.profile.bandwidth * p.bandwidth_fraction, most_per_sm * static_cast<double>(gpu.profile.sm_count));
     t.latency = kernels * p.fixed;

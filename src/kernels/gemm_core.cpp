@@ -87,14 +87,14 @@ struct Rates {
 Rates rates_of(const MatrixProduct& op, const Gpu& gpu, const GemmParameters& p, Bytes traffic) {
     const auto& profile = gpu.profile;
     const double sms = static_cast<double>(profile.sm_count);
-    const FlopsPerSecond peak = matrix_peak(profile, op.precision);
+    const FlopsPerSecond peak = matrix_rate(profile, op.precision);
     const double alignment = op.aligned ? 1 : 1 - p.misaligned;
     const BytesPerSecond bandwidth = profile.bandwidth * p.bandwidth_fraction;
     Rates r{};
     r.per_output_step = (2 * flop / (peak / sms * (p.peak_fraction * alignment))).in(s);
     const double operations = op.unpack_weights ? gpu.parameters.values.weight_only.dequantization_operations : 0;
-    r.per_weight = operations * (flop / (profile.vector_rate(Precision::fp32) / (2 * sms))).in(s);
-    r.per_a_byte = 1 / (p.l2_bytes_per_sm_clock * profile.boost_clock.in(hertz));
+    r.per_weight = operations * (flop / (lane_rate(profile, Precision::fp32) / (2 * sms))).in(s);
+    r.per_a_byte = 1 / (p.l2_bytes_per_sm_clock * running_clock(profile).in(hertz));
     r.a_bytes = op.a_element.in(byte);
     r.b_bytes = op.b_element.in(byte);
     const Bytes again = max(traffic - op.compulsory, 0 * byte);

@@ -37,7 +37,7 @@ KernelCost cost(const RowWise& op, const Gpu& gpu, Cache cache) {
     const BytesPerSecond bandwidth = gpu.profile.bandwidth * p.bandwidth_fraction;
     Terms t;
     t.flops = w.vector;
-    t.compute = t.flops / gpu.profile.vector_rate(op.precision);
+    t.compute = t.flops / lane_rate(gpu.profile, op.precision);
     t.dram_bytes = after_l2(w.bytes, gpu.profile.l2, values.streaming.l2_residency, cache) + read_again(op, w.bytes, sms, gpu.profile.l2);
     t.dram = t.dram_bytes / bandwidth;
     const Bytes row = w.bytes / static_cast<double>(std::max<std::int64_t>(op.rows, 1));

@@ -39,7 +39,7 @@ KernelCost cost(const Move& op, const Gpu& gpu, Cache cache) {
     const KernelCost waited = at_least(streamed, static_cast<double>(op.waits) * memory_latency, Bound::latency);
     if (!op.transposed || !(gpu.profile.boost_clock > 0 * hertz)) return waited;
     const double sectors = static_cast<double>(op.written) / static_cast<double>(gpu.profile.sm_count);
-    return at_least(waited, sectors * clocks_per_sector / gpu.profile.boost_clock, Bound::l2);
+    return at_least(waited, sectors * clocks_per_sector / running_clock(gpu.profile), Bound::l2);
 }
 
 }  // namespace roofcast

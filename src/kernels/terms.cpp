@@ -25,7 +25,7 @@ PowerLimit power_limit(Flops flops, Bytes dram_bytes, MathUnit unit, const Gpu& 
     const Joules energy = flops * power.flop[index(unit)] + dram_bytes * power.dram_byte;
     const bool floor_known = !profile.thermally_limited && profile.base_clock > 0 * hertz;
     return {energy / (profile.tdp * (1 - power.idle_fraction)),
-            floor_known ? std::max(1.0, profile.boost_clock / profile.base_clock) : no_floor};
+            floor_known ? std::max(1.0, running_clock(profile) / profile.base_clock) : no_floor};
 }
 
 KernelCost combine(const Terms& t, const Gpu& gpu) {
@@ -71,7 +71,7 @@ KernelCost streaming_cost(Bytes moved, Flops flops, Precision precision, const G
     const auto& p = gpu.parameters.values.streaming;
     Terms t;
     t.flops = flops;
-    t.compute = flops / gpu.profile.vector_rate(precision);
+    t.compute = flops / lane_rate(gpu.profile, precision);
     t.dram_bytes = after_l2(moved, gpu.profile.l2, p.l2_residency, cache);
     t.dram = t.dram_bytes / (gpu.profile.bandwidth * p.bandwidth_fraction);
     t.l2 = moved / (gpu.profile.bandwidth * p.l2_bandwidth_ratio);

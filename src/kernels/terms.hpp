@@ -71,6 +71,17 @@ inline FlopsPerSecond matrix_peak(const GpuProfile& gpu, Precision p) {
     return *peak;
 }
 
+/// Rates on the chip at the clock that boards hold: of matrix products in `p`, of element-wise arithmetic in `p`, and that clock itself.
+inline FlopsPerSecond matrix_rate(const GpuProfile& gpu, Precision p) {
+    return matrix_peak(gpu, p) * gpu.clock_headroom();
+}
+inline FlopsPerSecond lane_rate(const GpuProfile& gpu, Precision p) {
+    return gpu.vector_rate(p) * gpu.clock_headroom();
+}
+inline Hertz running_clock(const GpuProfile& gpu) {
+    return gpu.boost_clock * gpu.clock_headroom();
+}
+
 /// A kernel that streams `moved` bytes through memory and does `flops` on the SIMT lanes.
 KernelCost streaming_cost(Bytes moved, Flops flops, Precision precision, const Gpu& gpu, Cache cache);
 

@@ -45,6 +45,26 @@ void read_identity(TableReader& top, GpuProfile& gpu, const std::filesystem::pat
     gpu.notes = joined_notes(top);
 }
 
+/// Consumer boards run above the boost clock of their data sheet; how far is measured, and needs a source.
+void read_sustained_clock(TableReader& table, GpuProfile& gpu) {
+    const auto clock = table.number_if("sustained_clock_mhz", physical_clock_mhz);
+    gpu.sustained_clock_source = table.text_if("sustained_clock_source").value_or("");
+    if (!clock) {
+        if (!gpu.sustained_clock_source.empty())
+            throw table.error("sustained_clock_source", "source of a clock that is not given", {}, "sustained_clock_mhz beside it");
+        return;
+    }
+    if (gpu.sustained_clock_source.empty()) throw table.missing("sustained_clock_source", "where the clock was measured");
+    if (gpu.boost_clock <= 0 * hertz) throw table.missing("boost_clock_mhz", "the clock that sustained_clock_mhz is compared with");
+    constexpr double most_headroom = 1.5;
+    const double boost = gpu.boost_clock.in(mhz);
+    if (*clock < boost || *clock > most_headroom * boost)
+        throw table.error("sustained_clock_mhz", "sustained clock out of range", fmt::format("{:g}", *clock),
+                          fmt::format("from boost_clock_mhz ({:g}) to {:g} of it", boost, most_headroom),
+                          "boards that fall below their boost clock are described by tdp_watts and thermally_limited");
+    gpu.sustained_clock = *clock * mhz;
+}
+
 void read_compute(TableReader table, GpuProfile& gpu) {
     const auto frequency = [&table](std::string_view key) { return table.number_if(key, physical_clock_mhz).value_or(0) * mhz; };
     const auto peak = [&table](const std::string& key) -> std::optional<FlopsPerSecond> {
@@ -60,6 +80,7 @@ void read_compute(TableReader table, GpuProfile& gpu) {
     gpu.tensor_clock = frequency("tensor_clock_mhz");
     if (gpu.boost_clock > 0 * hertz && gpu.base_clock > gpu.boost_clock)
         throw table.error("base_clock_mhz", "base clock above boost clock", {}, fmt::format("at most {:.0f}", gpu.boost_clock.in(mhz)));
+    read_sustained_clock(table, gpu);
     for (const Precision p : all_precisions) {
         const bool has_lanes = gpu.facts.vector_ratio[index(p)] > 0;
         const bool has_matrix = gpu.facts.tensor_ratio[index(p)] > 0 || gpu.facts.wide_tensor_ratio[index(p)] > 0;

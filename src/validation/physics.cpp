@@ -4,11 +4,12 @@ namespace roofcast {
 
 namespace {
 
-/// The fastest data-sheet rate at which products of `p` can run, fp16 accumulation included. None when the GPU has no such unit.
+/// The fastest rate at which products of `p` can run at the clock that boards hold, fp16 accumulation included. None when the GPU has no
+/// such unit.
 std::optional<FlopsPerSecond> fastest_peak(const GpuProfile& gpu, Precision p) {
     auto peak = gpu.matmul_peak(p);
     if (peak && p == Precision::fp16 && gpu.fp16_accumulate_peak) peak = max(*peak, *gpu.fp16_accumulate_peak);
-    return peak;
+    return peak ? std::optional(*peak * gpu.clock_headroom()) : peak;
 }
 
 /// Time of `flops` at the peak; zero when the peak is not known.

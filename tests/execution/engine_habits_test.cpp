@@ -57,6 +57,39 @@ TEST_CASE("kernels that unpack weights are issued beside products of so many bit
     CHECK(besides(4.5) == 2);
 }
 
+TEST_CASE("an engine that unpacks weights for products of many rows writes and reads them in 16 bits") {
+    const Gpu gpu = load_gpu(gpus_dir(), "rtx-3080");
+    SoftwareStack stack;
+    stack.kernels = KernelSet::engine;
+    const SoftwareStack plain = stack;
+    stack.unpacks_from_rows = 65;
+    const auto run = [&](std::int64_t rows, double bits, const SoftwareStack& s) { return timeline(product(rows, bits), gpu, s); };
+    CHECK(run(64, 4.5, stack).total == run(64, 4.5, plain).total);
+    CHECK(run(65, 16, stack).total == run(65, 16, plain).total);
+    const Timeline unpacked = run(512, 4.5, stack);
+    CHECK(unpacked.kernels == 2);
+    // The kernel reads 4.5 bits of each of 4096 x 4096 weights and writes 16; the product reads those 16, and not 4.5.
+    const double weights = 4096.0 * 4096, moved = weights * (4.5 / 8 + 2);
+    const Bytes wide = run(512, 16, plain).dram_bytes;
+    CHECK((unpacked.dram_bytes - wide).in(byte) == rel(moved, 0.01));
+    CHECK(unpacked.total > run(512, 16, plain).total);
+}
+
+TEST_CASE("an engine that keeps activations in fp32 converts them around its 16-bit products") {
+    const Gpu gpu = load_gpu(gpus_dir(), "rtx-3080");
+    SoftwareStack stack;
+    stack.kernels = KernelSet::engine;
+    const SoftwareStack plain = stack;
+    stack.fp32_activations = true;
+    const Timeline wide = timeline(product(4096, 16), gpu, stack), narrow = timeline(product(4096, 16), gpu, plain);
+    CHECK(wide.kernels == 3);
+    // 6 bytes a value in, 6 out.
+    CHECK((wide.dram_bytes - narrow.dram_bytes).in(byte) == rel(2 * 4096.0 * 4096 * 6, 0.01));
+    OpGraph sum;
+    sum.segments.push_back({.name = "layer", .nodes = {{.name = "add", .op = Elementwise{.elements = 1 << 26, .reads = 2}}}});
+    CHECK(timeline(sum, gpu, stack).dram_bytes.in(byte) == rel(2 * timeline(sum, gpu, plain).dram_bytes.in(byte), 1e-3));
+}
+
 TEST_CASE("a library without small tiles multiplies padding where instructions span several warps, and nowhere else") {
     SoftwareStack stack;
     stack.least_tile_rows = 64;
@@ -101,6 +134,7 @@ TEST_CASE("habits that are out of range, or mean nothing, are refused by their k
     CHECK(refused_key("") == "");
     CHECK(refused_key("kernels_beside_4bit = -1").find("kernels_beside_4bit") != std::string::npos);
     CHECK(refused_key("kernels_beside_8bit = -1").find("kernels_beside_8bit") != std::string::npos);
+    CHECK(refused_key("unpacks_from_rows = -1").find("unpacks_from_rows") != std::string::npos);
     CHECK(refused_key("least_tile_rows = 300").find("least_tile_rows") != std::string::npos);
     CHECK(refused_key("least_tile_rows = 32.5").find("least_tile_rows") != std::string::npos);
     CHECK(refused_key("fused_attention = false\nfused_wide_attention = true").find("fused_wide_attention") != std::string::npos);

@@ -27,6 +27,24 @@ TEST_CASE("a matrix product that fills whole waves takes its FLOPs over the peak
     CHECK(c.bound == Bound::compute);
 }
 
+TEST_CASE("rates on the chip follow the clock that boards hold, not the one their peaks are quoted at, as far as power allows") {
+    Gpu gpu = test::toy_gpu();
+    gpu.profile.l2 = 20 * mb;
+    gpu.profile.sustained_clock = 1250 * mhz;  // 1.25 times boost
+    CHECK(cost(fp32_gemm(1280, 1280, 1024), gpu).total.in(us) == rel(335.54 / 1.25, 1e-4));
+    // 10 TFLOP/s are 100 W at 10 pJ/FLOP: what the board may draw.
+    gpu.profile.tdp = 100 * watt;
+    PowerParameters& power = gpu.parameters.values.power;
+    power = {.flop = {}, .dram_byte = {}, .idle_fraction = 0};
+    power.flop[index(MathUnit::simt)] = 10 * pj_per_flop;
+    const KernelCost limited = cost(fp32_gemm(1280, 1280, 1024), gpu);
+    CHECK(limited.total.in(us) == rel(335.54, 1e-4));
+    CHECK(limited.bound == Bound::power);
+    // Memory keeps its own clock.
+    CHECK(cost(Elementwise{.elements = 1 << 22, .precision = Precision::fp32}, gpu).total ==
+          cost(Elementwise{.elements = 1 << 22, .precision = Precision::fp32}, test::toy_gpu()).total);
+}
+
 TEST_CASE("a partial wave costs a whole one with tail 0 and its share with tail 1") {
     Gpu gpu = test::toy_gpu();
     gpu.profile.bandwidth = 10 * tb_per_s;

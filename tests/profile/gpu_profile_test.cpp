@@ -116,6 +116,13 @@ TEST_CASE("bad profiles are refused with file, line, key, what was found and wha
     CHECK_THROWS_WITH_AS(load(minimal + "[memory]\ncapacity_gb = 80\n"), Contains("given twice"), Error);
     CHECK_THROWS_WITH_AS(load(minimal + "[compute]\nbase_clock_mhz = 2000\nboost_clock_mhz = 1000\n"),
                          Contains("base clock above boost clock"), Error);
+    const std::string boost = minimal + "[compute]\nboost_clock_mhz = 1700\n", measured = "sustained_clock_source = \"a review\"\n";
+    CHECK_THROWS_WITH_AS(load(boost + "sustained_clock_mhz = 1800\n"), Contains("compute.sustained_clock_source"), Error);
+    CHECK_THROWS_WITH_AS(load(boost + measured), Contains("source of a clock that is not given"), Error);
+    CHECK_THROWS_WITH_AS(load(boost + measured + "sustained_clock_mhz = 1600\n"),
+                         Contains("sustained clock out of range; found 1600; expected from boost_clock_mhz (1700)"), Error);
+    CHECK_THROWS_WITH_AS(load(minimal + "[compute]\n" + measured + "sustained_clock_mhz = 1800\n"), Contains("compute.boost_clock_mhz"),
+                         Error);
     CHECK_THROWS_WITH_AS(load(minimal + "[[price]]\nkind = \"spot\"\nusd = 1\nsource = \"x\"\n"), Contains("unknown kind of price"), Error);
     CHECK_THROWS_WITH_AS(load("  \n"), Contains("the file is empty"), Error);
     CHECK_THROWS_WITH_AS(load("name = "), Contains("not valid TOML"), Error);

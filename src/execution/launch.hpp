@@ -1,0 +1,23 @@
+#pragma once
+/// Which kernels a software stack launches for an operator.
+
+#include "roofcast/execution.hpp"
+
+namespace roofcast {
+
+/// An operator of a segment as it will be launched.
+struct Launch {
+    KernelCost kernel;
+    Seconds time;         ///< one run of the node on the GPU, gaps included
+    double launches = 1;  ///< kernels issued for one run
+    double passes = 1;    ///< times that one run does the kernel's work
+    bool fused = false;
+};
+
+/// `node` standing alone.
+Launch launched(const OpNode& node, const Gpu& gpu, const SoftwareStack& stack);
+
+/// `node` folded into another kernel: what that one grows by.
+Launch folded_into_host(const OpNode& node, const Gpu& gpu);
+
+}  // namespace roofcast
