@@ -60,6 +60,10 @@ KernelCost vector_product_cost(const Gemm& op, const Gpu& gpu, BytesPerSecond mo
 /// The same for experts: one kernel up, one down; `op.tokens` ≤ `most_vector_rows`.
 KernelCost vector_product_cost(const Moe& op, const Gpu& gpu, BytesPerSecond most_per_sm);
 
+/// A kernel of an engine that reads the weights of `op` as stored and writes them in 16 bits; an SM moves `most_per_sm` at most, 0: no
+/// limit.
+KernelCost unpacking_cost(const Gemm& op, const Gpu& gpu, BytesPerSecond most_per_sm);
+
 /// Dispatches on the operator. An `Unmodelled` one has bound `unmodelled` and no time.
 KernelCost cost(const Op& op, const Gpu& gpu, Cache cache = Cache::cold);
 

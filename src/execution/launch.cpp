@@ -106,16 +106,15 @@ std::optional<KernelCost> conversions(const Op& op, const Gpu& gpu, const Softwa
     const auto* gemm = std::get_if<Gemm>(&op);
     if (gemm == nullptr || !is_16_bit(gemm->precision)) return std::nullopt;
     std::optional<KernelCost> all;
-    const auto add = [&](std::int64_t elements, double reads, double writes) {
-        const Elementwise kernel{.elements = elements, .reads = reads, .writes = writes, .precision = gemm->precision};
-        const KernelCost one = cost(kernel, gpu, Cache::produced);
-        all = all ? in_sequence(*all, one) : one;
+    const auto add = [&](const KernelCost& one) { all = all ? in_sequence(*all, one) : one; };
+    const auto convert = [&](std::int64_t elements, double reads, double writes) {
+        add(cost(Elementwise{.elements = elements, .reads = reads, .writes = writes, .precision = gemm->precision}, gpu, Cache::produced));
     };
     constexpr double wide = 2;  // fp32 in 16-bit elements
-    if (unpacks(*gemm, stack)) add(gemm->batch * gemm->n * gemm->k, gemm->weight_bits / 16, 1);
+    if (unpacks(*gemm, stack)) add(unpacking_cost(*gemm, gpu, stack.vector_bandwidth_per_sm));
     if (stack.fp32_activations) {
-        add(gemm->batch * gemm->m * gemm->k, wide, 1);
-        add(gemm->batch * gemm->m * gemm->n, 1, wide);
+        convert(gemm->batch * gemm->m * gemm->k, wide, 1);
+        convert(gemm->batch * gemm->m * gemm->n, 1, wide);
     }
     return all;
 }

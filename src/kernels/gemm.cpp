@@ -60,14 +60,15 @@ KernelCost lane_product_cost(const MatrixProduct& product, const Work& w, const 
     return combine(t, gpu);
 }
 
-/// `kernels` kernels that stream the bytes of `w` past vectors in the lanes.
+/// `kernels` kernels that stream the bytes of `w`, mostly weights, past the lanes; an SM moves `most_per_sm` at most, 0: no limit.
 KernelCost weight_stream_cost(const Work& w, int kernels, const Gpu& gpu, BytesPerSecond most_per_sm) {
     const StreamingParameters& p = gpu.parameters.values.streaming;
     Terms t;
     t.flops = w.matrix;
     t.compute = w.matrix / lane_rate(gpu.profile, Precision::fp32);
     t.dram_bytes = w.bytes;
-    t.dram = w.bytes / min(gpu.profile.bandwidth * p.bandwidth_fraction, most_per_sm * static_cast<double>(gpu.profile.sm_count));
+    const BytesPerSecond streamed = gpu.profile.bandwidth * p.bandwidth_fraction;
+    t.dram = w.bytes / (most_per_sm > BytesPerSecond{} ? min(streamed, most_per_sm * static_cast<double>(gpu.profile.sm_count)) : streamed);
     t.latency = kernels * p.fixed;
     KernelCost c = combine(t, gpu);
     c.kernels = kernels;
@@ -109,6 +110,11 @@ KernelCost vector_product_cost(const Gemm& op, const Gpu& gpu, BytesPerSecond mo
 
 KernelCost vector_product_cost(const Moe& op, const Gpu& gpu, BytesPerSecond most_per_sm) {
     return weight_stream_cost(work(op), 2, gpu, most_per_sm);
+}
+
+KernelCost unpacking_cost(const Gemm& op, const Gpu& gpu, BytesPerSecond most_per_sm) {
+    const double weights = static_cast<double>(op.batch) * static_cast<double>(op.n) * static_cast<double>(op.k);
+    return weight_stream_cost(Work{.bytes = weights * (op.weight_bits / 8 + 2) * byte}, 1, gpu, most_per_sm);
 }
 
 }  // namespace roofcast
