@@ -156,6 +156,7 @@ struct ParameterSpec {
     std::string unit;             ///< "1", "us", "ns", "pJ/FLOP", …
     double scale = 1;             ///< base units per `unit`
     double lower = 0, upper = 1;  ///< in `unit`, from physics
+    double fitted_lower = 0;      ///< at least `lower`: what fits do not go below
     Transform transform = Transform::linear;
     std::string meaning;                           ///< one sentence
     std::function<double&(CostParameters&)> slot;  ///< the member, in base units

@@ -138,7 +138,7 @@ std::string parameter_line(const FittedParameter& p, const std::string& key) {
     std::string out = fmt::format("{} = {{ value = {}, unit = {}", key, number(p.after), toml_string(spec.unit));
     if (!p.fitted()) return out + ", source = \"kept: not fitted, but the rows depend on it\" }\n";
     if (p.standard_error) out += fmt::format(", standard_error = {}", number(*p.standard_error, 2));
-    out += fmt::format(", lower = {}, upper = {}", number(spec.lower), number(spec.upper));
+    out += fmt::format(", lower = {}, upper = {}", number(spec.fitted_lower), number(spec.upper));
     if (p.hit != BoundHit::none) out += fmt::format(", at_bound = \"{}\"", p.hit == BoundHit::lower ? "lower" : "upper");
     if (!p.identifiable) out += ", source = \"fitted, but the data hardly tell\"";
     return out + " }\n";
