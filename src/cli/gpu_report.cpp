@@ -145,6 +145,7 @@ nlohmann::ordered_json identity(const GpuProfile& gpu) {
     }
     document["aliases"] = gpu.aliases;
     document["source"] = gpu.source;
+    if (!gpu.sustained_clock_source.empty()) document["sustained_clock_source"] = gpu.sustained_clock_source;
     document["notes"] = gpu.notes;
     if (!gpu.capacity) document["capacity_gb"] = nullptr;
     return document;
@@ -201,6 +202,7 @@ Report gpu_report(const Gpu& gpu) {
         assumed.push_back({{"key", a.key}, {"value", a.value}, {"reason", a.reason}});
         report.after.push_back(fmt::format("assumed: {} = {} ({})", a.key, a.value, a.reason));
     }
+    if (!profile.sustained_clock_source.empty()) report.after.push_back("sustained clock: " + profile.sustained_clock_source);
     auto explained = nlohmann::ordered_json::object();
     for (const auto& e : profile.explained) {
         explained[e.key] = e.reason;
