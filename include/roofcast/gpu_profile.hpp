@@ -93,7 +93,7 @@ struct GpuProfile {
     std::int64_t sm_count = 0;  ///< streaming multiprocessors, compute units or cores
     Hertz boost_clock, base_clock;
     Hertz peak_clock, tensor_clock;  ///< clocks at which the vector and the tensor peaks are quoted; the boost clock if not stated
-    Hertz sustained_clock;           ///< that boards hold under load where power allows; the boost clock if not stated
+    Hertz sustained_clock;           ///< that boards hold under load where power allows; 0 where it is not known to exceed the boost clock
     std::string sustained_clock_source;
     double fp32_lanes_per_sm = 0;
     std::array<std::optional<FlopsPerSecond>, precision_count> vector_peak{};  ///< SIMT lanes: fp64, fp32, fp16, bf16; int8: dp4a

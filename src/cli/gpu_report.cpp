@@ -64,7 +64,7 @@ Table facts(const GpuProfile& gpu) {
     table.add("sm_count", gpu.sm_count);
     table.add("base_clock_mhz", gpu.base_clock.in(mhz), "MHz");
     table.add("boost_clock_mhz", gpu.boost_clock.in(mhz), "MHz");
-    if (gpu.sustained_clock != gpu.boost_clock) table.add("sustained_clock_mhz", gpu.sustained_clock.in(mhz), "MHz");
+    if (gpu.sustained_clock > 0 * hertz) table.add("sustained_clock_mhz", gpu.sustained_clock.in(mhz), "MHz");
     if (gpu.peak_clock != gpu.boost_clock) table.add("peak_clock_mhz", gpu.peak_clock.in(mhz), "MHz");
     if (gpu.tensor_clock != gpu.boost_clock) table.add("tensor_clock_mhz", gpu.tensor_clock.in(mhz), "MHz");
     table.add("capacity_gb", gpu.capacity ? Cell(gpu.capacity->in(gb)) : Cell("pluggable"), "GB");

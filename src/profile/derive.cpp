@@ -37,7 +37,6 @@ void derive_clocks(GpuProfile& gpu) {
         assume(gpu, "compute.base_clock_mhz", fmt::format("{:.0f} MHz", gpu.base_clock.in(mhz)),
                fmt::format("{:.2g} of boost clock, {}", gpu.facts.base_clock_ratio, typical_of(gpu)));
     }
-    if (gpu.sustained_clock <= 0 * hertz) gpu.sustained_clock = gpu.boost_clock;
     if (gpu.peak_clock <= 0 * hertz) gpu.peak_clock = gpu.boost_clock;
     if (gpu.tensor_clock <= 0 * hertz) gpu.tensor_clock = gpu.peak_clock;
 }

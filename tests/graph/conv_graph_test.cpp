@@ -6,9 +6,11 @@
 
 #include "roofcast/error.hpp"
 #include "support/compare.hpp"
+#include "support/nodes.hpp"
 #include "support/paths.hpp"
 
 using namespace roofcast;
+using roofcast::test::operators;
 using roofcast::test::rel;
 
 namespace {
@@ -17,20 +19,10 @@ Workload shipped(std::string_view id) {
     return find_workload(test::models_dir(), id);
 }
 
-std::vector<Conv2d> convolutions(const OpGraph& graph) {
-    std::vector<Conv2d> found;
-    for (const Segment& segment : graph.segments) {
-        for (const OpNode& node : segment.nodes) {
-            if (const auto* conv = std::get_if<Conv2d>(&node.op)) found.push_back(*conv);
-        }
-    }
-    return found;
-}
-
 }  // namespace
 
 TEST_CASE("ResNet-50 starts with a 7x7 convolution to 112x112 and a bottleneck of 64, 64 and 256 channels at 56x56") {
-    const auto convs = convolutions(forward_graph(shipped("resnet50"), RunShape{.batch = 8}));
+    const auto convs = operators<Conv2d>(forward_graph(shipped("resnet50"), RunShape{.batch = 8}));
     REQUIRE(convs.size() > 4);
     const Conv2d& stem = convs[0];
     CHECK(stem.batch == 8);
