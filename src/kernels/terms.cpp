@@ -22,9 +22,9 @@ PowerLimit power_limit(Flops flops, Bytes dram_bytes, MathUnit unit, const Gpu& 
     const auto& profile = gpu.profile;
     const auto& power = gpu.parameters.values.power;
     if (!(profile.tdp > 0 * watt)) return {};
-    const Joules energy = flops * power.flop[index(unit)] + dram_bytes * power.dram_byte;
+    const Watts budget = profile.tdp * (1 - power.idle_fraction);
     const bool floor_known = !profile.thermally_limited && profile.base_clock > 0 * hertz;
-    return {energy / (profile.tdp * (1 - power.idle_fraction)),
+    return {profile.clock_headroom() * (flops * power.flop[index(unit)]) / budget, dram_bytes * power.dram_byte / budget,
             floor_known ? std::max(1.0, running_clock(profile) / profile.base_clock) : no_floor};
 }
 
@@ -38,11 +38,11 @@ KernelCost combine(const Terms& t, const Gpu& gpu) {
     c.flops = t.flops;
     c.dram_bytes = t.dram_bytes;
     c.kernels = t.kernels;
+    const Seconds on_chip = max(t.compute, t.l2), unlimited = unlimited_time(t.compute, t.dram, t.l2, t.overlap) + t.communication;
+    c.power = power_limit(t.flops, t.dram_bytes, t.unit, gpu).least_time(on_chip);
     const auto& power = gpu.parameters.values.power;
-    c.energy = t.flops * power.flop[index(t.unit)] + t.dram_bytes * power.dram_byte;
-    const PowerLimit limit = power_limit(t.flops, t.dram_bytes, t.unit, gpu);
-    c.power = min(limit.at_budget, t.compute * limit.slowest);
-    const Seconds unlimited = busy_time(t.compute, t.dram, t.l2, t.overlap, {}) + t.communication;
+    const double clock = gpu.profile.clock_headroom() * (c.power > unlimited ? on_chip / c.power : 1);  // over boost clock
+    c.energy = clock * (t.flops * power.flop[index(t.unit)]) + t.dram_bytes * power.dram_byte;
     c.unthrottled = t.latency + unlimited;
     c.total = t.latency + max(unlimited, c.power);
     c.bound = largest(c, unlimited);

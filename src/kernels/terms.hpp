@@ -19,18 +19,30 @@ struct Terms {
     int kernels = 1;
 };
 
-/// What the power limit leaves of a kernel's speed.
+/// What a kernel's energy is against the power that the board may spend on it.
 struct PowerLimit {
-    Seconds at_budget;   ///< energy over the power budget; 0: no limit known
-    double slowest = 1;  ///< boost over base clock: boards do not throttle below base clock unless cooling forces them to
+    Seconds arithmetic,
+        memory;          ///< energy at the running clock, of arithmetic and of DRAM traffic, over the power budget; 0: no limit known
+    double slowest = 1;  ///< running over base clock: boards do not throttle below base clock unless cooling forces them to
+
+    /// Time below which the board would exceed its limit, of a kernel that takes `on_chip` at the running clock: T = arithmetic · x +
+    /// memory at the clock's share x = on_chip / T that is left, as voltage falls with the clock and energy with its square.
+    [[nodiscard]] Seconds least_time(Seconds on_chip) const {
+        const double m = memory.in(s);
+        return min((m + std::sqrt(m * m + 4 * arithmetic.in(s)*on_chip.in(s))) / 2 * s, on_chip * slowest);
+    }
 };
 PowerLimit power_limit(Flops flops, Bytes dram_bytes, MathUnit unit, const Gpu& gpu);
 
-/// Time of terms that overlap, no shorter than power allows. Continuous and monotone in every term.
-inline Seconds busy_time(Seconds compute, Seconds dram, Seconds l2, double overlap, const PowerLimit& limit) {
+/// Time of terms that overlap, at the running clock. Continuous and monotone in every term.
+inline Seconds unlimited_time(Seconds compute, Seconds dram, Seconds l2, double overlap) {
     const Seconds longest = max(compute, max(dram, l2));
-    const Seconds busy = longest + (1 - overlap) * (compute + dram + l2 - longest);
-    return max(busy, min(limit.at_budget, compute * limit.slowest));
+    return longest + (1 - overlap) * (compute + dram + l2 - longest);
+}
+
+/// The same, no shorter than power allows.
+inline Seconds busy_time(Seconds compute, Seconds dram, Seconds l2, double overlap, const PowerLimit& limit) {
+    return max(unlimited_time(compute, dram, l2, overlap), limit.least_time(max(compute, l2)));
 }
 
 /// latency + busy_time, with communication before it.

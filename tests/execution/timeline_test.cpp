@@ -171,7 +171,7 @@ TEST_CASE("engines of single warps' instructions do not reach Hopper's matrix pe
         return timeline(graph, gpu, warps).total / timeline(graph, gpu, stack(KernelSet::engine, {})).total;
     };
     CHECK(slowdown(ampere) == 1);
-    CHECK(slowdown(hopper) > 1.3);
+    CHECK(slowdown(hopper) > 1.2);  // less than in proportion: slower arithmetic leaves more of the clock
     CHECK(slowdown(hopper) < 1 / hopper.profile.facts.warp_matrix_fraction);
 }
 

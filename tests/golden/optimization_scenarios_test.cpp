@@ -82,7 +82,7 @@ TEST_CASE("weights of 8 and 4 bits speed decoding up by no more than the bytes t
     CHECK(*wide.tpot / *eight.tpot < (2 * layers + head) / (layers + head));
     CHECK(*wide.tpot / *four.tpot < (2 * layers + head) / (4.25 / 8 * layers + head));
     // Prefill multiplies in fp16 whatever the weights are stored in: it gains next to nothing.
-    CHECK(*four.ttft >= 0.97 * *wide.ttft);
+    CHECK(*four.ttft >= 0.98 * *wide.ttft);
 }
 
 TEST_CASE("FlashAttention reaches the half to three quarters of an A100's peak that its paper states") {

@@ -171,18 +171,38 @@ TEST_CASE("a single row on the lanes is not padded to a tile") {
     CHECK(cost(fp32_gemm(1, 4096, 4096), gpu).total.in(us) == rel(6.714, 1e-3));
 }
 
-TEST_CASE("energy over the power budget sets the time, but not below base clock unless cooling does") {
+TEST_CASE("a kernel over the power budget runs at the clock that power leaves, but not below base clock unless cooling forces it") {
     Gpu gpu = test::toy_gpu();
     gpu.profile.l2 = 20 * mb;
     gpu.profile.tdp = 10 * watt;
     gpu.parameters.values.power = {.flop = {16 * pj_per_flop}, .dram_byte = {}, .idle_fraction = 0};
-    // 3.355 GFLOP · 16 pJ / 10 W = 5.369 ms; at half the clock it would take 2 · 335.5 us.
+    // 335.54 us at boost clock, for 3.355 GFLOP · 16 pJ / 10 W = 5.369 ms; at half the clock it would take 2 · 335.5 us.
     const KernelCost limited = cost(fp32_gemm(1280, 1280, 1024), gpu);
     CHECK(limited.total.in(us) == rel(671.1, 1e-3));
     CHECK(limited.unthrottled.in(us) == rel(335.54, 1e-4));
     CHECK(limited.bound == Bound::power);
+    // Energy falls with the clock x: 5.369 ms · x = 335.54 us / x, x = 1/4.
     gpu.profile.thermally_limited = true;
-    CHECK(cost(fp32_gemm(1280, 1280, 1024), gpu).total.in(us) == rel(5369, 1e-3));
+    const KernelCost throttled = cost(fp32_gemm(1280, 1280, 1024), gpu);
+    CHECK(throttled.total.in(us) == rel(4 * 335.54, 1e-3));
+    CHECK(throttled.energy.in(joule) == rel(throttled.total.in(s)*10, 1e-9));
+}
+
+TEST_CASE("energy of DRAM does not fall with the clock") {
+    Gpu gpu = test::toy_gpu();
+    gpu.profile.l2 = 20 * mb;
+    gpu.profile.tdp = 50 * watt;
+    gpu.profile.thermally_limited = true;
+    // 17.04 MB · 300 pJ = 5.11 mJ, 102.2 us of the budget; 3.355 GFLOP · 16 pJ / 50 W = 1073.7 us at 335.54 us:
+    // T = (102.2 + √(102.2² + 4 · 1073.7 · 335.54)) / 2 = 653.5 us.
+    gpu.parameters.values.power = {.flop = {16 * pj_per_flop}, .dram_byte = 300 * pj_per_byte, .idle_fraction = 0};
+    const KernelCost c = cost(fp32_gemm(1280, 1280, 1024), gpu);
+    CHECK(c.dram_bytes.in(mb) == rel(17.039, 1e-3));
+    CHECK(c.total.in(us) == rel(653.5, 1e-3));
+    CHECK(c.energy.in(joule) == rel(c.total.in(s)*50, 1e-9));
+    // At the clock that boards hold above boost, arithmetic needs more energy, and power takes back what the clock gave.
+    gpu.profile.sustained_clock = 1.1 * gpu.profile.boost_clock;
+    CHECK(cost(fp32_gemm(1280, 1280, 1024), gpu).total.in(us) == rel(653.5, 1e-3));
 }
 
 TEST_CASE("a precision that the GPU lacks is an error") {
