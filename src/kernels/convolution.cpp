@@ -85,7 +85,8 @@ KernelCost implicit_gemm_cost(const Conv2d& op, Precision unit, const Gpu& gpu, 
 }
 
 /// F(t×t, 3×3): (t+2)² products for t² outputs instead of 9·t². The fused form transforms in shared memory; the other sends transformed
-/// input, filters and output through memory. Tiles that reach over the edge cost whole ones.
+/// input, filters and output through memory, and multiplies in blocks of which two share an SM. Neither splits the channels, so that small
+/// maps of many channels keep few SMs busy. Tiles that reach over the edge cost whole ones.
 KernelCost winograd_cost(const Conv2d& op, Precision unit, int t, bool fused, const Gpu& gpu, Cache cache) {
     const std::int64_t tiles = op.batch * ((op.out_height() + t - 1) / t) * ((op.out_width() + t - 1) / t);
     const std::int64_t points = (t + 2) * (t + 2);
@@ -94,12 +95,15 @@ KernelCost winograd_cost(const Conv2d& op, Precision unit, int t, bool fused, co
         // One block holds all points of its tiles: there are no more blocks than of one product.
         MatrixProduct product = product_of(op, unit, 1, tiles, op.out_channels, points * op.in_channels);
         product.accumulators = real(points);
+        product.splits_k = false;
         product.least_rows = least_lane_rows;
         product.compulsory = work(op).bytes;
         return matrix_product_cost(product, p, gpu, cache);
     }
     MatrixProduct product = product_of(op, unit, points, tiles, op.out_channels, op.in_channels);
     product.least_rows = least_lane_rows;
+    product.splits_k = false;
+    product.blocks_per_sm = 2;
     const double transformed =
         real(points) * (real(tiles) * real(op.in_channels + op.out_channels) + real(op.in_channels) * real(op.out_channels));
     const double filters = real(op.in_channels) * real(op.out_channels) * real(op.kernel_h * op.kernel_w);

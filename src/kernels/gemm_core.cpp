@@ -80,7 +80,7 @@ struct Rates {
     double a_bytes, b_bytes;  // of an element
     double dram, reduce;      // seconds of DRAM traffic; of one m·n matrix of partial sums written and read
     double sm_count;
-    double accumulators;
+    double accumulators, blocks_per_sm;
     PowerLimit power;
 };
 
@@ -103,6 +103,7 @@ Rates rates_of(const MatrixProduct& op, const Gpu& gpu, const GemmParameters& p,
     r.reduce = (partial_sums(op) / bandwidth).in(s);
     r.sm_count = sms;
     r.accumulators = op.accumulators;
+    r.blocks_per_sm = op.blocks_per_sm;
     r.power = power_limit(product_flops(op), traffic, gpu.profile.math_unit(op.precision), gpu);
     return r;
 }
@@ -115,7 +116,7 @@ struct Candidate {
 
 Candidate evaluate(const Rates& r, const GemmParameters& p, Tile tile, double tiles, int split, double k) {
     const double area = tile.m * tile.n;
-    const double w = waves(tiles * split, r.sm_count, p.tail);
+    const double w = r.blocks_per_sm * waves(tiles * split, r.blocks_per_sm * r.sm_count, p.tail);
     Candidate c{};
     c.split = split;
     const double once = r.accumulators * area / reference_tile * p.epilogue.in(s) + p.wave.in(s);

@@ -22,6 +22,7 @@ struct MatrixProduct {
     double accumulators = 1;                ///< per element of C: sums that the epilogue reduces to it
     int least_rows = 0;                     ///< of a tile
     int tile_rows = 0, tile_columns = 0;    ///< of the only tile that the library has; 0: it has several
+    int blocks_per_sm = 1;                  ///< that share an SM, each as much slower
     bool splits_k = true;                   ///< the library has kernels that cut k into parts
     bool along_k = false;  ///< both operands are stored along k, as by a linear layer, and lanes load them without asynchronous copies
     bool aligned = true;   ///< rows start at multiples of 16 bytes

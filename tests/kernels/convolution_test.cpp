@@ -52,6 +52,23 @@ TEST_CASE("Winograd saves three quarters of the multiplications of a 3x3 convolu
     CHECK(cost(fp32_conv(3), gpu).flops.in(gflop) == rel(9.664, 1e-3));
 }
 
+TEST_CASE("Winograd does not split channels among SMs") {
+    Gpu gpu = test::toy_gpu();
+    gpu.profile.bandwidth = 100 * tb_per_s;
+    gpu.parameters.values.convolution.implicit_fraction = 0.01;
+    Conv2d op = fp32_conv(3);
+    op.batch = 1;
+    op.in_channels = 4096;
+    op.height = op.width = 4;
+    op.out_channels = 64;
+    // Four tiles of 2x2: two blocks of 128x32 on 2 of 10 SMs, 2 · 128 · 32 · 16 · 4096 FLOP each at 1 TFLOP/s.
+    gpu.parameters.values.convolution.transform_fraction = 1e-6;
+    CHECK(cost(op, gpu).total.in(us) == rel(536.9, 1e-3));
+    // One tile of 4x4, 36 points: 72 blocks of 128x32, of which 20 run at once at half the speed: 4 · 2 · 33.55 us, and the transforms.
+    gpu.parameters.values.convolution.transform_fraction = 1;
+    CHECK(cost(op, gpu).compute.in(us) == rel(4 * 2 * 33.55, 1e-3));
+}
+
 TEST_CASE("depthwise convolution is bound by memory") {
     // Input and output 16.78 MB each, 4.6 kB of filters: 335.6 us; 75.5 MFLOP take 7.5 us.
     const KernelCost c = cost(fp32_conv(3, 128), test::toy_gpu());
