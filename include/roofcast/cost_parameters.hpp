@@ -96,6 +96,7 @@ struct StreamingParameters {
 struct RowWiseParameters {
     double bandwidth_fraction = 0.8;  ///< of DRAM bandwidth for many rows
     double fill = 3;                  ///< 1 / share of the SMs that saturates DRAM bandwidth
+    double row_cycles = 160;          ///< clock cycles of an SM for 512 fp32 elements of a row of layer norm, and twice that for its sums
     Seconds fixed = 3 * us;           ///< kernel start, reductions and drain
 };
 

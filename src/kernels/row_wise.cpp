@@ -19,11 +19,22 @@ Bytes read_again(const RowWise& op, Bytes read_and_written, double sms, Bytes l2
     return in_flight > l2 ? read_and_written / 2 * (1 - l2 / in_flight) : Bytes{};
 }
 
-/// A short row takes as long as one load, the sums over warps and block, and the store need. Seen in ConvNeXts of 40 to 80 channels, alike
-/// on the RTX 3090 and 4090.
-Seconds short_rows_time(const RowWise& op, double sms) {
-    constexpr Seconds shortest_row = 0.93 * us;
-    return static_cast<double>(op.rows) / (rows_of_sm * sms) * shortest_row;
+/// Layer norm keeps an SM busy where rows are short: a block of 128 threads takes four elements a thread at a time, and adds the sums of
+/// its threads up once a row. In 16 bits it takes half as long as in 32.
+Seconds busy_with_rows(const RowWise& op, double cycles, const GpuProfile& gpu) {
+    constexpr std::int64_t elements_at_once = 512;
+    constexpr double sums = 2;
+    if (op.kind != RowOp::layernorm) return {};
+    const double steps = sums + blocks(op.cols, elements_at_once), width = element_size(op.precision) / element_size(Precision::fp32);
+    return static_cast<double>(op.rows) * steps * width * cycles / (static_cast<double>(gpu.sm_count) * running_clock(gpu));
+}
+
+/// Softmax keeps rows of up to 1024 elements in registers. Longer ones it reads again for their sum and for the result, from L2.
+Seconds time_of_later_passes(const RowWise& op, Bytes read_and_written, const GpuProfile& gpu) {
+    constexpr std::int64_t kept_in_registers = 1024;
+    constexpr Bytes sm_reads_a_clock = 32 * byte;
+    if (op.kind != RowOp::softmax || op.cols <= kept_in_registers) return {};
+    return read_and_written / (sm_reads_a_clock * static_cast<double>(gpu.sm_count) * running_clock(gpu));
 }
 
 }  // namespace
@@ -39,10 +50,10 @@ KernelCost cost(const RowWise& op, const Gpu& gpu, Cache cache) {
     t.flops = w.vector;
     t.compute = t.flops / lane_rate(gpu.profile, op.precision);
     t.dram_bytes = after_l2(w.bytes, gpu.profile.l2, values.streaming.l2_residency, cache) + read_again(op, w.bytes, sms, gpu.profile.l2);
-    t.dram = t.dram_bytes / bandwidth;
+    t.dram = t.dram_bytes / bandwidth + time_of_later_passes(op, w.bytes, gpu.profile);
     const Bytes row = w.bytes / static_cast<double>(std::max<std::int64_t>(op.rows, 1));
     t.l2 = waves(static_cast<double>(op.rows), sms, 1) * row / (bandwidth * std::min(p.fill, sms) / sms);
-    if (op.kind == RowOp::layernorm) t.l2 = max(t.l2, short_rows_time(op, sms));
+    t.compute = max(t.compute, busy_with_rows(op, p.row_cycles, gpu.profile));
     t.latency = p.fixed;
     return combine(t, gpu);
 }

@@ -142,6 +142,8 @@ void add_memory_bound(Specs& specs) {
     GroupAdder r(specs, "row_wise", &CostParameters::row_wise);
     r.put("bandwidth_fraction", "1", 1, 0.2, 1, lin, "share of DRAM bandwidth for many rows", &R::bandwidth_fraction);
     r.put("fill", "1", 1, 1, 20, log, "1 / share of the SMs that saturates DRAM bandwidth", &R::fill);
+    r.put("row_cycles", "cycles", 1, 20, 500, log,
+          "cycles of an SM for 512 fp32 elements of a row of layer norm, and twice that for its sums", &R::row_cycles);
     r.put("fixed_us", "us", micro, 0.5, 4, log, "kernel start, reductions and drain", &R::fixed);
 }
 

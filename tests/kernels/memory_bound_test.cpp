@@ -25,7 +25,7 @@ TEST_CASE("few rows leave SMs idle") {
     gpu.parameters.values.row_wise.fill = 2;
     // One row of 1 M fp32 elements, 8 MB read and written, by one SM at a fifth of the bandwidth: 400 us. Ten rows: 80 MB in 800 us.
     CHECK(cost(RowWise{RowOp::softmax, 1, 1'000'000, Precision::fp32}, gpu).total.in(us) == rel(400, 1e-9));
-    CHECK(cost(RowWise{RowOp::softmax, 10, 1'000'000, Precision::fp32}, gpu).total.in(us) == rel(800, 1e-9));
+    CHECK(cost(RowWise{RowOp::rmsnorm, 10, 1'000'000, Precision::fp32}, gpu).total.in(us) == rel(800, 1e-9));
 }
 
 TEST_CASE("layer norm reads rows again that L2 does not hold") {
@@ -69,10 +69,23 @@ TEST_CASE("a kernel whose threads read one value after the other waits for each 
     CHECK(cost(stretched, test::toy_gpu()).total.in(ms) == rel(14, 1e-9));
 }
 
-TEST_CASE("short rows of a layer norm take a time of their own, eight at once on an SM") {
-    // 8 million rows of 8 on 10 SMs: 100,000 times 0.93 us; their 256 MB would take 2.6 ms.
-    const RowWise op{.kind = RowOp::layernorm, .rows = 8'000'000, .cols = 8, .precision = Precision::fp16};
-    CHECK(cost(op, test::toy_gpu()).total.in(ms) == rel(93, 0.05));
-    const RowWise softmax{.kind = RowOp::softmax, .rows = 8'000'000, .cols = 8, .precision = Precision::fp16};
-    CHECK(cost(softmax, test::toy_gpu()).total.in(ms) < 10);
+TEST_CASE("layer norm is busy with instructions where rows are short: three steps up to 512 elements, four up to 1024") {
+    Gpu gpu = test::toy_gpu();
+    gpu.parameters.values.row_wise.row_cycles = 200;
+    const auto time = [&gpu](RowOp kind, std::int64_t cols) {
+        return cost(RowWise{kind, 8'000'000, cols, Precision::fp16}, gpu).total.in(ms);
+    };
+    // 8 million rows of 300 cycles, half as many in 16 bits as in 32, on 10 SMs at 1 GHz; 256 MB of them would take 0.26 ms.
+    CHECK(time(RowOp::layernorm, 8) == rel(240, 1e-9));
+    CHECK(time(RowOp::layernorm, 512) == rel(240, 1e-9));
+    CHECK(time(RowOp::layernorm, 520) == rel(320, 1e-9));
+    CHECK(time(RowOp::softmax, 8) < 10);
+}
+
+TEST_CASE("softmax reads rows of more than 1024 elements again") {
+    const Gpu gpu = test::toy_gpu();
+    const auto time = [&gpu](std::int64_t cols) { return cost(RowWise{RowOp::softmax, 1000, cols, Precision::fp32}, gpu).total.in(us); };
+    CHECK(time(1024) == rel(81.92, 1e-9));
+    // 16 MB at 100 GB/s, and as much from L2 at 32 bytes a clock on 10 SMs.
+    CHECK(time(2000) == rel(160 + 50, 1e-9));
 }

@@ -60,7 +60,7 @@ inline Gpu toy_gpu() {
                      .depthwise_rate = 1,
                      .epilogue = {}};
     c.streaming = {.bandwidth_fraction = 1, .l2_bandwidth_ratio = 10, .l2_residency = 1, .fixed = {}};
-    c.row_wise = {.bandwidth_fraction = 1, .fill = 10, .fixed = {}};
+    c.row_wise = {.bandwidth_fraction = 1, .fill = 10, .row_cycles = 1, .fixed = {}};
     c.moe = {.peak_fraction = 1, .bandwidth_fraction = 1, .skew = 1, .token_passes = 0, .row_passes = 0, .wave = {}, .fixed = {}};
     return gpu;
 }
