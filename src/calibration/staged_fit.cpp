@@ -155,6 +155,10 @@ bool kernels_tell(const CalibrationInput& input, const StagedFit& so_far) {
     return input.gpus.size() > 1 && (!so_far.stages.empty() || !input.pool.empty());
 }
 
+bool among(const std::vector<std::string>& names, const Stage& stage) {
+    return names.empty() || std::find(names.begin(), names.end(), stage.name) != names.end();
+}
+
 }  // namespace
 
 double robust_loss(double log_ratio) {
@@ -218,17 +222,21 @@ StagedFit fit_stages(const CalibrationInput& input, const Samples& rows, const S
     Bench bench(input.gpus, *with.start);
     StagedFit fit;
     std::set<std::size_t> settled;
-    const auto& wanted = with.stages;
     for (const Stage& stage : stages()) {
-        if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), stage.name) == wanted.end()) continue;
+        const bool kept = among(with.stages, stage);
+        if (!kept && !among(with.options->stages, stage)) continue;
         if (stage.of_models && with.options->stages.empty() && kernels_tell(input, fit)) continue;
         Samples taken;
         for (const Sample* row : rows) {
             if (stage.takes(*row, input.gpus[row->gpu])) taken.push_back(row);
         }
         if (taken.size() < rows_for_a_stage) continue;
-        if (with.begin) with.begin(stage);
         const std::vector<std::size_t> own = open_parameters(stage.parameters, settled);
+        if (!kept) {  // asked for but not worth it: its parameters stay where they start
+            settled.insert(own.begin(), own.end());
+            continue;
+        }
+        if (with.begin) with.begin(stage);
         std::vector<std::size_t> candidates = open_parameters(stage.otherwise, settled);
         candidates.insert(candidates.end(), own.begin(), own.end());
         fit.stages.push_back(fit_stage(bench, stage, std::move(taken), candidates, *with.start, with));

@@ -34,9 +34,9 @@ struct StagedFit {
 
 struct StagedFitOptions {
     const CalibrationOptions* options = nullptr;
-    const CostParameters* start = nullptr;      ///< where the search starts and what the pull is towards
-    std::vector<std::string> stages{};          ///< empty: all
-    SolverOptions solver{};                     ///< its evaluation limits are set here by the number of parameters
+    const CostParameters* start = nullptr;  ///< where the search starts and what the pull is towards
+    std::vector<std::string> stages{};      ///< empty: all; what stages that are not here but among the options' would fit stays as it is
+    SolverOptions solver{};                 ///< its evaluation limits are set here by the number of parameters
     std::function<void(const Stage&)> begin{};  ///< told before each stage; may be empty
 };
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <numeric>
 #include <unordered_map>
 
 namespace roofcast {
@@ -29,20 +30,33 @@ CostParameters without(const StageOutcome& stage, const StagedFit& fit, const Ca
     return parameters;
 }
 
-/// Points of MAPE that the stage's rows gain by it where no fit saw them. The other stages count as fitted: a convolution at its start
+/// Points of MAPE, as the mean of rows.
+struct Gain {
+    double mean = 0, standard_error = 0;
+};
+
+Gain gain_of(const std::vector<double>& differences) {
+    const double n = static_cast<double>(differences.size());
+    if (n == 0) return {};
+    const double mean = std::accumulate(differences.begin(), differences.end(), 0.0) / n;
+    double squares = 0;
+    for (const double d : differences) squares += (d - mean) * (d - mean);
+    return {100 * mean, n > 1 ? 100 * std::sqrt(squares / (n - 1) / n) : 0};
+}
+
+/// What the stage's rows gain by it where no fit saw them, row by row. The other stages count as fitted: a convolution at its start
 /// values must be judged with the products that it will be used with.
-double own_gain(const StageOutcome& stage, const StagedFit& fit, const CalibrationInput& input,
-                const std::unordered_map<const Sample*, const Judged*>& judged) {
+Gain own_gain(const StageOutcome& stage, const StagedFit& fit, const CalibrationInput& input,
+              const std::unordered_map<const Sample*, const Judged*>& judged) {
     const Bench bench(input.gpus, without(stage, fit, input));
-    std::vector<double> start, unseen;
+    std::vector<double> gains;
     for (const Samples* rows : {&stage.rows, &stage.outliers}) {
         for (const Sample* row : *rows) {
             const double unfitted = bench.predicted(*row);
-            start.push_back(error(unfitted, *row));
-            unseen.push_back(error(judged.at(row)->unseen.value_or(unfitted), *row));
+            gains.push_back(error(unfitted, *row) - error(judged.at(row)->unseen.value_or(unfitted), *row));
         }
     }
-    return mape(start) - mape(unseen);
+    return gain_of(gains);
 }
 
 double models_mape(const CalibrationInput& input, const CostParameters& parameters, const Samples& models) {
@@ -71,10 +85,12 @@ std::vector<RejectedStage> rejected_stages(const StagedFit& fit, const std::vect
     for (const StageOutcome& stage : fit.stages) {
         if (stage.specs.empty()) continue;
         const std::string& name = stage.summary.name;
-        const double gain = own_gain(stage, fit, input, by_sample);
-        if (gain <= 0) {
+        const auto [gain, noise] = own_gain(stage, fit, input, by_sample);
+        if (gain <= noise) {
             rejected.push_back(
-                {name, fmt::format("stage {} not kept: cross-validated MAPE {:.2f} points above the start values'", name, -gain)});
+                {name, fmt::format("stage {} not kept: cross-validated MAPE {:.2f} points {} the start values', standard error "
+                                   "{:.2f}",
+                                   name, std::abs(gain), gain > 0 ? "below" : "above", noise)});
             continue;
         }
         const bool is_kernels = stage.rows.empty() || stage.rows.front()->kernel != nullptr;

@@ -1,0 +1,45 @@
+#include "calibration/staged_fit.hpp"
+
+#include <doctest/doctest.h>
+
+#include "calibration/samples.hpp"
+#include "calibration/synthetic.hpp"
+#include "support/compare.hpp"
+
+using namespace roofcast;
+using namespace roofcast::test;
+
+TEST_CASE("whole models do not bend what a stage that is not kept would have fitted") {
+    // Kernels run as the start values say. Whole models, one kernel each, see half the bandwidth.
+    const GpuProfile profile = synthetic_profile();
+    const CalibrationInput input = input_of(profile, gemm_rows({profile, defaults()}));
+    SampleSet set = collect_samples(input);
+    CostParameters slow;
+    const std::size_t bandwidth = parameter_index("gemm.simt.bandwidth_fraction");
+    const ParameterSpec& spec = parameter_specs()[bandwidth];
+    spec.set(slow, spec.get(slow) / 2);
+    const Op kernel = Gemm{1, 16, 8192, 8192, Precision::fp32, 32};
+    ModelRow row{.gpu = profile.id, .model = "kernel"};
+    row.value = cost(kernel, {profile, {.values = slow, .provenance = {}, .source = {}}}).total.in(us);
+    for (int i = 0; i < 40; ++i) {
+        Sample model;
+        model.model = &row;
+        model.planned = [kernel](const Gpu& gpu) { return cost(kernel, gpu).total.in(us); };
+        model.group = std::to_string(i);
+        set.samples.push_back(model);
+    }
+    Samples rows;
+    for (const Sample& sample : set.samples) rows.push_back(&sample);
+    const CalibrationOptions options{.evaluations_per_parameter = 30};
+    StagedFitOptions with{.options = &options, .start = &input.start.values};
+    const auto predicted = [&] {
+        const CostParameters fitted = fit_stages(input, rows, with).parameters;
+        return cost(kernel, {profile, {.values = fitted, .provenance = {}, .source = {}}}).total.in(us);
+    };
+    with.stages = {"weight_only", "models"};  // gemm.simt was not worth it
+    CHECK(predicted() == cost(kernel, {profile, input.start}).total.in(us));
+    // Without rows of kernels the models are all there is to fit to.
+    std::erase_if(rows, [](const Sample* sample) { return sample->kernel != nullptr; });
+    with.stages = {};
+    CHECK(predicted() == rel(row.value, 0.1));
+}
