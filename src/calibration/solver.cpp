@@ -1,6 +1,7 @@
 #include "calibration/solver.hpp"
 
 #include <algorithm>
+#include <array>
 #include <exception>
 #include <nlopt.hpp>
 
@@ -12,6 +13,7 @@ namespace {
 constexpr double loss_tolerance = 1e-4;
 constexpr double step = 0.15;             // of a parameter's range: first trust region of the local solver
 constexpr double point_tolerance = 1e-4;  // of a parameter's range
+constexpr std::array scanned{0.0, 0.15, 0.3, 0.45, 0.6, 0.75, 0.9, 1.0};
 
 /// One function under one algorithm: counts, keeps the best point, and carries exceptions through NLopt's C code.
 class Run {
@@ -55,6 +57,21 @@ public:
         return result == nlopt::MAXEVAL_REACHED ? StopReason::evaluation_limit : StopReason::converged;
     }
 
+    /// Moves one coordinate of the best point after the other across its whole range, and keeps what is better: a local solver does not
+    /// get to a value that only a few rows ask for, such as the energy of those that power limits, once others have made up for it.
+    StopReason scan() {
+        for (std::size_t i = 0; i < best.size(); ++i) {
+            Point x = best;
+            for (const double at_place : scanned) {
+                if (options_.tick) options_.tick();
+                if (is_late()) return StopReason::time_budget;
+                x[i] = at_place;
+                at(x);
+            }
+        }
+        return StopReason::converged;
+    }
+
     Point best;
     double best_loss = 0;
     std::int64_t evaluations = 0;
@@ -65,7 +82,7 @@ private:
     double evaluate(const Point& x) {
         try {
             if (options_.tick) options_.tick();
-            if (options_.deadline && std::chrono::steady_clock::now() > *options_.deadline) solver_->force_stop();
+            if (is_late()) solver_->force_stop();
             return at(x);
         } catch (...) {
             failure_ = std::current_exception();
@@ -73,6 +90,8 @@ private:
             return best_loss;
         }
     }
+
+    [[nodiscard]] bool is_late() const { return options_.deadline && std::chrono::steady_clock::now() > *options_.deadline; }
 
     const std::function<double(const Point&)>& loss_;
     const SolverOptions& options_;
@@ -95,6 +114,7 @@ Solution minimize(const Problem& problem, const SolverOptions& options) {
         stop = coarse.solve(nlopt::GN_CRS2_LM, problem.start, options.global_evaluations);
         coarse_evaluations = coarse.evaluations;
         if (!coarse.best.empty()) full.at(coarse.best);
+        if (stop != StopReason::time_budget) stop = full.scan();
     }
     if (stop != StopReason::time_budget) {
         // BOBYQA models the loss as a quadratic and needs two dimensions; Sbplx gets over the kinks where that stalls.

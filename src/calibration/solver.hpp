@@ -20,7 +20,7 @@ struct Problem {
 };
 
 struct SolverOptions {
-    int global_evaluations = 1000;  ///< 0: local only
+    int global_evaluations = 1000;  ///< of the coarse loss; 0: BOBYQA and Sbplx only
     int local_evaluations = 1000;
     std::uint64_t seed = 1;
     std::optional<std::chrono::steady_clock::time_point> deadline;
@@ -34,7 +34,8 @@ struct Solution {
     StopReason stop = StopReason::converged;
 };
 
-/// The better of start and what CRS2 finds on the coarse loss, improved by BOBYQA and Sbplx in turn. Never worse than the start.
+/// The better of start and what CRS2 finds on the coarse loss, improved by moving each coordinate across its range and by BOBYQA and Sbplx in
+/// turn. Never worse than the start.
 /// Deterministic for equal seeds unless the deadline passes.
 Solution minimize(const Problem& problem, const SolverOptions& options);
 
