@@ -33,6 +33,7 @@ public:
     Bench(const std::vector<GpuProfile>& profiles, const CostParameters& start);
 
     [[nodiscard]] const CostParameters& parameters() const { return parameters_; }
+    [[nodiscard]] std::size_t gpu_count() const { return gpus_.size(); }
     void set(const CostParameters& parameters);
     void set(const ParameterSpec& spec, double in_unit);
 

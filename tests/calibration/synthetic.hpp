@@ -38,7 +38,7 @@ inline CostParameters truth() {
     set("row_wise.bandwidth_fraction", 0.62);
     set("row_wise.fixed_us", 3.6);
     set("gemm.simt.peak_fraction", 0.8);
-    set("gemm.simt.fixed_us", 4);
+    set("gemm.simt.fixed_cycles", 6000);
     return p;
 }
 
