@@ -29,25 +29,30 @@ struct GemmParameters {
     double l2_bytes_per_sm_clock = 48;  ///< L2 to SM, bytes per SM and boost clock
     double tail = 0.3;                  ///< 0: a partial wave costs a whole one; 1: it costs its share
     double overlap = 0.8;               ///< share of the non-bounding terms that the bounding one hides
-    Seconds fixed = 2 * us;             ///< kernel start, prologue and drain
-    Seconds k_step = 5 * ns;            ///< latency of a k step of 32 that nothing hides, once a block
-    Seconds epilogue = 200 * ns;        ///< per wave, for a 128x128 tile
-    Seconds wave = 0 * us;              ///< per wave, whatever the tile: first loads and hand-over between blocks
-    Seconds split_k = 2 * us;           ///< extra reduction when k is split
+    double fixed_cycles = 3500;         ///< kernel start, prologue and drain
+    double k_step_cycles = 8;           ///< latency of a k step of 32 that nothing hides, once a block
+    double epilogue_cycles = 300;       ///< per wave, for a 128x128 tile
+    double wave_cycles = 0;             ///< per wave, whatever the tile: first loads and hand-over between blocks
+    double split_k_cycles = 3500;       ///< extra reduction when k is split
     double misaligned = 0.1;            ///< loss of peak when a row of n or k is not a multiple of 16 bytes
     double l2_residency = 0.5;          ///< share of a small working set that is found in L2 when warm
 };
 
 /// Of the kernel that quantizes activations for one class of matrix unit.
 struct QuantizationParameters {
-    Seconds fixed = 2 * us;           ///< start of the kernel
-    Seconds row = 1 * us;             ///< of an SM per row: start, reduction and scaling
+    double fixed_cycles = 3500;       ///< start of the kernel
+    double row_cycles = 1800;         ///< of an SM per row: start, reduction and scaling
     double bandwidth_fraction = 0.5;  ///< of DRAM bandwidth that it reaches
 };
 
 /// Of products whose weights are stored in fewer bits than they are computed in.
 struct WeightOnlyParameters {
     double dequantization_operations = 1.5;  ///< SIMT operations per weight that is unpacked to the compute format
+    double tile_half = 500;                  ///< of their kernels, in place of the GEMM's
+    double l2_bytes_per_sm_clock = 48;       ///< the same
+    double tail = 0.5;                       ///< the same
+    double k_step_cycles = 15;               ///< the same
+    double epilogue_cycles = 3000;           ///< the same
 };
 
 /// Energy, from which sustained clocks follow.
@@ -64,12 +69,12 @@ struct AttentionParameters {
     double bandwidth_fraction = 0.75;  ///< of DRAM bandwidth when all SMs read the KV cache
     double fill = 3;                   ///< 1 / share of the SMs that saturates DRAM bandwidth
     double overlap = 0.8;              ///< share of the non-bounding terms that the bounding one hides
-    Seconds block = 2.5 * us;          ///< start, first loads and write-back of one wave of blocks of queries
-    Seconds split_block = 2.5 * us;    ///< the same of blocks that share a head's keys
-    Seconds fixed = 8 * us;            ///< kernel start and what engines launch around it
-    Seconds combine = 1 * us;          ///< start of the kernel that adds up the parts of split keys, and per 32 parts
-    double query_passes = 2;           ///< times that engines with a KV cache move Q and the output at DRAM bandwidth around it
-    double cache_passes = 2;           ///< the same of K and V
+    double block_cycles = 4500;        ///< start, first loads and write-back of one wave of blocks of queries
+    double split_block_cycles = 4500;  ///< the same of blocks that share a head's keys
+    double fixed_cycles = 15000;       ///< kernel start and what engines launch around it
+    double combine_cycles = 2000;      ///< start of the kernel that adds up the parts of split keys, and per 32 parts
+    double query_cycles = 2;           ///< of an SM for 16 bytes of Q and the output, which engines with a KV cache move around it
+    double cache_cycles = 2;           ///< the same of K and V
     double l2_residency = 0.5;         ///< share of a small KV cache that a repeated call finds in L2
 };
 
@@ -81,7 +86,7 @@ struct ConvolutionParameters {
     double transform_fraction = 0.6;  ///< of DRAM bandwidth in Winograd and layout transformations
     double depthwise_fraction = 0.5;  ///< of DRAM bandwidth in depthwise kernels
     double depthwise_rate = 0.2;      ///< of the SIMT peak in depthwise kernels
-    Seconds epilogue = 3 * us;        ///< on SIMT lanes, per wave, for a 128x128 tile
+    double epilogue_cycles = 5000;    ///< on SIMT lanes, per wave, for a 128x128 tile
 };
 
 /// Of kernels that stream through memory: element-wise, moves, gathers, pooling.
@@ -107,8 +112,8 @@ struct MoeParameters {
     double skew = 1;                  ///< how much of the router's imbalance between ranks reaches the time
     double token_passes = 2;          ///< times that all tokens move through DRAM around the products
     double row_passes = 1;            ///< times that a row for each token and expert, inner activations included, moves there
-    Seconds wave = 3 * us;            ///< per wave of a grouped product: first loads and hand-over between blocks
-    Seconds fixed = 12 * us;          ///< routing, permutation and kernel starts
+    double wave_cycles = 5000;        ///< per wave of a grouped product: first loads and hand-over between blocks
+    double fixed_cycles = 20000;      ///< routing, permutation and kernel starts
 };
 
 /// Between GPUs.

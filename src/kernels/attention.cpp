@@ -90,7 +90,7 @@ Blocks by_queries(const Attention& op, bool packed, const Gpu& gpu, const Common
     const std::int64_t seen = op.window > 0 ? std::min(op.kv_len, op.window + query_block) : op.kv_len;
     const double keys = blocks(seen, key_block) * static_cast<double>(key_block);
     const Seconds longest = static_cast<double>(r.block) * keys * common.score;
-    const Seconds starts = waves(count, sms, 1) * parameters_of(op, gpu).block;
+    const Seconds starts = waves(count, sms, 1) * lasting(parameters_of(op, gpu).block_cycles, gpu.profile);
     if (count <= sms) return {longest + starts, {}};
     const Seconds share = r.sets * std::max(padded_pairs(op, r, keys), r.group * visible_pairs(op)) / sms * common.score;
     return {max(longest, share + 0.5 * longest * (1 - sms / count)) + starts, {}};
@@ -108,14 +108,15 @@ Blocks by_keys(const Attention& op, const Gpu& gpu, const Common& common) {
     const Bytes stored = element_size(op.kv_precision), element = op.converts_cache ? max(element_size(op.precision), stored) : stored;
     const Bytes key = static_cast<double>(op.head_dim + value_dim(op)) * element;
     const BytesPerSecond one_sm = gpu.profile.bandwidth * (p.bandwidth_fraction * std::min(p.fill, sms) / sms);
+    const Seconds start = lasting(p.split_block_cycles, gpu.profile);
     const bool whole = !op.split_ungrouped && op.heads == op.kv_heads;
     Blocks best{};
     for (std::int64_t split = 1; split <= 128; split *= 2) {
         if (split > 1 && (whole || groups * static_cast<double>(split) > 2 * sms)) break;
         const double chunk = blocks(keys, key_block * split) * static_cast<double>(key_block);
         const double w = waves(groups * static_cast<double>(split), sms, 1);
-        const Seconds combine = split > 1 ? (1 + static_cast<double>(split) / combined_parts) * p.combine : Seconds{};
-        const Blocks b{w * (chunk * rows * common.score + p.split_block), w * chunk * key / one_sm, combine};
+        const double combine = split > 1 ? (1 + static_cast<double>(split) / combined_parts) * p.combine_cycles : 0;
+        const Blocks b{w * (chunk * rows * common.score + start), w * chunk * key / one_sm, lasting(combine, gpu.profile)};
         if (split == 1 || b.time(common) < best.time(common)) best = b;
     }
     return best;
@@ -141,10 +142,10 @@ Bytes fused_traffic(Bytes compulsory, const AttentionParameters& p, const Gpu& g
 Seconds around_cache(const Attention& op, const Gpu& gpu) {
     if (!op.cached || (!op.causal && op.query_len > 1)) return {};  // encoders keep no cache
     const auto& p = parameters_of(op, gpu);
-    const double passes = p.query_passes * static_cast<double>(op.heads) + p.cache_passes * static_cast<double>(op.kv_heads);
+    const double cycles = p.query_cycles * static_cast<double>(op.heads) + p.cache_cycles * static_cast<double>(op.kv_heads);
     const double tokens = static_cast<double>(op.batch * op.query_len);
     const Bytes row = static_cast<double>(op.head_dim + value_dim(op)) * element_size(activation_precision(op.precision));
-    return tokens * passes * row / gpu.profile.bandwidth;
+    return lasting(tokens * cycles * (row / (16 * byte)) / static_cast<double>(gpu.profile.sm_count), gpu.profile);
 }
 
 KernelCost fused_cost(const Attention& op, const Gpu& gpu, Cache cache) {
@@ -156,7 +157,7 @@ KernelCost fused_cost(const Attention& op, const Gpu& gpu, Cache cache) {
     const bool has_past = op.cached && op.kv_len > op.query_len;
     t.dram_bytes = fused_traffic(w.bytes, p, gpu, cache == Cache::produced && has_past ? Cache::cold : cache);
     t.dram = t.dram_bytes / (gpu.profile.bandwidth * p.bandwidth_fraction);
-    t.latency = p.fixed + around_cache(op, gpu);
+    t.latency = lasting(p.fixed_cycles, gpu.profile) + around_cache(op, gpu);
     t.overlap = p.overlap;
     const Common common{score_time(op, gpu), t.dram, t.overlap, power_limit(t.flops, t.dram_bytes, t.unit, gpu)};
     const Blocks best = best_blocks(op, gpu, common);

@@ -46,8 +46,8 @@ bool on_lanes(Precision p, const Gpu& gpu) {
 GemmParameters lane_parameters(double peak_fraction, const Gpu& gpu) {
     GemmParameters p = gpu.parameters.values.gemm[index(MathUnit::simt)];
     p.peak_fraction = peak_fraction;
-    p.epilogue = gpu.parameters.values.convolution.epilogue;
-    p.wave = {};
+    p.epilogue_cycles = gpu.parameters.values.convolution.epilogue_cycles;
+    p.wave_cycles = 0;
     return p;
 }
 

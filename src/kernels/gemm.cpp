@@ -14,8 +14,8 @@ KernelCost quantize_cost(const Gemm& op, const Gpu& gpu, Cache cache) {
     Terms t;
     t.dram_bytes = after_l2(moved, gpu.profile.l2, gpu.parameters.values.streaming.l2_residency, cache);
     t.dram = t.dram_bytes / (gpu.profile.bandwidth * p.bandwidth_fraction);
-    t.l2 = rows / static_cast<double>(gpu.profile.sm_count) * p.row;
-    t.latency = p.fixed;
+    t.l2 = rows / static_cast<double>(gpu.profile.sm_count) * lasting(p.row_cycles, gpu.profile);
+    t.latency = lasting(p.fixed_cycles, gpu.profile);
     return combine(t, gpu);
 }
 
@@ -41,6 +41,17 @@ void as_serving_engine(MatrixProduct& product, const Gpu& gpu) {
     }
 }
 
+/// Kernels that unpack weights come from other libraries, and are made of instructions of single warps.
+void as_unpacking(GemmParameters& p, const Gpu& gpu) {
+    const WeightOnlyParameters& own = gpu.parameters.values.weight_only;
+    p.peak_fraction *= gpu.profile.facts.warp_matrix_fraction;
+    p.tile_half = own.tile_half;
+    p.tail = own.tail;
+    p.l2_bytes_per_sm_clock = own.l2_bytes_per_sm_clock;
+    p.k_step_cycles = own.k_step_cycles;
+    p.epilogue_cycles = own.epilogue_cycles;
+}
+
 constexpr double rotated_copies = 6.5;  // of the weights; L40S: 96 MB of L2 serve weights of 15 MB, not of 16
 
 /// A matrix times a few vectors: each lane reads weights once and multiplies them with every row; nothing is padded to tiles.
@@ -55,7 +66,7 @@ KernelCost lane_product_cost(const MatrixProduct& product, const Work& w, const 
     // Nearly all of its bytes are weights.
     t.dram_bytes = after_l2(w.bytes, gpu.profile.l2, p.l2_residency, cache == Cache::produced ? Cache::cold : cache);
     t.dram = t.dram_bytes / (gpu.profile.bandwidth * p.bandwidth_fraction);
-    t.latency = p.fixed;
+    t.latency = lasting(p.fixed_cycles, gpu.profile);
     t.overlap = p.overlap;
     return combine(t, gpu);
 }
@@ -90,8 +101,8 @@ KernelCost cost(const Gemm& op, const Gpu& gpu, Cache cache) {
     GemmParameters p = gemm_parameters(gpu, op.precision);
     if (gpu.profile.math_unit(op.precision) == MathUnit::simt) {
         as_on_lanes(tiled, p, gpu);
-    } else if (tiled.unpack_weights) {  // by kernels of other libraries, made of instructions of single warps
-        p.peak_fraction *= gpu.profile.facts.warp_matrix_fraction;
+    } else if (tiled.unpack_weights) {
+        as_unpacking(p, gpu);
     } else {
         tiled.least_rows = gpu.profile.facts.least_tile_rows;
     }

@@ -20,7 +20,8 @@ constexpr Tile simt_tiles[] = {{128, 128}, {128, 64}, {64, 128}, {128, 32}, {32,
 constexpr Tile linear_lane_tiles[] = {{128, 128}, {32, 32}};
 constexpr Tile matrix_unit_tiles[] = {{256, 128}, {128, 256}, {128, 128}, {256, 64}, {64, 256}, {128, 64}, {64, 128},
                                       {64, 64},   {32, 128},  {32, 64},   {64, 32},  {16, 128}, {16, 64}};
-constexpr int split_factors[] = {1, 2, 4, 8, 16, 32};
+constexpr int split_factors[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32};
+constexpr double split_waves = 4;  // that the parts of k fill at most
 constexpr std::int64_t k_block = 32;                                                      // k elements that a block takes in one step
 constexpr double reference_side = 128, reference_tile = reference_side * reference_side;  // that the epilogue parameter is given for
 
@@ -79,6 +80,7 @@ struct Rates {
     double per_a_byte;        // per byte from L2, one SM
     double a_bytes, b_bytes;  // of an element
     double dram, reduce;      // seconds of DRAM traffic; of one m·n matrix of partial sums written and read
+    double cycle;         // seconds of the clock
     double sm_count;
     double accumulators, blocks_per_sm;
     PowerLimit power;
@@ -94,7 +96,8 @@ Rates rates_of(const MatrixProduct& op, const Gpu& gpu, const GemmParameters& p,
     r.per_output_step = (2 * flop / (peak / sms * (p.peak_fraction * alignment))).in(s);
     const double operations = op.unpack_weights ? gpu.parameters.values.weight_only.dequantization_operations : 0;
     r.per_weight = operations * (flop / (lane_rate(profile, Precision::fp32) / (2 * sms))).in(s);
-    r.per_a_byte = 1 / (p.l2_bytes_per_sm_clock * running_clock(profile).in(hertz));
+    r.cycle = lasting(1, profile).in(s);
+    r.per_a_byte = r.cycle / p.l2_bytes_per_sm_clock;
     r.a_bytes = op.a_element.in(byte);
     r.b_bytes = op.b_element.in(byte);
     const Bytes again = max(traffic - op.compulsory, 0 * byte);
@@ -119,17 +122,17 @@ Candidate evaluate(const Rates& r, const GemmParameters& p, Tile tile, double ti
     const double w = r.blocks_per_sm * waves(tiles * split, r.blocks_per_sm * r.sm_count, p.tail);
     Candidate c{};
     c.split = split;
-    const double once = r.accumulators * area / reference_tile * p.epilogue.in(s) + p.wave.in(s);
-    c.compute = w * (k * ((area + p.tile_half) * r.per_output_step + tile.n * r.per_weight) + once);
+    const double once = r.accumulators * area / reference_tile * p.epilogue_cycles + p.wave_cycles;
+    c.compute = w * (k * ((area + p.tile_half) * r.per_output_step + tile.n * r.per_weight) + once * r.cycle);
     c.l2 = w * k * (tile.m * r.a_bytes + tile.n * r.b_bytes) * r.per_a_byte;
     c.dram = r.dram + (split > 1 ? split * r.reduce : 0);
-    c.latency = p.fixed.in(s) + k / static_cast<double>(k_block) * p.k_step.in(s) + (split > 1 ? p.split_k.in(s) : 0);
+    c.latency = (p.fixed_cycles + k / static_cast<double>(k_block) * p.k_step_cycles + (split > 1 ? p.split_k_cycles : 0)) * r.cycle;
     c.busy = busy_time(c.compute * s, c.dram * s, c.l2 * s, p.overlap, r.power).in(s);
     return c;
 }
 
-/// The fastest of all tiles and split-k factors. k is split only while the blocks fit the SMs at once. The set of candidates only shrinks
-/// as m, n and batch grow, and each candidate's time grows, so that the minimum is monotone, unless the shape decides on the only tile.
+/// The fastest of all tiles and split-k factors. k is split only while the blocks take few waves. The set of candidates only shrinks as
+/// m, n and batch grow, and each candidate's time grows, so that the minimum is monotone, unless the shape decides on the only tile.
 Candidate best_candidate(const MatrixProduct& op, const Rates& r, const GemmParameters& p, MathUnit unit) {
     Candidate best{};
     bool found = false;
@@ -141,7 +144,7 @@ Candidate best_candidate(const MatrixProduct& op, const Rates& r, const GemmPara
         const double tiles = static_cast<double>(op.batch) * blocks(op.m, tile.m) * blocks(op.n, tile.n);
         for (std::size_t i = 0; i < split_k.size(); ++i) {
             const int split = split_factors[i];
-            if (split > 1 && (tiles * split > r.sm_count || !op.splits_k)) break;
+            if (split > 1 && (tiles * split > split_waves * r.sm_count || !op.splits_k)) break;
             const Candidate c = evaluate(r, p, tile, tiles, split, split_k[i]);
             if (!found || c.time() < best.time()) best = c;
             found = true;

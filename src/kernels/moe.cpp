@@ -34,8 +34,8 @@ GemmParameters grouped_parameters(const Moe& op, const Gpu& gpu) {
     p.peak_fraction *= moe.peak_fraction;
     p.bandwidth_fraction *= moe.bandwidth_fraction;
     // Blocks take one tile after the other and store one while they load the next: what is left is the hand-over.
-    p.epilogue = {};
-    p.wave = moe.wave;
+    p.epilogue_cycles = 0;
+    p.wave_cycles = moe.wave_cycles;
     p.overlap = 1;
     return p;
 }
@@ -52,7 +52,7 @@ KernelCost movement_cost(const Moe& op, double intermediate, const ExpertLoad& l
     t.dram_bytes =
         (p.token_passes * tokens * hidden + p.row_passes * (activated + zeros)) * element_size(activation_precision(op.precision));
     t.dram = t.dram_bytes / (gpu.profile.bandwidth * gpu.parameters.values.streaming.bandwidth_fraction);
-    t.latency = p.fixed;
+    t.latency = lasting(p.fixed_cycles, gpu.profile);
     return combine(t, gpu);
 }
 

@@ -94,6 +94,11 @@ inline Hertz running_clock(const GpuProfile& gpu) {
     return gpu.boost_clock * gpu.clock_headroom();
 }
 
+/// Latencies on the chip last so many cycles of the clock that it runs at.
+inline Seconds lasting(double cycles, const GpuProfile& gpu) {
+    return cycles / running_clock(gpu);
+}
+
 /// A kernel that streams `moved` bytes through memory and does `flops` on the SIMT lanes.
 KernelCost streaming_cost(Bytes moved, Flops flops, Precision precision, const Gpu& gpu, Cache cache);
 

@@ -18,7 +18,7 @@ void add(Specs& specs, std::string key, std::string unit, double scale, double l
     specs.push_back({std::move(key), std::move(unit), scale, lower, upper, lower, transform, std::move(meaning), std::move(access)});
 }
 
-constexpr double micro = us.value, nano = ns.value, pico = pj_per_flop.value;
+constexpr double micro = us.value, pico = pj_per_flop.value;
 constexpr auto lin = Transform::linear;
 constexpr auto log = Transform::log;
 
@@ -63,11 +63,11 @@ void add_gemm(Specs& specs, MathUnit unit) {
     g.put("l2_bytes_per_sm_clock", "bytes", 1, 8, 256, log, "L2 to SM traffic, per SM and boost clock", &G::l2_bytes_per_sm_clock);
     g.put("tail", "1", 1, 0, 1, lin, "0: a partial wave costs a whole one; 1: it costs its share", &G::tail);
     g.put("overlap", "1", 1, 0, 1, lin, "share of the non-bounding terms that the bounding one hides", &G::overlap);
-    g.put("fixed_us", "us", micro, 0.5, 5, log, "kernel start, prologue and drain", &G::fixed);
-    g.put("k_step_ns", "ns", nano, 0, 100, lin, "latency of a k step of 32 that nothing hides, once a block", &G::k_step);
-    g.put("epilogue_us", "us", micro, 0, 20, lin, "write-back per wave of 128x128 tiles", &G::epilogue);
-    g.put("wave_us", "us", micro, 0, 5, lin, "start of a wave of blocks, whatever the tile", &G::wave);
-    g.put("split_k_us", "us", micro, 0, 10, lin, "extra reduction when k is split", &G::split_k);
+    g.put("fixed_cycles", "cycles", 1, 600, 12000, log, "kernel start, prologue and drain", &G::fixed_cycles);
+    g.put("k_step_cycles", "cycles", 1, 0, 150, lin, "latency of a k step of 32 that nothing hides, once a block", &G::k_step_cycles);
+    g.put("epilogue_cycles", "cycles", 1, 0, 30000, lin, "write-back per wave of 128x128 tiles", &G::epilogue_cycles);
+    g.put("wave_cycles", "cycles", 1, 0, 8000, lin, "start of a wave of blocks, whatever the tile", &G::wave_cycles);
+    g.put("split_k_cycles", "cycles", 1, 0, 25000, lin, "extra reduction when k is split", &G::split_k_cycles);
     g.put("misaligned", "1", 1, 0, 0.6, lin, "loss of peak when a row of n or k is not a multiple of 16 bytes", &G::misaligned);
     g.put("l2_residency", "1", 1, 0, 1, lin, "share of a small working set that is found in L2 when warm", &G::l2_residency);
 }
@@ -76,8 +76,8 @@ void add_gemm(Specs& specs, MathUnit unit) {
 void add_quantization(Specs& specs, MathUnit unit) {
     using Q = QuantizationParameters;
     GroupAdder q(specs, "quantization." + std::string(name(unit)), [unit](CostParameters& p) -> Q& { return p.quantization[index(unit)]; });
-    q.put("fixed_us", "us", micro, 0, 15, lin, "start of the kernel that quantizes activations", &Q::fixed);
-    q.put("row_us", "us", micro, 0, 10, lin, "time of an SM per row that it quantizes", &Q::row);
+    q.put("fixed_cycles", "cycles", 1, 0, 30000, lin, "start of the kernel that quantizes activations", &Q::fixed_cycles);
+    q.put("row_cycles", "cycles", 1, 0, 20000, lin, "of an SM per row that it quantizes", &Q::row_cycles);
     q.put("bandwidth_fraction", "1", 1, 0.05, 1, lin, "share of DRAM bandwidth that it reaches", &Q::bandwidth_fraction);
 }
 
@@ -86,6 +86,13 @@ void add_quantization_and_power(Specs& specs) {
     GroupAdder w(specs, "weight_only", &CostParameters::weight_only);
     w.put("dequantization_operations", "operations", 1, 0, 64, lin, "SIMT operations per weight unpacked to the compute format",
           &WeightOnlyParameters::dequantization_operations);
+    w.put("tile_half", "outputs", 1, 0, 20000, lin, "of their kernels, in place of the GEMM's", &WeightOnlyParameters::tile_half);
+    w.put("l2_bytes_per_sm_clock", "bytes", 1, 8, 256, log, "of their kernels, in place of the GEMM's",
+          &WeightOnlyParameters::l2_bytes_per_sm_clock);
+    w.put("tail", "1", 1, 0, 1, lin, "of their kernels, in place of the GEMM's", &WeightOnlyParameters::tail);
+    w.put("k_step_cycles", "cycles", 1, 0, 150, lin, "of their kernels, in place of the GEMM's", &WeightOnlyParameters::k_step_cycles);
+    w.put("epilogue_cycles", "cycles", 1, 0, 30000, lin, "of their kernels, in place of the GEMM's",
+          &WeightOnlyParameters::epilogue_cycles);
     for (const MathUnit unit : all_math_units) {
         const double upper = unit == MathUnit::simt ? 60 : 6;
         add(specs, "power." + std::string(name(unit)) + "_pj_per_flop", "pJ/FLOP", pico, 0.05, upper, log, "dynamic energy of a FLOP",
@@ -108,13 +115,14 @@ void add_attention(Specs& specs, CacheFormat format) {
     a.put("bandwidth_fraction", "1", 1, 0.2, 1, lin, "share of DRAM bandwidth when all SMs read the KV cache", &A::bandwidth_fraction);
     a.put("fill", "1", 1, 1, 20, log, "1 / share of the SMs that saturates DRAM bandwidth", &A::fill);
     a.put("overlap", "1", 1, 0, 1, lin, "share of the non-bounding terms that the bounding one hides", &A::overlap);
-    a.put("block_us", "us", micro, 0, 10, lin, "start, first loads and write-back of one wave of blocks of queries", &A::block);
-    a.put("split_block_us", "us", micro, 0, 10, lin, "the same of blocks that share the keys of a head", &A::split_block);
-    a.put("fixed_us", "us", micro, 0.5, 40, log, "kernel start and what engines launch around it", &A::fixed);
-    a.put("combine_us", "us", micro, 0, 20, lin, "kernel that adds up the parts of split keys: its start, and again per 32 parts",
-          &A::combine);
-    a.put("query_passes", "1", 1, 0, 15, lin, "times that engines with a KV cache move Q and the output around it", &A::query_passes);
-    a.put("cache_passes", "1", 1, 0, 40, lin, "the same of K and V", &A::cache_passes);
+    a.put("block_cycles", "cycles", 1, 0, 20000, lin, "start, first loads and write-back of one wave of blocks of queries", &A::block_cycles);
+    a.put("split_block_cycles", "cycles", 1, 0, 20000, lin, "the same of blocks that share the keys of a head", &A::split_block_cycles);
+    a.put("fixed_cycles", "cycles", 1, 800, 60000, log, "kernel start and what engines launch around it", &A::fixed_cycles);
+    a.put("combine_cycles", "cycles", 1, 0, 40000, lin, "kernel that adds up the parts of split keys: its start, and again per 32 parts",
+          &A::combine_cycles);
+    a.put("query_cycles", "cycles", 1, 0, 20, lin, "of an SM for 16 bytes of Q and the output, which engines with a KV cache move around it",
+          &A::query_cycles);
+    a.put("cache_cycles", "cycles", 1, 0, 40, lin, "the same of K and V", &A::cache_cycles);
     a.put("l2_residency", "1", 1, 0, 1, lin, "share of a small KV cache that a repeated call finds in L2", &A::l2_residency);
 }
 
@@ -128,7 +136,7 @@ void add_convolution(Specs& specs) {
           &C::transform_fraction);
     c.put("depthwise_fraction", "1", 1, 0.05, 1, lin, "share of DRAM bandwidth in depthwise kernels", &C::depthwise_fraction);
     c.put("depthwise_rate", "1", 1, 0.01, 1, log, "share of the SIMT peak in depthwise kernels", &C::depthwise_rate);
-    c.put("epilogue_us", "us", micro, 0, 20, lin, "write-back per wave of 128x128 tiles on SIMT lanes", &C::epilogue);
+    c.put("epilogue_cycles", "cycles", 1, 0, 30000, lin, "write-back per wave of 128x128 tiles on SIMT lanes", &C::epilogue_cycles);
 }
 
 void add_memory_bound(Specs& specs) {
@@ -156,8 +164,8 @@ void add_moe_and_transfers(Specs& specs) {
     m.put("token_passes", "1", 1, 0, 20, lin, "times that all tokens move through DRAM around the products", &M::token_passes);
     m.put("row_passes", "1", 1, 0, 10, lin, "times that a row for each token and expert, inner activations included, moves there",
           &M::row_passes);
-    m.put("wave_us", "us", micro, 0, 20, lin, "start of a wave of blocks of a grouped product, whatever the tile", &M::wave);
-    m.put("fixed_us", "us", micro, 1, 100, log, "routing, permutation and kernel starts", &M::fixed);
+    m.put("wave_cycles", "cycles", 1, 0, 40000, lin, "start of a wave of blocks of a grouped product, whatever the tile", &M::wave_cycles);
+    m.put("fixed_cycles", "cycles", 1, 2000, 200000, log, "routing, permutation and kernel starts", &M::fixed_cycles);
     using L = CollectiveParameters;
     GroupAdder l(specs, "collective", &CostParameters::collective);
     l.put("nvlink_fraction", "1", 1, 0.2, 1, lin, "share of one direction's NVLink bandwidth", &L::nvlink_fraction);

@@ -113,7 +113,7 @@ TEST_CASE("packed rows are cut into blocks of 16, 64 or 128") {
 TEST_CASE("a narrower cache runs in kernels of its own") {
     Gpu gpu = test::toy_gpu();
     Attention op = fp32_attention(1, 8, 1, 1024);
-    gpu.parameters.values.attention[index(CacheFormat::narrow)].fixed = 5 * us;
+    gpu.parameters.values.attention[index(CacheFormat::narrow)].fixed_cycles = 5000;
     const Seconds plain = cost(op, gpu).total;
     op.kv_precision = Precision::fp16;
     // Half of 8 · 1024 · 256 · 4 B = 8.389 MB at 100 GB/s, and 5 us.
@@ -133,7 +133,7 @@ TEST_CASE("widths without a kernel on matrix units run on the lanes") {
 
 TEST_CASE("split keys cost a kernel that adds the parts up, and some engines leave ungrouped heads whole") {
     Gpu gpu = test::toy_gpu();
-    gpu.parameters.values.attention[index(CacheFormat::plain)].combine = 3 * us;
+    gpu.parameters.values.attention[index(CacheFormat::plain)].combine_cycles = 3000;
     Attention op = fp32_attention(1, 1, 1, 10240);
     // 10240 keys of 256 · 4 B = 10.49 MB: 104.9 us at 100 GB/s. In one block 16 rows · 10240 · 512 FLOP / 1 TFLOP/s = 83.9 us of
     // arithmetic.
@@ -151,8 +151,8 @@ TEST_CASE("engines with a cache move queries and keys around the kernel") {
     Attention op = fp32_attention(1, 8, 1, 64);
     op.kv_heads = 2;
     const Seconds bare = cost(op, gpu).total;
-    gpu.parameters.values.attention[index(CacheFormat::plain)].query_passes = 1;
-    gpu.parameters.values.attention[index(CacheFormat::plain)].cache_passes = 10;
-    // (8 + 10 · 2) · 256 elements · 4 B / 100 GB/s = 0.2867 us.
-    CHECK((cost(op, gpu).total - bare).in(us) == rel(0.2867, 1e-3));
+    gpu.parameters.values.attention[index(CacheFormat::plain)].query_cycles = 1;
+    gpu.parameters.values.attention[index(CacheFormat::plain)].cache_cycles = 10;
+    // (8 + 10 · 2) · 256 elements · 4 B / 16 B = 1792 cycles on 10 SMs at 1 GHz.
+    CHECK((cost(op, gpu).total - bare).in(us) == rel(0.1792, 1e-3));
 }

@@ -62,7 +62,7 @@ TEST_CASE("tokens, and a row for each of their experts on whatever rank, move ar
 
 TEST_CASE("each wave of a grouped product costs its hand-over") {
     Gpu gpu = test::toy_gpu();
-    gpu.parameters.values.moe.wave = 1 * us;
+    gpu.parameters.values.moe.wave_cycles = 1000;
     // 8 experts · 16384 rows in tiles of 128x128, 10 SMs: 8 · 128 · (32 + 8) tiles are 4096 waves; 164.9 ms of arithmetic.
     CHECK(cost(eight_experts(65536), gpu).compute.in(ms) == rel(164.9 + 4.096, 1e-3));
 }

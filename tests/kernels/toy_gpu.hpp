@@ -30,27 +30,27 @@ inline Gpu toy_gpu() {
              .l2_bytes_per_sm_clock = 256,
              .tail = 0,
              .overlap = 1,
-             .fixed = {},
-             .k_step = {},
-             .epilogue = {},
-             .wave = {},
-             .split_k = {},
+             .fixed_cycles = 0,
+             .k_step_cycles = 0,
+             .epilogue_cycles = 0,
+             .wave_cycles = 0,
+             .split_k_cycles = 0,
              .misaligned = 0,
              .l2_residency = 1};
     }
-    for (QuantizationParameters& q : c.quantization) q = {.fixed = {}, .row = {}, .bandwidth_fraction = 1};
-    c.weight_only = {.dequantization_operations = 0};
+    for (QuantizationParameters& q : c.quantization) q = {.fixed_cycles = 0, .row_cycles = 0, .bandwidth_fraction = 1};
+    c.weight_only = {.dequantization_operations = 0, .tile_half = 0, .l2_bytes_per_sm_clock = 256, .tail = 0, .k_step_cycles = 0, .epilogue_cycles = 0};
     c.attention.fill({.peak_fraction = 1,
                       .softmax_operations = 0,
                       .bandwidth_fraction = 1,
                       .fill = 10,
                       .overlap = 1,
-                      .block = {},
-                      .split_block = {},
-                      .fixed = {},
-                      .combine = {},
-                      .query_passes = 0,
-                      .cache_passes = 0,
+                      .block_cycles = 0,
+                      .split_block_cycles = 0,
+                      .fixed_cycles = 0,
+                      .combine_cycles = 0,
+                      .query_cycles = 0,
+                      .cache_cycles = 0,
                       .l2_residency = 1});
     c.convolution = {.implicit_fraction = 1,
                      .matrix_fraction = 1,
@@ -58,10 +58,10 @@ inline Gpu toy_gpu() {
                      .transform_fraction = 1,
                      .depthwise_fraction = 1,
                      .depthwise_rate = 1,
-                     .epilogue = {}};
+                     .epilogue_cycles = 0};
     c.streaming = {.bandwidth_fraction = 1, .l2_bandwidth_ratio = 10, .l2_residency = 1, .fixed = {}};
     c.row_wise = {.bandwidth_fraction = 1, .fill = 10, .row_cycles = 1, .fixed = {}};
-    c.moe = {.peak_fraction = 1, .bandwidth_fraction = 1, .skew = 1, .token_passes = 0, .row_passes = 0, .wave = {}, .fixed = {}};
+    c.moe = {.peak_fraction = 1, .bandwidth_fraction = 1, .skew = 1, .token_passes = 0, .row_passes = 0, .wave_cycles = 0, .fixed_cycles = 0};
     return gpu;
 }
 
