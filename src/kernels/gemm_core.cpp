@@ -21,7 +21,7 @@ constexpr Tile linear_lane_tiles[] = {{128, 128}, {32, 32}};
 constexpr Tile matrix_unit_tiles[] = {{256, 128}, {128, 256}, {128, 128}, {256, 64}, {64, 256}, {128, 64}, {64, 128},
                                       {64, 64},   {32, 128},  {32, 64},   {64, 32},  {16, 128}, {16, 64}};
 constexpr int split_factors[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32};
-constexpr double split_waves = 4;  // that the parts of k fill at most
+constexpr double split_waves = 4;                                                         // that the parts of k fill at most
 constexpr std::int64_t k_block = 32;                                                      // k elements that a block takes in one step
 constexpr double reference_side = 128, reference_tile = reference_side * reference_side;  // that the epilogue parameter is given for
 
@@ -80,7 +80,7 @@ struct Rates {
     double per_a_byte;        // per byte from L2, one SM
     double a_bytes, b_bytes;  // of an element
     double dram, reduce;      // seconds of DRAM traffic; of one m·n matrix of partial sums written and read
-    double cycle;         // seconds of the clock
+    double cycle;             // seconds of the clock
     double sm_count;
     double accumulators, blocks_per_sm;
     PowerLimit power;

@@ -39,7 +39,8 @@ inline Gpu toy_gpu() {
              .l2_residency = 1};
     }
     for (QuantizationParameters& q : c.quantization) q = {.fixed_cycles = 0, .row_cycles = 0, .bandwidth_fraction = 1};
-    c.weight_only = {.dequantization_operations = 0, .tile_half = 0, .l2_bytes_per_sm_clock = 256, .tail = 0, .k_step_cycles = 0, .epilogue_cycles = 0};
+    c.weight_only = {
+        .dequantization_operations = 0, .tile_half = 0, .l2_bytes_per_sm_clock = 256, .tail = 0, .k_step_cycles = 0, .epilogue_cycles = 0};
     c.attention.fill({.peak_fraction = 1,
                       .softmax_operations = 0,
                       .bandwidth_fraction = 1,
@@ -61,7 +62,8 @@ inline Gpu toy_gpu() {
                      .epilogue_cycles = 0};
     c.streaming = {.bandwidth_fraction = 1, .l2_bandwidth_ratio = 10, .l2_residency = 1, .fixed = {}};
     c.row_wise = {.bandwidth_fraction = 1, .fill = 10, .row_cycles = 1, .fixed = {}};
-    c.moe = {.peak_fraction = 1, .bandwidth_fraction = 1, .skew = 1, .token_passes = 0, .row_passes = 0, .wave_cycles = 0, .fixed_cycles = 0};
+    c.moe = {
+        .peak_fraction = 1, .bandwidth_fraction = 1, .skew = 1, .token_passes = 0, .row_passes = 0, .wave_cycles = 0, .fixed_cycles = 0};
     return gpu;
 }
 
