@@ -81,8 +81,7 @@ void add_quantization(Specs& specs, MathUnit unit) {
     q.put("bandwidth_fraction", "1", 1, 0.05, 1, lin, "share of DRAM bandwidth that it reaches", &Q::bandwidth_fraction);
 }
 
-void add_quantization_and_power(Specs& specs) {
-    for (const MathUnit unit : {MathUnit::tensor8, MathUnit::integer8, MathUnit::tensor4}) add_quantization(specs, unit);
+void add_weight_only(Specs& specs) {
     GroupAdder w(specs, "weight_only", &CostParameters::weight_only);
     w.put("dequantization_operations", "operations", 1, 0, 64, lin, "SIMT operations per weight unpacked to the compute format",
           &WeightOnlyParameters::dequantization_operations);
@@ -93,6 +92,9 @@ void add_quantization_and_power(Specs& specs) {
     w.put("k_step_cycles", "cycles", 1, 0, 150, lin, "of their kernels, in place of the GEMM's", &WeightOnlyParameters::k_step_cycles);
     w.put("epilogue_cycles", "cycles", 1, 0, 30000, lin, "of their kernels, in place of the GEMM's",
           &WeightOnlyParameters::epilogue_cycles);
+}
+
+void add_power(Specs& specs) {
     for (const MathUnit unit : all_math_units) {
         const double upper = unit == MathUnit::simt ? 60 : 6;
         add(specs, "power." + std::string(name(unit)) + "_pj_per_flop", "pJ/FLOP", pico, 0.05, upper, log, "dynamic energy of a FLOP",
@@ -187,7 +189,9 @@ void add_moe_and_transfers(Specs& specs) {
 Specs all_specs() {
     Specs specs;
     for (const MathUnit unit : all_math_units) add_gemm(specs, unit);
-    add_quantization_and_power(specs);
+    for (const MathUnit unit : {MathUnit::tensor8, MathUnit::integer8, MathUnit::tensor4}) add_quantization(specs, unit);
+    add_weight_only(specs);
+    add_power(specs);
     for (const CacheFormat format : all_cache_formats) add_attention(specs, format);
     add_convolution(specs);
     add_memory_bound(specs);
