@@ -69,7 +69,10 @@ std::vector<std::string> nearest_names(std::string_view name, const std::vector<
     }
     std::stable_sort(scored.begin(), scored.end(), [](const Scored& a, const Scored& b) { return a.score < b.score; });
     std::vector<std::string> names;
-    for (std::size_t i = 0; i < std::min(limit, scored.size()); ++i) names.push_back(scored[i].name);
+    for (const Scored& s : scored) {
+        if (names.size() == limit) break;
+        if (std::find(names.begin(), names.end(), s.name) == names.end()) names.push_back(s.name);
+    }
     return names;
 }
 

@@ -34,5 +34,6 @@ TEST_CASE("two letters swapped are one edit") {
 
 TEST_CASE("a suggestion reads as a question") {
     CHECK(did_you_mean("fp61", {"fp16"}) == "did you mean fp16?");
+    CHECK(did_you_mean("amper", {"ampere", "ada", "ampere"}) == "did you mean ampere?");
     CHECK(did_you_mean("qqq", {"fp16"}).empty());
 }
