@@ -57,9 +57,9 @@ struct WeightOnlyParameters {
 
 /// Energy, from which sustained clocks follow.
 struct PowerParameters {
-    std::array<JoulesPerFlop, math_unit_count> flop{15 * pj_per_flop, 1.2 * pj_per_flop, 0.6 * pj_per_flop, 0.3 * pj_per_flop};
+    /// At boost clock; on SIMT lanes in a process of 7 nm, that of matrix units as they are.
+    std::array<JoulesPerFlop, math_unit_count> flop{13 * pj_per_flop, 1.2 * pj_per_flop, 0.6 * pj_per_flop, 0.3 * pj_per_flop};
     JoulesPerByte dram_byte = 60 * pj_per_byte;
-    double idle_fraction = 0.15;  ///< of TDP that is spent without doing arithmetic or DRAM transfers
 };
 
 /// Of one family of fused attention kernels. The unfused form uses the GEMM, row-wise and streaming parameters.

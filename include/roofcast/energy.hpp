@@ -1,12 +1,12 @@
 #pragma once
 /// Board power and energy of a predicted run.
 ///
-/// A GPU draws idle_fraction · TDP as long as the run lasts, and the dynamic energy of its own share of the work on top; never more than
+/// A GPU draws idle power as long as the run lasts, and the dynamic energy of its own share of the work on top; never more than
 /// TDP. GPUs of a tensor-parallel group each do their share at the same time; pipeline stages take turns, so that each draws its dynamic
 /// power for 1/stages of the time; data-parallel copies all work. With T the latency of a phase, E the dynamic energy of its passes through
 /// all stages on one GPU's share, and p the stages:
 ///
-///     watts = min(TDP, idle_fraction · TDP + E / (p · T))
+///     watts = min(TDP, idle power + E / (p · T))
 ///     joules = watts · T · GPUs
 ///
 /// Assumptions: the board alone, without host, network and cooling. What the constants rest on is in docs/model.md (Power); no measured
@@ -34,15 +34,15 @@ struct PhaseEnergy {
 struct RunEnergy {
     std::vector<PhaseEnergy> phases;
     std::int64_t gpus = 1;
-    Watts idle;     ///< of one GPU that waits: idle_fraction · TDP
+    Watts idle;     ///< of one GPU that waits: idle power
     Watts watts;    ///< mean of one GPU over the run
     Joules joules;  ///< all GPUs, one batch of each copy
     Joules joules_per_item;
     std::optional<Joules> joules_per_output_token;  ///< of language models, prompt processing included
 };
 
-/// Mean power of one GPU that spends `dynamic` in `time` beside what idling takes, at most `tdp`. `idle_fraction` in [0, 1].
-Watts mean_power(Watts tdp, double idle_fraction, Joules dynamic, Seconds time);
+/// Mean power of one GPU that spends `dynamic` in `time` beside what idling takes, at most its TDP.
+Watts mean_power(const GpuProfile& gpu, Joules dynamic, Seconds time);
 
 /// Energy of the run that `prediction` describes on `gpu`. nullopt when its board power is not known or an operator has no model.
 std::optional<RunEnergy> run_energy(const Prediction& prediction, const Gpu& gpu);

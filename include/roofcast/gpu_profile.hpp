@@ -43,6 +43,12 @@ struct MemoryTypeBandwidth {
     BytesPerSecond lowest, highest;
 };
 
+/// What a kind of memory and its interface draw without traffic.
+struct MemoryTypeIdlePower {
+    std::string type;      ///< how types begin: "GDDR" for GDDR6X
+    JoulesPerByte energy;  ///< power over bandwidth
+};
+
 /// The tile of the only kernel that a library has for products of at most m rows and n columns.
 struct ShapedTile {
     std::int64_t most_m = 0, most_n = 0;
@@ -70,7 +76,10 @@ struct ArchitectureFacts {
     int batched_lane_rows = 64;         ///< rows of the tiles that the vendor's library has for batched products on SIMT lanes
     std::vector<ShapedTile> fp8_tiles;  ///< of serving engines' fp8 products, the first that fits; empty: the fastest tile of many
     int pcie_generation = 0;
+    double process_nm = 0;             ///< of the chips' manufacturing process, as it is named
     double watts_per_fp32_tflops = 0;  ///< board power over fp32 vector peak
+    double idle_fraction = 0;          ///< of TDP that boards draw at full clocks without work, besides what their memory draws
+    std::vector<MemoryTypeIdlePower> idle_powers;
     std::vector<MemoryTypeBandwidth> memory_types;
 };
 
@@ -110,7 +119,10 @@ struct GpuProfile {
 
     std::optional<BytesPerSecond> nvlink;  ///< total of both directions; Infinity Fabric on AMD
     int pcie_generation = 0, pcie_lanes = 16;
+    double process_nm = 0;  ///< of the chip's manufacturing process, as it is named: 7 for TSMC N7
     Watts tdp;
+    Watts idle;  ///< of the board at full clocks while no kernel runs
+    std::string idle_source;
     bool thermally_limited = false;  ///< measured below base clock under sustained load
 
     std::vector<Price> prices;

@@ -76,7 +76,9 @@ Table facts(const GpuProfile& gpu) {
     table.add("nvlink_gb_s", gpu.nvlink ? Cell(gpu.nvlink->in(gb_per_s)) : Cell(), "GB/s, total of both directions");
     table.add("pcie_generation", std::int64_t{gpu.pcie_generation});
     table.add("pcie_lanes", std::int64_t{gpu.pcie_lanes});
+    table.add("process_nm", gpu.process_nm, "nm");
     table.add("tdp_watts", gpu.tdp.in(watt), "W");
+    table.add("idle_watts", gpu.idle.in(watt), "W");
     if (gpu.thermally_limited) table.add("thermally_limited", true);
     return table.finished();
 }
@@ -146,6 +148,7 @@ nlohmann::ordered_json identity(const GpuProfile& gpu) {
     document["aliases"] = gpu.aliases;
     document["source"] = gpu.source;
     if (!gpu.sustained_clock_source.empty()) document["sustained_clock_source"] = gpu.sustained_clock_source;
+    if (!gpu.idle_source.empty()) document["idle_source"] = gpu.idle_source;
     document["notes"] = gpu.notes;
     if (!gpu.capacity) document["capacity_gb"] = nullptr;
     return document;
@@ -203,6 +206,7 @@ Report gpu_report(const Gpu& gpu) {
         report.after.push_back(fmt::format("assumed: {} = {} ({})", a.key, a.value, a.reason));
     }
     if (!profile.sustained_clock_source.empty()) report.after.push_back("sustained clock: " + profile.sustained_clock_source);
+    if (!profile.idle_source.empty()) report.after.push_back("idle power: " + profile.idle_source);
     auto explained = nlohmann::ordered_json::object();
     for (const auto& e : profile.explained) {
         explained[e.key] = e.reason;

@@ -36,10 +36,11 @@ Bytes rotated_traffic(const MatrixProduct& op, Bytes l2, double residency) {
 }
 
 /// Elements of A and B that all waves together read when L2 keeps nothing between them. A wave of S tiles is a near-square panel, and
-/// reads m·n·k / √(S·tile) of each; where blocks are issued along n it is a strip, one tile high when n is wide.
+/// reads m·n·k / √(S·tile) of each; where blocks are issued along n, two to an SM, it is a strip, one tile high when n is wide.
 Bytes streamed_traffic(const MatrixProduct& op, const GpuProfile& gpu) {
+    constexpr double blocks_along_n = 2;
     const double volume = static_cast<double>(op.batch) * static_cast<double>(op.m) * static_cast<double>(op.n) * static_cast<double>(op.k);
-    const double area = static_cast<double>(gpu.sm_count) * reference_tile;
+    const double area = (op.along_k ? blocks_along_n : 1) * static_cast<double>(gpu.sm_count) * reference_tile;
     const double columns = op.along_k ? std::min(static_cast<double>(op.n), area / reference_side) : std::sqrt(area);
     return volume * (op.a_element / columns + op.b_element * (columns / area));
 }

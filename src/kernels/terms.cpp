@@ -16,15 +16,22 @@ Bound largest(const KernelCost& c, Seconds busy) {
     return c.dram >= c.l2 ? Bound::dram : Bound::l2;
 }
 
+/// At boost clock. Energy of the lanes shrinks with the process; that of matrix units follows their design more than the process.
+JoulesPerFlop flop_energy(MathUnit unit, const Gpu& gpu) {
+    constexpr double reference_nm = 7;
+    const JoulesPerFlop energy = gpu.parameters.values.power.flop[index(unit)];
+    return unit == MathUnit::simt ? gpu.profile.process_nm / reference_nm * energy : energy;
+}
+
 }  // namespace
 
 PowerLimit power_limit(Flops flops, Bytes dram_bytes, MathUnit unit, const Gpu& gpu) {
     const auto& profile = gpu.profile;
     const auto& power = gpu.parameters.values.power;
     if (!(profile.tdp > 0 * watt)) return {};
-    const Watts budget = profile.tdp * (1 - power.idle_fraction);
+    const Watts budget = profile.tdp - profile.idle;
     const bool floor_known = !profile.thermally_limited && profile.base_clock > 0 * hertz;
-    return {profile.clock_headroom() * (flops * power.flop[index(unit)]) / budget, dram_bytes * power.dram_byte / budget,
+    return {profile.clock_headroom() * (flops * flop_energy(unit, gpu)) / budget, dram_bytes * power.dram_byte / budget,
             floor_known ? std::max(1.0, running_clock(profile) / profile.base_clock) : no_floor};
 }
 
@@ -40,9 +47,9 @@ KernelCost combine(const Terms& t, const Gpu& gpu) {
     c.kernels = t.kernels;
     const Seconds on_chip = max(t.compute, t.l2), unlimited = unlimited_time(t.compute, t.dram, t.l2, t.overlap) + t.communication;
     c.power = power_limit(t.flops, t.dram_bytes, t.unit, gpu).least_time(on_chip);
-    const auto& power = gpu.parameters.values.power;
-    const double clock = gpu.profile.clock_headroom() * (c.power > unlimited ? on_chip / c.power : 1);  // over boost clock
-    c.energy = clock * (t.flops * power.flop[index(t.unit)]) + t.dram_bytes * power.dram_byte;
+    const double clock = c.power > unlimited ? std::max(on_chip / c.power, PowerLimit::lowest_voltage) : 1;  // over the running one
+    c.energy =
+        gpu.profile.clock_headroom() * clock * (t.flops * flop_energy(t.unit, gpu)) + t.dram_bytes * gpu.parameters.values.power.dram_byte;
     c.unthrottled = t.latency + unlimited;
     c.total = t.latency + max(unlimited, c.power);
     c.bound = largest(c, unlimited);

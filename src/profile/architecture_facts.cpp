@@ -56,6 +56,12 @@ std::vector<MemoryTypeBandwidth> memory_types(TableReader table) {
     return types;
 }
 
+std::vector<MemoryTypeIdlePower> idle_powers(TableReader table) {
+    std::vector<MemoryTypeIdlePower> powers;
+    for (const auto& type : table.keys()) powers.push_back({type, table.number(type, positive) * (watt / gb_per_s)});
+    return powers;
+}
+
 std::vector<ShapedTile> shaped_tiles(TableReader& table, std::string_view key) {
     constexpr std::int64_t any = std::numeric_limits<std::int64_t>::max();
     std::vector<ShapedTile> tiles;
@@ -100,7 +106,10 @@ ArchitectureFacts read_facts(TableReader& table) {
     facts.batched_lane_rows = static_cast<int>(table.count("batched_lane_rows", 16, 256));
     facts.fp8_tiles = shaped_tiles(table, "fp8_tiles");
     facts.pcie_generation = static_cast<int>(table.count("pcie_generation", 1, 9));
+    facts.process_nm = table.number("process_nm", physical_process_nm);
     facts.watts_per_fp32_tflops = table.number("watts_per_fp32_tflops", positive);
+    facts.idle_fraction = table.number_if("idle_fraction", {0, 1}).value_or(0);
+    facts.idle_powers = idle_powers(table.table("idle_watts_per_gb_s"));
     facts.memory_types = memory_types(table.table("bandwidth_gb_s"));
     return facts;
 }
@@ -127,7 +136,10 @@ constexpr std::string_view fact_keys[] = {"source",
                                           "batched_lane_rows",
                                           "fp8_tiles",
                                           "pcie_generation",
+                                          "process_nm",
                                           "watts_per_fp32_tflops",
+                                          "idle_fraction",
+                                          "idle_watts_per_gb_s",
                                           "bandwidth_gb_s"};
 
 /// The facts in `[typical]` of `file`: the table of one capability over what all have in common.
@@ -214,7 +226,12 @@ ArchitectureFacts load_architecture_facts(const std::filesystem::path& gpus_fold
     if (architecture.empty() || architecture.front() == '_' || !std::filesystem::is_regular_file(file, ec))
         return facts_in(fallback, std::nullopt);
     ArchitectureFacts facts = facts_in(file, capability);
-    if (facts.memory_types.empty()) facts.memory_types = facts_in(fallback, std::nullopt).memory_types;
+    const ArchitectureFacts general = facts_in(fallback, std::nullopt);
+    if (facts.memory_types.empty()) facts.memory_types = general.memory_types;
+    if (facts.idle_powers.empty()) {
+        facts.idle_fraction = general.idle_fraction;
+        facts.idle_powers = general.idle_powers;
+    }
     return facts;
 }
 

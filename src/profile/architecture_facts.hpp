@@ -11,6 +11,9 @@
 
 namespace roofcast {
 
+/// Of processes that GPUs were ever made in, with room to spare.
+inline constexpr Range physical_process_nm{0.5, 500};
+
 /// "8.6"; nullopt when `text` is not two numbers around a point.
 std::optional<ComputeCapability> parse_capability(std::string_view text);
 std::string written(ComputeCapability capability);

@@ -1,5 +1,7 @@
 #include "roofcast/cost_parameters.hpp"
 
+#include <fmt/format.h>
+
 #include <functional>
 #include <utility>
 
@@ -96,14 +98,13 @@ void add_weight_only(Specs& specs) {
 
 void add_power(Specs& specs) {
     for (const MathUnit unit : all_math_units) {
-        const double upper = unit == MathUnit::simt ? 60 : 6;
-        add(specs, "power." + std::string(name(unit)) + "_pj_per_flop", "pJ/FLOP", pico, 0.05, upper, log, "dynamic energy of a FLOP",
+        const bool lanes = unit == MathUnit::simt;
+        add(specs, fmt::format("power.{}_pj_per_flop{}", name(unit), lanes ? "_at_7nm" : ""), "pJ/FLOP", pico, 0.05, lanes ? 30 : 6, log,
+            lanes ? "dynamic energy of a FLOP in a process of 7 nm; it scales with the process" : "dynamic energy of a FLOP",
             [unit](CostParameters& p) -> double& { return p.power.flop[index(unit)].value; });
     }
     GroupAdder e(specs, "power", &CostParameters::power);
     e.put("dram_pj_per_byte", "pJ/byte", pico, 10, 300, log, "dynamic energy of a byte from or to DRAM", &PowerParameters::dram_byte);
-    e.put("idle_fraction", "1", 1, 0, 0.5, lin, "share of TDP spent on neither arithmetic nor DRAM transfers",
-          &PowerParameters::idle_fraction);
 }
 
 /// Kernels that compute on a cache of one format.

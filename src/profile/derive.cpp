@@ -49,6 +49,23 @@ void derive_sm_count(GpuProfile& gpu) {
            fmt::format("fp32 peak over 2 · {:.0f} lanes · {:.0f} MHz, {}", gpu.fp32_lanes_per_sm, clock.in(mhz), typical_of(gpu)));
 }
 
+void derive_power(GpuProfile& gpu, FlopsPerSecond fp32) {
+    const ArchitectureFacts& facts = gpu.facts;
+    if (gpu.tdp <= 0 * watt) {
+        gpu.tdp = fp32.in(tflops)*facts.watts_per_fp32_tflops * watt;
+        assume(gpu, "power.tdp_watts", fmt::format("{:.3g} W", gpu.tdp.in(watt)),
+               fmt::format("{:.3g} W per fp32 TFLOPS, {}", facts.watts_per_fp32_tflops, typical_of(gpu)));
+    }
+    if (gpu.idle > 0 * watt) return;
+    const auto memory = std::find_if(facts.idle_powers.begin(), facts.idle_powers.end(),
+                                     [&](const MemoryTypeIdlePower& power) { return gpu.memory_type.starts_with(power.type); });
+    const Watts of_memory = memory == facts.idle_powers.end() ? Watts{} : memory->energy * gpu.bandwidth;
+    constexpr double most = 0.5;  // of TDP
+    gpu.idle = min(facts.idle_fraction * gpu.tdp + of_memory, most * gpu.tdp);
+    assume(gpu, "power.idle_watts", fmt::format("{:.3g} W", gpu.idle.in(watt)),
+           fmt::format("{:.2g} of TDP, and {:.2g} W for the bandwidth of its memory", facts.idle_fraction, of_memory.in(watt)));
+}
+
 void derive_memory(GpuProfile& gpu) {
     const double sms = static_cast<double>(gpu.sm_count);
     if (gpu.l2 <= 0 * byte) {
@@ -138,11 +155,7 @@ void derive_missing(GpuProfile& gpu) {
         gpu.pcie_generation = gpu.facts.pcie_generation;
         assume(gpu, "interconnect.pcie_generation", std::to_string(gpu.pcie_generation), typical_of(gpu));
     }
-    if (gpu.tdp <= 0 * watt) {
-        gpu.tdp = fp32->in(tflops)*gpu.facts.watts_per_fp32_tflops * watt;
-        assume(gpu, "power.tdp_watts", fmt::format("{:.3g} W", gpu.tdp.in(watt)),
-               fmt::format("{:.3g} W per fp32 TFLOPS, {}", gpu.facts.watts_per_fp32_tflops, typical_of(gpu)));
-    }
+    derive_power(gpu, *fp32);
 }
 
 }  // namespace roofcast

@@ -65,6 +65,21 @@ void read_sustained_clock(TableReader& table, GpuProfile& gpu) {
     gpu.sustained_clock = *clock * mhz;
 }
 
+/// What the board draws without work is read off its own sensor, and needs a source.
+void read_power(TableReader table, GpuProfile& gpu) {
+    gpu.tdp = table.number_if("tdp_watts", physical_watts).value_or(0) * watt;
+    gpu.thermally_limited = table.flag_if("thermally_limited").value_or(false);
+    gpu.idle = table.number_if("idle_watts", physical_watts).value_or(0) * watt;
+    gpu.idle_source = table.text_if("idle_source").value_or("");
+    if (gpu.idle > Watts{} && gpu.idle_source.empty()) throw table.missing("idle_source", "where idle_watts was read");
+    if (!(gpu.idle > Watts{}) && !gpu.idle_source.empty())
+        throw table.error("idle_source", "source of a power that is not given", {}, "idle_watts beside it");
+    if (gpu.idle > Watts{} && gpu.tdp > Watts{} && gpu.idle >= gpu.tdp)
+        throw table.error("idle_watts", "idle power out of range", fmt::format("{:g}", gpu.idle.in(watt)),
+                          fmt::format("less than tdp_watts ({:g})", gpu.tdp.in(watt)));
+    table.finish();
+}
+
 void read_compute(TableReader table, GpuProfile& gpu) {
     const auto frequency = [&table](std::string_view key) { return table.number_if(key, physical_clock_mhz).value_or(0) * mhz; };
     const auto peak = [&table](const std::string& key) -> std::optional<FlopsPerSecond> {
@@ -74,6 +89,7 @@ void read_compute(TableReader table, GpuProfile& gpu) {
     constexpr std::int64_t most_sms = 100'000;
     gpu.sm_count = table.count_if("sm_count", 1, most_sms).value_or(0);
     gpu.fp32_lanes_per_sm = table.number_if("fp32_lanes_per_sm", physical_lanes).value_or(gpu.facts.fp32_lanes_per_sm);
+    gpu.process_nm = table.number_if("process_nm", physical_process_nm).value_or(gpu.facts.process_nm);
     gpu.base_clock = frequency("base_clock_mhz");
     gpu.boost_clock = frequency("boost_clock_mhz");
     gpu.peak_clock = frequency("peak_clock_mhz");
@@ -137,10 +153,7 @@ void read_board(TableReader& top, GpuProfile& gpu) {
     gpu.pcie_generation = static_cast<int>(interconnect.count_if("pcie_generation", 1, newest_pcie).value_or(0));
     gpu.pcie_lanes = static_cast<int>(interconnect.count_if("pcie_lanes", 1, most_lanes).value_or(usual_lanes));
     interconnect.finish();
-    TableReader power = top.table("power");
-    gpu.tdp = power.number_if("tdp_watts", physical_watts).value_or(0) * watt;
-    gpu.thermally_limited = power.flag_if("thermally_limited").value_or(false);
-    power.finish();
+    read_power(top.table("power"), gpu);
 }
 
 void read_prices(TableReader& top, GpuProfile& gpu) {

@@ -83,9 +83,9 @@ public:
 
     /// Board power and what is read from L2 concern all kernels.
     [[nodiscard]] bool hold(const std::string& parameter) const {
-        if (parameter.ends_with("_pj_per_flop")) {
+        if (parameter.find("_pj_per_flop") != std::string::npos) {
             return std::any_of(units_.begin(), units_.end(),
-                               [&](MathUnit unit) { return parameter == fmt::format("power.{}_pj_per_flop", name(unit)); });
+                               [&](MathUnit unit) { return parameter.starts_with(fmt::format("power.{}_", name(unit))); });
         }
         if (parameter.starts_with("power.") || parameter == "streaming.l2_residency") return true;
         return groups_.contains(parameter.substr(0, parameter.rfind('.')));

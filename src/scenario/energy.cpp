@@ -9,37 +9,35 @@ double items_of(const RunShape& shape) {
     return static_cast<double>(shape.batch * shape.parallel.data);
 }
 
-PhaseEnergy phase_energy(const Phase& phase, const Parallelism& parallel, Watts tdp, double idle_fraction) {
+PhaseEnergy phase_energy(const Phase& phase, const Parallelism& parallel, const GpuProfile& gpu) {
     const Joules dynamic = phase.passes * phase.timeline.dynamic_energy / static_cast<double>(parallel.pipeline);
     PhaseEnergy e{.phase = phase.name, .latency = phase.latency, .watts = {}, .joules = {}};
     if (!(phase.latency > Seconds{})) return e;
-    e.watts = mean_power(tdp, idle_fraction, dynamic, phase.latency);
-    e.capped = tdp * idle_fraction + dynamic / phase.latency > tdp;
+    e.watts = mean_power(gpu, dynamic, phase.latency);
+    e.capped = gpu.idle + dynamic / phase.latency > gpu.tdp;
     e.joules = static_cast<double>(parallel.gpus()) * (e.watts * phase.latency);
     return e;
 }
 
 }  // namespace
 
-Watts mean_power(Watts tdp, double idle_fraction, Joules dynamic, Seconds time) {
-    return min(tdp, tdp * idle_fraction + dynamic / time);
+Watts mean_power(const GpuProfile& gpu, Joules dynamic, Seconds time) {
+    return min(gpu.tdp, gpu.idle + dynamic / time);
 }
 
 std::optional<RunEnergy> run_energy(const Prediction& prediction, const Gpu& gpu) {
-    const Watts tdp = gpu.profile.tdp;
-    const bool known = tdp > Watts{} && prediction.withheld.empty() && prediction.latency > Seconds{};
+    const bool known = gpu.profile.tdp > Watts{} && prediction.withheld.empty() && prediction.latency > Seconds{};
     if (!known) return std::nullopt;
     const RunShape& shape = prediction.request.shape;
-    const double idle_fraction = gpu.parameters.values.power.idle_fraction;
     RunEnergy energy{.phases = {},
                      .gpus = shape.parallel.gpus(),
-                     .idle = tdp * idle_fraction,
+                     .idle = gpu.profile.idle,
                      .watts = {},
                      .joules = {},
                      .joules_per_item = {},
                      .joules_per_output_token = {}};
     for (const Phase& phase : prediction.phases) {
-        energy.phases.push_back(phase_energy(phase, shape.parallel, tdp, idle_fraction));
+        energy.phases.push_back(phase_energy(phase, shape.parallel, gpu.profile));
         energy.joules += energy.phases.back().joules;
     }
     energy.watts = energy.joules / prediction.latency / static_cast<double>(energy.gpus);

@@ -1,5 +1,7 @@
 #include <doctest/doctest.h>
 
+#include <cmath>
+
 #include "kernels/toy_gpu.hpp"
 #include "roofcast/error.hpp"
 #include "roofcast/kernel_cost.hpp"
@@ -35,7 +37,7 @@ TEST_CASE("rates on the chip follow the clock that boards hold, not the one thei
     // 10 TFLOP/s are 100 W at 10 pJ/FLOP: what the board may draw.
     gpu.profile.tdp = 100 * watt;
     PowerParameters& power = gpu.parameters.values.power;
-    power = {.flop = {}, .dram_byte = {}, .idle_fraction = 0};
+    power = {.flop = {}, .dram_byte = {}};
     power.flop[index(MathUnit::simt)] = 10 * pj_per_flop;
     const KernelCost limited = cost(fp32_gemm(1280, 1280, 1024), gpu);
     CHECK(limited.total.in(us) == rel(335.54, 1e-4));
@@ -83,15 +85,15 @@ TEST_CASE("operands beyond L2 are read again by each wave") {
     // 402.7 MB at least, of which 1 MB of L2 keeps 1/403 of the difference: 5.42 GB.
     const Gemm half{.m = 8192, .n = 8192, .k = 8192, .precision = Precision::fp16, .weight_bits = 16};
     CHECK(cost(half, test::toy_gpu_with_matrix_units()).dram_bytes.in(gb) == rel(5.42, 2e-3));
-    // On lanes strips of 10 tiles of 128x128: 8192³ · 4 B · (1/1280 + 1/128) = 18.90 GB; 1/805 of the difference stays in L2.
-    CHECK(cost(fp32_gemm(8192, 8192, 8192), test::toy_gpu()).dram_bytes.in(gb) == rel(18.88, 1e-3));
+    // On lanes strips of 20 tiles of 128x128, two an SM: 8192³ · 4 B · (1/2560 + 1/128) = 18.04 GB; 1/805 of the difference stays in L2.
+    CHECK(cost(fp32_gemm(8192, 8192, 8192), test::toy_gpu()).dram_bytes.in(gb) == rel(18.02, 1e-3));
 }
 
 TEST_CASE("what lanes read again along k comes at a share of the bandwidth") {
     Gpu gpu = test::toy_gpu();
     gpu.parameters.values.gemm[index(MathUnit::simt)].strided_fraction = 0.5;
-    // 0.805 GB at 100 GB/s, and 18.07 GB more at half of it.
-    CHECK(cost(fp32_gemm(8192, 8192, 8192), gpu).dram.in(ms) == rel(8.05 + 361.4, 1e-3));
+    // 0.805 GB at 100 GB/s, and 17.21 GB more at half of it.
+    CHECK(cost(fp32_gemm(8192, 8192, 8192), gpu).dram.in(ms) == rel(8.05 + 344.2, 1e-3));
 }
 
 TEST_CASE("batched products on lanes run in tiles of one height") {
@@ -202,17 +204,27 @@ TEST_CASE("a kernel over the power budget runs at the clock that power leaves, b
     Gpu gpu = test::toy_gpu();
     gpu.profile.l2 = 20 * mb;
     gpu.profile.tdp = 10 * watt;
-    gpu.parameters.values.power = {.flop = {16 * pj_per_flop}, .dram_byte = {}, .idle_fraction = 0};
+    gpu.parameters.values.power = {.flop = {16 * pj_per_flop}, .dram_byte = {}};
     // 335.54 us at boost clock, for 3.355 GFLOP · 16 pJ / 10 W = 5.369 ms; at half the clock it would take 2 · 335.5 us.
     const KernelCost limited = cost(fp32_gemm(1280, 1280, 1024), gpu);
     CHECK(limited.total.in(us) == rel(671.1, 1e-3));
     CHECK(limited.unthrottled.in(us) == rel(335.54, 1e-4));
     CHECK(limited.bound == Bound::power);
-    // Energy falls with the clock x: 5.369 ms · x = 335.54 us / x, x = 1/4.
+    // Energy falls with the clock to 0.6 of it: 5.369 ms · 0.6; at 80 W 671.1 us · x = 335.54 us / x, x = 0.7071.
     gpu.profile.thermally_limited = true;
     const KernelCost throttled = cost(fp32_gemm(1280, 1280, 1024), gpu);
-    CHECK(throttled.total.in(us) == rel(4 * 335.54, 1e-3));
+    CHECK(throttled.total.in(us) == rel(0.6 * 5368.7, 1e-3));
     CHECK(throttled.energy.in(joule) == rel(throttled.total.in(s)*10, 1e-9));
+    gpu.profile.tdp = 80 * watt;
+    const KernelCost slowed = cost(fp32_gemm(1280, 1280, 1024), gpu);
+    CHECK(slowed.total.in(us) == rel(std::sqrt(2) * 335.54, 1e-3));
+    CHECK(slowed.energy.in(joule) == rel(slowed.total.in(s)*80, 1e-9));
+    // What the board draws without work is no longer there for arithmetic: 40 W are left.
+    gpu.profile.idle = 40 * watt;
+    CHECK(cost(fp32_gemm(1280, 1280, 1024), gpu).total.in(us) == rel(0.6 * 5368.7 / 4, 1e-3));
+    // In a process of half the size a FLOP takes half the energy.
+    gpu.profile.process_nm = 3.5;
+    CHECK(cost(fp32_gemm(1280, 1280, 1024), gpu).total.in(us) == rel(std::sqrt(2) * 335.54, 1e-3));
 }
 
 TEST_CASE("energy of DRAM does not fall with the clock") {
@@ -222,7 +234,7 @@ TEST_CASE("energy of DRAM does not fall with the clock") {
     gpu.profile.thermally_limited = true;
     // 17.04 MB · 300 pJ = 5.11 mJ, 102.2 us of the budget; 3.355 GFLOP · 16 pJ / 50 W = 1073.7 us at 335.54 us:
     // T = (102.2 + √(102.2² + 4 · 1073.7 · 335.54)) / 2 = 653.5 us.
-    gpu.parameters.values.power = {.flop = {16 * pj_per_flop}, .dram_byte = 300 * pj_per_byte, .idle_fraction = 0};
+    gpu.parameters.values.power = {.flop = {16 * pj_per_flop}, .dram_byte = 300 * pj_per_byte};
     const KernelCost c = cost(fp32_gemm(1280, 1280, 1024), gpu);
     CHECK(c.dram_bytes.in(mb) == rel(17.039, 1e-3));
     CHECK(c.total.in(us) == rel(653.5, 1e-3));

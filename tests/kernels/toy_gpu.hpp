@@ -12,6 +12,7 @@ inline Gpu toy_gpu() {
     GpuProfile& p = gpu.profile;
     p.id = "toy";
     p.sm_count = 10;
+    p.process_nm = 7;
     p.boost_clock = 1000 * mhz;
     p.base_clock = 500 * mhz;
     p.vector_peak[index(Precision::fp32)] = 10 * tflops;

@@ -75,7 +75,7 @@ TEST_CASE("power counts what the board draws when idle") {
     const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
     RunRequest request;
     const Prediction p = predict(find_workload(models_dir(), "resnet50"), gpu, request, stacks());
-    CHECK(p.phases[0].utilization.power > gpu.parameters.values.power.idle_fraction);
+    CHECK(p.phases[0].utilization.power > gpu.profile.idle.in(gpu.profile.tdp));
 }
 
 TEST_CASE("memory is that of what the engine runs, whoever asks") {

@@ -15,9 +15,9 @@ using test::toy_phase;
 
 TEST_CASE("a GPU draws its idle share and the dynamic energy of its work, and never more than TDP") {
     // 20 % of 100 W, and 60 J in 2 s.
-    CHECK(mean_power(100 * watt, 0.2, 60 * joule, 2 * s).in(watt) == rel(20 + 30, 1e-12));
-    CHECK(mean_power(100 * watt, 0.2, 600 * joule, 2 * s).in(watt) == rel(100, 1e-12));
-    CHECK(mean_power(100 * watt, 0.2, 0 * joule, 2 * s).in(watt) == rel(20, 1e-12));
+    CHECK(mean_power(toy_device().profile, 60 * joule, 2 * s).in(watt) == rel(20 + 30, 1e-12));
+    CHECK(mean_power(toy_device().profile, 600 * joule, 2 * s).in(watt) == rel(100, 1e-12));
+    CHECK(mean_power(toy_device().profile, 0 * joule, 2 * s).in(watt) == rel(20, 1e-12));
 }
 
 TEST_CASE("energy of a run is that of its phases, by item and by output token") {

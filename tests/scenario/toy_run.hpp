@@ -14,7 +14,7 @@ inline Gpu toy_device() {
     gpu.profile.id = "toy";
     gpu.profile.name = "Toy";
     gpu.profile.tdp = 100 * watt;
-    gpu.parameters.values.power.idle_fraction = 0.2;
+    gpu.profile.idle = 20 * watt;
     return gpu;
 }
 
