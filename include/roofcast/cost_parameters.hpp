@@ -42,7 +42,7 @@ struct GemmParameters {
 struct QuantizationParameters {
     double fixed_cycles = 3500;       ///< start of the kernel
     double row_cycles = 1800;         ///< of an SM per row: start, reduction and scaling
-    double bandwidth_fraction = 0.5;  ///< of DRAM bandwidth that it reaches
+    double bytes_per_sm_clock = 4.5;  ///< read and written by an SM
 };
 
 /// Of products whose weights are stored in fewer bits than they are computed in.
@@ -57,8 +57,9 @@ struct WeightOnlyParameters {
 
 /// Energy, from which sustained clocks follow.
 struct PowerParameters {
-    /// At boost clock; on SIMT lanes in a process of 7 nm, that of matrix units as they are.
-    std::array<JoulesPerFlop, math_unit_count> flop{13 * pj_per_flop, 1.2 * pj_per_flop, 0.6 * pj_per_flop, 0.3 * pj_per_flop};
+    /// At boost clock; on SIMT lanes in a process of 7 nm, on matrix units of 4096 16-bit FLOPs an SM and clock.
+    std::array<JoulesPerFlop, math_unit_count> flop{13 * pj_per_flop, 0.75 * pj_per_flop, 0.4 * pj_per_flop, 0.4 * pj_per_flop,
+                                                    0.3 * pj_per_flop};
     JoulesPerByte dram_byte = 60 * pj_per_byte;
 };
 

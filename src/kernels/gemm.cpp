@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "kernels/gemm_core.hpp"
 #include "kernels/work.hpp"
 
@@ -13,8 +15,9 @@ KernelCost quantize_cost(const Gemm& op, const Gpu& gpu, Cache cache) {
     const Bytes moved = rows * (static_cast<double>(op.k) * (2 * byte + element_size(op.precision)));
     Terms t;
     t.dram_bytes = after_l2(moved, gpu.profile.l2, gpu.parameters.values.streaming.l2_residency, cache);
-    t.dram = t.dram_bytes / (gpu.profile.bandwidth * p.bandwidth_fraction);
-    t.l2 = rows / static_cast<double>(gpu.profile.sm_count) * lasting(p.row_cycles, gpu.profile);
+    t.dram = t.dram_bytes / (gpu.profile.bandwidth * gpu.parameters.values.streaming.bandwidth_fraction);
+    const double cycles = std::max(rows * p.row_cycles, moved.in(byte) / p.bytes_per_sm_clock);
+    t.l2 = lasting(cycles / static_cast<double>(gpu.profile.sm_count), gpu.profile);
     t.latency = lasting(p.fixed_cycles, gpu.profile);
     return combine(t, gpu);
 }

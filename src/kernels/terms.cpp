@@ -1,6 +1,7 @@
 #include "kernels/terms.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace roofcast {
 
@@ -16,11 +17,14 @@ Bound largest(const KernelCost& c, Seconds busy) {
     return c.dram >= c.l2 ? Bound::dram : Bound::l2;
 }
 
-/// At boost clock. Energy of the lanes shrinks with the process; that of matrix units follows their design more than the process.
+/// At boost clock. Energy of the lanes shrinks with the process. That of matrix units is that of reading operands, which n² multiply-adds
+/// of a unit n wide share n times.
 JoulesPerFlop flop_energy(MathUnit unit, const Gpu& gpu) {
-    constexpr double reference_nm = 7;
+    constexpr double reference_nm = 7, reference_width = 4096;
     const JoulesPerFlop energy = gpu.parameters.values.power.flop[index(unit)];
-    return unit == MathUnit::simt ? gpu.profile.process_nm / reference_nm * energy : energy;
+    if (unit == MathUnit::simt) return gpu.profile.process_nm / reference_nm * energy;
+    const double width = gpu.profile.facts.tensor_flops_per_sm_clock;
+    return width > 0 ? std::sqrt(reference_width / width) * energy : energy;
 }
 
 }  // namespace

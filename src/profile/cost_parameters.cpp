@@ -80,7 +80,7 @@ void add_quantization(Specs& specs, MathUnit unit) {
     GroupAdder q(specs, "quantization." + std::string(name(unit)), [unit](CostParameters& p) -> Q& { return p.quantization[index(unit)]; });
     q.put("fixed_cycles", "cycles", 1, 0, 30000, lin, "start of the kernel that quantizes activations", &Q::fixed_cycles);
     q.put("row_cycles", "cycles", 1, 0, 20000, lin, "of an SM per row that it quantizes", &Q::row_cycles);
-    q.put("bandwidth_fraction", "1", 1, 0.05, 1, lin, "share of DRAM bandwidth that it reaches", &Q::bandwidth_fraction);
+    q.put("bytes_per_sm_clock", "bytes", 1, 1, 64, log, "that an SM reads and writes per clock while it quantizes", &Q::bytes_per_sm_clock);
 }
 
 void add_weight_only(Specs& specs) {
@@ -99,8 +99,10 @@ void add_weight_only(Specs& specs) {
 void add_power(Specs& specs) {
     for (const MathUnit unit : all_math_units) {
         const bool lanes = unit == MathUnit::simt;
-        add(specs, fmt::format("power.{}_pj_per_flop{}", name(unit), lanes ? "_at_7nm" : ""), "pJ/FLOP", pico, 0.05, lanes ? 30 : 6, log,
-            lanes ? "dynamic energy of a FLOP in a process of 7 nm; it scales with the process" : "dynamic energy of a FLOP",
+        add(specs, fmt::format("power.{}_pj_per_flop_at_{}", name(unit), lanes ? "7nm" : "4096"), "pJ/FLOP", pico, 0.05, lanes ? 30 : 3,
+            log,
+            lanes ? "dynamic energy of a FLOP in a process of 7 nm, with which it scales"
+                  : "dynamic energy of a FLOP in matrix units of 4096 16-bit FLOPs an SM and clock; it falls with the root of that",
             [unit](CostParameters& p) -> double& { return p.power.flop[index(unit)].value; });
     }
     GroupAdder e(specs, "power", &CostParameters::power);

@@ -191,6 +191,12 @@ TEST_CASE("dynamic quantization adds a kernel that reads 16 bits and writes 8") 
     // 1000 · 4096 · 3 B / 100 GB/s = 122.9 us.
     CHECK((quantized.total - plain.total).in(us) == rel(122.9, 1e-3));
     CHECK(quantized.kernels == 2);
+    // 10 SMs at 1 GHz and 5 B a clock move 50 GB/s; rows of 30'000 cycles take longer still: 100 an SM.
+    QuantizationParameters& q = gpu.parameters.values.quantization[index(MathUnit::tensor8)];
+    q.bytes_per_sm_clock = 5;
+    CHECK((cost(op, gpu).total - plain.total).in(us) == rel(245.8, 1e-3));
+    q.row_cycles = 30'000;
+    CHECK((cost(op, gpu).total - plain.total).in(us) == rel(3000, 1e-3));
 }
 
 TEST_CASE("a single row on the lanes is not padded to a tile") {
@@ -225,6 +231,18 @@ TEST_CASE("a kernel over the power budget runs at the clock that power leaves, b
     // In a process of half the size a FLOP takes half the energy.
     gpu.profile.process_nm = 3.5;
     CHECK(cost(fp32_gemm(1280, 1280, 1024), gpu).total.in(us) == rel(std::sqrt(2) * 335.54, 1e-3));
+}
+
+TEST_CASE("a FLOP takes less energy in wider matrix units, as they share operands") {
+    Gpu gpu = test::toy_gpu_with_matrix_units();
+    gpu.profile.l2 = 20 * mb;
+    gpu.parameters.values.power.flop[index(MathUnit::tensor16)] = 2 * pj_per_flop;
+    const Gemm op{.m = 1280, .n = 1280, .k = 1024, .precision = Precision::fp16, .weight_bits = 16};
+    gpu.parameters.values.power.dram_byte = {};
+    gpu.profile.facts.tensor_flops_per_sm_clock = 4096;
+    CHECK(cost(op, gpu).energy.in(joule) == rel(3.3554e9 * 2e-12, 1e-4));
+    gpu.profile.facts.tensor_flops_per_sm_clock = 1024;
+    CHECK(cost(op, gpu).energy.in(joule) == rel(3.3554e9 * 4e-12, 1e-4));
 }
 
 TEST_CASE("energy of DRAM does not fall with the clock") {

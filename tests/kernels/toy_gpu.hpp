@@ -39,7 +39,7 @@ inline Gpu toy_gpu() {
              .misaligned = 0,
              .l2_residency = 1};
     }
-    for (QuantizationParameters& q : c.quantization) q = {.fixed_cycles = 0, .row_cycles = 0, .bandwidth_fraction = 1};
+    for (QuantizationParameters& q : c.quantization) q = {.fixed_cycles = 0, .row_cycles = 0, .bytes_per_sm_clock = 64};
     c.weight_only = {
         .dequantization_operations = 0, .tile_half = 0, .l2_bytes_per_sm_clock = 256, .tail = 0, .k_step_cycles = 0, .epilogue_cycles = 0};
     c.attention.fill({.peak_fraction = 1,
