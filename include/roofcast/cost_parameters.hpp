@@ -21,21 +21,22 @@ namespace roofcast {
 
 /// Of dense matrix products on one class of arithmetic unit.
 struct GemmParameters {
-    double peak_fraction = 0.9;         ///< of the data-sheet peak that an infinitely large tile reaches
-    double batched_fraction = 0.9;      ///< the same of batched products on SIMT lanes
-    double strided_fraction = 0.5;      ///< of DRAM bandwidth that SIMT kernels keep when they read operands stored along k again
-    double tile_half = 1500;            ///< outputs of a tile at which it reaches half of that
-    double bandwidth_fraction = 0.85;   ///< of DRAM bandwidth
-    double l2_bytes_per_sm_clock = 48;  ///< L2 to SM, bytes per SM and boost clock
-    double tail = 0.3;                  ///< 0: a partial wave costs a whole one; 1: it costs its share
-    double overlap = 0.8;               ///< share of the non-bounding terms that the bounding one hides
-    double fixed_cycles = 3500;         ///< kernel start, prologue and drain
-    double k_step_cycles = 8;           ///< latency of a k step of 32 that nothing hides, once a block
-    double epilogue_cycles = 300;       ///< per wave, for a 128x128 tile
-    double wave_cycles = 0;             ///< per wave, whatever the tile: first loads and hand-over between blocks
-    double split_k_cycles = 3500;       ///< extra reduction when k is split
-    double misaligned = 0.1;            ///< loss of peak when a row of n or k is not a multiple of 16 bytes
-    double l2_residency = 0.5;          ///< share of a small working set that is found in L2 when warm
+    double peak_fraction = 0.9;        ///< of the data-sheet peak that an infinitely large tile reaches
+    double batched_fraction = 0.9;     ///< the same of batched products on SIMT lanes
+    double strided_fraction = 0.5;     ///< of DRAM bandwidth that SIMT kernels keep when they read operands stored along k again
+    double tile_half = 1500;           ///< outputs of a tile at which it reaches half of that
+    double bandwidth_fraction = 0.85;  ///< of DRAM bandwidth
+    double l2_bytes_per_sm_clock =
+        48;                ///< L2 to SM, bytes per SM and boost clock; for matrix units where these do 4096 FLOPs, times their side else
+    double tail = 0.3;     ///< 0: a partial wave costs a whole one; 1: it costs its share
+    double overlap = 0.8;  ///< share of the non-bounding terms that the bounding one hides
+    double fixed_cycles = 3500;    ///< kernel start, prologue and drain
+    double k_step_cycles = 8;      ///< latency of a k step of 32 that nothing hides, once a block
+    double epilogue_cycles = 300;  ///< per wave, for a 128x128 tile
+    double wave_cycles = 0;        ///< per wave, whatever the tile: first loads and hand-over between blocks
+    double split_k_cycles = 3500;  ///< extra reduction when k is split
+    double misaligned = 0.1;       ///< loss of peak when a row of n or k is not a multiple of 16 bytes
+    double l2_residency = 0.5;     ///< share of a small working set that is found in L2 when warm
 };
 
 /// Of the kernel that quantizes activations for one class of matrix unit.

@@ -69,6 +69,7 @@ struct ArchitectureFacts {
     Hertz boost_clock, tensor_clock;                           ///< of the typical chip
     double base_clock_ratio = 0;                               ///< base to boost clock
     Bytes l2_per_sm, shared_memory_per_sm, registers_per_sm;
+    int l2_partitions = 1;                                         ///< of L2, each of which holds a copy of what its SMs read
     std::array<bool, cache_format_count> attention_packs_heads{};  ///< query heads of one KV head share a block also for several queries
     std::array<std::vector<std::int64_t>, cache_format_count> attention_lane_dims;  ///< head widths that only a kernel on SIMT lanes takes
     int least_tile_rows = 0;            ///< of products on matrix units, by the software's library; 0: any
@@ -137,6 +138,8 @@ struct GpuProfile {
     /// The unit that a matrix product in `p` runs on.
     [[nodiscard]] MathUnit math_unit(Precision p) const;
     [[nodiscard]] bool supports(Precision p) const { return matmul_peak(p).has_value(); }
+    /// L2 for data that all SMs read.
+    [[nodiscard]] Bytes shared_l2() const { return l2 / static_cast<double>(facts.l2_partitions); }
     /// How far above the boost clock, at which peaks are quoted, boards run: 1 or a little more.
     [[nodiscard]] double clock_headroom() const { return sustained_clock > Hertz{} ? sustained_clock / boost_clock : 1; }
 };

@@ -60,8 +60,9 @@ Bytes resident_traffic(const MatrixProduct& op, Bytes l2, double residency, Cach
 
 /// DRAM bytes: the compulsory ones less what stays in L2, and operands that L2 cannot hold, which waves read again.
 Bytes dram_traffic(const MatrixProduct& op, const GpuProfile& gpu, const GemmParameters& p, Cache cache) {
-    if (op.compulsory <= gpu.l2) return resident_traffic(op, gpu.l2, p.l2_residency, cache);
-    const double kept = gpu.l2 / op.compulsory;
+    const Bytes l2 = gpu.shared_l2();
+    if (op.compulsory <= l2) return resident_traffic(op, l2, p.l2_residency, cache);
+    const double kept = l2 / op.compulsory;
     return kept * op.compulsory + (1 - kept) * max(streamed_traffic(op, gpu), op.compulsory);
 }
 
@@ -98,7 +99,8 @@ Rates rates_of(const MatrixProduct& op, const Gpu& gpu, const GemmParameters& p,
     const double operations = op.unpack_weights ? gpu.parameters.values.weight_only.dequantization_operations : 0;
     r.per_weight = operations * (flop / (lane_rate(profile, Precision::fp32) / (2 * sms))).in(s);
     r.cycle = lasting(1, profile).in(s);
-    r.per_a_byte = r.cycle / p.l2_bytes_per_sm_clock;
+    const double side = profile.math_unit(op.precision) == MathUnit::simt ? 1 : matrix_side(profile);
+    r.per_a_byte = r.cycle / (p.l2_bytes_per_sm_clock * side);
     r.a_bytes = op.a_element.in(byte);
     r.b_bytes = op.b_element.in(byte);
     const Bytes again = max(traffic - op.compulsory, 0 * byte);

@@ -1,7 +1,6 @@
 #include "kernels/terms.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 namespace roofcast {
 
@@ -17,14 +16,11 @@ Bound largest(const KernelCost& c, Seconds busy) {
     return c.dram >= c.l2 ? Bound::dram : Bound::l2;
 }
 
-/// At boost clock. Energy of the lanes shrinks with the process. That of matrix units is that of reading operands, which n² multiply-adds
-/// of a unit n wide share n times.
+/// At boost clock. Energy of the lanes shrinks with the process, that of matrix units with their width.
 JoulesPerFlop flop_energy(MathUnit unit, const Gpu& gpu) {
-    constexpr double reference_nm = 7, reference_width = 4096;
+    constexpr double reference_nm = 7;
     const JoulesPerFlop energy = gpu.parameters.values.power.flop[index(unit)];
-    if (unit == MathUnit::simt) return gpu.profile.process_nm / reference_nm * energy;
-    const double width = gpu.profile.facts.tensor_flops_per_sm_clock;
-    return width > 0 ? std::sqrt(reference_width / width) * energy : energy;
+    return unit == MathUnit::simt ? gpu.profile.process_nm / reference_nm * energy : energy / matrix_side(gpu.profile);
 }
 
 }  // namespace

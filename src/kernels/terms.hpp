@@ -98,6 +98,14 @@ inline Hertz running_clock(const GpuProfile& gpu) {
     return gpu.boost_clock * gpu.clock_headroom();
 }
 
+/// Side of an SM's matrix units to that of 4096 16-bit FLOPs a clock. The n² multiply-adds of a unit n wide share 2·n operands, so that
+/// operands take energy a FLOP by 1/n, and come at a rate of n where the path to the units grows with them.
+inline double matrix_side(const GpuProfile& gpu) {
+    constexpr double reference = 4096;
+    const double width = gpu.facts.tensor_flops_per_sm_clock;
+    return width > 0 ? std::sqrt(width / reference) : 1;
+}
+
 /// Latencies on the chip last so many cycles of the clock that it runs at.
 inline Seconds lasting(double cycles, const GpuProfile& gpu) {
     return cycles / running_clock(gpu);

@@ -62,7 +62,9 @@ void add_gemm(Specs& specs, MathUnit unit) {
     }
     g.put("tile_half", "outputs", 1, 0, 20000, lin, "outputs of a tile at which it reaches half of that", &G::tile_half);
     g.put("bandwidth_fraction", "1", 1, 0.3, 1, lin, "share of DRAM bandwidth that matrix products reach", &G::bandwidth_fraction);
-    g.put("l2_bytes_per_sm_clock", "bytes", 1, 8, 256, log, "L2 to SM traffic, per SM and boost clock", &G::l2_bytes_per_sm_clock);
+    g.put("l2_bytes_per_sm_clock", "bytes", 1, 8, 256, log,
+          "L2 to SM traffic, per SM and boost clock; matrix units: at 4096 16-bit FLOPs, it grows with the root of that",
+          &G::l2_bytes_per_sm_clock);
     g.put("tail", "1", 1, 0, 1, lin, "0: a partial wave costs a whole one; 1: it costs its share", &G::tail);
     g.put("overlap", "1", 1, 0, 1, lin, "share of the non-bounding terms that the bounding one hides", &G::overlap);
     g.put("fixed_cycles", "cycles", 1, 600, 12000, log, "kernel start, prologue and drain", &G::fixed_cycles);
