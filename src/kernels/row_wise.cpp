@@ -26,15 +26,15 @@ Seconds busy_with_rows(const RowWise& op, double cycles, const GpuProfile& gpu) 
     constexpr double sums = 2;
     if (op.kind != RowOp::layernorm) return {};
     const double steps = sums + blocks(op.cols, elements_at_once), width = element_size(op.precision) / element_size(Precision::fp32);
-    return static_cast<double>(op.rows) * steps * width * cycles / (static_cast<double>(gpu.sm_count) * running_clock(gpu));
+    return lasting(static_cast<double>(op.rows) / static_cast<double>(gpu.sm_count) * steps * width * cycles, gpu);
 }
 
 /// Softmax keeps rows of up to 1024 elements in registers. Longer ones it reads again for their sum and for the result, from L2.
 Seconds time_of_later_passes(const RowWise& op, Bytes read_and_written, const GpuProfile& gpu) {
     constexpr std::int64_t kept_in_registers = 1024;
-    constexpr Bytes sm_reads_a_clock = 32 * byte;
+    constexpr double sm_reads_a_clock = 32;  // bytes
     if (op.kind != RowOp::softmax || op.cols <= kept_in_registers) return {};
-    return read_and_written / (sm_reads_a_clock * static_cast<double>(gpu.sm_count) * running_clock(gpu));
+    return lasting(read_and_written.in(byte) / (sm_reads_a_clock * static_cast<double>(gpu.sm_count)), gpu);
 }
 
 }  // namespace
