@@ -84,7 +84,8 @@ struct AttentionParameters {
 struct ConvolutionParameters {
     double implicit_fraction = 0.85;  ///< of the SIMT lanes' peak that implicit GEMM reaches
     double matrix_fraction = 0.95;    ///< the same on matrix units, whose kernels gather the input by asynchronous copies
-    double winograd_fraction = 0.6;   ///< of the SIMT lanes' peak that Winograd products reach
+    double winograd_fraction = 0.7;   ///< of the SIMT lanes' peak that products of Winograd through memory reach
+    double fused_fraction = 0.7;      ///< of the SIMT lanes' peak that fused Winograd reaches
     double transform_fraction = 0.6;  ///< of DRAM bandwidth in Winograd and layout transformations
     double depthwise_fraction = 0.5;  ///< of DRAM bandwidth in depthwise kernels
     double depthwise_rate = 0.2;      ///< of the SIMT peak in depthwise kernels

@@ -43,7 +43,7 @@ bool is_model(const Sample& s, const GpuProfile&) {
 
 std::span<const Stage> stages() {
     // Whole models do not tell streaming and row-wise kernels from the software around them: these keep their values without kernel rows.
-    // DRAM energy and idle power cannot be told apart from the energy of arithmetic by times alone: they keep their cited values.
+    // DRAM energy cannot be told apart from the energy of arithmetic by times alone: it keeps its cited value.
     static const std::vector<Stage> all{
         {"streaming", {"streaming."}, {}, is_one_of<Elementwise, Embedding, Reduce, Move>},
         {"row_wise", {"row_wise."}, {"streaming.l2_residency"}, is_one_of<RowWise>},

@@ -35,8 +35,8 @@ KernelCost transform_cost(Bytes moved, const Gpu& gpu, Cache cache) {
     return combine(t, gpu);
 }
 
-/// Pixels, or Winograd tiles, of the smallest block that libraries' convolutions are compiled for: on matrix units, and on SIMT lanes.
-constexpr int least_pixels = 64, least_lane_rows = 128;
+/// Pixels of the smallest block that libraries' convolutions on matrix units are compiled for.
+constexpr int least_pixels = 64;
 
 bool on_lanes(Precision p, const Gpu& gpu) {
     return gpu.profile.math_unit(p) == MathUnit::simt;
@@ -48,6 +48,7 @@ GemmParameters lane_parameters(double peak_fraction, const Gpu& gpu) {
     p.peak_fraction = peak_fraction;
     p.epilogue_cycles = gpu.parameters.values.convolution.epilogue_cycles;
     p.wave_cycles = 0;
+    p.tail = 0;
     return p;
 }
 
@@ -78,36 +79,48 @@ KernelCost implicit_gemm_cost(const Conv2d& op, Precision unit, const Gpu& gpu, 
     const std::int64_t k = op.in_channels / groups * op.kernel_h * op.kernel_w;
     MatrixProduct product = product_of(op, unit, groups, pixels, op.out_channels / groups, k);
     product.compulsory = work(op).bytes;
-    product.least_rows = on_lanes(unit, gpu) ? least_lane_rows : least_pixels;
+    if (on_lanes(unit, gpu)) {
+        product.tile_rows = 128;
+        product.tile_columns = 32;
+        product.splits_k = false;
+    } else {
+        product.least_rows = least_pixels;
+    }
     // Channels are the contiguous dimension: their count aligns, not that of k.
     product.aligned = on_lanes(unit, gpu) || (op.in_channels % 8 == 0 && op.out_channels % 8 == 0);
     return matrix_product_cost(product, implicit_parameters(unit, gpu), gpu, cache);
 }
 
-/// F(t×t, 3×3): (t+2)² products for t² outputs instead of 9·t². The fused form transforms in shared memory; the other sends transformed
-/// input, filters and output through memory, and multiplies in blocks of which two share an SM. Neither splits the channels, so that small
-/// maps of many channels keep few SMs busy. Tiles that reach over the edge cost whole ones.
-KernelCost winograd_cost(const Conv2d& op, Precision unit, int t, bool fused, const Gpu& gpu, Cache cache) {
-    const std::int64_t tiles = op.batch * ((op.out_height() + t - 1) / t) * ((op.out_width() + t - 1) / t);
-    const std::int64_t points = (t + 2) * (t + 2);
-    const GemmParameters p = lane_parameters(gpu.parameters.values.convolution.winograd_fraction, gpu);
-    if (fused) {
-        // One block holds all points of its tiles: there are no more blocks than of one product.
-        MatrixProduct product = product_of(op, unit, 1, tiles, op.out_channels, points * op.in_channels);
-        product.accumulators = real(points);
-        product.splits_k = false;
-        product.least_rows = least_lane_rows;
-        product.compulsory = work(op).bytes;
-        return matrix_product_cost(product, p, gpu, cache);
-    }
+/// F(2×2, 3×3), transformed in shared memory: 16 products for 4 outputs. A block takes 8 x 16 outputs of one image and 32 channels, so that
+/// maps are filled up to such blocks.
+KernelCost fused_winograd_cost(const Conv2d& op, Precision unit, const Gpu& gpu, Cache cache) {
+    constexpr std::int64_t rows = 8, columns = 16, outputs = 4, points = 16;
+    constexpr int tiles_of_block = 32, channels_of_block = 32;
+    const std::int64_t maps = op.batch * ((op.out_height() + rows - 1) / rows) * ((op.out_width() + columns - 1) / columns);
+    MatrixProduct product = product_of(op, unit, 1, maps * (rows * columns / outputs), op.out_channels, points * op.in_channels);
+    product.accumulators = real(points);
+    product.splits_k = false;
+    product.tile_rows = tiles_of_block;
+    product.tile_columns = channels_of_block;
+    product.compulsory = work(op).bytes;
+    return matrix_product_cost(product, lane_parameters(gpu.parameters.values.convolution.fused_fraction, gpu), gpu, cache);
+}
+
+/// F(4×4, 3×3) through memory: 36 products for 16 outputs, between kernels that transform input and filters, and the output back. Tiles
+/// that reach over the edge cost whole ones.
+KernelCost winograd_cost(const Conv2d& op, Precision unit, const Gpu& gpu, Cache cache) {
+    constexpr std::int64_t side = 4, points = 36;
+    const std::int64_t tiles = op.batch * ((op.out_height() + side - 1) / side) * ((op.out_width() + side - 1) / side);
     MatrixProduct product = product_of(op, unit, points, tiles, op.out_channels, op.in_channels);
-    product.least_rows = least_lane_rows;
+    product.tile_rows = 128;
+    product.tile_columns = 64;
     product.splits_k = false;
     product.blocks_per_sm = 2;
     const double transformed =
         real(points) * (real(tiles) * real(op.in_channels + op.out_channels) + real(op.in_channels) * real(op.out_channels));
     const double filters = real(op.in_channels) * real(op.out_channels) * real(op.kernel_h * op.kernel_w);
     const Bytes moved = input_bytes(op) + output_bytes(op) + (transformed + filters) * element_size(op.precision);
+    const GemmParameters p = lane_parameters(gpu.parameters.values.convolution.winograd_fraction, gpu);
     return in_sequence(transform_cost(moved, gpu, cache), matrix_product_cost(product, p, gpu, cache));
 }
 
@@ -166,8 +179,8 @@ KernelCost faster(const KernelCost& a, const KernelCost& b) {
 KernelCost fastest_in(Precision unit, const Conv2d& op, const Gpu& gpu, Cache cache) {
     KernelCost best = implicit_gemm_cost(op, unit, gpu, cache);
     if (!winograd_applies(op) || !on_lanes(unit, gpu)) return best;
-    best = faster(best, winograd_cost(op, unit, 2, true, gpu, cache));
-    return faster(best, winograd_cost(op, unit, 4, false, gpu, cache));
+    best = faster(best, fused_winograd_cost(op, unit, gpu, cache));
+    return faster(best, winograd_cost(op, unit, gpu, cache));
 }
 
 /// Whether libraries have a kernel for the groups in channels-last layout: those of a power of two of channels, and those that fill tiles

@@ -139,7 +139,9 @@ void add_convolution(Specs& specs) {
     GroupAdder c(specs, "convolution", &CostParameters::convolution);
     c.put("implicit_fraction", "1", 1, 0.2, 1, lin, "share of the SIMT lanes' peak that implicit GEMM reaches", &C::implicit_fraction);
     c.put("matrix_fraction", "1", 1, 0.2, 1, lin, "share of the GEMM's rate that implicit GEMM keeps on matrix units", &C::matrix_fraction);
-    c.put("winograd_fraction", "1", 1, 0.1, 1, lin, "share of the SIMT lanes' peak that Winograd products reach", &C::winograd_fraction);
+    c.put("winograd_fraction", "1", 1, 0.1, 1, lin, "share of the SIMT lanes' peak that products of Winograd through memory reach",
+          &C::winograd_fraction);
+    c.put("fused_fraction", "1", 1, 0.1, 1, lin, "share of the SIMT lanes' peak that fused Winograd reaches", &C::fused_fraction);
     c.put("transform_fraction", "1", 1, 0.1, 1, lin, "share of DRAM bandwidth in Winograd and layout transformations",
           &C::transform_fraction);
     c.put("depthwise_fraction", "1", 1, 0.05, 1, lin, "share of DRAM bandwidth in depthwise kernels", &C::depthwise_fraction);

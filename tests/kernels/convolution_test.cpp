@@ -38,8 +38,8 @@ TEST_CASE("convolutions on SIMT lanes have an epilogue of their own") {
     gpu.parameters.values.gemm[index(MathUnit::simt)].epilogue_cycles = 1000;
     CHECK(cost(fp32_conv(1), gpu).total == bare);
     gpu.parameters.values.convolution.epilogue_cycles = 1000;
-    // [32768, 128] · [128, 128] in 256 tiles of 128x128 on 10 SMs: 25.6 waves.
-    CHECK((cost(fp32_conv(1), gpu).total - bare).in(us) == rel(25.6, 1e-2));
+    // [32768, 128] · [128, 128] in 1024 tiles of 128x32, a quarter of 128x128, on 10 SMs: 103 waves.
+    CHECK((cost(fp32_conv(1), gpu).total - bare).in(us) == rel(103.0 / 4, 1e-3));
 }
 
 TEST_CASE("Winograd saves three quarters of the multiplications of a 3x3 convolution on SIMT lanes") {
@@ -49,6 +49,7 @@ TEST_CASE("Winograd saves three quarters of the multiplications of a 3x3 convolu
     // Direct: 2 · 32768 · 128 · 1152 = 9.664 GFLOP; F(4x4, 3x3) needs 36 products for 16 outputs instead of 144.
     CHECK(cost(fp32_conv(3), gpu).flops.in(gflop) == rel(9.664 / 4, 1e-3));
     gpu.parameters.values.convolution.winograd_fraction = 0.1;
+    gpu.parameters.values.convolution.fused_fraction = 0.1;
     CHECK(cost(fp32_conv(3), gpu).flops.in(gflop) == rel(9.664, 1e-3));
 }
 
@@ -61,12 +62,29 @@ TEST_CASE("Winograd does not split channels among SMs") {
     op.in_channels = 4096;
     op.height = op.width = 4;
     op.out_channels = 64;
-    // Four tiles of 2x2: two blocks of 128x32 on 2 of 10 SMs, 2 · 128 · 32 · 16 · 4096 FLOP each at 1 TFLOP/s.
+    // Four tiles of 2x2, filled up to 32: two blocks of 32 channels on 2 of 10 SMs, 2 · 32 · 32 · 16 · 4096 FLOP each at 1 TFLOP/s.
     gpu.parameters.values.convolution.transform_fraction = 1e-6;
-    CHECK(cost(op, gpu).total.in(us) == rel(536.9, 1e-3));
-    // One tile of 4x4, 36 points: 72 blocks of 128x32, of which 20 run at once at half the speed: 4 · 2 · 33.55 us, and the transforms.
+    CHECK(cost(op, gpu).total.in(us) == rel(134.2, 1e-3));
+    // One tile of 4x4, 36 points: 36 blocks of 128x64, of which 20 run at once at half the speed: 2 · 2 · 67.11 us, and the transforms.
     gpu.parameters.values.convolution.transform_fraction = 1;
-    CHECK(cost(op, gpu).compute.in(us) == rel(4 * 2 * 33.55, 1e-3));
+    gpu.parameters.values.convolution.fused_fraction = 0.1;
+    CHECK(cost(op, gpu).compute.in(us) == rel(2 * 2 * 67.11, 1e-3));
+}
+
+TEST_CASE("fused Winograd fills maps up to blocks of 8 x 16 outputs") {
+    Gpu gpu = test::toy_gpu();
+    gpu.profile.bandwidth = 100 * tb_per_s;
+    gpu.parameters.values.convolution.implicit_fraction = 0.01;
+    gpu.parameters.values.convolution.winograd_fraction = 0.01;
+    Conv2d op = fp32_conv(3);
+    op.batch = 40;
+    op.out_channels = 32;
+    op.height = op.width = 16;
+    // Two blocks an image on 10 SMs: 8 waves of 2 · 32 · 32 · 16 · 128 FLOP a block.
+    CHECK(cost(op, gpu).total.in(us) == rel(8 * 4.194, 1e-3));
+    // 17 x 17 outputs take 3 x 2 blocks.
+    op.height = op.width = 17;
+    CHECK(cost(op, gpu).total.in(us) == rel(24 * 4.194, 1e-3));
 }
 
 TEST_CASE("depthwise convolution is bound by memory") {

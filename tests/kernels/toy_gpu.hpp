@@ -57,6 +57,7 @@ inline Gpu toy_gpu() {
     c.convolution = {.implicit_fraction = 1,
                      .matrix_fraction = 1,
                      .winograd_fraction = 1,
+                     .fused_fraction = 1,
                      .transform_fraction = 1,
                      .depthwise_fraction = 1,
                      .depthwise_rate = 1,

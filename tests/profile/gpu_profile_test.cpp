@@ -61,6 +61,25 @@ TEST_CASE("a minimal profile loads, and what it does not say is derived from its
     CHECK(check_gpu_profile(gpu).empty());
 }
 
+TEST_CASE("idle power that a profile does not state is a share of TDP, and what its memory draws") {
+    const std::string power = minimal + "[power]\ntdp_watts = 300\n";
+    // 0.1 of 300 W, and 0.005 W for each of 2039 GB/s.
+    const GpuProfile hbm = load(power + "[memory]\ntype = \"HBM2e\"\n");
+    CHECK(hbm.idle.in(watt) == rel(30 + 10.195, 1e-6));
+    CHECK(is_assumed(hbm, "power.idle_watts"));
+    CHECK(load(power).idle.in(watt) == rel(30, 1e-6));
+    // 0.06 W a GB/s would be more than half of TDP.
+    CHECK(load(power + "[memory]\ntype = \"GDDR6\"\n").idle.in(watt) == rel(150, 1e-6));
+    const GpuProfile stated = load(power + "idle_watts = 50\nidle_source = \"nvidia-smi\"\n");
+    CHECK(stated.idle.in(watt) == rel(50, 1e-12));
+    CHECK_FALSE(is_assumed(stated, "power.idle_watts"));
+}
+
+TEST_CASE("the process is the architecture's, unless the profile states another") {
+    CHECK(load(minimal).process_nm == 7);
+    CHECK(load(minimal + "[compute]\nprocess_nm = 6\n").process_nm == 6);
+}
+
 TEST_CASE("a minimal profile may say which peak it gives") {
     const GpuProfile gpu = load(with(minimal, "compute_tflops = 312", "compute_tflops = 19.5\ncompute_precision = \"fp32\""));
     CHECK(gpu.sm_count == 108);
@@ -123,6 +142,12 @@ TEST_CASE("bad profiles are refused with file, line, key, what was found and wha
                          Contains("sustained clock out of range; found 1600; expected from boost_clock_mhz (1700)"), Error);
     CHECK_THROWS_WITH_AS(load(minimal + "[compute]\n" + measured + "sustained_clock_mhz = 1800\n"), Contains("compute.boost_clock_mhz"),
                          Error);
+    const std::string power = minimal + "[power]\ntdp_watts = 300\n", read = "idle_source = \"nvidia-smi\"\n";
+    CHECK_THROWS_WITH_AS(load(power + "idle_watts = 40\n"), Contains("power.idle_source"), Error);
+    CHECK_THROWS_WITH_AS(load(power + read), Contains("source of a power that is not given"), Error);
+    CHECK_THROWS_WITH_AS(load(power + read + "idle_watts = 300\n"),
+                         Contains("idle power out of range; found 300; expected less than tdp_watts (300)"), Error);
+    CHECK_THROWS_WITH_AS(load(minimal + "[compute]\nprocess_nm = 0\n"), Contains("compute.process_nm"), Error);
     CHECK_THROWS_WITH_AS(load(minimal + "[[price]]\nkind = \"spot\"\nusd = 1\nsource = \"x\"\n"), Contains("unknown kind of price"), Error);
     CHECK_THROWS_WITH_AS(load("  \n"), Contains("the file is empty"), Error);
     CHECK_THROWS_WITH_AS(load("name = "), Contains("not valid TOML"), Error);
