@@ -27,9 +27,9 @@ struct GemmParameters {
     double tile_half = 1500;           ///< outputs of a tile at which it reaches half of that
     double bandwidth_fraction = 0.85;  ///< of DRAM bandwidth
     double l2_bytes_per_sm_clock =
-        48;                ///< L2 to SM, bytes per SM and boost clock; for matrix units where these do 4096 FLOPs, times their side else
-    double tail = 0.3;     ///< 0: a partial wave costs a whole one; 1: it costs its share
-    double overlap = 0.8;  ///< share of the non-bounding terms that the bounding one hides
+        48;                        ///< L2 to SM, bytes per SM and boost clock; matrix units: at 4096 16-bit FLOPs, times √(FLOPs / 4096)
+    double tail = 0.3;             ///< 0: a partial wave costs a whole one; 1: it costs its share
+    double overlap = 0.8;          ///< share of the non-bounding terms that the bounding one hides
     double fixed_cycles = 3500;    ///< kernel start, prologue and drain
     double k_step_cycles = 8;      ///< latency of a k step of 32 that nothing hides, once a block
     double epilogue_cycles = 300;  ///< per wave, for a 128x128 tile
@@ -59,7 +59,7 @@ struct WeightOnlyParameters {
 /// Energy, from which sustained clocks follow.
 struct PowerParameters {
     /// At boost clock; on SIMT lanes in a process of 7 nm, on matrix units of 4096 16-bit FLOPs an SM and clock.
-    std::array<JoulesPerFlop, math_unit_count> flop{13 * pj_per_flop, 0.75 * pj_per_flop, 0.4 * pj_per_flop, 0.4 * pj_per_flop,
+    std::array<JoulesPerFlop, math_unit_count> flop{13 * pj_per_flop, 0.75 * pj_per_flop, 0.4 * pj_per_flop, 0.3 * pj_per_flop,
                                                     0.3 * pj_per_flop};
     JoulesPerByte dram_byte = 60 * pj_per_byte;
 };

@@ -77,9 +77,9 @@ struct ArchitectureFacts {
     int batched_lane_rows = 64;         ///< rows of the tiles that the vendor's library has for batched products on SIMT lanes
     std::vector<ShapedTile> fp8_tiles;  ///< of serving engines' fp8 products, the first that fits; empty: the fastest tile of many
     int pcie_generation = 0;
-    double process_nm = 0;             ///< of the chips' manufacturing process, as it is named
-    double watts_per_fp32_tflops = 0;  ///< board power over fp32 vector peak
-    double idle_fraction = 0;          ///< of TDP that boards draw at full clocks without work, besides what their memory draws
+    double process_nm = 0;                ///< of the chips' manufacturing process, as it is named
+    double watts_per_fp32_tflops = 0;     ///< board power over fp32 vector peak
+    std::optional<double> idle_fraction;  ///< of TDP that boards draw at full clocks without work, besides what their memory draws
     std::vector<MemoryTypeIdlePower> idle_powers;
     std::vector<MemoryTypeBandwidth> memory_types;
 };

@@ -18,7 +18,8 @@ constexpr double probe = 0.2;        // of a parameter's range: how far it is mo
 constexpr double noticeable = 1e-4;  // mean change of ln(predicted) under the probe: of kernels, whose rows differ in what bounds them
 constexpr double noticeable_in_models = 1e-3;  // of models, which mix all kernels
 constexpr double firm_pull = 30;          // times closer than by kernels of one GPU, where rows err alike: models by some 30 %, in all rows
-                                          // of a model and engine; GPUs that share parameters, in all rows of one
+                                          // of a model and engine; GPUs that share parameters, in all rows of one. Energies too, which
+                                          // hardware facts carry from GPU to GPU
 constexpr std::size_t model_rows = 400;   // whole models cost a hundred times a kernel: a sample serves
 constexpr double outlier_deviations = 8;  // robust standard deviations, and
 const double outlier_ratio = std::log(3);  // at least this factor
@@ -86,10 +87,13 @@ public:
 
     double loss(const Point& u, const Samples& rows, const std::vector<double>& weights) {
         set(u);
-        double distance = 0;
-        for (std::size_t i = 0; i < u.size(); ++i) distance += (u[i] - origin_[i]) * (u[i] - origin_[i]);
         const bool err_alike = outcome_.stage->of_models || bench_.gpu_count() > 1;
-        const double pull = (err_alike ? firm_pull : 1) * robust_scale * robust_scale / (2 * pull_spread * pull_spread);
+        double distance = 0;
+        for (std::size_t i = 0; i < u.size(); ++i) {
+            const bool carries_over = parameter_specs()[outcome_.specs[i]].name.starts_with("power.");
+            distance += (err_alike || carries_over ? firm_pull : 1) * (u[i] - origin_[i]) * (u[i] - origin_[i]);
+        }
+        const double pull = robust_scale * robust_scale / (2 * pull_spread * pull_spread);
         return mean_loss(bench_, rows, weights) + pull / static_cast<double>(outcome_.rows.size()) * distance;
     }
 

@@ -96,8 +96,8 @@ KernelCost implicit_gemm_cost(const Conv2d& op, Precision unit, const Gpu& gpu, 
 KernelCost fused_winograd_cost(const Conv2d& op, Precision unit, const Gpu& gpu, Cache cache) {
     constexpr std::int64_t rows = 8, columns = 16, outputs = 4, points = 16;
     constexpr int tiles_of_block = 32, channels_of_block = 32;
-    const std::int64_t maps = op.batch * ((op.out_height() + rows - 1) / rows) * ((op.out_width() + columns - 1) / columns);
-    MatrixProduct product = product_of(op, unit, 1, maps * (rows * columns / outputs), op.out_channels, points * op.in_channels);
+    const std::int64_t map_blocks = op.batch * ((op.out_height() + rows - 1) / rows) * ((op.out_width() + columns - 1) / columns);
+    MatrixProduct product = product_of(op, unit, 1, map_blocks * (rows * columns / outputs), op.out_channels, points * op.in_channels);
     product.accumulators = real(points);
     product.splits_k = false;
     product.tile_rows = tiles_of_block;

@@ -126,7 +126,7 @@ Candidate evaluate(const Rates& r, const GemmParameters& p, Tile tile, double ti
     Candidate c{};
     c.split = split;
     const double once = r.accumulators * area / reference_tile * p.epilogue_cycles + p.wave_cycles;
-    c.compute = w * (k * ((area + p.tile_half) * r.per_output_step + tile.n * r.per_weight) + once * r.cycle);
+    c.compute = w * (k * ((area + p.tile_half / r.accumulators) * r.per_output_step + tile.n * r.per_weight) + once * r.cycle);
     c.l2 = w * k * (tile.m * r.a_bytes + tile.n * r.b_bytes) * r.per_a_byte;
     c.dram = r.dram + (split > 1 ? split * r.reduce : 0);
     c.latency = (p.fixed_cycles + k / static_cast<double>(k_block) * p.k_step_cycles + (split > 1 ? p.split_k_cycles : 0)) * r.cycle;

@@ -32,9 +32,9 @@ Seconds busy_with_rows(const RowWise& op, double cycles, const GpuProfile& gpu) 
 /// Softmax keeps rows of up to 1024 elements in registers. Longer ones it reads again for their sum and for the result, from L2.
 Seconds time_of_later_passes(const RowWise& op, Bytes read_and_written, const GpuProfile& gpu) {
     constexpr std::int64_t kept_in_registers = 1024;
-    constexpr double sm_reads_a_clock = 32;  // bytes
+    constexpr Bytes sm_reads_a_clock = 32 * byte;
     if (op.kind != RowOp::softmax || op.cols <= kept_in_registers) return {};
-    return lasting(read_and_written.in(byte) / (sm_reads_a_clock * static_cast<double>(gpu.sm_count)), gpu);
+    return lasting(read_and_written / (sm_reads_a_clock * static_cast<double>(gpu.sm_count)), gpu);
 }
 
 }  // namespace

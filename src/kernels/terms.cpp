@@ -47,7 +47,7 @@ KernelCost combine(const Terms& t, const Gpu& gpu) {
     c.kernels = t.kernels;
     const Seconds on_chip = max(t.compute, t.l2), unlimited = unlimited_time(t.compute, t.dram, t.l2, t.overlap) + t.communication;
     c.power = power_limit(t.flops, t.dram_bytes, t.unit, gpu).least_time(on_chip);
-    const double clock = c.power > unlimited ? std::max(on_chip / c.power, PowerLimit::lowest_voltage) : 1;  // over the running one
+    const double clock = c.power > unlimited ? std::max(on_chip / c.power, PowerLimit::lowest_voltage_clock) : 1;  // over the running one
     c.energy =
         gpu.profile.clock_headroom() * clock * (t.flops * flop_energy(t.unit, gpu)) + t.dram_bytes * gpu.parameters.values.power.dram_byte;
     c.unthrottled = t.latency + unlimited;

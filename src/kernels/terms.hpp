@@ -25,15 +25,16 @@ struct PowerLimit {
         memory;          ///< energy at the running clock, of arithmetic and of DRAM traffic, over the power budget; 0: no limit known
     double slowest = 1;  ///< running over base clock: boards do not throttle below base clock unless cooling forces them to
 
-    /// Share of the running clock below which voltage falls no further, and with it the energy of arithmetic.
-    static constexpr double lowest_voltage = 0.6;
+    /// Share of the running clock below which voltage falls no further, and with it the energy of arithmetic; docs/model_log.md.
+    static constexpr double lowest_voltage_clock = 0.6;
 
-    /// Time below which the board would exceed its limit, of a kernel that takes `on_chip` at the running clock: T = arithmetic · x +
-    /// memory at the clock's share x = on_chip / T that is left, as voltage falls with the clock and energy with its square.
+    /// Time below which the board would exceed its limit, of a kernel that takes `on_chip` at the running clock: T = arithmetic ·
+    /// max(x, lowest_voltage_clock) + memory at the clock's share x = on_chip / T that is left, as voltage falls with the clock and energy
+    /// with its square.
     [[nodiscard]] Seconds least_time(Seconds on_chip) const {
         const double m = memory.in(s);
         const Seconds scaled = (m + std::sqrt(m * m + 4 * arithmetic.in(s)*on_chip.in(s))) / 2 * s;
-        return min(max(scaled, lowest_voltage * arithmetic + memory), on_chip * slowest);
+        return min(max(scaled, lowest_voltage_clock * arithmetic + memory), on_chip * slowest);
     }
 };
 PowerLimit power_limit(Flops flops, Bytes dram_bytes, MathUnit unit, const Gpu& gpu);

@@ -109,7 +109,7 @@ ArchitectureFacts read_facts(TableReader& table) {
     facts.pcie_generation = static_cast<int>(table.count("pcie_generation", 1, 9));
     facts.process_nm = table.number("process_nm", physical_process_nm);
     facts.watts_per_fp32_tflops = table.number("watts_per_fp32_tflops", positive);
-    facts.idle_fraction = table.number_if("idle_fraction", {0, 1}).value_or(0);
+    facts.idle_fraction = table.number_if("idle_fraction", {0, 1});
     facts.idle_powers = idle_powers(table.table("idle_watts_per_gb_s"));
     facts.memory_types = memory_types(table.table("bandwidth_gb_s"));
     return facts;
@@ -230,10 +230,8 @@ ArchitectureFacts load_architecture_facts(const std::filesystem::path& gpus_fold
     ArchitectureFacts facts = facts_in(file, capability);
     const ArchitectureFacts general = facts_in(fallback, std::nullopt);
     if (facts.memory_types.empty()) facts.memory_types = general.memory_types;
-    if (facts.idle_powers.empty()) {
-        facts.idle_fraction = general.idle_fraction;
-        facts.idle_powers = general.idle_powers;
-    }
+    if (facts.idle_powers.empty()) facts.idle_powers = general.idle_powers;
+    if (!facts.idle_fraction) facts.idle_fraction = general.idle_fraction;
     return facts;
 }
 

@@ -250,6 +250,17 @@ TEST_CASE("a FLOP takes less energy in wider matrix units, as they share operand
     CHECK(cost(op, gpu).energy.in(joule) == rel(3.3554e9 * 4e-12, 1e-4));
 }
 
+TEST_CASE("operands come to wider matrix units at a higher rate") {
+    Gpu gpu = test::toy_gpu_with_matrix_units();
+    gpu.profile.l2 = 20 * mb;
+    gpu.parameters.values.gemm[index(MathUnit::tensor16)].l2_bytes_per_sm_clock = 8;
+    const Gemm op{.m = 1280, .n = 1280, .k = 1024, .precision = Precision::fp16, .weight_bits = 16};
+    gpu.profile.facts.tensor_flops_per_sm_clock = 4096;
+    const Seconds usual = cost(op, gpu).l2;
+    gpu.profile.facts.tensor_flops_per_sm_clock = 4 * 4096;
+    CHECK(cost(op, gpu).l2.in(us) == rel(usual.in(us) / 2, 1e-9));
+}
+
 TEST_CASE("energy of DRAM does not fall with the clock") {
     Gpu gpu = test::toy_gpu();
     gpu.profile.l2 = 20 * mb;
