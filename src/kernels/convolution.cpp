@@ -38,6 +38,20 @@ KernelCost transform_cost(Bytes moved, const Gpu& gpu, Cache cache) {
 /// Pixels of the smallest block that libraries' convolutions on matrix units are compiled for.
 constexpr int least_pixels = 64;
 
+/// Output tile of one thread block, pixels or Winograd tiles times channels.
+struct LaneTile {
+    int rows, columns;
+};
+
+// Of the one kernel that the library has on lanes for each algorithm, as residuals by map and channels show it (docs/model_log.md).
+constexpr LaneTile implicit_tile{128, 32}, fused_tile{32, 32}, product_tile{128, 64};
+
+void take_only(LaneTile tile, MatrixProduct& product) {
+    product.tile_rows = tile.rows;
+    product.tile_columns = tile.columns;
+    product.splits_k = false;
+}
+
 bool on_lanes(Precision p, const Gpu& gpu) {
     return gpu.profile.math_unit(p) == MathUnit::simt;
 }
@@ -80,9 +94,7 @@ KernelCost implicit_gemm_cost(const Conv2d& op, Precision unit, const Gpu& gpu, 
     MatrixProduct product = product_of(op, unit, groups, pixels, op.out_channels / groups, k);
     product.compulsory = work(op).bytes;
     if (on_lanes(unit, gpu)) {
-        product.tile_rows = 128;
-        product.tile_columns = 32;
-        product.splits_k = false;
+        take_only(implicit_tile, product);
     } else {
         product.least_rows = least_pixels;
     }
@@ -95,13 +107,10 @@ KernelCost implicit_gemm_cost(const Conv2d& op, Precision unit, const Gpu& gpu, 
 /// maps are filled up to such blocks.
 KernelCost fused_winograd_cost(const Conv2d& op, Precision unit, const Gpu& gpu, Cache cache) {
     constexpr std::int64_t rows = 8, columns = 16, outputs = 4, points = 16;
-    constexpr int tiles_of_block = 32, channels_of_block = 32;
     const std::int64_t map_blocks = op.batch * ((op.out_height() + rows - 1) / rows) * ((op.out_width() + columns - 1) / columns);
     MatrixProduct product = product_of(op, unit, 1, map_blocks * (rows * columns / outputs), op.out_channels, points * op.in_channels);
     product.accumulators = real(points);
-    product.splits_k = false;
-    product.tile_rows = tiles_of_block;
-    product.tile_columns = channels_of_block;
+    take_only(fused_tile, product);
     product.compulsory = work(op).bytes;
     return matrix_product_cost(product, lane_parameters(gpu.parameters.values.convolution.fused_fraction, gpu), gpu, cache);
 }
@@ -112,9 +121,7 @@ KernelCost winograd_cost(const Conv2d& op, Precision unit, const Gpu& gpu, Cache
     constexpr std::int64_t side = 4, points = 36;
     const std::int64_t tiles = op.batch * ((op.out_height() + side - 1) / side) * ((op.out_width() + side - 1) / side);
     MatrixProduct product = product_of(op, unit, points, tiles, op.out_channels, op.in_channels);
-    product.tile_rows = 128;
-    product.tile_columns = 64;
-    product.splits_k = false;
+    take_only(product_tile, product);
     product.blocks_per_sm = 2;
     const double transformed =
         real(points) * (real(tiles) * real(op.in_channels + op.out_channels) + real(op.in_channels) * real(op.out_channels));
