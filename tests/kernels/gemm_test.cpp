@@ -264,18 +264,18 @@ TEST_CASE("operands come to wider matrix units at a higher rate") {
 TEST_CASE("energy of DRAM does not fall with the clock") {
     Gpu gpu = test::toy_gpu();
     gpu.profile.l2 = 20 * mb;
-    gpu.profile.tdp = 50 * watt;
+    gpu.profile.tdp = 100 * watt;
     gpu.profile.thermally_limited = true;
-    // 17.04 MB · 300 pJ = 5.11 mJ, 102.2 us of the budget; 3.355 GFLOP · 16 pJ / 50 W = 1073.7 us at 335.54 us:
-    // T = (102.2 + √(102.2² + 4 · 1073.7 · 335.54)) / 2 = 653.5 us.
+    // 17.04 MB · 300 pJ = 5.11 mJ, 51.1 us of the budget; 3.355 GFLOP · 16 pJ / 100 W = 536.9 us at 335.54 us:
+    // T = (51.1 + √(51.1² + 4 · 536.9 · 335.54)) / 2 = 450.8 us.
     gpu.parameters.values.power = {.flop = {16 * pj_per_flop}, .dram_byte = 300 * pj_per_byte};
     const KernelCost c = cost(fp32_gemm(1280, 1280, 1024), gpu);
     CHECK(c.dram_bytes.in(mb) == rel(17.039, 1e-3));
-    CHECK(c.total.in(us) == rel(653.5, 1e-3));
-    CHECK(c.energy.in(joule) == rel(c.total.in(s)*50, 1e-9));
+    CHECK(c.total.in(us) == rel(450.8, 1e-3));
+    CHECK(c.energy.in(joule) == rel(c.total.in(s)*100, 1e-9));
     // At the clock that boards hold above boost, arithmetic needs more energy, and power takes back what the clock gave.
     gpu.profile.sustained_clock = 1.1 * gpu.profile.boost_clock;
-    CHECK(cost(fp32_gemm(1280, 1280, 1024), gpu).total.in(us) == rel(653.5, 1e-3));
+    CHECK(cost(fp32_gemm(1280, 1280, 1024), gpu).total.in(us) == rel(450.8, 1e-3));
 }
 
 TEST_CASE("a precision that the GPU lacks is an error") {
