@@ -60,7 +60,8 @@ void derive_power(GpuProfile& gpu, FlopsPerSecond fp32) {
         throw Error({.what = "idle power out of range",
                      .key = "power.idle_watts",
                      .found = fmt::format("{:g}", gpu.idle.in(watt)),
-                     .expected = fmt::format("less than tdp_watts ({:g})", gpu.tdp.in(watt))});
+                     .expected = fmt::format("less than the board power that is assumed ({:.3g} W)", gpu.tdp.in(watt)),
+                     .suggestion = "give power.tdp_watts"});
     if (gpu.idle > 0 * watt) return;
     const auto memory = std::find_if(facts.idle_powers.begin(), facts.idle_powers.end(),
                                      [&](const MemoryTypeIdlePower& power) { return gpu.memory_type.starts_with(power.type); });

@@ -74,6 +74,9 @@ void read_power(TableReader table, GpuProfile& gpu) {
     if (gpu.idle > Watts{} && gpu.idle_source.empty()) throw table.missing("idle_source", "where idle_watts was read");
     if (!(gpu.idle > Watts{}) && !gpu.idle_source.empty())
         throw table.error("idle_source", "source of a power that is not given", {}, "idle_watts beside it");
+    if (gpu.tdp > Watts{} && gpu.idle >= gpu.tdp)
+        throw table.error("idle_watts", "idle power out of range", fmt::format("{:g}", gpu.idle.in(watt)),
+                          fmt::format("less than tdp_watts ({:g})", gpu.tdp.in(watt)));
     table.finish();
 }
 

@@ -147,6 +147,7 @@ TEST_CASE("bad profiles are refused with file, line, key, what was found and wha
     CHECK_THROWS_WITH_AS(load(power + read), Contains("source of a power that is not given"), Error);
     CHECK_THROWS_WITH_AS(load(power + read + "idle_watts = 300\n"),
                          Contains("idle power out of range; found 300; expected less than tdp_watts (300)"), Error);
+    CHECK_THROWS_WITH_AS(load(minimal + "[power]\n" + read + "idle_watts = 9000\n"), Contains("give power.tdp_watts"), Error);
     CHECK_THROWS_WITH_AS(load(minimal + "[compute]\nprocess_nm = 0\n"), Contains("compute.process_nm"), Error);
     CHECK_THROWS_WITH_AS(load(minimal + "[[price]]\nkind = \"spot\"\nusd = 1\nsource = \"x\"\n"), Contains("unknown kind of price"), Error);
     CHECK_THROWS_WITH_AS(load("  \n"), Contains("the file is empty"), Error);
