@@ -38,17 +38,13 @@ KernelCost transform_cost(Bytes moved, const Gpu& gpu, Cache cache) {
 /// Pixels of the smallest block that libraries' convolutions on matrix units are compiled for.
 constexpr int least_pixels = 64;
 
-/// Output tile of one thread block, pixels or Winograd tiles times channels.
-struct LaneTile {
-    int rows, columns;
-};
+// Pixels or Winograd tiles, and channels, of the one kernel that the library has on lanes for each algorithm, as residuals by map and
+// channels show it (docs/model_log.md).
+constexpr Tile implicit_tile{128, 32}, fused_tile{32, 32}, product_tile{128, 64};
 
-// Of the one kernel that the library has on lanes for each algorithm, as residuals by map and channels show it (docs/model_log.md).
-constexpr LaneTile implicit_tile{128, 32}, fused_tile{32, 32}, product_tile{128, 64};
-
-void take_only(LaneTile tile, MatrixProduct& product) {
-    product.tile_rows = tile.rows;
-    product.tile_columns = tile.columns;
+void take_only(Tile tile, MatrixProduct& product) {
+    product.tile_rows = tile.m;
+    product.tile_columns = tile.n;
     product.splits_k = false;
 }
 

@@ -9,11 +9,6 @@ namespace roofcast {
 
 namespace {
 
-/// Output tile of one thread block; sides are powers of two.
-struct Tile {
-    int m, n;
-};
-
 // Tiles that the libraries' kernels are compiled for (CUTLASS default configurations; kernel names in profiles of cuBLAS).
 constexpr Tile simt_tiles[] = {{128, 128}, {128, 64}, {64, 128}, {128, 32}, {32, 128}, {64, 64}, {64, 32}, {32, 64}, {32, 32}, {16, 64}};
 // Linear layers on lanes: one large tile, and one small whose warps share k ("sliced" in kernel names).

@@ -11,6 +11,11 @@ namespace roofcast {
 /// What kernels of one height fill columns up to: blocks are wider, but leave out what lies beyond.
 inline constexpr int padded_columns = 16;
 
+/// Output tile of one thread block; sides are powers of two.
+struct Tile {
+    int m, n;
+};
+
 /// C[batch, m, n] = A[batch, m, k] · B[batch, k, n] as the kernel sees it.
 struct MatrixProduct {
     std::int64_t batch = 1, m = 0, n = 0, k = 0;

@@ -9,12 +9,17 @@ double items_of(const RunShape& shape) {
     return static_cast<double>(shape.batch * shape.parallel.data);
 }
 
+/// Mean power without the board's limit.
+Watts asked_power(const GpuProfile& gpu, Joules dynamic, Seconds time) {
+    return gpu.idle + dynamic / time;
+}
+
 PhaseEnergy phase_energy(const Phase& phase, const Parallelism& parallel, const GpuProfile& gpu) {
     const Joules dynamic = phase.passes * phase.timeline.dynamic_energy / static_cast<double>(parallel.pipeline);
     PhaseEnergy e{.phase = phase.name, .latency = phase.latency, .watts = {}, .joules = {}};
     if (!(phase.latency > Seconds{})) return e;
     e.watts = mean_power(gpu, dynamic, phase.latency);
-    e.capped = gpu.idle + dynamic / phase.latency > gpu.tdp;
+    e.capped = asked_power(gpu, dynamic, phase.latency) > gpu.tdp;
     e.joules = static_cast<double>(parallel.gpus()) * (e.watts * phase.latency);
     return e;
 }
@@ -22,7 +27,7 @@ PhaseEnergy phase_energy(const Phase& phase, const Parallelism& parallel, const 
 }  // namespace
 
 Watts mean_power(const GpuProfile& gpu, Joules dynamic, Seconds time) {
-    return min(gpu.tdp, gpu.idle + dynamic / time);
+    return min(gpu.tdp, asked_power(gpu, dynamic, time));
 }
 
 std::optional<RunEnergy> run_energy(const Prediction& prediction, const Gpu& gpu) {
