@@ -19,24 +19,28 @@
 
 namespace roofcast {
 
-/// Of dense matrix products on one class of arithmetic unit.
-struct GemmParameters {
-    double peak_fraction = 0.9;        ///< of the data-sheet peak that an infinitely large tile reaches
-    double batched_fraction = 0.9;     ///< the same of batched products on SIMT lanes
-    double strided_fraction = 0.5;     ///< of DRAM bandwidth that SIMT kernels keep when they read operands stored along k again
-    double tile_half = 1500;           ///< outputs of a tile at which it reaches half of that
-    double bandwidth_fraction = 0.85;  ///< of DRAM bandwidth
+/// How a library's kernels use tiles, L2 and parts of k.
+struct TilingParameters {
+    double tile_half = 1500;  ///< outputs of a tile at which it reaches half of the rate
     double l2_bytes_per_sm_clock =
         48;                        ///< L2 to SM, bytes per SM and boost clock; matrix units: at 4096 16-bit FLOPs, times √(FLOPs / 4096)
     double tail = 0.3;             ///< 0: a partial wave costs a whole one; 1: it costs its share
-    double overlap = 0.8;          ///< share of the non-bounding terms that the bounding one hides
-    double fixed_cycles = 3500;    ///< kernel start, prologue and drain
     double k_step_cycles = 8;      ///< latency of a k step of 32 that nothing hides, once a block
     double epilogue_cycles = 300;  ///< per wave, for a 128x128 tile
-    double wave_cycles = 0;        ///< per wave, whatever the tile: first loads and hand-over between blocks
-    double split_k_cycles = 3500;  ///< extra reduction when k is split
-    double misaligned = 0.1;       ///< loss of peak when a row of n or k is not a multiple of 16 bytes
-    double l2_residency = 0.5;     ///< share of a small working set that is found in L2 when warm
+    double split_k_cycles = 3500;  ///< of adding the parts of a split k: once, or where they add up in turn, for each but the first
+};
+
+/// Of dense matrix products on one class of arithmetic unit.
+struct GemmParameters : TilingParameters {
+    double peak_fraction = 0.9;        ///< of the data-sheet peak that an infinitely large tile reaches
+    double batched_fraction = 0.9;     ///< the same of batched products on SIMT lanes
+    double strided_fraction = 0.5;     ///< of DRAM bandwidth that SIMT kernels keep when they read operands stored along k again
+    double bandwidth_fraction = 0.85;  ///< of DRAM bandwidth
+    double overlap = 0.8;              ///< share of the non-bounding terms that the bounding one hides
+    double fixed_cycles = 3500;        ///< kernel start, prologue and drain
+    double wave_cycles = 0;            ///< per wave, whatever the tile: first loads and hand-over between blocks
+    double misaligned = 0.1;           ///< loss of peak when a row of n or k is not a multiple of 16 bytes
+    double l2_residency = 0.5;         ///< share of a small working set that is found in L2 when warm
 };
 
 /// Of the kernel that quantizes activations for one class of matrix unit.
@@ -46,14 +50,9 @@ struct QuantizationParameters {
     double bytes_per_sm_clock = 4.5;  ///< read and written by an SM
 };
 
-/// Of products whose weights are stored in fewer bits than they are computed in.
-struct WeightOnlyParameters {
+/// Of products whose weights are stored in fewer bits than they are computed in; their kernels come from other libraries.
+struct WeightOnlyParameters : TilingParameters {
     double dequantization_operations = 1.5;  ///< SIMT operations per weight that is unpacked to the compute format
-    double tile_half = 500;                  ///< of their kernels, in place of the GEMM's
-    double l2_bytes_per_sm_clock = 48;       ///< the same
-    double tail = 0.5;                       ///< the same
-    double k_step_cycles = 15;               ///< the same
-    double epilogue_cycles = 3000;           ///< the same
 };
 
 /// Energy, from which sustained clocks follow.

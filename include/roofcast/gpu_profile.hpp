@@ -175,6 +175,9 @@ GpuChoice choose_gpu(const std::filesystem::path& gpus_folder, std::string_view 
 /// Parameters for a profile: architecture defaults, then the architecture's fit, then the GPU's own fit, where the files exist.
 ParameterSet load_parameters(const std::filesystem::path& gpus_folder, const GpuProfile& profile);
 
+/// The same without the GPU's own fit.
+ParameterSet load_architecture_parameters(const std::filesystem::path& gpus_folder, const GpuProfile& profile);
+
 /// The same without any fit: where a calibration starts.
 ParameterSet load_unfitted_parameters(const std::filesystem::path& gpus_folder, const GpuProfile& profile);
 

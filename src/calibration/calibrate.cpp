@@ -55,13 +55,14 @@ void check(const CalibrationOptions& options) {
 /// Everything between rows and result.
 class Calibration {
 public:
-    Calibration(const CalibrationInput& input, const CalibrationOptions& options)
-        : input_(input), options_(options), set_(collect_samples(input)), left_out_starts_(input.gpus.size()) {
+    Calibration(CalibrationInput input, const CalibrationOptions& options)
+        : input_(std::move(input)), options_(options), set_(collect_samples(input_)), left_out_starts_(input_.gpus.size()) {
         for (const Sample& sample : set_.samples) {
             judged_.push_back({.sample = &sample, .held_out = is_held_out(sample.group, options.holdout, options.seed)});
             if (!judged_.back().held_out) training_.push_back(&sample);
         }
         if (training_.empty()) throw nothing_to_fit();
+        input_.start = start_values(input_, training_);
     }
 
     Fit run() {
@@ -236,9 +237,9 @@ private:
         }
     }
 
-    const CalibrationInput& input_;
+    CalibrationInput input_;
     const CalibrationOptions& options_;
-    SampleSet set_;
+    SampleSet set_;  ///< points into `input_`
     std::vector<Judged> judged_;
     Samples training_;
     StagedFit full_;

@@ -155,6 +155,15 @@ StageOutcome fit_stage(Bench& bench, const Stage& stage, Samples rows, const std
     return outcome;
 }
 
+/// Those of `rows` that tell something about the stage; none when they are too few.
+Samples rows_of(const Stage& stage, const CalibrationInput& input, const Samples& rows) {
+    Samples taken;
+    for (const Sample* row : rows) {
+        if (stage.takes(*row, input.gpus[row->gpu])) taken.push_back(row);
+    }
+    return taken.size() < rows_for_a_stage ? Samples{} : taken;
+}
+
 /// Models of several GPUs differ by their software more than the GPUs do: they serve only where no kernels were measured, here or
 /// elsewhere.
 bool kernels_tell(const CalibrationInput& input, const StagedFit& so_far) {
@@ -224,6 +233,25 @@ std::vector<std::size_t> parameters_that_matter(Bench& bench, const Samples& row
     return found;
 }
 
+ParameterSet start_values(const CalibrationInput& input, const Samples& rows) {
+    ParameterSet start = input.start;
+    if (!input.architecture) return start;
+    std::set<std::size_t> told;
+    for (const Stage& stage : stages()) {
+        if (rows_of(stage, input, rows).empty()) continue;
+        const std::vector<std::size_t> own = open_parameters(stage.parameters, {});
+        told.insert(own.begin(), own.end());
+    }
+    for (std::size_t i = 0; i < parameter_specs().size(); ++i) {
+        if (told.contains(i)) continue;
+        const ParameterSpec& spec = parameter_specs()[i];
+        spec.set(start.values, spec.get(input.architecture->values));
+        start.provenance[i] = input.architecture->provenance[i];
+        start.source[i] = input.architecture->source[i];
+    }
+    return start;
+}
+
 StagedFit fit_stages(const CalibrationInput& input, const Samples& rows, const StagedFitOptions& with) {
     Bench bench(input.gpus, *with.start);
     StagedFit fit;
@@ -232,11 +260,8 @@ StagedFit fit_stages(const CalibrationInput& input, const Samples& rows, const S
         const bool kept = among(with.stages, stage);
         if (!kept && !among(with.options->stages, stage)) continue;
         if (stage.of_models && with.options->stages.empty() && kernels_tell(input, fit)) continue;
-        Samples taken;
-        for (const Sample* row : rows) {
-            if (stage.takes(*row, input.gpus[row->gpu])) taken.push_back(row);
-        }
-        if (taken.size() < rows_for_a_stage) continue;
+        Samples taken = rows_of(stage, input, rows);
+        if (taken.empty()) continue;
         const std::vector<std::size_t> own = open_parameters(stage.parameters, settled);
         if (!kept) {  // asked for but not worth it: its parameters stay where they start
             settled.insert(own.begin(), own.end());

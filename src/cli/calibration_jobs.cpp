@@ -130,10 +130,14 @@ std::vector<CalibrationJob> single_jobs(const CalibrateOptions& options, const M
             const bool is_file = asked.ends_with(".toml");
             GpuProfile profile = load_gpu_profile(choose_gpu(folder, is_file ? asked : id).file);
             ParameterSet start = options.neutral ? load_neutral_parameters(folder) : load_unfitted_parameters(folder, profile);
+            std::optional<ParameterSet> architecture;
+            if (!options.neutral) architecture = load_architecture_parameters(folder, profile);
+            CalibrationInput input = input_of(options, data, {std::move(profile)}, std::move(start));
+            input.architecture = std::move(architecture);
             jobs.push_back({.title = id,
                             .command = fmt::format("roofcast calibrate --gpu {}{} --write", id, settings(options)),
                             .file = folder / (id + ".fit.toml"),
-                            .input = input_of(options, data, {std::move(profile)}, std::move(start))});
+                            .input = std::move(input)});
         }
     }
     return jobs;

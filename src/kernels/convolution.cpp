@@ -45,7 +45,7 @@ constexpr Tile implicit_tile{128, 32}, fused_tile{32, 32}, product_tile{128, 64}
 void take_only(Tile tile, MatrixProduct& product) {
     product.tile_rows = tile.m;
     product.tile_columns = tile.n;
-    product.splits_k = false;
+    product.most_parts = 1;
 }
 
 bool on_lanes(Precision p, const Gpu& gpu) {

@@ -33,39 +33,34 @@ void as_on_lanes(MatrixProduct& product, GemmParameters& p, const Gpu& gpu) {
     }
 }
 
-/// Serving engines compile one fp8 kernel for each range of shapes, none of which splits k.
+/// Serving engines compile one fp8 kernel for each range of shapes.
 void as_serving_engine(MatrixProduct& product, const Gpu& gpu) {
     for (const ShapedTile& tile : gpu.profile.facts.fp8_tiles) {
         if (product.m > tile.most_m || product.n > tile.most_n) continue;
         product.tile_rows = tile.rows;
         product.tile_columns = tile.columns;
-        product.splits_k = false;
         return;
     }
 }
 
 /// Kernels that unpack weights come from other libraries, and are made of instructions of single warps.
 void as_unpacking(GemmParameters& p, const Gpu& gpu) {
-    const WeightOnlyParameters& own = gpu.parameters.values.weight_only;
     p.peak_fraction *= gpu.profile.facts.warp_matrix_fraction;
-    p.tile_half = own.tile_half;
-    p.tail = own.tail;
-    p.l2_bytes_per_sm_clock = own.l2_bytes_per_sm_clock;
-    p.k_step_cycles = own.k_step_cycles;
-    p.epilogue_cycles = own.epilogue_cycles;
+    static_cast<TilingParameters&>(p) = gpu.parameters.values.weight_only;
 }
 
 constexpr double rotated_copies = 6.5;  // of the weights; L40S: 96 MB of L2 serve weights of 15 MB, not of 16
 
-/// A matrix times a few vectors: each lane reads weights once and multiplies them with every row; nothing is padded to tiles.
-KernelCost lane_product_cost(const MatrixProduct& product, const Work& w, const Gpu& gpu, Cache cache) {
-    const GemmParameters& p = gpu.parameters.values.gemm[index(MathUnit::simt)];
+/// A matrix times a few vectors: each lane reads weights once and multiplies them with every row; nothing is padded to tiles. `p` are
+/// the efficiencies of the library's other products.
+KernelCost lane_product_cost(const MatrixProduct& product, const Work& w, const GemmParameters& p, const Gpu& gpu, Cache cache) {
     const double weights = static_cast<double>(product.batch) * static_cast<double>(product.n) * static_cast<double>(product.k);
     const double unpacking = product.unpack_weights ? gpu.parameters.values.weight_only.dequantization_operations : 0;
     Terms t;
     t.flops = w.matrix;
-    // Data-sheet rates count a multiply-add twice.
-    t.compute = (w.matrix + 2 * unpacking * weights * flop) / (lane_rate(gpu.profile, Precision::fp32) * p.peak_fraction);
+    // Data-sheet rates count a multiply-add twice. An instruction multiplies and adds four pairs of 8 bits (dp4a).
+    const double pairs = w.precision == Precision::int8 ? 4 : 1;
+    t.compute = (w.matrix / pairs + 2 * unpacking * weights * flop) / (lane_rate(gpu.profile, Precision::fp32) * p.peak_fraction);
     // Nearly all of its bytes are weights.
     t.dram_bytes = after_l2(w.bytes, gpu.profile.l2, p.l2_residency, cache == Cache::produced ? Cache::cold : cache);
     t.dram = t.dram_bytes / (gpu.profile.bandwidth * p.bandwidth_fraction);
@@ -89,8 +84,10 @@ KernelCost weight_stream_cost(const Work& w, int kernels, const Gpu& gpu, BytesP
     return c;
 }
 
-/// Whether a few rows are multiplied on the SIMT lanes: where there are no matrix units.
+/// Whether a few rows are multiplied on the SIMT lanes: where there are no matrix units, and in int8 (TensorRT-LLM's own kernels).
 bool has_vector_product(const Gemm& op, const Gpu& gpu) {
+    constexpr std::int64_t most_int8_rows = 4;
+    if (op.precision == Precision::int8) return op.m <= most_int8_rows && op.batch == 1;
     if (op.m > most_vector_rows || op.batch > 1 || element_size(op.precision) < 2 * byte || op.precision == Precision::fp64) return false;
     return gpu.profile.math_unit(op.precision) == MathUnit::simt;
 }
@@ -112,7 +109,7 @@ KernelCost cost(const Gemm& op, const Gpu& gpu, Cache cache) {
     if (op.dynamic_quantized && op.precision == Precision::fp8) as_serving_engine(tiled, gpu);
     KernelCost product = matrix_product_cost(tiled, p, gpu, cache);
     if (has_vector_product(op, gpu)) {
-        const KernelCost by_vectors = lane_product_cost(tiled, work(op), gpu, cache);
+        const KernelCost by_vectors = lane_product_cost(tiled, work(op), p, gpu, cache);
         if (by_vectors.total < product.total) product = by_vectors;
     }
     return op.dynamic_quantized ? in_sequence(quantize_cost(op, gpu, cache), product) : product;

@@ -16,6 +16,7 @@ constexpr Tile linear_lane_tiles[] = {{128, 128}, {32, 32}};
 constexpr Tile matrix_unit_tiles[] = {{256, 128}, {128, 256}, {128, 128}, {256, 64}, {64, 256}, {128, 64}, {64, 128},
                                       {64, 64},   {32, 128},  {32, 64},   {64, 32},  {16, 128}, {16, 64}};
 constexpr int split_factors[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32};
+constexpr int most_serial_parts = 4;                                                      // A100 weight-only rows: 2 to 7 tried
 constexpr double split_waves = 4;                                                         // that the parts of k fill at most
 constexpr std::int64_t k_block = 32;                                                      // k elements that a block takes in one step
 constexpr double reference_side = 128, reference_tile = reference_side * reference_side;  // that the epilogue parameter is given for
@@ -80,6 +81,7 @@ struct Rates {
     double cycle;             // seconds of the clock
     double sm_count;
     double accumulators, blocks_per_sm;
+    bool parts_in_turn;
     PowerLimit power;
 };
 
@@ -105,6 +107,7 @@ Rates rates_of(const MatrixProduct& op, const Gpu& gpu, const GemmParameters& p,
     r.sm_count = sms;
     r.accumulators = op.accumulators;
     r.blocks_per_sm = op.blocks_per_sm;
+    r.parts_in_turn = op.parts_in_turn;
     r.power = power_limit(product_flops(op), traffic, gpu.profile.math_unit(op.precision), gpu);
     return r;
 }
@@ -124,7 +127,8 @@ Candidate evaluate(const Rates& r, const GemmParameters& p, Tile tile, double ti
     c.compute = w * (k * ((area + p.tile_half / r.accumulators) * r.per_output_step + tile.n * r.per_weight) + once * r.cycle);
     c.l2 = w * k * (tile.m * r.a_bytes + tile.n * r.b_bytes) * r.per_a_byte;
     c.dram = r.dram + (split > 1 ? split * r.reduce : 0);
-    c.latency = (p.fixed_cycles + k / static_cast<double>(k_block) * p.k_step_cycles + (split > 1 ? p.split_k_cycles : 0)) * r.cycle;
+    const int additions = r.parts_in_turn ? split - 1 : std::min(split - 1, 1);
+    c.latency = (p.fixed_cycles + k / static_cast<double>(k_block) * p.k_step_cycles + additions * p.split_k_cycles) * r.cycle;
     c.busy = busy_time(c.compute * s, c.dram * s, c.l2 * s, p.overlap, r.power).in(s);
     return c;
 }
@@ -142,7 +146,7 @@ Candidate best_candidate(const MatrixProduct& op, const Rates& r, const GemmPara
         const double tiles = static_cast<double>(op.batch) * blocks(op.m, tile.m) * blocks(op.n, tile.n);
         for (std::size_t i = 0; i < split_k.size(); ++i) {
             const int split = split_factors[i];
-            if (split > 1 && (tiles * split > split_waves * r.sm_count || !op.splits_k)) break;
+            if (split > 1 && (tiles * split > split_waves * r.sm_count || split > op.most_parts)) break;
             const Candidate c = evaluate(r, p, tile, tiles, split, split_k[i]);
             if (!found || c.time() < best.time()) best = c;
             found = true;
@@ -164,7 +168,12 @@ MatrixProduct plain_product(std::int64_t batch, std::int64_t m, std::int64_t n, 
     };
     op.compulsory = elements(m, k) * op.a_element + elements(k, n) * op.b_element + elements(m, n) * op.c_element;
     op.unpack_weights = op.b_element < op.a_element;
-    op.splits_k = !op.unpack_weights;  // kernels that unpack are compiled without
+    if (op.unpack_weights) {
+        op.most_parts = most_serial_parts;
+        op.parts_in_turn = true;
+    } else if (element_size(precision) < 2 * byte) {
+        op.most_parts = 1;  // kernels for 8- and 4-bit operands of CUTLASS, as serving engines compile them
+    }
     // Vector loads of 16 bytes need rows of A and B (k) and of C (n) that start at multiples of it.
     const auto misaligned = [](std::int64_t count, Bytes element) {
         return std::fmod(static_cast<double>(count) * element.in(byte), 16) != 0;

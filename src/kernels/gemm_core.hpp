@@ -28,7 +28,8 @@ struct MatrixProduct {
     int least_rows = 0;                     ///< of a tile
     int tile_rows = 0, tile_columns = 0;    ///< of the only tile that the library has; 0: it has several
     int blocks_per_sm = 1;                  ///< that share an SM, each as much slower
-    bool splits_k = true;                   ///< the library has kernels that cut k into parts
+    int most_parts = 32;                    ///< of k that the library has kernels for; 1: it does not split k
+    bool parts_in_turn = false;             ///< each part adds to the sums of the one before; else a kernel adds them all up
     bool along_k = false;  ///< both operands are stored along k, as by a linear layer, and lanes load them without asynchronous copies
     bool aligned = true;   ///< rows start at multiples of 16 bytes
 };

@@ -23,7 +23,7 @@ MatrixProduct grouped_product(const Moe& op, double experts, double rows, std::i
     const auto batch = static_cast<std::int64_t>(std::ceil(std::max(experts, 1.0)));
     const auto each = static_cast<std::int64_t>(std::ceil(std::max(rows / std::max(experts, 1.0), 1.0)));
     MatrixProduct product = plain_product(batch, each, n, k, op.precision, op.weight_bits);
-    product.splits_k = false;
+    product.most_parts = 1;
     return product;
 }
 

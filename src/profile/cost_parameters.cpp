@@ -48,6 +48,20 @@ private:
     Group group_;
 };
 
+/// What kernels of one library share.
+template <class Group>
+void add_tiling(GroupAdder<Group>& g) {
+    using T = TilingParameters;
+    g.put("tile_half", "outputs", 1, 0, 20000, lin, "outputs of a tile at which it reaches half of the rate", &T::tile_half);
+    g.put("l2_bytes_per_sm_clock", "bytes", 1, 8, 256, log,
+          "L2 to SM traffic, per SM and boost clock; matrix units: at 4096 16-bit FLOPs, it grows with the root of that",
+          &T::l2_bytes_per_sm_clock);
+    g.put("tail", "1", 1, 0, 1, lin, "0: a partial wave costs a whole one; 1: it costs its share", &T::tail);
+    g.put("k_step_cycles", "cycles", 1, 0, 150, lin, "latency of a k step of 32 that nothing hides, once a block", &T::k_step_cycles);
+    g.put("epilogue_cycles", "cycles", 1, 0, 30000, lin, "write-back per wave of 128x128 tiles", &T::epilogue_cycles);
+    g.put("split_k_cycles", "cycles", 1, 0, 25000, lin, "of adding the parts of a split k", &T::split_k_cycles);
+}
+
 void add_gemm(Specs& specs, MathUnit unit) {
     GroupAdder g(specs, "gemm." + std::string(name(unit)), [unit](CostParameters& p) -> GemmParameters& { return p.gemm[index(unit)]; });
     using G = GemmParameters;
@@ -60,18 +74,11 @@ void add_gemm(Specs& specs, MathUnit unit) {
         g.put("strided_fraction", "1", 1, 0.02, 1, log, "share of DRAM bandwidth kept when operands stored along k are read again",
               &G::strided_fraction);
     }
-    g.put("tile_half", "outputs", 1, 0, 20000, lin, "outputs of a tile at which it reaches half of that", &G::tile_half);
     g.put("bandwidth_fraction", "1", 1, 0.3, 1, lin, "share of DRAM bandwidth that matrix products reach", &G::bandwidth_fraction);
-    g.put("l2_bytes_per_sm_clock", "bytes", 1, 8, 256, log,
-          "L2 to SM traffic, per SM and boost clock; matrix units: at 4096 16-bit FLOPs, it grows with the root of that",
-          &G::l2_bytes_per_sm_clock);
-    g.put("tail", "1", 1, 0, 1, lin, "0: a partial wave costs a whole one; 1: it costs its share", &G::tail);
+    add_tiling(g);
     g.put("overlap", "1", 1, 0, 1, lin, "share of the non-bounding terms that the bounding one hides", &G::overlap);
     g.put("fixed_cycles", "cycles", 1, 600, 12000, log, "kernel start, prologue and drain", &G::fixed_cycles);
-    g.put("k_step_cycles", "cycles", 1, 0, 150, lin, "latency of a k step of 32 that nothing hides, once a block", &G::k_step_cycles);
-    g.put("epilogue_cycles", "cycles", 1, 0, 30000, lin, "write-back per wave of 128x128 tiles", &G::epilogue_cycles);
     g.put("wave_cycles", "cycles", 1, 0, 8000, lin, "start of a wave of blocks, whatever the tile", &G::wave_cycles);
-    g.put("split_k_cycles", "cycles", 1, 0, 25000, lin, "extra reduction when k is split", &G::split_k_cycles);
     g.put("misaligned", "1", 1, 0, 0.6, lin, "loss of peak when a row of n or k is not a multiple of 16 bytes", &G::misaligned);
     g.put("l2_residency", "1", 1, 0, 1, lin, "share of a small working set that is found in L2 when warm", &G::l2_residency);
 }
@@ -89,13 +96,7 @@ void add_weight_only(Specs& specs) {
     GroupAdder w(specs, "weight_only", &CostParameters::weight_only);
     w.put("dequantization_operations", "operations", 1, 0, 64, lin, "SIMT operations per weight unpacked to the compute format",
           &WeightOnlyParameters::dequantization_operations);
-    w.put("tile_half", "outputs", 1, 0, 20000, lin, "of their kernels, in place of the GEMM's", &WeightOnlyParameters::tile_half);
-    w.put("l2_bytes_per_sm_clock", "bytes", 1, 8, 256, log, "of their kernels, in place of the GEMM's",
-          &WeightOnlyParameters::l2_bytes_per_sm_clock);
-    w.put("tail", "1", 1, 0, 1, lin, "of their kernels, in place of the GEMM's", &WeightOnlyParameters::tail);
-    w.put("k_step_cycles", "cycles", 1, 0, 150, lin, "of their kernels, in place of the GEMM's", &WeightOnlyParameters::k_step_cycles);
-    w.put("epilogue_cycles", "cycles", 1, 0, 30000, lin, "of their kernels, in place of the GEMM's",
-          &WeightOnlyParameters::epilogue_cycles);
+    add_tiling(w);
 }
 
 void add_power(Specs& specs) {

@@ -154,8 +154,11 @@ ParameterSet built_in() {
     return set;
 }
 
+/// Which fit files are read.
+enum class Fits { none, architecture, all };
+
 /// Reads what lies in the folder for `profile`, least specific first, each over the one before.
-ParameterSet load(const std::filesystem::path& gpus_folder, const GpuProfile& profile, bool with_fits) {
+ParameterSet load(const std::filesystem::path& gpus_folder, const GpuProfile& profile, Fits fits) {
     const SpecIndex by_name = spec_index();
     ParameterSet set = built_in();
     const auto read = [&](const std::filesystem::path& file, std::optional<Provenance> fit) {
@@ -166,27 +169,31 @@ ParameterSet load(const std::filesystem::path& gpus_folder, const GpuProfile& pr
     };
     const auto arch = gpus_folder / "arch";
     read(arch / "_default.toml", std::nullopt);
-    if (with_fits && profile.vendor == "NVIDIA") read(arch / "_default.fit.toml", Provenance::architecture_fit);
+    if (fits != Fits::none && profile.vendor == "NVIDIA") read(arch / "_default.fit.toml", Provenance::architecture_fit);
     if (profile.architecture != "_default") read(arch / (profile.architecture + ".toml"), std::nullopt);
-    if (with_fits) read(arch / (profile.architecture + ".fit.toml"), Provenance::architecture_fit);
-    if (with_fits) read(gpus_folder / (profile.id + ".fit.toml"), Provenance::gpu_fit);
+    if (fits != Fits::none) read(arch / (profile.architecture + ".fit.toml"), Provenance::architecture_fit);
+    if (fits == Fits::all) read(gpus_folder / (profile.id + ".fit.toml"), Provenance::gpu_fit);
     return set;
 }
 
 }  // namespace
 
 ParameterSet load_parameters(const std::filesystem::path& gpus_folder, const GpuProfile& profile) {
-    return load(gpus_folder, profile, true);
+    return load(gpus_folder, profile, Fits::all);
+}
+
+ParameterSet load_architecture_parameters(const std::filesystem::path& gpus_folder, const GpuProfile& profile) {
+    return load(gpus_folder, profile, Fits::architecture);
 }
 
 ParameterSet load_unfitted_parameters(const std::filesystem::path& gpus_folder, const GpuProfile& profile) {
-    return load(gpus_folder, profile, false);
+    return load(gpus_folder, profile, Fits::none);
 }
 
 ParameterSet load_neutral_parameters(const std::filesystem::path& gpus_folder) {
     GpuProfile nobody;
     nobody.architecture = "_default";
-    return load(gpus_folder, nobody, false);
+    return load(gpus_folder, nobody, Fits::none);
 }
 
 std::size_t check_parameter_file(const std::filesystem::path& file) {
