@@ -148,6 +148,18 @@ Seconds around_cache(const Attention& op, const Gpu& gpu) {
     return lasting(tokens * cycles * (row / (16 * byte)) / static_cast<double>(gpu.profile.sm_count), gpu.profile);
 }
 
+/// Decoding as several queries of each KV head (FlashAttention-2): where there are several such heads, Q is copied from an order by KV head
+/// to one by query, and the output back.
+KernelCost regrouped(const Attention& op, KernelCost attention, const Gpu& gpu) {
+    const bool regroups = gpu.profile.facts.attention_regroups[index(op.cache_format())];
+    if (!regroups || !op.cached || op.query_len > 1 || op.kv_heads <= 1 || op.heads == op.kv_heads) return attention;
+    const auto copied = [&](std::int64_t width) {
+        const Elementwise copy{op.batch * op.heads * width, 1, 1, 0, activation_precision(op.precision)};
+        return cost(copy, gpu, Cache::produced);
+    };
+    return in_sequence(in_sequence(copied(op.head_dim), attention), copied(value_dim(op)));
+}
+
 KernelCost fused_cost(const Attention& op, const Gpu& gpu, Cache cache) {
     const auto& p = parameters_of(op, gpu);
     const Work w = work(op);
@@ -186,7 +198,7 @@ KernelCost unfused_cost(const Attention& op, const Gpu& gpu, Cache cache) {
 }  // namespace
 
 KernelCost cost(const Attention& op, const Gpu& gpu, Cache cache) {
-    return op.fused ? fused_cost(op, gpu, cache) : unfused_cost(op, gpu, cache);
+    return op.fused ? regrouped(op, fused_cost(op, gpu, cache), gpu) : unfused_cost(op, gpu, cache);
 }
 
 }  // namespace roofcast
