@@ -74,6 +74,7 @@ struct AttentionParameters {
     double split_block_cycles = 4500;  ///< the same of blocks that share a head's keys
     double fixed_cycles = 15000;       ///< kernel start and what engines launch around it
     double combine_cycles = 2000;      ///< start of the kernel that adds up the parts of split keys, and per 32 parts
+    double token_cycles = 500;         ///< of an SM per token, whatever its heads, in the kernels that engines with a KV cache run around it
     double query_cycles = 2;           ///< of an SM for 16 bytes of Q and the output, which engines with a KV cache move around it
     double cache_cycles = 2;           ///< the same of K and V
     double l2_residency = 0.5;         ///< share of a small KV cache that a repeated call finds in L2

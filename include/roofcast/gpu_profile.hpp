@@ -71,7 +71,8 @@ struct ArchitectureFacts {
     Bytes l2_per_sm, shared_memory_per_sm, registers_per_sm;
     int l2_partitions = 1;                                         ///< of L2, each of which holds a copy of what its SMs read
     std::array<bool, cache_format_count> attention_packs_heads{};  ///< query heads of one KV head share a block also for several queries
-    std::array<bool, cache_format_count> attention_regroups{};     ///< decoding copies Q and the output between orders of query heads
+    std::array<bool, cache_format_count> flash_attention_2{};      ///< attention of serving engines is FlashAttention-2's on a paged cache
+    int attention_query_block = 128;  ///< queries of one head that a thread block of fused attention takes, of heads up to 128 wide
     std::array<std::vector<std::int64_t>, cache_format_count> attention_lane_dims;  ///< head widths that only a kernel on SIMT lanes takes
     int least_tile_rows = 0;            ///< of products on matrix units, by the software's library; 0: any
     double warp_matrix_fraction = 1;    ///< of the matrix units' peak that instructions of single warps reach (mma.sync)

@@ -8,9 +8,11 @@ namespace roofcast {
 
 namespace {
 
-constexpr std::int64_t query_block = 128;  // queries of one thread block (FlashAttention-2 and -3)
-constexpr std::int64_t key_block = 64;     // keys that a block takes in one step
-constexpr std::int64_t matrix_rows = 16;   // rows of the smallest matrix instruction
+constexpr std::int64_t wide_head = 128;         // beyond which a thread block takes
+constexpr std::int64_t wide_query_block = 128;  // queries (FlashAttention-2 and -3)
+constexpr std::int64_t paged_query_block = 64;  // of FlashAttention-2 on a paged cache
+constexpr std::int64_t key_block = 64;          // keys that a block takes in one step
+constexpr std::int64_t matrix_rows = 16;        // rows of the smallest matrix instruction
 constexpr double combined_parts = 32;  // of split keys, that take as long to add up as their kernel to start: L40S rows of 8 to 128 parts
 
 /// Efficiencies of the kernels that take the operator's cache.
@@ -66,8 +68,16 @@ struct Rows {
     std::int64_t block;  ///< rows of one thread block
 };
 
-Rows rows_of(const Attention& op, bool packed) {
-    if (!packed) return {static_cast<double>(op.batch * op.heads), op.query_len, 1, query_block};
+/// Whether serving engines run FlashAttention-2 on the operator's cache.
+bool is_flash_attention_2(const Attention& op, const Gpu& gpu) {
+    return op.cached && gpu.profile.facts.flash_attention_2[index(op.cache_format())];
+}
+
+Rows rows_of(const Attention& op, bool packed, const Gpu& gpu) {
+    if (!packed) {
+        const std::int64_t block = op.head_dim > wide_head ? wide_query_block : gpu.profile.facts.attention_query_block;
+        return {static_cast<double>(op.batch * op.heads), op.query_len, 1, is_flash_attention_2(op, gpu) ? paged_query_block : block};
+    }
     const std::int64_t group = op.heads / std::max<std::int64_t>(op.kv_heads, 1), count = op.query_len * group;
     const std::int64_t block = count > 64 ? (op.head_dim < 256 ? 128 : 64) : count > 16 ? 64 : 16;  // FlashInfer
     return {static_cast<double>(op.batch * op.heads / group), count, static_cast<double>(group), block};
@@ -85,9 +95,9 @@ double padded_pairs(const Attention& op, const Rows& r, double keys) {
 /// late.
 Blocks by_queries(const Attention& op, bool packed, const Gpu& gpu, const Common& common) {
     const double sms = static_cast<double>(gpu.profile.sm_count);
-    const Rows r = rows_of(op, packed);
+    const Rows r = rows_of(op, packed, gpu);
     const double count = r.sets * blocks(r.count, r.block);
-    const std::int64_t seen = op.window > 0 ? std::min(op.kv_len, op.window + query_block) : op.kv_len;
+    const std::int64_t seen = op.window > 0 ? std::min(op.kv_len, op.window + r.block) : op.kv_len;
     const double keys = blocks(seen, key_block) * static_cast<double>(key_block);
     const Seconds longest = static_cast<double>(r.block) * keys * common.score;
     const Seconds starts = waves(count, sms, 1) * lasting(parameters_of(op, gpu).block_cycles, gpu.profile);
@@ -145,14 +155,14 @@ Seconds around_cache(const Attention& op, const Gpu& gpu) {
     const double cycles = p.query_cycles * static_cast<double>(op.heads) + p.cache_cycles * static_cast<double>(op.kv_heads);
     const double tokens = static_cast<double>(op.batch * op.query_len);
     const Bytes row = static_cast<double>(op.head_dim + value_dim(op)) * element_size(activation_precision(op.precision));
-    return lasting(tokens * cycles * (row / (16 * byte)) / static_cast<double>(gpu.profile.sm_count), gpu.profile);
+    const double token = p.token_cycles + cycles * (row / (16 * byte));
+    return lasting(tokens * token / static_cast<double>(gpu.profile.sm_count), gpu.profile);
 }
 
 /// Decoding as several queries of each KV head (FlashAttention-2): where there are several such heads, Q is copied from an order by KV head
 /// to one by query, and the output back.
 KernelCost regrouped(const Attention& op, KernelCost attention, const Gpu& gpu) {
-    const bool regroups = gpu.profile.facts.attention_regroups[index(op.cache_format())];
-    if (!regroups || !op.cached || op.query_len > 1 || op.kv_heads <= 1 || op.heads == op.kv_heads) return attention;
+    if (!is_flash_attention_2(op, gpu) || op.query_len > 1 || op.kv_heads <= 1 || op.heads == op.kv_heads) return attention;
     const auto copied = [&](std::int64_t width) {
         const Elementwise copy{op.batch * op.heads * width, 1, 1, 0, activation_precision(op.precision)};
         return cost(copy, gpu, Cache::produced);

@@ -102,7 +102,8 @@ ArchitectureFacts read_facts(TableReader& table) {
     facts.registers_per_sm = table.number("registers_per_sm_kib", positive) * kib;
     facts.l2_partitions = static_cast<int>(table.count_if("l2_partitions", 1, 16).value_or(1));
     facts.attention_packs_heads = cache_format_set(table, "attention_packs_heads");
-    facts.attention_regroups = cache_format_set(table, "attention_regroups");
+    facts.flash_attention_2 = cache_format_set(table, "flash_attention_2");
+    facts.attention_query_block = static_cast<int>(table.count_if("attention_query_block", 16, 512).value_or(facts.attention_query_block));
     facts.attention_lane_dims = head_widths(table.table("attention_lane_dims"));
     facts.warp_matrix_fraction = table.number_if("warp_matrix_fraction", {0, 1, true}).value_or(1);
     facts.batched_lane_rows = static_cast<int>(table.count("batched_lane_rows", 16, 256));
@@ -134,7 +135,8 @@ constexpr std::string_view fact_keys[] = {"source",
                                           "registers_per_sm_kib",
                                           "l2_partitions",
                                           "attention_packs_heads",
-                                          "attention_regroups",
+                                          "flash_attention_2",
+                                          "attention_query_block",
                                           "attention_lane_dims",
                                           "warp_matrix_fraction",
                                           "batched_lane_rows",

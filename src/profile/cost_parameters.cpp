@@ -129,6 +129,8 @@ void add_attention(Specs& specs, CacheFormat format) {
     a.put("fixed_cycles", "cycles", 1, 800, 60000, log, "kernel start and what engines launch around it", &A::fixed_cycles);
     a.put("combine_cycles", "cycles", 1, 0, 40000, lin, "kernel that adds up the parts of split keys: its start, and again per 32 parts",
           &A::combine_cycles);
+    a.put("token_cycles", "cycles", 1, 0, 5000, lin, "of an SM per token in the kernels that engines with a KV cache run around it",
+          &A::token_cycles);
     a.put("query_cycles", "cycles", 1, 0, 20, lin,
           "of an SM for 16 bytes of Q and the output, which engines with a KV cache move around it", &A::query_cycles);
     a.put("cache_cycles", "cycles", 1, 0, 40, lin, "the same of K and V", &A::cache_cycles);

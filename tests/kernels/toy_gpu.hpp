@@ -51,6 +51,7 @@ inline Gpu toy_gpu() {
                       .split_block_cycles = 0,
                       .fixed_cycles = 0,
                       .combine_cycles = 0,
+                      .token_cycles = 0,
                       .query_cycles = 0,
                       .cache_cycles = 0,
                       .l2_residency = 1});
