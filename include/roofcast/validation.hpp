@@ -70,6 +70,11 @@ Seconds with_launch(Seconds kernel, const HostLaunch& host);
 /// unthrottled and the rest at the throttled speed.
 Seconds with_launch(const KernelCost& kernel, const HostLaunch& host);
 
+/// Experts that a model has without a gate, which rows do not say: known by their size.
+struct UngatedExperts {
+    std::int64_t hidden = 0, intermediate = 0;
+};
+
 /// One measuring host: software stack and, where it is known to differ, GPU.
 struct HostStack {
     std::string source;                ///< of the measurements
@@ -80,6 +85,8 @@ struct HostStack {
     std::vector<std::pair<std::string, Seconds>> floors, arounds;  ///< by function or op, overriding `floor` and `around`
     std::vector<std::string> rotated;                              ///< ops whose cold rows take weights from copies in turn
     bool split_ungrouped = true;                                   ///< its engine splits keys over blocks in ungrouped attention too
+    std::vector<std::string> ungated_software;                     ///< beginnings of the names of engines that run the next without a gate
+    std::vector<UngatedExperts> ungated_experts;
 };
 
 /// Reads `host_launch.toml`. Throws Error.
@@ -88,7 +95,7 @@ std::vector<HostStack> load_host_stacks(const std::filesystem::path& file);
 /// Of the first stack that stands for the row's source, launch, weights and GPU; else of one for any GPU; else nothing is added.
 HostLaunch host_launch(const std::vector<HostStack>& stacks, const KernelRow& row);
 
-/// Marks rows with the habits of their hosts: cold rows as rotated, ungrouped attention as unsplit.
+/// Marks rows with the habits of their hosts: cold rows as rotated, ungrouped attention as unsplit, experts as ungated.
 void mark_habits(const std::vector<HostStack>& stacks, std::vector<KernelRow>& rows);
 
 // ---- judging rows ---------------------------------------------------------------------------------------------------------------

@@ -36,6 +36,11 @@ HostStack read_stack(TableReader& table) {
     stack.arounds = named_times(table.table("arounds_us"));
     stack.split_ungrouped = table.flag_if("split_ungrouped").value_or(true);
     stack.rotated = table.texts_if("rotated");
+    stack.ungated_software = table.texts_if("ungated_software");
+    for (TableReader& experts : table.tables("ungated_experts")) {
+        stack.ungated_experts.push_back({experts.count("hidden", 1), experts.count("intermediate", 1)});
+        experts.finish();
+    }
     table.finish();
     return stack;
 }
@@ -97,6 +102,13 @@ const HostStack* host_of(const std::vector<HostStack>& stacks, const KernelRow& 
     return any_gpu;
 }
 
+bool is_ungated(const Moe& moe, const std::string& software, const HostStack& host) {
+    const auto runs_it = [&](const std::string& name) { return software.starts_with(name); };
+    const auto is_size = [&](const UngatedExperts& e) { return e.hidden == moe.hidden && e.intermediate == moe.intermediate; };
+    return std::any_of(host.ungated_software.begin(), host.ungated_software.end(), runs_it) &&
+           std::any_of(host.ungated_experts.begin(), host.ungated_experts.end(), is_size);
+}
+
 }  // namespace
 
 HostLaunch host_launch(const std::vector<HostStack>& stacks, const KernelRow& row) {
@@ -111,6 +123,7 @@ void mark_habits(const std::vector<HostStack>& stacks, std::vector<KernelRow>& r
         if (host == nullptr) continue;
         if (row.cache == Cache::cold && contains(host->rotated, row.op_name)) row.cache = Cache::rotated;
         if (auto* attention = std::get_if<Attention>(&row.op)) attention->split_ungrouped = host->split_ungrouped;
+        if (auto* moe = std::get_if<Moe>(&row.op); moe != nullptr && is_ungated(*moe, row.origin.software, *host)) moe->gated = false;
     }
 }
 

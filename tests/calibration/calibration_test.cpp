@@ -186,6 +186,18 @@ TEST_CASE("a stage that does not help rows it has not seen is not kept") {
     }
 }
 
+TEST_CASE("what a GPU has no rows for comes from its architecture's fit, what it has rows for from the hand values") {
+    CalibrationInput input = input_of(profile, memory_rows(gpu));
+    input.architecture = defaults();
+    input.architecture->values = truth();
+    input.architecture->source[parameter_index("gemm.simt.peak_fraction")] = "fitted to several GPUs' rows";
+    const Fit fit = calibrate(input, {.folds = 0, .stages = {"row_wise"}});
+    CHECK(fitted(fit, "gemm.simt.peak_fraction") == value_of(truth(), "gemm.simt.peak_fraction"));
+    CHECK(fit.parameters.source[parameter_index("gemm.simt.peak_fraction")] == "fitted to several GPUs' rows");
+    CHECK(fitted(fit, "streaming.bandwidth_fraction") == value_of({}, "streaming.bandwidth_fraction"));
+    CHECK(detail(fit, "row_wise.bandwidth_fraction")->before == value_of({}, "row_wise.bandwidth_fraction"));
+}
+
 TEST_CASE("a GPU left out is judged from start values in which it has no part") {
     // Both GPUs run as `truth`, and the start knows it; the neutral values do not. With no stage fitted, the prediction of the GPU left out
     // must be that of the neutral values, not of the start.

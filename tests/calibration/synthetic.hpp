@@ -82,8 +82,12 @@ inline CalibrationInput input_of(const GpuProfile& profile, Measurements rows) {
     return input;
 }
 
+inline double value_of(const CostParameters& parameters, const char* name) {
+    return parameter_specs()[parameter_index(name)].get(parameters);
+}
+
 inline double fitted(const Fit& fit, const char* name) {
-    return parameter_specs()[parameter_index(name)].get(fit.parameters.values);
+    return value_of(fit.parameters.values, name);
 }
 
 inline const FittedParameter* detail(const Fit& fit, const char* name) {

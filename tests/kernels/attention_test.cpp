@@ -156,3 +156,66 @@ TEST_CASE("engines with a cache move queries and keys around the kernel") {
     // (8 + 10 · 2) · 256 elements · 4 B / 16 B = 1792 cycles on 10 SMs at 1 GHz.
     CHECK((cost(op, gpu).total - bare).in(us) == rel(0.1792, 1e-3));
 }
+
+TEST_CASE("some of what engines do around attention costs the same for each token, whatever its heads") {
+    Gpu gpu = test::toy_gpu();
+    const Attention op = fp32_attention(3, 8, 1, 64);
+    const Seconds bare = cost(op, gpu).total;
+    gpu.parameters.values.attention[index(CacheFormat::plain)].token_cycles = 1000;
+    CHECK((cost(op, gpu).total - bare).in(us) == rel(0.3, 1e-6));  // 3000 cycles on 10 SMs at 1 GHz
+}
+
+TEST_CASE("FlashAttention-2 takes 64 queries a block where engines page the cache, and 128 elsewhere") {
+    Gpu gpu = test::toy_gpu();
+    gpu.profile.bandwidth = 10 * tb_per_s;
+    gpu.profile.facts.flash_attention_2[index(CacheFormat::plain)] = true;
+    Attention op = fp32_attention(1, 1, 128, 1024);
+    // Two blocks side by side: 64 · 1024 scores · 512 FLOP / 1 TFLOP/s = 33.55 us.
+    CHECK(cost(op, gpu).compute.in(us) == rel(33.55, 1e-3));
+    op.cached = false;
+    CHECK(cost(op, gpu).compute.in(us) == rel(67.11, 1e-3));
+    gpu.profile.facts.attention_query_block = 256;
+    op.query_len = 256;
+    CHECK(cost(op, gpu).compute.in(us) == rel(134.2, 1e-3));
+    op.head_dim = op.value_dim = 256;  // blocks of 128 rows of heads this wide, twice the arithmetic
+    CHECK(cost(op, gpu).compute.in(us) == rel(134.2, 1e-3));
+}
+
+TEST_CASE("FlashAttention-2 copies Q and the output where several KV heads are decoded for groups of heads") {
+    Gpu gpu = test::toy_gpu();
+    gpu.parameters.values.streaming.fixed = 3 * us;
+    Attention op = fp32_attention(1, 8, 1, 64);
+    const auto seconds_more = [&] {
+        gpu.profile.facts.flash_attention_2[index(CacheFormat::plain)] = false;
+        const KernelCost before = cost(op, gpu);
+        gpu.profile.facts.flash_attention_2[index(CacheFormat::plain)] = true;
+        const KernelCost after = cost(op, gpu);
+        CHECK(after.kernels - before.kernels == (after.total > before.total ? 2 : 0));
+        return (after.total - before.total).in(us);
+    };
+    op.kv_heads = 2;
+    CHECK(seconds_more() == rel(6, 0.1));  // two kernels, few bytes
+    op.kv_heads = 1;
+    CHECK(seconds_more() == 0);  // both orders are the same
+    op.kv_heads = 8;
+    CHECK(seconds_more() == 0);
+    op.kv_heads = 2;
+    op.query_len = 2;
+    CHECK(seconds_more() <= 0);  // smaller blocks, no copies
+}
+
+TEST_CASE("half of the start of a block that shares keys grows with the width of the head") {
+    Gpu gpu = test::toy_gpu();
+    gpu.profile.bandwidth = 1000 * tb_per_s;
+    gpu.profile.vector_peak[index(Precision::fp32)] = 1e6 * tflops;
+    gpu.parameters.values.attention[index(CacheFormat::plain)].split_block_cycles = 8000;
+    gpu.parameters.values.attention[index(CacheFormat::plain)].block_cycles = 20000;
+    Attention op = fp32_attention(1, 1, 1, 64);
+    CHECK(cost(op, gpu).total.in(us) == rel(8, 1e-2));
+    op.head_dim = op.value_dim = 256;
+    CHECK(cost(op, gpu).total.in(us) == rel(12, 1e-2));
+    op.head_dim = op.value_dim = 64;
+    CHECK(cost(op, gpu).total.in(us) == rel(6, 1e-2));
+    gpu.profile.facts.flash_attention_2[index(CacheFormat::plain)] = true;
+    CHECK(cost(op, gpu).total.in(us) == rel(8, 1e-2));
+}

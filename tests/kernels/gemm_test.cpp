@@ -119,7 +119,7 @@ TEST_CASE("batched products on lanes run in tiles of one height") {
     CHECK(time(64, 16) == rel(2 * 2.097, 1e-3));
 }
 
-TEST_CASE("a serving engine's fp8 products run in the tile that their shape decides on, and do not split k") {
+TEST_CASE("a serving engine's fp8 products run in the tile that their shape decides on") {
     Gpu gpu = test::toy_gpu_with_matrix_units();
     gpu.profile.tensor_peak[index(Precision::fp8)] = 20 * tflops;
     gpu.profile.bandwidth = 10 * tb_per_s;
@@ -131,9 +131,9 @@ TEST_CASE("a serving engine's fp8 products run in the tile that their shape deci
     gpu.profile.facts.fp8_tiles = {{.most_m = 32, .most_n = 128, .rows = 32, .columns = 128},
                                    {.most_m = 1 << 20, .most_n = 1 << 20, .rows = 256, .columns = 128}};
     const double fixed = product();
-    // 32 · 128 · 2^20 · 2 FLOP on one SM of 2 TFLOP/s, instead of a quarter of that cut into eight.
+    // 32 · 128 · 2^20 · 2 FLOP on one SM of 2 TFLOP/s, instead of a quarter of that.
     CHECK(fixed == rel(4295, 1e-3));
-    CHECK(free == rel(4295.0 / 32, 1e-2));
+    CHECK(free == rel(4295.0 / 4, 1e-2));
     Gemm tall = op;
     tall.m = 33;
     CHECK(cost(tall, gpu).compute.in(us) == rel(8 * fixed, 1e-3));
@@ -162,6 +162,31 @@ TEST_CASE("kernels that unpack weights have latencies of their own") {
     const Seconds plain = cost(op, gpu).total;
     gpu.parameters.values.weight_only = {};
     CHECK(cost(op, gpu).total == plain);
+}
+
+TEST_CASE("kernels that unpack weights add up parts of k in turn, up to four") {
+    Gpu gpu = test::toy_gpu_with_matrix_units();
+    gpu.profile.bandwidth = 1000 * tb_per_s;
+    Gemm op{.batch = 1, .m = 16, .n = 64, .k = 1 << 20, .precision = Precision::fp16, .weight_bits = 4};
+    // One tile of 16x64 on an SM of 1 TFLOP/s: 2^20 · 2048 FLOP = 2147 us, a quarter in four parts.
+    CHECK(cost(op, gpu).total.in(us) == rel(2147.5 / 4, 1e-3));
+    gpu.parameters.values.weight_only.split_k_cycles = 100'000;
+    // Each part but the first waits 100 us: 2147, 1174, 916 and 837 us in one to four parts.
+    CHECK(cost(op, gpu).total.in(us) == rel(2147.5 / 4 + 300, 1e-3));
+    gpu.parameters.values.weight_only.split_k_cycles = 1'000'000;
+    CHECK(cost(op, gpu).total.in(us) == rel(2147.5 / 2 + 1000, 1e-3));
+}
+
+TEST_CASE("products of 8 bits do not split k, and few rows in int8 are multiplied on the lanes") {
+    Gpu gpu = test::toy_gpu_with_matrix_units();
+    gpu.profile.bandwidth = 1000 * tb_per_s;
+    gpu.profile.tensor_peak[index(Precision::int8)] = 20 * tflops;
+    Gemm op{.batch = 1, .m = 8, .n = 64, .k = 1 << 20, .precision = Precision::int8, .weight_bits = 8};
+    // One tile of 16x64 on an SM of 2 TOP/s.
+    CHECK(cost(op, gpu).total.in(us) == rel(1073.7, 1e-3));
+    op.m = 4;
+    // 4 · 64 · 2^20 multiply-adds, four an instruction: 537 MFLOP in four at 10 TFLOP/s.
+    CHECK(cost(op, gpu).total.in(us) == rel(13.42, 1e-3));
 }
 
 TEST_CASE("k is split over several waves of blocks where few blocks would leave SMs without work") {

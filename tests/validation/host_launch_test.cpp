@@ -63,7 +63,8 @@ TEST_CASE("hosts stand for launches, weight formats and rotation") {
     const test::TemporaryFile file("host_launch.toml",
                                    "[[host]]\nsource = \"lab\"\nlaunch = \"excluded\"\nweights = [\"int4\"]\naround_us = 6\nfloor_us = 0\n"
                                    "[[host]]\nsource = \"lab\"\nlaunch = \"excluded\"\nrotated = [\"gemm\"]\naround_us = 1\nfloor_us = 0\n"
-                                   "split_ungrouped = false\n[host.arounds_us]\nbmm = 2\n");
+                                   "split_ungrouped = false\nungated_software = [\"vllm 0.24\"]\n"
+                                   "ungated_experts = [{ hidden = 64, intermediate = 32 }]\n[host.arounds_us]\nbmm = 2\n");
     const auto stacks = load_host_stacks(file.path());
     KernelRow row = eager_row("any", "linear");
     row.op_name = "gemm";
@@ -83,6 +84,16 @@ TEST_CASE("hosts stand for launches, weight formats and rotation") {
     rows[0].op = Attention{.heads = 1, .kv_heads = 1, .head_dim = 64, .query_len = 1, .kv_len = 64};
     mark_habits(stacks, rows);
     CHECK_FALSE(std::get<Attention>(rows[0].op).split_ungrouped);
+    rows[0].op = rows[1].op = Moe{.tokens = 1, .hidden = 64, .intermediate = 32, .experts = 8, .top_k = 2};
+    rows[0].origin.software = "vllm 0.24.0";
+    rows[1].origin.software = "vllm 0.19.0";
+    mark_habits(stacks, rows);
+    CHECK_FALSE(std::get<Moe>(rows[0].op).gated);
+    CHECK(std::get<Moe>(rows[1].op).gated);
+    rows[1] = rows[0];
+    rows[1].op = Moe{.tokens = 1, .hidden = 64, .intermediate = 64, .experts = 8, .top_k = 2};
+    mark_habits(stacks, rows);
+    CHECK(std::get<Moe>(rows[1].op).gated);
     row.launch_included = true;
     CHECK(host_launch(stacks, row).around.in(us) == 0);
 }
