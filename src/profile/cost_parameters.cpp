@@ -50,9 +50,9 @@ private:
 
 /// What kernels of one library share.
 template <class Group>
-void add_tiling(GroupAdder<Group>& g) {
+void add_tiling(GroupAdder<Group>& g, double most_tile_half) {
     using T = TilingParameters;
-    g.put("tile_half", "outputs", 1, 0, 20000, lin, "outputs of a tile at which it reaches half of the rate", &T::tile_half);
+    g.put("tile_half", "outputs", 1, 0, most_tile_half, lin, "outputs of a tile at which it reaches half of the rate", &T::tile_half);
     g.put("l2_bytes_per_sm_clock", "bytes", 1, 8, 256, log,
           "L2 to SM traffic, per SM and boost clock; matrix units: at 4096 16-bit FLOPs, it grows with the root of that",
           &T::l2_bytes_per_sm_clock);
@@ -75,7 +75,7 @@ void add_gemm(Specs& specs, MathUnit unit) {
               &G::strided_fraction);
     }
     g.put("bandwidth_fraction", "1", 1, 0.3, 1, lin, "share of DRAM bandwidth that matrix products reach", &G::bandwidth_fraction);
-    add_tiling(g);
+    add_tiling(g, 20000);
     g.put("overlap", "1", 1, 0, 1, lin, "share of the non-bounding terms that the bounding one hides", &G::overlap);
     g.put("fixed_cycles", "cycles", 1, 600, 12000, log, "kernel start, prologue and drain", &G::fixed_cycles);
     g.put("wave_cycles", "cycles", 1, 0, 8000, lin, "start of a wave of blocks, whatever the tile", &G::wave_cycles);
@@ -94,9 +94,12 @@ void add_quantization(Specs& specs, MathUnit unit) {
 
 void add_weight_only(Specs& specs) {
     GroupAdder w(specs, "weight_only", &CostParameters::weight_only);
+    // An instruction unpacks two weights at best. Fits of several GPUs, of which one has such rows, otherwise charge unpacking to the matrix
+    // units, as outputs of a tile, which does not carry over to GPUs with others.
     w.put("dequantization_operations", "operations", 1, 0, 64, lin, "SIMT operations per weight unpacked to the compute format",
           &WeightOnlyParameters::dequantization_operations);
-    add_tiling(w);
+    specs.back().fitted_lower = 0.5;
+    add_tiling(w, 1000);
 }
 
 void add_power(Specs& specs) {
