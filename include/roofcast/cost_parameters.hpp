@@ -52,6 +52,7 @@ struct QuantizationParameters {
 
 /// Of products whose weights are stored in fewer bits than they are computed in; their kernels come from other libraries.
 struct WeightOnlyParameters : TilingParameters {
+    WeightOnlyParameters() : TilingParameters{.tile_half = 500, .tail = 0.5, .k_step_cycles = 15, .epilogue_cycles = 3000} {}
     double dequantization_operations = 1.5;  ///< SIMT operations per weight that is unpacked to the compute format
 };
 
@@ -65,19 +66,19 @@ struct PowerParameters {
 
 /// Of one family of fused attention kernels. The unfused form uses the GEMM, row-wise and streaming parameters.
 struct AttentionParameters {
-    double peak_fraction = 0.65;       ///< of the data-sheet matrix peak within a block of 128 queries
+    double peak_fraction = 0.65;       ///< of the data-sheet matrix peak within a block of queries
     double softmax_operations = 8;     ///< SIMT operations per score that matrix products do not hide
     double bandwidth_fraction = 0.75;  ///< of DRAM bandwidth when all SMs read the KV cache
     double fill = 3;                   ///< 1 / share of the SMs that saturates DRAM bandwidth
     double overlap = 0.8;              ///< share of the non-bounding terms that the bounding one hides
     double block_cycles = 4500;        ///< start, first loads and write-back of one wave of blocks of queries
-    double split_block_cycles = 4500;  ///< the same of blocks that share a head's keys
+    double split_block_cycles = 4500;  ///< the same of blocks that share the keys of a head 128 wide
     double fixed_cycles = 15000;       ///< kernel start and what engines launch around it
     double combine_cycles = 2000;      ///< start of the kernel that adds up the parts of split keys, and per 32 parts
-    double token_cycles = 500;         ///< of an SM per token, whatever its heads, in the kernels that engines with a KV cache run around it
-    double query_cycles = 2;           ///< of an SM for 16 bytes of Q and the output, which engines with a KV cache move around it
-    double cache_cycles = 2;           ///< the same of K and V
-    double l2_residency = 0.5;         ///< share of a small KV cache that a repeated call finds in L2
+    double token_cycles = 500;  ///< of an SM per token, whatever its heads, in the kernels that engines with a KV cache run around it
+    double query_cycles = 2;    ///< of an SM for 16 bytes of Q and the output, which engines with a KV cache move around it
+    double cache_cycles = 2;    ///< the same of K and V
+    double l2_residency = 0.5;  ///< share of a small KV cache that a repeated call finds in L2
 };
 
 /// Of convolutions, beside the GEMM parameters that implicit GEMM uses.
@@ -162,10 +163,10 @@ std::string_view name(Provenance p);
 /// Declaration of one parameter: name as in the TOML files ("gemm.tensor16.peak_fraction"), unit and bounds in that unit.
 struct ParameterSpec {
     std::string name;
-    std::string unit;             ///< "1", "us", "ns", "pJ/FLOP", …
-    double scale = 1;             ///< base units per `unit`
-    double lower = 0, upper = 1;  ///< in `unit`, from physics
-    double fitted_lower = 0;      ///< at least `lower`: what fits do not go below
+    std::string unit;                           ///< "1", "us", "ns", "pJ/FLOP", …
+    double scale = 1;                           ///< base units per `unit`
+    double lower = 0, upper = 1;                ///< in `unit`, from physics
+    double fitted_lower = 0, fitted_upper = 1;  ///< within these: what fits do not leave
     Transform transform = Transform::linear;
     std::string meaning;                           ///< one sentence
     std::function<double&(CostParameters&)> slot;  ///< the member, in base units

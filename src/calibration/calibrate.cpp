@@ -62,8 +62,11 @@ public:
             if (!judged_.back().held_out) training_.push_back(&sample);
         }
         if (training_.empty()) throw nothing_to_fit();
-        input_.start = start_values(input_, training_);
+        input_.start = start_values(input_, set_.samples);
     }
+
+    Calibration(const Calibration&) = delete;  // rows are pointed at
+    Calibration& operator=(const Calibration&) = delete;
 
     Fit run() {
         predict_all(input_.start.values, [](Judged& j, double p) { j.start = p; });

@@ -24,7 +24,7 @@ public:
     Nudge(const Nudge&) = delete;
     Nudge& operator=(const Nudge&) = delete;
     ~Nudge() { bench_.set(spec_, before_); }
-    void to(double in_unit) { bench_.set(spec_, std::clamp(in_unit, spec_.fitted_lower, spec_.upper)); }
+    void to(double in_unit) { bench_.set(spec_, std::clamp(in_unit, spec_.fitted_lower, spec_.fitted_upper)); }
     void to_position(double u) { bench_.set(spec_, from_unit(spec_, u)); }
     [[nodiscard]] double before() const { return before_; }
     [[nodiscard]] double position() const { return to_unit(spec_, before_); }

@@ -133,12 +133,18 @@ std::string files_text(const Fit& fit, const FitFileHeader& header) {
     return out;
 }
 
-std::string parameter_line(const FittedParameter& p, const std::string& key) {
+/// Why a parameter that no stage fitted has its value.
+std::string kept_from(const FittedParameter& p, const Fit& fit) {
+    const bool elsewhere = fit.parameters.provenance[p.spec] == Provenance::architecture_fit;
+    return fmt::format("kept{}: not fitted, but the rows depend on it", elsewhere ? " from the fit of other GPUs" : "");
+}
+
+std::string parameter_line(const FittedParameter& p, const std::string& key, const Fit& fit) {
     const ParameterSpec& spec = parameter_specs()[p.spec];
     std::string out = fmt::format("{} = {{ value = {}, unit = {}", key, number(p.after), toml_string(spec.unit));
-    if (!p.fitted()) return out + ", source = \"kept: not fitted, but the rows depend on it\" }\n";
+    if (!p.fitted()) return out + fmt::format(", source = {} }}\n", toml_string(kept_from(p, fit)));
     if (p.standard_error) out += fmt::format(", standard_error = {}", number(*p.standard_error, 2));
-    out += fmt::format(", lower = {}, upper = {}", number(spec.fitted_lower), number(spec.upper));
+    out += fmt::format(", lower = {}, upper = {}", number(spec.fitted_lower), number(spec.fitted_upper));
     if (p.hit != BoundHit::none) out += fmt::format(", at_bound = \"{}\"", p.hit == BoundHit::lower ? "lower" : "upper");
     if (!p.identifiable) out += ", source = \"fitted, but the data hardly tell\"";
     return out + " }\n";
@@ -153,7 +159,7 @@ std::string parameters_text(const Fit& fit) {
             table = full.substr(0, dot);
             out += fmt::format("\n[{}]\n", table);
         }
-        out += parameter_line(p, full.substr(dot + 1));
+        out += parameter_line(p, full.substr(dot + 1), fit);
     }
     return out;
 }

@@ -233,12 +233,13 @@ std::vector<std::size_t> parameters_that_matter(Bench& bench, const Samples& row
     return found;
 }
 
-ParameterSet start_values(const CalibrationInput& input, const Samples& rows) {
+ParameterSet start_values(const CalibrationInput& input, const std::vector<Sample>& rows) {
     ParameterSet start = input.start;
     if (!input.architecture) return start;
     std::set<std::size_t> told;
     for (const Stage& stage : stages()) {
-        if (rows_of(stage, input, rows).empty()) continue;
+        const auto takes = [&](const Sample& row) { return stage.takes(row, input.gpus[row.gpu]); };
+        if (std::none_of(rows.begin(), rows.end(), takes)) continue;
         const std::vector<std::size_t> own = open_parameters(stage.parameters, {});
         told.insert(own.begin(), own.end());
     }

@@ -43,8 +43,9 @@ struct StagedFitOptions {
 /// Fits the stages on `rows` from the start values given.
 StagedFit fit_stages(const CalibrationInput& input, const Samples& rows, const StagedFitOptions& with);
 
-/// Where parameters start in a fit to `rows`: at `input.start`, and those of stages without rows at the architecture's fit, if any.
-ParameterSet start_values(const CalibrationInput& input, const Samples& rows);
+/// Where parameters start in fits to some of `rows`: at `input.start`, and those of stages without a single row at the architecture's fit,
+/// if any, in which these rows then had no part.
+ParameterSet start_values(const CalibrationInput& input, const std::vector<Sample>& rows);
 
 /// Those of `rows` that stand for all, at most `count`: chosen by their groups, whatever their order.
 Samples thinned(const Samples& rows, std::size_t count, std::uint64_t seed);

@@ -8,9 +8,9 @@ namespace roofcast {
 
 namespace {
 
-constexpr std::int64_t wide_head = 128;         // beyond which a thread block takes
-constexpr std::int64_t wide_query_block = 128;  // queries (FlashAttention-2 and -3)
-constexpr std::int64_t paged_query_block = 64;  // of FlashAttention-2 on a paged cache
+constexpr std::int64_t wide_head = 128;         // the widest head of which the architecture's number of queries makes a thread block
+constexpr std::int64_t wide_query_block = 128;  // queries of one of wider heads (FlashAttention-2 and -3)
+constexpr std::int64_t paged_query_block = 64;  // queries of one of FlashAttention-2 on a paged cache
 constexpr std::int64_t key_block = 64;          // keys that a block takes in one step
 constexpr std::int64_t matrix_rows = 16;        // rows of the smallest matrix instruction
 constexpr double combined_parts = 32;  // of split keys, that take as long to add up as their kernel to start: L40S rows of 8 to 128 parts
@@ -46,9 +46,14 @@ Seconds score_time(const Attention& op, const Gpu& gpu) {
     return 2 * flop * width / matrix + p.softmax_operations * flop / lanes;
 }
 
+/// Whether the operator is part of a decoder, whose engine keeps a KV cache.
+bool keeps_cache(const Attention& op) {
+    return op.cached && (op.causal || op.query_len == 1);
+}
+
 /// Whether serving engines run FlashAttention-2 on the operator's cache.
 bool is_flash_attention_2(const Attention& op, const Gpu& gpu) {
-    return op.cached && gpu.profile.facts.flash_attention_2[index(op.cache_format())];
+    return keeps_cache(op) && gpu.profile.facts.flash_attention_2[index(op.cache_format())];
 }
 
 /// Start, first loads and write-back of a block that shares the keys of a head: half of it whatever the width of the head, half in
@@ -106,7 +111,8 @@ Blocks by_queries(const Attention& op, bool packed, const Gpu& gpu, const Common
     const double sms = static_cast<double>(gpu.profile.sm_count);
     const Rows r = rows_of(op, packed, gpu);
     const double count = r.sets * blocks(r.count, r.block);
-    const std::int64_t seen = op.window > 0 ? std::min(op.kv_len, op.window + r.block) : op.kv_len;
+    const auto block_queries = static_cast<std::int64_t>(std::ceil(static_cast<double>(r.block) / r.group));
+    const std::int64_t seen = op.window > 0 ? std::min(op.kv_len, op.window + block_queries) : op.kv_len;
     const double keys = blocks(seen, key_block) * static_cast<double>(key_block);
     const Seconds longest = static_cast<double>(r.block) * keys * common.score;
     const Seconds starts = waves(count, sms, 1) * lasting(parameters_of(op, gpu).block_cycles, gpu.profile);
@@ -159,7 +165,7 @@ Bytes fused_traffic(Bytes compulsory, const AttentionParameters& p, const Gpu& g
 
 /// What engines with a KV cache do around the kernel: K and V go into the cache, Q and the output are copied or converted.
 Seconds around_cache(const Attention& op, const Gpu& gpu) {
-    if (!op.cached || (!op.causal && op.query_len > 1)) return {};  // encoders keep no cache
+    if (!keeps_cache(op)) return {};
     const auto& p = parameters_of(op, gpu);
     const double cycles = p.query_cycles * static_cast<double>(op.heads) + p.cache_cycles * static_cast<double>(op.kv_heads);
     const double tokens = static_cast<double>(op.batch * op.query_len);
@@ -168,10 +174,11 @@ Seconds around_cache(const Attention& op, const Gpu& gpu) {
     return lasting(tokens * token / static_cast<double>(gpu.profile.sm_count), gpu.profile);
 }
 
-/// Decoding as several queries of each KV head (FlashAttention-2): where there are several such heads, Q is copied from an order by KV head
-/// to one by query, and the output back.
+/// Decoding as several queries of each KV head (FlashAttention-2, without a window): where there are several such heads, Q is copied from
+/// an order by KV head to one by query, and the output back.
 KernelCost regrouped(const Attention& op, KernelCost attention, const Gpu& gpu) {
-    if (!is_flash_attention_2(op, gpu) || op.query_len > 1 || op.kv_heads <= 1 || op.heads == op.kv_heads) return attention;
+    if (!is_flash_attention_2(op, gpu) || op.query_len > 1 || op.window > 0 || op.kv_heads <= 1 || op.heads == op.kv_heads)
+        return attention;
     const auto copied = [&](std::int64_t width) {
         const Elementwise copy{op.batch * op.heads * width, 1, 1, 0, activation_precision(op.precision)};
         return cost(copy, gpu, Cache::produced);

@@ -39,6 +39,7 @@ void as_serving_engine(MatrixProduct& product, const Gpu& gpu) {
         if (product.m > tile.most_m || product.n > tile.most_n) continue;
         product.tile_rows = tile.rows;
         product.tile_columns = tile.columns;
+        product.most_parts = 1;
         return;
     }
 }
@@ -57,16 +58,18 @@ KernelCost lane_product_cost(const MatrixProduct& product, const Work& w, const 
     const double weights = static_cast<double>(product.batch) * static_cast<double>(product.n) * static_cast<double>(product.k);
     const double unpacking = product.unpack_weights ? gpu.parameters.values.weight_only.dequantization_operations : 0;
     Terms t;
-    t.flops = w.matrix;
     // Data-sheet rates count a multiply-add twice. An instruction multiplies and adds four pairs of 8 bits (dp4a).
-    const double pairs = w.precision == Precision::int8 ? 4 : 1;
-    t.compute = (w.matrix / pairs + 2 * unpacking * weights * flop) / (lane_rate(gpu.profile, Precision::fp32) * p.peak_fraction);
+    const Flops instructions = w.matrix / (w.precision == Precision::int8 ? 4 : 1);
+    t.flops = instructions;  // as far as energy is concerned
+    t.compute = (instructions + 2 * unpacking * weights * flop) / (lane_rate(gpu.profile, Precision::fp32) * p.peak_fraction);
     // Nearly all of its bytes are weights.
     t.dram_bytes = after_l2(w.bytes, gpu.profile.l2, p.l2_residency, cache == Cache::produced ? Cache::cold : cache);
     t.dram = t.dram_bytes / (gpu.profile.bandwidth * p.bandwidth_fraction);
     t.latency = lasting(p.fixed_cycles, gpu.profile);
     t.overlap = p.overlap;
-    return combine(t, gpu);
+    KernelCost c = combine(t, gpu);
+    c.flops = w.matrix;
+    return c;
 }
 
 /// `kernels` kernels that stream the bytes of `w`, mostly weights, past the lanes; an SM moves `most_per_sm` at most, 0: no limit.

@@ -66,9 +66,11 @@ Flops product_flops(const MatrixProduct& op) {
     return 2 * flop * (static_cast<double>(op.batch) * static_cast<double>(op.m)) * (static_cast<double>(op.n) * static_cast<double>(op.k));
 }
 
-/// One part's sums when k is split: fp32, written once and read once.
-Bytes partial_sums(const MatrixProduct& op) {
-    return 8 * byte * (static_cast<double>(op.batch) * static_cast<double>(op.m) * static_cast<double>(op.n));
+/// Traffic of the sums when k is split: each part's in fp32, written once and read once; in turn, all but the first read C and write it.
+Bytes partial_sums(const MatrixProduct& op, int parts) {
+    if (parts <= 1) return {};
+    const double outputs = static_cast<double>(op.batch) * static_cast<double>(op.m) * static_cast<double>(op.n);
+    return op.parts_in_turn ? 2 * (parts - 1) * outputs * op.c_element : 8 * byte * (parts * outputs);
 }
 
 /// Factors of the candidate loop that do not depend on tile or split, in seconds per unit named.
@@ -77,7 +79,8 @@ struct Rates {
     double per_weight;        // per weight unpacked
     double per_a_byte;        // per byte from L2, one SM
     double a_bytes, b_bytes;  // of an element
-    double dram, reduce;      // seconds of DRAM traffic; of one m·n matrix of partial sums written and read
+    double dram;              // seconds of DRAM traffic
+    double sums, more_sums;   // seconds of the partial sums of two parts, and of each part more
     double cycle;             // seconds of the clock
     double sm_count;
     double accumulators, blocks_per_sm;
@@ -103,7 +106,8 @@ Rates rates_of(const MatrixProduct& op, const Gpu& gpu, const GemmParameters& p,
     const Bytes again = max(traffic - op.compulsory, 0 * byte);
     const double strided = op.along_k ? p.strided_fraction : 1;
     r.dram = ((traffic - again) / bandwidth + again / (bandwidth * strided)).in(s);
-    r.reduce = (partial_sums(op) / bandwidth).in(s);
+    r.sums = (partial_sums(op, 2) / bandwidth).in(s);
+    r.more_sums = (partial_sums(op, 3) / bandwidth).in(s)-r.sums;
     r.sm_count = sms;
     r.accumulators = op.accumulators;
     r.blocks_per_sm = op.blocks_per_sm;
@@ -126,7 +130,7 @@ Candidate evaluate(const Rates& r, const GemmParameters& p, Tile tile, double ti
     const double once = r.accumulators * area / reference_tile * p.epilogue_cycles + p.wave_cycles;
     c.compute = w * (k * ((area + p.tile_half / r.accumulators) * r.per_output_step + tile.n * r.per_weight) + once * r.cycle);
     c.l2 = w * k * (tile.m * r.a_bytes + tile.n * r.b_bytes) * r.per_a_byte;
-    c.dram = r.dram + (split > 1 ? split * r.reduce : 0);
+    c.dram = r.dram + (split > 1 ? r.sums + (split - 2) * r.more_sums : 0);
     const int additions = r.parts_in_turn ? split - 1 : std::min(split - 1, 1);
     c.latency = (p.fixed_cycles + k / static_cast<double>(k_block) * p.k_step_cycles + additions * p.split_k_cycles) * r.cycle;
     c.busy = busy_time(c.compute * s, c.dram * s, c.l2 * s, p.overlap, r.power).in(s);
@@ -142,7 +146,7 @@ Candidate best_candidate(const MatrixProduct& op, const Rates& r, const GemmPara
     for (std::size_t i = 0; i < split_k.size(); ++i) split_k[i] = blocks(op.k, k_block * split_factors[i]) * static_cast<double>(k_block);
     const Tile only{op.tile_rows, op.tile_columns};
     for (const Tile tile : op.tile_rows > 0 ? std::span(&only, 1) : tiles_of(op, unit)) {
-        if (tile.m < op.least_rows) continue;
+        if (op.tile_rows == 0 && tile.m < op.least_rows) continue;
         const double tiles = static_cast<double>(op.batch) * blocks(op.m, tile.m) * blocks(op.n, tile.n);
         for (std::size_t i = 0; i < split_k.size(); ++i) {
             const int split = split_factors[i];
@@ -196,7 +200,7 @@ KernelCost matrix_product_cost(const MatrixProduct& op, const GemmParameters& p,
     t.overlap = p.overlap;
     KernelCost c = combine(t, gpu);
     if (best.split > 1) {
-        const Bytes partial = best.split * partial_sums(op);
+        const Bytes partial = partial_sums(op, best.split);
         c.dram_bytes += partial;
         c.energy += partial * gpu.parameters.values.power.dram_byte;
     }

@@ -17,7 +17,7 @@ using Specs = std::vector<ParameterSpec>;
 template <class Access>
 void add(Specs& specs, std::string key, std::string unit, double scale, double lower, double upper, Transform transform,
          std::string meaning, Access access) {
-    specs.push_back({std::move(key), std::move(unit), scale, lower, upper, lower, transform, std::move(meaning), std::move(access)});
+    specs.push_back({std::move(key), std::move(unit), scale, lower, upper, lower, upper, transform, std::move(meaning), std::move(access)});
 }
 
 constexpr double micro = us.value, pico = pj_per_flop.value;
@@ -50,9 +50,9 @@ private:
 
 /// What kernels of one library share.
 template <class Group>
-void add_tiling(GroupAdder<Group>& g, double most_tile_half) {
+void add_tiling(GroupAdder<Group>& g) {
     using T = TilingParameters;
-    g.put("tile_half", "outputs", 1, 0, most_tile_half, lin, "outputs of a tile at which it reaches half of the rate", &T::tile_half);
+    g.put("tile_half", "outputs", 1, 0, 20000, lin, "outputs of a tile at which it reaches half of the rate", &T::tile_half);
     g.put("l2_bytes_per_sm_clock", "bytes", 1, 8, 256, log,
           "L2 to SM traffic, per SM and boost clock; matrix units: at 4096 16-bit FLOPs, it grows with the root of that",
           &T::l2_bytes_per_sm_clock);
@@ -75,7 +75,7 @@ void add_gemm(Specs& specs, MathUnit unit) {
               &G::strided_fraction);
     }
     g.put("bandwidth_fraction", "1", 1, 0.3, 1, lin, "share of DRAM bandwidth that matrix products reach", &G::bandwidth_fraction);
-    add_tiling(g, 20000);
+    add_tiling(g);
     g.put("overlap", "1", 1, 0, 1, lin, "share of the non-bounding terms that the bounding one hides", &G::overlap);
     g.put("fixed_cycles", "cycles", 1, 600, 12000, log, "kernel start, prologue and drain", &G::fixed_cycles);
     g.put("wave_cycles", "cycles", 1, 0, 8000, lin, "start of a wave of blocks, whatever the tile", &G::wave_cycles);
@@ -94,12 +94,14 @@ void add_quantization(Specs& specs, MathUnit unit) {
 
 void add_weight_only(Specs& specs) {
     GroupAdder w(specs, "weight_only", &CostParameters::weight_only);
-    // An instruction unpacks two weights at best. Fits of several GPUs, of which one has such rows, otherwise charge unpacking to the matrix
-    // units, as outputs of a tile, which does not carry over to GPUs with others.
+    // An instruction unpacks two weights at best. Fits of several GPUs, of which one has such rows, otherwise charge unpacking to the
+    // matrix units, as outputs of a tile, which does not carry over to GPUs with others.
     w.put("dequantization_operations", "operations", 1, 0, 64, lin, "SIMT operations per weight unpacked to the compute format",
           &WeightOnlyParameters::dequantization_operations);
     specs.back().fitted_lower = 0.5;
-    add_tiling(w, 1000);
+    const std::size_t tiling = specs.size();
+    add_tiling(w);
+    specs[tiling].fitted_upper = 1000;  // outputs of a tile
 }
 
 void add_power(Specs& specs) {
@@ -120,7 +122,7 @@ void add_attention(Specs& specs, CacheFormat format) {
     GroupAdder a(specs, "attention." + std::string(name(format)),
                  [format](CostParameters& p) -> AttentionParameters& { return p.attention[index(format)]; });
     using A = AttentionParameters;
-    a.put("peak_fraction", "1", 1, 0.1, 1, lin, "share of the matrix peak within a block of 128 queries", &A::peak_fraction);
+    a.put("peak_fraction", "1", 1, 0.1, 1, lin, "share of the matrix peak within a block of queries", &A::peak_fraction);
     a.put("softmax_operations", "operations", 1, 0, 100, lin, "SIMT operations per score that matrix products do not hide",
           &A::softmax_operations);
     a.put("bandwidth_fraction", "1", 1, 0.2, 1, lin, "share of DRAM bandwidth when all SMs read the KV cache", &A::bandwidth_fraction);

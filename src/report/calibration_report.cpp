@@ -101,7 +101,7 @@ Table parameter_table(const Fit& fit) {
         const ParameterSpec& spec = parameter_specs()[p.spec];
         const auto of_fitted = [&](double value) { return p.fitted() ? Cell(value) : Cell(); };
         table.rows.push_back({spec.name, spec.unit, p.before, p.after, p.standard_error ? Cell(*p.standard_error) : Cell(),
-                              spec.fitted_lower, spec.upper, of_fitted(p.mape_change_minus), of_fitted(p.mape_change_plus),
+                              spec.fitted_lower, spec.fitted_upper, of_fitted(p.mape_change_minus), of_fitted(p.mape_change_plus),
                               of_fitted(p.plateau_lower), of_fitted(p.plateau_upper), remark(p)});
     }
     return table;

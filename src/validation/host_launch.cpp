@@ -41,6 +41,12 @@ HostStack read_stack(TableReader& table) {
         stack.ungated_experts.push_back({experts.count("hidden", 1), experts.count("intermediate", 1)});
         experts.finish();
     }
+    if (contains(stack.ungated_software, "")) throw table.error("ungated_software", "an empty name stands for every engine", {}, "names");
+    if (stack.ungated_software.empty() != stack.ungated_experts.empty()) {
+        const bool experts = stack.ungated_software.empty();
+        throw table.error(experts ? "ungated_experts" : "ungated_software", "stands alone", {},
+                          experts ? "ungated_software beside it" : "ungated_experts beside it");
+    }
     table.finish();
     return stack;
 }
@@ -103,7 +109,9 @@ const HostStack* host_of(const std::vector<HostStack>& stacks, const KernelRow& 
 }
 
 bool is_ungated(const Moe& moe, const std::string& software, const HostStack& host) {
-    const auto runs_it = [&](const std::string& name) { return software.starts_with(name); };
+    const auto runs_it = [&](const std::string& name) {  // "vllm 0.24" is not "vllm 0.240"
+        return software.starts_with(name) && (software.size() == name.size() || software[name.size()] == '.' || name.back() == ' ');
+    };
     const auto is_size = [&](const UngatedExperts& e) { return e.hidden == moe.hidden && e.intermediate == moe.intermediate; };
     return std::any_of(host.ungated_software.begin(), host.ungated_software.end(), runs_it) &&
            std::any_of(host.ungated_experts.begin(), host.ungated_experts.end(), is_size);

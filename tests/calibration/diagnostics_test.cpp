@@ -13,10 +13,14 @@ TEST_CASE("solver coordinates run from one bound to the other and back") {
     for (const ParameterSpec& spec : parameter_specs()) {
         CHECK(to_unit(spec, spec.fitted_lower) == 0);
         CHECK(spec.fitted_lower >= spec.lower);
-        CHECK(to_unit(spec, spec.upper) == rel(1, 1e-12));
+        CHECK(to_unit(spec, spec.fitted_upper) == rel(1, 1e-12));
+        CHECK(spec.fitted_upper <= spec.upper);
+        const double built_in = spec.get({});
+        CHECK_MESSAGE(built_in >= spec.fitted_lower, spec.name);
+        CHECK_MESSAGE(built_in <= spec.fitted_upper, spec.name);
         for (const double u : {0.1, 0.37, 0.9}) CHECK(to_unit(spec, from_unit(spec, u)) == rel(u, 1e-9));
     }
-    const ParameterSpec log{.name = "x", .lower = 1, .upper = 100, .fitted_lower = 1, .transform = Transform::log};
+    const ParameterSpec log{.name = "x", .lower = 1, .upper = 100, .fitted_lower = 1, .fitted_upper = 100, .transform = Transform::log};
     CHECK(from_unit(log, 0.5) == rel(10, 1e-12));                      // √(1·100)
     CHECK(unit_slope(log, 10) == rel(10 * 4.605170185988092, 1e-12));  // 10 ln 100
     CHECK(rounded(log, 3.14159265) == 3.1416);

@@ -185,8 +185,15 @@ TEST_CASE("products of 8 bits do not split k, and few rows in int8 are multiplie
     // One tile of 16x64 on an SM of 2 TOP/s.
     CHECK(cost(op, gpu).total.in(us) == rel(1073.7, 1e-3));
     op.m = 4;
-    // 4 · 64 · 2^20 multiply-adds, four an instruction: 537 MFLOP in four at 10 TFLOP/s.
-    CHECK(cost(op, gpu).total.in(us) == rel(13.42, 1e-3));
+    // 4 · 64 · 2^20 multiply-adds, four an instruction: 537 MFLOP in four at 10 TFLOP/s, and as much energy.
+    gpu.parameters.values.power.flop[index(MathUnit::simt)] = 1 * pj_per_flop;
+    gpu.parameters.values.power.dram_byte = {};
+    const KernelCost by_lanes = cost(op, gpu);
+    CHECK(by_lanes.total.in(us) == rel(13.42, 1e-3));
+    CHECK(by_lanes.energy.in(joule) == rel(134.2e-6, 1e-3));
+    CHECK(by_lanes.flops.in(flop) == rel(536.9e6, 1e-3));
+    op.m = 5;
+    CHECK(cost(op, gpu).total.in(us) > 100);
 }
 
 TEST_CASE("k is split over several waves of blocks where few blocks would leave SMs without work") {

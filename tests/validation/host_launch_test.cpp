@@ -104,3 +104,24 @@ TEST_CASE("the shipped host costs are read") {
     const test::TemporaryFile bad("host_launch.toml", "[[host]]\nsource = \"lab\"\naround_us = -1\nfloor_us = 2\n");
     CHECK_THROWS_AS(load_host_stacks(bad.path()), Error);
 }
+
+TEST_CASE("experts without a gate need engines, and engines need experts") {
+    const std::string host = "[[host]]\nsource = \"lab\"\naround_us = 1\nfloor_us = 2\n";
+    const std::string experts = "ungated_experts = [{ hidden = 64, intermediate = 32 }]\n",
+                      engines = "ungated_software = [\"vllm 0.24\"]\n";
+    const auto load = [&](const std::string& more) {
+        const test::TemporaryFile file("host_launch.toml", host + more);
+        return load_host_stacks(file.path());
+    };
+    CHECK(load(experts + engines)[0].ungated_experts.size() == 1);
+    CHECK_THROWS_AS(load(experts), Error);
+    CHECK_THROWS_AS(load(engines), Error);
+    CHECK_THROWS_AS(load(experts + "ungated_software = [\"\"]\n"), Error);
+    CHECK_THROWS_AS(load(engines + "ungated_experts = [{ hidden = 0, intermediate = 32 }]\n"), Error);
+    KernelRow row = eager_row("any", "moe");
+    row.op = Moe{.tokens = 1, .hidden = 64, .intermediate = 32, .experts = 8, .top_k = 2};
+    row.origin.software = "vllm 0.240";
+    std::vector<KernelRow> rows{row};
+    mark_habits(load(experts + engines), rows);
+    CHECK(std::get<Moe>(rows[0].op).gated);
+}
