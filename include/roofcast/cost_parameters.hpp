@@ -31,7 +31,8 @@ struct TilingParameters {
 };
 
 /// Of dense matrix products on one class of arithmetic unit.
-struct GemmParameters : TilingParameters {
+struct GemmParameters {
+    TilingParameters tiling{};
     double peak_fraction = 0.9;        ///< of the data-sheet peak that an infinitely large tile reaches
     double batched_fraction = 0.9;     ///< the same of batched products on SIMT lanes
     double strided_fraction = 0.5;     ///< of DRAM bandwidth that SIMT kernels keep when they read operands stored along k again
@@ -51,8 +52,8 @@ struct QuantizationParameters {
 };
 
 /// Of products whose weights are stored in fewer bits than they are computed in; their kernels come from other libraries.
-struct WeightOnlyParameters : TilingParameters {
-    WeightOnlyParameters() : TilingParameters{.tile_half = 500, .tail = 0.5, .k_step_cycles = 15, .epilogue_cycles = 3000} {}
+struct WeightOnlyParameters {
+    TilingParameters tiling{.tile_half = 500, .tail = 0.5, .k_step_cycles = 15, .epilogue_cycles = 3000};  ///< in place of the GEMM's
     double dequantization_operations = 1.5;  ///< SIMT operations per weight that is unpacked to the compute format
 };
 

@@ -55,26 +55,26 @@ void check(const CalibrationOptions& options) {
 /// Everything between rows and result.
 class Calibration {
 public:
-    Calibration(CalibrationInput input, const CalibrationOptions& options)
-        : input_(std::move(input)), options_(options), set_(collect_samples(input_)), left_out_starts_(input_.gpus.size()) {
+    Calibration(const CalibrationInput& input, const CalibrationOptions& options)
+        : input_(input),
+          options_(options),
+          set_(collect_samples(input)),
+          start_(start_values(input, set_.samples)),
+          left_out_starts_(input.gpus.size()) {
         for (const Sample& sample : set_.samples) {
             judged_.push_back({.sample = &sample, .held_out = is_held_out(sample.group, options.holdout, options.seed)});
             if (!judged_.back().held_out) training_.push_back(&sample);
         }
         if (training_.empty()) throw nothing_to_fit();
-        input_.start = start_values(input_, set_.samples);
     }
 
-    Calibration(const Calibration&) = delete;  // rows are pointed at
-    Calibration& operator=(const Calibration&) = delete;
-
     Fit run() {
-        predict_all(input_.start.values, [](Judged& j, double p) { j.start = p; });
+        predict_all(start_.values, [](Judged& j, double p) { j.start = p; });
         stages_ = options_.stages;
         Session session(options_);
         fit_and_cross_validate(session);
         if (options_.folds >= 2) {
-            const std::vector<RejectedStage> rejected = rejected_stages(full_, judged_, input_);
+            const std::vector<RejectedStage> rejected = rejected_stages(full_, judged_, input_, start_.values);
             if (!rejected.empty()) {
                 leave_out(rejected);
                 fit_and_cross_validate(session);
@@ -99,7 +99,7 @@ private:
         const std::vector<Split> splits = cross_validation(input_, options_);
         in_parallel(1 + splits.size(), [&](std::size_t job) {
             if (job == 0) {
-                full_ = session.fit(input_, training_, "fit", input_.start.values, stages_);
+                full_ = session.fit(input_, training_, "fit", start_.values, stages_);
             } else {
                 cross_validate(session, splits[job - 1]);
             }
@@ -127,7 +127,7 @@ private:
             if (!split.unseen(*sample)) seen.push_back(sample);
         }
         if (seen.empty() || seen.size() == training_.size()) return;
-        const CostParameters start = split.gpu ? start_left_out(*split.gpu, session) : input_.start.values;
+        const CostParameters start = split.gpu ? start_left_out(*split.gpu, session) : start_.values;
         const StagedFit fit = session.fit(input_, seen, split.activity, start, stages_);
         const Bench bench(input_.gpus, fit.parameters);
         // Every row is unseen in one split of a kind only, so that threads write to different places.
@@ -170,14 +170,14 @@ private:
         Bench bench(input_.gpus, full_.parameters);
         for (StageOutcome& stage : full_.stages) {
             if (options_.diagnose) {
-                StageDiagnosis diagnosis = diagnose(bench, stage, input_.start.values);
+                StageDiagnosis diagnosis = diagnose(bench, stage, start_.values);
                 stage.summary.singular_values = std::move(diagnosis.singular_values);
                 std::move(diagnosis.parameters.begin(), diagnosis.parameters.end(), std::back_inserter(fit.details));
             } else {
                 for (const std::size_t spec : stage.specs) {
                     fit.details.push_back({.spec = spec,
                                            .stage = stage.summary.name,
-                                           .before = parameter_specs()[spec].get(input_.start.values),
+                                           .before = parameter_specs()[spec].get(start_.values),
                                            .after = parameter_specs()[spec].get(full_.parameters)});
                 }
             }
@@ -216,7 +216,7 @@ private:
     }
 
     void set_parameters(Fit& fit) const {
-        fit.parameters = input_.start;
+        fit.parameters = start_;
         fit.parameters.values = full_.parameters;
         fit.parameters.provenance.resize(parameter_specs().size(), Provenance::assumed);
         fit.parameters.source.resize(parameter_specs().size());
@@ -240,9 +240,10 @@ private:
         }
     }
 
-    CalibrationInput input_;
+    const CalibrationInput& input_;
     const CalibrationOptions& options_;
-    SampleSet set_;  ///< points into `input_`
+    SampleSet set_;
+    ParameterSet start_;  ///< of the fit and its folds
     std::vector<Judged> judged_;
     Samples training_;
     StagedFit full_;

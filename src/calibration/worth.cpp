@@ -24,9 +24,9 @@ double error(double predicted, const Sample& sample) {
 }
 
 /// The fit with the parameters of `stage` back at their start values.
-CostParameters without(const StageOutcome& stage, const StagedFit& fit, const CalibrationInput& input) {
+CostParameters without(const StageOutcome& stage, const StagedFit& fit, const CostParameters& start) {
     CostParameters parameters = fit.parameters;
-    for (const std::size_t spec : stage.specs) parameter_specs()[spec].set(parameters, parameter_specs()[spec].get(input.start.values));
+    for (const std::size_t spec : stage.specs) parameter_specs()[spec].set(parameters, parameter_specs()[spec].get(start));
     return parameters;
 }
 
@@ -46,9 +46,9 @@ Gain gain_of(const std::vector<double>& differences) {
 
 /// What the stage's rows gain by it where no fit saw them, row by row. The other stages count as fitted: a convolution at its start
 /// values must be judged with the products that it will be used with.
-Gain own_gain(const StageOutcome& stage, const StagedFit& fit, const CalibrationInput& input,
+Gain own_gain(const StageOutcome& stage, const StagedFit& fit, const CalibrationInput& input, const CostParameters& start,
               const std::unordered_map<const Sample*, const Judged*>& judged) {
-    const Bench bench(input.gpus, without(stage, fit, input));
+    const Bench bench(input.gpus, without(stage, fit, start));
     std::vector<double> gains;
     for (const Samples* rows : {&stage.rows, &stage.outliers}) {
         for (const Sample* row : *rows) {
@@ -67,13 +67,15 @@ double models_mape(const CalibrationInput& input, const CostParameters& paramete
 }
 
 /// Points of MAPE that whole models would gain if the stage's parameters stood at their start values.
-double models_loss(const StageOutcome& stage, const StagedFit& fit, const CalibrationInput& input, const Samples& models) {
-    return models_mape(input, fit.parameters, models) - models_mape(input, without(stage, fit, input), models);
+double models_loss(const StageOutcome& stage, const StagedFit& fit, const CalibrationInput& input, const CostParameters& start,
+                   const Samples& models) {
+    return models_mape(input, fit.parameters, models) - models_mape(input, without(stage, fit, start), models);
 }
 
 }  // namespace
 
-std::vector<RejectedStage> rejected_stages(const StagedFit& fit, const std::vector<Judged>& judged, const CalibrationInput& input) {
+std::vector<RejectedStage> rejected_stages(const StagedFit& fit, const std::vector<Judged>& judged, const CalibrationInput& input,
+                                           const CostParameters& start) {
     std::unordered_map<const Sample*, const Judged*> by_sample;
     Samples models;
     for (const Judged& j : judged) {
@@ -85,7 +87,7 @@ std::vector<RejectedStage> rejected_stages(const StagedFit& fit, const std::vect
     for (const StageOutcome& stage : fit.stages) {
         if (stage.specs.empty()) continue;
         const std::string& name = stage.summary.name;
-        const auto [gain, noise] = own_gain(stage, fit, input, by_sample);
+        const auto [gain, noise] = own_gain(stage, fit, input, start, by_sample);
         if (gain <= noise) {
             rejected.push_back(
                 {name, fmt::format("stage {} not kept: cross-validated MAPE {:.2f} points {} the start values', standard error "
@@ -95,7 +97,7 @@ std::vector<RejectedStage> rejected_stages(const StagedFit& fit, const std::vect
         }
         const bool is_kernels = stage.rows.empty() || stage.rows.front()->kernel != nullptr;
         if (!is_kernels || models.size() < rows_for_a_say) continue;
-        const double loss = models_loss(stage, fit, input, models);
+        const double loss = models_loss(stage, fit, input, start, models);
         if (loss > gain)
             rejected.push_back(
                 {name, fmt::format("stage {} not kept: its rows gain {:.2f} points of MAPE, whole models lose {:.2f}", name, gain, loss)});

@@ -42,12 +42,6 @@ constexpr int least_pixels = 64;
 // channels show it (docs/model_log.md).
 constexpr Tile implicit_tile{128, 32}, fused_tile{32, 32}, product_tile{128, 64};
 
-void take_only(Tile tile, MatrixProduct& product) {
-    product.tile_rows = tile.m;
-    product.tile_columns = tile.n;
-    product.most_parts = 1;
-}
-
 bool on_lanes(Precision p, const Gpu& gpu) {
     return gpu.profile.math_unit(p) == MathUnit::simt;
 }
@@ -56,9 +50,9 @@ bool on_lanes(Precision p, const Gpu& gpu) {
 GemmParameters lane_parameters(double peak_fraction, const Gpu& gpu) {
     GemmParameters p = gpu.parameters.values.gemm[index(MathUnit::simt)];
     p.peak_fraction = peak_fraction;
-    p.epilogue_cycles = gpu.parameters.values.convolution.epilogue_cycles;
+    p.tiling.epilogue_cycles = gpu.parameters.values.convolution.epilogue_cycles;
     p.wave_cycles = 0;
-    p.tail = 0;
+    p.tiling.tail = 0;
     return p;
 }
 

@@ -37,9 +37,7 @@ void as_on_lanes(MatrixProduct& product, GemmParameters& p, const Gpu& gpu) {
 void as_serving_engine(MatrixProduct& product, const Gpu& gpu) {
     for (const ShapedTile& tile : gpu.profile.facts.fp8_tiles) {
         if (product.m > tile.most_m || product.n > tile.most_n) continue;
-        product.tile_rows = tile.rows;
-        product.tile_columns = tile.columns;
-        product.most_parts = 1;
+        take_only({tile.rows, tile.columns}, product);
         return;
     }
 }
@@ -47,7 +45,7 @@ void as_serving_engine(MatrixProduct& product, const Gpu& gpu) {
 /// Kernels that unpack weights come from other libraries, and are made of instructions of single warps.
 void as_unpacking(GemmParameters& p, const Gpu& gpu) {
     p.peak_fraction *= gpu.profile.facts.warp_matrix_fraction;
-    static_cast<TilingParameters&>(p) = gpu.parameters.values.weight_only;
+    p.tiling = gpu.parameters.values.weight_only.tiling;
 }
 
 constexpr double rotated_copies = 6.5;  // of the weights; L40S: 96 MB of L2 serve weights of 15 MB, not of 16

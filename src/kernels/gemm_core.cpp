@@ -66,11 +66,15 @@ Flops product_flops(const MatrixProduct& op) {
     return 2 * flop * (static_cast<double>(op.batch) * static_cast<double>(op.m)) * (static_cast<double>(op.n) * static_cast<double>(op.k));
 }
 
-/// Traffic of the sums when k is split: each part's in fp32, written once and read once; in turn, all but the first read C and write it.
-Bytes partial_sums(const MatrixProduct& op, int parts) {
-    if (parts <= 1) return {};
+/// Traffic of one part's sums when k is split: in fp32, written once and read once; in turn, C is read and written.
+Bytes partial_sums(const MatrixProduct& op) {
     const double outputs = static_cast<double>(op.batch) * static_cast<double>(op.m) * static_cast<double>(op.n);
-    return op.parts_in_turn ? 2 * (parts - 1) * outputs * op.c_element : 8 * byte * (parts * outputs);
+    return outputs * (op.parts_in_turn ? 2 * op.c_element : 8 * byte);
+}
+
+/// Parts of a split k whose sums move through memory: all, or, in turn, all but the first.
+int summed_parts(bool in_turn, int split) {
+    return in_turn || split == 1 ? split - 1 : split;
 }
 
 /// Factors of the candidate loop that do not depend on tile or split, in seconds per unit named.
@@ -79,8 +83,7 @@ struct Rates {
     double per_weight;        // per weight unpacked
     double per_a_byte;        // per byte from L2, one SM
     double a_bytes, b_bytes;  // of an element
-    double dram;              // seconds of DRAM traffic
-    double sums, more_sums;   // seconds of the partial sums of two parts, and of each part more
+    double dram, sums;        // seconds of DRAM traffic; of one part's sums
     double cycle;             // seconds of the clock
     double sm_count;
     double accumulators, blocks_per_sm;
@@ -100,14 +103,13 @@ Rates rates_of(const MatrixProduct& op, const Gpu& gpu, const GemmParameters& p,
     r.per_weight = operations * (flop / (lane_rate(profile, Precision::fp32) / (2 * sms))).in(s);
     r.cycle = lasting(1, profile).in(s);
     const double side = profile.math_unit(op.precision) == MathUnit::simt ? 1 : matrix_side(profile);
-    r.per_a_byte = r.cycle / (p.l2_bytes_per_sm_clock * side);
+    r.per_a_byte = r.cycle / (p.tiling.l2_bytes_per_sm_clock * side);
     r.a_bytes = op.a_element.in(byte);
     r.b_bytes = op.b_element.in(byte);
     const Bytes again = max(traffic - op.compulsory, 0 * byte);
     const double strided = op.along_k ? p.strided_fraction : 1;
     r.dram = ((traffic - again) / bandwidth + again / (bandwidth * strided)).in(s);
-    r.sums = (partial_sums(op, 2) / bandwidth).in(s);
-    r.more_sums = (partial_sums(op, 3) / bandwidth).in(s)-r.sums;
+    r.sums = (partial_sums(op) / bandwidth).in(s);
     r.sm_count = sms;
     r.accumulators = op.accumulators;
     r.blocks_per_sm = op.blocks_per_sm;
@@ -124,15 +126,16 @@ struct Candidate {
 
 Candidate evaluate(const Rates& r, const GemmParameters& p, Tile tile, double tiles, int split, double k) {
     const double area = tile.m * tile.n;
-    const double w = r.blocks_per_sm * waves(tiles * split, r.blocks_per_sm * r.sm_count, p.tail);
+    const double w = r.blocks_per_sm * waves(tiles * split, r.blocks_per_sm * r.sm_count, p.tiling.tail);
     Candidate c{};
     c.split = split;
-    const double once = r.accumulators * area / reference_tile * p.epilogue_cycles + p.wave_cycles;
-    c.compute = w * (k * ((area + p.tile_half / r.accumulators) * r.per_output_step + tile.n * r.per_weight) + once * r.cycle);
+    const double once = r.accumulators * area / reference_tile * p.tiling.epilogue_cycles + p.wave_cycles;
+    c.compute = w * (k * ((area + p.tiling.tile_half / r.accumulators) * r.per_output_step + tile.n * r.per_weight) + once * r.cycle);
     c.l2 = w * k * (tile.m * r.a_bytes + tile.n * r.b_bytes) * r.per_a_byte;
-    c.dram = r.dram + (split > 1 ? r.sums + (split - 2) * r.more_sums : 0);
+    c.dram = r.dram + summed_parts(r.parts_in_turn, split) * r.sums;
     const int additions = r.parts_in_turn ? split - 1 : std::min(split - 1, 1);
-    c.latency = (p.fixed_cycles + k / static_cast<double>(k_block) * p.k_step_cycles + additions * p.split_k_cycles) * r.cycle;
+    c.latency =
+        (p.fixed_cycles + k / static_cast<double>(k_block) * p.tiling.k_step_cycles + additions * p.tiling.split_k_cycles) * r.cycle;
     c.busy = busy_time(c.compute * s, c.dram * s, c.l2 * s, p.overlap, r.power).in(s);
     return c;
 }
@@ -200,7 +203,7 @@ KernelCost matrix_product_cost(const MatrixProduct& op, const GemmParameters& p,
     t.overlap = p.overlap;
     KernelCost c = combine(t, gpu);
     if (best.split > 1) {
-        const Bytes partial = partial_sums(op, best.split);
+        const Bytes partial = summed_parts(op.parts_in_turn, best.split) * partial_sums(op);
         c.dram_bytes += partial;
         c.energy += partial * gpu.parameters.values.power.dram_byte;
     }

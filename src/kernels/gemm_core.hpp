@@ -38,6 +38,13 @@ struct MatrixProduct {
 MatrixProduct plain_product(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k, Precision precision, double weight_bits,
                             std::optional<Precision> output = std::nullopt);
 
+/// The library has one tile for the product, and does not split k.
+inline void take_only(Tile tile, MatrixProduct& product) {
+    product.tile_rows = tile.m;
+    product.tile_columns = tile.n;
+    product.most_parts = 1;
+}
+
 /// Efficiencies of the GPU's plain products in `precision`; families of kernels replace what is theirs.
 inline const GemmParameters& gemm_parameters(const Gpu& gpu, Precision precision) {
     return gpu.parameters.values.gemm[index(gpu.profile.math_unit(precision))];

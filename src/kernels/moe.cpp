@@ -34,7 +34,7 @@ GemmParameters grouped_parameters(const Moe& op, const Gpu& gpu) {
     p.peak_fraction *= moe.peak_fraction;
     p.bandwidth_fraction *= moe.bandwidth_fraction;
     // Blocks take one tile after the other and store one while they load the next: what is left is the hand-over.
-    p.epilogue_cycles = 0;
+    p.tiling.epilogue_cycles = 0;
     p.wave_cycles = moe.wave_cycles;
     p.overlap = 1;
     return p;

@@ -48,9 +48,10 @@ private:
     Group group_;
 };
 
-/// What kernels of one library share.
+/// What kernels of one library share; `group` finds it among all parameters.
 template <class Group>
-void add_tiling(GroupAdder<Group>& g) {
+void add_tiling(Specs& specs, const std::string& prefix, Group group) {
+    GroupAdder g(specs, prefix, group);
     using T = TilingParameters;
     g.put("tile_half", "outputs", 1, 0, 20000, lin, "outputs of a tile at which it reaches half of the rate", &T::tile_half);
     g.put("l2_bytes_per_sm_clock", "bytes", 1, 8, 256, log,
@@ -63,7 +64,8 @@ void add_tiling(GroupAdder<Group>& g) {
 }
 
 void add_gemm(Specs& specs, MathUnit unit) {
-    GroupAdder g(specs, "gemm." + std::string(name(unit)), [unit](CostParameters& p) -> GemmParameters& { return p.gemm[index(unit)]; });
+    const std::string prefix = "gemm." + std::string(name(unit));
+    GroupAdder g(specs, prefix, [unit](CostParameters& p) -> GemmParameters& { return p.gemm[index(unit)]; });
     using G = GemmParameters;
     // 16-bit main loops on matrix units reach 0.95 and more of the peak on all boards that were measured. A fit that goes far below takes
     // the power limit of a board for a property of its architecture.
@@ -75,7 +77,7 @@ void add_gemm(Specs& specs, MathUnit unit) {
               &G::strided_fraction);
     }
     g.put("bandwidth_fraction", "1", 1, 0.3, 1, lin, "share of DRAM bandwidth that matrix products reach", &G::bandwidth_fraction);
-    add_tiling(g);
+    add_tiling(specs, prefix, [unit](CostParameters& p) -> TilingParameters& { return p.gemm[index(unit)].tiling; });
     g.put("overlap", "1", 1, 0, 1, lin, "share of the non-bounding terms that the bounding one hides", &G::overlap);
     g.put("fixed_cycles", "cycles", 1, 600, 12000, log, "kernel start, prologue and drain", &G::fixed_cycles);
     g.put("wave_cycles", "cycles", 1, 0, 8000, lin, "start of a wave of blocks, whatever the tile", &G::wave_cycles);
@@ -100,7 +102,7 @@ void add_weight_only(Specs& specs) {
           &WeightOnlyParameters::dequantization_operations);
     specs.back().fitted_lower = 0.5;
     const std::size_t tiling = specs.size();
-    add_tiling(w);
+    add_tiling(specs, "weight_only", [](CostParameters& p) -> TilingParameters& { return p.weight_only.tiling; });
     specs[tiling].fitted_upper = 1000;  // outputs of a tile
 }
 

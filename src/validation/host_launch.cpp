@@ -110,7 +110,7 @@ const HostStack* host_of(const std::vector<HostStack>& stacks, const KernelRow& 
 
 bool is_ungated(const Moe& moe, const std::string& software, const HostStack& host) {
     const auto runs_it = [&](const std::string& name) {  // "vllm 0.24" is not "vllm 0.240"
-        return software.starts_with(name) && (software.size() == name.size() || software[name.size()] == '.' || name.back() == ' ');
+        return software.starts_with(name) && (software.size() == name.size() || software[name.size()] == '.');
     };
     const auto is_size = [&](const UngatedExperts& e) { return e.hidden == moe.hidden && e.intermediate == moe.intermediate; };
     return std::any_of(host.ungated_software.begin(), host.ungated_software.end(), runs_it) &&

@@ -35,7 +35,7 @@ TEST_CASE("convolutions on SIMT lanes have an epilogue of their own") {
     Gpu gpu = test::toy_gpu();
     gpu.profile.bandwidth = 100 * tb_per_s;
     const Seconds bare = cost(fp32_conv(1), gpu).total;
-    gpu.parameters.values.gemm[index(MathUnit::simt)].epilogue_cycles = 1000;
+    gpu.parameters.values.gemm[index(MathUnit::simt)].tiling.epilogue_cycles = 1000;
     CHECK(cost(fp32_conv(1), gpu).total == bare);
     gpu.parameters.values.convolution.epilogue_cycles = 1000;
     // [32768, 128] · [128, 128] in 1024 tiles of 128x32, a quarter of 128x128, on 10 SMs: 103 waves.

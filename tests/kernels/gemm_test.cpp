@@ -51,17 +51,17 @@ TEST_CASE("a partial wave costs a whole one with tail 0 and its share with tail 
     Gpu gpu = test::toy_gpu();
     gpu.profile.bandwidth = 10 * tb_per_s;
     GemmParameters& p = gpu.parameters.values.gemm[index(MathUnit::simt)];
-    p.tile_half = 20000;     // large tiles only: (16384 + 20000) outputs' worth of time each
-    p.split_k_cycles = 1e6;  // k in one piece
+    p.tiling.tile_half = 20000;     // large tiles only: (16384 + 20000) outputs' worth of time each
+    p.tiling.split_k_cycles = 1e6;  // k in one piece
     // 11 tiles of 128x128 on 10 SMs: 2 waves · 1024 · 36384 · 2 FLOP / 1 TFLOP/s = 149.0 us; 22 tiles of 128x64: 3 · 28192 → 173 us.
     CHECK(cost(fp32_gemm(11 * 128, 128, 1024), gpu).total.in(us) == rel(149.03, 1e-4));
-    p.tail = 1;  // 1.1 waves
+    p.tiling.tail = 1;  // 1.1 waves
     CHECK(cost(fp32_gemm(11 * 128, 128, 1024), gpu).total.in(us) == rel(81.97, 1e-3));
 }
 
 TEST_CASE("k is split when the tiles leave SMs idle, and the partial sums travel through memory") {
     Gpu gpu = test::toy_gpu();
-    gpu.parameters.values.gemm[index(MathUnit::simt)].tile_half = 20000;
+    gpu.parameters.values.gemm[index(MathUnit::simt)].tiling.tile_half = 20000;
     // One 128x128 tile, k split by 6, 22 steps of 32 each: compute 704 · 36384 · 2 / 1e12 = 51.2 us.
     // DRAM: (2 · 128 · 4096 + 128²) · 4 B = 4.260 MB → 42.60 us, and 6 · 128² · 8 B = 0.786 MB of partial sums → 7.86 us.
     // Split by 8, 10.49 us of these would take longer than the 37.3 us of arithmetic.
@@ -155,7 +155,7 @@ TEST_CASE("kernels that unpack weights have latencies of their own") {
     Gpu gpu = test::toy_gpu_with_matrix_units();
     Gemm op{.batch = 1, .m = 16, .n = 4096, .k = 4096, .precision = Precision::fp16, .weight_bits = 4};
     const Seconds packed = cost(op, gpu).total;
-    gpu.parameters.values.weight_only.k_step_cycles = 100;
+    gpu.parameters.values.weight_only.tiling.k_step_cycles = 100;
     // 128 steps of 32 at 1 GHz, which nothing hides.
     CHECK((cost(op, gpu).total - packed).in(us) == rel(12.8, 1e-6));
     op.weight_bits = 16;
@@ -170,10 +170,10 @@ TEST_CASE("kernels that unpack weights add up parts of k in turn, up to four") {
     Gemm op{.batch = 1, .m = 16, .n = 64, .k = 1 << 20, .precision = Precision::fp16, .weight_bits = 4};
     // One tile of 16x64 on an SM of 1 TFLOP/s: 2^20 · 2048 FLOP = 2147 us, a quarter in four parts.
     CHECK(cost(op, gpu).total.in(us) == rel(2147.5 / 4, 1e-3));
-    gpu.parameters.values.weight_only.split_k_cycles = 100'000;
+    gpu.parameters.values.weight_only.tiling.split_k_cycles = 100'000;
     // Each part but the first waits 100 us: 2147, 1174, 916 and 837 us in one to four parts.
     CHECK(cost(op, gpu).total.in(us) == rel(2147.5 / 4 + 300, 1e-3));
-    gpu.parameters.values.weight_only.split_k_cycles = 1'000'000;
+    gpu.parameters.values.weight_only.tiling.split_k_cycles = 1'000'000;
     CHECK(cost(op, gpu).total.in(us) == rel(2147.5 / 2 + 1000, 1e-3));
 }
 
@@ -285,7 +285,7 @@ TEST_CASE("a FLOP takes less energy in wider matrix units, as they share operand
 TEST_CASE("operands come to wider matrix units at a higher rate") {
     Gpu gpu = test::toy_gpu_with_matrix_units();
     gpu.profile.l2 = 20 * mb;
-    gpu.parameters.values.gemm[index(MathUnit::tensor16)].l2_bytes_per_sm_clock = 8;
+    gpu.parameters.values.gemm[index(MathUnit::tensor16)].tiling.l2_bytes_per_sm_clock = 8;
     const Gemm op{.m = 1280, .n = 1280, .k = 1024, .precision = Precision::fp16, .weight_bits = 16};
     gpu.profile.facts.tensor_flops_per_sm_clock = 4096;
     const Seconds usual = cost(op, gpu).l2;

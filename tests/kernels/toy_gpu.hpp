@@ -25,13 +25,19 @@ inline Gpu toy_gpu() {
     const TilingParameters ideal_tiling{
         .tile_half = 0, .l2_bytes_per_sm_clock = 256, .tail = 0, .k_step_cycles = 0, .epilogue_cycles = 0, .split_k_cycles = 0};
     for (GemmParameters& g : c.gemm) {
-        static_cast<TilingParameters&>(g) = ideal_tiling;
-        g.peak_fraction = g.batched_fraction = g.strided_fraction = g.bandwidth_fraction = g.overlap = g.l2_residency = 1;
-        g.fixed_cycles = g.wave_cycles = g.misaligned = 0;
+        g = {.tiling = ideal_tiling,
+             .peak_fraction = 1,
+             .batched_fraction = 1,
+             .strided_fraction = 1,
+             .bandwidth_fraction = 1,
+             .overlap = 1,
+             .fixed_cycles = 0,
+             .wave_cycles = 0,
+             .misaligned = 0,
+             .l2_residency = 1};
     }
     for (QuantizationParameters& q : c.quantization) q = {.fixed_cycles = 0, .row_cycles = 0, .bytes_per_sm_clock = 64};
-    static_cast<TilingParameters&>(c.weight_only) = ideal_tiling;
-    c.weight_only.dequantization_operations = 0;
+    c.weight_only = {.tiling = ideal_tiling, .dequantization_operations = 0};
     c.attention.fill({.peak_fraction = 1,
                       .softmax_operations = 0,
                       .bandwidth_fraction = 1,
