@@ -115,10 +115,14 @@ struct MoeParameters {
     double peak_fraction = 0.8;       ///< of the GEMM's rate that grouped kernels keep
     double bandwidth_fraction = 0.8;  ///< of the GEMM's DRAM bandwidth that they keep
     double skew = 1;                  ///< how much of the router's imbalance between ranks reaches the time
-    double token_passes = 2;          ///< times that all tokens move through DRAM around the products
-    double row_passes = 1;            ///< times that a row for each token and expert, inner activations included, moves there
+    double row_passes = 1.5;          ///< times that an output row for each token and expert moves through DRAM around the products
+    double local_passes = 1;          ///< times that an input or output row for each expert of the rank's own moves there besides
+    double inner_passes = 1;          ///< times that the inner activations of each token and expert move there
     double wave_cycles = 5000;        ///< per wave of a grouped product: first loads and hand-over between blocks
     double fixed_cycles = 20000;      ///< routing, permutation and kernel starts
+    double sorting_cycles = 10000;    ///< further starts where experts are too many to be sorted in one kernel
+    double plain_load_cycles = 0.4;   ///< of an SM, to load an element of rows too odd for wide loads
+    double narrow_load_cycles = 1;    ///< the same of elements of 8 bits or fewer
 };
 
 /// Between GPUs.
@@ -128,6 +132,9 @@ struct CollectiveParameters {
     Seconds fixed = 6 * us;         ///< start and synchronization
     Seconds hop = 1.2 * us;         ///< latency of one step between neighbours
     Seconds chunk = 8 * us;         ///< latency of one pipelined chunk: what keeps mid-sized messages below full bandwidth
+    double local_fraction = 0.4;    ///< of DRAM bandwidth at which a rank copies its own part between its buffers
+    Seconds direct = 5 * us;        ///< least time of messages between two ranks, unless they are shorter at `direct_rate`
+    BytesPerSecond direct_rate = 7 * gb_per_s;  ///< of short messages between two ranks, whose flags travel with the data
     double pcie_contention = 1.3;   ///< exponent of (GPUs − 1) by which a shared host bridge divides PCIe bandwidth
 };
 

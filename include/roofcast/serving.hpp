@@ -172,6 +172,7 @@ struct ServingAnswer {
     CacheRoom room;
     std::int64_t served = 0;
     std::array<std::int64_t, refusal_count> refused{};  ///< by Refusal
+    std::int64_t image_tokens = 0;                      ///< of each prompt, part of `mean_prompt`
     double mean_prompt = 0, mean_output = 0;            ///< tokens of served requests
     Hertz rate;                                         ///< of served requests, first to last arrival; 0 for one request
     ServingCase predicted;

@@ -7,11 +7,13 @@
 ///
 ///     T = D(n, c) + P(s, q, h) + W(n + s·q, n + s) − W(n, n) − W(s·q, s)
 ///
-/// so that weights are read and the host works once. T = D without prompts and T = P without decodes, exactly.
+/// so that weights are read and the host works once. T = D without prompts and T = P without decodes, exactly. Images of v sequences that
+/// begin their prompts go through the vision part before, as a pass of their own: V(v) more.
 /// Assumptions: attention of prompts and of decodes follow each other; sequences of one kind are alike: means of their tokens and caches.
 /// Source: chunked prefill as in Agrawal et al., "Sarathi-Serve" (2024); the terms are those of `predict`.
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "roofcast/execution.hpp"
@@ -27,18 +29,20 @@ struct StepMix {
     std::int64_t prompts = 0;        ///< s: sequences whose prompts, or chunks of them, are computed
     std::int64_t prompt_tokens = 0;  ///< s·q: tokens computed for all of these
     double past = 0;                 ///< h: tokens in their caches before, weighted so that the number of attention scores is right
+    std::int64_t encoded = 0;        ///< v: sequences whose images are encoded; only of vision-language models
 };
 
 /// Everything that the time of a step depends on but the step: one model on one GPU (or group of GPUs) under one software stack.
 struct StepModel {
-    DecoderLlm model;
+    DecoderLlm model;                      ///< of a vision-language model, its language part
+    std::optional<VisionLanguage> vision;  ///< the whole of a vision-language model
     Gpu gpu;
     SoftwareStack stack;
-    RunShape shape;  ///< precisions and parallelism; batch and token counts are not read
+    RunShape shape;  ///< precisions, parallelism and images of a sequence; batch and token counts are not read
     int streams = 1;
 };
 
-/// Of a completed `request`. Throws Error when `workload` is not a text-only language model.
+/// Of a completed `request`. Throws Error when `workload` has no language model.
 StepModel step_model(const Workload& workload, const Gpu& device, const RunRequest& request, const SoftwareStacks& software);
 
 /// The equation above, from graphs. Means are rounded to whole tokens. `mix` computes at least one token.
@@ -46,7 +50,7 @@ Seconds step_time(const StepModel& model, const StepMix& mix);
 
 /// The largest step that a table is to cover; all at least 1.
 struct StepRange {
-    std::int64_t sequences = 1;      ///< n and s
+    std::int64_t sequences = 1;      ///< n, s and v
     std::int64_t tokens = 1;         ///< n + s·q
     std::int64_t prompt_tokens = 1;  ///< s·q
     std::int64_t context = 1;        ///< c and h
@@ -66,7 +70,9 @@ struct StepTable {
     LogAxis decodes, context;         ///< of `decode_part`
     LogAxis prompts, tokens, past;    ///< of `prompt_part`; `tokens` of one sequence
     std::vector<double> decode_part;  ///< log of (D − W) in seconds, [decodes, context]
+    LogAxis encoded;                  ///< of `vision_part`; empty without a vision part
     std::vector<double> prompt_part;  ///< log of (P − W) in seconds, [prompts, tokens, past]
+    std::vector<double> vision_part;  ///< log of V in seconds, [encoded]
     std::int64_t evaluated = 0;       ///< timelines that the table took
 };
 

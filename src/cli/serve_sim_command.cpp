@@ -70,7 +70,7 @@ void run(const ServeSimOptions& o) {
     refuse_endless(requests);
     named.offered = static_cast<std::int64_t>(requests.size());
     named.answer = serve(workload, gpu, software, named.question, requests);
-    named.assumptions = serving_assumptions(named.question, std::get<DecoderLlm>(workload.architecture));
+    named.assumptions = serving_assumptions(named.question, workload);
     named.assumed = gpu.profile.assumed;
     if (o.run.precision.empty())
         named.notes.push_back(fmt::format("precision {}; --precision sets it", name(named.question.request.shape.precision)));

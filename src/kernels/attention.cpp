@@ -11,19 +11,23 @@ namespace {
 constexpr std::int64_t wide_head = 128;         // the widest head of which the architecture's number of queries makes a thread block
 constexpr std::int64_t wide_query_block = 128;  // queries of one of wider heads (FlashAttention-2 and -3)
 constexpr std::int64_t paged_query_block = 64;  // queries of one of FlashAttention-2 on a paged cache
-constexpr std::int64_t key_block = 64;          // keys that a block takes in one step
-constexpr std::int64_t matrix_rows = 16;        // rows of the smallest matrix instruction
+constexpr std::int64_t general_rows = 16;       // of queries, all heads that share keys, in one of the general kernel
+constexpr double general_start_cycles = 2500;
+constexpr int general_parts = 16;         // that it splits keys into, at most
+constexpr double general_rate = 0.85;     // of the fp32 lanes, softmax included
+constexpr std::int64_t key_block = 64;    // keys that a block takes in one step
+constexpr std::int64_t matrix_rows = 16;  // rows of the smallest matrix instruction
 constexpr double combined_parts = 32;  // of split keys, that take as long to add up as their kernel to start: L40S rows of 8 to 128 parts
+
+/// Whether only a general kernel takes heads of this width.
+bool is_general(const Attention& op, const Gpu& gpu) {
+    const auto& widths = gpu.profile.facts.attention_general_dims[index(op.cache_format())];
+    return std::find(widths.begin(), widths.end(), op.head_dim) != widths.end();
+}
 
 /// Efficiencies of the kernels that take the operator's cache.
 const AttentionParameters& parameters_of(const Attention& op, const Gpu& gpu) {
-    return gpu.parameters.values.attention[index(op.cache_format())];
-}
-
-/// What the products run on: libraries have no kernel on matrix units for some widths of a head.
-MathUnit unit_of(const Attention& op, const Gpu& gpu) {
-    const auto& widths = gpu.profile.facts.attention_lane_dims[index(op.cache_format())];
-    return std::find(widths.begin(), widths.end(), op.head_dim) != widths.end() ? MathUnit::simt : gpu.profile.math_unit(op.precision);
+    return gpu.parameters.values.attention[index(is_general(op, gpu) ? CacheFormat::plain : op.cache_format())];
 }
 
 /// Columns that kernels on matrix units compute for a head of `width`: they are compiled for multiples of 32 (FlashAttention-2 and
@@ -37,11 +41,12 @@ double compiled_width(std::int64_t width) {
 Seconds score_time(const Attention& op, const Gpu& gpu) {
     const auto& p = parameters_of(op, gpu);
     const double sms = static_cast<double>(gpu.profile.sm_count);
-    const bool usual = unit_of(op, gpu) == gpu.profile.math_unit(op.precision);
-    const double width =
-        usual ? compiled_width(op.head_dim) + compiled_width(value_dim(op)) : static_cast<double>(op.head_dim + value_dim(op));
-    const FlopsPerSecond peak = usual ? matrix_rate(gpu.profile, op.precision) : lane_rate(gpu.profile, Precision::fp32);
-    const FlopsPerSecond matrix = peak / sms * p.peak_fraction;
+    if (is_general(op, gpu)) {
+        const double width = static_cast<double>(op.head_dim + value_dim(op));
+        return 2 * flop * width / (lane_rate(gpu.profile, Precision::fp32) / sms * general_rate);
+    }
+    const double width = compiled_width(op.head_dim) + compiled_width(value_dim(op));
+    const FlopsPerSecond matrix = matrix_rate(gpu.profile, op.precision) / sms * p.peak_fraction;
     const FlopsPerSecond lanes = lane_rate(gpu.profile, Precision::fp32) / (2 * sms);
     return 2 * flop * width / matrix + p.softmax_operations * flop / lanes;
 }
@@ -59,6 +64,7 @@ bool is_flash_attention_2(const Attention& op, const Gpu& gpu) {
 /// Start, first loads and write-back of a block that shares the keys of a head: half of it whatever the width of the head, half in
 /// proportion to it. FlashAttention-2 loads the more keys at once the narrower the head.
 Seconds split_block_start(const Attention& op, const Gpu& gpu) {
+    if (is_general(op, gpu)) return lasting(general_start_cycles, gpu.profile);
     constexpr double reference_width = 128, whatever_width = 0.5;  // of 0.3, 0.5, 0.7 and 1 tried on H200, B200 and L40S
     const double width = static_cast<double>(op.head_dim + value_dim(op)) / 2;
     const double scale = is_flash_attention_2(op, gpu) ? 1 : whatever_width + (1 - whatever_width) * width / reference_width;
@@ -93,6 +99,7 @@ Rows rows_of(const Attention& op, bool packed, const Gpu& gpu) {
         return {static_cast<double>(op.batch * op.heads), op.query_len, 1, is_flash_attention_2(op, gpu) ? paged_query_block : block};
     }
     const std::int64_t group = op.heads / std::max<std::int64_t>(op.kv_heads, 1), count = op.query_len * group;
+    if (is_general(op, gpu)) return {static_cast<double>(op.batch * op.heads / group), count, static_cast<double>(group), general_rows};
     const std::int64_t block = count > 64 ? (op.head_dim < 256 ? 128 : 64) : count > 16 ? 64 : 16;  // FlashInfer
     return {static_cast<double>(op.batch * op.heads / group), count, static_cast<double>(group), block};
 }
@@ -115,10 +122,18 @@ Blocks by_queries(const Attention& op, bool packed, const Gpu& gpu, const Common
     const std::int64_t seen = op.window > 0 ? std::min(op.kv_len, op.window + block_queries) : op.kv_len;
     const double keys = blocks(seen, key_block) * static_cast<double>(key_block);
     const Seconds longest = static_cast<double>(r.block) * keys * common.score;
-    const Seconds starts = waves(count, sms, 1) * lasting(parameters_of(op, gpu).block_cycles, gpu.profile);
+    const Seconds starts = waves(count, sms, 1) * (is_general(op, gpu) ? lasting(general_start_cycles, gpu.profile)
+                                                                       : lasting(parameters_of(op, gpu).block_cycles, gpu.profile));
     if (count <= sms) return {longest + starts, {}};
     const Seconds share = r.sets * std::max(padded_pairs(op, r, keys), r.group * visible_pairs(op)) / sms * common.score;
     return {max(longest, share + 0.5 * longest * (1 - sms / count)) + starts, {}};
+}
+
+/// Of an SM, for the key and value of one token where kernels turn them around as they load them (FlashAttention-3 on an 8-bit cache).
+Seconds least_key_time(const Attention& op, const Gpu& gpu) {
+    const double limit = gpu.profile.facts.attention_wide_bytes_per_sm_clock;
+    if (limit <= 0 || op.cache_format() != CacheFormat::narrow || op.head_dim <= wide_head) return {};
+    return lasting(static_cast<double>(op.head_dim + value_dim(op)) * element_size(op.kv_precision).in(byte) / limit, gpu.profile);
 }
 
 /// Queries that share a KV head are packed into one block, and the keys are split over blocks until these fill the SMs (split-KV).
@@ -132,16 +147,18 @@ Blocks by_keys(const Attention& op, const Gpu& gpu, const Common& common) {
     // Keys that are converted are computed on in the compute format: an 8-bit cache then spares DRAM, not the SM.
     const Bytes stored = element_size(op.kv_precision), element = op.converts_cache ? max(element_size(op.precision), stored) : stored;
     const Bytes key = static_cast<double>(op.head_dim + value_dim(op)) * element;
-    const BytesPerSecond one_sm = gpu.profile.bandwidth * (p.bandwidth_fraction * std::min(p.fill, sms) / sms);
+    const Seconds key_time =
+        max(key / (gpu.profile.bandwidth * (p.bandwidth_fraction * std::min(p.fill, sms) / sms)), least_key_time(op, gpu));
     const Seconds start = split_block_start(op, gpu);
     const bool whole = !op.split_ungrouped && op.heads == op.kv_heads;
     Blocks best{};
-    for (std::int64_t split = 1; split <= 128; split *= 2) {
+    const std::int64_t most = is_general(op, gpu) ? general_parts : 128;
+    for (std::int64_t split = 1; split <= most; split *= 2) {
         if (split > 1 && (whole || groups * static_cast<double>(split) > 2 * sms)) break;
         const double chunk = blocks(keys, key_block * split) * static_cast<double>(key_block);
         const double w = waves(groups * static_cast<double>(split), sms, 1);
         const double combine = split > 1 ? (1 + static_cast<double>(split) / combined_parts) * p.combine_cycles : 0;
-        const Blocks b{w * (chunk * rows * common.score + start), w * chunk * key / one_sm, lasting(combine, gpu.profile)};
+        const Blocks b{w * (chunk * rows * common.score + start), w * chunk * key_time, lasting(combine, gpu.profile)};
         if (split == 1 || b.time(common) < best.time(common)) best = b;
     }
     return best;
@@ -149,9 +166,9 @@ Blocks by_keys(const Attention& op, const Gpu& gpu, const Common& common) {
 
 /// Decoding splits the keys; several queries a sequence are cut by queries, and where kernels pack heads, the better of both.
 Blocks best_blocks(const Attention& op, const Gpu& gpu, const Common& common) {
-    const bool packs = gpu.profile.facts.attention_packs_heads[index(op.cache_format())];
-    const Blocks queries = by_queries(op, packs && op.query_len > 1, gpu, common);
-    if (op.query_len > 1 && !packs) return queries;
+    const bool general = is_general(op, gpu), packs = gpu.profile.facts.attention_packs_heads[index(op.cache_format())];
+    const Blocks queries = by_queries(op, (general || packs) && op.query_len > 1, gpu, common);
+    if (op.query_len > 1 && (general || !packs)) return queries;
     const Blocks keys = by_keys(op, gpu, common);
     return queries.time(common) < keys.time(common) ? queries : keys;
 }
@@ -190,7 +207,7 @@ KernelCost fused_cost(const Attention& op, const Gpu& gpu, Cache cache) {
     const auto& p = parameters_of(op, gpu);
     const Work w = work(op);
     Terms t;
-    t.unit = unit_of(op, gpu);
+    t.unit = gpu.profile.math_unit(op.precision);
     t.flops = w.matrix;
     const bool has_past = op.cached && op.kv_len > op.query_len;
     t.dram_bytes = fused_traffic(w.bytes, p, gpu, cache == Cache::produced && has_past ? Cache::cold : cache);

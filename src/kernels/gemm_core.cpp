@@ -104,6 +104,7 @@ Rates rates_of(const MatrixProduct& op, const Gpu& gpu, const GemmParameters& p,
     r.cycle = lasting(1, profile).in(s);
     const double side = profile.math_unit(op.precision) == MathUnit::simt ? 1 : matrix_side(profile);
     r.per_a_byte = r.cycle / (p.tiling.l2_bytes_per_sm_clock * side);
+    if (op.load_cycles > 0) r.per_a_byte = std::max(r.per_a_byte, op.load_cycles * r.cycle / op.a_element.in(byte));
     r.a_bytes = op.a_element.in(byte);
     r.b_bytes = op.b_element.in(byte);
     const Bytes again = max(traffic - op.compulsory, 0 * byte);

@@ -30,8 +30,9 @@ struct MatrixProduct {
     int blocks_per_sm = 1;                  ///< that share an SM, each as much slower
     int most_parts = 32;                    ///< of k that the library has kernels for; 1: it does not split k
     bool parts_in_turn = false;             ///< each part adds to the sums of the one before; else a kernel adds them all up
-    bool along_k = false;  ///< both operands are stored along k, as by a linear layer, and lanes load them without asynchronous copies
-    bool aligned = true;   ///< rows start at multiples of 16 bytes
+    bool along_k = false;    ///< both operands are stored along k, as by a linear layer, and lanes load them without asynchronous copies
+    bool aligned = true;     ///< rows start at multiples of 16 bytes
+    double load_cycles = 0;  ///< of an SM to load an element, where kernels load them one by one; 0: by the width of their path
 };
 
 /// An operand layout of plain matrices.

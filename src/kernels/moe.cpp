@@ -8,6 +8,9 @@ namespace roofcast {
 
 namespace {
 
+constexpr std::int64_t sorted_at_once = 128;  // experts, by one kernel: TensorRT-LLM 1.3 on a B200 takes 22 us up to here, 40 from 160 on
+constexpr std::int64_t wide_load_elements = 16;  // that a row's length is a multiple of, for Triton to know that its loads may be wide
+
 /// Rows of the busiest rank over the mean, when the popularity of experts falls as rank^-exponent and the most popular sits with average
 /// ones: its share is 1/H, with the harmonic sum H ≈ 1 + ∫₁ᴱ x^-a dx.
 double rank_imbalance(const Moe& op) {
@@ -27,6 +30,12 @@ MatrixProduct grouped_product(const Moe& op, double experts, double rows, std::i
     return product;
 }
 
+/// Of an SM, to load one element where the compiler knows no alignment of a row.
+double single_load_cycles(const Moe& op, const Gpu& gpu) {
+    const auto& p = gpu.parameters.values.moe;
+    return element_size(op.precision) > 1 * byte ? p.plain_load_cycles : p.narrow_load_cycles;
+}
+
 /// Efficiencies of grouped kernels.
 GemmParameters grouped_parameters(const Moe& op, const Gpu& gpu) {
     const auto& moe = gpu.parameters.values.moe;
@@ -40,19 +49,17 @@ GemmParameters grouped_parameters(const Moe& op, const Gpu& gpu) {
     return p;
 }
 
-/// Kernels around the products: routing reads every token and writes its output. A row for each token and each of its experts is activated
-/// and summed, those of other ranks' experts too: their products are written as zeros.
+/// Kernels around the products. Engines gather the rows of the rank's own experts (some within the product), activate, and sum up an output
+/// row for each token and expert; those of other ranks' experts are there too, as zeros.
 KernelCost movement_cost(const Moe& op, double intermediate, const ExpertLoad& load, const Gpu& gpu) {
     const auto& p = gpu.parameters.values.moe;
-    const double hidden = static_cast<double>(op.hidden), tokens = static_cast<double>(op.tokens);
-    const double rows = tokens * static_cast<double>(op.top_k), up = (op.gated ? 2 : 1) * intermediate;
-    const double activated = rows * (up + intermediate + hidden);
-    const double zeros = (rows - load.rows) * (up + hidden);
+    const double hidden = static_cast<double>(op.hidden), rows = static_cast<double>(op.tokens) * static_cast<double>(op.top_k);
+    const double inner = (op.gated ? 3 : 2) * intermediate;
+    const double elements = (p.row_passes * rows + p.local_passes * load.rows) * hidden + p.inner_passes * rows * inner;
     Terms t;
-    t.dram_bytes =
-        (p.token_passes * tokens * hidden + p.row_passes * (activated + zeros)) * element_size(activation_precision(op.precision));
+    t.dram_bytes = elements * element_size(activation_precision(op.precision));
     t.dram = t.dram_bytes / (gpu.profile.bandwidth * gpu.parameters.values.streaming.bandwidth_fraction);
-    t.latency = lasting(p.fixed_cycles, gpu.profile);
+    t.latency = lasting(p.fixed_cycles + (op.experts > sorted_at_once ? p.sorting_cycles : 0), gpu.profile);
     return combine(t, gpu);
 }
 
@@ -65,6 +72,7 @@ KernelCost cost(const Moe& op, const Gpu& gpu, Cache cache) {
     const std::int64_t intermediate = std::max<std::int64_t>(1, op.intermediate / op.tensor_parallel);
     MatrixProduct up = grouped_product(op, load.experts, rows, (op.gated ? 2 : 1) * intermediate, op.hidden);
     MatrixProduct down = grouped_product(op, load.experts, rows, op.hidden, intermediate);
+    down.load_cycles = intermediate % wide_load_elements == 0 ? 0 : single_load_cycles(op, gpu);
     up.touched = down.touched = up.compulsory + down.compulsory;
     const GemmParameters grouped = grouped_parameters(op, gpu);
     const KernelCost products = in_sequence(matrix_product_cost(up, grouped, gpu, cache), matrix_product_cost(down, grouped, gpu, cache));

@@ -16,18 +16,32 @@ Seconds pipelined(Seconds chunk, Seconds transfer) {
     return root * root * s;
 }
 
-/// Steps that a message takes around the ring, and up and down a binary tree.
-double ring_steps(const Collective& op) {
+/// Steps that a message takes around the ring. Where every rank sends to each other at once, only their issue takes longer.
+double steps(const Collective& op) {
     const double n = static_cast<double>(op.gpus);
     switch (op.kind) {
         case CollectiveKind::all_reduce:
             return 2 * (n - 1);
-        case CollectiveKind::all_to_all:  // all peers at once
+        case CollectiveKind::all_to_all:
+            return std::log2(n);
         case CollectiveKind::send:
             return 1;
         default:
             return n - 1;
     }
+}
+
+/// Bytes that a rank moves within its own memory: the part that stays is read and written, or, added to what arrives, only read.
+Bytes local_bytes(const Collective& op) {
+    if (op.kind == CollectiveKind::send) return {};
+    return (op.kind == CollectiveKind::all_reduce ? 1 : 2) / static_cast<double>(op.gpus) * op.bytes;
+}
+
+/// What messages between two ranks take at least: flags travel with the data of short ones, others wait for each other.
+Seconds least_direct(const Collective& op, const CollectiveParameters& p) {
+    if (op.kind != CollectiveKind::all_to_all && op.kind != CollectiveKind::send) return {};
+    const double peers = op.kind == CollectiveKind::send ? 1 : static_cast<double>(op.gpus);
+    return min(p.direct, op.bytes / peers / p.direct_rate);
 }
 
 }  // namespace
@@ -43,6 +57,10 @@ BytesPerSecond link_bandwidth(const GpuProfile& gpu) {
     return gpu.nvlink ? 0.5 * *gpu.nvlink : pcie_bandwidth(gpu);
 }
 
+bool adds_in_switch(const Collective& op, const GpuProfile& gpu) {
+    return op.kind == CollectiveKind::all_reduce && op.gpus > 2 && gpu.nvlink && gpu.facts.switch_reduction > 0;
+}
+
 KernelCost cost(const Collective& op, const Gpu& gpu, Cache) {
     const auto& p = gpu.parameters.values.collective;
     Terms t;
@@ -50,19 +68,11 @@ KernelCost cost(const Collective& op, const Gpu& gpu, Cache) {
     const double peers = static_cast<double>(op.gpus - 1);
     const BytesPerSecond rate =
         link_bandwidth(gpu.profile) * (gpu.profile.nvlink ? p.nvlink_fraction : p.pcie_fraction * std::pow(peers, -p.pcie_contention));
-    const Seconds ring_latency = p.fixed + ring_steps(op) * p.hop;
-    const Seconds ring = pipelined(p.chunk, ring_bytes(op) / rate) - p.chunk;
-    t.latency = ring_latency;
-    t.communication = ring;
-    if (op.kind == CollectiveKind::all_reduce) {
-        // A tree sends the whole message up and down once, in 2·log2(n) steps.
-        const Seconds tree_latency = p.fixed + 2 * std::ceil(std::log2(static_cast<double>(op.gpus))) * p.hop;
-        const Seconds tree = pipelined(p.chunk, 2 * op.bytes / rate) - p.chunk;
-        if (tree_latency + tree < ring_latency + ring) {
-            t.latency = tree_latency;
-            t.communication = tree;
-        }
-    }
+    Seconds transfer = ring_bytes(op) / rate + local_bytes(op) / (gpu.profile.bandwidth * p.local_fraction);
+    if (adds_in_switch(op, gpu.profile))
+        transfer = min(transfer, switch_bytes(op) / (link_bandwidth(gpu.profile) * gpu.profile.facts.switch_reduction));
+    t.latency = p.fixed + steps(op) * p.hop;
+    t.communication = max(pipelined(p.chunk, transfer) - p.chunk, least_direct(op, p));
     return combine(t, gpu);
 }
 

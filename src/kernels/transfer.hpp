@@ -2,6 +2,7 @@
 /// Data-sheet rates between GPUs and to the host.
 
 #include "roofcast/gpu_profile.hpp"
+#include "roofcast/op_graph.hpp"
 
 namespace roofcast {
 
@@ -10,5 +11,8 @@ BytesPerSecond pcie_bandwidth(const GpuProfile& gpu);
 
 /// One direction between GPUs: NVLink where there is one, else PCIe.
 BytesPerSecond link_bandwidth(const GpuProfile& gpu);
+
+/// All-reduce of several GPUs behind switches that add. Two GPUs gain nothing by it.
+bool adds_in_switch(const Collective& op, const GpuProfile& gpu);
 
 }  // namespace roofcast

@@ -122,4 +122,9 @@ Bytes ring_bytes(const Collective& op) {
     }
 }
 
+Bytes switch_bytes(const Collective& op) {
+    const double n = real(op.gpus);
+    return (n + 1) / n * op.bytes;
+}
+
 }  // namespace roofcast

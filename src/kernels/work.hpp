@@ -43,4 +43,7 @@ ExpertLoad expert_load(const Moe& op);
 /// Bytes that the busiest link of a ring moves.
 Bytes ring_bytes(const Collective& op);
 
+/// Bytes that a rank's link moves one way in an all-reduce that switches add up: each rank sends its message and receives a share's sum.
+Bytes switch_bytes(const Collective& op);
+
 }  // namespace roofcast

@@ -20,7 +20,7 @@ void add(Specs& specs, std::string key, std::string unit, double scale, double l
     specs.push_back({std::move(key), std::move(unit), scale, lower, upper, lower, upper, transform, std::move(meaning), std::move(access)});
 }
 
-constexpr double micro = us.value, pico = pj_per_flop.value;
+constexpr double micro = us.value, giga = gb_per_s.value, pico = pj_per_flop.value;
 constexpr auto lin = Transform::linear;
 constexpr auto log = Transform::log;
 
@@ -181,11 +181,16 @@ void add_moe_and_transfers(Specs& specs) {
     m.put("peak_fraction", "1", 1, 0.2, 1, lin, "share of the GEMM's rate that grouped kernels keep", &M::peak_fraction);
     m.put("bandwidth_fraction", "1", 1, 0.2, 1, lin, "share of the GEMM's DRAM bandwidth that they keep", &M::bandwidth_fraction);
     m.put("skew", "1", 1, 0, 1, lin, "how much of the router's imbalance reaches the time", &M::skew);
-    m.put("token_passes", "1", 1, 0, 20, lin, "times that all tokens move through DRAM around the products", &M::token_passes);
-    m.put("row_passes", "1", 1, 0, 10, lin, "times that a row for each token and expert, inner activations included, moves there",
+    m.put("row_passes", "1", 1, 0, 10, lin, "times that an output row for each token and expert moves through DRAM around the products",
           &M::row_passes);
+    m.put("local_passes", "1", 1, 0, 10, lin, "times that a row for each expert of the rank's own moves there besides", &M::local_passes);
+    m.put("inner_passes", "1", 1, 0, 10, lin, "times that inner activations of each token and expert move there", &M::inner_passes);
     m.put("wave_cycles", "cycles", 1, 0, 40000, lin, "start of a wave of blocks of a grouped product, whatever the tile", &M::wave_cycles);
     m.put("fixed_cycles", "cycles", 1, 2000, 200000, log, "routing, permutation and kernel starts", &M::fixed_cycles);
+    m.put("sorting_cycles", "cycles", 1, 0, 100000, lin, "further starts of more experts than one kernel sorts", &M::sorting_cycles);
+    m.put("plain_load_cycles", "cycles", 1, 0, 4, lin, "of an SM to load a 16-bit element of rows too odd for wide loads",
+          &M::plain_load_cycles);
+    m.put("narrow_load_cycles", "cycles", 1, 0, 4, lin, "the same of elements of 8 bits or fewer", &M::narrow_load_cycles);
     using L = CollectiveParameters;
     GroupAdder l(specs, "collective", &CostParameters::collective);
     l.put("nvlink_fraction", "1", 1, 0.2, 1, lin, "share of one direction's NVLink bandwidth", &L::nvlink_fraction);
@@ -193,6 +198,9 @@ void add_moe_and_transfers(Specs& specs) {
     l.put("fixed_us", "us", micro, 1, 40, log, "start and synchronization", &L::fixed);
     l.put("hop_us", "us", micro, 0.1, 20, log, "latency of one step between neighbours", &L::hop);
     l.put("chunk_us", "us", micro, 0.01, 50, log, "latency of one pipelined chunk of a message", &L::chunk);
+    l.put("local_fraction", "1", 1, 0.1, 1, lin, "share of DRAM bandwidth at which a rank copies its own part", &L::local_fraction);
+    l.put("direct_us", "us", micro, 0.1, 40, log, "least time of messages between two ranks that are not short", &L::direct);
+    l.put("direct_gb_s", "GB/s", giga, 0.2, 100, log, "rate of short messages between two ranks", &L::direct_rate);
     l.put("pcie_contention", "1", 1, 0, 2, lin, "exponent of (GPUs - 1) by which a shared host bridge divides PCIe bandwidth",
           &L::pcie_contention);
     using K = CopyParameters;

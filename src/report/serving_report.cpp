@@ -124,6 +124,7 @@ nlohmann::ordered_json document_of(const NamedServing& n) {
                      {"refused_context", a.refused[static_cast<std::size_t>(Refusal::context)]},
                      {"refused_cache", a.refused[static_cast<std::size_t>(Refusal::cache)]},
                      {"refused_step", a.refused[static_cast<std::size_t>(Refusal::step)]},
+                     {"image_tokens", a.image_tokens},
                      {"mean_prompt_tokens", a.mean_prompt},
                      {"mean_output_tokens", a.mean_output}};
     d["latencies"] = as_json(latency_table(a));
@@ -143,7 +144,9 @@ nlohmann::ordered_json document_of(const NamedServing& n) {
 
 }  // namespace
 
-std::vector<std::string> serving_assumptions(const ServingQuestion& question, const DecoderLlm& model) {
+std::vector<std::string> serving_assumptions(const ServingQuestion& question, const Workload& workload) {
+    const auto* vlm = std::get_if<VisionLanguage>(&workload.architecture);
+    const DecoderLlm& model = vlm == nullptr ? std::get<DecoderLlm>(workload.architecture) : vlm->language;
     const SchedulerOptions& o = question.options;
     const Parallelism& p = question.request.shape.parallel;
     std::vector<std::string> lines{
@@ -153,6 +156,13 @@ std::vector<std::string> serving_assumptions(const ServingQuestion& question, co
         "computed again",
         "every request generates just its output tokens; no time for text, network or the choice of requests"};
     if (o.prefix_cached > 0) lines.emplace_back("cached prefixes spare computing, not memory: each sequence counts all its blocks");
+    if (vlm != nullptr) {
+        const RunShape& shape = question.request.shape;
+        lines.push_back(
+            fmt::format("every request has {} image{} of {} pixels a side, {} tokens before its text, encoded in a pass of its own in the "
+                        "step that it enters in, cached prefix or not",
+                        shape.images, shape.images == 1 ? "" : "s", shape.image_size, image_tokens(*vlm, shape)));
+    }
     if (model.sliding_window > 0) lines.emplace_back("the cache keeps tokens that left a layer's window");
     if (p.pipeline > 1) lines.emplace_back("one step at a time passes all pipeline stages; only chunks of a prompt overlap, as in predict");
     if (p.data > 1) lines.emplace_back("requests go to the data-parallel copies in turn");

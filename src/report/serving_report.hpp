@@ -22,8 +22,8 @@ struct NamedServing {
     std::vector<std::string> notes;        ///< what was chosen for the user
 };
 
-/// What the simulation of `question` takes for granted, a sentence each.
-std::vector<std::string> serving_assumptions(const ServingQuestion& question, const DecoderLlm& model);
+/// What the simulation of `question` takes for granted, a sentence each; `workload` is a model that can be served.
+std::vector<std::string> serving_assumptions(const ServingQuestion& question, const Workload& workload);
 
 /// Latencies, load, objectives and memory; CSV is one row of all figures.
 Report serving_report(const NamedServing& named);

@@ -155,6 +155,7 @@ Table serving_row(const NamedServing& n) {
     row.add("served", a.served);
     row.add("offered_per_s",
             a.predicted.search && a.predicted.search->rate ? Cell(a.predicted.search->rate->in(1 / s)) : Cell(a.rate.in(1 / s)));
+    row.add("image_tokens", a.image_tokens);
     row.add("mean_prompt_tokens", a.mean_prompt);
     row.add("mean_output_tokens", a.mean_output);
     for (const Kind& kind : kinds) {

@@ -31,6 +31,7 @@ EngineLoad EngineCopy::run() {
         receive();
         parts_.clear();
         scores_ = 0;
+        begun_ = 0;
         engine_.options.chunked ? plan_mixed() : plan_apart();
         advance(mix());
         if (decodes_ > 0) end_decodes();
@@ -92,6 +93,7 @@ StepMix EngineCopy::mix() const {
     if (decodes_ > 0) m.context = as_double(context_sum_) / as_double(decodes_) + as_double(decode_steps_);
     m.prompts = static_cast<std::int64_t>(parts_.size());
     for (const Part& part : parts_) m.prompt_tokens += part.tokens;
+    m.encoded = begun_;
     if (m.prompts > 0) {
         const double each = as_double(m.prompt_tokens) / as_double(m.prompts);
         m.past = std::max(0.0, scores_ / as_double(m.prompt_tokens) - each / 2);

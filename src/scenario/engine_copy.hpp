@@ -78,6 +78,7 @@ private:
     std::vector<std::int64_t> block_phases_;  ///< decoding sequences that need a block when decode_steps_ modulo block size is this
     std::vector<Part> parts_;                 ///< prompts of the step
     std::int64_t decodes_ = 0;                ///< of the step
+    std::int64_t begun_ = 0;                  ///< prompts that begin in the step, anew after a preemption too
     double scores_ = 0;                       ///< attention scores of the step's prompts, per head
     EngineLoad load_;
 };

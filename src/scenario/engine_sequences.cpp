@@ -41,6 +41,7 @@ std::size_t EngineCopy::enter() {
     order_.emplace_back(i, q.admission);
     computing_prompts_.push_back(i);
     ++running_;
+    ++begun_;
     return i;
 }
 

@@ -57,11 +57,17 @@ ServingCase served_at(ServingEngine& engine, double time_scale, const ServingQue
     return result;
 }
 
+/// With the tokens that images put before each prompt.
+std::vector<ServingRequest> with_images(std::vector<ServingRequest> requests, std::int64_t tokens) {
+    for (ServingRequest& request : requests) request.prompt_tokens += tokens;
+    return requests;
+}
+
 /// A run of mean tokens at `batch`: the interval of its steps is that of the simulation's.
 Prediction typical_run(const Workload& workload, const Gpu& gpu, const SoftwareStacks& software, RunRequest request,
                        const ServingAnswer& answer, double batch) {
     request.shape.batch = std::max<std::int64_t>(1, std::llround(batch));
-    request.shape.prompt_tokens = static_cast<std::int64_t>(answer.mean_prompt);
+    request.shape.prompt_tokens = static_cast<std::int64_t>(answer.mean_prompt) - answer.image_tokens;
     request.shape.generate_tokens = static_cast<std::int64_t>(answer.mean_output);
     return predict(workload, gpu, request, software);
 }
@@ -85,13 +91,14 @@ ServingAnswer serve(const Workload& workload, const Gpu& gpu, const SoftwareStac
                     const std::vector<ServingRequest>& requests) {
     const StepModel model = step_model(workload, gpu, question.request, software);
     ServingAnswer answer;
+    if (model.vision) answer.image_tokens = image_tokens(*model.vision, model.shape);
     answer.room = cache_room(workload, question.request, software, gpu.profile, question.options);
     ServingEngine engine{.steps = {},
                          .options = question.options,
                          .cache_blocks = answer.room.blocks,
                          .copies = question.request.shape.parallel.data,
                          .max_context = model.model.max_context};
-    const std::vector<ServingRequest> served = accepted(engine, requests, answer);
+    const std::vector<ServingRequest> served = accepted(engine, with_images(requests, answer.image_tokens), answer);
     const Prediction one = typical_run(workload, gpu, software, question.request, answer, 1);
     if (!one.withheld.empty())
         throw Error({.what = fmt::format("no kernel model covers an operator of {}", workload.id),

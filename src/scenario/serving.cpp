@@ -28,8 +28,20 @@ void add(EngineLoad& sum, const EngineLoad& copy) {
     sum.blocks_left += copy.blocks_left;
 }
 
-/// Activations of the largest step: all its tokens as one prompt, or all its sequences with their logits.
-Bytes largest_activations(const Workload& workload, RunRequest request, const SoftwareStacks& software, const SchedulerOptions& options) {
+/// Sequences whose images fit into one step with their prompts.
+std::int64_t most_encoded(const VisionLanguage& model, const RunShape& shape, const SchedulerOptions& options) {
+    return std::clamp(options.max_tokens / std::max<std::int64_t>(1, image_tokens(model, shape)), std::int64_t{1}, options.max_sequences);
+}
+
+/// Activations of the largest step: all its tokens as one prompt, all its sequences with their logits, or the images of as many prompts as
+/// fit into it.
+Bytes largest_activations(Workload workload, RunRequest request, const SoftwareStacks& software, const SchedulerOptions& options) {
+    if (const VisionLanguage* vlm = vision_language(workload)) {
+        request.shape.batch = most_encoded(*vlm, request.shape, options);
+        const Bytes of_images = memory_estimate(workload, request, software).activations;
+        workload.architecture = DecoderLlm(vlm->language);
+        return max(of_images, largest_activations(std::move(workload), std::move(request), software, options));
+    }
     request.shape.batch = options.max_sequences;
     request.shape.prompt_tokens = 1;
     const Bytes of_sequences = memory_estimate(workload, request, software).activations;

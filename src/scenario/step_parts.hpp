@@ -9,6 +9,8 @@ namespace roofcast {
 Seconds decode_step(const StepModel& m, std::int64_t sequences, std::int64_t context);
 /// P(s, q, h), of which chunks in a pipeline overlap as in `predict`.
 Seconds prompt_step(const StepModel& m, std::int64_t sequences, std::int64_t tokens, std::int64_t past);
+/// V(v).
+Seconds vision_step(const StepModel& m, std::int64_t sequences);
 /// W(r, l).
 Seconds shared_step(const StepModel& m, std::int64_t rows, std::int64_t logits);
 

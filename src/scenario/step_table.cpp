@@ -10,7 +10,7 @@ namespace {
 
 // Points of an octave. Times of matrix products step with their tiles, so that rows need many; attention is smooth.
 constexpr int rows_an_octave = 512, decodes_an_octave = 16, contexts_an_octave = 4, prompts_an_octave = 2, tokens_an_octave = 6,
-              pasts_an_octave = 3;
+              pasts_an_octave = 3, encoded_an_octave = 4;
 constexpr double past_offset = 16;  ///< tokens: a cache shorter than that is as good as none
 constexpr double shortest = 1e-12;  ///< seconds: stands for a part that the host hides, since zero has no logarithm
 
@@ -124,6 +124,14 @@ void tabulate_prompts(StepTable& table, const StepModel& m, const StepRange& ran
     }
 }
 
+void tabulate_images(StepTable& table, const StepModel& m, const StepRange& range) {
+    if (!m.vision) return;
+    const auto encoded = spaced(range.sequences, encoded_an_octave);
+    table.encoded = axis(encoded, 0);
+    for (const std::int64_t v : encoded) table.vision_part.push_back(log_of(vision_step(m, v)));
+    table.evaluated += static_cast<std::int64_t>(encoded.size());
+}
+
 }  // namespace
 
 StepTable tabulated(const StepModel& m, const StepRange& range) {
@@ -133,6 +141,7 @@ StepTable tabulated(const StepModel& m, const StepRange& range) {
         dense(range.sequences, table.evaluated, [&](std::int64_t rows) { return shared_step(m, rows, rows) - shared_step(m, rows, 1); });
     tabulate_decodes(table, m, range);
     tabulate_prompts(table, m, range);
+    tabulate_images(table, m, range);
     return table;
 }
 
@@ -153,6 +162,8 @@ Seconds step_time(const StepTable& t, const StepMix& mix) {
         };
         time += std::exp(between(plane(n.below), plane(n.above), n.share)) * s;
     }
+    if (mix.encoded > 0 && !t.vision_part.empty())
+        time += std::exp(along(t.vision_part, 0, place(t.encoded, static_cast<double>(mix.encoded)))) * s;
     return time;
 }
 

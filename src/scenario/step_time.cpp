@@ -56,6 +56,10 @@ Seconds prompt_step(const StepModel& m, std::int64_t sequences, std::int64_t tok
     return pipelined_share(shape, m.stack, tokens) * total(m, prefill_graph(m.model, shape, tokens, past));
 }
 
+Seconds vision_step(const StepModel& m, std::int64_t sequences) {
+    return m.vision ? total(m, vision_graph(*m.vision, with_batch(m, sequences))) : Seconds{};
+}
+
 Seconds shared_step(const StepModel& m, std::int64_t rows, std::int64_t logits) {
     OpGraph graph = shared_graph(m, rows);
     if (logits != rows) graph.segments.back() = shared_graph(m, logits).segments.back();
@@ -63,28 +67,35 @@ Seconds shared_step(const StepModel& m, std::int64_t rows, std::int64_t logits) 
 }
 
 StepModel step_model(const Workload& workload, const Gpu& device, const RunRequest& request, const SoftwareStacks& software) {
-    const auto* llm = std::get_if<DecoderLlm>(&workload.architecture);
+    const DecoderLlm* llm = language_model(workload);
     if (llm == nullptr)
-        throw Error({.what = fmt::format("{} is not a text-only language model", workload.id),
+        throw Error({.what = fmt::format("{} is not a language model", workload.id),
                      .key = "--model",
                      .found = workload.family,
-                     .expected = "a model of the family llm",
+                     .expected = "a model of the family llm or vlm",
                      .suggestion = "roofcast model list names them"});
+    const VisionLanguage* vlm = vision_language(workload);
     const SoftwareStack& stack = software.find(request.execution, request.software);
-    return {*llm, with_software(device, stack), stack, shape_under(stack, request), request.streams};
+    return {*llm,
+            vlm == nullptr ? std::nullopt : std::optional(*vlm),
+            with_software(device, stack),
+            stack,
+            shape_under(stack, request),
+            request.streams};
 }
 
 Seconds step_time(const StepModel& m, const StepMix& mix) {
     Seconds decode, prompt;
+    const Seconds vision = mix.encoded > 0 ? vision_step(m, mix.encoded) : Seconds{};
     if (mix.decodes > 0) decode = decode_step(m, mix.decodes, whole(mix.context, 1));
     if (mix.prompts > 0) {
         const double each = static_cast<double>(mix.prompt_tokens) / static_cast<double>(mix.prompts);
         prompt = prompt_step(m, mix.prompts, whole(each, 1), whole(mix.past, 0));
     }
-    if (mix.decodes == 0) return prompt;
-    if (mix.prompts == 0) return decode;
+    if (mix.decodes == 0) return vision + prompt;
+    if (mix.prompts == 0) return vision + decode;
     const Seconds apart = shared_step(m, mix.decodes, mix.decodes) + shared_step(m, mix.prompt_tokens, mix.prompts);
-    return decode + prompt + shared_step(m, mix.decodes + mix.prompt_tokens, mix.decodes + mix.prompts) - apart;
+    return vision + decode + prompt + shared_step(m, mix.decodes + mix.prompt_tokens, mix.decodes + mix.prompts) - apart;
 }
 
 }  // namespace roofcast

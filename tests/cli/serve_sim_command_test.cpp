@@ -40,6 +40,21 @@ TEST_CASE("serve-sim of requests far apart says what predict says") {
     CHECK_FALSE(sim["assumptions"].empty());
 }
 
+TEST_CASE("serve-sim of a vision-language model counts its images in prompts, cache and time") {
+    const std::string what = "--gpu rtx-4090 --model qwen2.5-vl-3b --prompt 60 --generate 128 --images 2 --image-size 448 --format json";
+    const json sim = json::parse(roofcast::test::printed("serve-sim --rate 0.000001 --requests 20 " + what));
+    const json alone = json::parse(roofcast::test::printed("predict " + what));
+    CHECK(sim["requests"]["image_tokens"] == 2 * 16 * 16);  // patches of 14, four to a token
+    CHECK(sim["requests"]["mean_prompt_tokens"] == 60 + 512);
+    CHECK(sim["latencies"][0]["p50_ms"].get<double>() == rel(alone["ttft_ms"].get<double>(), 0.01));
+    CHECK(sim["latencies"][1]["mean_ms"].get<double>() == rel(alone["tpot_ms"].get<double>(), 0.01));
+    CHECK(contains(sim["assumptions"].dump(), "2 images of 448 pixels"));
+    const json text =
+        json::parse(roofcast::test::printed("serve-sim --gpu rtx-4090 --model qwen2.5-3b --rate 1 --requests 20 --format json"));
+    CHECK(text["requests"]["image_tokens"] == 0);
+    CHECK(sim["memory"]["weights_gb"].get<double>() > text["memory"]["weights_gb"].get<double>());
+}
+
 TEST_CASE("serve-sim prints the same twice, and a different seed prints something else") {
     const std::string run = base + "--rate 6/s --requests 500 --prompt-cv 0.5 --generate-cv 0.5 --format csv";
     const std::string one = roofcast::test::roofcast(run).output;
@@ -141,9 +156,9 @@ TEST_CASE("serve-sim refuses numbers that make no sense, naming the option") {
 }
 
 TEST_CASE("serve-sim refuses models without text, GPUs too small, and devices of unknown memory") {
-    CHECK(contains(refused("serve-sim --gpu a100-sxm4-80gb --model bert-base --rate 1"), "text-only"));
-    CHECK(contains(refused("serve-sim --gpu a100-sxm4-80gb --model resnet50 --rate 1"), "text-only"));
-    CHECK(contains(refused("serve-sim --gpu a100-sxm4-80gb --model qwen2.5-vl-3b --rate 1"), "text-only"));
+    CHECK(contains(refused("serve-sim --gpu a100-sxm4-80gb --model bert-base --rate 1"), "is not a language model"));
+    CHECK(contains(refused("serve-sim --gpu a100-sxm4-80gb --model resnet50 --rate 1"), "is not a language model"));
+    CHECK(contains(refused("serve-sim --gpu a100-sxm4-80gb --model llama-3.1-8b --rate 1 --images 2"), "vision-language"));
     CHECK(contains(refused("serve-sim --gpu rtx-4090 --model llama-3.1-70b --rate 1"), "no room for a KV cache"));
     CHECK(contains(refused("serve-sim --gpu epyc-9654 --model llama-3.1-8b --rate 1"), "memory of epyc-9654 is not known"));
 }

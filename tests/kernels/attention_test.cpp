@@ -120,15 +120,41 @@ TEST_CASE("a narrower cache runs in kernels of its own") {
     CHECK((plain - cost(op, gpu).total).in(us) == rel(83.89 / 2 - 5, 1e-2));
 }
 
-TEST_CASE("widths without a kernel on matrix units run on the lanes") {
+TEST_CASE("widths that only a general kernel takes run in blocks of 16 rows, about as fast as the lanes compute") {
     Gpu gpu = test::toy_gpu_with_matrix_units();
     gpu.profile.bandwidth = 100 * tb_per_s;
     Attention op = fp32_attention(10, 8, 1024, 1024);
     op.precision = op.kv_precision = Precision::fp16;
-    const Seconds on_units = cost(op, gpu).compute;
-    gpu.profile.facts.attention_lane_dims[index(CacheFormat::plain)] = {128};
-    CHECK(cost(op, gpu).compute / on_units ==
-          rel(gpu.profile.tensor_peak[index(Precision::fp16)].value() / gpu.profile.vector_rate(Precision::fp32), 1e-3));
+    const Seconds usual = cost(op, gpu).compute;
+    gpu.profile.facts.attention_general_dims[index(CacheFormat::plain)] = {64};
+    CHECK(cost(op, gpu).compute == usual);
+    gpu.profile.facts.attention_general_dims[index(CacheFormat::plain)] = {64, 128};
+    // 80 · 1024² scores · 512 FLOP at 0.85 of 10 TFLOP/s are 5052.9 us, half a block of 9.87 us late; 80 · 64 blocks start in 512 waves
+    // of 2.5 us.
+    CHECK(cost(op, gpu).compute.in(us) == rel(5052.9 + 4.9 + 1280, 1e-3));
+    op = fp32_attention(1, 1, 1, 16384);
+    op.precision = op.kv_precision = Precision::fp16;
+    // Keys are split into 16 parts at most: 16 rows · 1024 · 512 FLOP at 0.85 TFLOP/s are 9.87 us a wave, in 1.6 waves on 10 SMs.
+    CHECK(cost(op, gpu).compute.in(us) == rel(1.6 * (9.87 + 2.5), 1e-2));
+}
+
+TEST_CASE("decoding takes a converted cache of wide heads no faster than its SMs turn it around") {
+    Gpu gpu = test::toy_gpu();
+    gpu.profile.bandwidth = 100 * tb_per_s;
+    Attention op = fp32_attention(10, 8, 1, 1024);
+    op.head_dim = op.value_dim = 256;
+    op.kv_precision = Precision::fp16;
+    op.kv_heads = 1;
+    const Seconds free = cost(op, gpu).l2;
+    gpu.profile.facts.attention_wide_bytes_per_sm_clock = 4;
+    // Ten groups of heads on 10 SMs: 1024 keys of 512 · 2 B at 4 B a ns are 262 us.
+    CHECK(free < 100 * us);
+    CHECK(cost(op, gpu).l2.in(us) == rel(262.1, 1e-3));
+    op.head_dim = op.value_dim = 128;
+    CHECK(cost(op, gpu).l2 < 100 * us);
+    op.head_dim = op.value_dim = 256;
+    op.kv_precision = op.precision;
+    CHECK(cost(op, gpu).l2 < 100 * us);
 }
 
 TEST_CASE("split keys cost a kernel that adds the parts up, and some engines leave ungrouped heads whole") {

@@ -47,17 +47,49 @@ TEST_CASE("a popular expert delays its rank") {
     CHECK(cost(op, test::toy_gpu()).total / balanced == rel(1.974, 1e-2));
 }
 
-TEST_CASE("tokens, and a row for each of their experts on whatever rank, move around the products") {
+TEST_CASE("a row for each token and expert moves around the products, one of the rank's own experts more often") {
     Gpu gpu = test::toy_gpu();
     Moe op = eight_experts(1000);
     op.expert_parallel = 8;
     const Seconds bare = cost(op, gpu).total;
-    gpu.parameters.values.moe.token_passes = 2;
-    // 2 · 1000 tokens · 1024 · 4 B = 8.192 MB.
-    CHECK((cost(op, gpu).total - bare).in(us) == rel(81.92, 1e-3));
-    gpu.parameters.values.moe.row_passes = 1;
-    // 2000 rows · (1024 + 3 · 2048) and 7/8 of them · (1024 + 2 · 2048) zeros: 23.296 M elements of 4 B = 93.184 MB more.
-    CHECK((cost(op, gpu).total - bare).in(us) == rel(81.92 + 931.84, 1e-3));
+    gpu.parameters.values.moe.row_passes = 2;
+    // 2 · 2000 rows · 1024 · 4 B = 16.384 MB.
+    CHECK((cost(op, gpu).total - bare).in(us) == rel(163.84, 1e-3));
+    gpu.parameters.values.moe.local_passes = 4;
+    // 4 · 250 rows · 1024 · 4 B = 4.096 MB.
+    CHECK((cost(op, gpu).total - bare).in(us) == rel(163.84 + 40.96, 1e-3));
+    gpu.parameters.values.moe.inner_passes = 1;
+    // 2000 rows · 3 · 2048 · 4 B = 49.152 MB; without a gate 2 · 2048.
+    CHECK((cost(op, gpu).total - bare).in(us) == rel(163.84 + 40.96 + 491.52, 1e-3));
+    op.gated = false;
+    const Seconds ungated = cost(op, gpu).total;
+    gpu.parameters.values.moe.inner_passes = 0;
+    CHECK((ungated - cost(op, gpu).total).in(us) == rel(327.68, 1e-3));
+}
+
+TEST_CASE("more experts than one kernel sorts take longer to start") {
+    Gpu gpu = test::toy_gpu();
+    gpu.parameters.values.moe.sorting_cycles = 5000;
+    Moe op = eight_experts(1);
+    const auto started = [&](std::int64_t experts) {
+        op.experts = experts;
+        return cost(op, gpu).launch.in(us);
+    };
+    CHECK(started(129) - started(128) == rel(5, 1e-9));  // at 1 GHz
+    CHECK(started(128) == started(8));
+}
+
+TEST_CASE("rows of an odd length are loaded element by element") {
+    Gpu gpu = test::toy_gpu();
+    Moe op = eight_experts(65536);
+    op.intermediate = 2040;
+    const Seconds wide = cost(op, gpu).l2;
+    gpu.parameters.values.moe.plain_load_cycles = 1;
+    gpu.parameters.values.moe.narrow_load_cycles = 100;
+    // The second product: 8 · 128 · 8 tiles of 128x128 on 10 SMs, 2040 steps of 256 elements at 1 GHz; the first keeps its wide loads.
+    CHECK((cost(op, gpu).l2 - wide).in(ms) == rel(820 * 2040 * 256e-6, 0.1));
+    op.intermediate = 2048;
+    CHECK(cost(op, gpu).total == cost(op, test::toy_gpu()).total);
 }
 
 TEST_CASE("each wave of a grouped product costs its hand-over") {

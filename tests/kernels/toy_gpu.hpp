@@ -61,8 +61,17 @@ inline Gpu toy_gpu() {
                      .epilogue_cycles = 0};
     c.streaming = {.bandwidth_fraction = 1, .l2_bandwidth_ratio = 10, .l2_residency = 1, .fixed = {}};
     c.row_wise = {.bandwidth_fraction = 1, .fill = 10, .row_cycles = 1, .fixed = {}};
-    c.moe = {
-        .peak_fraction = 1, .bandwidth_fraction = 1, .skew = 1, .token_passes = 0, .row_passes = 0, .wave_cycles = 0, .fixed_cycles = 0};
+    c.moe = {.peak_fraction = 1,
+             .bandwidth_fraction = 1,
+             .skew = 1,
+             .row_passes = 0,
+             .local_passes = 0,
+             .inner_passes = 0,
+             .wave_cycles = 0,
+             .fixed_cycles = 0,
+             .sorting_cycles = 0,
+             .plain_load_cycles = 0,
+             .narrow_load_cycles = 0};
     return gpu;
 }
 

@@ -13,8 +13,15 @@ namespace {
 Gpu linked_gpu() {
     Gpu gpu = test::toy_gpu();
     gpu.profile.nvlink = 200 * gb_per_s;
-    gpu.parameters.values.collective = {
-        .nvlink_fraction = 1, .pcie_fraction = 1, .fixed = 5 * us, .hop = 1 * us, .chunk = {}, .pcie_contention = 1};
+    gpu.parameters.values.collective = {.nvlink_fraction = 1,
+                                        .pcie_fraction = 1,
+                                        .fixed = 5 * us,
+                                        .hop = 1 * us,
+                                        .chunk = {},
+                                        .local_fraction = 0.5,
+                                        .direct = 8 * us,
+                                        .direct_rate = 2 * gb_per_s,
+                                        .pcie_contention = 1};
     gpu.parameters.values.copy = {.pcie_fraction = 0.5, .pageable_fraction = 0.5, .device_fraction = 1, .fixed = 10 * us};
     return gpu;
 }
@@ -25,23 +32,51 @@ TEST_CASE("PCIe bandwidth follows generation and lanes") {
     CHECK(pcie_bandwidth(test::toy_gpu().profile).in(gb_per_s) == rel(15.75, 1e-2));  // 8 GT/s · 16 lanes · 128/130 / 8
 }
 
-TEST_CASE("a ring all-reduce sends 2(n−1)/n of the message over one direction of NVLink") {
-    // 2 · 3/4 · 100 MB / 100 GB/s = 1500 us, 6 steps of 1 us, 5 us of start.
+TEST_CASE("a ring all-reduce sends 2(n−1)/n of the message over one direction of NVLink, and reads its own part to add to it") {
+    // 2 · 3/4 · 100 MB / 100 GB/s = 1500 us, 25 MB at half of 100 GB/s 500 us, 6 steps of 1 us, 5 us of start.
     const KernelCost c = cost(Collective{CollectiveKind::all_reduce, 4, 100 * mb}, linked_gpu());
-    CHECK(c.total.in(us) == rel(1511, 1e-6));
+    CHECK(c.total.in(us) == rel(2011, 1e-6));
     CHECK(c.bound == Bound::communication);
 }
 
-TEST_CASE("a short all-reduce takes the tree") {
-    // Ring of 16: 30 steps. Tree: 2 · 4 steps, 5 us of start, 2 · 1 kB / 100 GB/s.
-    CHECK(cost(Collective{CollectiveKind::all_reduce, 16, 1 * kb}, linked_gpu()).total.in(us) == rel(13.02, 1e-3));
+TEST_CASE("gathering and scattering ranks copy their own part between buffers") {
+    // 3/4 · 100 MB / 100 GB/s = 750 us, 2 · 25 MB at half of 100 GB/s 1000 us, 3 steps of 1 us, 5 us of start.
+    for (const CollectiveKind kind : {CollectiveKind::all_gather, CollectiveKind::reduce_scatter}) {
+        CHECK(cost(Collective{kind, 4, 100 * mb}, linked_gpu()).total.in(us) == rel(1758, 1e-6));
+    }
+}
+
+TEST_CASE("the ranks of one machine are passed one by one, also by short messages") {
+    // 30 steps of 1 us and 5 us of start; 2 · 15/16 · 1 kB / 100 GB/s and 1/16 kB at 50 GB/s are 0.02 us.
+    CHECK(cost(Collective{CollectiveKind::all_reduce, 16, 1 * kb}, linked_gpu()).total.in(us) == rel(35.02, 1e-4));
+}
+
+TEST_CASE("switches that add take (n+1)/n of an all-reduce over each link, from three GPUs on") {
+    Gpu gpu = linked_gpu();
+    gpu.profile.facts.switch_reduction = 0.8;
+    // 9/8 · 80 MB at 80 GB/s = 1125 us, 14 steps of 1 us, 5 us of start; the ring would take 1400 us and 200 for each rank's own part.
+    CHECK(cost(Collective{CollectiveKind::all_reduce, 8, 80 * mb}, gpu).total.in(us) == rel(1144, 1e-6));
+    const Collective pair{CollectiveKind::all_reduce, 2, 80 * mb}, scatter{CollectiveKind::reduce_scatter, 8, 80 * mb};
+    CHECK(cost(pair, gpu).total == cost(pair, linked_gpu()).total);
+    CHECK(cost(scatter, gpu).total == cost(scatter, linked_gpu()).total);
+    gpu.profile.nvlink.reset();
+    CHECK(cost(Collective{CollectiveKind::all_reduce, 8, 80 * mb}, gpu).total > 10 * ms);
+}
+
+TEST_CASE("messages between two ranks wait for each other unless they are short") {
+    // All to all of 4: 5 us and log2(4) steps; each peer's quarter of 16 kB at 2 GB/s is 2 us, of 400 kB would be 50 us, more than 8.
+    CHECK(cost(Collective{CollectiveKind::all_to_all, 4, 16 * kb}, linked_gpu()).total.in(us) == rel(9, 1e-6));
+    CHECK(cost(Collective{CollectiveKind::all_to_all, 4, 400 * kb}, linked_gpu()).total.in(us) == rel(15, 1e-6));
+    // 3/4 · 100 MB / 100 GB/s and the own quarter, read and written at 50 GB/s: longer than any wait.
+    CHECK(cost(Collective{CollectiveKind::all_to_all, 4, 100 * mb}, linked_gpu()).total.in(us) == rel(1757, 1e-6));
+    CHECK(cost(Collective{CollectiveKind::send, 2, 8 * kb}, linked_gpu()).total.in(us) == rel(10, 1e-6));
 }
 
 TEST_CASE("without NVLink, peers share the host bridge") {
     Gpu gpu = linked_gpu();
     gpu.profile.nvlink.reset();
-    // 3/4 · 100 MB over 15.76 GB/s / 3 = 14.28 ms.
-    CHECK(cost(Collective{CollectiveKind::all_gather, 4, 100 * mb}, gpu).total.in(ms) == rel(14.28, 1e-2));
+    // 3/4 · 100 MB over 15.76 GB/s / 3 = 14.28 ms, and 1 ms for each rank's own part.
+    CHECK(cost(Collective{CollectiveKind::all_gather, 4, 100 * mb}, gpu).total.in(ms) == rel(15.28, 1e-2));
 }
 
 TEST_CASE("one GPU has nothing to send") {

@@ -132,3 +132,14 @@ TEST_CASE("percentiles, rates and misses are those of the requests") {
     CHECK(x.missed_latency == rel(0.25, tolerance));
     CHECK(x.missed_any == rel(0.5, tolerance));
 }
+
+TEST_CASE("images are encoded once for each time that a prompt enters") {
+    ServingEngine engine = constant_engine({.max_tokens = 4, .chunk = 2}, 100);
+    engine.steps.encoded = test::single();
+    engine.steps.vision_part = {std::log(10.0)};
+    // A's first chunk [0, 11], its second [11, 12]; B's only one [12, 23].
+    const ServingRun run = simulated(engine, {{0 * s, 4, 1}, {1 * s, 2, 1}});
+    CHECK(run.times[0].first_token.in(s) == rel(11 + 1, tolerance));
+    CHECK(run.times[1].started.in(s) == rel(12, tolerance));
+    CHECK(run.times[1].first_token.in(s) == rel(12 + 11, tolerance));
+}

@@ -135,3 +135,22 @@ TEST_CASE("interpolated times never fall when contexts or caches grow, and pass 
     const StepMix on_grid{.decodes = 16, .context = 1024};
     CHECK(step_time(table, on_grid).in(us) == rel(step_time(m, on_grid).in(us), 1e-9));
 }
+
+TEST_CASE("images go through the vision part in a pass of their own, before whatever the step computes") {
+    const Bench bench;
+    const StepModel m = bench.model("rtx-4090", "qwen2.5-vl-3b");
+    REQUIRE(m.vision);
+    const StepMix text{.decodes = 4, .context = 900, .prompts = 2, .prompt_tokens = 1400};
+    StepMix images = text;
+    images.encoded = 2;
+    CHECK((step_time(m, images) - step_time(m, text)).in(ms) == rel(pass(m, vision_graph(*m.vision, of_batch(m, 2))).in(ms), 1e-9));
+    const StepTable table = tabulated(m, {.sequences = 16, .tokens = 4096, .prompt_tokens = 4096, .context = 4096});
+    for (const std::int64_t v : {1, 2, 3, 5, 11, 16}) {
+        CAPTURE(v);
+        images.encoded = v;
+        CHECK((step_time(table, images) - step_time(table, text)).in(ms) ==
+              rel(pass(m, vision_graph(*m.vision, of_batch(m, v))).in(ms), 0.05));
+    }
+    const StepModel language = bench.model("rtx-4090", "llama-3.1-8b");
+    CHECK(step_time(language, images) == step_time(language, text));
+}
