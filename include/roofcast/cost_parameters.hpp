@@ -80,6 +80,7 @@ struct AttentionParameters {
     double query_cycles = 2;    ///< of an SM for 16 bytes of Q and the output, which engines with a KV cache move around it
     double cache_cycles = 2;    ///< the same of K and V
     double l2_residency = 0.5;  ///< share of a small KV cache that a repeated call finds in L2
+    double wide_bytes_per_sm_clock = 1000;  ///< of keys and values of heads 129 to 256 wide, on their way through an SM
 };
 
 /// Of convolutions, beside the GEMM parameters that implicit GEMM uses.
@@ -112,30 +113,32 @@ struct RowWiseParameters {
 
 /// Of the routed experts' grouped GEMMs.
 struct MoeParameters {
-    double peak_fraction = 0.8;       ///< of the GEMM's rate that grouped kernels keep
-    double bandwidth_fraction = 0.8;  ///< of the GEMM's DRAM bandwidth that they keep
-    double skew = 1;                  ///< how much of the router's imbalance between ranks reaches the time
-    double row_passes = 1.5;          ///< times that an output row for each token and expert moves through DRAM around the products
-    double local_passes = 1;          ///< times that an input or output row for each expert of the rank's own moves there besides
-    double inner_passes = 1;          ///< times that the inner activations of each token and expert move there
-    double wave_cycles = 5000;        ///< per wave of a grouped product: first loads and hand-over between blocks
-    double fixed_cycles = 20000;      ///< routing, permutation and kernel starts
-    double sorting_cycles = 10000;    ///< further starts where experts are too many to be sorted in one kernel
-    double plain_load_cycles = 0.4;   ///< of an SM, to load an element of rows too odd for wide loads
-    double narrow_load_cycles = 1;    ///< the same of elements of 8 bits or fewer
+    TilingParameters tiling{.tile_half = 500, .l2_bytes_per_sm_clock = 64, .tail = 0.5, .k_step_cycles = 15, .epilogue_cycles = 0};
+    double peak_fraction = 0.8;      ///< of the GEMM's rate that grouped kernels keep
+    double dram_fraction = 0.8;      ///< of DRAM bandwidth that they reach
+    double l2_residency = 0.7;       ///< as of dense products: of experts that a repeated call finds in L2
+    double skew = 1;                 ///< how much of the router's imbalance between ranks reaches the time
+    double row_passes = 1.5;         ///< times that an output row for each token and expert moves through DRAM around the products
+    double local_passes = 1;         ///< times that an input or output row for each expert of the rank's own moves there besides
+    double inner_passes = 1;         ///< times that the inner activations of each token and expert move there
+    double wave_cycles = 5000;       ///< per wave of a grouped product: first loads and hand-over between blocks
+    double fixed_cycles = 20000;     ///< routing, permutation and kernel starts
+    double sorting_cycles = 10000;   ///< further starts where experts are too many to be sorted in one kernel
+    double plain_load_cycles = 0.4;  ///< of an SM, to load an element of rows too odd for wide loads
+    double narrow_load_cycles = 1;   ///< the same of elements of 8 bits or fewer
 };
 
 /// Between GPUs.
 struct CollectiveParameters {
-    double nvlink_fraction = 0.75;  ///< of one direction's NVLink bandwidth
-    double pcie_fraction = 0.6;     ///< of PCIe bandwidth
-    Seconds fixed = 6 * us;         ///< start and synchronization
-    Seconds hop = 1.2 * us;         ///< latency of one step between neighbours
-    Seconds chunk = 8 * us;         ///< latency of one pipelined chunk: what keeps mid-sized messages below full bandwidth
-    double local_fraction = 0.4;    ///< of DRAM bandwidth at which a rank copies its own part between its buffers
-    Seconds direct = 5 * us;        ///< least time of messages between two ranks, unless they are shorter at `direct_rate`
+    double nvlink_fraction = 0.75;              ///< of one direction's NVLink bandwidth
+    double pcie_fraction = 0.6;                 ///< of PCIe bandwidth
+    Seconds fixed = 6 * us;                     ///< start and synchronization
+    Seconds hop = 1.2 * us;                     ///< latency of one step between neighbours
+    Seconds chunk = 8 * us;                     ///< latency of one pipelined chunk: what keeps mid-sized messages below full bandwidth
+    double local_fraction = 0.4;                ///< of DRAM bandwidth at which a rank copies its own part between its buffers
+    Seconds direct = 5 * us;                    ///< least time of messages between two ranks, unless they are shorter at `direct_rate`
     BytesPerSecond direct_rate = 7 * gb_per_s;  ///< of short messages between two ranks, whose flags travel with the data
-    double pcie_contention = 1.3;   ///< exponent of (GPUs − 1) by which a shared host bridge divides PCIe bandwidth
+    double pcie_contention = 1.3;               ///< exponent of (GPUs − 1) by which a shared host bridge divides PCIe bandwidth
 };
 
 /// Between host and device, or within the device.

@@ -73,12 +73,10 @@ struct ArchitectureFacts {
     std::array<bool, cache_format_count> attention_packs_heads{};  ///< query heads of one KV head share a block also for several queries
     std::array<bool, cache_format_count> flash_attention_2{};      ///< attention of serving engines is FlashAttention-2's on a paged cache
     int attention_query_block = 128;  ///< queries of one head that a thread block of fused attention takes, of heads up to 128 wide
-    std::array<std::vector<std::int64_t>, cache_format_count>
-        attention_general_dims;                    ///< head widths that only a kernel on SIMT lanes takes
-    double attention_wide_bytes_per_sm_clock = 0;  ///< that decoding takes of a converted cache of heads wider than 128; 0: any
-    int least_tile_rows = 0;                       ///< of products on matrix units, by the software's library; 0: any
-    double warp_matrix_fraction = 1;               ///< of the matrix units' peak that instructions of single warps reach (mma.sync)
-    int batched_lane_rows = 64;                    ///< rows of the tiles that the vendor's library has for batched products on SIMT lanes
+    std::array<std::vector<std::int64_t>, cache_format_count> attention_general_dims;  ///< head widths that only a general kernel takes
+    int least_tile_rows = 0;            ///< of products on matrix units, by the software's library; 0: any
+    double warp_matrix_fraction = 1;    ///< of the matrix units' peak that instructions of single warps reach (mma.sync)
+    int batched_lane_rows = 64;         ///< rows of the tiles that the vendor's library has for batched products on SIMT lanes
     std::vector<ShapedTile> fp8_tiles;  ///< of serving engines' fp8 products, the first that fits; empty: the fastest tile of many
     double switch_reduction = 0;        ///< of a link's bandwidth that an all-reduce in NVLink's switches reaches; 0: they do not add
     int pcie_generation = 0;
@@ -123,6 +121,7 @@ struct GpuProfile {
     Bytes l2;
     Bytes shared_memory_per_sm, registers_per_sm;
 
+    bool nvlink_switch = false;            ///< all GPUs of a machine reach each other through switches, not over bridges
     std::optional<BytesPerSecond> nvlink;  ///< total of both directions; Infinity Fabric on AMD
     int pcie_generation = 0, pcie_lanes = 16;
     double process_nm = 0;  ///< of the chip's manufacturing process, as it is named: 7 for TSMC N7

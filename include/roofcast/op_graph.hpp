@@ -232,6 +232,9 @@ OpGraph text_graph(const Diffusion& model, const RunShape& shape);
 OpGraph latent_encoder_graph(const Diffusion& model, const RunShape& shape);
 OpGraph latent_decoder_graph(const Diffusion& model, const RunShape& shape);
 
+/// Pixels on a side of an image that the vision part sees: a multiple of what becomes one language token.
+std::int64_t image_side(const VisionLanguage& model, const RunShape& shape);
+
 /// Language tokens that the images of one sequence take.
 std::int64_t image_tokens(const VisionLanguage& model, const RunShape& shape);
 

@@ -73,6 +73,7 @@ Table facts(const GpuProfile& gpu) {
     table.add("l2_mib", gpu.l2.in(mib), "MiB");
     table.add("shared_memory_per_sm_kib", gpu.shared_memory_per_sm.in(kib), "KiB");
     table.add("registers_per_sm_kib", gpu.registers_per_sm.in(kib), "KiB");
+    if (gpu.nvlink_switch) table.add("nvlink_switch", "yes");
     table.add("nvlink_gb_s", gpu.nvlink ? Cell(gpu.nvlink->in(gb_per_s)) : Cell(), "GB/s, total of both directions");
     table.add("pcie_generation", std::int64_t{gpu.pcie_generation});
     table.add("pcie_lanes", std::int64_t{gpu.pcie_lanes});

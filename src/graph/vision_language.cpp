@@ -13,13 +13,6 @@ double as_count(std::int64_t n) {
     return static_cast<double>(n);
 }
 
-/// Pixels on a side that the tower sees: a multiple of what becomes one language token.
-std::int64_t image_side(const VisionLanguage& m, const RunShape& shape) {
-    const std::int64_t unit = m.vision.patch * m.merge;
-    const std::int64_t size = shape.image_size > 0 && m.tiles == 1 ? shape.image_size : m.vision.image_size;
-    return std::max(unit, (size + unit / 2) / unit * unit);
-}
-
 /// Aspect ratios of at most `tiles` tiles, and one for "none": each has embeddings of its own.
 std::int64_t aspect_ratios(std::int64_t tiles) {
     std::int64_t ratios = 1;
@@ -59,6 +52,12 @@ Segment projector_segment(const VisionLanguage& m, const VitPass& pass, const Nu
 }
 
 }  // namespace
+
+std::int64_t image_side(const VisionLanguage& m, const RunShape& shape) {
+    const std::int64_t unit = m.vision.patch * m.merge;
+    const std::int64_t size = shape.image_size > 0 && m.tiles == 1 ? shape.image_size : m.vision.image_size;
+    return std::max(unit, (size + unit / 2) / unit * unit);
+}
 
 std::int64_t image_tokens(const VisionLanguage& model, const RunShape& shape) {
     if (model.fixed_image_tokens > 0) return shape.images * model.fixed_image_tokens;

@@ -11,12 +11,15 @@ namespace {
 constexpr std::int64_t wide_head = 128;         // the widest head of which the architecture's number of queries makes a thread block
 constexpr std::int64_t wide_query_block = 128;  // queries of one of wider heads (FlashAttention-2 and -3)
 constexpr std::int64_t paged_query_block = 64;  // queries of one of FlashAttention-2 on a paged cache
-constexpr std::int64_t general_rows = 16;       // of queries, all heads that share keys, in one of the general kernel
-constexpr double general_start_cycles = 2500;
-constexpr int general_parts = 16;         // that it splits keys into, at most
-constexpr double general_rate = 0.85;     // of the fp32 lanes, softmax included
-constexpr std::int64_t key_block = 64;    // keys that a block takes in one step
-constexpr std::int64_t matrix_rows = 16;  // rows of the smallest matrix instruction
+// The general kernel, by the rows of aiconfigurator-2026 with heads of 192 and an 8-bit cache (vLLM 0.24): long prompts run at 203 FLOPs a
+// clock of an SM on the L40S and at 213 on the B200, 0.8 of what the fp32 lanes could do, though matrix units compute. Rates of 0.8 to 0.9
+// and starts of 1500 to 4000 cycles were tried.
+constexpr std::int64_t general_rows = 16;      // of queries, of all heads that share keys, in a block: Triton's unified attention
+constexpr std::int64_t general_parts = 16;     // that it splits keys into, at most
+constexpr double general_start_cycles = 2500;  // of a block
+constexpr double general_rate = 0.85;          // of the fp32 lanes, in 16-bit FLOPs of matrix units, softmax included
+constexpr std::int64_t key_block = 64;         // keys that a block takes in one step
+constexpr std::int64_t matrix_rows = 16;       // rows of the smallest matrix instruction
 constexpr double combined_parts = 32;  // of split keys, that take as long to add up as their kernel to start: L40S rows of 8 to 128 parts
 
 /// Whether only a general kernel takes heads of this width.
@@ -112,6 +115,15 @@ double padded_pairs(const Attention& op, const Rows& r, double keys) {
     return std::min(all, r.group * visible_pairs(op) + filled + rows * block / r.group / 2);
 }
 
+/// Of an SM, to take in the key and value of one token, wider than kernels are made for (FlashAttention-3 turns 8-bit values around on the
+/// way). Latent attention, wider still, has kernels of its own.
+Seconds key_time(const Attention& op, const Gpu& gpu) {
+    constexpr std::int64_t widest = 256;
+    if (op.head_dim <= wide_head || op.head_dim > widest) return {};
+    const double bytes = static_cast<double>(op.head_dim + value_dim(op)) * element_size(op.kv_precision).in(byte);
+    return lasting(bytes / parameters_of(op, gpu).wide_bytes_per_sm_clock, gpu.profile);
+}
+
 /// One block per set and height of a block; scheduled longest first, so that a machine full of unequal (causal) blocks ends half a block
 /// late.
 Blocks by_queries(const Attention& op, bool packed, const Gpu& gpu, const Common& common) {
@@ -124,16 +136,10 @@ Blocks by_queries(const Attention& op, bool packed, const Gpu& gpu, const Common
     const Seconds longest = static_cast<double>(r.block) * keys * common.score;
     const Seconds starts = waves(count, sms, 1) * (is_general(op, gpu) ? lasting(general_start_cycles, gpu.profile)
                                                                        : lasting(parameters_of(op, gpu).block_cycles, gpu.profile));
-    if (count <= sms) return {longest + starts, {}};
+    const Seconds stream = waves(r.sets, sms, 1) * keys * key_time(op, gpu);  // blocks of one set follow each other through L2
+    if (count <= sms) return {longest + starts, stream};
     const Seconds share = r.sets * std::max(padded_pairs(op, r, keys), r.group * visible_pairs(op)) / sms * common.score;
-    return {max(longest, share + 0.5 * longest * (1 - sms / count)) + starts, {}};
-}
-
-/// Of an SM, for the key and value of one token where kernels turn them around as they load them (FlashAttention-3 on an 8-bit cache).
-Seconds least_key_time(const Attention& op, const Gpu& gpu) {
-    const double limit = gpu.profile.facts.attention_wide_bytes_per_sm_clock;
-    if (limit <= 0 || op.cache_format() != CacheFormat::narrow || op.head_dim <= wide_head) return {};
-    return lasting(static_cast<double>(op.head_dim + value_dim(op)) * element_size(op.kv_precision).in(byte) / limit, gpu.profile);
+    return {max(longest, share + 0.5 * longest * (1 - sms / count)) + starts, stream};
 }
 
 /// Queries that share a KV head are packed into one block, and the keys are split over blocks until these fill the SMs (split-KV).
@@ -147,8 +153,7 @@ Blocks by_keys(const Attention& op, const Gpu& gpu, const Common& common) {
     // Keys that are converted are computed on in the compute format: an 8-bit cache then spares DRAM, not the SM.
     const Bytes stored = element_size(op.kv_precision), element = op.converts_cache ? max(element_size(op.precision), stored) : stored;
     const Bytes key = static_cast<double>(op.head_dim + value_dim(op)) * element;
-    const Seconds key_time =
-        max(key / (gpu.profile.bandwidth * (p.bandwidth_fraction * std::min(p.fill, sms) / sms)), least_key_time(op, gpu));
+    const Seconds taken_in = max(key / (gpu.profile.bandwidth * (p.bandwidth_fraction * std::min(p.fill, sms) / sms)), key_time(op, gpu));
     const Seconds start = split_block_start(op, gpu);
     const bool whole = !op.split_ungrouped && op.heads == op.kv_heads;
     Blocks best{};
@@ -158,7 +163,7 @@ Blocks by_keys(const Attention& op, const Gpu& gpu, const Common& common) {
         const double chunk = blocks(keys, key_block * split) * static_cast<double>(key_block);
         const double w = waves(groups * static_cast<double>(split), sms, 1);
         const double combine = split > 1 ? (1 + static_cast<double>(split) / combined_parts) * p.combine_cycles : 0;
-        const Blocks b{w * (chunk * rows * common.score + start), w * chunk * key_time, lasting(combine, gpu.profile)};
+        const Blocks b{w * (chunk * rows * common.score + start), w * chunk * taken_in, lasting(combine, gpu.profile)};
         if (split == 1 || b.time(common) < best.time(common)) best = b;
     }
     return best;
@@ -166,9 +171,10 @@ Blocks by_keys(const Attention& op, const Gpu& gpu, const Common& common) {
 
 /// Decoding splits the keys; several queries a sequence are cut by queries, and where kernels pack heads, the better of both.
 Blocks best_blocks(const Attention& op, const Gpu& gpu, const Common& common) {
-    const bool general = is_general(op, gpu), packs = gpu.profile.facts.attention_packs_heads[index(op.cache_format())];
-    const Blocks queries = by_queries(op, (general || packs) && op.query_len > 1, gpu, common);
-    if (op.query_len > 1 && (general || !packs)) return queries;
+    if (is_general(op, gpu)) return op.query_len > 1 ? by_queries(op, true, gpu, common) : by_keys(op, gpu, common);
+    const bool packs = gpu.profile.facts.attention_packs_heads[index(op.cache_format())];
+    const Blocks queries = by_queries(op, packs && op.query_len > 1, gpu, common);
+    if (op.query_len > 1 && !packs) return queries;
     const Blocks keys = by_keys(op, gpu, common);
     return queries.time(common) < keys.time(common) ? queries : keys;
 }

@@ -82,6 +82,7 @@ struct Rates {
     double per_output_step;   // per tile output and k element
     double per_weight;        // per weight unpacked
     double per_a_byte;        // per byte from L2, one SM
+    double per_load;          // per element of A or B that is loaded on its own, one SM
     double a_bytes, b_bytes;  // of an element
     double dram, sums;        // seconds of DRAM traffic; of one part's sums
     double cycle;             // seconds of the clock
@@ -104,7 +105,7 @@ Rates rates_of(const MatrixProduct& op, const Gpu& gpu, const GemmParameters& p,
     r.cycle = lasting(1, profile).in(s);
     const double side = profile.math_unit(op.precision) == MathUnit::simt ? 1 : matrix_side(profile);
     r.per_a_byte = r.cycle / (p.tiling.l2_bytes_per_sm_clock * side);
-    if (op.load_cycles > 0) r.per_a_byte = std::max(r.per_a_byte, op.load_cycles * r.cycle / op.a_element.in(byte));
+    r.per_load = op.load_cycles * r.cycle;
     r.a_bytes = op.a_element.in(byte);
     r.b_bytes = op.b_element.in(byte);
     const Bytes again = max(traffic - op.compulsory, 0 * byte);
@@ -132,7 +133,7 @@ Candidate evaluate(const Rates& r, const GemmParameters& p, Tile tile, double ti
     c.split = split;
     const double once = r.accumulators * area / reference_tile * p.tiling.epilogue_cycles + p.wave_cycles;
     c.compute = w * (k * ((area + p.tiling.tile_half / r.accumulators) * r.per_output_step + tile.n * r.per_weight) + once * r.cycle);
-    c.l2 = w * k * (tile.m * r.a_bytes + tile.n * r.b_bytes) * r.per_a_byte;
+    c.l2 = w * k * std::max((tile.m * r.a_bytes + tile.n * r.b_bytes) * r.per_a_byte, (tile.m + tile.n) * r.per_load);
     c.dram = r.dram + summed_parts(r.parts_in_turn, split) * r.sums;
     const int additions = r.parts_in_turn ? split - 1 : std::min(split - 1, 1);
     c.latency =

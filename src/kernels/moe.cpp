@@ -41,10 +41,13 @@ GemmParameters grouped_parameters(const Moe& op, const Gpu& gpu) {
     const auto& moe = gpu.parameters.values.moe;
     GemmParameters p = gemm_parameters(gpu, op.precision);
     p.peak_fraction *= moe.peak_fraction;
-    p.bandwidth_fraction *= moe.bandwidth_fraction;
+    p.bandwidth_fraction = moe.dram_fraction;
     // Blocks take one tile after the other and store one while they load the next: what is left is the hand-over.
+    if (gpu.profile.math_unit(op.precision) != MathUnit::simt) p.tiling = moe.tiling;  // fitted on matrix units
     p.tiling.epilogue_cycles = 0;
+    p.l2_residency = moe.l2_residency;
     p.wave_cycles = moe.wave_cycles;
+    p.fixed_cycles = 0;  // of all kernels together: `moe.fixed_cycles`
     p.overlap = 1;
     return p;
 }

@@ -40,8 +40,8 @@ Bytes local_bytes(const Collective& op) {
 /// What messages between two ranks take at least: flags travel with the data of short ones, others wait for each other.
 Seconds least_direct(const Collective& op, const CollectiveParameters& p) {
     if (op.kind != CollectiveKind::all_to_all && op.kind != CollectiveKind::send) return {};
-    const double peers = op.kind == CollectiveKind::send ? 1 : static_cast<double>(op.gpus);
-    return min(p.direct, op.bytes / peers / p.direct_rate);
+    const double shares = op.kind == CollectiveKind::send ? 1 : static_cast<double>(op.gpus);
+    return min(p.direct, op.bytes / shares / p.direct_rate);
 }
 
 }  // namespace
@@ -58,7 +58,7 @@ BytesPerSecond link_bandwidth(const GpuProfile& gpu) {
 }
 
 bool adds_in_switch(const Collective& op, const GpuProfile& gpu) {
-    return op.kind == CollectiveKind::all_reduce && op.gpus > 2 && gpu.nvlink && gpu.facts.switch_reduction > 0;
+    return op.kind == CollectiveKind::all_reduce && op.gpus > 2 && gpu.nvlink && gpu.nvlink_switch && gpu.facts.switch_reduction > 0;
 }
 
 KernelCost cost(const Collective& op, const Gpu& gpu, Cache) {
@@ -69,6 +69,7 @@ KernelCost cost(const Collective& op, const Gpu& gpu, Cache) {
     const BytesPerSecond rate =
         link_bandwidth(gpu.profile) * (gpu.profile.nvlink ? p.nvlink_fraction : p.pcie_fraction * std::pow(peers, -p.pcie_contention));
     Seconds transfer = ring_bytes(op) / rate + local_bytes(op) / (gpu.profile.bandwidth * p.local_fraction);
+    t.dram_bytes = local_bytes(op);
     if (adds_in_switch(op, gpu.profile))
         transfer = min(transfer, switch_bytes(op) / (link_bandwidth(gpu.profile) * gpu.profile.facts.switch_reduction));
     t.latency = p.fixed + steps(op) * p.hop;

@@ -105,11 +105,10 @@ ArchitectureFacts read_facts(TableReader& table) {
     facts.flash_attention_2 = cache_format_set(table, "flash_attention_2");
     facts.attention_query_block = static_cast<int>(table.count_if("attention_query_block", 16, 512).value_or(facts.attention_query_block));
     facts.attention_general_dims = head_widths(table.table("attention_general_dims"));
-    facts.attention_wide_bytes_per_sm_clock = table.number_if("attention_wide_bytes_per_sm_clock", positive).value_or(0);
     facts.warp_matrix_fraction = table.number_if("warp_matrix_fraction", {0, 1, true}).value_or(1);
     facts.batched_lane_rows = static_cast<int>(table.count("batched_lane_rows", 16, 256));
     facts.fp8_tiles = shaped_tiles(table, "fp8_tiles");
-    facts.switch_reduction = table.number_if("switch_reduction", {0, 1, true}).value_or(0);
+    facts.switch_reduction = table.number_if("switch_reduction", {0, 1}).value_or(0);
     facts.pcie_generation = static_cast<int>(table.count("pcie_generation", 1, 9));
     facts.process_nm = table.number("process_nm", physical_process_nm);
     facts.watts_per_fp32_tflops = table.number("watts_per_fp32_tflops", positive);
@@ -140,7 +139,6 @@ constexpr std::string_view fact_keys[] = {"source",
                                           "flash_attention_2",
                                           "attention_query_block",
                                           "attention_general_dims",
-                                          "attention_wide_bytes_per_sm_clock",
                                           "warp_matrix_fraction",
                                           "batched_lane_rows",
                                           "fp8_tiles",

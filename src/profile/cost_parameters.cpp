@@ -59,6 +59,13 @@ void add_tiling(Specs& specs, const std::string& prefix, Group group) {
           &T::l2_bytes_per_sm_clock);
     g.put("tail", "1", 1, 0, 1, lin, "0: a partial wave costs a whole one; 1: it costs its share", &T::tail);
     g.put("k_step_cycles", "cycles", 1, 0, 150, lin, "latency of a k step of 32 that nothing hides, once a block", &T::k_step_cycles);
+}
+
+/// What they do after the k loop of a tile.
+template <class Group>
+void add_tile_ends(Specs& specs, const std::string& prefix, Group group) {
+    GroupAdder g(specs, prefix, group);
+    using T = TilingParameters;
     g.put("epilogue_cycles", "cycles", 1, 0, 30000, lin, "write-back per wave of 128x128 tiles", &T::epilogue_cycles);
     g.put("split_k_cycles", "cycles", 1, 0, 25000, lin, "of adding the parts of a split k", &T::split_k_cycles);
 }
@@ -77,7 +84,9 @@ void add_gemm(Specs& specs, MathUnit unit) {
               &G::strided_fraction);
     }
     g.put("bandwidth_fraction", "1", 1, 0.3, 1, lin, "share of DRAM bandwidth that matrix products reach", &G::bandwidth_fraction);
-    add_tiling(specs, prefix, [unit](CostParameters& p) -> TilingParameters& { return p.gemm[index(unit)].tiling; });
+    const auto tiling = [unit](CostParameters& p) -> TilingParameters& { return p.gemm[index(unit)].tiling; };
+    add_tiling(specs, prefix, tiling);
+    add_tile_ends(specs, prefix, tiling);
     g.put("overlap", "1", 1, 0, 1, lin, "share of the non-bounding terms that the bounding one hides", &G::overlap);
     g.put("fixed_cycles", "cycles", 1, 600, 12000, log, "kernel start, prologue and drain", &G::fixed_cycles);
     g.put("wave_cycles", "cycles", 1, 0, 8000, lin, "start of a wave of blocks, whatever the tile", &G::wave_cycles);
@@ -102,7 +111,9 @@ void add_weight_only(Specs& specs) {
           &WeightOnlyParameters::dequantization_operations);
     specs.back().fitted_lower = 0.5;
     const std::size_t tiling = specs.size();
-    add_tiling(specs, "weight_only", [](CostParameters& p) -> TilingParameters& { return p.weight_only.tiling; });
+    const auto unpacking = [](CostParameters& p) -> TilingParameters& { return p.weight_only.tiling; };
+    add_tiling(specs, "weight_only", unpacking);
+    add_tile_ends(specs, "weight_only", unpacking);
     specs[tiling].fitted_upper = 1000;  // outputs of a tile
 }
 
@@ -142,6 +153,8 @@ void add_attention(Specs& specs, CacheFormat format) {
           "of an SM for 16 bytes of Q and the output, which engines with a KV cache move around it", &A::query_cycles);
     a.put("cache_cycles", "cycles", 1, 0, 40, lin, "the same of K and V", &A::cache_cycles);
     a.put("l2_residency", "1", 1, 0, 1, lin, "share of a small KV cache that a repeated call finds in L2", &A::l2_residency);
+    a.put("wide_bytes_per_sm_clock", "bytes", 1, 4, 1000, log, "keys and values of heads 129 to 256 wide that an SM takes a clock",
+          &A::wide_bytes_per_sm_clock);
 }
 
 void add_convolution(Specs& specs) {
@@ -179,7 +192,9 @@ void add_moe_and_transfers(Specs& specs) {
     using M = MoeParameters;
     GroupAdder m(specs, "moe", &CostParameters::moe);
     m.put("peak_fraction", "1", 1, 0.2, 1, lin, "share of the GEMM's rate that grouped kernels keep", &M::peak_fraction);
-    m.put("bandwidth_fraction", "1", 1, 0.2, 1, lin, "share of the GEMM's DRAM bandwidth that they keep", &M::bandwidth_fraction);
+    m.put("dram_fraction", "1", 1, 0.2, 1, lin, "share of DRAM bandwidth that they reach", &M::dram_fraction);
+    add_tiling(specs, "moe", [](CostParameters& p) -> TilingParameters& { return p.moe.tiling; });
+    m.put("l2_residency", "1", 1, 0, 1, lin, "share of L2 that keeps experts from one call to the next", &M::l2_residency);
     m.put("skew", "1", 1, 0, 1, lin, "how much of the router's imbalance reaches the time", &M::skew);
     m.put("row_passes", "1", 1, 0, 10, lin, "times that an output row for each token and expert moves through DRAM around the products",
           &M::row_passes);

@@ -149,6 +149,7 @@ void read_memory(TableReader& top, GpuProfile& gpu) {
 void read_board(TableReader& top, GpuProfile& gpu) {
     TableReader interconnect = top.table("interconnect");
     if (const auto rate = interconnect.number_if("nvlink_gb_s", physical_bandwidth_gb_s)) gpu.nvlink = *rate * gb_per_s;
+    gpu.nvlink_switch = interconnect.flag_if("nvlink_switch").value_or(false);
     constexpr std::int64_t newest_pcie = 9, most_lanes = 256, usual_lanes = 16;
     gpu.pcie_generation = static_cast<int>(interconnect.count_if("pcie_generation", 1, newest_pcie).value_or(0));
     gpu.pcie_lanes = static_cast<int>(interconnect.count_if("pcie_lanes", 1, most_lanes).value_or(usual_lanes));

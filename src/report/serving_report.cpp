@@ -158,10 +158,11 @@ std::vector<std::string> serving_assumptions(const ServingQuestion& question, co
     if (o.prefix_cached > 0) lines.emplace_back("cached prefixes spare computing, not memory: each sequence counts all its blocks");
     if (vlm != nullptr) {
         const RunShape& shape = question.request.shape;
-        lines.push_back(
-            fmt::format("every request has {} image{} of {} pixels a side, {} tokens before its text, encoded in a pass of its own in the "
-                        "step that it enters in, cached prefix or not",
-                        shape.images, shape.images == 1 ? "" : "s", shape.image_size, image_tokens(*vlm, shape)));
+        const bool one = shape.images == 1;
+        lines.push_back(fmt::format(
+            "every request has {} image{} of {} pixels a side, {} tokens before its text, encoded in a pass of {} own in the step that the "
+            "request enters in, cached prefix or not",
+            shape.images, one ? "" : "s", image_side(*vlm, shape), image_tokens(*vlm, shape), one ? "its" : "their"));
     }
     if (model.sliding_window > 0) lines.emplace_back("the cache keeps tokens that left a layer's window");
     if (p.pipeline > 1) lines.emplace_back("one step at a time passes all pipeline stages; only chunks of a prompt overlap, as in predict");

@@ -35,13 +35,18 @@ std::vector<ServingRequest> accepted(const ServingEngine& engine, const std::vec
         return served;
     }
     const auto most = std::max_element(answer.refused.begin(), answer.refused.end()) - answer.refused.begin();
-    throw Error(
-        {.what = "no request can be served",
-         .found = fmt::format("{} of {}: {}", answer.refused[static_cast<std::size_t>(most)], requests.size(),
-                              refusal_reasons[static_cast<std::size_t>(most)]),
-         .expected = fmt::format("prompt and output of at most {} tokens in the cache{}", engine.cache_blocks * engine.options.block_tokens,
-                                 engine.max_context > 0 ? fmt::format(", {} in the context", engine.max_context) : ""),
-         .suggestion = "shorter --prompt or --generate, or more memory"});
+    throw Error({.what = "no request can be served",
+                 .found = fmt::format("{} of {}: {}", answer.refused[static_cast<std::size_t>(most)], requests.size(),
+                                      refusal_reasons[static_cast<std::size_t>(most)]),
+                 .expected = fmt::format("prompt and output of at most {} tokens in the cache{}{}",
+                                         engine.cache_blocks * engine.options.block_tokens,
+                                         engine.max_context > 0 ? fmt::format(", {} in the context", engine.max_context) : "",
+                                         engine.options.chunked ? "" : fmt::format(", prompts of {} in a step", engine.options.max_tokens)),
+                 .suggestion = answer.image_tokens > 0
+                                   ? fmt::format("smaller --image-size or fewer --images ({} tokens of each prompt), a larger "
+                                                 "--max-tokens, or more memory",
+                                                 answer.image_tokens)
+                                   : std::string("shorter --prompt or --generate, a larger --max-tokens, or more memory")});
 }
 
 ServingCase served_at(ServingEngine& engine, double time_scale, const ServingQuestion& question, std::vector<ServingRequest> requests) {

@@ -28,26 +28,32 @@ void add(EngineLoad& sum, const EngineLoad& copy) {
     sum.blocks_left += copy.blocks_left;
 }
 
-/// Sequences whose images fit into one step with their prompts.
+/// Sequences whose images are encoded in one step at most: all that can begin a prompt of images and one token of text, but for what a
+/// prefix cache holds.
 std::int64_t most_encoded(const VisionLanguage& model, const RunShape& shape, const SchedulerOptions& options) {
-    return std::clamp(options.max_tokens / std::max<std::int64_t>(1, image_tokens(model, shape)), std::int64_t{1}, options.max_sequences);
+    const double computed = (1 - options.prefix_cached) * static_cast<double>(image_tokens(model, shape)) + 1;
+    const auto budget = static_cast<double>(options.chunked ? std::min(options.max_tokens, options.chunk.value_or(options.max_tokens))
+                                                            : options.max_tokens);
+    const double begun = options.chunked ? std::ceil(budget / computed) : std::max(1.0, std::floor(budget / computed));
+    return static_cast<std::int64_t>(std::min(begun, static_cast<double>(options.max_sequences)));
 }
 
-/// Activations of the largest step: all its tokens as one prompt, all its sequences with their logits, or the images of as many prompts as
-/// fit into it.
-Bytes largest_activations(Workload workload, RunRequest request, const SoftwareStacks& software, const SchedulerOptions& options) {
-    if (const VisionLanguage* vlm = vision_language(workload)) {
-        request.shape.batch = most_encoded(*vlm, request.shape, options);
-        const Bytes of_images = memory_estimate(workload, request, software).activations;
-        workload.architecture = DecoderLlm(vlm->language);
-        return max(of_images, largest_activations(std::move(workload), std::move(request), software, options));
-    }
-    request.shape.batch = options.max_sequences;
-    request.shape.prompt_tokens = 1;
-    const Bytes of_sequences = memory_estimate(workload, request, software).activations;
-    request.shape.batch = 1;
-    request.shape.prompt_tokens = options.max_tokens;
-    return max(of_sequences, memory_estimate(workload, request, software).activations);
+Bytes activations(const Workload& workload, RunRequest request, const SoftwareStacks& software, std::int64_t batch, std::int64_t prompt) {
+    request.shape.batch = batch;
+    request.shape.prompt_tokens = prompt;
+    return memory_estimate(workload, request, software).activations;
+}
+
+/// Activations of the largest step: all its tokens as one prompt, all its sequences with their logits, or the images of all that begin.
+Bytes largest_activations(const Workload& workload, const RunRequest& request, const SoftwareStacks& software,
+                          const SchedulerOptions& options) {
+    const VisionLanguage* vlm = vision_language(workload);
+    Workload language = workload;
+    if (vlm != nullptr) language.architecture = vlm->language;
+    const Bytes of_text = max(activations(language, request, software, options.max_sequences, 1),
+                              activations(language, request, software, 1, options.max_tokens));
+    if (vlm == nullptr) return of_text;
+    return max(of_text, activations(workload, request, software, most_encoded(*vlm, request.shape, options), 1));
 }
 
 }  // namespace

@@ -74,6 +74,11 @@ StepModel step_model(const Workload& workload, const Gpu& device, const RunReque
                      .found = workload.family,
                      .expected = "a model of the family llm or vlm",
                      .suggestion = "roofcast model list names them"});
+    if (llm->cross_attention_tokens > 0)
+        throw Error({.what = fmt::format("{} keeps images in layers of cross attention, which the simulated engine does not", workload.id),
+                     .key = "--model",
+                     .found = workload.id,
+                     .expected = "a model whose images become tokens of the prompt"});
     const VisionLanguage* vlm = vision_language(workload);
     const SoftwareStack& stack = software.find(request.execution, request.software);
     return {*llm,

@@ -48,7 +48,16 @@ TEST_CASE("serve-sim of a vision-language model counts its images in prompts, ca
     CHECK(sim["requests"]["mean_prompt_tokens"] == 60 + 512);
     CHECK(sim["latencies"][0]["p50_ms"].get<double>() == rel(alone["ttft_ms"].get<double>(), 0.01));
     CHECK(sim["latencies"][1]["mean_ms"].get<double>() == rel(alone["tpot_ms"].get<double>(), 0.01));
-    CHECK(contains(sim["assumptions"].dump(), "2 images of 448 pixels"));
+    CHECK(contains(sim["assumptions"].dump(), "2 images of 448 pixels a side, 512 tokens"));
+    const json usual = json::parse(
+        roofcast::test::printed("serve-sim --rate 0.000001 --requests 20 --gpu rtx-4090 --model qwen2.5-vl-3b --prompt 60 --format json"));
+    CHECK(contains(usual["assumptions"].dump(), "1 image of 448 pixels a side, 256 tokens"));
+    // Longer steps begin more prompts, and encode their images.
+    const json longer = json::parse(roofcast::test::printed("serve-sim --rate 0.000001 --requests 20 --max-tokens 32768 " + what));
+    CHECK(longer["memory"]["activations_gb"].get<double>() > 2 * sim["memory"]["activations_gb"].get<double>());
+    const std::string base_run = "serve-sim --gpu a100-sxm4-80gb --rate 1 --model ";
+    CHECK(contains(refused(base_run + "llama-3.2-11b-vision"), "cross attention"));
+    CHECK(contains(refused(base_run + "qwen2.5-vl-3b --image-size 4004 --chunked-prefill off"), "--image-size"));
     const json text =
         json::parse(roofcast::test::printed("serve-sim --gpu rtx-4090 --model qwen2.5-3b --rate 1 --requests 20 --format json"));
     CHECK(text["requests"]["image_tokens"] == 0);

@@ -157,7 +157,7 @@ TEST_CASE("the longest run of words that a software's name begins with picks the
     CHECK(stacks.find(Execution::eager, "pytorch 2.1.0 cu121").name == "pytorch-2.1");
     CHECK(stacks.find(Execution::eager, "transformers 4.38").name == "transformers");
     CHECK(stacks.find(Execution::eager, "transformers/pytorch 2.0.1").name == "transformers-2023");
-    CHECK(stacks.find(Execution::tensorrt, "tensorrt 8.6").name == "tensorrt-8");
+    CHECK(stacks.find(Execution::tensorrt, "tensorrt 8.6").name == "tensorrt-versions");
     CHECK(stacks.find(Execution::tensorrt, "tensorrt").name == "tensorrt-python");
 }
 

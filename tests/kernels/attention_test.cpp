@@ -138,23 +138,29 @@ TEST_CASE("widths that only a general kernel takes run in blocks of 16 rows, abo
     CHECK(cost(op, gpu).compute.in(us) == rel(1.6 * (9.87 + 2.5), 1e-2));
 }
 
-TEST_CASE("decoding takes a converted cache of wide heads no faster than its SMs turn it around") {
+TEST_CASE("keys and values of wide heads pass through an SM at a rate of their own, once for all queries of a set") {
     Gpu gpu = test::toy_gpu();
     gpu.profile.bandwidth = 100 * tb_per_s;
+    gpu.parameters.values.attention[index(CacheFormat::narrow)].wide_bytes_per_sm_clock = 4;
     Attention op = fp32_attention(10, 8, 1, 1024);
-    op.head_dim = op.value_dim = 256;
     op.kv_precision = Precision::fp16;
     op.kv_heads = 1;
-    const Seconds free = cost(op, gpu).l2;
-    gpu.profile.facts.attention_wide_bytes_per_sm_clock = 4;
+    const auto stream = [&gpu](Attention a, std::int64_t width) {
+        a.head_dim = a.value_dim = width;
+        return cost(a, gpu).l2.in(us);
+    };
     // Ten groups of heads on 10 SMs: 1024 keys of 512 · 2 B at 4 B a ns are 262 us.
-    CHECK(free < 100 * us);
-    CHECK(cost(op, gpu).l2.in(us) == rel(262.1, 1e-3));
-    op.head_dim = op.value_dim = 128;
-    CHECK(cost(op, gpu).l2 < 100 * us);
-    op.head_dim = op.value_dim = 256;
+    CHECK(stream(op, 256) == rel(262.1, 1e-3));
+    CHECK(stream(op, 128) < 100);
+    CHECK(stream(op, 576) < 100);  // latent attention
+    gpu.profile.facts.attention_packs_heads[index(CacheFormat::narrow)] = true;
+    for (const std::int64_t queries : {2, 16, 64}) {
+        CAPTURE(queries);
+        op.query_len = queries;
+        CHECK(stream(op, 256) == rel(262.1, 1e-3));
+    }
     op.kv_precision = op.precision;
-    CHECK(cost(op, gpu).l2 < 100 * us);
+    CHECK(stream(op, 256) < 100);
 }
 
 TEST_CASE("split keys cost a kernel that adds the parts up, and some engines leave ungrouped heads whole") {

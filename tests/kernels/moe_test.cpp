@@ -88,8 +88,12 @@ TEST_CASE("rows of an odd length are loaded element by element") {
     gpu.parameters.values.moe.narrow_load_cycles = 100;
     // The second product: 8 · 128 · 8 tiles of 128x128 on 10 SMs, 2040 steps of 256 elements at 1 GHz; the first keeps its wide loads.
     CHECK((cost(op, gpu).l2 - wide).in(ms) == rel(820 * 2040 * 256e-6, 0.1));
-    op.intermediate = 2048;
-    CHECK(cost(op, gpu).total == cost(op, test::toy_gpu()).total);
+    gpu.profile.tensor_peak[index(Precision::int8)] = 10 * tflops;
+    op.precision = Precision::int8;
+    op.weight_bits = 8;
+    CHECK(cost(op, gpu).l2.in(ms) > 50 * 820 * 2040 * 256e-6);
+    op = eight_experts(65536);
+    CHECK(cost(op, gpu).l2 < 2 * wide);
 }
 
 TEST_CASE("each wave of a grouped product costs its hand-over") {

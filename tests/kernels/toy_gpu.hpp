@@ -50,7 +50,8 @@ inline Gpu toy_gpu() {
                       .token_cycles = 0,
                       .query_cycles = 0,
                       .cache_cycles = 0,
-                      .l2_residency = 1});
+                      .l2_residency = 1,
+                      .wide_bytes_per_sm_clock = 1e9});
     c.convolution = {.implicit_fraction = 1,
                      .matrix_fraction = 1,
                      .winograd_fraction = 1,
@@ -61,8 +62,10 @@ inline Gpu toy_gpu() {
                      .epilogue_cycles = 0};
     c.streaming = {.bandwidth_fraction = 1, .l2_bandwidth_ratio = 10, .l2_residency = 1, .fixed = {}};
     c.row_wise = {.bandwidth_fraction = 1, .fill = 10, .row_cycles = 1, .fixed = {}};
-    c.moe = {.peak_fraction = 1,
-             .bandwidth_fraction = 1,
+    c.moe = {.tiling = ideal_tiling,
+             .peak_fraction = 1,
+             .dram_fraction = 1,
+             .l2_residency = 1,
              .skew = 1,
              .row_passes = 0,
              .local_passes = 0,

@@ -54,6 +54,9 @@ TEST_CASE("the ranks of one machine are passed one by one, also by short message
 TEST_CASE("switches that add take (n+1)/n of an all-reduce over each link, from three GPUs on") {
     Gpu gpu = linked_gpu();
     gpu.profile.facts.switch_reduction = 0.8;
+    CHECK(cost(Collective{CollectiveKind::all_reduce, 8, 80 * mb}, gpu).total ==
+          cost(Collective{CollectiveKind::all_reduce, 8, 80 * mb}, linked_gpu()).total);
+    gpu.profile.nvlink_switch = true;
     // 9/8 · 80 MB at 80 GB/s = 1125 us, 14 steps of 1 us, 5 us of start; the ring would take 1400 us and 200 for each rank's own part.
     CHECK(cost(Collective{CollectiveKind::all_reduce, 8, 80 * mb}, gpu).total.in(us) == rel(1144, 1e-6));
     const Collective pair{CollectiveKind::all_reduce, 2, 80 * mb}, scatter{CollectiveKind::reduce_scatter, 8, 80 * mb};

@@ -146,8 +146,10 @@ TEST_CASE("attention never gets faster with batch, heads or sequence") {
     Shapes shapes;
     for (const Gpu& gpu : some_gpus()) {
         for (int round = 0; round < 20; ++round) {
-            Attention op{.batch = shapes.size(1, 32), .heads = 16, .kv_heads = 4, .head_dim = 128, .causal = shapes.flip()};
+            Attention op{.batch = shapes.size(1, 32), .heads = 16, .kv_heads = 4, .causal = shapes.flip()};
+            op.head_dim = 64 * shapes.size(1, 4);
             op.fused = shapes.flip();
+            if (op.fused && shapes.flip()) op.kv_precision = Precision::fp8;
             op.query_len = op.kv_len = 8 * shapes.size(1, 256);
             check_monotone(op, gpu, "batch", [](Attention& a) { ++a.batch; });
             check_monotone(op, gpu, "sequence", [](Attention& a) { a.query_len = a.kv_len += 8; });
@@ -173,9 +175,24 @@ TEST_CASE("convolutions and experts never get faster with batch") {
                         .padding_w = 1};
             conv.precision = shapes.flip() ? Precision::fp32 : Precision::fp16;
             check_monotone(conv, gpu, "batch", [](Conv2d& c) { ++c.batch; });
-            Moe moe{.tokens = 1, .hidden = 2048, .intermediate = 1024, .experts = shapes.size(8, 128), .top_k = shapes.size(1, 8)};
+            Moe moe{.tokens = 1,
+                    .hidden = 2048,
+                    .intermediate = 8 * shapes.size(8, 256),
+                    .experts = shapes.size(8, 512),
+                    .top_k = shapes.size(1, 8)};
+            moe.expert_parallel = shapes.flip() ? 8 : 1;
             check_monotone(moe, gpu, "tokens", [](Moe& m) { m.tokens += 1 + m.tokens / 3; });
         }
+    }
+}
+
+TEST_CASE("collectives never get faster with bytes or GPUs") {
+    for (const Gpu& gpu : some_gpus()) {
+        for (const CollectiveKind kind : {CollectiveKind::all_reduce, CollectiveKind::all_gather, CollectiveKind::reduce_scatter,
+                                          CollectiveKind::all_to_all, CollectiveKind::send}) {
+            check_monotone(Collective{kind, 8, 512 * byte}, gpu, "bytes", [](Collective& c) { c.bytes *= 1.7; });
+        }
+        check_monotone(Collective{CollectiveKind::all_gather, 2, 1 * mb}, gpu, "GPUs", [](Collective& c) { ++c.gpus; });
     }
 }
 

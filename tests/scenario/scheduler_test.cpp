@@ -143,3 +143,14 @@ TEST_CASE("images are encoded once for each time that a prompt enters") {
     CHECK(run.times[1].started.in(s) == rel(12, tolerance));
     CHECK(run.times[1].first_token.in(s) == rel(12 + 11, tolerance));
 }
+
+TEST_CASE("a prompt that gave its room back is encoded anew") {
+    ServingEngine engine = constant_engine({.block_tokens = 1}, 6);
+    const std::vector<ServingRequest> requests{{0 * s, 2, 4}, {0 * s, 2, 3}};
+    const ServingRun text = simulated(engine, requests);
+    REQUIRE(text.load.preemptions == 1);
+    engine.steps.encoded = test::single();
+    engine.steps.vision_part = {std::log(10.0)};
+    // One step encodes for both (one point on the axis), one for the second when it comes back.
+    CHECK((simulated(engine, requests).load.busy - text.load.busy).in(s) == rel(20, tolerance));
+}
