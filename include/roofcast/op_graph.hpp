@@ -35,6 +35,7 @@ struct Attention {
     bool split_ungrouped = true;        ///< keys are split over blocks also where each query head has keys of its own
     std::optional<Precision> output{};  ///< format of Q and the output; absent: 16 bits for the narrower formats, else the precision
     bool converts_cache = true;         ///< kernels convert a narrower cache; false: they compute on it as it is stored
+    bool values_in_keys = false;        ///< V is the first `value_dim` elements of K (absorbed latent attention): read once
     [[nodiscard]] CacheFormat cache_format() const {
         return converts_cache && element_size(kv_precision) < element_size(precision) ? CacheFormat::narrow : CacheFormat::plain;
     }

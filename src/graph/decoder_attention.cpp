@@ -104,6 +104,7 @@ void add_latent_attention(LayerBuilder& b, const DecoderPass& pass) {
         op.kv_heads = 1;
         op.head_dim = mla.kv_rank + mla.rope_dim;
         op.value_dim = mla.kv_rank;
+        op.values_in_keys = true;
         b.add("attention", op, 0, Fusion::none, attention_kernels(pass, false) + eager::mla_split);
         b.batched("v_up", heads, rows, mla.value_dim, mla.kv_rank, weights * static_cast<double>(mla.value_dim));
     } else {

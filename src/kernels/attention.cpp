@@ -120,7 +120,7 @@ double padded_pairs(const Attention& op, const Rows& r, double keys) {
 Seconds key_time(const Attention& op, const Gpu& gpu) {
     constexpr std::int64_t widest = 256;
     if (op.head_dim <= wide_head || op.head_dim > widest) return {};
-    const double bytes = static_cast<double>(op.head_dim + value_dim(op)) * element_size(op.kv_precision).in(byte);
+    const double bytes = cached_width(op) * element_size(op.kv_precision).in(byte);
     return lasting(bytes / parameters_of(op, gpu).wide_bytes_per_sm_clock, gpu.profile);
 }
 
@@ -152,7 +152,7 @@ Blocks by_keys(const Attention& op, const Gpu& gpu, const Common& common) {
     const std::int64_t keys = op.window > 0 ? std::min(op.kv_len, op.window + op.query_len) : op.kv_len;
     // Keys that are converted are computed on in the compute format: an 8-bit cache then spares DRAM, not the SM.
     const Bytes stored = element_size(op.kv_precision), element = op.converts_cache ? max(element_size(op.precision), stored) : stored;
-    const Bytes key = static_cast<double>(op.head_dim + value_dim(op)) * element;
+    const Bytes key = cached_width(op) * element;
     const Seconds taken_in = max(key / (gpu.profile.bandwidth * (p.bandwidth_fraction * std::min(p.fill, sms) / sms)), key_time(op, gpu));
     const Seconds start = split_block_start(op, gpu);
     const bool whole = !op.split_ungrouped && op.heads == op.kv_heads;

@@ -49,8 +49,12 @@ Work work(const Attention& op) {
     const Bytes activations = heads * real(op.query_len) * width * element_size(op.output.value_or(activation_precision(op.precision)));
     return {2 * flop * (heads * visible_pairs(op) * width),
             {},
-            activations + groups * keys * width * element_size(op.kv_precision),
+            activations + groups * keys * cached_width(op) * element_size(op.kv_precision),
             op.precision};
+}
+
+double cached_width(const Attention& op) {
+    return real(op.values_in_keys ? op.head_dim : op.head_dim + value_dim(op));
 }
 
 Work work(const Conv2d& op) {

@@ -33,6 +33,9 @@ double visible_pairs(const Attention& op);
 /// Whether Winograd's fast algorithm applies: 3x3, stride 1, ungrouped.
 bool winograd_applies(const Conv2d& op);
 
+/// Elements that a token and head take in the KV cache, keys and values together.
+double cached_width(const Attention& op);
+
 /// Load of one expert-parallel rank.
 struct ExpertLoad {
     double experts;  ///< expected number of distinct experts with a token

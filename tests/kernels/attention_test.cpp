@@ -43,6 +43,15 @@ TEST_CASE("decode reads the KV cache at DRAM bandwidth") {
     CHECK(c.bound == Bound::dram);
 }
 
+TEST_CASE("latent attention reads its keys once, of which values are a part") {
+    Attention op = fp32_attention(10, 1, 1, 8192);
+    op.head_dim = 576;
+    op.value_dim = 512;
+    op.values_in_keys = true;
+    // 10 · 8192 keys · 576 · 4 B = 188.7 MB, and 44 kB of queries and outputs.
+    CHECK(cost(op, test::toy_gpu()).total.in(us) == rel(1887.9, 1e-3));
+}
+
 TEST_CASE("grouped queries share the KV cache") {
     Attention op = fp32_attention(10, 8, 1, 1024);
     op.kv_heads = 1;
