@@ -124,6 +124,11 @@ Seconds key_time(const Attention& op, const Gpu& gpu) {
     return lasting(bytes / parameters_of(op, gpu).wide_bytes_per_sm_clock, gpu.profile);
 }
 
+/// Start, first loads and write-back of a block of queries.
+Seconds block_start(const Attention& op, const Gpu& gpu) {
+    return lasting(is_general(op, gpu) ? general_start_cycles : parameters_of(op, gpu).block_cycles, gpu.profile);
+}
+
 /// One block per set and height of a block; scheduled longest first, so that a machine full of unequal (causal) blocks ends half a block
 /// late.
 Blocks by_queries(const Attention& op, bool packed, const Gpu& gpu, const Common& common) {
@@ -134,8 +139,7 @@ Blocks by_queries(const Attention& op, bool packed, const Gpu& gpu, const Common
     const std::int64_t seen = op.window > 0 ? std::min(op.kv_len, op.window + block_queries) : op.kv_len;
     const double keys = blocks(seen, key_block) * static_cast<double>(key_block);
     const Seconds longest = static_cast<double>(r.block) * keys * common.score;
-    const Seconds starts = waves(count, sms, 1) * (is_general(op, gpu) ? lasting(general_start_cycles, gpu.profile)
-                                                                       : lasting(parameters_of(op, gpu).block_cycles, gpu.profile));
+    const Seconds starts = waves(count, sms, 1) * block_start(op, gpu);
     const Seconds stream = waves(r.sets, sms, 1) * keys * key_time(op, gpu);  // blocks of one set follow each other through L2
     if (count <= sms) return {longest + starts, stream};
     const Seconds share = r.sets * std::max(padded_pairs(op, r, keys), r.group * visible_pairs(op)) / sms * common.score;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "prediction/shapes.hpp"
 #include "report/prediction_report.hpp"
 #include "report/serving_tables.hpp"
 
@@ -145,8 +146,8 @@ nlohmann::ordered_json document_of(const NamedServing& n) {
 }  // namespace
 
 std::vector<std::string> serving_assumptions(const ServingQuestion& question, const Workload& workload) {
-    const auto* vlm = std::get_if<VisionLanguage>(&workload.architecture);
-    const DecoderLlm& model = vlm == nullptr ? std::get<DecoderLlm>(workload.architecture) : vlm->language;
+    const VisionLanguage* vlm = vision_language(workload);
+    const DecoderLlm& model = *language_model(workload);
     const SchedulerOptions& o = question.options;
     const Parallelism& p = question.request.shape.parallel;
     std::vector<std::string> lines{
