@@ -45,6 +45,7 @@ struct SoftwareStack {
     Execution execution = Execution::eager;
     KernelSet kernels = KernelSet::framework;
     Seconds host_per_kernel;    ///< host time to issue one kernel
+    Seconds host_per_convolution;  ///< beside that of its kernels: the library looks an algorithm up
     Seconds host_per_pass;      ///< host time of one pass that nothing hides: Python, scheduler, graph launch
     Seconds device_gap;         ///< between two dependent kernels on the GPU beyond the kernel's own latency
     bool channels_last = true;  ///< layout of convolutions
@@ -56,6 +57,8 @@ struct SoftwareStack {
     bool separate_bias = false;              ///< convolutions leave their bias to a kernel of its own
     bool mixed_precision = false;            ///< 16-bit runs keep learned factors in fp32, and with them the sums that layers add to
     bool fp32_norms = false;                 ///< with mixed precision: normalizations compute in fp32 too
+    bool state_on_host = false;              ///< what a recurrent model carries from pass to pass goes through host memory
+    double suppression_kernels = 0;          ///< issued for each class and image to leave out overlapping boxes, where scripts do it class by class
     double cast_kernels = 0;                 ///< issued beside each product of a 16-bit run: automatic mixed precision casts its operands
     double kernels_beside_4bit = 0;          ///< issued beside each product of weights in 4 bits (from 4 to below 8): its unpacking
     double kernels_beside_8bit = 0;          ///< the same of weights in 8 bits

@@ -165,6 +165,7 @@ struct Segment {
     std::string name;
     std::int64_t repeat = 1;
     std::vector<OpNode> nodes;
+    bool after_gpu = false;  ///< the host looks at what the operators before it computed, and issues it when they have finished
 };
 
 /// Operators of one pass in order, with what memory planning needs.
@@ -199,6 +200,8 @@ struct RunShape {
     bool separate_bias = false;       ///< a kernel of its own adds the bias of a convolution
     bool mixed_precision = false;     ///< 16-bit runs keep learned factors in fp32, and with them sums: automatic mixed precision
     bool fp32_norms = false;          ///< with it: normalizations compute in fp32 too
+    bool state_on_host = false;       ///< what a recurrent model carries from pass to pass goes through host memory
+    double suppression_kernels = 0;   ///< for each class and image, to leave out overlapping boxes
     bool narrow_activations = false;  ///< int8 runs keep activations between layers in 8 bits too (language models apart)
     [[nodiscard]] bool stays_narrow() const { return narrow_activations && precision == Precision::int8; }
 };

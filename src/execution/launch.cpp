@@ -140,6 +140,7 @@ Launch launched(const OpNode& node, const Gpu& gpu, const SoftwareStack& stack) 
         time *= launch.passes;
         launch.launches = std::max(node.eager_kernels, static_cast<double>(launch.kernel.kernels));
     }
+    if (std::holds_alternative<Conv2d>(node.op)) launch.host = stack.host_per_convolution;
     if (is_16_bit_product(node.op)) launch.launches += stack.cast_kernels;
     launch.launches += unpacking_launches(node.op, stack);
     launch.time = time + launch.launches * stack.device_gap;

@@ -9,6 +9,7 @@ namespace roofcast {
 struct Launch {
     KernelCost kernel;
     Seconds time;         ///< one run of the node on the GPU, gaps included
+    Seconds host;         ///< of one run, beside what issuing its kernels takes
     double launches = 1;  ///< kernels issued for one run
     double passes = 1;    ///< times that one run does the kernel's work
     bool fused = false;

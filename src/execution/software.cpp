@@ -27,6 +27,7 @@ KernelSet read_kernel_set(TableReader& table) {
 void read_stack(TableReader& table, SoftwareStack& stack) {
     stack.kernels = read_kernel_set(table);
     stack.host_per_kernel = table.number("host_us_per_kernel", non_negative) * us;
+    stack.host_per_convolution = table.number_if("host_us_per_convolution", non_negative).value_or(0) * us;
     stack.host_per_pass = table.number("host_us_per_pass", non_negative) * us;
     stack.device_gap = table.number("device_gap_us", non_negative) * us;
     stack.channels_last = table.flag_if("channels_last").value_or(true);
@@ -38,6 +39,8 @@ void read_stack(TableReader& table, SoftwareStack& stack) {
     stack.mixed_precision = table.flag_if("mixed_precision").value_or(false);
     if (stack.fp32_norms && !stack.mixed_precision)
         throw table.error("fp32_norms", "means nothing without mixed precision", {}, "mixed_precision = true beside it");
+    stack.state_on_host = table.flag_if("state_on_host").value_or(false);
+    stack.suppression_kernels = table.number_if("suppression_kernels", non_negative).value_or(0);
     stack.cast_kernels = table.number_if("cast_kernels", non_negative).value_or(0);
     stack.kernels_beside_4bit = table.number_if("kernels_beside_4bit", non_negative).value_or(0);
     stack.kernels_beside_8bit = table.number_if("kernels_beside_8bit", non_negative).value_or(0);

@@ -87,13 +87,15 @@ private:
 
     /// Moves both clocks over one repetition of the segment.
     void advance(const Segment& segment) {
+        if (segment.after_gpu) clocks_.host = max(clocks_.host, clocks_.gpu);
         if (streams_ > 1 && overlaps(segment)) {
             advance_overlapped(segment);
             return;
         }
         for (std::size_t i = 0; i < launches_.size(); ++i) {
             const double runs = static_cast<double>(segment.nodes[i].repeat), launches = launches_[i].launches;
-            if (launches > 0) clocks_.run(runs * launches, stack_.host_per_kernel, launches_[i].time / launches);
+            const Seconds issue = stack_.host_per_kernel + launches_[i].host / std::max(1.0, launches);
+            if (launches > 0) clocks_.run(runs * launches, issue, launches_[i].time / launches);
             if (launches == 0) clocks_.gpu += runs * launches_[i].time;
         }
     }
@@ -108,6 +110,7 @@ private:
         std::array<Seconds, most_streams> stream_time{};
         Seconds compute, dram, l2, power, communication;
         double launches = 0;
+        Seconds host;
         for (std::size_t i = 0; i < launches_.size(); ++i) {
             const OpNode& node = segment.nodes[i];
             const KernelCost& kernel = launches_[i].kernel;
@@ -120,11 +123,12 @@ private:
             power += runs * kernel.power;
             communication += runs * kernel.communication;
             launches += once * launches_[i].launches;
+            host += once * launches_[i].host;
         }
         const Seconds longest = *std::max_element(stream_time.begin(), stream_time.end());
         const Seconds busy = max(max(max(longest, communication), max(compute, power)), max(dram, l2));
         const double kernels = std::max(1.0, launches);
-        clocks_.run(kernels, launches / kernels * stack_.host_per_kernel, busy / kernels);
+        clocks_.run(kernels, (launches * stack_.host_per_kernel + host) / kernels, busy / kernels);
     }
 
     const Gpu& gpu_;

@@ -16,6 +16,7 @@ std::int64_t anchors_of(const ConvLayer& layer, std::size_t level) {
 }  // namespace
 
 void ssd_head(ConvBuilder& b, const std::vector<Map>& levels, const ConvLayer& layer) {
+    std::int64_t boxes = 0;
     for (std::size_t i = 0; i < levels.size(); ++i) {
         b.segment("ssd_head");
         for (const std::int64_t outputs : {box_sides, b.net.classes}) {
@@ -23,11 +24,14 @@ void ssd_head(ConvBuilder& b, const std::vector<Map>& levels, const ConvLayer& l
                 b.conv(levels[i], {.channels = anchors_of(layer, i) * outputs, .kernel = 3, .bias = true, .norm = ConvNorm::none});
             b.copy(y.elements(), "concat");
         }
+        boxes += anchors_of(layer, i) * levels[i].places();
     }
+    b.suppress(boxes);
 }
 
 void retina_head(ConvBuilder& b, const std::vector<Map>& levels, const ConvLayer& layer) {
     const ConvNorm norm = layer.norm.value_or(ConvNorm::none);
+    std::int64_t boxes = 0;
     for (std::size_t i = 0; i < levels.size(); ++i) {
         b.segment("retina_head");
         for (const std::int64_t outputs : {box_sides, b.net.classes}) {
@@ -45,7 +49,9 @@ void retina_head(ConvBuilder& b, const std::vector<Map>& levels, const ConvLayer
                 {.channels = anchors_of(layer, i) * outputs, .kernel = 3, .bias = true, .norm = ConvNorm::none, .shared_weights = i > 0});
             b.copy(y.elements(), "concat");
         }
+        boxes += anchors_of(layer, i) * levels[i].places();
     }
+    b.suppress(boxes);
 }
 
 }  // namespace roofcast

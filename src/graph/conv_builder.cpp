@@ -262,6 +262,14 @@ void ConvBuilder::copy_by_image(std::int64_t elements, std::string name) {
     graph_.segments.back().nodes.back().eager_kernels = static_cast<double>(shape_.batch);
 }
 
+void ConvBuilder::suppress(std::int64_t boxes) {
+    if (shape_.suppression_kernels == 0) return;
+    segment("suppression");
+    graph_.segments.back().after_gpu = true;
+    copy(boxes, "suppression");
+    graph_.segments.back().nodes.back().eager_kernels = shape_.suppression_kernels * static_cast<double>(net.classes * shape_.batch);
+}
+
 void ConvBuilder::keep(Map& map) {
     map.kept = true;
     kept_ += map.elements();

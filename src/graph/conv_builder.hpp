@@ -109,6 +109,8 @@ public:
     void transpose(const Map& map, std::string name);
     /// `copy`, for which eager frameworks launch a kernel an image.
     void copy_by_image(std::int64_t elements, std::string name);
+    /// Leaves out those of `boxes` an image that overlap, where scripts do it class by class: kernels for each class of each image.
+    void suppress(std::int64_t boxes);
     /// Self-attention over the places of a map, in `area` stripes.
     void attention(const Map& in, std::int64_t heads, std::int64_t key_dim, std::int64_t value_dim, std::int64_t area = 1);
     /// Attention of `queries` rows to `keys` rows, in each of `windows` of an image. `value_dim`: 0 where values are as wide as keys.

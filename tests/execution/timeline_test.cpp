@@ -267,3 +267,29 @@ TEST_CASE("what is known of equal nodes changes no time") {
         CHECK(known.kernels == plain.kernels);
     }
 }
+
+TEST_CASE("a library's look-up costs the host once a convolution, however many kernels it is, and other operators nothing") {
+    const Gpu gpu = load_gpu(gpus_dir(), "v100-sxm2-16gb");
+    SoftwareStack looking = stack(KernelSet::framework, 5 * us);
+    const OpNode conv{.name = "conv",
+                      .op = Conv2d{.batch = 1, .in_channels = 8, .height = 8, .width = 8, .out_channels = 8, .kernel_h = 3, .kernel_w = 3},
+                      .eager_kernels = 3};
+    const auto host = [&](const OpNode& node) { return timeline(graph_of({node}, 10), gpu, looking).host.in(us); };
+    const double conv_alone = host(conv), sum_alone = host(addition(small));
+    looking.host_per_convolution = 80 * us;
+    CHECK(host(conv) == rel(conv_alone + 10 * 80, 1e-9));
+    CHECK(host(addition(small)) == sum_alone);
+}
+
+TEST_CASE("what a script decides on results is issued when the GPU has them") {
+    const Gpu gpu = load_gpu(gpus_dir(), "v100-sxm2-16gb");
+    const SoftwareStack s = stack(KernelSet::engine, 20 * us);
+    OpGraph graph = graph_of({addition(large)});
+    graph.segments.push_back({.name = "decide", .nodes = {OpNode{.name = "small", .op = Elementwise{.elements = small}, .repeat = 100}}});
+    const Timeline beside = timeline(graph, gpu, s);
+    graph.segments.back().after_gpu = true;
+    const Timeline after = timeline(graph, gpu, s);
+    // 100 issues of 20 us, hidden by the large kernel or behind it.
+    CHECK(after.total.in(us) == rel(timeline(graph_of({addition(large)}), gpu, s).total.in(us) + 100 * 20, 0.01));
+    CHECK(after.total > beside.total + 500 * us);
+}

@@ -71,3 +71,18 @@ TEST_CASE("a longer segment is what a run says it is") {
     request.shape.prompt_tokens = std::int64_t{1} << 30;
     CHECK_THROWS_AS(predict(model, gpu, request, software), Error);
 }
+
+TEST_CASE("a memory on the host crosses to the device and back in fp32, layer by layer") {
+    const Workload model = loaded(small(""));
+    const OpGraph kept = forward_graph(model, RunShape{.batch = 2}),
+                  crossing = forward_graph(model, RunShape{.batch = 2, .state_on_host = true});
+    REQUIRE(crossing.segments.size() == kept.segments.size() + 2);
+    for (const auto& [segment, kind] : {std::pair{crossing.segments.front(), CopyKind::h2d}, {crossing.segments.back(), CopyKind::d2h}}) {
+        REQUIRE(segment.nodes.size() == 1);
+        const auto& copy = std::get<Copy>(segment.nodes.front().op);
+        CHECK(copy.kind == kind);
+        CHECK(copy.bytes == 2 * 7 * 8 * 4 * byte);
+        CHECK(segment.nodes.front().repeat == 3);
+    }
+    CHECK(total_parameters(crossing) == total_parameters(kept));
+}
