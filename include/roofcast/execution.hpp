@@ -44,24 +44,26 @@ struct SoftwareStack {
     std::string name;  ///< "eager", …, or the engine's: "llama.cpp"
     Execution execution = Execution::eager;
     KernelSet kernels = KernelSet::framework;
-    Seconds host_per_kernel;    ///< host time to issue one kernel
+    Seconds host_per_kernel;       ///< host time to issue one kernel
     Seconds host_per_convolution;  ///< beside that of its kernels: the library looks an algorithm up
-    Seconds host_per_pass;      ///< host time of one pass that nothing hides: Python, scheduler, graph launch
-    Seconds device_gap;         ///< between two dependent kernels on the GPU beyond the kernel's own latency
-    bool channels_last = true;  ///< layout of convolutions
+    Seconds host_per_pass;         ///< host time of one pass that nothing hides: Python, scheduler, graph launch
+    Seconds device_gap;            ///< between two dependent kernels on the GPU beyond the kernel's own latency
+    bool channels_last = true;     ///< layout of convolutions
     bool fused_attention = true;
-    bool fused_wide_attention = true;        ///< in fp32 and TF32 too, where attention is fused at all
-    bool converts_cache = true;              ///< its attention converts a KV cache in fewer bits; false: it computes on it as stored
-    bool fp32_scores = false;                ///< attention without a fused kernel keeps scores in fp32 around the softmax
-    std::int64_t prefill_chunk = 0;          ///< tokens of all sequences in one pass of prefill; 0: whole prompts
-    bool separate_bias = false;              ///< convolutions leave their bias to a kernel of its own
-    bool mixed_precision = false;            ///< 16-bit runs keep learned factors in fp32, and with them the sums that layers add to
-    bool fp32_norms = false;                 ///< with mixed precision: normalizations compute in fp32 too
-    bool state_on_host = false;              ///< what a recurrent model carries from pass to pass goes through host memory
-    double suppression_kernels = 0;          ///< issued for each class and image to leave out overlapping boxes, where scripts do it class by class
-    double cast_kernels = 0;                 ///< issued beside each product of a 16-bit run: automatic mixed precision casts its operands
-    double kernels_beside_4bit = 0;          ///< issued beside each product of weights in 4 bits (from 4 to below 8): its unpacking
-    double kernels_beside_8bit = 0;          ///< the same of weights in 8 bits
+    bool fused_wide_attention = true;  ///< in fp32 and TF32 too, where attention is fused at all
+    std::optional<std::int64_t>
+        sharing_group{};             ///< decoding: the only number of query heads that go through their keys together; 0: none; absent: any
+    bool converts_cache = true;      ///< its attention converts a KV cache in fewer bits; false: it computes on it as stored
+    bool fp32_scores = false;        ///< attention without a fused kernel keeps scores in fp32 around the softmax
+    std::int64_t prefill_chunk = 0;  ///< tokens of all sequences in one pass of prefill; 0: whole prompts
+    bool separate_bias = false;      ///< convolutions leave their bias to a kernel of its own
+    bool mixed_precision = false;    ///< 16-bit runs keep learned factors in fp32, and with them the sums that layers add to
+    bool fp32_norms = false;         ///< with mixed precision: normalizations compute in fp32 too
+    bool state_on_host = false;      ///< what a recurrent model carries from pass to pass goes through host memory
+    double suppression_kernels = 0;  ///< issued for each class and image to leave out overlapping boxes, where scripts do it class by class
+    double cast_kernels = 0;         ///< issued beside each product of a 16-bit run: automatic mixed precision casts its operands
+    double kernels_beside_4bit = 0;  ///< issued beside each product of weights in 4 bits (from 4 to below 8): its unpacking
+    double kernels_beside_8bit = 0;  ///< the same of weights in 8 bits
     std::int64_t unpacks_from_rows = 0;      ///< products of so many rows or more run in 16 bits after their weights were unpacked; 0: none
     bool fp32_activations = false;           ///< 16-bit runs keep activations in fp32, and convert what products take and give
     int least_tile_rows = 0;                 ///< of its products where matrix instructions span several warps; 0: any
@@ -72,9 +74,11 @@ struct SoftwareStack {
     std::int64_t pipeline_chunk = 0;         ///< tokens of a prompt that travel through pipeline stages together; 0: the whole prompt
     double pipeline_overlap = 1;             ///< share of the ideal gain from stages working at the same time
     bool warp_matrix = false;                ///< its matrix products are made of instructions of single warps (mma.sync)
+    bool warp_matrix_experts = false;        ///< those of routed experts are
     BytesPerSecond vector_bandwidth_per_sm;  ///< its products of few rows stream weights past vectors, so much an SM at most; 0: it has no
                                              ///< such kernels
     double matmul_rate = 1;                  ///< of the rate of vendors' libraries that its matrix products and attention reach
+    double expert_rate = 1;                  ///< of that rate that its grouped products of routed experts reach
     double decode_attention_rate = 1;        ///< of the rate of kernels that split the cache, attention of one query per sequence
     std::optional<double> pcie_contention;   ///< of the machines it was measured on, instead of the GPU's parameter of that name
     double streaming_rate = 1;               ///< of the rate of well-written kernels that its other kernels reach

@@ -35,7 +35,8 @@ struct Attention {
     bool split_ungrouped = true;        ///< keys are split over blocks also where each query head has keys of its own
     std::optional<Precision> output{};  ///< format of Q and the output; absent: 16 bits for the narrower formats, else the precision
     bool converts_cache = true;         ///< kernels convert a narrower cache; false: they compute on it as it is stored
-    bool values_in_keys = false;        ///< V is the first `value_dim` elements of K (absorbed latent attention): read once
+    bool heads_apart = false;     ///< decoding: each query head goes through its keys by itself, on the lanes, even where heads share them
+    bool values_in_keys = false;  ///< V is the first `value_dim` elements of K (absorbed latent attention): read once
     [[nodiscard]] CacheFormat cache_format() const {
         return converts_cache && element_size(kv_precision) < element_size(precision) ? CacheFormat::narrow : CacheFormat::plain;
     }
@@ -192,6 +193,8 @@ struct RunShape {
     Precision kv_precision = Precision::fp16;
     Parallelism parallel{};
     bool fused_attention = true;
+    std::optional<std::int64_t>
+        sharing_group{};         ///< decoding: the only number of query heads that go through their keys together; 0: none; absent: any
     bool converts_cache = true;  ///< attention converts a KV cache in fewer bits; false: it computes on it as stored
     bool channels_last = true;
     bool tf32_products = true;        ///< tf32 applies to matrix products, not only to convolutions

@@ -58,10 +58,13 @@ void read_stack(TableReader& table, SoftwareStack& stack) {
     stack.pipeline_chunk = table.count_if("pipeline_chunk_tokens", 0).value_or(0);
     stack.pipeline_overlap = table.number_if("pipeline_overlap", {0, 1}).value_or(1);
     stack.fastest_precision = table.flag_if("fastest_precision").value_or(false);
+    stack.sharing_group = table.count_if("sharing_group", 0);
     stack.converts_cache = table.flag_if("converts_cache").value_or(true);
     stack.warp_matrix = table.flag_if("warp_matrix").value_or(false);
+    stack.warp_matrix_experts = table.flag_if("warp_matrix_experts").value_or(false);
     stack.vector_bandwidth_per_sm = table.number_if("vector_gb_s_per_sm", positive).value_or(0) * gb_per_s;
     stack.matmul_rate = table.number_if("matmul_rate", share).value_or(1);
+    stack.expert_rate = table.number_if("expert_rate", share).value_or(1);
     stack.decode_attention_rate = table.number_if("decode_attention_rate", share).value_or(1);
     stack.streaming_rate = table.number_if("streaming_rate", share).value_or(1);
     stack.memory_overhead = table.number("memory_overhead_mb", non_negative) * mb;

@@ -61,6 +61,7 @@ void add_attention(LayerBuilder& b, const DecoderPass& pass, AttentionKind kind)
     op.heads = heads;
     op.kv_heads = kv_heads;
     op.head_dim = op.value_dim = m.head_dim;
+    op.heads_apart = pass.tokens == 1 && pass.shape.sharing_group && *pass.shape.sharing_group * kv_heads != heads;
     if (kind == AttentionKind::cross) {
         add_cross_projections(b, pass, heads, kv_heads);
         op.kv_len = m.cross_attention_tokens;

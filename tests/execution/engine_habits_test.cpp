@@ -139,3 +139,37 @@ TEST_CASE("habits that are out of range, or mean nothing, are refused by their k
     CHECK(refused_key("least_tile_rows = 32.5").find("least_tile_rows") != std::string::npos);
     CHECK(refused_key("fused_attention = false\nfused_wide_attention = true").find("fused_wide_attention") != std::string::npos);
 }
+
+TEST_CASE("engines whose decoding takes groups of one size together keep heads of other groups apart") {
+    const SoftwareStacks software = load_software(gpus_dir());
+    const Gpu gpu = load_gpu(gpus_dir(), "h100-sxm5-80gb");
+    const auto seconds = [&](const char* model, std::int64_t gpus, const char* version) {
+        const Workload workload = find_workload(test::models_dir(), model);
+        RunRequest request{.execution = Execution::tensorrt, .software = version};
+        request.kv_precision = Precision::fp8;
+        request.shape = {
+            .batch = 256, .prompt_tokens = 128, .generate_tokens = 2048, .precision = Precision::fp8, .parallel = {.tensor = gpus}};
+        return predict(workload, gpu, request, software).latency.in(s);
+    };
+    // Eight query heads share keys in Llama 2 70B, four in Mistral 7B.
+    CHECK(seconds("llama-2-70b", 4, "tensorrt-llm v0.9") == rel(seconds("llama-2-70b", 4, "tensorrt-llm"), 1e-9));
+    CHECK(seconds("llama-2-70b", 4, "tensorrt-llm v0.6.1") > 1.1 * seconds("llama-2-70b", 4, "tensorrt-llm v0.9"));
+    CHECK(seconds("mistral-7b", 1, "tensorrt-llm v0.9") > 1.1 * seconds("mistral-7b", 1, "tensorrt-llm"));
+}
+
+TEST_CASE("a slower engine's experts are as slow as it says, its other products as fast as before") {
+    const Gpu gpu = load_gpu(gpus_dir(), "h200-sxm-141gb");
+    SoftwareStack plain, slow, warps;
+    slow.expert_rate = 0.5;
+    warps.warp_matrix_experts = true;
+    const auto busy = [&](const Op& op, const SoftwareStack& stack) {
+        OpGraph graph;
+        graph.segments.push_back({.name = "layer", .nodes = {OpNode{.op = op}}});
+        return timeline(graph, gpu, stack).gpu_busy.in(us);
+    };
+    const Moe experts{.tokens = 8192, .hidden = 4096, .intermediate = 14336, .experts = 8, .top_k = 2, .precision = Precision::fp16};
+    const Gemm product{.m = 8192, .n = 4096, .k = 4096, .precision = Precision::fp16};
+    CHECK(busy(experts, slow) > 1.4 * busy(experts, plain));
+    CHECK(busy(experts, warps) > 1.2 * busy(experts, plain));
+    for (const SoftwareStack& stack : {slow, warps}) CHECK(busy(product, stack) == busy(product, plain));
+}

@@ -267,3 +267,21 @@ TEST_CASE("half of the start of a block that shares keys grows with the width of
     gpu.profile.facts.flash_attention_2[index(CacheFormat::plain)] = true;
     CHECK(cost(op, gpu).total.in(us) == rel(8, 1e-2));
 }
+
+TEST_CASE("heads that decode apart go through shared keys one by one, on the lanes, and read them from DRAM once") {
+    Gpu gpu = test::toy_gpu_with_matrix_units();
+    gpu.parameters.values.attention[index(CacheFormat::plain)].split_block_cycles = 1000;
+    Attention op = fp32_attention(10, 8, 1, 1024);
+    op.precision = op.kv_precision = Precision::fp16;
+    op.kv_heads = 1;
+    const KernelCost together = cost(op, gpu);
+    op.heads_apart = true;
+    // 80 heads on 10 SMs: 8 · 1024 keys · 256 elements · 4.5 instructions at 500 a ns are 18.87 us, and one start.
+    KernelCost apart = cost(op, gpu);
+    CHECK(apart.compute.in(us) == rel(18.87 + 1, 1e-3));
+    CHECK(apart.dram_bytes == together.dram_bytes);
+    // 8 bits: 2.5 instructions more for an element.
+    op.kv_precision = Precision::fp8;
+    op.converts_cache = false;
+    CHECK(cost(op, gpu).compute.in(us) == rel(18.87 * 7 / 4.5 + 1, 1e-3));
+}
