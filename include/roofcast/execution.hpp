@@ -59,6 +59,7 @@ struct SoftwareStack {
     bool separate_bias = false;      ///< convolutions leave their bias to a kernel of its own
     bool mixed_precision = false;    ///< 16-bit runs keep learned factors in fp32, and with them the sums that layers add to
     bool fp32_norms = false;         ///< with mixed precision: normalizations compute in fp32 too
+    bool logits_of_prompt = false;   ///< prefill computes scores of the vocabulary for every token, not only for the last
     bool state_on_host = false;      ///< what a recurrent model carries from pass to pass goes through host memory
     double suppression_kernels = 0;  ///< issued for each class and image to leave out overlapping boxes, where scripts do it class by class
     double cast_kernels = 0;         ///< issued beside each product of a 16-bit run: automatic mixed precision casts its operands

@@ -203,6 +203,7 @@ struct RunShape {
     bool separate_bias = false;       ///< a kernel of its own adds the bias of a convolution
     bool mixed_precision = false;     ///< 16-bit runs keep learned factors in fp32, and with them sums: automatic mixed precision
     bool fp32_norms = false;          ///< with it: normalizations compute in fp32 too
+    bool logits_of_prompt = false;    ///< prefill computes scores of the vocabulary for every token, not only for the last
     bool state_on_host = false;       ///< what a recurrent model carries from pass to pass goes through host memory
     double suppression_kernels = 0;   ///< for each class and image, to leave out overlapping boxes
     bool narrow_activations = false;  ///< int8 runs keep activations between layers in 8 bits too (language models apart)

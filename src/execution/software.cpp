@@ -39,6 +39,7 @@ void read_stack(TableReader& table, SoftwareStack& stack) {
     stack.mixed_precision = table.flag_if("mixed_precision").value_or(false);
     if (stack.fp32_norms && !stack.mixed_precision)
         throw table.error("fp32_norms", "means nothing without mixed precision", {}, "mixed_precision = true beside it");
+    stack.logits_of_prompt = table.flag_if("logits_of_prompt").value_or(false);
     stack.state_on_host = table.flag_if("state_on_host").value_or(false);
     stack.suppression_kernels = table.number_if("suppression_kernels", non_negative).value_or(0);
     stack.cast_kernels = table.number_if("cast_kernels", non_negative).value_or(0);

@@ -159,7 +159,8 @@ std::vector<LayerKind> layer_kinds(const DecoderLlm& model) {
 }
 
 OpGraph prefill_graph(const DecoderLlm& model, const RunShape& shape, std::int64_t tokens, std::int64_t past) {
-    return decoder_graph({.model = model, .shape = shape, .tokens = tokens, .kv_len = past + tokens}, "prefill");
+    const std::int64_t logits = shape.logits_of_prompt ? tokens : 1;
+    return decoder_graph({.model = model, .shape = shape, .tokens = tokens, .kv_len = past + tokens, .logits = logits}, "prefill");
 }
 
 OpGraph decode_graph(const DecoderLlm& model, const RunShape& shape, std::int64_t kv_len) {

@@ -17,6 +17,7 @@ RunShape shape_under(const SoftwareStack& stack, const RunRequest& request) {
     shape.separate_bias = stack.separate_bias;
     shape.fp32_norms = stack.fp32_norms;
     shape.mixed_precision = stack.mixed_precision;
+    shape.logits_of_prompt = stack.logits_of_prompt;
     shape.state_on_host = stack.state_on_host;
     shape.suppression_kernels = stack.suppression_kernels;
     shape.narrow_activations = stack.narrow_activations;

@@ -173,3 +173,18 @@ TEST_CASE("a slower engine's experts are as slow as it says, its other products 
     CHECK(busy(experts, warps) > 1.2 * busy(experts, plain));
     for (const SoftwareStack& stack : {slow, warps}) CHECK(busy(product, stack) == busy(product, plain));
 }
+
+TEST_CASE("engines that score the vocabulary for every token of a prompt need the memory for it, those that score the last do not") {
+    const SoftwareStacks software = load_software(gpus_dir());
+    const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
+    const Workload model = find_workload(test::models_dir(), "qwen2-7b");
+    const auto gigabytes = [&](std::int64_t prompt, const char* version) {
+        RunRequest request{.execution = Execution::eager, .software = version};
+        request.shape = {.prompt_tokens = prompt, .generate_tokens = 2048, .precision = Precision::bf16};
+        return predict(model, gpu, request, software).memory.total().in(gb);
+    };
+    // 151,936 words in 16 bits and in fp32, and 28 layers of 2 · 4 · 128 cached elements, for each of 16,384 tokens more.
+    CHECK(gigabytes(30720, "transformers 4.38.2") - gigabytes(14336, "transformers 4.38.2") ==
+          rel(16384.0 * (151936 * 6 + 28 * 2 * 4 * 128 * 2) * 1e-9, 0.03));
+    CHECK(gigabytes(30720, "transformers 4.46.0") < gigabytes(30720, "transformers 4.38.2") - 20);
+}
