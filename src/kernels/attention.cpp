@@ -28,6 +28,11 @@ bool is_general(const Attention& op, const Gpu& gpu) {
     return std::find(widths.begin(), widths.end(), op.head_dim) != widths.end();
 }
 
+/// Whether each query head decodes by itself.
+bool apart(const Attention& op) {
+    return op.heads_apart && op.query_len == 1;
+}
+
 /// Efficiencies of the kernels that take the operator's cache.
 const AttentionParameters& parameters_of(const Attention& op, const Gpu& gpu) {
     return gpu.parameters.values.attention[index(is_general(op, gpu) ? CacheFormat::plain : op.cache_format())];
@@ -161,17 +166,17 @@ Seconds lane_key_time(const Attention& op, const Gpu& gpu) {
 Blocks by_keys(const Attention& op, const Gpu& gpu, const Common& common) {
     const auto& p = parameters_of(op, gpu);
     const double sms = static_cast<double>(gpu.profile.sm_count);
-    const double groups = static_cast<double>(op.batch * (op.heads_apart ? op.heads : op.kv_heads));
+    const double groups = static_cast<double>(op.batch * (apart(op) ? op.heads : op.kv_heads));
     const std::int64_t queries = op.query_len * (op.heads / std::max<std::int64_t>(op.kv_heads, 1));
     const double rows = blocks(std::max<std::int64_t>(queries, 1), matrix_rows) * static_cast<double>(matrix_rows);
     const std::int64_t keys = op.window > 0 ? std::min(op.kv_len, op.window + op.query_len) : op.kv_len;
     // Keys that are converted are computed on in the compute format: an 8-bit cache then spares DRAM, not the SM.
     const Bytes stored = element_size(op.kv_precision), element = op.converts_cache ? max(element_size(op.precision), stored) : stored;
     const Bytes key = cached_width(op) * element;
-    const Seconds computed = op.heads_apart ? lane_key_time(op, gpu) : rows * common.score;
+    const Seconds computed = apart(op) ? lane_key_time(op, gpu) : rows * common.score;
     const Seconds taken_in =
-        op.heads_apart ? Seconds{}
-                       : max(key / (gpu.profile.bandwidth * (p.bandwidth_fraction * std::min(p.fill, sms) / sms)), key_time(op, gpu));
+        apart(op) ? Seconds{}
+                  : max(key / (gpu.profile.bandwidth * (p.bandwidth_fraction * std::min(p.fill, sms) / sms)), key_time(op, gpu));
     const Seconds start = split_block_start(op, gpu);
     const bool whole = !op.split_ungrouped && op.heads == op.kv_heads;
     Blocks best{};
@@ -181,7 +186,7 @@ Blocks by_keys(const Attention& op, const Gpu& gpu, const Common& common) {
         const double chunk = blocks(keys, key_block * split) * static_cast<double>(key_block);
         const double w = waves(groups * static_cast<double>(split), sms, 1);
         const double combine = split > 1 ? (1 + static_cast<double>(split) / combined_parts) * p.combine_cycles : 0;
-        const Seconds starts = op.heads_apart ? start : w * start;  // several small blocks on an SM hide each other's
+        const Seconds starts = apart(op) ? start : w * start;  // several small blocks on an SM hide each other's
         const Blocks b{w * chunk * computed + starts, w * chunk * taken_in, lasting(combine, gpu.profile)};
         if (split == 1 || b.time(common) < best.time(common)) best = b;
     }
@@ -190,7 +195,7 @@ Blocks by_keys(const Attention& op, const Gpu& gpu, const Common& common) {
 
 /// Decoding splits the keys; several queries a sequence are cut by queries, and where kernels pack heads, the better of both.
 Blocks best_blocks(const Attention& op, const Gpu& gpu, const Common& common) {
-    if (op.heads_apart) return by_keys(op, gpu, common);
+    if (apart(op)) return by_keys(op, gpu, common);
     if (is_general(op, gpu)) return op.query_len > 1 ? by_queries(op, true, gpu, common) : by_keys(op, gpu, common);
     const bool packs = gpu.profile.facts.attention_packs_heads[index(op.cache_format())];
     const Blocks queries = by_queries(op, packs && op.query_len > 1, gpu, common);
@@ -220,8 +225,7 @@ Seconds around_cache(const Attention& op, const Gpu& gpu) {
 /// Decoding as several queries of each KV head (FlashAttention-2, without a window): where there are several such heads, Q is copied from
 /// an order by KV head to one by query, and the output back. Kernels that keep heads apart take them as they are.
 KernelCost regrouped(const Attention& op, KernelCost attention, const Gpu& gpu) {
-    if (!is_flash_attention_2(op, gpu) || op.query_len > 1 || op.window > 0 || op.kv_heads <= 1 || op.heads == op.kv_heads ||
-        op.heads_apart)
+    if (!is_flash_attention_2(op, gpu) || op.query_len > 1 || op.window > 0 || op.kv_heads <= 1 || op.heads == op.kv_heads || apart(op))
         return attention;
     const auto copied = [&](std::int64_t width) {
         const Elementwise copy{op.batch * op.heads * width, 1, 1, 0, activation_precision(op.precision)};
@@ -240,7 +244,7 @@ KernelCost fused_cost(const Attention& op, const Gpu& gpu, Cache cache) {
     t.dram_bytes = fused_traffic(w.bytes, p, gpu, cache == Cache::produced && has_past ? Cache::cold : cache);
     t.dram = t.dram_bytes / (gpu.profile.bandwidth * p.bandwidth_fraction);
     t.latency = lasting(p.fixed_cycles, gpu.profile) + around_cache(op, gpu);
-    t.overlap = op.heads_apart ? 1 : p.overlap;
+    t.overlap = apart(op) ? 1 : p.overlap;
     const Common common{score_time(op, gpu), t.dram, t.overlap, power_limit(t.flops, t.dram_bytes, t.unit, gpu)};
     const Blocks best = best_blocks(op, gpu, common);
     t.compute = best.compute;

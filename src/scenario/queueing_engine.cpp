@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "prediction/shapes.hpp"
 #include "roofcast/error.hpp"
 
 namespace roofcast {
@@ -55,7 +56,7 @@ QueueingEngine::QueueingEngine(const Workload& workload, const Contestant& conte
                                const SoftwareStacks& software, const Deployment& deployment)
     : request_(request) {
     const RunRequest run = run_of(deployment, request, workload);
-    each_ = {.arrival = {}, .prompt_tokens = run.shape.prompt_tokens, .output_tokens = run.shape.generate_tokens};
+    each_ = {.arrival = {}, .prompt_tokens = context_tokens(workload, run.shape), .output_tokens = run.shape.generate_tokens};
     engine_.options = options_of(request, deployment);
     try {
         const StepModel model = step_model(workload, *contestant.gpu, run, software);

@@ -29,7 +29,7 @@ private:
     const UnderLoad& simulated_once(std::int64_t copies, std::int64_t requests, double time_scale);
 
     const RecommendationRequest& request_;
-    ServingRequest each_;  ///< all are alike
+    ServingRequest each_;  ///< all are alike; images are tokens of the prompt
     ServingEngine engine_;
     std::string error_;
     std::map<std::tuple<std::int64_t, std::int64_t, double>, UnderLoad> known_;  ///< by copies, requests and scale

@@ -6,6 +6,7 @@
 #include <deque>
 #include <set>
 
+#include "prediction/shapes.hpp"
 #include "scenario/queueing_engine.hpp"
 #include "scenario/recommendation_grid.hpp"
 
@@ -20,7 +21,9 @@ constexpr std::int64_t most_simulations = 200;
 /// Why nothing can be simulated; empty: it can.
 std::string why_not(const Workload& workload, const RecommendationRequest& request) {
     if (!request.queueing) return "it was not asked for";
-    if (!std::holds_alternative<DecoderLlm>(workload.architecture)) return fmt::format("{} is not a text-only language model", workload.id);
+    const DecoderLlm* llm = language_model(workload);
+    if (llm == nullptr) return fmt::format("{} is not a language model", workload.id);
+    if (llm->cross_attention_tokens > 0) return fmt::format("{} keeps images in layers of cross attention", workload.id);
     if (!request.rate) return "no rate says when requests arrive";
     if (request.run.techniques.any()) return "the simulated engine has none of the techniques asked for";
     return {};

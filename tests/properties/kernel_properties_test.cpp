@@ -53,7 +53,8 @@ public:
                           .window = flip() ? 0 : size(16, 4096),
                           .precision = p,
                           .kv_precision = p,
-                          .fused = flip()},
+                          .fused = flip(),
+                          .heads_apart = flip()},
                 conv,
                 Elementwise{size(1, 1e9), 2, 1, 4, p},
                 RowWise{RowOp::softmax, size(1, 1e5), size(1, 1e5), p},
@@ -154,6 +155,7 @@ TEST_CASE("attention never gets faster with batch, heads or sequence") {
             check_monotone(op, gpu, "batch", [](Attention& a) { ++a.batch; });
             check_monotone(op, gpu, "sequence", [](Attention& a) { a.query_len = a.kv_len += 8; });
             op.query_len = 1;
+            op.heads_apart = shapes.flip();
             check_monotone(op, gpu, "KV cache", [](Attention& a) { a.kv_len += 8 * (1 + a.kv_len / 64); });
             check_monotone(op, gpu, "decode batch", [](Attention& a) { a.batch += 1 + a.batch / 5; });
         }

@@ -155,7 +155,9 @@ TEST_CASE_FIXTURE(Fixture, "a recommendation says why nothing was simulated") {
     request.run.techniques = {};
     workload = find_workload(test::models_dir(), "resnet50");
     request.objective = {.latency = 1 * s};
-    CHECK(recommended().queueing.why_not == "resnet50 is not a text-only language model");
+    CHECK(recommended().queueing.why_not == "resnet50 is not a language model");
+    workload = find_workload(test::models_dir(), "llama-3.2-11b-vision");
+    CHECK(recommended().queueing.why_not == "llama-3.2-11b-vision keeps images in layers of cross attention");
 }
 
 TEST_CASE_FIXTURE(Fixture, "a limit that a request misses alone is none that more copies help to keep") {
@@ -205,4 +207,25 @@ TEST_CASE("simulations of a recommendation take fewer requests where outputs are
     CHECK(simulated_requests(test, 1, 256) == 2048);  // 2^19 output tokens
     CHECK(simulated_requests(test, 1, 100'000) == 500);
     CHECK(simulated_requests(test, 100, 128) == 10'000);
+}
+
+TEST_CASE_FIXTURE(Fixture, "the images of each request take tokens and a pass of the vision part") {
+    workload = find_workload(test::models_dir(), "qwen2.5-vl-3b");
+    request.objective = {.ttft = 2 * s};
+    request.run.shape.prompt_tokens = 128;
+    Deployment d;
+    d.precision = Precision::bf16;
+    d.weights = native_weights(Precision::bf16);
+    const auto ttft = [&](std::int64_t images) {
+        request.run.shape.images = images;
+        QueueingEngine engine(workload, contestants[0], request, software, d);
+        REQUIRE(engine.error().empty());
+        return *engine.alone(1).ttft;
+    };
+    const Seconds one = ttft(1), four = ttft(4);
+    CHECK(four > 2 * one);
+    // As predict has it for a request that is alone, up to what chunks of its prompt add.
+    RunRequest run = request.run;
+    run.shape.precision = Precision::bf16;
+    CHECK(four.in(ms) == rel(predict(workload, gpus[0], run, software).ttft->in(ms), 0.1));
 }
