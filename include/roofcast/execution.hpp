@@ -51,8 +51,8 @@ struct SoftwareStack {
     bool channels_last = true;     ///< layout of convolutions
     bool fused_attention = true;
     bool fused_wide_attention = true;  ///< in fp32 and TF32 too, where attention is fused at all
-    std::optional<std::int64_t>
-        sharing_group{};             ///< decoding: the only number of query heads that go through their keys together; 0: none; absent: any
+    std::optional<GroupSizes>
+        sharing_groups{};            ///< of query heads that decode together; others do on the lanes; absent: no kernel on the lanes
     bool converts_cache = true;      ///< its attention converts a KV cache in fewer bits; false: it computes on it as stored
     bool fp32_scores = false;        ///< attention without a fused kernel keeps scores in fp32 around the softmax
     std::int64_t prefill_chunk = 0;  ///< tokens of all sequences in one pass of prefill; 0: whole prompts
@@ -75,11 +75,11 @@ struct SoftwareStack {
     std::int64_t pipeline_chunk = 0;         ///< tokens of a prompt that travel through pipeline stages together; 0: the whole prompt
     double pipeline_overlap = 1;             ///< share of the ideal gain from stages working at the same time
     bool warp_matrix = false;                ///< its matrix products are made of instructions of single warps (mma.sync)
-    bool warp_matrix_experts = false;        ///< those of routed experts are
+    bool warp_matrix_experts = false;        ///< those of routed experts in 8 bits are
     BytesPerSecond vector_bandwidth_per_sm;  ///< its products of few rows stream weights past vectors, so much an SM at most; 0: it has no
                                              ///< such kernels
     double matmul_rate = 1;                  ///< of the rate of vendors' libraries that its matrix products and attention reach
-    double expert_rate = 1;                  ///< of that rate that its grouped products of routed experts reach
+    double expert_rate = 1;                  ///< of that rate that its grouped products of routed experts in 8 bits reach
     double decode_attention_rate = 1;        ///< of the rate of kernels that split the cache, attention of one query per sequence
     std::optional<double> pcie_contention;   ///< of the machines it was measured on, instead of the GPU's parameter of that name
     double streaming_rate = 1;               ///< of the rate of well-written kernels that its other kernels reach

@@ -24,6 +24,13 @@ struct Gemm {
 };
 
 /// softmax(Q·Kᵀ)·V. Q [batch, heads, query_len, head_dim], K [batch, kv_heads, kv_len, head_dim], V [batch, kv_heads, kv_len, value_dim].
+/// Decoding with a kernel in which each query head goes through its keys by itself, on the lanes, even where heads share them.
+enum class LaneDecoding {
+    none,      ///< the engine has no such kernel
+    possible,  ///< the faster of it and the one that takes heads together
+    only       ///< none takes groups of this size together
+};
+
 struct Attention {
     std::int64_t batch = 1, heads = 0, kv_heads = 0, head_dim = 0, value_dim = 0, query_len = 0, kv_len = 0;
     bool causal = false;      ///< query i sees keys up to kv_len − query_len + i
@@ -35,7 +42,7 @@ struct Attention {
     bool split_ungrouped = true;        ///< keys are split over blocks also where each query head has keys of its own
     std::optional<Precision> output{};  ///< format of Q and the output; absent: 16 bits for the narrower formats, else the precision
     bool converts_cache = true;         ///< kernels convert a narrower cache; false: they compute on it as it is stored
-    bool heads_apart = false;     ///< decoding: each query head goes through its keys by itself, on the lanes, even where heads share them
+    LaneDecoding lane_decoding = LaneDecoding::none;
     bool values_in_keys = false;  ///< V is the first `value_dim` elements of K (absorbed latent attention): read once
     [[nodiscard]] CacheFormat cache_format() const {
         return converts_cache && element_size(kv_precision) < element_size(precision) ? CacheFormat::narrow : CacheFormat::plain;
@@ -184,6 +191,12 @@ struct Parallelism {
     [[nodiscard]] std::int64_t gpus() const { return tensor * pipeline * data; }
 };
 
+/// Sizes of groups from `least` to `most`; none where `most` is less.
+struct GroupSizes {
+    std::int64_t least = 1, most = 0;
+    [[nodiscard]] bool has(std::int64_t size) const { return least <= size && size <= most; }
+};
+
 /// What is asked of a model in one run. Zero means the model's default.
 struct RunShape {
     std::int64_t batch = 1, prompt_tokens = 0, generate_tokens = 0, image_size = 0, images = 1;
@@ -193,9 +206,8 @@ struct RunShape {
     Precision kv_precision = Precision::fp16;
     Parallelism parallel{};
     bool fused_attention = true;
-    std::optional<std::int64_t>
-        sharing_group{};         ///< decoding: the only number of query heads that go through their keys together; 0: none; absent: any
-    bool converts_cache = true;  ///< attention converts a KV cache in fewer bits; false: it computes on it as stored
+    std::optional<GroupSizes> sharing_groups{};  ///< of query heads that decode together; engines that have it decode on the lanes too
+    bool converts_cache = true;                  ///< attention converts a KV cache in fewer bits; false: it computes on it as stored
     bool channels_last = true;
     bool tf32_products = true;        ///< tf32 applies to matrix products, not only to convolutions
     bool fp32_scores = false;         ///< scores that go through memory are in fp32 around the softmax

@@ -37,7 +37,9 @@ Seconds at_rate_of(const SoftwareStack& stack, const Op& op, const KernelCost& k
     if (!matrix) return kernel.total + max(Seconds{}, kernel.total - kernel.launch) * (1 / stack.streaming_rate - 1);
     // Matrix kernels that wait for memory wait as long in any engine, until slower arithmetic takes longer than that. Where power limits
     // them, slower arithmetic draws less and keeps a higher clock: time grows with the root of its own (see PowerLimit).
-    const bool experts = std::holds_alternative<Moe>(op), by_warps = stack.warp_matrix || (stack.warp_matrix_experts && experts);
+    const auto* moe = std::get_if<Moe>(&op);
+    const bool experts = moe != nullptr && element_size(moe->precision) < 2 * byte;
+    const bool by_warps = stack.warp_matrix || (stack.warp_matrix_experts && experts);
     const double rate = stack.matmul_rate * (experts ? stack.expert_rate : 1) * (by_warps ? gpu.profile.facts.warp_matrix_fraction : 1);
     const Seconds bound = max(max(kernel.compute, kernel.dram), max(kernel.l2, kernel.power));
     return kernel.total + max(Seconds{}, max(kernel.compute / rate, kernel.power / std::sqrt(rate)) - bound);

@@ -24,6 +24,18 @@ KernelSet read_kernel_set(TableReader& table) {
                       did_you_mean(text, {"framework", "engine", "fused"}));
 }
 
+std::optional<GroupSizes> read_group_sizes(TableReader& table) {
+    constexpr std::string_view key = "sharing_groups";
+    if (!table.has(key)) return std::nullopt;
+    const std::vector<std::int64_t> sizes = table.counts_if(key, 2);
+    if (sizes.empty()) return GroupSizes{};
+    if (sizes.size() != 2 || sizes[1] < sizes[0]) {
+        throw table.error(key, "is no range of sizes", fmt::format("{}", fmt::join(sizes, ", ")),
+                          "[least, most], or [] where no heads decode together");
+    }
+    return GroupSizes{sizes[0], sizes[1]};
+}
+
 void read_stack(TableReader& table, SoftwareStack& stack) {
     stack.kernels = read_kernel_set(table);
     stack.host_per_kernel = table.number("host_us_per_kernel", non_negative) * us;
@@ -42,6 +54,9 @@ void read_stack(TableReader& table, SoftwareStack& stack) {
     stack.logits_of_prompt = table.flag_if("logits_of_prompt").value_or(false);
     stack.state_on_host = table.flag_if("state_on_host").value_or(false);
     stack.suppression_kernels = table.number_if("suppression_kernels", non_negative).value_or(0);
+    if (stack.suppression_kernels > 0 && stack.kernels != KernelSet::framework)
+        throw table.error("suppression_kernels", "means nothing where operators are not issued kernel by kernel", {},
+                          "kernels = \"framework\" beside it");
     stack.cast_kernels = table.number_if("cast_kernels", non_negative).value_or(0);
     stack.kernels_beside_4bit = table.number_if("kernels_beside_4bit", non_negative).value_or(0);
     stack.kernels_beside_8bit = table.number_if("kernels_beside_8bit", non_negative).value_or(0);
@@ -59,7 +74,7 @@ void read_stack(TableReader& table, SoftwareStack& stack) {
     stack.pipeline_chunk = table.count_if("pipeline_chunk_tokens", 0).value_or(0);
     stack.pipeline_overlap = table.number_if("pipeline_overlap", {0, 1}).value_or(1);
     stack.fastest_precision = table.flag_if("fastest_precision").value_or(false);
-    stack.sharing_group = table.count_if("sharing_group", 0);
+    stack.sharing_groups = read_group_sizes(table);
     stack.converts_cache = table.flag_if("converts_cache").value_or(true);
     stack.warp_matrix = table.flag_if("warp_matrix").value_or(false);
     stack.warp_matrix_experts = table.flag_if("warp_matrix_experts").value_or(false);

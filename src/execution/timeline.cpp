@@ -11,6 +11,13 @@ namespace {
 /// Two clocks that run side by side: when the host has issued everything so far, and when the GPU has finished it.
 struct Clocks {
     Seconds host, gpu;
+    Seconds waited;  ///< of the host's, for the GPU
+
+    void wait_for_gpu() {
+        const Seconds wait = max(Seconds{}, gpu - host);
+        host += wait;
+        waited += wait;
+    }
 
     /// `count` equal kernels: the first waits for its issue, each later one for the one before it or for its own issue.
     void run(double count, Seconds issue, Seconds kernel) {
@@ -29,7 +36,7 @@ public:
         clocks_.run(1, stack_.host_per_pass, {});
         for (const Segment& segment : graph.segments) run(segment);
         timeline_.total = clocks_.gpu;
-        timeline_.host = clocks_.host;
+        timeline_.host = clocks_.host - clocks_.waited;
         return std::move(timeline_);
     }
 
@@ -50,6 +57,7 @@ private:
             const double others = static_cast<double>(segment.repeat - 2);
             clocks_.host += others * (clocks_.host - before.host);
             clocks_.gpu += others * (clocks_.gpu - before.gpu);
+            clocks_.waited += others * (clocks_.waited - before.waited);
         }
     }
 
@@ -87,7 +95,7 @@ private:
 
     /// Moves both clocks over one repetition of the segment.
     void advance(const Segment& segment) {
-        if (segment.after_gpu) clocks_.host = max(clocks_.host, clocks_.gpu);
+        if (segment.after_gpu) clocks_.wait_for_gpu();
         if (streams_ > 1 && overlaps(segment)) {
             advance_overlapped(segment);
             return;
@@ -166,7 +174,9 @@ std::vector<std::size_t> first_equal_nodes(const OpGraph& graph) {
 }
 
 Seconds cold_start(const Timeline& t, const SoftwareStack& stack) {
-    const auto distinct = std::count_if(t.ops.begin(), t.ops.end(), [](const TimedOp& op) { return !op.fused; });
+    const auto distinct = std::count_if(t.ops.begin(), t.ops.end(), [](const TimedOp& op) {
+        return !op.fused && !std::holds_alternative<Copy>(op.node->op) && !std::holds_alternative<Collective>(op.node->op);
+    });
     return stack.cold_context + static_cast<double>(distinct) * stack.cold_per_kernel;
 }
 

@@ -64,7 +64,7 @@ Segment embedding_segment(const DecoderPass& pass, const Numerics& n) {
     return {"embedding", 1, b.take()};
 }
 
-/// Logits of the last token of each sequence, or of all that are verified, and the choice of the next one.
+/// Logits of the last token of each sequence, of all that are verified, or of a whole prompt, and the choice of the next one.
 Segment head_segment(const DecoderPass& pass, const Numerics& n) {
     const DecoderLlm& m = pass.model;
     const std::int64_t width = m.embedding_dim > 0 ? m.embedding_dim : m.hidden, batch = pass.shape.batch * pass.logits,
@@ -78,7 +78,10 @@ Segment head_segment(const DecoderPass& pass, const Numerics& n) {
         const Bytes bytes = static_cast<double>(batch * logits) * n.element();
         b.add("gather_logits", Collective{CollectiveKind::all_gather, gpus, bytes});
     }
-    b.add("sampling", RowWise{RowOp::softmax, batch, m.vocabulary, Precision::fp32}, 0, Fusion::chain, eager::sampling);
+    const bool of_prompt = pass.logits > 1 && !pass.decode;
+    if (of_prompt) b.add("widen_logits", Elementwise{batch * logits, 0.5, 1, 1, Precision::fp32}, 0, Fusion::chain);
+    b.add("sampling", RowWise{RowOp::softmax, of_prompt ? pass.shape.batch : batch, m.vocabulary, Precision::fp32}, 0, Fusion::chain,
+          eager::sampling);
     return {"head", 1, b.take()};
 }
 

@@ -18,6 +18,11 @@ Attention attention_op(const DecoderPass& pass, const Numerics& n) {
             .converts_cache = pass.shape.converts_cache};
 }
 
+LaneDecoding lane_decoding(const DecoderPass& pass, std::int64_t group) {
+    if (!pass.decode || !pass.shape.sharing_groups) return LaneDecoding::none;
+    return pass.shape.sharing_groups->has(group) ? LaneDecoding::possible : LaneDecoding::only;
+}
+
 double attention_kernels(const DecoderPass& pass, bool grouped) {
     constexpr double repeat_kv = 2;  // eager frameworks copy shared keys and values out to every head
     return (pass.shape.fused_attention ? 1 : eager::unfused_attention) + (grouped ? repeat_kv : 0);
@@ -61,7 +66,7 @@ void add_attention(LayerBuilder& b, const DecoderPass& pass, AttentionKind kind)
     op.heads = heads;
     op.kv_heads = kv_heads;
     op.head_dim = op.value_dim = m.head_dim;
-    op.heads_apart = pass.tokens == 1 && pass.shape.sharing_group && *pass.shape.sharing_group * kv_heads != heads;
+    op.lane_decoding = lane_decoding(pass, heads / kv_heads);
     if (kind == AttentionKind::cross) {
         add_cross_projections(b, pass, heads, kv_heads);
         op.kv_len = m.cross_attention_tokens;

@@ -111,7 +111,7 @@ Segment softmax(const XlPass& pass, const Numerics& n) {
     return {"softmax", 1, b.take()};
 }
 
-/// The memory of all layers, in fp32, to the device or back.
+/// The memory of all layers, in fp32, to the device or back, as fast as from pinned memory: TensorFlow's buffers are.
 Segment through_host(CopyKind kind, const XlPass& pass) {
     const double elements = static_cast<double>(pass.batch * pass.model.memory) * static_cast<double>(pass.model.hidden);
     const Copy copy{.kind = kind, .bytes = elements * element_size(Precision::fp32)};
@@ -125,9 +125,10 @@ OpGraph transformer_xl_graph(const TransformerXl& model, const RunShape& shape) 
     const Numerics n = numerics_of(shape, false);
     OpGraph graph;
     graph.name = "forward";
-    if (shape.state_on_host) graph.segments.push_back(through_host(CopyKind::h2d, pass));
+    const bool crosses = shape.state_on_host && model.memory > 0;
+    if (crosses) graph.segments.push_back(through_host(CopyKind::h2d, pass));
     graph.segments.insert(graph.segments.end(), {embedding(pass, n), layers(pass, n), softmax(pass, n)});
-    if (shape.state_on_host) graph.segments.push_back(through_host(CopyKind::d2h, pass));
+    if (crosses) graph.segments.push_back(through_host(CopyKind::d2h, pass));
     // Two layers of rows with the memory, and the scores of content and distance.
     const double rows = 2 * static_cast<double>(pass.batch * pass.seen()) * static_cast<double>(model.hidden + 3 * pass.inner());
     const double scores = 3 * static_cast<double>(pass.rows() * model.heads) * static_cast<double>(pass.seen());

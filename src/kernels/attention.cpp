@@ -19,6 +19,7 @@ constexpr std::int64_t general_parts = 16;     // that it splits keys into, at m
 constexpr double general_start_cycles = 2500;  // of a block
 constexpr double general_rate = 0.85;          // of the fp32 lanes, in 16-bit FLOPs of matrix units, softmax included
 constexpr std::int64_t key_block = 64;         // keys that a block takes in one step
+constexpr std::int64_t value_columns = 256;    // that a block of queries sums up at once: for more it computes its scores again
 constexpr std::int64_t matrix_rows = 16;       // rows of the smallest matrix instruction
 constexpr double combined_parts = 32;  // of split keys, that take as long to add up as their kernel to start: L40S rows of 8 to 128 parts
 
@@ -26,11 +27,6 @@ constexpr double combined_parts = 32;  // of split keys, that take as long to ad
 bool is_general(const Attention& op, const Gpu& gpu) {
     const auto& widths = gpu.profile.facts.attention_general_dims[index(op.cache_format())];
     return std::find(widths.begin(), widths.end(), op.head_dim) != widths.end();
-}
-
-/// Whether each query head decodes by itself.
-bool apart(const Attention& op) {
-    return op.heads_apart && op.query_len == 1;
 }
 
 /// Efficiencies of the kernels that take the operator's cache.
@@ -53,7 +49,8 @@ Seconds score_time(const Attention& op, const Gpu& gpu) {
         const double width = static_cast<double>(op.head_dim + value_dim(op));
         return 2 * flop * width / (lane_rate(gpu.profile, Precision::fp32) / sms * general_rate);
     }
-    const double width = compiled_width(op.head_dim) + compiled_width(value_dim(op));
+    const double passes = op.query_len > 1 ? blocks(value_dim(op), value_columns) : 1;
+    const double width = passes * compiled_width(op.head_dim) + compiled_width(value_dim(op));
     const FlopsPerSecond matrix = matrix_rate(gpu.profile, op.precision) / sms * p.peak_fraction;
     const FlopsPerSecond lanes = lane_rate(gpu.profile, Precision::fp32) / (2 * sms);
     return 2 * flop * width / matrix + p.softmax_operations * flop / lanes;
@@ -151,51 +148,66 @@ Blocks by_queries(const Attention& op, bool packed, const Gpu& gpu, const Common
     return {max(longest, share + 0.5 * longest * (1 - sms / count)) + starts, stream};
 }
 
-/// Of an SM, for one query head to go through one key and value on the lanes: an element takes as many instructions as TensorRT-LLM's
-/// kernels of 2023 and 2024 do. Mistral and Falcon, decoding contexts of 1200 and 3100: 14 to 16 elements a clock in fp16 on the A100, 20
-/// to 22 in fp8 on the H100.
-Seconds lane_key_time(const Attention& op, const Gpu& gpu) {
-    constexpr double instructions = 4.5, converting = 2.5;
-    const double each = instructions + (element_size(op.kv_precision) < 2 * byte ? converting : 0);
-    const FlopsPerSecond lanes = lane_rate(gpu.profile, Precision::fp32) / (2 * static_cast<double>(gpu.profile.sm_count));
-    return static_cast<double>(op.head_dim + value_dim(op)) * each * flop / lanes;
-}
+/// How the keys of one decoding kernel are gone through.
+struct KeyLoop {
+    double sets;                 ///< of rows that go through the same keys in one block
+    Seconds computed, taken_in;  ///< of an SM, per key
+    Seconds start;               ///< of each wave of blocks
+    Seconds first_start{};       ///< of all of them
+};
 
-/// Queries that share a KV head are packed into one block, or each has its own on the lanes, and the keys are split over blocks until these
-/// fill the SMs (split-KV).
-Blocks by_keys(const Attention& op, const Gpu& gpu, const Common& common) {
-    const auto& p = parameters_of(op, gpu);
+/// Keys are split over blocks until these fill the SMs (split-KV).
+Blocks split_over_blocks(const Attention& op, const KeyLoop& loop, const Gpu& gpu, const Common& common) {
     const double sms = static_cast<double>(gpu.profile.sm_count);
-    const double groups = static_cast<double>(op.batch * (apart(op) ? op.heads : op.kv_heads));
-    const std::int64_t queries = op.query_len * (op.heads / std::max<std::int64_t>(op.kv_heads, 1));
-    const double rows = blocks(std::max<std::int64_t>(queries, 1), matrix_rows) * static_cast<double>(matrix_rows);
     const std::int64_t keys = op.window > 0 ? std::min(op.kv_len, op.window + op.query_len) : op.kv_len;
-    // Keys that are converted are computed on in the compute format: an 8-bit cache then spares DRAM, not the SM.
-    const Bytes stored = element_size(op.kv_precision), element = op.converts_cache ? max(element_size(op.precision), stored) : stored;
-    const Bytes key = cached_width(op) * element;
-    const Seconds computed = apart(op) ? lane_key_time(op, gpu) : rows * common.score;
-    const Seconds taken_in =
-        apart(op) ? Seconds{}
-                  : max(key / (gpu.profile.bandwidth * (p.bandwidth_fraction * std::min(p.fill, sms) / sms)), key_time(op, gpu));
-    const Seconds start = split_block_start(op, gpu);
     const bool whole = !op.split_ungrouped && op.heads == op.kv_heads;
     Blocks best{};
     const std::int64_t most = is_general(op, gpu) ? general_parts : 128;
     for (std::int64_t split = 1; split <= most; split *= 2) {
-        if (split > 1 && (whole || groups * static_cast<double>(split) > 2 * sms)) break;
+        if (split > 1 && (whole || loop.sets * static_cast<double>(split) > 2 * sms)) break;
         const double chunk = blocks(keys, key_block * split) * static_cast<double>(key_block);
-        const double w = waves(groups * static_cast<double>(split), sms, 1);
-        const double combine = split > 1 ? (1 + static_cast<double>(split) / combined_parts) * p.combine_cycles : 0;
-        const Seconds starts = apart(op) ? start : w * start;  // several small blocks on an SM hide each other's
-        const Blocks b{w * chunk * computed + starts, w * chunk * taken_in, lasting(combine, gpu.profile)};
+        const double w = waves(loop.sets * static_cast<double>(split), sms, 1);
+        const double combine = split > 1 ? (1 + static_cast<double>(split) / combined_parts) * parameters_of(op, gpu).combine_cycles : 0;
+        const Blocks b{loop.first_start + w * (chunk * loop.computed + loop.start), w * chunk * loop.taken_in,
+                       lasting(combine, gpu.profile)};
         if (split == 1 || b.time(common) < best.time(common)) best = b;
     }
     return best;
 }
 
+/// Queries that share a KV head are packed into one block.
+Blocks by_keys(const Attention& op, const Gpu& gpu, const Common& common) {
+    const auto& p = parameters_of(op, gpu);
+    const double sms = static_cast<double>(gpu.profile.sm_count);
+    // Keys that are converted are computed on in the compute format: an 8-bit cache then spares DRAM, not the SM.
+    const Bytes stored = element_size(op.kv_precision), element = op.converts_cache ? max(element_size(op.precision), stored) : stored;
+    const Bytes key = cached_width(op) * element;
+    const BytesPerSecond share = gpu.profile.bandwidth * (p.bandwidth_fraction * std::min(p.fill, sms) / sms);
+    const std::int64_t queries = op.query_len * (op.heads / std::max<std::int64_t>(op.kv_heads, 1));
+    const double rows = blocks(std::max<std::int64_t>(queries, 1), matrix_rows) * static_cast<double>(matrix_rows);
+    const KeyLoop loop{.sets = static_cast<double>(op.batch * op.kv_heads),
+                       .computed = rows * common.score,
+                       .taken_in = max(key / share, key_time(op, gpu)),
+                       .start = split_block_start(op, gpu)};
+    return split_over_blocks(op, loop, gpu, common);
+}
+
+/// Each query has a block of its own on the lanes, and several of these an SM, so that they hide each other's start. An element of a key or
+/// value takes as many instructions as leave the least error where TensorRT-LLM decodes Llama 2 70B, Mistral, Falcon and GPT-J so.
+Blocks on_lanes(const Attention& op, const Gpu& gpu, const Common& common) {
+    constexpr double instructions = 4.5, converting = 2.5;
+    const double each = instructions + (element_size(op.kv_precision) < 2 * byte ? converting : 0);
+    const FlopsPerSecond lanes = lane_rate(gpu.profile, Precision::fp32) / (2 * static_cast<double>(gpu.profile.sm_count));
+    const KeyLoop loop{.sets = static_cast<double>(op.batch * op.heads * op.query_len),
+                       .computed = static_cast<double>(op.head_dim + value_dim(op)) * each * flop / lanes,
+                       .taken_in = {},  // most of it from L2, where heads share keys
+                       .start = {},
+                       .first_start = split_block_start(op, gpu)};
+    return split_over_blocks(op, loop, gpu, common);
+}
+
 /// Decoding splits the keys; several queries a sequence are cut by queries, and where kernels pack heads, the better of both.
 Blocks best_blocks(const Attention& op, const Gpu& gpu, const Common& common) {
-    if (apart(op)) return by_keys(op, gpu, common);
     if (is_general(op, gpu)) return op.query_len > 1 ? by_queries(op, true, gpu, common) : by_keys(op, gpu, common);
     const bool packs = gpu.profile.facts.attention_packs_heads[index(op.cache_format())];
     const Blocks queries = by_queries(op, packs && op.query_len > 1, gpu, common);
@@ -223,9 +235,9 @@ Seconds around_cache(const Attention& op, const Gpu& gpu) {
 }
 
 /// Decoding as several queries of each KV head (FlashAttention-2, without a window): where there are several such heads, Q is copied from
-/// an order by KV head to one by query, and the output back. Kernels that keep heads apart take them as they are.
+/// an order by KV head to one by query, and the output back.
 KernelCost regrouped(const Attention& op, KernelCost attention, const Gpu& gpu) {
-    if (!is_flash_attention_2(op, gpu) || op.query_len > 1 || op.window > 0 || op.kv_heads <= 1 || op.heads == op.kv_heads || apart(op))
+    if (!is_flash_attention_2(op, gpu) || op.query_len > 1 || op.window > 0 || op.kv_heads <= 1 || op.heads == op.kv_heads)
         return attention;
     const auto copied = [&](std::int64_t width) {
         const Elementwise copy{op.batch * op.heads * width, 1, 1, 0, activation_precision(op.precision)};
@@ -234,19 +246,19 @@ KernelCost regrouped(const Attention& op, KernelCost attention, const Gpu& gpu) 
     return in_sequence(in_sequence(copied(op.head_dim), attention), copied(value_dim(op)));
 }
 
-KernelCost fused_cost(const Attention& op, const Gpu& gpu, Cache cache) {
+KernelCost fused_cost(const Attention& op, const Gpu& gpu, Cache cache, bool lanes) {
     const auto& p = parameters_of(op, gpu);
     const Work w = work(op);
     Terms t;
-    t.unit = gpu.profile.math_unit(op.precision);
+    t.unit = lanes ? MathUnit::simt : gpu.profile.math_unit(op.precision);
     t.flops = w.matrix;
     const bool has_past = op.cached && op.kv_len > op.query_len;
     t.dram_bytes = fused_traffic(w.bytes, p, gpu, cache == Cache::produced && has_past ? Cache::cold : cache);
     t.dram = t.dram_bytes / (gpu.profile.bandwidth * p.bandwidth_fraction);
     t.latency = lasting(p.fixed_cycles, gpu.profile) + around_cache(op, gpu);
-    t.overlap = apart(op) ? 1 : p.overlap;
+    t.overlap = lanes ? 1 : p.overlap;
     const Common common{score_time(op, gpu), t.dram, t.overlap, power_limit(t.flops, t.dram_bytes, t.unit, gpu)};
-    const Blocks best = best_blocks(op, gpu, common);
+    const Blocks best = lanes ? on_lanes(op, gpu, common) : best_blocks(op, gpu, common);
     t.compute = best.compute;
     t.l2 = best.stream;
     t.latency += best.combine;
@@ -272,7 +284,12 @@ KernelCost unfused_cost(const Attention& op, const Gpu& gpu, Cache cache) {
 }  // namespace
 
 KernelCost cost(const Attention& op, const Gpu& gpu, Cache cache) {
-    return op.fused ? regrouped(op, fused_cost(op, gpu, cache), gpu) : unfused_cost(op, gpu, cache);
+    if (!op.fused) return unfused_cost(op, gpu, cache);
+    if (op.lane_decoding == LaneDecoding::only) return fused_cost(op, gpu, cache, true);
+    const KernelCost together = regrouped(op, fused_cost(op, gpu, cache, false), gpu);
+    if (op.lane_decoding == LaneDecoding::none) return together;
+    const KernelCost apart = fused_cost(op, gpu, cache, true);
+    return apart.total < together.total ? apart : together;
 }
 
 }  // namespace roofcast

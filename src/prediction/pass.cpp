@@ -9,7 +9,7 @@ RunShape shape_under(const SoftwareStack& stack, const RunRequest& request) {
     shape.channels_last = request.channels_last.value_or(stack.channels_last);
     const bool wide = element_size(shape.precision) > 2 * byte;
     shape.fused_attention = wide ? stack.fused_wide_attention : stack.fused_attention;
-    shape.sharing_group = stack.sharing_group;
+    shape.sharing_groups = stack.sharing_groups;
     shape.converts_cache = stack.converts_cache;
     shape.tf32_products = stack.tf32_products;
     shape.fp32_scores = stack.fp32_scores;

@@ -155,7 +155,8 @@ TEST_CASE("the longest run of words that a software's name begins with picks the
     CHECK(stacks.find(Execution::eager, "PyTorch").name == "pytorch-1");
     CHECK(stacks.find(Execution::eager, "pytorch 2.4 cu124").name == "pytorch-2");
     CHECK(stacks.find(Execution::eager, "pytorch 2.1.0 cu121").name == "pytorch-2.1");
-    CHECK(stacks.find(Execution::eager, "transformers 4.38").name == "transformers");
+    CHECK(stacks.find(Execution::eager, "transformers 5.0").name == "transformers");
+    CHECK(stacks.find(Execution::eager, "transformers 4.38.2").name == "transformers-4.38");
     CHECK(stacks.find(Execution::eager, "transformers/pytorch 2.0.1").name == "transformers-2023");
     CHECK(stacks.find(Execution::tensorrt, "tensorrt 8.6").name == "tensorrt-versions");
     CHECK(stacks.find(Execution::tensorrt, "tensorrt").name == "tensorrt-python");
@@ -292,4 +293,5 @@ TEST_CASE("what a script decides on results is issued when the GPU has them") {
     // 100 issues of 20 us, hidden by the large kernel or behind it.
     CHECK(after.total.in(us) == rel(timeline(graph_of({addition(large)}), gpu, s).total.in(us) + 100 * 20, 0.01));
     CHECK(after.total > beside.total + 500 * us);
+    CHECK(after.host.in(us) == rel(beside.host.in(us), 1e-9));  // waiting is no issuing
 }

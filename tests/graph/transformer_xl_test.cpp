@@ -85,4 +85,7 @@ TEST_CASE("a memory on the host crosses to the device and back in fp32, layer by
         CHECK(segment.nodes.front().repeat == 3);
     }
     CHECK(total_parameters(crossing) == total_parameters(kept));
+    std::string none = small("");
+    none.replace(none.find("memory = 7"), 10, "memory = 0");
+    CHECK(forward_graph(loaded(none), RunShape{.state_on_host = true}).segments.size() == 3);
 }

@@ -275,7 +275,7 @@ TEST_CASE("heads that decode apart go through shared keys one by one, on the lan
     op.precision = op.kv_precision = Precision::fp16;
     op.kv_heads = 1;
     const KernelCost together = cost(op, gpu);
-    op.heads_apart = true;
+    op.lane_decoding = LaneDecoding::only;
     // 80 heads on 10 SMs: 8 · 1024 keys · 256 elements · 4.5 instructions at 500 a ns are 18.87 us, and one start.
     KernelCost apart = cost(op, gpu);
     CHECK(apart.compute.in(us) == rel(18.87 + 1, 1e-3));
@@ -284,4 +284,18 @@ TEST_CASE("heads that decode apart go through shared keys one by one, on the lan
     op.kv_precision = Precision::fp8;
     op.converts_cache = false;
     CHECK(cost(op, gpu).compute.in(us) == rel(18.87 * 7 / 4.5 + 1, 1e-3));
+}
+
+TEST_CASE("blocks of queries compute their scores again for values wider than 256") {
+    Gpu gpu = test::toy_gpu();
+    gpu.profile.bandwidth = 100 * tb_per_s;
+    const auto compute = [&gpu](std::int64_t width, std::int64_t queries) {
+        Attention op = fp32_attention(10, 1, queries, 1024);
+        op.head_dim = op.value_dim = width;
+        return cost(op, gpu).compute.in(us);
+    };
+    // One more product of queries and keys beside the two.
+    CHECK(compute(512, 1024) == rel(1.5 * 2 * compute(256, 1024), 1e-9));
+    CHECK(compute(256, 1024) == rel(2 * compute(128, 1024), 1e-9));
+    CHECK(compute(512, 1) == rel(2 * compute(256, 1), 1e-9));  // decoding does not
 }

@@ -54,7 +54,7 @@ public:
                           .precision = p,
                           .kv_precision = p,
                           .fused = flip(),
-                          .heads_apart = flip()},
+                          .lane_decoding = flip() ? LaneDecoding::only : LaneDecoding::possible},
                 conv,
                 Elementwise{size(1, 1e9), 2, 1, 4, p},
                 RowWise{RowOp::softmax, size(1, 1e5), size(1, 1e5), p},
@@ -155,7 +155,7 @@ TEST_CASE("attention never gets faster with batch, heads or sequence") {
             check_monotone(op, gpu, "batch", [](Attention& a) { ++a.batch; });
             check_monotone(op, gpu, "sequence", [](Attention& a) { a.query_len = a.kv_len += 8; });
             op.query_len = 1;
-            op.heads_apart = shapes.flip();
+            op.lane_decoding = shapes.flip() ? LaneDecoding::none : shapes.flip() ? LaneDecoding::possible : LaneDecoding::only;
             check_monotone(op, gpu, "KV cache", [](Attention& a) { a.kv_len += 8 * (1 + a.kv_len / 64); });
             check_monotone(op, gpu, "decode batch", [](Attention& a) { a.batch += 1 + a.batch / 5; });
         }
