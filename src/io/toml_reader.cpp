@@ -98,6 +98,11 @@ Error TableReader::unknown_key(const toml::key& written, std::string_view meant)
                   .suggestion = fmt::format("did you mean {}?", meant)});
 }
 
+double number_of(const toml::node& number) {
+    const auto* whole = number.as_integer();
+    return whole != nullptr ? static_cast<double>(whole->get()) : number.as_floating_point()->get();
+}
+
 std::string TableReader::dotted(std::string_view key) const {
     return prefix_.empty() ? std::string(key) : fmt::format("{}.{}", prefix_, key);
 }
@@ -132,7 +137,7 @@ std::optional<double> TableReader::number_if(std::string_view key, Range range) 
     const toml::node* node = find(key);
     if (node == nullptr) return std::nullopt;
     if (!node->is_number()) throw error(key, "wrong type", {}, described(range));
-    const double value = node->value<double>().value();
+    const double value = number_of(*node);
     if (!inside(value, range)) throw error(key, "out of range", {}, described(range));
     return value;
 }
@@ -204,7 +209,7 @@ std::vector<double> TableReader::numbers_if(std::string_view key, Range range) {
     if (array == nullptr) throw error(key, "wrong type", {}, "a list of numbers");
     for (const auto& item : *array) {
         if (!item.is_number()) throw error(key, "wrong type in the list", {}, "numbers");
-        const double value = item.value<double>().value();
+        const double value = number_of(item);
         if (!inside(value, range)) throw error(key, "out of range", {}, described(range));
         values.push_back(value);
     }

@@ -23,6 +23,9 @@ toml::table parse_toml_file(const std::filesystem::path& file);
 /// The same of text; `file` is the name that errors carry.
 toml::table parse_toml(std::string_view text, const std::string& file);
 
+/// The value of a node that is a number; of whole numbers beyond 2^53, which the parser does not convert, the nearest.
+double number_of(const toml::node& number);
+
 /// Inclusive bounds of a number; both finite.
 struct Range {
     double lower = -std::numeric_limits<double>::max(), upper = std::numeric_limits<double>::max();

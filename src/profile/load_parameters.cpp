@@ -57,7 +57,7 @@ private:
         const ParameterSpec& spec = parameter_specs()[place->second];
         double value = 0;
         if (node.is_number()) {
-            value = node.value<double>().value();
+            value = number_of(node);
         } else {
             TableReader reader(*node.as_table(), file_.string(), dotted);
             value = reader.number("value");

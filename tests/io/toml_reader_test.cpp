@@ -127,3 +127,11 @@ TEST_CASE("dots in strings, comments and lists of numbers are no parts of keys")
                              "1.2, 1.3, 1.4, 1.5, 1.6, 1.7]\nf.g.h.i = 1\n";
     CHECK(parse_toml(text, "a").size() == 6);
 }
+
+TEST_CASE("whole numbers that a double does not hold are read as the nearest, and fall out of ranges as others do") {
+    const toml::table root = parse_toml("a = 184444444444444441\nb = [184444444444444441, -9223372036854775807]\n", "large.toml");
+    TableReader reader(root, "large.toml");
+    CHECK(reader.number("a", {}) == 184444444444444441.0);
+    CHECK(reader.numbers_if("b") == std::vector<double>{184444444444444441.0, -9223372036854775807.0});
+    CHECK(contains(message_of([&] { static_cast<void>(reader.number("a", {0, 1e6})); }), "large.toml:1"));
+}
