@@ -50,17 +50,16 @@ struct SoftwareStack {
     Seconds device_gap;            ///< between two dependent kernels on the GPU beyond the kernel's own latency
     bool channels_last = true;     ///< layout of convolutions
     bool fused_attention = true;
-    bool fused_wide_attention = true;  ///< in fp32 and TF32 too, where attention is fused at all
-    std::optional<GroupSizes>
-        sharing_groups{};            ///< of query heads that decode together; others do on the lanes; absent: no kernel on the lanes
-    bool converts_cache = true;      ///< its attention converts a KV cache in fewer bits; false: it computes on it as stored
-    bool fp32_scores = false;        ///< attention without a fused kernel keeps scores in fp32 around the softmax
-    std::int64_t prefill_chunk = 0;  ///< tokens of all sequences in one pass of prefill; 0: whole prompts
-    bool separate_bias = false;      ///< convolutions leave their bias to a kernel of its own
-    bool mixed_precision = false;    ///< 16-bit runs keep learned factors in fp32, and with them the sums that layers add to
-    bool fp32_norms = false;         ///< with mixed precision: normalizations compute in fp32 too
-    bool logits_of_prompt = false;   ///< prefill computes scores of the vocabulary for every token, not only for the last
-    bool state_on_host = false;      ///< what a recurrent model carries from pass to pass goes through host memory
+    bool fused_wide_attention = true;            ///< in fp32 and TF32 too, where attention is fused at all
+    std::optional<GroupSizes> sharing_groups{};  ///< of query heads that decode together; others do on the lanes. Absent: any together
+    bool converts_cache = true;                  ///< its attention converts a KV cache in fewer bits; false: it computes on it as stored
+    bool fp32_scores = false;                    ///< attention without a fused kernel keeps scores in fp32 around the softmax
+    std::int64_t prefill_chunk = 0;              ///< tokens of all sequences in one pass of prefill; 0: whole prompts
+    bool separate_bias = false;                  ///< convolutions leave their bias to a kernel of its own
+    bool mixed_precision = false;                ///< 16-bit runs keep learned factors in fp32, and with them the sums that layers add to
+    bool fp32_norms = false;                     ///< with mixed precision: normalizations compute in fp32 too
+    bool logits_of_prompt = false;               ///< prefill computes scores of the vocabulary for every token, not only for the last
+    bool state_on_host = false;                  ///< what a recurrent model carries from pass to pass goes through host memory
     double suppression_kernels = 0;  ///< issued for each class and image to leave out overlapping boxes, where scripts do it class by class
     double cast_kernels = 0;         ///< issued beside each product of a 16-bit run: automatic mixed precision casts its operands
     double kernels_beside_4bit = 0;  ///< issued beside each product of weights in 4 bits (from 4 to below 8): its unpacking

@@ -206,7 +206,7 @@ struct RunShape {
     Precision kv_precision = Precision::fp16;
     Parallelism parallel{};
     bool fused_attention = true;
-    std::optional<GroupSizes> sharing_groups{};  ///< of query heads that decode together; engines that have it decode on the lanes too
+    std::optional<GroupSizes> sharing_groups{};  ///< of query heads that decode together; others do on the lanes. Absent: any together
     bool converts_cache = true;                  ///< attention converts a KV cache in fewer bits; false: it computes on it as stored
     bool channels_last = true;
     bool tf32_products = true;        ///< tf32 applies to matrix products, not only to convolutions
