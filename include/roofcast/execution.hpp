@@ -36,6 +36,7 @@ std::optional<Execution> parse_execution(std::string_view text);
 enum class KernelSet {
     framework,  ///< several kernels for one operator where frameworks launch several (`OpNode::eager_kernels`)
     engine,     ///< one kernel an operator
+    generated,  ///< a compiler writes one kernel for element-wise operators in a row, beside a library's products
     fused       ///< operators folded into their neighbours as `OpNode::fusion` says
 };
 
@@ -54,6 +55,8 @@ struct SoftwareStack {
     std::optional<GroupSizes> sharing_groups{};  ///< of query heads that decode together; others do on the lanes. Absent: any together
     bool converts_cache = true;                  ///< its attention converts a KV cache in fewer bits; false: it computes on it as stored
     bool fp32_scores = false;                    ///< attention without a fused kernel keeps scores in fp32 around the softmax
+    bool copies_heads = false;                   ///< the same makes heads the outer dimension, and an inner one of the output again
+    bool separate_mask = false;                  ///< the same masks scores by a kernel of its own
     std::int64_t prefill_chunk = 0;              ///< tokens of all sequences in one pass of prefill; 0: whole prompts
     bool separate_bias = false;                  ///< convolutions leave their bias to a kernel of its own
     bool mixed_precision = false;                ///< 16-bit runs keep learned factors in fp32, and with them the sums that layers add to

@@ -38,6 +38,8 @@ struct Attention {
     Precision precision = Precision::fp16, kv_precision = Precision::fp16;
     bool fused = true;                  ///< FlashAttention-style; false: scores go through memory
     bool fp32_scores = false;           ///< then: in fp32 around the softmax, cast there and back
+    bool copies_heads = false;          ///< then: heads become the outer dimension of queries, keys and values, and an inner one again
+    bool separate_mask = false;         ///< then: added to the scores by a kernel of its own
     bool cached = true;                 ///< keys and values go into a KV cache, and those of earlier tokens come from it
     bool split_ungrouped = true;        ///< keys are split over blocks also where each query head has keys of its own
     std::optional<Precision> output{};  ///< format of Q and the output; absent: 16 bits for the narrower formats, else the precision
@@ -68,6 +70,7 @@ struct Elementwise {
     double reads = 1, writes = 1;  ///< tensors; fractions for broadcast operands
     double flops_per_element = 1;
     Precision precision = Precision::fp16;
+    bool strided = false;  ///< operands are broadcast or strided in an eager framework: each element's address is computed
     friend bool operator==(const Elementwise&, const Elementwise&) = default;
 };
 
@@ -101,6 +104,7 @@ struct Move {
     std::int64_t read = 0, written = 0;
     Precision precision = Precision::fp16;
     bool transposed = false;  ///< elements that are written side by side lie apart: each is fetched with its sector
+    bool strided = false;     ///< rows lie apart: each element's address is computed
     std::int64_t waits = 0;   ///< reads that each thread of the kernel makes one after the other, each when the one before has come
     friend bool operator==(const Move&, const Move&) = default;
 };
@@ -165,6 +169,7 @@ struct OpNode {
     double eager_kernels = 1;  ///< kernels that an eager framework launches for it
     double weights = 0;        ///< parameters that belong to it, bias included
     double macs = -1;          ///< overrides op_macs for published GMACs where a table counts otherwise; -1: op_macs(op)
+    bool same_call = false;    ///< an eager framework issues it in the call of the operator before it
     int stream = 0;            ///< nodes of equal `stream` run in order; others of the same segment may overlap
 };
 
@@ -212,9 +217,12 @@ struct RunShape {
     bool tf32_products = true;        ///< tf32 applies to matrix products, not only to convolutions
     bool fp32_scores = false;         ///< scores that go through memory are in fp32 around the softmax
     std::int64_t prefill_chunk = 0;   ///< tokens of all sequences in one pass of prefill where the engine cuts prompts; 0: whole ones
+    bool copies_heads = false;        ///< attention that is not fused makes heads the outer dimension, and an inner one of the output again
+    bool separate_mask = false;       ///< a kernel of its own masks scores that go through memory
     bool separate_bias = false;       ///< a kernel of its own adds the bias of a convolution
     bool mixed_precision = false;     ///< 16-bit runs keep learned factors in fp32, and with them sums: automatic mixed precision
     bool fp32_norms = false;          ///< with it: normalizations compute in fp32 too
+    bool folds_norms = false;         ///< batch norms behind convolutions are folded into them before the run, in eager frameworks too
     bool logits_of_prompt = false;    ///< prefill computes scores of the vocabulary for every token, not only for the last
     bool state_on_host = false;       ///< what a recurrent model carries from pass to pass goes through host memory
     double suppression_kernels = 0;   ///< for each class and image, to leave out overlapping boxes

@@ -169,6 +169,12 @@ struct Summary {
 
 using Architecture = std::variant<DecoderLlm, Encoder, Vit, Swin, ConvNet, VisionLanguage, Diffusion, TransformerXl, Summary>;
 
+/// What the inference script that a model comes with does to it before an eager framework runs it.
+struct OwnScript {
+    bool casts_model = false;  ///< to 16 bits as a whole, so that automatic mixed precision has no part in it
+    bool folds_norms = false;  ///< batch norms into the convolutions before them
+};
+
 struct Workload {
     std::string id, name, family;  ///< family as in TOML: llm, encoder, vit, swin, cnn, detector, vlm, diffusion, transformer_xl, summary
     std::vector<std::string> aliases;
@@ -177,6 +183,7 @@ struct Workload {
     Published published;
     Precision default_precision = Precision::fp16;
     std::optional<WeightFormat> native_weights;  ///< of checkpoints that are published quantized; absent: as computed
+    OwnScript own_script;
     Architecture architecture;
 };
 

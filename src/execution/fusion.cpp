@@ -19,7 +19,7 @@ struct Open {
 
 }  // namespace
 
-void fusion_plan(const Segment& segment, bool by_stream, std::vector<int>& host_of) {
+void fusion_plan(const Segment& segment, bool into_products, bool by_stream, std::vector<int>& host_of) {
     const auto& nodes = segment.nodes;
     host_of.resize(nodes.size());
     std::array<Open, most_streams> open;
@@ -27,7 +27,7 @@ void fusion_plan(const Segment& segment, bool by_stream, std::vector<int>& host_
         const OpNode& node = nodes[i];
         const int self = static_cast<int>(i);
         auto& [matrix, chain] = open[by_stream ? static_cast<std::size_t>(node.stream) % most_streams : 0];
-        if (node.fusion == Fusion::folded) {
+        if (node.fusion == Fusion::folded && into_products) {
             host_of[i] = vanishes;
             continue;
         }
@@ -37,7 +37,7 @@ void fusion_plan(const Segment& segment, bool by_stream, std::vector<int>& host_
         }
         if (node.fusion == Fusion::none) {
             host_of[i] = self;
-            matrix = takes_epilogue(node.op) ? self : vanishes;
+            matrix = into_products && takes_epilogue(node.op) ? self : vanishes;
             chain = vanishes;
             continue;
         }

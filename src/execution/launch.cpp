@@ -147,6 +147,7 @@ Launch launched(const OpNode& node, const Gpu& gpu, const SoftwareStack& stack) 
     if (is_16_bit_product(node.op)) launch.launches += stack.cast_kernels;
     launch.launches += unpacking_launches(node.op, stack);
     launch.time = time + launch.launches * stack.device_gap;
+    if (stack.kernels == KernelSet::framework && node.same_call) launch.launches = 0;
     return launch;
 }
 

@@ -19,9 +19,10 @@ KernelSet read_kernel_set(TableReader& table) {
     const std::string text = table.text("kernels");
     if (text == "framework") return KernelSet::framework;
     if (text == "engine") return KernelSet::engine;
+    if (text == "generated") return KernelSet::generated;
     if (text == "fused") return KernelSet::fused;
-    throw table.error("kernels", "unknown set of kernels", text, "framework, engine or fused",
-                      did_you_mean(text, {"framework", "engine", "fused"}));
+    throw table.error("kernels", "unknown set of kernels", text, "framework, engine, generated or fused",
+                      did_you_mean(text, {"framework", "engine", "generated", "fused"}));
 }
 
 std::optional<GroupSizes> read_group_sizes(TableReader& table) {
@@ -46,6 +47,8 @@ void read_stack(TableReader& table, SoftwareStack& stack) {
     stack.pcie_contention = table.number_if("pcie_contention", {0, 2});
     stack.fp32_scores = table.flag_if("fp32_scores").value_or(false);
     stack.prefill_chunk = table.count_if("prefill_chunk_tokens", 0).value_or(0);
+    stack.copies_heads = table.flag_if("copies_heads").value_or(false);
+    stack.separate_mask = table.flag_if("separate_mask").value_or(false);
     stack.separate_bias = table.flag_if("separate_bias").value_or(false);
     stack.fp32_norms = table.flag_if("fp32_norms").value_or(false);
     stack.mixed_precision = table.flag_if("mixed_precision").value_or(false);

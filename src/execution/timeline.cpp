@@ -43,7 +43,7 @@ public:
 private:
     void run(const Segment& segment) {
         launches_.clear();
-        if (stack_.kernels == KernelSet::fused) fusion_plan(segment, streams_ > 1, host_of_);
+        if (fuses()) fusion_plan(segment, stack_.kernels == KernelSet::fused, streams_ > 1, host_of_);
         for (std::size_t i = 0; i < segment.nodes.size(); ++i) {
             launches_.push_back(launch_of(segment, i));
             account(segment, segment.nodes[i], launches_.back());
@@ -63,7 +63,7 @@ private:
 
     Launch launch_of(const Segment& segment, std::size_t i) {
         const OpNode& node = segment.nodes[i];
-        if (stack_.kernels == KernelSet::fused && host_of_[i] != static_cast<int>(i)) {
+        if (fuses() && host_of_[i] != static_cast<int>(i)) {
             const std::string_view into =
                 host_of_[i] == vanishes ? "weights" : std::string_view(segment.nodes[static_cast<std::size_t>(host_of_[i])].name);
             timeline_.fused.push_back({node.name, into, segment.repeat * node.repeat});
@@ -72,6 +72,8 @@ private:
         }
         return alone(node, nodes_before_ + i);
     }
+
+    [[nodiscard]] bool fuses() const { return stack_.kernels == KernelSet::fused || stack_.kernels == KernelSet::generated; }
 
     Launch alone(const OpNode& node, std::size_t place) {
         if (first_equal_.empty()) return launched(node, gpu_, stack_);
@@ -163,7 +165,8 @@ std::vector<std::size_t> first_equal_nodes(const OpGraph& graph) {
     for (const Segment& segment : graph.segments) {
         for (const OpNode& node : segment.nodes) {
             const auto found = std::find_if(distinct.begin(), distinct.end(), [&](const auto& seen) {
-                return seen.first->op == node.op && seen.first->eager_kernels == node.eager_kernels;
+                return seen.first->op == node.op && seen.first->eager_kernels == node.eager_kernels &&
+                       seen.first->same_call == node.same_call;
             });
             const std::size_t place = first.size();
             first.push_back(found != distinct.end() ? found->second : place);

@@ -112,10 +112,11 @@ Map ConvBuilder::conv(const Map& input, const ConvSpec& spec) {
     OpNode& node = emit(spec.groups > 1 && spec.groups == in.channels ? "depthwise" : "conv", op, Fusion::none, in.kept ? 0 : in.elements(),
                         out.elements());
     if (!spec.published) node.macs = 0;
-    if (!spec.shared_weights)
-        node.weights = static_cast<double>(spec.channels) * static_cast<double>(filter + (spec.bias || standardized ? 1 : 0));
-    if ((spec.bias || standardized) && shape_.separate_bias) pointwise("bias", out, 1, 1, Fusion::folded);
-    return normalize_and_activate(out, spec.norm, spec.activation);
+    const bool folds = spec.norm == ConvNorm::batch && shape_.folds_norms;
+    const std::int64_t factors = (spec.bias || standardized ? 1 : 0) + (folds ? 2 : 0);
+    if (!spec.shared_weights) node.weights = static_cast<double>(spec.channels) * static_cast<double>(filter + factors);
+    if ((factors > 0) && shape_.separate_bias) pointwise("bias", out, 1, 1, Fusion::folded).same_call = folds;
+    return normalize_and_activate(out, folds ? ConvNorm::none : spec.norm, spec.activation);
 }
 
 void ConvBuilder::mask_frames(const Map& map) {

@@ -15,6 +15,8 @@ Attention attention_op(const DecoderPass& pass, const Numerics& n) {
             .kv_precision = element_size(pass.shape.kv_precision) < n.element() ? pass.shape.kv_precision : n.vector,
             .fused = pass.shape.fused_attention,
             .fp32_scores = pass.shape.fp32_scores,
+            .copies_heads = pass.shape.copies_heads,
+            .separate_mask = pass.shape.separate_mask,
             .converts_cache = pass.shape.converts_cache};
 }
 

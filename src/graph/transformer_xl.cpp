@@ -14,6 +14,7 @@ constexpr double selection = 4;  // kernels: which tokens are in a cluster, and 
 struct XlPass {
     const TransformerXl& model;
     std::int64_t batch, tokens;
+    bool tensorflow;  ///< of the two codes that NVIDIA publishes, the one that keeps its memory on the host
     [[nodiscard]] std::int64_t seen() const { return tokens + model.memory; }
     [[nodiscard]] std::int64_t rows() const { return batch * tokens; }
     [[nodiscard]] std::int64_t inner() const { return model.heads * model.head_dim; }
@@ -52,8 +53,9 @@ Segment embedding(const XlPass& pass, const Numerics& n) {
     return {"embedding", 1, b.take()};
 }
 
-/// Scores of content and of distance are products of their own; those of distance are shifted row by row.
-void add_scores(LayerBuilder& b, const XlPass& pass) {
+/// Scores of content and of distance are products of their own; those of distance are shifted row by row. In TensorFlow: distances are
+/// a product an image and head, the mask computes in fp32.
+void add_scores_of_tensorflow(LayerBuilder& b, const XlPass& pass) {
     const TransformerXl& m = pass.model;
     const std::int64_t groups = pass.batch * m.heads, scores = groups * pass.tokens * pass.seen();
     b.elementwise("add_biases", pass.rows() * pass.inner(), 1, 1, Fusion::chain, 2);
@@ -65,10 +67,27 @@ void add_scores(LayerBuilder& b, const XlPass& pass) {
     b.elementwise("scale", scores, 1, 1);
     constexpr double mask = 3;  // in fp32, and back
     b.elementwise("mask", scores, 1, 1, Fusion::chain, mask);
-    b.add("softmax", RowWise{.kind = RowOp::softmax, .rows = groups * pass.tokens, .cols = pass.seen(), .precision = b.numerics().stored},
-          0, Fusion::chain);
-    b.batched("mix", groups, pass.tokens, m.head_dim, pass.seen());
-    b.move("transpose", pass.rows() * pass.inner());
+}
+
+void strided_move(LayerBuilder& b, std::string_view name, std::int64_t elements) {
+    std::get<Move>(b.move(name, elements).op).strided = true;
+}
+
+/// The same in PyTorch: einsum copies keys, which lie between queries and values, and lines up the queries of all images of a head, so that
+/// distances are one product a head; sum and scale are one generated kernel.
+void add_scores_of_pytorch(LayerBuilder& b, const XlPass& pass) {
+    const TransformerXl& m = pass.model;
+    const std::int64_t groups = pass.batch * m.heads, scores = groups * pass.tokens * pass.seen();
+    const std::int64_t queries = pass.rows() * pass.inner(), keys = pass.batch * pass.seen() * pass.inner();
+    b.elementwise("add_biases", queries, 1, 1, Fusion::chain, 2);
+    strided_move(b, "copy_keys", keys);
+    b.batched("content", groups, pass.tokens, pass.seen(), m.head_dim);
+    strided_move(b, "copy_queries", queries);
+    b.batched("distance", m.heads, pass.rows(), pass.seen(), m.head_dim);
+    b.elementwise("padding", groups * pass.tokens, 0, 0);
+    strided_move(b, "shift", scores);
+    std::get<Elementwise>(b.elementwise("sum", scores, 2, 2).op).strided = true;
+    std::get<Elementwise>(b.elementwise("mask", scores, 1, 1).op).strided = true;
 }
 
 Segment layers(const XlPass& pass, const Numerics& n) {
@@ -78,7 +97,12 @@ Segment layers(const XlPass& pass, const Numerics& n) {
     b.move("join_memory", all * m.hidden);
     b.linear("qkv_proj", all, 3 * pass.inner(), m.hidden);
     b.linear("distance_proj", pass.seen(), pass.inner(), m.hidden);
-    add_scores(b, pass);
+    pass.tensorflow ? add_scores_of_tensorflow(b, pass) : add_scores_of_pytorch(b, pass);
+    b.add("softmax", RowWise{.kind = RowOp::softmax, .rows = pass.rows() * m.heads, .cols = pass.seen(), .precision = b.numerics().stored},
+          0, Fusion::chain);
+    if (!pass.tensorflow) strided_move(b, "copy_values", all * pass.inner());
+    b.batched("mix", pass.batch * m.heads, pass.tokens, m.head_dim, pass.seen());
+    b.move("transpose", rows * pass.inner());
     b.linear("proj", rows, m.hidden, pass.inner());
     b.residual("residual", rows * m.hidden);
     b.norm("attention_norm", layernorm, rows, m.hidden);
@@ -87,7 +111,7 @@ Segment layers(const XlPass& pass, const Numerics& n) {
     b.linear("mlp_down", rows, m.hidden, m.intermediate, true);
     b.residual("residual", rows * m.hidden);
     b.norm("mlp_norm", layernorm, rows, m.hidden);
-    b.move("keep_memory", all * m.hidden, 2);
+    b.move("keep_memory", all * m.hidden, pass.tensorflow ? 2 : 1);
     return {"layer", m.layers, b.take()};
 }
 
@@ -121,7 +145,7 @@ Segment through_host(CopyKind kind, const XlPass& pass) {
 }  // namespace
 
 OpGraph transformer_xl_graph(const TransformerXl& model, const RunShape& shape) {
-    const XlPass pass{model, shape.batch, shape.prompt_tokens > 0 ? shape.prompt_tokens : model.segment};
+    const XlPass pass{model, shape.batch, shape.prompt_tokens > 0 ? shape.prompt_tokens : model.segment, shape.state_on_host};
     const Numerics n = numerics_of(shape, false);
     OpGraph graph;
     graph.name = "forward";

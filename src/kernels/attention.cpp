@@ -265,7 +265,25 @@ KernelCost fused_cost(const Attention& op, const Gpu& gpu, Cache cache, bool lan
     return combine(t, gpu);
 }
 
-/// Two batched products with the scores in memory between them, and scaling, mask and softmax over the scores.
+/// `c`, and copies between rows of all heads and heads of all rows: of queries and the output, and of keys and values that no cache holds
+/// so already. Frameworks' launches are known for the whole operator, and stay what they are.
+KernelCost with_copied_heads(KernelCost c, const Attention& op, const Gpu& gpu, Cache cache) {
+    const int kernels = c.kernels;
+    const auto copy = [&](std::int64_t rows, std::int64_t heads) {
+        const std::int64_t elements = op.batch * rows * heads;
+        for (const std::int64_t width : {op.head_dim, value_dim(op)}) {
+            const Move move{.read = elements * width, .written = elements * width, .precision = op.precision, .strided = true};
+            c = in_sequence(c, cost(move, gpu, cache));
+        }
+    };
+    copy(op.query_len, op.heads);
+    if (!op.cached) copy(op.kv_len, op.kv_heads);
+    c.kernels = kernels;
+    return c;
+}
+
+/// Two batched products with the scores in memory between them, and scaling, mask and softmax over the scores. A mask of its own kernel is
+/// broadcast.
 KernelCost unfused_cost(const Attention& op, const Gpu& gpu, Cache cache) {
     const std::int64_t batch = op.batch * op.heads, scores = batch * op.query_len * op.kv_len;
     const Precision p = op.precision;
@@ -274,11 +292,16 @@ KernelCost unfused_cost(const Attention& op, const Gpu& gpu, Cache cache) {
     const Precision softmax = wide ? Precision::fp32 : p;
     KernelCost c = cost(Gemm{batch, op.query_len, op.kv_len, op.head_dim, p, bits}, gpu, cache);
     c = in_sequence(c, cost(Elementwise{scores, 1, 1, 2, p}, gpu, cache));
+    if (op.separate_mask) {
+        c = in_sequence(c, cost(Elementwise{.elements = scores, .precision = p, .strided = true}, gpu, cache));
+        --c.kernels;  // counted with the operator
+    }
     // Casts read 16 bits and write 32, and the other way around.
     if (wide) c = in_sequence(c, cost(Elementwise{scores, 0.5, 1, 1, softmax}, gpu, cache));
     c = in_sequence(c, cost(RowWise{RowOp::softmax, batch * op.query_len, op.kv_len, softmax}, gpu, cache));
     if (wide) c = in_sequence(c, cost(Elementwise{scores, 1, 0.5, 1, softmax}, gpu, cache));
-    return in_sequence(c, cost(Gemm{batch, op.query_len, value_dim(op), op.kv_len, p, bits}, gpu, cache));
+    c = in_sequence(c, cost(Gemm{batch, op.query_len, value_dim(op), op.kv_len, p, bits}, gpu, cache));
+    return op.copies_heads ? with_copied_heads(c, op, gpu, cache) : c;
 }
 
 }  // namespace

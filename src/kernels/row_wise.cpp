@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include "kernels/terms.hpp"
 #include "kernels/work.hpp"
@@ -7,16 +8,37 @@ namespace roofcast {
 
 namespace {
 
-/// Blocks of 128 threads that an SM holds, one row each.
-constexpr double rows_of_sm = 8;
+/// Elements of a row that softmax keeps in registers.
+constexpr std::int64_t longest_in_registers = 1024;
 
-/// Layer norm reads its rows once for their mean and variance and once to scale them. The second time L2 holds them, as long as the rows
-/// in flight fit there beside what is written for them.
-Bytes read_again(const RowWise& op, Bytes read_and_written, double sms, Bytes l2) {
-    if (op.kind != RowOp::layernorm || op.rows == 0) return {};
-    const double rows = static_cast<double>(op.rows);
-    const Bytes in_flight = read_and_written * std::min(1.0, rows_of_sm * sms / rows);
-    return in_flight > l2 ? read_and_written / 2 * (1 - l2 / in_flight) : Bytes{};
+/// What a kernel reads of its rows after their first read. One block has a row.
+struct LaterReads {
+    double count = 0;       ///< of the whole row
+    double rows_of_sm = 1;  ///< in flight at once
+    bool from_l1 = false;   ///< if that holds the rows in flight
+};
+
+/// Layer norm reads its rows for their mean and variance and again to scale them, in blocks of 128 threads. Softmax keeps rows of up to
+/// 1024 elements in registers; longer ones it reads for their maximum, their sum and the result, with a thread for each 16 to 32 bytes.
+LaterReads later_reads(const RowWise& op) {
+    constexpr double threads_of_sm = 2048, bytes_of_thread = 16, most_threads = 1024, layernorm_rows = 8;
+    if (op.kind == RowOp::layernorm) return {.count = 1, .rows_of_sm = layernorm_rows};
+    if (op.kind != RowOp::softmax || op.cols <= longest_in_registers) return {};
+    const double pieces = static_cast<double>(op.cols) * element_size(op.precision).in(byte) / bytes_of_thread;
+    const double threads = std::min(most_threads, std::exp2(std::ceil(std::log2(pieces / 2))));
+    return {.count = 2, .rows_of_sm = threads_of_sm / threads, .from_l1 = true};
+}
+
+/// What later reads take from DRAM. L1 holds the rows in flight or it does not, L2 as far as they fit beside what is written for them.
+Bytes read_again(const RowWise& op, Bytes read_and_written, const GpuProfile& gpu) {
+    if (op.rows == 0) return {};
+    const LaterReads later = later_reads(op);
+    const double rows = static_cast<double>(op.rows), sms = static_cast<double>(gpu.sm_count);
+    const double rows_in_flight = std::min(rows, later.rows_of_sm * sms);
+    const Bytes row = read_and_written / rows, in_flight = rows_in_flight * row;
+    const bool in_l1 = later.from_l1 && std::max(1.0, rows_in_flight / sms) * row / 2 <= gpu.facts.l1_per_sm;
+    if (in_l1 || in_flight <= gpu.l2) return {};
+    return later.count * read_and_written / 2 * (1 - gpu.l2 / in_flight);
 }
 
 /// Layer norm keeps an SM busy where rows are short: a block of 128 threads takes four elements a thread at a time, and adds the sums of
@@ -29,12 +51,12 @@ Seconds busy_with_rows(const RowWise& op, double cycles, const GpuProfile& gpu) 
     return lasting(static_cast<double>(op.rows) / static_cast<double>(gpu.sm_count) * steps * width * cycles, gpu);
 }
 
-/// Softmax keeps rows of up to 1024 elements in registers. Longer ones it reads again for their sum and for the result, from L2.
-Seconds time_of_later_passes(const RowWise& op, Bytes read_and_written, const GpuProfile& gpu) {
-    constexpr std::int64_t kept_in_registers = 1024;
-    constexpr Bytes sm_reads_a_clock = 32 * byte;
-    if (op.kind != RowOp::softmax || op.cols <= kept_in_registers) return {};
-    return lasting(read_and_written / (sm_reads_a_clock * static_cast<double>(gpu.sm_count)), gpu);
+/// Softmax keeps SMs busy with rows that it reads thrice: two exponentials an element, three walks and two sums over the threads.
+Seconds busy_with_walks(const RowWise& op, const GpuProfile& gpu) {
+    constexpr double instructions_of_element = 95;
+    if (op.kind != RowOp::softmax || op.cols <= longest_in_registers) return {};
+    const double sms = static_cast<double>(gpu.sm_count), rows_in_turn = waves(static_cast<double>(op.rows), sms, 1);
+    return rows_in_turn * static_cast<double>(op.cols) * instructions_of_element * 2 * flop / (lane_rate(gpu, Precision::fp32) / sms);
 }
 
 }  // namespace
@@ -49,11 +71,11 @@ KernelCost cost(const RowWise& op, const Gpu& gpu, Cache cache) {
     Terms t;
     t.flops = w.vector;
     t.compute = t.flops / lane_rate(gpu.profile, op.precision);
-    t.dram_bytes = after_l2(w.bytes, gpu.profile.l2, values.streaming.l2_residency, cache) + read_again(op, w.bytes, sms, gpu.profile.l2);
-    t.dram = t.dram_bytes / bandwidth + time_of_later_passes(op, w.bytes, gpu.profile);
+    t.dram_bytes = after_l2(w.bytes, gpu.profile.l2, values.streaming.l2_residency, cache) + read_again(op, w.bytes, gpu.profile);
+    t.dram = t.dram_bytes / bandwidth;
     const Bytes row = w.bytes / static_cast<double>(std::max<std::int64_t>(op.rows, 1));
     t.l2 = waves(static_cast<double>(op.rows), sms, 1) * row / (bandwidth * std::min(p.fill, sms) / sms);
-    t.compute = max(t.compute, busy_with_rows(op, p.row_cycles, gpu.profile));
+    t.compute = max(t.compute, max(busy_with_rows(op, p.row_cycles, gpu.profile), busy_with_walks(op, gpu.profile)));
     t.latency = p.fixed;
     return combine(t, gpu);
 }

@@ -4,6 +4,15 @@
 
 namespace roofcast {
 
+SoftwareStack stack_of(const SoftwareStacks& software, const RunRequest& request, const Workload& workload) {
+    SoftwareStack stack = software.find(request.execution, request.software);
+    if (workload.own_script.casts_model && stack.mixed_precision) {
+        stack.mixed_precision = stack.fp32_norms = stack.fp32_scores = false;
+        stack.cast_kernels = 0;
+    }
+    return stack;
+}
+
 RunShape shape_under(const SoftwareStack& stack, const RunRequest& request) {
     RunShape shape = request.shape;
     shape.channels_last = request.channels_last.value_or(stack.channels_last);
@@ -13,6 +22,8 @@ RunShape shape_under(const SoftwareStack& stack, const RunRequest& request) {
     shape.converts_cache = stack.converts_cache;
     shape.tf32_products = stack.tf32_products;
     shape.fp32_scores = stack.fp32_scores;
+    shape.copies_heads = stack.copies_heads;
+    shape.separate_mask = stack.separate_mask;
     shape.prefill_chunk = stack.prefill_chunk;
     shape.separate_bias = stack.separate_bias;
     shape.fp32_norms = stack.fp32_norms;

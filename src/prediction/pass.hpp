@@ -5,6 +5,9 @@
 
 namespace roofcast {
 
+/// The engine that `request` names, as it runs `workload` with the script that comes with it.
+SoftwareStack stack_of(const SoftwareStacks& software, const RunRequest& request, const Workload& workload);
+
 /// The shape of a completed `request` with the habits of `stack`: layout, fused attention, what tf32 and int8 runs narrow.
 RunShape shape_under(const SoftwareStack& stack, const RunRequest& request);
 

@@ -77,7 +77,7 @@ Prediction predict(const Workload& workload, const Gpu& device, const RunRequest
     Prediction p;
     p.request = completed(request, workload, device);
     require_host_link(p.request, device.profile);
-    const SoftwareStack& stack = software.find(p.request.execution, p.request.software);
+    const SoftwareStack stack = stack_of(software, p.request, workload);
     const Gpu gpu = with_software(device, stack);
     p.request.shape = shape_under(stack, p.request);
     if (const DecoderLlm* llm = language_model(workload)) {

@@ -99,6 +99,7 @@ ArchitectureFacts read_facts(TableReader& table) {
     facts.base_clock_ratio = table.number("base_clock_ratio", {0, 1, true});
     facts.l2_per_sm = table.number("l2_kib_per_sm", positive) * kib;
     facts.shared_memory_per_sm = table.number("shared_memory_per_sm_kib", positive) * kib;
+    facts.l1_per_sm = table.number_if("l1_kib_per_sm", positive).value_or(facts.shared_memory_per_sm.in(kib)) * kib;
     facts.registers_per_sm = table.number("registers_per_sm_kib", positive) * kib;
     facts.l2_partitions = static_cast<int>(table.count_if("l2_partitions", 1, 16).value_or(1));
     facts.attention_packs_heads = cache_format_set(table, "attention_packs_heads");
@@ -133,6 +134,7 @@ constexpr std::string_view fact_keys[] = {"source",
                                           "base_clock_ratio",
                                           "l2_kib_per_sm",
                                           "shared_memory_per_sm_kib",
+                                          "l1_kib_per_sm",
                                           "registers_per_sm_kib",
                                           "l2_partitions",
                                           "attention_packs_heads",

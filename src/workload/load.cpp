@@ -47,6 +47,14 @@ Published read_published(TableReader reader) {
     return published;
 }
 
+OwnScript read_own_script(TableReader reader) {
+    OwnScript script;
+    script.casts_model = reader.flag_if("casts_model").value_or(false);
+    script.folds_norms = reader.flag_if("folds_norms").value_or(false);
+    reader.finish_with_base();
+    return script;
+}
+
 Workload read_workload(TableReader reader) {
     Workload workload;
     workload.id = reader.text("id");
@@ -72,6 +80,7 @@ Workload read_workload(TableReader reader) {
                            did_you_mean(workload.family, known));
     }
     workload.published = read_published(reader.table("published"));
+    workload.own_script = read_own_script(reader.table("own_script"));
     workload.architecture = family->second(reader);
     static_cast<void>(reader.node("variant"));
     reader.finish_with_base();

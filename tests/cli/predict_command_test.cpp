@@ -73,7 +73,7 @@ TEST_CASE("--explain counts a fused operator once for each layer that has it") {
         }
         return count;
     };
-    const json resnet = predicted("--gpu a100 --model resnet50 --precision fp16 --execution compiled --explain");
+    const json resnet = predicted("--gpu a100 --model resnet50 --precision fp16 --execution tensorrt --explain");
     // A convolution at the start, 16 blocks of three and four on shortcuts are normalized; the first, two in each block and its sum are
     // activated.
     CHECK(times(resnet, "batchnorm") == 1 + 16 * 3 + 4);

@@ -213,3 +213,36 @@ TEST_CASE("heads decode no slower where they may go either way, and two proposed
         CHECK(seconds(LaneDecoding::only, 2) >= 0.99 * only);
     }
 }
+
+TEST_CASE("engines say what the library before and after 2023 does by version, and what compiled code leaves to libraries") {
+    const SoftwareStacks software = load_software(gpus_dir());
+    const SoftwareStack &eager = software.find(Execution::eager, "transformers/pytorch 2.0.1"),
+                        &compiled = software.find(Execution::compiled, "transformers/pytorch 2.1.0dev"),
+                        &later = software.find(Execution::eager, "transformers/pytorch");
+    CHECK(eager.kernels == KernelSet::framework);
+    CHECK(eager.separate_mask);
+    CHECK(eager.copies_heads);
+    CHECK(compiled.kernels == KernelSet::generated);
+    CHECK_FALSE(compiled.separate_mask);
+    CHECK(later.host_per_kernel < eager.host_per_kernel);
+    CHECK(software.find(Execution::compiled, "onnxruntime").kernels == KernelSet::fused);
+}
+
+TEST_CASE("a model whose script casts it to 16 bits has no part in automatic mixed precision") {
+    const Gpu gpu = load_gpu(gpus_dir(), "v100-sxm2-16gb");
+    const SoftwareStacks software = load_software(gpus_dir());
+    Workload model = find_workload(test::models_dir(), "yolov5s");
+    RunRequest request{.execution = Execution::eager, .software = "pytorch"};
+    const auto latency = [&](Precision p) {
+        request.shape.precision = p;
+        return predict(model, gpu, request, software).latency;
+    };
+    REQUIRE(model.own_script.casts_model);
+    REQUIRE(model.own_script.folds_norms);
+    const Seconds half = latency(Precision::fp16), single = latency(Precision::fp32);
+    model.own_script.casts_model = false;
+    CHECK(latency(Precision::fp16) > half);
+    CHECK(latency(Precision::fp32) == single);
+    model.own_script.folds_norms = false;
+    CHECK(latency(Precision::fp32) > single);
+}

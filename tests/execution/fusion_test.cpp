@@ -8,10 +8,10 @@ namespace {
 
 const Elementwise add{.elements = 100, .reads = 2, .writes = 1};
 
-std::vector<int> plan(std::vector<OpNode> nodes) {
+std::vector<int> plan(std::vector<OpNode> nodes, bool into_products = true) {
     const Segment segment{.name = "layer", .nodes = std::move(nodes)};
     std::vector<int> host_of;
-    fusion_plan(segment, true, host_of);
+    fusion_plan(segment, into_products, true, host_of);
     return host_of;
 }
 
@@ -40,6 +40,17 @@ TEST_CASE("a folded operator vanishes and leaves the epilogue open") {
     CHECK(plan({{.name = "conv", .op = Conv2d{}},
                 {.name = "norm", .op = add, .fusion = Fusion::folded},
                 {.name = "relu", .op = add, .fusion = Fusion::epilogue}}) == std::vector<int>{0, vanishes, 0});
+}
+
+TEST_CASE("generated kernels leave products to the library, and take norms, activations and sums behind them as one chain") {
+    constexpr bool into_products = false;
+    CHECK(plan({{.name = "conv", .op = Conv2d{}},
+                {.name = "norm", .op = add, .fusion = Fusion::folded},
+                {.name = "relu", .op = add, .fusion = Fusion::epilogue},
+                {.name = "residual", .op = add, .fusion = Fusion::chain},
+                {.name = "gemm", .op = Gemm{}},
+                {.name = "act", .op = add, .fusion = Fusion::epilogue}},
+               into_products) == std::vector<int>{0, 1, 1, 1, 4, 5});
 }
 
 TEST_CASE("operators of another stream are not fused with") {

@@ -66,6 +66,20 @@ TEST_CASE("a compiler's fusion of a chain saves time and kernels, and says what 
     CHECK(fused.total.in(us) == rel(apart.total.in(us)*5 / 9, 0.05));
 }
 
+TEST_CASE("a generated kernel reads what it joins once, and leaves the product before it alone") {
+    const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
+    const OpNode product{.name = "product", .op = Gemm{.m = 64, .n = 64, .k = 64, .precision = Precision::fp16}};
+    const OpGraph graph = graph_of({product, addition(large, Fusion::folded), addition(large, Fusion::epilogue), addition(large)});
+    const Timeline generated = timeline(graph, gpu, stack(KernelSet::generated, 1 * us)),
+                   fused = timeline(graph, gpu, stack(KernelSet::fused, 1 * us)),
+                   apart = timeline(graph, gpu, stack(KernelSet::framework, 1 * us));
+    CHECK(generated.kernels == 2);
+    CHECK(fused.kernels == 2);  // the last addition starts a chain of its own
+    CHECK(apart.kernels == 4);
+    CHECK(generated.total < apart.total);
+    CHECK(fused.total < generated.total);
+}
+
 TEST_CASE("an eager framework pays for each of the kernels that it launches for an operator") {
     const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
     OpNode node = addition(small);
@@ -73,6 +87,19 @@ TEST_CASE("an eager framework pays for each of the kernels that it launches for 
     const OpGraph graph = graph_of({node});
     CHECK(timeline(graph, gpu, stack(KernelSet::framework, 10 * us)).kernels == 6);
     CHECK(timeline(graph, gpu, stack(KernelSet::engine, 10 * us)).kernels == 1);
+}
+
+TEST_CASE("what the call before issues too takes an eager framework's host no time, and the GPU its own") {
+    const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
+    OpNode second = addition(large);
+    const Timeline apart = timeline(graph_of({addition(large), second}), gpu, stack(KernelSet::framework, 10 * us));
+    second.same_call = true;
+    const OpGraph graph = graph_of({addition(large), second});
+    const Timeline together = timeline(graph, gpu, stack(KernelSet::framework, 10 * us));
+    CHECK(together.host.in(us) == rel(apart.host.in(us)-10, 1e-9));
+    CHECK(together.gpu_busy.in(us) == rel(apart.gpu_busy.in(us), 1e-9));
+    CHECK(timeline(graph, gpu, stack(KernelSet::engine, 10 * us)).kernels == 2);
+    CHECK(first_equal_nodes(graph) == std::vector<std::size_t>{0, 1});
 }
 
 TEST_CASE("an eager framework's repeated element-wise kernels repeat their work in the sums too") {

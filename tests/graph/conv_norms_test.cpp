@@ -37,6 +37,26 @@ ConvLayer conv_with(ConvNorm norm, Activation activation = Activation::relu) {
 
 }  // namespace
 
+TEST_CASE("norms that a script folds leave their numbers to the convolution, and a bias to its call") {
+    ConvNet net;
+    net.image_size = side;
+    net.channels = channels;
+    net.norm = ConvNorm::batch;
+    net.layers = {conv_with(ConvNorm::batch)};
+    RunShape shape{.batch = 2, .precision = Precision::fp16, .separate_bias = true};
+    const OpGraph apart = conv_graph(net, shape);
+    shape.folds_norms = true;
+    const OpGraph folded = conv_graph(net, shape);
+    CHECK(total_parameters(folded) == total_parameters(apart));
+    CHECK(nodes_named(apart, "batchnorm").size() == 1);
+    CHECK(nodes_named(apart, "bias").empty());
+    CHECK(nodes_named(folded, "batchnorm").empty());
+    REQUIRE(nodes_named(folded, "bias").size() == 1);
+    CHECK(nodes_named(folded, "bias").front().same_call);
+    shape.separate_bias = false;
+    CHECK(nodes_named(conv_graph(net, shape), "bias").empty());
+}
+
 TEST_CASE("EvoNorm has three numbers a channel and brings its own activation, or two and none") {
     const OpGraph activated = graph_of({conv_with(ConvNorm::evo)});
     // 16 to 16 channels, then gate, gain and bias.

@@ -44,6 +44,25 @@ TEST_CASE("Transformer-XL has one table of words, and layers that project the me
     CHECK(product("content").n == 5 + 7);
 }
 
+TEST_CASE("distances are one product a head where einsum lines queries up, one an image and head where the memory is on the host") {
+    const auto distance = [](bool on_host) {
+        const OpGraph graph = forward_graph(loaded(small("")), RunShape{.batch = 3, .state_on_host = on_host});
+        for (const Segment& segment : graph.segments) {
+            for (const OpNode& node : segment.nodes) {
+                if (node.name == "distance") return std::get<Gemm>(node.op);
+            }
+        }
+        FAIL("no distances");
+        return Gemm{};
+    };
+    const Gemm of_heads = distance(false), of_images = distance(true);
+    CHECK(of_heads.batch == 2);
+    CHECK(of_heads.m == 3 * 5);
+    CHECK(of_images.batch == 3 * 2);
+    CHECK(of_images.m == 5);
+    CHECK(of_heads.batch * of_heads.m * of_heads.n * of_heads.k == of_images.batch * of_images.m * of_images.n * of_images.k);
+}
+
 TEST_CASE("scores of the first cluster stand beside one for each other cluster") {
     const OpGraph graph = forward_graph(loaded(small("clusters = [20, 60]\n")), RunShape{.batch = 2});
     std::vector<std::int64_t> words;

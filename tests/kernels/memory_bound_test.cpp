@@ -63,6 +63,21 @@ TEST_CASE("copies between layouts fetch a sector for each element, two clocks ea
     CHECK(cost(transposed, gpu).total == max(cost(plain, gpu).total, fetching));
 }
 
+TEST_CASE("kernels that compute the address of each element take the lanes 85 instructions for it") {
+    Gpu gpu = test::toy_gpu();
+    // A million elements on lanes of 5 T instructions a second: 17 us; their 4 MB at 100 GB/s would take 40.
+    Move move{.read = 1'000'000, .written = 1'000'000, .precision = Precision::fp16, .strided = true};
+    Elementwise sum{.elements = 1'000'000, .precision = Precision::fp16, .strided = true};
+    CHECK(cost(move, gpu).total.in(us) == rel(40, 1e-9));
+    gpu.profile.bandwidth *= 10;
+    CHECK(cost(move, gpu).total.in(us) == rel(17, 1e-9));
+    CHECK(cost(move, gpu).bound == Bound::compute);
+    CHECK(cost(sum, gpu).total.in(us) == rel(17, 1e-9));
+    move.strided = sum.strided = false;
+    CHECK(cost(move, gpu).total.in(us) == rel(4, 1e-9));
+    CHECK(cost(sum, gpu).total.in(us) == rel(4, 1e-9));
+}
+
 TEST_CASE("a kernel whose threads read one value after the other waits for each of them") {
     // 50,000 reads of 280 ns are 14 ms, whatever else it moves.
     const Move stretched{.read = 1'000'000, .written = 4'000'000, .precision = Precision::fp16, .waits = 50'000};
@@ -82,10 +97,30 @@ TEST_CASE("layer norm is busy with instructions where rows are short: three step
     CHECK(time(RowOp::softmax, 8) < 10);
 }
 
-TEST_CASE("softmax reads rows of more than 1024 elements again") {
-    const Gpu gpu = test::toy_gpu();
-    const auto time = [&gpu](std::int64_t cols) { return cost(RowWise{RowOp::softmax, 1000, cols, Precision::fp32}, gpu).total.in(us); };
+TEST_CASE("softmax reads rows of more than 1024 elements again, from L1 or L2 if they hold the rows in flight") {
+    Gpu gpu = test::toy_gpu();
+    const auto time = [&gpu](std::int64_t cols, Precision p = Precision::fp32) {
+        return cost(RowWise{RowOp::softmax, 1000, cols, p}, gpu).total.in(us);
+    };
     CHECK(time(1024) == rel(81.92, 1e-9));
-    // 16 MB at 100 GB/s, and as much from L2 at 32 bytes a clock on 10 SMs.
-    CHECK(time(2000) == rel(160 + 50, 1e-9));
+    // Blocks of 256 threads, eight an SM: 80 rows of 16 kB are 1.28 times L2, so that 1 - 1/1.28 of 8 MB are read twice more.
+    CHECK(time(2000) == rel(160 + 160 * (1 - 1 / 1.28), 1e-9));
+    // 8 rows of 8 kB fit into an L1 of 64 kB; four of 12 kB, with 512 threads, into one of 48.
+    gpu.profile.facts.l1_per_sm = 64 * kb;
+    CHECK(time(2000) == rel(160, 1e-9));
+    gpu.profile.facts.l1_per_sm = 48 * kb;
+    CHECK(time(2000) > 180);
+    CHECK(time(3000) == rel(240, 1e-9));
+}
+
+TEST_CASE("softmax of more than 1024 elements a row keeps the lanes busy") {
+    Gpu gpu = test::toy_gpu();
+    gpu.profile.bandwidth = 10'000 * gb_per_s;
+    const auto time = [&gpu](std::int64_t rows, std::int64_t cols) {
+        return cost(RowWise{RowOp::softmax, rows, cols, Precision::fp32}, gpu).total.in(us);
+    };
+    // 95 instructions an element on lanes of 0.5 T a second: 100 rows an SM of 0.38 us each, and no less than one row on one SM.
+    CHECK(time(1000, 2000) == rel(38, 1e-9));
+    CHECK(time(1, 2000) == rel(0.38, 1e-9));
+    CHECK(time(1000, 1024) < 10);
 }

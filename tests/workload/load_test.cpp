@@ -57,6 +57,18 @@ TEST_CASE("every shipped model is found by its id and its aliases, in any case")
     CHECK(find_workload(test::models_dir(), "Llama-3.1-8B").id == "llama-3.1-8b");
 }
 
+TEST_CASE("a model's own script is what its file says, and nothing besides") {
+    const TemporaryFile plain("model.toml", two_models);
+    CHECK_FALSE(load_workload(plain.path(), "small").own_script.casts_model);
+    CHECK_FALSE(load_workload(plain.path(), "small").own_script.folds_norms);
+    const TemporaryFile scripted("model.toml",
+                                 replaced(two_models, "vocabulary = 1000", "vocabulary = 1000\nown_script.casts_model = true"));
+    CHECK(load_workload(scripted.path(), "large").own_script.casts_model);
+    CHECK_FALSE(load_workload(scripted.path(), "large").own_script.folds_norms);
+    const TemporaryFile unknown("model.toml", replaced(two_models, "vocabulary = 1000", "vocabulary = 1000\nown_script.halves = true"));
+    CHECK(failure(unknown.path(), "small").key.ends_with("own_script.halves"));
+}
+
 TEST_CASE("a variant's keys override the shared ones") {
     const TemporaryFile file("two.toml", two_models);
     const auto small = std::get<DecoderLlm>(load_workload(file.path(), "tiny").architecture);
