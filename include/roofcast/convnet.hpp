@@ -159,6 +159,7 @@ struct ConvNet {
     ConvNorm norm = ConvNorm::batch;
     bool fp32_norms = false;            ///< layer norms compute in fp32 in mixed precision, also where a run's others do not
     bool standardized_weights = false;  ///< those of convolutions, in every pass
+    bool pads_apart = false;            ///< an operator of its own pads what each convolution takes, also by nothing: frameworks copy it
     bool activation_gain = false;       ///< each activation is followed by a constant factor (norm-free nets)
     std::vector<ConvLayer> layers;
 };

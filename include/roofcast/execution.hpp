@@ -21,7 +21,7 @@ namespace roofcast {
 enum class Execution {
     eager,       ///< a framework issues each operator from the host
     cuda_graph,  ///< an engine replays a captured graph of its own kernels
-    compiled,    ///< element-wise chains and epilogues fused by a compiler, issued by the host
+    compiled,    ///< kernels that a compiler generated beside a library's, issued by the host
     tensorrt,    ///< compiled ahead of time and replayed
     fused        ///< hand-fused engine issued by the host (FasterTransformer)
 };
@@ -59,6 +59,7 @@ struct SoftwareStack {
     bool separate_mask = false;                  ///< the same masks scores by a kernel of its own
     std::int64_t prefill_chunk = 0;              ///< tokens of all sequences in one pass of prefill; 0: whole prompts
     bool separate_bias = false;                  ///< convolutions leave their bias to a kernel of its own
+    bool folds_norms = false;                    ///< the script of a model folds its norms into convolutions; not read from the file
     bool mixed_precision = false;                ///< 16-bit runs keep learned factors in fp32, and with them the sums that layers add to
     bool fp32_norms = false;                     ///< with mixed precision: normalizations compute in fp32 too
     bool logits_of_prompt = false;               ///< prefill computes scores of the vocabulary for every token, not only for the last

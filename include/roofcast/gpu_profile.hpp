@@ -69,6 +69,7 @@ struct ArchitectureFacts {
     Hertz boost_clock, tensor_clock;                           ///< of the typical chip
     double base_clock_ratio = 0;                               ///< base to boost clock
     Bytes l2_per_sm, shared_memory_per_sm, registers_per_sm;
+    double threads_per_sm = 0;                                     ///< that an SM holds at once
     Bytes l1_per_sm;                                               ///< cache of loads from memory
     int l2_partitions = 1;                                         ///< of L2, each of which holds a copy of what its SMs read
     std::array<bool, cache_format_count> attention_packs_heads{};  ///< query heads of one KV head share a block also for several queries

@@ -36,9 +36,10 @@ struct Attention {
     bool causal = false;      ///< query i sees keys up to kv_len − query_len + i
     std::int64_t window = 0;  ///< keys each query sees at most; 0: all
     Precision precision = Precision::fp16, kv_precision = Precision::fp16;
-    bool fused = true;                  ///< FlashAttention-style; false: scores go through memory
-    bool fp32_scores = false;           ///< then: in fp32 around the softmax, cast there and back
-    bool copies_heads = false;          ///< then: heads become the outer dimension of queries, keys and values, and an inner one again
+    bool fused = true;          ///< FlashAttention-style; false: scores go through memory
+    bool fp32_scores = false;   ///< then: in fp32 around the softmax, cast there and back
+    bool copies_heads = false;  ///< then: heads become the outer dimension of queries, keys and values, and an inner one again
+    bool framework = false;     ///< then: a mask is broadcast with an address an element, and copies and mask are counted with the operator
     bool separate_mask = false;         ///< then: added to the scores by a kernel of its own
     bool cached = true;                 ///< keys and values go into a KV cache, and those of earlier tokens come from it
     bool split_ungrouped = true;        ///< keys are split over blocks also where each query head has keys of its own
@@ -158,7 +159,8 @@ enum class Fusion {
     none,      ///< stands alone
     epilogue,  ///< folds into the matrix product or convolution before it, else joins a chain
     chain,     ///< joins neighbouring element-wise and row-wise nodes into one kernel
-    folded     ///< vanishes at inference: batch norm into the convolution before it, copies between layouts into their readers
+    folded     ///< vanishes at inference: batch norm into the convolution before it, copies between layouts into their readers; where a
+               ///< compiler leaves products to a library, copies vanish, and the rest joins a chain
 };
 
 struct OpNode {
@@ -217,6 +219,7 @@ struct RunShape {
     bool tf32_products = true;        ///< tf32 applies to matrix products, not only to convolutions
     bool fp32_scores = false;         ///< scores that go through memory are in fp32 around the softmax
     std::int64_t prefill_chunk = 0;   ///< tokens of all sequences in one pass of prefill where the engine cuts prompts; 0: whole ones
+    bool framework = false;           ///< kernels of an eager framework: those over strided or broadcast operands compute each address
     bool copies_heads = false;        ///< attention that is not fused makes heads the outer dimension, and an inner one of the output again
     bool separate_mask = false;       ///< a kernel of its own masks scores that go through memory
     bool separate_bias = false;       ///< a kernel of its own adds the bias of a convolution

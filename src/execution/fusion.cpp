@@ -7,6 +7,16 @@ namespace roofcast {
 
 namespace {
 
+/// Generated code leaves copies between layouts out, and neither walks long rows in the kernel before nor rescales weights there.
+bool vanishes_in_code(const OpNode& node) {
+    return node.fusion == Fusion::folded && std::holds_alternative<Move>(node.op);
+}
+bool opens_kernel(const OpNode& node) {
+    constexpr std::int64_t longest_row = 1024;
+    const auto* rows = std::get_if<RowWise>(&node.op);
+    return rows != nullptr && (rows->cols > longest_row || node.fusion == Fusion::folded);
+}
+
 bool takes_epilogue(const Op& op) {
     return std::holds_alternative<Gemm>(op) || std::holds_alternative<Conv2d>(op) || std::holds_alternative<Moe>(op);
 }
@@ -27,8 +37,13 @@ void fusion_plan(const Segment& segment, bool into_products, bool by_stream, std
         const OpNode& node = nodes[i];
         const int self = static_cast<int>(i);
         auto& [matrix, chain] = open[by_stream ? static_cast<std::size_t>(node.stream) % most_streams : 0];
-        if (node.fusion == Fusion::folded && into_products) {
+        if (into_products ? node.fusion == Fusion::folded : vanishes_in_code(node)) {
             host_of[i] = vanishes;
+            continue;
+        }
+        if (!into_products && opens_kernel(node)) {
+            host_of[i] = self;
+            if (node.fusion != Fusion::folded) chain = self;
             continue;
         }
         if (node.fusion == Fusion::epilogue && matrix != vanishes) {

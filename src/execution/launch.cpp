@@ -147,14 +147,14 @@ Launch launched(const OpNode& node, const Gpu& gpu, const SoftwareStack& stack) 
     if (is_16_bit_product(node.op)) launch.launches += stack.cast_kernels;
     launch.launches += unpacking_launches(node.op, stack);
     launch.time = time + launch.launches * stack.device_gap;
-    if (stack.kernels == KernelSet::framework && node.same_call) launch.launches = 0;
+    launch.calls = stack.kernels == KernelSet::framework && node.same_call ? 0 : launch.launches;
     return launch;
 }
 
 Launch folded_into_host(const OpNode& node, const Gpu& gpu) {
     Launch launch;
     launch.fused = true;
-    launch.launches = 0;
+    launch.launches = launch.calls = 0;
     const Elementwise remainder = fused_remainder(node.op);
     if (remainder.elements > 0 && remainder.reads > 0) {
         launch.kernel = cost(remainder, gpu, Cache::produced);

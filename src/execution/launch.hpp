@@ -11,6 +11,7 @@ struct Launch {
     Seconds time;         ///< one run of the node on the GPU, gaps included
     Seconds host;         ///< of one run, beside what issuing its kernels takes
     double launches = 1;  ///< kernels issued for one run
+    double calls = 1;     ///< of the host for them: as many, or none where the operator before issues them too
     double passes = 1;    ///< times that one run does the kernel's work
     bool fused = false;
 };

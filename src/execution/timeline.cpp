@@ -67,7 +67,7 @@ private:
             const std::string_view into =
                 host_of_[i] == vanishes ? "weights" : std::string_view(segment.nodes[static_cast<std::size_t>(host_of_[i])].name);
             timeline_.fused.push_back({node.name, into, segment.repeat * node.repeat});
-            if (host_of_[i] == vanishes) return {.launches = 0, .fused = true};
+            if (host_of_[i] == vanishes) return {.launches = 0, .calls = 0, .fused = true};
             return folded_into_host(node, gpu_);
         }
         return alone(node, nodes_before_ + i);
@@ -103,10 +103,10 @@ private:
             return;
         }
         for (std::size_t i = 0; i < launches_.size(); ++i) {
-            const double runs = static_cast<double>(segment.nodes[i].repeat), launches = launches_[i].launches;
-            const Seconds issue = stack_.host_per_kernel + launches_[i].host / std::max(1.0, launches);
-            if (launches > 0) clocks_.run(runs * launches, issue, launches_[i].time / launches);
-            if (launches == 0) clocks_.gpu += runs * launches_[i].time;
+            const double runs = static_cast<double>(segment.nodes[i].repeat), calls = launches_[i].calls;
+            const Seconds issue = stack_.host_per_kernel + launches_[i].host / std::max(1.0, calls);
+            if (calls > 0) clocks_.run(runs * calls, issue, launches_[i].time / calls);
+            if (calls == 0) clocks_.gpu += runs * launches_[i].time;
         }
     }
 
@@ -132,7 +132,7 @@ private:
             l2 += runs * kernel.l2;
             power += runs * kernel.power;
             communication += runs * kernel.communication;
-            launches += once * launches_[i].launches;
+            launches += once * launches_[i].calls;
             host += once * launches_[i].host;
         }
         const Seconds longest = *std::max_element(stream_time.begin(), stream_time.end());

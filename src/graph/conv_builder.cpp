@@ -109,6 +109,10 @@ Map ConvBuilder::conv(const Map& input, const ConvSpec& spec) {
     const std::int64_t filter = in.channels / spec.groups * taps;
     const bool standardized = spec.norm == ConvNorm::standardized;
     if (standardized || net.standardized_weights) standardize(spec.channels, filter, standardized);
+    if (net.pads_apart) {
+        const std::int64_t padded = in.elements() * shape_.batch;
+        emit("pad", Move{.read = padded, .written = padded, .precision = stored_}, Fusion::folded, 0, 0);
+    }
     OpNode& node = emit(spec.groups > 1 && spec.groups == in.channels ? "depthwise" : "conv", op, Fusion::none, in.kept ? 0 : in.elements(),
                         out.elements());
     if (!spec.published) node.macs = 0;

@@ -16,6 +16,7 @@ Attention attention_op(const DecoderPass& pass, const Numerics& n) {
             .fused = pass.shape.fused_attention,
             .fp32_scores = pass.shape.fp32_scores,
             .copies_heads = pass.shape.copies_heads,
+            .framework = pass.shape.framework,
             .separate_mask = pass.shape.separate_mask,
             .converts_cache = pass.shape.converts_cache};
 }

@@ -29,7 +29,6 @@ void add_attention_op(LayerBuilder& b, const EncoderPass& pass, bool causal, boo
                                    .keys = pass.tokens});
     op.causal = causal;
     op.fused = fused;
-    op.copies_heads = pass.shape.copies_heads;
     op.separate_mask = pass.shape.separate_mask;
     b.add("attention", op, 0, Fusion::none, fused ? 1 : eager::unfused_attention);
 }

@@ -30,6 +30,7 @@ Numerics numerics_of(const RunShape& shape, bool serving) {
     n.stored = shape.stays_narrow() && !serving ? shape.precision : n.vector;
     n.stream = stream_precision(shape, n.stored);
     n.norm = norm_precision(shape, n.stored);
+    n.framework = shape.framework;
     n.weight_bits = shape.weights.label.empty() ? native_weights(shape.precision).bits : shape.weights.bits;
     n.head_bits = shape.weights.every_table ? n.weight_bits : native_weights(n.vector).bits;
     n.quantizes_rows = serving && element_size(shape.precision) < 2 * byte;
@@ -61,6 +62,8 @@ Attention pass_attention(const RunShape& shape, Precision stored, const Attentio
             .kv_precision = stored,
             .fused = shape.fused_attention,
             .fp32_scores = shape.fp32_scores,
+            .copies_heads = shape.copies_heads,
+            .framework = shape.framework,
             .cached = false,
             .output = stored};
 }
@@ -145,6 +148,18 @@ OpNode& LayerBuilder::elementwise(std::string_view name, std::int64_t elements, 
 
 OpNode& LayerBuilder::move(std::string_view name, std::int64_t elements, double eager_kernels, Fusion fusion) {
     return add(name, Move{.read = elements, .written = elements, .precision = n_.stored}, 0, fusion, eager_kernels);
+}
+
+OpNode& LayerBuilder::strided_move(std::string_view name, std::int64_t elements, Fusion fusion) {
+    OpNode& node = move(name, elements, 1, fusion);
+    std::get<Move>(node.op).strided = n_.framework;
+    return node;
+}
+
+OpNode& LayerBuilder::strided_elementwise(std::string_view name, std::int64_t elements, double reads, double flops, double eager_kernels) {
+    OpNode& node = elementwise(name, elements, reads, flops, Fusion::chain, eager_kernels);
+    std::get<Elementwise>(node.op).strided = n_.framework;
+    return node;
 }
 
 OpNode& LayerBuilder::embedding(std::string_view name, std::int64_t tokens, std::int64_t hidden, std::int64_t rows) {

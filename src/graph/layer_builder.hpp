@@ -18,6 +18,7 @@ struct Numerics {
     Precision norm = Precision::fp16;    ///< what normalizations compute in
     double weight_bits = 16;
     double head_bits = 16;        ///< embedding tables and LM head: weight-only quantizers leave them alone, llama.cpp does not
+    bool framework = false;       ///< kernels over strided or broadcast operands compute each address
     bool quantizes_rows = false;  ///< activations are quantized per row at run time (LLM serving); else scales are static
     [[nodiscard]] Bytes element() const { return element_size(stored); }
 };
@@ -78,6 +79,9 @@ public:
     /// A learned factor for each of `cols` channels.
     OpNode& layer_scale(std::string_view name, std::int64_t rows, std::int64_t cols);
     OpNode& move(std::string_view name, std::int64_t elements, double eager_kernels = 1, Fusion fusion = Fusion::none);
+    /// Between two orders of dimensions, or of broadcast operands: the address of each element is computed.
+    OpNode& strided_move(std::string_view name, std::int64_t elements, Fusion fusion = Fusion::none);
+    OpNode& strided_elementwise(std::string_view name, std::int64_t elements, double reads, double flops, double eager_kernels = 1);
     OpNode& embedding(std::string_view name, std::int64_t tokens, std::int64_t hidden, std::int64_t rows);
     OpNode& all_reduce(std::string_view name, std::int64_t gpus, std::int64_t elements);
 

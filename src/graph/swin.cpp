@@ -51,14 +51,17 @@ double score_passes(const LayerBuilder& b, const Swin& model) {
 
 void add_window_attention(LayerBuilder& b, const Stage& s) {
     const std::int64_t rows = s.windowed_tokens(), length = s.window() * s.window(), head_dim = s.width / s.heads();
-    // Engines without fused attention have kernels for scores, heads and windows of their own.
-    const bool framework = s.shape.fused_attention;
+    // Engines without fused attention have kernels for scores, heads and windows of their own, unless they are frameworks.
+    const bool framework = s.shape.fused_attention || s.shape.framework;
     // Blocks alternate between plain and shifted windows: half of them roll the image there and back, frameworks in a copy for each axis.
     const std::int64_t rolls = s.side > s.window() ? (framework ? 2 : 1) : 0;
     const std::int64_t moved = rows * s.width * (2 + rolls) / 2;
     // On the way there, padding copies too, also by nothing, and all is in the format that normalizations leave.
     const auto formats = static_cast<std::int64_t>(element_size(b.numerics().norm) / element_size(b.numerics().stored));
-    b.move("partition", (moved + rows * s.width) * formats, 1, Fusion::chain);
+    const auto move_windows = [&](std::string_view name, std::int64_t elements) {
+        framework ? b.strided_move(name, elements, Fusion::chain) : b.move(name, elements, 1, Fusion::chain);
+    };
+    move_windows("partition", (moved + rows * s.width) * formats);
     OpNode& qkv = b.linear("qkv_proj", rows, 3 * s.width, s.width, true);
     if (s.model.v2) {
         qkv.weights -= as_count(s.width);  // keys have no bias
@@ -68,16 +71,16 @@ void add_window_attention(LayerBuilder& b, const Stage& s) {
         s.shape, b.numerics().stored,
         {.batch = s.windows(), .heads = s.heads(), .key_dim = head_dim, .value_dim = head_dim, .queries = length, .keys = length});
     // Positions and masks are added to the scores before the softmax: the models' code runs separate products.
-    op.fused = false;
+    op.fused = op.copies_heads = false;                      // moves of their own
     constexpr double bias_kernels = 3, network_kernels = 8;  // gather, permute, add; V2 runs its network too
     const double kernels = eager::unfused_attention + bias_kernels + (s.model.v2 ? network_kernels : 0);
     // Heads are a dimension inside that of tokens; batched products want them outside. Queries are scaled on the way.
-    if (framework && !s.model.v2) b.move("heads_first", 4 * rows * s.width, 1, Fusion::chain);
+    if (framework && !s.model.v2) b.strided_move("heads_first", 4 * rows * s.width, Fusion::chain);
     b.add("attention", op, position_weights(s), Fusion::none, kernels);
-    if (framework && !s.model.v2) b.move("heads_last", rows * s.width, 1, Fusion::chain);
-    if (framework) b.elementwise("score_bias", s.windows() * s.heads() * length * length, 1, 1, Fusion::chain, score_passes(b, s.model));
+    if (framework && !s.model.v2) b.strided_move("heads_last", rows * s.width, Fusion::chain);
+    if (framework) b.strided_elementwise("score_bias", s.windows() * s.heads() * length * length, 1, 1, score_passes(b, s.model));
     b.linear("proj", rows, s.width, s.width, true);
-    b.move("merge_windows", moved, 1, Fusion::chain);
+    move_windows("merge_windows", moved);
 }
 
 Segment blocks(const Stage& s, const Numerics& n) {

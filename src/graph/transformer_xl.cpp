@@ -69,10 +69,6 @@ void add_scores_of_tensorflow(LayerBuilder& b, const XlPass& pass) {
     b.elementwise("mask", scores, 1, 1, Fusion::chain, mask);
 }
 
-void strided_move(LayerBuilder& b, std::string_view name, std::int64_t elements) {
-    std::get<Move>(b.move(name, elements).op).strided = true;
-}
-
 /// The same in PyTorch: einsum copies keys, which lie between queries and values, and lines up the queries of all images of a head, so that
 /// distances are one product a head; sum and scale are one generated kernel.
 void add_scores_of_pytorch(LayerBuilder& b, const XlPass& pass) {
@@ -80,14 +76,14 @@ void add_scores_of_pytorch(LayerBuilder& b, const XlPass& pass) {
     const std::int64_t groups = pass.batch * m.heads, scores = groups * pass.tokens * pass.seen();
     const std::int64_t queries = pass.rows() * pass.inner(), keys = pass.batch * pass.seen() * pass.inner();
     b.elementwise("add_biases", queries, 1, 1, Fusion::chain, 2);
-    strided_move(b, "copy_keys", keys);
+    b.strided_move("copy_keys", keys);
     b.batched("content", groups, pass.tokens, pass.seen(), m.head_dim);
-    strided_move(b, "copy_queries", queries);
+    b.strided_move("copy_queries", queries);
     b.batched("distance", m.heads, pass.rows(), pass.seen(), m.head_dim);
     b.elementwise("padding", groups * pass.tokens, 0, 0);
-    strided_move(b, "shift", scores);
-    std::get<Elementwise>(b.elementwise("sum", scores, 2, 2).op).strided = true;
-    std::get<Elementwise>(b.elementwise("mask", scores, 1, 1).op).strided = true;
+    b.strided_move("shift", scores);
+    b.strided_elementwise("sum", scores, 2, 2);
+    b.strided_elementwise("mask", scores, 1, 1);
 }
 
 Segment layers(const XlPass& pass, const Numerics& n) {
@@ -100,7 +96,7 @@ Segment layers(const XlPass& pass, const Numerics& n) {
     pass.tensorflow ? add_scores_of_tensorflow(b, pass) : add_scores_of_pytorch(b, pass);
     b.add("softmax", RowWise{.kind = RowOp::softmax, .rows = pass.rows() * m.heads, .cols = pass.seen(), .precision = b.numerics().stored},
           0, Fusion::chain);
-    if (!pass.tensorflow) strided_move(b, "copy_values", all * pass.inner());
+    if (!pass.tensorflow) b.strided_move("copy_values", all * pass.inner());
     b.batched("mix", pass.batch * m.heads, pass.tokens, m.head_dim, pass.seen());
     b.move("transpose", rows * pass.inner());
     b.linear("proj", rows, m.hidden, pass.inner());

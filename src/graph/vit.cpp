@@ -20,8 +20,7 @@ OpNode& add_attention_op(LayerBuilder& b, const VitPass& pass, std::string_view 
     const std::int64_t head_dim = m.hidden / m.heads;
     const AttentionSize size{
         .batch = groups, .heads = m.heads, .key_dim = head_dim, .value_dim = head_dim, .queries = queries, .keys = keys};
-    Attention op = pass_attention(pass.shape, b.numerics().stored, size);
-    op.copies_heads = pass.shape.copies_heads;
+    const Attention op = pass_attention(pass.shape, b.numerics().stored, size);
     return b.add(name, op, 0, Fusion::none, pass.shape.fused_attention ? 1 : eager::unfused_attention);
 }
 

@@ -265,18 +265,19 @@ KernelCost fused_cost(const Attention& op, const Gpu& gpu, Cache cache, bool lan
     return combine(t, gpu);
 }
 
-/// `c`, and copies between rows of all heads and heads of all rows: of queries and the output, and of keys and values that no cache holds
-/// so already. Frameworks' launches are known for the whole operator, and stay what they are.
+/// `c`, and copies between rows of all heads and heads of all rows: of queries and the output unless they are one row, and of keys and
+/// values that no cache holds so already. One element a thread, with divisions for its place, in FasterTransformer as in frameworks.
 KernelCost with_copied_heads(KernelCost c, const Attention& op, const Gpu& gpu, Cache cache) {
-    const int kernels = c.kernels;
+    constexpr int there_and_back = 2;
+    const int kernels = c.kernels + there_and_back;
     const auto copy = [&](std::int64_t rows, std::int64_t heads) {
         const std::int64_t elements = op.batch * rows * heads;
         for (const std::int64_t width : {op.head_dim, value_dim(op)}) {
-            const Move move{.read = elements * width, .written = elements * width, .precision = op.precision, .strided = true};
-            c = in_sequence(c, cost(move, gpu, cache));
+            const std::int64_t moved = elements * width;
+            c = in_sequence(c, cost(Move{.read = moved, .written = moved, .precision = op.precision, .strided = true}, gpu, cache));
         }
     };
-    copy(op.query_len, op.heads);
+    if (op.query_len > 1) copy(op.query_len, op.heads);
     if (!op.cached) copy(op.kv_len, op.kv_heads);
     c.kernels = kernels;
     return c;
@@ -293,15 +294,17 @@ KernelCost unfused_cost(const Attention& op, const Gpu& gpu, Cache cache) {
     KernelCost c = cost(Gemm{batch, op.query_len, op.kv_len, op.head_dim, p, bits}, gpu, cache);
     c = in_sequence(c, cost(Elementwise{scores, 1, 1, 2, p}, gpu, cache));
     if (op.separate_mask) {
-        c = in_sequence(c, cost(Elementwise{.elements = scores, .precision = p, .strided = true}, gpu, cache));
-        --c.kernels;  // counted with the operator
+        c = in_sequence(c, cost(Elementwise{.elements = scores, .precision = p, .strided = op.framework}, gpu, cache));
     }
     // Casts read 16 bits and write 32, and the other way around.
     if (wide) c = in_sequence(c, cost(Elementwise{scores, 0.5, 1, 1, softmax}, gpu, cache));
     c = in_sequence(c, cost(RowWise{RowOp::softmax, batch * op.query_len, op.kv_len, softmax}, gpu, cache));
     if (wide) c = in_sequence(c, cost(Elementwise{scores, 1, 0.5, 1, softmax}, gpu, cache));
     c = in_sequence(c, cost(Gemm{batch, op.query_len, value_dim(op), op.kv_len, p, bits}, gpu, cache));
-    return op.copies_heads ? with_copied_heads(c, op, gpu, cache) : c;
+    const int products_and_softmax = c.kernels - (op.separate_mask ? 1 : 0);
+    if (op.copies_heads) c = with_copied_heads(c, op, gpu, cache);
+    if (op.framework) c.kernels = products_and_softmax;  // what its launches take is known for the operator as a whole
+    return c;
 }
 
 }  // namespace

@@ -11,34 +11,40 @@ namespace {
 /// Elements of a row that softmax keeps in registers.
 constexpr std::int64_t longest_in_registers = 1024;
 
+/// Share of the rows in flight on an SM that L1 holds: all that fit, then fast less, as each is evicted before it is read again.
+double kept_in_l1(Bytes in_flight, Bytes l1) {
+    return in_flight <= l1 ? 1 : std::max(0.0, 1 - 8 * (in_flight / l1 - 1));
+}
+
 /// What a kernel reads of its rows after their first read. One block has a row.
 struct LaterReads {
     double count = 0;       ///< of the whole row
     double rows_of_sm = 1;  ///< in flight at once
+    double written = 1;     ///< beside a byte of these
     bool from_l1 = false;   ///< if that holds the rows in flight
 };
 
 /// Layer norm reads its rows for their mean and variance and again to scale them, in blocks of 128 threads. Softmax keeps rows of up to
-/// 1024 elements in registers; longer ones it reads for their maximum, their sum and the result, with a thread for each 16 to 32 bytes.
-LaterReads later_reads(const RowWise& op) {
-    constexpr double threads_of_sm = 2048, bytes_of_thread = 16, most_threads = 1024, layernorm_rows = 8;
+/// 1024 elements in registers; longer ones it reads for their maximum, their sum and the result, with a thread for each 32 bytes, 512
+/// threads at most.
+LaterReads later_reads(const RowWise& op, const GpuProfile& gpu) {
+    constexpr double bytes_of_thread = 32, most_threads = 512, layernorm_rows = 8;
     if (op.kind == RowOp::layernorm) return {.count = 1, .rows_of_sm = layernorm_rows};
     if (op.kind != RowOp::softmax || op.cols <= longest_in_registers) return {};
-    const double pieces = static_cast<double>(op.cols) * element_size(op.precision).in(byte) / bytes_of_thread;
-    const double threads = std::min(most_threads, std::exp2(std::ceil(std::log2(pieces / 2))));
-    return {.count = 2, .rows_of_sm = threads_of_sm / threads, .from_l1 = true};
+    const double threads = static_cast<double>(op.cols) * element_size(op.precision).in(byte) / bytes_of_thread;
+    return {.count = 2, .rows_of_sm = gpu.facts.threads_per_sm / std::min(most_threads, threads), .written = 0.5, .from_l1 = true};
 }
 
-/// What later reads take from DRAM. L1 holds the rows in flight or it does not, L2 as far as they fit beside what is written for them.
+/// What later reads take from DRAM: what of the rows in flight L1 does not hold, and L2 does not hold beside what is written for them.
 Bytes read_again(const RowWise& op, Bytes read_and_written, const GpuProfile& gpu) {
     if (op.rows == 0) return {};
-    const LaterReads later = later_reads(op);
+    const LaterReads later = later_reads(op, gpu);
     const double rows = static_cast<double>(op.rows), sms = static_cast<double>(gpu.sm_count);
     const double rows_in_flight = std::min(rows, later.rows_of_sm * sms);
-    const Bytes row = read_and_written / rows, in_flight = rows_in_flight * row;
-    const bool in_l1 = later.from_l1 && std::max(1.0, rows_in_flight / sms) * row / 2 <= gpu.facts.l1_per_sm;
-    if (in_l1 || in_flight <= gpu.l2) return {};
-    return later.count * read_and_written / 2 * (1 - gpu.l2 / in_flight);
+    const Bytes row = read_and_written / rows, in_flight = rows_in_flight * row * (1 + later.written) / 2;
+    if (in_flight <= gpu.l2) return {};
+    const double in_l1 = later.from_l1 ? kept_in_l1(std::max(1.0, rows_in_flight / sms) * row / 2, gpu.facts.l1_per_sm) : 0;
+    return later.count * (1 - in_l1) * read_and_written / 2 * (1 - gpu.l2 / in_flight);
 }
 
 /// Layer norm keeps an SM busy where rows are short: a block of 128 threads takes four elements a thread at a time, and adds the sums of
@@ -51,12 +57,13 @@ Seconds busy_with_rows(const RowWise& op, double cycles, const GpuProfile& gpu) 
     return lasting(static_cast<double>(op.rows) / static_cast<double>(gpu.sm_count) * steps * width * cycles, gpu);
 }
 
-/// Softmax keeps SMs busy with rows that it reads thrice: two exponentials an element, three walks and two sums over the threads.
+/// Softmax keeps the lanes busy with rows that it reads thrice: two exponentials an element, three walks and two sums over the threads.
+/// What few rows take is their own reading, see `fill`.
 Seconds busy_with_walks(const RowWise& op, const GpuProfile& gpu) {
     constexpr double instructions_of_element = 95;
     if (op.kind != RowOp::softmax || op.cols <= longest_in_registers) return {};
-    const double sms = static_cast<double>(gpu.sm_count), rows_in_turn = waves(static_cast<double>(op.rows), sms, 1);
-    return rows_in_turn * static_cast<double>(op.cols) * instructions_of_element * 2 * flop / (lane_rate(gpu, Precision::fp32) / sms);
+    const double elements = static_cast<double>(op.rows) * static_cast<double>(op.cols);
+    return elements * instructions_of_element * 2 * flop / lane_rate(gpu, Precision::fp32);
 }
 
 }  // namespace

@@ -12,10 +12,10 @@ constexpr Seconds memory_latency = 280 * ns;
 /// 4090.
 constexpr double clocks_per_sector = 2;
 
-/// `c`, no shorter than `floor`, for which its `term` grows.
+/// `c`, no shorter than `floor`, which its `term` becomes but for the latency.
 KernelCost at_least(KernelCost c, Seconds floor, Bound bound, Seconds KernelCost::*term) {
     if (floor <= c.total) return c;
-    c.*term += floor - c.total;
+    c.*term = term == &KernelCost::launch ? c.launch + (floor - c.total) : max(c.*term, floor - c.launch);
     c.total = c.unthrottled = floor;
     c.bound = bound;
     return c;

@@ -6,6 +6,8 @@ namespace roofcast {
 
 SoftwareStack stack_of(const SoftwareStacks& software, const RunRequest& request, const Workload& workload) {
     SoftwareStack stack = software.find(request.execution, request.software);
+    if (stack.kernels != KernelSet::framework) return stack;
+    stack.folds_norms = workload.own_script.folds_norms;
     if (workload.own_script.casts_model && stack.mixed_precision) {
         stack.mixed_precision = stack.fp32_norms = stack.fp32_scores = false;
         stack.cast_kernels = 0;
@@ -22,9 +24,11 @@ RunShape shape_under(const SoftwareStack& stack, const RunRequest& request) {
     shape.converts_cache = stack.converts_cache;
     shape.tf32_products = stack.tf32_products;
     shape.fp32_scores = stack.fp32_scores;
+    shape.framework = stack.kernels == KernelSet::framework;
     shape.copies_heads = stack.copies_heads;
     shape.separate_mask = stack.separate_mask;
     shape.prefill_chunk = stack.prefill_chunk;
+    shape.folds_norms = stack.folds_norms;
     shape.separate_bias = stack.separate_bias;
     shape.fp32_norms = stack.fp32_norms;
     shape.mixed_precision = stack.mixed_precision;

@@ -170,7 +170,6 @@ RunRequest completed_sizes(RunRequest request, const Workload& workload) {
     check_sizes(shape);
     check_techniques(request, workload);
     check_experts(workload, language_model(workload), shape.parallel);
-    shape.folds_norms = workload.own_script.folds_norms;
     shape.weights = request.weights.value_or(stored_weights(workload, shape.precision));
     shape.kv_precision = request.kv_precision.value_or(activation_precision(shape.precision));
     if (const DecoderLlm* llm = language_model(workload)) {

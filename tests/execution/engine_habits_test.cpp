@@ -224,6 +224,7 @@ TEST_CASE("engines say what the library before and after 2023 does by version, a
     CHECK(eager.copies_heads);
     CHECK(compiled.kernels == KernelSet::generated);
     CHECK_FALSE(compiled.separate_mask);
+    CHECK(software.find(Execution::cuda_graph, "transformers/pytorch 2.1.0dev").kernels == KernelSet::generated);
     CHECK(later.host_per_kernel < eager.host_per_kernel);
     CHECK(software.find(Execution::compiled, "onnxruntime").kernels == KernelSet::fused);
 }

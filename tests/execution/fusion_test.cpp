@@ -53,6 +53,17 @@ TEST_CASE("generated kernels leave products to the library, and take norms, acti
                into_products) == std::vector<int>{0, 1, 1, 1, 4, 5});
 }
 
+TEST_CASE("generated code leaves out copies between layouts, and walks weights and long rows in kernels of their own") {
+    constexpr bool into_products = false;
+    CHECK(plan({{.name = "act", .op = add, .fusion = Fusion::chain},
+                {.name = "standardize", .op = RowWise{.cols = 64}, .fusion = Fusion::folded},
+                {.name = "to_planes", .op = Move{}, .fusion = Fusion::folded},
+                {.name = "residual", .op = add, .fusion = Fusion::chain},
+                {.name = "softmax", .op = RowWise{.cols = 2000}, .fusion = Fusion::chain},
+                {.name = "scale", .op = add, .fusion = Fusion::chain}},
+               into_products) == std::vector<int>{0, 1, vanishes, 0, 4, 4});
+}
+
 TEST_CASE("operators of another stream are not fused with") {
     CHECK(plan({{.name = "gemm", .op = Gemm{}}, {.name = "b", .op = add, .fusion = Fusion::epilogue, .stream = 1}}) ==
           std::vector<int>{0, 1});

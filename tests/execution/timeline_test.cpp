@@ -98,6 +98,7 @@ TEST_CASE("what the call before issues too takes an eager framework's host no ti
     const Timeline together = timeline(graph, gpu, stack(KernelSet::framework, 10 * us));
     CHECK(together.host.in(us) == rel(apart.host.in(us)-10, 1e-9));
     CHECK(together.gpu_busy.in(us) == rel(apart.gpu_busy.in(us), 1e-9));
+    CHECK(together.kernels == 2);
     CHECK(timeline(graph, gpu, stack(KernelSet::engine, 10 * us)).kernels == 2);
     CHECK(first_equal_nodes(graph) == std::vector<std::size_t>{0, 1});
 }

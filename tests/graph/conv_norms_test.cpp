@@ -57,6 +57,24 @@ TEST_CASE("norms that a script folds leave their numbers to the convolution, and
     CHECK(nodes_named(conv_graph(net, shape), "bias").empty());
 }
 
+TEST_CASE("a net whose code pads apart copies what each convolution takes, and is otherwise the same") {
+    ConvNet net;
+    net.image_size = side;
+    net.channels = channels;
+    net.norm = ConvNorm::batch;
+    net.layers = {conv_with(ConvNorm::batch), conv_with(ConvNorm::batch)};
+    const RunShape shape{.batch = 2, .precision = Precision::fp16};
+    CHECK(nodes_named(conv_graph(net, shape), "pad").empty());
+    const double parameters = total_parameters(conv_graph(net, shape));
+    net.pads_apart = true;
+    const OpGraph padded = conv_graph(net, shape);
+    const auto pads = nodes_named(padded, "pad");
+    REQUIRE(pads.size() == 2);
+    CHECK(std::get<Move>(pads.front().op).read == 2 * side * side * channels);
+    CHECK(pads.front().fusion == Fusion::folded);  // compilers and engines do not copy
+    CHECK(total_parameters(padded) == parameters);
+}
+
 TEST_CASE("EvoNorm has three numbers a channel and brings its own activation, or two and none") {
     const OpGraph activated = graph_of({conv_with(ConvNorm::evo)});
     // 16 to 16 channels, then gate, gain and bias.
