@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cmath>
 
 #include "kernels/terms.hpp"
 #include "kernels/work.hpp"
