@@ -23,7 +23,6 @@ struct Gemm {
     friend bool operator==(const Gemm&, const Gemm&) = default;
 };
 
-/// softmax(Q·Kᵀ)·V. Q [batch, heads, query_len, head_dim], K [batch, kv_heads, kv_len, head_dim], V [batch, kv_heads, kv_len, value_dim].
 /// Decoding with a kernel in which each query head goes through its keys by itself, on the lanes, even where heads share them.
 enum class LaneDecoding {
     none,      ///< the engine has no such kernel
@@ -31,6 +30,7 @@ enum class LaneDecoding {
     only       ///< none takes groups of this size together
 };
 
+/// softmax(Q·Kᵀ)·V. Q [batch, heads, query_len, head_dim], K [batch, kv_heads, kv_len, head_dim], V [batch, kv_heads, kv_len, value_dim].
 struct Attention {
     std::int64_t batch = 1, heads = 0, kv_heads = 0, head_dim = 0, value_dim = 0, query_len = 0, kv_len = 0;
     bool causal = false;      ///< query i sees keys up to kv_len − query_len + i

@@ -7,12 +7,14 @@ namespace roofcast {
 
 namespace {
 
-/// Generated code leaves copies between layouts out, and neither walks long rows in the kernel before nor rescales weights there.
+/// Whether generated code leaves `node` out: copies between layouts.
 bool vanishes_in_code(const OpNode& node) {
     return node.fusion == Fusion::folded && std::holds_alternative<Move>(node.op);
 }
+
+/// Whether generated code begins a kernel with `node`: rows too long to be kept on chip, and rows of weights, which no activation brings.
 bool opens_kernel(const OpNode& node) {
-    constexpr std::int64_t longest_row = 1024;
+    constexpr std::int64_t longest_row = 1024;  // that torch.compile reduces in one step
     const auto* rows = std::get_if<RowWise>(&node.op);
     return rows != nullptr && (rows->cols > longest_row || node.fusion == Fusion::folded);
 }

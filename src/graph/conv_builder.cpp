@@ -119,7 +119,7 @@ Map ConvBuilder::conv(const Map& input, const ConvSpec& spec) {
     const bool folds = spec.norm == ConvNorm::batch && shape_.folds_norms;
     const std::int64_t factors = (spec.bias || standardized ? 1 : 0) + (folds ? 2 : 0);
     if (!spec.shared_weights) node.weights = static_cast<double>(spec.channels) * static_cast<double>(filter + factors);
-    // What a convolution costs the host is known with its bias for those of frameworks' models, for folded ones without.
+    // The host's time of a kernel was measured with a bias as one of its own; that of a folded norm goes with the convolution.
     if (factors > 0 && shape_.separate_bias) pointwise("bias", out, 1, 1, Fusion::folded).same_call = folds;
     return normalize_and_activate(out, folds ? ConvNorm::none : spec.norm, spec.activation);
 }

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "kernels/gemm_core.hpp"
+#include "kernels/unfused_attention.hpp"
 #include "kernels/work.hpp"
 
 namespace roofcast {
@@ -265,52 +266,10 @@ KernelCost fused_cost(const Attention& op, const Gpu& gpu, Cache cache, bool lan
     return combine(t, gpu);
 }
 
-/// `c`, and copies between rows of all heads and heads of all rows: of queries and the output unless they are one row, and of keys and
-/// values that no cache holds so already. One element a thread, with divisions for its place, in FasterTransformer as in frameworks.
-KernelCost with_copied_heads(KernelCost c, const Attention& op, const Gpu& gpu, Cache cache) {
-    constexpr int there_and_back = 2;
-    const int kernels = c.kernels + there_and_back;
-    const auto copy = [&](std::int64_t rows, std::int64_t heads) {
-        const std::int64_t elements = op.batch * rows * heads;
-        for (const std::int64_t width : {op.head_dim, value_dim(op)}) {
-            const std::int64_t moved = elements * width;
-            c = in_sequence(c, cost(Move{.read = moved, .written = moved, .precision = op.precision, .strided = true}, gpu, cache));
-        }
-    };
-    if (op.query_len > 1) copy(op.query_len, op.heads);
-    if (!op.cached) copy(op.kv_len, op.kv_heads);
-    c.kernels = kernels;
-    return c;
-}
-
-/// Two batched products with the scores in memory between them, and scaling, mask and softmax over the scores. A mask of its own kernel is
-/// broadcast.
-KernelCost unfused_cost(const Attention& op, const Gpu& gpu, Cache cache) {
-    const std::int64_t batch = op.batch * op.heads, scores = batch * op.query_len * op.kv_len;
-    const Precision p = op.precision;
-    const double bits = 8 * element_size(p).in(byte);
-    const bool wide = op.fp32_scores && element_size(p) < 4 * byte;
-    const Precision softmax = wide ? Precision::fp32 : p;
-    KernelCost c = cost(Gemm{batch, op.query_len, op.kv_len, op.head_dim, p, bits}, gpu, cache);
-    c = in_sequence(c, cost(Elementwise{scores, 1, 1, 2, p}, gpu, cache));
-    if (op.separate_mask) {
-        c = in_sequence(c, cost(Elementwise{.elements = scores, .precision = p, .strided = op.framework}, gpu, cache));
-    }
-    // Casts read 16 bits and write 32, and the other way around.
-    if (wide) c = in_sequence(c, cost(Elementwise{scores, 0.5, 1, 1, softmax}, gpu, cache));
-    c = in_sequence(c, cost(RowWise{RowOp::softmax, batch * op.query_len, op.kv_len, softmax}, gpu, cache));
-    if (wide) c = in_sequence(c, cost(Elementwise{scores, 1, 0.5, 1, softmax}, gpu, cache));
-    c = in_sequence(c, cost(Gemm{batch, op.query_len, value_dim(op), op.kv_len, p, bits}, gpu, cache));
-    const int products_and_softmax = c.kernels - (op.separate_mask ? 1 : 0);
-    if (op.copies_heads) c = with_copied_heads(c, op, gpu, cache);
-    if (op.framework) c.kernels = products_and_softmax;  // what its launches take is known for the operator as a whole
-    return c;
-}
-
 }  // namespace
 
 KernelCost cost(const Attention& op, const Gpu& gpu, Cache cache) {
-    if (!op.fused) return unfused_cost(op, gpu, cache);
+    if (!op.fused) return unfused_attention_cost(op, gpu, cache);
     if (op.lane_decoding == LaneDecoding::only) return fused_cost(op, gpu, cache, true);
     const KernelCost together = regrouped(op, fused_cost(op, gpu, cache, false), gpu);
     if (op.lane_decoding == LaneDecoding::none) return together;

@@ -12,7 +12,8 @@ constexpr std::int64_t longest_in_registers = 1024;
 
 /// Share of the rows in flight on an SM that L1 holds: all that fit, then fast less, as each is evicted before it is read again.
 double kept_in_l1(Bytes in_flight, Bytes l1) {
-    return in_flight <= l1 ? 1 : std::max(0.0, 1 - 8 * (in_flight / l1 - 1));
+    constexpr double edge = 8;  // 1 / share of L1 beyond its size over which all rows are evicted
+    return std::clamp(1 - (in_flight / l1 - 1) * edge, 0.0, 1.0);
 }
 
 /// What a kernel reads of its rows after their first read. One block has a row.

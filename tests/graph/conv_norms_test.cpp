@@ -71,7 +71,7 @@ TEST_CASE("a net whose code pads apart copies what each convolution takes, and i
     const auto pads = nodes_named(padded, "pad");
     REQUIRE(pads.size() == 2);
     CHECK(std::get<Move>(pads.front().op).read == 2 * side * side * channels);
-    CHECK(pads.front().fusion == Fusion::folded);  // compilers and engines do not copy
+    CHECK(pads.front().fusion == Fusion::folded);  // compilers do not copy
     CHECK(total_parameters(padded) == parameters);
 }
 

@@ -1,0 +1,59 @@
+#include "kernels/unfused_attention.hpp"
+
+#include "kernels/work.hpp"
+
+namespace roofcast {
+
+namespace {
+
+/// Elements that a pass over the scores of `op` reads or writes.
+std::int64_t scores_of(const Attention& op) {
+    return op.batch * op.heads * op.query_len * op.kv_len;
+}
+
+/// The products and what lies between them. A mask that has no kernel of its own is added with the scale.
+KernelCost products_and_softmax(const Attention& op, const Gpu& gpu, Cache cache) {
+    const std::int64_t batch = op.batch * op.heads, scores = scores_of(op);
+    const Precision p = op.precision;
+    const double bits = 8 * element_size(p).in(byte);
+    const bool wide = op.fp32_scores && element_size(p) < 4 * byte;
+    const Precision softmax = wide ? Precision::fp32 : p;
+    KernelCost c = cost(Gemm{batch, op.query_len, op.kv_len, op.head_dim, p, bits}, gpu, cache);
+    c = in_sequence(c, cost(Elementwise{scores, 1, 1, 2, p}, gpu, cache));
+    // Casts read 16 bits and write 32, and the other way around.
+    if (wide) c = in_sequence(c, cost(Elementwise{scores, 0.5, 1, 1, softmax}, gpu, cache));
+    c = in_sequence(c, cost(RowWise{RowOp::softmax, batch * op.query_len, op.kv_len, softmax}, gpu, cache));
+    if (wide) c = in_sequence(c, cost(Elementwise{scores, 1, 0.5, 1, softmax}, gpu, cache));
+    return in_sequence(c, cost(Gemm{batch, op.query_len, value_dim(op), op.kv_len, p, bits}, gpu, cache));
+}
+
+/// `c`, and copies between rows of all heads and heads of all rows: of queries and the output unless they are one row, and of keys and
+/// values that no cache holds so already. One element a thread, with divisions for its place, in FasterTransformer as in frameworks.
+KernelCost with_copied_heads(KernelCost c, const Attention& op, const Gpu& gpu, Cache cache) {
+    constexpr int there_and_back = 2;
+    const int kernels = c.kernels + there_and_back;
+    const auto copy = [&](std::int64_t rows, std::int64_t heads) {
+        for (const std::int64_t width : {op.head_dim, value_dim(op)}) {
+            const std::int64_t moved = op.batch * rows * heads * width;
+            c = in_sequence(c, cost(Move{.read = moved, .written = moved, .precision = op.precision, .strided = true}, gpu, cache));
+        }
+    };
+    if (op.query_len > 1) copy(op.query_len, op.heads);
+    if (!op.cached) copy(op.kv_len, op.kv_heads);
+    c.kernels = kernels;
+    return c;
+}
+
+}  // namespace
+
+KernelCost unfused_attention_cost(const Attention& op, const Gpu& gpu, Cache cache) {
+    KernelCost c = products_and_softmax(op, gpu, cache);
+    const int kernels = c.kernels;
+    if (op.separate_mask)
+        c = in_sequence(c, cost(Elementwise{.elements = scores_of(op), .precision = op.precision, .strided = op.framework}, gpu, cache));
+    if (op.copies_heads) c = with_copied_heads(c, op, gpu, cache);
+    if (op.framework) c.kernels = kernels;  // what its launches take is known for the operator as a whole
+    return c;
+}
+
+}  // namespace roofcast
