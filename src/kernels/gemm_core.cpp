@@ -15,6 +15,8 @@ constexpr Tile simt_tiles[] = {{128, 128}, {128, 64}, {64, 128}, {128, 32}, {32,
 constexpr Tile linear_lane_tiles[] = {{128, 128}, {32, 32}};
 constexpr Tile matrix_unit_tiles[] = {{256, 128}, {128, 256}, {128, 128}, {256, 64}, {64, 256}, {128, 64}, {64, 128},
                                       {64, 64},   {32, 128},  {32, 64},   {64, 32},  {16, 128}, {16, 64}};
+constexpr int largest_area = 256 * 128, least_area = 8192;  // of tiles, and of those that give way to larger ones
+constexpr double small_tile_waves = 2;                      // that they may fill; A100 bf16 rows are a staircase of the largest tiles' waves
 constexpr int split_factors[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32};
 constexpr int most_serial_parts = 4;                                                      // A100 weight-only rows: 2 to 7 tried
 constexpr double split_waves = 4;                                                         // that the parts of k fill at most
@@ -142,8 +144,23 @@ Candidate evaluate(const Rates& r, const GemmParameters& p, Tile tile, double ti
     return c;
 }
 
-/// The fastest of all tiles and split-k factors. k is split only while the blocks take few waves. The set of candidates only shrinks as
-/// m, n and batch grow, and each candidate's time grows, so that the minimum is monotone, unless the shape decides on the only tile.
+/// Whether one of the largest tiles covers more of the product than `tile` does.
+bool has_larger(Tile tile, const MatrixProduct& op) {
+    return std::any_of(std::begin(matrix_unit_tiles), std::end(matrix_unit_tiles), [&](Tile larger) {
+        const bool taller = larger.m > tile.m, wider = larger.n > tile.n;
+        return larger.m * larger.n == largest_area && larger.m >= tile.m && larger.n >= tile.n && (!taller || op.m > tile.m) &&
+               (!wider || op.n > tile.n);
+    });
+}
+
+/// Libraries take the largest tile for products of many waves, though the last of these be nearly empty.
+bool gives_way(Tile tile, double tiles, const MatrixProduct& op, const Rates& r) {
+    const int area = tile.m * tile.n;
+    return least_area <= area && area < largest_area && tiles > small_tile_waves * r.sm_count && has_larger(tile, op);
+}
+
+/// The fastest of the tiles and split-k factors that libraries choose from. k is split only while the blocks take few waves. The set of
+/// candidates only shrinks as m, n and batch grow, and each candidate's time grows, so that the minimum is monotone, unless the shape decides on the only tile.
 Candidate best_candidate(const MatrixProduct& op, const Rates& r, const GemmParameters& p, MathUnit unit) {
     Candidate best{};
     bool found = false;
@@ -153,6 +170,7 @@ Candidate best_candidate(const MatrixProduct& op, const Rates& r, const GemmPara
     for (const Tile tile : op.tile_rows > 0 ? std::span(&only, 1) : tiles_of(op, unit)) {
         if (op.tile_rows == 0 && tile.m < op.least_rows) continue;
         const double tiles = static_cast<double>(op.batch) * blocks(op.m, tile.m) * blocks(op.n, tile.n);
+        if (op.tile_rows == 0 && unit != MathUnit::simt && gives_way(tile, tiles, op, r)) continue;
         for (std::size_t i = 0; i < split_k.size(); ++i) {
             const int split = split_factors[i];
             if (split > 1 && (tiles * split > split_waves * r.sm_count || split > op.most_parts)) break;
