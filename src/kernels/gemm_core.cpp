@@ -16,7 +16,8 @@ constexpr Tile linear_lane_tiles[] = {{128, 128}, {32, 32}};
 constexpr Tile matrix_unit_tiles[] = {{256, 128}, {128, 256}, {128, 128}, {256, 64}, {64, 256}, {128, 64}, {64, 128},
                                       {64, 64},   {32, 128},  {32, 64},   {64, 32},  {16, 128}, {16, 64}};
 constexpr int largest_area = 256 * 128, least_area = 8192;  // of tiles, and of those that give way to larger ones
-constexpr double small_tile_waves = 2;                      // that they may fill; A100 bf16 rows are a staircase of the largest tiles' waves
+constexpr double shared_epilogue = 0.5;  // of an epilogue, which waits for all that the chip writes: 0, 0.3, 0.7 and 1 tried
+constexpr double small_tile_waves = 2;   // that they may fill; A100 bf16 rows are a staircase of the largest tiles' waves
 constexpr int split_factors[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32};
 constexpr int most_serial_parts = 4;                                                      // A100 weight-only rows: 2 to 7 tried
 constexpr double split_waves = 4;                                                         // that the parts of k fill at most
@@ -133,8 +134,11 @@ Candidate evaluate(const Rates& r, const GemmParameters& p, Tile tile, double ti
     const double w = r.blocks_per_sm * waves(tiles * split, r.blocks_per_sm * r.sm_count, p.tiling.tail);
     Candidate c{};
     c.split = split;
-    const double once = r.accumulators * area / reference_tile * p.tiling.epilogue_cycles + p.wave_cycles;
-    c.compute = w * (k * ((area + p.tiling.tile_half / r.accumulators) * r.per_output_step + tile.n * r.per_weight) + once * r.cycle);
+    const double epilogue = r.accumulators * area / reference_tile * p.tiling.epilogue_cycles;
+    const double epilogues = w + shared_epilogue * (tiles * split / r.sm_count - w);
+    c.compute =
+        w * (k * ((area + p.tiling.tile_half / r.accumulators) * r.per_output_step + tile.n * r.per_weight) + p.wave_cycles * r.cycle) +
+        epilogues * epilogue * r.cycle;
     c.l2 = w * k * std::max((tile.m * r.a_bytes + tile.n * r.b_bytes) * r.per_a_byte, (tile.m + tile.n) * r.per_load);
     c.dram = r.dram + summed_parts(r.parts_in_turn, split) * r.sums;
     const int additions = r.parts_in_turn ? split - 1 : std::min(split - 1, 1);
@@ -160,7 +164,8 @@ bool gives_way(Tile tile, double tiles, const MatrixProduct& op, const Rates& r)
 }
 
 /// The fastest of the tiles and split-k factors that libraries choose from. k is split only while the blocks take few waves. The set of
-/// candidates only shrinks as m, n and batch grow, and each candidate's time grows, so that the minimum is monotone, unless the shape decides on the only tile.
+/// candidates only shrinks as m, n and batch grow, and each candidate's time grows, so that the minimum is monotone, unless the shape
+/// decides on the only tile.
 Candidate best_candidate(const MatrixProduct& op, const Rates& r, const GemmParameters& p, MathUnit unit) {
     Candidate best{};
     bool found = false;
