@@ -38,6 +38,7 @@ void as_serving_engine(MatrixProduct& product, const Gpu& gpu) {
     for (const ShapedTile& tile : gpu.profile.facts.fp8_tiles) {
         if (product.m > tile.most_m || product.n > tile.most_n) continue;
         take_only({tile.rows, tile.columns}, product);
+        product.epilogue = tile.epilogue;
         return;
     }
 }

@@ -91,6 +91,7 @@ struct Rates {
     double cycle;             // seconds of the clock
     double sm_count;
     double accumulators, blocks_per_sm;
+    double epilogue;  // relative time of it
     bool parts_in_turn;
     PowerLimit power;
 };
@@ -117,6 +118,7 @@ Rates rates_of(const MatrixProduct& op, const Gpu& gpu, const GemmParameters& p,
     r.sums = (partial_sums(op) / bandwidth).in(s);
     r.sm_count = sms;
     r.accumulators = op.accumulators;
+    r.epilogue = op.epilogue;
     r.blocks_per_sm = op.blocks_per_sm;
     r.parts_in_turn = op.parts_in_turn;
     r.power = power_limit(product_flops(op), traffic, gpu.profile.math_unit(op.precision), gpu);
@@ -134,7 +136,7 @@ Candidate evaluate(const Rates& r, const GemmParameters& p, Tile tile, double ti
     const double w = r.blocks_per_sm * waves(tiles * split, r.blocks_per_sm * r.sm_count, p.tiling.tail);
     Candidate c{};
     c.split = split;
-    const double epilogue = r.accumulators * area / reference_tile * p.tiling.epilogue_cycles;
+    const double epilogue = r.epilogue * r.accumulators * area / reference_tile * p.tiling.epilogue_cycles;
     const double epilogues = w + shared_epilogue * (tiles * split / r.sm_count - w);
     c.compute =
         w * (k * ((area + p.tiling.tile_half / r.accumulators) * r.per_output_step + tile.n * r.per_weight) + p.wave_cycles * r.cycle) +

@@ -24,6 +24,7 @@ struct MatrixProduct {
     Bytes compulsory;                       ///< DRAM bytes when each operand moves once
     Bytes touched{};                        ///< from one call to the next with the same weights, where a benchmark repeats; 0: never
     bool unpack_weights = false;            ///< B is stored in fewer bits than the compute format
+    double epilogue = 1;                    ///< time of it for an output, relative to other kernels
     double accumulators = 1;                ///< per element of C: sums that the epilogue reduces to it
     int least_rows = 0;                     ///< of a tile
     int tile_rows = 0, tile_columns = 0;    ///< of the only tile that the library has; 0: it has several

@@ -72,7 +72,8 @@ std::vector<ShapedTile> shaped_tiles(TableReader& table, std::string_view key) {
         tiles.push_back({.most_m = entry.count_if("m", 1, any).value_or(any),
                          .most_n = entry.count_if("n", 1, any).value_or(any),
                          .rows = static_cast<int>(sides[0]),
-                         .columns = static_cast<int>(sides[1])});
+                         .columns = static_cast<int>(sides[1]),
+                         .epilogue = entry.number_if("epilogue", positive).value_or(1)});
         entry.finish();
     }
     return tiles;
