@@ -37,11 +37,23 @@ Bytes local_bytes(const Collective& op) {
     return (op.kind == CollectiveKind::all_reduce ? 1 : 2) / static_cast<double>(op.gpus) * op.bytes;
 }
 
+/// Messages between two ranks that make up the operation on each; 0 where data pass around a ring.
+double direct_messages(const Collective& op) {
+    if (op.kind == CollectiveKind::send) return 1;
+    return op.kind == CollectiveKind::all_to_all ? static_cast<double>(op.gpus) : 0;
+}
+
 /// What messages between two ranks take at least: flags travel with the data of short ones, others wait for each other.
 Seconds least_direct(const Collective& op, const CollectiveParameters& p) {
-    if (op.kind != CollectiveKind::all_to_all && op.kind != CollectiveKind::send) return {};
-    const double shares = op.kind == CollectiveKind::send ? 1 : static_cast<double>(op.gpus);
-    return min(p.direct, op.bytes / shares / p.direct_rate);
+    const double messages = direct_messages(op);
+    return messages > 0 ? min(p.direct, op.bytes / messages / p.direct_rate) : Seconds{};
+}
+
+/// How many times its bytes an operation takes on PCIe. A flag comes with each word of short messages between two ranks (NCCL's protocol
+/// LL), until one without flags is as fast.
+double with_flags(const Collective& op) {
+    const Bytes longest = direct_messages(op) * 32 * kib;
+    return longest > Bytes{} ? std::clamp(2 * longest / op.bytes, 1.0, 2.0) : 1;
 }
 
 }  // namespace
@@ -68,7 +80,8 @@ KernelCost cost(const Collective& op, const Gpu& gpu, Cache) {
     const double peers = static_cast<double>(op.gpus - 1);
     const BytesPerSecond rate =
         link_bandwidth(gpu.profile) * (gpu.profile.nvlink ? p.nvlink_fraction : p.pcie_fraction * std::pow(peers, -p.pcie_contention));
-    Seconds transfer = ring_bytes(op) / rate + local_bytes(op) / (gpu.profile.bandwidth * p.local_fraction);
+    const double times = gpu.profile.nvlink ? 1 : with_flags(op);
+    Seconds transfer = times * ring_bytes(op) / rate + local_bytes(op) / (gpu.profile.bandwidth * p.local_fraction);
     t.dram_bytes = local_bytes(op);
     if (adds_in_switch(op, gpu.profile))
         transfer = min(transfer, switch_bytes(op) / (link_bandwidth(gpu.profile) * gpu.profile.facts.switch_reduction));
