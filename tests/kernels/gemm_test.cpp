@@ -140,6 +140,40 @@ TEST_CASE("a serving engine's fp8 products run in the tile that their shape deci
     CHECK(cost(alone, gpu).compute.in(us) == rel(free, 1e-2));
 }
 
+TEST_CASE("beyond two waves of a small tile matrix units take the largest one, and its steps are those of time") {
+    Gpu gpu = test::toy_gpu_with_matrix_units();
+    gpu.profile.bandwidth = 100 * tb_per_s;
+    TilingParameters& tiling = gpu.parameters.values.gemm[index(MathUnit::tensor16)].tiling;
+    tiling.split_k_cycles = 1e6;  // k in one piece
+    tiling.tile_half = 4000;      // 128x128 takes 20384 outputs' worth of time, 256x128 36768
+    const auto time = [&gpu](std::int64_t m, std::int64_t n) {
+        return cost(Gemm{.batch = 1, .m = m, .n = n, .k = 4096, .precision = Precision::fp16, .weight_bits = 16}, gpu).compute.in(us);
+    };
+    // 10 tiles of 256x128 on 10 SMs: 2 · 4096 · 36768 FLOP / 1 TFLOP/s; 12 take two waves, though 24 of 128x128 would take three shorter
+    // ones.
+    CHECK(time(1280, 256) == rel(301.2, 1e-3));
+    CHECK(time(1536, 256) == rel(2 * 301.2, 1e-3));
+    CHECK(time(2560, 256) == rel(2 * 301.2, 1e-3));
+    // Narrow products have no larger tile: 24 of 256x64 take three waves.
+    CHECK(time(24 * 256, 64) == rel(3 * 167.0, 1e-3));
+}
+
+TEST_CASE("half of an epilogue is the SM's own, half what the whole chip writes") {
+    Gpu gpu = test::toy_gpu_with_matrix_units();
+    gpu.profile.tensor_peak[index(Precision::fp8)] = 20 * tflops;
+    gpu.profile.facts.fp8_tiles = {{.most_m = 1 << 20, .most_n = 1 << 20, .rows = 128, .columns = 128}};
+    const auto compute = [&gpu](std::int64_t m) {
+        const Gemm op{.m = m, .n = 128, .k = 32, .precision = Precision::fp8, .weight_bits = 8, .dynamic_quantized = true};
+        return cost(op, gpu).compute.in(us);
+    };
+    const double one = compute(128), ten = compute(1280);
+    gpu.parameters.values.gemm[index(MathUnit::tensor8)].tiling.epilogue_cycles = 10'000;  // 10 us at 1 GHz
+    CHECK(compute(128) - one == rel(5 + 0.5, 1e-6));
+    CHECK(compute(1280) - ten == rel(10, 1e-6));
+    gpu.profile.facts.fp8_tiles[0].epilogue = 3;
+    CHECK(compute(1280) - ten == rel(30, 1e-6));
+}
+
 TEST_CASE("fewer bits a weight mean fewer bytes and unpacking work") {
     Gpu gpu = test::toy_gpu_with_matrix_units();
     Gemm op{.batch = 1, .m = 16, .n = 4096, .k = 4096, .precision = Precision::fp16, .weight_bits = 4};

@@ -75,6 +75,26 @@ TEST_CASE("messages between two ranks wait for each other unless they are short"
     CHECK(cost(Collective{CollectiveKind::send, 2, 8 * kb}, linked_gpu()).total.in(us) == rel(10, 1e-6));
 }
 
+TEST_CASE("short messages between two ranks on PCIe carry a flag with each word") {
+    Gpu gpu = linked_gpu();
+    gpu.profile.nvlink.reset();
+    gpu.parameters.values.collective.direct = {};
+    const auto transfer = [&gpu](CollectiveKind kind, int gpus, Bytes bytes) {
+        return cost(Collective{kind, gpus, bytes}, gpu).communication;
+    };
+    const auto twice = [](Seconds time) { return rel(2 * time.in(us), 1e-6); };
+    // From 32 KiB to each peer on, messages without flags are as fast: 64 KiB take as long as 32.
+    CHECK(transfer(CollectiveKind::send, 2, 64 * kib).in(us) == rel(64 * 1.024 / 15.76, 1e-3));
+    CHECK(transfer(CollectiveKind::send, 2, 32 * kib) == transfer(CollectiveKind::send, 2, 64 * kib));
+    CHECK(transfer(CollectiveKind::send, 2, 64 * kib).in(us) == twice(transfer(CollectiveKind::send, 2, 16 * kib)));
+    CHECK(transfer(CollectiveKind::send, 2, 128 * kib).in(us) == twice(transfer(CollectiveKind::send, 2, 64 * kib)));
+    CHECK(transfer(CollectiveKind::all_to_all, 4, 512 * kib).in(us) > transfer(CollectiveKind::all_to_all, 4, 256 * kib).in(us));
+    // Rings and NVLink have none.
+    CHECK(transfer(CollectiveKind::all_gather, 4, 64 * kib).in(us) == twice(transfer(CollectiveKind::all_gather, 4, 32 * kib)));
+    gpu.profile.nvlink = 200 * gb_per_s;
+    CHECK(transfer(CollectiveKind::send, 2, 64 * kib).in(us) == twice(transfer(CollectiveKind::send, 2, 32 * kib)));
+}
+
 TEST_CASE("without NVLink, peers share the host bridge") {
     Gpu gpu = linked_gpu();
     gpu.profile.nvlink.reset();
