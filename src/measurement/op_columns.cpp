@@ -97,10 +97,9 @@ Embedding parse_embedding(const Row& row, Precision precision) {
     return {row.count(MeasuredColumn::tokens), row.count(MeasuredColumn::hidden), precision};
 }
 
-/// "balanced" or "power_law_1.2": the exponent of the load over experts.
+/// "power_law_1.2": the exponent of the load over experts.
 double parse_imbalance(std::string_view function) {
     constexpr std::string_view power_law = "power_law_";
-    if (function.empty() || function == "balanced") return 0;
     if (function.starts_with(power_law)) {
         const std::string_view text = function.substr(power_law.size());
         double exponent = 0;
@@ -119,7 +118,9 @@ Moe parse_moe(const Row& row, Precision precision) {
     op.top_k = row.count(MeasuredColumn::top_k);
     op.precision = precision;
     op.weight_bits = row.weights_or_native(precision).bits;
-    op.imbalance = parse_imbalance(row.text(MeasuredColumn::function));
+    const std::string_view function = row.text(MeasuredColumn::function);
+    op.even = function == "balanced";
+    if (!op.even && !function.empty()) op.imbalance = parse_imbalance(function);
     op.tensor_parallel = row.count_if(MeasuredColumn::tensor_parallel).value_or(1);
     op.expert_parallel = row.count_if(MeasuredColumn::expert_parallel).value_or(1);
     if (op.top_k > op.experts) throw Unusable{"top_k exceeds experts"};

@@ -26,6 +26,12 @@ TEST_CASE("the expected number of experts hit grows from top_k to all") {
     CHECK(expert_load(eight_experts(1)).experts == rel(2, 1e-9));
     CHECK(expert_load(eight_experts(2)).experts == rel(8 * (1 - 0.75 * 0.75), 1e-9));
     CHECK(expert_load(eight_experts(1000)).experts == rel(8, 1e-9));
+    // Dealt evenly, 2 tokens reach 4 experts.
+    Moe even = eight_experts(2);
+    even.even = true;
+    CHECK(expert_load(even).experts == rel(4, 1e-9));
+    even.tokens = 5;
+    CHECK(expert_load(even).experts == rel(8, 1e-9));
 }
 
 TEST_CASE("one token reads the weights of its experts only") {

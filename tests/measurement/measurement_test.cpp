@@ -86,6 +86,7 @@ TEST_CASE("every operator of the format becomes its struct") {
     CHECK(std::get<RowWise>(found.kernels[3].op).kind == RowOp::softmax);
     const auto& moe = std::get<Moe>(found.kernels[4].op);
     CHECK(moe.imbalance == rel(1.2, 1e-12));
+    CHECK_FALSE(moe.even);
     CHECK(moe.weight_bits == 8);
     CHECK(moe.expert_parallel == 2);
     CHECK(std::get<Collective>(found.kernels[5].op).bytes.in(byte) == 1024);
