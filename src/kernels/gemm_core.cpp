@@ -16,7 +16,7 @@ constexpr Tile linear_lane_tiles[] = {{128, 128}, {32, 32}};
 constexpr Tile matrix_unit_tiles[] = {{256, 128}, {128, 256}, {128, 128}, {256, 64}, {64, 256}, {128, 64}, {64, 128},
                                       {64, 64},   {32, 128},  {32, 64},   {64, 32},  {16, 128}, {16, 64}};
 constexpr int largest_area = 256 * 128, least_area = 8192;  // of tiles, and of those that give way to larger ones
-constexpr double shared_epilogue = 0.5;  // of an epilogue, which waits for all that the chip writes: 0, 0.3, 0.7 and 1 tried
+constexpr double matrix_units_share = 0.5;  // of an epilogue that waits for all that the chip writes: 0, 0.3, 0.7 and 1 tried
 constexpr double small_tile_waves = 2;   // that they may fill; A100 bf16 rows are a staircase of the largest tiles' waves
 constexpr int split_factors[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32};
 constexpr int most_serial_parts = 4;                                                      // A100 weight-only rows: 2 to 7 tried
@@ -91,8 +91,8 @@ struct Rates {
     double cycle;             // seconds of the clock
     double sm_count;
     double accumulators, blocks_per_sm;
-    double epilogue;  // relative time of it
-    bool parts_in_turn;
+    double epilogue, shared_epilogue;  // relative time of it; share that waits for all that the chip writes
+    bool parts_in_turn, unpacks;
     PowerLimit power;
 };
 
@@ -119,8 +119,10 @@ Rates rates_of(const MatrixProduct& op, const Gpu& gpu, const GemmParameters& p,
     r.sm_count = sms;
     r.accumulators = op.accumulators;
     r.epilogue = op.epilogue;
+    r.shared_epilogue = profile.math_unit(op.precision) == MathUnit::simt ? 0 : matrix_units_share;
     r.blocks_per_sm = op.blocks_per_sm;
     r.parts_in_turn = op.parts_in_turn;
+    r.unpacks = op.unpack_weights;
     r.power = power_limit(product_flops(op), traffic, gpu.profile.math_unit(op.precision), gpu);
     return r;
 }
@@ -137,15 +139,16 @@ Candidate evaluate(const Rates& r, const GemmParameters& p, Tile tile, double ti
     Candidate c{};
     c.split = split;
     const double epilogue = r.epilogue * r.accumulators * area / reference_tile * p.tiling.epilogue_cycles;
-    const double epilogues = w + shared_epilogue * (tiles * split / r.sm_count - w);
-    c.compute =
-        w * (k * ((area + p.tiling.tile_half / r.accumulators) * r.per_output_step + tile.n * r.per_weight) + p.wave_cycles * r.cycle) +
-        epilogues * epilogue * r.cycle;
+    const double epilogues = w + r.shared_epilogue * (tiles * split / r.sm_count - w);
+    const double arithmetic = k * ((area + p.tiling.tile_half / r.accumulators) * r.per_output_step + tile.n * r.per_weight);
+    // Steps along k wait for each other: once where loads run far ahead, in each wave, while DRAM delivers, where weights are unpacked
+    // first.
+    const double steps = k / static_cast<double>(k_block) * p.tiling.k_step_cycles * r.cycle;
+    c.compute = w * (arithmetic + (r.unpacks ? steps : 0) + p.wave_cycles * r.cycle) + epilogues * epilogue * r.cycle;
     c.l2 = w * k * std::max((tile.m * r.a_bytes + tile.n * r.b_bytes) * r.per_a_byte, (tile.m + tile.n) * r.per_load);
     c.dram = r.dram + summed_parts(r.parts_in_turn, split) * r.sums;
     const int additions = r.parts_in_turn ? split - 1 : std::min(split - 1, 1);
-    c.latency =
-        (p.fixed_cycles + k / static_cast<double>(k_block) * p.tiling.k_step_cycles + additions * p.tiling.split_k_cycles) * r.cycle;
+    c.latency = (p.fixed_cycles + additions * p.tiling.split_k_cycles) * r.cycle + (r.unpacks ? 0 : steps);
     c.busy = busy_time(c.compute * s, c.dram * s, c.l2 * s, p.overlap, r.power).in(s);
     return c;
 }
