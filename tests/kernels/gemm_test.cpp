@@ -275,6 +275,23 @@ TEST_CASE("dynamic quantization adds a kernel that reads 16 bits and writes 8") 
     CHECK((cost(op, gpu).total - plain.total).in(us) == rel(3000, 1e-3));
 }
 
+TEST_CASE("where a benchmark rotates weights, activations that fit L2 beside them are quantized from there") {
+    Gpu gpu = test::toy_gpu_with_matrix_units();
+    gpu.profile.tensor_peak[index(Precision::fp8)] = 20 * tflops;
+    gpu.profile.l2 = 100 * mb;
+    gpu.parameters.values.streaming.l2_residency = 0.75;
+    Gemm op{.m = 4096, .n = 128, .k = 1024, .precision = Precision::fp8, .weight_bits = 8, .dynamic_quantized = true};
+    const auto quantized = [&gpu](Gemm quantizing) {
+        Gemm plain = quantizing;
+        plain.dynamic_quantized = false;
+        return (cost(quantizing, gpu, Cache::rotated).dram_bytes - cost(plain, gpu, Cache::rotated).dram_bytes).in(mb);
+    };
+    // 4096 · 1024 · 3 B = 12.58 MB, of which a quarter comes from DRAM.
+    CHECK(quantized(op) == rel(12.58 / 4, 1e-3));
+    op.n = 16384;  // 6.5 · 16.8 MB of weights pass between
+    CHECK(quantized(op) == rel(12.58, 1e-3));
+}
+
 TEST_CASE("a single row on the lanes is not padded to a tile") {
     Gpu gpu = test::toy_gpu();
     gpu.profile.bandwidth = 10 * tb_per_s;
