@@ -25,8 +25,8 @@ struct TilingParameters {
     double l2_bytes_per_sm_clock =
         48;                        ///< L2 to SM, bytes per SM and boost clock; matrix units: at 4096 16-bit FLOPs, times √(FLOPs / 4096)
     double tail = 0.3;             ///< 0: a partial wave costs a whole one; 1: it costs its share
-    double k_step_cycles = 8;      ///< latency of a k step of 32 that nothing hides, once a block
-    double epilogue_cycles = 300;  ///< per wave, for a 128x128 tile
+    double k_step_cycles = 8;      ///< latency of a k step of 32: once, or of kernels that unpack weights in each wave, while DRAM delivers
+    double epilogue_cycles = 300;  ///< of a 128x128 tile; on matrix units half of it is less the fewer SMs write
     double split_k_cycles = 3500;  ///< of adding the parts of a split k: once, or where they add up in turn, for each but the first
 };
 
@@ -53,7 +53,7 @@ struct QuantizationParameters {
 
 /// Of products whose weights are stored in fewer bits than they are computed in; their kernels come from other libraries.
 struct WeightOnlyParameters {
-    TilingParameters tiling{.tile_half = 500, .tail = 0.5, .k_step_cycles = 15, .epilogue_cycles = 3000};  ///< in place of the GEMM's
+    TilingParameters tiling{.tile_half = 500, .tail = 0.5, .k_step_cycles = 75, .epilogue_cycles = 3000};  ///< in place of the GEMM's
     double dequantization_operations = 1.5;  ///< SIMT operations per weight that is unpacked to the compute format
 };
 

@@ -53,7 +53,7 @@ struct MemoryTypeIdlePower {
 struct ShapedTile {
     std::int64_t most_m = 0, most_n = 0;
     int rows = 0, columns = 0;
-    double epilogue = 1;  ///< time of it for an output, relative to usual kernels
+    double relative_epilogue = 1;  ///< time of the epilogue for an output over that of `epilogue_cycles`
 };
 
 /// What chips of one architecture and compute capability have in common, from `[typical]` of `gpus/arch/<architecture>.toml`. Fills in

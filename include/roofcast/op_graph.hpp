@@ -116,8 +116,8 @@ struct Moe {
     bool gated = true;
     Precision precision = Precision::fp16;
     double weight_bits = 16;
-    bool even = false;     ///< every expert gets as many tokens as the others, as benchmarks deal them; else tokens choose at random
-    double imbalance = 0;  ///< exponent of a power law over experts, by which tokens then choose; 0: all are chosen alike
+    bool balanced = false;  ///< every expert gets as many tokens as the others, as benchmarks deal them; else tokens choose at random
+    double imbalance = 0;   ///< popularity of experts falls as rank^-imbalance: the busiest expert-parallel rank waits; 0: all are alike
     std::int64_t tensor_parallel = 1, expert_parallel = 1;
     friend bool operator==(const Moe&, const Moe&) = default;
 };

@@ -48,13 +48,14 @@ void as_serving_engine(MatrixProduct& product, const Gpu& gpu) {
     for (const ShapedTile& tile : gpu.profile.facts.fp8_tiles) {
         if (product.m > tile.most_m || product.n > tile.most_n) continue;
         take_only({tile.rows, tile.columns}, product);
-        product.epilogue = tile.epilogue;
+        product.relative_epilogue = tile.relative_epilogue;
         return;
     }
 }
 
 /// Kernels that unpack weights come from other libraries, and are made of instructions of single warps.
-void as_unpacking(GemmParameters& p, const Gpu& gpu) {
+void as_unpacking(MatrixProduct& product, GemmParameters& p, const Gpu& gpu) {
+    product.steps_in_turn = true;
     p.peak_fraction *= gpu.profile.facts.warp_matrix_fraction;
     p.tiling = gpu.parameters.values.weight_only.tiling;
 }
@@ -111,7 +112,7 @@ KernelCost cost(const Gemm& op, const Gpu& gpu, Cache cache) {
     if (gpu.profile.math_unit(op.precision) == MathUnit::simt) {
         as_on_lanes(tiled, p, gpu);
     } else if (tiled.unpack_weights) {
-        as_unpacking(p, gpu);
+        as_unpacking(tiled, p, gpu);
     } else {
         tiled.least_rows = gpu.profile.facts.least_tile_rows;
     }

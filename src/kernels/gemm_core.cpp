@@ -15,9 +15,10 @@ constexpr Tile simt_tiles[] = {{128, 128}, {128, 64}, {64, 128}, {128, 32}, {32,
 constexpr Tile linear_lane_tiles[] = {{128, 128}, {32, 32}};
 constexpr Tile matrix_unit_tiles[] = {{256, 128}, {128, 256}, {128, 128}, {256, 64}, {64, 256}, {128, 64}, {64, 128},
                                       {64, 64},   {32, 128},  {32, 64},   {64, 32},  {16, 128}, {16, 64}};
-constexpr int largest_area = 256 * 128, least_area = 8192;  // of tiles, and of those that give way to larger ones
-constexpr double matrix_units_share = 0.5;  // of an epilogue that waits for all that the chip writes: 0, 0.3, 0.7 and 1 tried
-constexpr double small_tile_waves = 2;   // that they may fill; A100 bf16 rows are a staircase of the largest tiles' waves
+constexpr int largest_area = 256 * 128;        // of tiles
+constexpr int replaced_area = 8192;            // of the smallest that give way to these
+constexpr double shared_epilogue_share = 0.5;  // of an epilogue that waits for all that the chip writes: 0, 0.3, 0.7 and 1 tried
+constexpr double waves_before_largest = 2;     // of smaller tiles; A100 bf16 rows are a staircase of the largest tiles' waves
 constexpr int split_factors[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32};
 constexpr int most_serial_parts = 4;                                                      // A100 weight-only rows: 2 to 7 tried
 constexpr double split_waves = 4;                                                         // that the parts of k fill at most
@@ -91,8 +92,8 @@ struct Rates {
     double cycle;             // seconds of the clock
     double sm_count;
     double accumulators, blocks_per_sm;
-    double epilogue, shared_epilogue;  // relative time of it; share that waits for all that the chip writes
-    bool parts_in_turn, unpacks;
+    double relative_epilogue, shared_epilogue;  // relative time of it; share that waits for all that the chip writes
+    bool parts_in_turn, steps_in_turn;
     PowerLimit power;
 };
 
@@ -118,11 +119,11 @@ Rates rates_of(const MatrixProduct& op, const Gpu& gpu, const GemmParameters& p,
     r.sums = (partial_sums(op) / bandwidth).in(s);
     r.sm_count = sms;
     r.accumulators = op.accumulators;
-    r.epilogue = op.epilogue;
-    r.shared_epilogue = profile.math_unit(op.precision) == MathUnit::simt ? 0 : matrix_units_share;
+    r.relative_epilogue = op.relative_epilogue;
+    r.shared_epilogue = profile.math_unit(op.precision) == MathUnit::simt ? 0 : shared_epilogue_share;
     r.blocks_per_sm = op.blocks_per_sm;
     r.parts_in_turn = op.parts_in_turn;
-    r.unpacks = op.unpack_weights;
+    r.steps_in_turn = op.steps_in_turn;
     r.power = power_limit(product_flops(op), traffic, gpu.profile.math_unit(op.precision), gpu);
     return r;
 }
@@ -138,17 +139,17 @@ Candidate evaluate(const Rates& r, const GemmParameters& p, Tile tile, double ti
     const double w = r.blocks_per_sm * waves(tiles * split, r.blocks_per_sm * r.sm_count, p.tiling.tail);
     Candidate c{};
     c.split = split;
-    const double epilogue = r.epilogue * r.accumulators * area / reference_tile * p.tiling.epilogue_cycles;
-    const double epilogues = w + r.shared_epilogue * (tiles * split / r.sm_count - w);
-    const double arithmetic = k * ((area + p.tiling.tile_half / r.accumulators) * r.per_output_step + tile.n * r.per_weight);
-    // Steps along k wait for each other: once where loads run far ahead, in each wave, while DRAM delivers, where weights are unpacked
-    // first.
-    const double steps = k / static_cast<double>(k_block) * p.tiling.k_step_cycles * r.cycle;
-    c.compute = w * (arithmetic + (r.unpacks ? steps : 0) + p.wave_cycles * r.cycle) + epilogues * epilogue * r.cycle;
+    const double epilogue = r.relative_epilogue * r.accumulators * area / reference_tile * p.tiling.epilogue_cycles;
+    // Steps in turn take their time in each wave, while DRAM delivers; others start once.
+    const double steps = k / static_cast<double>(k_block) * p.tiling.k_step_cycles;
+    const double once = epilogue + p.wave_cycles + (r.steps_in_turn ? steps : 0);
+    const double unshared = w - tiles * split / r.sm_count;  // whole waves less filled ones
+    c.compute = w * (k * ((area + p.tiling.tile_half / r.accumulators) * r.per_output_step + tile.n * r.per_weight) + once * r.cycle) -
+                r.shared_epilogue * unshared * epilogue * r.cycle;
     c.l2 = w * k * std::max((tile.m * r.a_bytes + tile.n * r.b_bytes) * r.per_a_byte, (tile.m + tile.n) * r.per_load);
     c.dram = r.dram + summed_parts(r.parts_in_turn, split) * r.sums;
     const int additions = r.parts_in_turn ? split - 1 : std::min(split - 1, 1);
-    c.latency = (p.fixed_cycles + additions * p.tiling.split_k_cycles) * r.cycle + (r.unpacks ? 0 : steps);
+    c.latency = (p.fixed_cycles + (r.steps_in_turn ? 0 : steps) + additions * p.tiling.split_k_cycles) * r.cycle;
     c.busy = busy_time(c.compute * s, c.dram * s, c.l2 * s, p.overlap, r.power).in(s);
     return c;
 }
@@ -165,7 +166,7 @@ bool has_larger(Tile tile, const MatrixProduct& op) {
 /// Libraries take the largest tile for products of many waves, though the last of these be nearly empty.
 bool gives_way(Tile tile, double tiles, const MatrixProduct& op, const Rates& r) {
     const int area = tile.m * tile.n;
-    return least_area <= area && area < largest_area && tiles > small_tile_waves * r.sm_count && has_larger(tile, op);
+    return replaced_area <= area && area < largest_area && tiles > waves_before_largest * r.sm_count && has_larger(tile, op);
 }
 
 /// The fastest of the tiles and split-k factors that libraries choose from. k is split only while the blocks take few waves. The set of

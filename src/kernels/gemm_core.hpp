@@ -24,12 +24,13 @@ struct MatrixProduct {
     Bytes compulsory;                       ///< DRAM bytes when each operand moves once
     Bytes touched{};                        ///< from one call to the next with the same weights, where a benchmark repeats; 0: never
     bool unpack_weights = false;            ///< B is stored in fewer bits than the compute format
-    double epilogue = 1;                    ///< time of it for an output, relative to other kernels
+    double relative_epilogue = 1;           ///< its time for an output over that of `epilogue_cycles`
     double accumulators = 1;                ///< per element of C: sums that the epilogue reduces to it
     int least_rows = 0;                     ///< of a tile
     int tile_rows = 0, tile_columns = 0;    ///< of the only tile that the library has; 0: it has several
     int blocks_per_sm = 1;                  ///< that share an SM, each as much slower
     int most_parts = 32;                    ///< of k that the library has kernels for; 1: it does not split k
+    bool steps_in_turn = false;             ///< along k, each waits for the one before; else loads run far ahead
     bool parts_in_turn = false;             ///< each part adds to the sums of the one before; else a kernel adds them all up
     bool along_k = false;    ///< both operands are stored along k, as by a linear layer, and lanes load them without asynchronous copies
     bool aligned = true;     ///< rows start at multiples of 16 bytes

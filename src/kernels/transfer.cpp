@@ -50,9 +50,10 @@ Seconds least_direct(const Collective& op, const CollectiveParameters& p) {
 }
 
 /// How many times its bytes an operation takes on PCIe. A flag comes with each word of short messages between two ranks (NCCL's protocol
-/// LL), until one without flags is as fast.
-double with_flags(const Collective& op) {
-    const Bytes longest = direct_messages(op) * 32 * kib;
+/// LL), until one without flags is as fast. Messages over NVLink show no such step (all-to-all of A100 and H200).
+double flag_overhead(const Collective& op) {
+    constexpr double longest_kib = 32;  // L40S, all-to-all; 16 and 64 err more
+    const Bytes longest = direct_messages(op) * longest_kib * kib;
     return longest > Bytes{} ? std::clamp(2 * longest / op.bytes, 1.0, 2.0) : 1;
 }
 
@@ -80,8 +81,8 @@ KernelCost cost(const Collective& op, const Gpu& gpu, Cache) {
     const double peers = static_cast<double>(op.gpus - 1);
     const BytesPerSecond rate =
         link_bandwidth(gpu.profile) * (gpu.profile.nvlink ? p.nvlink_fraction : p.pcie_fraction * std::pow(peers, -p.pcie_contention));
-    const double times = gpu.profile.nvlink ? 1 : with_flags(op);
-    Seconds transfer = times * ring_bytes(op) / rate + local_bytes(op) / (gpu.profile.bandwidth * p.local_fraction);
+    const double overhead = gpu.profile.nvlink ? 1 : flag_overhead(op);
+    Seconds transfer = overhead * ring_bytes(op) / rate + local_bytes(op) / (gpu.profile.bandwidth * p.local_fraction);
     t.dram_bytes = local_bytes(op);
     if (adds_in_switch(op, gpu.profile))
         transfer = min(transfer, switch_bytes(op) / (link_bandwidth(gpu.profile) * gpu.profile.facts.switch_reduction));

@@ -100,7 +100,7 @@ ExpertLoad expert_load(const Moe& op) {
     const double local = real(op.experts) / real(op.expert_parallel);
     const double chance = std::min(1.0, real(op.top_k) / real(op.experts));
     const double rows = real(op.tokens) * real(op.top_k) / real(op.expert_parallel);
-    const double idle = chance < 1 && !op.even ? std::exp(real(op.tokens) * std::log1p(-chance)) : 0;
+    const double idle = chance < 1 && !op.balanced ? std::exp(real(op.tokens) * std::log1p(-chance)) : 0;
     return {std::min(local * (1 - idle), std::max(rows, 1.0)), rows};
 }
 

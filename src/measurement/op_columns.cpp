@@ -119,8 +119,8 @@ Moe parse_moe(const Row& row, Precision precision) {
     op.precision = precision;
     op.weight_bits = row.weights_or_native(precision).bits;
     const std::string_view function = row.text(MeasuredColumn::function);
-    op.even = function == "balanced";
-    if (!op.even && !function.empty()) op.imbalance = parse_imbalance(function);
+    op.balanced = function == "balanced";
+    if (!op.balanced && !function.empty()) op.imbalance = parse_imbalance(function);
     op.tensor_parallel = row.count_if(MeasuredColumn::tensor_parallel).value_or(1);
     op.expert_parallel = row.count_if(MeasuredColumn::expert_parallel).value_or(1);
     if (op.top_k > op.experts) throw Unusable{"top_k exceeds experts"};

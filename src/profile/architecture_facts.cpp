@@ -73,7 +73,7 @@ std::vector<ShapedTile> shaped_tiles(TableReader& table, std::string_view key) {
                          .most_n = entry.count_if("n", 1, any).value_or(any),
                          .rows = static_cast<int>(sides[0]),
                          .columns = static_cast<int>(sides[1]),
-                         .epilogue = entry.number_if("epilogue", positive).value_or(1)});
+                         .relative_epilogue = entry.number_if("relative_epilogue", positive).value_or(1)});
         entry.finish();
     }
     return tiles;

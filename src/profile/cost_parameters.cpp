@@ -58,7 +58,8 @@ void add_tiling(Specs& specs, const std::string& prefix, Group group) {
           "L2 to SM traffic, per SM and boost clock; matrix units: at 4096 16-bit FLOPs, it grows with the root of that",
           &T::l2_bytes_per_sm_clock);
     g.put("tail", "1", 1, 0, 1, lin, "0: a partial wave costs a whole one; 1: it costs its share", &T::tail);
-    g.put("k_step_cycles", "cycles", 1, 0, 150, lin, "latency of a k step of 32 that nothing hides, once a block", &T::k_step_cycles);
+    g.put("k_step_cycles", "cycles", 1, 0, 150, lin, "latency of a k step of 32: once, or of kernels that unpack weights in each wave",
+          &T::k_step_cycles);
 }
 
 /// What they do after the k loop of a tile.
@@ -66,7 +67,8 @@ template <class Group>
 void add_tile_ends(Specs& specs, const std::string& prefix, Group group) {
     GroupAdder g(specs, prefix, group);
     using T = TilingParameters;
-    g.put("epilogue_cycles", "cycles", 1, 0, 30000, lin, "write-back per wave of 128x128 tiles", &T::epilogue_cycles);
+    g.put("epilogue_cycles", "cycles", 1, 0, 30000, lin,
+          "write-back of a 128x128 tile; on matrix units half of it is less the fewer SMs write", &T::epilogue_cycles);
     g.put("split_k_cycles", "cycles", 1, 0, 25000, lin, "of adding the parts of a split k", &T::split_k_cycles);
 }
 

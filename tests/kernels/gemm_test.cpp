@@ -170,7 +170,7 @@ TEST_CASE("on matrix units half of an epilogue is the SM's own, half what the wh
     gpu.parameters.values.gemm[index(MathUnit::tensor8)].tiling.epilogue_cycles = 10'000;  // 10 us at 1 GHz
     CHECK(compute(128) - one == rel(5 + 0.5, 1e-6));
     CHECK(compute(1280) - ten == rel(10, 1e-6));
-    gpu.profile.facts.fp8_tiles[0].epilogue = 3;
+    gpu.profile.facts.fp8_tiles[0].relative_epilogue = 3;
     CHECK(compute(1280) - ten == rel(30, 1e-6));
 }
 
@@ -185,7 +185,7 @@ TEST_CASE("fewer bits a weight mean fewer bytes and unpacking work") {
     CHECK(cost(op, gpu).total.in(us) > 336);
 }
 
-TEST_CASE("kernels that unpack weights have latencies of their own") {
+TEST_CASE("steps along k of kernels that unpack weights take their time in each wave, while DRAM delivers") {
     Gpu gpu = test::toy_gpu_with_matrix_units();
     gpu.profile.bandwidth = 10 * tb_per_s;
     Gemm op{.batch = 1, .m = 16, .n = 64, .k = 4096, .precision = Precision::fp16, .weight_bits = 4};
@@ -195,6 +195,14 @@ TEST_CASE("kernels that unpack weights have latencies of their own") {
     tiling.k_step_cycles = 100;
     // 128 steps of 32 at 1 GHz beside the arithmetic, under what DRAM delivers meanwhile.
     CHECK((cost(op, gpu).total - packed).in(us) == rel(12.8, 1e-6));
+    // 20 tiles of 16x128 on 10 SMs
+    Gemm wide = op;
+    wide.n = 20 * 128;
+    tiling.k_step_cycles = 0;
+    const Seconds two_waves = cost(wide, gpu).total;
+    tiling.k_step_cycles = 100;
+    CHECK((cost(wide, gpu).total - two_waves).in(us) == rel(2 * 12.8, 1e-6));
+    // 16 · 4096 · 2 + 64 · 4096 / 2 + 16 · 64 · 2 = 264192 B at 1 GB/s
     gpu.profile.bandwidth = 1 * gb_per_s;
     CHECK(cost(op, gpu).total.in(us) == rel(264.2, 1e-3));
     op.weight_bits = 16;

@@ -27,11 +27,23 @@ TEST_CASE("the expected number of experts hit grows from top_k to all") {
     CHECK(expert_load(eight_experts(2)).experts == rel(8 * (1 - 0.75 * 0.75), 1e-9));
     CHECK(expert_load(eight_experts(1000)).experts == rel(8, 1e-9));
     // Dealt evenly, 2 tokens reach 4 experts.
-    Moe even = eight_experts(2);
-    even.even = true;
-    CHECK(expert_load(even).experts == rel(4, 1e-9));
-    even.tokens = 5;
-    CHECK(expert_load(even).experts == rel(8, 1e-9));
+    Moe dealt = eight_experts(2);
+    dealt.balanced = true;
+    CHECK(expert_load(dealt).experts == rel(4, 1e-9));
+    dealt.tokens = 5;
+    CHECK(expert_load(dealt).experts == rel(8, 1e-9));
+}
+
+TEST_CASE("steps along k of experts' kernels start once, also where weights are stored in fewer bits") {
+    Gpu gpu = test::toy_gpu_with_matrix_units();
+    gpu.profile.bandwidth = 100 * tb_per_s;
+    Moe op = eight_experts(1000);
+    op.precision = Precision::fp16;
+    op.weight_bits = 4;
+    const Seconds bare = cost(op, gpu).total;
+    gpu.parameters.values.moe.tiling.k_step_cycles = 100;
+    // 1024/32 and 2048/32 steps of 100 cycles at 1 GHz
+    CHECK((cost(op, gpu).total - bare).in(us) == rel(3.2 + 6.4, 1e-3));
 }
 
 TEST_CASE("one token reads the weights of its experts only") {

@@ -88,7 +88,11 @@ TEST_CASE("short messages between two ranks on PCIe carry a flag with each word"
     CHECK(transfer(CollectiveKind::send, 2, 32 * kib) == transfer(CollectiveKind::send, 2, 64 * kib));
     CHECK(transfer(CollectiveKind::send, 2, 64 * kib).in(us) == twice(transfer(CollectiveKind::send, 2, 16 * kib)));
     CHECK(transfer(CollectiveKind::send, 2, 128 * kib).in(us) == twice(transfer(CollectiveKind::send, 2, 64 * kib)));
-    CHECK(transfer(CollectiveKind::all_to_all, 4, 512 * kib).in(us) > transfer(CollectiveKind::all_to_all, 4, 256 * kib).in(us));
+    gpu.parameters.values.collective.local_fraction = 1e9;
+    CHECK(transfer(CollectiveKind::all_to_all, 4, 128 * kib).in(us) ==
+          rel(transfer(CollectiveKind::all_to_all, 4, 256 * kib).in(us), 1e-6));
+    CHECK(transfer(CollectiveKind::all_to_all, 4, 256 * kib).in(us) == twice(transfer(CollectiveKind::all_to_all, 4, 64 * kib)));
+    CHECK(transfer(CollectiveKind::all_to_all, 4, 512 * kib).in(us) == twice(transfer(CollectiveKind::all_to_all, 4, 256 * kib)));
     // Rings and NVLink have none.
     CHECK(transfer(CollectiveKind::all_gather, 4, 64 * kib).in(us) == twice(transfer(CollectiveKind::all_gather, 4, 32 * kib)));
     gpu.profile.nvlink = 200 * gb_per_s;

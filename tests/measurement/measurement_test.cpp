@@ -59,6 +59,17 @@ TEST_CASE("a kernel row is read with its columns in any order") {
     CHECK_FALSE(op.dynamic_quantized);
 }
 
+TEST_CASE("experts are balanced where a row says so, else chosen at random") {
+    const auto found = read(
+        "gpu,op,precision,function,tokens,hidden,intermediate,experts,top_k,latency_us\n"
+        "g,moe,bf16,balanced,128,512,256,16,2,5\n"
+        "g,moe,bf16,,128,512,256,16,2,6\n");
+    REQUIRE(found.kernels.size() == 2);
+    CHECK(std::get<Moe>(found.kernels[0].op).balanced);
+    CHECK(std::get<Moe>(found.kernels[0].op).imbalance == 0);
+    CHECK_FALSE(std::get<Moe>(found.kernels[1].op).balanced);
+}
+
 TEST_CASE("every operator of the format becomes its struct") {
     const auto found = read(
         "gpu,op,precision,kv_precision,function,batch,heads,kv_heads,head_dim,query_len,kv_len,causal,in_channels,height,width,"
@@ -86,7 +97,7 @@ TEST_CASE("every operator of the format becomes its struct") {
     CHECK(std::get<RowWise>(found.kernels[3].op).kind == RowOp::softmax);
     const auto& moe = std::get<Moe>(found.kernels[4].op);
     CHECK(moe.imbalance == rel(1.2, 1e-12));
-    CHECK_FALSE(moe.even);
+    CHECK_FALSE(moe.balanced);
     CHECK(moe.weight_bits == 8);
     CHECK(moe.expert_parallel == 2);
     CHECK(std::get<Collective>(found.kernels[5].op).bytes.in(byte) == 1024);

@@ -68,9 +68,11 @@ public:
                     .top_k = std::min(experts, size(1, 8)),
                     .precision = p,
                     .weight_bits = bits,
+                    .balanced = flip(),
                     .imbalance = flip() ? 0 : 1.2},
-                Collective{flip() ? CollectiveKind::all_reduce : CollectiveKind::all_gather, size(2, 64),
-                           static_cast<double>(size(1, 1e9)) * byte},
+                Collective{flip() ? (flip() ? CollectiveKind::all_reduce : CollectiveKind::all_gather)
+                                  : (flip() ? CollectiveKind::all_to_all : CollectiveKind::send),
+                           size(2, 64), static_cast<double>(size(1, 1e9)) * byte},
                 Copy{flip() ? CopyKind::h2d : CopyKind::d2d, static_cast<double>(size(1, 1e9)) * byte, flip()}};
     }
 
