@@ -53,7 +53,7 @@ struct QuantizationParameters {
 
 /// Of products whose weights are stored in fewer bits than they are computed in; their kernels come from other libraries.
 struct WeightOnlyParameters {
-    TilingParameters tiling{.tile_half = 500, .tail = 0.5, .k_step_cycles = 75, .epilogue_cycles = 3000};  ///< in place of the GEMM's
+    TilingParameters tiling{.tile_half = 500, .tail = 0.5, .k_step_cycles = 15, .epilogue_cycles = 3000};  ///< in place of the GEMM's
     double dequantization_operations = 1.5;  ///< SIMT operations per weight that is unpacked to the compute format
 };
 

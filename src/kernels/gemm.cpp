@@ -16,7 +16,8 @@ Bytes rotated_weights(const Gemm& op) {
 }
 
 /// The kernel that finds the scale of each row of A, stored in 16 bits, and writes the row in the compute format. One block a row: short
-/// rows take the time that a block needs to start, reduce and finish, whatever their length.
+/// rows take the time that a block needs to start, reduce and finish, whatever their length. A benchmark that rotates copies of the weights
+/// alone leaves A in L2, as far as these copies leave room.
 KernelCost quantize_cost(const Gemm& op, const Gpu& gpu, Cache cache) {
     const auto& p = gpu.parameters.values.quantization[index(gpu.profile.math_unit(op.precision))];
     const double rows = static_cast<double>(op.batch * op.m);

@@ -169,6 +169,12 @@ bool gives_way(Tile tile, double tiles, const MatrixProduct& op, const Rates& r)
     return replaced_area <= area && area < largest_area && tiles > waves_before_largest * r.sm_count && has_larger(tile, op);
 }
 
+/// Whether the library runs `tile` for a product that takes `tiles` of it: its only one always.
+bool offered(Tile tile, double tiles, const MatrixProduct& op, const Rates& r, MathUnit unit) {
+    if (op.tile_rows > 0) return true;
+    return tile.m >= op.least_rows && (unit == MathUnit::simt || !gives_way(tile, tiles, op, r));
+}
+
 /// The fastest of the tiles and split-k factors that libraries choose from. k is split only while the blocks take few waves. The set of
 /// candidates only shrinks as m, n and batch grow, and each candidate's time grows, so that the minimum is monotone, unless the shape
 /// decides on the only tile.
@@ -179,9 +185,8 @@ Candidate best_candidate(const MatrixProduct& op, const Rates& r, const GemmPara
     for (std::size_t i = 0; i < split_k.size(); ++i) split_k[i] = blocks(op.k, k_block * split_factors[i]) * static_cast<double>(k_block);
     const Tile only{op.tile_rows, op.tile_columns};
     for (const Tile tile : op.tile_rows > 0 ? std::span(&only, 1) : tiles_of(op, unit)) {
-        if (op.tile_rows == 0 && tile.m < op.least_rows) continue;
         const double tiles = static_cast<double>(op.batch) * blocks(op.m, tile.m) * blocks(op.n, tile.n);
-        if (op.tile_rows == 0 && unit != MathUnit::simt && gives_way(tile, tiles, op, r)) continue;
+        if (!offered(tile, tiles, op, r, unit)) continue;
         for (std::size_t i = 0; i < split_k.size(); ++i) {
             const int split = split_factors[i];
             if (split > 1 && (tiles * split > split_waves * r.sm_count || split > op.most_parts)) break;
