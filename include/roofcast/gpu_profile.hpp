@@ -54,6 +54,8 @@ struct ShapedTile {
     std::int64_t most_m = 0, most_n = 0;
     int rows = 0, columns = 0;
     double relative_epilogue = 1;  ///< time of the epilogue for an output over that of `epilogue_cycles`
+    int cluster_rows = 0;          ///< that a cluster of thread blocks computes together, whether they are there or not; 0: each tile alone
+    double padding_cost = 0;       ///< time of rows of tiles beyond m, over that of rows within, less 1
 };
 
 /// What chips of one architecture and compute capability have in common, from `[typical]` of `gpus/arch/<architecture>.toml`. Fills in
@@ -77,11 +79,12 @@ struct ArchitectureFacts {
     std::array<bool, cache_format_count> flash_attention_2{};      ///< attention of serving engines is FlashAttention-2's on a paged cache
     int attention_query_block = 128;  ///< queries of one head that a thread block of fused attention takes, of heads up to 128 wide
     std::array<std::vector<std::int64_t>, cache_format_count> attention_general_dims;  ///< head widths that only a general kernel takes
-    int least_tile_rows = 0;            ///< of products on matrix units, by the software's library; 0: any
-    double warp_matrix_fraction = 1;    ///< of the matrix units' peak that instructions of single warps reach (mma.sync)
-    int batched_lane_rows = 64;         ///< rows of the tiles that the vendor's library has for batched products on SIMT lanes
-    std::vector<ShapedTile> fp8_tiles;  ///< of serving engines' fp8 products, the first that fits; empty: the fastest tile of many
-    double switch_reduction = 0;        ///< of a link's bandwidth that an all-reduce in NVLink's switches reaches; 0: they do not add
+    int least_tile_rows = 0;               ///< of products on matrix units, by the software's library; 0: any
+    double warp_matrix_fraction = 1;       ///< of the matrix units' peak that instructions of single warps reach (mma.sync)
+    int batched_lane_rows = 64;            ///< rows of the tiles that the vendor's library has for batched products on SIMT lanes
+    std::vector<ShapedTile> expert_tiles;  ///< of serving engines' kernels for experts, by tokens; empty: the fastest tile of many
+    std::vector<ShapedTile> fp8_tiles;     ///< of serving engines' fp8 products, the first that fits; empty: the fastest tile of many
+    double switch_reduction = 0;           ///< of a link's bandwidth that an all-reduce in NVLink's switches reaches; 0: they do not add
     int pcie_generation = 0;
     double process_nm = 0;                ///< of the chips' manufacturing process, as it is named
     double watts_per_fp32_tflops = 0;     ///< board power over fp32 vector peak

@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "kernels/gemm_core.hpp"
 #include "kernels/work.hpp"
 
@@ -15,19 +13,23 @@ Bytes rotated_weights(const Gemm& op) {
            (op.weight_bits / 8 * byte);
 }
 
-/// The kernel that finds the scale of each row of A, stored in 16 bits, and writes the row in the compute format. One block a row: short
-/// rows take the time that a block needs to start, reduce and finish, whatever their length. A benchmark that rotates copies of the weights
-/// alone leaves A in L2, as far as these copies leave room.
+constexpr std::int64_t quantized_at_once = 2048;  // elements of a row: 256 threads of 16 bytes; H200 and B200 rows are a staircase of it
+
+/// The kernel that finds the scale of each row of A, stored in 16 bits, and writes the row in the compute format. One block a row takes
+/// time to start, reduce and finish, and as many steps as its threads need. A benchmark that rotates copies of the weights alone leaves A
+/// in L2, as far as these copies leave room.
 KernelCost quantize_cost(const Gemm& op, const Gpu& gpu, Cache cache) {
     const auto& p = gpu.parameters.values.quantization[index(gpu.profile.math_unit(op.precision))];
     const double rows = static_cast<double>(op.batch * op.m);
-    const Bytes moved = rows * (static_cast<double>(op.k) * (2 * byte + element_size(op.precision)));
+    const Bytes element = 2 * byte + element_size(op.precision);
+    const Bytes moved = rows * (static_cast<double>(op.k) * element);
     Terms t;
     const double residency = gpu.parameters.values.streaming.l2_residency;
     t.dram_bytes = cache == Cache::rotated ? moved * (1 - residency * kept_in_l2(moved + rotated_weights(op), gpu.profile.l2))
                                            : after_l2(moved, gpu.profile.l2, residency, cache);
     t.dram = t.dram_bytes / (gpu.profile.bandwidth * gpu.parameters.values.streaming.bandwidth_fraction);
-    const double cycles = std::max(rows * p.row_cycles, moved.in(byte) / p.bytes_per_sm_clock);
+    const double stepped = blocks(op.k, quantized_at_once) * static_cast<double>(quantized_at_once);
+    const double cycles = rows * (p.row_cycles + stepped * element.in(byte) / p.bytes_per_sm_clock);
     t.l2 = lasting(cycles / static_cast<double>(gpu.profile.sm_count), gpu.profile);
     t.latency = lasting(p.fixed_cycles, gpu.profile);
     return combine(t, gpu);
@@ -41,16 +43,6 @@ void as_on_lanes(MatrixProduct& product, GemmParameters& p, const Gpu& gpu) {
         product.tile_rows = gpu.profile.facts.batched_lane_rows;
         product.tile_columns = padded_columns;
         p.peak_fraction = p.batched_fraction;
-    }
-}
-
-/// Serving engines compile one fp8 kernel for each range of shapes.
-void as_serving_engine(MatrixProduct& product, const Gpu& gpu) {
-    for (const ShapedTile& tile : gpu.profile.facts.fp8_tiles) {
-        if (product.m > tile.most_m || product.n > tile.most_n) continue;
-        take_only({tile.rows, tile.columns}, product);
-        product.relative_epilogue = tile.relative_epilogue;
-        return;
     }
 }
 
@@ -117,7 +109,8 @@ KernelCost cost(const Gemm& op, const Gpu& gpu, Cache cache) {
     } else {
         tiled.least_rows = gpu.profile.facts.least_tile_rows;
     }
-    if (op.dynamic_quantized && op.precision == Precision::fp8) as_serving_engine(tiled, gpu);
+    // Serving engines compile one fp8 kernel for each range of shapes.
+    if (op.dynamic_quantized && op.precision == Precision::fp8) take_shaped(gpu.profile.facts.fp8_tiles, op.m, op.n, tiled);
     KernelCost product = matrix_product_cost(tiled, p, gpu, cache);
     if (has_vector_product(op, gpu)) {
         const KernelCost by_vectors = lane_product_cost(tiled, work(op), p, gpu, cache);

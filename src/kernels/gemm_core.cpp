@@ -134,7 +134,14 @@ struct Candidate {
     [[nodiscard]] double time() const { return busy + latency; }
 };
 
-Candidate evaluate(const Rates& r, const GemmParameters& p, Tile tile, double tiles, int split, double k) {
+/// Rows of all tiles of one column, those beyond m too.
+double covered_rows(const MatrixProduct& op, Tile tile) {
+    const int step = std::max(tile.m, op.cluster_rows);
+    return blocks(op.m, step) * step;
+}
+
+/// `padding`: mean time of a step along k, over that of tiles within the product.
+Candidate evaluate(const Rates& r, const GemmParameters& p, Tile tile, double tiles, double padding, int split, double k) {
     const double area = tile.m * tile.n;
     const double w = r.blocks_per_sm * waves(tiles * split, r.blocks_per_sm * r.sm_count, p.tiling.tail);
     Candidate c{};
@@ -144,8 +151,8 @@ Candidate evaluate(const Rates& r, const GemmParameters& p, Tile tile, double ti
     const double steps = k / static_cast<double>(k_block) * p.tiling.k_step_cycles;
     const double once = epilogue + p.wave_cycles + (r.steps_in_turn ? steps : 0);
     const double unshared = w - tiles * split / r.sm_count;  // whole waves less filled ones
-    c.compute = w * (k * ((area + p.tiling.tile_half / r.accumulators) * r.per_output_step + tile.n * r.per_weight) + once * r.cycle) -
-                r.shared_epilogue * unshared * epilogue * r.cycle;
+    const double step = padding * (area + p.tiling.tile_half / r.accumulators) * r.per_output_step + tile.n * r.per_weight;
+    c.compute = w * (k * step + once * r.cycle) - r.shared_epilogue * unshared * epilogue * r.cycle;
     c.l2 = w * k * std::max((tile.m * r.a_bytes + tile.n * r.b_bytes) * r.per_a_byte, (tile.m + tile.n) * r.per_load);
     c.dram = r.dram + summed_parts(r.parts_in_turn, split) * r.sums;
     const int additions = r.parts_in_turn ? split - 1 : std::min(split - 1, 1);
@@ -185,12 +192,14 @@ Candidate best_candidate(const MatrixProduct& op, const Rates& r, const GemmPara
     for (std::size_t i = 0; i < split_k.size(); ++i) split_k[i] = blocks(op.k, k_block * split_factors[i]) * static_cast<double>(k_block);
     const Tile only{op.tile_rows, op.tile_columns};
     for (const Tile tile : op.tile_rows > 0 ? std::span(&only, 1) : tiles_of(op, unit)) {
-        const double tiles = static_cast<double>(op.batch) * blocks(op.m, tile.m) * blocks(op.n, tile.n);
+        const double rows = covered_rows(op, tile);
+        const double tiles = static_cast<double>(op.batch) * rows / tile.m * blocks(op.n, tile.n);
+        const double padding = 1 + op.padding_cost * (1 - static_cast<double>(op.m) / rows);
         if (!offered(tile, tiles, op, r, unit)) continue;
         for (std::size_t i = 0; i < split_k.size(); ++i) {
             const int split = split_factors[i];
             if (split > 1 && (tiles * split > split_waves * r.sm_count || split > op.most_parts)) break;
-            const Candidate c = evaluate(r, p, tile, tiles, split, split_k[i]);
+            const Candidate c = evaluate(r, p, tile, tiles, padding, split, split_k[i]);
             if (!found || c.time() < best.time()) best = c;
             found = true;
         }
@@ -223,6 +232,17 @@ MatrixProduct plain_product(std::int64_t batch, std::int64_t m, std::int64_t n, 
     };
     op.aligned = !misaligned(k, op.a_element) && !misaligned(n, op.c_element);
     return op;
+}
+
+void take_shaped(std::span<const ShapedTile> tiles, std::int64_t rows, std::int64_t columns, MatrixProduct& product) {
+    for (const ShapedTile& tile : tiles) {
+        if (rows > tile.most_m || columns > tile.most_n) continue;
+        take_only({tile.rows, tile.columns}, product);
+        product.relative_epilogue = tile.relative_epilogue;
+        product.cluster_rows = tile.cluster_rows;
+        product.padding_cost = tile.padding_cost;
+        return;
+    }
 }
 
 KernelCost matrix_product_cost(const MatrixProduct& op, const GemmParameters& p, const Gpu& gpu, Cache cache) {

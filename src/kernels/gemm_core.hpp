@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "kernels/terms.hpp"
 
@@ -28,6 +29,8 @@ struct MatrixProduct {
     double accumulators = 1;                ///< per element of C: sums that the epilogue reduces to it
     int least_rows = 0;                     ///< of a tile
     int tile_rows = 0, tile_columns = 0;    ///< of the only tile that the library has; 0: it has several
+    int cluster_rows = 0;                   ///< of the tiles that a cluster of thread blocks computes together; 0: each tile alone
+    double padding_cost = 0;                ///< time of rows of tiles beyond m, over that of rows within, less 1
     int blocks_per_sm = 1;                  ///< that share an SM, each as much slower
     int most_parts = 32;                    ///< of k that the library has kernels for; 1: it does not split k
     bool steps_in_turn = false;             ///< along k, each waits for the one before; else loads run far ahead
@@ -47,6 +50,9 @@ inline void take_only(Tile tile, MatrixProduct& product) {
     product.tile_columns = tile.n;
     product.most_parts = 1;
 }
+
+/// The same for the first of `tiles` that is for so many rows and columns; nothing when none is.
+void take_shaped(std::span<const ShapedTile> tiles, std::int64_t rows, std::int64_t columns, MatrixProduct& product);
 
 /// Efficiencies of the GPU's plain products in `precision`; families of kernels replace what is theirs.
 inline const GemmParameters& gemm_parameters(const Gpu& gpu, Precision precision) {

@@ -9,6 +9,7 @@ namespace roofcast {
 namespace {
 
 constexpr std::int64_t sorted_at_once = 128;  // experts, by one kernel: TensorRT-LLM 1.3 on a B200 takes 22 us up to here, 40 from 160 on
+constexpr double moved_per_sm_clock = 10;  // bytes, by kernels around the products; 6 to 16 do as well on the rows of H200, B200 and L40S
 constexpr std::int64_t wide_load_elements = 16;  // that a row's length is a multiple of, for Triton to know that its loads may be wide
 
 /// Rows of the busiest rank over the mean, when the popularity of experts falls as rank^-exponent and the most popular sits with average
@@ -52,17 +53,30 @@ GemmParameters grouped_parameters(const Moe& op, const Gpu& gpu) {
     return p;
 }
 
+/// Blocks of both products' kernels for rows of experts that other ranks hold, where engines start them to write zeros.
+double absent_blocks(const Moe& op, const ExpertLoad& load, const MatrixProduct& up, const MatrixProduct& down) {
+    if (up.tile_rows == 0) return 0;
+    const double each = static_cast<double>(op.tokens) * static_cast<double>(op.top_k) / (load.experts + load.absent);
+    return load.absent * std::ceil(each / up.tile_rows) * (blocks(up.n, up.tile_columns) + blocks(down.n, down.tile_columns));
+}
+
 /// Kernels around the products. Engines gather the rows of the rank's own experts (some within the product), activate, and sum up an output
-/// row for each token and expert; those of other ranks' experts are there too, as zeros.
-KernelCost movement_cost(const Moe& op, double intermediate, const ExpertLoad& load, const Gpu& gpu) {
+/// row for each token and expert; those of other ranks' experts are there too, as zeros. Each kernel finds in L2 what the one before left
+/// there.
+KernelCost movement_cost(const Moe& op, double intermediate, const ExpertLoad& load, double absent, const Gpu& gpu) {
     const auto& p = gpu.parameters.values.moe;
+    const auto& streaming = gpu.parameters.values.streaming;
     const double hidden = static_cast<double>(op.hidden), rows = static_cast<double>(op.tokens) * static_cast<double>(op.top_k);
     const double inner = (op.gated ? 3 : 2) * intermediate;
     const double elements = (p.row_passes * rows + p.local_passes * load.rows) * hidden + p.inner_passes * rows * inner;
+    const Bytes element = element_size(activation_precision(op.precision)), moved = elements * element;
+    const double sms = static_cast<double>(gpu.profile.sm_count);
     Terms t;
-    t.dram_bytes = elements * element_size(activation_precision(op.precision));
-    t.dram = t.dram_bytes / (gpu.profile.bandwidth * gpu.parameters.values.streaming.bandwidth_fraction);
-    t.latency = lasting(p.fixed_cycles + (op.experts > sorted_at_once ? p.sorting_cycles : 0), gpu.profile);
+    t.dram_bytes = moved * (1 - streaming.l2_residency * kept_in_l2(rows * hidden * element, gpu.profile.l2));
+    t.dram = t.dram_bytes / (gpu.profile.bandwidth * streaming.bandwidth_fraction);
+    t.l2 = lasting(moved.in(byte) / (moved_per_sm_clock * sms), gpu.profile);
+    t.latency =
+        lasting(p.fixed_cycles + (op.experts > sorted_at_once ? p.sorting_cycles : 0) + absent * p.absent_block_cycles / sms, gpu.profile);
     return combine(t, gpu);
 }
 
@@ -76,10 +90,12 @@ KernelCost cost(const Moe& op, const Gpu& gpu, Cache cache) {
     MatrixProduct up = grouped_product(op, load.experts, rows, (op.gated ? 2 : 1) * intermediate, op.hidden);
     MatrixProduct down = grouped_product(op, load.experts, rows, op.hidden, intermediate);
     down.load_cycles = intermediate % wide_load_elements == 0 ? 0 : single_load_cycles(op, gpu);
+    take_shaped(gpu.profile.facts.expert_tiles, op.tokens, up.n, up);
+    take_shaped(gpu.profile.facts.expert_tiles, op.tokens, down.n, down);
     up.touched = down.touched = up.compulsory + down.compulsory;
     const GemmParameters grouped = grouped_parameters(op, gpu);
     const KernelCost products = in_sequence(matrix_product_cost(up, grouped, gpu, cache), matrix_product_cost(down, grouped, gpu, cache));
-    return in_sequence(products, movement_cost(op, static_cast<double>(intermediate), load, gpu));
+    return in_sequence(products, movement_cost(op, static_cast<double>(intermediate), load, absent_blocks(op, load, up, down), gpu));
 }
 
 }  // namespace roofcast

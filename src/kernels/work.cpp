@@ -101,7 +101,9 @@ ExpertLoad expert_load(const Moe& op) {
     const double chance = std::min(1.0, real(op.top_k) / real(op.experts));
     const double rows = real(op.tokens) * real(op.top_k) / real(op.expert_parallel);
     const double idle = chance < 1 && !op.balanced ? std::exp(real(op.tokens) * std::log1p(-chance)) : 0;
-    return {std::min(local * (1 - idle), std::max(rows, 1.0)), rows};
+    const double experts = std::min(local * (1 - idle), std::max(rows, 1.0));
+    const double all = std::min(real(op.experts) * (1 - idle), real(op.tokens) * real(op.top_k));
+    return {experts, rows, std::max(all - experts, 0.0)};
 }
 
 Work work(const Moe& op) {

@@ -40,6 +40,7 @@ double cached_width(const Attention& op);
 struct ExpertLoad {
     double experts;  ///< expected number of distinct experts with a token
     double rows;     ///< tokens × experts chosen
+    double absent;   ///< expected number of experts of other ranks with a token
 };
 ExpertLoad expert_load(const Moe& op);
 

@@ -64,6 +64,7 @@ std::vector<MemoryTypeIdlePower> idle_powers(TableReader table) {
 
 std::vector<ShapedTile> shaped_tiles(TableReader& table, std::string_view key) {
     constexpr std::int64_t any = std::numeric_limits<std::int64_t>::max();
+    constexpr std::int64_t most_cluster_rows = 16 * 1024;  // 16 blocks of the tallest tile
     std::vector<ShapedTile> tiles;
     for (TableReader& entry : table.tables(key)) {
         const auto sides = entry.counts_if("tile", 1);
@@ -73,7 +74,9 @@ std::vector<ShapedTile> shaped_tiles(TableReader& table, std::string_view key) {
                          .most_n = entry.count_if("n", 1, any).value_or(any),
                          .rows = static_cast<int>(sides[0]),
                          .columns = static_cast<int>(sides[1]),
-                         .relative_epilogue = entry.number_if("relative_epilogue", positive).value_or(1)});
+                         .relative_epilogue = entry.number_if("relative_epilogue", positive).value_or(1),
+                         .cluster_rows = static_cast<int>(entry.count_if("cluster_rows", 1, most_cluster_rows).value_or(0)),
+                         .padding_cost = entry.number_if("padding_cost", non_negative).value_or(0)});
         entry.finish();
     }
     return tiles;
@@ -111,6 +114,7 @@ ArchitectureFacts read_facts(TableReader& table) {
     facts.attention_general_dims = head_widths(table.table("attention_general_dims"));
     facts.warp_matrix_fraction = table.number_if("warp_matrix_fraction", {0, 1, true}).value_or(1);
     facts.batched_lane_rows = static_cast<int>(table.count("batched_lane_rows", 16, 256));
+    facts.expert_tiles = shaped_tiles(table, "expert_tiles");
     facts.fp8_tiles = shaped_tiles(table, "fp8_tiles");
     facts.switch_reduction = table.number_if("switch_reduction", {0, 1}).value_or(0);
     facts.pcie_generation = static_cast<int>(table.count("pcie_generation", 1, 9));
@@ -147,6 +151,7 @@ constexpr std::string_view fact_keys[] = {"source",
                                           "attention_general_dims",
                                           "warp_matrix_fraction",
                                           "batched_lane_rows",
+                                          "expert_tiles",
                                           "fp8_tiles",
                                           "switch_reduction",
                                           "pcie_generation",

@@ -205,6 +205,8 @@ void add_moe_and_transfers(Specs& specs) {
     m.put("wave_cycles", "cycles", 1, 0, 40000, lin, "start of a wave of blocks of a grouped product, whatever the tile", &M::wave_cycles);
     m.put("fixed_cycles", "cycles", 1, 2000, 200000, log, "routing, permutation and kernel starts", &M::fixed_cycles);
     m.put("sorting_cycles", "cycles", 1, 0, 100000, lin, "further starts of more experts than one kernel sorts", &M::sorting_cycles);
+    m.put("absent_block_cycles", "cycles", 1, 0, 2000, lin, "of an SM per block of rows of other ranks' experts, filled with zeros",
+          &M::absent_block_cycles);
     m.put("plain_load_cycles", "cycles", 1, 0, 4, lin, "of an SM to load a 16-bit element of rows too odd for wide loads",
           &M::plain_load_cycles);
     m.put("narrow_load_cycles", "cycles", 1, 0, 4, lin, "the same of elements of 8 bits or fewer", &M::narrow_load_cycles);

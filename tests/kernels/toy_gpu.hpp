@@ -73,6 +73,7 @@ inline Gpu toy_gpu() {
              .wave_cycles = 0,
              .fixed_cycles = 0,
              .sorting_cycles = 0,
+             .absent_block_cycles = 0,
              .plain_load_cycles = 0,
              .narrow_load_cycles = 0};
     return gpu;
