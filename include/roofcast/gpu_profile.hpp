@@ -79,6 +79,7 @@ struct ArchitectureFacts {
     std::array<bool, cache_format_count> flash_attention_2{};      ///< attention of serving engines is FlashAttention-2's on a paged cache
     int attention_query_block = 128;  ///< queries of one head that a thread block of fused attention takes, of heads up to 128 wide
     std::array<std::vector<std::int64_t>, cache_format_count> attention_general_dims;  ///< head widths that only a general kernel takes
+    double attention_scan_cycles = 0;      ///< of a kernel of serving engines, per sequence that its blocks look through for their work
     int least_tile_rows = 0;               ///< of products on matrix units, by the software's library; 0: any
     double warp_matrix_fraction = 1;       ///< of the matrix units' peak that instructions of single warps reach (mma.sync)
     int batched_lane_rows = 64;            ///< rows of the tiles that the vendor's library has for batched products on SIMT lanes

@@ -236,15 +236,22 @@ Seconds around_cache(const Attention& op, const Gpu& gpu) {
 }
 
 /// Decoding as several queries of each KV head (FlashAttention-2, without a window): where there are several such heads, Q is copied from
-/// an order by KV head to one by query, and the output back.
+/// an order by KV head to one by query, and the output back; those of a single sequence are views.
 KernelCost regrouped(const Attention& op, KernelCost attention, const Gpu& gpu) {
-    if (!is_flash_attention_2(op, gpu) || op.query_len > 1 || op.window > 0 || op.kv_heads <= 1 || op.heads == op.kv_heads)
-        return attention;
+    const bool grouped = op.kv_heads > 1 && op.heads != op.kv_heads;
+    if (!is_flash_attention_2(op, gpu) || op.query_len > 1 || op.window > 0 || op.batch == 1 || !grouped) return attention;
     const auto copied = [&](std::int64_t width) {
         const Elementwise copy{op.batch * op.heads * width, 1, 1, 0, activation_precision(op.precision)};
         return cost(copy, gpu, Cache::produced);
     };
     return in_sequence(in_sequence(copied(op.head_dim), attention), copied(value_dim(op)));
+}
+
+/// What blocks take to look through the sequences of a batch for their work (FlashAttention-3; larger batches are dealt out without).
+Seconds scan_time(const Attention& op, const Gpu& gpu) {
+    constexpr std::int64_t most_scanned = 992;  // its source: 31 groups of a warp's lanes
+    if (op.batch > most_scanned) return {};
+    return lasting(gpu.profile.facts.attention_scan_cycles * static_cast<double>(op.batch), gpu.profile);
 }
 
 KernelCost fused_cost(const Attention& op, const Gpu& gpu, Cache cache, bool lanes) {
@@ -257,6 +264,7 @@ KernelCost fused_cost(const Attention& op, const Gpu& gpu, Cache cache, bool lan
     t.dram_bytes = fused_traffic(w.bytes, p, gpu, cache == Cache::produced && has_past ? Cache::cold : cache);
     t.dram = t.dram_bytes / (gpu.profile.bandwidth * p.bandwidth_fraction);
     t.latency = lasting(p.fixed_cycles, gpu.profile) + around_cache(op, gpu);
+    if (!lanes) t.latency += scan_time(op, gpu);
     t.overlap = lanes ? 1 : p.overlap;
     const Common common{score_time(op, gpu), t.dram, t.overlap, power_limit(t.flops, t.dram_bytes, t.unit, gpu)};
     const Blocks best = lanes ? on_lanes(op, gpu, common) : best_blocks(op, gpu, common);

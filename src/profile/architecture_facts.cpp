@@ -112,6 +112,7 @@ ArchitectureFacts read_facts(TableReader& table) {
     facts.flash_attention_2 = cache_format_set(table, "flash_attention_2");
     facts.attention_query_block = static_cast<int>(table.count_if("attention_query_block", 16, 512).value_or(facts.attention_query_block));
     facts.attention_general_dims = head_widths(table.table("attention_general_dims"));
+    facts.attention_scan_cycles = table.number_if("attention_scan_cycles", non_negative).value_or(0);
     facts.warp_matrix_fraction = table.number_if("warp_matrix_fraction", {0, 1, true}).value_or(1);
     facts.batched_lane_rows = static_cast<int>(table.count("batched_lane_rows", 16, 256));
     facts.expert_tiles = shaped_tiles(table, "expert_tiles");
@@ -149,6 +150,7 @@ constexpr std::string_view fact_keys[] = {"source",
                                           "flash_attention_2",
                                           "attention_query_block",
                                           "attention_general_dims",
+                                          "attention_scan_cycles",
                                           "warp_matrix_fraction",
                                           "batched_lane_rows",
                                           "expert_tiles",
