@@ -42,6 +42,7 @@ void as_on_lanes(MatrixProduct& product, GemmParameters& p, const Gpu& gpu) {
     } else {
         product.tile_rows = gpu.profile.facts.batched_lane_rows;
         product.tile_columns = padded_columns;
+        product.depth = gpu.profile.facts.batched_lane_depth;
         p.peak_fraction = p.batched_fraction;
     }
 }

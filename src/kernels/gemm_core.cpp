@@ -22,7 +22,7 @@ constexpr double waves_before_largest = 2;     // of smaller tiles; A100 bf16 ro
 constexpr int split_factors[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32};
 constexpr int most_serial_parts = 4;                                                      // A100 weight-only rows: 2 to 7 tried
 constexpr double split_waves = 4;                                                         // that the parts of k fill at most
-constexpr std::int64_t k_block = 32;                                                      // k elements that a block takes in one step
+constexpr double reference_depth = 32;                                                    // of k, that the cost of a step is given for
 constexpr double reference_side = 128, reference_tile = reference_side * reference_side;  // that the epilogue parameter is given for
 
 std::span<const Tile> tiles_of(const MatrixProduct& op, MathUnit unit) {
@@ -148,7 +148,7 @@ Candidate evaluate(const Rates& r, const GemmParameters& p, Tile tile, double ti
     c.split = split;
     const double epilogue = r.relative_epilogue * r.accumulators * area / reference_tile * p.tiling.epilogue_cycles;
     // Steps in turn take their time in each wave, while DRAM delivers; others start once.
-    const double steps = k / static_cast<double>(k_block) * p.tiling.k_step_cycles;
+    const double steps = k / reference_depth * p.tiling.k_step_cycles;
     const double once = epilogue + p.wave_cycles + (r.steps_in_turn ? steps : 0);
     const double unshared = w - tiles * split / r.sm_count;  // whole waves less filled ones
     const double step = padding * (area + p.tiling.tile_half / r.accumulators) * r.per_output_step + tile.n * r.per_weight;
@@ -189,7 +189,7 @@ Candidate best_candidate(const MatrixProduct& op, const Rates& r, const GemmPara
     Candidate best{};
     bool found = false;
     std::array<double, std::size(split_factors)> split_k{};
-    for (std::size_t i = 0; i < split_k.size(); ++i) split_k[i] = blocks(op.k, k_block * split_factors[i]) * static_cast<double>(k_block);
+    for (std::size_t i = 0; i < split_k.size(); ++i) split_k[i] = blocks(op.k, op.depth * split_factors[i]) * static_cast<double>(op.depth);
     const Tile only{op.tile_rows, op.tile_columns};
     for (const Tile tile : op.tile_rows > 0 ? std::span(&only, 1) : tiles_of(op, unit)) {
         const double rows = covered_rows(op, tile);

@@ -9,7 +9,7 @@ namespace roofcast {
 namespace {
 
 constexpr std::int64_t sorted_at_once = 128;  // experts, by one kernel: TensorRT-LLM 1.3 on a B200 takes 22 us up to here, 40 from 160 on
-constexpr double moved_per_sm_clock = 10;  // bytes, by kernels around the products; 6 to 16 do as well on the rows of H200, B200 and L40S
+constexpr double moved_per_sm_clock = 10;  // bytes in L2, by kernels around the products, where DRAM is not faster; 6 to 24 tried
 constexpr std::int64_t wide_load_elements = 16;  // that a row's length is a multiple of, for Triton to know that its loads may be wide
 
 /// Rows of the busiest rank over the mean, when the popularity of experts falls as rank^-exponent and the most popular sits with average
@@ -71,10 +71,11 @@ KernelCost movement_cost(const Moe& op, double intermediate, const ExpertLoad& l
     const double elements = (p.row_passes * rows + p.local_passes * load.rows) * hidden + p.inner_passes * rows * inner;
     const Bytes element = element_size(activation_precision(op.precision)), moved = elements * element;
     const double sms = static_cast<double>(gpu.profile.sm_count);
+    const BytesPerSecond bandwidth = gpu.profile.bandwidth * streaming.bandwidth_fraction;
     Terms t;
     t.dram_bytes = moved * (1 - streaming.l2_residency * kept_in_l2(rows * hidden * element, gpu.profile.l2));
-    t.dram = t.dram_bytes / (gpu.profile.bandwidth * streaming.bandwidth_fraction);
-    t.l2 = lasting(moved.in(byte) / (moved_per_sm_clock * sms), gpu.profile);
+    t.dram = t.dram_bytes / bandwidth;
+    t.l2 = min(lasting(moved.in(byte) / (moved_per_sm_clock * sms), gpu.profile), moved / bandwidth);
     t.latency =
         lasting(p.fixed_cycles + (op.experts > sorted_at_once ? p.sorting_cycles : 0) + absent * p.absent_block_cycles / sms, gpu.profile);
     return combine(t, gpu);

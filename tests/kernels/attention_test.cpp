@@ -252,7 +252,7 @@ TEST_CASE("FlashAttention-2 takes 64 queries a block where engines page the cach
 TEST_CASE("FlashAttention-2 copies Q and the output where several KV heads are decoded for groups of heads") {
     Gpu gpu = test::toy_gpu();
     gpu.parameters.values.streaming.fixed = 3 * us;
-    Attention op = fp32_attention(1, 8, 1, 64);
+    Attention op = fp32_attention(2, 8, 1, 64);
     const auto us_more = [&](int kernels) {
         gpu.profile.facts.flash_attention_2[index(CacheFormat::plain)] = false;
         const KernelCost before = cost(op, gpu);
@@ -263,6 +263,9 @@ TEST_CASE("FlashAttention-2 copies Q and the output where several KV heads are d
     };
     op.kv_heads = 2;
     CHECK(us_more(2) == rel(6, 0.1));  // two kernels, few bytes
+    op.batch = 1;
+    CHECK(us_more(0) == 0);  // views
+    op.batch = 2;
     op.window = 32;
     CHECK(us_more(0) == 0);
     op.window = 0;
@@ -273,9 +276,24 @@ TEST_CASE("FlashAttention-2 copies Q and the output where several KV heads are d
     op.kv_heads = 2;
     op.query_len = 2;
     CHECK(us_more(0) == 0);  // no decoder's
+    op.batch = 1;
     op.causal = true;
     // Blocks of 64 rows for 128, each on an SM of its own: 64 · 64 · 512 FLOP / 1 TFLOP/s less.
     CHECK(us_more(0) == rel(-2.097, 1e-3));
+}
+
+TEST_CASE("blocks look through up to 992 sequences for their work where kernels deal it out so") {
+    Gpu gpu = test::toy_gpu();
+    Attention op = fp32_attention(992, 1, 1, 64);
+    const auto us_more = [&] {
+        gpu.profile.facts.attention_scan_cycles = 0;
+        const Seconds before = cost(op, gpu).total;
+        gpu.profile.facts.attention_scan_cycles = 20;
+        return (cost(op, gpu).total - before).in(us);
+    };
+    CHECK(us_more() == rel(992 * 0.02, 1e-6));  // at 1 GHz
+    op.batch = 993;
+    CHECK(us_more() == 0);
 }
 
 TEST_CASE("half of the start of a block that shares keys grows with the width of the head") {

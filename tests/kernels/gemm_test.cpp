@@ -119,6 +119,21 @@ TEST_CASE("batched products on lanes run in tiles of one height") {
     CHECK(time(64, 16) == rel(2 * 2.097, 1e-3));
 }
 
+TEST_CASE("batched products on lanes take k in whole steps") {
+    Gpu gpu = test::toy_gpu();
+    gpu.profile.facts.batched_lane_rows = 64;
+    gpu.profile.facts.batched_lane_depth = 128;
+    gpu.profile.bandwidth = 10 * tb_per_s;
+    const auto time = [&gpu](std::int64_t batch, std::int64_t k) {
+        Gemm op = fp32_gemm(64, 16, k);
+        op.batch = batch;
+        return cost(op, gpu).total.in(us);
+    };
+    CHECK(time(10, 1) == rel(time(10, 128), 1e-6));
+    CHECK(time(10, 129) == rel(2 * time(10, 128), 1e-6));
+    CHECK(time(1, 129) < 2 * time(1, 128));  // linear layers have kernels of their own
+}
+
 TEST_CASE("a serving engine's fp8 products run in the tile that their shape decides on") {
     Gpu gpu = test::toy_gpu_with_matrix_units();
     gpu.profile.tensor_peak[index(Precision::fp8)] = 20 * tflops;
@@ -275,12 +290,50 @@ TEST_CASE("dynamic quantization adds a kernel that reads 16 bits and writes 8") 
     // 1000 · 4096 · 3 B / 100 GB/s = 122.9 us.
     CHECK((quantized.total - plain.total).in(us) == rel(122.9, 1e-3));
     CHECK(quantized.kernels == 2);
-    // 10 SMs at 1 GHz and 5 B a clock move 50 GB/s; rows of 30'000 cycles take longer still: 100 an SM.
+    // 10 SMs at 1 GHz and 5 B a clock move 50 GB/s; 30'000 cycles more for each of 100 rows an SM.
     QuantizationParameters& q = gpu.parameters.values.quantization[index(MathUnit::tensor8)];
     q.bytes_per_sm_clock = 5;
     CHECK((cost(op, gpu).total - plain.total).in(us) == rel(245.8, 1e-3));
     q.row_cycles = 30'000;
-    CHECK((cost(op, gpu).total - plain.total).in(us) == rel(3000, 1e-3));
+    CHECK((cost(op, gpu).total - plain.total).in(us) == rel(3245.8, 1e-3));
+}
+
+TEST_CASE("rows are quantized in steps of 2,048 elements") {
+    Gpu gpu = test::toy_gpu_with_matrix_units();
+    gpu.profile.tensor_peak[index(Precision::fp8)] = 20 * tflops;
+    gpu.profile.bandwidth = 100 * tb_per_s;
+    gpu.parameters.values.quantization[index(MathUnit::tensor8)].bytes_per_sm_clock = 3;
+    const auto quantized = [&gpu](std::int64_t k) {
+        Gemm op{.m = 1000, .n = 128, .k = k, .precision = Precision::fp8, .weight_bits = 8};
+        const Seconds plain = cost(op, gpu).total;
+        op.dynamic_quantized = true;
+        return (cost(op, gpu).total - plain).in(us);
+    };
+    // 3 B an element: 2048 cycles a step, 100 rows an SM.
+    CHECK(quantized(16) == rel(204.8, 1e-3));
+    CHECK(quantized(2048) == rel(204.8, 1e-3));
+    CHECK(quantized(2064) == rel(409.6, 1e-3));
+}
+
+TEST_CASE("clusters compute tiles without rows, and rows beyond m may take longer than those within") {
+    Gpu gpu = test::toy_gpu_with_matrix_units();
+    gpu.profile.tensor_peak[index(Precision::fp8)] = 20 * tflops;
+    gpu.profile.bandwidth = 100 * tb_per_s;
+    gpu.profile.facts.fp8_tiles = {{.most_m = 1 << 20, .most_n = 1 << 20, .rows = 128, .columns = 128}};
+    ShapedTile& tile = gpu.profile.facts.fp8_tiles.front();
+    const auto compute = [&gpu](std::int64_t m) {
+        const Gemm op{.m = m, .n = 1280, .k = 4096, .precision = Precision::fp8, .weight_bits = 8, .dynamic_quantized = true};
+        return cost(op, gpu).compute.in(us);
+    };
+    const double wave = compute(128);  // 10 tiles on 10 SMs
+    CHECK(compute(129) == rel(2 * wave, 1e-6));
+    CHECK(compute(257) == rel(3 * wave, 1e-6));
+    tile.cluster_rows = 256;
+    CHECK(compute(129) == rel(2 * wave, 1e-6));
+    CHECK(compute(257) == rel(4 * wave, 1e-6));
+    tile.padding_cost = 0.5;
+    CHECK(compute(256) == rel(2 * wave, 1e-6));
+    CHECK(compute(192) == rel(2 * wave * 1.125, 1e-6));  // a quarter of the rows
 }
 
 TEST_CASE("where a benchmark rotates weights, activations that fit L2 beside them are quantized from there") {

@@ -85,6 +85,58 @@ TEST_CASE("a row for each token and expert moves around the products, one of the
     CHECK((ungated - cost(op, gpu).total).in(us) == rel(327.68, 1e-3));
 }
 
+TEST_CASE("experts of other ranks that get rows are counted apart") {
+    Moe op = eight_experts(1000);
+    CHECK(expert_load(op).absent == 0);
+    op.expert_parallel = 4;
+    CHECK(expert_load(op).experts == rel(2, 1e-9));
+    CHECK(expert_load(op).absent == rel(6, 1e-9));
+    op.tokens = 1;  // two experts in all
+    CHECK(expert_load(op).experts + expert_load(op).absent == rel(2, 1e-9));
+}
+
+TEST_CASE("blocks for rows of other ranks' experts start to write zeros, in the tile that tokens choose") {
+    Gpu gpu = test::toy_gpu();
+    gpu.profile.facts.expert_tiles = {{.most_m = 100, .most_n = 1 << 20, .rows = 16, .columns = 64},
+                                      {.most_m = 1 << 20, .most_n = 1 << 20, .rows = 128, .columns = 128}};
+    Moe op = eight_experts(64);
+    op.expert_parallel = 8;
+    op.balanced = true;
+    const auto started = [&] {
+        gpu.parameters.values.moe.absent_block_cycles = 0;
+        const Seconds before = cost(op, gpu).launch;
+        gpu.parameters.values.moe.absent_block_cycles = 100;
+        return (cost(op, gpu).launch - before).in(us);
+    };
+    // 7 experts with 16 rows, (4096 + 1024) / 64 columns of blocks, 10 SMs at 1 GHz.
+    CHECK(started() == rel(7 * 80 * 0.1 / 10, 1e-6));
+    op.tokens = 640;  // 160 rows each: two tiles of 128
+    CHECK(started() == rel(7 * 2 * 40 * 0.1 / 10, 1e-6));
+    op.expert_parallel = 1;
+    CHECK(started() == 0);
+    op.expert_parallel = 8;
+    gpu.profile.facts.expert_tiles.clear();
+    CHECK(started() == 0);
+}
+
+TEST_CASE("rows that L2 holds move around the products from there, no slower than DRAM delivers") {
+    Gpu gpu = test::toy_gpu();
+    gpu.profile.l2 = 1000 * mb;
+    gpu.parameters.values.streaming.l2_residency = 0.75;
+    Moe op = eight_experts(1000);
+    const KernelCost bare = cost(op, gpu);
+    gpu.parameters.values.moe.row_passes = 2;
+    const KernelCost moved = cost(op, gpu);
+    // 16.384 MB, a quarter of it from DRAM: 40.96 us; 10 SMs take 10 B a clock each, as fast as DRAM.
+    CHECK((moved.dram - bare.dram).in(us) == rel(40.96, 1e-3));
+    CHECK((moved.total - bare.total).in(us) == rel(163.84, 1e-3));
+    gpu.profile.l2 = 1 * mb;
+    gpu.parameters.values.moe.row_passes = 0;
+    const Seconds beyond = cost(op, gpu).dram;
+    gpu.parameters.values.moe.row_passes = 2;
+    CHECK((cost(op, gpu).dram - beyond).in(us) == rel(163.84, 1e-3));
+}
+
 TEST_CASE("more experts than one kernel sorts take longer to start") {
     Gpu gpu = test::toy_gpu();
     gpu.parameters.values.moe.sorting_cycles = 5000;

@@ -39,16 +39,23 @@ ArchitectureFacts with_fp8_tiles(const std::string& tiles) {
 }  // namespace
 
 TEST_CASE("tiles of fp8 kernels hold for any shape and have plain epilogues unless they say otherwise") {
-    const auto tiles = with_fp8_tiles("[{ m = 16, n = 8192, tile = [16, 64], relative_epilogue = 2.5 }, { tile = [128, 256] }]").fp8_tiles;
+    const auto tiles = with_fp8_tiles(
+                           "[{ m = 16, n = 8192, tile = [16, 64], relative_epilogue = 2.5, cluster_rows = 32, "
+                           "padding_cost = 0.5 }, { tile = [128, 256] }]")
+                           .fp8_tiles;
     REQUIRE(tiles.size() == 2);
     CHECK(tiles[0].most_m == 16);
     CHECK(tiles[0].most_n == 8192);
     CHECK(tiles[0].rows == 16);
     CHECK(tiles[0].columns == 64);
     CHECK(tiles[0].relative_epilogue == 2.5);
+    CHECK(tiles[0].cluster_rows == 32);
+    CHECK(tiles[0].padding_cost == 0.5);
     CHECK(tiles[1].most_m == std::numeric_limits<std::int64_t>::max());
     CHECK(tiles[1].most_n == std::numeric_limits<std::int64_t>::max());
     CHECK(tiles[1].relative_epilogue == 1);
+    CHECK(tiles[1].cluster_rows == 0);
+    CHECK(tiles[1].padding_cost == 0);
 }
 
 TEST_CASE("wrong tiles of fp8 kernels are refused with file, line and key") {
@@ -56,6 +63,8 @@ TEST_CASE("wrong tiles of fp8 kernels are refused with file, line and key") {
                          Contains("relative_epilogue: out of range; found 0; expected a number above 0"), Error);
     CHECK_THROWS_WITH_AS(with_fp8_tiles("[{ tile = [16, 64], relative_epilogue = 0 }]"), Contains("ada.toml:"), Error);
     CHECK_THROWS_WITH_AS(with_fp8_tiles("[{ tile = [16, 64], relative_epilogue = \"long\" }]"), Contains("relative_epilogue"), Error);
+    CHECK_THROWS_WITH_AS(with_fp8_tiles("[{ tile = [16, 64], cluster_rows = 0 }]"), Contains("cluster_rows"), Error);
+    CHECK_THROWS_WITH_AS(with_fp8_tiles("[{ tile = [16, 64], padding_cost = -1 }]"), Contains("padding_cost: out of range"), Error);
     CHECK_THROWS_WITH_AS(with_fp8_tiles("[{ tile = [16] }]"), Contains("not a tile"), Error);
     CHECK_THROWS_WITH_AS(with_fp8_tiles("[{ tile = [16, 64], epilogue = 2 }]"), Contains("epilogue"), Error);
 }
