@@ -114,20 +114,19 @@ struct RowWiseParameters {
 /// Of the routed experts' grouped GEMMs.
 struct MoeParameters {
     TilingParameters tiling{.tile_half = 500, .l2_bytes_per_sm_clock = 64, .tail = 0.5, .k_step_cycles = 15, .epilogue_cycles = 0};
-    double peak_fraction = 0.8;     ///< of the GEMM's rate that grouped kernels keep
-    double dram_fraction = 0.8;     ///< of DRAM bandwidth that they reach
-    double l2_residency = 0.7;      ///< as of dense products: of experts that a repeated call finds in L2
-    double skew = 1;                ///< how much of the router's imbalance between ranks reaches the time
-    double row_passes = 1.5;        ///< times that an output row for each token and expert moves through DRAM around the products
-    double local_passes = 1;        ///< times that an input or output row for each expert of the rank's own moves there besides
-    double inner_passes = 1;        ///< times that the inner activations of each token and expert move there
-    double wave_cycles = 5000;      ///< per wave of a grouped product: first loads and hand-over between blocks
-    double fixed_cycles = 20000;    ///< routing, permutation and kernel starts
-    double sorting_cycles = 10000;  ///< further starts where experts are too many to be sorted in one kernel
-    double absent_block_cycles =
-        150;  ///< of an SM per block of rows of other ranks' experts, which engines with `expert_tiles` fill with zeros
-    double plain_load_cycles = 0.4;  ///< of an SM, to load an element of rows too odd for wide loads
-    double narrow_load_cycles = 1;   ///< the same of elements of 8 bits or fewer
+    double peak_fraction = 0.8;        ///< of the GEMM's rate that grouped kernels keep
+    double dram_fraction = 0.8;        ///< of DRAM bandwidth that they reach
+    double l2_residency = 0.7;         ///< as of dense products: of experts that a repeated call finds in L2
+    double skew = 1;                   ///< how much of the router's imbalance between ranks reaches the time
+    double row_passes = 1.5;           ///< times that an output row for each token and expert moves through DRAM around the products
+    double local_passes = 1;           ///< times that an input or output row for each expert of the rank's own moves there besides
+    double inner_passes = 1;           ///< times that the inner activations of each token and expert move there
+    double wave_cycles = 5000;         ///< per wave of a grouped product: first loads and hand-over between blocks
+    double fixed_cycles = 20000;       ///< routing, permutation and kernel starts
+    double sorting_cycles = 10000;     ///< further starts where experts are too many to be sorted in one kernel
+    double absent_block_cycles = 150;  ///< of an SM per block that fills rows of other ranks' experts with zeros
+    double plain_load_cycles = 0.4;    ///< of an SM, to load an element of rows too odd for wide loads
+    double narrow_load_cycles = 1;     ///< the same of elements of 8 bits or fewer
 };
 
 /// Between GPUs.
