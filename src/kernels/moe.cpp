@@ -9,7 +9,7 @@ namespace roofcast {
 namespace {
 
 constexpr std::int64_t sorted_at_once = 128;  // experts, by one kernel: TensorRT-LLM 1.3 on a B200 takes 22 us up to here, 40 from 160 on
-constexpr double moved_per_sm_clock = 10;  // bytes in L2, by kernels around the products, where DRAM is not faster; 6 to 24 tried
+constexpr double moved_per_sm_clock = 10;     // bytes in L2, by kernels around the products, where DRAM is not faster; 6 to 24 tried
 constexpr std::int64_t wide_load_elements = 16;  // that a row's length is a multiple of, for Triton to know that its loads may be wide
 
 /// Rows of the busiest rank over the mean, when the popularity of experts falls as rank^-exponent and the most popular sits with average
@@ -23,11 +23,12 @@ double rank_imbalance(const Moe& op) {
 }
 
 /// One grouped product of `rows` rows over `experts` experts, each padded to whole tiles.
-MatrixProduct grouped_product(const Moe& op, double experts, double rows, std::int64_t n, std::int64_t k) {
+MatrixProduct grouped_product(const Moe& op, const Gpu& gpu, double experts, double rows, std::int64_t n, std::int64_t k) {
     const auto batch = static_cast<std::int64_t>(std::ceil(std::max(experts, 1.0)));
     const auto each = static_cast<std::int64_t>(std::ceil(std::max(rows / std::max(experts, 1.0), 1.0)));
     MatrixProduct product = plain_product(batch, each, n, k, op.precision, op.weight_bits);
     product.most_parts = 1;
+    take_shaped(gpu.profile.facts.expert_tiles, op.tokens, n, product);
     return product;
 }
 
@@ -88,11 +89,9 @@ KernelCost cost(const Moe& op, const Gpu& gpu, Cache cache) {
     const ExpertLoad load = expert_load(op);
     const double rows = load.rows * (1 + p.skew * (rank_imbalance(op) - 1));
     const std::int64_t intermediate = std::max<std::int64_t>(1, op.intermediate / op.tensor_parallel);
-    MatrixProduct up = grouped_product(op, load.experts, rows, (op.gated ? 2 : 1) * intermediate, op.hidden);
-    MatrixProduct down = grouped_product(op, load.experts, rows, op.hidden, intermediate);
+    MatrixProduct up = grouped_product(op, gpu, load.experts, rows, (op.gated ? 2 : 1) * intermediate, op.hidden);
+    MatrixProduct down = grouped_product(op, gpu, load.experts, rows, op.hidden, intermediate);
     down.load_cycles = intermediate % wide_load_elements == 0 ? 0 : single_load_cycles(op, gpu);
-    take_shaped(gpu.profile.facts.expert_tiles, op.tokens, up.n, up);
-    take_shaped(gpu.profile.facts.expert_tiles, op.tokens, down.n, down);
     up.touched = down.touched = up.compulsory + down.compulsory;
     const GemmParameters grouped = grouped_parameters(op, gpu);
     const KernelCost products = in_sequence(matrix_product_cost(up, grouped, gpu, cache), matrix_product_cost(down, grouped, gpu, cache));

@@ -114,7 +114,7 @@ ArchitectureFacts read_facts(TableReader& table) {
     facts.attention_general_dims = head_widths(table.table("attention_general_dims"));
     facts.attention_scan_cycles = table.number_if("attention_scan_cycles", non_negative).value_or(0);
     facts.warp_matrix_fraction = table.number_if("warp_matrix_fraction", {0, 1, true}).value_or(1);
-    facts.batched_lane_depth = static_cast<int>(table.count_if("batched_lane_depth", 8, 1024).value_or(32));
+    facts.batched_lane_depth = static_cast<int>(table.count_if("batched_lane_depth", 8, 1024).value_or(facts.batched_lane_depth));
     facts.batched_lane_rows = static_cast<int>(table.count("batched_lane_rows", 16, 256));
     facts.expert_tiles = shaped_tiles(table, "expert_tiles");
     facts.fp8_tiles = shaped_tiles(table, "fp8_tiles");

@@ -96,9 +96,7 @@ TEST_CASE("interrupting a fit leaves the file of an earlier one as it was") {
                                 "' calibrate --architecture ampere --kernels-only --folds 50 --write" +
                                 (" --data-dir " + box.root().string()) + " --data '" ROOFCAST_SOURCE_DIR "/validation_data/kernels'";
     CHECK(std::system((command + " >/dev/null 2>&1").c_str()) != 0);
-    std::stringstream text;
-    text << std::ifstream(file).rdbuf();
-    CHECK(text.str() == "# an earlier fit\n");
+    CHECK(roofcast::test::text_of(file) == "# an earlier fit\n");
     for (const auto& entry : std::filesystem::directory_iterator(file.parent_path())) CHECK(entry.path().extension() != ".tmp");
 }
 

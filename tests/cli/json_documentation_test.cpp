@@ -2,7 +2,6 @@
 
 #include <nlohmann/json.hpp>
 #include <set>
-#include <sstream>
 
 #include "support/paths.hpp"
 #include "support/program.hpp"
@@ -35,9 +34,7 @@ std::string without_bound(const std::string& key) {
 
 /// The part of docs/formats.md about the JSON of `command`.
 std::string section(const std::string& command) {
-    std::ostringstream text;
-    text << std::ifstream(roofcast::test::source_dir() / "docs" / "formats.md").rdbuf();
-    const std::string all = text.str();
+    const std::string all = roofcast::test::text_of(roofcast::test::source_dir() / "docs" / "formats.md");
     const auto start = all.find("### `roofcast " + command + "`");
     return start == std::string::npos ? "" : all.substr(start, all.find("\n### ", start) - start);
 }

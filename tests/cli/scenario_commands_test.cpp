@@ -63,9 +63,7 @@ TEST_CASE("scenario: shards of a sweep, one after the other, are the whole") {
 TEST_CASE("scenario: a sweep into a file holds the same rows, and a piped one draws no progress bar") {
     const TemporaryFile file("rows.csv", "");
     printed(grid + "csv --output " + file.path().string());
-    std::stringstream text;
-    text << std::ifstream(file.path()).rdbuf();
-    CHECK(text.str() == printed(grid + "csv"));
+    CHECK(roofcast::test::text_of(file.path()) == printed(grid + "csv"));
     CHECK(roofcast::test::roofcast(grid + "csv", true).output.empty());
 }
 

@@ -4,7 +4,6 @@
 
 #include <fstream>
 #include <limits>
-#include <sstream>
 #include <string>
 
 #include "roofcast/error.hpp"
@@ -19,9 +18,7 @@ namespace {
 
 /// Facts of Ada with `tiles` for its fp8 kernels.
 ArchitectureFacts with_fp8_tiles(const std::string& tiles) {
-    std::ostringstream shipped;
-    shipped << std::ifstream(gpus_dir() / "arch" / "ada.toml").rdbuf();
-    std::string text = shipped.str();
+    std::string text = roofcast::test::text_of(gpus_dir() / "arch" / "ada.toml");
     const std::string key = "fp8_tiles = [\n";
     const std::size_t begin = text.find(key);
     const std::size_t end = text.find("\n]\n", begin);

@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
+#include <string>
 #include <string_view>
 
 namespace roofcast::test {
@@ -16,6 +18,12 @@ inline std::filesystem::path gpus_dir() {
 }
 inline std::filesystem::path models_dir() {
     return source_dir() / "models";
+}
+
+inline std::string text_of(const std::filesystem::path& file) {
+    std::ostringstream text;
+    text << std::ifstream(file).rdbuf();
+    return text.str();
 }
 
 /// A file with `text` in a folder of its own, removed when it goes out of scope.
