@@ -101,6 +101,17 @@ struct Explanation {
     std::string reason;
 };
 
+/// What DRAM does most while a kernel streams.
+enum class Traffic {
+    read,    ///< nearly all bytes are read: weights, KV cache
+    copied,  ///< about as many are written as read
+};
+
+/// Traffic of check bits over that of data, where inline ECC keeps them among these: a sixteenth when data is read, as much as the memory's
+/// capacity shrinks. Copies pay for writes also: lattice-Boltzmann steps reach 0.74 of the data sheet's bandwidth on A40 and A10, and 0.88 on
+/// RTX A6000 and A5000, which have the same chips and ECC off (docs/inline_ecc.md).
+inline constexpr double inline_ecc_of_reads = 1.0 / 16, inline_ecc_of_copies = 0.19;
+
 /// Facts of one device, from `gpus/<id>.toml`. Peaks are dense and at boost clock.
 struct GpuProfile {
     std::string id, name, vendor, architecture;           ///< architecture in lower case with hyphens: "ada", "blackwell"
@@ -126,6 +137,9 @@ struct GpuProfile {
     std::optional<Bytes> capacity;  ///< absent for sockets with pluggable memory
     std::string memory_type;
     BytesPerSecond bandwidth;
+    double delivered_fraction = 1;  ///< of `bandwidth` that the memory controller delivers, over what those of Volta and later deliver
+    std::string delivered_source;
+    bool inline_ecc = false;  ///< check bits lie among the data, and their traffic takes bandwidth (GDDR with ECC on)
     Bytes l2;
     Bytes shared_memory_per_sm, registers_per_sm;
 
@@ -150,6 +164,11 @@ struct GpuProfile {
     /// The unit that a matrix product in `p` runs on.
     [[nodiscard]] MathUnit math_unit(Precision p) const;
     [[nodiscard]] bool supports(Precision p) const { return matmul_peak(p).has_value(); }
+    /// What reaches the chip as data: the data sheet's bandwidth less what the memory controller and check bits take.
+    [[nodiscard]] BytesPerSecond data_bandwidth(Traffic traffic) const {
+        const double check_bits = traffic == Traffic::read ? inline_ecc_of_reads : inline_ecc_of_copies;
+        return bandwidth * (delivered_fraction / (inline_ecc ? 1 + check_bits : 1));
+    }
     /// L2 for data that all SMs read.
     [[nodiscard]] Bytes shared_l2() const { return l2 / static_cast<double>(facts.l2_partitions); }
     /// How far above the boost clock, at which peaks are quoted, boards run: 1 or a little more.

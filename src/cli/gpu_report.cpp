@@ -70,6 +70,8 @@ Table facts(const GpuProfile& gpu) {
     table.add("capacity_gb", gpu.capacity ? Cell(gpu.capacity->in(gb)) : Cell("pluggable"), "GB");
     table.add("type", text(gpu.memory_type));
     table.add("bandwidth_gb_s", gpu.bandwidth.in(gb_per_s), "GB/s");
+    if (gpu.delivered_fraction < 1) table.add("delivered_fraction", gpu.delivered_fraction);
+    if (gpu.inline_ecc) table.add("inline_ecc", true);
     table.add("l2_mib", gpu.l2.in(mib), "MiB");
     table.add("shared_memory_per_sm_kib", gpu.shared_memory_per_sm.in(kib), "KiB");
     table.add("registers_per_sm_kib", gpu.registers_per_sm.in(kib), "KiB");
@@ -149,6 +151,7 @@ nlohmann::ordered_json identity(const GpuProfile& gpu) {
     document["aliases"] = gpu.aliases;
     document["source"] = gpu.source;
     if (!gpu.sustained_clock_source.empty()) document["sustained_clock_source"] = gpu.sustained_clock_source;
+    if (!gpu.delivered_source.empty()) document["delivered_source"] = gpu.delivered_source;
     if (!gpu.idle_source.empty()) document["idle_source"] = gpu.idle_source;
     document["notes"] = gpu.notes;
     if (!gpu.capacity) document["capacity_gb"] = nullptr;
@@ -207,6 +210,7 @@ Report gpu_report(const Gpu& gpu) {
         report.after.push_back(fmt::format("assumed: {} = {} ({})", a.key, a.value, a.reason));
     }
     if (!profile.sustained_clock_source.empty()) report.after.push_back("sustained clock: " + profile.sustained_clock_source);
+    if (!profile.delivered_source.empty()) report.after.push_back("delivered bandwidth: " + profile.delivered_source);
     if (!profile.idle_source.empty()) report.after.push_back("idle power: " + profile.idle_source);
     auto explained = nlohmann::ordered_json::object();
     for (const auto& e : profile.explained) {

@@ -183,7 +183,7 @@ Blocks by_keys(const Attention& op, const Gpu& gpu, const Common& common) {
     // Keys that are converted are computed on in the compute format: an 8-bit cache then spares DRAM, not the SM.
     const Bytes stored = element_size(op.kv_precision), element = op.converts_cache ? max(element_size(op.precision), stored) : stored;
     const Bytes key = cached_width(op) * element;
-    const BytesPerSecond share = gpu.profile.bandwidth * (p.bandwidth_fraction * std::min(p.fill, sms) / sms);
+    const BytesPerSecond share = gpu.profile.data_bandwidth(Traffic::read) * (p.bandwidth_fraction * std::min(p.fill, sms) / sms);
     const std::int64_t queries = op.query_len * (op.heads / std::max<std::int64_t>(op.kv_heads, 1));
     const double rows = blocks(std::max<std::int64_t>(queries, 1), matrix_rows) * static_cast<double>(matrix_rows);
     const KeyLoop loop{.sets = static_cast<double>(op.batch * op.kv_heads),
@@ -262,7 +262,7 @@ KernelCost fused_cost(const Attention& op, const Gpu& gpu, Cache cache, bool lan
     t.flops = w.matrix;
     const bool has_past = op.cached && op.kv_len > op.query_len;
     t.dram_bytes = fused_traffic(w.bytes, p, gpu, cache == Cache::produced && has_past ? Cache::cold : cache);
-    t.dram = t.dram_bytes / (gpu.profile.bandwidth * p.bandwidth_fraction);
+    t.dram = t.dram_bytes / (gpu.profile.data_bandwidth(Traffic::read) * p.bandwidth_fraction);
     t.latency = lasting(p.fixed_cycles, gpu.profile) + around_cache(op, gpu);
     if (!lanes) t.latency += scan_time(op, gpu);
     t.overlap = lanes ? 1 : p.overlap;

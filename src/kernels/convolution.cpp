@@ -30,7 +30,7 @@ KernelCost transform_cost(Bytes moved, const Gpu& gpu, Cache cache) {
     const auto& values = gpu.parameters.values;
     Terms t;
     t.dram_bytes = after_l2(moved, gpu.profile.l2, values.streaming.l2_residency, cache);
-    t.dram = t.dram_bytes / (gpu.profile.bandwidth * values.convolution.transform_fraction);
+    t.dram = t.dram_bytes / (gpu.profile.data_bandwidth(Traffic::copied) * values.convolution.transform_fraction);
     t.latency = values.streaming.fixed;
     return combine(t, gpu);
 }
@@ -148,7 +148,7 @@ KernelCost depthwise_kernel_cost(const Conv2d& op, const Gpu& gpu, Cache cache) 
     t.flops = work(op).matrix;
     t.compute = t.flops / depthwise_rate(op, gpu);
     t.dram_bytes = after_l2(work(op).bytes, gpu.profile.l2, values.streaming.l2_residency, cache);
-    t.dram = t.dram_bytes / (gpu.profile.bandwidth * values.convolution.depthwise_fraction);
+    t.dram = t.dram_bytes / (gpu.profile.data_bandwidth(Traffic::copied) * values.convolution.depthwise_fraction);
     t.latency = values.streaming.fixed;
     return combine(t, gpu);
 }
@@ -164,7 +164,7 @@ KernelCost depthwise_cost(const Conv2d& op, const Gpu& gpu, Cache cache) {
     if (!op.channels_last || elements <= most_elements) return kernel;
     Terms t;
     t.dram_bytes = elements * (sector - element_size(op.precision));
-    t.dram = t.dram_bytes / gpu.profile.bandwidth;
+    t.dram = t.dram_bytes / gpu.profile.data_bandwidth(Traffic::read);
     return in_sequence(combine(t, gpu), kernel);
 }
 

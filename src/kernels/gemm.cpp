@@ -27,7 +27,7 @@ KernelCost quantize_cost(const Gemm& op, const Gpu& gpu, Cache cache) {
     const double residency = gpu.parameters.values.streaming.l2_residency;
     t.dram_bytes = cache == Cache::rotated ? moved * (1 - residency * kept_in_l2(moved + rotated_weights(op), gpu.profile.l2))
                                            : after_l2(moved, gpu.profile.l2, residency, cache);
-    t.dram = t.dram_bytes / (gpu.profile.bandwidth * gpu.parameters.values.streaming.bandwidth_fraction);
+    t.dram = t.dram_bytes / (gpu.profile.data_bandwidth(Traffic::copied) * gpu.parameters.values.streaming.bandwidth_fraction);
     const double stepped = blocks(op.k, quantized_at_once) * static_cast<double>(quantized_at_once);
     const double cycles = rows * (p.row_cycles + stepped * element.in(byte) / p.bytes_per_sm_clock);
     t.l2 = lasting(cycles / static_cast<double>(gpu.profile.sm_count), gpu.profile);
@@ -66,7 +66,7 @@ KernelCost lane_product_cost(const MatrixProduct& product, const Work& w, const 
     t.compute = (instructions + 2 * unpacking * weights * flop) / (lane_rate(gpu.profile, Precision::fp32) * p.peak_fraction);
     // Nearly all of its bytes are weights.
     t.dram_bytes = after_l2(w.bytes, gpu.profile.l2, p.l2_residency, cache == Cache::produced ? Cache::cold : cache);
-    t.dram = t.dram_bytes / (gpu.profile.bandwidth * p.bandwidth_fraction);
+    t.dram = t.dram_bytes / (gpu.profile.data_bandwidth(Traffic::read) * p.bandwidth_fraction);
     t.latency = lasting(p.fixed_cycles, gpu.profile);
     t.overlap = p.overlap;
     KernelCost c = combine(t, gpu);
@@ -81,7 +81,7 @@ KernelCost weight_stream_cost(const Work& w, int kernels, const Gpu& gpu, BytesP
     t.flops = w.matrix;
     t.compute = w.matrix / lane_rate(gpu.profile, Precision::fp32);
     t.dram_bytes = w.bytes;
-    const BytesPerSecond streamed = gpu.profile.bandwidth * p.bandwidth_fraction;
+    const BytesPerSecond streamed = gpu.profile.data_bandwidth(Traffic::read) * p.bandwidth_fraction;
     t.dram = w.bytes / (most_per_sm > BytesPerSecond{} ? min(streamed, most_per_sm * static_cast<double>(gpu.profile.sm_count)) : streamed);
     t.latency = kernels * p.fixed;
     KernelCost c = combine(t, gpu);

@@ -102,7 +102,7 @@ Rates rates_of(const MatrixProduct& op, const Gpu& gpu, const GemmParameters& p,
     const double sms = static_cast<double>(profile.sm_count);
     const FlopsPerSecond peak = matrix_rate(profile, op.precision);
     const double alignment = op.aligned ? 1 : 1 - p.misaligned;
-    const BytesPerSecond bandwidth = profile.bandwidth * p.bandwidth_fraction;
+    const BytesPerSecond bandwidth = profile.data_bandwidth(Traffic::read) * p.bandwidth_fraction;
     Rates r{};
     r.per_output_step = (2 * flop / (peak / sms * (p.peak_fraction * alignment))).in(s);
     const double operations = op.unpack_weights ? gpu.parameters.values.weight_only.dequantization_operations : 0;

@@ -72,7 +72,7 @@ KernelCost movement_cost(const Moe& op, double intermediate, const ExpertLoad& l
     const double elements = (p.row_passes * rows + p.local_passes * load.rows) * hidden + p.inner_passes * rows * inner;
     const Bytes element = element_size(activation_precision(op.precision)), moved = elements * element;
     const double sms = static_cast<double>(gpu.profile.sm_count);
-    const BytesPerSecond bandwidth = gpu.profile.bandwidth * streaming.bandwidth_fraction;
+    const BytesPerSecond bandwidth = gpu.profile.data_bandwidth(Traffic::copied) * streaming.bandwidth_fraction;
     Terms t;
     t.dram_bytes = moved * (1 - streaming.l2_residency * kept_in_l2(rows * hidden * element, gpu.profile.l2));
     t.dram = t.dram_bytes / bandwidth;

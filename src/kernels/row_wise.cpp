@@ -74,7 +74,7 @@ KernelCost cost(const RowWise& op, const Gpu& gpu, Cache cache) {
     const auto& p = values.row_wise;
     const double sms = static_cast<double>(gpu.profile.sm_count);
     const Work w = work(op);
-    const BytesPerSecond bandwidth = gpu.profile.bandwidth * p.bandwidth_fraction;
+    const BytesPerSecond bandwidth = gpu.profile.data_bandwidth(Traffic::copied) * p.bandwidth_fraction;
     Terms t;
     t.flops = w.vector;
     t.compute = t.flops / lane_rate(gpu.profile, op.precision);

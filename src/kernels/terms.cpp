@@ -80,7 +80,7 @@ KernelCost streaming_cost(Bytes moved, Flops flops, Precision precision, const G
     t.flops = flops;
     t.compute = flops / lane_rate(gpu.profile, precision);
     t.dram_bytes = after_l2(moved, gpu.profile.l2, p.l2_residency, cache);
-    t.dram = t.dram_bytes / (gpu.profile.bandwidth * p.bandwidth_fraction);
+    t.dram = t.dram_bytes / (gpu.profile.data_bandwidth(Traffic::copied) * p.bandwidth_fraction);
     t.l2 = moved / (gpu.profile.bandwidth * p.l2_bandwidth_ratio);
     t.latency = p.fixed;
     return combine(t, gpu);

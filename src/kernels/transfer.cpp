@@ -82,7 +82,7 @@ KernelCost cost(const Collective& op, const Gpu& gpu, Cache) {
     const BytesPerSecond rate =
         link_bandwidth(gpu.profile) * (gpu.profile.nvlink ? p.nvlink_fraction : p.pcie_fraction * std::pow(peers, -p.pcie_contention));
     const double overhead = gpu.profile.nvlink ? 1 : flag_overhead(op);
-    Seconds transfer = overhead * ring_bytes(op) / rate + local_bytes(op) / (gpu.profile.bandwidth * p.local_fraction);
+    Seconds transfer = overhead * ring_bytes(op) / rate + local_bytes(op) / (gpu.profile.data_bandwidth(Traffic::copied) * p.local_fraction);
     t.dram_bytes = local_bytes(op);
     if (adds_in_switch(op, gpu.profile))
         transfer = min(transfer, switch_bytes(op) / (link_bandwidth(gpu.profile) * gpu.profile.facts.switch_reduction));
@@ -97,7 +97,7 @@ KernelCost cost(const Copy& op, const Gpu& gpu, Cache) {
     t.latency = p.fixed;
     if (op.kind == CopyKind::d2d) {
         t.dram_bytes = 2 * op.bytes;
-        t.dram = t.dram_bytes / (gpu.profile.bandwidth * p.device_fraction);
+        t.dram = t.dram_bytes / (gpu.profile.data_bandwidth(Traffic::copied) * p.device_fraction);
     } else {
         t.communication = op.bytes / (pcie_bandwidth(gpu.profile) * p.pcie_fraction * (op.pinned ? 1 : p.pageable_fraction));
     }

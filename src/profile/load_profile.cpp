@@ -16,7 +16,7 @@ namespace {
 // What a chip or board can be, with room to spare on either side of all that were ever sold: a slip of the decimal point or of the unit is
 // an error, and nothing derived from these leaves the range of a double.
 constexpr Range physical_tflops{1e-3, 1e6}, physical_clock_mhz{1, 20'000}, physical_lanes{1, 4096};
-constexpr Range physical_bandwidth_gb_s{0.1, 1e6}, physical_capacity_gb{1e-2, 1e5}, physical_cache_mb{1e-3, 1e5};
+constexpr Range physical_bandwidth_gb_s{0.1, 1e6}, physical_capacity_gb{1e-2, 1e5}, physical_cache_mb{1e-3, 1e5}, physical_delivered_fraction{0.3, 1};
 constexpr Range physical_sm_memory_kib{0.1, 1e6}, physical_watts{0.1, 1e5}, physical_usd{1e-6, 1e8};
 
 std::string joined_notes(TableReader& top) {
@@ -45,16 +45,21 @@ void read_identity(TableReader& top, GpuProfile& gpu, const std::filesystem::pat
     gpu.notes = joined_notes(top);
 }
 
+/// The text at `<stem>_source`, which says where the value at `key` comes from. Each needs the other.
+std::string source_of(TableReader& table, std::string_view stem, std::string_view key, bool given, std::string_view what) {
+    const std::string source_key = fmt::format("{}_source", stem);
+    const std::string source = table.text_if(source_key).value_or("");
+    if (given && source.empty()) throw table.missing(source_key, fmt::format("where {} was measured", key));
+    if (!given && !source.empty())
+        throw table.error(source_key, fmt::format("source of a {} that is not given", what), {}, fmt::format("{} beside it", key));
+    return source;
+}
+
 /// Consumer boards run above the boost clock of their data sheet; how far is measured, and needs a source.
 void read_sustained_clock(TableReader& table, GpuProfile& gpu) {
     const auto clock = table.number_if("sustained_clock_mhz", physical_clock_mhz);
-    gpu.sustained_clock_source = table.text_if("sustained_clock_source").value_or("");
-    if (!clock) {
-        if (!gpu.sustained_clock_source.empty())
-            throw table.error("sustained_clock_source", "source of a clock that is not given", {}, "sustained_clock_mhz beside it");
-        return;
-    }
-    if (gpu.sustained_clock_source.empty()) throw table.missing("sustained_clock_source", "where the clock was measured");
+    gpu.sustained_clock_source = source_of(table, "sustained_clock", "sustained_clock_mhz", clock.has_value(), "clock");
+    if (!clock) return;
     if (gpu.boost_clock <= 0 * hertz) throw table.missing("boost_clock_mhz", "the clock that sustained_clock_mhz is compared with");
     constexpr double most_headroom = 1.5;
     const double boost = gpu.boost_clock.in(mhz);
@@ -70,10 +75,7 @@ void read_power(TableReader table, GpuProfile& gpu) {
     gpu.tdp = table.number_if("tdp_watts", physical_watts).value_or(0) * watt;
     gpu.thermally_limited = table.flag_if("thermally_limited").value_or(false);
     gpu.idle = table.number_if("idle_watts", physical_watts).value_or(0) * watt;
-    gpu.idle_source = table.text_if("idle_source").value_or("");
-    if (gpu.idle > Watts{} && gpu.idle_source.empty()) throw table.missing("idle_source", "where idle_watts was read");
-    if (!(gpu.idle > Watts{}) && !gpu.idle_source.empty())
-        throw table.error("idle_source", "source of a power that is not given", {}, "idle_watts beside it");
+    gpu.idle_source = source_of(table, "idle", "idle_watts", gpu.idle > Watts{}, "power");
     if (gpu.tdp > Watts{} && gpu.idle >= gpu.tdp)
         throw table.error("idle_watts", "idle power out of range", fmt::format("{:g}", gpu.idle.in(watt)),
                           fmt::format("less than tdp_watts ({:g})", gpu.tdp.in(watt)));
@@ -140,6 +142,12 @@ void read_memory(TableReader& top, GpuProfile& gpu) {
     }
     gpu.bandwidth = *bandwidth * gb_per_s;
     gpu.memory_type = table.text_if("type").value_or("");
+    const auto delivered = table.number_if("delivered_fraction", physical_delivered_fraction);
+    gpu.delivered_fraction = delivered.value_or(1);
+    gpu.delivered_source = source_of(table, "delivered", "delivered_fraction", delivered.has_value(), "share");
+    gpu.inline_ecc = table.flag_if("inline_ecc").value_or(false);
+    if (gpu.inline_ecc && gpu.memory_type.starts_with("HBM"))
+        throw table.error("inline_ecc", fmt::format("{} keeps check bits apart from data", gpu.memory_type), "true", "false, or no such key");
     gpu.l2 = cache_size(table, "l2_mb", "l2_mib");
     gpu.shared_memory_per_sm = table.number_if("shared_memory_per_sm_kib", physical_sm_memory_kib).value_or(0) * kib;
     gpu.registers_per_sm = table.number_if("registers_per_sm_kib", physical_sm_memory_kib).value_or(0) * kib;

@@ -15,6 +15,22 @@ TEST_CASE("an element-wise kernel takes its bytes over the bandwidth, after a fi
     CHECK(cost(op, gpu).total.in(us) == rel(1203, 1e-9));
 }
 
+TEST_CASE("check bits among the data cost copies more than reads") {
+    Gpu gpu = test::toy_gpu();
+    const Elementwise copy{.elements = 10'000'000, .reads = 1, .writes = 1, .flops_per_element = 1, .precision = Precision::fp32};
+    const RowWise rows{RowOp::rmsnorm, 10'000, 1'000, Precision::fp32};
+    const Gemm matvec{.m = 1, .n = 10'000, .k = 10'000, .precision = Precision::fp32};
+    const auto slowed = [&gpu](const auto& op) {
+        gpu.profile.inline_ecc = false;
+        const Seconds without = cost(op, gpu).total;
+        gpu.profile.inline_ecc = true;
+        return cost(op, gpu).total / without;
+    };
+    CHECK(slowed(copy) == rel(1.19, 1e-9));
+    CHECK(slowed(rows) == rel(1.19, 1e-9));
+    CHECK(slowed(matvec) == rel(1.0625, 1e-9));
+}
+
 TEST_CASE("a warm tensor of half the L2 comes half from DRAM") {
     // 500 kB, of which 1 − 0.5 is resident: 250 kB / 100 GB/s.
     const Elementwise op{.elements = 62'500, .reads = 1, .writes = 1, .flops_per_element = 1, .precision = Precision::fp32};

@@ -119,6 +119,20 @@ TEST_CASE("a minimal profile is as its architecture would have it, whatever its 
     }
 }
 
+TEST_CASE("check bits among the data and slow memory controllers take bandwidth from the data") {
+    const GpuProfile plain = load(minimal);
+    CHECK(plain.data_bandwidth(Traffic::read) == plain.bandwidth);
+    CHECK(plain.data_bandwidth(Traffic::copied) == plain.bandwidth);
+    const GpuProfile checked = load(minimal + "[memory]\ntype = \"GDDR6\"\ninline_ecc = true\n");
+    CHECK(checked.bandwidth == plain.bandwidth);
+    CHECK(checked.bandwidth / checked.data_bandwidth(Traffic::read) == rel(1.0625, 1e-12));
+    CHECK(checked.bandwidth / checked.data_bandwidth(Traffic::copied) == rel(1.19, 1e-12));
+    const GpuProfile slow = load(minimal + "[memory]\ndelivered_fraction = 0.8\ndelivered_source = \"STREAM\"\n");
+    CHECK(slow.data_bandwidth(Traffic::read) / slow.bandwidth == rel(0.8, 1e-12));
+    CHECK(slow.data_bandwidth(Traffic::copied) / slow.bandwidth == rel(0.8, 1e-12));
+    CHECK(slow.delivered_source == "STREAM");
+}
+
 TEST_CASE("bad profiles are refused with file, line, key, what was found and what was expected") {
     CHECK_THROWS_WITH_AS(load(with(minimal, "memory_gb", "memroy_gb")), Contains("my-card.toml:3: memroy_gb: unknown key"), Error);
     CHECK_THROWS_WITH_AS(load(with(minimal, "memory_gb", "memroy_gb")), Contains("did you mean memory_gb"), Error);
@@ -148,6 +162,13 @@ TEST_CASE("bad profiles are refused with file, line, key, what was found and wha
     CHECK_THROWS_WITH_AS(load(power + read + "idle_watts = 300\n"),
                          Contains("idle power out of range; found 300; expected less than tdp_watts (300)"), Error);
     CHECK_THROWS_WITH_AS(load(minimal + "[power]\n" + read + "idle_watts = 9000\n"), Contains("give power.tdp_watts"), Error);
+    const std::string memory = minimal + "[memory]\n";
+    CHECK_THROWS_WITH_AS(load(memory + "delivered_fraction = 0.8\n"), Contains("memory.delivered_source: a required key is missing"), Error);
+    CHECK_THROWS_WITH_AS(load(memory + "delivered_source = \"STREAM\"\n"), Contains("source of a share that is not given"), Error);
+    CHECK_THROWS_WITH_AS(load(memory + "delivered_fraction = 1.2\n"), Contains("memory.delivered_fraction: out of range; found 1.2"), Error);
+    CHECK_THROWS_WITH_AS(load(memory + "type = \"HBM3\"\ninline_ecc = true\n"),
+                         Contains("memory.inline_ecc: HBM3 keeps check bits apart from data; found true"), Error);
+    CHECK_THROWS_WITH_AS(load(memory + "inline_ecc = 1\n"), Contains("memory.inline_ecc: wrong type"), Error);
     CHECK_THROWS_WITH_AS(load(minimal + "[compute]\nprocess_nm = 0\n"), Contains("compute.process_nm"), Error);
     CHECK_THROWS_WITH_AS(load(minimal + "[[price]]\nkind = \"spot\"\nusd = 1\nsource = \"x\"\n"), Contains("unknown kind of price"), Error);
     CHECK_THROWS_WITH_AS(load("  \n"), Contains("the file is empty"), Error);
