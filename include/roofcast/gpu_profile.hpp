@@ -108,8 +108,8 @@ enum class Traffic {
 };
 
 /// Traffic of check bits over that of data, where inline ECC keeps them among these: a sixteenth when data is read, as much as the memory's
-/// capacity shrinks. Copies pay for writes also: lattice-Boltzmann steps reach 0.74 of the data sheet's bandwidth on A40 and A10, and 0.88 on
-/// RTX A6000 and A5000, which have the same chips and ECC off (docs/inline_ecc.md).
+/// capacity shrinks. Copies pay for writes also: lattice-Boltzmann steps reach 0.74 of the data sheet's bandwidth on A40 and A10, and 0.88
+/// on RTX A6000 and A5000, which have the same chips and ECC off (docs/inline_ecc.md).
 inline constexpr double inline_ecc_of_reads = 1.0 / 16, inline_ecc_of_copies = 0.19;
 
 /// Facts of one device, from `gpus/<id>.toml`. Peaks are dense and at boost clock.

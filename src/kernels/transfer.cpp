@@ -82,7 +82,8 @@ KernelCost cost(const Collective& op, const Gpu& gpu, Cache) {
     const BytesPerSecond rate =
         link_bandwidth(gpu.profile) * (gpu.profile.nvlink ? p.nvlink_fraction : p.pcie_fraction * std::pow(peers, -p.pcie_contention));
     const double overhead = gpu.profile.nvlink ? 1 : flag_overhead(op);
-    Seconds transfer = overhead * ring_bytes(op) / rate + local_bytes(op) / (gpu.profile.data_bandwidth(Traffic::copied) * p.local_fraction);
+    Seconds transfer =
+        overhead * ring_bytes(op) / rate + local_bytes(op) / (gpu.profile.data_bandwidth(Traffic::copied) * p.local_fraction);
     t.dram_bytes = local_bytes(op);
     if (adds_in_switch(op, gpu.profile))
         transfer = min(transfer, switch_bytes(op) / (link_bandwidth(gpu.profile) * gpu.profile.facts.switch_reduction));

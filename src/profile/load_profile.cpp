@@ -16,7 +16,8 @@ namespace {
 // What a chip or board can be, with room to spare on either side of all that were ever sold: a slip of the decimal point or of the unit is
 // an error, and nothing derived from these leaves the range of a double.
 constexpr Range physical_tflops{1e-3, 1e6}, physical_clock_mhz{1, 20'000}, physical_lanes{1, 4096};
-constexpr Range physical_bandwidth_gb_s{0.1, 1e6}, physical_capacity_gb{1e-2, 1e5}, physical_cache_mb{1e-3, 1e5}, physical_delivered_fraction{0.3, 1};
+constexpr Range physical_bandwidth_gb_s{0.1, 1e6}, physical_capacity_gb{1e-2, 1e5}, physical_cache_mb{1e-3, 1e5},
+    physical_delivered_fraction{0.3, 1};
 constexpr Range physical_sm_memory_kib{0.1, 1e6}, physical_watts{0.1, 1e5}, physical_usd{1e-6, 1e8};
 
 std::string joined_notes(TableReader& top) {
@@ -147,7 +148,8 @@ void read_memory(TableReader& top, GpuProfile& gpu) {
     gpu.delivered_source = source_of(table, "delivered", "delivered_fraction", delivered.has_value(), "share");
     gpu.inline_ecc = table.flag_if("inline_ecc").value_or(false);
     if (gpu.inline_ecc && gpu.memory_type.starts_with("HBM"))
-        throw table.error("inline_ecc", fmt::format("{} keeps check bits apart from data", gpu.memory_type), "true", "false, or no such key");
+        throw table.error("inline_ecc", fmt::format("{} keeps check bits apart from data", gpu.memory_type), "true",
+                          "false, or no such key");
     gpu.l2 = cache_size(table, "l2_mb", "l2_mib");
     gpu.shared_memory_per_sm = table.number_if("shared_memory_per_sm_kib", physical_sm_memory_kib).value_or(0) * kib;
     gpu.registers_per_sm = table.number_if("registers_per_sm_kib", physical_sm_memory_kib).value_or(0) * kib;

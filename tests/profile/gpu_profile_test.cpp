@@ -163,9 +163,11 @@ TEST_CASE("bad profiles are refused with file, line, key, what was found and wha
                          Contains("idle power out of range; found 300; expected less than tdp_watts (300)"), Error);
     CHECK_THROWS_WITH_AS(load(minimal + "[power]\n" + read + "idle_watts = 9000\n"), Contains("give power.tdp_watts"), Error);
     const std::string memory = minimal + "[memory]\n";
-    CHECK_THROWS_WITH_AS(load(memory + "delivered_fraction = 0.8\n"), Contains("memory.delivered_source: a required key is missing"), Error);
+    CHECK_THROWS_WITH_AS(load(memory + "delivered_fraction = 0.8\n"), Contains("memory.delivered_source: a required key is missing"),
+                         Error);
     CHECK_THROWS_WITH_AS(load(memory + "delivered_source = \"STREAM\"\n"), Contains("source of a share that is not given"), Error);
-    CHECK_THROWS_WITH_AS(load(memory + "delivered_fraction = 1.2\n"), Contains("memory.delivered_fraction: out of range; found 1.2"), Error);
+    CHECK_THROWS_WITH_AS(load(memory + "delivered_fraction = 1.2\n"), Contains("memory.delivered_fraction: out of range; found 1.2"),
+                         Error);
     CHECK_THROWS_WITH_AS(load(memory + "type = \"HBM3\"\ninline_ecc = true\n"),
                          Contains("memory.inline_ecc: HBM3 keeps check bits apart from data; found true"), Error);
     CHECK_THROWS_WITH_AS(load(memory + "inline_ecc = 1\n"), Contains("memory.inline_ecc: wrong type"), Error);
