@@ -72,14 +72,15 @@ struct AttentionParameters {
     double bandwidth_fraction = 0.75;  ///< of DRAM bandwidth when all SMs read the KV cache
     double fill = 3;                   ///< 1 / share of the SMs that saturates DRAM bandwidth
     double overlap = 0.8;              ///< share of the non-bounding terms that the bounding one hides
-    double block_cycles = 4500;        ///< start, first loads and write-back of one wave of blocks of queries
-    double split_block_cycles = 4500;  ///< the same of blocks that share the keys of a head 128 wide
+    Seconds block = 3 * us;            ///< start, first loads and write-back of one wave of blocks of queries
+    Seconds split_block = 3 * us;      ///< the same of blocks that share the keys of a head 128 wide
     double fixed_cycles = 15000;       ///< kernel start and what engines launch around it
     double combine_cycles = 2000;      ///< start of the kernel that adds up the parts of split keys, and per 32 parts
-    double token_cycles = 500;  ///< of an SM per token, whatever its heads, in the kernels that engines with a KV cache run around it
-    double query_cycles = 2;    ///< of an SM for 16 bytes of Q and the output, which engines with a KV cache move around it
-    double cache_cycles = 2;    ///< the same of K and V
-    double l2_residency = 0.5;  ///< share of a small KV cache that a repeated call finds in L2
+    double token_cycles = 1000;        ///< of an SM per block of 512 threads that writes keys and values of a token into the cache
+    double query_cycles =
+        64;  ///< of an SM for a head of Q and the output of a token, 128 wide, which engines with a KV cache move around it
+    double cache_cycles = 64;               ///< the same of K and V
+    double l2_residency = 0.5;              ///< share of a small KV cache that a repeated call finds in L2
     double wide_bytes_per_sm_clock = 1000;  ///< of keys and values of heads 129 to 256 wide, on their way through an SM
 };
 

@@ -58,6 +58,9 @@ struct ShapedTile {
     double padding_cost = 0;       ///< time of rows of tiles beyond m, over that of rows within, less 1
 };
 
+/// Libraries of fused attention, whose launchers cut the work in ways of their own.
+enum class AttentionLibrary { any, flash_attention_2, flash_attention_3, flashinfer, trtllm_gen };
+
 /// What chips of one architecture and compute capability have in common, from `[typical]` of `gpus/arch/<architecture>.toml`. Fills in
 /// minimal profiles; `check_gpu_profile` holds profiles to it.
 struct ArchitectureFacts {
@@ -72,14 +75,12 @@ struct ArchitectureFacts {
     Hertz boost_clock, tensor_clock;                           ///< of the typical chip
     double base_clock_ratio = 0;                               ///< base to boost clock
     Bytes l2_per_sm, shared_memory_per_sm, registers_per_sm;
-    double threads_per_sm = 0;                                     ///< that an SM holds at once
-    Bytes l1_per_sm;                                               ///< cache of loads from memory
-    int l2_partitions = 1;                                         ///< of L2, each of which holds a copy of what its SMs read
-    std::array<bool, cache_format_count> attention_packs_heads{};  ///< query heads of one KV head share a block also for several queries
-    std::array<bool, cache_format_count> flash_attention_2{};      ///< attention of serving engines is FlashAttention-2's on a paged cache
+    double threads_per_sm = 0;                                             ///< that an SM holds at once
+    Bytes l1_per_sm;                                                       ///< cache of loads from memory
+    int l2_partitions = 1;                                                 ///< of L2, each of which holds a copy of what its SMs read
+    std::array<AttentionLibrary, cache_format_count> attention_library{};  ///< of serving engines, by format of the KV cache
     int attention_query_block = 128;  ///< queries of one head that a thread block of fused attention takes, of heads up to 128 wide
     std::array<std::vector<std::int64_t>, cache_format_count> attention_general_dims;  ///< head widths that only a general kernel takes
-    double attention_scan_cycles = 0;      ///< of a kernel of serving engines, per sequence that its blocks look through for their work
     int least_tile_rows = 0;               ///< of products on matrix units, by the software's library; 0: any
     double warp_matrix_fraction = 1;       ///< of the matrix units' peak that instructions of single warps reach (mma.sync)
     int batched_lane_rows = 64;            ///< rows of the tiles that the vendor's library has for batched products on SIMT lanes

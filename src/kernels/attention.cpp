@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/attention_parts.hpp"
 #include "kernels/gemm_core.hpp"
 #include "kernels/unfused_attention.hpp"
 #include "kernels/work.hpp"
@@ -19,15 +20,32 @@ constexpr std::int64_t general_rows = 16;      // of queries, of all heads that 
 constexpr std::int64_t general_parts = 16;     // that it splits keys into, at most
 constexpr double general_start_cycles = 2500;  // of a block
 constexpr double general_rate = 0.85;          // of the fp32 lanes, in 16-bit FLOPs of matrix units, softmax included
-constexpr std::int64_t key_block = 64;         // keys that a block takes in one step
-constexpr std::int64_t value_columns = 256;    // that a block of queries sums up at once: for more it computes its scores again
-constexpr std::int64_t matrix_rows = 16;       // rows of the smallest matrix instruction
+// FlashInfer: instructions of a lane, for each warp, to convert an element of an 8-bit cache (3 to 12 tried on L40S rows); cycles of an SM
+// for each row of queries whose parts are added up (600 and 1000 tried).
+constexpr double conversion_instructions = 5, merge_cycles = 1000;
+// trtllm-gen: of softmax with the products of another tile of queries (0.6 to 1 tried on B200 rows); rows that a block has, filled up and
+// taken in and out at so many bytes an SM and clock.
+constexpr double softmax_overlap = 0.8, row_bytes_per_sm_clock = 10;
+constexpr double quick_start = 0.4;  // start of its blocks that share keys to that of others' (B200: 1.0 and 1.4 us, others 2.4 to 3.8)
+constexpr std::int64_t row_tiles[] = {8, 16, 64};
+constexpr double apart_combine =
+    2;  // FlashAttention-2: starts of its kernel that adds parts up to those of later libraries, which start early
+constexpr double scan_cycles = 35;           // FlashAttention-3: H200 rows of 128 to 512 short sequences, 15 to 50 tried
+constexpr std::int64_t key_block = 64;       // keys that a block takes in one step
+constexpr std::int64_t value_columns = 256;  // that a block of queries sums up at once: for more it computes its scores again
+constexpr std::int64_t block_warps = 4;      // of a block of queries, that share its rows
+constexpr std::int64_t matrix_rows = 16;     // rows of the smallest matrix instruction
 constexpr double combined_parts = 32;  // of split keys, that take as long to add up as their kernel to start: L40S rows of 8 to 128 parts
 
 /// Whether only a general kernel takes heads of this width.
 bool is_general(const Attention& op, const Gpu& gpu) {
     const auto& widths = gpu.profile.facts.attention_general_dims[index(op.cache_format())];
     return std::find(widths.begin(), widths.end(), op.head_dim) != widths.end();
+}
+
+/// Library whose kernels serving engines run on the operator's cache.
+AttentionLibrary library(const Attention& op, const Gpu& gpu) {
+    return is_general(op, gpu) ? AttentionLibrary::any : gpu.profile.facts.attention_library[index(op.cache_format())];
 }
 
 /// Efficiencies of the kernels that take the operator's cache.
@@ -54,7 +72,16 @@ Seconds score_time(const Attention& op, const Gpu& gpu) {
     const double width = passes * compiled_width(op.head_dim) + compiled_width(value_dim(op));
     const FlopsPerSecond matrix = matrix_rate(gpu.profile, op.precision) / sms * p.peak_fraction;
     const FlopsPerSecond lanes = lane_rate(gpu.profile, Precision::fp32) / (2 * sms);
-    return 2 * flop * width / matrix + p.softmax_operations * flop / lanes;
+    const Seconds products = 2 * flop * width / matrix, softmax = p.softmax_operations * flop / lanes;
+    const double overlap = library(op, gpu) == AttentionLibrary::trtllm_gen ? softmax_overlap : 0;
+    return max(products, softmax) + (1 - overlap) * min(products, softmax);
+}
+
+/// Seconds per key on one SM, of each warp, which converts a narrower cache for itself.
+Seconds conversion_time(const Attention& op, const Gpu& gpu) {
+    if (op.cache_format() != CacheFormat::narrow || library(op, gpu) != AttentionLibrary::flashinfer) return {};
+    const double instructions = conversion_instructions * static_cast<double>(op.head_dim + value_dim(op));
+    return instructions * flop / (lane_rate(gpu.profile, Precision::fp32) / (2 * static_cast<double>(gpu.profile.sm_count)));
 }
 
 /// Whether the operator is part of a decoder, whose engine keeps a KV cache.
@@ -62,19 +89,29 @@ bool keeps_cache(const Attention& op) {
     return op.cached && (op.causal || op.query_len == 1);
 }
 
-/// Whether serving engines run FlashAttention-2 on the operator's cache.
+/// Whether serving engines run FlashAttention-2 on the operator's cache, which they page.
 bool is_flash_attention_2(const Attention& op, const Gpu& gpu) {
-    return keeps_cache(op) && gpu.profile.facts.flash_attention_2[index(op.cache_format())];
+    return keeps_cache(op) && library(op, gpu) == AttentionLibrary::flash_attention_2;
 }
 
-/// Start, first loads and write-back of a block that shares the keys of a head: half of it whatever the width of the head, half in
-/// proportion to it. FlashAttention-2 loads the more keys at once the narrower the head.
+/// Whether kernels pack query heads of one KV head into a block also for several queries.
+bool packs_heads(AttentionLibrary library) {
+    return library == AttentionLibrary::flash_attention_3 || library == AttentionLibrary::flashinfer;
+}
+
+/// Of what kernels do for a head, to that for one 128 wide (mean of keys and values): half of it whatever the width.
+double width_scale(const Attention& op) {
+    constexpr double reference_width = 128, whatever_width = 0.5;  // of 0.3, 0.5, 0.7 and 1 tried on H200, B200 and L40S
+    return whatever_width + (1 - whatever_width) * static_cast<double>(op.head_dim + value_dim(op)) / (2 * reference_width);
+}
+
+/// Start, first loads and write-back of a block that shares the keys of a head. FlashAttention-2 loads the more keys at once the narrower
+/// the head.
 Seconds split_block_start(const Attention& op, const Gpu& gpu) {
     if (is_general(op, gpu)) return lasting(general_start_cycles, gpu.profile);
-    constexpr double reference_width = 128, whatever_width = 0.5;  // of 0.3, 0.5, 0.7 and 1 tried on H200, B200 and L40S
-    const double width = static_cast<double>(op.head_dim + value_dim(op)) / 2;
-    const double scale = is_flash_attention_2(op, gpu) ? 1 : whatever_width + (1 - whatever_width) * width / reference_width;
-    return lasting(parameters_of(op, gpu).split_block_cycles * scale, gpu.profile);
+    const double scale =
+        is_flash_attention_2(op, gpu) ? 1 : width_scale(op) * (library(op, gpu) == AttentionLibrary::trtllm_gen ? quick_start : 1);
+    return parameters_of(op, gpu).split_block * scale;
 }
 
 /// What all ways to cut the work share.
@@ -129,24 +166,40 @@ Seconds key_time(const Attention& op, const Gpu& gpu) {
 
 /// Start, first loads and write-back of a block of queries.
 Seconds block_start(const Attention& op, const Gpu& gpu) {
-    return lasting(is_general(op, gpu) ? general_start_cycles : parameters_of(op, gpu).block_cycles, gpu.profile);
+    return is_general(op, gpu) ? lasting(general_start_cycles, gpu.profile) : parameters_of(op, gpu).block;
 }
 
-/// One block per set and height of a block; scheduled longest first, so that a machine full of unequal (causal) blocks ends half a block
-/// late.
+/// Kernel that adds up the parts of split keys.
+Seconds merge_time(const Attention& op, std::int64_t parts, const Gpu& gpu) {
+    if (parts == 1) return {};
+    const double cycles = parameters_of(op, gpu).combine_cycles * (is_flash_attention_2(op, gpu) ? apart_combine : 1);
+    if (library(op, gpu) != AttentionLibrary::flashinfer)
+        return lasting(cycles * (1 + static_cast<double>(parts) / combined_parts), gpu.profile);
+    const double rows = static_cast<double>(op.batch * op.heads * op.query_len);
+    return lasting(cycles + rows * merge_cycles / static_cast<double>(gpu.profile.sm_count), gpu.profile);
+}
+
+/// One block per set, height of a block and part of the keys (FlashInfer only); scheduled longest first, so that a machine full of unequal
+/// (causal) blocks ends half a block late.
 Blocks by_queries(const Attention& op, bool packed, const Gpu& gpu, const Common& common) {
     const double sms = static_cast<double>(gpu.profile.sm_count);
     const Rows r = rows_of(op, packed, gpu);
-    const double count = r.sets * blocks(r.count, r.block);
+    const double tiles = blocks(r.count, r.block);
     const auto block_queries = static_cast<std::int64_t>(std::ceil(static_cast<double>(r.block) / r.group));
     const std::int64_t seen = op.window > 0 ? std::min(op.kv_len, op.window + block_queries) : op.kv_len;
+    const bool splits = library(op, gpu) == AttentionLibrary::flashinfer;
+    const std::int64_t parts =
+        splits ? flashinfer_parts(static_cast<double>(op.batch) * tiles, seen, op.kv_heads, gpu.profile.sm_count) : 1;
+    const double count = r.sets * tiles * static_cast<double>(parts);
     const double keys = blocks(seen, key_block) * static_cast<double>(key_block);
-    const Seconds longest = static_cast<double>(r.block) * keys * common.score;
+    const double chunk = blocks(seen, key_block * parts) * static_cast<double>(key_block);
+    const Seconds score = common.score + conversion_time(op, gpu) / static_cast<double>(std::max(r.block / block_warps, matrix_rows));
+    const Seconds longest = static_cast<double>(r.block) * chunk * score, merge = merge_time(op, parts, gpu);
     const Seconds starts = waves(count, sms, 1) * block_start(op, gpu);
     const Seconds stream = waves(r.sets, sms, 1) * keys * key_time(op, gpu);  // blocks of one set follow each other through L2
-    if (count <= sms) return {longest + starts, stream};
-    const Seconds share = r.sets * std::max(padded_pairs(op, r, keys), r.group * visible_pairs(op)) / sms * common.score;
-    return {max(longest, share + 0.5 * longest * (1 - sms / count)) + starts, stream};
+    if (count <= sms) return {longest + starts, stream, merge};
+    const Seconds share = r.sets * std::max(padded_pairs(op, r, keys), r.group * visible_pairs(op)) / sms * score;
+    return {max(longest, share + 0.5 * longest * (1 - sms / count)) + starts, stream, merge};
 }
 
 /// How the keys of one decoding kernel are gone through.
@@ -157,23 +210,40 @@ struct KeyLoop {
     Seconds first_start{};       ///< of all of them
 };
 
-/// Keys are split over blocks until these fill the SMs (split-KV).
+/// One way to split the keys of a set of rows.
+Blocks in_parts(std::int64_t parts, const Attention& op, std::int64_t keys, const KeyLoop& loop, const Gpu& gpu) {
+    const double chunk = blocks(keys, key_block * parts) * static_cast<double>(key_block);
+    const double w = waves(loop.sets * static_cast<double>(parts), static_cast<double>(gpu.profile.sm_count), 1);
+    return {loop.first_start + w * (chunk * loop.computed + loop.start), w * chunk * loop.taken_in, merge_time(op, parts, gpu)};
+}
+
+/// Keys are split over blocks until these fill the SMs (split-KV): as the library's launcher does, or in as many parts as are fastest.
 Blocks split_over_blocks(const Attention& op, const KeyLoop& loop, const Gpu& gpu, const Common& common) {
-    const double sms = static_cast<double>(gpu.profile.sm_count);
+    const int sms = gpu.profile.sm_count;
     const std::int64_t keys = op.window > 0 ? std::min(op.kv_len, op.window + op.query_len) : op.kv_len;
-    const bool whole = !op.split_ungrouped && op.heads == op.kv_heads;
-    Blocks best{};
+    const auto split = [&](std::int64_t parts) { return in_parts(parts, op, keys, loop, gpu); };
+    if (!op.split_ungrouped && op.heads == op.kv_heads) return split(1);
+    if (is_flash_attention_2(op, gpu)) return split(flash_attention_2_parts(loop.sets, keys, op.head_dim, sms));
+    if (library(op, gpu) == AttentionLibrary::flashinfer)
+        return split(flashinfer_parts(static_cast<double>(op.batch), keys, op.kv_heads, sms));
+    if (library(op, gpu) == AttentionLibrary::trtllm_gen) return split(trtllm_gen_parts(loop.sets, keys, sms));
+    Blocks best = split(1);
     const std::int64_t most = is_general(op, gpu) ? general_parts : 128;
-    for (std::int64_t split = 1; split <= most; split *= 2) {
-        if (split > 1 && (whole || loop.sets * static_cast<double>(split) > 2 * sms)) break;
-        const double chunk = blocks(keys, key_block * split) * static_cast<double>(key_block);
-        const double w = waves(loop.sets * static_cast<double>(split), sms, 1);
-        const double combine = split > 1 ? (1 + static_cast<double>(split) / combined_parts) * parameters_of(op, gpu).combine_cycles : 0;
-        const Blocks b{loop.first_start + w * (chunk * loop.computed + loop.start), w * chunk * loop.taken_in,
-                       lasting(combine, gpu.profile)};
-        if (split == 1 || b.time(common) < best.time(common)) best = b;
+    for (std::int64_t parts = 2; parts <= most && loop.sets * static_cast<double>(parts) <= 2 * sms; parts *= 2) {
+        const Blocks b = split(parts);
+        if (b.time(common) < best.time(common)) best = b;
     }
     return best;
+}
+
+/// Of an SM, to take in the rows of queries of a block and to store its output.
+Seconds row_tile_time(const Attention& op, std::int64_t rows, const Gpu& gpu) {
+    if (library(op, gpu) != AttentionLibrary::trtllm_gen) return {};
+    constexpr std::int64_t tallest = *std::prev(std::end(row_tiles));
+    const auto* const tile = std::lower_bound(std::begin(row_tiles), std::end(row_tiles), rows);
+    const double filled = tile == std::end(row_tiles) ? blocks(rows, tallest) * static_cast<double>(tallest) : static_cast<double>(*tile);
+    const double bytes = filled * static_cast<double>(op.head_dim + value_dim(op)) * element_size(op.precision).in(byte);
+    return lasting(bytes / row_bytes_per_sm_clock, gpu.profile);
 }
 
 /// Queries that share a KV head are packed into one block.
@@ -187,9 +257,9 @@ Blocks by_keys(const Attention& op, const Gpu& gpu, const Common& common) {
     const std::int64_t queries = op.query_len * (op.heads / std::max<std::int64_t>(op.kv_heads, 1));
     const double rows = blocks(std::max<std::int64_t>(queries, 1), matrix_rows) * static_cast<double>(matrix_rows);
     const KeyLoop loop{.sets = static_cast<double>(op.batch * op.kv_heads),
-                       .computed = rows * common.score,
+                       .computed = rows * common.score + conversion_time(op, gpu),
                        .taken_in = max(key / share, key_time(op, gpu)),
-                       .start = split_block_start(op, gpu)};
+                       .start = split_block_start(op, gpu) + row_tile_time(op, queries, gpu)};
     return split_over_blocks(op, loop, gpu, common);
 }
 
@@ -210,7 +280,9 @@ Blocks on_lanes(const Attention& op, const Gpu& gpu, const Common& common) {
 /// Decoding splits the keys; several queries a sequence are cut by queries, and where kernels pack heads, the better of both.
 Blocks best_blocks(const Attention& op, const Gpu& gpu, const Common& common) {
     if (is_general(op, gpu)) return op.query_len > 1 ? by_queries(op, true, gpu, common) : by_keys(op, gpu, common);
-    const bool packs = gpu.profile.facts.attention_packs_heads[index(op.cache_format())];
+    const bool packs = packs_heads(library(op, gpu));
+    if (library(op, gpu) == AttentionLibrary::flashinfer)
+        return op.query_len > 1 ? by_queries(op, true, gpu, common) : by_keys(op, gpu, common);
     const Blocks queries = by_queries(op, packs && op.query_len > 1, gpu, common);
     if (op.query_len > 1 && !packs) return queries;
     const Blocks keys = by_keys(op, gpu, common);
@@ -220,19 +292,26 @@ Blocks best_blocks(const Attention& op, const Gpu& gpu, const Common& common) {
 /// DRAM bytes of the fused kernel.
 Bytes fused_traffic(Bytes compulsory, const AttentionParameters& p, const Gpu& gpu, Cache cache) {
     const Bytes l2 = gpu.profile.l2;
-    if (cache == Cache::rotated) return compulsory * (1 - p.l2_residency * kept_in_l2(compulsory, l2));
+    if (cache == Cache::rotated) return compulsory * (1 - p.l2_residency * kept_in_l2(compulsory, l2 / gpu.profile.facts.l2_partitions));
     return after_l2(compulsory, l2, gpu.parameters.values.streaming.l2_residency, cache);
 }
 
-/// What engines with a KV cache do around the kernel: K and V go into the cache, Q and the output are copied or converted.
+/// What engines with a KV cache do around the kernel: K and V go into the cache, Q and the output are copied or converted. A block of as
+/// many threads as the keys of a token have elements, 512 at most, writes these (vLLM's reshape_and_cache); what L2 cannot hold goes
+/// through DRAM.
 Seconds around_cache(const Attention& op, const Gpu& gpu) {
     if (!keeps_cache(op)) return {};
+    constexpr std::int64_t most_threads = 512;
     const auto& p = parameters_of(op, gpu);
-    const double cycles = p.query_cycles * static_cast<double>(op.heads) + p.cache_cycles * static_cast<double>(op.kv_heads);
-    const double tokens = static_cast<double>(op.batch * op.query_len);
-    const Bytes row = static_cast<double>(op.head_dim + value_dim(op)) * element_size(activation_precision(op.precision));
-    const double token = p.token_cycles + cycles * (row / (16 * byte));
-    return lasting(tokens * token / static_cast<double>(gpu.profile.sm_count), gpu.profile);
+    const double tokens = static_cast<double>(op.batch * op.query_len), kv_heads = static_cast<double>(op.kv_heads);
+    const double block = static_cast<double>(std::min(op.kv_heads * op.head_dim, most_threads)) / most_threads;
+    const Bytes element = element_size(activation_precision(op.precision));
+    const double heads =
+        (p.query_cycles * static_cast<double>(op.heads) + p.cache_cycles * kv_heads) * width_scale(op) * (element / (2 * byte));
+    const Seconds computed = lasting(tokens * (p.token_cycles * block + heads) / static_cast<double>(gpu.profile.sm_count), gpu.profile);
+    const Bytes moved = tokens * kv_heads * static_cast<double>(op.head_dim + value_dim(op)) * (element + element_size(op.kv_precision));
+    const Bytes evicted = moved * (1 - kept_in_l2(moved, gpu.profile.l2));
+    return max(computed, evicted / (gpu.profile.data_bandwidth(Traffic::copied) * p.bandwidth_fraction));
 }
 
 /// Decoding as several queries of each KV head (FlashAttention-2, without a window): where there are several such heads, Q is copied from
@@ -250,8 +329,8 @@ KernelCost regrouped(const Attention& op, KernelCost attention, const Gpu& gpu) 
 /// What blocks take to look through the sequences of a batch for their work (FlashAttention-3; larger batches are dealt out without).
 Seconds scan_time(const Attention& op, const Gpu& gpu) {
     constexpr std::int64_t most_scanned = 992;  // its source: 31 groups of a warp's lanes
-    if (op.batch > most_scanned) return {};
-    return lasting(gpu.profile.facts.attention_scan_cycles * static_cast<double>(op.batch), gpu.profile);
+    if (library(op, gpu) != AttentionLibrary::flash_attention_3 || op.batch > most_scanned) return {};
+    return lasting(scan_cycles * static_cast<double>(op.batch), gpu.profile);
 }
 
 KernelCost fused_cost(const Attention& op, const Gpu& gpu, Cache cache, bool lanes) {

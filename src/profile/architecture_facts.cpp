@@ -28,15 +28,23 @@ std::array<bool, precision_count> precision_set(TableReader& table, std::string_
     return set;
 }
 
-std::array<bool, cache_format_count> cache_format_set(TableReader& table, std::string_view key) {
-    std::array<bool, cache_format_count> set{};
-    for (const auto& text : table.texts_if(key)) {
-        const auto format =
-            std::find_if(all_cache_formats.begin(), all_cache_formats.end(), [&](CacheFormat f) { return name(f) == text; });
-        if (format == all_cache_formats.end()) throw table.error(key, "unknown format of a cache", text, "plain or narrow");
-        set[index(*format)] = true;
+std::array<AttentionLibrary, cache_format_count> attention_libraries(TableReader table) {
+    constexpr std::pair<std::string_view, AttentionLibrary> names[] = {{"flash-attention-2", AttentionLibrary::flash_attention_2},
+                                                                       {"flash-attention-3", AttentionLibrary::flash_attention_3},
+                                                                       {"flashinfer", AttentionLibrary::flashinfer},
+                                                                       {"trtllm-gen", AttentionLibrary::trtllm_gen}};
+    std::array<AttentionLibrary, cache_format_count> libraries{};
+    for (const CacheFormat f : all_cache_formats) {
+        const auto text = table.text_if(name(f));
+        if (!text) continue;
+        const auto* const known = std::find_if(std::begin(names), std::end(names), [&](const auto& n) { return n.first == *text; });
+        if (known == std::end(names))
+            throw table.error(name(f), "unknown library of attention", *text,
+                              "flash-attention-2, flash-attention-3, flashinfer or trtllm-gen");
+        libraries[index(f)] = known->second;
     }
-    return set;
+    table.finish();
+    return libraries;
 }
 
 std::array<std::vector<std::int64_t>, cache_format_count> head_widths(TableReader table) {
@@ -108,11 +116,9 @@ ArchitectureFacts read_facts(TableReader& table) {
     facts.threads_per_sm = static_cast<double>(table.count_if("threads_per_sm", fewest_threads, most_threads).value_or(usual_threads));
     facts.registers_per_sm = table.number("registers_per_sm_kib", positive) * kib;
     facts.l2_partitions = static_cast<int>(table.count_if("l2_partitions", 1, 16).value_or(1));
-    facts.attention_packs_heads = cache_format_set(table, "attention_packs_heads");
-    facts.flash_attention_2 = cache_format_set(table, "flash_attention_2");
+    facts.attention_library = attention_libraries(table.table("attention_library"));
     facts.attention_query_block = static_cast<int>(table.count_if("attention_query_block", 16, 512).value_or(facts.attention_query_block));
     facts.attention_general_dims = head_widths(table.table("attention_general_dims"));
-    facts.attention_scan_cycles = table.number_if("attention_scan_cycles", non_negative).value_or(0);
     facts.warp_matrix_fraction = table.number_if("warp_matrix_fraction", {0, 1, true}).value_or(1);
     facts.batched_lane_depth = static_cast<int>(table.count_if("batched_lane_depth", 8, 1024).value_or(facts.batched_lane_depth));
     facts.batched_lane_rows = static_cast<int>(table.count("batched_lane_rows", 16, 256));
@@ -147,11 +153,9 @@ constexpr std::string_view fact_keys[] = {"source",
                                           "threads_per_sm",
                                           "registers_per_sm_kib",
                                           "l2_partitions",
-                                          "attention_packs_heads",
-                                          "flash_attention_2",
+                                          "attention_library",
                                           "attention_query_block",
                                           "attention_general_dims",
-                                          "attention_scan_cycles",
                                           "warp_matrix_fraction",
                                           "batched_lane_depth",
                                           "batched_lane_rows",

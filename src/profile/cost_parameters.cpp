@@ -143,17 +143,16 @@ void add_attention(Specs& specs, CacheFormat format) {
     a.put("bandwidth_fraction", "1", 1, 0.2, 1, lin, "share of DRAM bandwidth when all SMs read the KV cache", &A::bandwidth_fraction);
     a.put("fill", "1", 1, 1, 20, log, "1 / share of the SMs that saturates DRAM bandwidth", &A::fill);
     a.put("overlap", "1", 1, 0, 1, lin, "share of the non-bounding terms that the bounding one hides", &A::overlap);
-    a.put("block_cycles", "cycles", 1, 0, 20000, lin, "start, first loads and write-back of one wave of blocks of queries",
-          &A::block_cycles);
-    a.put("split_block_cycles", "cycles", 1, 0, 20000, lin, "the same of blocks that share the keys of a head", &A::split_block_cycles);
+    a.put("block_us", "us", micro, 0, 12, lin, "start, first loads and write-back of one wave of blocks of queries", &A::block);
+    a.put("split_block_us", "us", micro, 0, 12, lin, "the same of blocks that share the keys of a head", &A::split_block);
     a.put("fixed_cycles", "cycles", 1, 800, 60000, log, "kernel start and what engines launch around it", &A::fixed_cycles);
     a.put("combine_cycles", "cycles", 1, 0, 40000, lin, "kernel that adds up the parts of split keys: its start, and again per 32 parts",
           &A::combine_cycles);
-    a.put("token_cycles", "cycles", 1, 0, 5000, lin, "of an SM per token in the kernels that engines with a KV cache run around it",
-          &A::token_cycles);
-    a.put("query_cycles", "cycles", 1, 0, 20, lin,
-          "of an SM for 16 bytes of Q and the output, which engines with a KV cache move around it", &A::query_cycles);
-    a.put("cache_cycles", "cycles", 1, 0, 40, lin, "the same of K and V", &A::cache_cycles);
+    a.put("token_cycles", "cycles", 1, 0, 5000, lin,
+          "of an SM per block of 512 threads that writes the keys and values of a token into the cache", &A::token_cycles);
+    a.put("query_cycles", "cycles", 1, 0, 640, lin,
+          "of an SM for a head of Q and the output of a token, 128 wide, which engines with a KV cache move around it", &A::query_cycles);
+    a.put("cache_cycles", "cycles", 1, 0, 1280, lin, "the same of K and V", &A::cache_cycles);
     a.put("l2_residency", "1", 1, 0, 1, lin, "share of a small KV cache that a repeated call finds in L2", &A::l2_residency);
     a.put("wide_bytes_per_sm_clock", "bytes", 1, 4, 1000, log, "keys and values of heads 129 to 256 wide that an SM takes a clock",
           &A::wide_bytes_per_sm_clock);

@@ -21,6 +21,11 @@ Attention fp32_attention(std::int64_t batch, std::int64_t heads, std::int64_t qu
             .kv_precision = Precision::fp32};
 }
 
+/// Lets engines run `library` on caches of either format.
+void run(AttentionLibrary library, Gpu& gpu) {
+    gpu.profile.facts.attention_library.fill(library);
+}
+
 double pairs(std::int64_t query_len, std::int64_t kv_len, std::int64_t window, bool causal = true) {
     return visible_pairs({.query_len = query_len, .kv_len = kv_len, .causal = causal, .window = window});
 }
@@ -123,7 +128,7 @@ TEST_CASE("several queries a sequence share a block with other heads only where 
     op.kv_heads = 1;
     // 80 blocks of 128 x 64 scores · 512 FLOP / 1 TFLOP/s = 4.194 us: 8 an SM, and half a block of imbalance less an eighth: 35.39 us.
     CHECK(cost(op, gpu).compute.in(us) == rel(35.39, 1e-3));
-    gpu.profile.facts.attention_packs_heads[index(CacheFormat::plain)] = true;
+    run(AttentionLibrary::flash_attention_3, gpu);
     // One block a sequence: 8 heads of 2 queries fill 16 rows, 16 · 64 · 512 FLOP / 1 TFLOP/s = 0.524 us.
     CHECK(cost(op, gpu).compute.in(us) == rel(0.524, 1e-3));
 }
@@ -131,7 +136,7 @@ TEST_CASE("several queries a sequence share a block with other heads only where 
 TEST_CASE("packed rows are cut into blocks of 16, 64 or 128") {
     Gpu gpu = test::toy_gpu();
     gpu.profile.bandwidth = 10 * tb_per_s;
-    gpu.profile.facts.attention_packs_heads[index(CacheFormat::plain)] = true;
+    run(AttentionLibrary::flash_attention_3, gpu);
     Attention op = fp32_attention(10, 8, 4, 64);
     op.kv_heads = 1;
     // 8 heads of 4 queries fill half of 64 rows when cut by queries, and 32 when cut by keys: 32 · 64 · 512 FLOP / 1 TFLOP/s = 1.049 us.
@@ -188,7 +193,7 @@ TEST_CASE("keys and values of wide heads pass through an SM at a rate of their o
     CHECK(stream(op, 256) == rel(262.1, 1e-3));
     CHECK(stream(op, 128) < 100);
     CHECK(stream(op, 576) < 100);  // latent attention
-    gpu.profile.facts.attention_packs_heads[index(CacheFormat::narrow)] = true;
+    run(AttentionLibrary::flash_attention_3, gpu);
     for (const std::int64_t queries : {2, 16, 64}) {
         CAPTURE(queries);
         op.query_len = queries;
@@ -218,24 +223,52 @@ TEST_CASE("engines with a cache move queries and keys around the kernel") {
     Attention op = fp32_attention(1, 8, 1, 64);
     op.kv_heads = 2;
     const Seconds bare = cost(op, gpu).total;
-    gpu.parameters.values.attention[index(CacheFormat::plain)].query_cycles = 1;
-    gpu.parameters.values.attention[index(CacheFormat::plain)].cache_cycles = 10;
-    // (8 + 10 · 2) · 256 elements · 4 B / 16 B = 1792 cycles on 10 SMs at 1 GHz.
-    CHECK((cost(op, gpu).total - bare).in(us) == rel(0.1792, 1e-3));
+    gpu.parameters.values.attention[index(CacheFormat::plain)].query_cycles = 10;
+    gpu.parameters.values.attention[index(CacheFormat::plain)].cache_cycles = 100;
+    const auto us_more = [&] { return (cost(op, gpu).total - bare).in(us); };
+    // 8 · 10 + 2 · 100 cycles for elements of two bytes, on 10 SMs at 1 GHz.
+    CHECK(us_more() == rel(0.056, 1e-3));
+    const Attention usual = op;
+    op.head_dim = op.value_dim = 64;  // half of it whatever the width
+    gpu.parameters.values.attention[index(CacheFormat::plain)].query_cycles = 0;
+    gpu.parameters.values.attention[index(CacheFormat::plain)].cache_cycles = 0;
+    const Seconds narrow = cost(op, gpu).total;
+    gpu.parameters.values.attention[index(CacheFormat::plain)].cache_cycles = 100;
+    CHECK((cost(op, gpu).total - narrow).in(us) == rel(0.03, 1e-3));
+    op = usual;
+    op.cached = false;
+    CHECK(us_more() == rel(0, 1e-3));
 }
 
-TEST_CASE("some of what engines do around attention costs the same for each token, whatever its heads") {
+TEST_CASE("a block of as many threads as keys have elements writes a token into the cache, 512 at most") {
     Gpu gpu = test::toy_gpu();
-    const Attention op = fp32_attention(3, 8, 1, 64);
+    const auto us_of = [&](std::int64_t kv_heads) {
+        const Attention op = fp32_attention(3, kv_heads, 1, 64);
+        gpu.parameters.values.attention[index(CacheFormat::plain)].token_cycles = 0;
+        const Seconds bare = cost(op, gpu).total;
+        gpu.parameters.values.attention[index(CacheFormat::plain)].token_cycles = 1000;
+        return (cost(op, gpu).total - bare).in(us);
+    };
+    CHECK(us_of(8) == rel(0.3, 1e-6));  // 3000 cycles on 10 SMs at 1 GHz
+    CHECK(us_of(4) == rel(0.3, 1e-6));
+    CHECK(us_of(1) == rel(0.075, 1e-6));
+}
+
+TEST_CASE("keys and values that L2 does not hold go through DRAM on their way into the cache") {
+    Gpu gpu = test::toy_gpu();
+    gpu.profile.vector_peak[index(Precision::fp32)] = 1e6 * tflops;
+    Attention op = fp32_attention(64, 8, 256, 256);
+    op.causal = true;
     const Seconds bare = cost(op, gpu).total;
-    gpu.parameters.values.attention[index(CacheFormat::plain)].token_cycles = 1000;
-    CHECK((cost(op, gpu).total - bare).in(us) == rel(0.3, 1e-6));  // 3000 cycles on 10 SMs at 1 GHz
+    op.cached = false;
+    // 64 · 256 tokens of 8 · 256 elements, read and written in 4 bytes: 268.4 MB at 100 GB/s.
+    CHECK((bare - cost(op, gpu).total).in(us) == rel(2684, 1e-2));
 }
 
 TEST_CASE("FlashAttention-2 takes 64 queries a block where engines page the cache, other kernels what the architecture says") {
     Gpu gpu = test::toy_gpu();
     gpu.profile.bandwidth = 10 * tb_per_s;
-    gpu.profile.facts.flash_attention_2[index(CacheFormat::plain)] = true;
+    run(AttentionLibrary::flash_attention_2, gpu);
     Attention op = fp32_attention(1, 1, 128, 1024);
     op.causal = true;
     // Two blocks side by side: 64 · 1024 scores · 512 FLOP / 1 TFLOP/s = 33.55 us.
@@ -254,9 +287,9 @@ TEST_CASE("FlashAttention-2 copies Q and the output where several KV heads are d
     gpu.parameters.values.streaming.fixed = 3 * us;
     Attention op = fp32_attention(2, 8, 1, 64);
     const auto us_more = [&](int kernels) {
-        gpu.profile.facts.flash_attention_2[index(CacheFormat::plain)] = false;
+        run(AttentionLibrary::any, gpu);
         const KernelCost before = cost(op, gpu);
-        gpu.profile.facts.flash_attention_2[index(CacheFormat::plain)] = true;
+        run(AttentionLibrary::flash_attention_2, gpu);
         const KernelCost after = cost(op, gpu);
         CHECK(after.kernels - before.kernels == kernels);
         return (after.total - before.total).in(us);
@@ -282,16 +315,16 @@ TEST_CASE("FlashAttention-2 copies Q and the output where several KV heads are d
     CHECK(us_more(0) == rel(-2.097, 1e-3));
 }
 
-TEST_CASE("blocks look through up to 992 sequences for their work where kernels deal it out so") {
+TEST_CASE("blocks of FlashAttention-3 look through up to 992 sequences for their work") {
     Gpu gpu = test::toy_gpu();
     Attention op = fp32_attention(992, 1, 1, 64);
     const auto us_more = [&] {
-        gpu.profile.facts.attention_scan_cycles = 0;
+        run(AttentionLibrary::any, gpu);
         const Seconds before = cost(op, gpu).total;
-        gpu.profile.facts.attention_scan_cycles = 20;
+        run(AttentionLibrary::flash_attention_3, gpu);
         return (cost(op, gpu).total - before).in(us);
     };
-    CHECK(us_more() == rel(992 * 0.02, 1e-6));  // at 1 GHz
+    CHECK(us_more() == rel(992 * 0.035, 1e-6));  // 35 cycles each at 1 GHz
     op.batch = 993;
     CHECK(us_more() == 0);
 }
@@ -300,21 +333,65 @@ TEST_CASE("half of the start of a block that shares keys grows with the width of
     Gpu gpu = test::toy_gpu();
     gpu.profile.bandwidth = 1000 * tb_per_s;
     gpu.profile.vector_peak[index(Precision::fp32)] = 1e6 * tflops;
-    gpu.parameters.values.attention[index(CacheFormat::plain)].split_block_cycles = 8000;
-    gpu.parameters.values.attention[index(CacheFormat::plain)].block_cycles = 20000;
+    gpu.parameters.values.attention[index(CacheFormat::plain)].split_block = 8 * us;
+    gpu.parameters.values.attention[index(CacheFormat::plain)].block = 20 * us;
     Attention op = fp32_attention(1, 1, 1, 64);
     CHECK(cost(op, gpu).total.in(us) == rel(8, 1e-2));
     op.head_dim = op.value_dim = 256;
     CHECK(cost(op, gpu).total.in(us) == rel(12, 1e-2));
     op.head_dim = op.value_dim = 64;
     CHECK(cost(op, gpu).total.in(us) == rel(6, 1e-2));
-    gpu.profile.facts.flash_attention_2[index(CacheFormat::plain)] = true;
+    run(AttentionLibrary::flash_attention_2, gpu);
     CHECK(cost(op, gpu).total.in(us) == rel(8, 1e-2));
+}
+
+TEST_CASE("FlashInfer converts a narrower cache in each warp and splits keys over free SMs also for several queries") {
+    Gpu gpu = test::toy_gpu();
+    gpu.profile.bandwidth = 1000 * tb_per_s;
+    run(AttentionLibrary::flashinfer, gpu);
+    Attention op = fp32_attention(10, 1, 128, 1024);
+    op.cached = false;
+    // Ten tiles of 128 rows, two to an SM: two parts. 128 · 512 scores · 512 FLOP / 1 TFLOP/s = 33.55 us a block, two an SM.
+    KernelCost parts = cost(op, gpu);
+    CHECK(parts.compute.in(us) == rel(67.1 + 0.5 * 33.55 * 0.5, 1e-2));
+    // 1280 rows added up, 1000 cycles each on 10 SMs at 1 GHz.
+    CHECK(parts.latency.in(us) == rel(128, 1e-3));
+    op.batch = 20;
+    CHECK(cost(op, gpu).latency.in(us) == rel(0, 1e-3));
+    op.batch = 10;
+    op.kv_precision = Precision::fp16;
+    // A warp of 32 rows converts 512 keys of 256 elements, 5 instructions each, at 50 a ns of its SM: four warps 52.4 us, two blocks an SM.
+    CHECK((cost(op, gpu).compute - parts.compute).in(us) == rel(4 * (512 * 256 * 5 / 50e3) * 2.25, 1e-2));
+}
+
+TEST_CASE("trtllm-gen hides most of softmax or of the products, takes rows in by tiles and splits keys whenever SMs are free") {
+    Gpu gpu = test::toy_gpu_with_matrix_units();
+    gpu.profile.bandwidth = 1000 * tb_per_s;
+    gpu.parameters.values.attention[index(CacheFormat::plain)].softmax_operations = 512;
+    Attention op = fp32_attention(10, 8, 1024, 1024);
+    op.precision = op.kv_precision = Precision::fp16;
+    const Seconds apart = cost(op, gpu).compute;
+    run(AttentionLibrary::trtllm_gen, gpu);
+    const double products = 512 / matrix_rate(gpu.profile, Precision::fp16).in(tflops);
+    const double softmax = 512 / (lane_rate(gpu.profile, Precision::fp32) / 2).in(tflops);
+    CHECK(cost(op, gpu).compute / apart == rel((softmax + 0.2 * products) / (softmax + products), 1e-6));
+
+    gpu.parameters.values.attention[index(CacheFormat::plain)].combine_cycles = 8000;
+    op.query_len = 1;
+    op.batch = 2;
+    op.kv_heads = 1;
+    op.kv_len = 2048;
+    const Seconds eight = cost(op, gpu).latency;
+    // Two groups of heads on 10 SMs: five parts each, however long adding them up takes.
+    CHECK(eight.in(us) == rel(8 * (1 + 5 / 32.0), 1e-3));
+    const Seconds rows8 = cost(op, gpu).compute;
+    op.heads = 9;  // 16 rows in place of 8, of 256 columns of two bytes, at 10 bytes a ns
+    CHECK((cost(op, gpu).compute - rows8).in(us) == rel(8 * 256 * 2 / 10e3, 1e-3));
 }
 
 TEST_CASE("heads that decode apart go through shared keys one by one, on the lanes, and read them from DRAM once") {
     Gpu gpu = test::toy_gpu_with_matrix_units();
-    gpu.parameters.values.attention[index(CacheFormat::plain)].split_block_cycles = 1000;
+    gpu.parameters.values.attention[index(CacheFormat::plain)].split_block = 1 * us;
     Attention op = fp32_attention(10, 8, 1, 1024);
     op.precision = op.kv_precision = Precision::fp16;
     op.kv_heads = 1;

@@ -16,21 +16,28 @@ using roofcast::test::TemporaryFile;
 
 namespace {
 
-/// Facts of Ada with `tiles` for its fp8 kernels.
-ArchitectureFacts with_fp8_tiles(const std::string& tiles) {
-    std::string text = roofcast::test::text_of(gpus_dir() / "arch" / "ada.toml");
-    const std::string key = "fp8_tiles = [\n";
-    const std::size_t begin = text.find(key);
-    const std::size_t end = text.find("\n]\n", begin);
-    REQUIRE(begin != std::string::npos);
-    REQUIRE(end != std::string::npos);
-    text.replace(begin, end + 2 - begin, "fp8_tiles = " + tiles);
+/// Facts of Ada with the text from `begin` to `end` replaced by `text`.
+ArchitectureFacts ada_with(const std::string& begin, const std::string& end, const std::string& text) {
+    std::string document = roofcast::test::text_of(gpus_dir() / "arch" / "ada.toml");
+    const std::size_t first = document.find(begin);
+    const std::size_t last = document.find(end, first);
+    REQUIRE(first != std::string::npos);
+    REQUIRE(last != std::string::npos);
+    document.replace(first, last + end.size() - first, text);
     const TemporaryFile placeholder("readme", "facts for a test");
     const auto folder = placeholder.path().parent_path();
     std::filesystem::create_directory(folder / "arch");
     std::filesystem::copy(gpus_dir() / "arch" / "_default.toml", folder / "arch" / "_default.toml");
-    std::ofstream(folder / "arch" / "ada.toml") << text;
+    std::ofstream(folder / "arch" / "ada.toml") << document;
     return load_architecture_facts(folder, "ada", std::nullopt);
+}
+
+ArchitectureFacts with_fp8_tiles(const std::string& tiles) {
+    return ada_with("fp8_tiles = [\n", "\n]\n", "fp8_tiles = " + tiles + "\n");
+}
+
+ArchitectureFacts with_attention_library(const std::string& table) {
+    return ada_with("attention_library = ", "\n", "attention_library = " + table + "\n");
 }
 
 }  // namespace
@@ -64,4 +71,19 @@ TEST_CASE("wrong tiles of fp8 kernels are refused with file, line and key") {
     CHECK_THROWS_WITH_AS(with_fp8_tiles("[{ tile = [16, 64], padding_cost = -1 }]"), Contains("padding_cost: out of range"), Error);
     CHECK_THROWS_WITH_AS(with_fp8_tiles("[{ tile = [16] }]"), Contains("not a tile"), Error);
     CHECK_THROWS_WITH_AS(with_fp8_tiles("[{ tile = [16, 64], epilogue = 2 }]"), Contains("epilogue"), Error);
+}
+
+TEST_CASE("libraries of attention are told apart by the format of the cache") {
+    const auto libraries = with_attention_library("{ plain = \"flash-attention-3\", narrow = \"trtllm-gen\" }").attention_library;
+    CHECK(libraries[index(CacheFormat::plain)] == AttentionLibrary::flash_attention_3);
+    CHECK(libraries[index(CacheFormat::narrow)] == AttentionLibrary::trtllm_gen);
+    CHECK(with_attention_library("{ narrow = \"flashinfer\" }").attention_library[index(CacheFormat::plain)] == AttentionLibrary::any);
+}
+
+TEST_CASE("unknown libraries of attention and formats of a cache are refused with file, line and key") {
+    CHECK_THROWS_WITH_AS(with_attention_library("{ plain = \"flash-attention-9\" }"),
+                         Contains("unknown library of attention; found flash-attention-9; expected flash-attention-2"), Error);
+    CHECK_THROWS_WITH_AS(with_attention_library("{ plain = \"flash-attention-9\" }"), Contains("ada.toml:"), Error);
+    CHECK_THROWS_WITH_AS(with_attention_library("{ wide = \"flashinfer\" }"), Contains("wide"), Error);
+    CHECK_THROWS_WITH_AS(with_attention_library("\"flashinfer\""), Contains("attention_library"), Error);
 }

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstdint>
+
+namespace roofcast {
+
+// Parts into which the launchers of attention libraries split the keys of rows whose blocks do not fill the GPU, as their sources say.
+
+/// FlashAttention-2 (num_splits_heuristic): the fewest whose blocks, two to an SM, fill their last wave within 0.85 of the best that any
+/// number of parts does; one, where `sets` of rows alone nearly fill the SMs.
+std::int64_t flash_attention_2_parts(double sets, std::int64_t keys, std::int64_t head_dim, int sms);
+
+/// FlashInfer (PrefillBinarySearchKVChunkSize): as many as two blocks an SM hold, of 128 keys each at least. `tiles`: of rows of one KV
+/// head of all sequences.
+std::int64_t flashinfer_parts(double tiles, std::int64_t keys, std::int64_t kv_heads, int sms);
+
+/// trtllm-gen: as many as SMs hold, of 256 keys each at least.
+std::int64_t trtllm_gen_parts(double sets, std::int64_t keys, int sms);
+
+}  // namespace roofcast
