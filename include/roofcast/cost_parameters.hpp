@@ -75,7 +75,7 @@ struct AttentionParameters {
     Seconds block = 3 * us;            ///< start, first loads and write-back of one wave of blocks of queries
     Seconds split_block = 3 * us;      ///< the same of blocks that share the keys of a head 128 wide
     double fixed_cycles = 15000;       ///< kernel start and what engines launch around it
-    double combine_cycles = 2000;      ///< start of the kernel that adds up the parts of split keys, and per 32 parts
+    double combine_cycles = 2000;      ///< start of the kernel that adds up the parts of split keys, and per 16 parts
     double token_cycles = 1000;        ///< of an SM per block of 512 threads that writes keys and values of a token into the cache
     double query_cycles =
         64;  ///< of an SM for a head of Q and the output of a token, 128 wide, which engines with a KV cache move around it

@@ -30,12 +30,13 @@ constexpr double quick_start = 0.4;  // start of its blocks that share keys to t
 constexpr std::int64_t row_tiles[] = {8, 16, 64};
 constexpr double apart_combine =
     2;  // FlashAttention-2: starts of its kernel that adds parts up to those of later libraries, which start early
-constexpr double scan_cycles = 35;           // FlashAttention-3: H200 rows of 128 to 512 short sequences, 15 to 50 tried
-constexpr std::int64_t key_block = 64;       // keys that a block takes in one step
-constexpr std::int64_t value_columns = 256;  // that a block of queries sums up at once: for more it computes its scores again
-constexpr std::int64_t block_warps = 4;      // of a block of queries, that share its rows
-constexpr std::int64_t matrix_rows = 16;     // rows of the smallest matrix instruction
-constexpr double combined_parts = 32;  // of split keys, that take as long to add up as their kernel to start: L40S rows of 8 to 128 parts
+constexpr double scan_cycles = 35;            // FlashAttention-3: H200 rows of 128 to 512 short sequences, 15 to 50 tried
+constexpr std::int64_t key_block = 64;        // keys that a block takes in one step
+constexpr std::int64_t value_columns = 256;   // that a block of queries sums up at once: for more it computes its scores again
+constexpr std::int64_t block_warps = 4;       // of a block of queries, that share its rows
+constexpr std::int64_t matrix_rows = 16;      // rows of the smallest matrix instruction
+constexpr std::int64_t warp_group_rows = 64;  // of the smallest matrix instruction of four warps together (Hopper)
+constexpr double combined_parts = 16;  // of split keys, that take as long to add up as their kernel to start: 4 to 64 tried on four GPUs
 
 /// Whether only a general kernel takes heads of this width.
 bool is_general(const Attention& op, const Gpu& gpu) {
@@ -143,7 +144,10 @@ Rows rows_of(const Attention& op, bool packed, const Gpu& gpu) {
     }
     const std::int64_t group = op.heads / std::max<std::int64_t>(op.kv_heads, 1), count = op.query_len * group;
     if (is_general(op, gpu)) return {static_cast<double>(op.batch * op.heads / group), count, static_cast<double>(group), general_rows};
-    const std::int64_t block = count > 64 ? (op.head_dim < 256 ? 128 : 64) : count > 16 ? 64 : 16;  // FlashInfer
+    const auto block = [&]() -> std::int64_t {
+        if (library(op, gpu) == AttentionLibrary::flash_attention_3) return op.head_dim <= 96 ? 192 : 128;
+        return count > 64 ? (op.head_dim < 256 ? 128 : 64) : count > 16 ? 64 : 16;  // FlashInfer
+    }();
     return {static_cast<double>(op.batch * op.heads / group), count, static_cast<double>(group), block};
 }
 
@@ -179,6 +183,20 @@ Seconds merge_time(const Attention& op, std::int64_t parts, const Gpu& gpu) {
     return lasting(cycles + rows * merge_cycles / static_cast<double>(gpu.profile.sm_count), gpu.profile);
 }
 
+/// Parts of the keys of several queries a sequence.
+std::int64_t parts_of_queries(const Attention& op, const Rows& r, std::int64_t keys, const Gpu& gpu) {
+    const double tiles = blocks(r.count, r.block);
+    const int sms = gpu.profile.sm_count;
+    switch (library(op, gpu)) {
+        case AttentionLibrary::flashinfer:
+            return flashinfer_parts(static_cast<double>(op.batch) * tiles, keys, op.kv_heads, sms);
+        case AttentionLibrary::flash_attention_3:
+            return op.query_len > 1 ? flash_attention_3_parts(r.sets * tiles, keys, sms) : 1;
+        default:
+            return 1;
+    }
+}
+
 /// One block per set, height of a block and part of the keys (FlashInfer only); scheduled longest first, so that a machine full of unequal
 /// (causal) blocks ends half a block late.
 Blocks by_queries(const Attention& op, bool packed, const Gpu& gpu, const Common& common) {
@@ -187,16 +205,15 @@ Blocks by_queries(const Attention& op, bool packed, const Gpu& gpu, const Common
     const double tiles = blocks(r.count, r.block);
     const auto block_queries = static_cast<std::int64_t>(std::ceil(static_cast<double>(r.block) / r.group));
     const std::int64_t seen = op.window > 0 ? std::min(op.kv_len, op.window + block_queries) : op.kv_len;
-    const bool splits = library(op, gpu) == AttentionLibrary::flashinfer;
-    const std::int64_t parts =
-        splits ? flashinfer_parts(static_cast<double>(op.batch) * tiles, seen, op.kv_heads, gpu.profile.sm_count) : 1;
+    const std::int64_t parts = parts_of_queries(op, r, seen, gpu);
     const double count = r.sets * tiles * static_cast<double>(parts);
     const double keys = blocks(seen, key_block) * static_cast<double>(key_block);
     const double chunk = blocks(seen, key_block * parts) * static_cast<double>(key_block);
     const Seconds score = common.score + conversion_time(op, gpu) / static_cast<double>(std::max(r.block / block_warps, matrix_rows));
     const Seconds longest = static_cast<double>(r.block) * chunk * score, merge = merge_time(op, parts, gpu);
     const Seconds starts = waves(count, sms, 1) * block_start(op, gpu);
-    const Seconds stream = waves(r.sets, sms, 1) * keys * key_time(op, gpu);  // blocks of one set follow each other through L2
+    const Seconds stream =
+        waves(r.sets * static_cast<double>(parts), sms, 1) * chunk * key_time(op, gpu);  // blocks of one set follow each other through L2
     if (count <= sms) return {longest + starts, stream, merge};
     const Seconds share = r.sets * std::max(padded_pairs(op, r, keys), r.group * visible_pairs(op)) / sms * score;
     return {max(longest, share + 0.5 * longest * (1 - sms / count)) + starts, stream, merge};
@@ -255,7 +272,8 @@ Blocks by_keys(const Attention& op, const Gpu& gpu, const Common& common) {
     const Bytes key = cached_width(op) * element;
     const BytesPerSecond share = gpu.profile.data_bandwidth(Traffic::read) * (p.bandwidth_fraction * std::min(p.fill, sms) / sms);
     const std::int64_t queries = op.query_len * (op.heads / std::max<std::int64_t>(op.kv_heads, 1));
-    const double rows = blocks(std::max<std::int64_t>(queries, 1), matrix_rows) * static_cast<double>(matrix_rows);
+    const std::int64_t least = library(op, gpu) == AttentionLibrary::flash_attention_3 ? warp_group_rows : matrix_rows;
+    const double rows = blocks(std::max<std::int64_t>(queries, 1), least) * static_cast<double>(least);
     const KeyLoop loop{.sets = static_cast<double>(op.batch * op.kv_heads),
                        .computed = rows * common.score + conversion_time(op, gpu),
                        .taken_in = max(key / share, key_time(op, gpu)),
@@ -277,14 +295,14 @@ Blocks on_lanes(const Attention& op, const Gpu& gpu, const Common& common) {
     return split_over_blocks(op, loop, gpu, common);
 }
 
-/// Decoding splits the keys; several queries a sequence are cut by queries, and where kernels pack heads, the better of both.
+/// Several queries a sequence are cut by queries; decoding is cut by keys or queries, as is faster, or by keys alone.
 Blocks best_blocks(const Attention& op, const Gpu& gpu, const Common& common) {
     if (is_general(op, gpu)) return op.query_len > 1 ? by_queries(op, true, gpu, common) : by_keys(op, gpu, common);
     const bool packs = packs_heads(library(op, gpu));
-    if (library(op, gpu) == AttentionLibrary::flashinfer)
-        return op.query_len > 1 ? by_queries(op, true, gpu, common) : by_keys(op, gpu, common);
-    const Blocks queries = by_queries(op, packs && op.query_len > 1, gpu, common);
-    if (op.query_len > 1 && !packs) return queries;
+    const bool several = op.query_len > 1;
+    if (!several && library(op, gpu) == AttentionLibrary::flashinfer) return by_keys(op, gpu, common);
+    const Blocks queries = by_queries(op, packs && several, gpu, common);
+    if (several) return queries;
     const Blocks keys = by_keys(op, gpu, common);
     return queries.time(common) < keys.time(common) ? queries : keys;
 }

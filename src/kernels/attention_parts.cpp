@@ -41,6 +41,15 @@ std::int64_t flashinfer_parts(double tiles, std::int64_t keys, std::int64_t kv_h
     return most <= 1 ? 1 : steps_of(keys, std::max(least_keys, steps_of(keys, most)));
 }
 
+std::int64_t flash_attention_3_parts(double tiles, std::int64_t keys, int sms) {
+    constexpr std::int64_t step_keys = 128, unsplit_steps = 4, most_parts = 128;
+    constexpr double margin = 1.1;
+    const std::int64_t steps = steps_of(keys, step_keys);
+    if (steps <= unsplit_steps) return 1;
+    const double steps_per_sm = std::ceil(static_cast<double>(steps) * tiles * margin / sms);
+    return std::min(most_parts, steps_of(steps, static_cast<std::int64_t>(steps_per_sm)));
+}
+
 std::int64_t trtllm_gen_parts(double sets, std::int64_t keys, int sms) {
     constexpr std::int64_t least_keys = 256;
     return std::clamp<std::int64_t>(static_cast<std::int64_t>(sms / sets), 1, steps_of(keys, least_keys));

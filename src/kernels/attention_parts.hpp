@@ -10,6 +10,10 @@ namespace roofcast {
 /// number of parts does; one, where `sets` of rows alone nearly fill the SMs.
 std::int64_t flash_attention_2_parts(double sets, std::int64_t keys, std::int64_t head_dim, int sms);
 
+/// FlashAttention-3 (dynamic splits of sequences of different lengths): as many as give each SM its share of the steps of 128 keys and a
+/// tenth more; one, where there are four steps or fewer. `tiles`: of rows of all heads and sequences.
+std::int64_t flash_attention_3_parts(double tiles, std::int64_t keys, int sms);
+
 /// FlashInfer (PrefillBinarySearchKVChunkSize): as many as two blocks an SM hold, of 128 keys each at least. `tiles`: of rows of one KV
 /// head of all sequences.
 std::int64_t flashinfer_parts(double tiles, std::int64_t keys, std::int64_t kv_heads, int sms);

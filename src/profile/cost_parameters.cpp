@@ -146,7 +146,7 @@ void add_attention(Specs& specs, CacheFormat format) {
     a.put("block_us", "us", micro, 0, 12, lin, "start, first loads and write-back of one wave of blocks of queries", &A::block);
     a.put("split_block_us", "us", micro, 0, 12, lin, "the same of blocks that share the keys of a head", &A::split_block);
     a.put("fixed_cycles", "cycles", 1, 800, 60000, log, "kernel start and what engines launch around it", &A::fixed_cycles);
-    a.put("combine_cycles", "cycles", 1, 0, 40000, lin, "kernel that adds up the parts of split keys: its start, and again per 32 parts",
+    a.put("combine_cycles", "cycles", 1, 0, 40000, lin, "kernel that adds up the parts of split keys: its start, and again per 16 parts",
           &A::combine_cycles);
     a.put("token_cycles", "cycles", 1, 0, 5000, lin,
           "of an SM per block of 512 threads that writes the keys and values of a token into the cache", &A::token_cycles);

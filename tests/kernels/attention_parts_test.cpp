@@ -18,6 +18,15 @@ TEST_CASE("FlashAttention-2 takes the fewest parts that fill the last wave nearl
     CHECK(flash_attention_2_parts(8, 4096, 256, sms) == 22);    // steps of 64: 22 parts of 3 are 0.81 filled
 }
 
+TEST_CASE("FlashAttention-3 takes as many parts as give each SM a tenth more than its share of steps") {
+    constexpr int sms = 132;
+    CHECK(flash_attention_3_parts(1, 512, sms) == 1);       // four steps
+    CHECK(flash_attention_3_parts(8, 131072, sms) == 15);   // 1024 steps of 8 tiles: 69 an SM
+    CHECK(flash_attention_3_parts(1, 131072, sms) == 114);  // 9 an SM
+    CHECK(flash_attention_3_parts(1, 131072, 1000) == 128);
+    CHECK(flash_attention_3_parts(500, 4096, sms) == 1);
+}
+
 TEST_CASE("FlashInfer takes as many parts of 128 keys and more as two blocks an SM hold") {
     constexpr int sms = 142;
     CHECK(flashinfer_parts(10, 256, 8, sms) == 2);  // 35 slots for 10 tiles: three parts, but of 128 keys

@@ -129,25 +129,49 @@ TEST_CASE("several queries a sequence share a block with other heads only where 
     // 80 blocks of 128 x 64 scores · 512 FLOP / 1 TFLOP/s = 4.194 us: 8 an SM, and half a block of imbalance less an eighth: 35.39 us.
     CHECK(cost(op, gpu).compute.in(us) == rel(35.39, 1e-3));
     run(AttentionLibrary::flash_attention_3, gpu);
-    // One block a sequence: 8 heads of 2 queries fill 16 rows, 16 · 64 · 512 FLOP / 1 TFLOP/s = 0.524 us.
+    // One block a sequence: 8 heads of 2 queries share its 128 rows, 128 · 64 · 512 FLOP / 1 TFLOP/s = 4.194 us.
+    CHECK(cost(op, gpu).compute.in(us) == rel(4.194, 1e-3));
+    op.head_dim = op.value_dim = 64;  // blocks of 192 rows, half the arithmetic a score
+    CHECK(cost(op, gpu).compute.in(us) == rel(3.146, 1e-3));
+    run(AttentionLibrary::flashinfer, gpu);
+    op.head_dim = op.value_dim = 128;  // 16 rows
     CHECK(cost(op, gpu).compute.in(us) == rel(0.524, 1e-3));
 }
 
-TEST_CASE("packed rows are cut into blocks of 16, 64 or 128") {
+TEST_CASE("FlashInfer cuts packed rows into blocks of 16, 64 or 128") {
     Gpu gpu = test::toy_gpu();
     gpu.profile.bandwidth = 10 * tb_per_s;
-    run(AttentionLibrary::flash_attention_3, gpu);
+    run(AttentionLibrary::flashinfer, gpu);
     Attention op = fp32_attention(10, 8, 4, 64);
     op.kv_heads = 1;
-    // 8 heads of 4 queries fill half of 64 rows when cut by queries, and 32 when cut by keys: 32 · 64 · 512 FLOP / 1 TFLOP/s = 1.049 us.
-    CHECK(cost(op, gpu).compute.in(us) == rel(1.049, 1e-3));
+    // 8 heads of 4 queries fill half of 64 rows: 64 · 64 · 512 FLOP / 1 TFLOP/s = 2.097 us.
+    CHECK(cost(op, gpu).compute.in(us) == rel(2.097, 1e-3));
     op.query_len = 40;
-    // 320 rows a sequence: as three blocks of 128 30 blocks, 3 an SM, 12.58 us and of unequal ends half a block less a third, 1.40 us; by
-    // keys one block of 320 rows, 10.49 us.
-    CHECK(cost(op, gpu).compute.in(us) == rel(10.49, 1e-3));
+    // 320 rows a sequence: three blocks of 128, in all 30, 3 an SM, 12.58 us and of unequal ends half a block less a third, 1.40 us.
+    CHECK(cost(op, gpu).compute.in(us) == rel(13.98, 1e-3));
     op.batch = 1;
     // Three blocks side by side: 128 · 64 · 512 FLOP / 1 TFLOP/s = 4.194 us.
     CHECK(cost(op, gpu).compute.in(us) == rel(4.194, 1e-3));
+}
+
+TEST_CASE("FlashAttention-3 splits the keys of few blocks of queries too, and decodes rows by 64") {
+    Gpu gpu = test::toy_gpu();
+    gpu.profile.bandwidth = 1000 * tb_per_s;
+    gpu.parameters.values.attention[index(CacheFormat::plain)].combine_cycles = 3000;
+    run(AttentionLibrary::flash_attention_3, gpu);
+    Attention op = fp32_attention(1, 4, 128, 2048);
+    op.cached = false;
+    // Four blocks on 10 SMs: 16 steps of 128 keys, 8 to an SM: two parts of 1024 keys, 128 · 1024 · 512 FLOP / 1 TFLOP/s = 67.1 us.
+    KernelCost c = cost(op, gpu);
+    CHECK(c.compute.in(us) == rel(67.1, 1e-3));
+    CHECK(c.launch.in(us) == rel(3 * (1 + 2 / 16.0) + 0.035, 1e-3));
+    op.kv_len = 512;  // four steps are left whole
+    c = cost(op, gpu);
+    CHECK(c.compute.in(us) == rel(33.55, 1e-3));
+    CHECK(c.launch.in(us) == rel(0.035, 1e-3));
+    op = fp32_attention(10, 1, 1, 64);
+    // One row takes as long as 64: 64 · 64 · 512 FLOP / 1 TFLOP/s = 2.097 us.
+    CHECK(cost(op, gpu).compute.in(us) == rel(2.097, 1e-3));
 }
 
 TEST_CASE("a narrower cache runs in kernels of its own") {
@@ -212,8 +236,8 @@ TEST_CASE("split keys cost a kernel that adds the parts up, and some engines lea
     const Gpu one = gpu;
     CHECK(cost(op, one).total.in(us) == rel(104.9, 1e-2));
     gpu.profile.bandwidth = 1 * tb_per_s;
-    // 8 parts on 10 SMs take 10.49 us, as long as DRAM; adding 8 parts up takes 3 us · (1 + 8/32).
-    CHECK(cost(op, gpu).total.in(us) == rel(10.49 + 3.75, 1e-2));
+    // 8 parts on 10 SMs take 10.49 us, as long as DRAM; adding 8 parts up takes 3 us · (1 + 8/16).
+    CHECK(cost(op, gpu).total.in(us) == rel(10.49 + 4.5, 1e-2));
     op.split_ungrouped = false;
     CHECK(cost(op, gpu).total.in(us) == rel(83.9, 1e-2));
 }
@@ -382,7 +406,7 @@ TEST_CASE("trtllm-gen hides most of softmax or of the products, takes rows in by
     op.kv_heads = 1;
     op.kv_len = 2048;
     // Two groups of heads on 10 SMs: five parts each, however long adding them up takes.
-    CHECK(cost(op, gpu).launch.in(us) == rel(8 * (1 + 5 / 32.0), 1e-3));
+    CHECK(cost(op, gpu).launch.in(us) == rel(8 * (1 + 5 / 16.0), 1e-3));
     const Seconds rows8 = cost(op, gpu).compute;
     op.heads = 9;  // 16 rows in place of 8, of 256 columns of two bytes, at 10 bytes a ns
     CHECK((cost(op, gpu).compute - rows8).in(us) == rel(8 * 256 * 2 / 10e3, 1e-3));
