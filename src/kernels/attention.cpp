@@ -28,10 +28,9 @@ constexpr double conversion_instructions = 5, merge_cycles = 1000;
 constexpr double softmax_overlap = 0.8, row_bytes_per_sm_clock = 10;
 constexpr double quick_start = 0.4;  // start of its blocks that share keys to that of others' (B200: 1.0 and 1.4 us, others 2.4 to 3.8)
 constexpr std::int64_t row_tiles[] = {8, 16, 64};
-constexpr double apart_combine =
-    2;  // FlashAttention-2: starts of its kernel that adds parts up to those of later libraries, which start early
-constexpr double scan_cycles = 35;            // FlashAttention-3: H200 rows of 128 to 512 short sequences, 15 to 50 tried
-constexpr std::int64_t key_block = 64;        // keys that a block takes in one step
+constexpr double apart_combine = 2;     // FlashAttention-2: time of its kernel that adds parts up over later libraries', which start early
+constexpr double scan_cycles = 35;      // FlashAttention-3: H200 rows of 128 to 512 short sequences, 15 to 50 tried
+constexpr std::int64_t key_block = 64;  // keys that a block takes in one step
 constexpr std::int64_t value_columns = 256;   // that a block of queries sums up at once: for more it computes its scores again
 constexpr std::int64_t block_warps = 4;       // of a block of queries, that share its rows
 constexpr std::int64_t matrix_rows = 16;      // rows of the smallest matrix instruction
@@ -44,9 +43,20 @@ bool is_general(const Attention& op, const Gpu& gpu) {
     return std::find(widths.begin(), widths.end(), op.head_dim) != widths.end();
 }
 
-/// Library whose kernels serving engines run on the operator's cache.
+/// Whether the operator is part of a decoder, whose engine keeps a KV cache.
+bool keeps_cache(const Attention& op) {
+    return op.cached && (op.causal || op.query_len == 1);
+}
+
+/// Library whose kernels serving engines run on the operator's cache; FlashAttention-2 where they page it only.
 AttentionLibrary library(const Attention& op, const Gpu& gpu) {
-    return is_general(op, gpu) ? AttentionLibrary::any : gpu.profile.facts.attention_library[index(op.cache_format())];
+    const AttentionLibrary of_format = gpu.profile.facts.attention_library[index(op.cache_format())];
+    const bool other = is_general(op, gpu) || (of_format == AttentionLibrary::flash_attention_2 && !keeps_cache(op));
+    return other ? AttentionLibrary::any : of_format;
+}
+
+bool is_flash_attention_2(const Attention& op, const Gpu& gpu) {
+    return library(op, gpu) == AttentionLibrary::flash_attention_2;
 }
 
 /// Efficiencies of the kernels that take the operator's cache.
@@ -83,16 +93,6 @@ Seconds conversion_time(const Attention& op, const Gpu& gpu) {
     if (op.cache_format() != CacheFormat::narrow || library(op, gpu) != AttentionLibrary::flashinfer) return {};
     const double instructions = conversion_instructions * static_cast<double>(op.head_dim + value_dim(op));
     return instructions * flop / (lane_rate(gpu.profile, Precision::fp32) / (2 * static_cast<double>(gpu.profile.sm_count)));
-}
-
-/// Whether the operator is part of a decoder, whose engine keeps a KV cache.
-bool keeps_cache(const Attention& op) {
-    return op.cached && (op.causal || op.query_len == 1);
-}
-
-/// Whether serving engines run FlashAttention-2 on the operator's cache, which they page.
-bool is_flash_attention_2(const Attention& op, const Gpu& gpu) {
-    return keeps_cache(op) && library(op, gpu) == AttentionLibrary::flash_attention_2;
 }
 
 /// Whether kernels pack query heads of one KV head into a block also for several queries.
@@ -174,11 +174,10 @@ Seconds block_start(const Attention& op, const Gpu& gpu) {
 }
 
 /// Kernel that adds up the parts of split keys.
-Seconds merge_time(const Attention& op, std::int64_t parts, const Gpu& gpu) {
+Seconds merge_time(const Attention& op, std::int64_t parts, AttentionLibrary launcher, const Gpu& gpu) {
     if (parts == 1) return {};
-    const double cycles = parameters_of(op, gpu).combine_cycles * (is_flash_attention_2(op, gpu) ? apart_combine : 1);
-    if (library(op, gpu) != AttentionLibrary::flashinfer)
-        return lasting(cycles * (1 + static_cast<double>(parts) / combined_parts), gpu.profile);
+    const double cycles = parameters_of(op, gpu).combine_cycles * (launcher == AttentionLibrary::flash_attention_2 ? apart_combine : 1);
+    if (launcher != AttentionLibrary::flashinfer) return lasting(cycles * (1 + static_cast<double>(parts) / combined_parts), gpu.profile);
     const double rows = static_cast<double>(op.batch * op.heads * op.query_len);
     return lasting(cycles + rows * merge_cycles / static_cast<double>(gpu.profile.sm_count), gpu.profile);
 }
@@ -197,8 +196,8 @@ std::int64_t parts_of_queries(const Attention& op, const Rows& r, std::int64_t k
     }
 }
 
-/// One block per set, height of a block and part of the keys (FlashInfer only); scheduled longest first, so that a machine full of unequal
-/// (causal) blocks ends half a block late.
+/// One block per set, height of a block and part of the keys; scheduled longest first, so that a machine full of unequal (causal) blocks
+/// ends half a block late.
 Blocks by_queries(const Attention& op, bool packed, const Gpu& gpu, const Common& common) {
     const double sms = static_cast<double>(gpu.profile.sm_count);
     const Rows r = rows_of(op, packed, gpu);
@@ -210,7 +209,7 @@ Blocks by_queries(const Attention& op, bool packed, const Gpu& gpu, const Common
     const double keys = blocks(seen, key_block) * static_cast<double>(key_block);
     const double chunk = blocks(seen, key_block * parts) * static_cast<double>(key_block);
     const Seconds score = common.score + conversion_time(op, gpu) / static_cast<double>(std::max(r.block / block_warps, matrix_rows));
-    const Seconds longest = static_cast<double>(r.block) * chunk * score, merge = merge_time(op, parts, gpu);
+    const Seconds longest = static_cast<double>(r.block) * chunk * score, merge = merge_time(op, parts, library(op, gpu), gpu);
     const Seconds starts = waves(count, sms, 1) * block_start(op, gpu);
     const Seconds stream =
         waves(r.sets * static_cast<double>(parts), sms, 1) * chunk * key_time(op, gpu);  // blocks of one set follow each other through L2
@@ -221,17 +220,19 @@ Blocks by_queries(const Attention& op, bool packed, const Gpu& gpu, const Common
 
 /// How the keys of one decoding kernel are gone through.
 struct KeyLoop {
-    double sets;                 ///< of rows that go through the same keys in one block
-    Seconds computed, taken_in;  ///< of an SM, per key
-    Seconds start;               ///< of each wave of blocks
-    Seconds first_start{};       ///< of all of them
+    double sets;                  ///< of rows that go through the same keys in one block
+    Seconds computed, taken_in;   ///< of an SM, per key
+    Seconds start;                ///< of each wave of blocks
+    Seconds first_start{};        ///< of all of them
+    AttentionLibrary launcher{};  ///< whose rules split the keys; any: as is fastest
 };
 
 /// One way to split the keys of a set of rows.
 Blocks in_parts(std::int64_t parts, const Attention& op, std::int64_t keys, const KeyLoop& loop, const Gpu& gpu) {
     const double chunk = blocks(keys, key_block * parts) * static_cast<double>(key_block);
     const double w = waves(loop.sets * static_cast<double>(parts), static_cast<double>(gpu.profile.sm_count), 1);
-    return {loop.first_start + w * (chunk * loop.computed + loop.start), w * chunk * loop.taken_in, merge_time(op, parts, gpu)};
+    return {loop.first_start + w * (chunk * loop.computed + loop.start), w * chunk * loop.taken_in,
+            merge_time(op, parts, loop.launcher, gpu)};
 }
 
 /// Keys are split over blocks until these fill the SMs (split-KV): as the library's launcher does, or in as many parts as are fastest.
@@ -240,10 +241,16 @@ Blocks split_over_blocks(const Attention& op, const KeyLoop& loop, const Gpu& gp
     const std::int64_t keys = op.window > 0 ? std::min(op.kv_len, op.window + op.query_len) : op.kv_len;
     const auto split = [&](std::int64_t parts) { return in_parts(parts, op, keys, loop, gpu); };
     if (!op.split_ungrouped && op.heads == op.kv_heads) return split(1);
-    if (is_flash_attention_2(op, gpu)) return split(flash_attention_2_parts(loop.sets, keys, op.head_dim, sms));
-    if (library(op, gpu) == AttentionLibrary::flashinfer)
-        return split(flashinfer_parts(static_cast<double>(op.batch), keys, op.kv_heads, sms));
-    if (library(op, gpu) == AttentionLibrary::trtllm_gen) return split(trtllm_gen_parts(loop.sets, keys, sms));
+    switch (loop.launcher) {
+        case AttentionLibrary::flash_attention_2:
+            return split(flash_attention_2_parts(loop.sets, keys, op.head_dim, sms));
+        case AttentionLibrary::flashinfer:
+            return split(flashinfer_parts(static_cast<double>(op.batch), keys, op.kv_heads, sms));
+        case AttentionLibrary::trtllm_gen:
+            return split(trtllm_gen_parts(loop.sets, keys, sms));
+        default:
+            break;
+    }
     Blocks best = split(1);
     const std::int64_t most = is_general(op, gpu) ? general_parts : 128;
     for (std::int64_t parts = 2; parts <= most && loop.sets * static_cast<double>(parts) <= 2 * sms; parts *= 2) {
@@ -277,7 +284,8 @@ Blocks by_keys(const Attention& op, const Gpu& gpu, const Common& common) {
     const KeyLoop loop{.sets = static_cast<double>(op.batch * op.kv_heads),
                        .computed = rows * common.score + conversion_time(op, gpu),
                        .taken_in = max(key / share, key_time(op, gpu)),
-                       .start = split_block_start(op, gpu) + row_tile_time(op, queries, gpu)};
+                       .start = split_block_start(op, gpu) + row_tile_time(op, queries, gpu),
+                       .launcher = library(op, gpu)};
     return split_over_blocks(op, loop, gpu, common);
 }
 
