@@ -31,10 +31,9 @@ constexpr std::int64_t row_tiles[] = {8, 16, 64};
 constexpr double apart_combine = 2;     // FlashAttention-2: time of its kernel that adds parts up over later libraries', which start early
 constexpr double scan_cycles = 35;      // FlashAttention-3: H200 rows of 128 to 512 short sequences, 15 to 50 tried
 constexpr std::int64_t key_block = 64;  // keys that a block takes in one step
-constexpr std::int64_t value_columns = 256;   // that a block of queries sums up at once: for more it computes its scores again
-constexpr std::int64_t block_warps = 4;       // of a block of queries, that share its rows
-constexpr std::int64_t matrix_rows = 16;      // rows of the smallest matrix instruction
-constexpr std::int64_t warp_group_rows = 64;  // of the smallest matrix instruction of four warps together (Hopper)
+constexpr std::int64_t value_columns = 256;  // that a block of queries sums up at once: for more it computes its scores again
+constexpr std::int64_t block_warps = 4;      // of a block of queries, that share its rows
+constexpr std::int64_t matrix_rows = 16;     // rows of the smallest matrix instruction
 constexpr double combined_parts = 16;  // of split keys, that take as long to add up as their kernel to start: 4 to 64 tried on four GPUs
 
 /// Whether only a general kernel takes heads of this width.
@@ -279,8 +278,7 @@ Blocks by_keys(const Attention& op, const Gpu& gpu, const Common& common) {
     const Bytes key = cached_width(op) * element;
     const BytesPerSecond share = gpu.profile.data_bandwidth(Traffic::read) * (p.bandwidth_fraction * std::min(p.fill, sms) / sms);
     const std::int64_t queries = op.query_len * (op.heads / std::max<std::int64_t>(op.kv_heads, 1));
-    const std::int64_t least = library(op, gpu) == AttentionLibrary::flash_attention_3 ? warp_group_rows : matrix_rows;
-    const double rows = blocks(std::max<std::int64_t>(queries, 1), least) * static_cast<double>(least);
+    const double rows = blocks(std::max<std::int64_t>(queries, 1), matrix_rows) * static_cast<double>(matrix_rows);
     const KeyLoop loop{.sets = static_cast<double>(op.batch * op.kv_heads),
                        .computed = rows * common.score + conversion_time(op, gpu),
                        .taken_in = max(key / share, key_time(op, gpu)),

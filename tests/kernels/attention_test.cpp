@@ -154,7 +154,7 @@ TEST_CASE("FlashInfer cuts packed rows into blocks of 16, 64 or 128") {
     CHECK(cost(op, gpu).compute.in(us) == rel(4.194, 1e-3));
 }
 
-TEST_CASE("FlashAttention-3 splits the keys of few blocks of queries too, and decodes rows by 64") {
+TEST_CASE("FlashAttention-3 splits the keys of few blocks of queries too") {
     Gpu gpu = test::toy_gpu();
     gpu.profile.bandwidth = 1000 * tb_per_s;
     gpu.parameters.values.attention[index(CacheFormat::plain)].combine_cycles = 3000;
@@ -169,9 +169,6 @@ TEST_CASE("FlashAttention-3 splits the keys of few blocks of queries too, and de
     c = cost(op, gpu);
     CHECK(c.compute.in(us) == rel(33.55, 1e-3));
     CHECK(c.launch.in(us) == rel(0.035, 1e-3));
-    op = fp32_attention(10, 1, 1, 64);
-    // One row takes as long as 64: 64 · 64 · 512 FLOP / 1 TFLOP/s = 2.097 us.
-    CHECK(cost(op, gpu).compute.in(us) == rel(2.097, 1e-3));
 }
 
 TEST_CASE("a narrower cache runs in kernels of its own") {
