@@ -67,16 +67,16 @@ struct PowerParameters {
 
 /// Of one family of fused attention kernels. The unfused form uses the GEMM, row-wise and streaming parameters.
 struct AttentionParameters {
-    double peak_fraction = 0.65;       ///< of the data-sheet matrix peak within a block of queries
-    double softmax_operations = 8;     ///< SIMT operations per score that matrix products do not hide
-    double bandwidth_fraction = 0.75;  ///< of DRAM bandwidth when all SMs read the KV cache
-    double fill = 3;                   ///< 1 / share of the SMs that saturates DRAM bandwidth
-    double overlap = 0.8;              ///< share of the non-bounding terms that the bounding one hides
-    Seconds block = 3 * us;            ///< start, first loads and write-back of one wave of blocks of queries
-    Seconds split_block = 3 * us;      ///< the same of blocks that share the keys of a head 128 wide
-    double fixed_cycles = 15000;       ///< kernel start and what engines launch around it
-    double combine_cycles = 2000;      ///< start of the kernel that adds up the parts of split keys, and per 16 parts
-    double token_cycles = 1000;        ///< of an SM per block of 512 threads that writes keys and values of a token into the cache
+    double peak_fraction = 0.65;        ///< of the data-sheet matrix peak within a block of queries
+    double softmax_operations = 8;      ///< SIMT operations per score that matrix products do not hide
+    double bandwidth_fraction = 0.75;   ///< of DRAM bandwidth when all SMs read the KV cache
+    double own_bytes_per_sm_clock = 8;  ///< of the KV cache that an SM reads beyond an even share of DRAM bandwidth
+    double overlap = 0.8;               ///< share of the non-bounding terms that the bounding one hides
+    Seconds block = 3 * us;             ///< start, first loads and write-back of one wave of blocks of queries
+    Seconds split_block = 3 * us;       ///< the same of blocks that share the keys of a head 128 wide
+    double fixed_cycles = 15000;        ///< kernel start and what engines launch around it
+    double combine_cycles = 2000;       ///< start of the kernel that adds up the parts of split keys, and per 16 parts
+    double token_cycles = 1000;         ///< of an SM per block of 512 threads that writes keys and values of a token into the cache
     double query_cycles =
         64;  ///< of an SM for a head of Q and the output of a token, 128 wide, which engines with a KV cache move around it
     double cache_cycles = 64;               ///< the same of K and V
@@ -134,9 +134,9 @@ struct MoeParameters {
 struct CollectiveParameters {
     double nvlink_fraction = 0.75;              ///< of one direction's NVLink bandwidth
     double pcie_fraction = 0.6;                 ///< of PCIe bandwidth
-    Seconds fixed = 6 * us;                     ///< start and synchronization
+    double fixed_cycles = 11000;                ///< start and synchronization
     Seconds hop = 1.2 * us;                     ///< latency of one step between neighbours
-    Seconds chunk = 8 * us;                     ///< latency of one pipelined chunk: what keeps mid-sized messages below full bandwidth
+    double chunk_cycles = 5500;                 ///< latency of one pipelined chunk: what keeps mid-sized messages below full bandwidth
     double local_fraction = 0.4;                ///< of DRAM bandwidth at which a rank copies its own part between its buffers
     Seconds direct = 5 * us;                    ///< least time of messages between two ranks, unless they are shorter at `direct_rate`
     BytesPerSecond direct_rate = 7 * gb_per_s;  ///< of short messages between two ranks, whose flags travel with the data
@@ -183,6 +183,7 @@ struct ParameterSpec {
     Transform transform = Transform::linear;
     std::string meaning;                           ///< one sentence
     std::function<double&(CostParameters&)> slot;  ///< the member, in base units
+    bool pooled = true;                            ///< false: GPUs differ in it for reasons of their own, and fits to several leave it
 
     [[nodiscard]] double get(const CostParameters& p) const { return slot(const_cast<CostParameters&>(p)) / scale; }
     void set(CostParameters& p, double in_unit) const { slot(p) = in_unit * scale; }

@@ -134,14 +134,19 @@ std::vector<std::size_t> open_parameters(const std::vector<std::string_view>& pr
     return found;
 }
 
-StageOutcome fit_stage(Bench& bench, const Stage& stage, Samples rows, const std::vector<std::size_t>& candidates,
-                       const CostParameters& start, const StagedFitOptions& with) {
+bool of_several_gpus(const Samples& rows) {
+    return std::any_of(rows.begin(), rows.end(), [&](const Sample* row) { return row->gpu != rows.front()->gpu; });
+}
+
+StageOutcome fit_stage(Bench& bench, const Stage& stage, Samples rows, std::vector<std::size_t> candidates, const CostParameters& start,
+                       const StagedFitOptions& with) {
     StageOutcome outcome{.stage = &stage, .summary = {.name = std::string(stage.name)}, .rows = std::move(rows)};
     if (stage.of_models) outcome.rows = thinned(outcome.rows, model_rows, with.options->seed);
     outcome.weights = row_weights(outcome.rows);
     outcome.summary.rows = static_cast<std::int64_t>(outcome.rows.size());
     outcome.summary.mape_before_percent = mape_percent(log_ratios(bench, outcome.rows));
     outcome.summary.loss_before = mean_loss(bench, outcome.rows, outcome.weights);
+    if (of_several_gpus(outcome.rows)) std::erase_if(candidates, [](std::size_t spec) { return !parameter_specs()[spec].pooled; });
     outcome.specs = parameters_that_matter(bench, thinned(outcome.rows, coarse_rows, with.options->seed), candidates);
     outcome.summary.parameters = static_cast<std::int64_t>(outcome.specs.size());
     if (!outcome.specs.empty()) {

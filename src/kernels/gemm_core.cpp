@@ -106,7 +106,7 @@ Rates rates_of(const MatrixProduct& op, const Gpu& gpu, const GemmParameters& p,
     Rates r{};
     r.per_output_step = (2 * flop / (peak / sms * (p.peak_fraction * alignment))).in(s);
     const double operations = op.unpack_weights ? gpu.parameters.values.weight_only.dequantization_operations : 0;
-    r.per_weight = operations * (flop / (lane_rate(profile, Precision::fp32) / (2 * sms))).in(s);
+    r.per_weight = instruction_time(operations, profile).in(s);
     r.cycle = lasting(1, profile).in(s);
     const double side = profile.math_unit(op.precision) == MathUnit::simt ? 1 : matrix_side(profile);
     r.per_a_byte = r.cycle / (p.tiling.l2_bytes_per_sm_clock * side);

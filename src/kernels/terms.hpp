@@ -81,6 +81,14 @@ inline double kept_in_l2(Bytes size, Bytes l2) {
     return std::clamp((1 - size / l2) * edge, 0.0, 1.0);
 }
 
+/// The same of an L2 in partitions, each of which also keeps copies of what its SMs read of the others: all up to the size of one
+/// partition, and the less beyond the more of the L2 is full.
+inline double kept_in_partitions(Bytes size, const GpuProfile& gpu) {
+    const double partitions = gpu.facts.l2_partitions;
+    if (partitions == 1) return kept_in_l2(size, gpu.l2);
+    return std::clamp((1 - size / gpu.l2) * partitions / (partitions - 1), 0.0, 1.0);
+}
+
 /// Peak of matrix products in `p`; throws Error when the GPU has none.
 inline FlopsPerSecond matrix_peak(const GpuProfile& gpu, Precision p) {
     const auto peak = gpu.matmul_peak(p);
@@ -110,6 +118,11 @@ inline double matrix_side(const GpuProfile& gpu) {
 /// Latencies on the chip last so many cycles of the clock that it runs at.
 inline Seconds lasting(double cycles, const GpuProfile& gpu) {
     return cycles / running_clock(gpu);
+}
+
+/// Of one SM's fp32 lanes, for so many instructions of one lane: its data-sheet rate counts two FLOPs each.
+inline Seconds instruction_time(double instructions, const GpuProfile& gpu) {
+    return instructions * flop / (lane_rate(gpu, Precision::fp32) / (2 * static_cast<double>(gpu.sm_count)));
 }
 
 /// A kernel that streams `moved` bytes through memory and does `flops` on the SIMT lanes.

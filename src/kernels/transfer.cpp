@@ -87,8 +87,9 @@ KernelCost cost(const Collective& op, const Gpu& gpu, Cache) {
     t.dram_bytes = local_bytes(op);
     if (adds_in_switch(op, gpu.profile))
         transfer = min(transfer, switch_bytes(op) / (link_bandwidth(gpu.profile) * gpu.profile.facts.switch_reduction));
-    t.latency = p.fixed + steps(op) * p.hop;
-    t.communication = max(pipelined(p.chunk, transfer) - p.chunk, least_direct(op, p));
+    const Seconds chunk = lasting(p.chunk_cycles, gpu.profile);
+    t.latency = lasting(p.fixed_cycles, gpu.profile) + steps(op) * p.hop;
+    t.communication = max(pipelined(chunk, transfer) - chunk, least_direct(op, p));
     return combine(t, gpu);
 }
 

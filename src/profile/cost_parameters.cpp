@@ -141,7 +141,8 @@ void add_attention(Specs& specs, CacheFormat format) {
     a.put("softmax_operations", "operations", 1, 0, 100, lin, "SIMT operations per score that matrix products do not hide",
           &A::softmax_operations);
     a.put("bandwidth_fraction", "1", 1, 0.2, 1, lin, "share of DRAM bandwidth when all SMs read the KV cache", &A::bandwidth_fraction);
-    a.put("fill", "1", 1, 1, 20, log, "1 / share of the SMs that saturates DRAM bandwidth", &A::fill);
+    a.put("own_bytes_per_sm_clock", "bytes", 1, 1, 64, log, "of the KV cache that an SM reads beyond an even share of DRAM bandwidth",
+          &A::own_bytes_per_sm_clock);
     a.put("overlap", "1", 1, 0, 1, lin, "share of the non-bounding terms that the bounding one hides", &A::overlap);
     a.put("block_us", "us", micro, 0, 12, lin, "start, first loads and write-back of one wave of blocks of queries", &A::block);
     a.put("split_block_us", "us", micro, 0, 12, lin, "the same of blocks that share the keys of a head", &A::split_block);
@@ -154,6 +155,7 @@ void add_attention(Specs& specs, CacheFormat format) {
           "of an SM for a head of Q and the output of a token, 128 wide, which engines with a KV cache move around it", &A::query_cycles);
     a.put("cache_cycles", "cycles", 1, 0, 1280, lin, "the same of K and V", &A::cache_cycles);
     a.put("l2_residency", "1", 1, 0, 1, lin, "share of a small KV cache that a repeated call finds in L2", &A::l2_residency);
+    specs.back().pooled = false;
     a.put("wide_bytes_per_sm_clock", "bytes", 1, 4, 1000, log, "keys and values of heads 129 to 256 wide that an SM takes a clock",
           &A::wide_bytes_per_sm_clock);
 }
@@ -213,9 +215,9 @@ void add_moe_and_transfers(Specs& specs) {
     GroupAdder l(specs, "collective", &CostParameters::collective);
     l.put("nvlink_fraction", "1", 1, 0.2, 1, lin, "share of one direction's NVLink bandwidth", &L::nvlink_fraction);
     l.put("pcie_fraction", "1", 1, 0.1, 1, lin, "share of PCIe bandwidth", &L::pcie_fraction);
-    l.put("fixed_us", "us", micro, 1, 40, log, "start and synchronization", &L::fixed);
+    l.put("fixed_cycles", "cycles", 1, 1500, 80000, log, "start and synchronization", &L::fixed_cycles);
     l.put("hop_us", "us", micro, 0.1, 20, log, "latency of one step between neighbours", &L::hop);
-    l.put("chunk_us", "us", micro, 0.01, 50, log, "latency of one pipelined chunk of a message", &L::chunk);
+    l.put("chunk_cycles", "cycles", 1, 15, 100000, log, "latency of one pipelined chunk of a message", &L::chunk_cycles);
     l.put("local_fraction", "1", 1, 0.1, 1, lin, "share of DRAM bandwidth at which a rank copies its own part", &L::local_fraction);
     l.put("direct_us", "us", micro, 0.1, 40, log, "least time of messages between two ranks that are not short", &L::direct);
     l.put("direct_gb_s", "GB/s", giga, 0.2, 100, log, "rate of short messages between two ranks", &L::direct_rate);

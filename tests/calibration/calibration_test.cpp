@@ -218,6 +218,54 @@ TEST_CASE("a GPU left out is judged from start values in which it has no part") 
     CHECK(leave_one_out(input, {.stages = {"copy"}})[0].groups[0].held_out->mape_percent < 1e-6);
 }
 
+TEST_CASE("fits to several GPUs leave what these differ in for reasons of their own") {
+    const std::size_t residency = parameter_index("attention.plain.l2_residency");
+    REQUIRE(!parameter_specs()[residency].pooled);
+    ParameterSet start = defaults();
+    parameter_specs()[parameter_index("attention.plain.own_bytes_per_sm_clock")].set(start.values, 60);
+    CostParameters measured = start.values;
+    parameter_specs()[residency].set(measured, 0.9);
+    const auto profile_of = [](const std::string& id) {
+        GpuProfile profile = synthetic_profile(id);
+        profile.l2 = 60 * mb;
+        profile.vector_peak[index(Precision::fp32)] = 1500 * tflops;  // DRAM bounds what L2 does not hold
+        return profile;
+    };
+    const auto rows_of = [&](const std::string& id) {
+        Measurements rows;
+        const Gpu gpu{profile_of(id), {.values = measured, .provenance = {}, .source = {}}};
+        // 80 heads · 256 · 4 B a key: caches of 1.3 to 52 MB, which a repeated call finds in 60 MB of L2.
+        for (std::int64_t keys = 16; keys <= 640; keys += 16) {
+            add_row(rows, gpu,
+                    Attention{.heads = 80,
+                              .kv_heads = 80,
+                              .head_dim = 128,
+                              .query_len = 1,
+                              .kv_len = keys,
+                              .precision = Precision::fp32,
+                              .kv_precision = Precision::fp32});
+            rows.kernels.back().cache = Cache::rotated;
+            rows.kernels.back().latency = predicted_cost(rows.kernels.back(), gpu).total;
+        }
+        return rows;
+    };
+    const auto found = [&](std::vector<std::string> ids) {
+        Measurements rows;
+        CalibrationInput input = input_of(profile_of(ids[0]), {});
+        input.gpus.clear();
+        input.start = start;
+        for (const std::string& id : ids) {
+            const Measurements own = rows_of(id);
+            rows.kernels.insert(rows.kernels.end(), own.kernels.begin(), own.kernels.end());
+            input.gpus.push_back(profile_of(id));
+        }
+        input.kernels = std::move(rows.kernels);
+        return fitted(calibrate(input, {.folds = 0, .stages = {"attention.plain"}}), "attention.plain.l2_residency");
+    };
+    CHECK(found({"one", "two"}) == parameter_specs()[residency].get(start.values));
+    CHECK(found({"one"}) == rel(0.9, 0.05));
+}
+
 TEST_CASE("a fit judged on a GPU left out starts from the other GPUs of the pool, and never from that one") {
     Measurements rows;
     std::vector<GpuProfile> profiles{synthetic_profile("one"), synthetic_profile("two"), synthetic_profile("three")};

@@ -41,7 +41,7 @@ inline Gpu toy_gpu() {
     c.attention.fill({.peak_fraction = 1,
                       .softmax_operations = 0,
                       .bandwidth_fraction = 1,
-                      .fill = 10,
+                      .own_bytes_per_sm_clock = 90,
                       .overlap = 1,
                       .block = {},
                       .split_block = {},

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
+
 #include "kernels/toy_gpu.hpp"
 #include "support/compare.hpp"
 
@@ -15,9 +17,9 @@ Gpu linked_gpu() {
     gpu.profile.nvlink = 200 * gb_per_s;
     gpu.parameters.values.collective = {.nvlink_fraction = 1,
                                         .pcie_fraction = 1,
-                                        .fixed = 5 * us,
+                                        .fixed_cycles = 5000,
                                         .hop = 1 * us,
-                                        .chunk = {},
+                                        .chunk_cycles = 0,
                                         .local_fraction = 0.5,
                                         .direct = 8 * us,
                                         .direct_rate = 2 * gb_per_s,
@@ -104,6 +106,17 @@ TEST_CASE("without NVLink, peers share the host bridge") {
     gpu.profile.nvlink.reset();
     // 3/4 · 100 MB over 15.76 GB/s / 3 = 14.28 ms, and 1 ms for each rank's own part.
     CHECK(cost(Collective{CollectiveKind::all_gather, 4, 100 * mb}, gpu).total.in(ms) == rel(15.28, 1e-2));
+}
+
+TEST_CASE("start and chunks of collectives last so many cycles, steps between neighbours so many microseconds") {
+    Gpu gpu = linked_gpu();
+    gpu.parameters.values.collective.chunk_cycles = 4000;
+    const auto time = [&gpu](Bytes bytes) { return cost(Collective{CollectiveKind::all_gather, 4, bytes}, gpu).total.in(us); };
+    // 5 us of start and 3 steps of 1 us; 3/4 · 100 kB at 100 GB/s and a quarter twice at 50 GB/s are 1.75 us, √(4 · 1.75) twice beside.
+    const double transfer = 1.75, among_chunks = 2 * std::sqrt(4 * transfer);
+    CHECK(time(100 * kb) == rel(5 + 3 + transfer + among_chunks, 1e-6));
+    gpu.profile.boost_clock = 4 * gpu.profile.boost_clock;
+    CHECK(time(100 * kb) == rel(5.0 / 4 + 3 + transfer + among_chunks / 2, 1e-6));
 }
 
 TEST_CASE("one GPU has nothing to send") {

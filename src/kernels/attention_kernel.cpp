@@ -1,0 +1,117 @@
+#include "kernels/attention_kernel.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+#include "kernels/work.hpp"
+
+namespace roofcast {
+
+namespace {
+
+constexpr std::int64_t wide_head = 128, widest_head = 256;  // whose keys take longer on their way through an SM
+// The general kernel, by the rows of aiconfigurator-2026 with heads of 192 and an 8-bit cache (vLLM 0.24): long prompts run at 203 FLOPs a
+// clock of an SM on the L40S and at 213 on the B200, 0.8 of what the fp32 lanes could do, though matrix units compute. Rates of 0.8 to 0.9
+// and starts of 1500 to 4000 cycles were tried.
+constexpr double general_start_cycles = 2500;  // of a block
+constexpr double general_rate = 0.85;          // of the fp32 lanes, in 16-bit FLOPs of matrix units, softmax included
+// FlashInfer: instructions of a lane, for each warp, to convert an element of an 8-bit cache (3 to 12 tried on L40S rows); cycles of an SM
+// for each row of queries whose parts are added up (600 and 1000 tried).
+constexpr double conversion_instructions = 5, merge_cycles = 1000;
+// trtllm-gen: of softmax with the products of another tile of queries (0.6 to 1 tried on B200 rows); rows that a block has, filled up and
+// taken in and out at so many bytes an SM and clock.
+constexpr double softmax_overlap = 0.8, row_bytes_per_sm_clock = 10;
+constexpr std::int64_t row_tiles[] = {8, 16, 64};
+constexpr double quick_start = 0.4;    // start of its blocks that share keys to that of others' (B200: 1.0 and 1.4 us, others 2.4 to 3.8)
+constexpr double apart_combine = 2;    // FlashAttention-2: time of its kernel that adds parts up over later libraries', which start early
+constexpr double combined_parts = 16;  // of split keys, that take as long to add up as their kernel to start: 4 to 64 tried on four GPUs
+constexpr std::int64_t value_columns = 256;  // that a block of queries sums up at once: for more it computes its scores again
+
+/// Columns that kernels on matrix units compute for a head of `width`: they are compiled for multiples of 32 (FlashAttention-2 and
+/// xFormers).
+double compiled_width(std::int64_t width) {
+    constexpr std::int64_t step = 32;
+    return blocks(width, step) * static_cast<double>(step);
+}
+
+}  // namespace
+
+bool keeps_cache(const Attention& op) {
+    return op.cached && (op.causal || op.query_len == 1);
+}
+
+AttentionKernel matrix_kernel(const Attention& op, const Gpu& gpu) {
+    const CacheFormat format = op.cache_format();
+    const auto& facts = gpu.profile.facts;
+    const auto& widths = facts.attention_general_dims[index(format)];
+    const auto& efficiencies = gpu.parameters.values.attention;
+    if (std::find(widths.begin(), widths.end(), op.head_dim) != widths.end())
+        return {AttentionLibrary::any, true, &efficiencies[index(CacheFormat::plain)]};
+    const AttentionLibrary library = facts.attention_library[index(format)];
+    const bool other = library == AttentionLibrary::flash_attention_2 && !keeps_cache(op);
+    return {other ? AttentionLibrary::any : library, false, &efficiencies[index(format)]};
+}
+
+AttentionKernel lane_kernel(const Attention& op, const Gpu& gpu) {
+    return {AttentionLibrary::any, false, matrix_kernel(op, gpu).efficiency};
+}
+
+double width_scale(const Attention& op) {
+    constexpr double reference_width = 128, whatever_width = 0.5;  // of 0.3, 0.5, 0.7 and 1 tried on H200, B200 and L40S
+    return whatever_width + (1 - whatever_width) * static_cast<double>(op.head_dim + value_dim(op)) / (2 * reference_width);
+}
+
+Seconds score_time(const Attention& op, const AttentionKernel& kernel, const Gpu& gpu) {
+    const double sms = static_cast<double>(gpu.profile.sm_count);
+    if (kernel.general) {
+        const double width = static_cast<double>(op.head_dim + value_dim(op));
+        return 2 * flop * width / (lane_rate(gpu.profile, Precision::fp32) / sms * general_rate);
+    }
+    const double passes = op.query_len > 1 ? blocks(value_dim(op), value_columns) : 1;
+    const double width = passes * compiled_width(op.head_dim) + compiled_width(value_dim(op));
+    const FlopsPerSecond matrix = matrix_rate(gpu.profile, op.precision) / sms * kernel.efficiency->peak_fraction;
+    const Seconds products = 2 * flop * width / matrix;
+    const Seconds softmax = instruction_time(kernel.efficiency->softmax_operations, gpu.profile);
+    const double overlap = kernel.is(AttentionLibrary::trtllm_gen) ? softmax_overlap : 0;
+    return max(products, softmax) + (1 - overlap) * min(products, softmax);
+}
+
+Seconds conversion_time(const Attention& op, const AttentionKernel& kernel, const Gpu& gpu) {
+    if (op.cache_format() != CacheFormat::narrow || !kernel.is(AttentionLibrary::flashinfer)) return {};
+    return instruction_time(conversion_instructions * static_cast<double>(op.head_dim + value_dim(op)), gpu.profile);
+}
+
+Seconds key_time(const Attention& op, const AttentionKernel& kernel, const Gpu& gpu) {
+    if (op.head_dim <= wide_head || op.head_dim > widest_head) return {};
+    const double bytes = cached_width(op) * element_size(op.kv_precision).in(byte);
+    return lasting(bytes / kernel.efficiency->wide_bytes_per_sm_clock, gpu.profile);
+}
+
+Seconds row_tile_time(const Attention& op, std::int64_t rows, const AttentionKernel& kernel, const Gpu& gpu) {
+    if (!kernel.is(AttentionLibrary::trtllm_gen)) return {};
+    constexpr std::int64_t tallest = *std::prev(std::end(row_tiles));
+    const auto* const tile = std::lower_bound(std::begin(row_tiles), std::end(row_tiles), rows);
+    const double filled = tile == std::end(row_tiles) ? blocks(rows, tallest) * static_cast<double>(tallest) : static_cast<double>(*tile);
+    const double bytes = filled * static_cast<double>(op.head_dim + value_dim(op)) * element_size(op.precision).in(byte);
+    return lasting(bytes / row_bytes_per_sm_clock, gpu.profile);
+}
+
+Seconds block_start(const AttentionKernel& kernel, const Gpu& gpu) {
+    return kernel.general ? lasting(general_start_cycles, gpu.profile) : kernel.efficiency->block;
+}
+
+Seconds split_block_start(const Attention& op, const AttentionKernel& kernel, const Gpu& gpu) {
+    if (kernel.general) return lasting(general_start_cycles, gpu.profile);
+    if (kernel.is(AttentionLibrary::flash_attention_2)) return kernel.efficiency->split_block;
+    return kernel.efficiency->split_block * (width_scale(op) * (kernel.is(AttentionLibrary::trtllm_gen) ? quick_start : 1));
+}
+
+Seconds merge_time(const Attention& op, std::int64_t parts, const AttentionKernel& kernel, const Gpu& gpu) {
+    if (parts == 1) return {};
+    const double cycles = kernel.efficiency->combine_cycles * (kernel.is(AttentionLibrary::flash_attention_2) ? apart_combine : 1);
+    if (!kernel.is(AttentionLibrary::flashinfer)) return lasting(cycles * (1 + static_cast<double>(parts) / combined_parts), gpu.profile);
+    const double rows = static_cast<double>(op.batch * op.heads * op.query_len);
+    return lasting(cycles + rows * merge_cycles / static_cast<double>(gpu.profile.sm_count), gpu.profile);
+}
+
+}  // namespace roofcast
