@@ -1,0 +1,85 @@
+#include <doctest/doctest.h>
+
+#include "kernels/toy_attention.hpp"
+#include "support/compare.hpp"
+
+using namespace roofcast;
+using test::far;
+using test::fp32_attention;
+using test::rel;
+using test::run;
+
+TEST_CASE("widths that only a general kernel takes run in blocks of 16 rows, about as fast as the lanes compute") {
+    Gpu gpu = test::toy_gpu_with_matrix_units();
+    gpu.profile.bandwidth = 100 * tb_per_s;
+    Attention op = fp32_attention(10, 8, 1024, 1024);
+    op.precision = op.kv_precision = Precision::fp16;
+    const Seconds usual = cost(op, gpu).compute;
+    gpu.profile.facts.attention_general_dims[index(CacheFormat::plain)] = {64};
+    CHECK(cost(op, gpu).compute == usual);
+    gpu.profile.facts.attention_general_dims[index(CacheFormat::plain)] = {64, 128};
+    // 80 · 1024² scores · 512 FLOP at 0.85 of 10 TFLOP/s are 5052.9 us, half a block of 9.87 us late; 80 · 64 blocks start in 512 waves
+    // of 2.5 us.
+    CHECK(cost(op, gpu).compute.in(us) == rel(5052.9 + 4.9 + 1280, 1e-3));
+    op = fp32_attention(1, 1, 1, 16384);
+    op.precision = op.kv_precision = Precision::fp16;
+    // Keys are split into 16 parts at most: 16 rows · 1024 · 512 FLOP at 0.85 TFLOP/s are 9.87 us a wave, in 1.6 waves on 10 SMs.
+    CHECK(cost(op, gpu).compute.in(us) == rel(1.6 * (9.87 + 2.5), 1e-2));
+}
+
+TEST_CASE("keys and values of wide heads pass through an SM at a rate of their own, once for all queries of a set") {
+    Gpu gpu = test::toy_gpu();
+    gpu.profile.bandwidth = 100 * tb_per_s;
+    gpu.parameters.values.attention[index(CacheFormat::narrow)].wide_bytes_per_sm_clock = 4;
+    Attention op = fp32_attention(10, 8, 1, 1024);
+    op.kv_precision = Precision::fp16;
+    op.kv_heads = 1;
+    const auto stream = [&gpu](Attention a, std::int64_t width) {
+        a.head_dim = a.value_dim = width;
+        return cost(a, gpu).l2.in(us);
+    };
+    // Ten groups of heads on 10 SMs: 1024 keys of 512 · 2 B at 4 B a ns are 262 us.
+    CHECK(stream(op, 256) == rel(262.1, 1e-3));
+    CHECK(stream(op, 128) < 100);
+    CHECK(stream(op, 576) < 100);  // latent attention
+    run(AttentionLibrary::flash_attention_3, gpu);
+    for (const std::int64_t queries : {2, 16, 64}) {
+        CAPTURE(queries);
+        op.query_len = queries;
+        CHECK(stream(op, 256) == rel(262.1, 1e-3));
+    }
+    op.kv_precision = op.precision;
+    CHECK(stream(op, 256) < 100);
+}
+
+TEST_CASE("half of the start of a block that shares keys grows with the width of the head") {
+    Gpu gpu = test::toy_gpu();
+    gpu.profile.bandwidth = 1000 * tb_per_s;
+    gpu.profile.vector_peak[index(Precision::fp32)] = 1e6 * tflops;
+    gpu.parameters.values.attention[index(CacheFormat::plain)].split_block = 8 * us;
+    gpu.parameters.values.attention[index(CacheFormat::plain)].block = 20 * us;
+    Attention op = fp32_attention(1, 1, 1, 64);
+    CHECK(cost(op, gpu).total.in(us) == rel(8 + far, 1e-2));
+    op.head_dim = op.value_dim = 256;
+    CHECK(cost(op, gpu).total.in(us) == rel(12 + far, 1e-2));
+    op.head_dim = op.value_dim = 64;
+    CHECK(cost(op, gpu).total.in(us) == rel(6 + far, 1e-2));
+    run(AttentionLibrary::flash_attention_2, gpu);
+    CHECK(cost(op, gpu).total.in(us) == rel(8 + far, 1e-2));
+    op.lane_decoding = LaneDecoding::only;  // an engine's own kernel, whatever the library
+    CHECK(cost(op, gpu).total.in(us) == rel(6 + far, 1e-2));
+}
+
+TEST_CASE("blocks of queries compute their scores again for values wider than 256") {
+    Gpu gpu = test::toy_gpu();
+    gpu.profile.bandwidth = 100 * tb_per_s;
+    const auto compute = [&gpu](std::int64_t width, std::int64_t queries) {
+        Attention op = fp32_attention(10, 1, queries, 1024);
+        op.head_dim = op.value_dim = width;
+        return cost(op, gpu).compute.in(us);
+    };
+    // One more product of queries and keys beside the two.
+    CHECK(compute(512, 1024) == rel(1.5 * 2 * compute(256, 1024), 1e-9));
+    CHECK(compute(256, 1024) == rel(2 * compute(128, 1024), 1e-9));
+    CHECK(compute(512, 1) == rel(2 * compute(256, 1), 1e-9));  // decoding does not
+}

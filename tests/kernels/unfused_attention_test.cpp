@@ -1,0 +1,58 @@
+#include <doctest/doctest.h>
+
+#include "kernels/toy_attention.hpp"
+#include "support/compare.hpp"
+
+using namespace roofcast;
+using test::fp32_attention;
+using test::rel;
+
+TEST_CASE("unfused attention sends the scores through memory") {
+    Attention op = fp32_attention(1, 10, 1024, 1024);
+    op.fused = false;
+    const KernelCost c = cost(op, test::toy_gpu());
+    CHECK(c.kernels == 4);
+    // Scores are 10 · 1024² · 4 B = 41.9 MB: written, read and written twice, read once: six times, 2.52 ms at least.
+    CHECK(c.total.in(us) > 2516);
+}
+
+TEST_CASE("frameworks copy heads outward and back, and mask scores by a kernel of its own, as one operator") {
+    Attention op = fp32_attention(1, 10, 1024, 1024);
+    op.fused = op.cached = false;
+    const Gpu gpu = test::toy_gpu();
+    const KernelCost plain = cost(op, gpu);
+    op.copies_heads = true;
+    const KernelCost copied = cost(op, gpu);
+    // Queries, keys, values and the output: 10 heads of 1024 rows, read and written in 4 bytes an element.
+    const double moved = 4.0 * 10 * 1024 * static_cast<double>(op.head_dim) * 8 / 100e9 * 1e6;
+    CHECK(copied.total.in(us)-plain.total.in(us) == rel(moved, 1e-9));
+    CHECK(copied.kernels == plain.kernels + 2);
+    op.cached = true;  // keys and values lie so already
+    CHECK(cost(op, gpu).total.in(us)-plain.total.in(us) == rel(moved / 2, 1e-9));
+    op.framework = true;  // which counts them with the operator
+    CHECK(cost(op, gpu).kernels == plain.kernels);
+    op.copies_heads = false;
+    op.separate_mask = true;
+    // 10.5 million scores: 84 MB, and 85 instructions each take 178 us of the lanes.
+    CHECK(cost(op, gpu).total.in(us)-plain.total.in(us) == rel(10.0 * 1024 * 1024 * 8 / 100e9 * 1e6, 1e-9));
+    CHECK(cost(op, gpu).kernels == plain.kernels);
+    op.fused = true;
+    const double masked = cost(op, gpu).total.in(us);
+    op.separate_mask = false;
+    CHECK(cost(op, gpu).total.in(us) == masked);
+}
+
+TEST_CASE("scores in fp32 are cast around the softmax, where they go through memory") {
+    Attention op = fp32_attention(1, 10, 1024, 1024);
+    op.precision = op.kv_precision = Precision::fp16;
+    op.fused = false;
+    const Gpu gpu = test::toy_gpu_with_matrix_units();
+    const double plain = cost(op, gpu).total.in(us);
+    op.fp32_scores = true;
+    // 10.5 million scores: softmax moves 4 bytes more, and each of two casts 6: 16 bytes, 167.8 MB, 1.68 ms.
+    CHECK(cost(op, gpu).total.in(us)-plain == rel(1677.7, 1e-3));
+    op.fused = true;
+    const double fused = cost(op, gpu).total.in(us);
+    op.fp32_scores = false;
+    CHECK(cost(op, gpu).total.in(us) == fused);
+}
