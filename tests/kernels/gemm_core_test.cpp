@@ -1,0 +1,206 @@
+#include <doctest/doctest.h>
+
+#include "kernels/toy_gemm.hpp"
+#include "support/compare.hpp"
+
+using namespace roofcast;
+using test::fp32_gemm;
+using test::rel;
+
+TEST_CASE("a matrix product that fills whole waves takes its FLOPs over the peak") {
+    // 100 tiles of 128x128 on 10 SMs: 2 · 1280² · 1024 / 10 TFLOP/s = 335.5 us; DRAM 3 operands, 17.0 MB, 170 us.
+    Gpu gpu = test::toy_gpu();
+    gpu.profile.l2 = 20 * mb;
+    const KernelCost c = cost(fp32_gemm(1280, 1280, 1024), gpu);
+    CHECK(c.total.in(us) == rel(335.54, 1e-4));
+    CHECK(c.compute.in(us) == rel(335.54, 1e-4));
+    CHECK(c.flops.in(gflop) == rel(3.3554, 1e-4));
+    CHECK(c.bound == Bound::compute);
+}
+
+TEST_CASE("a partial wave costs a whole one with tail 0 and its share with tail 1") {
+    Gpu gpu = test::toy_gpu();
+    gpu.profile.bandwidth = 10 * tb_per_s;
+    GemmParameters& p = gpu.parameters.values.gemm[index(MathUnit::simt)];
+    p.tiling.tile_half = 20000;     // large tiles only: (16384 + 20000) outputs' worth of time each
+    p.tiling.split_k_cycles = 1e6;  // k in one piece
+    // 11 tiles of 128x128 on 10 SMs: 2 waves · 1024 · 36384 · 2 FLOP / 1 TFLOP/s = 149.0 us; 22 tiles of 128x64: 3 · 28192 → 173 us.
+    CHECK(cost(fp32_gemm(11 * 128, 128, 1024), gpu).total.in(us) == rel(149.03, 1e-4));
+    p.tiling.tail = 1;  // 1.1 waves
+    CHECK(cost(fp32_gemm(11 * 128, 128, 1024), gpu).total.in(us) == rel(81.97, 1e-3));
+}
+
+TEST_CASE("k is split when the tiles leave SMs idle, and the partial sums travel through memory") {
+    Gpu gpu = test::toy_gpu();
+    gpu.parameters.values.gemm[index(MathUnit::simt)].tiling.tile_half = 20000;
+    // One 128x128 tile, k split by 6, 22 steps of 32 each: compute 704 · 36384 · 2 / 1e12 = 51.2 us.
+    // DRAM: (2 · 128 · 4096 + 128²) · 4 B = 4.260 MB → 42.60 us, and 6 · 128² · 8 B = 0.786 MB of partial sums → 7.86 us.
+    // Split by 8, 10.49 us of these would take longer than the 37.3 us of arithmetic.
+    const KernelCost c = cost(fp32_gemm(128, 128, 4096), gpu);
+    CHECK(c.compute.in(us) == rel(51.23, 1e-3));
+    CHECK(c.dram.in(us) == rel(50.46, 1e-3));
+    CHECK(c.total.in(us) == rel(51.23, 1e-3));
+    CHECK(c.bound == Bound::compute);
+}
+
+TEST_CASE("a warm product finds part of its operands in L2") {
+    Gpu gpu = test::toy_gpu();
+    // (256 · 64 + 64 · 256 + 256²) · 4 B = 393 kB of 1 MB: 1 − 0.393 of it is resident, so 0.393 · 393 kB = 154.6 kB move.
+    const KernelCost cold = cost(fp32_gemm(256, 256, 64), gpu), warm = cost(fp32_gemm(256, 256, 64), gpu, Cache::warm);
+    CHECK(cold.dram_bytes.in(kb) == rel(393.2, 1e-3));
+    CHECK(warm.dram_bytes.in(kb) == rel(154.6, 1e-3));
+}
+
+TEST_CASE("operands beyond L2 are read again by each wave") {
+    // On matrix units panels of √(10 · 16384) = 404.8 outputs: 8192³ / 404.8 · 4 B = 5.433 GB.
+    // 402.7 MB at least, of which 1 MB of L2 keeps 1/403 of the difference: 5.42 GB.
+    const Gemm half{.m = 8192, .n = 8192, .k = 8192, .precision = Precision::fp16, .weight_bits = 16};
+    CHECK(cost(half, test::toy_gpu_with_matrix_units()).dram_bytes.in(gb) == rel(5.42, 2e-3));
+    // Two partitions hold a copy each.
+    Gpu parted = test::toy_gpu_with_matrix_units();
+    parted.profile.l2 = 2 * mb;
+    parted.profile.facts.l2_partitions = 2;
+    CHECK(cost(half, parted).dram_bytes == cost(half, test::toy_gpu_with_matrix_units()).dram_bytes);
+    // On lanes strips of 20 tiles of 128x128, two an SM: 8192³ · 4 B · (1/2560 + 1/128) = 18.04 GB; 1/805 of the difference stays in L2.
+    CHECK(cost(fp32_gemm(8192, 8192, 8192), test::toy_gpu()).dram_bytes.in(gb) == rel(18.02, 1e-3));
+}
+
+TEST_CASE("what lanes read again along k comes at a share of the bandwidth") {
+    Gpu gpu = test::toy_gpu();
+    gpu.parameters.values.gemm[index(MathUnit::simt)].strided_fraction = 0.5;
+    // 0.805 GB at 100 GB/s, and 17.21 GB more at half of it.
+    CHECK(cost(fp32_gemm(8192, 8192, 8192), gpu).dram.in(ms) == rel(8.05 + 344.2, 1e-3));
+}
+
+TEST_CASE("batched products on lanes run in tiles of one height") {
+    Gpu gpu = test::toy_gpu();
+    gpu.profile.facts.batched_lane_rows = 64;
+    gpu.profile.bandwidth = 10 * tb_per_s;
+    const auto time = [&gpu](std::int64_t m, std::int64_t n) {
+        Gemm op = fp32_gemm(m, n, 1024);
+        op.batch = 10;
+        return cost(op, gpu).total.in(us);
+    };
+    // One tile of 64x16 an SM: 64 · 16 · 1024 · 2 FLOP / 1 TFLOP/s = 2.097 us, filled or not.
+    CHECK(time(64, 16) == rel(2.097, 1e-3));
+    CHECK(time(1, 16) == rel(2.097, 1e-3));
+    CHECK(time(65, 16) == rel(2 * 2.097, 1e-3));
+    CHECK(time(64, 17) == rel(2 * 2.097, 1e-3));
+    gpu.parameters.values.gemm[index(MathUnit::simt)].batched_fraction = 0.5;
+    CHECK(time(64, 16) == rel(2 * 2.097, 1e-3));
+}
+
+TEST_CASE("batched products on lanes take k in whole steps") {
+    Gpu gpu = test::toy_gpu();
+    gpu.profile.facts.batched_lane_rows = 64;
+    gpu.profile.facts.batched_lane_depth = 128;
+    gpu.profile.bandwidth = 10 * tb_per_s;
+    const auto time = [&gpu](std::int64_t batch, std::int64_t k) {
+        Gemm op = fp32_gemm(64, 16, k);
+        op.batch = batch;
+        return cost(op, gpu).total.in(us);
+    };
+    CHECK(time(10, 1) == rel(time(10, 128), 1e-6));
+    CHECK(time(10, 129) == rel(2 * time(10, 128), 1e-6));
+    const double linear = time(1, 129);  // in kernels of its own
+    gpu.profile.facts.batched_lane_depth = 32;
+    CHECK(time(1, 129) == linear);
+    CHECK(time(10, 129) == rel(1.25 * time(10, 128), 1e-6));
+}
+
+TEST_CASE("beyond two waves of a small tile matrix units take the largest one, and its steps are those of time") {
+    Gpu gpu = test::toy_gpu_with_matrix_units();
+    gpu.profile.bandwidth = 100 * tb_per_s;
+    TilingParameters& tiling = gpu.parameters.values.gemm[index(MathUnit::tensor16)].tiling;
+    tiling.split_k_cycles = 1e6;  // k in one piece
+    tiling.tile_half = 4000;      // 128x128 takes 20384 outputs' worth of time, 256x128 36768
+    const auto time = [&gpu](std::int64_t m, std::int64_t n) {
+        return cost(Gemm{.batch = 1, .m = m, .n = n, .k = 4096, .precision = Precision::fp16, .weight_bits = 16}, gpu).compute.in(us);
+    };
+    // 10 tiles of 256x128 on 10 SMs: 2 · 4096 · 36768 FLOP / 1 TFLOP/s; 12 take two waves, though 24 of 128x128 would take three shorter
+    // ones.
+    CHECK(time(1280, 256) == rel(301.2, 1e-3));
+    CHECK(time(1536, 256) == rel(2 * 301.2, 1e-3));
+    CHECK(time(2560, 256) == rel(2 * 301.2, 1e-3));
+    // Narrow products have no larger tile: 24 of 256x64 take three waves.
+    CHECK(time(24 * 256, 64) == rel(3 * 167.0, 1e-2));
+}
+
+TEST_CASE("on matrix units half of an epilogue is the SM's own, half what the whole chip writes") {
+    Gpu gpu = test::toy_gpu_with_matrix_units();
+    gpu.profile.tensor_peak[index(Precision::fp8)] = 20 * tflops;
+    gpu.profile.facts.fp8_tiles = {{.most_m = 1 << 20, .most_n = 1 << 20, .rows = 128, .columns = 128}};
+    const auto compute = [&gpu](std::int64_t m) {
+        const Gemm op{.m = m, .n = 128, .k = 32, .precision = Precision::fp8, .weight_bits = 8, .dynamic_quantized = true};
+        return cost(op, gpu).compute.in(us);
+    };
+    const double one = compute(128), ten = compute(1280);
+    gpu.parameters.values.gemm[index(MathUnit::tensor8)].tiling.epilogue_cycles = 10'000;  // 10 us at 1 GHz
+    CHECK(compute(128) - one == rel(5 + 0.5, 1e-6));
+    CHECK(compute(1280) - ten == rel(10, 1e-6));
+    gpu.profile.facts.fp8_tiles[0].relative_epilogue = 3;
+    CHECK(compute(1280) - ten == rel(30, 1e-6));
+}
+
+TEST_CASE("k is split over several waves of blocks where few blocks would leave SMs without work") {
+    Gpu gpu = test::toy_gpu();
+    gpu.profile.l2 = 1000 * mb;
+    gpu.profile.bandwidth = 1000 * tb_per_s;
+    // 6 blocks of 128x128 on 10 SMs: 60 % of the peak in one wave; cut in five or six they fill more.
+    const Gemm op = fp32_gemm(768, 128, 65536);
+    const double alone = 2.0 * 128 * 128 * 65536 / 1e6, ideal = 0.6 * alone;  // us at 1 TFLOP/s an SM
+    const double found = cost(op, gpu).total.in(us);
+    CHECK(found < 0.9 * alone);
+    CHECK(found >= ideal);
+}
+
+TEST_CASE("clusters compute tiles without rows, and rows beyond m may take longer than those within") {
+    Gpu gpu = test::toy_gpu_with_matrix_units();
+    gpu.profile.tensor_peak[index(Precision::fp8)] = 20 * tflops;
+    gpu.profile.bandwidth = 100 * tb_per_s;
+    gpu.profile.facts.fp8_tiles = {{.most_m = 1 << 20, .most_n = 1 << 20, .rows = 128, .columns = 128}};
+    ShapedTile& tile = gpu.profile.facts.fp8_tiles.front();
+    const auto compute = [&gpu](std::int64_t m) {
+        const Gemm op{.m = m, .n = 1280, .k = 4096, .precision = Precision::fp8, .weight_bits = 8, .dynamic_quantized = true};
+        return cost(op, gpu).compute.in(us);
+    };
+    const double wave = compute(128);  // 10 tiles on 10 SMs
+    CHECK(compute(129) == rel(2 * wave, 1e-6));
+    CHECK(compute(257) == rel(3 * wave, 1e-6));
+    tile.cluster_rows = 256;
+    CHECK(compute(129) == rel(2 * wave, 1e-6));
+    CHECK(compute(257) == rel(4 * wave, 1e-6));
+    tile.padding_cost = 0.5;
+    CHECK(compute(256) == rel(2 * wave, 1e-6));
+    CHECK(compute(192) == rel(2 * wave * 1.125, 1e-6));  // a quarter of the rows
+}
+
+TEST_CASE("operands come to wider matrix units at a higher rate") {
+    Gpu gpu = test::toy_gpu_with_matrix_units();
+    gpu.profile.l2 = 20 * mb;
+    gpu.parameters.values.gemm[index(MathUnit::tensor16)].tiling.l2_bytes_per_sm_clock = 8;
+    const Gemm op{.m = 1280, .n = 1280, .k = 1024, .precision = Precision::fp16, .weight_bits = 16};
+    gpu.profile.facts.tensor_flops_per_sm_clock = 4096;
+    const Seconds usual = cost(op, gpu).l2;
+    gpu.profile.facts.tensor_flops_per_sm_clock = 4 * 4096;
+    CHECK(cost(op, gpu).l2.in(us) == rel(usual.in(us) / 2, 1e-9));
+}
+
+TEST_CASE("within a pass L2 holds what the kernel before wrote, but no weights, and gives it up smoothly") {
+    const Gpu gpu = test::toy_gpu();
+    const auto bytes = [&](std::int64_t m, std::int64_t n, Cache cache) {
+        return cost(Gemm{.m = m, .n = n, .k = 256, .precision = Precision::fp32, .weight_bits = 32}, gpu, cache).dram_bytes.in(mb);
+    };
+    // A and C are 64 · 256 and 64 · 128 values, 98 kB, W 131 kB of 1 MB: 22.9 % is full, so that 22.9 % of A and C come from DRAM.
+    CHECK(bytes(64, 128, Cache::cold) == rel(0.2294, 1e-3));
+    CHECK(bytes(64, 128, Cache::produced) == rel(0.1311 + 0.2294 * 0.0983, 1e-3));
+    CHECK(bytes(64, 128, Cache::warm) == rel(0.2294 * 0.2294, 1e-3));
+    // No step where the operands outgrow L2.
+    double before = 0;
+    for (std::int64_t m = 32; m <= 2048; m += 32) {
+        const double now = bytes(m, 128, Cache::produced);
+        CHECK(now > before);
+        CHECK(now - before < 0.15);
+        before = now;
+    }
+}
