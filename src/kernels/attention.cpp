@@ -8,7 +8,9 @@ namespace roofcast {
 
 namespace {
 
-constexpr Seconds far_start = 2 * us;  // of kernels whose operands L2 does not hold: A100, H200, B200 and L40S rows, 1.5 and 3 tried
+// Of kernels whose operands L2 does not hold: misses of address translation would explain it. A100, H200, B200 and L40S rows, 1.5 and 3
+// tried.
+constexpr Seconds far_start = 2 * us;
 
 /// What the fused kernel has to bring from DRAM.
 struct FromDram {
@@ -36,7 +38,7 @@ Seconds around_cache(const Attention& op, const AttentionKernel& kernel, const G
     const double heads =
         (p.query_cycles * static_cast<double>(op.heads) + p.cache_cycles * kv_heads) * width_scale(op) * (element / (2 * byte));
     const Seconds computed = lasting(tokens * (p.token_cycles * block + heads) / static_cast<double>(gpu.profile.sm_count), gpu.profile);
-    const Bytes moved = tokens * kv_heads * static_cast<double>(op.head_dim + value_dim(op)) * (element + element_size(op.kv_precision));
+    const Bytes moved = tokens * kv_heads * score_width(op) * (element + element_size(op.kv_precision));
     const Bytes evicted = moved * (1 - kept_in_l2(moved, gpu.profile.l2));
     return max(computed, evicted / (gpu.profile.data_bandwidth(Traffic::copied) * p.bandwidth_fraction));
 }

@@ -45,13 +45,14 @@ std::int64_t packed_block(const Attention& op, std::int64_t count, const Attenti
 
 /// Rows of a block of one head: 64 of FlashAttention-2 on a paged cache; else 128 of wide heads, of others what the architecture says.
 std::int64_t apart_block(const Attention& op, const AttentionKernel& kernel, const Gpu& gpu) {
-    constexpr std::int64_t narrow_head = 128, of_wide = 128, paged = 64;
+    constexpr std::int64_t of_wide = 128, paged = 64;
     if (kernel.is(AttentionLibrary::flash_attention_2)) return paged;
-    return op.head_dim > narrow_head ? of_wide : gpu.profile.facts.attention_query_block;
+    return op.head_dim > usual_head ? of_wide : gpu.profile.facts.attention_query_block;
 }
 
-Rows rows_of(const Attention& op, bool packed, const AttentionKernel& kernel, const Gpu& gpu) {
-    if (!packed) return {static_cast<double>(op.batch * op.heads), op.query_len, 1, apart_block(op, kernel, gpu)};
+Rows rows_of(const Attention& op, const AttentionKernel& kernel, const Gpu& gpu) {
+    if (op.query_len == 1 || !kernel.packs_heads())
+        return {static_cast<double>(op.batch * op.heads), op.query_len, 1, apart_block(op, kernel, gpu)};
     const std::int64_t group = group_of(op), count = op.query_len * group;
     return {static_cast<double>(op.batch * op.heads / group), count, static_cast<double>(group), packed_block(op, count, kernel)};
 }
@@ -64,14 +65,15 @@ double padded_pairs(const Attention& op, const Rows& r, double keys) {
     return std::min(all, r.group * visible_pairs(op) + filled + rows * block / r.group / 2);
 }
 
-/// Parts of the keys of several queries a sequence.
+/// Parts of the keys in blocks of queries: only several queries a sequence have theirs split.
 std::int64_t parts_of_queries(const Attention& op, const Rows& r, std::int64_t keys, const AttentionKernel& kernel, const Gpu& gpu) {
+    if (op.query_len == 1) return 1;
     const int sms = gpu.profile.sm_count;
     switch (kernel.library) {
         case AttentionLibrary::flashinfer:
             return flashinfer_parts(static_cast<double>(op.batch) * r.tiles(), keys, op.kv_heads, sms);
         case AttentionLibrary::flash_attention_3:
-            return op.query_len > 1 ? flash_attention_3_parts(r.sets * r.tiles(), keys, sms) : 1;
+            return flash_attention_3_parts(r.sets * r.tiles(), keys, sms);
         default:
             return 1;
     }
@@ -79,9 +81,9 @@ std::int64_t parts_of_queries(const Attention& op, const Rows& r, std::int64_t k
 
 /// One block per set, height of a block and part of the keys; scheduled longest first, so that a machine full of unequal (causal) blocks
 /// ends half a block late.
-AttentionBlocks by_queries(const Attention& op, bool packed, const AttentionKernel& kernel, const Gpu& gpu) {
+AttentionBlocks by_queries(const Attention& op, const AttentionKernel& kernel, const Gpu& gpu) {
     const double sms = static_cast<double>(gpu.profile.sm_count);
-    const Rows r = rows_of(op, packed, kernel, gpu);
+    const Rows r = rows_of(op, kernel, gpu);
     const auto block_queries = static_cast<std::int64_t>(std::ceil(static_cast<double>(r.block) / r.group));
     const std::int64_t seen = op.window > 0 ? std::min(op.kv_len, op.window + block_queries) : op.kv_len;
     const std::int64_t parts = parts_of_queries(op, r, seen, kernel, gpu);
@@ -158,10 +160,10 @@ AttentionBlocks by_keys(const Attention& op, const AttentionKernel& kernel, cons
 }  // namespace
 
 AttentionBlocks matrix_blocks(const Attention& op, const AttentionKernel& kernel, const Gpu& gpu, const BesideBlocks& beside) {
-    if (op.query_len > 1) return by_queries(op, kernel.packs_heads(), kernel, gpu);
+    if (op.query_len > 1) return by_queries(op, kernel, gpu);
     const AttentionBlocks keys = by_keys(op, kernel, gpu, beside);
     if (kernel.general || kernel.is(AttentionLibrary::flashinfer)) return keys;
-    const AttentionBlocks queries = by_queries(op, false, kernel, gpu);
+    const AttentionBlocks queries = by_queries(op, kernel, gpu);
     return time(queries, beside) < time(keys, beside) ? queries : keys;
 }
 
@@ -171,7 +173,7 @@ AttentionBlocks lane_blocks(const Attention& op, const AttentionKernel& kernel, 
     constexpr double instructions = 4.5, converting = 2.5;
     const double each = instructions + (element_size(op.kv_precision) < 2 * byte ? converting : 0);
     const KeyLoop loop{.sets = static_cast<double>(op.batch * op.heads * op.query_len),
-                       .computed = instruction_time(static_cast<double>(op.head_dim + value_dim(op)) * each, gpu.profile),
+                       .computed = instruction_time(score_width(op) * each, gpu.profile),
                        .taken_in = {},  // most of it from L2, where heads share keys
                        .start = {},
                        .first_start = split_block_start(op, kernel, gpu)};

@@ -9,7 +9,6 @@ namespace roofcast {
 
 namespace {
 
-constexpr std::int64_t wide_head = 128, widest_head = 256;  // whose keys take longer on their way through an SM
 // The general kernel, by the rows of aiconfigurator-2026 with heads of 192 and an 8-bit cache (vLLM 0.24): long prompts run at 203 FLOPs a
 // clock of an SM on the L40S and at 213 on the B200, 0.8 of what the fp32 lanes could do, though matrix units compute. Rates of 0.8 to 0.9
 // and starts of 1500 to 4000 cycles were tried.
@@ -58,14 +57,13 @@ AttentionKernel lane_kernel(const Attention& op, const Gpu& gpu) {
 
 double width_scale(const Attention& op) {
     constexpr double reference_width = 128, whatever_width = 0.5;  // of 0.3, 0.5, 0.7 and 1 tried on H200, B200 and L40S
-    return whatever_width + (1 - whatever_width) * static_cast<double>(op.head_dim + value_dim(op)) / (2 * reference_width);
+    return whatever_width + (1 - whatever_width) * score_width(op) / (2 * reference_width);
 }
 
 Seconds score_time(const Attention& op, const AttentionKernel& kernel, const Gpu& gpu) {
     const double sms = static_cast<double>(gpu.profile.sm_count);
     if (kernel.general) {
-        const double width = static_cast<double>(op.head_dim + value_dim(op));
-        return 2 * flop * width / (lane_rate(gpu.profile, Precision::fp32) / sms * general_rate);
+        return 2 * flop * score_width(op) / (lane_rate(gpu.profile, Precision::fp32) / sms * general_rate);
     }
     const double passes = op.query_len > 1 ? blocks(value_dim(op), value_columns) : 1;
     const double width = passes * compiled_width(op.head_dim) + compiled_width(value_dim(op));
@@ -78,11 +76,12 @@ Seconds score_time(const Attention& op, const AttentionKernel& kernel, const Gpu
 
 Seconds conversion_time(const Attention& op, const AttentionKernel& kernel, const Gpu& gpu) {
     if (op.cache_format() != CacheFormat::narrow || !kernel.is(AttentionLibrary::flashinfer)) return {};
-    return instruction_time(conversion_instructions * static_cast<double>(op.head_dim + value_dim(op)), gpu.profile);
+    return instruction_time(conversion_instructions * score_width(op), gpu.profile);
 }
 
 Seconds key_time(const Attention& op, const AttentionKernel& kernel, const Gpu& gpu) {
-    if (op.head_dim <= wide_head || op.head_dim > widest_head) return {};
+    constexpr std::int64_t widest_head = 256;
+    if (op.head_dim <= usual_head || op.head_dim > widest_head) return {};
     const double bytes = cached_width(op) * element_size(op.kv_precision).in(byte);
     return lasting(bytes / kernel.efficiency->wide_bytes_per_sm_clock, gpu.profile);
 }
@@ -92,7 +91,7 @@ Seconds row_tile_time(const Attention& op, std::int64_t rows, const AttentionKer
     constexpr std::int64_t tallest = *std::prev(std::end(row_tiles));
     const auto* const tile = std::lower_bound(std::begin(row_tiles), std::end(row_tiles), rows);
     const double filled = tile == std::end(row_tiles) ? blocks(rows, tallest) * static_cast<double>(tallest) : static_cast<double>(*tile);
-    const double bytes = filled * static_cast<double>(op.head_dim + value_dim(op)) * element_size(op.precision).in(byte);
+    const double bytes = filled * score_width(op) * element_size(op.precision).in(byte);
     return lasting(bytes / row_bytes_per_sm_clock, gpu.profile);
 }
 

@@ -7,6 +7,9 @@
 
 namespace roofcast {
 
+/// Width up to which heads take the usual blocks, and keys their way through an SM at once.
+inline constexpr std::int64_t usual_head = 128;
+
 /// Which kernel: whose launcher cuts its work, and the efficiencies that it reaches.
 struct AttentionKernel {
     AttentionLibrary library;  ///< any: no known one
@@ -14,7 +17,7 @@ struct AttentionKernel {
     const AttentionParameters* efficiency;
 
     [[nodiscard]] bool is(AttentionLibrary other) const { return library == other; }
-    /// Whether it packs query heads of one KV head into a block also for several queries.
+    /// Whether it packs query heads of one KV head into a block where a sequence has several queries.
     [[nodiscard]] bool packs_heads() const {
         return general || is(AttentionLibrary::flash_attention_3) || is(AttentionLibrary::flashinfer);
     }

@@ -19,6 +19,10 @@ std::int64_t value_dim(const Attention& op) {
     return op.value_dim > 0 ? op.value_dim : op.head_dim;
 }
 
+double score_width(const Attention& op) {
+    return real(op.head_dim + value_dim(op));
+}
+
 double visible_pairs(const Attention& op) {
     const double q = real(op.query_len), kv = real(op.kv_len);
     if (!op.causal) return q * (op.window > 0 ? std::min(kv, real(op.window)) : kv);
@@ -44,7 +48,7 @@ Work work(const Gemm& op) {
 
 Work work(const Attention& op) {
     const double heads = real(op.batch) * real(op.heads), groups = real(op.batch) * real(op.kv_heads);
-    const double width = real(op.head_dim + value_dim(op));
+    const double width = score_width(op);
     const double keys = real(op.window > 0 ? std::min(op.kv_len, op.window + op.query_len) : op.kv_len);
     const Bytes activations = heads * real(op.query_len) * width * element_size(op.output.value_or(activation_precision(op.precision)));
     return {2 * flop * (heads * visible_pairs(op) * width),
@@ -54,7 +58,7 @@ Work work(const Attention& op) {
 }
 
 double cached_width(const Attention& op) {
-    return real(op.values_in_keys ? op.head_dim : op.head_dim + value_dim(op));
+    return op.values_in_keys ? real(op.head_dim) : score_width(op);
 }
 
 Work work(const Conv2d& op) {

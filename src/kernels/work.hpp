@@ -27,6 +27,9 @@ Work work(const Moe& op);
 /// Width of a value vector; `head_dim` when not given.
 std::int64_t value_dim(const Attention& op);
 
+/// Elements of a key and a value: what a score multiplies.
+double score_width(const Attention& op);
+
 /// Scores of one head that masking and window leave.
 double visible_pairs(const Attention& op);
 

@@ -236,16 +236,14 @@ TEST_CASE("fits to several GPUs leave what these differ in for reasons of their 
         const Gpu gpu{profile_of(id), {.values = measured, .provenance = {}, .source = {}}};
         // 80 heads · 256 · 4 B a key: caches of 1.3 to 52 MB, which a repeated call finds in 60 MB of L2.
         for (std::int64_t keys = 16; keys <= 640; keys += 16) {
-            add_row(rows, gpu,
-                    Attention{.heads = 80,
-                              .kv_heads = 80,
-                              .head_dim = 128,
-                              .query_len = 1,
-                              .kv_len = keys,
-                              .precision = Precision::fp32,
-                              .kv_precision = Precision::fp32});
-            rows.kernels.back().cache = Cache::rotated;
-            rows.kernels.back().latency = predicted_cost(rows.kernels.back(), gpu).total;
+            const Attention op{.heads = 80,
+                               .kv_heads = 80,
+                               .head_dim = 128,
+                               .query_len = 1,
+                               .kv_len = keys,
+                               .precision = Precision::fp32,
+                               .kv_precision = Precision::fp32};
+            add_row(rows, gpu, op, 0, Cache::rotated);
         }
         return rows;
     };

@@ -43,8 +43,9 @@ inline CostParameters truth() {
 }
 
 /// Adds a row that `gpu` measures exactly, but for `noise`: a factor e^±noise that depends on the line.
-inline void add_row(Measurements& rows, const Gpu& gpu, const Op& op, double noise = 0) {
+inline void add_row(Measurements& rows, const Gpu& gpu, const Op& op, double noise = 0, Cache cache = Cache::cold) {
     KernelRow row{.gpu = gpu.profile.id, .op = op, .op_name = std::string(op_class(op)), .precision = Precision::fp32};
+    row.cache = cache;
     row.origin.file = "synthetic.csv";
     row.origin.line = static_cast<int>(rows.kernels.size()) + 2;
     const double draw = 2 * group_draw(std::to_string(row.origin.line), 3) - 1;
