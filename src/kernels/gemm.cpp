@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "kernels/gemm_core.hpp"
 #include "kernels/work.hpp"
 
@@ -35,6 +37,13 @@ KernelCost quantize_cost(const Gemm& op, const Gpu& gpu, Cache cache) {
     return combine(t, gpu);
 }
 
+/// Of the lanes' peak, that shared memory has operands for. A thread that computes 8 × 8 outputs reads a byte for each multiply-add, one
+/// of 8 × 4 one and a half; between these, H100 and T4 reach three quarters, with a byte a clock and lane, where V100 and A100 have two.
+double fed_share(const GpuProfile& gpu) {
+    constexpr Bytes read = 4.0 / 3 * byte;  // for a multiply-add; 1.2 and 1.45 tried
+    return gpu.facts.shared_memory_per_clock / (gpu.fp32_lanes_per_sm * read);
+}
+
 /// Libraries have few kernels for SIMT lanes: batched ones of one height; those of linear layers read both operands along k.
 void as_on_lanes(MatrixProduct& product, GemmParameters& p, const Gpu& gpu) {
     if (product.batch == 1) {
@@ -45,6 +54,7 @@ void as_on_lanes(MatrixProduct& product, GemmParameters& p, const Gpu& gpu) {
         product.depth = gpu.profile.facts.batched_lane_depth;
         p.peak_fraction = p.batched_fraction;
     }
+    p.peak_fraction = std::min(p.peak_fraction, fed_share(gpu.profile));
 }
 
 /// Kernels that unpack weights come from other libraries, and are made of instructions of single warps.
@@ -114,7 +124,7 @@ KernelCost cost(const Gemm& op, const Gpu& gpu, Cache cache) {
     if (op.dynamic_quantized && op.precision == Precision::fp8) take_shaped(gpu.profile.facts.fp8_tiles, op.m, op.n, tiled);
     KernelCost product = matrix_product_cost(tiled, p, gpu, cache);
     if (has_vector_product(op, gpu)) {
-        const KernelCost by_vectors = lane_product_cost(tiled, work(op), p, gpu, cache);
+        const KernelCost by_vectors = lane_product_cost(tiled, work(op), gemm_parameters(gpu, op.precision), gpu, cache);
         if (by_vectors.total < product.total) product = by_vectors;
     }
     return op.dynamic_quantized ? in_sequence(quantize_cost(op, gpu, cache), product) : product;

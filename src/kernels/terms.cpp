@@ -1,6 +1,7 @@
 #include "kernels/terms.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace roofcast {
 
@@ -16,11 +17,16 @@ Bound largest(const KernelCost& c, Seconds busy) {
     return c.dram >= c.l2 ? Bound::dram : Bound::l2;
 }
 
-/// At boost clock. Energy of the lanes shrinks with the process, that of matrix units with their width.
+/// At boost clock, which takes more voltage the higher it is. Energy of the lanes shrinks with the process, and its voltage, that of matrix
+/// units with their width.
 JoulesPerFlop flop_energy(MathUnit unit, const Gpu& gpu) {
     constexpr double reference_nm = 7;
-    const JoulesPerFlop energy = gpu.parameters.values.power.flop[index(unit)];
-    return unit == MathUnit::simt ? gpu.profile.process_nm / reference_nm * energy : energy / matrix_side(gpu.profile);
+    constexpr Hertz reference_clock = 1500 * mhz;
+    const auto& profile = gpu.profile;
+    const JoulesPerFlop energy = gpu.parameters.values.power.flop[index(unit)] * std::sqrt(profile.boost_clock / reference_clock);
+    if (unit != MathUnit::simt) return energy / matrix_side(profile);
+    const double process = profile.process_nm / reference_nm;
+    return process * std::sqrt(std::sqrt(process)) * energy;
 }
 
 }  // namespace
