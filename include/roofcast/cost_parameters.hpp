@@ -59,9 +59,9 @@ struct WeightOnlyParameters {
 
 /// Energy, from which sustained clocks follow.
 struct PowerParameters {
-    /// At boost clock; on SIMT lanes in a process of 7 nm, on matrix units of 4096 16-bit FLOPs an SM and clock.
-    std::array<JoulesPerFlop, math_unit_count> flop{13 * pj_per_flop, 0.75 * pj_per_flop, 0.4 * pj_per_flop, 0.3 * pj_per_flop,
-                                                    0.3 * pj_per_flop};
+    /// At a boost clock of 1 GHz; on SIMT lanes in a process of 7 nm, on matrix units of 4096 16-bit FLOPs an SM and clock.
+    std::array<JoulesPerFlop, math_unit_count> flop{8.5 * pj_per_flop, 0.49 * pj_per_flop, 0.28 * pj_per_flop, 0.16 * pj_per_flop,
+                                                    0.21 * pj_per_flop};
     JoulesPerByte dram_byte = 60 * pj_per_byte;
 };
 

@@ -45,7 +45,7 @@ struct MemoryTypeBandwidth {
 
 /// What a kind of memory and its interface draw without traffic.
 struct MemoryTypeIdlePower {
-    std::string type;      ///< how types begin: "GDDR" for GDDR6X
+    std::string type;      ///< how types begin: "GDDR" for GDDR6X; the longest that fits counts
     JoulesPerByte energy;  ///< power over bandwidth
 };
 
@@ -75,7 +75,7 @@ struct ArchitectureFacts {
     Hertz boost_clock, tensor_clock;                           ///< of the typical chip
     double base_clock_ratio = 0;                               ///< base to boost clock
     Bytes l2_per_sm, shared_memory_per_sm, registers_per_sm;
-    Bytes shared_memory_per_clock = 128 * byte;                            ///< that an SM's lanes read of it or write to it in a clock
+    Bytes shared_memory_per_clock;                                         ///< that an SM's lanes read or write in a clock; 0: not known
     double threads_per_sm = 0;                                             ///< that an SM holds at once
     Bytes l1_per_sm;                                                       ///< cache of loads from memory
     int l2_partitions = 1;                                                 ///< of L2, each of which holds a copy of what its SMs read

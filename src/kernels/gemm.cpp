@@ -37,11 +37,15 @@ KernelCost quantize_cost(const Gemm& op, const Gpu& gpu, Cache cache) {
     return combine(t, gpu);
 }
 
-/// Of the lanes' peak, that shared memory has operands for. A thread that computes 8 × 8 outputs reads a byte for each multiply-add, one
-/// of 8 × 4 one and a half; between these, H100 and T4 reach three quarters, with a byte a clock and lane, where V100 and A100 have two.
-double fed_share(const GpuProfile& gpu) {
-    constexpr Bytes read = 4.0 / 3 * byte;  // for a multiply-add; 1.2 and 1.45 tried
-    return gpu.facts.shared_memory_per_clock / (gpu.fp32_lanes_per_sm * read);
+/// Of the lanes' peak, that shared memory has operands for. A thread with 8 × 8 outputs reads a quarter of an element for a multiply-add,
+/// one with 8 × 4 three eighths. Between them: of fp32, H100 and T4, with a byte a clock and lane, reach three quarters, A100 and V100,
+/// with two, more.
+double fed_share(const GpuProfile& gpu, Precision precision) {
+    constexpr double elements_read = 1.0 / 3;  // for a multiply-add
+    if (!(gpu.facts.shared_memory_per_clock > Bytes{})) return 1;
+    const double multiply_adds = (gpu.vector_rate(precision) / gpu.peak_clock).in(flop / s / hertz) / 2;
+    return gpu.facts.shared_memory_per_clock * static_cast<double>(gpu.sm_count) /
+           (multiply_adds * elements_read * element_size(precision));
 }
 
 /// Libraries have few kernels for SIMT lanes: batched ones of one height; those of linear layers read both operands along k.
@@ -54,7 +58,7 @@ void as_on_lanes(MatrixProduct& product, GemmParameters& p, const Gpu& gpu) {
         product.depth = gpu.profile.facts.batched_lane_depth;
         p.peak_fraction = p.batched_fraction;
     }
-    p.peak_fraction = std::min(p.peak_fraction, fed_share(gpu.profile));
+    p.peak_fraction = std::min(p.peak_fraction, fed_share(gpu.profile, product.precision));
 }
 
 /// Kernels that unpack weights come from other libraries, and are made of instructions of single warps.

@@ -21,7 +21,7 @@ Bound largest(const KernelCost& c, Seconds busy) {
 /// units with their width.
 JoulesPerFlop flop_energy(MathUnit unit, const Gpu& gpu) {
     constexpr double reference_nm = 7;
-    constexpr Hertz reference_clock = 1500 * mhz;
+    constexpr Hertz reference_clock = 1000 * mhz;
     const auto& profile = gpu.profile;
     const JoulesPerFlop energy = gpu.parameters.values.power.flop[index(unit)] * std::sqrt(profile.boost_clock / reference_clock);
     if (unit != MathUnit::simt) return energy / matrix_side(profile);

@@ -112,8 +112,7 @@ ArchitectureFacts read_facts(TableReader& table) {
     facts.l2_per_sm = table.number("l2_kib_per_sm", positive) * kib;
     facts.shared_memory_per_sm = table.number("shared_memory_per_sm_kib", positive) * kib;
     facts.l1_per_sm = table.number_if("l1_kib_per_sm", positive).value_or(facts.shared_memory_per_sm.in(kib)) * kib;
-    facts.shared_memory_per_clock =
-        table.number_if("shared_memory_bytes_per_clock", positive).value_or(facts.shared_memory_per_clock.in(byte)) * byte;
+    facts.shared_memory_per_clock = table.number_if("shared_memory_bytes_per_clock", positive).value_or(0) * byte;
     constexpr std::int64_t usual_threads = 2048, fewest_threads = 32, most_threads = 8192;
     facts.threads_per_sm = static_cast<double>(table.count_if("threads_per_sm", fewest_threads, most_threads).value_or(usual_threads));
     facts.registers_per_sm = table.number("registers_per_sm_kib", positive) * kib;

@@ -63,9 +63,11 @@ void derive_power(GpuProfile& gpu, FlopsPerSecond fp32) {
                      .expected = fmt::format("less than the board power that is assumed ({:.3g} W)", gpu.tdp.in(watt)),
                      .suggestion = "give power.tdp_watts"});
     if (gpu.idle > 0 * watt) return;
-    const auto memory = std::find_if(facts.idle_powers.begin(), facts.idle_powers.end(),
-                                     [&](const MemoryTypeIdlePower& power) { return gpu.memory_type.starts_with(power.type); });
-    const Watts of_memory = memory == facts.idle_powers.end() ? Watts{} : memory->energy * gpu.bandwidth;
+    const MemoryTypeIdlePower* memory = nullptr;  // of the kinds that its type begins with, the closest
+    for (const MemoryTypeIdlePower& kind : facts.idle_powers) {
+        if (gpu.memory_type.starts_with(kind.type) && (memory == nullptr || kind.type.size() > memory->type.size())) memory = &kind;
+    }
+    const Watts of_memory = memory == nullptr ? Watts{} : memory->energy * gpu.bandwidth;
     constexpr double most = 0.5;  // of TDP; 0.39 on the T4 is the most of those that were read
     const double fraction = facts.idle_fraction.value_or(0);
     gpu.idle = min(fraction * gpu.tdp + of_memory, most * gpu.tdp);

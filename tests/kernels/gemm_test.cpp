@@ -170,3 +170,24 @@ TEST_CASE("a single row on the lanes is not padded to a tile") {
 TEST_CASE("a precision that the GPU lacks is an error") {
     CHECK_THROWS_AS(cost(Gemm{.m = 1, .n = 1, .k = 1, .precision = Precision::fp8}, test::toy_gpu()), Error);
 }
+
+TEST_CASE("lanes wait where shared memory delivers less than a third of an element for each multiply-add") {
+    Gpu gpu = test::toy_gpu();
+    gpu.profile.l2 = 20 * mb;
+    gpu.profile.peak_clock = gpu.profile.boost_clock;
+    gpu.profile.vector_peak[index(Precision::fp16)] = 10 * tflops;
+    const auto time = [&gpu](std::int64_t batch, Precision precision = Precision::fp32) {
+        return cost(Gemm{.batch = batch, .m = 1280, .n = 1280, .k = 1024, .precision = precision, .weight_bits = 32}, gpu).compute.in(us);
+    };
+    const double linear = time(1), batched = time(2);
+    // 500 multiply-adds an SM and clock at 10 TFLOP/s, 10 SMs and 1 GHz: 2000 B / 3.
+    gpu.profile.facts.shared_memory_per_clock = 667 * byte;
+    CHECK(time(1) == linear);
+    gpu.profile.facts.shared_memory_per_clock = 2000.0 / 6 * byte;
+    CHECK(time(1) == rel(2 * linear, 1e-9));
+    CHECK(time(2) == rel(2 * batched, 1e-9));
+    CHECK(time(1, Precision::fp16) == rel(linear, 1e-9));  // elements of half the size at the same rate
+    // It bounds the rate; kernels that reach less have the operands they need.
+    gpu.parameters.values.gemm[index(MathUnit::simt)].peak_fraction = 0.4;
+    CHECK(time(1) == rel(linear / 0.4, 1e-9));
+}

@@ -49,9 +49,24 @@ TEST_CASE("a kernel over the power budget runs at the clock that power leaves, b
     // What the board draws without work is no longer there for arithmetic: 40 W are left.
     gpu.profile.idle = 40 * watt;
     CHECK(cost(fp32_gemm(1280, 1280, 1024), gpu).total.in(us) == rel(0.6 * 5368.7 / 4, 1e-3));
-    // In a process of half the size a FLOP takes half the energy.
+}
+
+TEST_CASE("a FLOP of the lanes takes less energy in a finer process, and of any unit more at a higher boost clock") {
+    Gpu gpu = test::toy_gpu_with_matrix_units();
+    gpu.parameters.values.power = {.flop = {16 * pj_per_flop, 2 * pj_per_flop}, .dram_byte = {}};
+    const auto picojoule_a_flop = [&gpu](Precision precision) {
+        const Gemm op{.m = 1280, .n = 1280, .k = 1024, .precision = precision, .weight_bits = precision == Precision::fp32 ? 32.0 : 16.0};
+        return cost(op, gpu).energy.in(joule) / 3.3554e9 * 1e12;
+    };
+    CHECK(picojoule_a_flop(Precision::fp32) == rel(16, 1e-4));
+    CHECK(picojoule_a_flop(Precision::fp16) == rel(2, 1e-4));
     gpu.profile.process_nm = 3.5;
-    CHECK(cost(fp32_gemm(1280, 1280, 1024), gpu).total.in(us) == rel(std::sqrt(2) * 335.54, 1e-3));
+    CHECK(picojoule_a_flop(Precision::fp32) == rel(16 / std::pow(2, 1.25), 1e-4));
+    CHECK(picojoule_a_flop(Precision::fp16) == rel(2, 1e-4));
+    gpu.profile.process_nm = 7;
+    gpu.profile.boost_clock = 2250 * mhz;
+    CHECK(picojoule_a_flop(Precision::fp32) == rel(1.5 * 16, 1e-4));
+    CHECK(picojoule_a_flop(Precision::fp16) == rel(1.5 * 2, 1e-4));
 }
 
 TEST_CASE("a FLOP takes less energy in wider matrix units, as they share operands") {

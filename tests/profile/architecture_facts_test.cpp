@@ -42,6 +42,17 @@ ArchitectureFacts with_attention_library(const std::string& table) {
 
 }  // namespace
 
+TEST_CASE("what shared memory delivers is known of NVIDIA's architectures, half of it on Turing") {
+    const auto delivered = [](const char* architecture) {
+        return load_architecture_facts(gpus_dir(), architecture, std::nullopt).shared_memory_per_clock.in(byte);
+    };
+    CHECK(delivered("volta") == 128);
+    CHECK(delivered("turing") == 64);
+    CHECK(delivered("cdna3") == 0);
+    CHECK_THROWS_WITH_AS(ada_with("shared_memory_bytes_per_clock", "\n", "shared_memory_bytes_per_clock = 0\n"),
+                         Contains("shared_memory_bytes_per_clock: out of range; found 0"), Error);
+}
+
 TEST_CASE("tiles of fp8 kernels hold for any shape and have plain epilogues unless they say otherwise") {
     const auto tiles = with_fp8_tiles(
                            "[{ m = 16, n = 8192, tile = [16, 64], relative_epilogue = 2.5, cluster_rows = 32, "

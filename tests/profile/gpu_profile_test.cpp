@@ -70,6 +70,8 @@ TEST_CASE("idle power that a profile does not state is a share of TDP, and what 
     CHECK(load(power).idle.in(watt) == rel(30, 1e-6));
     // 0.06 W a GB/s would be more than half of TDP.
     CHECK(load(power + "[memory]\ntype = \"GDDR6\"\n").idle.in(watt) == rel(150, 1e-6));
+    // 0.015 W a GB/s of GDDR7, which "GDDR" begins too.
+    CHECK(load(power + "[memory]\ntype = \"GDDR7\"\n").idle.in(watt) == rel(30 + 30.585, 1e-6));
     const GpuProfile stated = load(power + "idle_watts = 50\nidle_source = \"nvidia-smi\"\n");
     CHECK(stated.idle.in(watt) == rel(50, 1e-12));
     CHECK_FALSE(is_assumed(stated, "power.idle_watts"));
