@@ -124,8 +124,10 @@ void add_power(Specs& specs) {
         const bool lanes = unit == MathUnit::simt;
         add(specs, fmt::format("power.{}_pj_per_flop_at_{}", name(unit), lanes ? "7nm" : "4096"), "pJ/FLOP", pico, 0.05, lanes ? 30 : 3,
             log,
-            lanes ? "dynamic energy of a FLOP in a process of 7 nm, with which it scales"
-                  : "dynamic energy of a FLOP in matrix units of 4096 16-bit FLOPs an SM and clock; it falls with the root of that",
+            lanes
+                ? "dynamic energy of a FLOP in a process of 7 nm, at a boost clock of 1 GHz; it grows with both"
+                : "dynamic energy of a FLOP in matrix units of 4096 16-bit FLOPs an SM and clock, at a boost clock of 1 GHz; it grows with "
+                  "the roots of narrower units and of higher clocks",
             [unit](CostParameters& p) -> double& { return p.power.flop[index(unit)].value; });
     }
     GroupAdder e(specs, "power", &CostParameters::power);
