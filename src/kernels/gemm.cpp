@@ -38,12 +38,12 @@ KernelCost quantize_cost(const Gemm& op, const Gpu& gpu, Cache cache) {
 }
 
 /// Of the lanes' peak, that shared memory has operands for. A thread with 8 × 8 outputs reads a quarter of an element for a multiply-add,
-/// one with 8 × 4 three eighths. Between them: of fp32, H100 and T4, with a byte a clock and lane, reach three quarters, A100 and V100,
-/// with two, more.
+/// one with 8 × 4 three eighths. Between them lies what the H100 reaches in fp32, with a byte a clock and lane: three quarters; A100 and
+/// V100, with two, reach more.
 double fed_share(const GpuProfile& gpu, Precision precision) {
     constexpr double elements_read = 1.0 / 3;  // for a multiply-add
     if (!(gpu.facts.shared_memory_per_clock > Bytes{})) return 1;
-    const double multiply_adds = (gpu.vector_rate(precision) / gpu.peak_clock).in(flop / s / hertz) / 2;
+    const double multiply_adds = (matrix_peak(gpu, precision) / gpu.peak_clock).in(flop / s / hertz) / 2;
     return gpu.facts.shared_memory_per_clock * static_cast<double>(gpu.sm_count) /
            (multiply_adds * elements_read * element_size(precision));
 }
@@ -116,7 +116,8 @@ bool has_vector_product(const Gemm& op, const Gpu& gpu) {
 KernelCost cost(const Gemm& op, const Gpu& gpu, Cache cache) {
     MatrixProduct tiled = plain_product(op.batch, op.m, op.n, op.k, op.precision, op.weight_bits, op.output);
     tiled.touched = rotated_weights(op);
-    GemmParameters p = gemm_parameters(gpu, op.precision);
+    const GemmParameters& library = gemm_parameters(gpu, op.precision);
+    GemmParameters p = library;
     if (gpu.profile.math_unit(op.precision) == MathUnit::simt) {
         as_on_lanes(tiled, p, gpu);
     } else if (tiled.unpack_weights) {
@@ -128,7 +129,7 @@ KernelCost cost(const Gemm& op, const Gpu& gpu, Cache cache) {
     if (op.dynamic_quantized && op.precision == Precision::fp8) take_shaped(gpu.profile.facts.fp8_tiles, op.m, op.n, tiled);
     KernelCost product = matrix_product_cost(tiled, p, gpu, cache);
     if (has_vector_product(op, gpu)) {
-        const KernelCost by_vectors = lane_product_cost(tiled, work(op), gemm_parameters(gpu, op.precision), gpu, cache);
+        const KernelCost by_vectors = lane_product_cost(tiled, work(op), library, gpu, cache);
         if (by_vectors.total < product.total) product = by_vectors;
     }
     return op.dynamic_quantized ? in_sequence(quantize_cost(op, gpu, cache), product) : product;

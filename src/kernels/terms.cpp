@@ -17,8 +17,8 @@ Bound largest(const KernelCost& c, Seconds busy) {
     return c.dram >= c.l2 ? Bound::dram : Bound::l2;
 }
 
-/// At boost clock, which takes more voltage the higher it is. Energy of the lanes shrinks with the process, and its voltage, that of matrix
-/// units with their width.
+/// At boost clock, which takes more voltage the higher it is: to the power 1/2. Energy of the lanes shrinks with the process, and its
+/// voltage: to the power 5/4; that of matrix units with their width (docs/model.md, Power).
 JoulesPerFlop flop_energy(MathUnit unit, const Gpu& gpu) {
     constexpr double reference_nm = 7;
     constexpr Hertz reference_clock = 1000 * mhz;

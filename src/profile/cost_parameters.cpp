@@ -122,8 +122,8 @@ void add_weight_only(Specs& specs) {
 void add_power(Specs& specs) {
     for (const MathUnit unit : all_math_units) {
         const bool lanes = unit == MathUnit::simt;
-        add(specs, fmt::format("power.{}_pj_per_flop_at_{}", name(unit), lanes ? "7nm" : "4096"), "pJ/FLOP", pico, 0.05, lanes ? 30 : 3,
-            log,
+        add(specs, fmt::format("power.{}_pj_per_flop_at_{}", name(unit), lanes ? "7nm_1ghz" : "4096_1ghz"), "pJ/FLOP", pico, 0.05,
+            lanes ? 30 : 3, log,
             lanes
                 ? "dynamic energy of a FLOP in a process of 7 nm, at a boost clock of 1 GHz; it grows with both"
                 : "dynamic energy of a FLOP in matrix units of 4096 16-bit FLOPs an SM and clock, at a boost clock of 1 GHz; it grows with "

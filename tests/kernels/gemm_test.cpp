@@ -187,6 +187,16 @@ TEST_CASE("lanes wait where shared memory delivers less than a third of an eleme
     CHECK(time(1) == rel(2 * linear, 1e-9));
     CHECK(time(2) == rel(2 * batched, 1e-9));
     CHECK(time(1, Precision::fp16) == rel(linear, 1e-9));  // elements of half the size at the same rate
+    gpu.profile.peak_clock = 2 * gpu.profile.boost_clock;  // the same rate in twice the clocks
+    CHECK(time(1) == linear);
+    gpu.profile.peak_clock = gpu.profile.boost_clock;
+    // Four pairs of 8 bits an instruction.
+    gpu.profile.vector_peak[index(Precision::int8)] = 40 * tflops;
+    CHECK(time(2, Precision::int8) == rel(batched / 2, 1e-9));
+    // One row is multiplied without shared memory: 2 · 1280 · 1024 FLOP at 10 TFLOP/s.
+    Gpu fast = gpu;
+    fast.profile.bandwidth = 1000 * tb_per_s;
+    CHECK(cost(fp32_gemm(1, 1280, 1024), fast).total.in(us) == rel(0.2621, 1e-3));
     // It bounds the rate; kernels that reach less have the operands they need.
     gpu.parameters.values.gemm[index(MathUnit::simt)].peak_fraction = 0.4;
     CHECK(time(1) == rel(linear / 0.4, 1e-9));
