@@ -89,10 +89,11 @@ public:
     double loss(const Point& u, const Samples& rows, const std::vector<double>& weights) {
         set(u);
         const bool err_alike = outcome_.stage->of_models || bench_.gpu_count() > 1;
+        const double usual_pull = err_alike ? firm_pull : 1;
         double distance = 0;
         for (std::size_t i = 0; i < u.size(); ++i) {
             const bool carries_over = parameter_specs()[outcome_.specs[i]].name.starts_with("power.");
-            distance += (carries_over ? energy_pull : err_alike ? firm_pull : 1) * (u[i] - origin_[i]) * (u[i] - origin_[i]);
+            distance += (carries_over ? energy_pull : usual_pull) * (u[i] - origin_[i]) * (u[i] - origin_[i]);
         }
         const double pull = robust_scale * robust_scale / (2 * pull_spread * pull_spread);
         return mean_loss(bench_, rows, weights) + pull / static_cast<double>(outcome_.rows.size()) * distance;

@@ -127,7 +127,7 @@ void add_power(Specs& specs) {
             lanes
                 ? "dynamic energy of a FLOP in a process of 7 nm, at a boost clock of 1 GHz; it grows with both"
                 : "dynamic energy of a FLOP in matrix units of 4096 16-bit FLOPs an SM and clock, at a boost clock of 1 GHz; it grows with "
-                  "the roots of narrower units and of higher clocks",
+                  "the root of the clock, and as units get narrower",
             [unit](CostParameters& p) -> double& { return p.power.flop[index(unit)].value; });
     }
     GroupAdder e(specs, "power", &CostParameters::power);
