@@ -100,7 +100,7 @@ struct ConvolutionParameters {
 struct StreamingParameters {
     double bandwidth_fraction = 0.85;  ///< of DRAM bandwidth for large tensors
     double l2_bandwidth_ratio = 2.5;   ///< L2 over DRAM bandwidth
-    double l2_residency = 0.7;         ///< share of a small working set that is found in L2 when warm
+    double l2_residency = 0.7;         ///< share of a small working set that is found in L2 when warm, and of what kernels before wrote
     Seconds fixed = 2 * us;            ///< kernel start and drain
 };
 
@@ -184,6 +184,7 @@ struct ParameterSpec {
     std::string meaning;                           ///< one sentence
     std::function<double&(CostParameters&)> slot;  ///< the member, in base units
     bool pooled = true;                            ///< false: GPUs differ in it for reasons of their own, and fits to several leave it
+    bool carries_over = false;                     ///< hardware facts carry it from GPU to GPU, so that rows of one hardly move it
 
     [[nodiscard]] double get(const CostParameters& p) const { return slot(const_cast<CostParameters&>(p)) / scale; }
     void set(CostParameters& p, double in_unit) const { slot(p) = in_unit * scale; }

@@ -17,12 +17,12 @@ constexpr std::size_t rows_for_a_stage = 8;
 constexpr double probe = 0.2;        // of a parameter's range: how far it is moved to see whether rows depend on it
 constexpr double noticeable = 1e-4;  // mean change of ln(predicted) under the probe: of kernels, whose rows differ in what bounds them
 constexpr double noticeable_in_models = 1e-3;  // of models, which mix all kernels
-constexpr double firm_pull = 30;         // times closer than by kernels of one GPU, where rows err alike: models by some 30 %, in all rows
-                                         // of a model and engine; GPUs that share parameters, in all rows of one
-constexpr double energy_pull = 900;      // of energies, which hardware facts carry from GPU to GPU, and which rows that power hardly limits
-                                         // would take anywhere
-constexpr std::size_t model_rows = 400;  // whole models cost a hundred times a kernel: a sample serves
-constexpr double outlier_deviations = 8;   // robust standard deviations, and
+constexpr double firm_pull = 30;          // times closer than by kernels of one GPU, where rows err alike: models by some 30 %, in all rows
+                                          // of a model and engine; GPUs that share parameters, in all rows of one
+constexpr double firmest_pull = 900;      // of what hardware facts carry from GPU to GPU: energies, which rows that power hardly limits
+                                          // would take anywhere
+constexpr std::size_t model_rows = 400;   // whole models cost a hundred times a kernel: a sample serves
+constexpr double outlier_deviations = 8;  // robust standard deviations, and
 const double outlier_ratio = std::log(3);  // at least this factor
 
 bool starts_with_any(const std::string& name, const std::vector<std::string_view>& prefixes) {
@@ -92,8 +92,8 @@ public:
         const double usual_pull = err_alike ? firm_pull : 1;
         double distance = 0;
         for (std::size_t i = 0; i < u.size(); ++i) {
-            const bool carries_over = parameter_specs()[outcome_.specs[i]].name.starts_with("power.");
-            distance += (carries_over ? energy_pull : usual_pull) * (u[i] - origin_[i]) * (u[i] - origin_[i]);
+            const double own_pull = parameter_specs()[outcome_.specs[i]].carries_over ? firmest_pull : usual_pull;
+            distance += own_pull * (u[i] - origin_[i]) * (u[i] - origin_[i]);
         }
         const double pull = robust_scale * robust_scale / (2 * pull_spread * pull_spread);
         return mean_loss(bench_, rows, weights) + pull / static_cast<double>(outcome_.rows.size()) * distance;

@@ -137,6 +137,9 @@ Launch launched(const OpNode& node, const Gpu& gpu, const SoftwareStack& stack) 
         launch.kernel = in_sequence(*around, launch.kernel);
     }
     launch.launches = launch.kernel.kernels;
+    const Seconds busy = max(max(launch.kernel.compute, launch.kernel.l2), max(launch.kernel.dram, launch.kernel.power));
+    launch.idle_dram = busy - launch.kernel.dram;
+    launch.idle_power = busy - launch.kernel.power;
     if (stack.kernels == KernelSet::framework && node.eager_kernels != 1) {
         // Each of an eager framework's element-wise kernels passes over the tensor; around other operators they only add launches.
         if (repeats_its_traffic(node)) launch.passes = node.eager_kernels;
@@ -151,7 +154,7 @@ Launch launched(const OpNode& node, const Gpu& gpu, const SoftwareStack& stack) 
     return launch;
 }
 
-Launch folded_into_host(const OpNode& node, const Gpu& gpu) {
+Launch folded_into(Launch& host, const OpNode& node, const Gpu& gpu) {
     Launch launch;
     launch.fused = true;
     launch.launches = launch.calls = 0;
@@ -162,7 +165,9 @@ Launch folded_into_host(const OpNode& node, const Gpu& gpu) {
         launch.kernel.total = max(launch.kernel.dram, launch.kernel.power);
         launch.kernel.kernels = 0;
     }
-    launch.time = launch.kernel.total;
+    launch.time = max(Seconds{}, max(launch.kernel.dram - host.idle_dram, launch.kernel.power - host.idle_power));
+    host.idle_dram += launch.time - launch.kernel.dram;
+    host.idle_power += launch.time - launch.kernel.power;
     return launch;
 }
 

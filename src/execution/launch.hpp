@@ -14,12 +14,14 @@ struct Launch {
     double calls = 1;     ///< of the host for them: as many, or none where the operator before issues them too
     double passes = 1;    ///< times that one run does the kernel's work
     bool fused = false;
+    Seconds idle_dram;   ///< of the kernel's time, DRAM waits for arithmetic, L2 or power; what is folded into it reads in that time
+    Seconds idle_power;  ///< of the kernel's time, the power budget is not spent
 };
 
 /// `node` standing alone.
 Launch launched(const OpNode& node, const Gpu& gpu, const SoftwareStack& stack);
 
-/// `node` folded into another kernel: what that one grows by.
-Launch folded_into_host(const OpNode& node, const Gpu& gpu);
+/// `node` folded into the kernel of `host`, which runs as often: what that one grows by. Takes what it uses of the host's idle times.
+Launch folded_into(Launch& host, const OpNode& node, const Gpu& gpu);
 
 }  // namespace roofcast

@@ -68,7 +68,7 @@ private:
                 host_of_[i] == vanishes ? "weights" : std::string_view(segment.nodes[static_cast<std::size_t>(host_of_[i])].name);
             timeline_.fused.push_back({node.name, into, segment.repeat * node.repeat});
             if (host_of_[i] == vanishes) return {.launches = 0, .calls = 0, .fused = true};
-            return folded_into_host(node, gpu_);
+            return folded_into(launches_[static_cast<std::size_t>(host_of_[i])], node, gpu_);
         }
         return alone(node, nodes_before_ + i);
     }

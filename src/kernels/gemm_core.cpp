@@ -52,18 +52,19 @@ Bytes produced_traffic(const MatrixProduct& op, Bytes l2, double residency) {
     return op.compulsory - activations * (1 - after_l2(op.compulsory, l2, residency, Cache::produced) / op.compulsory);
 }
 
-Bytes resident_traffic(const MatrixProduct& op, Bytes l2, double residency, Cache cache) {
+Bytes resident_traffic(const MatrixProduct& op, const Gpu& gpu, double residency, Cache cache) {
+    const Bytes l2 = gpu.profile.shared_l2();
     if (cache == Cache::rotated) return rotated_traffic(op, l2, residency);
-    if (cache == Cache::produced) return produced_traffic(op, l2, residency);
+    if (cache == Cache::produced) return produced_traffic(op, l2, gpu.parameters.values.streaming.l2_residency);
     return after_l2(op.compulsory, l2, residency, cache);
 }
 
 /// DRAM bytes: the compulsory ones less what stays in L2, and operands that L2 cannot hold, which waves read again.
-Bytes dram_traffic(const MatrixProduct& op, const GpuProfile& gpu, const GemmParameters& p, Cache cache) {
-    const Bytes l2 = gpu.shared_l2();
-    if (op.compulsory <= l2) return resident_traffic(op, l2, p.l2_residency, cache);
+Bytes dram_traffic(const MatrixProduct& op, const Gpu& gpu, const GemmParameters& p, Cache cache) {
+    const Bytes l2 = gpu.profile.shared_l2();
+    if (op.compulsory <= l2) return resident_traffic(op, gpu, p.l2_residency, cache);
     const double kept = l2 / op.compulsory;
-    return kept * op.compulsory + (1 - kept) * max(streamed_traffic(op, gpu), op.compulsory);
+    return kept * op.compulsory + (1 - kept) * max(streamed_traffic(op, gpu.profile), op.compulsory);
 }
 
 Flops product_flops(const MatrixProduct& op) {
@@ -108,7 +109,8 @@ Rates rates_of(const MatrixProduct& op, const Gpu& gpu, const GemmParameters& p,
     const double operations = op.unpack_weights ? gpu.parameters.values.weight_only.dequantization_operations : 0;
     r.per_weight = instruction_time(operations, profile).in(s);
     r.cycle = lasting(1, profile).in(s);
-    const double side = profile.math_unit(op.precision) == MathUnit::simt ? 1 : matrix_side(profile);
+    const bool lanes = profile.math_unit(op.precision) == MathUnit::simt;
+    const double side = lanes ? 1 : matrix_side(profile);
     r.per_a_byte = r.cycle / (p.tiling.l2_bytes_per_sm_clock * side);
     r.per_load = op.load_cycles * r.cycle;
     r.a_bytes = op.a_element.in(byte);
@@ -119,8 +121,9 @@ Rates rates_of(const MatrixProduct& op, const Gpu& gpu, const GemmParameters& p,
     r.sums = (partial_sums(op) / bandwidth).in(s);
     r.sm_count = sms;
     r.accumulators = op.accumulators;
-    r.relative_epilogue = op.relative_epilogue;
-    r.shared_epilogue = profile.math_unit(op.precision) == MathUnit::simt ? 0 : shared_epilogue_share;
+    r.relative_epilogue =
+        op.relative_epilogue * (lanes ? 1 : std::max(1.0, op.c_element / (2 * byte)));  // wider outputs take longer to store
+    r.shared_epilogue = lanes ? 0 : shared_epilogue_share;
     r.blocks_per_sm = op.blocks_per_sm;
     r.parts_in_turn = op.parts_in_turn;
     r.steps_in_turn = op.steps_in_turn;
@@ -248,7 +251,7 @@ void take_shaped(std::span<const ShapedTile> tiles, std::int64_t rows, std::int6
 KernelCost matrix_product_cost(const MatrixProduct& op, const GemmParameters& p, const Gpu& gpu, Cache cache) {
     const MathUnit unit = gpu.profile.math_unit(op.precision);
     Terms t;
-    t.dram_bytes = dram_traffic(op, gpu.profile, p, cache);
+    t.dram_bytes = dram_traffic(op, gpu, p, cache);
     const Candidate best = best_candidate(op, rates_of(op, gpu, p, t.dram_bytes), p, unit);
     t.compute = best.compute * s;
     t.dram = best.dram * s;

@@ -67,10 +67,12 @@ inline double waves(double count, double slots, double tail) {
     return part > 0 ? whole + 1 - tail * (1 - part) : whole;
 }
 
-/// Part of a working set without weights that DRAM still delivers: all when cold or when it exceeds L2. Monotone in `size`.
+/// Part of a working set without weights that DRAM still delivers: all when cold or when it exceeds L2. What the kernels before wrote is
+/// there until half of L2 is touched; a call that is repeated loses some from the start. Monotone in `size`.
 inline Bytes after_l2(Bytes size, Bytes l2, double residency, Cache cache) {
-    const bool maybe_there = cache == Cache::warm || cache == Cache::produced;
-    if (!maybe_there || size >= l2) return size;
+    constexpr double edge = 2;  // 1 / share of L2 over which what was written is evicted: as much again is touched in between
+    if (cache == Cache::produced) return size * (1 - residency * std::clamp((1 - size / l2) * edge, 0.0, 1.0));
+    if (cache != Cache::warm || size >= l2) return size;
     return size * (1 - residency * (1 - size / l2));
 }
 

@@ -129,9 +129,11 @@ void add_power(Specs& specs) {
                 : "dynamic energy of a FLOP in matrix units of 4096 16-bit FLOPs an SM and clock, at a boost clock of 1 GHz; it grows with "
                   "the root of the clock, and as units get narrower",
             [unit](CostParameters& p) -> double& { return p.power.flop[index(unit)].value; });
+        specs.back().carries_over = true;
     }
     GroupAdder e(specs, "power", &CostParameters::power);
     e.put("dram_pj_per_byte", "pJ/byte", pico, 10, 300, log, "dynamic energy of a byte from or to DRAM", &PowerParameters::dram_byte);
+    specs.back().carries_over = true;
 }
 
 /// Kernels that compute on a cache of one format.
@@ -182,7 +184,8 @@ void add_memory_bound(Specs& specs) {
     GroupAdder s(specs, "streaming", &CostParameters::streaming);
     s.put("bandwidth_fraction", "1", 1, 0.3, 1, lin, "share of DRAM bandwidth for large tensors", &S::bandwidth_fraction);
     s.put("l2_bandwidth_ratio", "1", 1, 1, 10, log, "L2 over DRAM bandwidth", &S::l2_bandwidth_ratio);
-    s.put("l2_residency", "1", 1, 0, 1, lin, "share of a small working set that is found in L2 when warm", &S::l2_residency);
+    s.put("l2_residency", "1", 1, 0, 1, lin, "share of a small working set that is found in L2 when warm, and of what kernels before wrote",
+          &S::l2_residency);
     s.put("fixed_us", "us", micro, 0.5, 4, log, "kernel start and drain", &S::fixed);
     using R = RowWiseParameters;
     GroupAdder r(specs, "row_wise", &CostParameters::row_wise);

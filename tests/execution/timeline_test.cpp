@@ -1,35 +1,17 @@
 #include <doctest/doctest.h>
 
-#include "roofcast/execution.hpp"
+#include "execution/toy_graph.hpp"
 #include "support/compare.hpp"
 #include "support/paths.hpp"
 
 using namespace roofcast;
+using test::addition;
 using test::gpus_dir;
+using test::graph_of;
+using test::large;
 using test::rel;
-
-namespace {
-
-SoftwareStack stack(KernelSet kernels, Seconds host_per_kernel) {
-    SoftwareStack s;
-    s.kernels = kernels;
-    s.host_per_kernel = host_per_kernel;
-    return s;
-}
-
-OpNode addition(std::int64_t elements, Fusion fusion = Fusion::chain) {
-    return {.name = "add", .op = Elementwise{.elements = elements, .reads = 2}, .fusion = fusion};
-}
-
-OpGraph graph_of(std::vector<OpNode> nodes, std::int64_t repeat = 1) {
-    OpGraph graph;
-    graph.segments.push_back({.name = "layer", .repeat = repeat, .nodes = std::move(nodes)});
-    return graph;
-}
-
-constexpr std::int64_t small = 256, large = std::int64_t{1} << 27;
-
-}  // namespace
+using test::small;
+using test::stack;
 
 TEST_CASE("small kernels wait for the host, large ones hide it") {
     const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
@@ -52,32 +34,6 @@ TEST_CASE("repeated segments cost what the same operators cost one by one") {
         CHECK(timeline(graph_of({addition(small), addition(1 << 22)}, 6), gpu, s).total.in(us) ==
               rel(timeline(unrolled, gpu, s).total.in(us), 1e-9));
     }
-}
-
-TEST_CASE("a compiler's fusion of a chain saves time and kernels, and says what it fused") {
-    const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
-    const OpGraph graph = graph_of({addition(large), addition(large), addition(large)});
-    const Timeline apart = timeline(graph, gpu, stack(KernelSet::engine, 1 * us)),
-                   fused = timeline(graph, gpu, stack(KernelSet::fused, 1 * us));
-    CHECK(fused.kernels == 1);
-    CHECK(apart.kernels == 3);
-    CHECK(fused.fused.size() == 2);
-    // Three additions move 9 tensors apart; fused, the first moves 3 and each further one reads 1 more: 5.
-    CHECK(fused.total.in(us) == rel(apart.total.in(us)*5 / 9, 0.05));
-}
-
-TEST_CASE("a generated kernel reads what it joins once, and leaves the product before it alone") {
-    const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
-    const OpNode product{.name = "product", .op = Gemm{.m = 64, .n = 64, .k = 64, .precision = Precision::fp16}};
-    const OpGraph graph = graph_of({product, addition(large, Fusion::folded), addition(large, Fusion::epilogue), addition(large)});
-    const Timeline generated = timeline(graph, gpu, stack(KernelSet::generated, 1 * us)),
-                   fused = timeline(graph, gpu, stack(KernelSet::fused, 1 * us)),
-                   apart = timeline(graph, gpu, stack(KernelSet::framework, 1 * us));
-    CHECK(generated.kernels == 2);
-    CHECK(fused.kernels == 2);  // the last addition starts a chain of its own
-    CHECK(apart.kernels == 4);
-    CHECK(generated.total < apart.total);
-    CHECK(fused.total < generated.total);
 }
 
 TEST_CASE("an eager framework pays for each of the kernels that it launches for an operator") {

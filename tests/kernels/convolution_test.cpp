@@ -42,6 +42,23 @@ TEST_CASE("convolutions on SIMT lanes have an epilogue of their own") {
     CHECK((cost(fp32_conv(1), gpu).total - bare).in(us) == rel(103.0 / 4, 1e-3));
 }
 
+TEST_CASE("convolutions on matrix units store outputs in a time by their bytes") {
+    Gpu gpu = test::toy_gpu();
+    for (const Precision p : {Precision::tf32, Precision::fp16, Precision::int8}) gpu.profile.tensor_peak[index(p)] = 100 * tflops;
+    gpu.profile.vector_peak[index(Precision::fp32)] = 0.1 * tflops;  // no alternative
+    gpu.profile.bandwidth = 100 * tb_per_s;
+    const auto compute_time = [&](Precision precision, double epilogue_cycles) {
+        for (GemmParameters& each : gpu.parameters.values.gemm) each.tiling.epilogue_cycles = epilogue_cycles;
+        Conv2d op = fp32_conv(1);
+        op.precision = precision;
+        op.channels_last = true;
+        return cost(op, gpu).compute.in(us);
+    };
+    const auto epilogue = [&](Precision precision) { return compute_time(precision, 1e4) - compute_time(precision, 0); };
+    CHECK(epilogue(Precision::int8) == rel(epilogue(Precision::fp16) / 2, 1e-2));
+    CHECK(epilogue(Precision::tf32) == rel(epilogue(Precision::fp16) * 2, 1e-2));
+}
+
 TEST_CASE("Winograd saves three quarters of the multiplications of a 3x3 convolution on SIMT lanes") {
     Gpu gpu = test::toy_gpu();
     gpu.profile.bandwidth = 10 * tb_per_s;

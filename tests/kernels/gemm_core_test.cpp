@@ -187,20 +187,22 @@ TEST_CASE("operands come to wider matrix units at a higher rate") {
 }
 
 TEST_CASE("within a pass L2 holds what the kernel before wrote, but no weights, and gives it up smoothly") {
-    const Gpu gpu = test::toy_gpu();
+    Gpu gpu = test::toy_gpu();
+    gpu.parameters.values.streaming.l2_residency = 0.9;
     const auto bytes = [&](std::int64_t m, std::int64_t n, Cache cache) {
         return cost(Gemm{.m = m, .n = n, .k = 256, .precision = Precision::fp32, .weight_bits = 32}, gpu, cache).dram_bytes.in(mb);
     };
-    // A and C are 64 · 256 and 64 · 128 values, 98 kB, W 131 kB of 1 MB: 22.9 % is full, so that 22.9 % of A and C come from DRAM.
+    // A and C are 64 · 256 and 64 · 128 values, 98 kB, W 131 kB of 1 MB: nothing was evicted, and a tenth of A and C is not found. A call
+    // that is repeated misses 22.9 %, the share of L2 that it takes.
     CHECK(bytes(64, 128, Cache::cold) == rel(0.2294, 1e-3));
-    CHECK(bytes(64, 128, Cache::produced) == rel(0.1311 + 0.2294 * 0.0983, 1e-3));
+    CHECK(bytes(64, 128, Cache::produced) == rel(0.1311 + 0.1 * 0.0983, 1e-3));
     CHECK(bytes(64, 128, Cache::warm) == rel(0.2294 * 0.2294, 1e-3));
     // No step where the operands outgrow L2.
     double before = 0;
     for (std::int64_t m = 32; m <= 2048; m += 32) {
         const double now = bytes(m, 128, Cache::produced);
         CHECK(now > before);
-        CHECK(now - before < 0.15);
+        CHECK(now - before < 0.2);
         before = now;
     }
 }

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "kernels/terms.hpp"
 #include "kernels/toy_gemm.hpp"
 #include "support/compare.hpp"
 
@@ -96,4 +97,13 @@ TEST_CASE("energy of DRAM does not fall with the clock") {
     // At the clock that boards hold above boost, arithmetic needs more energy, and power takes back what the clock gave.
     gpu.profile.sustained_clock = 1.1 * gpu.profile.boost_clock;
     CHECK(cost(fp32_gemm(1280, 1280, 1024), gpu).total.in(us) == rel(450.8, 1e-3));
+}
+
+TEST_CASE("what kernels before wrote is found in L2 while it takes half of it, and less up to the whole") {
+    const auto found = [](double share) { return 1 - after_l2(share * mb, 1 * mb, 0.9, Cache::produced) / (share * mb); };
+    CHECK(found(0.1) == rel(0.9, 1e-9));
+    CHECK(found(0.5) == rel(0.9, 1e-9));
+    CHECK(found(0.75) == rel(0.45, 1e-9));
+    CHECK(found(1) == doctest::Approx(0));
+    CHECK(found(2) == doctest::Approx(0));
 }

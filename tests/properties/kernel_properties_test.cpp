@@ -80,20 +80,23 @@ private:
     std::mt19937 generator_{1};
 };
 
-double time(const Op& op, const Gpu& gpu) {
-    return cost(op, gpu).total.in(us);
+double time(const Op& op, const Gpu& gpu, Cache cache = Cache::cold) {
+    return cost(op, gpu, cache).total.in(us);
 }
 
-/// Checks that `grow` never makes the operator faster along a sweep.
+/// Checks that `grow` never makes the operator faster along a sweep, alone or in a pass over a graph.
 template <class Operator, class Grow>
 void check_monotone(Operator op, const Gpu& gpu, const char* what, Grow grow) {
-    double before = time(op, gpu);
-    for (int step = 0; step < 40; ++step) {
-        grow(op);
-        const double after = time(op, gpu);
+    double cold = time(op, gpu), produced = time(op, gpu, Cache::produced);
+    const auto check = [&](double& before, double after, int step) {
         INFO(gpu.profile.id << ", " << what << ", step " << step << ": " << before << " us, then " << after);
         REQUIRE(after >= before * (1 - 1e-12));
         before = after;
+    };
+    for (int step = 0; step < 40; ++step) {
+        grow(op);
+        check(cold, time(op, gpu), step);
+        check(produced, time(op, gpu, Cache::produced), step);
     }
 }
 
