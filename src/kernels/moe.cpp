@@ -74,7 +74,8 @@ KernelCost movement_cost(const Moe& op, double intermediate, const ExpertLoad& l
     const double sms = static_cast<double>(gpu.profile.sm_count);
     const BytesPerSecond bandwidth = gpu.profile.data_bandwidth(Traffic::copied) * streaming.bandwidth_fraction;
     Terms t;
-    t.dram_bytes = moved * (1 - streaming.l2_residency * kept_in_l2(rows * hidden * element, gpu.profile.l2));
+    const Bytes routed = rows * hidden * element;
+    t.dram_bytes = moved * (after_l2(routed, gpu.profile.l2, streaming.l2_residency, Cache::produced) / routed);
     t.dram = t.dram_bytes / bandwidth;
     t.l2 = min(lasting(moved.in(byte) / (moved_per_sm_clock * sms), gpu.profile), moved / bandwidth);
     t.latency =
