@@ -87,7 +87,7 @@ KernelCost implicit_gemm_cost(const Conv2d& op, Precision unit, const Gpu& gpu, 
         take_only(implicit_tile, product);
     } else {
         product.least_rows = least_pixels;
-        product.relative_epilogue = std::min(1.0, element_size(op.precision) / (2 * byte));  // outputs of 8 bits are stored as such
+        product.relative_epilogue = std::min(1.0, element_size(op.precision) / (2 * byte));  // no 16-bit outputs of 8-bit inputs
     }
     // Channels are the contiguous dimension: their count aligns, not that of k.
     product.aligned = on_lanes(unit, gpu) || (op.in_channels % 8 == 0 && op.out_channels % 8 == 0);

@@ -52,17 +52,18 @@ Bytes produced_traffic(const MatrixProduct& op, Bytes l2, double residency) {
     return op.compulsory - activations * (1 - after_l2(op.compulsory, l2, residency, Cache::produced) / op.compulsory);
 }
 
-Bytes resident_traffic(const MatrixProduct& op, const Gpu& gpu, double residency, Cache cache) {
+/// Of operands that fit L2. What other kernels wrote is there as for all kernels, what calls repeat as for the product's own.
+Bytes resident_traffic(const MatrixProduct& op, const Gpu& gpu, const GemmParameters& p, Cache cache) {
     const Bytes l2 = gpu.profile.shared_l2();
-    if (cache == Cache::rotated) return rotated_traffic(op, l2, residency);
+    if (cache == Cache::rotated) return rotated_traffic(op, l2, p.l2_residency);
     if (cache == Cache::produced) return produced_traffic(op, l2, gpu.parameters.values.streaming.l2_residency);
-    return after_l2(op.compulsory, l2, residency, cache);
+    return after_l2(op.compulsory, l2, p.l2_residency, cache);
 }
 
 /// DRAM bytes: the compulsory ones less what stays in L2, and operands that L2 cannot hold, which waves read again.
 Bytes dram_traffic(const MatrixProduct& op, const Gpu& gpu, const GemmParameters& p, Cache cache) {
     const Bytes l2 = gpu.profile.shared_l2();
-    if (op.compulsory <= l2) return resident_traffic(op, gpu, p.l2_residency, cache);
+    if (op.compulsory <= l2) return resident_traffic(op, gpu, p, cache);
     const double kept = l2 / op.compulsory;
     return kept * op.compulsory + (1 - kept) * max(streamed_traffic(op, gpu.profile), op.compulsory);
 }
