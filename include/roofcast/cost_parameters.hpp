@@ -59,8 +59,8 @@ struct WeightOnlyParameters {
 
 /// Energy, from which sustained clocks follow.
 struct PowerParameters {
-    /// At a boost clock of 1 GHz; on SIMT lanes in a process of 7 nm, on matrix units of 4096 16-bit FLOPs an SM and clock.
-    std::array<JoulesPerFlop, math_unit_count> flop{8.5 * pj_per_flop, 0.49 * pj_per_flop, 0.28 * pj_per_flop, 0.16 * pj_per_flop,
+    /// At a boost clock of 1 GHz; on SIMT lanes in a process of 7 nm, on matrix units of 4096 16-bit FLOPs an SM and clock in one of 5 nm.
+    std::array<JoulesPerFlop, math_unit_count> flop{8.5 * pj_per_flop, 0.49 * pj_per_flop, 0.28 * pj_per_flop, 0.2 * pj_per_flop,
                                                     0.21 * pj_per_flop};
     JoulesPerByte dram_byte = 60 * pj_per_byte;
 };
@@ -74,7 +74,7 @@ struct AttentionParameters {
     double overlap = 0.8;               ///< share of the non-bounding terms that the bounding one hides
     Seconds block = 3 * us;             ///< start, first loads and write-back of one wave of blocks of queries
     Seconds split_block = 3 * us;       ///< the same of blocks that share the keys of a head 128 wide
-    double fixed_cycles = 15000;        ///< kernel start and what engines launch around it
+    double fixed_cycles = 15000;        ///< kernel start and what engines with a KV cache launch around it
     double combine_cycles = 2000;       ///< start of the kernel that adds up the parts of split keys, and per 16 parts
     double token_cycles = 1000;         ///< of an SM per block of 512 threads that writes keys and values of a token into the cache
     double query_cycles =

@@ -54,6 +54,7 @@ struct SoftwareStack {
     bool fused_wide_attention = true;            ///< in fp32 and TF32 too, where attention is fused at all
     std::optional<GroupSizes> sharing_groups{};  ///< of query heads that decode together; others do on the lanes. Absent: any together
     bool converts_cache = true;                  ///< its attention converts a KV cache in fewer bits; false: it computes on it as stored
+    bool head_blocks = false;                    ///< its attention of short sequences without a cache is by kernels of a block a head
     bool fp32_scores = false;                    ///< attention without a fused kernel keeps scores in fp32 around the softmax
     bool copies_heads = false;                   ///< the same makes heads the outer dimension, and an inner one of the output again
     bool separate_mask = false;                  ///< the same masks scores by a kernel of its own

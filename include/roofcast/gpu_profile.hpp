@@ -59,7 +59,7 @@ struct ShapedTile {
 };
 
 /// Libraries of fused attention, whose launchers cut the work in ways of their own.
-enum class AttentionLibrary { any, flash_attention_2, flash_attention_3, flashinfer, trtllm_gen };
+enum class AttentionLibrary { any, flash_attention_2, flash_attention_3, flashinfer, trtllm_gen, tensorrt };
 
 /// What chips of one architecture and compute capability have in common, from `[typical]` of `gpus/arch/<architecture>.toml`. Fills in
 /// minimal profiles; `check_gpu_profile` holds profiles to it.

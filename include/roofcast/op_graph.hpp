@@ -46,6 +46,7 @@ struct Attention {
     std::optional<Precision> output{};  ///< format of Q and the output; absent: 16 bits for the narrower formats, else the precision
     bool converts_cache = true;         ///< kernels convert a narrower cache; false: they compute on it as it is stored
     LaneDecoding lane_decoding = LaneDecoding::none;
+    bool head_blocks = false;     ///< by kernels of which one block computes a head, up to 512 keys (TensorRT's; see docs/model.md)
     bool values_in_keys = false;  ///< V is the first `value_dim` elements of K (absorbed latent attention): read once
     [[nodiscard]] CacheFormat cache_format() const {
         return converts_cache && element_size(kv_precision) < element_size(precision) ? CacheFormat::narrow : CacheFormat::plain;
@@ -216,6 +217,7 @@ struct RunShape {
     bool fused_attention = true;
     std::optional<GroupSizes> sharing_groups{};  ///< of query heads that decode together; others do on the lanes. Absent: any together
     bool converts_cache = true;                  ///< attention converts a KV cache in fewer bits; false: it computes on it as stored
+    bool head_blocks = false;                    ///< fused attention of short sequences without a cache is by kernels of a block a head
     bool channels_last = true;
     bool tf32_products = true;        ///< tf32 applies to matrix products, not only to convolutions
     bool fp32_scores = false;         ///< scores that go through memory are in fp32 around the softmax

@@ -57,9 +57,10 @@ bool is_impossible(const KernelRow& row, const GpuProfile& gpu);
 /// What the host adds to rows that were measured with `launch = included`, in a loop of single calls:
 /// measured = max(floor, kernel + around).
 struct HostLaunch {
-    Seconds floor;   ///< time that the host needs for a call: shorter kernels hide behind it
-    Seconds around;  ///< between the events and the kernel's start and end, seen on kernels of any length
-    Seconds burst;   ///< of each call that the board's power control lets run at full clock; 0: measured under sustained load
+    Seconds floor;           ///< time that the host needs for a call: shorter kernels hide behind it
+    Seconds around;          ///< between the events and the kernel's start and end, seen on kernels of any length
+    Seconds burst;           ///< of each call that the board's power control lets run at full clock; 0: measured under sustained load
+    double power_share = 1;  ///< of the time that power takes under sustained load on signed operands, in its loops on its own ones
 };
 using HostLaunchModel = std::function<HostLaunch(const KernelRow&)>;
 
@@ -67,7 +68,7 @@ using HostLaunchModel = std::function<HostLaunch(const KernelRow&)>;
 Seconds with_launch(Seconds kernel, const HostLaunch& host);
 
 /// The same of a predicted kernel: a loop of short calls ends before the power limit takes hold, so that `host.burst` of each call runs
-/// unthrottled and the rest at the throttled speed.
+/// unthrottled and the rest at the throttled speed, less what `host.power_share` leaves of power.
 Seconds with_launch(const KernelCost& kernel, const HostLaunch& host);
 
 /// Experts that a model has without a gate, which rows do not say: known by their size.
@@ -82,6 +83,7 @@ struct HostStack {
     std::vector<std::string> weights;  ///< formats of GEMM weights that it stands for; empty: any
     bool launch_included = true;       ///< of the rows that it stands for
     Seconds around, floor, burst;
+    std::vector<std::pair<Precision, double>> power_shares;        ///< HostLaunch::power_share of products in these precisions
     std::vector<std::pair<std::string, Seconds>> floors, arounds;  ///< by function or op, overriding `floor` and `around`
     std::vector<std::string> rotated;                              ///< ops whose cold rows take weights from copies in turn
     bool split_ungrouped = true;                                   ///< its engine splits keys over blocks in ungrouped attention too

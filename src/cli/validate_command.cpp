@@ -37,18 +37,17 @@ public:
         return id;
     }
 
-    /// nullptr when no profile has that name.
+    /// nullptr when no profile has that name. Throws Error where one has, and it or its parameters cannot be read.
     const Gpu* find(const std::string& id) {
         const auto known = gpus_.find(id);
         if (known != gpus_.end()) return known->second ? &*known->second : nullptr;
-        std::optional<Gpu> gpu;
+        std::optional<GpuChoice> choice;
         try {
-            const GpuChoice choice = choose_gpu(folder_, id);
-            gpu = loaded(choice.file);
+            choice = choose_gpu(folder_, id);
         } catch (const Error& e) {
             notes_.add(e.what());
         }
-        const auto& placed = gpus_.emplace(id, std::move(gpu)).first->second;
+        const auto& placed = gpus_.emplace(id, choice ? std::optional{loaded(choice->file)} : std::nullopt).first->second;
         return placed ? &*placed : nullptr;
     }
 

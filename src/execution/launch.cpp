@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "execution/fusion.hpp"
+#include "kernels/work.hpp"
 
 namespace roofcast {
 
@@ -26,8 +27,7 @@ std::optional<KernelCost> vector_kernel(const Op& op, const Gpu& gpu, const Soft
 
 /// A slower engine's kernel stretches the part of its time that arithmetic or streaming takes, not its latency.
 Seconds at_rate_of(const SoftwareStack& stack, const Op& op, const KernelCost& kernel, const Gpu& gpu) {
-    const bool matrix = std::holds_alternative<Gemm>(op) || std::holds_alternative<Attention>(op) || std::holds_alternative<Conv2d>(op) ||
-                        std::holds_alternative<Moe>(op);
+    const bool matrix = matrix_precision(op).has_value();
     const bool network = std::holds_alternative<Collective>(op) || std::holds_alternative<Copy>(op);
     if (network) return kernel.total;
     const auto* attention = std::get_if<Attention>(&op);
@@ -36,13 +36,18 @@ Seconds at_rate_of(const SoftwareStack& stack, const Op& op, const KernelCost& k
     }
     if (!matrix) return kernel.total + max(Seconds{}, kernel.total - kernel.launch) * (1 / stack.streaming_rate - 1);
     // Matrix kernels that wait for memory wait as long in any engine, until slower arithmetic takes longer than that. Where power limits
-    // them, slower arithmetic draws less and keeps a higher clock: time grows with the root of its own (see PowerLimit).
+    // them, slower arithmetic draws less and keeps a higher clock: time grows with the root of its own, as it does between the lowest
+    // voltage and the lowest clock (see PowerLimit), which is where boards throttle.
     const auto* moe = std::get_if<Moe>(&op);
     const bool experts = moe != nullptr && element_size(moe->precision) < 2 * byte;
     const bool by_warps = stack.warp_matrix || (stack.warp_matrix_experts && experts);
     const double rate = stack.matmul_rate * (experts ? stack.expert_rate : 1) * (by_warps ? gpu.profile.facts.warp_matrix_fraction : 1);
-    const Seconds bound = max(max(kernel.compute, kernel.dram), max(kernel.l2, kernel.power));
-    return kernel.total + max(Seconds{}, max(kernel.compute / rate, kernel.power / std::sqrt(rate)) - bound);
+    const Seconds bound = max(kernel.compute, max(kernel.dram, kernel.l2));
+    const Seconds unthrottled = kernel.unthrottled + max(Seconds{}, kernel.compute / rate - bound);
+    const Seconds throttled = kernel.total + kernel.power * (1 / std::sqrt(rate) - 1);
+    // Of kernels in a row power may limit some only.
+    const bool limited = kernel.total > kernel.unthrottled;
+    return max(unthrottled, limited ? throttled : kernel.launch + kernel.power / std::sqrt(rate));
 }
 
 /// `op` in fp16 instead of 8 bits; nothing for other operators and formats.

@@ -78,6 +78,7 @@ void read_stack(TableReader& table, SoftwareStack& stack) {
     stack.pipeline_overlap = table.number_if("pipeline_overlap", {0, 1}).value_or(1);
     stack.fastest_precision = table.flag_if("fastest_precision").value_or(false);
     stack.sharing_groups = read_group_sizes(table);
+    stack.head_blocks = table.flag_if("head_blocks").value_or(false);
     stack.converts_cache = table.flag_if("converts_cache").value_or(true);
     stack.warp_matrix = table.flag_if("warp_matrix").value_or(false);
     stack.warp_matrix_experts = table.flag_if("warp_matrix_experts").value_or(false);

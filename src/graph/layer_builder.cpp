@@ -65,7 +65,8 @@ Attention pass_attention(const RunShape& shape, Precision stored, const Attentio
             .copies_heads = shape.copies_heads,
             .framework = shape.framework,
             .cached = false,
-            .output = stored};
+            .output = stored,
+            .head_blocks = shape.head_blocks};
 }
 
 Elementwise narrowing(std::int64_t elements, Precision stream, Precision stored) {

@@ -75,8 +75,8 @@ KernelCost fused_cost(const Attention& op, const Gpu& gpu, Cache cache, bool lan
     const FromDram source = from_dram(w.bytes, p, gpu, cache == Cache::produced && has_past ? Cache::cold : cache);
     t.dram_bytes = source.bytes;
     t.dram = t.dram_bytes / (gpu.profile.data_bandwidth(Traffic::read) * p.bandwidth_fraction);
-    t.latency =
-        lasting(p.fixed_cycles, gpu.profile) + around_cache(op, kernel, gpu) + scan_time(op, kernel, gpu) + source.share * far_start;
+    const Seconds start = op.cached ? lasting(p.fixed_cycles, gpu.profile) : gpu.parameters.values.row_wise.fixed;
+    t.latency = start + around_cache(op, kernel, gpu) + scan_time(op, kernel, gpu) + source.share * far_start;
     t.overlap = lanes ? 1 : p.overlap;
     const BesideBlocks beside{t.dram, t.overlap, power_limit(t.flops, t.dram_bytes, t.unit, gpu)};
     const AttentionBlocks best = lanes ? lane_blocks(op, kernel, gpu, beside) : matrix_blocks(op, kernel, gpu, beside);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "kernels/attention_parts.hpp"
 #include "kernels/work.hpp"
 
 namespace roofcast {
@@ -24,6 +25,10 @@ constexpr std::int64_t row_tiles[] = {8, 16, 64};
 constexpr double quick_start = 0.4;    // start of its blocks that share keys to that of others' (B200: 1.0 and 1.4 us, others 2.4 to 3.8)
 constexpr double apart_combine = 2;    // FlashAttention-2: time of its kernel that adds parts up over later libraries', which start early
 constexpr double combined_parts = 16;  // of split keys, that take as long to add up as their kernel to start: 4 to 64 tried on four GPUs
+// TensorRT: cycles of an SM for the softmax of a score, which sums over warps through shared memory: BERT of 384 tokens against 128 on
+// A100, A30, L4 and L40S, whatever the lanes of their SMs (0.32 and 0.45 tried). Its kernels are compiled for sequences and heads up to:
+constexpr double whole_row_cycles = 0.38;
+constexpr std::int64_t longest_whole_row = 512, widest_whole_head = 64;
 constexpr std::int64_t value_columns = 256;  // that a block of queries sums up at once: for more it computes its scores again
 
 /// Columns that kernels on matrix units compute for a head of `width`: they are compiled for multiples of 32 (FlashAttention-2 and
@@ -31,6 +36,15 @@ constexpr std::int64_t value_columns = 256;  // that a block of queries sums up 
 double compiled_width(std::int64_t width) {
     constexpr std::int64_t step = 32;
     return blocks(width, step) * static_cast<double>(step);
+}
+
+/// Whether TensorRT computes `op` on GPUs of `capability` in kernels of one block a head: a sequence's attention to itself in up to 16 bits
+/// (its plugins have fp16 and int8; other formats of as many bytes are assumed to run alike). They have none for Volta's first chip, and
+/// others for Hopper.
+bool has_head_blocks(const Attention& op, ComputeCapability capability) {
+    constexpr ComputeCapability xavier{7, 2}, hopper{9, 0};
+    return op.head_blocks && op.query_len == op.kv_len && op.kv_len <= longest_whole_row && op.head_dim <= widest_whole_head &&
+           element_size(op.precision) <= 2 * byte && capability >= xavier && capability < hopper;
 }
 
 }  // namespace
@@ -46,6 +60,11 @@ AttentionKernel matrix_kernel(const Attention& op, const Gpu& gpu) {
     const auto& efficiencies = gpu.parameters.values.attention;
     if (std::find(widths.begin(), widths.end(), op.head_dim) != widths.end())
         return {AttentionLibrary::any, true, &efficiencies[index(CacheFormat::plain)]};
+    const auto capability = gpu.profile.compute_capability.value_or(ComputeCapability{});
+    if (has_head_blocks(op, capability)) {
+        const bool whole_heads = op.batch > tensorrt_cut_sequences(op.precision, capability);
+        return {AttentionLibrary::tensorrt, false, &efficiencies[index(format)], whole_heads};
+    }
     const AttentionLibrary library = facts.attention_library[index(format)];
     const bool other = library == AttentionLibrary::flash_attention_2 && !keeps_cache(op);
     return {other ? AttentionLibrary::any : library, false, &efficiencies[index(format)]};
@@ -69,7 +88,8 @@ Seconds score_time(const Attention& op, const AttentionKernel& kernel, const Gpu
     const double width = passes * compiled_width(op.head_dim) + compiled_width(value_dim(op));
     const FlopsPerSecond matrix = matrix_rate(gpu.profile, op.precision) / sms * kernel.efficiency->peak_fraction;
     const Seconds products = 2 * flop * width / matrix;
-    const Seconds softmax = instruction_time(kernel.efficiency->softmax_operations, gpu.profile);
+    const Seconds softmax = kernel.is(AttentionLibrary::tensorrt) ? lasting(whole_row_cycles, gpu.profile)
+                                                                  : instruction_time(kernel.efficiency->softmax_operations, gpu.profile);
     const double overlap = kernel.is(AttentionLibrary::trtllm_gen) ? softmax_overlap : 0;
     return max(products, softmax) + (1 - overlap) * min(products, softmax);
 }

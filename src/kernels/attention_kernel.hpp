@@ -15,6 +15,7 @@ struct AttentionKernel {
     AttentionLibrary library;  ///< any: no known one
     bool general;              ///< the only one for such a width of a head
     const AttentionParameters* efficiency;
+    bool whole_heads = false;  ///< one block computes all queries of a head
 
     [[nodiscard]] bool is(AttentionLibrary other) const { return library == other; }
     /// Whether it packs query heads of one KV head into a block where a sequence has several queries.
@@ -23,7 +24,8 @@ struct AttentionKernel {
     }
 };
 
-/// On matrix units: of the library whose kernels serving engines run on the operator's cache; FlashAttention-2 where they page it only.
+/// On matrix units: TensorRT's where the operator asks for them and it has one; else of the library whose kernels serving engines run on
+/// the operator's cache, FlashAttention-2 where they page it only.
 /// On the lanes: the engine's own. Efficiencies are those of the cache's format.
 AttentionKernel matrix_kernel(const Attention& op, const Gpu& gpu);
 AttentionKernel lane_kernel(const Attention& op, const Gpu& gpu);

@@ -55,4 +55,10 @@ std::int64_t trtllm_gen_parts(double sets, std::int64_t keys, int sms) {
     return std::clamp<std::int64_t>(static_cast<std::int64_t>(sms / sets), 1, steps_of(keys, least_keys));
 }
 
+std::int64_t tensorrt_cut_sequences(Precision p, ComputeCapability capability) {
+    if (capability.major < 8) return capability.minor >= 5 ? 1 : 0;
+    if (element_size(p) == 2 * byte) return 4;
+    return capability.minor == 0 ? 0 : 8;  // the list has 8 bits for 8.0 too, but A100 and A30 take the time of uncut heads
+}
+
 }  // namespace roofcast

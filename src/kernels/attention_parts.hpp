@@ -2,9 +2,11 @@
 
 #include <cstdint>
 
+#include "roofcast/gpu_profile.hpp"
+
 namespace roofcast {
 
-// Parts into which the launchers of attention libraries split the keys of rows whose blocks do not fill the GPU, as their sources say.
+// How the launchers of attention libraries cut work whose blocks do not fill the GPU, as their sources say: parts of the keys, at first.
 
 /// FlashAttention-2 (num_splits_heuristic): the fewest whose blocks, two to an SM, fill their last wave within 0.85 of the best that any
 /// number of parts does; one, where `sets` of rows alone nearly fill the SMs.
@@ -20,5 +22,8 @@ std::int64_t flashinfer_parts(double tiles, std::int64_t keys, std::int64_t kv_h
 
 /// trtllm-gen: as many as SMs hold, of 256 keys each at least.
 std::int64_t trtllm_gen_parts(double sets, std::int64_t keys, int sms);
+
+/// TensorRT (its plugins' list of unrolled kernels): the largest batch whose heads have their queries cut over several blocks; 0: none.
+std::int64_t tensorrt_cut_sequences(Precision p, ComputeCapability capability);
 
 }  // namespace roofcast

@@ -17,15 +17,15 @@ Bound largest(const KernelCost& c, Seconds busy) {
     return c.dram >= c.l2 ? Bound::dram : Bound::l2;
 }
 
-/// At boost clock, which takes more voltage the higher it is: to the power 1/2. Energy of the lanes shrinks with the process, and its
-/// voltage: to the power 5/4; that of matrix units with their width (docs/model.md, Power).
+/// At boost clock, which takes more voltage the higher it is: to the power 1/2. A finer process takes less: the lanes to the power 5/4,
+/// matrix units in proportion; these take the less the wider they are, by the root of their width (docs/model.md, Power).
 JoulesPerFlop flop_energy(MathUnit unit, const Gpu& gpu) {
-    constexpr double reference_nm = 7;
+    constexpr double lanes_nm = 7, matrix_nm = 5;
     constexpr Hertz reference_clock = 1000 * mhz;
     const auto& profile = gpu.profile;
     const JoulesPerFlop energy = gpu.parameters.values.power.flop[index(unit)] * std::sqrt(profile.boost_clock / reference_clock);
-    if (unit != MathUnit::simt) return energy / matrix_side(profile);
-    const double process = profile.process_nm / reference_nm;
+    if (unit != MathUnit::simt) return profile.process_nm / matrix_nm / matrix_side(profile) * energy;
+    const double process = profile.process_nm / lanes_nm;
     return process * std::sqrt(std::sqrt(process)) * energy;
 }
 

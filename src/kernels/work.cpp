@@ -137,4 +137,16 @@ Bytes switch_bytes(const Collective& op) {
     return (n + 1) / n * op.bytes;
 }
 
+std::optional<Precision> matrix_precision(const Op& op) {
+    return std::visit(
+        []<class AnyOp>(const AnyOp& any) -> std::optional<Precision> {
+            using std::is_same_v;
+            if constexpr (is_same_v<AnyOp, Gemm> || is_same_v<AnyOp, Attention> || is_same_v<AnyOp, Conv2d> || is_same_v<AnyOp, Moe>)
+                return any.precision;
+            else
+                return std::nullopt;
+        },
+        op);
+}
+
 }  // namespace roofcast

@@ -1,7 +1,8 @@
 #pragma once
-/// The least work that an operator asks for, whatever the kernel: FLOPs by unit and compulsory bytes.
+/// The least work that an operator asks for, whatever the kernel: FLOPs by unit and precision, and compulsory bytes.
 
 #include <cstdint>
+#include <optional>
 
 #include "roofcast/op_graph.hpp"
 #include "roofcast/units.hpp"
@@ -23,6 +24,9 @@ Work work(const Embedding& op);
 Work work(const Reduce& op);
 Work work(const Move& op);
 Work work(const Moe& op);
+
+/// The precision of the matrix products of `op`, when it has some.
+std::optional<Precision> matrix_precision(const Op& op);
 
 /// Width of a value vector; `head_dim` when not given.
 std::int64_t value_dim(const Attention& op);

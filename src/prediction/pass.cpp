@@ -22,6 +22,7 @@ RunShape shape_under(const SoftwareStack& stack, const RunRequest& request) {
     shape.fused_attention = wide ? stack.fused_wide_attention : stack.fused_attention;
     shape.sharing_groups = stack.sharing_groups;
     shape.converts_cache = stack.converts_cache;
+    shape.head_blocks = stack.head_blocks;
     shape.tf32_products = stack.tf32_products;
     shape.fp32_scores = stack.fp32_scores;
     shape.framework = stack.kernels == KernelSet::framework;

@@ -122,12 +122,12 @@ void add_weight_only(Specs& specs) {
 void add_power(Specs& specs) {
     for (const MathUnit unit : all_math_units) {
         const bool lanes = unit == MathUnit::simt;
-        add(specs, fmt::format("power.{}_pj_per_flop_at_{}", name(unit), lanes ? "7nm_1ghz" : "4096_1ghz"), "pJ/FLOP", pico, 0.05,
+        add(specs, fmt::format("power.{}_pj_per_flop_at_{}", name(unit), lanes ? "7nm_1ghz" : "4096_5nm_1ghz"), "pJ/FLOP", pico, 0.05,
             lanes ? 30 : 3, log,
-            lanes
-                ? "dynamic energy of a FLOP in a process of 7 nm, at a boost clock of 1 GHz; it grows with both"
-                : "dynamic energy of a FLOP in matrix units of 4096 16-bit FLOPs an SM and clock, at a boost clock of 1 GHz; it grows with "
-                  "the root of the clock, and as units get narrower",
+            lanes ? "dynamic energy of a FLOP in a process of 7 nm, at a boost clock of 1 GHz; it grows with both"
+                  : "dynamic energy of a FLOP in matrix units of 4096 16-bit FLOPs an SM and clock, in a process of 5 nm, at a boost clock "
+                    "of "
+                    "1 GHz; it grows with the process, with the root of the clock, and as units get narrower",
             [unit](CostParameters& p) -> double& { return p.power.flop[index(unit)].value; });
         specs.back().carries_over = true;
     }
@@ -150,7 +150,7 @@ void add_attention(Specs& specs, CacheFormat format) {
     a.put("overlap", "1", 1, 0, 1, lin, "share of the non-bounding terms that the bounding one hides", &A::overlap);
     a.put("block_us", "us", micro, 0, 12, lin, "start, first loads and write-back of one wave of blocks of queries", &A::block);
     a.put("split_block_us", "us", micro, 0, 12, lin, "the same of blocks that share the keys of a head", &A::split_block);
-    a.put("fixed_cycles", "cycles", 1, 800, 60000, log, "kernel start and what engines launch around it", &A::fixed_cycles);
+    a.put("fixed_cycles", "cycles", 1, 800, 60000, log, "kernel start and what engines with a KV cache launch around it", &A::fixed_cycles);
     a.put("combine_cycles", "cycles", 1, 0, 40000, lin, "kernel that adds up the parts of split keys: its start, and again per 16 parts",
           &A::combine_cycles);
     a.put("token_cycles", "cycles", 1, 0, 5000, lin,

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "io/toml_reader.hpp"
+#include "kernels/work.hpp"
 #include "roofcast/error.hpp"
 #include "roofcast/validation.hpp"
 
@@ -21,6 +22,18 @@ NamedTimes named_times(TableReader table) {
     return times;
 }
 
+/// A misspelt precision is an error, as an unknown key is.
+std::vector<std::pair<Precision, double>> read_power_shares(TableReader table) {
+    std::vector<std::pair<Precision, double>> shares;
+    for (const auto& key : table.keys()) {
+        const auto precision = parse_precision(key);
+        if (!precision) throw table.error(key, "unknown precision", {}, "fp32, tf32, fp16, bf16, fp8 or int8");
+        shares.emplace_back(*precision, table.number(key, {0, 1}));
+    }
+    table.finish();
+    return shares;
+}
+
 HostStack read_stack(TableReader& table) {
     HostStack stack;
     stack.source = table.text("source");
@@ -31,6 +44,7 @@ HostStack read_stack(TableReader& table) {
     stack.launch_included = launch == "included";
     stack.around = table.number("around_us", non_negative) * us;
     stack.floor = table.number("floor_us", non_negative) * us;
+    stack.power_shares = read_power_shares(table.table("power_shares"));
     stack.burst = table.number_if("burst_us", non_negative).value_or(0) * us;
     stack.floors = named_times(table.table("floors_us"));
     stack.arounds = named_times(table.table("arounds_us"));
@@ -82,7 +96,8 @@ Seconds with_launch(Seconds kernel, const HostLaunch& host) {
 
 Seconds with_launch(const KernelCost& kernel, const HostLaunch& host) {
     const Seconds rest = max(kernel.unthrottled - host.burst, 0 * s);
-    const double throttled = kernel.unthrottled > 0 * s ? kernel.total / kernel.unthrottled : 1;
+    const Seconds total = max(kernel.unthrottled, kernel.total - (1 - host.power_share) * kernel.power);
+    const double throttled = kernel.unthrottled > 0 * s ? total / kernel.unthrottled : 1;
     return with_launch(kernel.unthrottled - rest + throttled * rest, host);
 }
 
@@ -117,12 +132,21 @@ bool is_ungated(const Moe& moe, const std::string& software, const HostStack& ho
            std::any_of(host.ungated_experts.begin(), host.ungated_experts.end(), is_size);
 }
 
+double power_share_of(const HostStack& host, const KernelRow& row) {
+    const auto precision = matrix_precision(row.op);
+    for (const auto& [of, share] : host.power_shares) {
+        if (of == precision) return share;
+    }
+    return 1;
+}
+
 }  // namespace
 
 HostLaunch host_launch(const std::vector<HostStack>& stacks, const KernelRow& row) {
     const HostStack* chosen = host_of(stacks, row);
     if (chosen == nullptr) return {};
-    return {by_name(chosen->floors, row, chosen->floor), by_name(chosen->arounds, row, chosen->around), chosen->burst};
+    return {by_name(chosen->floors, row, chosen->floor), by_name(chosen->arounds, row, chosen->around), chosen->burst,
+            power_share_of(*chosen, row)};
 }
 
 void mark_habits(const std::vector<HostStack>& stacks, std::vector<KernelRow>& rows) {

@@ -5,6 +5,7 @@
 #include <map>
 #include <numeric>
 
+#include "kernels/work.hpp"
 #include "prediction/interval.hpp"
 #include "roofcast/error.hpp"
 #include "roofcast/validation.hpp"
@@ -12,18 +13,6 @@
 namespace roofcast {
 
 namespace {
-
-/// The precision of the matrix products of `op`, when it has some.
-struct ProductPrecision {
-    std::optional<Precision> operator()(const Gemm& op) const { return op.precision; }
-    std::optional<Precision> operator()(const Attention& op) const { return op.precision; }
-    std::optional<Precision> operator()(const Conv2d& op) const { return op.precision; }
-    std::optional<Precision> operator()(const Moe& op) const { return op.precision; }
-    template <class Other>
-    std::optional<Precision> operator()(const Other&) const {
-        return std::nullopt;
-    }
-};
 
 /// Judges one row after the other.
 class Judge {
@@ -34,7 +23,7 @@ public:
         const Gpu* gpu = known_gpu(row.gpu, row.origin);
         if (gpu == nullptr) return;
         try {
-            if (const auto p = std::visit(ProductPrecision{}, row.op)) require_precision(gpu->profile, *p);
+            if (const auto p = matrix_precision(row.op)) require_precision(gpu->profile, *p);
             if (is_impossible(row, gpu->profile)) {
                 result_.impossible.push_back({index, physical_floor(row.op, gpu->profile)});
                 return;

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <sstream>
 
@@ -246,4 +247,46 @@ TEST_CASE("a model whose script casts it to 16 bits has no part in automatic mix
     CHECK(latency(Precision::fp32) == single);
     model.own_script.folds_norms = false;
     CHECK(latency(Precision::fp32) > single);
+}
+
+TEST_CASE("short attention of TensorRT and FasterTransformer is by kernels of their own, which wait longer for a softmax") {
+    const SoftwareStacks software = load_software(gpus_dir());
+    CHECK(software.find(Execution::tensorrt, "tensorrt 8.6").head_blocks);
+    CHECK(software.find(Execution::fused, "fastertransformer").head_blocks);
+    CHECK_FALSE(software.find(Execution::compiled, "").head_blocks);
+    const Workload model = find_workload(test::models_dir(), "bert-large");
+    const auto milliseconds = [&](const char* gpu, bool head_blocks) {
+        SoftwareStacks stacks = software;
+        stacks.by_execution[index(Execution::tensorrt)].head_blocks = head_blocks;
+        RunRequest request{.execution = Execution::tensorrt};
+        request.shape = {.batch = 32, .prompt_tokens = 384, .precision = Precision::fp16};
+        return predict(model, load_gpu(gpus_dir(), gpu), request, stacks).latency.in(ms);
+    };
+    CHECK(milliseconds("a30", true) > 1.02 * milliseconds("a30", false));
+    CHECK(milliseconds("h100-pcie-80gb", true) == milliseconds("h100-pcie-80gb", false));
+}
+
+TEST_CASE("power limits a slower engine's product no less than its arithmetic does") {
+    Gpu gpu = load_gpu(gpus_dir(), "a30");
+    const auto time = [&](double watts, double rate) {
+        gpu.profile.tdp = watts * watt;
+        SoftwareStack slow;
+        slow.kernels = KernelSet::engine;
+        slow.matmul_rate = rate;
+        return timeline(product(8192, 16), gpu, slow).total.in(us);
+    };
+    // At 140 W clocks fall, but not to the lowest voltage: slower arithmetic takes part of that back.
+    const double full = time(140, 1), ample = time(1000, 1);
+    CHECK(full > 1.05 * ample);
+    CHECK(full < ample / 0.6);
+    CHECK(time(140, 0.8) / full == rel(1 / std::sqrt(0.8), 0.02));
+    CHECK(time(1000, 0.8) / ample > 1.15);
+    // The less power, the longer, whatever the rate.
+    double before = time(1000, 0.8);
+    for (const double watts : {300, 200, 165, 150, 140, 120, 100}) {
+        CAPTURE(watts);
+        const double now = time(watts, 0.8);
+        CHECK(now >= before * (1 - 1e-9));
+        before = now;
+    }
 }

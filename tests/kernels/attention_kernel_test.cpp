@@ -83,3 +83,49 @@ TEST_CASE("blocks of queries compute their scores again for values wider than 25
     CHECK(compute(256, 1024) == rel(2 * compute(128, 1024), 1e-9));
     CHECK(compute(512, 1) == rel(2 * compute(256, 1), 1e-9));  // decoding does not
 }
+
+TEST_CASE("TensorRT computes a head of a short sequence in one block, whose softmax takes cycles of the SM whatever its lanes") {
+    Gpu gpu = test::toy_gpu_with_matrix_units();
+    gpu.profile.bandwidth = 1000 * tb_per_s;
+    gpu.profile.compute_capability = ComputeCapability{8, 0};
+    Attention op = fp32_attention(5, 2, 256, 256);
+    op.precision = op.kv_precision = Precision::fp16;
+    op.head_dim = op.value_dim = 64;
+    op.cached = false;
+    const auto compute = [&gpu](const Attention& a) { return cost(a, gpu).compute.in(us); };
+    const double products = 256 * 256 * 2 * 128 / 1e6, softmax = 256 * 256 * 0.38e-3;  // us of an SM
+    // Ten heads cut into twenty blocks of 128 queries, two an SM, of which the last end a quarter of a block late.
+    CHECK(compute(op) == rel(1.125 * products, 1e-3));
+    op.head_blocks = true;
+    CHECK(compute(op) == rel(products + softmax, 1e-3));
+    gpu.profile.vector_peak[index(Precision::fp32)] = 20 * tflops;
+    CHECK(compute(op) == rel(products + softmax, 1e-3));
+    // A single sequence of two heads: two blocks, on Ampere in 16 bits four of half as many queries.
+    op.batch = 1;
+    CHECK(compute(op) == rel((products + softmax) / 2, 1e-3));
+    gpu.profile.compute_capability = ComputeCapability{7, 2};
+    CHECK(compute(op) == rel(products + softmax, 1e-3));
+    // Generations without such kernels, longer sequences, wider heads and attention to others take the usual ones.
+    op.batch = 5;
+    gpu.profile.compute_capability = ComputeCapability{9, 0};
+    CHECK(compute(op) == rel(1.125 * products, 1e-3));
+    gpu.profile.compute_capability = ComputeCapability{8, 0};
+    op.query_len = op.kv_len = 1024;
+    CHECK(compute(op) == rel(16.875 * products, 1e-3));
+    op.query_len = op.kv_len = 256;
+    op.head_dim = op.value_dim = 128;
+    CHECK(compute(op) == rel(2 * 1.125 * products, 1e-3));
+    op.head_dim = op.value_dim = 64;
+    op.kv_len = 128;
+    CHECK(compute(op) == rel(1.125 * products / 2, 1e-3));
+}
+
+TEST_CASE("attention without a KV cache starts as any kernel does, with one as its engine's kernels around it do") {
+    Gpu gpu = test::toy_gpu();
+    gpu.parameters.values.attention[index(CacheFormat::plain)].fixed_cycles = 9000;
+    gpu.parameters.values.row_wise.fixed = 3 * us;
+    Attention op = fp32_attention(1, 1, 128, 128);
+    CHECK(cost(op, gpu, Cache::warm).launch.in(us) == rel(9, 1e-3));
+    op.cached = false;
+    CHECK(cost(op, gpu, Cache::warm).launch.in(us) == rel(3, 1e-3));
+}

@@ -45,3 +45,13 @@ TEST_CASE("trtllm-gen takes as many parts of 256 keys and more as SMs hold") {
     CHECK(trtllm_gen_parts(300, 8192, 148) == 1);
     CHECK(trtllm_gen_parts(1, 1, 148) == 1);
 }
+
+TEST_CASE("TensorRT cuts the queries of few sequences into several blocks") {
+    CHECK(tensorrt_cut_sequences(Precision::fp16, {7, 2}) == 0);
+    CHECK(tensorrt_cut_sequences(Precision::fp16, {7, 5}) == 1);
+    CHECK(tensorrt_cut_sequences(Precision::int8, {7, 5}) == 1);
+    CHECK(tensorrt_cut_sequences(Precision::fp16, {8, 0}) == 4);
+    CHECK(tensorrt_cut_sequences(Precision::int8, {8, 0}) == 0);
+    CHECK(tensorrt_cut_sequences(Precision::bf16, {8, 9}) == 4);
+    CHECK(tensorrt_cut_sequences(Precision::int8, {8, 9}) == 8);
+}

@@ -1,8 +1,9 @@
+#include "kernels/terms.hpp"
+
 #include <doctest/doctest.h>
 
 #include <cmath>
 
-#include "kernels/terms.hpp"
 #include "kernels/toy_gemm.hpp"
 #include "support/compare.hpp"
 
@@ -52,22 +53,22 @@ TEST_CASE("a kernel over the power budget runs at the clock that power leaves, b
     CHECK(cost(fp32_gemm(1280, 1280, 1024), gpu).total.in(us) == rel(0.6 * 5368.7 / 4, 1e-3));
 }
 
-TEST_CASE("a FLOP of the lanes takes less energy in a finer process, and of any unit more at a higher boost clock") {
-    Gpu gpu = test::toy_gpu_with_matrix_units();
+TEST_CASE("a FLOP takes less energy in a finer process, and more at a higher boost clock") {
+    Gpu gpu = test::toy_gpu_with_matrix_units();  // of 7 nm
     gpu.parameters.values.power = {.flop = {16 * pj_per_flop, 2 * pj_per_flop}, .dram_byte = {}};
     const auto picojoule_a_flop = [&gpu](Precision precision) {
         const Gemm op{.m = 1280, .n = 1280, .k = 1024, .precision = precision, .weight_bits = precision == Precision::fp32 ? 32.0 : 16.0};
         return cost(op, gpu).energy.in(joule) / 3.3554e9 * 1e12;
     };
     CHECK(picojoule_a_flop(Precision::fp32) == rel(16, 1e-4));
-    CHECK(picojoule_a_flop(Precision::fp16) == rel(2, 1e-4));
+    CHECK(picojoule_a_flop(Precision::fp16) == rel(2 * 7 / 5.0, 1e-4));
     gpu.profile.process_nm = 3.5;
     CHECK(picojoule_a_flop(Precision::fp32) == rel(16 / std::pow(2, 1.25), 1e-4));
-    CHECK(picojoule_a_flop(Precision::fp16) == rel(2, 1e-4));
+    CHECK(picojoule_a_flop(Precision::fp16) == rel(2 * 3.5 / 5, 1e-4));
     gpu.profile.process_nm = 7;
     gpu.profile.boost_clock = 2250 * mhz;
     CHECK(picojoule_a_flop(Precision::fp32) == rel(1.5 * 16, 1e-4));
-    CHECK(picojoule_a_flop(Precision::fp16) == rel(1.5 * 2, 1e-4));
+    CHECK(picojoule_a_flop(Precision::fp16) == rel(1.5 * 2 * 7 / 5, 1e-4));
 }
 
 TEST_CASE("a FLOP takes less energy in wider matrix units, as they share operands") {
@@ -76,6 +77,7 @@ TEST_CASE("a FLOP takes less energy in wider matrix units, as they share operand
     gpu.parameters.values.power.flop[index(MathUnit::tensor16)] = 2 * pj_per_flop;
     const Gemm op{.m = 1280, .n = 1280, .k = 1024, .precision = Precision::fp16, .weight_bits = 16};
     gpu.parameters.values.power.dram_byte = {};
+    gpu.profile.process_nm = 5;
     gpu.profile.facts.tensor_flops_per_sm_clock = 4096;
     CHECK(cost(op, gpu).energy.in(joule) == rel(3.3554e9 * 2e-12, 1e-4));
     gpu.profile.facts.tensor_flops_per_sm_clock = 1024;

@@ -44,6 +44,36 @@ TEST_CASE("a burst of each call runs before the power limit takes hold") {
     CHECK(with_launch(kernel, {.floor = {}, .around = {}, .burst = 900 * us}).in(us) == rel(800, 1e-12));
 }
 
+TEST_CASE("operands that draw less power are throttled less") {
+    KernelCost kernel;
+    kernel.unthrottled = 800 * us;
+    kernel.total = 1600 * us;
+    kernel.power = 1590 * us;
+    CHECK(with_launch(kernel, {.floor = {}, .around = {}, .burst = {}, .power_share = 0.6}).in(us) == rel(1600 - 0.4 * 1590, 1e-12));
+    CHECK(with_launch(kernel, {.floor = {}, .around = {}, .burst = {}, .power_share = 0.1}).in(us) == rel(800, 1e-12));
+    // 500 us at full speed, 300 us of work at 964 / 800 of its time.
+    CHECK(with_launch(kernel, {.floor = {}, .around = {}, .burst = 500 * us, .power_share = 0.6}).in(us) ==
+          rel(500 + 300 * 964 / 800.0, 1e-12));
+}
+
+TEST_CASE("a host's shares of power are those of products in the precisions that it names") {
+    const std::string host = "[[host]]\nsource = \"lab\"\naround_us = 1\nfloor_us = 2\n[host.power_shares]\n";
+    const test::TemporaryFile file("host_launch.toml", host + "fp16 = 0.6\n");
+    const auto stacks = load_host_stacks(file.path());
+    KernelRow row = eager_row("any", "relu");
+    row.op = Elementwise{.elements = 8, .precision = Precision::fp16};
+    CHECK(host_launch(stacks, row).power_share == 1);
+    row.op = Gemm{.m = 8, .n = 8, .k = 8, .precision = Precision::fp16};
+    CHECK(host_launch(stacks, row).power_share == 0.6);
+    row.op = Gemm{.m = 8, .n = 8, .k = 8, .precision = Precision::fp32};
+    CHECK(host_launch(stacks, row).power_share == 1);
+    for (const std::string wrong : {"pf16 = 0.6\n", "fp16 = 1.5\n"}) {
+        CAPTURE(wrong);
+        const test::TemporaryFile broken("host_launch.toml", host + wrong);
+        CHECK_THROWS_AS(load_host_stacks(broken.path()), Error);
+    }
+}
+
 TEST_CASE("the host is chosen by source, GPU and function") {
     const test::TemporaryFile file("host_launch.toml", two_hosts);
     const auto stacks = load_host_stacks(file.path());
