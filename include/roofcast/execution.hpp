@@ -52,6 +52,8 @@ struct SoftwareStack {
     bool channels_last = true;     ///< layout of convolutions
     bool fused_attention = true;
     bool fused_wide_attention = true;            ///< in fp32 and TF32 too, where attention is fused at all
+    std::int64_t fused_encoder_tokens = 0;       ///< attention of up to so many tokens to each other is fused all the same in up to 16 bits
+    bool window_kernels = false;                 ///< it has kernels for attention in windows: fused, and cut by the norm before it
     std::optional<GroupSizes> sharing_groups{};  ///< of query heads that decode together; others do on the lanes. Absent: any together
     bool converts_cache = true;                  ///< its attention converts a KV cache in fewer bits; false: it computes on it as stored
     bool head_blocks = false;                    ///< its attention of short sequences without a cache is by kernels of a block a head
@@ -87,9 +89,10 @@ struct SoftwareStack {
     double decode_attention_rate = 1;        ///< of the rate of kernels that split the cache, attention of one query per sequence
     std::optional<double> pcie_contention;   ///< of the machines it was measured on, instead of the GPU's parameter of that name
     double streaming_rate = 1;               ///< of the rate of well-written kernels that its other kernels reach
-    Bytes memory_overhead;                   ///< context, workspaces, allocator
-    Seconds cold_context;                    ///< first run only: context and libraries
-    Seconds cold_per_kernel;                 ///< first run only: loading or compiling each distinct kernel
+    double element_instructions = 0;  ///< of the lanes, for each element that its streaming kernels write; 0: hidden behind the bytes
+    Bytes memory_overhead;            ///< context, workspaces, allocator
+    Seconds cold_context;             ///< first run only: context and libraries
+    Seconds cold_per_kernel;          ///< first run only: loading or compiling each distinct kernel
     std::string source;
 };
 

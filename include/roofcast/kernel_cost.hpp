@@ -60,6 +60,10 @@ KernelCost vector_product_cost(const Gemm& op, const Gpu& gpu, BytesPerSecond mo
 /// The same for experts: one kernel up, one down; `op.tokens` ≤ `most_vector_rows`.
 KernelCost vector_product_cost(const Moe& op, const Gpu& gpu, BytesPerSecond most_per_sm);
 
+/// Of the lanes of all SMs, in an engine whose streaming kernels spend so many instructions on each element that they write; zero for other
+/// operators.
+Seconds element_time(const Op& op, double instructions, const GpuProfile& gpu);
+
 /// A kernel of an engine that reads the weights of `op` as stored and writes them in 16 bits; an SM moves `most_per_sm` at most, 0: no
 /// limit.
 KernelCost unpacking_cost(const Gemm& op, const Gpu& gpu, BytesPerSecond most_per_sm);

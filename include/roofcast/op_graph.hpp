@@ -215,6 +215,8 @@ struct RunShape {
     Precision kv_precision = Precision::fp16;
     Parallelism parallel{};
     bool fused_attention = true;
+    std::int64_t fused_encoder_tokens = 0;       ///< attention of up to so many tokens to each other is fused even if others is not
+    bool window_kernels = false;                 ///< attention in windows has kernels of its own: fused, and cut by the norm before it
     std::optional<GroupSizes> sharing_groups{};  ///< of query heads that decode together; others do on the lanes. Absent: any together
     bool converts_cache = true;                  ///< attention converts a KV cache in fewer bits; false: it computes on it as stored
     bool head_blocks = false;                    ///< fused attention of short sequences without a cache is by kernels of a block a head

@@ -34,7 +34,11 @@ Seconds at_rate_of(const SoftwareStack& stack, const Op& op, const KernelCost& k
     if (attention != nullptr && attention->cached && attention->query_len == 1) {
         return kernel.total + max(Seconds{}, kernel.total - kernel.launch) * (1 / stack.decode_attention_rate - 1);
     }
-    if (!matrix) return kernel.total + max(Seconds{}, kernel.total - kernel.launch) * (1 / stack.streaming_rate - 1);
+    if (!matrix) {
+        const Seconds streamed = kernel.total + max(Seconds{}, kernel.total - kernel.launch) * (1 / stack.streaming_rate - 1);
+        return stack.element_instructions > 0 ? max(streamed, kernel.launch + element_time(op, stack.element_instructions, gpu.profile))
+                                              : streamed;
+    }
     // Matrix kernels that wait for memory wait as long in any engine, until slower arithmetic takes longer than that. Where power limits
     // them, slower arithmetic draws less and keeps a higher clock: time grows with the root of its own, as it does between the lowest
     // voltage and the lowest clock (see PowerLimit), which is where boards throttle.

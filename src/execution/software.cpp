@@ -72,6 +72,10 @@ void read_stack(TableReader& table, SoftwareStack& stack) {
     stack.fused_wide_attention = table.flag_if("fused_wide_attention").value_or(stack.fused_attention);
     if (stack.fused_wide_attention && !stack.fused_attention)
         throw table.error("fused_wide_attention", "means nothing without fused attention", {}, "fused_attention = true beside it");
+    stack.fused_encoder_tokens = table.count_if("fused_encoder_tokens", 0).value_or(0);
+    if (stack.fused_encoder_tokens > 0 && stack.fused_attention)
+        throw table.error("fused_encoder_tokens", "means nothing where all attention is fused", {}, "fused_attention = false beside it");
+    stack.window_kernels = table.flag_if("window_kernels").value_or(false);
     stack.narrow_activations = table.flag_if("narrow_activations").value_or(false);
     stack.fp16_accumulation = table.flag_if("fp16_accumulation").value_or(false);
     stack.pipeline_chunk = table.count_if("pipeline_chunk_tokens", 0).value_or(0);
@@ -87,6 +91,7 @@ void read_stack(TableReader& table, SoftwareStack& stack) {
     stack.expert_rate = table.number_if("expert_rate", share).value_or(1);
     stack.decode_attention_rate = table.number_if("decode_attention_rate", share).value_or(1);
     stack.streaming_rate = table.number_if("streaming_rate", share).value_or(1);
+    stack.element_instructions = table.number_if("element_instructions", non_negative).value_or(0);
     stack.memory_overhead = table.number("memory_overhead_mb", non_negative) * mb;
     stack.cold_context = table.number("cold_context_ms", non_negative) * ms;
     stack.cold_per_kernel = table.number("cold_ms_per_kernel", non_negative) * ms;

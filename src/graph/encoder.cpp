@@ -61,7 +61,8 @@ void add_self_attention(LayerBuilder& b, const EncoderPass& pass, bool causal) {
     const bool relative = m.relative_positions > 0;
     b.linear("qkv_proj", pass.rows(), 3 * m.hidden, m.hidden, true, 3);
     if (relative) add_relative_scores(b, pass);
-    add_attention_op(b, pass, causal, pass.shape.fused_attention && !relative);
+    const bool fused = causal ? pass.shape.fused_attention : fuses_attention(pass.shape, pass.tokens);
+    add_attention_op(b, pass, causal, fused && !relative);
     b.linear("attention_out", pass.rows(), m.hidden, m.hidden, true);
     b.residual("residual", pass.rows() * m.hidden);
     b.norm("attention_norm", layernorm, pass.rows(), m.hidden);
@@ -132,7 +133,7 @@ Bytes peak_activations(const EncoderPass& pass, const Numerics& n) {
     const Encoder& m = pass.model;
     const std::int64_t widest = std::max({4 * m.hidden, m.hidden + m.intermediate, 2 * m.intermediate});
     double elements = static_cast<double>(pass.rows()) * static_cast<double>(m.hidden + widest);
-    const bool scores_in_memory = !pass.shape.fused_attention || m.relative_positions > 0;
+    const bool scores_in_memory = !fuses_attention(pass.shape, pass.tokens) || m.relative_positions > 0;
     if (scores_in_memory) elements += 2 * static_cast<double>(pass.rows() * m.heads) * static_cast<double>(pass.tokens);
     return elements * n.element();
 }

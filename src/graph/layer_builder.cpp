@@ -50,6 +50,10 @@ Precision norm_precision(const RunShape& shape, Precision stored) {
     return shape.fp32_norms ? stream_precision(shape, stored) : stored;
 }
 
+bool fuses_attention(const RunShape& shape, std::int64_t tokens) {
+    return shape.fused_attention || tokens <= shape.fused_encoder_tokens;
+}
+
 Attention pass_attention(const RunShape& shape, Precision stored, const AttentionSize& size) {
     return {.batch = size.batch,
             .heads = size.heads,
@@ -60,7 +64,7 @@ Attention pass_attention(const RunShape& shape, Precision stored, const Attentio
             .kv_len = size.keys,
             .precision = stored,
             .kv_precision = stored,
-            .fused = shape.fused_attention,
+            .fused = size.queries == size.keys ? fuses_attention(shape, size.keys) : shape.fused_attention,
             .fp32_scores = shape.fp32_scores,
             .copies_heads = shape.copies_heads,
             .framework = shape.framework,

@@ -39,6 +39,9 @@ Elementwise scaling(std::int64_t elements, Precision from, Precision stream);
 /// Adds `elements` in `branch` to as many in `stream`.
 Elementwise joining(std::int64_t elements, Precision branch, Precision stream);
 
+/// Whether the run's software has one kernel for `tokens` that all attend to each other.
+bool fuses_attention(const RunShape& shape, std::int64_t tokens);
+
 /// Rows and widths of an attention all of whose heads have keys and values of their own.
 struct AttentionSize {
     std::int64_t batch = 1, heads = 1, key_dim = 0, value_dim = 0, queries = 0, keys = 0;

@@ -49,19 +49,43 @@ double score_passes(const LayerBuilder& b, const Swin& model) {
     return b.numerics().stream != b.numerics().stored ? wide : mask;
 }
 
+/// Who wrote the kernels that cut an image into windows and attend in them.
+enum class WindowKernels {
+    framework,  ///< a framework: none for windows, so that rolls along each axis and copies of heads are kernels of their own
+    apart,      ///< an engine without fused attention: kernels for scores, heads and windows, one after the other
+    fused       ///< an engine for such models: the norm before writes each token where its window wants it, moves roll on the way
+};
+
+WindowKernels window_kernels(const RunShape& shape) {
+    if (shape.window_kernels) return WindowKernels::fused;
+    return shape.fused_attention || shape.framework ? WindowKernels::framework : WindowKernels::apart;
+}
+
+/// Whether kernels for windows compute scores, bias, mask and softmax in one: FasterTransformer's do for heads of 32 and windows of up to
+/// 256 tokens, in up to 16 bits. Others run a product for each, as the models' code does.
+bool fuses_window(WindowKernels kernels, const Attention& op) {
+    constexpr std::int64_t head = 32, longest = 256;
+    return kernels == WindowKernels::fused && op.head_dim == head && op.kv_len <= longest && element_size(op.precision) <= 2 * byte;
+}
+
 void add_window_attention(LayerBuilder& b, const Stage& s) {
     const std::int64_t rows = s.windowed_tokens(), length = s.window() * s.window(), head_dim = s.width / s.heads();
-    // Engines without fused attention have kernels for scores, heads and windows of their own, unless they are frameworks.
-    const bool framework = s.shape.fused_attention || s.shape.framework;
+    const WindowKernels kernels = window_kernels(s.shape);
+    const bool framework = kernels == WindowKernels::framework, own = kernels == WindowKernels::fused;
     // Blocks alternate between plain and shifted windows: half of them roll the image there and back, frameworks in a copy for each axis.
-    const std::int64_t rolls = s.side > s.window() ? (framework ? 2 : 1) : 0;
+    const std::int64_t rolls = s.side <= s.window() || own ? 0 : framework ? 2 : 1;
     const std::int64_t moved = rows * s.width * (2 + rolls) / 2;
     // On the way there, padding copies too, also by nothing, and all is in the format that normalizations leave.
     const auto formats = static_cast<std::int64_t>(element_size(b.numerics().norm) / element_size(b.numerics().stored));
     const auto move_windows = [&](std::string_view name, std::int64_t elements) {
-        framework ? b.strided_move(name, elements, Fusion::chain) : b.move(name, elements, 1, Fusion::chain);
+        if (framework) {
+            b.strided_move(name, elements, Fusion::chain);
+        } else {
+            b.move(name, elements, 1, own ? Fusion::none : Fusion::chain);
+        }
     };
-    move_windows("partition", (moved + rows * s.width) * formats);
+    if (!own) move_windows("partition", (moved + rows * s.width) * formats);
+    if (own && s.model.v2) move_windows("partition", moved);  // no norm comes before
     OpNode& qkv = b.linear("qkv_proj", rows, 3 * s.width, s.width, true);
     if (s.model.v2) {
         qkv.weights -= as_count(s.width);  // keys have no bias
@@ -70,13 +94,13 @@ void add_window_attention(LayerBuilder& b, const Stage& s) {
     Attention op = pass_attention(
         s.shape, b.numerics().stored,
         {.batch = s.windows(), .heads = s.heads(), .key_dim = head_dim, .value_dim = head_dim, .queries = length, .keys = length});
-    // Positions and masks are added to the scores before the softmax: the models' code runs separate products.
-    op.fused = op.copies_heads = false;                      // moves of their own
+    op.fused = fuses_window(kernels, op);
+    op.copies_heads = own && s.shape.copies_heads;           // frameworks' are moves of their own
     constexpr double bias_kernels = 3, network_kernels = 8;  // gather, permute, add; V2 runs its network too
-    const double kernels = eager::unfused_attention + bias_kernels + (s.model.v2 ? network_kernels : 0);
+    const double eager_kernels = eager::unfused_attention + bias_kernels + (s.model.v2 ? network_kernels : 0);
     // Heads are a dimension inside that of tokens; batched products want them outside. Queries are scaled on the way.
     if (framework && !s.model.v2) b.strided_move("heads_first", 4 * rows * s.width, Fusion::chain);
-    b.add("attention", op, position_weights(s), Fusion::none, kernels);
+    b.add("attention", op, position_weights(s), Fusion::none, eager_kernels);
     if (framework && !s.model.v2) b.strided_move("heads_last", rows * s.width, Fusion::chain);
     if (framework) b.strided_elementwise("score_bias", s.windows() * s.heads() * length * length, 1, 1, score_passes(b, s.model));
     b.linear("proj", rows, s.width, s.width, true);

@@ -21,7 +21,7 @@ OpNode& add_attention_op(LayerBuilder& b, const VitPass& pass, std::string_view 
     const AttentionSize size{
         .batch = groups, .heads = m.heads, .key_dim = head_dim, .value_dim = head_dim, .queries = queries, .keys = keys};
     const Attention op = pass_attention(pass.shape, b.numerics().stored, size);
-    return b.add(name, op, 0, Fusion::none, pass.shape.fused_attention ? 1 : eager::unfused_attention);
+    return b.add(name, op, 0, Fusion::none, op.fused ? 1 : eager::unfused_attention);
 }
 
 /// Self-attention over `groups` windows of `length` tokens.
@@ -162,7 +162,7 @@ Bytes vit_peak_activations(const VitPass& pass, const Numerics& n) {
     const std::int64_t up = m.gated_mlp ? 2 * m.intermediate : m.intermediate;
     const std::int64_t widest = std::max({4 * m.hidden, m.hidden + up, up + m.intermediate});
     double elements = as_count(pass.rows()) * as_count(m.hidden + widest);
-    if (!pass.shape.fused_attention) elements += 2 * as_count(pass.rows() * m.heads) * as_count(pass.tokens());
+    if (!fuses_attention(pass.shape, pass.tokens())) elements += 2 * as_count(pass.rows() * m.heads) * as_count(pass.tokens());
     return elements * n.element();
 }
 

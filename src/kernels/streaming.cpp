@@ -21,15 +21,31 @@ KernelCost at_least(KernelCost c, Seconds floor, Bound bound, Seconds KernelCost
     return c;
 }
 
+/// Of the lanes of all SMs, for so many instructions on each of `elements`.
+Seconds lane_time(double elements, double instructions, const GpuProfile& gpu) {
+    return elements * instructions * 2 * flop / lane_rate(gpu, Precision::fp32);
+}
+
 /// Kernels that compute the address of each element keep the lanes busy with it: 85 instructions, from Transformer-XL in fp16 on V100 and
 /// A100, whose scores they pass over.
 KernelCost addressed(const KernelCost& streamed, std::int64_t elements, const GpuProfile& gpu) {
     constexpr double instructions = 85;
-    return at_least(streamed, static_cast<double>(elements) * instructions * 2 * flop / lane_rate(gpu, Precision::fp32), Bound::compute,
-                    &KernelCost::compute);
+    return at_least(streamed, lane_time(static_cast<double>(elements), instructions, gpu), Bound::compute, &KernelCost::compute);
+}
+
+/// Elements that streaming kernels write; 0 of other operators.
+double written_elements(const Op& op) {
+    if (const auto* e = std::get_if<Elementwise>(&op)) return static_cast<double>(e->elements);
+    if (const auto* r = std::get_if<RowWise>(&op)) return static_cast<double>(r->rows) * static_cast<double>(r->cols);
+    if (const auto* m = std::get_if<Move>(&op)) return static_cast<double>(m->written);
+    return 0;
 }
 
 }  // namespace
+
+Seconds element_time(const Op& op, double instructions, const GpuProfile& gpu) {
+    return lane_time(written_elements(op), instructions, gpu);
+}
 
 KernelCost cost(const Elementwise& op, const Gpu& gpu, Cache cache) {
     const KernelCost streamed = streaming_cost(work(op).bytes, work(op).vector, op.precision, gpu, cache);

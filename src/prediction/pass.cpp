@@ -20,6 +20,8 @@ RunShape shape_under(const SoftwareStack& stack, const RunRequest& request) {
     shape.channels_last = request.channels_last.value_or(stack.channels_last);
     const bool wide = element_size(shape.precision) > 2 * byte;
     shape.fused_attention = wide ? stack.fused_wide_attention : stack.fused_attention;
+    if (!wide) shape.fused_encoder_tokens = stack.fused_encoder_tokens;
+    shape.window_kernels = stack.window_kernels;
     shape.sharing_groups = stack.sharing_groups;
     shape.converts_cache = stack.converts_cache;
     shape.head_blocks = stack.head_blocks;

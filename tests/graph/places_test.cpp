@@ -189,3 +189,27 @@ TEST_CASE("Swin adds positions and masks between separate products, and rolls an
     CHECK(nodes_named(engine, "heads_first").empty());
     CHECK(nodes_named(engine, "score_bias").empty());
 }
+
+TEST_CASE("kernels for windows attend in one, and the norm before them or a move of its own cuts the windows") {
+    RunShape shape{.fused_attention = false, .window_kernels = true};
+    const auto attention = [&](const OpGraph& graph) { return std::get<Attention>(nodes_named(graph, "attention").front().op); };
+    const Workload first = find_workload(test::models_dir(), "swin-tiny-patch4-window7-224");
+    const OpGraph graph = forward_graph(first, shape);
+    CHECK(attention(graph).fused);
+    CHECK(nodes_named(graph, "partition").empty());
+    CHECK(std::get<Move>(nodes_named(graph, "merge_windows").front().op).read == 56 * 56 * 96);
+    // V2 normalizes after its branches: a move cuts the windows.
+    const OpGraph second = forward_graph(find_workload(test::models_dir(), "swin-v2-tiny"), shape);
+    CHECK(std::get<Move>(nodes_named(second, "partition").front().op).read == 64 * 64 * 96);
+    // They have none in 32 bits, whose attention copies heads as the engine's does elsewhere, nor for windows of more than 256 tokens.
+    shape.precision = Precision::fp32;
+    shape.copies_heads = true;
+    CHECK_FALSE(attention(forward_graph(first, shape)).fused);
+    CHECK(attention(forward_graph(first, shape)).copies_heads);
+    Workload wide = find_workload(test::models_dir(), "swin-v2-tiny");
+    std::get<Swin>(wide.architecture).window = 16;
+    shape.precision = Precision::fp16;
+    CHECK(attention(forward_graph(wide, shape)).fused);
+    std::get<Swin>(wide.architecture).window = 32;
+    CHECK_FALSE(attention(forward_graph(wide, shape)).fused);
+}

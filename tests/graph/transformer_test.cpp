@@ -190,6 +190,24 @@ TEST_CASE("work grows in proportion to the batch") {
     }
 }
 
+TEST_CASE("attention of all tokens to each other may be fused up to a length where other attention is not") {
+    const auto fused = [](const char* id, std::int64_t tokens, std::int64_t limit) {
+        RunShape shape{.prompt_tokens = tokens, .fused_attention = false, .fused_encoder_tokens = limit};
+        const OpGraph graph = forward_graph(shipped(id), shape);
+        bool any = false;
+        for (const Segment& segment : graph.segments)
+            for (const OpNode& node : segment.nodes)
+                if (const auto* a = std::get_if<Attention>(&node.op)) any = any || a->fused;
+        return any;
+    };
+    CHECK(fused("bert-base", 512, 512));
+    CHECK_FALSE(fused("bert-base", 513, 512));
+    CHECK_FALSE(fused("bert-base", 512, 0));
+    CHECK(fused("vit-base-patch16-224", 0, 197));
+    CHECK_FALSE(fused("vit-base-patch16-224", 0, 196));
+    CHECK_FALSE(fused("llama-3-8b", 16, 512));  // a mask hides later tokens
+}
+
 TEST_CASE("unfused attention keeps the scores in memory") {
     RunShape unfused;
     unfused.fused_attention = false;
