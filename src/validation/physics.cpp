@@ -4,11 +4,19 @@ namespace roofcast {
 
 namespace {
 
+/// The peak of products of `p` that accumulate in fp16; absent where that is no faster.
+std::optional<FlopsPerSecond> accumulate_peak(const GpuProfile& gpu, Precision p) {
+    if (p == Precision::fp16) return gpu.fp16_accumulate_peak;
+    // Products with block scales reach it too, though they accumulate in fp32 (cuBLASLt on GeForce Blackwell).
+    if (p == Precision::fp8) return gpu.fp8_accumulate_peak;
+    return std::nullopt;
+}
+
 /// The fastest rate at which products of `p` can run at the clock that boards hold, fp16 accumulation included. None when the GPU has no
 /// such unit.
 std::optional<FlopsPerSecond> fastest_peak(const GpuProfile& gpu, Precision p) {
     auto peak = gpu.matmul_peak(p);
-    if (peak && p == Precision::fp16 && gpu.fp16_accumulate_peak) peak = max(*peak, *gpu.fp16_accumulate_peak);
+    if (const auto faster = accumulate_peak(gpu, p); peak && faster) peak = max(*peak, *faster);
     return peak ? std::optional(*peak * gpu.clock_headroom()) : peak;
 }
 

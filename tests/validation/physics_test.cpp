@@ -51,6 +51,18 @@ TEST_CASE("the physical floor of a matrix product is its arithmetic at the peak 
     CHECK(physical_floor(Gemm{.m = 1, .n = 10000, .k = 10000}, round_gpu()).in(us) == rel(190.04, 1e-6));
 }
 
+TEST_CASE("products of 16 and 8 bits may accumulate in 16, which GeForce does at twice the rate") {
+    GpuProfile gpu = round_gpu();
+    gpu.tensor_peak[index(Precision::fp8)] = 200 * tflops;
+    const auto floor = [&](Precision p) { return physical_floor(Gemm{1, 8192, 8192, 8192, p}, gpu).in(us); };
+    const double half = floor(Precision::fp16), narrow = floor(Precision::fp8);
+    gpu.fp16_accumulate_peak = 200 * tflops;
+    CHECK(floor(Precision::fp16) == rel(half / 2, 1e-9));
+    CHECK(floor(Precision::fp8) == narrow);
+    gpu.fp8_accumulate_peak = 400 * tflops;
+    CHECK(floor(Precision::fp8) == rel(narrow / 2, 1e-9));
+}
+
 TEST_CASE("of a convolution only the multiplications that no algorithm saves count") {
     // Direct: 2 · 64 · 64 · 64 · 56² · 9 = 14.8 GFLOP; a ninth of it at 10 TFLOP/s is 164.4 us; 103 MB of traffic less the L2 is 93 us.
     const Conv2d op{.batch = 64,
