@@ -88,6 +88,7 @@ struct ArchitectureFacts {
     int batched_lane_depth = 32;           ///< elements of k that these take in one step
     std::vector<ShapedTile> expert_tiles;  ///< of serving engines' kernels for experts, by tokens; empty: the fastest tile of many
     std::vector<ShapedTile> fp8_tiles;     ///< of serving engines' fp8 products, the first that fits; empty: the fastest tile of many
+    std::string kernels_of;                ///< architecture whose kernels libraries run on these chips too; empty: they have their own
     double switch_reduction = 0;           ///< of a link's bandwidth that an all-reduce in NVLink's switches reaches; 0: they do not add
     int pcie_generation = 0;
     double process_nm = 0;                ///< of the chips' manufacturing process, as it is named

@@ -90,6 +90,17 @@ std::vector<ShapedTile> shaped_tiles(TableReader& table, std::string_view key) {
     return tiles;
 }
 
+/// Name of an architecture that has a file beside the table's own; empty when the key is absent.
+std::string described_architecture(TableReader& table, std::string_view key) {
+    const auto name = table.text_if(key);
+    if (!name) return {};
+    const std::filesystem::path folder = std::filesystem::path(table.file()).parent_path();
+    const auto known = known_architectures(folder.parent_path());
+    if (std::find(known.begin(), known.end(), *name) == known.end())
+        throw table.error(key, "no such architecture", {}, fmt::format("one of {}", fmt::join(known, ", ")));
+    return *name;
+}
+
 ArchitectureFacts read_facts(TableReader& table) {
     ArchitectureFacts facts;
     facts.file = table.file();
@@ -125,6 +136,7 @@ ArchitectureFacts read_facts(TableReader& table) {
     facts.batched_lane_rows = static_cast<int>(table.count("batched_lane_rows", 16, 256));
     facts.expert_tiles = shaped_tiles(table, "expert_tiles");
     facts.fp8_tiles = shaped_tiles(table, "fp8_tiles");
+    facts.kernels_of = described_architecture(table, "kernels_of");
     facts.switch_reduction = table.number_if("switch_reduction", {0, 1}).value_or(0);
     facts.pcie_generation = static_cast<int>(table.count("pcie_generation", 1, 9));
     facts.process_nm = table.number("process_nm", physical_process_nm);
@@ -163,6 +175,7 @@ constexpr std::string_view fact_keys[] = {"source",
                                           "batched_lane_rows",
                                           "expert_tiles",
                                           "fp8_tiles",
+                                          "kernels_of",
                                           "switch_reduction",
                                           "pcie_generation",
                                           "process_nm",

@@ -168,10 +168,11 @@ ParameterSet load(const std::filesystem::path& gpus_folder, const GpuProfile& pr
         for (ResidualInterval& interval : read_intervals(file, fit)) set.intervals.push_back(std::move(interval));
     };
     const auto arch = gpus_folder / "arch";
+    const std::string& kernels = profile.facts.kernels_of.empty() ? profile.architecture : profile.facts.kernels_of;
     read(arch / "_default.toml", std::nullopt);
     if (fits != Fits::none && profile.vendor == "NVIDIA") read(arch / "_default.fit.toml", Provenance::architecture_fit);
-    if (profile.architecture != "_default") read(arch / (profile.architecture + ".toml"), std::nullopt);
-    if (fits != Fits::none) read(arch / (profile.architecture + ".fit.toml"), Provenance::architecture_fit);
+    if (kernels != "_default") read(arch / (kernels + ".toml"), std::nullopt);
+    if (fits != Fits::none) read(arch / (kernels + ".fit.toml"), Provenance::architecture_fit);
     if (fits == Fits::all) read(gpus_folder / (profile.id + ".fit.toml"), Provenance::gpu_fit);
     return set;
 }

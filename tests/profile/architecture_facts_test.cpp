@@ -53,6 +53,14 @@ TEST_CASE("what shared memory delivers is known of NVIDIA's architectures, half 
                          Contains("shared_memory_bytes_per_clock: out of range; found 0"), Error);
 }
 
+TEST_CASE("chips may run the kernels of another architecture, which must have a file") {
+    const auto kernels_of = [](ComputeCapability capability) { return load_architecture_facts(gpus_dir(), "blackwell", capability).kernels_of; };
+    CHECK(kernels_of({12, 0}) == "ada");
+    CHECK(kernels_of({10, 0}).empty());
+    CHECK_THROWS_WITH_AS(ada_with("pcie_generation", "\n", "pcie_generation = 4\nkernels_of = \"adda\"\n"),
+                         Contains("kernels_of: no such architecture; found \"adda\""), Error);
+}
+
 TEST_CASE("tiles of fp8 kernels hold for any shape and have plain epilogues unless they say otherwise") {
     const auto tiles = with_fp8_tiles(
                            "[{ m = 16, n = 8192, tile = [16, 64], relative_epilogue = 2.5, cluster_rows = 32, "

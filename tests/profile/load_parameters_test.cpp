@@ -60,6 +60,22 @@ TEST_CASE("parameters come from the defaults, the architecture, its fit and the 
     CHECK(folder.load().source[i] == "card.fit.toml");
 }
 
+TEST_CASE("chips that run another architecture's kernels have its parameters and fit") {
+    ParameterFolder folder;
+    folder.write("arch/_default.toml", assumed);
+    folder.write("arch/ada.toml", "[gemm.tensor16]\npeak_fraction = { value = 0.6, source = \"a paper\" }\n");
+    folder.write("arch/blackwell.toml", "[gemm.tensor16]\npeak_fraction = { value = 0.9, source = \"a paper\" }\n");
+    GpuProfile gpu;
+    gpu.architecture = "blackwell";
+    const auto value = [&] { return parameter_specs()[parameter_index(key)].get(load_parameters(folder.path(), gpu).values); };
+    CHECK(value() == rel(0.9, 1e-12));
+    gpu.facts.kernels_of = "ada";
+    CHECK(value() == rel(0.6, 1e-12));
+    folder.write("arch/blackwell.fit.toml", "[gemm.tensor16]\npeak_fraction = 0.95\n");
+    folder.write("arch/ada.fit.toml", "[gemm.tensor16]\npeak_fraction = 0.7\n");
+    CHECK(value() == rel(0.7, 1e-12));
+}
+
 TEST_CASE("a parameter that no file sets keeps its built-in value and says so") {
     const ParameterFolder folder;
     CHECK(folder.load().source[parameter_index(key)] == "assumed: built-in default");
