@@ -88,7 +88,10 @@ void add_gemm(Specs& specs, MathUnit unit) {
     }
     g.put("bandwidth_fraction", "1", 1, 0.3, 1, lin, "share of DRAM bandwidth that matrix products reach", &G::bandwidth_fraction);
     const auto tiling = [unit](CostParameters& p) -> TilingParameters& { return p.gemm[index(unit)].tiling; };
+    const std::size_t tile_half = specs.size();
     add_tiling(specs, prefix, tiling);
+    // Where a fit seeks among 20,000 outputs it ends beside the optimum: 16-bit products of the A100 at 4,419, 8.1 % off, for 0 and 7.5 %.
+    if (unit == MathUnit::tensor16) specs[tile_half].fitted_upper = 5000;
     add_tile_ends(specs, prefix, tiling);
     g.put("overlap", "1", 1, 0, 1, lin, "share of the non-bounding terms that the bounding one hides", &G::overlap);
     g.put("fixed_cycles", "cycles", 1, 600, 12000, log, "kernel start, prologue and drain", &G::fixed_cycles);
