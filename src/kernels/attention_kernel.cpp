@@ -86,7 +86,8 @@ Seconds score_time(const Attention& op, const AttentionKernel& kernel, const Gpu
     }
     const double passes = op.query_len > 1 ? blocks(value_dim(op), value_columns) : 1;
     const double width = passes * compiled_width(op.head_dim) + compiled_width(value_dim(op));
-    const FlopsPerSecond matrix = matrix_rate(gpu.profile, op.precision) / sms * kernel.efficiency->peak_fraction;
+    const FlopsPerSecond matrix =
+        matrix_rate(gpu.profile, op.precision) / sms * reached_share(gpu.profile, op.precision, kernel.efficiency->peak_fraction);
     const Seconds products = 2 * flop * width / matrix;
     const Seconds softmax = kernel.is(AttentionLibrary::tensorrt) ? lasting(whole_row_cycles, gpu.profile)
                                                                   : instruction_time(kernel.efficiency->softmax_operations, gpu.profile);

@@ -86,6 +86,7 @@ int summed_parts(bool in_turn, int split) {
 /// Factors of the candidate loop that do not depend on tile or split, in seconds per unit named.
 struct Rates {
     double per_output_step;   // per tile output and k element
+    double lost_weight;       // of outputs that stand for what a tile loses, whatever its size
     double per_weight;        // per weight unpacked
     double per_a_byte;        // per byte from L2, one SM
     double per_load;          // per element of A or B that is loaded on its own, one SM
@@ -102,11 +103,12 @@ struct Rates {
 Rates rates_of(const MatrixProduct& op, const Gpu& gpu, const GemmParameters& p, Bytes traffic) {
     const auto& profile = gpu.profile;
     const double sms = static_cast<double>(profile.sm_count);
-    const FlopsPerSecond peak = matrix_rate(profile, op.precision);
     const double alignment = op.aligned ? 1 : 1 - p.misaligned;
     const BytesPerSecond bandwidth = profile.data_bandwidth(Traffic::read) * p.bandwidth_fraction;
     Rates r{};
-    r.per_output_step = (2 * flop / (peak / sms * (p.peak_fraction * alignment))).in(s);
+    const double share = p.peak_fraction * alignment, reached = reached_share(profile, op.precision, share);
+    r.per_output_step = (2 * flop / (matrix_rate(profile, op.precision) / sms * reached)).in(s);
+    r.lost_weight = reached / (accumulation_ratio(profile, op.precision) * share);
     const double operations = op.unpack_weights ? gpu.parameters.values.weight_only.dequantization_operations : 0;
     r.per_weight = instruction_time(operations, profile).in(s);
     r.cycle = lasting(1, profile).in(s);
@@ -155,7 +157,7 @@ Candidate evaluate(const Rates& r, const GemmParameters& p, Tile tile, double ti
     const double steps = k / reference_depth * p.tiling.k_step_cycles;
     const double once = epilogue + p.wave_cycles + (r.steps_in_turn ? steps : 0);
     const double unshared = w - tiles * split / r.sm_count;  // whole waves less filled ones
-    const double step = padding * (area + p.tiling.tile_half / r.accumulators) * r.per_output_step + tile.n * r.per_weight;
+    const double step = padding * (area + p.tiling.tile_half / r.accumulators * r.lost_weight) * r.per_output_step + tile.n * r.per_weight;
     c.compute = w * (k * step + once * r.cycle) - r.shared_epilogue * unshared * epilogue * r.cycle;
     c.l2 = w * k * std::max((tile.m * r.a_bytes + tile.n * r.b_bytes) * r.per_a_byte, (tile.m + tile.n) * r.per_load);
     c.dram = r.dram + summed_parts(r.parts_in_turn, split) * r.sums;

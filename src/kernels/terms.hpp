@@ -102,6 +102,19 @@ inline FlopsPerSecond matrix_peak(const GpuProfile& gpu, Precision p) {
 inline FlopsPerSecond matrix_rate(const GpuProfile& gpu, Precision p) {
     return matrix_peak(gpu, p) * gpu.clock_headroom();
 }
+
+/// Times faster that matrix units would multiply in `p` if they accumulated in 16 bits: 2 on GeForce boards, else 1.
+inline double accumulation_ratio(const GpuProfile& gpu, Precision p) {
+    if (!gpu.fp16_accumulate_peak || gpu.math_unit(p) == MathUnit::simt) return 1;
+    return std::max(1.0, *gpu.fp16_accumulate_peak * gpu.facts.tensor_ratio[index(p)] / matrix_peak(gpu, p));
+}
+
+/// Share of the peak that kernels reach which would reach `share` of it if accumulation took no longer: what they lose is time to issue
+/// instructions and to load operands, and no longer where accumulation takes twice as long. 1/reached = 1 + (1/share - 1)/ratio.
+inline double reached_share(const GpuProfile& gpu, Precision p, double share) {
+    const double ratio = accumulation_ratio(gpu, p);
+    return ratio * share / (1 + (ratio - 1) * share);
+}
 inline FlopsPerSecond lane_rate(const GpuProfile& gpu, Precision p) {
     return gpu.vector_rate(p) * gpu.clock_headroom();
 }

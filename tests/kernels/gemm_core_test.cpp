@@ -72,6 +72,26 @@ TEST_CASE("what lanes read again along k comes at a share of the bandwidth") {
     CHECK(cost(fp32_gemm(8192, 8192, 8192), gpu).dram.in(ms) == rel(8.05 + 344.2, 1e-3));
 }
 
+TEST_CASE("what matrix products lose to issue and loads takes no longer where accumulation takes twice as long") {
+    Gpu gpu = test::toy_gpu_with_matrix_units();
+    gpu.profile.bandwidth = 10 * tb_per_s;
+    gpu.profile.l2 = 100 * mb;
+    GemmParameters& p = gpu.parameters.values.gemm[index(MathUnit::tensor16)];
+    p.peak_fraction = 0.8;
+    p.tiling.tile_half = 8192;
+    p.tiling.split_k_cycles = 1e6;
+    // 10 tiles of 256x128 on 10 SMs: 2 · 32768 · 1000 / 1 TFLOP/s = 65.54 us, over 0.8, and a quarter more for the tile: 102.4 us.
+    const Gemm product{.m = 2560, .n = 128, .k = 1000, .precision = Precision::fp16, .weight_bits = 16};
+    CHECK(cost(product, gpu).compute.in(us) == rel(102.4, 1e-3));
+    // At twice the rate all would take 51.2 us, of which 32.77 are products. The other 18.43 stay: 65.54 + 18.43 = 83.97 us.
+    gpu.profile.fp16_accumulate_peak = 20 * tflops;
+    gpu.profile.facts.tensor_ratio[index(Precision::fp16)] = 1;
+    CHECK(cost(product, gpu).compute.in(us) == rel(83.97, 1e-3));
+    // Software that accumulates in 16 bits runs at the full rate, and loses as much.
+    gpu.profile.tensor_peak[index(Precision::fp16)] = 20 * tflops;
+    CHECK(cost(product, gpu).compute.in(us) == rel(51.2, 1e-3));
+}
+
 TEST_CASE("batched products on lanes run in tiles of one height") {
     Gpu gpu = test::toy_gpu();
     gpu.profile.facts.batched_lane_rows = 64;

@@ -54,7 +54,9 @@ TEST_CASE("what shared memory delivers is known of NVIDIA's architectures, half 
 }
 
 TEST_CASE("chips may run the kernels of another architecture, which must have a file") {
-    const auto kernels_of = [](ComputeCapability capability) { return load_architecture_facts(gpus_dir(), "blackwell", capability).kernels_of; };
+    const auto kernels_of = [](ComputeCapability capability) {
+        return load_architecture_facts(gpus_dir(), "blackwell", capability).kernels_of;
+    };
     CHECK(kernels_of({12, 0}) == "ada");
     CHECK(kernels_of({10, 0}).empty());
     CHECK_THROWS_WITH_AS(ada_with("pcie_generation", "\n", "pcie_generation = 4\nkernels_of = \"adda\"\n"),
