@@ -60,7 +60,7 @@ TEST_CASE("chips may run the kernels of another architecture, which must have a 
     CHECK(kernels_of({12, 0}) == "ada");
     CHECK(kernels_of({10, 0}).empty());
     CHECK_THROWS_WITH_AS(ada_with("pcie_generation", "\n", "pcie_generation = 4\nkernels_of = \"adda\"\n"),
-                         Contains("kernels_of: no such architecture; found \"adda\""), Error);
+                         Contains("kernels_of: no such architecture; found 'adda'"), Error);
 }
 
 TEST_CASE("tiles of fp8 kernels hold for any shape and have plain epilogues unless they say otherwise") {
