@@ -113,8 +113,8 @@ TEST_CASE("the table is within a few percent of the graphs that it interpolates"
                 CAPTURE(gpu);
                 CAPTURE(id);
                 CHECK(sum / static_cast<double>(sizes.size()) < 0.005);
-                // One mix of all 1,800, three decodes and seven prompts of 3,367 tokens of gpt-oss-20b under eager on the RTX 4090, is 7.9 %
-                // off, for a reason not known; the others are within 5.5.
+                // One mix of all 1,800, three decodes and seven prompts of 3,367 tokens of gpt-oss-20b under eager on the RTX 4090, is 7.9
+                // % off, for a reason not known; the others are within 5.5.
                 CHECK(worst < 0.08);
             }
         }
