@@ -62,16 +62,32 @@ struct LogAxis {
     double offset = 0;  ///< above 0 where the axis begins at 0
 };
 
-/// Step times on a grid: the parts of the equation, each over the few sizes that it depends on. Between the points parts are interpolated
-/// linearly in their logarithm, which powers of a size make exact; monotone where the points are.
+/// What a pass takes beside W: D − W or P − W, on a grid.
+///
+/// Of the GPU's work in it, A, the host's waiting in W hides as much as there is, w; and where the host is slower, it takes the host's own
+/// work for it, H:
+///
+///     part = max(A − w, H) + rest
+///
+/// A is smooth in all sizes, where the part itself has a kink between two points of the grid; `rest` is small and zero where the host
+/// issues whole passes.
+struct StepPart {
+    std::vector<double> log_work;  ///< log of A in seconds
+    std::vector<double> rest;      ///< seconds
+    Seconds host;                  ///< H
+};
+
+/// Step times on a grid: the parts of the equation, each over the few sizes that it depends on. Between the points the GPU's work is
+/// interpolated linearly in its logarithm, which powers of a size make exact; monotone where the points are.
 struct StepTable {
     std::vector<Seconds> body;        ///< W without logits, by rows
     std::vector<Seconds> head;        ///< logits and sampling, by sequences
-    LogAxis decodes, context;         ///< of `decode_part`
-    LogAxis prompts, tokens, past;    ///< of `prompt_part`; `tokens` of one sequence
-    std::vector<double> decode_part;  ///< log of (D − W) in seconds, [decodes, context]
+    std::vector<Seconds> waiting;     ///< w: of the GPU for the host in `body`, by rows; empty where the host issues whole passes
+    LogAxis decodes, context;         ///< of `decode`
+    LogAxis prompts, tokens, past;    ///< of `prompt`; `tokens` of one sequence
     LogAxis encoded;                  ///< of `vision_part`; empty without a vision part
-    std::vector<double> prompt_part;  ///< log of (P − W) in seconds, [prompts, tokens, past]
+    StepPart decode;                  ///< [decodes, context]
+    StepPart prompt;                  ///< [prompts, tokens, past]
     std::vector<double> vision_part;  ///< log of V in seconds, [encoded]
     std::int64_t evaluated = 0;       ///< timelines that the table took
 };

@@ -70,7 +70,7 @@ public:
         options.local_evaluations = global ? per_run : per_run / 2;
         options.global_evaluations = global ? per_run : 0;
         outcome_.weights = row_weights(outcome_.rows);
-        const Samples few = thinned(outcome_.rows, coarse_rows, options.seed);
+        const Samples few = coarse(outcome_, options.seed);
         const std::vector<double> few_weights = row_weights(few);
         const Problem problem{from, [&](const Point& u) { return loss(u, outcome_.rows, outcome_.weights); },
                               [&](const Point& u) { return loss(u, few, few_weights); }};
@@ -149,7 +149,7 @@ StageOutcome fit_stage(Bench& bench, const Stage& stage, Samples rows, std::vect
     outcome.summary.mape_before_percent = mape_percent(log_ratios(bench, outcome.rows));
     outcome.summary.loss_before = mean_loss(bench, outcome.rows, outcome.weights);
     if (of_several_gpus(outcome.rows)) std::erase_if(candidates, [](std::size_t spec) { return !parameter_specs()[spec].pooled; });
-    outcome.specs = parameters_that_matter(bench, thinned(outcome.rows, coarse_rows, with.options->seed), candidates);
+    outcome.specs = parameters_that_matter(bench, coarse(outcome, with.options->seed), candidates);
     outcome.summary.parameters = static_cast<std::int64_t>(outcome.specs.size());
     if (!outcome.specs.empty()) {
         StageSolver solver(bench, outcome, start, with);
@@ -203,6 +203,10 @@ Samples thinned(const Samples& rows, std::size_t count, std::uint64_t seed) {
     Samples chosen;
     for (const auto& [draw, index] : draws) chosen.push_back(rows[index]);
     return chosen;
+}
+
+Samples coarse(const StageOutcome& outcome, std::uint64_t seed) {
+    return thinned(outcome.rows, outcome.stage->of_models ? coarse_model_rows : coarse_rows, seed);
 }
 
 std::vector<double> residuals(const Bench& bench, const Samples& rows) {

@@ -10,9 +10,10 @@
 
 namespace roofcast {
 
-inline constexpr double robust_scale = 0.1;      ///< δ: relative errors below some 10 % count squared, larger ones linearly
-inline constexpr double pull_spread = 0.3;       ///< of a parameter's range: how far off a start value is expected to be
-inline constexpr std::size_t coarse_rows = 300;  ///< that the global solver looks at
+inline constexpr double robust_scale = 0.1;           ///< δ: relative errors below some 10 % count squared, larger ones linearly
+inline constexpr double pull_spread = 0.3;            ///< of a parameter's range: how far off a start value is expected to be
+inline constexpr std::size_t coarse_rows = 300;       ///< that the global solver looks at
+inline constexpr std::size_t coarse_model_rows = 75;  ///< the same of whole models, which mix all kernels and cost a hundred times a kernel
 
 /// δ² (√(1 + (e/δ)²) − 1) of the relative error e = eʳ − 1, r being the log ratio: what a MAPE counts, smooth at zero.
 double robust_loss(double log_ratio);
@@ -49,6 +50,9 @@ ParameterSet start_values(const CalibrationInput& input, const std::vector<Sampl
 
 /// Those of `rows` that stand for all, at most `count`: chosen by their groups, whatever their order.
 Samples thinned(const Samples& rows, std::size_t count, std::uint64_t seed);
+
+/// Of a stage's rows, those that a first look is taken at.
+Samples coarse(const StageOutcome& outcome, std::uint64_t seed);
 
 /// Indices of the parameters that change a prediction of `rows` on `bench`, among `candidates`.
 std::vector<std::size_t> parameters_that_matter(Bench& bench, const Samples& rows, const std::vector<std::size_t>& candidates);

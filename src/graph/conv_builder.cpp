@@ -174,7 +174,8 @@ Map ConvBuilder::pool(const Map& in, std::int64_t window, std::int64_t stride, s
     const Reduce op{.inputs = in.elements() * shape_.batch,
                     .outputs = out.elements() * shape_.batch,
                     .window = static_cast<double>(window_places(window)),
-                    .precision = format(in)};
+                    .precision = format(in),
+                    .addressed = shape_.framework};
     emit("pool", op, Fusion::none, in.kept ? 0 : in.elements(), out.elements());
     return out;
 }

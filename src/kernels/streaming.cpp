@@ -33,6 +33,15 @@ KernelCost addressed(const KernelCost& streamed, std::int64_t elements, const Gp
     return at_least(streamed, lane_time(static_cast<double>(elements), instructions, gpu), Bound::compute, &KernelCost::compute);
 }
 
+/// A framework's pooling kernel has one thread an output, which computes the address of each element of its window: 32 integer
+/// instructions, from Inception v3 and v4 and PoolFormer on the RTX 3090 and 4090.
+KernelCost gathered(const KernelCost& streamed, const Reduce& op, const GpuProfile& gpu) {
+    constexpr double instructions = 32, integer_lanes = 64;  // of an SM, from Volta to Hopper
+    if (!(gpu.boost_clock > 0 * hertz)) return streamed;
+    const double of_sm = static_cast<double>(op.outputs) * op.window / static_cast<double>(gpu.sm_count);
+    return at_least(streamed, of_sm * instructions / integer_lanes / running_clock(gpu), Bound::compute, &KernelCost::compute);
+}
+
 /// Elements that streaming kernels write; 0 of other operators.
 double written_elements(const Op& op) {
     if (const auto* e = std::get_if<Elementwise>(&op)) return static_cast<double>(e->elements);
@@ -57,7 +66,8 @@ KernelCost cost(const Embedding& op, const Gpu& gpu, Cache cache) {
 }
 
 KernelCost cost(const Reduce& op, const Gpu& gpu, Cache cache) {
-    return streaming_cost(work(op).bytes, work(op).vector, op.precision, gpu, cache);
+    const KernelCost streamed = streaming_cost(work(op).bytes, work(op).vector, op.precision, gpu, cache);
+    return op.addressed ? gathered(streamed, op, gpu.profile) : streamed;
 }
 
 KernelCost cost(const Move& op, const Gpu& gpu, Cache cache) {

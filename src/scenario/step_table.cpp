@@ -12,7 +12,7 @@ namespace {
 constexpr int rows_an_octave = 512, decodes_an_octave = 16, contexts_an_octave = 4, prompts_an_octave = 2, tokens_an_octave = 6,
               pasts_an_octave = 3, encoded_an_octave = 4;
 constexpr double past_offset = 16;  ///< tokens: a cache shorter than that is as good as none
-constexpr double shortest = 1e-12;  ///< seconds: stands for a part that the host hides, since zero has no logarithm
+constexpr double shortest = 1e-12;  ///< seconds: stands for a part that takes none, since zero has no logarithm
 
 /// Whole numbers from 1 to `last`, `per_octave` to a doubling (fewer where these are not whole).
 std::vector<std::int64_t> spaced(std::int64_t last, int per_octave) {
@@ -55,8 +55,8 @@ double between(double low, double high, double share) {
     return low + share * (high - low);
 }
 
-double along(const std::vector<double>& logs, std::size_t row, const Place& p) {
-    return between(logs[row + p.below], logs[row + p.above], p.share);
+double along(const std::vector<double>& values, std::size_t row, const Place& p) {
+    return between(values[row + p.below], values[row + p.above], p.share);
 }
 
 double log_of(Seconds part) {
@@ -87,15 +87,83 @@ Seconds entry(const std::vector<Seconds>& times, std::int64_t i) {
     return times[std::min(static_cast<std::size_t>(i), times.size() - 1)];
 }
 
+/// The same software on a host that issues kernels in no time.
+StepModel without_host(StepModel m) {
+    m.stack.host_per_kernel = m.stack.host_per_convolution = Seconds{};
+    return m;
+}
+
+bool host_issues_kernels(const StepModel& m) {
+    return m.stack.host_per_kernel > Seconds{};
+}
+
+/// What is left of the GPU's work in a part when it has `waiting` to do it in.
+Seconds exposed(Seconds work, Seconds waiting, Seconds host) {
+    return max(work - waiting, host);
+}
+
+/// Fills a part point by point; evaluates every pass without its host and, where that issues kernels, with it.
+class PartPoints {
+public:
+    PartPoints(const StepModel& m, StepPart& part, std::int64_t& evaluated)
+        : model_(m), busy_(without_host(m)), part_(part), evaluated_(evaluated) {}
+
+    /// What the next points have in common with other passes: W of so many rows.
+    void share(std::int64_t rows, std::int64_t logits) {
+        shared_busy_ = evaluate(busy_, [=](const StepModel& m) { return shared_step(m, rows, logits); });
+        if (host_issues_kernels(model_)) shared_ = evaluate(model_, [=](const StepModel& m) { return shared_step(m, rows, logits); });
+    }
+
+    template <class Pass>
+    void add(Pass pass) {
+        const Seconds work = evaluate(busy_, pass) - shared_busy_;
+        part_.log_work.push_back(log_of(work));
+        if (!host_issues_kernels(model_)) return;
+        const Seconds waiting = max(Seconds{}, shared_ - shared_busy_);
+        part_.rest.push_back((evaluate(model_, pass) - shared_ - exposed(work, waiting, part_.host)).in(s));
+    }
+
+    void repeat_last(std::size_t times) {
+        part_.log_work.insert(part_.log_work.end(), times, part_.log_work.back());
+        if (!part_.rest.empty()) part_.rest.insert(part_.rest.end(), times, part_.rest.back());
+    }
+
+private:
+    template <class Pass>
+    Seconds evaluate(const StepModel& m, Pass pass) {
+        ++evaluated_;
+        return pass(m);
+    }
+
+    const StepModel& model_;
+    StepModel busy_;
+    StepPart& part_;
+    std::int64_t& evaluated_;
+    Seconds shared_, shared_busy_;
+};
+
+void tabulate_shared(StepTable& table, const StepModel& m, const StepRange& range) {
+    const auto body = [&](const StepModel& of) {
+        return dense(range.tokens, table.evaluated, [&](std::int64_t rows) { return shared_step(of, rows, 1); });
+    };
+    table.body = body(m);
+    table.head =
+        dense(range.sequences, table.evaluated, [&](std::int64_t rows) { return shared_step(m, rows, rows) - shared_step(m, rows, 1); });
+    if (!host_issues_kernels(m)) return;
+    table.waiting = body(without_host(m));
+    for (std::size_t rows = 0; rows < table.waiting.size(); ++rows)
+        table.waiting[rows] = max(Seconds{}, table.body[rows] - table.waiting[rows]);
+}
+
 void tabulate_decodes(StepTable& table, const StepModel& m, const StepRange& range) {
     const auto decodes = spaced(range.sequences, decodes_an_octave), contexts = spaced(range.context, contexts_an_octave);
     table.decodes = axis(decodes, 0);
     table.context = axis(contexts, 0);
+    if (host_issues_kernels(m)) table.decode.host = decode_step(m, 1, 1) - shared_step(m, 1, 1);
+    PartPoints points(m, table.decode, table.evaluated);
     for (const std::int64_t n : decodes) {
-        const Seconds shared = shared_step(m, n, n);
-        ++table.evaluated;
-        for (const std::int64_t c : contexts) table.decode_part.push_back(log_of(decode_step(m, n, c) - shared));
-        table.evaluated += static_cast<std::int64_t>(contexts.size());
+        points.share(n, n);
+        for (const std::int64_t c : contexts) points.add([=](const StepModel& of) { return decode_step(of, n, c); });
     }
 }
 
@@ -109,17 +177,18 @@ void tabulate_prompts(StepTable& table, const StepModel& m, const StepRange& ran
     table.prompts = axis(prompts, 0);
     table.tokens = axis(tokens, 0);
     table.past = axis(past, past_offset);
+    if (host_issues_kernels(m)) table.prompt.host = prompt_step(m, 1, 1, 0) - shared_step(m, 1, 1);
+    PartPoints points(m, table.prompt, table.evaluated);
     // A step's own cell reaches to the next point of two axes: twice and √2 times as much. Points beyond that are never read.
     const std::int64_t most = 3 * range.prompt_tokens;
     for (const std::int64_t n : prompts) {
         for (const std::int64_t q : tokens) {
             if (n * q > most) {
-                table.prompt_part.insert(table.prompt_part.end(), past.size(), table.prompt_part.back());
+                points.repeat_last(past.size());
                 continue;
             }
-            const Seconds shared = shared_step(m, n * q, n);
-            for (const std::int64_t h : past) table.prompt_part.push_back(log_of(prompt_step(m, n, q, h) - shared));
-            table.evaluated += static_cast<std::int64_t>(past.size()) + 1;
+            points.share(n * q, n);
+            for (const std::int64_t h : past) points.add([=](const StepModel& of) { return prompt_step(of, n, q, h); });
         }
     }
 }
@@ -132,13 +201,19 @@ void tabulate_images(StepTable& table, const StepModel& m, const StepRange& rang
     table.evaluated += static_cast<std::int64_t>(encoded.size());
 }
 
+/// A part of a step whose W has so many rows; `interpolated` reads a grid of the part at the step's sizes.
+template <class Interpolated>
+Seconds part_time(const StepTable& t, const StepPart& part, std::int64_t rows, Interpolated interpolated) {
+    const Seconds work = std::exp(interpolated(part.log_work)) * s;
+    if (part.rest.empty()) return work;
+    return exposed(work, entry(t.waiting, rows), part.host) + interpolated(part.rest) * s;
+}
+
 }  // namespace
 
 StepTable tabulated(const StepModel& m, const StepRange& range) {
     StepTable table;
-    table.body = dense(range.tokens, table.evaluated, [&](std::int64_t rows) { return shared_step(m, rows, 1); });
-    table.head =
-        dense(range.sequences, table.evaluated, [&](std::int64_t rows) { return shared_step(m, rows, rows) - shared_step(m, rows, 1); });
+    tabulate_shared(table, m, range);
     tabulate_decodes(table, m, range);
     tabulate_prompts(table, m, range);
     tabulate_images(table, m, range);
@@ -150,17 +225,21 @@ Seconds step_time(const StepTable& t, const StepMix& mix) {
     if (mix.decodes > 0) {
         const Place n = place(t.decodes, static_cast<double>(mix.decodes)), c = place(t.context, mix.context);
         const std::size_t width = t.context.values.size();
-        time += std::exp(between(along(t.decode_part, n.below * width, c), along(t.decode_part, n.above * width, c), n.share)) * s;
+        time += part_time(t, t.decode, mix.decodes, [&](const std::vector<double>& grid) {
+            return between(along(grid, n.below * width, c), along(grid, n.above * width, c), n.share);
+        });
     }
     if (mix.prompts > 0) {
         const double each = static_cast<double>(mix.prompt_tokens) / static_cast<double>(mix.prompts);
         const Place n = place(t.prompts, static_cast<double>(mix.prompts)), q = place(t.tokens, each), h = place(t.past, mix.past);
         const std::size_t width = t.past.values.size(), layer = t.tokens.values.size() * width;
-        const auto plane = [&](std::size_t prompts) {
-            return between(along(t.prompt_part, prompts * layer + q.below * width, h),
-                           along(t.prompt_part, prompts * layer + q.above * width, h), q.share);
-        };
-        time += std::exp(between(plane(n.below), plane(n.above), n.share)) * s;
+        time += part_time(t, t.prompt, mix.prompt_tokens, [&](const std::vector<double>& grid) {
+            const auto plane = [&](std::size_t prompts) {
+                return between(along(grid, prompts * layer + q.below * width, h), along(grid, prompts * layer + q.above * width, h),
+                               q.share);
+            };
+            return between(plane(n.below), plane(n.above), n.share);
+        });
     }
     if (mix.encoded > 0 && !t.vision_part.empty())
         time += std::exp(along(t.vision_part, 0, place(t.encoded, static_cast<double>(mix.encoded)))) * s;

@@ -23,8 +23,8 @@ inline ServingEngine constant_engine(SchedulerOptions options, std::int64_t bloc
                     .prompts = single(),
                     .tokens = single(),
                     .past = single(),
-                    .decode_part = {std::log(1e-12)},
-                    .prompt_part = {std::log(1e-12)}};
+                    .decode = {.log_work = {std::log(1e-12)}},
+                    .prompt = {.log_work = {std::log(1e-12)}}};
     engine.options = options;
     engine.cache_blocks = blocks;
     return engine;

@@ -98,7 +98,7 @@ TEST_CASE("a prompt in chunks takes longer than whole, by the weights that each 
 
 TEST_CASE("the table is within a few percent of the graphs that it interpolates") {
     const Bench bench;
-    const std::vector<StepMix> sizes = mixes(150);
+    const std::vector<StepMix> sizes = mixes(450);
     for (const char* gpu : {"a100-sxm4-80gb", "rtx-4090"}) {
         for (const char* id : {"llama-3.1-8b", "mixtral-8x7b", "gpt-oss-20b"}) {
             for (const Execution execution : {Execution::cuda_graph, Execution::eager}) {
@@ -113,9 +113,7 @@ TEST_CASE("the table is within a few percent of the graphs that it interpolates"
                 CAPTURE(gpu);
                 CAPTURE(id);
                 CHECK(sum / static_cast<double>(sizes.size()) < 0.005);
-                // One mix of all 1,800, three decodes and seven prompts of 3,367 tokens of gpt-oss-20b under eager on the RTX 4090, is 7.9
-                // % off, for a reason not known; the others are within 5.5.
-                CHECK(worst < 0.08);
+                CHECK(worst < 0.06);
             }
         }
     }
