@@ -142,6 +142,7 @@ struct ConvLayer {
     bool decomposed_positions = false;  ///< the same: a bias of rows and one of columns, products of the queries
     bool wide_scores = false;           ///< dot product without a fused kernel: mixed precision computes its softmax in fp32
     bool wide = false;                  ///< pointwise: computes in fp32 under mixed precision
+    bool copied = true;                 ///< slice: made contiguous; else what reads it reads it where it lies
 };
 
 /// How the depth and width multiples round.

@@ -244,11 +244,11 @@ Map ConvBuilder::stack(const std::vector<Map>& parts) {
     return out;
 }
 
-Map ConvBuilder::slice(const Map& in, std::int64_t channels) {
+Map ConvBuilder::slice(const Map& in, std::int64_t channels, bool copied) {
     Map out = in;
     out.kept = false;
     out.channels = std::min(channels, in.channels);
-    copy(out.elements(), "slice");
+    if (copied) copy(out.elements(), "slice");
     return out;
 }
 

@@ -99,8 +99,8 @@ public:
     Map concat(const std::vector<Map>& parts);
     /// The same, as planes.
     Map stack(const std::vector<Map>& parts);
-    /// Some of the channels: copied, since what reads them wants them side by side.
-    Map slice(const Map& in, std::int64_t channels);
+    /// Some of the channels: copied where what reads them wants them side by side.
+    Map slice(const Map& in, std::int64_t channels, bool copied);
     /// Planes of a map whose channels lie side by side.
     Map to_planes(const Map& map);
     /// Copies `elements` an image: a transpose or a slice that has to be made contiguous.

@@ -185,7 +185,7 @@ Map Walk::primitive(const ConvLayer& layer, const std::vector<Map>& in) {
         case ConvBlock::linear:
             return fully_connected(layer, x);
         case ConvBlock::slice:
-            return builder_.slice(x, layer.size);
+            return builder_.slice(x, layer.size, layer.copied);
         case ConvBlock::concat:
             return builder_.concat(in);
         case ConvBlock::add:

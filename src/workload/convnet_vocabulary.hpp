@@ -28,7 +28,7 @@ inline constexpr std::array block_specs{
     BlockSpec{"linear", ConvBlock::linear, "activation"},
     BlockSpec{"upsample", ConvBlock::upsample, "bilinear"},
     BlockSpec{"concat", ConvBlock::concat, ""},
-    BlockSpec{"slice", ConvBlock::slice, ""},
+    BlockSpec{"slice", ConvBlock::slice, "copied"},
     BlockSpec{"pointwise", ConvBlock::pointwise, "wide"},
     BlockSpec{"scale", ConvBlock::scale, ""},
     BlockSpec{"channel_gate", ConvBlock::channel_gate, "gate activation"},
@@ -146,6 +146,7 @@ inline constexpr std::array flags{
     FlagOption{"decomposed_positions", &ConvLayer::decomposed_positions},
     FlagOption{"wide_scores", &ConvLayer::wide_scores},
     FlagOption{"wide", &ConvLayer::wide},
+    FlagOption{"copied", &ConvLayer::copied},
 };
 
 inline constexpr std::array<std::string_view, 10> activation_names{"none",        "relu",    "relu6", "leaky_relu", "hardswish",
