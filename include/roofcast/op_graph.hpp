@@ -222,10 +222,10 @@ struct RunShape {
     bool converts_cache = true;                  ///< attention converts a KV cache in fewer bits; false: it computes on it as stored
     bool head_blocks = false;                    ///< fused attention of short sequences without a cache is by kernels of a block a head
     bool channels_last = true;
-    bool tf32_products = true;        ///< tf32 applies to matrix products, not only to convolutions
-    bool fp32_scores = false;         ///< scores that go through memory are in fp32 around the softmax
-    std::int64_t prefill_chunk = 0;   ///< tokens of all sequences in one pass of prefill where the engine cuts prompts; 0: whole ones
-    bool framework = false;           ///< kernels of an eager framework: those over strided or broadcast operands, and pools, compute each address
+    bool tf32_products = true;       ///< tf32 applies to matrix products, not only to convolutions
+    bool fp32_scores = false;        ///< scores that go through memory are in fp32 around the softmax
+    std::int64_t prefill_chunk = 0;  ///< tokens of all sequences in one pass of prefill where the engine cuts prompts; 0: whole ones
+    bool framework = false;  ///< kernels of an eager framework: those over strided or broadcast operands, and pools, compute each address
     bool copies_heads = false;        ///< attention that is not fused makes heads the outer dimension, and an inner one of the output again
     bool separate_mask = false;       ///< a kernel of its own masks scores that go through memory
     bool separate_bias = false;       ///< a kernel of its own adds the bias of a convolution

@@ -40,7 +40,7 @@ constexpr int least_pixels = 64;
 
 // Pixels or Winograd tiles, and channels, of the one kernel that the library has on lanes for each algorithm, as residuals by map and
 // channels show it (docs/model_log.md).
-constexpr Tile implicit_tile{128, 32}, fused_tile{32, 32}, product_tile{128, 64};
+constexpr Tile implicit_tile{128, 32}, fused_tile{32, 32}, product_tile{128, 64}, group_tile{128, 128};
 
 bool on_lanes(Precision p, const Gpu& gpu) {
     return gpu.profile.math_unit(p) == MathUnit::simt;
@@ -76,6 +76,14 @@ MatrixProduct product_of(const Conv2d& op, Precision unit, std::int64_t batch, s
     return product;
 }
 
+/// Whether matrix units have a kernel for the groups in channels-last layout: those of a power of two of channels. Others are converted
+/// there and back, and each is a product of its own that leaves columns of its tile empty: in RegNets, widths of 24 to 120 take as long as
+/// each other.
+bool has_packed_groups(const Conv2d& op) {
+    const auto width = static_cast<std::uint64_t>(op.in_channels / std::max<std::int64_t>(op.groups, 1));
+    return op.groups <= 1 || std::has_single_bit(width);
+}
+
 /// [N·OH·OW, IC·KH·KW] · [IC·KH·KW, OC] for each group; the left matrix is gathered from the input on the fly.
 KernelCost implicit_gemm_cost(const Conv2d& op, Precision unit, const Gpu& gpu, Cache cache) {
     const std::int64_t groups = std::max<std::int64_t>(op.groups, 1);
@@ -88,6 +96,7 @@ KernelCost implicit_gemm_cost(const Conv2d& op, Precision unit, const Gpu& gpu, 
     } else {
         product.least_rows = least_pixels;
         product.relative_epilogue = std::min(1.0, element_size(op.precision) / (2 * byte));  // no 16-bit outputs of 8-bit inputs
+        if (op.channels_last && !has_packed_groups(op) && product.n < group_tile.n) take_only(group_tile, product);
     }
     // Channels are the contiguous dimension: their count aligns, not that of k.
     product.aligned = on_lanes(unit, gpu) || (op.in_channels % 8 == 0 && op.out_channels % 8 == 0);
@@ -181,15 +190,6 @@ KernelCost fastest_in(Precision unit, const Conv2d& op, const Gpu& gpu, Cache ca
     return faster(best, winograd_cost(op, unit, gpu, cache));
 }
 
-/// Whether libraries have a kernel for the groups in channels-last layout: those of a power of two of channels, and those that fill tiles
-/// of their own. Others are converted there and back. Seen in RegNets: widths of 8 and 16 run as predicted, 24 to 120 as with two
-/// conversions.
-bool has_packed_groups(const Conv2d& op) {
-    constexpr std::uint64_t tile = 128;
-    const auto width = static_cast<std::uint64_t>(op.in_channels / std::max<std::int64_t>(op.groups, 1));
-    return op.groups <= 1 || width >= tile || std::has_single_bit(width);
-}
-
 KernelCost fastest(const Conv2d& op, const Gpu& gpu, Cache cache) {
     const bool depthwise = op.groups > 1 && op.groups == op.in_channels;
     if (depthwise) return depthwise_cost(op, gpu, cache);
@@ -198,8 +198,8 @@ KernelCost fastest(const Conv2d& op, const Gpu& gpu, Cache cache) {
     // The lanes take any layout; matrix units take channels last. A library in NCHW converts one side, read once and written once: the
     // kernel's own gather or store covers the other. Rows of deepbench-2019 lie between none and one.
     const Bytes converted = work(op).bytes - filter_bytes(op);
-    KernelCost whole = op.channels_last ? best : in_sequence(transform_cost(converted, gpu, cache), best);
-    if (op.channels_last && !has_packed_groups(op)) whole = in_sequence(transform_cost(2 * converted, gpu, cache), best);
+    const KernelCost whole = op.channels_last ? best : in_sequence(transform_cost(converted, gpu, cache), best);
+    if (op.channels_last && !has_packed_groups(op)) return in_sequence(transform_cost(2 * converted, gpu, cache), best);
     const bool has_lanes = element_size(op.precision) >= 2 * byte && gpu.profile.math_unit(Precision::fp32) == MathUnit::simt &&
                            gpu.profile.supports(Precision::fp32);
     return has_lanes ? faster(whole, fastest_in(Precision::fp32, op, gpu, cache)) : whole;

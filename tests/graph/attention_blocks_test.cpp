@@ -2,6 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <string>
+#include <vector>
+
 #include "graph/conv_graph.hpp"
 #include "support/compare.hpp"
 #include "support/layers.hpp"
@@ -146,4 +150,30 @@ TEST_CASE("a layer that repeats 0 times is left out, and a slice keeps some chan
     CHECK(parameters(32, none) == 0);
     const OpGraph graph = conv_graph(net_of(32, {layer_of(ConvBlock::slice, 8), layer_of(ConvBlock::conv, 16)}), RunShape{});
     CHECK(total_parameters(graph) == rel(8 * 16, 1e-12));
+}
+
+TEST_CASE("a slice that is not copied is no kernel of its own, and pools of frameworks compute addresses") {
+    ConvLayer slice = layer_of(ConvBlock::slice, 8);
+    const std::vector<ConvLayer> rest{layer_of(ConvBlock::maxpool, 2), layer_of(ConvBlock::conv, 16)};
+    const auto names = [&](const RunShape& shape) {
+        std::vector<std::string> kernels;
+        std::vector<ConvLayer> layers{slice};
+        layers.insert(layers.end(), rest.begin(), rest.end());
+        const OpGraph graph = conv_graph(net_of(32, layers), shape);
+        for (const Segment& segment : graph.segments) {
+            for (const OpNode& node : segment.nodes) {
+                kernels.push_back(node.name);
+                if (const auto* pool = std::get_if<Reduce>(&node.op)) CHECK(pool->addressed == shape.framework);
+            }
+        }
+        return kernels;
+    };
+    RunShape shape;
+    const std::vector<std::string> copied = names(shape);
+    slice.copied = false;
+    shape.framework = true;
+    const std::vector<std::string> in_place = names(shape);
+    CHECK(std::count(copied.begin(), copied.end(), "slice") == 1);
+    CHECK(std::count(in_place.begin(), in_place.end(), "slice") == 0);
+    CHECK(std::count(in_place.begin(), in_place.end(), "pool") == 1);
 }

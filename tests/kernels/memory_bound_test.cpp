@@ -95,6 +95,20 @@ TEST_CASE("kernels that compute the address of each element take the lanes 85 in
     CHECK(cost(sum, gpu).total.in(us) == rel(4, 1e-9));
 }
 
+TEST_CASE("a pool that computes addresses takes 32 integer instructions for each element of its windows") {
+    Gpu gpu = test::toy_gpu();
+    Reduce pool{.inputs = 1'000'000, .outputs = 1'000'000, .window = 9, .precision = Precision::fp16};
+    const Seconds streamed = cost(pool, gpu).total;
+    pool.addressed = true;
+    // 64 integer lanes an SM.
+    const Seconds addressing = 9e6 * 32 / 64 / static_cast<double>(gpu.profile.sm_count) / gpu.profile.boost_clock;
+    CHECK(addressing > streamed);
+    CHECK(cost(pool, gpu).total == addressing);
+    CHECK(cost(pool, gpu).bound == Bound::compute);
+    gpu.profile.boost_clock *= 1000;
+    CHECK(cost(pool, gpu).total == streamed);
+}
+
 TEST_CASE("a kernel whose threads read one value after the other waits for each of them") {
     // 50,000 reads of 280 ns are 14 ms, whatever else it moves.
     const Move stretched{.read = 1'000'000, .written = 4'000'000, .precision = Precision::fp16, .waits = 50'000};

@@ -119,6 +119,25 @@ TEST_CASE("the table is within a few percent of the graphs that it interpolates"
     }
 }
 
+TEST_CASE(
+    "a table corrects for the host where that issues kernels, and is exact there between parts that it hides and parts that it does not") {
+    const Bench bench;
+    const StepRange range{.sequences = 16, .tokens = 4096, .prompt_tokens = 4096, .context = 1024};
+    const StepTable graphs = tabulated(bench.model("rtx-4090", "gpt-oss-20b"), range);
+    CHECK(graphs.waiting.empty());
+    CHECK(graphs.decode.rest.empty());
+    CHECK(graphs.prompt.rest.empty());
+    const StepModel m = bench.model("rtx-4090", "gpt-oss-20b", Execution::eager);
+    const StepTable eager = tabulated(m, range);
+    CHECK(eager.waiting[1] > eager.waiting.back());
+    CHECK(eager.decode.host > Seconds{});
+    // Attention of these prompts is hidden up to some 3,000 tokens, and is not beyond; no point of the grid lies between 6 and 8 prompts.
+    for (const std::int64_t prompts : {5, 6, 7, 8}) {
+        const StepMix mix{.prompts = prompts, .prompt_tokens = prompts * 481, .past = 1000};
+        CHECK(step_time(eager, mix).in(ms) == rel(step_time(m, mix).in(ms), 0.01));
+    }
+}
+
 TEST_CASE("interpolated times never fall when contexts or caches grow, and pass through the grid's points") {
     const Bench bench;
     const StepModel m = bench.model("rtx-4090", "llama-3.1-8b");
