@@ -67,6 +67,7 @@ struct ArchitectureFacts {
     std::string file, source, vendor;
     std::optional<ComputeCapability> default_capability;       ///< taken when a minimal profile states none
     double fp32_lanes_per_sm = 0;                              ///< a lane does one multiply-add, two FLOPs, per clock
+    double integer_lanes_per_sm = 0;                           ///< an instruction a clock each; 0: not known
     std::array<double, precision_count> vector_ratio{};        ///< rate on SIMT lanes to fp32's; 0: no such arithmetic
     double tensor_flops_per_sm_clock = 0;                      ///< matrix units on 16-bit inputs, dense; 0: none
     std::array<double, precision_count> tensor_ratio{};        ///< rate on matrix units to that one; 0: no such inputs

@@ -225,7 +225,8 @@ struct RunShape {
     bool tf32_products = true;       ///< tf32 applies to matrix products, not only to convolutions
     bool fp32_scores = false;        ///< scores that go through memory are in fp32 around the softmax
     std::int64_t prefill_chunk = 0;  ///< tokens of all sequences in one pass of prefill where the engine cuts prompts; 0: whole ones
-    bool framework = false;  ///< kernels of an eager framework: those over strided or broadcast operands, and pools, compute each address
+    bool framework =
+        false;  ///< kernels of an eager framework: those over strided or broadcast operands, and pools over windows, compute each address
     bool copies_heads = false;        ///< attention that is not fused makes heads the outer dimension, and an inner one of the output again
     bool separate_mask = false;       ///< a kernel of its own masks scores that go through memory
     bool separate_bias = false;       ///< a kernel of its own adds the bias of a convolution

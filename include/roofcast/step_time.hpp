@@ -64,21 +64,20 @@ struct LogAxis {
 
 /// What a pass takes beside W: D − W or P − W, on a grid.
 ///
-/// Of the GPU's work in it, A, the host's waiting in W hides as much as there is, w; and where the host is slower, it takes the host's own
-/// work for it, H:
+/// Of the GPU's work in it, A, as much is hidden as the GPU waits for the host in W, w; but the part takes no less than H, which is that of
+/// the smallest pass: where the host is slower, its own work for it.
 ///
 ///     part = max(A − w, H) + rest
 ///
-/// A is smooth in all sizes, where the part itself has a kink between two points of the grid; `rest` is small and zero where the host
-/// issues whole passes.
+/// A is smooth in all sizes, where the part itself has a kink between two points of the grid; `rest` is small.
 struct StepPart {
     std::vector<double> log_work;  ///< log of A in seconds
-    std::vector<double> rest;      ///< seconds
+    std::vector<double> rest;      ///< seconds; empty where the host issues whole passes: the part is A then
     Seconds host;                  ///< H
 };
 
-/// Step times on a grid: the parts of the equation, each over the few sizes that it depends on. Between the points the GPU's work is
-/// interpolated linearly in its logarithm, which powers of a size make exact; monotone where the points are.
+/// Step times on a grid: the parts of the equation, each over the few sizes that it depends on. Between the points A is interpolated
+/// linearly in its logarithm, which powers of a size make exact, and `rest` linearly; A is monotone where its points are.
 struct StepTable {
     std::vector<Seconds> body;        ///< W without logits, by rows
     std::vector<Seconds> head;        ///< logits and sampling, by sequences
@@ -89,7 +88,6 @@ struct StepTable {
     StepPart decode;                  ///< [decodes, context]
     StepPart prompt;                  ///< [prompts, tokens, past]
     std::vector<double> vision_part;  ///< log of V in seconds, [encoded]
-    std::int64_t evaluated = 0;       ///< timelines that the table took
 };
 
 StepTable tabulated(const StepModel& model, const StepRange& range);

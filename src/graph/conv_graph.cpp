@@ -29,23 +29,34 @@ public:
                 if (source >= 0) last_use_[static_cast<std::size_t>(source)] = i;
             }
         }
+        // What reads a view reads the map that it is a part of.
+        for (std::size_t i = count; i-- > 0;) {
+            if (!is_view(i)) continue;
+            const std::int64_t source = absolute(net.layers[i].from.front(), i);
+            if (source < 0) continue;
+            std::size_t& last = last_use_[static_cast<std::size_t>(source)];
+            last = std::max(last, last_use_[i]);
+        }
     }
 
     OpGraph run() && {
         for (std::size_t i = 0; i < net_.layers.size(); ++i) {
             const ConvLayer& layer = net_.layers[i];
             Map y = layer.block == ConvBlock::again ? again(i) : block(layer, inputs(i));
-            y.kept = false;
+            y.kept = is_view(i);
             for (std::size_t j = 0; j < i; ++j) {
-                if (outputs_[j].kept && last_use_[j] == i) builder_.release(outputs_[j]);
+                if (outputs_[j].kept && last_use_[j] == i && !is_view(j)) builder_.release(outputs_[j]);
             }
-            if (last_use_[i] > i + 1) builder_.keep(y);
+            if (last_use_[i] > i + 1 && !is_view(i)) builder_.keep(y);
             outputs_.push_back(y);
         }
         return std::move(builder_).finish();
     }
 
 private:
+    /// A part of a map that is kept with it.
+    [[nodiscard]] bool is_view(std::size_t i) const { return net_.layers[i].block == ConvBlock::slice && !net_.layers[i].copied; }
+
     /// Layer number that `from` of layer `i` means; -1 is the image.
     static std::int64_t absolute(std::int64_t from, std::size_t i) { return from >= 0 ? from : static_cast<std::int64_t>(i) + from; }
 

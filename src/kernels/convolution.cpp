@@ -40,7 +40,11 @@ constexpr int least_pixels = 64;
 
 // Pixels or Winograd tiles, and channels, of the one kernel that the library has on lanes for each algorithm, as residuals by map and
 // channels show it (docs/model_log.md).
-constexpr Tile implicit_tile{128, 32}, fused_tile{32, 32}, product_tile{128, 64}, group_tile{128, 128};
+constexpr Tile implicit_tile{128, 32}, fused_tile{32, 32}, product_tile{128, 64};
+
+/// Pixels and channels of matrix units' one kernel for a group that none takes together with others: RegNets with groups of 24 to 120
+/// channels.
+constexpr Tile group_tile{128, 128};
 
 bool on_lanes(Precision p, const Gpu& gpu) {
     return gpu.profile.math_unit(p) == MathUnit::simt;
@@ -198,8 +202,9 @@ KernelCost fastest(const Conv2d& op, const Gpu& gpu, Cache cache) {
     // The lanes take any layout; matrix units take channels last. A library in NCHW converts one side, read once and written once: the
     // kernel's own gather or store covers the other. Rows of deepbench-2019 lie between none and one.
     const Bytes converted = work(op).bytes - filter_bytes(op);
-    const KernelCost whole = op.channels_last ? best : in_sequence(transform_cost(converted, gpu, cache), best);
+    // Not on the lanes, though they would often be faster: RegNets and DPN-92 with groups of 24 channels do not run as they would there.
     if (op.channels_last && !has_packed_groups(op)) return in_sequence(transform_cost(2 * converted, gpu, cache), best);
+    const KernelCost whole = op.channels_last ? best : in_sequence(transform_cost(converted, gpu, cache), best);
     const bool has_lanes = element_size(op.precision) >= 2 * byte && gpu.profile.math_unit(Precision::fp32) == MathUnit::simt &&
                            gpu.profile.supports(Precision::fp32);
     return has_lanes ? faster(whole, fastest_in(Precision::fp32, op, gpu, cache)) : whole;

@@ -33,13 +33,15 @@ KernelCost addressed(const KernelCost& streamed, std::int64_t elements, const Gp
     return at_least(streamed, lane_time(static_cast<double>(elements), instructions, gpu), Bound::compute, &KernelCost::compute);
 }
 
-/// A framework's pooling kernel has one thread an output, which computes the address of each element of its window: 32 integer
-/// instructions, from Inception v3 and v4 and PoolFormer on the RTX 3090 and 4090.
+/// A framework's pooling kernel has one thread an output, which computes the address of each element of its window: 32 instructions of the
+/// integer lanes, from Inception v3 and v4 and PoolFormer on the RTX 3090 and 4090.
 KernelCost gathered(const KernelCost& streamed, const Reduce& op, const GpuProfile& gpu) {
-    constexpr double instructions = 32, integer_lanes = 64;  // of an SM, from Volta to Hopper
-    if (!(gpu.boost_clock > 0 * hertz)) return streamed;
-    const double of_sm = static_cast<double>(op.outputs) * op.window / static_cast<double>(gpu.sm_count);
-    return at_least(streamed, of_sm * instructions / integer_lanes / running_clock(gpu), Bound::compute, &KernelCost::compute);
+    constexpr double instructions = 32;
+    const double of_sm = static_cast<double>(op.outputs) * op.window * instructions / static_cast<double>(gpu.sm_count);
+    const Seconds addressing = gpu.facts.integer_lanes_per_sm > 0
+                                   ? of_sm / gpu.facts.integer_lanes_per_sm / running_clock(gpu)
+                                   : lane_time(static_cast<double>(op.outputs) * op.window, instructions, gpu);
+    return at_least(streamed, addressing, Bound::compute, &KernelCost::compute);
 }
 
 /// Elements that streaming kernels write; 0 of other operators.

@@ -111,6 +111,7 @@ ArchitectureFacts read_facts(TableReader& table) {
         if (!facts.default_capability) throw table.error("default_capability", "not a compute capability", {}, "such as \"8.0\"");
     }
     facts.fp32_lanes_per_sm = table.number("fp32_lanes_per_sm", positive);
+    facts.integer_lanes_per_sm = table.number_if("integer_lanes_per_sm", positive).value_or(0);
     facts.vector_ratio = ratios(table.table("vector_ratio"));
     facts.vector_ratio[index(Precision::fp32)] = 1;
     facts.tensor_flops_per_sm_clock = table.number_if("tensor_flops_per_sm_clock", positive).value_or(0);
@@ -152,6 +153,7 @@ constexpr std::string_view fact_keys[] = {"source",
                                           "vendor",
                                           "default_capability",
                                           "fp32_lanes_per_sm",
+                                          "integer_lanes_per_sm",
                                           "vector_ratio",
                                           "tensor_flops_per_sm_clock",
                                           "tensor_ratio",

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 
 #include "scenario/step_parts.hpp"
 
@@ -65,13 +66,12 @@ double log_of(Seconds part) {
 
 /// `time` of each whole number from 1 to `last`, evaluated at `rows_an_octave` and interpolated between them; entry 0 is zero.
 template <class Time>
-std::vector<Seconds> dense(std::int64_t last, std::int64_t& evaluated, Time time) {
+std::vector<Seconds> dense(std::int64_t last, Time time) {
     const auto points = spaced(last, rows_an_octave);
     std::vector<Seconds> times{Seconds{}};
     Seconds before;
     for (std::size_t i = 0; i < points.size(); ++i) {
         const Seconds here = time(points[i]);
-        ++evaluated;
         const double start = std::log(i == 0 ? 1.0 : static_cast<double>(points[i - 1])), end = std::log(static_cast<double>(points[i]));
         while (static_cast<std::int64_t>(times.size()) < points[i]) {
             const double share = (std::log(static_cast<double>(times.size())) - start) / (end - start);
@@ -94,7 +94,7 @@ StepModel without_host(StepModel m) {
 }
 
 bool host_issues_kernels(const StepModel& m) {
-    return m.stack.host_per_kernel > Seconds{};
+    return m.stack.host_per_kernel > Seconds{} || m.stack.host_per_convolution > Seconds{};
 }
 
 /// What is left of the GPU's work in a part when it has `waiting` to do it in.
@@ -102,53 +102,31 @@ Seconds exposed(Seconds work, Seconds waiting, Seconds host) {
     return max(work - waiting, host);
 }
 
-/// Fills a part point by point; evaluates every pass without its host and, where that issues kernels, with it.
-class PartPoints {
-public:
-    PartPoints(const StepModel& m, StepPart& part, std::int64_t& evaluated)
-        : model_(m), busy_(without_host(m)), part_(part), evaluated_(evaluated) {}
-
-    /// What the next points have in common with other passes: W of so many rows.
-    void share(std::int64_t rows, std::int64_t logits) {
-        shared_busy_ = evaluate(busy_, [=](const StepModel& m) { return shared_step(m, rows, logits); });
-        if (host_issues_kernels(model_)) shared_ = evaluate(model_, [=](const StepModel& m) { return shared_step(m, rows, logits); });
+/// Adds the points of a part that share W of so many rows, one for each of `passes`: times of whole passes under a model.
+template <class Pass>
+void add_points(StepPart& part, const StepTable& table, const StepModel& m, std::int64_t rows, std::int64_t logits,
+                const std::vector<Pass>& passes) {
+    const StepModel busy = without_host(m);
+    const Seconds shared_busy = shared_step(busy, rows, logits);
+    const bool corrects = host_issues_kernels(m);
+    const Seconds shared = corrects ? shared_step(m, rows, logits) : shared_busy;
+    for (const Pass& pass : passes) {
+        const Seconds work = pass(busy) - shared_busy;
+        part.log_work.push_back(log_of(work));
+        if (corrects) part.rest.push_back((pass(m) - shared - exposed(work, entry(table.waiting, rows), part.host)).in(s));
     }
+}
 
-    template <class Pass>
-    void add(Pass pass) {
-        const Seconds work = evaluate(busy_, pass) - shared_busy_;
-        part_.log_work.push_back(log_of(work));
-        if (!host_issues_kernels(model_)) return;
-        const Seconds waiting = max(Seconds{}, shared_ - shared_busy_);
-        part_.rest.push_back((evaluate(model_, pass) - shared_ - exposed(work, waiting, part_.host)).in(s));
+void repeat_last(StepPart& part, std::size_t times) {
+    for (std::vector<double>* values : {&part.log_work, &part.rest}) {
+        if (!values->empty()) values->insert(values->end(), times, values->back());
     }
-
-    void repeat_last(std::size_t times) {
-        part_.log_work.insert(part_.log_work.end(), times, part_.log_work.back());
-        if (!part_.rest.empty()) part_.rest.insert(part_.rest.end(), times, part_.rest.back());
-    }
-
-private:
-    template <class Pass>
-    Seconds evaluate(const StepModel& m, Pass pass) {
-        ++evaluated_;
-        return pass(m);
-    }
-
-    const StepModel& model_;
-    StepModel busy_;
-    StepPart& part_;
-    std::int64_t& evaluated_;
-    Seconds shared_, shared_busy_;
-};
+}
 
 void tabulate_shared(StepTable& table, const StepModel& m, const StepRange& range) {
-    const auto body = [&](const StepModel& of) {
-        return dense(range.tokens, table.evaluated, [&](std::int64_t rows) { return shared_step(of, rows, 1); });
-    };
+    const auto body = [&](const StepModel& of) { return dense(range.tokens, [&](std::int64_t rows) { return shared_step(of, rows, 1); }); };
     table.body = body(m);
-    table.head =
-        dense(range.sequences, table.evaluated, [&](std::int64_t rows) { return shared_step(m, rows, rows) - shared_step(m, rows, 1); });
+    table.head = dense(range.sequences, [&](std::int64_t rows) { return shared_step(m, rows, rows) - shared_step(m, rows, 1); });
     if (!host_issues_kernels(m)) return;
     table.waiting = body(without_host(m));
     for (std::size_t rows = 0; rows < table.waiting.size(); ++rows)
@@ -160,10 +138,11 @@ void tabulate_decodes(StepTable& table, const StepModel& m, const StepRange& ran
     table.decodes = axis(decodes, 0);
     table.context = axis(contexts, 0);
     if (host_issues_kernels(m)) table.decode.host = decode_step(m, 1, 1) - shared_step(m, 1, 1);
-    PartPoints points(m, table.decode, table.evaluated);
     for (const std::int64_t n : decodes) {
-        points.share(n, n);
-        for (const std::int64_t c : contexts) points.add([=](const StepModel& of) { return decode_step(of, n, c); });
+        const auto pass = [n](std::int64_t c) { return [=](const StepModel& of) { return decode_step(of, n, c); }; };
+        std::vector<decltype(pass(0))> passes;
+        std::transform(contexts.begin(), contexts.end(), std::back_inserter(passes), pass);
+        add_points(table.decode, table, m, n, n, passes);
     }
 }
 
@@ -178,17 +157,18 @@ void tabulate_prompts(StepTable& table, const StepModel& m, const StepRange& ran
     table.tokens = axis(tokens, 0);
     table.past = axis(past, past_offset);
     if (host_issues_kernels(m)) table.prompt.host = prompt_step(m, 1, 1, 0) - shared_step(m, 1, 1);
-    PartPoints points(m, table.prompt, table.evaluated);
     // A step's own cell reaches to the next point of two axes: twice and √2 times as much. Points beyond that are never read.
     const std::int64_t most = 3 * range.prompt_tokens;
     for (const std::int64_t n : prompts) {
         for (const std::int64_t q : tokens) {
             if (n * q > most) {
-                points.repeat_last(past.size());
+                repeat_last(table.prompt, past.size());
                 continue;
             }
-            points.share(n * q, n);
-            for (const std::int64_t h : past) points.add([=](const StepModel& of) { return prompt_step(of, n, q, h); });
+            const auto pass = [n, q](std::int64_t h) { return [=](const StepModel& of) { return prompt_step(of, n, q, h); }; };
+            std::vector<decltype(pass(0))> passes;
+            std::transform(past.begin(), past.end(), std::back_inserter(passes), pass);
+            add_points(table.prompt, table, m, n * q, n, passes);
         }
     }
 }
@@ -198,7 +178,6 @@ void tabulate_images(StepTable& table, const StepModel& m, const StepRange& rang
     const auto encoded = spaced(range.sequences, encoded_an_octave);
     table.encoded = axis(encoded, 0);
     for (const std::int64_t v : encoded) table.vision_part.push_back(log_of(vision_step(m, v)));
-    table.evaluated += static_cast<std::int64_t>(encoded.size());
 }
 
 /// A part of a step whose W has so many rows; `interpolated` reads a grid of the part at the step's sizes.
@@ -225,7 +204,8 @@ Seconds step_time(const StepTable& t, const StepMix& mix) {
     if (mix.decodes > 0) {
         const Place n = place(t.decodes, static_cast<double>(mix.decodes)), c = place(t.context, mix.context);
         const std::size_t width = t.context.values.size();
-        time += part_time(t, t.decode, mix.decodes, [&](const std::vector<double>& grid) {
+        const auto rows = static_cast<std::int64_t>(std::min(static_cast<double>(mix.decodes), t.decodes.values.back()));
+        time += part_time(t, t.decode, rows, [&](const std::vector<double>& grid) {
             return between(along(grid, n.below * width, c), along(grid, n.above * width, c), n.share);
         });
     }

@@ -43,3 +43,18 @@ TEST_CASE("whole models do not bend what a stage that is not kept would have fit
     with.stages = {};
     CHECK(predicted() == rel(row.value, 0.1));
 }
+
+TEST_CASE("a first look at a stage takes 300 of its rows, and 75 where they are whole models") {
+    ModelRow row{.gpu = "g", .model = "m"};
+    std::vector<Sample> samples(400);
+    StageOutcome outcome;
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+        samples[i].model = &row;
+        samples[i].group = std::to_string(i);
+        outcome.rows.push_back(&samples[i]);
+    }
+    for (const Stage& stage : stages()) {
+        outcome.stage = &stage;
+        CHECK(coarse(outcome, 1).size() == (stage.of_models ? 75u : 300u));
+    }
+}

@@ -173,18 +173,25 @@ TEST_CASE("a strided 1x1 convolution converts only the pixels that it reads") {
 TEST_CASE("groups that no kernel is made for are converted there and back") {
     Gpu gpu = test::toy_gpu_with_matrix_units();
     gpu.profile.vector_peak[index(Precision::fp32)] = 0.01 * tflops;
-    const auto total = [&](std::int64_t width, std::int64_t groups) {
+    const auto of = [](std::int64_t width, std::int64_t groups) {
         Conv2d op = fp32_conv(1, groups);
         op.in_channels = op.out_channels = width * groups;
         op.precision = Precision::fp16;
         op.channels_last = true;
-        return cost(op, gpu).total.in(us);
+        return op;
     };
+    const auto total = [&](std::int64_t width, std::int64_t groups) { return cost(of(width, groups), gpu).total.in(us); };
     // 384 channels either way. Input and output are 25.2 MB each in fp16: both converted twice, read and written, is 100.7 MB.
     CHECK(total(24, 16) - total(32, 12) > 950);
     CHECK(total(192, 2) - total(128, 3) > 950);
-    // A tile of 128 columns a group: a quarter of the groups, with four times as many products for each of its outputs, takes as long.
-    CHECK(total(24, 16) == rel(total(96, 4), 0.05));
+    const Seconds on_matrix_units = cost(of(24, 16), gpu).total;
+    // 16 groups of 32768 · 128 · 216 products, where 24 columns would do, at 10 TFLOP/s; a quarter of the groups, with four times as many
+    // products for each of their outputs, takes as long.
+    CHECK(cost(of(24, 16), gpu).compute.in(us) == rel(16 * 2 * 32768.0 * 128 * 216 / 10e6, 0.05));
+    CHECK(cost(of(96, 4), gpu).compute.in(us) == rel(cost(of(24, 16), gpu).compute.in(us), 0.05));
+    // Lanes, however fast, are not asked.
+    gpu.profile.vector_peak[index(Precision::fp32)] = 1000 * tflops;
+    CHECK(cost(of(24, 16), gpu).total == on_matrix_units);
 }
 
 TEST_CASE("a depthwise convolution of more than 2^31 - 1 inputs in channels last fetches a sector for each of them") {

@@ -97,16 +97,17 @@ TEST_CASE("kernels that compute the address of each element take the lanes 85 in
 
 TEST_CASE("a pool that computes addresses takes 32 integer instructions for each element of its windows") {
     Gpu gpu = test::toy_gpu();
+    gpu.profile.facts.integer_lanes_per_sm = 64;
     Reduce pool{.inputs = 1'000'000, .outputs = 1'000'000, .window = 9, .precision = Precision::fp16};
-    const Seconds streamed = cost(pool, gpu).total;
+    // 4 MB at 100 GB/s.
+    CHECK(cost(pool, gpu).total.in(us) == rel(40, 1e-9));
     pool.addressed = true;
-    // 64 integer lanes an SM.
-    const Seconds addressing = 9e6 * 32 / 64 / static_cast<double>(gpu.profile.sm_count) / gpu.profile.boost_clock;
-    CHECK(addressing > streamed);
-    CHECK(cost(pool, gpu).total == addressing);
+    // 288 million instructions on ten SMs of 64 lanes at 1 GHz.
+    CHECK(cost(pool, gpu).total.in(us) == rel(450, 1e-9));
     CHECK(cost(pool, gpu).bound == Bound::compute);
-    gpu.profile.boost_clock *= 1000;
-    CHECK(cost(pool, gpu).total == streamed);
+    // Where integer lanes are not known they are as many as those of fp32: 5 T instructions a second.
+    gpu.profile.facts.integer_lanes_per_sm = 0;
+    CHECK(cost(pool, gpu).total.in(us) == rel(57.6, 1e-9));
 }
 
 TEST_CASE("a kernel whose threads read one value after the other waits for each of them") {

@@ -44,6 +44,14 @@ TEST_CASE("a misspelt option of a layer is reported with line, layer and the nea
     CHECK(detail.suggestion.find("kernel") != std::string::npos);
 }
 
+TEST_CASE("slices are copied unless a file says otherwise, and no other block has that option") {
+    const test::TemporaryFile file("tiny.toml", tiny("{slice = 8}, {slice = 4, copied = false}, {conv = \"depths.0\"}"));
+    const auto net = std::get<ConvNet>(load_workload(file.path()).architecture);
+    CHECK(net.layers[0].copied);
+    CHECK(!net.layers[1].copied);
+    CHECK(error_of(tiny("{conv = \"depths.0\", copied = false}")).key == "layers[0].copied");
+}
+
 TEST_CASE("a misspelt block is reported with the nearest block") {
     const ErrorDetail detail = error_of(tiny("{bottlneck = 16}, {basic = \"depths.0\"}"));
     CHECK(detail.key == "layers[0]");
