@@ -185,10 +185,10 @@ TEST_CASE("groups that no kernel is made for are converted there and back") {
     CHECK(total(24, 16) - total(32, 12) > 950);
     CHECK(total(192, 2) - total(128, 3) > 950);
     const Seconds on_matrix_units = cost(of(24, 16), gpu).total;
-    // 16 groups of 32768 · 128 · 216 products, where 24 columns would do, at 10 TFLOP/s; a quarter of the groups, with four times as many
-    // products for each of their outputs, takes as long.
-    CHECK(cost(of(24, 16), gpu).compute.in(us) == rel(16 * 2 * 32768.0 * 128 * 216 / 10e6, 0.05));
-    CHECK(cost(of(96, 4), gpu).compute.in(us) == rel(cost(of(24, 16), gpu).compute.in(us), 0.05));
+    // Four groups of 32768 · 128 · 96 products at 10 TFLOP/s, though 96 columns would do; a quarter of the width in four times the groups
+    // takes no less.
+    CHECK(cost(of(96, 4), gpu).compute.in(us) == rel(4 * 2 * 32768.0 * 128 * 96 / 10e6, 0.01));
+    CHECK(cost(of(24, 16), gpu).compute > 0.99 * cost(of(96, 4), gpu).compute);
     // Lanes, however fast, are not asked.
     gpu.profile.vector_peak[index(Precision::fp32)] = 1000 * tflops;
     CHECK(cost(of(24, 16), gpu).total == on_matrix_units);
