@@ -40,14 +40,14 @@ struct Cancelled : std::runtime_error {
 };
 
 struct CalibrationOptions {
-    int folds = 5;                       ///< of cross-validation, grouped by shape or model; below 2: none
-    std::uint64_t seed = 1;              ///< of the solver, the folds and the held-out rows
-    double holdout = 0;                  ///< share of shapes that no fit sees
-    std::optional<Seconds> budget;       ///< wall-clock time; results then depend on the machine
-    std::vector<std::string> stages;     ///< names of `stage_names()`; empty: all
+    int folds = 5;                        ///< of cross-validation, grouped by shape or model; below 2: none
+    std::uint64_t seed = 1;               ///< of the solver, the folds and the held-out rows
+    double holdout = 0;                   ///< share of shapes that no fit sees
+    std::optional<Seconds> budget;        ///< wall-clock time; results then depend on the machine
+    std::vector<std::string> stages;      ///< names of `stage_names()`; empty: all
     int evaluations_per_parameter = 120;  ///< of the local solver, on all rows; as many again go to the global one, on a sample
-    bool diagnose = true;                ///< standard errors, sensitivities and plateaus
-    CalibrationCallback progress;        ///< may be empty
+    bool diagnose = true;                 ///< standard errors, sensitivities and plateaus
+    CalibrationCallback progress;         ///< may be empty
 };
 
 /// What is fitted: one GPU, or several that share parameters.

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <iterator>
 
 #include "scenario/step_parts.hpp"
 
@@ -102,18 +101,19 @@ Seconds exposed(Seconds work, Seconds waiting, Seconds host) {
     return max(work - waiting, host);
 }
 
-/// Adds the points of a part that share W of so many rows, one for each of `passes`: times of whole passes under a model.
+/// Adds the points of a part that share W of so many rows, one for each of `sizes`: `pass` is the time of a whole pass of that size under
+/// a model.
 template <class Pass>
 void add_points(StepPart& part, const StepTable& table, const StepModel& m, std::int64_t rows, std::int64_t logits,
-                const std::vector<Pass>& passes) {
+                const std::vector<std::int64_t>& sizes, Pass pass) {
     const StepModel busy = without_host(m);
     const Seconds shared_busy = shared_step(busy, rows, logits);
     const bool corrects = host_issues_kernels(m);
     const Seconds shared = corrects ? shared_step(m, rows, logits) : shared_busy;
-    for (const Pass& pass : passes) {
-        const Seconds work = pass(busy) - shared_busy;
+    for (const std::int64_t size : sizes) {
+        const Seconds work = pass(busy, size) - shared_busy;
         part.log_work.push_back(log_of(work));
-        if (corrects) part.rest.push_back((pass(m) - shared - exposed(work, entry(table.waiting, rows), part.host)).in(s));
+        if (corrects) part.rest.push_back((pass(m, size) - shared - exposed(work, entry(table.waiting, rows), part.host)).in(s));
     }
 }
 
@@ -139,10 +139,7 @@ void tabulate_decodes(StepTable& table, const StepModel& m, const StepRange& ran
     table.context = axis(contexts, 0);
     if (host_issues_kernels(m)) table.decode.host = decode_step(m, 1, 1) - shared_step(m, 1, 1);
     for (const std::int64_t n : decodes) {
-        const auto pass = [n](std::int64_t c) { return [=](const StepModel& of) { return decode_step(of, n, c); }; };
-        std::vector<decltype(pass(0))> passes;
-        std::transform(contexts.begin(), contexts.end(), std::back_inserter(passes), pass);
-        add_points(table.decode, table, m, n, n, passes);
+        add_points(table.decode, table, m, n, n, contexts, [n](const StepModel& of, std::int64_t c) { return decode_step(of, n, c); });
     }
 }
 
@@ -165,10 +162,8 @@ void tabulate_prompts(StepTable& table, const StepModel& m, const StepRange& ran
                 repeat_last(table.prompt, past.size());
                 continue;
             }
-            const auto pass = [n, q](std::int64_t h) { return [=](const StepModel& of) { return prompt_step(of, n, q, h); }; };
-            std::vector<decltype(pass(0))> passes;
-            std::transform(past.begin(), past.end(), std::back_inserter(passes), pass);
-            add_points(table.prompt, table, m, n * q, n, passes);
+            add_points(table.prompt, table, m, n * q, n, past,
+                       [n, q](const StepModel& of, std::int64_t h) { return prompt_step(of, n, q, h); });
         }
     }
 }
