@@ -84,13 +84,23 @@ MatrixProduct product_of(const Conv2d& op, Precision unit, std::int64_t batch, s
 /// there and back, and each is a product of its own that leaves columns of its tile empty: in RegNets, widths of 24 to 120 take as long as
 /// each other.
 bool has_packed_groups(const Conv2d& op) {
+    constexpr std::uint64_t least_packed = 4;
     const auto width = static_cast<std::uint64_t>(op.in_channels / std::max<std::int64_t>(op.groups, 1));
-    return op.groups <= 1 || std::has_single_bit(width);
+    return op.groups <= 1 || (width >= least_packed && std::has_single_bit(width));
+}
+
+/// Groups that kernels on matrix units take together, as one with zeros between: as many as have `packed_channels` together.
+std::int64_t packed_groups(const Conv2d& op) {
+    constexpr std::int64_t packed_channels = 32;
+    const std::int64_t groups = std::max<std::int64_t>(op.groups, 1);
+    if (groups == 1 || !has_packed_groups(op)) return 1;
+    const std::int64_t together = std::max<std::int64_t>(1, packed_channels / (op.in_channels / groups));
+    return groups % together == 0 ? together : 1;
 }
 
 /// [N·OH·OW, IC·KH·KW] · [IC·KH·KW, OC] for each group; the left matrix is gathered from the input on the fly.
 KernelCost implicit_gemm_cost(const Conv2d& op, Precision unit, const Gpu& gpu, Cache cache) {
-    const std::int64_t groups = std::max<std::int64_t>(op.groups, 1);
+    const std::int64_t groups = std::max<std::int64_t>(op.groups, 1) / (on_lanes(unit, gpu) ? 1 : packed_groups(op));
     const std::int64_t pixels = op.batch * op.out_height() * op.out_width();
     const std::int64_t k = op.in_channels / groups * op.kernel_h * op.kernel_w;
     MatrixProduct product = product_of(op, unit, groups, pixels, op.out_channels / groups, k);
