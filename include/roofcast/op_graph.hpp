@@ -73,6 +73,7 @@ struct Elementwise {
     double flops_per_element = 1;
     Precision precision = Precision::fp16;
     bool strided = false;  ///< operands are broadcast or strided in an eager framework: each element's address is computed
+    double apart = 0;      ///< tensors read whose elements lie apart where those written lie side by side: each is fetched with its sector
     friend bool operator==(const Elementwise&, const Elementwise&) = default;
 };
 
@@ -106,7 +107,7 @@ struct Reduce {
 struct Move {
     std::int64_t read = 0, written = 0;
     Precision precision = Precision::fp16;
-    bool transposed = false;  ///< elements that are written side by side lie apart: each is fetched with its sector
+    bool transposed = false;  ///< elements that are written side by side lie apart where they are read: each is fetched with its sector
     bool strided = false;     ///< rows lie apart: each element's address is computed
     std::int64_t waits = 0;   ///< reads that each thread of the kernel makes one after the other, each when the one before has come
     friend bool operator==(const Move&, const Move&) = default;

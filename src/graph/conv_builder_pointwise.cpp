@@ -174,6 +174,11 @@ Map ConvBuilder::sum_of_parts(const Map& map, std::int64_t parts) {
     out.kept = false;
     Elementwise op = scaling(out.elements() * shape_.batch, format(map), format(out));
     op.reads *= static_cast<double>(parts);
+    // PyTorch writes sums plane by plane, whatever it reads.
+    if (shape_.framework && shape_.channels_last && !map.planar) {
+        out.planar = true;
+        op.apart = static_cast<double>(parts);
+    }
     convert("sum_of_parts", map, op);
     return out;
 }

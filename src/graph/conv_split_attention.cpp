@@ -27,7 +27,7 @@ Map split_attention(ConvBuilder& b, const std::vector<Map>& in, const ConvLayer&
     b.conv(squeezed, {.channels = all.map().channels, .groups = layer.groups, .bias = layer.bias, .norm = ConvNorm::none});
     b.softmax(pooled.channels, parts);
     const Map weighed = b.weigh(all.map());
-    // PyTorch sums in the layout of the stack; timm's split attention asks for planes.
+    // timm's split attention asks for planes.
     return b.to_planes(parts > 1 ? b.sum_of_parts(weighed, parts) : weighed);
 }
 

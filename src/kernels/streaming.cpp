@@ -10,7 +10,7 @@ constexpr Seconds memory_latency = 280 * ns;
 
 /// Of an SM that fetches one element a sector from L2. Copies between layouts in efficientnet_b0_g8_gn: 1.8 on the RTX 3090, 2.5 on the RTX
 /// 4090.
-constexpr double clocks_per_sector = 2;
+constexpr double clocks_per_sector = 1.8;
 
 /// `c`, no shorter than `floor`, which its `term` becomes but for the latency.
 KernelCost at_least(KernelCost c, Seconds floor, Bound bound, Seconds KernelCost::*term) {
@@ -31,6 +31,13 @@ Seconds lane_time(double elements, double instructions, const GpuProfile& gpu) {
 KernelCost addressed(const KernelCost& streamed, std::int64_t elements, const GpuProfile& gpu) {
     constexpr double instructions = 85;
     return at_least(streamed, lane_time(static_cast<double>(elements), instructions, gpu), Bound::compute, &KernelCost::compute);
+}
+
+/// `c`, and the time in which each of `elements` is fetched with its sector.
+KernelCost fetched_apart(const KernelCost& c, double elements, const GpuProfile& gpu) {
+    if (elements <= 0 || !(gpu.boost_clock > 0 * hertz)) return c;
+    const Seconds fetched = elements / static_cast<double>(gpu.sm_count) * clocks_per_sector / running_clock(gpu);
+    return at_least(c, c.total + fetched, Bound::l2, &KernelCost::l2);
 }
 
 /// A framework's pooling kernel has one thread an output, which computes the address of each element of its window: 32 instructions of the
@@ -60,7 +67,8 @@ Seconds element_time(const Op& op, double instructions, const GpuProfile& gpu) {
 
 KernelCost cost(const Elementwise& op, const Gpu& gpu, Cache cache) {
     const KernelCost streamed = streaming_cost(work(op).bytes, work(op).vector, op.precision, gpu, cache);
-    return op.strided ? addressed(streamed, op.elements, gpu.profile) : streamed;
+    const KernelCost passed = op.strided ? addressed(streamed, op.elements, gpu.profile) : streamed;
+    return fetched_apart(passed, op.apart * static_cast<double>(op.elements), gpu.profile);
 }
 
 KernelCost cost(const Embedding& op, const Gpu& gpu, Cache cache) {
@@ -76,9 +84,7 @@ KernelCost cost(const Move& op, const Gpu& gpu, Cache cache) {
     const KernelCost streamed = streaming_cost(work(op).bytes, {}, op.precision, gpu, cache);
     const KernelCost passed = op.strided ? addressed(streamed, op.written, gpu.profile) : streamed;
     const KernelCost waited = at_least(passed, static_cast<double>(op.waits) * memory_latency, Bound::latency, &KernelCost::launch);
-    if (!op.transposed || !(gpu.profile.boost_clock > 0 * hertz)) return waited;
-    const double sectors = static_cast<double>(op.written) / static_cast<double>(gpu.profile.sm_count);
-    return at_least(waited, sectors * clocks_per_sector / running_clock(gpu.profile), Bound::l2, &KernelCost::l2);
+    return op.transposed ? fetched_apart(waited, static_cast<double>(op.written), gpu.profile) : waited;
 }
 
 }  // namespace roofcast
