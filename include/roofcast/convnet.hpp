@@ -34,6 +34,7 @@ enum class ConvBlock {
     upsample,
     concat,
     slice,
+    planes,
     pointwise,
     scale,
     channel_gate,

@@ -224,23 +224,28 @@ Map ConvBuilder::concat(const std::vector<Map>& parts) {
     Map out = parts.front();
     out.channels = 0;
     out.kept = false;
-    std::int64_t unkept = 0;
+    // Parts in both layouts leave planes.
+    for (const Map& part : parts) out.planar = out.planar || part.planar;
+    std::int64_t unkept = 0, apart = 0;
     for (const Map& part : parts) {
         out.height = std::min(out.height, part.height);
         out.width = std::min(out.width, part.width);
         out.depth = std::min(out.depth, part.depth);
         out.channels += part.channels;
         unkept += part.kept ? 0 : part.elements();
+        if (out.planar && !part.planar) apart += part.elements();
     }
     const std::int64_t moved = out.elements() * shape_.batch;
-    emit("concat", Move{.read = moved, .written = moved, .precision = stored_}, Fusion::none, unkept, out.elements());
+    const Move op{.read = moved, .written = moved, .precision = stored_, .apart = apart * shape_.batch};
+    emit("concat", op, Fusion::none, unkept, out.elements());
     return out;
 }
 
 Map ConvBuilder::stack(const std::vector<Map>& parts) {
     Map out = concat(parts);
     out.planar = shape_.channels_last;
-    std::get<Move>(graph_.segments.back().nodes.back().op).transposed = out.planar;
+    auto& op = std::get<Move>(graph_.segments.back().nodes.back().op);
+    op.apart = out.planar ? op.written : 0;
     return out;
 }
 
@@ -259,7 +264,7 @@ void ConvBuilder::copy(std::int64_t elements, std::string name) {
 
 void ConvBuilder::transpose(const Map& map, std::string name) {
     const std::int64_t moved = map.elements() * shape_.batch;
-    const Move op{.read = moved, .written = moved, .precision = format(map), .transposed = true};
+    const Move op{.read = moved, .written = moved, .precision = format(map), .apart = moved};
     // Compilers and engines write each map in the layout that its reader wants.
     emit(std::move(name), op, Fusion::folded, map.elements(), map.elements());
 }

@@ -31,7 +31,7 @@ void ConvBuilder::evo_norm(const Map& map, bool activated) {
     moments(map, usual_groups);
     // Planes, which the division then reads beside channels that lie side by side.
     const std::int64_t written = map.elements() * shape_.batch;
-    const Move expanded{.read = 0, .written = written, .precision = stored_, .transposed = shape_.channels_last};
+    const Move expanded{.read = 0, .written = written, .precision = stored_, .apart = shape_.channels_last ? written : 0};
     emit("expand_deviation", expanded, Fusion::chain, map.elements(), 0);
     pointwise("evo_norm", map, reads, affine_flops, Fusion::chain, 2 * channels).eager_kernels = kernels;
 }

@@ -197,6 +197,8 @@ Map Walk::primitive(const ConvLayer& layer, const std::vector<Map>& in) {
             return fully_connected(layer, x);
         case ConvBlock::slice:
             return builder_.slice(x, layer.size, layer.copied);
+        case ConvBlock::planes:
+            return builder_.to_planes(x);
         case ConvBlock::concat:
             return builder_.concat(in);
         case ConvBlock::add:

@@ -84,7 +84,7 @@ KernelCost cost(const Move& op, const Gpu& gpu, Cache cache) {
     const KernelCost streamed = streaming_cost(work(op).bytes, {}, op.precision, gpu, cache);
     const KernelCost passed = op.strided ? addressed(streamed, op.written, gpu.profile) : streamed;
     const KernelCost waited = at_least(passed, static_cast<double>(op.waits) * memory_latency, Bound::latency, &KernelCost::launch);
-    return op.transposed ? fetched_apart(waited, static_cast<double>(op.written), gpu.profile) : waited;
+    return fetched_apart(waited, static_cast<double>(op.apart), gpu.profile);
 }
 
 }  // namespace roofcast

@@ -29,6 +29,7 @@ inline constexpr std::array block_specs{
     BlockSpec{"upsample", ConvBlock::upsample, "bilinear"},
     BlockSpec{"concat", ConvBlock::concat, ""},
     BlockSpec{"slice", ConvBlock::slice, "copied"},
+    BlockSpec{"planes", ConvBlock::planes, ""},
     BlockSpec{"pointwise", ConvBlock::pointwise, "wide"},
     BlockSpec{"scale", ConvBlock::scale, ""},
     BlockSpec{"channel_gate", ConvBlock::channel_gate, "gate activation"},

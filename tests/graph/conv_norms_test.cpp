@@ -137,7 +137,7 @@ TEST_CASE("maps that split attention reads are stacked first") {
     const OpGraph graph = graph_of({conv_with(ConvNorm::none), second, both});
     const auto stacks = nodes_named(graph, "concat");
     REQUIRE(stacks.size() == 1);
-    CHECK(std::get<Move>(stacks.front().op).transposed);
+    CHECK(std::get<Move>(stacks.front().op).apart == std::get<Move>(stacks.front().op).written);
     CHECK(nodes_named(graph, "to_planes").empty());
 }
 

@@ -70,14 +70,19 @@ TEST_CASE("an operator without a model has no time and says so") {
     CHECK(c.total == Seconds{});
 }
 
-TEST_CASE("copies between layouts fetch a sector for each element, two clocks each on an SM") {
+TEST_CASE("elements that lie apart are fetched a sector each, 1.8 clocks each on an SM, besides what is streamed") {
     const Gpu gpu = test::toy_gpu();
     const double sms = static_cast<double>(gpu.profile.sm_count);
     const Move plain{.read = 10'000'000, .written = 10'000'000, .precision = Precision::fp16};
     Move transposed = plain;
-    transposed.transposed = true;
-    const Seconds fetching = 10e6 / sms * 2 / gpu.profile.boost_clock;
-    CHECK(cost(transposed, gpu).total == max(cost(plain, gpu).total, fetching));
+    transposed.apart = plain.written;
+    const Seconds fetching = 10e6 / sms * 1.8 / gpu.profile.boost_clock;
+    CHECK(cost(transposed, gpu).total.in(us) == rel((cost(plain, gpu).total + fetching).in(us), 1e-12));
+    Elementwise sum{.elements = 10'000'000, .reads = 2, .precision = Precision::fp16};
+    const Seconds streamed = cost(sum, gpu).total;
+    sum.apart = 2;
+    CHECK(cost(sum, gpu).total.in(us) == rel((streamed + 2 * fetching).in(us), 1e-12));
+    CHECK(cost(sum, gpu).bound == Bound::l2);
 }
 
 TEST_CASE("kernels that compute the address of each element take the lanes 85 instructions for it") {
