@@ -83,6 +83,7 @@ struct RowWise {
     RowOp kind = RowOp::layernorm;
     std::int64_t rows = 0, cols = 0;
     Precision precision = Precision::fp16;
+    bool framework = true;  ///< an eager framework's kernel; false: an engine's, with instructions for pairs of 16-bit elements
     friend bool operator==(const RowWise&, const RowWise&) = default;
 };
 

@@ -72,7 +72,11 @@ Map ConvBuilder::normalized(const Map& map, ConvNorm norm, bool wide) {
 }
 
 void ConvBuilder::normalize_rows(const Map& map, std::int64_t rows) {
-    const RowWise op{.kind = RowOp::layernorm, .rows = rows * shape_.batch, .cols = map.elements() / rows, .precision = format(map)};
+    const RowWise op{.kind = RowOp::layernorm,
+                     .rows = rows * shape_.batch,
+                     .cols = map.elements() / rows,
+                     .precision = format(map),
+                     .framework = shape_.framework};
     emit("layernorm", op, Fusion::chain, map.kept ? 0 : map.elements(), map.elements()).weights = 2.0 * static_cast<double>(map.channels);
 }
 
