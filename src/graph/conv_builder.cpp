@@ -109,10 +109,7 @@ Map ConvBuilder::conv(const Map& input, const ConvSpec& spec) {
     const std::int64_t filter = in.channels / spec.groups * taps;
     const bool standardized = spec.norm == ConvNorm::standardized;
     if (standardized || net.standardized_weights) standardize(spec.channels, filter, standardized);
-    if (net.pads_apart) {
-        const std::int64_t padded = in.elements() * shape_.batch;
-        emit("pad", Move{.read = padded, .written = padded, .precision = stored_}, Fusion::folded, 0, 0);
-    }
+    pad(in, spec);
     OpNode& node = emit(spec.groups > 1 && spec.groups == in.channels ? "depthwise" : "conv", op, Fusion::none, in.kept ? 0 : in.elements(),
                         out.elements());
     if (!spec.published) node.macs = 0;
@@ -122,6 +119,17 @@ Map ConvBuilder::conv(const Map& input, const ConvSpec& spec) {
     // The host's time of a kernel was measured with a bias as one of its own; that of a folded norm goes with the convolution.
     if (factors > 0 && shape_.separate_bias) pointwise("bias", out, 1, 1, Fusion::folded).same_call = folds;
     return normalize_and_activate(out, folds ? ConvNorm::none : spec.norm, spec.activation);
+}
+
+void ConvBuilder::pad(const Map& in, const ConvSpec& spec) {
+    const std::int64_t padded = in.elements() * shape_.batch;
+    if (net.pads_apart) emit("pad", Move{.read = padded, .written = padded, .precision = stored_}, Fusion::folded, 0, 0);
+    if (!net.same_padding || spec.stride == 1 || spec.kernel == 1) return;
+    // A kernel that fills, and one that copies; mixed precision narrows the image behind them.
+    constexpr double kernels = 2;
+    const bool is_image = graph_.segments.size() == 1 && graph_.segments.front().nodes.empty();
+    const Move op{.read = padded, .written = 2 * padded, .precision = is_image ? wide_ : format(in)};
+    emit("pad", op, Fusion::folded, 0, 0).eager_kernels = kernels;
 }
 
 void ConvBuilder::mask_frames(const Map& map) {

@@ -151,6 +151,8 @@ private:
     /// `gain`: with a learned one for each output channel.
     void standardize(std::int64_t channels, std::int64_t filter, bool gain);
     /// The operator of `spec` from `in` to `out`.
+    /// What an operator of its own pads before a convolution, if any does.
+    void pad(const Map& in, const ConvSpec& spec);
     [[nodiscard]] Conv2d convolution(const Map& in, const Map& out, const ConvSpec& spec, bool planar) const;
     /// Utterances of a batch have lengths of their own: a convolution over frames is given zeros beyond them.
     void mask_frames(const Map& map);

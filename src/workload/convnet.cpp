@@ -115,6 +115,7 @@ ConvNet read_convnet(TableReader& reader) {
     if (const auto text = reader.text_if("norm")) net.norm = read_conv_norm(*text, reader.file(), reader.line());
     net.fp32_norms = reader.flag_if("fp32_norms").value_or(false);
     net.standardized_weights = reader.flag_if("standardized_weights").value_or(false);
+    net.same_padding = reader.flag_if("same_padding").value_or(false);
     net.pads_apart = reader.flag_if("pads_apart").value_or(false);
     net.activation_gain = reader.flag_if("activation_gain").value_or(false);
     net.layers = read_layers(reader, net.dimensions);

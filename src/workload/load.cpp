@@ -13,6 +13,9 @@ namespace roofcast {
 
 namespace {
 
+/// Names of a model that pads as TensorFlow does, beside those of one that does not.
+constexpr std::string_view same_padding_aliases = "same_padding_aliases";
+
 using ReadArchitecture = Architecture (*)(TableReader&);
 
 const std::map<std::string_view, ReadArchitecture>& families() {
@@ -61,6 +64,7 @@ Workload read_workload(TableReader reader) {
     workload.name = reader.text_if("name").value_or(workload.id);
     workload.family = reader.text("family");
     workload.aliases = reader.texts_if("aliases");
+    const std::vector<std::string> padded = reader.texts_if(same_padding_aliases);
     workload.source = reader.text("source");
     workload.file = reader.file();
     if (const auto precision = reader.text_if("default_precision")) {
@@ -82,6 +86,8 @@ Workload read_workload(TableReader reader) {
     workload.published = read_published(reader.table("published"));
     workload.own_script = read_own_script(reader.table("own_script"));
     workload.architecture = family->second(reader);
+    if (!padded.empty() && !std::holds_alternative<ConvNet>(workload.architecture))
+        throw reader.error(same_padding_aliases, "only convolutional nets pad", {}, "family = \"cnn\"");
     static_cast<void>(reader.node("variant"));
     reader.finish_with_base();
     return workload;
@@ -92,26 +98,34 @@ struct Entry {
     const toml::table* table;
     const toml::table* shared;  ///< null when the file is a single model
     std::string prefix;
+    bool same_padding = false;  ///< the same model under its `same_padding_aliases`
 };
 
 std::vector<Entry> entries_of(const toml::table& root, const std::string& file) {
     const toml::node* node = root.get("variant");
-    if (node == nullptr) return {{&root, nullptr, {}}};
+    std::vector<Entry> entries;
+    const auto add = [&entries](const toml::table& table, const toml::table* shared, const std::string& prefix) {
+        entries.push_back({&table, shared, prefix});
+        if (table.contains(same_padding_aliases)) entries.push_back({&table, shared, prefix, true});
+    };
+    if (node == nullptr) {
+        add(root, nullptr, {});
+        return entries;
+    }
     const TableReader reader(root, file);
     if (!node->is_array_of_tables()) throw reader.error("variant", "wrong type", {}, "tables [[variant]]");
     if (root.contains("id")) throw reader.error("id", "a file with [[variant]] tables has no id of its own");
-    std::vector<Entry> entries;
-    for (const auto& item : *node->as_array()) {
-        entries.push_back({item.as_table(), &root, fmt::format("variant[{}]", entries.size())});
-    }
+    std::size_t index = 0;
+    for (const auto& item : *node->as_array()) add(*item.as_table(), &root, fmt::format("variant[{}]", index++));
     return entries;
 }
 
 /// Id and aliases, as far as they are there.
 std::vector<std::string> names_of(const Entry& entry) {
     std::vector<std::string> names;
-    if (const auto* id = entry.table->get_as<std::string>("id")) names.push_back(id->get());
-    if (const auto* aliases = entry.table->get_as<toml::array>("aliases")) {
+    const auto* id = entry.table->get_as<std::string>("id");
+    if (id != nullptr && !entry.same_padding) names.push_back(id->get());
+    if (const auto* aliases = entry.table->get_as<toml::array>(entry.same_padding ? same_padding_aliases : "aliases")) {
         for (const auto& alias : *aliases) {
             if (alias.is_string()) names.push_back(alias.as_string()->get());
         }
@@ -125,7 +139,13 @@ bool is_named(const Entry& entry, std::string_view name) {
 }
 
 Workload read_entry(const Entry& entry, const std::string& file) {
-    return read_workload(TableReader(*entry.table, file, entry.prefix, entry.shared));
+    Workload workload = read_workload(TableReader(*entry.table, file, entry.prefix, entry.shared));
+    if (!entry.same_padding) return workload;
+    workload.aliases = names_of(entry);
+    workload.id = workload.name = workload.aliases.front();
+    workload.aliases.erase(workload.aliases.begin());
+    std::get<ConvNet>(workload.architecture).same_padding = true;
+    return workload;
 }
 
 }  // namespace
