@@ -22,6 +22,7 @@
 #include "roofcast/gpu_profile.hpp"
 #include "roofcast/measurement.hpp"
 #include "roofcast/validation.hpp"
+#include "roofcast/version.hpp"
 
 namespace roofcast {
 
@@ -96,7 +97,7 @@ struct StageFit {
     double loss_before = 0, loss_after = 0;
     double mape_before_percent = 0, mape_after_percent = 0;
     StopReason stop = StopReason::nothing_to_fit;
-    std::vector<double> singular_values;  ///< of the Jacobian of r by u, over √rows, largest first
+    std::vector<double> singular_values;  ///< of √W · ∂e/∂u (diagnostics.hpp), over √rows, largest first
 };
 
 /// A row that a fit did not use, and why. Outliers still count in every accuracy.
@@ -164,7 +165,7 @@ struct FitFileHeader {
     std::string command;                ///< that writes it again
     std::string date;                   ///< ISO 8601; empty: not stated
     std::filesystem::path data_folder;  ///< files inside are named relative to it, others by their name alone
-    std::string tool = "roofcast 0.1.0";
+    std::string tool{named_version()};  ///< that made the fit
 };
 
 /// Text of `gpus/<id>.fit.toml`. Reads the data files once more for their hashes.

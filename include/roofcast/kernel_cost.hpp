@@ -72,7 +72,7 @@ KernelCost unpacking_cost(const Gemm& op, const Gpu& gpu, BytesPerSecond most_pe
 KernelCost cost(const Op& op, const Gpu& gpu, Cache cache = Cache::cold);
 
 /// Lower bound that no kernel can beat: the larger of flops over data-sheet peak and compulsory bytes over data-sheet bandwidth
-/// (bytes that fit L2 when `cache` is warm are free).
+/// (bytes that fit L2 are free unless `cache` is cold).
 Seconds datasheet_roofline(const Op& op, const GpuProfile& gpu, Cache cache = Cache::cold);
 
 /// Bytes that `op` must move when nothing is resident: every input read once, every output written once.

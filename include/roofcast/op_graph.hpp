@@ -156,6 +156,9 @@ std::string_view op_class(const Op& op);
 /// Multiply-adds count two; element-wise arithmetic included. Attention counts what causal masking and windows leave.
 Flops op_flops(const Op& op);
 
+/// Query-key pairs of one head that causal masking and a window leave.
+double visible_pairs(const Attention& op);
+
 /// Multiply-adds of matrix products and convolutions only, attention unmasked: what published GMACs count.
 double op_macs(const Op& op);
 

@@ -41,7 +41,7 @@ std::string_view name(Band b);
 
 /// Share by which a measurement may beat the data sheet before it is called impossible. Data sheets state a guaranteed boost clock;
 /// boards run above it: 5 % on a Tesla P4 (1114 against 1063 MHz), 8 % on a GeForce RTX 4090 (2.73 against 2.52 GHz).
-inline constexpr double clock_headroom = 0.10;
+inline constexpr double impossible_margin = 0.10;
 
 /// Time that no implementation of `op` can beat at data-sheet rates, whatever the state of the caches and the algorithm:
 /// max(flops / peak, (compulsory bytes − L2) / bandwidth). Of a convolution with a filter larger than 1×1 only the multiplications of the
@@ -49,7 +49,7 @@ inline constexpr double clock_headroom = 0.10;
 /// Zero for what moves between GPUs, whose algorithm and topology are unknown.
 Seconds physical_floor(const Op& op, const GpuProfile& gpu);
 
-/// Whether the measured time is below (1 − clock_headroom) × physical_floor.
+/// Whether the measured time is below (1 − impossible_margin) × physical_floor.
 bool is_impossible(const KernelRow& row, const GpuProfile& gpu);
 
 // ---- host launch cost -----------------------------------------------------------------------------------------------------------

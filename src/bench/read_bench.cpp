@@ -10,7 +10,7 @@
 #include "bench/readers.hpp"
 #include "io/json_text.hpp"
 #include "io/text_file.hpp"
-#include "measurement/csv_reader.hpp"
+#include "io/csv_reader.hpp"
 #include "roofcast/error.hpp"
 
 namespace roofcast {

@@ -229,11 +229,10 @@ private:
 
     void add_files(Fit& fit) const {
         std::map<std::string, DataFile> files;
-        for (const Judged& j : judged_) files[j.sample->origin().file].rows_used += 1;
-        for (const DroppedRow& row : fit.dropped) {
-            files[row.file].rows_dropped += 1;
-            if (row.reason.starts_with("outlier")) files[row.file].rows_used -= 1;
-        }
+        std::set<const Sample*> used;  // a row may serve several stages
+        for (const StageOutcome& stage : full_.stages) used.insert(stage.rows.begin(), stage.rows.end());
+        for (const Sample* row : used) files[row->origin().file].rows_used += 1;
+        for (const DroppedRow& row : fit.dropped) files[row.file].rows_dropped += 1;
         for (auto& [name, file] : files) {
             file.file = name;
             fit.files.push_back(file);

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
-#include <cstdlib>
 
 namespace roofcast {
 
@@ -27,7 +27,9 @@ double unit_slope(const ParameterSpec& spec, double value) {
 }
 
 double rounded(const ParameterSpec& spec, double value) {
-    const double five_digits = std::strtod(fmt::format("{:.5g}", value).c_str(), nullptr);
+    const std::string text = fmt::format("{:.5g}", value);
+    double five_digits = value;
+    std::from_chars(text.data(), text.data() + text.size(), five_digits);
     return std::clamp(five_digits, spec.fitted_lower, spec.fitted_upper);
 }
 

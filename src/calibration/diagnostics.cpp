@@ -35,9 +35,10 @@ private:
     double before_;
 };
 
-Eigen::VectorXd residual_vector(const Bench& bench, const Samples& rows) {
+/// e = eʳ − 1 of each row, as the loss sees it.
+Eigen::VectorXd error_vector(const Bench& bench, const Samples& rows) {
     const std::vector<double> r = residuals(bench, rows);
-    return Eigen::Map<const Eigen::VectorXd>(r.data(), static_cast<Eigen::Index>(r.size()));
+    return Eigen::Map<const Eigen::ArrayXd>(r.data(), static_cast<Eigen::Index>(r.size())).expm1().matrix();
 }
 
 Eigen::MatrixXd jacobian(Bench& bench, const StageOutcome& outcome) {
@@ -46,9 +47,9 @@ Eigen::MatrixXd jacobian(Bench& bench, const StageOutcome& outcome) {
         Nudge nudge(bench, outcome.specs[p]);
         const double below = std::max(0.0, nudge.position() - difference), above = std::min(1.0, nudge.position() + difference);
         nudge.to_position(above);
-        const Eigen::VectorXd up = residual_vector(bench, outcome.rows);
+        const Eigen::VectorXd up = error_vector(bench, outcome.rows);
         nudge.to_position(below);
-        j.col(static_cast<Eigen::Index>(p)) = (up - residual_vector(bench, outcome.rows)) / (above - below);
+        j.col(static_cast<Eigen::Index>(p)) = (up - error_vector(bench, outcome.rows)) / (above - below);
     }
     return j;
 }
@@ -59,18 +60,19 @@ struct LinearTheory {
 };
 
 LinearTheory linear_theory(Bench& bench, const StageOutcome& outcome) {
-    const Eigen::VectorXd r = residual_vector(bench, outcome.rows);
-    const Eigen::ArrayXd weights = (1 + (r.array() / robust_scale).square()).rsqrt();
+    const Eigen::ArrayXd e = error_vector(bench, outcome.rows).array();
+    const Eigen::ArrayXd say = Eigen::Map<const Eigen::ArrayXd>(outcome.weights.data(), static_cast<Eigen::Index>(outcome.weights.size()));
+    const Eigen::ArrayXd weights = say / say.mean() * (1 + (e / robust_scale).square()).rsqrt();
     const Eigen::MatrixXd j = weights.sqrt().matrix().asDiagonal() * jacobian(bench, outcome);
-    const Eigen::JacobiSVD<Eigen::MatrixXd> svd(j, Eigen::ComputeThinU | Eigen::ComputeThinV);
+    const Eigen::JacobiSVD<Eigen::MatrixXd> svd(j, Eigen::ComputeThinU | Eigen::ComputeFullV);
     const Eigen::VectorXd& values = svd.singularValues();
     const double freedom = std::max<double>(1, static_cast<double>(j.rows() - j.cols()));
-    const double variance = (weights * r.array().square()).sum() / freedom;
+    const double variance = (weights * e.square()).sum() / freedom;
     LinearTheory theory{Eigen::VectorXd::Zero(j.cols()), values / std::sqrt(static_cast<double>(j.rows()))};
     for (Eigen::Index p = 0; p < j.cols(); ++p) {
-        for (Eigen::Index k = 0; k < values.size(); ++k) {
+        for (Eigen::Index k = 0; k < j.cols(); ++k) {  // those beyond the singular values are of more parameters than rows
             const double part = svd.matrixV()(p, k) * svd.matrixV()(p, k);
-            if (values(k) > null_direction * values(0)) {
+            if (k < values.size() && values(k) > null_direction * values(0)) {
                 theory.errors(p) += variance * part / (values(k) * values(k));
             } else if (part > null_direction) {
                 theory.errors(p) = std::numeric_limits<double>::infinity();

@@ -17,9 +17,7 @@ struct Sample {
     std::size_t gpu = 0;  ///< into Bench::gpus
     HostLaunch host;
     std::string group;        ///< rows of equal group are never split between fit and judgement
-    double weight = 1;        ///< in the loss
     bool host_bound = false;  ///< measured at the host's pace: bounds the kernel's time from above only
-    bool outlier = false;     ///< no say in the loss
     [[nodiscard]] const Origin& origin() const { return kernel != nullptr ? kernel->origin : model->origin; }
     [[nodiscard]] double measured() const { return kernel != nullptr ? kernel->latency.in(us) : model->value; }
     [[nodiscard]] std::string op() const { return kernel != nullptr ? kernel->op_name : "model"; }

@@ -23,6 +23,7 @@ constexpr double firmest_pull = 900;      // of what hardware facts carry from G
                                           // would take anywhere
 constexpr std::size_t model_rows = 400;   // whole models cost a hundred times a kernel: a sample serves
 constexpr double outlier_deviations = 8;  // robust standard deviations, and
+constexpr double normal_deviation = 1.4826;  // standard over median absolute deviation of a normal distribution
 const double outlier_ratio = std::log(3);  // at least this factor
 
 bool starts_with_any(const std::string& name, const std::vector<std::string_view>& prefixes) {
@@ -42,7 +43,7 @@ std::vector<double> row_weights(const Samples& rows) {
     }
     std::vector<double> weights;
     weights.reserve(rows.size());
-    for (const Sample* row : rows) weights.push_back(row->weight / count[row->gpu]);
+    for (const Sample* row : rows) weights.push_back(1 / count[row->gpu]);
     return weights;
 }
 
@@ -120,7 +121,7 @@ bool set_outliers_aside(const Bench& bench, StageOutcome& outcome) {
     std::vector<double> r = residuals(bench, outcome.rows), deviations;
     const double centre = percentile(r, 0.5);
     for (const double x : r) deviations.push_back(std::abs(x - centre));
-    const double limit = std::max(outlier_ratio, outlier_deviations * 1.4826 * percentile(deviations, 0.5));
+    const double limit = std::max(outlier_ratio, outlier_deviations * normal_deviation * percentile(deviations, 0.5));
     Samples kept;
     for (std::size_t i = 0; i < r.size(); ++i) (deviations[i] > limit ? outcome.outliers : kept).push_back(outcome.rows[i]);
     outcome.rows = std::move(kept);

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -19,13 +20,14 @@ namespace roofcast::cli {
 
 namespace {
 
-/// Set by the signal handler; the fit looks at it between two evaluations.
-volatile std::sig_atomic_t interrupted = 0;
+/// Set by the signal handler; the threads of a fit look at it between two evaluations.
+std::atomic<bool> interrupted = false;
+static_assert(std::atomic<bool>::is_always_lock_free);
 
 /// Turns Ctrl-C into the end of the fit for as long as it lives.
 class InterruptGuard {
 public:
-    InterruptGuard() : previous_(std::signal(SIGINT, [](int) { interrupted = 1; })) {}
+    InterruptGuard() : previous_(std::signal(SIGINT, [](int) { interrupted = true; })) {}
     InterruptGuard(const InterruptGuard&) = delete;
     InterruptGuard& operator=(const InterruptGuard&) = delete;
     ~InterruptGuard() { std::signal(SIGINT, previous_); }
@@ -51,7 +53,7 @@ public:
             last_ = now;
             shown_ = true;
         }
-        return interrupted == 0;
+        return !interrupted;
     }
 
 private:
@@ -66,12 +68,17 @@ std::vector<std::filesystem::path> data_paths(const CalibrateOptions& options) {
     return {folder / "kernels", folder / "models"};
 }
 
-NamedFit fitted(const CalibrationJob& job, const CalibrateOptions& options) {
-    ProgressLine line(job.title);
+/// What the options ask of a fit, which shows its progress on `line`.
+CalibrationOptions calibration_of(const CalibrateOptions& options, ProgressLine& line) {
     CalibrationOptions calibration = options.calibration;
     if (options.budget_seconds > 0) calibration.budget = options.budget_seconds * s;
     calibration.progress = [&line](const CalibrationProgress& p) { return line.show(p); };
-    NamedFit named{.title = job.title, .file = job.file.string(), .fit = calibrate(job.input, calibration)};
+    return calibration;
+}
+
+NamedFit fitted(const CalibrationJob& job, const CalibrateOptions& options) {
+    ProgressLine line(job.title);
+    NamedFit named{.title = job.title, .file = job.file.string(), .fit = calibrate(job.input, calibration_of(options, line))};
     if (!options.write) return named;
     const FitFileHeader header{.command = job.command, .date = options.date, .data_folder = options.common.data() / "validation_data"};
     write_file_atomically(job.file, fit_file_text(named.fit, header));
@@ -81,9 +88,7 @@ NamedFit fitted(const CalibrationJob& job, const CalibrateOptions& options) {
 
 Report left_out(const CalibrationJob& job, const CalibrateOptions& options) {
     ProgressLine line(job.title);
-    CalibrationOptions calibration = options.calibration;
-    calibration.progress = [&line](const CalibrationProgress& p) { return line.show(p); };
-    return left_out_report(leave_one_out(job.input, calibration, options.by_architecture));
+    return left_out_report(leave_one_out(job.input, calibration_of(options, line), options.by_architecture));
 }
 
 /// Summaries of all fit files, GPUs before architectures, each in the order of their names.
@@ -91,9 +96,11 @@ std::vector<FitSummary> fit_summaries(const std::filesystem::path& gpus_folder) 
     std::vector<FitSummary> summaries;
     for (const auto& folder : {gpus_folder, gpus_folder / "arch"}) {
         std::vector<std::filesystem::path> files;
-        for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-            if (entry.path().filename().string().ends_with(".fit.toml")) files.push_back(entry.path());
+        std::error_code ec;
+        for (std::filesystem::directory_iterator entry(folder, ec), end; !ec && entry != end; entry.increment(ec)) {
+            if (entry->path().filename().string().ends_with(".fit.toml")) files.push_back(entry->path());
         }
+        if (ec) throw Error({.what = "the folder of fits cannot be read: " + ec.message(), .file = folder.string()});
         std::sort(files.begin(), files.end());
         for (const auto& file : files) summaries.push_back(load_fit_summary(file));
     }

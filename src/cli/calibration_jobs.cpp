@@ -26,7 +26,7 @@ std::set<std::string> gpus_with_rows(const Measurements& data, const CalibrateOp
 std::vector<std::string> measured_variants(const std::filesystem::path& folder, const std::string& asked,
                                            const std::set<std::string>& measured) {
     const GpuChoice choice = choose_gpu(folder, asked);
-    const GpuProfile chosen = load_gpu_profile(choice.file);
+    const GpuProfile chosen = load_gpu_profile(choice.file, folder);
     if (chosen.id == asked || choice.file == std::filesystem::path(asked)) return {chosen.id};
     std::vector<std::string> variants;
     for (const auto& id : measured) {
@@ -63,6 +63,8 @@ std::string settings(const CalibrateOptions& options) {
     if (options.neutral) text += " --neutral-start";
     if (options.without_models) text += " --kernels-only";
     for (const auto& stage : options.calibration.stages) text += " --stage " + stage;
+    for (const auto& path : options.data) text += " --data " + path;
+    if (options.budget_seconds > 0) text += fmt::format(" --budget {}", options.budget_seconds);
     if (!options.date.empty()) text += " --date " + options.date;
     return text;
 }
@@ -115,8 +117,11 @@ CalibrationJob pooled_job(const CalibrateOptions& options, const Measurements& d
     ParameterSet start = options.neutral ? load_neutral_parameters(folder) : load_unfitted_parameters(folder, nobody);
     CalibrationInput input = input_of(options, data, std::move(profiles), std::move(start));
     if (!all) input.pool = profiles_with_kernels(options, data);
+    std::string chosen;
+    if (options.pooled) chosen = " --arch-fit";
+    for (const auto& gpu : options.gpus) chosen += " --gpu " + gpu;
     return {.title = all ? "all architectures" : "architecture " + options.architecture,
-            .command = fmt::format("roofcast calibrate --architecture {}{} --write", options.architecture, settings(options)),
+            .command = fmt::format("roofcast calibrate --architecture {}{}{} --write", options.architecture, chosen, settings(options)),
             .file = folder / "arch" / (nobody.architecture + ".fit.toml"),
             .input = std::move(input)};
 }
@@ -128,7 +133,7 @@ std::vector<CalibrationJob> single_jobs(const CalibrateOptions& options, const M
     for (const auto& asked : options.gpus) {
         for (const auto& id : measured_variants(folder, asked, measured)) {
             const bool is_file = asked.ends_with(".toml");
-            GpuProfile profile = load_gpu_profile(choose_gpu(folder, is_file ? asked : id).file);
+            GpuProfile profile = load_gpu_profile(choose_gpu(folder, is_file ? asked : id).file, folder);
             ParameterSet start = options.neutral ? load_neutral_parameters(folder) : load_unfitted_parameters(folder, profile);
             std::optional<ParameterSet> architecture;
             if (!options.neutral) architecture = load_architecture_parameters(folder, profile);

@@ -12,7 +12,7 @@ namespace roofcast::cli {
 
 struct CalibrateOptions {
     CommonOptions common;
-    std::vector<std::string> gpus, data, stages;
+    std::vector<std::string> gpus, data;
     std::string architecture, date;
     CalibrationOptions calibration{};
     double budget_seconds = 0;

@@ -7,6 +7,7 @@
 
 #include "cli/command.hpp"
 #include "roofcast/error.hpp"
+#include "roofcast/version.hpp"
 
 namespace {
 
@@ -84,7 +85,7 @@ void refuse_empty_values(int argc, char** argv) {
 int run(int argc, char** argv) {
     refuse_empty_values(argc, argv);
     CLI::App app{"roofcast: how fast a model runs on a GPU, how much memory it takes, and why", "roofcast"};
-    app.set_version_flag("--version", "roofcast 0.1.0");
+    app.set_version_flag("--version", std::string(roofcast::named_version()));
     app.require_subcommand(1);
     roofcast::cli::add_gpu_command(app);
     roofcast::cli::add_predict_command(app);

@@ -7,7 +7,7 @@
 #include "cli/command.hpp"
 #include "io/atomic_file.hpp"
 #include "roofcast/error.hpp"
-#include "validation/validation_report.hpp"
+#include "report/validation_report.hpp"
 
 namespace roofcast::cli {
 
@@ -55,7 +55,7 @@ public:
 
 private:
     [[nodiscard]] Gpu loaded(const std::filesystem::path& file) const {
-        GpuProfile profile = load_gpu_profile(file);
+        GpuProfile profile = load_gpu_profile(file, folder_);
         ParameterSet parameters = load_parameters(folder_, profile);
         return {std::move(profile), std::move(parameters)};
     }

@@ -170,16 +170,16 @@ Map outlook_block(ConvBuilder& b, Map x, const ConvLayer& layer) {
         b.linear(in.places(), channels, channels, false);
         const Map coarse = b.pool(in, stride, stride, 0);
         const std::int64_t unfolded = coarse.places() * window * channels;
-        b.copy(in.elements(), "planes");
+        b.transpose_rows(in.elements(), "planes");
         b.copy_by_image(unfolded, "unfold");
         const std::int64_t scores = heads * window * window;
         b.linear(coarse.places(), channels, scores);
         b.scale({.channels = scores, .height = coarse.height, .width = coarse.width}, 0, Fusion::chain);
         // In fp32 under mixed precision: what a softmax of 16 bits does not move is one more kernel.
         b.wide_pointwise("softmax", {.channels = scores, .height = coarse.height, .width = coarse.width}, 1, softmax_flops);
-        b.copy(unfolded, "transpose");
+        b.transpose_rows(unfolded, "transpose");
         b.product("mix", coarse.places() * heads, window, channels / heads, window);
-        b.copy(unfolded, "transpose");
+        b.transpose_rows(unfolded, "transpose");
         b.copy(in.elements(), "fold");
         b.linear(in.places(), channels, channels);
         b.add(shortcut.map());

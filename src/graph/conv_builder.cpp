@@ -270,6 +270,12 @@ void ConvBuilder::copy(std::int64_t elements, std::string name) {
     emit(std::move(name), Move{.read = moved, .written = moved, .precision = stored_}, Fusion::none, elements, elements);
 }
 
+void ConvBuilder::transpose_rows(std::int64_t elements, std::string name) {
+    copy(elements, std::move(name));
+    auto& op = std::get<Move>(graph_.segments.back().nodes.back().op);
+    op.apart = op.written;
+}
+
 void ConvBuilder::transpose(const Map& map, std::string name) {
     const std::int64_t moved = map.elements() * shape_.batch;
     const Move op{.read = moved, .written = moved, .precision = format(map), .apart = moved};

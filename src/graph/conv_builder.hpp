@@ -105,6 +105,8 @@ public:
     Map to_planes(const Map& map);
     /// Copies `elements` an image: a transpose or a slice that has to be made contiguous.
     void copy(std::int64_t elements, std::string name = "copy");
+    /// `copy` of elements that lie side by side after it and apart before.
+    void transpose_rows(std::int64_t elements, std::string name);
     /// Copies `map` so that what lay apart lies side by side.
     void transpose(const Map& map, std::string name);
     /// `copy`, for which eager frameworks launch a kernel an image.

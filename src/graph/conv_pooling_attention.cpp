@@ -7,12 +7,12 @@ namespace roofcast {
 namespace {
 
 /// A depthwise convolution of each head's map and a layer norm of each head: one weight for all heads. The library copies heads side by
-/// side, then turns them into planes, which the convolution turns back.
+/// side, turns them into planes, which it convolves, and turns those back into rows to normalize.
 Map pooled_heads(ConvBuilder& b, const Map& in, std::int64_t heads, std::int64_t stride) {
     constexpr std::int64_t kernel = 3;
     const std::int64_t width = in.channels / heads;
-    constexpr std::int64_t copies = 3;
-    b.copy(copies * in.elements(), "heads_first");
+    b.copy(in.elements(), "heads_first");
+    b.transpose_rows(in.elements(), "planes");
     const Map y = b.conv(in, {.channels = in.channels,
                               .kernel = kernel,
                               .stride = stride,
@@ -20,6 +20,7 @@ Map pooled_heads(ConvBuilder& b, const Map& in, std::int64_t heads, std::int64_t
                               .norm = ConvNorm::none,
                               .shared_weights = true});
     b.parameters("pooling", static_cast<double>(width * kernel * kernel));
+    b.transpose_rows(y.elements(), "rows");
     b.normalize({.channels = width, .height = y.places() * heads, .width = 1}, ConvNorm::layer);
     return y;
 }
@@ -34,7 +35,7 @@ Map pooling_attention_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::
         Map skipped{.channels = channels, .height = in.height, .width = in.width};
         if (in.channels != channels) b.linear(rows, in.channels, channels);
         if (stride > 1) {
-            b.copy(skipped.elements(), "planes");
+            b.transpose_rows(skipped.elements(), "planes");
             skipped = b.pool(skipped, stride + 1, stride, (stride + 1) / 2);
         }
         b.linear(rows, in.channels, 3 * channels);

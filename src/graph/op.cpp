@@ -10,17 +10,6 @@ double real(std::int64_t count) {
     return static_cast<double>(count);
 }
 
-/// Query-key pairs of one head that causal masking and a window leave.
-double visible_pairs(const Attention& a) {
-    const double q = real(a.query_len), kv = real(a.kv_len);
-    const double window = a.window > 0 ? std::min(real(a.window), kv) : kv;
-    if (!a.causal) return q * window;
-    // Query i of 1…q sees min(kv − q + i, window) keys: a ramp that is cut off at the window.
-    const double first = std::max(1.0, kv - q + 1);
-    const double cut = std::clamp(window - first, 0.0, q);  // queries that see fewer keys than the window holds
-    return cut * (first + (cut - 1) / 2) + (q - cut) * std::min(window, kv);
-}
-
 struct Macs {
     double operator()(const Gemm& g) const { return real(g.batch) * real(g.m) * real(g.n) * real(g.k); }
     double operator()(const Attention& a) const {
@@ -87,6 +76,20 @@ std::string_view op_class(const Op& op) {
 
 double op_macs(const Op& op) {
     return std::visit(Macs{}, op);
+}
+
+double visible_pairs(const Attention& op) {
+    const double q = real(op.query_len), kv = real(op.kv_len);
+    if (!op.causal) return q * (op.window > 0 ? std::min(kv, real(op.window)) : kv);
+    // Query i of the last q positions sees first + i keys, at least none and at most the window.
+    const double first = kv - q + 1;
+    const double limit = op.window > 0 ? std::min(real(op.window), kv) : kv;
+    const double growing = std::clamp(limit - std::max(first, 1.0), 0.0, q - 1);  // queries before the window is full
+    const double skipped = std::max(0.0, 1 - first);                              // queries before the first key
+    const double start = std::min(std::max(first, 1.0), limit);
+    const double seen = std::max(0.0, q - skipped);
+    const double rising = std::min(growing, seen);
+    return rising * start + rising * (rising - 1) / 2 + (seen - rising) * std::min(limit, start + rising);
 }
 
 Flops op_flops(const Op& op) {

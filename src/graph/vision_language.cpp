@@ -81,7 +81,8 @@ OpGraph vision_graph(const VisionLanguage& model, const RunShape& shape) {
     graph.segments.push_back(patch_segment(pass, n));
     if (model.tiles > 1) graph.segments.push_back(tile_segment(model, pass, n));
     if (full > 0) graph.segments.push_back(vit_layers(pass, n, full));
-    if (model.vision_window > 0) graph.segments.push_back(vit_layers(pass, n, model.vision.layers - full, model.vision_window));
+    const std::int64_t windowed = model.vision_window > 0 ? model.vision.layers - full : 0;
+    if (windowed > 0) graph.segments.push_back(vit_layers(pass, n, windowed, model.vision_window));
     graph.segments.push_back(projector_segment(model, pass, n));
     graph.peak_activations = vit_peak_activations(pass, n);
     return graph;

@@ -98,7 +98,7 @@ inline FlopsPerSecond matrix_peak(const GpuProfile& gpu, Precision p) {
     return *peak;
 }
 
-/// Rates on the chip at the clock that boards hold: of matrix products in `p`, of element-wise arithmetic in `p`, and that clock itself.
+/// Rate of matrix products in `p` at the clock that boards hold.
 inline FlopsPerSecond matrix_rate(const GpuProfile& gpu, Precision p) {
     return matrix_peak(gpu, p) * gpu.clock_headroom();
 }
@@ -115,9 +115,13 @@ inline double reached_share(const GpuProfile& gpu, Precision p, double share) {
     const double ratio = accumulation_ratio(gpu, p);
     return ratio * share / (1 + (ratio - 1) * share);
 }
+
+/// Rate of element-wise arithmetic in `p` at the clock that boards hold.
 inline FlopsPerSecond lane_rate(const GpuProfile& gpu, Precision p) {
     return gpu.vector_rate(p) * gpu.clock_headroom();
 }
+
+/// The clock that boards hold.
 inline Hertz running_clock(const GpuProfile& gpu) {
     return gpu.boost_clock * gpu.clock_headroom();
 }

@@ -23,20 +23,6 @@ double score_width(const Attention& op) {
     return real(op.head_dim + value_dim(op));
 }
 
-double visible_pairs(const Attention& op) {
-    const double q = real(op.query_len), kv = real(op.kv_len);
-    if (!op.causal) return q * (op.window > 0 ? std::min(kv, real(op.window)) : kv);
-    // Query i of the last q positions sees first + i keys, at least none and at most the window.
-    const double first = kv - q + 1;
-    const double limit = op.window > 0 ? std::min(real(op.window), kv) : kv;
-    const double growing = std::clamp(limit - std::max(first, 1.0), 0.0, q - 1);  // queries before the window is full
-    const double skipped = std::max(0.0, 1 - first);                              // queries before the first key
-    const double start = std::min(std::max(first, 1.0), limit);
-    const double seen = std::max(0.0, q - skipped);
-    const double rising = std::min(growing, seen);
-    return rising * start + rising * (rising - 1) / 2 + (seen - rising) * std::min(limit, start + rising);
-}
-
 bool winograd_applies(const Conv2d& op) {
     return op.kernel_h == 3 && op.kernel_w == 3 && op.stride == 1 && op.dilation == 1 && op.groups == 1;
 }

@@ -34,9 +34,6 @@ std::int64_t value_dim(const Attention& op);
 /// Elements of a key and a value: what a score multiplies.
 double score_width(const Attention& op);
 
-/// Scores of one head that masking and window leave.
-double visible_pairs(const Attention& op);
-
 /// Whether Winograd's fast algorithm applies: 3x3, stride 1, ungrouped.
 bool winograd_applies(const Conv2d& op);
 

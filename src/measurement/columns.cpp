@@ -199,17 +199,6 @@ WeightFormat Row::weights_or_native(Precision compute) const {
     const std::string_view found = text(MeasuredColumn::weight_precision);
     if (found.empty()) return native_weights(compute);
     if (const auto format = parse_weight_format(found)) return *format;
-    // "exl2-2.5-bpw": mean bits per weight in the name, as mixed quantizations give it.
-    constexpr std::string_view suffix = "-bpw";
-    if (found.ends_with(suffix)) {
-        const std::string_view stem = found.substr(0, found.size() - suffix.size());
-        const std::string_view number = stem.substr(stem.rfind('-') + 1);
-        double bits = 0;
-        const auto [end, status] = std::from_chars(number.data(), number.data() + number.size(), bits);
-        constexpr double widest = 16;
-        if (status == std::errc{} && end == number.data() + number.size() && bits > 0 && bits <= widest)
-            return {bits > 6 ? Precision::int8 : Precision::int4, bits, std::string(found)};
-    }
     throw Unusable{fmt::format("unknown weight_precision '{}'", shown(found))};
 }
 

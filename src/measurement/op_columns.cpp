@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <initializer_list>
 
 #include "measurement/rows.hpp"
 #include "roofcast/error.hpp"
@@ -12,6 +14,14 @@ namespace roofcast {
 
 namespace {
 
+/// Refuses sizes whose product is no operator's: products of some of them are then exact in 64 bits.
+void require_plausible(std::initializer_list<std::int64_t> sizes) {
+    constexpr double most = 0x1p60;
+    double product = 1;
+    for (const std::int64_t size : sizes) product *= static_cast<double>(std::max<std::int64_t>(1, size));
+    if (product > most) throw Unusable{"the sizes multiply to more than 2^60: no GPU runs such an operator"};
+}
+
 Gemm parse_gemm(const Row& row, Precision precision) {
     const std::string_view function = row.choice(MeasuredColumn::function, {"linear", "linear_bias", "bmm", "dynamic_quantized"}, "linear");
     Gemm op;
@@ -19,6 +29,7 @@ Gemm parse_gemm(const Row& row, Precision precision) {
     op.m = row.count(MeasuredColumn::m);
     op.n = row.count(MeasuredColumn::n);
     op.k = row.count(MeasuredColumn::k);
+    require_plausible({op.batch, op.m, op.n, op.k});
     op.precision = precision;
     op.weight_bits = row.weights_or_native(precision).bits;
     op.dynamic_quantized = function == "dynamic_quantized";
@@ -36,6 +47,8 @@ Conv2d parse_conv2d(const Row& row, Precision precision) {
     op.stride = row.count_if(MeasuredColumn::stride).value_or(1);
     op.padding_h = op.padding_w = row.count_if(MeasuredColumn::padding, 0).value_or(0);
     op.groups = row.count_if(MeasuredColumn::groups).value_or(1);
+    require_plausible({op.batch, op.in_channels, op.height + 2 * op.padding_h, op.width + 2 * op.padding_w, op.out_channels, op.kernel_h,
+                       op.kernel_w});
     op.channels_last = row.choice(MeasuredColumn::layout, {"nchw", "nhwc"}, "nchw") == "nhwc";
     op.precision = precision;
     if (op.height + 2 * op.padding_h < op.kernel_h || op.width + 2 * op.padding_w < op.kernel_w)
@@ -53,6 +66,7 @@ Attention parse_attention(const Row& row, Precision precision) {
     op.value_dim = op.head_dim;
     op.query_len = row.count(MeasuredColumn::query_len);
     op.kv_len = row.count(MeasuredColumn::kv_len);
+    require_plausible({op.batch, op.heads, op.head_dim, op.query_len, op.kv_len});
     op.causal = row.flag(MeasuredColumn::causal);
     op.precision = precision;
     op.kv_precision = row.precision_if(MeasuredColumn::kv_precision).value_or(precision);
@@ -90,11 +104,15 @@ Elementwise parse_elementwise(const Row& row, Precision precision) {
 }
 
 RowWise parse_row_wise(const Row& row, Precision precision, RowOp kind) {
-    return {kind, row.count(MeasuredColumn::rows), row.count(MeasuredColumn::cols), precision};
+    const RowWise op{kind, row.count(MeasuredColumn::rows), row.count(MeasuredColumn::cols), precision};
+    require_plausible({op.rows, op.cols});
+    return op;
 }
 
 Embedding parse_embedding(const Row& row, Precision precision) {
-    return {row.count(MeasuredColumn::tokens), row.count(MeasuredColumn::hidden), precision};
+    const Embedding op{row.count(MeasuredColumn::tokens), row.count(MeasuredColumn::hidden), precision};
+    require_plausible({op.tokens, op.hidden});
+    return op;
 }
 
 /// "power_law_1.2": the exponent of the load over experts.
@@ -116,6 +134,7 @@ Moe parse_moe(const Row& row, Precision precision) {
     op.intermediate = row.count(MeasuredColumn::intermediate);
     op.experts = row.count(MeasuredColumn::experts);
     op.top_k = row.count(MeasuredColumn::top_k);
+    require_plausible({op.tokens, op.hidden, op.intermediate, op.experts, op.top_k});
     op.precision = precision;
     op.weight_bits = row.weights_or_native(precision).bits;
     const std::string_view function = row.text(MeasuredColumn::function);

@@ -2,7 +2,7 @@
 #include <unordered_map>
 
 #include "io/text_file.hpp"
-#include "measurement/csv_reader.hpp"
+#include "io/csv_reader.hpp"
 #include "measurement/rows.hpp"
 #include "roofcast/error.hpp"
 #include "roofcast/measurement.hpp"
@@ -119,9 +119,11 @@ std::vector<std::filesystem::path> csv_files(const std::filesystem::path& path) 
     std::error_code ec;
     if (!std::filesystem::is_directory(path, ec)) return {path};
     std::vector<std::filesystem::path> files;
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(path)) {
-        if (entry.is_regular_file() && entry.path().extension() == ".csv") files.push_back(entry.path());
+    for (std::filesystem::recursive_directory_iterator entry(path, ec), end; !ec && entry != end; entry.increment(ec)) {
+        std::error_code not_told;
+        if (entry->is_regular_file(not_told) && entry->path().extension() == ".csv") files.push_back(entry->path());
     }
+    if (ec) throw Error({.what = "the folder cannot be read: " + ec.message(), .file = path.string()});
     if (files.empty()) throw Error({.what = "the folder holds no .csv file", .file = path.string()});
     std::sort(files.begin(), files.end());
     return files;

@@ -67,9 +67,14 @@ void check_techniques(const RunRequest& request, const Workload& workload) {
     if (t.speculation) check_speculation(*t.speculation, workload);
 }
 
+std::int64_t share_of(double share, std::int64_t tokens) {
+    constexpr double rounding = 1e-9;  // 0.29 of 100 are 29
+    return static_cast<std::int64_t>(std::floor(share * static_cast<double>(tokens) + rounding));
+}
+
 std::int64_t cached_tokens(const RunRequest& request) {
-    const double cached = request.techniques.cached_prefix * static_cast<double>(request.shape.prompt_tokens);
-    return std::clamp<std::int64_t>(static_cast<std::int64_t>(std::floor(cached)), 0, request.shape.prompt_tokens - 1);
+    const std::int64_t cached = share_of(request.techniques.cached_prefix, request.shape.prompt_tokens);
+    return std::clamp<std::int64_t>(cached, 0, request.shape.prompt_tokens - 1);
 }
 
 std::int64_t pass_tokens(const RunRequest& request, const DecoderLlm& llm, std::int64_t fresh) {

@@ -11,6 +11,9 @@ namespace roofcast {
 /// Throws Error for values out of range, and for techniques that `workload` has no use for.
 void check_techniques(const RunRequest& request, const Workload& workload);
 
+/// `share` of `tokens`, rounded down but for the rounding of the product itself.
+std::int64_t share_of(double share, std::int64_t tokens);
+
 /// Tokens of a sequence's prompt that are cached before the run: a share of the text, rounded down; at least one is left.
 std::int64_t cached_tokens(const RunRequest& request);
 

@@ -30,8 +30,8 @@ bool is_profile(const std::filesystem::path& file) {
 std::vector<std::filesystem::path> profile_files(const std::filesystem::path& folder) {
     std::error_code ec;
     std::vector<std::filesystem::path> files;
-    for (const auto& entry : std::filesystem::directory_iterator(folder, ec)) {
-        if (is_profile(entry.path())) files.push_back(entry.path());
+    for (std::filesystem::directory_iterator entry(folder, ec), end; !ec && entry != end; entry.increment(ec)) {
+        if (is_profile(entry->path())) files.push_back(entry->path());
     }
     if (ec) throw Error({.what = "the folder of GPU profiles cannot be read: " + ec.message(), .file = folder.string()});
     std::sort(files.begin(), files.end());

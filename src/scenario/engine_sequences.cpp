@@ -1,6 +1,7 @@
 // How sequences enter the engine, decode and leave, and what becomes of their blocks.
 #include <algorithm>
 
+#include "prediction/techniques.hpp"
 #include "scenario/engine_copy.hpp"
 
 namespace roofcast {
@@ -12,8 +13,8 @@ std::int64_t EngineCopy::blocks(std::int64_t tokens) const {
 /// Whole blocks of the prompt that are there already; its last token is always computed, for it yields the first of the output.
 std::int64_t EngineCopy::cached_prefix(std::size_t i) const {
     const std::int64_t prompt = request(i).prompt_tokens, block = engine_.options.block_tokens;
-    const auto share = static_cast<std::int64_t>(engine_.options.prefix_cached * static_cast<double>(prompt));
-    return std::min(share / block * block, prompt - 1);
+    const std::int64_t cached = share_of(engine_.options.prefix_cached, prompt);
+    return std::min(cached / block * block, prompt - 1);
 }
 
 std::size_t EngineCopy::phase(const Sequence& q) const {

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "io/text_file.hpp"
-#include "measurement/csv_reader.hpp"
+#include "io/csv_reader.hpp"
 #include "roofcast/error.hpp"
 #include "roofcast/serving.hpp"
 

@@ -82,11 +82,11 @@ namespace {
 std::optional<WeightFormat> parse_exl2(const std::string& text) {
     constexpr std::string_view before = "exl2-", after = "-bpw";
     constexpr double most_bits = 8;
-    if (!text.starts_with(before) || !text.ends_with(after)) return std::nullopt;
+    if (text.size() <= before.size() + after.size() || !text.starts_with(before) || !text.ends_with(after)) return std::nullopt;
     double bits = 0;
     const char* end = text.data() + text.size() - after.size();
     const auto parsed = std::from_chars(text.data() + before.size(), end, bits);
-    if (parsed.ec != std::errc{} || parsed.ptr != end || bits <= 0 || bits > most_bits) return std::nullopt;
+    if (parsed.ec != std::errc{} || parsed.ptr != end || !(bits > 0 && bits <= most_bits)) return std::nullopt;
     return WeightFormat{.precision = Precision::int4, .bits = bits, .label = text};
 }
 

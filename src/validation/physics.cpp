@@ -73,7 +73,7 @@ Seconds physical_floor(const Op& op, const GpuProfile& gpu) {
 }
 
 bool is_impossible(const KernelRow& row, const GpuProfile& gpu) {
-    return row.latency < (1 - clock_headroom) * physical_floor(row.op, gpu);
+    return row.latency < (1 - impossible_margin) * physical_floor(row.op, gpu);
 }
 
 }  // namespace roofcast

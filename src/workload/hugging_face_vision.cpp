@@ -142,7 +142,8 @@ VisionLanguage qwen2_5_vl(const JsonReader& config) {
     tower.norm = Normalization::rmsnorm;
     VisionLanguage m = qwen_vl(config, vision, tower);
     m.vision_window = vision.count_or("window_size", 112) / m.vision.patch;
-    m.vision_full_layers = static_cast<std::int64_t>(vision.size_of("fullatt_block_indexes"));
+    const auto full = static_cast<std::int64_t>(vision.size_of("fullatt_block_indexes"));
+    m.vision_full_layers = std::min(full, m.vision.layers);
     return m;
 }
 

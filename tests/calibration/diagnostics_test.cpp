@@ -45,6 +45,26 @@ TEST_CASE("identified parameters have small standard errors, a plateau around th
     CHECK(bandwidth->mape_change_plus > 1);
 }
 
+TEST_CASE("fewer rows than parameters leave parameters open") {
+    const GpuProfile profile = synthetic_profile();
+    Bench bench({profile}, truth());
+    const Gpu gpu{profile, {.values = truth(), .provenance = {}, .source = {}}};
+    Measurements rows;
+    add_row(rows, gpu, Elementwise{.elements = 40000000, .precision = Precision::fp32});
+    // One row of two parameters: it tells their sum.
+    Sample sample{.kernel = &rows.kernels.front()};
+    const StageOutcome outcome{.stage = &stages().front(),
+                               .specs = {parameter_index("streaming.bandwidth_fraction"), parameter_index("streaming.fixed_us")},
+                               .rows = {&sample},
+                               .weights = {1}};
+    const StageDiagnosis diagnosis = diagnose(bench, outcome, truth());
+    REQUIRE(diagnosis.parameters.size() == 2);
+    for (const FittedParameter& p : diagnosis.parameters) {
+        CHECK_FALSE(p.identifiable);
+        CHECK_FALSE(p.standard_error);
+    }
+}
+
 TEST_CASE("a parameter that only the noise could tell is flagged") {
     // All rows are large: the start of a kernel, 3 of some thousand microseconds, vanishes in 10 % of noise.
     const GpuProfile profile = synthetic_profile();

@@ -75,6 +75,63 @@ TEST_CASE("a net whose code pads apart copies what each convolution takes, and i
     CHECK(total_parameters(padded) == parameters);
 }
 
+TEST_CASE("a net that pads as TensorFlow does fills and copies a map for each convolution with a stride") {
+    ConvLayer strided = conv_with(ConvNorm::none);
+    strided.size = 2 * channels;
+    strided.kernel = 3;
+    strided.stride = 2;
+    ConvNet net;
+    net.image_size = side;
+    net.channels = channels;
+    net.layers = {strided, conv_with(ConvNorm::none), strided};
+    const RunShape shape{.batch = 2, .precision = Precision::fp16, .mixed_precision = true};
+    CHECK(nodes_named(conv_graph(net, shape), "pad").empty());
+    net.same_padding = true;
+    const OpGraph graph = conv_graph(net, shape);
+    const auto pads = nodes_named(graph, "pad");
+    REQUIRE(pads.size() == 2);
+    const auto& image = std::get<Move>(pads[0].op);
+    CHECK(image.read == 2 * side * side * channels);
+    CHECK(image.written == 2 * image.read);
+    CHECK(image.precision == Precision::fp32);
+    CHECK(std::get<Move>(pads[1].op).precision == Precision::fp16);
+    CHECK(pads[1].eager_kernels == 2);
+    CHECK(pads[1].fusion == Fusion::folded);
+}
+
+TEST_CASE("a map made contiguous is planes; what is joined with planes becomes planes, and convolutions want channels last again") {
+    ConvLayer half = layer_of(ConvBlock::slice, channels / 2), planes = layer_of(ConvBlock::planes, 0), both = layer_of(ConvBlock::concat, 0);
+    half.copied = false;
+    both.from = {-2, -1};
+    const OpGraph graph = graph_of({conv_with(ConvNorm::none), half, planes, both, conv_with(ConvNorm::none)});
+    const auto copies = nodes_named(graph, "to_planes"), joined = nodes_named(graph, "concat");
+    REQUIRE(copies.size() == 1);
+    REQUIRE(joined.size() == 1);
+    const std::int64_t part = 2 * side * side * channels / 2;
+    CHECK(std::get<Move>(copies.front().op).apart == part);
+    CHECK(std::get<Move>(joined.front().op).written == 2 * part);
+    CHECK(std::get<Move>(joined.front().op).apart == part);  // the half that lies channels last
+    CHECK(nodes_named(graph, "to_channels_last").size() == 1);
+}
+
+TEST_CASE("frameworks sum parts of a map in channels last into planes, and fetch each element for itself") {
+    ConvLayer layer = layer_of(ConvBlock::split_attention, 4);
+    ConvNet net;
+    net.image_size = side;
+    net.channels = channels;
+    net.layers = {layer};
+    RunShape shape{.batch = 2, .precision = Precision::fp16, .framework = true, .mixed_precision = true};
+    const OpGraph eager = conv_graph(net, shape);
+    const auto sums = nodes_named(eager, "sum_of_parts");
+    REQUIRE(sums.size() == 2);
+    for (const OpNode& sum : sums) CHECK(std::get<Elementwise>(sum.op).apart == 2);
+    CHECK(nodes_named(eager, "to_planes").empty());
+    shape.framework = false;
+    const OpGraph engine = conv_graph(net, shape);
+    CHECK(std::get<Elementwise>(nodes_named(engine, "sum_of_parts").front().op).apart == 0);
+    CHECK(nodes_named(engine, "to_planes").size() == 1);
+}
+
 TEST_CASE("EvoNorm has three numbers a channel and brings its own activation, or two and none") {
     const OpGraph activated = graph_of({conv_with(ConvNorm::evo)});
     // 16 to 16 channels, then gate, gain and bias.

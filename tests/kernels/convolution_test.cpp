@@ -194,6 +194,27 @@ TEST_CASE("groups that no kernel is made for are converted there and back") {
     CHECK(cost(of(24, 16), gpu).total == on_matrix_units);
 }
 
+TEST_CASE("matrix units take groups of 4 to 16 channels together, as many as have 32") {
+    Gpu gpu = test::toy_gpu_with_matrix_units();
+    gpu.profile.vector_peak[index(Precision::fp32)] = 0.01 * tflops;
+    const auto of = [&gpu](std::int64_t width, std::int64_t groups) {
+        Conv2d op = fp32_conv(3, groups);
+        op.in_channels = op.out_channels = width * groups;
+        op.precision = Precision::fp16;
+        op.channels_last = true;
+        return cost(op, gpu);
+    };
+    // 128 channels in each: what groups of 32 take but for their smaller filters.
+    for (const std::int64_t width : {4, 8, 16}) {
+        CAPTURE(width);
+        CHECK(of(width, 128 / width).compute.in(us) == rel(of(32, 4).compute.in(us), 1e-9));
+        CHECK(of(width, 128 / width).total <= of(32, 4).total);
+    }
+    // Two channels are no group that such kernels take, nor are three groups of eight as many as they take together.
+    CHECK(of(2, 64).total > 1.5 * of(32, 4).total);
+    CHECK(of(8, 3).compute > of(8, 4).compute);
+}
+
 TEST_CASE("a depthwise convolution of more than 2^31 - 1 inputs in channels last fetches a sector for each of them") {
     Conv2d op{.batch = 512,
               .in_channels = 64,

@@ -125,13 +125,19 @@ TEST_CASE("layer norm is busy with instructions where rows are short: three step
     Gpu gpu = test::toy_gpu();
     gpu.parameters.values.row_wise.row_cycles = 200;
     const auto time = [&gpu](RowOp kind, std::int64_t cols) {
-        return cost(RowWise{kind, 8'000'000, cols, Precision::fp16}, gpu).total.in(ms);
+        return cost(RowWise{kind, 8'000'000, cols, Precision::fp16, false}, gpu).total.in(ms);
     };
-    // 8 million rows of 300 cycles, half as many in 16 bits as in 32, on 10 SMs at 1 GHz; 256 MB of them would take 0.26 ms.
+    // 8 million rows of 300 cycles, half as many in an engine's 16 bits as in 32, on 10 SMs at 1 GHz; 256 MB of them would take 0.26 ms.
     CHECK(time(RowOp::layernorm, 8) == rel(240, 1e-9));
     CHECK(time(RowOp::layernorm, 512) == rel(240, 1e-9));
     CHECK(time(RowOp::layernorm, 520) == rel(320, 1e-9));
     CHECK(time(RowOp::softmax, 8) < 10);
+    // A framework computes in fp32, twice as fast where an SM has two lanes of it for each integer lane.
+    const RowWise eager{RowOp::layernorm, 8'000'000, 8, Precision::fp16};
+    CHECK(cost(eager, gpu).total.in(ms) == rel(480, 1e-9));
+    gpu.profile.facts.integer_lanes_per_sm = 64;
+    gpu.profile.fp32_lanes_per_sm = 128;
+    CHECK(cost(eager, gpu).total.in(ms) == rel(240, 1e-9));
 }
 
 TEST_CASE("softmax reads rows of more than 1024 elements again, from L1 or L2 if they hold the rows in flight") {

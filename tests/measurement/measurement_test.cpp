@@ -135,6 +135,8 @@ TEST_CASE("rows that cannot be used say why") {
     CHECK(contains(reason(gemm + "g,gemm,fp16,1,2,3,4 us\n"), "not a number"));
     CHECK(contains(reason(gemm + "g,gemm,fp16,1,2,3,4e9\n"), "longer than an hour"));
     CHECK(contains(reason(gemm + "g,gemm,fp16,1,2,3,4e-5\n"), "shorter than any kernel"));
+    CHECK(contains(reason(gemm + "g,gemm,fp16,1e12,1e12,1e12,4\n"), "multiply to more than 2^60"));
+    CHECK(contains(reason("gpu,op,precision,rows,cols,latency_us\ng,softmax,fp16,1e13,1e13,4\n"), "multiply to more than 2^60"));
     CHECK(contains(reason(gemm + "g,gemm,fp16,1,2,3\n"), "6 fields, the header 7"));
     CHECK(contains(reason(gemm + ",gemm,fp16,1,2,3,4\n"), "gpu is missing"));
     CHECK(contains(reason(gemm + "g,,fp16,1,2,3,4\n"), "neither op nor model"));

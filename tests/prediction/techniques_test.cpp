@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "prediction/techniques.hpp"
 #include "roofcast/error.hpp"
 #include "roofcast/kernel_cost.hpp"
 #include "roofcast/prediction.hpp"
@@ -43,6 +44,13 @@ bool noted(const Prediction& p, const std::string& part) {
 }
 
 }  // namespace
+
+TEST_CASE("a share of tokens is rounded down, but not by what a product of doubles loses") {
+    CHECK(share_of(0.29, 100) == 29);
+    CHECK(share_of(0.299, 100) == 29);
+    CHECK(share_of(0.5, 7) == 3);
+    CHECK(share_of(0, 100) == 0);
+}
 
 TEST_CASE("techniques that are off leave a prediction as it was, to the last bit") {
     const Bench bench;

@@ -58,6 +58,7 @@ public:
                 conv,
                 Elementwise{size(1, 1e9), 2, 1, 4, p},
                 RowWise{RowOp::softmax, size(1, 1e5), size(1, 1e5), p},
+                RowWise{RowOp::layernorm, size(1, 1e5), size(1, 1e5), p, flip()},
                 Embedding{size(1, 1e5), size(1, 16384), p},
                 Reduce{size(1, 1e8), size(1, 1e6), 9, p},
                 Move{size(1, 1e8), size(1, 1e8), p},
@@ -119,7 +120,7 @@ TEST_CASE("no prediction is faster than the data-sheet roofline at the clock tha
             if (!gpu.profile.supports(p)) continue;
             for (int round = 0; round < 12; ++round) {
                 for (const Op& op : shapes.operators(p)) {
-                    for (const Cache cache : {Cache::cold, Cache::warm, Cache::rotated}) {
+                    for (const Cache cache : {Cache::cold, Cache::warm, Cache::rotated, Cache::produced}) {
                         const KernelCost c = cost(op, gpu, cache);
                         const double floor = datasheet_roofline(op, gpu.profile, cache).in(us) / gpu.profile.clock_headroom();
                         INFO(gpu.profile.id << " " << name(p) << " operator " << op.index() << ": " << c.total.in(us) << " us, roofline "
@@ -191,6 +192,27 @@ TEST_CASE("convolutions and experts never get faster with batch") {
                     .top_k = shapes.size(1, 8)};
             moe.expert_parallel = shapes.flip() ? 8 : 1;
             check_monotone(moe, gpu, "tokens", [](Moe& m) { m.tokens += 1 + m.tokens / 3; });
+        }
+    }
+}
+
+// Longer rows of softmax beyond what registers hold are read again, which memory_bound_test.cpp covers; here each kind grows by itself.
+TEST_CASE("kernels bound by memory never get faster by growing") {
+    Shapes shapes;
+    for (const Gpu& gpu : some_gpus()) {
+        for (int round = 0; round < 20; ++round) {
+            const RowWise norm{RowOp::layernorm, shapes.size(1, 1e5), shapes.size(1, 4096), Precision::fp16, shapes.flip()};
+            check_monotone(norm, gpu, "rows", [](RowWise& r) { r.rows += 1 + r.rows / 5; });
+            check_monotone(norm, gpu, "columns", [](RowWise& r) { r.cols += 1 + r.cols / 5; });
+            check_monotone(RowWise{RowOp::softmax, 1, shapes.size(1, 1e4), Precision::fp32}, gpu, "rows of softmax",
+                           [](RowWise& r) { r.rows += 1 + r.rows / 3; });
+            Elementwise sum{shapes.size(1, 1e7), 2, 1, 1, Precision::fp16};
+            sum.apart = shapes.flip() ? 1 : 0;
+            check_monotone(sum, gpu, "elements", [](Elementwise& e) { e.elements += 1 + e.elements / 5; });
+            check_monotone(Move{1, 1, Precision::fp16, 1}, gpu, "copied", [](Move& m) {
+                m.read += 1 + m.read / 2;
+                m.apart = m.written = m.read;
+            });
         }
     }
 }

@@ -26,6 +26,8 @@ TEST_CASE("weight formats of serving engines carry their mean bits") {
     CHECK(parse_weight_format("fp8")->bits == 8);
     CHECK_FALSE(parse_weight_format("exl2--bpw"));
     CHECK_FALSE(parse_weight_format("exl2-99-bpw"));
+    CHECK_FALSE(parse_weight_format("exl2-nan-bpw"));
+    CHECK_FALSE(parse_weight_format("exl2-bpw"));
     CHECK_FALSE(parse_weight_format("q99"));
 }
 

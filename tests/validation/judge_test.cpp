@@ -8,7 +8,7 @@
 #include "roofcast/error.hpp"
 #include "support/compare.hpp"
 #include "support/paths.hpp"
-#include "validation/validation_report.hpp"
+#include "report/validation_report.hpp"
 
 using namespace roofcast;
 using roofcast::test::rel;

@@ -2,6 +2,7 @@
 
 #include "roofcast/error.hpp"
 #include "roofcast/workload.hpp"
+#include "workload/catalogue.hpp"
 #include "support/paths.hpp"
 
 using namespace roofcast;
@@ -67,6 +68,27 @@ TEST_CASE("a model's own script is what its file says, and nothing besides") {
     CHECK_FALSE(load_workload(scripted.path(), "large").own_script.folds_norms);
     const TemporaryFile unknown("model.toml", replaced(two_models, "vocabulary = 1000", "vocabulary = 1000\nown_script.halves = true"));
     CHECK(failure(unknown.path(), "small").key.ends_with("own_script.halves"));
+}
+
+TEST_CASE("names that pad as TensorFlow does are a model of their own with the same layers") {
+    const std::string net = R"(
+id = "net"
+aliases = ["a"]
+same_padding_aliases = ["tf_net", "tf_a"]
+family = "cnn"
+source = "a test"
+layers = [{conv = 8, kernel = 3, stride = 2}, {global_pool = true}, {linear = true}]
+)";
+    const TemporaryFile file("net.toml", net);
+    CHECK(workload_names(file.path()) == std::vector<std::string>{"net", "a", "tf_net", "tf_a"});
+    CHECK_FALSE(std::get<ConvNet>(load_workload(file.path(), "a").architecture).same_padding);
+    const Workload padded = load_workload(file.path(), "tf_a");
+    CHECK(padded.id == "tf_net");
+    CHECK(padded.aliases == std::vector<std::string>{"tf_a"});
+    CHECK(std::get<ConvNet>(padded.architecture).same_padding);
+    CHECK(load_workloads(file.path()).size() == 2);
+    const TemporaryFile wrong("model.toml", replaced(two_models, "aliases = [\"tiny\"]", "same_padding_aliases = [\"tf_tiny\"]"));
+    CHECK(failure(wrong.path(), "small").key.ends_with("same_padding_aliases"));
 }
 
 TEST_CASE("a variant's keys override the shared ones") {

@@ -1,4 +1,4 @@
-#include "validation/describe.hpp"
+#include "report/describe.hpp"
 
 #include <fmt/format.h>
 

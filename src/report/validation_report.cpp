@@ -1,4 +1,4 @@
-#include "validation/validation_report.hpp"
+#include "report/validation_report.hpp"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <limits>
 #include <map>
 
-#include "validation/describe.hpp"
+#include "report/describe.hpp"
 
 namespace roofcast {
 
@@ -135,7 +135,7 @@ constexpr std::size_t listed_impossible = 100;  ///< in the text; JSON lists all
 Table impossible_table(const Validation& validation, const Measurements& measurements) {
     const std::size_t listed = std::min(listed_impossible, validation.impossible.size());
     Table table{fmt::format("Set aside: {} rows faster than the data sheet allows by more than {:.0f} %{}", validation.impossible.size(),
-                            100 * clock_headroom,
+                            100 * impossible_margin,
                             listed < validation.impossible.size() ? fmt::format("; the first {}, JSON lists all", listed) : ""),
                 {{"at", "at"}, {"gpu", "gpu"}, {"op", "op"}, {"shape", "shape"}, {"measured_us", "measured us"}, {"floor_us", "floor us"}},
                 {}};

@@ -1,4 +1,4 @@
-#include "measurement/csv_reader.hpp"
+#include "io/csv_reader.hpp"
 
 #include <csv.h>
 

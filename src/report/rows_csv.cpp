@@ -2,8 +2,8 @@
 
 #include <iterator>
 
-#include "validation/describe.hpp"
-#include "validation/validation_report.hpp"
+#include "report/describe.hpp"
+#include "report/validation_report.hpp"
 
 namespace roofcast {
 
