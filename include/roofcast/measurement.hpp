@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -90,5 +91,8 @@ Measurements read_measurements(const std::vector<std::filesystem::path>& files_o
 
 /// The same for one file's text. `file` is the name that rows and errors carry.
 Measurements read_measurements_text(std::string_view text, const std::string& file);
+
+/// What the column `op` of kernel rows can be.
+std::span<const std::string_view> measured_operators();
 
 }  // namespace roofcast

@@ -48,7 +48,11 @@ void check(const CalibrationOptions& options) {
     const auto known = stage_names();
     for (const auto& name : options.stages) {
         if (std::find(known.begin(), known.end(), name) == known.end())
-            throw Error({.what = "no such stage", .key = "stage", .found = name, .suggestion = did_you_mean(name, known)});
+            throw Error({.what = "no such stage",
+                         .key = "stage",
+                         .found = name,
+                         .expected = fmt::format("{}", fmt::join(known, ", ")),
+                         .suggestion = did_you_mean(name, known)});
     }
 }
 

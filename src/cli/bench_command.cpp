@@ -14,7 +14,9 @@ struct BenchOptions {
 };
 
 std::vector<std::filesystem::path> paths(const BenchOptions& options) {
-    return {options.files.begin(), options.files.end()};
+    std::vector<std::filesystem::path> files{options.files.begin(), options.files.end()};
+    require_apart("--output", options.common.output, files);
+    return files;
 }
 
 void summarize(const BenchOptions& options) {

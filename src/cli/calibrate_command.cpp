@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <charconv>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -15,6 +16,7 @@
 #include "report/calibration_report.hpp"
 #include "roofcast/error.hpp"
 #include "roofcast/prediction.hpp"
+#include "roofcast/price.hpp"
 
 namespace roofcast::cli {
 
@@ -80,6 +82,10 @@ NamedFit fitted(const CalibrationJob& job, const CalibrateOptions& options) {
     ProgressLine line(job.title);
     NamedFit named{.title = job.title, .file = job.file.string(), .fit = calibrate(job.input, calibration_of(options, line))};
     if (!options.write) return named;
+    if (named.fit.stages.empty())
+        throw Error({.what = "no stage has rows enough to be fitted: nothing is written",
+                     .file = job.file.string(),
+                     .suggestion = "roofcast validate lists the rows that cannot be used"});
     const FitFileHeader header{.command = job.command, .date = options.date, .data_folder = options.common.data() / "validation_data"};
     write_file_atomically(job.file, fit_file_text(named.fit, header));
     named.written = true;
@@ -107,6 +113,14 @@ std::vector<FitSummary> fit_summaries(const std::filesystem::path& gpus_folder) 
     return summaries;
 }
 
+/// Rows that no fit can have, with file, line and reason.
+void note_skipped(const std::vector<SkippedRow>& skipped) {
+    constexpr std::size_t listed = 20;
+    for (std::size_t i = 0; i < std::min(listed, skipped.size()); ++i)
+        note(fmt::format("{}:{}: row not used: {}", skipped[i].file, skipped[i].line, skipped[i].reason));
+    if (skipped.size() > listed) note(fmt::format("{} rows more are not used; roofcast validate lists all", skipped.size() - listed));
+}
+
 void run(const CalibrateOptions& options) {
     if (options.summary) return write(fit_summary_report(fit_summaries(options.common.gpus())), options.common);
     const bool pooled = options.pooled || !options.architecture.empty();
@@ -114,8 +128,23 @@ void run(const CalibrateOptions& options) {
         throw Error({.what = "nothing to calibrate", .key = "--gpu", .expected = "--gpu ID or --architecture NAME"});
     if (pooled && options.architecture.empty())
         throw Error({.what = "a pooled fit needs the name of its architecture", .key = "--architecture", .expected = "ampere, …, or all"});
+    if (!options.gpus.empty() && !options.architecture.empty() && !options.pooled)
+        throw Error({.what = "one fit cannot be of a GPU and of an architecture",
+                     .key = "--architecture",
+                     .found = options.architecture,
+                     .suggestion = "leave one out, or add --arch-fit to pool the GPUs named for the architecture"});
+    if (options.write && !options.calibration.stages.empty())
+        throw Error({.what = "a fit file holds all stages",
+                     .key = "--stage",
+                     .found = fmt::format("{}", fmt::join(options.calibration.stages, ", ")),
+                     .suggestion = "leave out --stage or --write"});
+    if (!options.date.empty() && !parse_date(options.date))
+        throw Error({.what = "not a date", .key = "--date", .found = options.date, .expected = "YYYY-MM-DD, YYYY-MM or YYYY"});
+    const std::vector<std::filesystem::path> paths = data_paths(options);
+    require_apart("--output", options.common.output, paths);
     const InterruptGuard guard;
-    const Measurements data = read_measurements(data_paths(options));
+    const Measurements data = read_measurements(paths);
+    note_skipped(data.skipped);
     const std::vector<CalibrationJob> jobs = pooled ? std::vector{pooled_job(options, data)} : single_jobs(options, data);
     if (options.leave_one_out || options.by_architecture) {
         if (!pooled)
@@ -127,12 +156,23 @@ void run(const CalibrateOptions& options) {
     write(calibration_report(fits), options.common);
 }
 
+/// The complaint about what is no share that can be held out: "nan" lies within any range for the parser.
+std::string share_to_hold_out(const std::string& text) {
+    double share = 0;
+    const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), share);
+    constexpr double most = 0.9;
+    const bool fits = status == std::errc{} && end == text.data() + text.size() && share >= 0 && share <= most;
+    return fits ? std::string() : fmt::format("a share from 0 to {} is needed, found {}", most, text);
+}
+
 void add_fit_options(CLI::App& command, const std::shared_ptr<CalibrateOptions>& options) {
     command.add_option("--folds", options->calibration.folds, "Folds of cross-validation, grouped by shape; 0: none")
         ->check(CLI::Range(0, 100))
         ->capture_default_str();
-    command.add_option("--holdout", options->calibration.holdout, "Share of shapes that no fit sees")->check(CLI::Range(0.0, 0.9));
-    command.add_option("--seed", options->calibration.seed, "Of the solver, the folds and the held-out rows")->capture_default_str();
+    command.add_option("--holdout", options->calibration.holdout, "Share of shapes that no fit sees")->check(share_to_hold_out);
+    command.add_option("--seed", options->calibration.seed, "Of the solver, the folds and the held-out rows")
+        ->check(CLI::NonNegativeNumber)
+        ->capture_default_str();
     command
         .add_option("--evaluations", options->calibration.evaluations_per_parameter,
                     "Of the local solver for each parameter of a stage; as many again go to the global one")
@@ -167,6 +207,7 @@ void add_calibrate_command(CLI::App& app) {
     command->add_flag("--neutral-start", options->neutral,
                       "Start from the hand values of arch/_default.toml alone: those of an architecture may know the rows already");
     command->add_flag("--summary", options->summary, "Fit nothing: the accuracy table of all fit files");
+    for (const char* judging : {"--leave-one-out", "--leave-architecture-out", "--summary"}) write_flag->excludes(command->get_option(judging));
     command->add_option("--date", options->date, "Date to state in the fit file, ISO 8601");
     add_common_options(*command, options->common);
     command->callback([options] { run(*options); });

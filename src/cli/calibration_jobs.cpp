@@ -63,7 +63,8 @@ std::string settings(const CalibrateOptions& options) {
     if (options.neutral) text += " --neutral-start";
     if (options.without_models) text += " --kernels-only";
     for (const auto& stage : options.calibration.stages) text += " --stage " + stage;
-    for (const auto& path : options.data) text += " --data " + path;
+    // Files by their names alone, as the fit file lists them: where they lie is this machine's affair.
+    for (const auto& path : options.data) text += " --data " + std::filesystem::path(path).filename().string();
     if (options.budget_seconds > 0) text += fmt::format(" --budget {}", options.budget_seconds);
     if (!options.date.empty()) text += " --date " + options.date;
     return text;

@@ -51,6 +51,22 @@ void write(const Report& report, const CommonOptions& options) {
     }
 }
 
+void require_apart(std::string_view option, const std::string& file, const std::vector<std::filesystem::path>& others) {
+    if (file.empty()) return;
+    const auto place = [](const std::filesystem::path& path) {
+        std::error_code ec;
+        const auto whole = std::filesystem::weakly_canonical(path, ec);
+        return ec ? path : whole;
+    };
+    for (const auto& other : others) {
+        if (other.empty() || place(file) != place(other)) continue;
+        throw Error({.what = "the same file is to be written and to be read, or to be written twice",
+                     .key = std::string(option),
+                     .found = file,
+                     .suggestion = "name another file"});
+    }
+}
+
 void note(const std::string& text) {
     fmt::print(stderr, "{}\n", text);
 }

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "report/table.hpp"
@@ -27,6 +28,9 @@ void add_common_options(CLI::App& command, CommonOptions& options);
 
 /// Writes `report` where the options say: standard output, or a file that is replaced as a whole.
 void write(const Report& report, const CommonOptions& options);
+
+/// Throws Error where the file that `option` names is one of those that the command reads, or writes besides: it would be lost.
+void require_apart(std::string_view option, const std::string& file, const std::vector<std::filesystem::path>& others);
 
 /// A note for the user on standard error.
 void note(const std::string& text);

@@ -50,7 +50,7 @@ Objective required_objective(const std::string& text) {
 }
 
 void check(const CompareOptions& options) {
-    const std::vector<std::string> policies{"baseline", "optimized", "cost", "all"};
+    const std::vector<std::string> policies{"baseline", "optimized", "both", "cost", "all"};
     if (std::find(policies.begin(), policies.end(), options.policy) == policies.end())
         throw Error({.what = "unknown policy",
                      .key = "--policy",
@@ -93,15 +93,15 @@ void run(const CompareOptions& options) {
                           .baseline = {},
                           .optimized = {},
                           .shows_optimized = options.policy != "cost",
-                          .shows_cost = options.policy != "optimized",
+                          .shows_cost = options.policy == "cost" || options.policy == "all",
                           .notes = {}};
     std::vector<Contestant> contestants;
     for (const Gpu& gpu : gpus) {
         contestants.push_back({&gpu, rent_of(gpu.profile, options.prices, day)});
         if (!contestants.back().rental_price) named.notes.push_back(no_price_text(gpu.profile, rent_query(options.prices), rent_option));
     }
-    const bool all = options.policy == "all";
-    if (all || options.policy == "baseline") named.baseline = baseline_comparison(workload, contestants, named.request, software);
+    const bool side_by_side = options.policy == "all" || options.policy == "both" || options.policy == "baseline";
+    if (side_by_side) named.baseline = baseline_comparison(workload, contestants, named.request, software);
     if (options.policy != "baseline") named.optimized = optimized_comparison(workload, contestants, named.request, software);
     write(comparison_report(named), options.common);
     notes.print();
@@ -115,7 +115,7 @@ void add_compare_command(CLI::App& app) {
         app.add_subcommand("compare", "GPUs against each other on one model: at equal settings, at each one's best, and by cost");
     command->add_option("--gpu", options->gpus, "GPU id, alias or profile file; two or more, the first is 1×")->required();
     command->add_option("--model", options->model, "Model id, TOML file or Hugging Face config.json")->required();
-    command->add_option("--policy", options->policy, "baseline, optimized, cost or all")->capture_default_str();
+    command->add_option("--policy", options->policy, "baseline, optimized, both (of these), cost or all")->capture_default_str();
     command->add_option("--objective", options->objective, "What each GPU's best is: throughput, latency, cost or energy")
         ->capture_default_str();
     command->add_flag("--allow-quantization", options->allow_quantization, "Search 8- and 4-bit formats also where others fit");

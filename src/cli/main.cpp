@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -62,10 +64,24 @@ std::string message(const CLI::App& app, const CLI::ParseError& e) {
     } else if (dynamic_cast<const CLI::ConversionError*>(&e) != nullptr) {
         detail.suggestion = written_out(command, e.what());
     }
-    const std::string prefix = &command == &app ? "" : command.get_name() + " ";
-    if (!detail.suggestion.empty()) detail.suggestion += " ";
-    detail.suggestion += fmt::format("See roofcast {}--help", prefix);
+    std::string prefix;
+    for (const CLI::App* inner = &command; inner != &app; inner = inner->get_parent()) prefix = inner->get_name() + " " + prefix;
+    if (!detail.suggestion.empty()) detail.suggestion += "; ";
+    detail.suggestion += fmt::format("see roofcast {}--help", prefix);
     return roofcast::Error(detail).what();
+}
+
+/// "010" is ten to people and eight to the parser.
+void refuse_leading_zeros(int argc, char** argv) {
+    for (int i = 1; i < argc; ++i) {
+        const std::string word = argv[i];
+        const std::string value = word.starts_with("--") ? word.substr(std::min(word.size(), word.find('=') + 1)) : word;
+        const bool digits = std::all_of(value.begin(), value.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
+        if (value.size() < 2 || value.front() != '0' || !digits) continue;
+        throw roofcast::Error({.what = "a number with a leading zero",
+                               .found = word,
+                               .suggestion = fmt::format("write {}", value.substr(std::min(value.find_first_not_of('0'), value.size() - 1)))});
+    }
 }
 
 /// Nothing that an option takes can be empty; the parser would take an empty value for an absent or a zero one.
@@ -84,6 +100,7 @@ void refuse_empty_values(int argc, char** argv) {
 
 int run(int argc, char** argv) {
     refuse_empty_values(argc, argv);
+    refuse_leading_zeros(argc, argv);
     CLI::App app{"roofcast: how fast a model runs on a GPU, how much memory it takes, and why", "roofcast"};
     app.set_version_flag("--version", std::string(roofcast::named_version()));
     app.require_subcommand(1);

@@ -68,6 +68,7 @@ const Entry entries[] = {
     {"--generate", "output_tokens", "Output tokens of each sequence", set_count<&RunOptions::generate>},
     {"--image-size", "image_size", "Pixels on a side", set_count<&RunOptions::image_size>},
     {"--images", "images", "Images of each sequence, for vision-language models", set_count<&RunOptions::images>},
+    {"--steps", "steps", "Denoising steps of diffusion models (default: each model's)", set_count<&RunOptions::steps>},
     {"--cached-prefix", "cached_prefix", "Shares of the prompt that are cached", set_technique<&TechniqueOptions::cached_prefix>},
     {"--prefill-chunk", "prefill_chunk", "Tokens in one pass of prefill", set_technique<&TechniqueOptions::prefill_chunk>},
     {"--kv-block", "kv_block", "Tokens in a block of a paged KV cache", set_technique<&TechniqueOptions::kv_block>},

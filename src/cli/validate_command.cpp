@@ -75,6 +75,28 @@ bool wanted(const std::vector<std::string>& names, std::string_view name) {
     return names.empty() || std::find(names.begin(), names.end(), name) != names.end();
 }
 
+void require_operators(const std::vector<std::string>& ops) {
+    std::vector<std::string> known{"model"};
+    for (const std::string_view op : measured_operators()) known.emplace_back(op);
+    for (const auto& op : ops) {
+        if (std::find(known.begin(), known.end(), op) != known.end()) continue;
+        throw Error({.what = "unknown operator",
+                     .key = "--op",
+                     .found = op,
+                     .expected = fmt::format("{}", fmt::join(known, ", ")),
+                     .suggestion = did_you_mean(op, known)});
+    }
+}
+
+/// Rows name GPUs as people do; groups go by the ids of profiles.
+void name_by_id(Measurements& measurements, GpuShelf& shelf) {
+    const auto rename = [&shelf](std::string& gpu) {
+        if (const Gpu* known = shelf.find(gpu)) gpu = known->profile.id;
+    };
+    for (auto& row : measurements.kernels) rename(row.gpu);
+    for (auto& row : measurements.models) rename(row.gpu);
+}
+
 /// Leaves the rows of the GPUs and operators asked for.
 void keep_wanted(Measurements& measurements, const std::vector<std::string>& gpus, const std::vector<std::string>& ops) {
     std::erase_if(measurements.kernels, [&](const KernelRow& row) { return !wanted(gpus, row.gpu) || !wanted(ops, row.op_name); });
@@ -112,15 +134,24 @@ void run(const ValidateOptions& options) {
     report_options.worst = static_cast<std::size_t>(options.worst);
 
     GpuShelf shelf(options.common.gpus());
+    const std::vector<std::filesystem::path> data = data_paths(options);
+    require_apart("--rows", options.rows_file, data);
+    require_apart("--output", options.common.output, data);
+    require_apart("--output", options.common.output, {options.rows_file});
+    require_operators(options.ops);
     std::vector<std::string> ids;
     for (const auto& gpu : options.gpus) ids.push_back(shelf.add(gpu));
-    Measurements measurements = read_measurements(data_paths(options));
+    Measurements measurements = read_measurements(data);
+    name_by_id(measurements, shelf);
     keep_wanted(measurements, ids, options.ops);
     const Predictors with = predictors(options, measurements, shelf);
     const Validation validation = judge(measurements, with);
 
     if (!options.rows_file.empty()) write_file_atomically(options.rows_file, rows_csv(validation, measurements, with.gpu));
     write(validation_report(validation, measurements, with.gpu, report_options), options.common);
+    if (validation.rows.empty()) note("no row is left to be judged: does --data hold rows of the GPUs and operators asked for?");
+    if (options.common.format == "csv" && !validation.skipped.empty())
+        note(fmt::format("{} rows were skipped; tables and JSON list them with their reasons", validation.skipped.size()));
     if (options.strict) require_nothing_left_out(validation);
     shelf.notes().print();
 }

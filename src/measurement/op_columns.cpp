@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <initializer_list>
@@ -156,12 +157,18 @@ Copy parse_copy(const Row& row, CopyKind kind) {
     return {kind, static_cast<double>(row.count(MeasuredColumn::bytes)) * byte, pinned};
 }
 
+constexpr std::array<std::string_view, 16> operators{
+    "gemm",       "conv2d",     "attention",      "elementwise", "softmax",    "layernorm",  "rmsnorm",    "embedding", "moe",
+    "all_reduce", "all_gather", "reduce_scatter", "all_to_all",  "memcpy_h2d", "memcpy_d2h", "memcpy_d2d"};
+
 }  // namespace
 
+std::span<const std::string_view> measured_operators() {
+    return operators;
+}
+
 Op parse_op(const Row& row, Precision precision) {
-    const std::string_view op = row.required_choice(
-        MeasuredColumn::op, {"gemm", "conv2d", "attention", "elementwise", "softmax", "layernorm", "rmsnorm", "embedding", "moe",
-                             "all_reduce", "all_gather", "reduce_scatter", "all_to_all", "memcpy_h2d", "memcpy_d2h", "memcpy_d2d"});
+    const std::string_view op = row.required_choice(MeasuredColumn::op, {operators.begin(), operators.end()});
     if (op == "gemm") return parse_gemm(row, precision);
     if (op == "conv2d") return parse_conv2d(row, precision);
     if (op == "attention") return parse_attention(row, precision);

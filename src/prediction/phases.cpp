@@ -21,7 +21,7 @@ std::string dominant_bound(const Timeline& t) {
 Utilization utilization(const Timeline& t, const Gpu& device, Precision precision) {
     const GpuProfile& gpu = device.profile;
     Utilization u = utilization(t.flops, t.dram_bytes, t.total, gpu, precision);
-    if (t.total > Seconds{} && gpu.tdp > Watts{}) u.power = (gpu.idle + t.dynamic_energy / t.total).in(gpu.tdp);
+    if (t.total > Seconds{} && gpu.tdp > Watts{}) u.power = std::min(1.0, (gpu.idle + t.dynamic_energy / t.total).in(gpu.tdp));
     return u;
 }
 

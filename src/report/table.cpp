@@ -148,7 +148,8 @@ std::string rendered(const Report& report, Format format) {
     if (format == Format::json) {
         nlohmann::ordered_json document{{"schema_version", schema_version}};
         document.update(report.document);
-        return document.dump(2) + '\n';
+        // Names that others gave need not be UTF-8, which JSON is.
+        return document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n';
     }
     std::string out = as_lines(report.before);
     for (const auto& table : report.tables) {

@@ -9,6 +9,7 @@
 #include "support/program.hpp"
 
 using roofcast::test::contains;
+using roofcast::test::refused;
 using roofcast::test::TemporaryFile;
 
 namespace {
@@ -107,4 +108,33 @@ TEST_CASE("calibrate without GPU, rows or stage names what is missing") {
     CHECK(contains(program(box.command("--stage streams"), true).output, "streaming"));
     CHECK(program("calibrate --gpu h100-pcie-80gb --data " + (box.root() / "rows.csv").string()).exit_code == 2);
     CHECK(contains(program("calibrate --help").output, "Fit the model's parameters"));
+}
+
+TEST_CASE("calibrate writes no fit that would lose another") {
+    const Sandbox box;
+    std::ofstream(box.fit_file()) << "# an earlier fit\n";
+    CHECK(contains(refused(box.command("--write --stage streaming")), "all stages"));
+    CHECK(contains(refused(box.command("--write --architecture turing")), "--arch-fit"));
+    CHECK(contains(refused(box.command("--write --date tomorrow")), "not a date"));
+    CHECK(contains(refused(box.command("--write --summary")), "--summary"));
+    CHECK(contains(refused(box.command("--holdout nan")), "a share from 0 to 0.9"));
+    CHECK(contains(refused(box.command("--seed -1")), "--seed"));
+    // Rows that cannot be used are named, and too few are no fit.
+    std::ofstream(box.root() / "rows.csv") << "gpu,op,precision,function,elements,latency_us\n"
+                                              "t4,elementwise,fp32,relu,1000,5\n"
+                                              "t4,elementwise,fp32,relu,-1000,5\n";
+    const auto few = program(box.command("--write"), true);
+    CHECK(few.exit_code == 2);
+    CHECK(contains(few.output, "rows.csv:3: row not used"));
+    CHECK(contains(few.output, "nothing is written"));
+    CHECK(box.text() == "# an earlier fit\n");
+}
+
+TEST_CASE("a fit file states the command that writes it again") {
+    const Sandbox box;
+    REQUIRE(program(box.command("--folds 2 --write")).exit_code == 0);
+    CHECK(contains(box.text(), "roofcast calibrate --gpu t4 --folds 2 --data rows.csv --write"));
+    REQUIRE(program(box.command("--folds 2 --write --arch-fit --architecture turing")).exit_code == 0);
+    CHECK(contains(roofcast::test::text_of(box.root() / "gpus" / "arch" / "turing.fit.toml"),
+                   "roofcast calibrate --architecture turing --arch-fit --gpu t4 --folds 2"));
 }

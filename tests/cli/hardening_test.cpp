@@ -157,3 +157,9 @@ TEST_CASE("the folder of a checkpoint stands for its config.json") {
     CHECK(printed("model check " + folder.filename().string())["models"].size() == 1);
     std::filesystem::current_path(here);
 }
+
+TEST_CASE("hints name the whole command, and numbers have no leading zeros") {
+    CHECK(contains(refused("gpu show"), "see roofcast gpu show --help"));
+    CHECK(contains(refused("predict --gpu a100 --model resnet50 --batch 010"), "write 10"));
+    CHECK(contains(refused("predict --gpu a100 --model resnet50 --batch=010"), "leading zero"));
+}

@@ -15,7 +15,8 @@ namespace {
 /// A project of one example, with a program of which `script` is the whole text.
 class Project {
 public:
-    explicit Project(const std::string& script) : readme_("README.md", "```console\n$ roofcast say hello\nas before\n```\n") {
+    explicit Project(const std::string& script, const char* readme = "```console\n$ roofcast say hello\nas before\n```\n")
+        : readme_("README.md", readme) {
         std::filesystem::create_directory(root() / "tools");
         std::filesystem::copy_file(roofcast::test::source_dir() / "tools" / "update-docs", root() / "tools" / "update-docs");
         std::ofstream(root() / "program") << "#!/bin/sh\n" << script << '\n';
@@ -58,4 +59,12 @@ TEST_CASE("an example of the documentation that fails or prints nothing is an er
         CHECK(contains(project.text("messages"), "roofcast say hello"));
         if (contains(script, "reason")) CHECK(contains(project.text("messages"), "the reason"));
     }
+}
+
+TEST_CASE("an example without an end is an error, not the end of what follows it") {
+    const char* readme = "```console\n$ roofcast say hello\nas before\n\n## A section\n\n```console\n$ roofcast say hello\nas before\n```\n";
+    const Project project("echo hello", readme);
+    CHECK(project.update() == 1);
+    CHECK(project.text("README.md") == readme);
+    CHECK(contains(project.text("messages"), "README.md:7: an example above has no end"));
 }

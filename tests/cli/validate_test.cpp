@@ -82,3 +82,44 @@ TEST_CASE("validate names a broken profile or fit, and skips the rows of GPUs th
         CHECK(contains(broken.output, "no_such_table"));
     }
 }
+
+TEST_CASE("validate refuses operators that no row can have, and says when no row is left") {
+    using roofcast::test::refused;
+    const TemporaryFile file("rows.csv", one_bad_row);
+    CHECK(contains(refused("validate --op softmx --data " + file.path().string()), "did you mean softmax"));
+    const auto none = roofcast::test::roofcast("validate --op gemm --data " + file.path().string(), true);
+    CHECK(none.exit_code == 0);
+    CHECK(contains(none.output, "no row is left"));
+}
+
+TEST_CASE("validate tells of skipped rows where its table does not show them") {
+    const TemporaryFile file("rows.csv", one_bad_row);
+    CHECK(contains(roofcast::test::roofcast("validate --format csv --data " + file.path().string(), true).output, "1 rows were skipped"));
+}
+
+TEST_CASE("validate groups rows by the GPU, whatever rows call it") {
+    const TemporaryFile file("rows.csv",
+                             "gpu,op,precision,rows,cols,latency_us\n"
+                             "t4,softmax,fp32,1024,1024,60\n"
+                             "T4,softmax,fp32,2048,1024,120\n");
+    const json document = json::parse(roofcast::test::printed("validate --format json --by gpu --data " + file.path().string()));
+    REQUIRE(document["groups"].size() == 1);
+    CHECK(document["groups"][0]["rows"] == 2);
+}
+
+TEST_CASE("no output takes the place of an input or of another output") {
+    using roofcast::test::refused;
+    const TemporaryFile file("rows.csv", one_bad_row);
+    const std::string name = file.path().string(), beside = (file.path().parent_path() / "." / "rows.csv").string();
+    CHECK(contains(refused("validate --data " + name + " --rows " + beside), "--rows"));
+    CHECK(contains(refused("validate --data " + name + " --output " + name), "--output"));
+    CHECK(contains(refused("validate --data " + name + " --rows x.csv --output ./x.csv"), "--output"));
+    CHECK(contains(refused("bench summarize " + name + " --output " + name), "--output"));
+    CHECK(roofcast::test::text_of(file.path()) == one_bad_row);
+}
+
+TEST_CASE("JSON is valid whatever bytes a row holds") {
+    const TemporaryFile file("rows.csv", "gpu,op,precision,rows,cols,latency_us,source\nt4,softmax,fp32,1024,1024,60,caf\xE9\n");
+    const json document = json::parse(roofcast::test::printed("validate --format json --by source --data " + file.path().string()));
+    CHECK(document["groups"][0]["rows"] == 1);
+}
