@@ -55,7 +55,7 @@ void require_apart(std::string_view option, const std::string& file, const std::
     if (file.empty()) return;
     const auto place = [](const std::filesystem::path& path) {
         std::error_code ec;
-        const auto whole = std::filesystem::weakly_canonical(path, ec);
+        const auto whole = std::filesystem::weakly_canonical(std::filesystem::absolute(path, ec), ec);
         return ec ? path : whole;
     };
     for (const auto& other : others) {

@@ -124,9 +124,10 @@ Map convnext_block(ConvBuilder& b, Map x, const ConvLayer& layer) {
             b.linear(in.places(), channels, hidden);
         }
         b.activate(wider, Activation::gelu);
-        // Woo et al., ConvNeXt V2 (2023), section 3.2: norm over places, product, scale and shift, sum. The norm reads 16 bits: with the
-        // product, which does too, it moves what one kernel in fp32 does.
-        constexpr double response_norm_kernels = 3, response_norm_flops = 6;
+        // Woo et al., ConvNeXt V2 (2023), section 3.2: norm over places, product, scale and shift, sum. Under mixed precision the first two
+        // read 16 bits, and move together what one kernel in fp32 does.
+        constexpr double response_norm_flops = 6;
+        const double response_norm_kernels = b.as_stream(wider).wide ? 3 : 4;
         if (layer.response_norm)
             b.wide_pointwise("response_norm", wider, response_norm_kernels, response_norm_flops, 2 * static_cast<double>(hidden));
         if (layer.conv_mlp) {
