@@ -8,9 +8,9 @@
 #include <cmath>
 
 #include "bench/readers.hpp"
+#include "io/csv_reader.hpp"
 #include "io/json_text.hpp"
 #include "io/text_file.hpp"
-#include "io/csv_reader.hpp"
 #include "roofcast/error.hpp"
 
 namespace roofcast {

@@ -24,7 +24,7 @@ constexpr double firmest_pull = 900;      // of what hardware facts carry from G
 constexpr std::size_t model_rows = 400;   // whole models cost a hundred times a kernel: a sample serves
 constexpr double outlier_deviations = 8;  // robust standard deviations, and
 constexpr double normal_deviation = 1.4826;  // standard over median absolute deviation of a normal distribution
-const double outlier_ratio = std::log(3);  // at least this factor
+const double outlier_ratio = std::log(3);    // at least this factor
 
 bool starts_with_any(const std::string& name, const std::vector<std::string_view>& prefixes) {
     return std::any_of(prefixes.begin(), prefixes.end(), [&](std::string_view p) { return name.starts_with(p); });

@@ -207,7 +207,8 @@ void add_calibrate_command(CLI::App& app) {
     command->add_flag("--neutral-start", options->neutral,
                       "Start from the hand values of arch/_default.toml alone: those of an architecture may know the rows already");
     command->add_flag("--summary", options->summary, "Fit nothing: the accuracy table of all fit files");
-    for (const char* judging : {"--leave-one-out", "--leave-architecture-out", "--summary"}) write_flag->excludes(command->get_option(judging));
+    for (const char* judging : {"--leave-one-out", "--leave-architecture-out", "--summary"})
+        write_flag->excludes(command->get_option(judging));
     command->add_option("--date", options->date, "Date to state in the fit file, ISO 8601");
     add_common_options(*command, options->common);
     command->callback([options] { run(*options); });

@@ -78,9 +78,10 @@ void refuse_leading_zeros(int argc, char** argv) {
         const std::string value = word.starts_with("--") ? word.substr(std::min(word.size(), word.find('=') + 1)) : word;
         const bool digits = std::all_of(value.begin(), value.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
         if (value.size() < 2 || value.front() != '0' || !digits) continue;
-        throw roofcast::Error({.what = "a number with a leading zero",
-                               .found = word,
-                               .suggestion = fmt::format("write {}", value.substr(std::min(value.find_first_not_of('0'), value.size() - 1)))});
+        throw roofcast::Error(
+            {.what = "a number with a leading zero",
+             .found = word,
+             .suggestion = fmt::format("write {}", value.substr(std::min(value.find_first_not_of('0'), value.size() - 1)))});
     }
 }
 

@@ -6,8 +6,8 @@
 
 #include "cli/command.hpp"
 #include "io/atomic_file.hpp"
-#include "roofcast/error.hpp"
 #include "report/validation_report.hpp"
+#include "roofcast/error.hpp"
 
 namespace roofcast::cli {
 

@@ -119,7 +119,8 @@ OpNode& LayerBuilder::batched(std::string_view name, std::int64_t batch, std::in
 
 void LayerBuilder::normalization(std::string_view name, Normalization kind, std::int64_t rows, std::int64_t cols) {
     const bool rms = kind == Normalization::rmsnorm;
-    const RowWise op{.kind = rms ? RowOp::rmsnorm : RowOp::layernorm, .rows = rows, .cols = cols, .precision = n_.norm, .framework = n_.framework};
+    const RowWise op{
+        .kind = rms ? RowOp::rmsnorm : RowOp::layernorm, .rows = rows, .cols = cols, .precision = n_.norm, .framework = n_.framework};
     add(name, op, as_count(cols) * (rms ? 1 : 2), Fusion::chain, rms ? eager::rmsnorm : 1);
 }
 

@@ -48,8 +48,8 @@ Conv2d parse_conv2d(const Row& row, Precision precision) {
     op.stride = row.count_if(MeasuredColumn::stride).value_or(1);
     op.padding_h = op.padding_w = row.count_if(MeasuredColumn::padding, 0).value_or(0);
     op.groups = row.count_if(MeasuredColumn::groups).value_or(1);
-    require_plausible({op.batch, op.in_channels, op.height + 2 * op.padding_h, op.width + 2 * op.padding_w, op.out_channels, op.kernel_h,
-                       op.kernel_w});
+    require_plausible(
+        {op.batch, op.in_channels, op.height + 2 * op.padding_h, op.width + 2 * op.padding_w, op.out_channels, op.kernel_h, op.kernel_w});
     op.channels_last = row.choice(MeasuredColumn::layout, {"nchw", "nhwc"}, "nchw") == "nhwc";
     op.precision = precision;
     if (op.height + 2 * op.padding_h < op.kernel_h || op.width + 2 * op.padding_w < op.kernel_w)
@@ -158,8 +158,8 @@ Copy parse_copy(const Row& row, CopyKind kind) {
 }
 
 constexpr std::array<std::string_view, 16> operators{
-    "gemm",       "conv2d",     "attention",      "elementwise", "softmax",    "layernorm",  "rmsnorm",    "embedding", "moe",
-    "all_reduce", "all_gather", "reduce_scatter", "all_to_all",  "memcpy_h2d", "memcpy_d2h", "memcpy_d2d"};
+    "gemm", "conv2d",     "attention",  "elementwise",    "softmax",    "layernorm",  "rmsnorm",    "embedding",
+    "moe",  "all_reduce", "all_gather", "reduce_scatter", "all_to_all", "memcpy_h2d", "memcpy_d2h", "memcpy_d2d"};
 
 }  // namespace
 

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "io/text_file.hpp"
 #include "io/csv_reader.hpp"
+#include "io/text_file.hpp"
 #include "measurement/rows.hpp"
 #include "roofcast/error.hpp"
 #include "roofcast/measurement.hpp"

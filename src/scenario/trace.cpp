@@ -5,8 +5,8 @@
 #include <charconv>
 #include <cmath>
 
-#include "io/text_file.hpp"
 #include "io/csv_reader.hpp"
+#include "io/text_file.hpp"
 #include "roofcast/error.hpp"
 #include "roofcast/serving.hpp"
 

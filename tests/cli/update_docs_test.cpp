@@ -62,7 +62,8 @@ TEST_CASE("an example of the documentation that fails or prints nothing is an er
 }
 
 TEST_CASE("an example without an end is an error, not the end of what follows it") {
-    const char* readme = "```console\n$ roofcast say hello\nas before\n\n## A section\n\n```console\n$ roofcast say hello\nas before\n```\n";
+    const char* readme =
+        "```console\n$ roofcast say hello\nas before\n\n## A section\n\n```console\n$ roofcast say hello\nas before\n```\n";
     const Project project("echo hello", readme);
     CHECK(project.update() == 1);
     CHECK(project.text("README.md") == readme);

@@ -1,9 +1,10 @@
+#include "prediction/techniques.hpp"
+
 #include <doctest/doctest.h>
 
 #include <cmath>
 #include <limits>
 
-#include "prediction/techniques.hpp"
 #include "roofcast/error.hpp"
 #include "roofcast/kernel_cost.hpp"
 #include "roofcast/prediction.hpp"

@@ -5,10 +5,10 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "report/validation_report.hpp"
 #include "roofcast/error.hpp"
 #include "support/compare.hpp"
 #include "support/paths.hpp"
-#include "report/validation_report.hpp"
 
 using namespace roofcast;
 using roofcast::test::rel;

@@ -2,8 +2,8 @@
 
 #include "roofcast/error.hpp"
 #include "roofcast/workload.hpp"
-#include "workload/catalogue.hpp"
 #include "support/paths.hpp"
+#include "workload/catalogue.hpp"
 
 using namespace roofcast;
 using roofcast::test::TemporaryFile;
