@@ -51,6 +51,8 @@ struct KernelRow {
 /// What a model row measures.
 enum class Metric { latency_ms, throughput_per_s, tokens_per_s, ttft_ms, tpot_ms, memory_gb, power_w };
 std::string_view name(Metric m);
+/// Whether it counts what is done in a second: the larger the faster.
+bool is_rate(Metric m);
 
 /// One measured run of a whole model.
 struct ModelRow {

@@ -101,6 +101,7 @@ struct Reduce {
     double window = 1;
     Precision precision = Precision::fp16;
     bool addressed = false;  ///< the address of each element of a window is computed
+    bool indexed = false;    ///< where each output's element lies is written beside it, in 8 bytes
     friend bool operator==(const Reduce&, const Reduce&) = default;
 };
 

@@ -49,6 +49,13 @@ inline constexpr double impossible_margin = 0.10;
 /// Zero for what moves between GPUs, whose algorithm and topology are unknown.
 Seconds physical_floor(const Op& op, const GpuProfile& gpu);
 
+/// The same of one pass of a model: all its products at the peak, or the weights of its matrix products that L2 cannot hold at data-sheet
+/// bandwidth, the longer of the two. Activations may stay on the chip, and experts may rest.
+Seconds physical_floor(const OpGraph& graph, const GpuProfile& gpu);
+
+/// Whether a measured figure is beyond `limit`, of the same unit, by more than impossible_margin: a time below it, a rate or a size above.
+bool is_impossible(double measured, double limit, Metric metric);
+
 /// Whether the measured time is below (1 − impossible_margin) × physical_floor.
 bool is_impossible(const KernelRow& row, const GpuProfile& gpu);
 
@@ -107,6 +114,7 @@ struct ModelEstimate {
     double predicted = 0;
     std::optional<double> roofline;       ///< from the data-sheet roofline of every operator; none for memory
     std::optional<double> low{}, high{};  ///< 80 % interval
+    std::optional<double> limit{};        ///< the best that the data sheet allows: from physical_floor of all passes, or the GPUs' memory
 };
 /// Throws Error when it cannot say.
 using ModelPredictor = std::function<ModelEstimate(const ModelRow&, const Gpu&)>;
@@ -116,7 +124,8 @@ ModelPredictor model_predictor(std::vector<Workload> workloads, SoftwareStacks s
 
 /// What one row measures, in its metric's unit, by the parameters of the row's GPU.
 using RowModel = std::function<double(const Gpu&)>;
-/// Plans a row once for a GPU, so that a fit asks only for what parameters change. Throws Error when nothing can be said of the row.
+/// Plans a row once for a GPU, so that a fit asks only for what parameters change. Throws Error when nothing can be said of the row, and
+/// when it is impossible.
 using ModelPlanner = std::function<RowModel(const ModelRow&, const Gpu&)>;
 
 /// Plans models as `model_predictor` predicts them. The rows outlive what is planned.
@@ -141,8 +150,10 @@ struct JudgedRow {
 
 /// A measurement that beats physics.
 struct ImpossibleRow {
-    std::size_t index = 0;  ///< into Measurements::kernels
-    Seconds floor;          ///< physical_floor
+    bool is_model = false;
+    std::size_t index = 0;  ///< into Measurements::models or ::kernels
+    double measured = 0;    ///< us of a kernel, of a model in its metric's unit
+    double limit = 0;       ///< what the data sheet allows, in the same unit
 };
 
 struct Validation {

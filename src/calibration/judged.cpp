@@ -68,7 +68,7 @@ std::string accuracy_class(const Sample& sample) {
 }
 
 bool is_rate(const Sample& sample) {
-    return sample.model != nullptr && (sample.model->metric == Metric::throughput_per_s || sample.model->metric == Metric::tokens_per_s);
+    return sample.model != nullptr && is_rate(sample.model->metric);
 }
 
 std::string group_name(const FitAccuracy& group) {

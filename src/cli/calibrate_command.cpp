@@ -81,15 +81,23 @@ CalibrationOptions calibration_of(const CalibrateOptions& options, ProgressLine&
 NamedFit fitted(const CalibrationJob& job, const CalibrateOptions& options) {
     ProgressLine line(job.title);
     NamedFit named{.title = job.title, .file = job.file.string(), .fit = calibrate(job.input, calibration_of(options, line))};
-    if (!options.write) return named;
-    if (named.fit.stages.empty())
-        throw Error({.what = "no stage has rows enough to be fitted: nothing is written",
-                     .file = job.file.string(),
-                     .suggestion = "roofcast validate lists the rows that cannot be used"});
+    if (!options.write || named.fit.stages.empty()) return named;
     const FitFileHeader header{.command = job.command, .date = options.date, .data_folder = options.common.data() / "validation_data"};
     write_file_atomically(job.file, fit_file_text(named.fit, header));
     named.written = true;
     return named;
+}
+
+/// Throws Error for the first fit that was to be written and has nothing to write.
+void require_stages(const std::vector<NamedFit>& fits) {
+    for (const NamedFit& named : fits) {
+        if (!named.fit.stages.empty()) continue;
+        const auto& warnings = named.fit.warnings;
+        throw Error({.what = fmt::format("no stage of {} is fitted: its file is not written", named.title),
+                     .file = named.file,
+                     .found = warnings.empty() ? "too few rows" : warnings.front(),
+                     .suggestion = "roofcast validate shows the rows and lists those that cannot be used"});
+    }
 }
 
 Report left_out(const CalibrationJob& job, const CalibrateOptions& options) {
@@ -154,6 +162,7 @@ void run(const CalibrateOptions& options) {
     std::vector<NamedFit> fits;
     for (const CalibrationJob& job : jobs) fits.push_back(fitted(job, options));
     write(calibration_report(fits), options.common);
+    if (options.write) require_stages(fits);
 }
 
 /// The complaint about what is no share that can be held out: "nan" lies within any range for the parser.
@@ -163,6 +172,13 @@ std::string share_to_hold_out(const std::string& text) {
     constexpr double most = 0.9;
     const bool fits = status == std::errc{} && end == text.data() + text.size() && share >= 0 && share <= most;
     return fits ? std::string() : fmt::format("a share from 0 to {} is needed, found {}", most, text);
+}
+
+std::string above_zero(const std::string& text) {
+    double value = 0;
+    const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
+    const bool fits = status == std::errc{} && end == text.data() + text.size() && value > 0;
+    return fits ? std::string() : fmt::format("a number of seconds above 0 is needed, found {}", text);
 }
 
 void add_fit_options(CLI::App& command, const std::shared_ptr<CalibrateOptions>& options) {
@@ -181,7 +197,7 @@ void add_fit_options(CLI::App& command, const std::shared_ptr<CalibrateOptions>&
     command
         .add_option("--budget", options->budget_seconds,
                     "Stop after this many seconds with the best found; results then depend on the machine")
-        ->check(CLI::PositiveNumber);
+        ->check(above_zero);
     command.add_option("--stage", options->calibration.stages, fmt::format("Fit only these stages: {}", fmt::join(stage_names(), ", ")))
         ->delimiter(',');
     command.add_flag("--kernels-only", options->without_models, "Leave whole-model rows out of the fit");

@@ -52,6 +52,17 @@ CalibrationInput input_of(const CalibrateOptions& options, const Measurements& d
     return input;
 }
 
+/// The last part of the path, of "rows/" and "rows/." as well.
+std::string name_alone(const std::filesystem::path& path) {
+    const auto whole = std::filesystem::absolute(path).lexically_normal();
+    return (whole.has_filename() ? whole : whole.parent_path()).filename().string();
+}
+
+/// As a shell reads it back.
+std::string quoted(const std::string& word) {
+    return word.find_first_of(" '\"$&;()*?") == std::string::npos ? word : fmt::format("'{}'", word);
+}
+
 std::string settings(const CalibrateOptions& options) {
     std::string text;
     const CalibrationOptions defaults;
@@ -62,9 +73,8 @@ std::string settings(const CalibrateOptions& options) {
         text += fmt::format(" --evaluations {}", options.calibration.evaluations_per_parameter);
     if (options.neutral) text += " --neutral-start";
     if (options.without_models) text += " --kernels-only";
-    for (const auto& stage : options.calibration.stages) text += " --stage " + stage;
     // Files by their names alone, as the fit file lists them: where they lie is this machine's affair.
-    for (const auto& path : options.data) text += " --data " + std::filesystem::path(path).filename().string();
+    for (const auto& path : options.data) text += fmt::format(" --data {}", quoted(name_alone(path)));
     if (options.budget_seconds > 0) text += fmt::format(" --budget {}", options.budget_seconds);
     if (!options.date.empty()) text += " --date " + options.date;
     return text;
@@ -141,7 +151,7 @@ std::vector<CalibrationJob> single_jobs(const CalibrateOptions& options, const M
             CalibrationInput input = input_of(options, data, {std::move(profile)}, std::move(start));
             input.architecture = std::move(architecture);
             jobs.push_back({.title = id,
-                            .command = fmt::format("roofcast calibrate --gpu {}{} --write", id, settings(options)),
+                            .command = fmt::format("roofcast calibrate --gpu {}{} --write", is_file ? quoted(name_alone(asked)) : id, settings(options)),
                             .file = folder / (id + ".fit.toml"),
                             .input = std::move(input)});
         }

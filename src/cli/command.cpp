@@ -43,6 +43,11 @@ void add_common_options(CLI::App& command, CommonOptions& options) {
 void write(const Report& report, const CommonOptions& options) {
     const std::string text = rendered(report, parsed_format(options.format));
     if (!options.output.empty()) {
+        if (options.output.ends_with(".toml"))
+            throw Error({.what = "what is printed is no TOML, and profiles, models and fits are",
+                         .key = "--output",
+                         .found = options.output,
+                         .suggestion = "name a .txt, .json or .csv file"});
         write_file_atomically(options.output, text);
         return;
     }
@@ -58,8 +63,14 @@ void require_apart(std::string_view option, const std::string& file, const std::
         const auto whole = std::filesystem::weakly_canonical(std::filesystem::absolute(path, ec), ec);
         return ec ? path : whole;
     };
+    // Of a folder what lies in it is read.
+    const auto reads = [&](const std::filesystem::path& other) {
+        std::error_code ec;
+        if (!std::filesystem::is_directory(other, ec)) return place(file) == place(other);
+        return std::filesystem::exists(file, ec) && place(file).parent_path() == place(other);
+    };
     for (const auto& other : others) {
-        if (other.empty() || place(file) != place(other)) continue;
+        if (other.empty() || !reads(other)) continue;
         throw Error({.what = "the same file is to be written and to be read, or to be written twice",
                      .key = std::string(option),
                      .found = file,

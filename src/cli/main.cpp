@@ -75,7 +75,8 @@ std::string message(const CLI::App& app, const CLI::ParseError& e) {
 void refuse_leading_zeros(int argc, char** argv) {
     for (int i = 1; i < argc; ++i) {
         const std::string word = argv[i];
-        const std::string value = word.starts_with("--") ? word.substr(std::min(word.size(), word.find('=') + 1)) : word;
+        std::string value = word.starts_with("--") ? word.substr(std::min(word.size(), word.find('=') + 1)) : word;
+        if (value.starts_with('+') || value.starts_with('-')) value.erase(0, 1);
         const bool digits = std::all_of(value.begin(), value.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
         if (value.size() < 2 || value.front() != '0' || !digits) continue;
         throw roofcast::Error(

@@ -37,6 +37,23 @@ public:
         return id;
     }
 
+    /// The id of the profile that a row's name stands for, by the profile's file, which is not read; the name itself where there is none.
+    const std::string& id(const std::string& name) {
+        const auto known = ids_.find(name);
+        if (known != ids_.end()) return known->second;
+        std::string id = name;
+        if (!gpus_.contains(name)) {
+            try {
+                const GpuChoice choice = choose_gpu(folder_, name);
+                id = choice.file.stem().string();
+                if (!choice.note.empty()) ambiguous_.emplace(id, choice.note);
+            } catch (const Error&) {
+                // Said when the row is judged.
+            }
+        }
+        return ids_.emplace(name, std::move(id)).first->second;
+    }
+
     /// nullptr when no profile has that name. Throws Error where one has, and it or its parameters cannot be read.
     const Gpu* find(const std::string& id) {
         const auto known = gpus_.find(id);
@@ -47,6 +64,7 @@ public:
         } catch (const Error& e) {
             notes_.add(e.what());
         }
+        if (const auto note = ambiguous_.find(id); note != ambiguous_.end()) notes_.add(note->second);
         const auto& placed = gpus_.emplace(id, choice ? std::optional{loaded(choice->file)} : std::nullopt).first->second;
         return placed ? &*placed : nullptr;
     }
@@ -62,6 +80,8 @@ private:
 
     std::filesystem::path folder_;
     std::map<std::string, std::optional<Gpu>> gpus_;  ///< addresses stay valid while it grows
+    std::map<std::string, std::string> ids_;          ///< of names in rows
+    std::map<std::string, std::string> ambiguous_;    ///< what is to be said of ids that names of several GPUs were taken for
     Notes notes_;
 };
 
@@ -88,19 +108,18 @@ void require_operators(const std::vector<std::string>& ops) {
     }
 }
 
-/// Rows name GPUs as people do; groups go by the ids of profiles.
-void name_by_id(Measurements& measurements, GpuShelf& shelf) {
-    const auto rename = [&shelf](std::string& gpu) {
-        if (const Gpu* known = shelf.find(gpu)) gpu = known->profile.id;
+/// Leaves the rows of the GPUs and operators asked for. Rows name GPUs as people do; groups go by the ids of profiles, of which only those of
+/// rows that stay are read.
+void keep_wanted(Measurements& measurements, GpuShelf& shelf, const std::vector<std::string>& gpus, const std::vector<std::string>& ops) {
+    const auto leave = [&](auto& rows, auto op_of) {
+        std::erase_if(rows, [&](auto& row) {
+            if (!wanted(ops, op_of(row))) return true;
+            row.gpu = shelf.id(row.gpu);
+            return !wanted(gpus, row.gpu);
+        });
     };
-    for (auto& row : measurements.kernels) rename(row.gpu);
-    for (auto& row : measurements.models) rename(row.gpu);
-}
-
-/// Leaves the rows of the GPUs and operators asked for.
-void keep_wanted(Measurements& measurements, const std::vector<std::string>& gpus, const std::vector<std::string>& ops) {
-    std::erase_if(measurements.kernels, [&](const KernelRow& row) { return !wanted(gpus, row.gpu) || !wanted(ops, row.op_name); });
-    std::erase_if(measurements.models, [&](const ModelRow& row) { return !wanted(gpus, row.gpu) || !wanted(ops, "model"); });
+    leave(measurements.kernels, [](const KernelRow& row) -> std::string_view { return row.op_name; });
+    leave(measurements.models, [](const ModelRow&) -> std::string_view { return "model"; });
 }
 
 Predictors predictors(const ValidateOptions& options, Measurements& measurements, GpuShelf& shelf) {
@@ -142,14 +161,17 @@ void run(const ValidateOptions& options) {
     std::vector<std::string> ids;
     for (const auto& gpu : options.gpus) ids.push_back(shelf.add(gpu));
     Measurements measurements = read_measurements(data);
-    name_by_id(measurements, shelf);
-    keep_wanted(measurements, ids, options.ops);
+    keep_wanted(measurements, shelf, ids, options.ops);
     const Predictors with = predictors(options, measurements, shelf);
     const Validation validation = judge(measurements, with);
 
     if (!options.rows_file.empty()) write_file_atomically(options.rows_file, rows_csv(validation, measurements, with.gpu));
     write(validation_report(validation, measurements, with.gpu, report_options), options.common);
-    if (validation.rows.empty()) note("no row is left to be judged: does --data hold rows of the GPUs and operators asked for?");
+    if (validation.rows.empty()) {
+        note(validation.skipped.empty() && validation.impossible.empty()
+                 ? "no row is left to be judged: does --data hold rows of the GPUs and operators asked for?"
+                 : "no row is left to be judged: all were skipped or set aside");
+    }
     if (options.common.format == "csv" && !validation.skipped.empty())
         note(fmt::format("{} rows were skipped; tables and JSON list them with their reasons", validation.skipped.size()));
     if (options.strict) require_nothing_left_out(validation);

@@ -67,7 +67,7 @@ void scored_attention(ConvBuilder& b, const ConvLayer& layer, const HeadShape& s
 Map skipping(ConvBuilder& b, const Map& stream, const ConvLayer& layer, std::int64_t channels, std::int64_t stride) {
     if (stride == 1 && stream.channels == channels) return stream;
     if (!layer.pooled_shortcut) b.linear(stream.places(), stream.channels, channels);
-    return b.pool({.channels = channels, .height = stream.height, .width = stream.width}, stride, stride, 0);
+    return b.pool({.channels = channels, .height = stream.height, .width = stream.width}, Pooling::average, stride, stride, 0);
 }
 
 Map joined(ConvBuilder& b, const ConvLayer& layer, const Map& stream, const Map& branch) {
@@ -98,7 +98,7 @@ void attend(ConvBuilder& b, const Map& in, const ConvLayer& layer, std::int64_t 
         if (windowed && partition_first) b.copy(windows * keys * in.channels, "partition");
         b.linear(partition_first ? windows * keys : in.places() + layer.tokens, in.channels, 2 * width + values, layer.bias);
         if (windowed && !partition_first) b.copy(windows * keys * (2 * width + values), "partition");
-        if (stride > 1) b.pool({.channels = width, .height = in.height, .width = in.width, .kept = true}, stride, stride, 0);
+        if (stride > 1) b.pool({.channels = width, .height = in.height, .width = in.width, .kept = true}, Pooling::average, stride, stride, 0);
         if (layer.cross_covariance) {
             cross_covariance(b, in, heads, width);
         } else {
@@ -168,7 +168,7 @@ Map outlook_block(ConvBuilder& b, Map x, const ConvLayer& layer) {
         const Kept shortcut(b, in);
         b.normalize(shortcut.map(), ConvNorm::layer);
         b.linear(in.places(), channels, channels, false);
-        const Map coarse = b.pool(in, stride, stride, 0);
+        const Map coarse = b.pool(in, Pooling::average, stride, stride, 0);
         const std::int64_t unfolded = coarse.places() * window * channels;
         b.transpose_rows(in.elements(), "planes");
         b.copy_by_image(unfolded, "unfold");

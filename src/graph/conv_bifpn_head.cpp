@@ -29,7 +29,7 @@ struct Pyramid {
         return b.conv(x, {.channels = width, .bias = true, .norm = b.net.norm});
     }
 
-    Map halved(const Map& x) const { return b.pool(x, window, 2, 1); }
+    Map halved(const Map& x) const { return b.pool(x, Pooling::maximum, window, 2, 1); }
 
     /// A weighted sum of `inputs` maps like `x`, then an activation and a separated convolution.
     [[nodiscard]] Map node(const Map& x, double inputs) const {

@@ -108,8 +108,8 @@ Map ConvBuilder::conv(const Map& input, const ConvSpec& spec) {
     const std::int64_t taps = spec.kernel_width > 0 ? spec.kernel * spec.kernel_width : window_places(spec.kernel);
     const std::int64_t filter = in.channels / spec.groups * taps;
     const bool standardized = spec.norm == ConvNorm::standardized;
-    if (standardized || net.standardized_weights) standardize(spec.channels, filter, standardized);
     pad(in, spec);
+    if (standardized || net.standardized_weights) standardize(spec.channels, filter, standardized);
     OpNode& node = emit(spec.groups > 1 && spec.groups == in.channels ? "depthwise" : "conv", op, Fusion::none, in.kept ? 0 : in.elements(),
                         out.elements());
     if (!spec.published) node.macs = 0;
@@ -173,7 +173,7 @@ OpNode& ConvBuilder::linear(std::int64_t rows, std::int64_t in, std::int64_t out
     return node;
 }
 
-Map ConvBuilder::pool(const Map& in, std::int64_t window, std::int64_t stride, std::int64_t padding) {
+Map ConvBuilder::pool(const Map& in, Pooling kind, std::int64_t window, std::int64_t stride, std::int64_t padding) {
     Map out = resized(in, [&](std::int64_t side) {
         require_image(side + 2 * padding - window + 1, side + 2 * padding - window + 1);
         return (side + 2 * padding - window) / stride + 1;
@@ -183,7 +183,8 @@ Map ConvBuilder::pool(const Map& in, std::int64_t window, std::int64_t stride, s
                     .outputs = out.elements() * shape_.batch,
                     .window = static_cast<double>(window_places(window)),
                     .precision = format(in),
-                    .addressed = shape_.framework};
+                    .addressed = shape_.framework,
+                    .indexed = shape_.framework && kind == Pooling::maximum};
     emit("pool", op, Fusion::none, in.kept ? 0 : in.elements(), out.elements());
     return out;
 }

@@ -40,6 +40,9 @@ struct ConvSpec {
 /// FLOPs that an element takes.
 double flops_of(Activation activation);
 
+/// What a pool takes of its windows. Eager frameworks' maximum also writes where it lies (PyTorch, `max_pool2d_with_indices`).
+enum class Pooling { average, maximum };
+
 /// Appends operators to a graph. Batch norm is a node of its own with Fusion::folded: eager execution launches it, engines fold it away.
 class ConvBuilder {
 public:
@@ -89,7 +92,7 @@ public:
     [[nodiscard]] Map as_stream(const Map& map) const;
     /// As the next product reads it.
     Map narrowed(const Map& map);
-    Map pool(const Map& in, std::int64_t window, std::int64_t stride, std::int64_t padding);
+    Map pool(const Map& in, Pooling kind, std::int64_t window, std::int64_t stride, std::int64_t padding);
     /// A fixed filter over each channel: Zhang, Making Convolutional Networks Shift-Invariant Again (2019).
     Map blur(const Map& in, std::int64_t kernel, std::int64_t stride);
     Map pool_to(const Map& in, std::int64_t size);
@@ -152,9 +155,9 @@ private:
     /// Normalizes the weights of a convolution that reads `filter` numbers for each of its output channels.
     /// `gain`: with a learned one for each output channel.
     void standardize(std::int64_t channels, std::int64_t filter, bool gain);
-    /// The operator of `spec` from `in` to `out`.
     /// What an operator of its own pads before a convolution, if any does.
     void pad(const Map& in, const ConvSpec& spec);
+    /// The operator of `spec` from `in` to `out`.
     [[nodiscard]] Conv2d convolution(const Map& in, const Map& out, const ConvSpec& spec, bool planar) const;
     /// Utterances of a batch have lengths of their own: a convolution over frames is given zeros beyond them.
     void mask_frames(const Map& map);

@@ -82,7 +82,7 @@ Map sppf_block(ConvBuilder& b, const Map& x, std::int64_t channels, std::int64_t
     b.segment("sppf");
     Map y = b.unit(x, x.channels / 2);
     const Kept first(b, y);
-    for (std::int64_t i = 0; i < pools; ++i) y = b.pool(y, kernel, 1, kernel / 2);
+    for (std::int64_t i = 0; i < pools; ++i) y = b.pool(y, Pooling::maximum, kernel, 1, kernel / 2);
     y.channels *= 1 + pools;
     return b.unit(b.concat({y}), channels);
 }

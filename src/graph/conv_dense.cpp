@@ -23,7 +23,7 @@ Map transition_block(ConvBuilder& b, const Map& x) {
     b.normalize(x, b.net.norm);
     b.activate(x, b.net.activation);
     const Map halved = b.conv(x, {.channels = x.channels / 2, .norm = ConvNorm::none});
-    return b.pool(halved, 2, 2, 0);
+    return b.pool(halved, Pooling::average, 2, 2, 0);
 }
 
 }  // namespace roofcast

@@ -246,7 +246,8 @@ Map Walk::resized(const ConvLayer& layer, const Map& x) {
     switch (layer.block) {
         case ConvBlock::maxpool:
         case ConvBlock::avgpool:
-            return builder_.pool(x, layer.size, stride, layer.padding.value_or((layer.size - 1) / 2));
+            return builder_.pool(x, layer.block == ConvBlock::maxpool ? Pooling::maximum : Pooling::average, layer.size, stride,
+                                 layer.padding.value_or((layer.size - 1) / 2));
         case ConvBlock::blurpool:
             return builder_.blur(x, layer.size, layer.stride);
         case ConvBlock::adaptive_pool:

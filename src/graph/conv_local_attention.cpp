@@ -26,7 +26,7 @@ Map queries_of(ConvBuilder& b, const Map& in, const ConvLayer& layer, std::int64
                              .bias = layer.bias,
                              .norm = ConvNorm::none};
         x = b.conv(in, local);
-        b.pool(in, 1, layer.stride, 0);
+        b.pool(in, Pooling::average, 1, layer.stride, 0);
         b.add(x);
     }
     return b.conv(x, {.channels = width, .bias = layer.bias, .norm = b.net.norm});

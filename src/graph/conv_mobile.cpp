@@ -25,7 +25,7 @@ void add_shortcut(ConvBuilder& b, const Map& x, const Map& y, std::int64_t strid
 /// Adds the shortcut of MaxViT (Tu et al., 2022), which pools, then projects with a bias.
 void add_pooled_shortcut(ConvBuilder& b, const Map& x, const Map& y, std::int64_t stride, bool bias) {
     const Kept branch(b, y);
-    const Map pooled = stride > 1 ? b.pool(x, stride, stride, 0) : x;
+    const Map pooled = stride > 1 ? b.pool(x, Pooling::average, stride, stride, 0) : x;
     if (pooled.channels != y.channels) b.conv(pooled, {.channels = y.channels, .bias = bias, .norm = ConvNorm::none});
     b.add(branch.map());
 }

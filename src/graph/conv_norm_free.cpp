@@ -58,7 +58,7 @@ Map norm_free_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t 
         activated.kept = false;
         const Kept input(b, activated);
         if (stride > 1 || in.channels != channels) {
-            const Map pooled = stride > 1 ? b.pool(input.map(), stride, stride, 0) : input.map();
+            const Map pooled = stride > 1 ? b.pool(input.map(), Pooling::average, stride, stride, 0) : input.map();
             b.conv(pooled, {.channels = channels, .norm = ConvNorm::standardized});
         }
         const Map y = branch(b, input.map(), layer, channels, stride);

@@ -36,7 +36,7 @@ Map pooling_attention_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::
         if (in.channels != channels) b.linear(rows, in.channels, channels);
         if (stride > 1) {
             b.transpose_rows(skipped.elements(), "planes");
-            skipped = b.pool(skipped, stride + 1, stride, (stride + 1) / 2);
+            skipped = b.pool(skipped, Pooling::maximum, stride + 1, stride, (stride + 1) / 2);
         }
         b.linear(rows, in.channels, 3 * channels);
         const Map wide{.channels = channels, .height = in.height, .width = in.width, .kept = true};

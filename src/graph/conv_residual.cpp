@@ -9,7 +9,7 @@ namespace {
 /// The shortcut around a block that changes channels or size: 1×1 convolution, after pooling where the net wants it so.
 Map projected(ConvBuilder& b, const Map& x, std::int64_t channels, std::int64_t stride, bool average) {
     if (x.channels == channels && stride == 1) return x;
-    const Map in = average && stride > 1 ? b.pool(x, stride, stride, 0) : x;
+    const Map in = average && stride > 1 ? b.pool(x, Pooling::average, stride, stride, 0) : x;
     return b.conv(in, {.channels = channels, .stride = average ? 1 : stride, .norm = b.net.norm});
 }
 

@@ -34,7 +34,7 @@ Map poolformer_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t
         const ConvNorm norm = layer.norm.value_or(ConvNorm::group);
         const Map normed = norm == ConvNorm::batch ? shortcut.map() : b.normalized(shortcut.map(), norm);
         constexpr std::int64_t window = 3;
-        const Map pooled = b.pool(normed, window, 1, 1);
+        const Map pooled = b.pool(normed, Pooling::average, window, 1, 1);
         const Map difference = b.add(normed, pooled);
         return channel_mixer(b, joined(b, layer, shortcut.map(), difference), layer, norm);
     });

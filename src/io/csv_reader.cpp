@@ -106,6 +106,8 @@ int drop_preamble(std::string_view& text) {
 }  // namespace
 
 void read_csv(std::string_view text, const std::string& file, const std::function<void(const CsvRecord&)>& on_record) {
+    if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF"))
+        throw Error({.what = "the text is in UTF-16", .file = file, .line = 1, .suggestion = "save as CSV in UTF-8"});
     RecordBuilder builder(drop_preamble(text), on_record);
     Parser parser;
     const auto misplaced_quote = [&] {

@@ -114,7 +114,9 @@ KernelCost implicit_gemm_cost(const Conv2d& op, Precision unit, const Gpu& gpu, 
     }
     // Channels are the contiguous dimension: their count aligns, not that of k.
     product.aligned = on_lanes(unit, gpu) || (op.in_channels % 8 == 0 && op.out_channels % 8 == 0);
-    return matrix_product_cost(product, implicit_parameters(unit, gpu), gpu, cache);
+    KernelCost c = matrix_product_cost(product, implicit_parameters(unit, gpu), gpu, cache);
+    c.flops = work(op).matrix;  // zeros between packed groups take time and energy, and are no work
+    return c;
 }
 
 /// F(2×2, 3×3), transformed in shared memory: 16 products for 4 outputs. A block takes 8 x 16 outputs of one image and 32 channels, so that
@@ -177,19 +179,22 @@ KernelCost depthwise_kernel_cost(const Conv2d& op, const Gpu& gpu, Cache cache) 
     return combine(t, gpu);
 }
 
-/// Libraries count elements in 32 bits. What takes over for larger inputs fetches a sector for each element, as reads across channels that
-/// lie side by side do. Seen in EfficientNets, CoAtNets and Xceptions in large batches: 26 to 33 ps an element on RTX 3090 and 4090; dense
-/// convolutions, norms and activations of that size run as others do.
+/// Libraries count elements in 32 bits. What takes over for larger inputs fetches each element with its sector, as reads across channels
+/// that lie side by side do. Seen in EfficientNets, CoAtNets and Xceptions in large batches: 26 to 33 ps an element on RTX 3090 and 4090;
+/// dense convolutions, norms and activations of that size run as others do.
 KernelCost depthwise_cost(const Conv2d& op, const Gpu& gpu, Cache cache) {
     constexpr double most_elements = 2147483647;
     constexpr Bytes sector = 32 * byte;
-    const KernelCost kernel = depthwise_kernel_cost(op, gpu, cache);
     const double elements = real(op.batch) * real(op.in_channels) * real(op.height) * real(op.width);
+    const KernelCost kernel = depthwise_kernel_cost(op, gpu, cache);
     if (!op.channels_last || elements <= most_elements) return kernel;
     Terms t;
-    t.dram_bytes = elements * (sector - element_size(op.precision));
+    t.flops = kernel.flops;
+    t.compute = kernel.compute;
+    t.dram_bytes = elements * sector;
     t.dram = t.dram_bytes / gpu.profile.data_bandwidth(Traffic::read);
-    return in_sequence(combine(t, gpu), kernel);
+    t.latency = kernel.launch;
+    return combine(t, gpu);
 }
 
 KernelCost faster(const KernelCost& a, const KernelCost& b) {

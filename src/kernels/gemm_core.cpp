@@ -45,27 +45,28 @@ Bytes streamed_traffic(const MatrixProduct& op, const GpuProfile& gpu) {
     return volume * (op.a_element / columns + op.b_element * (columns / area));
 }
 
-/// Bytes that DRAM delivers when the kernels before wrote A: weights, and what of A and C L2 does not hold beside them.
-Bytes produced_traffic(const MatrixProduct& op, Bytes l2, double residency) {
+/// Bytes of A and C that DRAM need not deliver when the kernels before wrote A: what L2 holds of them beside the weights.
+Bytes produced_share(const MatrixProduct& op, const Gpu& gpu) {
     const Bytes weights = static_cast<double>(op.batch) * static_cast<double>(op.n) * static_cast<double>(op.k) * op.b_element;
     const Bytes activations = max(Bytes{}, op.compulsory - weights);
-    return op.compulsory - activations * (1 - after_l2(op.compulsory, l2, residency, Cache::produced) / op.compulsory);
+    return activations * (gpu.parameters.values.streaming.l2_residency * std::clamp((1 - op.compulsory / gpu.profile.shared_l2()) * 2, 0.0, 1.0));
 }
 
 /// Of operands that fit L2. What other kernels wrote is there as for all kernels, what calls repeat as for the product's own.
 Bytes resident_traffic(const MatrixProduct& op, const Gpu& gpu, const GemmParameters& p, Cache cache) {
     const Bytes l2 = gpu.profile.shared_l2();
     if (cache == Cache::rotated) return rotated_traffic(op, l2, p.l2_residency);
-    if (cache == Cache::produced) return produced_traffic(op, l2, gpu.parameters.values.streaming.l2_residency);
+    if (cache == Cache::produced) return op.compulsory;
     return after_l2(op.compulsory, l2, p.l2_residency, cache);
 }
 
 /// DRAM bytes: the compulsory ones less what stays in L2, and operands that L2 cannot hold, which waves read again.
 Bytes dram_traffic(const MatrixProduct& op, const Gpu& gpu, const GemmParameters& p, Cache cache) {
     const Bytes l2 = gpu.profile.shared_l2();
-    if (op.compulsory <= l2) return resident_traffic(op, gpu, p, cache);
+    const Bytes produced = cache == Cache::produced ? produced_share(op, gpu) : Bytes{};
+    if (op.compulsory <= l2) return resident_traffic(op, gpu, p, cache) - produced;
     const double kept = l2 / op.compulsory;
-    return kept * op.compulsory + (1 - kept) * max(streamed_traffic(op, gpu.profile), op.compulsory);
+    return kept * op.compulsory + (1 - kept) * max(streamed_traffic(op, gpu.profile), op.compulsory) - produced;
 }
 
 Flops product_flops(const MatrixProduct& op) {

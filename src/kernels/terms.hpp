@@ -67,11 +67,18 @@ inline double waves(double count, double slots, double tail) {
     return part > 0 ? whole + 1 - tail * (1 - part) : whole;
 }
 
-/// Part of a working set without weights that DRAM still delivers: all when cold or when it exceeds L2. What the kernels before wrote is
-/// there until half of L2 is touched; a call that is repeated loses some from the start. Monotone in `size`.
+/// Share of what the kernels before wrote that is still in L2 when a kernel moves `size` bytes: all up to half of L2, as much again being
+/// touched in between, and the less beyond; lines are not evicted in the order of their use, so that some of a size above L2 are there.
+/// Monotone: falls with `size`.
+inline double produced_in_l2(Bytes size, Bytes l2) {
+    constexpr double whole = 0.5, decay = 0.6;  // shares of L2
+    return std::exp(-std::max(0.0, size / l2 - whole) / decay);
+}
+
+/// Part of a working set without weights that DRAM still delivers: all when cold, what is no longer there of produced ones, and of a call
+/// that is repeated, which loses some from the start, all when it exceeds L2. Monotone in `size`.
 inline Bytes after_l2(Bytes size, Bytes l2, double residency, Cache cache) {
-    constexpr double edge = 2;  // 1 / share of L2 over which what was written is evicted: as much again is touched in between
-    if (cache == Cache::produced) return size * (1 - residency * std::clamp((1 - size / l2) * edge, 0.0, 1.0));
+    if (cache == Cache::produced) return size * (1 - residency * produced_in_l2(size, l2));
     if (cache != Cache::warm || size >= l2) return size;
     return size * (1 - residency * (1 - size / l2));
 }

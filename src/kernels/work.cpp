@@ -79,7 +79,9 @@ Work work(const Embedding& op) {
 }
 
 Work work(const Reduce& op) {
-    return {{}, real(op.outputs) * op.window * flop, (real(op.inputs) + real(op.outputs)) * element_size(op.precision), op.precision};
+    constexpr Bytes index = 8 * byte;
+    const Bytes values = (real(op.inputs) + real(op.outputs)) * element_size(op.precision);
+    return {{}, real(op.outputs) * op.window * flop, op.indexed ? values + real(op.outputs) * index : values, op.precision};
 }
 
 Work work(const Move& op) {

@@ -114,6 +114,14 @@ std::string hint(std::string_view text, const std::vector<std::string>& known) {
     return suggestion.empty() ? "" : "; " + suggestion;
 }
 
+/// Spreadsheets of some countries write semicolons, and others tabs.
+void require_commas(std::string_view header, const std::string& file, int line) {
+    const auto separator = header.find_first_of(";\t|");
+    if (separator == std::string_view::npos) return;
+    const std::string found = header[separator] == '\t' ? "tabs" : fmt::format("'{}'", header[separator]);
+    throw Error({.what = "columns are not separated by commas", .file = file, .line = line, .found = found, .suggestion = "save as CSV with commas"});
+}
+
 }  // namespace
 
 std::string_view name(MeasuredColumn c) {
@@ -220,6 +228,7 @@ std::string Row::identity() const {
 
 std::vector<MeasuredColumn> parse_header(const std::vector<std::string_view>& fields, const std::string& file, int line) {
     const std::vector<std::string> known(column_names.begin(), column_names.end());
+    if (fields.size() == 1) require_commas(fields[0], file, line);
     std::vector<MeasuredColumn> columns;
     for (const std::string_view field : fields) {
         const std::string_view found = trimmed(field);

@@ -95,6 +95,10 @@ std::string_view name(Metric m) {
     return metric_forms[static_cast<std::size_t>(m)].name;
 }
 
+bool is_rate(Metric m) {
+    return m == Metric::throughput_per_s || m == Metric::tokens_per_s;
+}
+
 KernelRow parse_kernel_row(const Row& row) {
     KernelRow result;
     result.gpu = row.required_text(MeasuredColumn::gpu);

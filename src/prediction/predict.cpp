@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "prediction/interval.hpp"
 #include "prediction/offload.hpp"
 #include "prediction/pass.hpp"
@@ -96,6 +98,8 @@ Prediction predict(const Workload& workload, const Gpu& device, const RunRequest
     p.memory.capacity = gpu.profile.capacity;
     p.intervals = prediction_intervals(p, workload, gpu);
     p.notes = technique_notes(p, workload);
+    if (const std::string& vendor = gpu.profile.vendor; p.request.execution == Execution::tensorrt && !vendor.empty() && vendor != "NVIDIA")
+        p.notes.push_back(fmt::format("TensorRT runs on NVIDIA GPUs, this one is of {}: the times are those of an engine like it", vendor));
     return p;
 }
 

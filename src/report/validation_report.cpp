@@ -125,24 +125,40 @@ Table worst_table(const Validation& validation, const Measurements& measurements
     return table;
 }
 
-std::string impossible_reason(const KernelRow& row, Seconds floor) {
-    return fmt::format("impossible: {:.4g} us measured, physics allows no less than {:.4g} us ({})", row.latency.in(us), floor.in(us),
-                       shape_text(row.op));
+/// What the listing of an impossible row says of it.
+struct ImpossibleText {
+    const Origin& origin;
+    std::string gpu, op, shape, metric;
+};
+
+ImpossibleText text_of(const ImpossibleRow& row, const Measurements& measurements) {
+    if (row.is_model) {
+        const ModelRow& m = measurements.models[row.index];
+        return {m.origin, m.gpu, "model", m.model + ' ' + shape_text(m), std::string(name(m.metric))};
+    }
+    const KernelRow& k = measurements.kernels[row.index];
+    return {k.origin, k.gpu, k.op_name, shape_text(k.op), "latency_us"};
 }
 
 constexpr std::size_t listed_impossible = 100;  ///< in the text; JSON lists all
 
 Table impossible_table(const Validation& validation, const Measurements& measurements) {
     const std::size_t listed = std::min(listed_impossible, validation.impossible.size());
-    Table table{fmt::format("Set aside: {} rows faster than the data sheet allows by more than {:.0f} %{}", validation.impossible.size(),
+    Table table{fmt::format("Set aside: {} rows better than the data sheet allows by more than {:.0f} %{}", validation.impossible.size(),
                             100 * impossible_margin,
                             listed < validation.impossible.size() ? fmt::format("; the first {}, JSON lists all", listed) : ""),
-                {{"at", "at"}, {"gpu", "gpu"}, {"op", "op"}, {"shape", "shape"}, {"measured_us", "measured us"}, {"floor_us", "floor us"}},
+                {{"at", "at"},
+                 {"gpu", "gpu"},
+                 {"op", "op"},
+                 {"shape", "shape"},
+                 {"metric", "metric"},
+                 {"measured", "measured"},
+                 {"limit", "limit"}},
                 {}};
     for (std::size_t i = 0; i < listed; ++i) {
         const ImpossibleRow& row = validation.impossible[i];
-        const KernelRow& k = measurements.kernels[row.index];
-        table.rows.push_back({place_text(k.origin), k.gpu, k.op_name, shape_text(k.op), k.latency.in(us), row.floor.in(us)});
+        const ImpossibleText text = text_of(row, measurements);
+        table.rows.push_back({place_text(text.origin), text.gpu, text.op, text.shape, text.metric, row.measured, row.limit});
     }
     return table;
 }
@@ -182,8 +198,11 @@ Json json_document(const Validation& validation, const Measurements& measurement
     Json skipped = Json::array();
     for (const auto& row : validation.skipped) skipped.push_back({{"file", row.file}, {"line", row.line}, {"reason", row.reason}});
     for (const auto& row : validation.impossible) {
-        const KernelRow& k = measurements.kernels[row.index];
-        skipped.push_back({{"file", k.origin.file}, {"line", k.origin.line}, {"reason", impossible_reason(k, row.floor)}});
+        const ImpossibleText text = text_of(row, measurements);
+        skipped.push_back({{"file", text.origin.file},
+                           {"line", text.origin.line},
+                           {"reason", fmt::format("impossible: {} {:.4g} measured, physics allows {:.4g} at best ({})", text.metric,
+                                                  row.measured, row.limit, text.shape)}});
     }
     document["skipped"] = std::move(skipped);
     document["worst"] = as_json(worst);

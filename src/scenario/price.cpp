@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <map>
+#include <set>
 
 #include "roofcast/error.hpp"
 
@@ -137,6 +139,26 @@ std::optional<PriceChoice> find_price(const GpuProfile& gpu, const PriceQuery& q
     PriceChoice choice{.price = lowest, .offers = candidates.size(), .age_days = {}};
     if (const auto date = parse_date(lowest.date)) choice.age_days = days_between(*date, today);
     return choice;
+}
+
+void require_offer(const std::vector<const GpuProfile*>& gpus, const PriceQuery& query) {
+    if (query.provider.empty() && query.instance.empty()) return;
+    // An instance is asked of its provider, if that is known.
+    std::map<std::string, std::set<std::string>> known;
+    for (const GpuProfile* gpu : gpus) {
+        if (!offers(*gpu, query).empty()) return;
+        const Alternative other = instead(*gpu, query);
+        known[other.option].insert(other.known.begin(), other.known.end());
+    }
+    for (const auto& [option, asked] : {std::pair{"--instance", query.instance}, std::pair{"--provider", query.provider}}) {
+        if (known[option].empty()) continue;
+        const std::vector<std::string> all(known[option].begin(), known[option].end());
+        throw Error({.what = fmt::format("no {} price of any of the GPUs is of it", name(query.kind)),
+                     .key = option,
+                     .found = asked,
+                     .expected = fmt::format("a part of {}", fmt::join(all, ", ")),
+                     .suggestion = did_you_mean(asked, all)});
+    }
 }
 
 std::string no_price_text(const GpuProfile& gpu, const PriceQuery& query, std::string_view option) {

@@ -75,20 +75,40 @@ Times sizes_of(const RunShape& shape) {
     return t;
 }
 
-/// Splits a prediction's phases into first token and decode, by the model or by the roofline.
-Times times(const Prediction& p, const Gpu* roofline_of) {
+/// Splits a prediction's phases into first token and decode. `latency` of a phase: all its passes.
+template <class Latency>
+Times times(const Prediction& p, Latency latency) {
     Times t = sizes_of(p.request.shape);
     for (const Phase& phase : p.phases) {
-        const Seconds latency = roofline_of == nullptr ? phase.latency : phase.passes * roofline_time(phase.graph, roofline_of->profile);
+        const Seconds all = latency(phase);
         if (phase.name == "decode") {
-            t.decode += latency;
+            t.decode += all;
             t.steps += phase.passes;
         } else {
-            t.first_token += latency;
+            t.first_token += all;
         }
-        if (phase.name == "denoise") t.denoising_step = roofline_of == nullptr ? phase.timeline.total : latency / phase.passes;
+        if (phase.name == "denoise") t.denoising_step = all / phase.passes;
     }
     return t;
+}
+
+Times predicted_times(const Prediction& p) {
+    Times t = times(p, [](const Phase& phase) { return phase.latency; });
+    for (const Phase& phase : p.phases) {
+        if (phase.name == "denoise") t.denoising_step = phase.timeline.total;
+    }
+    return t;
+}
+
+/// The best figure that physics allows; none for memory that can be added to. All stages of a pipeline may be at work at once.
+std::optional<double> limit(const ModelRow& row, const Prediction& p, const GpuProfile& gpu) {
+    const Parallelism& parallel = p.request.shape.parallel;
+    if (row.metric == Metric::memory_gb) {
+        return gpu.capacity ? std::optional((static_cast<double>(parallel.gpus()) * *gpu.capacity).in(gb)) : std::nullopt;
+    }
+    return from_times(row, times(p, [&](const Phase& phase) {
+                          return phase.passes / static_cast<double>(parallel.pipeline) * physical_floor(phase.graph, gpu);
+                      }));
 }
 
 bool generates(const Workload& workload) {
@@ -167,7 +187,7 @@ void add_interval(ModelEstimate& estimate, const ModelRow& row, const Prediction
     const bool step = row.metric == Metric::tpot_ms || (row.metric == Metric::tokens_per_s && row.phase == "decode");
     const IntervalRatio whole = p.intervals->latency;
     const IntervalRatio factor = first ? p.intervals->ttft.value_or(whole) : step ? p.intervals->tpot.value_or(whole) : whole;
-    const bool rate = row.metric == Metric::throughput_per_s || row.metric == Metric::tokens_per_s;
+    const bool rate = is_rate(row.metric);
     estimate.low = estimate.predicted * (rate ? 1 / factor.high : factor.low);
     estimate.high = estimate.predicted * (rate ? 1 / factor.low : factor.high);
 }
@@ -177,15 +197,25 @@ void require_modelled(const ModelRow& row) {
     if (row.metric == Metric::power_w) throw unusable("board power of whole models is not predicted");
 }
 
+void require_possible(const ModelRow& row, const ModelEstimate& estimate) {
+    if (!estimate.limit || !is_impossible(row.value, *estimate.limit, row.metric)) return;
+    throw unusable(fmt::format("better than the data sheet allows: {} {:.4g}, the limit is {:.4g}", name(row.metric), row.value, *estimate.limit));
+}
+
 ModelEstimate estimate(const ModelRow& row, const Workload& workload, const Gpu& gpu, const SoftwareStacks& software) {
     require_modelled(row);
     const Prediction p = predict(workload, gpu, request_of(row, workload), software);
     if (row.metric == Metric::memory_gb) {
         // Sources give the sum over the GPUs used.
-        return {(static_cast<double>(p.request.shape.parallel.gpus()) * p.memory.total()).in(gb), std::nullopt};
+        return {.predicted = (static_cast<double>(p.request.shape.parallel.gpus()) * p.memory.total()).in(gb),
+                .roofline = std::nullopt,
+                .limit = limit(row, p, gpu.profile)};
     }
     if (!p.withheld.empty()) throw unusable(fmt::format("operators without a cost model: {}", p.withheld.front()));
-    ModelEstimate result{from_times(row, times(p, nullptr)), from_times(row, times(p, &gpu))};
+    const auto roofline = [&](const Phase& phase) { return phase.passes * roofline_time(phase.graph, gpu.profile); };
+    ModelEstimate result{.predicted = from_times(row, predicted_times(p)),
+                         .roofline = from_times(row, times(p, roofline)),
+                         .limit = limit(row, p, gpu.profile)};
     add_interval(result, row, p);
     return result;
 }
@@ -229,6 +259,7 @@ ModelPlanner model_planner(std::vector<Workload> workloads, SoftwareStacks softw
     return [library](const ModelRow& row, const Gpu& planned_for) {
         return library->with_workload(row, [&](const Workload& workload) -> RowModel {
             require_modelled(row);
+            require_possible(row, estimate(row, workload, planned_for, library->software));
             const bool denoises = std::holds_alternative<Diffusion>(workload.architecture);
             // Several kinds of passes, which change with the prediction. Known by name: `workload` lives as long as the library.
             if (generates(workload) || (denoises && row.metric != Metric::throughput_per_s)) {

@@ -31,9 +31,13 @@ Seconds traffic_floor(Bytes bytes, const GpuProfile& gpu) {
     return max(Bytes{}, bytes - gpu.l2) / gpu.bandwidth;
 }
 
+/// What bounds an operator: that of a model may find its tensors on the chip.
+enum class Counted { products, products_and_traffic };
+
 struct Floor {
     const GpuProfile& gpu;
     const Op& any;
+    Counted counted = Counted::products_and_traffic;
 
     Seconds operator()(const Gemm& op) const { return products(op.precision); }
     Seconds operator()(const Moe& op) const {
@@ -41,7 +45,7 @@ struct Floor {
         Moe plain = op;
         plain.gated = false;
         const Op least = plain;
-        return max(arithmetic_floor(op_flops(least), fastest_peak(gpu, op.precision)), traffic_floor(compulsory_bytes(least), gpu));
+        return max(arithmetic_floor(op_flops(least), fastest_peak(gpu, op.precision)), traffic(least));
     }
     Seconds operator()(const Attention& op) const {
         // With an 8-bit cache the products may run in 8 bits as well.
@@ -62,7 +66,10 @@ struct Floor {
     Seconds operator()(const Unmodelled&) const { return {}; }
 
 private:
-    [[nodiscard]] Seconds traffic() const { return traffic_floor(compulsory_bytes(any), gpu); }
+    [[nodiscard]] Seconds traffic() const { return traffic(any); }
+    [[nodiscard]] Seconds traffic(const Op& op) const {
+        return counted == Counted::products ? Seconds{} : traffic_floor(compulsory_bytes(op), gpu);
+    }
     [[nodiscard]] Seconds products(Precision p) const { return max(arithmetic_floor(op_flops(any), fastest_peak(gpu, p)), traffic()); }
 };
 
@@ -72,8 +79,26 @@ Seconds physical_floor(const Op& op, const GpuProfile& gpu) {
     return std::visit(Floor{gpu, op}, op);
 }
 
+Seconds physical_floor(const OpGraph& graph, const GpuProfile& gpu) {
+    Seconds products;
+    double weight_bits = -graph.tied_weights * graph.tied_weight_bits;
+    for (const Segment& segment : graph.segments) {
+        for (const OpNode& node : segment.nodes) {
+            const double runs = static_cast<double>(segment.repeat * node.repeat);
+            products += runs * std::visit(Floor{gpu, node.op, Counted::products}, node.op);
+            if (const auto* gemm = std::get_if<Gemm>(&node.op)) weight_bits += runs * node.weights * gemm->weight_bits;
+        }
+    }
+    return max(products, traffic_floor(max(Bytes{}, weight_bits / 8 * byte), gpu));
+}
+
+bool is_impossible(double measured, double limit, Metric metric) {
+    const bool larger_is_better = is_rate(metric) || metric == Metric::memory_gb;
+    return larger_is_better ? measured * (1 - impossible_margin) > limit : measured < (1 - impossible_margin) * limit;
+}
+
 bool is_impossible(const KernelRow& row, const GpuProfile& gpu) {
-    return row.latency < (1 - impossible_margin) * physical_floor(row.op, gpu);
+    return is_impossible(row.latency.in(us), physical_floor(row.op, gpu).in(us), Metric::latency_ms);
 }
 
 }  // namespace roofcast

@@ -86,6 +86,7 @@ Workload read_workload(TableReader reader) {
     workload.published = read_published(reader.table("published"));
     workload.own_script = read_own_script(reader.table("own_script"));
     workload.architecture = family->second(reader);
+    if (padded.empty() && reader.has(same_padding_aliases)) throw reader.error(same_padding_aliases, "no name is given", {}, "names, or no such key");
     if (!padded.empty() && !std::holds_alternative<ConvNet>(workload.architecture))
         throw reader.error(same_padding_aliases, "only convolutional nets pad", {}, "family = \"cnn\"");
     static_cast<void>(reader.node("variant"));
@@ -115,6 +116,8 @@ std::vector<Entry> entries_of(const toml::table& root, const std::string& file) 
     const TableReader reader(root, file);
     if (!node->is_array_of_tables()) throw reader.error("variant", "wrong type", {}, "tables [[variant]]");
     if (root.contains("id")) throw reader.error("id", "a file with [[variant]] tables has no id of its own");
+    if (root.contains(same_padding_aliases))
+        throw reader.error(same_padding_aliases, "names of one variant stand above all of them", {}, "the key in the [[variant]] it names");
     std::size_t index = 0;
     for (const auto& item : *node->as_array()) add(*item.as_table(), &root, fmt::format("variant[{}]", index++));
     return entries;

@@ -60,10 +60,17 @@ double additions_cost(const Gpu& gpu, std::int64_t k, std::size_t additions) {
 
 constexpr double reading = 20.97;  // us, of 2^20 values of 2 bytes at 100 GB/s
 
+/// Whose L2 keeps nothing between kernels.
+Gpu forgetful_gpu() {
+    Gpu gpu = test::toy_gpu();
+    gpu.parameters.values.streaming.l2_residency = 0;
+    return gpu;
+}
+
 }  // namespace
 
 TEST_CASE("an addition that is folded into a product reads its operand while that computes, as long as it does") {
-    const Gpu gpu = test::toy_gpu();
+    const Gpu gpu = forgetful_gpu();
     const KernelCost computing = cost(product(2048), gpu, Cache::produced), loading = cost(product(128), gpu, Cache::produced);
     const double idle = (computing.compute - computing.dram).in(us);
     REQUIRE(idle > 4 * reading);
@@ -76,7 +83,7 @@ TEST_CASE("an addition that is folded into a product reads its operand while tha
 }
 
 TEST_CASE("what is folded into a product that power limits takes the power it needs") {
-    Gpu gpu = test::toy_gpu();
+    Gpu gpu = forgetful_gpu();
     gpu.profile.tdp = 20 * watt;
     gpu.profile.base_clock = {};
     gpu.parameters.values.power.flop[index(MathUnit::simt)] = 4e-12 * joule / flop;  // twice what 20 W allow at 10 TFLOP/s

@@ -61,6 +61,20 @@ TEST_CASE("every row is judged, set aside or skipped with a reason") {
     CHECK(v.skipped[2].reason == "no such model");
 }
 
+TEST_CASE("model rows that beat their limit are set aside and listed") {
+    Judged judged;
+    const auto v = judge(judged.measurements, {.gpu = judged.find, .host_launch = {}, .model = [](const ModelRow&, const Gpu&) {
+                                                   return ModelEstimate{.predicted = 15, .roofline = 10, .limit = 25};
+                                               }});
+    REQUIRE(v.impossible.size() == 3);
+    CHECK(v.impossible[1].is_model);
+    CHECK(v.impossible[1].measured == 20);
+    CHECK(v.impossible[1].limit == 25);
+    const std::string text = rendered(validation_report(v, judged.measurements, judged.find, {}), Format::table);
+    CHECK(text.find("1 rows judged, 3 set aside as impossible, 2 skipped") != std::string::npos);
+    CHECK(text.find("net batch=8") != std::string::npos);
+}
+
 TEST_CASE("model rows are skipped when nothing predicts them") {
     Judged judged;
     const auto v = judge(judged.measurements, {.gpu = judged.find, .host_launch = {}, .model = {}});

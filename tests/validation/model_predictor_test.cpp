@@ -52,6 +52,30 @@ TEST_CASE("the roofline of a model is faster than its prediction, in times and i
     CHECK(*rate.roofline > rate.predicted);
 }
 
+TEST_CASE("a model's limit is what its weights or products take at data-sheet rates") {
+    const Bench predicted;
+    const auto step = predicted(llama("decode", Metric::tpot_ms)), rate = predicted(llama("decode", Metric::tokens_per_s));
+    REQUIRE(step.limit);
+    REQUIRE(rate.limit);
+    // 8.03e9 parameters less 128256 x 4096 of the table, 2 bytes each, less 40 MiB of L2, at 2039 GB/s.
+    CHECK(*step.limit == rel((2 * (8.0303e9 - 128256.0 * 4096) - 40 * 1048576.0) / 2039e9 * 1e3, 1e-3));
+    CHECK(*step.limit < *step.roofline);
+    CHECK(*rate.limit == rel(4 / (*step.limit * 1e-3), 1e-6));
+    const auto memory = predicted(llama("", Metric::memory_gb));
+    REQUIRE(memory.limit);
+    CHECK(*memory.limit == rel(predicted.gpu.profile.capacity->in(gb), 1e-9));
+}
+
+TEST_CASE("a model row that beats physics is not planned") {
+    const Gpu gpu = load_gpu(test::gpus_dir(), "a100-sxm4-80gb");
+    const ModelPlanner planner = model_planner({find_workload(test::models_dir(), "llama-3.1-8b")}, load_software(test::gpus_dir()));
+    ModelRow row = llama("decode", Metric::tpot_ms);
+    row.value = 7;  // the limit is 7.3
+    CHECK_NOTHROW(static_cast<void>(planner(row, gpu)));
+    row.value = 6;
+    CHECK_THROWS_WITH_AS(static_cast<void>(planner(row, gpu)), doctest::Contains("better than the data sheet allows: tpot_ms 6"), Error);
+}
+
 TEST_CASE("memory of several GPUs is their sum and has no roofline") {
     const Bench predicted;
     const auto memory = predicted(llama("", Metric::memory_gb));

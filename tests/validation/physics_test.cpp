@@ -92,6 +92,31 @@ TEST_CASE("a measurement is impossible only beyond what clocks above the data sh
     CHECK(is_impossible(measured(op, 17.5 * us), round_gpu()));
 }
 
+TEST_CASE("a pass takes its products one after the other, or its weights, and nothing for what may stay on the chip") {
+    // 20 us for each of three products; 3 · 10^6 weights of 4 bytes less 10 MB of L2.
+    OpNode product{.name = "linear", .op = Gemm{.m = 1000, .n = 1000, .k = 1000, .weight_bits = 32}, .weights = 1e6};
+    const OpNode activation{.name = "relu", .op = Elementwise{.elements = 1 << 30}};
+    OpGraph graph{.segments = {Segment{.name = "layer", .repeat = 3, .nodes = {product, activation}}}};
+    const GpuProfile gpu = round_gpu();
+    CHECK(physical_floor(graph, gpu).in(us) == rel(60, 1e-3));
+    std::get<Gemm>(product.op).m = 1;
+    product.weights = 1e9;
+    graph.segments[0].nodes = {product};
+    CHECK(physical_floor(graph, gpu).in(us) == rel(((12e9 * byte - gpu.l2) / gpu.bandwidth).in(us), 1e-6));
+    graph.tied_weights = 2e9;
+    graph.tied_weight_bits = 32;
+    CHECK(physical_floor(graph, gpu).in(us) == rel(((4e9 * byte - gpu.l2) / gpu.bandwidth).in(us), 1e-6));
+}
+
+TEST_CASE("times are impossible below their limit, rates and sizes above") {
+    CHECK(is_impossible(8.9, 10, Metric::latency_ms));
+    CHECK_FALSE(is_impossible(9.1, 10, Metric::tpot_ms));
+    CHECK(is_impossible(11.2, 10, Metric::tokens_per_s));
+    CHECK_FALSE(is_impossible(11.1, 10, Metric::throughput_per_s));
+    CHECK(is_impossible(11.2, 10, Metric::memory_gb));
+    CHECK_FALSE(is_impossible(9, 10, Metric::memory_gb));
+}
+
 TEST_CASE("the physics check finds all 60 impossible rows of the suspect file and none of the sound ones") {
     const auto rows = read_measurements({test::source_dir() / "validation_data" / "suspect" / "suspect_attention.csv"});
     REQUIRE(rows.kernels.size() == 120);
