@@ -62,7 +62,7 @@ struct LinearTheory {
 LinearTheory linear_theory(Bench& bench, const StageOutcome& outcome) {
     const Eigen::ArrayXd e = error_vector(bench, outcome.rows).array();
     const Eigen::ArrayXd say = Eigen::Map<const Eigen::ArrayXd>(outcome.weights.data(), static_cast<Eigen::Index>(outcome.weights.size()));
-    const Eigen::ArrayXd weights = say / say.mean() * (1 + (e / robust_scale).square()).rsqrt();
+    const Eigen::ArrayXd weights = say / say.mean() * (1 + (e / robust_scale(*outcome.stage)).square()).rsqrt();
     const Eigen::MatrixXd j = weights.sqrt().matrix().asDiagonal() * jacobian(bench, outcome);
     const Eigen::JacobiSVD<Eigen::MatrixXd> svd(j, Eigen::ComputeThinU | Eigen::ComputeFullV);
     const Eigen::VectorXd& values = svd.singularValues();

@@ -47,10 +47,10 @@ std::vector<double> row_weights(const Samples& rows) {
     return weights;
 }
 
-double mean_loss(const Bench& bench, const Samples& rows, const std::vector<double>& weights) {
+double mean_loss(const Bench& bench, const Samples& rows, const std::vector<double>& weights, double scale) {
     double sum = 0, total = 0;
     for (std::size_t i = 0; i < rows.size(); ++i) {
-        sum += weights[i] * robust_loss(bench.fit_residual(*rows[i]));
+        sum += weights[i] * robust_loss(bench.fit_residual(*rows[i]), scale);
         total += weights[i];
     }
     return sum / total;
@@ -96,8 +96,8 @@ public:
             const double own_pull = parameter_specs()[outcome_.specs[i]].carries_over ? firmest_pull : usual_pull;
             distance += own_pull * (u[i] - origin_[i]) * (u[i] - origin_[i]);
         }
-        const double pull = robust_scale * robust_scale / (2 * pull_spread * pull_spread);
-        return mean_loss(bench_, rows, weights) + pull / static_cast<double>(outcome_.rows.size()) * distance;
+        const double scale = robust_scale(*outcome_.stage), pull = scale * scale / (2 * pull_spread * pull_spread);
+        return mean_loss(bench_, rows, weights, scale) + pull / static_cast<double>(outcome_.rows.size()) * distance;
     }
 
 private:
@@ -148,7 +148,7 @@ StageOutcome fit_stage(Bench& bench, const Stage& stage, Samples rows, std::vect
     outcome.weights = row_weights(outcome.rows);
     outcome.summary.rows = static_cast<std::int64_t>(outcome.rows.size());
     outcome.summary.mape_before_percent = mape_percent(log_ratios(bench, outcome.rows));
-    outcome.summary.loss_before = mean_loss(bench, outcome.rows, outcome.weights);
+    outcome.summary.loss_before = mean_loss(bench, outcome.rows, outcome.weights, robust_scale(*outcome.stage));
     if (of_several_gpus(outcome.rows)) std::erase_if(candidates, [](std::size_t spec) { return !parameter_specs()[spec].pooled; });
     outcome.specs = parameters_that_matter(bench, coarse(outcome, with.options->seed), candidates);
     outcome.summary.parameters = static_cast<std::int64_t>(outcome.specs.size());
@@ -158,7 +158,7 @@ StageOutcome fit_stage(Bench& bench, const Stage& stage, Samples rows, std::vect
         if (set_outliers_aside(bench, outcome)) solver.solve(found, false);
     }
     outcome.weights = row_weights(outcome.rows);
-    outcome.summary.loss_after = mean_loss(bench, outcome.rows, outcome.weights);
+    outcome.summary.loss_after = mean_loss(bench, outcome.rows, outcome.weights, robust_scale(*outcome.stage));
     outcome.summary.mape_after_percent = mape_percent(log_ratios(bench, outcome.rows));
     return outcome;
 }
@@ -184,9 +184,14 @@ bool among(const std::vector<std::string>& names, const Stage& stage) {
 
 }  // namespace
 
-double robust_loss(double log_ratio) {
-    const double x = std::expm1(log_ratio) / robust_scale;
-    return robust_scale * robust_scale * (std::sqrt(1 + x * x) - 1);
+double robust_scale(const Stage& stage) {
+    constexpr double of_kernels = 0.1, of_models = 0.04;
+    return stage.of_models ? of_models : of_kernels;
+}
+
+double robust_loss(double log_ratio, double scale) {
+    const double x = std::expm1(log_ratio) / scale;
+    return scale * scale * (std::sqrt(1 + x * x) - 1);
 }
 
 Samples thinned(const Samples& rows, std::size_t count, std::uint64_t seed) {

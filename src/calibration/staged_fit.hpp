@@ -10,13 +10,15 @@
 
 namespace roofcast {
 
-inline constexpr double robust_scale = 0.1;           ///< δ: relative errors below some 10 % count squared, larger ones linearly
 inline constexpr double pull_spread = 0.3;            ///< of a parameter's range: how far off a start value is expected to be
 inline constexpr std::size_t coarse_rows = 300;       ///< that the global solver looks at, and that tell which parameters matter
 inline constexpr std::size_t coarse_model_rows = 75;  ///< the same of whole models, which mix all kernels and cost a hundred times a kernel
 
+/// δ: relative errors below it count squared, larger ones linearly. About what half of a stage's rows are off by.
+double robust_scale(const Stage& stage);
+
 /// δ² (√(1 + (e/δ)²) − 1) of the relative error e = eʳ − 1, r being the log ratio: what a MAPE counts, smooth at zero.
-double robust_loss(double log_ratio);
+double robust_loss(double log_ratio, double scale);
 
 /// What one stage did.
 struct StageOutcome {
