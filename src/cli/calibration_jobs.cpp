@@ -151,7 +151,8 @@ std::vector<CalibrationJob> single_jobs(const CalibrateOptions& options, const M
             CalibrationInput input = input_of(options, data, {std::move(profile)}, std::move(start));
             input.architecture = std::move(architecture);
             jobs.push_back({.title = id,
-                            .command = fmt::format("roofcast calibrate --gpu {}{} --write", is_file ? quoted(name_alone(asked)) : id, settings(options)),
+                            .command = fmt::format("roofcast calibrate --gpu {}{} --write", is_file ? quoted(name_alone(asked)) : id,
+                                                   settings(options)),
                             .file = folder / (id + ".fit.toml"),
                             .input = std::move(input)});
         }

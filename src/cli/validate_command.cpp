@@ -108,8 +108,8 @@ void require_operators(const std::vector<std::string>& ops) {
     }
 }
 
-/// Leaves the rows of the GPUs and operators asked for. Rows name GPUs as people do; groups go by the ids of profiles, of which only those of
-/// rows that stay are read.
+/// Leaves the rows of the GPUs and operators asked for. Rows name GPUs as people do; groups go by the ids of profiles, of which only those
+/// of rows that stay are read.
 void keep_wanted(Measurements& measurements, GpuShelf& shelf, const std::vector<std::string>& gpus, const std::vector<std::string>& ops) {
     const auto leave = [&](auto& rows, auto op_of) {
         std::erase_if(rows, [&](auto& row) {

@@ -98,7 +98,8 @@ void attend(ConvBuilder& b, const Map& in, const ConvLayer& layer, std::int64_t 
         if (windowed && partition_first) b.copy(windows * keys * in.channels, "partition");
         b.linear(partition_first ? windows * keys : in.places() + layer.tokens, in.channels, 2 * width + values, layer.bias);
         if (windowed && !partition_first) b.copy(windows * keys * (2 * width + values), "partition");
-        if (stride > 1) b.pool({.channels = width, .height = in.height, .width = in.width, .kept = true}, Pooling::average, stride, stride, 0);
+        if (stride > 1)
+            b.pool({.channels = width, .height = in.height, .width = in.width, .kept = true}, Pooling::average, stride, stride, 0);
         if (layer.cross_covariance) {
             cross_covariance(b, in, heads, width);
         } else {

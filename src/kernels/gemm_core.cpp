@@ -49,7 +49,8 @@ Bytes streamed_traffic(const MatrixProduct& op, const GpuProfile& gpu) {
 Bytes produced_share(const MatrixProduct& op, const Gpu& gpu) {
     const Bytes weights = static_cast<double>(op.batch) * static_cast<double>(op.n) * static_cast<double>(op.k) * op.b_element;
     const Bytes activations = max(Bytes{}, op.compulsory - weights);
-    return activations * (gpu.parameters.values.streaming.l2_residency * std::clamp((1 - op.compulsory / gpu.profile.shared_l2()) * 2, 0.0, 1.0));
+    return activations *
+           (gpu.parameters.values.streaming.l2_residency * std::clamp((1 - op.compulsory / gpu.profile.shared_l2()) * 2, 0.0, 1.0));
 }
 
 /// Of operands that fit L2. What other kernels wrote is there as for all kernels, what calls repeat as for the product's own.

@@ -119,7 +119,11 @@ void require_commas(std::string_view header, const std::string& file, int line) 
     const auto separator = header.find_first_of(";\t|");
     if (separator == std::string_view::npos) return;
     const std::string found = header[separator] == '\t' ? "tabs" : fmt::format("'{}'", header[separator]);
-    throw Error({.what = "columns are not separated by commas", .file = file, .line = line, .found = found, .suggestion = "save as CSV with commas"});
+    throw Error({.what = "columns are not separated by commas",
+                 .file = file,
+                 .line = line,
+                 .found = found,
+                 .suggestion = "save as CSV with commas"});
 }
 
 }  // namespace

@@ -199,7 +199,8 @@ void require_modelled(const ModelRow& row) {
 
 void require_possible(const ModelRow& row, const ModelEstimate& estimate) {
     if (!estimate.limit || !is_impossible(row.value, *estimate.limit, row.metric)) return;
-    throw unusable(fmt::format("better than the data sheet allows: {} {:.4g}, the limit is {:.4g}", name(row.metric), row.value, *estimate.limit));
+    throw unusable(
+        fmt::format("better than the data sheet allows: {} {:.4g}, the limit is {:.4g}", name(row.metric), row.value, *estimate.limit));
 }
 
 ModelEstimate estimate(const ModelRow& row, const Workload& workload, const Gpu& gpu, const SoftwareStacks& software) {

@@ -86,7 +86,8 @@ Workload read_workload(TableReader reader) {
     workload.published = read_published(reader.table("published"));
     workload.own_script = read_own_script(reader.table("own_script"));
     workload.architecture = family->second(reader);
-    if (padded.empty() && reader.has(same_padding_aliases)) throw reader.error(same_padding_aliases, "no name is given", {}, "names, or no such key");
+    if (padded.empty() && reader.has(same_padding_aliases))
+        throw reader.error(same_padding_aliases, "no name is given", {}, "names, or no such key");
     if (!padded.empty() && !std::holds_alternative<ConvNet>(workload.architecture))
         throw reader.error(same_padding_aliases, "only convolutional nets pad", {}, "family = \"cnn\"");
     static_cast<void>(reader.node("variant"));

@@ -102,6 +102,10 @@ TEST_CASE("policies can be asked for one by one") {
     CHECK(compared(gpus + "optimized")["policies"].size() == 1);
     CHECK(compared(gpus + "cost")["policies"][0]["policy"] == "cost");
     CHECK(compared(gpus + "all")["policies"].size() == 3);
+    const json both = compared(gpus + "both")["policies"];
+    REQUIRE(both.size() == 2);
+    CHECK(both[0]["policy"] == "baseline");
+    CHECK(both[1]["policy"] == "optimized");
     const auto csv = roofcast::test::roofcast("compare --format csv " + gpus + "all");
     CHECK(std::count(csv.output.begin(), csv.output.end(), '\n') == 5);
     CHECK(csv.output.starts_with("policy,gpu,precision"));

@@ -162,4 +162,5 @@ TEST_CASE("hints name the whole command, and numbers have no leading zeros") {
     CHECK(contains(refused("gpu show"), "see roofcast gpu show --help"));
     CHECK(contains(refused("predict --gpu a100 --model resnet50 --batch 010"), "write 10"));
     CHECK(contains(refused("predict --gpu a100 --model resnet50 --batch=010"), "leading zero"));
+    CHECK(contains(refused("predict --gpu a100 --model resnet50 --batch=+010"), "leading zero"));
 }

@@ -156,5 +156,6 @@ TEST_CASE("wrong questions for a recommendation are refused with the option's na
     CHECK(contains(refused("--gpu t4 --gpu t4 --model resnet50 --slo latency=1s"), "twice"));
     CHECK(contains(refused("--gpu t44 --model resnet50 --slo latency=1s"), "did you mean"));
     CHECK(contains(refused(run + "--generate 1"), "tpot"));
+    CHECK(contains(refused("--model llama-3.2-1b --slo tpot=50ms --provider AWSS"), "did you mean AWS?"));
     CHECK(contains(refused(run + "--prompt 1000000000"), "--prompt"));
 }

@@ -69,3 +69,14 @@ TEST_CASE("an example without an end is an error, not the end of what follows it
     CHECK(project.text("README.md") == readme);
     CHECK(contains(project.text("messages"), "README.md:7: an example above has no end"));
 }
+
+TEST_CASE("the last example without an end is an error too, whatever follows it") {
+    for (const char* after : {"", "Prose that follows.\n", "## A section\n\n```\nplain\n```\n"}) {
+        CAPTURE(after);
+        const std::string readme = std::string("```console\n$ roofcast say hello\nas before\n") + after;
+        const Project project("echo hello", readme.c_str());
+        CHECK(project.update() == 1);
+        CHECK(project.text("README.md") == readme);
+        CHECK(contains(project.text("messages"), "no end"));
+    }
+}

@@ -116,6 +116,9 @@ TEST_CASE("no output takes the place of an input or of another output") {
     const std::string folder = file.path().parent_path().string();
     CHECK(contains(refused("validate --data " + name + " --rows " + folder + "/x.csv --output " + folder + "/./x.csv"), "--output"));
     CHECK(contains(refused("bench summarize " + name + " --output " + name), "--output"));
+    CHECK(contains(refused("validate --data " + folder + " --rows " + name), "--rows"));
+    CHECK(contains(refused("validate --data " + folder + "/. --output " + name), "--output"));
+    CHECK(contains(refused("predict --gpu t4 --model resnet50 --output " + folder + "/t4.toml"), "no TOML"));
     CHECK(roofcast::test::text_of(file.path()) == one_bad_row);
 }
 
@@ -123,4 +126,38 @@ TEST_CASE("JSON is valid whatever bytes a row holds") {
     const TemporaryFile file("rows.csv", "gpu,op,precision,rows,cols,latency_us,source\nt4,softmax,fp32,1024,1024,60,caf\xE9\n");
     const json document = json::parse(roofcast::test::printed("validate --format json --by source --data " + file.path().string()));
     CHECK(document["groups"][0]["rows"] == 1);
+}
+
+TEST_CASE("validate reads the profiles of the GPUs asked for alone, and says what a name of several was taken for") {
+    const TemporaryFile rows("rows.csv",
+                             "gpu,op,precision,rows,cols,latency_us\nt4,softmax,fp32,1024,1024,60\nv100,softmax,fp32,1024,1024,30\n");
+    const fs::path data = rows.path().parent_path() / "data";
+    fs::create_directories(data / "validation_data");
+    fs::copy(roofcast::test::gpus_dir(), data / "gpus", fs::copy_options::recursive);
+    fs::copy(roofcast::test::models_dir(), data / "models", fs::copy_options::recursive);
+    fs::copy(roofcast::test::source_dir() / "validation_data" / "host_launch.toml", data / "validation_data");
+    const std::string command = "validate --data-dir " + data.string() + " --data " + rows.path().string();
+    const auto all = roofcast::test::roofcast(command, true);
+    CHECK(all.exit_code == 0);
+    CHECK(contains(all.output, "v100 is ambiguous"));
+    for (const char* spoilt : {"v100-sxm2-16gb.fit.toml", "arch/volta.toml"})
+        std::ofstream(data / "gpus" / spoilt, std::ios::app) << "[no_such_table]\n";
+    const auto one = roofcast::test::roofcast(command + " --gpu t4", true);
+    CHECK(one.exit_code == 0);
+    CHECK_FALSE(contains(one.output, "ambiguous"));
+    CHECK(contains(roofcast::test::printed(command + " --gpu t4"), "1 rows judged"));
+}
+
+TEST_CASE("validate sets rows of models aside that no GPU can have run") {
+    const TemporaryFile rows("rows.csv",
+                             "gpu,model,precision,batch,phase,metric,value\n"
+                             "t4,resnet50,fp16,64,forward,latency_ms,40\n"
+                             "t4,resnet50,fp16,64,forward,latency_ms,0.04\n"
+                             "t4,resnet50,fp16,64,forward,throughput_per_s,1e6\n"
+                             "t4,resnet50,fp16,64,forward,memory_gb,64\n");
+    const std::string judged = roofcast::test::printed("validate --data " + rows.path().string());
+    CHECK(contains(judged, "1 rows judged, 3 set aside as impossible"));
+    CHECK(contains(judged, "rows.csv:5"));
+    const TemporaryFile none("none.csv", "gpu,model,precision,batch,phase,metric,value\nt4,resnet50,fp16,64,forward,latency_ms,0.04\n");
+    CHECK(contains(roofcast::test::roofcast("validate --data " + none.path().string(), true).output, "all were skipped or set aside"));
 }

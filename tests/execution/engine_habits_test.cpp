@@ -312,3 +312,18 @@ TEST_CASE("power limits a slower engine's product no less than its arithmetic do
         before = now;
     }
 }
+
+TEST_CASE("only frameworks copy maps whose elements lie apart: compilers and engines write what their reader wants") {
+    const Gpu gpu = load_gpu(gpus_dir(), "t4");
+    const auto time = [&gpu](KernelSet kernels, std::int64_t apart) {
+        OpGraph graph;
+        graph.segments.push_back(
+            {.name = "join", .nodes = {{.name = "concat", .op = Move{.read = 1 << 24, .written = 1 << 24, .apart = apart}}}});
+        SoftwareStack stack;
+        stack.kernels = kernels;
+        return timeline(graph, gpu, stack).total;
+    };
+    CHECK(time(KernelSet::framework, 1 << 24) > 1.2 * time(KernelSet::framework, 0));
+    for (const KernelSet kernels : {KernelSet::engine, KernelSet::generated, KernelSet::fused})
+        CHECK(time(kernels, 1 << 24) == time(kernels, 0));
+}

@@ -170,17 +170,22 @@ TEST_CASE("a slice that is not copied is no kernel of its own, and takes no memo
     CHECK(graph(false).peak_activations.in(byte) == rel(64 * (32 + 8 + 16) * 2.0, 1e-12));
 }
 
-TEST_CASE("pools over windows compute addresses in frameworks, means over maps do not") {
+TEST_CASE("pools over windows compute addresses in frameworks, and maxima write their places; means over maps do neither") {
     for (const bool framework : {false, true}) {
         RunShape shape;
         shape.framework = framework;
-        const OpGraph graph = conv_graph(net_of(32, {layer_of(ConvBlock::maxpool, 2), layer_of(ConvBlock::global_pool, 0)}), shape);
-        std::vector<bool> addressed;
+        const OpGraph graph = conv_graph(
+            net_of(32, {layer_of(ConvBlock::maxpool, 2), layer_of(ConvBlock::avgpool, 2), layer_of(ConvBlock::global_pool, 0)}), shape);
+        std::vector<bool> addressed, indexed;
         for (const Segment& segment : graph.segments) {
             for (const OpNode& node : segment.nodes) {
-                if (const auto* pool = std::get_if<Reduce>(&node.op)) addressed.push_back(pool->addressed);
+                const auto* pool = std::get_if<Reduce>(&node.op);
+                if (pool == nullptr) continue;
+                addressed.push_back(pool->addressed);
+                indexed.push_back(pool->indexed);
             }
         }
-        CHECK(addressed == std::vector<bool>{framework, false});
+        CHECK(addressed == std::vector<bool>{framework, framework, false});
+        CHECK(indexed == std::vector<bool>{framework, false, false});
     }
 }

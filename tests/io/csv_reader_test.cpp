@@ -59,3 +59,10 @@ TEST_CASE("an open quote is an error with its line") {
 TEST_CASE("what the receiver throws reaches the caller") {
     CHECK_THROWS_AS(read_csv("a\n1\n", "x.csv", [](const CsvRecord&) { throw Error({.what = "enough"}); }), Error);
 }
+
+TEST_CASE("text in UTF-16 is refused by its name") {
+    using namespace std::string_view_literals;
+    for (const std::string_view text : {"\xFF\xFE\x61\x00"sv, "\xFE\xFF\x00\x61"sv}) {
+        CHECK_THROWS_WITH_AS(static_cast<void>(records(text)), doctest::Contains("UTF-16"), Error);
+    }
+}

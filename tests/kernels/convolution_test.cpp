@@ -209,6 +209,7 @@ TEST_CASE("matrix units take groups of 4 to 16 channels together, as many as hav
         CAPTURE(width);
         CHECK(of(width, 128 / width).compute.in(us) == rel(of(32, 4).compute.in(us), 1e-9));
         CHECK(of(width, 128 / width).total <= of(32, 4).total);
+        CHECK(of(width, 128 / width).flops.in(flop) == rel(of(32, 4).flops.in(flop) * static_cast<double>(width) / 32, 1e-9));  // no zeros
     }
     // Two channels are no group that such kernels take.
     CHECK(of(2, 64).total > 1.5 * of(32, 4).total);

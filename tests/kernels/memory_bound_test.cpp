@@ -83,6 +83,13 @@ TEST_CASE("elements that lie apart are fetched a sector each, 1.8 clocks each on
     sum.apart = 2;
     CHECK(cost(sum, gpu).total.in(us) == rel((streamed + 2 * fetching).in(us), 1e-12));
     CHECK(cost(sum, gpu).bound == Bound::l2);
+    // What is streamed is no part of what is fetched.
+    const KernelCost apart = cost(transposed, gpu);
+    CHECK(apart.dram == cost(plain, gpu).dram);
+    CHECK(apart.l2.in(us) == rel((cost(plain, gpu).l2 + fetching).in(us), 1e-12));
+    CHECK(apart.bound == (apart.l2 > apart.dram ? Bound::l2 : Bound::dram));
+    transposed.apart = 1'000;
+    CHECK(cost(transposed, gpu).bound == Bound::dram);
 }
 
 TEST_CASE("kernels that compute the address of each element take the lanes 85 instructions for it") {
@@ -113,6 +120,14 @@ TEST_CASE("a pool that computes addresses takes 32 integer instructions for each
     // Where integer lanes are not known they are as many as those of fp32: 5 T instructions a second.
     gpu.profile.facts.integer_lanes_per_sm = 0;
     CHECK(cost(pool, gpu).total.in(us) == rel(57.6, 1e-9));
+}
+
+TEST_CASE("a maximum's place is written beside it in 8 bytes") {
+    const Gpu gpu = test::toy_gpu();
+    Reduce pool{.inputs = 4'000'000, .outputs = 1'000'000, .window = 4, .precision = Precision::fp16};
+    CHECK(cost(pool, gpu).total.in(us) == rel(100, 1e-9));  // 10 MB at 100 GB/s
+    pool.indexed = true;
+    CHECK(cost(pool, gpu).total.in(us) == rel(180, 1e-9));
 }
 
 TEST_CASE("a kernel whose threads read one value after the other waits for each of them") {

@@ -154,6 +154,8 @@ TEST_CASE("a misspelt column is an error that names the right one") {
         CHECK(e.detail().line == 1);
         CHECK(contains(e.what(), "latency_us"));
     }
+    CHECK_THROWS_WITH_AS(static_cast<void>(read("gpu;op;precision\n")), doctest::Contains("not separated by commas; found ';'"), Error);
+    CHECK_THROWS_WITH_AS(static_cast<void>(read("gpu\top\n")), doctest::Contains("found tabs"), Error);
     CHECK_THROWS_AS(read("gpu,op,gpu\n"), Error);
     CHECK_THROWS_AS(read("gpu,batch\n"), Error);
     CHECK_THROWS_AS(read("# only a comment\n"), Error);

@@ -94,6 +94,23 @@ TEST_CASE("a missing price is refused with what there is and how to give one") {
     CHECK(contains(no_price_text({}, {}, "--usd-per-hour"), "give --usd-per-hour"));
 }
 
+TEST_CASE("a provider or an instance that no GPU has a price of is refused with those that are known") {
+    const GpuProfile gpu = priced(), unpriced;
+    const auto message = [&](const PriceQuery& query) -> std::string {
+        try {
+            require_offer({&unpriced, &gpu}, query);
+        } catch (const Error& e) {
+            return e.what();
+        }
+        return "";
+    };
+    CHECK(message({}).empty());
+    CHECK(message({.provider = "runpod"}).empty());
+    CHECK(contains(message({.provider = "RunPot"}), "--provider"));
+    CHECK(contains(message({.provider = "RunPot"}), "did you mean RunPod?"));
+    CHECK(contains(message({.provider = "RunPod", .instance = "no such"}), "--instance"));
+}
+
 TEST_CASE("dates are as precise as known, and anything else is none") {
     CHECK(day("2026") == day("2026-01-01"));
     CHECK(day("2026-07") == day("2026-07-01"));

@@ -89,6 +89,10 @@ layers = [{conv = 8, kernel = 3, stride = 2}, {global_pool = true}, {linear = tr
     CHECK(load_workloads(file.path()).size() == 2);
     const TemporaryFile wrong("model.toml", replaced(two_models, "aliases = [\"tiny\"]", "same_padding_aliases = [\"tf_tiny\"]"));
     CHECK(failure(wrong.path(), "small").key.ends_with("same_padding_aliases"));
+    const TemporaryFile empty("net.toml", replaced(net, "[\"tf_net\", \"tf_a\"]", "[]"));
+    CHECK(failure(empty.path(), "net").key == "same_padding_aliases");
+    const TemporaryFile above("model.toml", "same_padding_aliases = [\"tf_tiny\"]\n" + std::string(two_models));
+    CHECK(failure(above.path(), "small").key == "same_padding_aliases");
 }
 
 TEST_CASE("a variant's keys override the shared ones") {
