@@ -45,29 +45,30 @@ Bytes streamed_traffic(const MatrixProduct& op, const GpuProfile& gpu) {
     return volume * (op.a_element / columns + op.b_element * (columns / area));
 }
 
-/// Bytes of A and C that DRAM need not deliver when the kernels before wrote A: what L2 holds of them beside the weights.
-Bytes produced_share(const MatrixProduct& op, const Gpu& gpu) {
+/// Bytes of A and C that DRAM need not deliver when the kernels before wrote A: what L2 holds of them beside the weights, all up to half of
+/// it and none beyond the whole. Streaming kernels find some beyond it (`produced_in_l2`); that products do was tried and is no better.
+Bytes kept_for_product(const MatrixProduct& op, const Gpu& gpu) {
+    constexpr double edge = 2;  // 1 / share of L2 over which it is evicted
     const Bytes weights = static_cast<double>(op.batch) * static_cast<double>(op.n) * static_cast<double>(op.k) * op.b_element;
     const Bytes activations = max(Bytes{}, op.compulsory - weights);
-    return activations *
-           (gpu.parameters.values.streaming.l2_residency * std::clamp((1 - op.compulsory / gpu.profile.shared_l2()) * 2, 0.0, 1.0));
+    const double kept = std::clamp((1 - op.compulsory / gpu.profile.shared_l2()) * edge, 0.0, 1.0);
+    return activations * (gpu.parameters.values.streaming.l2_residency * kept);
 }
 
 /// Of operands that fit L2. What other kernels wrote is there as for all kernels, what calls repeat as for the product's own.
 Bytes resident_traffic(const MatrixProduct& op, const Gpu& gpu, const GemmParameters& p, Cache cache) {
     const Bytes l2 = gpu.profile.shared_l2();
     if (cache == Cache::rotated) return rotated_traffic(op, l2, p.l2_residency);
-    if (cache == Cache::produced) return op.compulsory;
+    if (cache == Cache::produced) return op.compulsory - kept_for_product(op, gpu);
     return after_l2(op.compulsory, l2, p.l2_residency, cache);
 }
 
 /// DRAM bytes: the compulsory ones less what stays in L2, and operands that L2 cannot hold, which waves read again.
 Bytes dram_traffic(const MatrixProduct& op, const Gpu& gpu, const GemmParameters& p, Cache cache) {
     const Bytes l2 = gpu.profile.shared_l2();
-    const Bytes produced = cache == Cache::produced ? produced_share(op, gpu) : Bytes{};
-    if (op.compulsory <= l2) return resident_traffic(op, gpu, p, cache) - produced;
+    if (op.compulsory <= l2) return resident_traffic(op, gpu, p, cache);
     const double kept = l2 / op.compulsory;
-    return kept * op.compulsory + (1 - kept) * max(streamed_traffic(op, gpu.profile), op.compulsory) - produced;
+    return kept * op.compulsory + (1 - kept) * max(streamed_traffic(op, gpu.profile), op.compulsory);
 }
 
 Flops product_flops(const MatrixProduct& op) {

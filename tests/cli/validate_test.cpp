@@ -152,7 +152,7 @@ TEST_CASE("validate sets rows of models aside that no GPU can have run") {
     const TemporaryFile rows("rows.csv",
                              "gpu,model,precision,batch,phase,metric,value\n"
                              "t4,resnet50,fp16,64,forward,latency_ms,40\n"
-                             "t4,resnet50,fp16,64,forward,latency_ms,0.04\n"
+                             "t4,resnet50,fp16,32,forward,latency_ms,0.04\n"
                              "t4,resnet50,fp16,64,forward,throughput_per_s,1e6\n"
                              "t4,resnet50,fp16,64,forward,memory_gb,64\n");
     const std::string judged = roofcast::test::printed("validate --data " + rows.path().string());
