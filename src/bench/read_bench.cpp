@@ -74,6 +74,10 @@ void require_series(const BenchData& data, const std::string& file) {
 }  // namespace
 
 void BenchSource::add(BenchSeries series) const {
+    // Times, rates and sizes: contestants are compared by their ratio.
+    if (const double least = series.statistics.min.value_or(series.statistics.typical()); least < 0)
+        return skip(0,
+                    fmt::format("{}{}{} below 0, {:.6g}", described(series.work), series.work.empty() ? "" : ": ", series.metric, least));
     series.run_by.insert(series.run_by.begin(), {"file", file});
     data.series.push_back(std::move(series));
 }

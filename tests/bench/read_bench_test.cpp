@@ -89,6 +89,18 @@ TEST_CASE("google-benchmark repetitions are samples, and times are converted") {
     CHECK(contains(data.skipped[0].reason, "no device"));
 }
 
+TEST_CASE("a series with a figure below 0 is skipped with the reason") {
+    const char* text = R"({"context": {}, "benchmarks": [
+        {"name": "a", "run_type": "iteration", "iterations": 1, "real_time": -5, "cpu_time": 5, "time_unit": "us"},
+        {"name": "a", "run_type": "iteration", "iterations": 1, "real_time": 6, "cpu_time": 5, "time_unit": "us"}]})";
+    const auto data = read_bench_text(text, "file");
+    REQUIRE(data.series.size() == 1);
+    CHECK(data.series[0].metric == "cpu_time_us");
+    REQUIRE(data.skipped.size() == 1);
+    CHECK(contains(data.skipped[0].reason, "real_time_us below 0, -5"));
+    CHECK(contains(error_of(R"([{"latencyMs": -1, "computeMs": -1}])"), "latency_ms below 0"));
+}
+
 TEST_CASE("google-benchmark aggregates serve where the run reported nothing else") {
     const auto data = read_bench_text(R"({"benchmarks": [
         {"name": "x_mean", "run_name": "x", "run_type": "aggregate", "aggregate_name": "mean", "repetitions": 5, "real_time": 3, "cpu_time": 3,
