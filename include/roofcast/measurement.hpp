@@ -87,6 +87,10 @@ struct Measurements {
     std::vector<SkippedRow> skipped;
 };
 
+/// Files as they are, and all `*.csv` of folders and their subfolders, each folder's in alphabetical order. Throws Error when a folder
+/// cannot be read or holds none.
+std::vector<std::filesystem::path> measurement_files(const std::vector<std::filesystem::path>& files_or_folders);
+
 /// Reads files, and all `*.csv` of folders and their subfolders in alphabetical order; duplicates are merged over all of them.
 /// Throws Error when a path does not exist, a file is not CSV, or a column is unknown.
 Measurements read_measurements(const std::vector<std::filesystem::path>& files_or_folders);

@@ -53,7 +53,7 @@ struct PriceChoice {
 std::optional<PriceChoice> find_price(const GpuProfile& gpu, const PriceQuery& query, Date today);
 
 /// Throws Error, with what is known and near, when `query` names a provider or an instance that no price of any of `gpus` is of.
-void require_offer(const std::vector<const GpuProfile*>& gpus, const PriceQuery& query);
+void require_offer(const std::vector<Gpu>& gpus, const PriceQuery& query);
 
 /// As `find_price`, but throws Error with what the profile has and how to give a price with `option` ("--usd-per-hour").
 PriceChoice choose_price(const GpuProfile& gpu, const PriceQuery& query, Date today, std::string_view option);

@@ -116,6 +116,8 @@ struct ModelEstimate {
     std::optional<double> low{}, high{};  ///< 80 % interval
     std::optional<double> limit{};        ///< the best that the data sheet allows: from physical_floor of all passes, or the GPUs' memory
 };
+/// Whether what the row measures is beyond the limit of its estimate.
+bool is_impossible(const ModelRow& row, const ModelEstimate& estimate);
 /// Throws Error when it cannot say.
 using ModelPredictor = std::function<ModelEstimate(const ModelRow&, const Gpu&)>;
 
@@ -152,8 +154,7 @@ struct JudgedRow {
 struct ImpossibleRow {
     bool is_model = false;
     std::size_t index = 0;  ///< into Measurements::models or ::kernels
-    double measured = 0;    ///< us of a kernel, of a model in its metric's unit
-    double limit = 0;       ///< what the data sheet allows, in the same unit
+    double limit = 0;       ///< what the data sheet allows: us of a kernel, of a model in its metric's unit
 };
 
 struct Validation {

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <cmath>
 
 #include "bench/readers.hpp"
 #include "io/csv_reader.hpp"
@@ -92,13 +90,6 @@ std::optional<std::size_t> column(const BenchRecord& header, std::string_view na
     const auto found = std::find(header.fields.begin(), header.fields.end(), name);
     if (found == header.fields.end()) return std::nullopt;
     return static_cast<std::size_t>(found - header.fields.begin());
-}
-
-std::optional<double> parsed_number(std::string_view text) {
-    double value = 0;
-    const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (status != std::errc{} || end != text.data() + text.size() || !std::isfinite(value)) return std::nullopt;
-    return value;
 }
 
 std::int64_t sample_count(double number) {

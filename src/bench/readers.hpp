@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "io/number_text.hpp"
 #include "roofcast/bench.hpp"
 
 namespace roofcast {
@@ -42,9 +43,6 @@ bool higher_is_better(std::string_view metric);
 
 /// Position of a column, or nullopt.
 std::optional<std::size_t> column(const BenchRecord& header, std::string_view name);
-
-/// A finite number, or nullopt.
-std::optional<double> parsed_number(std::string_view text);
 
 /// How many samples a harness says it took; 0, not said, when nobody can have taken that many.
 std::int64_t sample_count(double number);

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <charconv>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -13,6 +12,7 @@
 #include "cli/calibration_jobs.hpp"
 #include "cli/command.hpp"
 #include "io/atomic_file.hpp"
+#include "io/number_text.hpp"
 #include "report/calibration_report.hpp"
 #include "roofcast/error.hpp"
 #include "roofcast/prediction.hpp"
@@ -149,7 +149,7 @@ void run(const CalibrateOptions& options) {
     if (!options.date.empty() && !parse_date(options.date))
         throw Error({.what = "not a date", .key = "--date", .found = options.date, .expected = "YYYY-MM-DD, YYYY-MM or YYYY"});
     const std::vector<std::filesystem::path> paths = data_paths(options);
-    require_apart("--output", options.common.output, paths);
+    require_apart("--output", options.common.output, measurement_files(paths));
     const InterruptGuard guard;
     const Measurements data = read_measurements(paths);
     note_skipped(data.skipped);
@@ -167,18 +167,14 @@ void run(const CalibrateOptions& options) {
 
 /// The complaint about what is no share that can be held out: "nan" lies within any range for the parser.
 std::string share_to_hold_out(const std::string& text) {
-    double share = 0;
-    const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), share);
     constexpr double most = 0.9;
-    const bool fits = status == std::errc{} && end == text.data() + text.size() && share >= 0 && share <= most;
-    return fits ? std::string() : fmt::format("a share from 0 to {} is needed, found {}", most, text);
+    const auto share = parsed_number(text);
+    return share && *share >= 0 && *share <= most ? std::string() : fmt::format("a share from 0 to {} is needed, found {}", most, text);
 }
 
 std::string above_zero(const std::string& text) {
-    double value = 0;
-    const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
-    const bool fits = status == std::errc{} && end == text.data() + text.size() && value > 0;
-    return fits ? std::string() : fmt::format("a number of seconds above 0 is needed, found {}", text);
+    const auto seconds = parsed_number(text);
+    return seconds && *seconds > 0 ? std::string() : fmt::format("a number of seconds above 0 is needed, found {}", text);
 }
 
 void add_fit_options(CLI::App& command, const std::shared_ptr<CalibrateOptions>& options) {

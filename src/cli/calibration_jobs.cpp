@@ -130,7 +130,7 @@ CalibrationJob pooled_job(const CalibrateOptions& options, const Measurements& d
     if (!all) input.pool = profiles_with_kernels(options, data);
     std::string chosen;
     if (options.pooled) chosen = " --arch-fit";
-    for (const auto& gpu : options.gpus) chosen += " --gpu " + gpu;
+    for (const auto& gpu : options.gpus) chosen += fmt::format(" --gpu {}", gpu.ends_with(".toml") ? quoted(name_alone(gpu)) : gpu);
     return {.title = all ? "all architectures" : "architecture " + options.architecture,
             .command = fmt::format("roofcast calibrate --architecture {}{}{} --write", options.architecture, chosen, settings(options)),
             .file = folder / "arch" / (nobody.architecture + ".fit.toml"),

@@ -63,14 +63,8 @@ void require_apart(std::string_view option, const std::string& file, const std::
         const auto whole = std::filesystem::weakly_canonical(std::filesystem::absolute(path, ec), ec);
         return ec ? path : whole;
     };
-    // Of a folder what lies in it is read.
-    const auto reads = [&](const std::filesystem::path& other) {
-        std::error_code ec;
-        if (!std::filesystem::is_directory(other, ec)) return place(file) == place(other);
-        return std::filesystem::exists(file, ec) && place(file).parent_path() == place(other);
-    };
     for (const auto& other : others) {
-        if (other.empty() || !reads(other)) continue;
+        if (other.empty() || place(file) != place(other)) continue;
         throw Error({.what = "the same file is to be written and to be read, or to be written twice",
                      .key = std::string(option),
                      .found = file,

@@ -75,10 +75,4 @@ std::optional<PriceChoice> purchase_of(const GpuProfile& gpu, const PriceOptions
     return find_price(gpu, {.kind = PriceKind::purchase}, today);
 }
 
-void require_offers(const std::vector<Gpu>& gpus, const PriceOptions& o) {
-    std::vector<const GpuProfile*> profiles;
-    for (const Gpu& gpu : gpus) profiles.push_back(&gpu.profile);
-    require_offer(profiles, rent_query(o));
-}
-
 }  // namespace roofcast::cli

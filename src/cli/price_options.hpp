@@ -4,7 +4,6 @@
 #include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "roofcast/price.hpp"
 
@@ -32,8 +31,5 @@ PriceQuery rent_query(const PriceOptions& options);
 /// The given rent, else the profile's; nullopt when there is none. Throws Error as `rent_query` does and on a price out of range.
 std::optional<PriceChoice> rent_of(const GpuProfile& gpu, const PriceOptions& options, Date today);
 std::optional<PriceChoice> purchase_of(const GpuProfile& gpu, const PriceOptions& options, Date today);
-
-/// Throws Error, with the providers known, when --provider or --instance leaves no price of any of `gpus`.
-void require_offers(const std::vector<Gpu>& gpus, const PriceOptions& options);
 
 }  // namespace roofcast::cli

@@ -107,7 +107,7 @@ void run(const RecommendOptions& o) {
                               .today = day,
                               .notes = {}};
     const std::vector<Gpu> gpus = load_gpus(o, notes);
-    require_offers(gpus, o.prices);
+    require_offer(gpus, rent_query(o.prices));
     for (const Gpu& gpu : gpus) named.contestants.push_back({&gpu, rent_of(gpu.profile, o.prices, day)});
     named.answer = recommend(workload, named.contestants, named.request, software);
     named.request.run = completed_sizes(named.request.run, workload);

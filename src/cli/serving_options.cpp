@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "io/number_text.hpp"
 #include "roofcast/error.hpp"
 
 namespace roofcast::cli {
@@ -19,19 +20,11 @@ Error wrong(const std::string& option, const std::string& found, const std::stri
     return Error({.what = what, .key = option, .found = found, .expected = expected});
 }
 
-/// The number that all of `text` is; nothing otherwise, nor when it is not finite.
-std::optional<double> parsed(std::string_view text) {
-    double value = 0;
-    const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (problem != std::errc{} || end != text.data() + text.size() || !std::isfinite(value)) return std::nullopt;
-    return value;
-}
-
 std::int64_t count(const std::string& text, const char* option, std::int64_t least, std::int64_t most) {
     const std::string expected = fmt::format("a whole number from {} to {}", least, most);
     std::int64_t value = 0;
     // "1e6" is a whole number to people.
-    const auto written = parsed(text);
+    const auto written = parsed_number(text);
     if (written && *written == std::floor(*written) && *written >= static_cast<double>(least) && *written <= static_cast<double>(most) &&
         text.find_first_not_of("0123456789") != std::string::npos)
         throw Error({.what = "not a whole number",
@@ -53,7 +46,7 @@ double number(const std::string& text, const char* option, double least, double 
     const std::string expected = ends == Ends::both    ? fmt::format("a number from {} to {}", least, most)
                                  : ends == Ends::upper ? fmt::format("a number above {}, at most {}", least, most)
                                                        : fmt::format("a number from {} to below {}", least, most);
-    const auto value = parsed(text);
+    const auto value = parsed_number(text);
     if (!value) throw wrong(option, text, expected, "not a number");
     const bool above = ends == Ends::upper ? *value > least : *value >= least, below = ends == Ends::lower ? *value < most : *value <= most;
     if (!above || !below) throw wrong(option, text, expected);
@@ -64,7 +57,7 @@ Seconds required_time(const std::string& key, const std::string& text) {
     constexpr std::pair<std::string_view, Seconds> units[] = {{"ms", ms}, {"us", us}, {"s", s}};
     for (const auto& [unit, size] : units) {
         if (!text.ends_with(unit)) continue;
-        const auto value = parsed(std::string_view(text).substr(0, text.size() - unit.size()));
+        const auto value = parsed_number(std::string_view(text).substr(0, text.size() - unit.size()));
         if (value && *value > 0 && (*value * size).in(s) <= longest) return *value * size;
         break;
     }
@@ -98,7 +91,7 @@ void add_serving_options(CLI::App& command, ServingOptions& o) {
 Hertz required_rate(std::string text) {
     const std::string found = text;
     if (text.ends_with("/s")) text.resize(text.size() - 2);
-    const auto value = parsed(text);
+    const auto value = parsed_number(text);
     constexpr double slowest = 1e-9;
     if (!value || *value < slowest || *value > fastest)
         throw wrong("--rate", found, fmt::format("requests per second, such as 5 or 5/s, from {:g} to {:g}", slowest, fastest),

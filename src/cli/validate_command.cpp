@@ -154,8 +154,9 @@ void run(const ValidateOptions& options) {
 
     GpuShelf shelf(options.common.gpus());
     const std::vector<std::filesystem::path> data = data_paths(options);
-    require_apart("--rows", options.rows_file, data);
-    require_apart("--output", options.common.output, data);
+    const std::vector<std::filesystem::path> read = measurement_files(data);
+    require_apart("--rows", options.rows_file, read);
+    require_apart("--output", options.common.output, read);
     require_apart("--output", options.common.output, {options.rows_file});
     require_operators(options.ops);
     std::vector<std::string> ids;

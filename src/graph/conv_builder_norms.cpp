@@ -47,12 +47,4 @@ void ConvBuilder::filter_response_norm(const Map& map, bool activated) {
     if (activated) pointwise("threshold", map, 1, 1, Fusion::chain, channels);
 }
 
-Map ConvBuilder::to_planes(const Map& map) {
-    if (map.planar || !shape_.channels_last) return map;
-    Map out = map;
-    out.planar = true;
-    transpose(map, "to_planes");
-    return out;
-}
-
 }  // namespace roofcast

@@ -48,11 +48,10 @@ Bytes streamed_traffic(const MatrixProduct& op, const GpuProfile& gpu) {
 /// Bytes of A and C that DRAM need not deliver when the kernels before wrote A: what L2 holds of them beside the weights, all up to half of
 /// it and none beyond the whole. Streaming kernels find some beyond it (`produced_in_l2`); that products do was tried and is no better.
 Bytes kept_for_product(const MatrixProduct& op, const Gpu& gpu) {
-    constexpr double edge = 2;  // 1 / share of L2 over which it is evicted
+    constexpr double edge = 2;  // as much again is touched in between
     const Bytes weights = static_cast<double>(op.batch) * static_cast<double>(op.n) * static_cast<double>(op.k) * op.b_element;
     const Bytes activations = max(Bytes{}, op.compulsory - weights);
-    const double kept = std::clamp((1 - op.compulsory / gpu.profile.shared_l2()) * edge, 0.0, 1.0);
-    return activations * (gpu.parameters.values.streaming.l2_residency * kept);
+    return activations * (gpu.parameters.values.streaming.l2_residency * kept_in_l2(op.compulsory, gpu.profile.shared_l2(), edge));
 }
 
 /// Of operands that fit L2. What other kernels wrote is there as for all kernels, what calls repeat as for the product's own.

@@ -84,9 +84,8 @@ inline Bytes after_l2(Bytes size, Bytes l2, double residency, Cache cache) {
 }
 
 /// Share of a working set that a repeated call still finds in L2 when `size` bytes are touched in between: nearly all or nothing, as the
-/// least recently used lines go first. Monotone: falls with `size`.
-inline double kept_in_l2(Bytes size, Bytes l2) {
-    constexpr double edge = 8;  // 1 / share of L2 below its size over which the rest is evicted
+/// least recently used lines go first. `edge`: 1 / share of L2 below its size over which the rest is evicted. Monotone: falls with `size`.
+inline double kept_in_l2(Bytes size, Bytes l2, double edge = 8) {
     return std::clamp((1 - size / l2) * edge, 0.0, 1.0);
 }
 

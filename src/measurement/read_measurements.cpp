@@ -131,11 +131,17 @@ std::vector<std::filesystem::path> csv_files(const std::filesystem::path& path) 
 
 }  // namespace
 
+std::vector<std::filesystem::path> measurement_files(const std::vector<std::filesystem::path>& files_or_folders) {
+    std::vector<std::filesystem::path> files;
+    for (const auto& path : files_or_folders) {
+        for (auto& file : csv_files(path)) files.push_back(std::move(file));
+    }
+    return files;
+}
+
 Measurements read_measurements(const std::vector<std::filesystem::path>& files_or_folders) {
     Collector collector;
-    for (const auto& path : files_or_folders) {
-        for (const auto& file : csv_files(path)) collector.read(read_text_file(file), file.string());
-    }
+    for (const auto& file : measurement_files(files_or_folders)) collector.read(read_text_file(file), file.string());
     return std::move(collector).result();
 }
 

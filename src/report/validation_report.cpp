@@ -129,15 +129,16 @@ Table worst_table(const Validation& validation, const Measurements& measurements
 struct ImpossibleText {
     const Origin& origin;
     std::string gpu, op, shape, metric;
+    double measured;
 };
 
 ImpossibleText text_of(const ImpossibleRow& row, const Measurements& measurements) {
     if (row.is_model) {
         const ModelRow& m = measurements.models[row.index];
-        return {m.origin, m.gpu, "model", m.model + ' ' + shape_text(m), std::string(name(m.metric))};
+        return {m.origin, m.gpu, "model", m.model + ' ' + shape_text(m), std::string(name(m.metric)), m.value};
     }
     const KernelRow& k = measurements.kernels[row.index];
-    return {k.origin, k.gpu, k.op_name, shape_text(k.op), "latency_us"};
+    return {k.origin, k.gpu, k.op_name, shape_text(k.op), "latency_us", k.latency.in(us)};
 }
 
 constexpr std::size_t listed_impossible = 100;  ///< in the text; JSON lists all
@@ -158,7 +159,7 @@ Table impossible_table(const Validation& validation, const Measurements& measure
     for (std::size_t i = 0; i < listed; ++i) {
         const ImpossibleRow& row = validation.impossible[i];
         const ImpossibleText text = text_of(row, measurements);
-        table.rows.push_back({place_text(text.origin), text.gpu, text.op, text.shape, text.metric, row.measured, row.limit});
+        table.rows.push_back({place_text(text.origin), text.gpu, text.op, text.shape, text.metric, text.measured, row.limit});
     }
     return table;
 }
@@ -202,7 +203,7 @@ Json json_document(const Validation& validation, const Measurements& measurement
         skipped.push_back({{"file", text.origin.file},
                            {"line", text.origin.line},
                            {"reason", fmt::format("impossible: {} {:.4g} measured, physics allows {:.4g} at best ({})", text.metric,
-                                                  row.measured, row.limit, text.shape)}});
+                                                  text.measured, row.limit, text.shape)}});
     }
     document["skipped"] = std::move(skipped);
     document["worst"] = as_json(worst);

@@ -141,13 +141,13 @@ std::optional<PriceChoice> find_price(const GpuProfile& gpu, const PriceQuery& q
     return choice;
 }
 
-void require_offer(const std::vector<const GpuProfile*>& gpus, const PriceQuery& query) {
+void require_offer(const std::vector<Gpu>& gpus, const PriceQuery& query) {
     if (query.provider.empty() && query.instance.empty()) return;
     // An instance is asked of its provider, if that is known.
     std::map<std::string, std::set<std::string>> known;
-    for (const GpuProfile* gpu : gpus) {
-        if (!offers(*gpu, query).empty()) return;
-        const Alternative other = instead(*gpu, query);
+    for (const Gpu& gpu : gpus) {
+        if (!offers(gpu.profile, query).empty()) return;
+        const Alternative other = instead(gpu.profile, query);
         known[other.option].insert(other.known.begin(), other.known.end());
     }
     for (const auto& [option, asked] : {std::pair{"--instance", query.instance}, std::pair{"--provider", query.provider}}) {

@@ -25,7 +25,7 @@ public:
         try {
             if (const auto p = matrix_precision(row.op)) require_precision(gpu->profile, *p);
             if (is_impossible(row, gpu->profile)) {
-                result_.impossible.push_back({false, index, row.latency.in(us), physical_floor(row.op, gpu->profile).in(us)});
+                result_.impossible.push_back({false, index, physical_floor(row.op, gpu->profile).in(us)});
                 return;
             }
             const KernelCost cost = predicted_cost(row, *gpu);
@@ -45,8 +45,8 @@ public:
         if (!predictors_.model) return skip(row.origin, "no predictor of whole models");
         try {
             const ModelEstimate estimate = predictors_.model(row, *gpu);
-            if (estimate.limit && is_impossible(row.value, *estimate.limit, row.metric)) {
-                result_.impossible.push_back({true, index, row.value, *estimate.limit});
+            if (is_impossible(row, estimate)) {
+                result_.impossible.push_back({true, index, *estimate.limit});
                 return;
             }
             result_.rows.push_back({true, index, row.value, estimate.predicted, estimate.roofline, estimate.low, estimate.high});

@@ -92,14 +92,6 @@ Times times(const Prediction& p, Latency latency) {
     return t;
 }
 
-Times predicted_times(const Prediction& p) {
-    Times t = times(p, [](const Phase& phase) { return phase.latency; });
-    for (const Phase& phase : p.phases) {
-        if (phase.name == "denoise") t.denoising_step = phase.timeline.total;
-    }
-    return t;
-}
-
 /// The best figure that physics allows; none for memory that can be added to. All stages of a pipeline may be at work at once.
 std::optional<double> limit(const ModelRow& row, const Prediction& p, const GpuProfile& gpu) {
     const Parallelism& parallel = p.request.shape.parallel;
@@ -198,7 +190,7 @@ void require_modelled(const ModelRow& row) {
 }
 
 void require_possible(const ModelRow& row, const ModelEstimate& estimate) {
-    if (!estimate.limit || !is_impossible(row.value, *estimate.limit, row.metric)) return;
+    if (!is_impossible(row, estimate)) return;
     throw unusable(
         fmt::format("better than the data sheet allows: {} {:.4g}, the limit is {:.4g}", name(row.metric), row.value, *estimate.limit));
 }
@@ -214,7 +206,7 @@ ModelEstimate estimate(const ModelRow& row, const Workload& workload, const Gpu&
     }
     if (!p.withheld.empty()) throw unusable(fmt::format("operators without a cost model: {}", p.withheld.front()));
     const auto roofline = [&](const Phase& phase) { return phase.passes * roofline_time(phase.graph, gpu.profile); };
-    ModelEstimate result{.predicted = from_times(row, predicted_times(p)),
+    ModelEstimate result{.predicted = from_times(row, times(p, [](const Phase& phase) { return phase.latency; })),
                          .roofline = from_times(row, times(p, roofline)),
                          .limit = limit(row, p, gpu.profile)};
     add_interval(result, row, p);

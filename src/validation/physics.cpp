@@ -101,4 +101,8 @@ bool is_impossible(const KernelRow& row, const GpuProfile& gpu) {
     return is_impossible(row.latency.in(us), physical_floor(row.op, gpu).in(us), Metric::latency_ms);
 }
 
+bool is_impossible(const ModelRow& row, const ModelEstimate& estimate) {
+    return estimate.limit && is_impossible(row.value, *estimate.limit, row.metric);
+}
+
 }  // namespace roofcast

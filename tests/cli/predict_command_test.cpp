@@ -174,6 +174,11 @@ TEST_CASE("an engine that is not described, or not in this way of execution, is 
     }
 }
 
+TEST_CASE("an engine that does not run on the GPU is told of") {
+    CHECK(contains(roofcast::test::printed("predict --gpu mi300x --model resnet50 --execution tensorrt"), "TensorRT runs on NVIDIA GPUs"));
+    CHECK_FALSE(contains(roofcast::test::printed("predict --gpu t4 --model resnet50 --execution tensorrt"), "TensorRT runs on"));
+}
+
 TEST_CASE("a precision that the GPU lacks is refused with what it has") {
     const std::string message = refused("predict --gpu v100 --model llama-3.1-8b --precision bf16");
     CHECK(contains(message, "fp16"));

@@ -118,6 +118,10 @@ TEST_CASE("no output takes the place of an input or of another output") {
     CHECK(contains(refused("bench summarize " + name + " --output " + name), "--output"));
     CHECK(contains(refused("validate --data " + folder + " --rows " + name), "--rows"));
     CHECK(contains(refused("validate --data " + folder + "/. --output " + name), "--output"));
+    const fs::path below = file.path().parent_path() / "below";
+    fs::create_directory(below);
+    fs::copy_file(file.path(), below / "rows.csv");
+    CHECK(contains(refused("validate --data " + folder + " --output " + (below / "rows.csv").string()), "--output"));
     CHECK(contains(refused("predict --gpu t4 --model resnet50 --output " + folder + "/t4.toml"), "no TOML"));
     CHECK(roofcast::test::text_of(file.path()) == one_bad_row);
 }

@@ -95,10 +95,10 @@ TEST_CASE("a missing price is refused with what there is and how to give one") {
 }
 
 TEST_CASE("a provider or an instance that no GPU has a price of is refused with those that are known") {
-    const GpuProfile gpu = priced(), unpriced;
+    const std::vector<Gpu> gpus{Gpu{}, Gpu{.profile = priced()}};
     const auto message = [&](const PriceQuery& query) -> std::string {
         try {
-            require_offer({&unpriced, &gpu}, query);
+            require_offer(gpus, query);
         } catch (const Error& e) {
             return e.what();
         }

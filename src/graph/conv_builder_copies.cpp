@@ -1,0 +1,85 @@
+// What moves maps without arithmetic: joining, slicing, and copies from one layout to the other.
+
+#include <algorithm>
+
+#include "graph/conv_builder.hpp"
+
+namespace roofcast {
+
+Map ConvBuilder::concat(const std::vector<Map>& parts) {
+    Map out = parts.front();
+    out.channels = 0;
+    out.kept = false;
+    // Parts in both layouts leave planes.
+    for (const Map& part : parts) out.planar = out.planar || part.planar;
+    std::int64_t unkept = 0, apart = 0;
+    for (const Map& part : parts) {
+        out.height = std::min(out.height, part.height);
+        out.width = std::min(out.width, part.width);
+        out.depth = std::min(out.depth, part.depth);
+        out.channels += part.channels;
+        unkept += part.kept ? 0 : part.elements();
+        if (out.planar && !part.planar) apart += part.elements();
+    }
+    const std::int64_t moved = out.elements() * shape_.batch;
+    const Move op{.read = moved, .written = moved, .precision = stored_, .apart = apart * shape_.batch};
+    emit("concat", op, Fusion::none, unkept, out.elements());
+    return out;
+}
+
+Map ConvBuilder::stack(const std::vector<Map>& parts) {
+    Map out = concat(parts);
+    out.planar = shape_.channels_last;
+    auto& op = std::get<Move>(graph_.segments.back().nodes.back().op);
+    op.apart = out.planar ? op.written : 0;
+    return out;
+}
+
+Map ConvBuilder::slice(const Map& in, std::int64_t channels, bool copied) {
+    Map out = in;
+    out.kept = false;
+    out.channels = std::min(channels, in.channels);
+    if (copied) copy(out.elements(), "slice");
+    return out;
+}
+
+void ConvBuilder::copy(std::int64_t elements, std::string name) {
+    const std::int64_t moved = elements * shape_.batch;
+    emit(std::move(name), Move{.read = moved, .written = moved, .precision = stored_}, Fusion::none, elements, elements);
+}
+
+void ConvBuilder::transpose_rows(std::int64_t elements, std::string name) {
+    copy(elements, std::move(name));
+    auto& op = std::get<Move>(graph_.segments.back().nodes.back().op);
+    op.apart = op.written;
+}
+
+void ConvBuilder::transpose(const Map& map, std::string name) {
+    const std::int64_t moved = map.elements() * shape_.batch;
+    const Move op{.read = moved, .written = moved, .precision = format(map), .apart = moved};
+    // Compilers and engines write each map in the layout that its reader wants.
+    emit(std::move(name), op, Fusion::folded, map.elements(), map.elements());
+}
+
+void ConvBuilder::copy_by_image(std::int64_t elements, std::string name) {
+    copy(elements, std::move(name));
+    graph_.segments.back().nodes.back().eager_kernels = static_cast<double>(shape_.batch);
+}
+
+void ConvBuilder::suppress(std::int64_t boxes) {
+    if (shape_.suppression_kernels == 0) return;
+    segment("suppression");
+    graph_.segments.back().after_gpu = true;
+    copy(boxes, "suppression");
+    graph_.segments.back().nodes.back().eager_kernels = shape_.suppression_kernels * static_cast<double>(net.classes * shape_.batch);
+}
+
+Map ConvBuilder::to_planes(const Map& map) {
+    if (map.planar || !shape_.channels_last) return map;
+    Map out = map;
+    out.planar = true;
+    transpose(map, "to_planes");
+    return out;
+}
+
+}  // namespace roofcast
