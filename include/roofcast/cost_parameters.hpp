@@ -173,6 +173,9 @@ enum class Transform { linear, log };
 enum class Provenance { assumed, cited, architecture_fit, gpu_fit };
 std::string_view name(Provenance p);
 
+/// How the source of a fitted parameter begins that whole models told, not kernels.
+inline constexpr std::string_view told_by_models = "fitted to whole models";
+
 /// Declaration of one parameter: name as in the TOML files ("gemm.tensor16.peak_fraction"), unit and bounds in that unit.
 struct ParameterSpec {
     std::string name;

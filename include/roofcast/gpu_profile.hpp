@@ -210,7 +210,8 @@ GpuChoice choose_gpu(const std::filesystem::path& gpus_folder, std::string_view 
 /// Parameters for a profile: architecture defaults, then the architecture's fit, then the GPU's own fit, where the files exist.
 ParameterSet load_parameters(const std::filesystem::path& gpus_folder, const GpuProfile& profile);
 
-/// The same without the GPU's own fit.
+/// The same without the GPU's own fit and what whole models told the architecture's, of which its own may be some: where a calibration
+/// starts for what the GPU has no kernels of.
 ParameterSet load_architecture_parameters(const std::filesystem::path& gpus_folder, const GpuProfile& profile);
 
 /// The same without any fit: where a calibration starts.

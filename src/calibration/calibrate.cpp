@@ -70,6 +70,7 @@ public:
             if (!judged_.back().held_out) training_.push_back(&sample);
         }
         if (training_.empty()) throw nothing_to_fit();
+        told_ = told_by_kernels(input_, training_);
     }
 
     Fit run() {
@@ -103,7 +104,7 @@ private:
         const std::vector<Split> splits = cross_validation(input_, options_);
         in_parallel(1 + splits.size(), [&](std::size_t job) {
             if (job == 0) {
-                full_ = session.fit(input_, training_, "fit", start_.values, stages_);
+                full_ = session.fit(input_, training_, "fit", start_.values, stages_, told_);
             } else {
                 cross_validate(session, splits[job - 1]);
             }
@@ -132,7 +133,7 @@ private:
         }
         if (seen.empty() || seen.size() == training_.size()) return;
         const CostParameters start = split.gpu ? start_left_out(*split.gpu, session) : start_.values;
-        const StagedFit fit = session.fit(input_, seen, split.activity, start, stages_);
+        const StagedFit fit = session.fit(input_, seen, split.activity, start, stages_, told_);
         const Bench bench(input_.gpus, fit.parameters);
         // Every row is unseen in one split of a kind only, so that threads write to different places.
         for (Judged& j : judged_) {
@@ -204,6 +205,8 @@ private:
         }
         Samples used;
         for (const StageOutcome& stage : full_.stages) {
+            // What models of several GPUs depend on besides, kernels of other architectures tell: their fit stays in force.
+            if (stage.stage->of_models && input_.gpus.size() > 1) continue;
             const Samples some = thinned(stage.rows, coarse_rows / 4, options_.seed);
             used.insert(used.end(), some.begin(), some.end());
         }
@@ -249,6 +252,7 @@ private:
     ParameterSet start_;  ///< of the fit and its folds
     std::vector<Judged> judged_;
     Samples training_;
+    std::set<std::size_t> told_;  ///< by kernels among the training rows
     StagedFit full_;
     std::vector<std::optional<CostParameters>> left_out_starts_;  ///< by GPU
     std::vector<std::string> stages_;                             ///< to fit; empty: all

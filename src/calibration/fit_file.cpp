@@ -4,6 +4,7 @@
 #include <map>
 
 #include "calibration/sha256.hpp"
+#include "calibration/stages.hpp"
 #include "io/text_file.hpp"
 #include "roofcast/calibration.hpp"
 
@@ -139,6 +140,12 @@ std::string kept_from(const FittedParameter& p, const Fit& fit) {
     return fmt::format("kept{}: not fitted, but the rows depend on it", elsewhere ? " from the fit of other GPUs" : "");
 }
 
+/// What the source of a fitted parameter adds to the name of the file; may be empty.
+std::string fitted_to(const FittedParameter& p) {
+    if (is_of_models(p.stage)) return fmt::format("{}{}", told_by_models, p.identifiable ? "" : ", which hardly tell");
+    return p.identifiable ? "" : "fitted, but the data hardly tell";
+}
+
 std::string parameter_line(const FittedParameter& p, const std::string& key, const Fit& fit) {
     const ParameterSpec& spec = parameter_specs()[p.spec];
     std::string out = fmt::format("{} = {{ value = {}, unit = {}", key, number(p.after), toml_string(spec.unit));
@@ -146,7 +153,7 @@ std::string parameter_line(const FittedParameter& p, const std::string& key, con
     if (p.standard_error) out += fmt::format(", standard_error = {}", number(*p.standard_error, 2));
     out += fmt::format(", lower = {}, upper = {}", number(spec.fitted_lower), number(spec.fitted_upper));
     if (p.hit != BoundHit::none) out += fmt::format(", at_bound = \"{}\"", p.hit == BoundHit::lower ? "lower" : "upper");
-    if (!p.identifiable) out += ", source = \"fitted, but the data hardly tell\"";
+    if (const std::string source = fitted_to(p); !source.empty()) out += fmt::format(", source = {}", toml_string(source));
     return out + " }\n";
 }
 

@@ -44,9 +44,9 @@ Session::Session(const CalibrationOptions& options) : options_(options) {
 }
 
 StagedFit Session::fit(const CalibrationInput& input, const Samples& rows, const std::string& activity, const CostParameters& start,
-                       const std::vector<std::string>& stages) {
+                       const std::vector<std::string>& stages, const std::set<std::size_t>& told) {
     CalibrationProgress progress{.activity = activity};
-    StagedFitOptions with{.options = &options_, .start = &start, .stages = stages};
+    StagedFitOptions with{.options = &options_, .start = &start, .stages = stages, .told = told};
     with.solver.seed = options_.seed;
     with.solver.deadline = deadline_;
     with.begin = [&](const Stage& stage) {

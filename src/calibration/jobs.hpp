@@ -18,9 +18,10 @@ class Session {
 public:
     explicit Session(const CalibrationOptions& options);
 
-    /// Fits `stages` (empty: all) from `start` under the session's deadline; tells the callback that `activity` goes on.
+    /// Fits `stages` (empty: all) from `start` under the session's deadline, what kernels have `told` without the models; tells the
+    /// callback that `activity` goes on.
     StagedFit fit(const CalibrationInput& input, const Samples& rows, const std::string& activity, const CostParameters& start,
-                  const std::vector<std::string>& stages);
+                  const std::vector<std::string>& stages, const std::set<std::size_t>& told);
 
 private:
     void tick(const CalibrationProgress& progress);

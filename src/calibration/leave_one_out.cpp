@@ -11,12 +11,17 @@ namespace roofcast {
 std::vector<LeftOutGpu> leave_one_out(const CalibrationInput& input, const CalibrationOptions& options, bool by_architecture) {
     const SampleSet set = collect_samples(input);
     std::set<std::size_t> with_rows;
-    for (const Sample& sample : set.samples) with_rows.insert(sample.gpu);
+    Samples all;
+    for (const Sample& sample : set.samples) {
+        with_rows.insert(sample.gpu);
+        all.push_back(&sample);
+    }
     if (with_rows.size() < 2)
         throw Error({.what = "leaving one GPU out needs rows of at least two", .key = "gpu", .expected = "several GPUs with measurements"});
     const auto belongs = [&](std::size_t gpu, std::size_t left_out) {
         return gpu == left_out || (by_architecture && input.gpus[gpu].architecture == input.gpus[left_out].architecture);
     };
+    const std::set<std::size_t> told = told_by_kernels(input, all);
     const std::vector<std::size_t> order(with_rows.begin(), with_rows.end());
     std::vector<LeftOutGpu> results(order.size());
     Session session(options);
@@ -39,7 +44,7 @@ std::vector<LeftOutGpu> leave_one_out(const CalibrationInput& input, const Calib
         const CostParameters from = start_without(
             input, [&](const GpuProfile& g) { return g.id == without.id || (by_architecture && g.architecture == without.architecture); },
             session);
-        const StagedFit fit = session.fit(input, seen, "without " + result.gpu, from, options.stages);
+        const StagedFit fit = session.fit(input, seen, "without " + result.gpu, from, options.stages, told);
         const Bench start(input.gpus, from), fitted(input.gpus, fit.parameters);
         for (Judged& j : judged) {
             j.start = start.predicted(*j.sample);

@@ -172,10 +172,10 @@ Samples rows_of(const Stage& stage, const CalibrationInput& input, const Samples
     return taken.size() < rows_for_a_stage ? Samples{} : taken;
 }
 
-/// Models of several GPUs differ by their software more than the GPUs do: they serve only where no kernels were measured, here or
-/// elsewhere.
-bool kernels_tell(const CalibrationInput& input, const StagedFit& so_far) {
-    return input.gpus.size() > 1 && (!so_far.stages.empty() || !input.pool.empty());
+/// Models of several GPUs differ by their software more than the GPUs do: they complete what kernels of these GPUs tell and do not stand
+/// in for them where kernels of others do.
+bool only_other_kernels_tell(const CalibrationInput& input, const std::set<std::size_t>& told) {
+    return input.gpus.size() > 1 && told.empty() && !input.pool.empty();
 }
 
 bool among(const std::vector<std::string>& names, const Stage& stage) {
@@ -250,6 +250,16 @@ std::vector<std::size_t> parameters_that_matter(Bench& bench, const Samples& row
     return found;
 }
 
+std::set<std::size_t> told_by_kernels(const CalibrationInput& input, const Samples& rows) {
+    std::set<std::size_t> told;
+    for (const Stage& stage : stages()) {
+        if (rows_of(stage, input, rows).empty()) continue;
+        const std::vector<std::size_t> own = open_parameters(stage.parameters, {});
+        told.insert(own.begin(), own.end());
+    }
+    return told;
+}
+
 ParameterSet start_values(const CalibrationInput& input, const std::vector<Sample>& rows) {
     ParameterSet start = input.start;
     if (!input.architecture) return start;
@@ -277,7 +287,10 @@ StagedFit fit_stages(const CalibrationInput& input, const Samples& rows, const S
     for (const Stage& stage : stages()) {
         const bool kept = among(with.stages, stage);
         if (!kept && !among(with.options->stages, stage)) continue;
-        if (stage.of_models && with.options->stages.empty() && kernels_tell(input, fit)) continue;
+        if (stage.of_models && with.options->stages.empty()) {
+            if (only_other_kernels_tell(input, with.told)) continue;
+            settled.insert(with.told.begin(), with.told.end());
+        }
         Samples taken = rows_of(stage, input, rows);
         if (taken.empty()) continue;
         const std::vector<std::size_t> own = open_parameters(stage.parameters, settled);

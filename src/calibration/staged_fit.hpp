@@ -1,6 +1,7 @@
 #pragma once
 /// One fit of all stages on a given set of rows; everything else (cross-validation, leaving out GPUs) is this on other rows.
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -39,12 +40,16 @@ struct StagedFitOptions {
     const CalibrationOptions* options = nullptr;
     const CostParameters* start = nullptr;  ///< where the search starts and what the pull is towards
     std::vector<std::string> stages{};      ///< empty: all; what stages that are not here but among the options' would fit stays as it is
+    std::set<std::size_t> told{};           ///< by kernels of the whole fit: models do not move these, whichever rows are left out
     SolverOptions solver{};                 ///< its evaluation limits are set here by the number of parameters
     std::function<void(const Stage&)> begin{};  ///< told before each stage; may be empty
 };
 
 /// Fits the stages on `rows` from the start values given.
 StagedFit fit_stages(const CalibrationInput& input, const Samples& rows, const StagedFitOptions& with);
+
+/// Indices of the parameters of the stages that `rows` have kernels enough for.
+std::set<std::size_t> told_by_kernels(const CalibrationInput& input, const Samples& rows);
 
 /// Where parameters start in fits to some of `rows`: at `input.start`, and those of stages without a single row at the architecture's fit,
 /// if any, in which these rows then had no part.

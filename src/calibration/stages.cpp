@@ -1,5 +1,7 @@
 #include "calibration/stages.hpp"
 
+#include <algorithm>
+
 namespace roofcast {
 
 namespace {
@@ -63,6 +65,11 @@ std::span<const Stage> stages() {
         {"models", {}, {"gemm.", "convolution.", "attention.", "power.simt_", "power.tensor", "power.integer8_"}, is_model, true},
     };
     return all;
+}
+
+bool is_of_models(std::string_view stage_name) {
+    const auto all = stages();
+    return std::any_of(all.begin(), all.end(), [&](const Stage& stage) { return stage.of_models && stage.name == stage_name; });
 }
 
 std::vector<std::string> stage_names() {

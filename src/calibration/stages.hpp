@@ -21,4 +21,7 @@ struct Stage {
 /// All stages in order. A parameter belongs to the first stage that names it and has rows, and is fitted there if these depend on it.
 std::span<const Stage> stages();
 
+/// Whether the rows of the stage of this name are whole models.
+bool is_of_models(std::string_view stage_name);
+
 }  // namespace roofcast

@@ -17,8 +17,9 @@ using SpecIndex = std::unordered_map<std::string_view, std::size_t>;
 /// takes that of its table, or of the nearest table around it.
 class ParameterFile {
 public:
-    ParameterFile(std::filesystem::path file, const SpecIndex& specs, ParameterSet& set, std::optional<Provenance> fit)
-        : file_(std::move(file)), specs_(specs), set_(set), fit_(fit) {}
+    ParameterFile(std::filesystem::path file, const SpecIndex& specs, ParameterSet& set, std::optional<Provenance> fit,
+                  bool without_models = false)
+        : file_(std::move(file)), specs_(specs), set_(set), fit_(fit), without_models_(without_models) {}
 
     /// Returns the number of parameters.
     std::size_t read() {
@@ -75,6 +76,7 @@ private:
             throw error(node, dotted, "outside its physical bounds", fmt::format("{} to {} {}", spec.lower, spec.upper, spec.unit));
         if (source.empty() && !fit_) throw error(node, dotted, "a source is missing", "source = \"a citation\" or \"assumed: reason\"");
         ++count_;
+        if (without_models_ && source.starts_with(told_by_models)) return;
         spec.set(set_.values, value);
         set_.provenance[place->second] = fit_ ? *fit_ : source.starts_with("assumed") ? Provenance::assumed : Provenance::cited;
         set_.source[place->second] = source.empty() ? file_.filename().string() : source;
@@ -105,6 +107,7 @@ private:
     const SpecIndex& specs_;
     ParameterSet& set_;
     std::optional<Provenance> fit_;
+    bool without_models_;  ///< passes over what whole models told
     std::size_t count_ = 0;
 };
 
@@ -164,7 +167,7 @@ ParameterSet load(const std::filesystem::path& gpus_folder, const GpuProfile& pr
     const auto read = [&](const std::filesystem::path& file, std::optional<Provenance> fit) {
         std::error_code ec;
         if (!std::filesystem::is_regular_file(file, ec)) return;
-        ParameterFile(file, by_name, set, fit).read();
+        ParameterFile(file, by_name, set, fit, fits == Fits::architecture).read();
         for (ResidualInterval& interval : read_intervals(file, fit)) set.intervals.push_back(std::move(interval));
     };
     const auto arch = gpus_folder / "arch";

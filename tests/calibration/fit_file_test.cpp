@@ -36,6 +36,25 @@ TEST_CASE("a fit file loads and gives the fitted parameters to the last bit") {
     }
 }
 
+TEST_CASE("a GPU's fit does not start from what whole models, its own among them, told the fit of its architecture") {
+    Fit fit = example();
+    REQUIRE(fit.details.size() > 1);
+    FittedParameter &of_kernels = fit.details.front(), &of_models = fit.details.back();
+    REQUIRE(of_kernels.fitted());
+    of_models.stage = "models";
+    const TemporaryFile file("folder", "");
+    const std::filesystem::path folder = file.path().parent_path();
+    std::filesystem::create_directory(folder / "arch");
+    std::ofstream(folder / "arch" / "synthetic.fit.toml") << fit_file_text(fit, {.command = "roofcast calibrate --architecture synthetic"});
+    const GpuProfile gpu = synthetic_profile();
+    const ParameterSet all = load_parameters(folder, gpu), start = load_architecture_parameters(folder, gpu);
+    CHECK(all.provenance[of_kernels.spec] == Provenance::architecture_fit);
+    CHECK(start.provenance[of_kernels.spec] == Provenance::architecture_fit);
+    CHECK(all.provenance[of_models.spec] == Provenance::architecture_fit);
+    CHECK(all.source[of_models.spec].starts_with("fitted to whole models"));
+    CHECK(start.provenance[of_models.spec] == Provenance::assumed);
+}
+
 TEST_CASE("a fit file gives back its intervals, and states seed, folds, rows and what was dropped") {
     const Fit fit = example();
     const std::string text = fit_file_text(fit, {.command = "roofcast calibrate --gpu synthetic", .date = "2026-01"});

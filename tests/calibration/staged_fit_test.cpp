@@ -39,9 +39,43 @@ TEST_CASE("whole models do not bend what a stage that is not kept would have fit
     with.stages = {"weight_only", "models"};  // gemm.simt was not worth it
     CHECK(predicted() == cost(kernel, {profile, input.start}).total.in(us));
     // Without rows of kernels the models are all there is to fit to.
+    const Samples all = rows;
     std::erase_if(rows, [](const Sample* sample) { return sample->kernel != nullptr; });
     with.stages = {};
     CHECK(predicted() == rel(row.value, 0.1));
+    // Those of a fold or without a GPU may be missing where the whole fit has them.
+    with.told = told_by_kernels(input, all);
+    CHECK(with.told.contains(bandwidth));
+    CHECK(predicted() == cost(kernel, {profile, input.start}).total.in(us));
+}
+
+TEST_CASE("whole models of several GPUs complete what their kernels tell, and take no part where only others' kernels do") {
+    const GpuProfile profile = synthetic_profile();
+    CalibrationInput input;
+    input.gpus = {profile, profile};
+    input.pool = {profile, profile, profile};
+    const Op kernel = Gemm{1, 16, 8192, 8192, Precision::fp32, 32};
+    const double start = cost(kernel, {profile, input.start}).total.in(us);
+    ModelRow row{.gpu = profile.id, .model = "kernel"};
+    row.value = 1.3 * start;
+    std::vector<Sample> samples(40);
+    Samples rows;
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+        samples[i].model = &row;
+        samples[i].gpu = i % 2;
+        samples[i].planned = [kernel](const Gpu& gpu) { return cost(kernel, gpu).total.in(us); };
+        samples[i].group = std::to_string(i);
+        rows.push_back(&samples[i]);
+    }
+    const CalibrationOptions options{.evaluations_per_parameter = 30};
+    StagedFitOptions with{.options = &options, .start = &input.start.values};
+    const auto predicted = [&] {
+        const CostParameters fitted = fit_stages(input, rows, with).parameters;
+        return cost(kernel, {profile, {.values = fitted, .provenance = {}, .source = {}}}).total.in(us);
+    };
+    CHECK(predicted() == start);
+    with.told = {parameter_index("gemm.tensor16.bandwidth_fraction")};
+    CHECK(predicted() == rel(row.value, 0.05));
 }
 
 TEST_CASE("a first look at a stage takes 300 of its rows, and 75 where they are whole models") {
