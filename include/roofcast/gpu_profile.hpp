@@ -86,6 +86,7 @@ struct ArchitectureFacts {
     int least_tile_rows = 0;               ///< of products on matrix units, by the software's library; 0: any
     double warp_matrix_fraction = 1;       ///< of the matrix units' peak that instructions of single warps reach (mma.sync)
     int batched_lane_rows = 64;            ///< rows of the tiles that the vendor's library has for batched products on SIMT lanes
+    int linear_lane_rows = 128;            ///< rows of the lowest large tile that it runs for linear layers on them: 64 or 128
     int batched_lane_depth = 32;           ///< elements of k that these take in one step
     std::vector<ShapedTile> expert_tiles;  ///< of serving engines' kernels for experts, by tokens; empty: the fastest tile of many
     std::vector<ShapedTile> fp8_tiles;     ///< of serving engines' fp8 products, the first that fits; empty: the fastest tile of many

@@ -52,6 +52,7 @@ double fed_share(const GpuProfile& gpu, Precision precision) {
 void as_on_lanes(MatrixProduct& product, GemmParameters& p, const Gpu& gpu) {
     if (product.batch == 1) {
         product.along_k = true;
+        product.large_rows = gpu.profile.facts.linear_lane_rows;
     } else {
         product.tile_rows = gpu.profile.facts.batched_lane_rows;
         product.tile_columns = padded_columns;

@@ -11,8 +11,10 @@ namespace {
 
 // Tiles that the libraries' kernels are compiled for (CUTLASS default configurations; kernel names in profiles of cuBLAS).
 constexpr Tile simt_tiles[] = {{128, 128}, {128, 64}, {64, 128}, {128, 32}, {32, 128}, {64, 64}, {64, 32}, {32, 64}, {32, 32}, {16, 64}};
-// Linear layers on lanes: one large tile, and one small whose warps share k ("sliced" in kernel names).
-constexpr Tile linear_lane_tiles[] = {{128, 128}, {32, 32}};
+// Linear layers on lanes: large tiles, and one small whose warps share k ("sliced" in kernel names).
+constexpr Tile linear_lane_tiles[] = {{128, 128}, {64, 128}, {32, 32}};
+constexpr int small_rows = 32;
+constexpr double linear_blocks_per_sm = 2;  // of 128 × 128 that share an SM
 constexpr Tile matrix_unit_tiles[] = {{256, 128}, {128, 256}, {128, 128}, {256, 64}, {64, 256}, {128, 64}, {64, 128},
                                       {64, 64},   {32, 128},  {32, 64},   {64, 32},  {16, 128}, {16, 64}};
 constexpr int largest_area = 256 * 128;        // of tiles
@@ -38,9 +40,8 @@ Bytes rotated_traffic(const MatrixProduct& op, Bytes l2, double residency) {
 /// Elements of A and B that all waves together read when L2 keeps nothing between them. A wave of S tiles is a near-square panel, and
 /// reads m·n·k / √(S·tile) of each; where blocks are issued along n, two to an SM, it is a strip, one tile high when n is wide.
 Bytes streamed_traffic(const MatrixProduct& op, const GpuProfile& gpu) {
-    constexpr double blocks_along_n = 2;
     const double volume = static_cast<double>(op.batch) * static_cast<double>(op.m) * static_cast<double>(op.n) * static_cast<double>(op.k);
-    const double area = (op.along_k ? blocks_along_n : 1) * static_cast<double>(gpu.sm_count) * reference_tile;
+    const double area = (op.along_k ? linear_blocks_per_sm : 1) * static_cast<double>(gpu.sm_count) * reference_tile;
     const double columns = op.along_k ? std::min(static_cast<double>(op.n), area / reference_side) : std::sqrt(area);
     return volume * (op.a_element / columns + op.b_element * (columns / area));
 }
@@ -184,9 +185,18 @@ bool gives_way(Tile tile, double tiles, const MatrixProduct& op, const Rates& r)
     return replaced_area <= area && area < largest_area && tiles > waves_before_largest * r.sm_count && has_larger(tile, op);
 }
 
+/// Linear layers on lanes run the small tile only while large ones leave room on the chip, though these cover rows that the product lacks.
+bool offered_to_linear_layer(Tile tile, const MatrixProduct& op, const Rates& r) {
+    if (tile.m > small_rows) return tile.m >= op.large_rows;
+    constexpr int side = static_cast<int>(reference_side);
+    const double large = static_cast<double>(op.batch) * blocks(op.m, side) * blocks(op.n, side);
+    return large < linear_blocks_per_sm * r.sm_count;
+}
+
 /// Whether the library runs `tile` for a product that takes `tiles` of it: its only one always.
 bool offered(Tile tile, double tiles, const MatrixProduct& op, const Rates& r, MathUnit unit) {
     if (op.tile_rows > 0) return true;
+    if (op.along_k) return offered_to_linear_layer(tile, op, r);
     return tile.m >= op.least_rows && (unit == MathUnit::simt || !gives_way(tile, tiles, op, r));
 }
 

@@ -135,6 +135,7 @@ ArchitectureFacts read_facts(TableReader& table) {
     facts.warp_matrix_fraction = table.number_if("warp_matrix_fraction", {0, 1, true}).value_or(1);
     facts.batched_lane_depth = static_cast<int>(table.count_if("batched_lane_depth", 8, 1024).value_or(facts.batched_lane_depth));
     facts.batched_lane_rows = static_cast<int>(table.count("batched_lane_rows", 16, 256));
+    facts.linear_lane_rows = static_cast<int>(table.count_if("linear_lane_rows", 64, 128).value_or(facts.linear_lane_rows));
     facts.expert_tiles = shaped_tiles(table, "expert_tiles");
     facts.fp8_tiles = shaped_tiles(table, "fp8_tiles");
     facts.kernels_of = described_architecture(table, "kernels_of");
@@ -175,6 +176,7 @@ constexpr std::string_view fact_keys[] = {"source",
                                           "warp_matrix_fraction",
                                           "batched_lane_depth",
                                           "batched_lane_rows",
+                                          "linear_lane_rows",
                                           "expert_tiles",
                                           "fp8_tiles",
                                           "kernels_of",

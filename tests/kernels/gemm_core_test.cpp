@@ -128,6 +128,20 @@ TEST_CASE("batched products on lanes take k in whole steps") {
     CHECK(time(10, 129) == rel(1.25 * time(10, 128), 1e-6));
 }
 
+TEST_CASE("linear layers on lanes run the small tile only while large ones leave room on the chip") {
+    Gpu gpu = test::toy_gpu();
+    gpu.profile.bandwidth = 100 * tb_per_s;
+    const auto time = [&gpu](std::int64_t n) { return cost(fp32_gemm(32, n, 1024), gpu).total.in(us); };
+    const double small = 32.0 * 32 * 1024 * 2 / 1e6, large = 16 * small;  // us of a tile on an SM of 1 TFLOP/s
+    // 19 tiles of 128 columns would leave one of two places on ten SMs free: 76 small ones take 7.6 waves, counted as eight.
+    CHECK(time(19 * 128) == rel(8 * small, 0.06));
+    // 20 fill them: of 128 rows each, where m has 32.
+    CHECK(time(20 * 128) == rel(2 * large, 1e-3));
+    gpu.profile.facts.linear_lane_rows = 64;
+    CHECK(time(20 * 128) == rel(large, 1e-3));
+    CHECK(time(19 * 128) == rel(8 * small, 0.06));
+}
+
 TEST_CASE("beyond two waves of a small tile matrix units take the largest one, and its steps are those of time") {
     Gpu gpu = test::toy_gpu_with_matrix_units();
     gpu.profile.bandwidth = 100 * tb_per_s;
