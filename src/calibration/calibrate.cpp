@@ -104,7 +104,7 @@ private:
         const std::vector<Split> splits = cross_validation(input_, options_);
         in_parallel(1 + splits.size(), [&](std::size_t job) {
             if (job == 0) {
-                full_ = session.fit(input_, training_, "fit", start_.values, stages_, told_);
+                full_ = session.fit(input_, training_, "fit", {.start = &start_.values, .stages = stages_, .told = told_});
             } else {
                 cross_validate(session, splits[job - 1]);
             }
@@ -133,7 +133,7 @@ private:
         }
         if (seen.empty() || seen.size() == training_.size()) return;
         const CostParameters start = split.gpu ? start_left_out(*split.gpu, session) : start_.values;
-        const StagedFit fit = session.fit(input_, seen, split.activity, start, stages_, told_);
+        const StagedFit fit = session.fit(input_, seen, split.activity, {.start = &start, .stages = stages_, .told = told_});
         const Bench bench(input_.gpus, fit.parameters);
         // Every row is unseen in one split of a kind only, so that threads write to different places.
         for (Judged& j : judged_) {

@@ -43,10 +43,9 @@ Session::Session(const CalibrationOptions& options) : options_(options) {
     deadline_ = std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(budget);
 }
 
-StagedFit Session::fit(const CalibrationInput& input, const Samples& rows, const std::string& activity, const CostParameters& start,
-                       const std::vector<std::string>& stages, const std::set<std::size_t>& told) {
+StagedFit Session::fit(const CalibrationInput& input, const Samples& rows, const std::string& activity, StagedFitOptions with) {
     CalibrationProgress progress{.activity = activity};
-    StagedFitOptions with{.options = &options_, .start = &start, .stages = stages, .told = told};
+    with.options = &options_;
     with.solver.seed = options_.seed;
     with.solver.deadline = deadline_;
     with.begin = [&](const Stage& stage) {

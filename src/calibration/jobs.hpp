@@ -18,10 +18,8 @@ class Session {
 public:
     explicit Session(const CalibrationOptions& options);
 
-    /// Fits `stages` (empty: all) from `start` under the session's deadline, what kernels have `told` without the models; tells the
-    /// callback that `activity` goes on.
-    StagedFit fit(const CalibrationInput& input, const Samples& rows, const std::string& activity, const CostParameters& start,
-                  const std::vector<std::string>& stages, const std::set<std::size_t>& told);
+    /// Fits under the session's options and deadline, `with` the start and stages given; tells the callback that `activity` goes on.
+    StagedFit fit(const CalibrationInput& input, const Samples& rows, const std::string& activity, StagedFitOptions with);
 
 private:
     void tick(const CalibrationProgress& progress);

@@ -44,7 +44,7 @@ std::vector<LeftOutGpu> leave_one_out(const CalibrationInput& input, const Calib
         const CostParameters from = start_without(
             input, [&](const GpuProfile& g) { return g.id == without.id || (by_architecture && g.architecture == without.architecture); },
             session);
-        const StagedFit fit = session.fit(input, seen, "without " + result.gpu, from, options.stages, told);
+        const StagedFit fit = session.fit(input, seen, "without " + result.gpu, {.start = &from, .stages = options.stages, .told = told});
         const Bench start(input.gpus, from), fitted(input.gpus, fit.parameters);
         for (Judged& j : judged) {
             j.start = start.predicted(*j.sample);

@@ -17,7 +17,7 @@ CostParameters start_without(const CalibrationInput& input, const std::function<
     const SampleSet set = collect_samples(others);
     Samples rows;
     for (const Sample& sample : set.samples) rows.push_back(&sample);
-    return session.fit(others, rows, "all other GPUs", neutral.values, {}, {}).parameters;
+    return session.fit(others, rows, "all other GPUs", {.start = &neutral.values}).parameters;
 }
 
 }  // namespace roofcast
