@@ -47,6 +47,14 @@ private:
     CostParameters parameters_;
 };
 
+/// Those of `rows` that stand for all, at most `count`: chosen by their groups, whatever their order.
+Samples thinned(const Samples& rows, std::size_t count, std::uint64_t seed);
+
+/// Residuals of `rows`, as the loss sees them.
+std::vector<double> residuals(const Bench& bench, const Samples& rows);
+/// Log ratios of `rows`, as they are judged.
+std::vector<double> log_ratios(const Bench& bench, const Samples& rows);
+
 /// Everything that a fit reads.
 struct SampleSet {
     std::vector<Sample> samples;

@@ -2,12 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
-#include <numeric>
 #include <set>
 
 #include "calibration/coordinates.hpp"
-#include "calibration/folds.hpp"
 
 namespace roofcast {
 
@@ -194,39 +191,8 @@ double robust_loss(double log_ratio, double scale) {
     return scale * scale * (std::sqrt(1 + x * x) - 1);
 }
 
-Samples thinned(const Samples& rows, std::size_t count, std::uint64_t seed) {
-    if (rows.size() <= count) return rows;
-    // Rows of one group are told apart by their place in the file, so that one shape measured often does not crowd out others.
-    std::vector<std::pair<double, std::size_t>> draws;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        const Origin& origin = rows[i]->origin();
-        draws.emplace_back(
-            group_draw(rows[i]->group + std::filesystem::path(origin.file).filename().string() + std::to_string(origin.line), seed), i);
-    }
-    std::sort(draws.begin(), draws.end());
-    draws.resize(count);
-    std::sort(draws.begin(), draws.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-    Samples chosen;
-    for (const auto& [draw, index] : draws) chosen.push_back(rows[index]);
-    return chosen;
-}
-
 Samples coarse(const StageOutcome& outcome, std::uint64_t seed) {
     return thinned(outcome.rows, outcome.stage->of_models ? coarse_model_rows : coarse_rows, seed);
-}
-
-std::vector<double> residuals(const Bench& bench, const Samples& rows) {
-    std::vector<double> r;
-    r.reserve(rows.size());
-    for (const Sample* row : rows) r.push_back(bench.fit_residual(*row));
-    return r;
-}
-
-std::vector<double> log_ratios(const Bench& bench, const Samples& rows) {
-    std::vector<double> r;
-    r.reserve(rows.size());
-    for (const Sample* row : rows) r.push_back(bench.log_ratio(*row));
-    return r;
 }
 
 std::vector<std::size_t> parameters_that_matter(Bench& bench, const Samples& rows, const std::vector<std::size_t>& candidates) {

@@ -55,18 +55,10 @@ std::set<std::size_t> told_by_kernels(const CalibrationInput& input, const Sampl
 /// if any, in which these rows then had no part.
 ParameterSet start_values(const CalibrationInput& input, const std::vector<Sample>& rows);
 
-/// Those of `rows` that stand for all, at most `count`: chosen by their groups, whatever their order.
-Samples thinned(const Samples& rows, std::size_t count, std::uint64_t seed);
-
 /// Of a stage's rows, those that a first look is taken at.
 Samples coarse(const StageOutcome& outcome, std::uint64_t seed);
 
 /// Indices of the parameters that change a prediction of `rows` on `bench`, among `candidates`.
 std::vector<std::size_t> parameters_that_matter(Bench& bench, const Samples& rows, const std::vector<std::size_t>& candidates);
-
-/// Residuals of `rows`, as the loss sees them.
-std::vector<double> residuals(const Bench& bench, const Samples& rows);
-/// Log ratios of `rows`, as they are judged.
-std::vector<double> log_ratios(const Bench& bench, const Samples& rows);
 
 }  // namespace roofcast

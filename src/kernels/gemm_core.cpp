@@ -189,8 +189,7 @@ bool gives_way(Tile tile, double tiles, const MatrixProduct& op, const Rates& r)
 bool offered_to_linear_layer(Tile tile, const MatrixProduct& op, const Rates& r) {
     if (tile.m > small_rows) return tile.m >= op.large_rows;
     constexpr int side = static_cast<int>(reference_side);
-    const double large = static_cast<double>(op.batch) * blocks(op.m, side) * blocks(op.n, side);
-    return large < linear_blocks_per_sm * r.sm_count;
+    return blocks(op.m, side) * blocks(op.n, side) < linear_blocks_per_sm * r.sm_count;
 }
 
 /// Whether the library runs `tile` for a product that takes `tiles` of it: its only one always.

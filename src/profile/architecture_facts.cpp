@@ -90,6 +90,16 @@ std::vector<ShapedTile> shaped_tiles(TableReader& table, std::string_view key) {
     return tiles;
 }
 
+/// 64 or 128; the latter when the key is absent.
+int linear_lane_rows(TableReader& table) {
+    constexpr std::string_view key = "linear_lane_rows";
+    constexpr std::int64_t lowest = 64, highest = 128;
+    const std::int64_t rows = table.count_if(key, lowest, highest).value_or(highest);
+    if (rows != lowest && rows != highest)
+        throw table.error(key, "libraries have no such tile", fmt::format("{}", rows), fmt::format("{} or {}", lowest, highest));
+    return static_cast<int>(rows);
+}
+
 /// Name of an architecture that has a file beside the table's own; empty when the key is absent.
 std::string described_architecture(TableReader& table, std::string_view key) {
     const auto name = table.text_if(key);
@@ -135,7 +145,7 @@ ArchitectureFacts read_facts(TableReader& table) {
     facts.warp_matrix_fraction = table.number_if("warp_matrix_fraction", {0, 1, true}).value_or(1);
     facts.batched_lane_depth = static_cast<int>(table.count_if("batched_lane_depth", 8, 1024).value_or(facts.batched_lane_depth));
     facts.batched_lane_rows = static_cast<int>(table.count("batched_lane_rows", 16, 256));
-    facts.linear_lane_rows = static_cast<int>(table.count_if("linear_lane_rows", 64, 128).value_or(facts.linear_lane_rows));
+    facts.linear_lane_rows = linear_lane_rows(table);
     facts.expert_tiles = shaped_tiles(table, "expert_tiles");
     facts.fp8_tiles = shaped_tiles(table, "fp8_tiles");
     facts.kernels_of = described_architecture(table, "kernels_of");

@@ -94,6 +94,14 @@ TEST_CASE("wrong tiles of fp8 kernels are refused with file, line and key") {
     CHECK_THROWS_WITH_AS(with_fp8_tiles("[{ tile = [16, 64], epilogue = 2 }]"), Contains("epilogue"), Error);
 }
 
+TEST_CASE("linear layers on lanes have tiles of 64 or 128 rows") {
+    const auto rows = [](const std::string& line) { return ada_with("linear_lane_rows = ", "\n", line).linear_lane_rows; };
+    CHECK(rows("linear_lane_rows = 64\n") == 64);
+    CHECK(rows("") == 128);
+    CHECK_THROWS_WITH_AS(rows("linear_lane_rows = 100\n"),
+                         Contains("linear_lane_rows: libraries have no such tile; found 100; expected 64 or 128"), Error);
+}
+
 TEST_CASE("libraries of attention are told apart by the format of the cache") {
     const auto libraries = with_attention_library("{ plain = \"flash-attention-3\", narrow = \"trtllm-gen\" }").attention_library;
     CHECK(libraries[index(CacheFormat::plain)] == AttentionLibrary::flash_attention_3);
