@@ -2,7 +2,7 @@
 import time
 
 from .cases import expected_seconds
-from .rows import metric_rows
+from .rows import case_cells, metric_rows
 
 
 class CaseError(Exception):
@@ -16,7 +16,7 @@ def run(cases, measure, gpu, software, rows, samples, settings, message, clock=t
     """
     begin, measured, failed, there = clock(), 0, 0, 0
     for case in cases:
-        if rows.contains(case):
+        if rows.contains(case_cells(case)):
             there += 1
             continue
         left = settings.budget - (clock() - begin) if settings.budget else None

@@ -59,10 +59,13 @@ def metric_rows(case, gpu, software, metrics):
 
 
 class RowFile:
-    """Appends rows as they are measured. With `resume`, knows which cases are done and drops a row that was cut."""
+    """Appends rows as they are measured. With `resume`, knows which cases are done and drops a row that was cut.
 
-    def __init__(self, path, comments, resume):
-        self.path = path
+    `identity` are the columns that tell cases apart.
+    """
+
+    def __init__(self, path, comments, resume, columns=tuple(COLUMNS), identity=tuple(IDENTITY)):
+        self.path, self.columns, self.identity = path, list(columns), identity
         self.done = set()
         if os.path.exists(path) and os.path.getsize(path) > 0:
             if not resume:
@@ -71,7 +74,7 @@ class RowFile:
             return
         with open(path, "w", newline="", encoding="utf-8") as out:
             out.writelines(f"# {line}\n" for line in comments)
-            csv.writer(out, lineterminator="\n").writerow(COLUMNS)
+            csv.writer(out, lineterminator="\n").writerow(self.columns)
 
     def _take_up(self):
         with open(self.path, "r+", newline="", encoding="utf-8") as file:
@@ -81,23 +84,22 @@ class RowFile:
             file.truncate(len(whole.encode()))
         lines = [line for line in whole.splitlines() if not line.startswith("#")]
         rows = list(csv.reader(lines))
-        if not rows or rows[0] != COLUMNS:
+        if not rows or rows[0] != self.columns:
             raise FileError(f"{self.path} has other columns than this program writes: --output names another file")
         for row in rows[1:]:
-            cells = dict(zip(COLUMNS, row))
-            if cells["metric"] in ("latency_ms", "ttft_ms", "tpot_ms"):
+            cells = dict(zip(self.columns, row))
+            if cells.get("metric", "latency_us") in ("latency_us", "latency_ms", "ttft_ms", "tpot_ms"):
                 self.done.add(self.key(cells))
 
-    @staticmethod
-    def key(cells):
-        return tuple(cells[column] for column in IDENTITY)
+    def key(self, cells):
+        return tuple(cells[column] for column in self.identity)
 
-    def contains(self, case):
-        return self.key(case_cells(case)) in self.done
+    def contains(self, cells):
+        return self.key(cells) in self.done
 
     def append(self, rows):
         with open(self.path, "a", newline="", encoding="utf-8") as out:
-            writer = csv.DictWriter(out, COLUMNS, restval="", lineterminator="\n")
+            writer = csv.DictWriter(out, self.columns, restval="", lineterminator="\n")
             for row in rows:
                 writer.writerow(row)
                 self.done.add(self.key(row))

@@ -22,8 +22,7 @@ def forward_step(case, model, device):
             images = images.contiguous(memory_format=torch.channels_last)
         return Step(lambda: model(images))
     tokens = torch.randint(1000, 30000, (case.batch, case.tokens), device=device)
-    mask = torch.ones_like(tokens)
-    return Step(lambda: model(input_ids=tokens, attention_mask=mask))
+    return Step(lambda: model(input_ids=tokens))  # no mask, as nothing is padded: looking for padding would wait for the GPU
 
 
 def static_cache(model, case, length, device):
@@ -55,7 +54,15 @@ def generation_step(case, model, device):
         inputs["logits_to_keep"] = 1
     if decodes:
         fill_cache(case, model, inputs, device)
-    return Step(lambda: model(**inputs), cache.reset if not decodes else lambda: None)
+    return Step(lambda: model(**inputs), (lambda: rewind(cache, case.tokens)) if decodes else cache.reset)
+
+
+def rewind(cache, tokens):
+    """Takes the cache back to `tokens`. Newer releases count in each layer, on the GPU, what was written; older ones take `cache_position`."""
+    for layer in getattr(cache, "layers", ()):
+        length = getattr(layer, "cumulative_length", None)
+        if isinstance(length, torch.Tensor):
+            length.fill_(tokens)
 
 
 def fill_cache(case, model, inputs, device):

@@ -78,9 +78,9 @@ class RowsTest(unittest.TestCase):
             file.append(metric_rows(case(batch), "h200", "pytorch", {"latency_ms": statistics([5.0])}))
         os.truncate(self.path, os.path.getsize(self.path) - 5)
         again = RowFile(self.path, [], True)
-        self.assertTrue(again.contains(case(1)))
-        self.assertFalse(again.contains(case(2)))
-        self.assertFalse(again.contains(case(1, "fp16")))
+        self.assertTrue(again.contains(case_cells(case(1))))
+        self.assertFalse(again.contains(case_cells(case(2))))
+        self.assertFalse(again.contains(case_cells(case(1, "fp16"))))
 
     def test_files_are_not_overwritten(self):
         RowFile(self.path, [], False)
