@@ -98,17 +98,25 @@ std::int64_t packed_groups(const Conv2d& op) {
     return groups % together == 0 ? together : 1;
 }
 
+/// Channels of each tap that a kernel multiplies: matrix units take them in whole steps along k.
+std::int64_t channels_taken(const Conv2d& op, std::int64_t channels, Precision unit, const Gpu& gpu) {
+    constexpr std::int64_t step = 64;
+    if (on_lanes(unit, gpu) || op.kernel_h * op.kernel_w == 1) return channels;
+    return (channels + step - 1) / step * step;
+}
+
 /// [N·OH·OW, IC·KH·KW] · [IC·KH·KW, OC] for each group; the left matrix is gathered from the input on the fly.
 KernelCost implicit_gemm_cost(const Conv2d& op, Precision unit, const Gpu& gpu, Cache cache) {
     const std::int64_t groups = std::max<std::int64_t>(op.groups, 1) / (on_lanes(unit, gpu) ? 1 : packed_groups(op));
     const std::int64_t pixels = op.batch * op.out_height() * op.out_width();
-    const std::int64_t k = op.in_channels / groups * op.kernel_h * op.kernel_w;
+    const std::int64_t k = channels_taken(op, op.in_channels / groups, unit, gpu) * op.kernel_h * op.kernel_w;
     MatrixProduct product = product_of(op, unit, groups, pixels, op.out_channels / groups, k);
     product.compulsory = work(op).bytes;
     if (on_lanes(unit, gpu)) {
         take_only(implicit_tile, product);
     } else {
         product.least_rows = least_pixels;
+        product.most_parts = 1;
         product.relative_epilogue = std::min(1.0, element_size(op.precision) / (2 * byte));  // no 16-bit outputs of 8-bit inputs
         if (op.channels_last && !has_packed_groups(op) && product.n < group_tile.n) take_only(group_tile, product);
     }

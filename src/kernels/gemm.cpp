@@ -49,7 +49,8 @@ double fed_share(const GpuProfile& gpu, Precision precision) {
 }
 
 /// Libraries have few kernels for SIMT lanes: batched ones of one height; those of linear layers read both operands along k.
-void as_on_lanes(MatrixProduct& product, GemmParameters& p, const Gpu& gpu) {
+void as_on_lanes(MatrixProduct& product, GemmParameters& p, const Gpu& gpu, Cache cache) {
+    constexpr double l2_latency_cycles = 270, dram_latency_cycles = 460, loaded_at_once = 8;  // of k, H100
     if (product.batch == 1) {
         product.along_k = true;
         product.large_rows = gpu.profile.facts.linear_lane_rows;
@@ -57,6 +58,9 @@ void as_on_lanes(MatrixProduct& product, GemmParameters& p, const Gpu& gpu) {
         product.tile_rows = gpu.profile.facts.batched_lane_rows;
         product.tile_columns = padded_columns;
         product.depth = gpu.profile.facts.batched_lane_depth;
+        product.most_parts = 1;
+        const bool from_l2 = cache == Cache::warm && product.compulsory <= gpu.profile.l2;
+        product.waiting_cycles = (from_l2 ? l2_latency_cycles : dram_latency_cycles) / loaded_at_once;
         p.peak_fraction = p.batched_fraction;
     }
     p.peak_fraction = std::min(p.peak_fraction, fed_share(gpu.profile, product.precision));
@@ -112,6 +116,14 @@ bool has_vector_product(const Gemm& op, const Gpu& gpu) {
     return gpu.profile.math_unit(op.precision) == MathUnit::simt;
 }
 
+/// Parts of k that libraries have kernels for: of misaligned rows few, of 8 and 4 bits none in CUTLASS, as serving engines compile it, which
+/// quantize activations themselves; cuBLASLt splits k of plain fp8 products as of 16 bits.
+int parts_of_library(const Gemm& op, const MatrixProduct& product) {
+    constexpr int misaligned_parts = 2, most = 32;
+    if (!product.aligned) return std::min(misaligned_parts, product.most_parts);
+    return op.precision == Precision::fp8 && !op.dynamic_quantized ? most : product.most_parts;
+}
+
 }  // namespace
 
 KernelCost cost(const Gemm& op, const Gpu& gpu, Cache cache) {
@@ -120,11 +132,12 @@ KernelCost cost(const Gemm& op, const Gpu& gpu, Cache cache) {
     const GemmParameters& library = gemm_parameters(gpu, op.precision);
     GemmParameters p = library;
     if (gpu.profile.math_unit(op.precision) == MathUnit::simt) {
-        as_on_lanes(tiled, p, gpu);
+        as_on_lanes(tiled, p, gpu, cache);
     } else if (tiled.unpack_weights) {
         as_unpacking(tiled, p, gpu);
     } else {
         tiled.least_rows = gpu.profile.facts.least_tile_rows;
+        tiled.most_parts = parts_of_library(op, tiled);
     }
     // Serving engines compile one fp8 kernel for each range of shapes.
     if (op.dynamic_quantized && op.precision == Precision::fp8) take_shaped(gpu.profile.facts.fp8_tiles, op.m, op.n, tiled);

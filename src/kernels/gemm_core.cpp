@@ -24,6 +24,8 @@ constexpr double waves_before_largest = 2;     // of smaller tiles; A100 bf16 ro
 constexpr int split_factors[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32};
 constexpr int most_serial_parts = 4;                                                      // A100 weight-only rows: 2 to 7 tried
 constexpr double split_waves = 4;                                                         // that the parts of k fill at most
+constexpr double waiting_blocks = 2;           // that share an SM on lanes, one of which computes while the other waits
+constexpr double stored_alone = 1.5;           // rate of products that only store misaligned rows, over those that load them too
 constexpr double reference_depth = 32;                                                    // of k, that the cost of a step is given for
 constexpr double reference_side = 128, reference_tile = reference_side * reference_side;  // that the epilogue parameter is given for
 
@@ -98,15 +100,26 @@ struct Rates {
     double cycle;             // seconds of the clock
     double sm_count;
     double accumulators, blocks_per_sm;
+    double waiting;  // seconds an element of k
+    double large_tiles;
     double relative_epilogue, shared_epilogue;  // relative time of it; share that waits for all that the chip writes
     bool parts_in_turn, steps_in_turn;
     PowerLimit power;
 };
 
+/// Share of the rate that rows leave which do not start at multiples of 16 bytes. Matrix units then get elements one by one, so that
+/// multiply-adds run at the same rate in 16 bits and in wider formats.
+double aligned_share(const MatrixProduct& op, const GemmParameters& p, MathUnit unit) {
+    if (op.aligned) return 1;
+    const double share = 1 - p.misaligned;
+    if (unit == MathUnit::simt) return share;
+    return std::min(1.0, share * (op.wide_loads ? stored_alone : 1) * std::max(1.0, op.a_element / (2 * byte)));
+}
+
 Rates rates_of(const MatrixProduct& op, const Gpu& gpu, const GemmParameters& p, Bytes traffic) {
     const auto& profile = gpu.profile;
     const double sms = static_cast<double>(profile.sm_count);
-    const double alignment = op.aligned ? 1 : 1 - p.misaligned;
+    const double alignment = aligned_share(op, p, profile.math_unit(op.precision));
     const BytesPerSecond bandwidth = profile.data_bandwidth(Traffic::read) * p.bandwidth_fraction;
     Rates r{};
     const double share = p.peak_fraction * alignment, reached = reached_share(profile, op.precision, share);
@@ -127,6 +140,9 @@ Rates rates_of(const MatrixProduct& op, const Gpu& gpu, const GemmParameters& p,
     r.sums = (partial_sums(op) / bandwidth).in(s);
     r.sm_count = sms;
     r.accumulators = op.accumulators;
+    r.waiting = op.waiting_cycles * r.cycle;
+    constexpr int large = static_cast<int>(reference_side);
+    r.large_tiles = static_cast<double>(op.batch) * blocks(op.m, large) * blocks(op.n, large);
     r.relative_epilogue =
         op.relative_epilogue * (lanes ? 1 : std::max(1.0, op.c_element / (2 * byte)));  // wider outputs take longer to store
     r.shared_epilogue = lanes ? 0 : shared_epilogue_share;
@@ -161,7 +177,8 @@ Candidate evaluate(const Rates& r, const GemmParameters& p, Tile tile, double ti
     const double once = epilogue + p.wave_cycles + (r.steps_in_turn ? steps : 0);
     const double unshared = w - tiles * split / r.sm_count;  // whole waves less filled ones
     const double step = padding * (area + p.tiling.tile_half / r.accumulators * r.lost_weight) * r.per_output_step + tile.n * r.per_weight;
-    c.compute = w * (k * step + once * r.cycle) - r.shared_epilogue * unshared * epilogue * r.cycle;
+    const double waiting = waves(r.large_tiles * split, waiting_blocks * r.sm_count, 1) * k * r.waiting;
+    c.compute = std::max(w * k * step, waiting) + (w * once - r.shared_epilogue * unshared * epilogue) * r.cycle;
     c.l2 = w * k * std::max((tile.m * r.a_bytes + tile.n * r.b_bytes) * r.per_a_byte, (tile.m + tile.n) * r.per_load);
     c.dram = r.dram + summed_parts(r.parts_in_turn, split) * r.sums;
     const int additions = r.parts_in_turn ? split - 1 : std::min(split - 1, 1);
@@ -247,7 +264,8 @@ MatrixProduct plain_product(std::int64_t batch, std::int64_t m, std::int64_t n, 
     const auto misaligned = [](std::int64_t count, Bytes element) {
         return std::fmod(static_cast<double>(count) * element.in(byte), 16) != 0;
     };
-    op.aligned = !misaligned(k, op.a_element) && !misaligned(n, op.c_element);
+    op.wide_loads = !misaligned(k, op.a_element);
+    op.aligned = op.wide_loads && !misaligned(n, op.c_element);
     return op;
 }
 

@@ -10,6 +10,10 @@ namespace {
 /// Elements of a row that softmax keeps in registers.
 constexpr std::int64_t longest_in_registers = 1024;
 
+/// Threads of a block that normalizes a row, and elements that they take at once, four a thread.
+constexpr double norm_threads = 128;
+constexpr std::int64_t norm_step = 512;
+
 /// Share of the rows in flight on an SM that L1 holds: all that fit, then fast less, as each is evicted before it is read again.
 double kept_in_l1(Bytes in_flight, Bytes l1) {
     constexpr double edge = 8;  // 1 / share of L1 beyond its size over which all rows are evicted
@@ -28,9 +32,9 @@ struct LaterReads {
 /// 1024 elements in registers; longer ones it reads for their maximum, their sum and the result, with a thread for each 32 bytes, 512
 /// threads at most.
 LaterReads later_reads(const RowWise& op, const GpuProfile& gpu) {
-    constexpr double bytes_of_thread = 32, most_threads = 512, layernorm_rows = 8;
-    if (op.kind == RowOp::layernorm) return {.count = 1, .rows_of_sm = layernorm_rows};
-    if (op.kind != RowOp::softmax || op.cols <= longest_in_registers) return {};
+    constexpr double bytes_of_thread = 32, most_threads = 512, normalized_rows = 8;
+    if (op.kind != RowOp::softmax) return {.count = op.kind == RowOp::layernorm || op.framework ? 1.0 : 0.0, .rows_of_sm = normalized_rows};
+    if (op.cols <= longest_in_registers) return {};
     const double threads = static_cast<double>(op.cols) * element_size(op.precision).in(byte) / bytes_of_thread;
     return {.count = 2, .rows_of_sm = gpu.facts.threads_per_sm / std::min(most_threads, threads), .written = 0.5, .from_l1 = true};
 }
@@ -42,19 +46,56 @@ Bytes read_again(const RowWise& op, Bytes read_and_written, const GpuProfile& gp
     const double rows = static_cast<double>(op.rows), sms = static_cast<double>(gpu.sm_count);
     const double rows_in_flight = std::min(rows, later.rows_of_sm * sms);
     const Bytes row = read_and_written / rows, in_flight = rows_in_flight * row * (1 + later.written) / 2;
-    if (in_flight <= gpu.l2) return {};
+    const Bytes l2 = gpu.shared_l2();
+    if (in_flight <= l2) return {};
     const double in_l1 = later.from_l1 ? kept_in_l1(std::max(1.0, rows_in_flight / sms) * row / 2, gpu.facts.l1_per_sm) : 0;
-    return later.count * (1 - in_l1) * read_and_written / 2 * (1 - gpu.l2 / in_flight);
+    return later.count * (1 - in_l1) * read_and_written / 2 * (1 - l2 / in_flight);
+}
+
+/// Whether a framework's layer norm finds rows that do not start at multiples of four elements: a kernel then finds mean and variance of
+/// each row in a block of 512 threads, an element a thread at a time, and another scales them.
+bool has_odd_rows(const RowWise& op) {
+    constexpr std::int64_t vector = 4;
+    return op.framework && op.kind != RowOp::softmax && op.cols % vector != 0;
+}
+
+/// Of an SM, for such a row: PyTorch 2.11 on the H100, 17 to 9,429 columns.
+double odd_row_cycles(const RowWise& op) {
+    constexpr double sums = 950, step = 500;
+    return sums + step * blocks(op.cols, norm_step);
+}
+
+/// Cycles from the start of a row to its end on an SM that has time, every operand in L2. The block of a norm waits for each of its steps;
+/// a warp of softmax takes its elements one by one, those of two bytes more slowly; PyTorch 2.11 on the H100.
+double row_latency_cycles(const RowWise& op) {
+    constexpr double norm_walk = 1100, wide_element = 155, narrow_element = 205, long_row_element = 0.6;
+    constexpr std::int64_t warp = 32;
+    if (op.kind != RowOp::softmax) return norm_walk * blocks(op.cols, norm_step);
+    if (op.cols > longest_in_registers) return long_row_element * static_cast<double>(op.cols);
+    return (element_size(op.precision) < 4 * byte ? narrow_element : wide_element) * blocks(op.cols, warp);
+}
+
+/// What of it DRAM adds: a norm waits for DRAM in each step, softmax once.
+double dram_latency_cycles(const RowWise& op) {
+    constexpr double latency = 850;
+    return op.kind == RowOp::softmax ? latency : latency * blocks(op.cols, norm_step);
+}
+
+/// Rows that an SM works on at once: a norm's block of 128 threads has one, a warp of softmax too.
+double rows_at_once(const RowWise& op, const GpuProfile& gpu) {
+    constexpr double warp = 32, long_row_threads = 512;
+    if (op.kind != RowOp::softmax) return gpu.facts.threads_per_sm / norm_threads;
+    return gpu.facts.threads_per_sm / (op.cols > longest_in_registers ? long_row_threads : warp);
 }
 
 /// Layer norm keeps an SM busy where rows are short: a block of 128 threads takes four elements a thread at a time, and adds the sums of
 /// its threads up once a row. PyTorch computes in fp32 whatever it reads, twice as fast where an SM has two fp32 lanes for each integer
 /// lane (ConvNeXt, EdgeNeXt and XCiT on RTX 3090 and 4090 against kernels of V100 and A100); engines take pairs of 16-bit elements at once.
 Seconds busy_with_rows(const RowWise& op, double cycles, const GpuProfile& gpu) {
-    constexpr std::int64_t elements_at_once = 512;
     constexpr double sums = 2;
-    if (op.kind != RowOp::layernorm) return {};
-    const double steps = sums + blocks(op.cols, elements_at_once);
+    if (op.kind == RowOp::softmax || (op.kind == RowOp::rmsnorm && !op.framework)) return {};
+    if (has_odd_rows(op)) return lasting(static_cast<double>(op.rows) / static_cast<double>(gpu.sm_count) * odd_row_cycles(op), gpu);
+    const double steps = sums + blocks(op.cols, norm_step);
     const double lanes = gpu.facts.integer_lanes_per_sm > 0 ? gpu.facts.integer_lanes_per_sm / gpu.fp32_lanes_per_sm : 1;
     const double share = op.framework ? lanes : element_size(op.precision) / element_size(Precision::fp32);
     return lasting(static_cast<double>(op.rows) / static_cast<double>(gpu.sm_count) * steps * share * cycles, gpu);
@@ -85,8 +126,12 @@ KernelCost cost(const RowWise& op, const Gpu& gpu, Cache cache) {
     t.dram = t.dram_bytes / bandwidth;
     const Bytes row = w.bytes / static_cast<double>(std::max<std::int64_t>(op.rows, 1));
     t.l2 = waves(static_cast<double>(op.rows), sms, 1) * row / (bandwidth * std::min(p.fill, sms) / sms);
+    if (op.framework) {
+        const double waited = row_latency_cycles(op) + (t.dram_bytes > w.bytes / 2 ? dram_latency_cycles(op) : 0);
+        t.l2 = max(t.l2, lasting(waves(static_cast<double>(op.rows), sms * rows_at_once(op, gpu.profile), 1) * waited, gpu.profile));
+    }
     t.compute = max(t.compute, max(busy_with_rows(op, p.row_cycles, gpu.profile), busy_with_walks(op, gpu.profile)));
-    t.latency = p.fixed;
+    t.latency = (has_odd_rows(op) ? 2 : 1) * p.fixed;
     return combine(t, gpu);
 }
 

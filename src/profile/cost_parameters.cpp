@@ -96,7 +96,7 @@ void add_gemm(Specs& specs, MathUnit unit) {
     g.put("overlap", "1", 1, 0, 1, lin, "share of the non-bounding terms that the bounding one hides", &G::overlap);
     g.put("fixed_cycles", "cycles", 1, 600, 12000, log, "kernel start, prologue and drain", &G::fixed_cycles);
     g.put("wave_cycles", "cycles", 1, 0, 8000, lin, "start of a wave of blocks, whatever the tile", &G::wave_cycles);
-    g.put("misaligned", "1", 1, 0, 0.6, lin, "loss of peak when a row of n or k is not a multiple of 16 bytes", &G::misaligned);
+    g.put("misaligned", "1", 1, 0, 0.95, lin, "loss of peak when a row of n or k is not a multiple of 16 bytes", &G::misaligned);
     g.put("l2_residency", "1", 1, 0, 1, lin, "share of a small working set that is found in L2 when warm", &G::l2_residency);
 }
 
