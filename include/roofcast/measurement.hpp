@@ -19,6 +19,9 @@
 
 namespace roofcast {
 
+/// Whether `software`, free text of a row, names `part`; upper and lower case are alike.
+bool names_software(std::string_view software, std::string_view part);
+
 /// Who measured what, and where it is written.
 struct Origin {
     std::string software, source;  ///< as in the columns; empty when not given

@@ -68,17 +68,16 @@ double odd_row_cycles(const RowWise& op) {
 /// Cycles from the start of a row to its end on an SM that has time, every operand in L2. The block of a norm waits for each of its steps;
 /// a warp of softmax takes its elements one by one, those of two bytes more slowly; PyTorch 2.11 on the H100.
 double row_latency_cycles(const RowWise& op) {
-    constexpr double norm_walk = 1100, wide_element = 155, narrow_element = 205, long_row_element = 0.6;
+    constexpr double mean_and_variance = 1100, squares = 500, wide_element = 155, narrow_element = 205, long_row_element = 0.6;
     constexpr std::int64_t warp = 32;
-    if (op.kind != RowOp::softmax) return norm_walk * blocks(op.cols, norm_step);
+    if (op.kind != RowOp::softmax) return (op.kind == RowOp::rmsnorm ? squares : mean_and_variance) * blocks(op.cols, norm_step);
     if (op.cols > longest_in_registers) return long_row_element * static_cast<double>(op.cols);
     return (element_size(op.precision) < 4 * byte ? narrow_element : wide_element) * blocks(op.cols, warp);
 }
 
-/// What of it DRAM adds: a norm waits for DRAM in each step, softmax once.
-double dram_latency_cycles(const RowWise& op) {
-    constexpr double latency = 850;
-    return op.kind == RowOp::softmax ? latency : latency * blocks(op.cols, norm_step);
+/// Times that a row waits for DRAM: a norm in each step, softmax once.
+double waits(const RowWise& op) {
+    return op.kind == RowOp::softmax ? 1 : blocks(op.cols, norm_step);
 }
 
 /// Rows that an SM works on at once: a norm's block of 128 threads has one, a warp of softmax too.
@@ -92,7 +91,7 @@ double rows_at_once(const RowWise& op, const GpuProfile& gpu) {
 /// its threads up once a row. PyTorch computes in fp32 whatever it reads, twice as fast where an SM has two fp32 lanes for each integer
 /// lane (ConvNeXt, EdgeNeXt and XCiT on RTX 3090 and 4090 against kernels of V100 and A100); engines take pairs of 16-bit elements at once.
 Seconds busy_with_rows(const RowWise& op, double cycles, const GpuProfile& gpu) {
-    constexpr double sums = 2;
+    const double sums = op.kind == RowOp::rmsnorm ? 0.5 : 2;  // PyTorch 2.11 on the H100: no mean, no differences from it
     if (op.kind == RowOp::softmax || (op.kind == RowOp::rmsnorm && !op.framework)) return {};
     if (has_odd_rows(op)) return lasting(static_cast<double>(op.rows) / static_cast<double>(gpu.sm_count) * odd_row_cycles(op), gpu);
     const double steps = sums + blocks(op.cols, norm_step);
@@ -127,8 +126,8 @@ KernelCost cost(const RowWise& op, const Gpu& gpu, Cache cache) {
     const Bytes row = w.bytes / static_cast<double>(std::max<std::int64_t>(op.rows, 1));
     t.l2 = waves(static_cast<double>(op.rows), sms, 1) * row / (bandwidth * std::min(p.fill, sms) / sms);
     if (op.framework) {
-        const double waited = row_latency_cycles(op) + (t.dram_bytes > w.bytes / 2 ? dram_latency_cycles(op) : 0);
-        t.l2 = max(t.l2, lasting(waves(static_cast<double>(op.rows), sms * rows_at_once(op, gpu.profile), 1) * waited, gpu.profile));
+        const Seconds waited = lasting(row_latency_cycles(op), gpu.profile) + waits(op) * first_wait(t.dram_bytes, w.bytes);
+        t.l2 = max(t.l2, waves(static_cast<double>(op.rows), sms * rows_at_once(op, gpu.profile), 1) * waited);
     }
     t.compute = max(t.compute, max(busy_with_rows(op, p.row_cycles, gpu.profile), busy_with_walks(op, gpu.profile)));
     t.latency = (has_odd_rows(op) ? 2 : 1) * p.fixed;

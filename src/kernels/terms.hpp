@@ -83,6 +83,13 @@ inline Bytes after_l2(Bytes size, Bytes l2, double residency, Cache cache) {
     return size * (1 - residency * (1 - size / l2));
 }
 
+/// What a kernel waits longer for its first data where `from_dram` of `moved` bytes come from DRAM and not from L2: elementwise kernels and
+/// steps of PyTorch's layer norm on the H100, cold and warm.
+inline Seconds first_wait(Bytes from_dram, Bytes moved) {
+    constexpr Seconds longer = 430 * ns;
+    return moved > Bytes{} ? std::min(1.0, from_dram / moved) * longer : Seconds{};
+}
+
 /// Share of a working set that a repeated call still finds in L2 when `size` bytes are touched in between: nearly all or nothing, as the
 /// least recently used lines go first. `edge`: 1 / share of L2 below its size over which the rest is evicted. Monotone: falls with `size`.
 inline double kept_in_l2(Bytes size, Bytes l2, double edge = 8) {

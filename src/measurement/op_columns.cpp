@@ -58,8 +58,15 @@ Conv2d parse_conv2d(const Row& row, Precision precision) {
     return op;
 }
 
+/// Whether the software keeps a KV cache, which serving engines do; an operator of a framework or of cuDNN takes plain tensors.
+bool keeps_cache(std::string_view software) {
+    constexpr std::string_view plain[] = {"pytorch", "cudnn"};
+    return std::none_of(std::begin(plain), std::end(plain), [&](std::string_view name) { return names_software(software, name); });
+}
+
 Attention parse_attention(const Row& row, Precision precision) {
     Attention op;
+    op.cached = keeps_cache(row.text(MeasuredColumn::software));
     op.batch = row.count_if(MeasuredColumn::batch).value_or(1);
     op.heads = row.count(MeasuredColumn::heads);
     op.kv_heads = row.count_if(MeasuredColumn::kv_heads).value_or(op.heads);

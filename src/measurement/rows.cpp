@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <cctype>
 
 namespace roofcast {
 
@@ -90,6 +92,13 @@ void parse_parallelism(const Row& row, ModelRow& result) {
 }
 
 }  // namespace
+
+bool names_software(std::string_view software, std::string_view part) {
+    const auto same = [](char a, char b) {
+        return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
+    };
+    return std::search(software.begin(), software.end(), part.begin(), part.end(), same) != software.end();
+}
 
 std::string_view name(Metric m) {
     return metric_forms[static_cast<std::size_t>(m)].name;

@@ -108,11 +108,7 @@ bool generates(const Workload& workload) {
 }
 
 bool software_has(const ModelRow& row, std::string_view part) {
-    const std::string& text = row.origin.software;
-    const auto same = [](char a, char b) {
-        return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
-    };
-    return std::search(text.begin(), text.end(), part.begin(), part.end(), same) != text.end();
+    return names_software(row.origin.software, part);
 }
 
 /// Engines that put consecutive layers on consecutive GPUs when nothing else is said; the others split every layer.
