@@ -20,11 +20,6 @@ Bytes output_bytes(const Conv2d& op) {
     return real(op.batch) * real(op.out_channels) * real(op.out_height()) * real(op.out_width()) * element_size(op.precision);
 }
 
-Bytes filter_bytes(const Conv2d& op) {
-    return real(op.out_channels) * real(op.in_channels / std::max<std::int64_t>(op.groups, 1)) * real(op.kernel_h * op.kernel_w) *
-           element_size(op.precision);
-}
-
 /// A kernel that reorders or transforms `moved` bytes on the way to or from a matrix product.
 KernelCost transform_cost(Bytes moved, const Gpu& gpu, Cache cache) {
     const auto& values = gpu.parameters.values;
@@ -46,8 +41,17 @@ constexpr Tile implicit_tile{128, 32}, fused_tile{32, 32}, product_tile{128, 64}
 /// channels.
 constexpr Tile group_tile{128, 128};
 
+/// Channels of a tap that kernels of groups of warps (wgmma) take at once.
+constexpr std::int64_t group_channels = 64;
+
 bool on_lanes(Precision p, const Gpu& gpu) {
     return gpu.profile.math_unit(p) == MathUnit::simt;
+}
+
+/// Whether kernels gather their operands by asynchronous copies of 16 bytes that lie together.
+bool has_asynchronous_copies(const GpuProfile& gpu) {
+    constexpr int first = 8;
+    return gpu.compute_capability && gpu.compute_capability->major >= first;
 }
 
 /// Efficiencies of convolution kernels on SIMT lanes that reach `peak_fraction`.
@@ -60,12 +64,19 @@ GemmParameters lane_parameters(double peak_fraction, const Gpu& gpu) {
     return p;
 }
 
+/// Whether libraries have a convolution whose matrix instructions are those of groups of warps (wgmma), where there are such: of taps
+/// whose channels fill 128 bytes, or of a single tap. cuDNN 9.19 on H100 and H200.
+bool has_group_kernel(const Conv2d& op) {
+    return op.kernel_h * op.kernel_w == 1 || op.in_channels % group_channels == 0;
+}
+
 /// Efficiencies of implicit GEMM in `unit`.
-GemmParameters implicit_parameters(Precision unit, const Gpu& gpu) {
+GemmParameters implicit_parameters(const Conv2d& op, Precision unit, const Gpu& gpu) {
     const ConvolutionParameters& c = gpu.parameters.values.convolution;
     if (on_lanes(unit, gpu)) return lane_parameters(c.implicit_fraction, gpu);
     GemmParameters p = gemm_parameters(gpu, unit);
     p.peak_fraction *= c.matrix_fraction;
+    if (!has_group_kernel(op)) p.peak_fraction *= gpu.profile.facts.warp_matrix_fraction;
     return p;
 }
 
@@ -98,11 +109,11 @@ std::int64_t packed_groups(const Conv2d& op) {
     return groups % together == 0 ? together : 1;
 }
 
-/// Channels of each tap that a kernel multiplies: matrix units take them in whole steps along k.
+/// Channels of each tap that a kernel multiplies: where there are instructions of groups of warps, whole steps of 128 bytes in 16 bits,
+/// also by the older kernels that run when channels do not fill these.
 std::int64_t channels_taken(const Conv2d& op, std::int64_t channels, Precision unit, const Gpu& gpu) {
-    constexpr std::int64_t step = 64;
-    if (on_lanes(unit, gpu) || op.kernel_h * op.kernel_w == 1) return channels;
-    return (channels + step - 1) / step * step;
+    const bool steps = !on_lanes(unit, gpu) && gpu.profile.facts.warp_matrix_fraction < 1 && op.kernel_h * op.kernel_w > 1;
+    return steps ? (channels + group_channels - 1) / group_channels * group_channels : channels;
 }
 
 /// [N·OH·OW, IC·KH·KW] · [IC·KH·KW, OC] for each group; the left matrix is gathered from the input on the fly.
@@ -122,7 +133,7 @@ KernelCost implicit_gemm_cost(const Conv2d& op, Precision unit, const Gpu& gpu, 
     }
     // Channels are the contiguous dimension: their count aligns, not that of k.
     product.aligned = on_lanes(unit, gpu) || (op.in_channels % 8 == 0 && op.out_channels % 8 == 0);
-    KernelCost c = matrix_product_cost(product, implicit_parameters(unit, gpu), gpu, cache);
+    KernelCost c = matrix_product_cost(product, implicit_parameters(op, unit, gpu), gpu, cache);
     c.flops = work(op).matrix;  // zeros between packed groups take time and energy, and are no work
     return c;
 }
@@ -217,17 +228,26 @@ KernelCost fastest_in(Precision unit, const Conv2d& op, const Gpu& gpu, Cache ca
     return faster(best, winograd_cost(op, unit, gpu, cache));
 }
 
+/// Whether matrix units' kernels take the tensors as they are: channels last, or a matrix of pixels an image. The lanes take any layout.
+bool takes_layout(const Conv2d& op) {
+    return op.channels_last || (op.kernel_h * op.kernel_w == 1 && op.stride == 1);
+}
+
+/// A library converts tensors to its layout and back. Kernels with asynchronous copies need both sides converted (cuDNN 9.19, H100 and
+/// H200); those without convert one as they gather or store (V100 and T4 of deepbench-2019 lie between none and one).
+KernelCost converted_cost(const Conv2d& op, const Gpu& gpu, Cache cache) {
+    if (!has_asynchronous_copies(gpu.profile)) return transform_cost(input_bytes(op) + output_bytes(op), gpu, cache);
+    return in_sequence(transform_cost(2 * input_bytes(op), gpu, cache), transform_cost(2 * output_bytes(op), gpu, Cache::produced));
+}
+
 KernelCost fastest(const Conv2d& op, const Gpu& gpu, Cache cache) {
     const bool depthwise = op.groups > 1 && op.groups == op.in_channels;
     if (depthwise) return depthwise_cost(op, gpu, cache);
     const KernelCost best = fastest_in(op.precision, op, gpu, cache);
     if (on_lanes(op.precision, gpu)) return best;
-    // The lanes take any layout; matrix units take channels last. A library in NCHW converts one side, read once and written once: the
-    // kernel's own gather or store covers the other. Rows of deepbench-2019 lie between none and one.
-    const Bytes converted = work(op).bytes - filter_bytes(op);
     // Not on the lanes, though they would often be faster: RegNets and DPN-92 with groups of 24 channels do not run as they would there.
-    if (op.channels_last && !has_packed_groups(op)) return in_sequence(transform_cost(2 * converted, gpu, cache), best);
-    const KernelCost whole = op.channels_last ? best : in_sequence(transform_cost(converted, gpu, cache), best);
+    if (op.channels_last && !has_packed_groups(op)) return in_sequence(converted_cost(op, gpu, cache), best);
+    const KernelCost whole = takes_layout(op) ? best : in_sequence(converted_cost(op, gpu, cache), best);
     const bool has_lanes = element_size(op.precision) >= 2 * byte && gpu.profile.math_unit(Precision::fp32) == MathUnit::simt &&
                            gpu.profile.supports(Precision::fp32);
     return has_lanes ? faster(whole, fastest_in(Precision::fp32, op, gpu, cache)) : whole;

@@ -116,8 +116,8 @@ bool has_vector_product(const Gemm& op, const Gpu& gpu) {
     return gpu.profile.math_unit(op.precision) == MathUnit::simt;
 }
 
-/// Parts of k that libraries have kernels for: of misaligned rows few, of 8 and 4 bits none in CUTLASS, as serving engines compile it, which
-/// quantize activations themselves; cuBLASLt splits k of plain fp8 products as of 16 bits.
+/// Parts of k that libraries have kernels for: of misaligned rows few, of 8 and 4 bits none in CUTLASS, as serving engines compile it,
+/// which quantize activations themselves; cuBLASLt splits k of plain fp8 products as of 16 bits.
 int parts_of_library(const Gemm& op, const MatrixProduct& product) {
     constexpr int misaligned_parts = 2, most = 32;
     if (!product.aligned) return std::min(misaligned_parts, product.most_parts);

@@ -22,11 +22,11 @@ constexpr int replaced_area = 8192;            // of the smallest that give way 
 constexpr double shared_epilogue_share = 0.5;  // of an epilogue that waits for all that the chip writes: 0, 0.3, 0.7 and 1 tried
 constexpr double waves_before_largest = 2;     // of smaller tiles; A100 bf16 rows are a staircase of the largest tiles' waves
 constexpr int split_factors[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32};
-constexpr int most_serial_parts = 4;                                                      // A100 weight-only rows: 2 to 7 tried
-constexpr double split_waves = 4;                                                         // that the parts of k fill at most
-constexpr double waiting_blocks = 2;           // that share an SM on lanes, one of which computes while the other waits
-constexpr double stored_alone = 1.5;           // rate of products that only store misaligned rows, over those that load them too
-constexpr double reference_depth = 32;                                                    // of k, that the cost of a step is given for
+constexpr int most_serial_parts = 4;    // A100 weight-only rows: 2 to 7 tried
+constexpr double split_waves = 4;       // that the parts of k fill at most
+constexpr double waiting_blocks = 2;    // that share an SM on lanes, one of which computes while the other waits
+constexpr double stored_alone = 1.5;    // rate of products that only store misaligned rows, over those that load them too
+constexpr double reference_depth = 32;  // of k, that the cost of a step is given for
 constexpr double reference_side = 128, reference_tile = reference_side * reference_side;  // that the epilogue parameter is given for
 
 std::span<const Tile> tiles_of(const MatrixProduct& op, MathUnit unit) {
@@ -100,7 +100,8 @@ struct Rates {
     double cycle;             // seconds of the clock
     double sm_count;
     double accumulators, blocks_per_sm;
-    double waiting;  // seconds an element of k
+    double waiting;     // seconds an element of k
+    double step_width;  // of an element of k, over one in 16 bits
     double large_tiles;
     double relative_epilogue, shared_epilogue;  // relative time of it; share that waits for all that the chip writes
     bool parts_in_turn, steps_in_turn;
@@ -119,7 +120,8 @@ double aligned_share(const MatrixProduct& op, const GemmParameters& p, MathUnit 
 Rates rates_of(const MatrixProduct& op, const Gpu& gpu, const GemmParameters& p, Bytes traffic) {
     const auto& profile = gpu.profile;
     const double sms = static_cast<double>(profile.sm_count);
-    const double alignment = aligned_share(op, p, profile.math_unit(op.precision));
+    const MathUnit unit = profile.math_unit(op.precision);
+    const double alignment = aligned_share(op, p, unit);
     const BytesPerSecond bandwidth = profile.data_bandwidth(Traffic::read) * p.bandwidth_fraction;
     Rates r{};
     const double share = p.peak_fraction * alignment, reached = reached_share(profile, op.precision, share);
@@ -128,7 +130,7 @@ Rates rates_of(const MatrixProduct& op, const Gpu& gpu, const GemmParameters& p,
     const double operations = op.unpack_weights ? gpu.parameters.values.weight_only.dequantization_operations : 0;
     r.per_weight = instruction_time(operations, profile).in(s);
     r.cycle = lasting(1, profile).in(s);
-    const bool lanes = profile.math_unit(op.precision) == MathUnit::simt;
+    const bool lanes = unit == MathUnit::simt;
     const double side = lanes ? 1 : matrix_side(profile);
     r.per_a_byte = r.cycle / (p.tiling.l2_bytes_per_sm_clock * side);
     r.per_load = op.load_cycles * r.cycle;
@@ -141,6 +143,7 @@ Rates rates_of(const MatrixProduct& op, const Gpu& gpu, const GemmParameters& p,
     r.sm_count = sms;
     r.accumulators = op.accumulators;
     r.waiting = op.waiting_cycles * r.cycle;
+    r.step_width = lanes ? 1 : std::max(1.0, op.a_element / (2 * byte));
     constexpr int large = static_cast<int>(reference_side);
     r.large_tiles = static_cast<double>(op.batch) * blocks(op.m, large) * blocks(op.n, large);
     r.relative_epilogue =
@@ -149,7 +152,7 @@ Rates rates_of(const MatrixProduct& op, const Gpu& gpu, const GemmParameters& p,
     r.blocks_per_sm = op.blocks_per_sm;
     r.parts_in_turn = op.parts_in_turn;
     r.steps_in_turn = op.steps_in_turn;
-    r.power = power_limit(product_flops(op), traffic, gpu.profile.math_unit(op.precision), gpu);
+    r.power = power_limit(energy_weight(op.precision, unit) * product_flops(op), traffic, unit, gpu);
     return r;
 }
 
@@ -173,7 +176,7 @@ Candidate evaluate(const Rates& r, const GemmParameters& p, Tile tile, double ti
     c.split = split;
     const double epilogue = r.relative_epilogue * r.accumulators * area / reference_tile * p.tiling.epilogue_cycles;
     // Steps in turn take their time in each wave, while DRAM delivers; others start once.
-    const double steps = k / reference_depth * p.tiling.k_step_cycles;
+    const double steps = k * r.step_width / reference_depth * p.tiling.k_step_cycles;
     const double once = epilogue + p.wave_cycles + (r.steps_in_turn ? steps : 0);
     const double unshared = w - tiles * split / r.sm_count;  // whole waves less filled ones
     const double step = padding * (area + p.tiling.tile_half / r.accumulators * r.lost_weight) * r.per_output_step + tile.n * r.per_weight;
@@ -291,6 +294,7 @@ KernelCost matrix_product_cost(const MatrixProduct& op, const GemmParameters& p,
     t.latency = best.latency * s;
     t.flops = product_flops(op);
     t.unit = unit;
+    t.energy_weight = energy_weight(op.precision, unit);
     t.overlap = p.overlap;
     KernelCost c = combine(t, gpu);
     if (best.split > 1) {

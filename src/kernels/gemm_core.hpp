@@ -37,11 +37,11 @@ struct MatrixProduct {
     int most_parts = 32;                    ///< of k that the library has kernels for; 1: it does not split k
     bool steps_in_turn = false;             ///< along k, each waits for the one before; else loads run far ahead
     bool parts_in_turn = false;             ///< each part adds to the sums of the one before; else a kernel adds them all up
-    bool along_k = false;    ///< both operands are stored along k, as by a linear layer, and lanes load them without asynchronous copies
-    bool aligned = true;       ///< rows of A, B and C start at multiples of 16 bytes
-    bool wide_loads = true;    ///< those of A and B do
-    double waiting_cycles = 0; ///< for an element of k, of kernels without asynchronous copies: they load, wait, and multiply
-    double load_cycles = 0;  ///< of an SM to load an element, where kernels load them one by one; 0: by the width of their path
+    bool along_k = false;       ///< both operands are stored along k, as by a linear layer, and lanes load them without asynchronous copies
+    bool aligned = true;        ///< rows of A, B and C start at multiples of 16 bytes
+    bool wide_loads = true;     ///< those of A and B do
+    double waiting_cycles = 0;  ///< for an element of k, of kernels without asynchronous copies: they load, wait, and multiply
+    double load_cycles = 0;     ///< of an SM to load an element, where kernels load them one by one; 0: by the width of their path
 };
 
 /// An operand layout of plain matrices.

@@ -83,8 +83,8 @@ double waits(const RowWise& op) {
 /// Rows that an SM works on at once: a norm's block of 128 threads has one, a warp of softmax too.
 double rows_at_once(const RowWise& op, const GpuProfile& gpu) {
     constexpr double warp = 32, long_row_threads = 512;
-    if (op.kind != RowOp::softmax) return gpu.facts.threads_per_sm / norm_threads;
-    return gpu.facts.threads_per_sm / (op.cols > longest_in_registers ? long_row_threads : warp);
+    const double row_threads = op.kind != RowOp::softmax ? norm_threads : op.cols > longest_in_registers ? long_row_threads : warp;
+    return std::max(1.0, gpu.facts.threads_per_sm / row_threads);
 }
 
 /// Layer norm keeps an SM busy where rows are short: a block of 128 threads takes four elements a thread at a time, and adds the sums of

@@ -52,10 +52,11 @@ KernelCost combine(const Terms& t, const Gpu& gpu) {
     c.dram_bytes = t.dram_bytes;
     c.kernels = t.kernels;
     const Seconds on_chip = max(t.compute, t.l2), unlimited = unlimited_time(t.compute, t.dram, t.l2, t.overlap) + t.communication;
-    c.power = power_limit(t.flops, t.dram_bytes, t.unit, gpu).least_time(on_chip);
+    const Flops weighted = t.energy_weight * t.flops;
+    c.power = power_limit(weighted, t.dram_bytes, t.unit, gpu).least_time(on_chip);
     const double clock = c.power > unlimited ? std::max(on_chip / c.power, PowerLimit::lowest_voltage_clock) : 1;  // over the running one
     c.energy =
-        gpu.profile.clock_headroom() * clock * (t.flops * flop_energy(t.unit, gpu)) + t.dram_bytes * gpu.parameters.values.power.dram_byte;
+        gpu.profile.clock_headroom() * clock * (weighted * flop_energy(t.unit, gpu)) + t.dram_bytes * gpu.parameters.values.power.dram_byte;
     c.unthrottled = t.latency + unlimited;
     c.total = t.latency + max(unlimited, c.power);
     c.bound = largest(c, unlimited);

@@ -39,7 +39,8 @@ void add_decode(Prediction& p, const PhaseSetting& large, const PhaseSetting* dr
 void predict_language(Prediction& p, const Workload& workload, const DecoderLlm& llm, const Gpu& gpu, const SoftwareStack& stack) {
     const RunShape& shape = p.request.shape;
     const PhaseSetting large{&llm, gpu, p.request, stack};
-    if (const VisionLanguage* vlm = vision_language(workload)) add_phase(p, run_phase(vision_graph(*vlm, shape), large));
+    const VisionLanguage* vlm = vision_language(workload);
+    if (vlm != nullptr && shape.images > 0) add_phase(p, run_phase(vision_graph(*vlm, shape), large));
     const std::int64_t context = context_tokens(workload, shape);
     add_phase(p, prefill_phase(large, context));
     if (p.request.techniques.speculation) {
