@@ -102,6 +102,7 @@ struct StreamingParameters {
     double l2_bandwidth_ratio = 2.5;   ///< L2 over DRAM bandwidth
     double l2_residency = 0.7;         ///< share of a small working set that is found in L2 when warm, and of what kernels before wrote
     Seconds fixed = 2 * us;            ///< kernel start and drain
+    Seconds dram_wait = 0.43 * us;     ///< that a kernel waits longer for its first data where they come from DRAM and not from L2
 };
 
 /// Of softmax and normalizations.

@@ -233,11 +233,16 @@ bool takes_layout(const Conv2d& op) {
     return op.channels_last || (op.kernel_h * op.kernel_w == 1 && op.stride == 1);
 }
 
-/// A library converts tensors to its layout and back. Kernels with asynchronous copies need both sides converted (cuDNN 9.19, H100 and
-/// H200); those without convert one as they gather or store (V100 and T4 of deepbench-2019 lie between none and one).
-KernelCost converted_cost(const Conv2d& op, const Gpu& gpu, Cache cache) {
-    if (!has_asynchronous_copies(gpu.profile)) return transform_cost(input_bytes(op) + output_bytes(op), gpu, cache);
+/// A library converts the input to its layout and the output back: each is read once and written once.
+KernelCost converted_both_ways(const Conv2d& op, const Gpu& gpu, Cache cache) {
     return in_sequence(transform_cost(2 * input_bytes(op), gpu, cache), transform_cost(2 * output_bytes(op), gpu, Cache::produced));
+}
+
+/// What kernels need that take channels last: with asynchronous copies both sides converted (cuDNN 9.19, H100 and H200); those without
+/// convert one as they gather or store (V100 and T4 of deepbench-2019 lie between none and one).
+KernelCost converted_cost(const Conv2d& op, const Gpu& gpu, Cache cache) {
+    if (has_asynchronous_copies(gpu.profile)) return converted_both_ways(op, gpu, cache);
+    return transform_cost(input_bytes(op) + output_bytes(op), gpu, cache);
 }
 
 KernelCost fastest(const Conv2d& op, const Gpu& gpu, Cache cache) {
@@ -246,7 +251,7 @@ KernelCost fastest(const Conv2d& op, const Gpu& gpu, Cache cache) {
     const KernelCost best = fastest_in(op.precision, op, gpu, cache);
     if (on_lanes(op.precision, gpu)) return best;
     // Not on the lanes, though they would often be faster: RegNets and DPN-92 with groups of 24 channels do not run as they would there.
-    if (op.channels_last && !has_packed_groups(op)) return in_sequence(converted_cost(op, gpu, cache), best);
+    if (op.channels_last && !has_packed_groups(op)) return in_sequence(converted_both_ways(op, gpu, cache), best);
     const KernelCost whole = takes_layout(op) ? best : in_sequence(converted_cost(op, gpu, cache), best);
     const bool has_lanes = element_size(op.precision) >= 2 * byte && gpu.profile.math_unit(Precision::fp32) == MathUnit::simt &&
                            gpu.profile.supports(Precision::fp32);

@@ -50,7 +50,8 @@ double fed_share(const GpuProfile& gpu, Precision precision) {
 
 /// Libraries have few kernels for SIMT lanes: batched ones of one height; those of linear layers read both operands along k.
 void as_on_lanes(MatrixProduct& product, GemmParameters& p, const Gpu& gpu, Cache cache) {
-    constexpr double l2_latency_cycles = 270, dram_latency_cycles = 460, loaded_at_once = 8;  // of k, H100
+    constexpr double l2_latency_cycles = 270, dram_latency_cycles = 460;  // H100
+    constexpr Bytes loaded_at_once = 32 * byte;                           // along k
     if (product.batch == 1) {
         product.along_k = true;
         product.large_rows = gpu.profile.facts.linear_lane_rows;
@@ -60,7 +61,7 @@ void as_on_lanes(MatrixProduct& product, GemmParameters& p, const Gpu& gpu, Cach
         product.depth = gpu.profile.facts.batched_lane_depth;
         product.most_parts = 1;
         const bool from_l2 = cache == Cache::warm && product.compulsory <= gpu.profile.l2;
-        product.waiting_cycles = (from_l2 ? l2_latency_cycles : dram_latency_cycles) / loaded_at_once;
+        product.waiting_cycles = (from_l2 ? l2_latency_cycles : dram_latency_cycles) * (product.a_element / loaded_at_once);
         p.peak_fraction = p.batched_fraction;
     }
     p.peak_fraction = std::min(p.peak_fraction, fed_share(gpu.profile, product.precision));

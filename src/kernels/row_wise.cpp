@@ -84,7 +84,7 @@ double waits(const RowWise& op) {
 double rows_at_once(const RowWise& op, const GpuProfile& gpu) {
     constexpr double warp = 32, long_row_threads = 512;
     const double row_threads = op.kind != RowOp::softmax ? norm_threads : op.cols > longest_in_registers ? long_row_threads : warp;
-    return std::max(1.0, gpu.facts.threads_per_sm / row_threads);
+    return gpu.facts.threads_per_sm / row_threads;
 }
 
 /// Layer norm keeps an SM busy where rows are short: a block of 128 threads takes four elements a thread at a time, and adds the sums of
@@ -125,8 +125,8 @@ KernelCost cost(const RowWise& op, const Gpu& gpu, Cache cache) {
     t.dram = t.dram_bytes / bandwidth;
     const Bytes row = w.bytes / static_cast<double>(std::max<std::int64_t>(op.rows, 1));
     t.l2 = waves(static_cast<double>(op.rows), sms, 1) * row / (bandwidth * std::min(p.fill, sms) / sms);
-    if (op.framework) {
-        const Seconds waited = lasting(row_latency_cycles(op), gpu.profile) + waits(op) * first_wait(t.dram_bytes, w.bytes);
+    if (op.framework && gpu.profile.facts.threads_per_sm > 0) {
+        const Seconds waited = lasting(row_latency_cycles(op), gpu.profile) + waits(op) * first_wait(t.dram_bytes, w.bytes, gpu);
         t.l2 = max(t.l2, waves(static_cast<double>(op.rows), sms * rows_at_once(op, gpu.profile), 1) * waited);
     }
     t.compute = max(t.compute, max(busy_with_rows(op, p.row_cycles, gpu.profile), busy_with_walks(op, gpu.profile)));

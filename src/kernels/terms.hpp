@@ -90,11 +90,9 @@ inline Bytes after_l2(Bytes size, Bytes l2, double residency, Cache cache) {
     return size * (1 - residency * (1 - size / l2));
 }
 
-/// What a kernel waits longer for its first data where `from_dram` of `moved` bytes come from DRAM and not from L2: elementwise kernels and
-/// steps of PyTorch's layer norm on the H100, cold and warm.
-inline Seconds first_wait(Bytes from_dram, Bytes moved) {
-    constexpr Seconds longer = 430 * ns;
-    return moved > Bytes{} ? std::min(1.0, from_dram / moved) * longer : Seconds{};
+/// What a kernel waits longer for its first data where `from_dram` of `moved` bytes come from DRAM and not from L2.
+inline Seconds first_wait(Bytes from_dram, Bytes moved, const Gpu& gpu) {
+    return moved > Bytes{} ? std::min(1.0, from_dram / moved) * gpu.parameters.values.streaming.dram_wait : Seconds{};
 }
 
 /// Share of a working set that a repeated call still finds in L2 when `size` bytes are touched in between: nearly all or nothing, as the

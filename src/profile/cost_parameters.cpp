@@ -191,6 +191,7 @@ void add_memory_bound(Specs& specs) {
     s.put("l2_residency", "1", 1, 0, 1, lin, "share of a small working set that is found in L2 when warm, and of what kernels before wrote",
           &S::l2_residency);
     s.put("fixed_us", "us", micro, 0.5, 4, log, "kernel start and drain", &S::fixed);
+    s.put("dram_wait_us", "us", micro, 0, 1, lin, "longer wait for the first data that come from DRAM and not from L2", &S::dram_wait);
     using R = RowWiseParameters;
     GroupAdder r(specs, "row_wise", &CostParameters::row_wise);
     r.put("bandwidth_fraction", "1", 1, 0.2, 1, lin, "share of DRAM bandwidth for many rows", &R::bandwidth_fraction);

@@ -22,7 +22,8 @@ TEST_CASE("rows made from known parameters give these back") {
     const CalibrationInput input = input_of(profile, memory_rows(gpu));
     const Fit fit = calibrate(input, {.folds = 3});
     CHECK(fitted(fit, "streaming.bandwidth_fraction") == rel(0.71, 0.01));
-    CHECK(fitted(fit, "streaming.fixed_us") == rel(3.4, 0.01));
+    // All rows are cold, which do not tell the start from the wait for DRAM.
+    CHECK(fitted(fit, "streaming.fixed_us") + fitted(fit, "streaming.dram_wait_us") == rel(3.4 + 0.43, 0.01));
     CHECK(fitted(fit, "row_wise.bandwidth_fraction") == rel(0.62, 0.03));
     CHECK(fitted(fit, "row_wise.fixed_us") == rel(3.6, 0.03));
     CHECK(fit.overall.fit.mape_percent < 0.5);

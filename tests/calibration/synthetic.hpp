@@ -19,6 +19,8 @@ inline GpuProfile synthetic_profile(std::string id = "synthetic") {
     gpu.vector_peak[index(Precision::fp32)] = 15 * tflops;
     gpu.bandwidth = 900 * gb_per_s;
     gpu.l2 = 6 * mb;
+    gpu.facts.threads_per_sm = 2048;
+    gpu.facts.l1_per_sm = 128 * kib;
     gpu.tdp = 10000 * watt;  // power binds nowhere
     return gpu;
 }

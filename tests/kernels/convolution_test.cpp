@@ -139,16 +139,37 @@ TEST_CASE("channels-last depthwise filters that are no square, or have two outpu
     CHECK(cost(op, test::toy_gpu()).bound == Bound::dram);
 }
 
-TEST_CASE("matrix units need a layout conversion of one side when channels do not come last") {
+TEST_CASE("matrix units need layout conversions when channels do not come last") {
     Gpu gpu = test::toy_gpu_with_matrix_units();
     gpu.profile.vector_peak[index(Precision::fp32)] = 0.01 * tflops;  // the lanes are no alternative
-    Conv2d op = fp32_conv(1);
-    op.precision = Precision::fp16;
-    op.channels_last = true;
-    const KernelCost native = cost(op, gpu);
-    op.channels_last = false;
+    const auto conversion = [&gpu](Conv2d op) {
+        op.precision = Precision::fp16;
+        op.channels_last = true;
+        const Seconds native = cost(op, gpu).total;
+        op.channels_last = false;
+        return (cost(op, gpu).total - native).in(us);
+    };
     // Input and output are 8.39 MB each in fp16: one is read and written once more, 16.78 MB.
-    CHECK((cost(op, gpu).total - native.total).in(us) == rel(167.8, 1e-3));
+    CHECK(conversion(fp32_conv(3)) == rel(167.8, 1e-3));
+    CHECK(conversion(fp32_conv(1)) == rel(0, 1e-9));  // a matrix of pixels an image
+    gpu.profile.compute_capability = ComputeCapability{8, 0};
+    CHECK(conversion(fp32_conv(3)) == rel(2 * 167.8, 1e-3));  // kernels with asynchronous copies neither gather nor store in between
+}
+
+TEST_CASE("kernels of groups of warps take the channels of a tap in steps of 64, and do not run where these are not filled") {
+    Gpu gpu = test::toy_gpu_with_matrix_units();
+    gpu.profile.vector_peak[index(Precision::fp32)] = 0.01 * tflops;
+    gpu.profile.facts.warp_matrix_fraction = 0.5;
+    const auto computed = [&gpu](std::int64_t channels, std::int64_t side) {
+        Conv2d op = fp32_conv(side);
+        op.in_channels = channels;
+        op.precision = Precision::fp16;
+        op.channels_last = true;
+        return cost(op, gpu).compute.in(us);
+    };
+    CHECK(computed(72, 3) == rel(2 * computed(128, 3), 1e-9));
+    CHECK(computed(48, 3) == rel(2 * computed(64, 3), 1e-9));
+    CHECK(computed(96, 1) == rel(0.75 * computed(128, 1), 1e-9));
 }
 
 TEST_CASE("the lanes take over where they are faster than matrix units and a conversion") {
@@ -159,15 +180,15 @@ TEST_CASE("the lanes take over where they are faster than matrix units and a con
     CHECK(cost(op, gpu).total.in(us) == rel(168.1, 1e-3));
 }
 
-TEST_CASE("a strided 1x1 convolution converts only the pixels that it reads") {
+TEST_CASE("a strided 1x1 convolution converts its whole input") {
     Gpu gpu = test::toy_gpu_with_matrix_units();
     gpu.profile.vector_peak[index(Precision::fp32)] = 0.01 * tflops;
     Conv2d op = fp32_conv(1);
     op.precision = Precision::fp16;
     op.stride = 2;
-    // A quarter of the input and of the output, 2.1 MB each, moved twice: 4.19 MB to convert one side and 4.19 MB in the product, with
-    // 32.8 kB of filters.
-    CHECK(cost(op, gpu).total.in(us) == rel(41.94 + 42.27, 1e-3));
+    // 8.39 MB of input and 2.1 of output in the conversion; a quarter of the input and the output, 4.19 MB, in the product, with 32.8 kB of
+    // filters.
+    CHECK(cost(op, gpu).total.in(us) == rel(104.86 + 42.27, 1e-3));
 }
 
 TEST_CASE("groups that no kernel is made for are converted there and back") {

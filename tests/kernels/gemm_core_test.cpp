@@ -96,6 +96,7 @@ TEST_CASE("batched products on lanes run in tiles of one height") {
     Gpu gpu = test::toy_gpu();
     gpu.profile.facts.batched_lane_rows = 64;
     gpu.profile.bandwidth = 10 * tb_per_s;
+    gpu.profile.boost_clock *= 1000;  // nothing waits
     const auto time = [&gpu](std::int64_t m, std::int64_t n) {
         Gemm op = fp32_gemm(m, n, 1024);
         op.batch = 10;
@@ -108,6 +109,42 @@ TEST_CASE("batched products on lanes run in tiles of one height") {
     CHECK(time(64, 17) == rel(2 * 2.097, 1e-3));
     gpu.parameters.values.gemm[index(MathUnit::simt)].batched_fraction = 0.5;
     CHECK(time(64, 16) == rel(2 * 2.097, 1e-3));
+}
+
+TEST_CASE("batched products on lanes wait for each 32 bytes along k") {
+    Gpu gpu = test::toy_gpu();
+    Gemm op = fp32_gemm(64, 16, 1024);
+    op.batch = 2;
+    // 128 waits of 460 cycles at 1 GHz, as two blocks share an SM; 270 where L2 has the operands.
+    CHECK(cost(op, gpu).compute.in(us) == rel(58.88, 1e-3));
+    CHECK(cost(op, gpu, Cache::warm).compute.in(us) == rel(34.56, 1e-3));
+    op.batch = 21;
+    CHECK(cost(op, gpu).compute.in(us) > 1.04 * 58.88);
+}
+
+TEST_CASE("misaligned rows come element by element to matrix units: as slowly in wide formats, faster where only stores are narrow") {
+    Gpu gpu = test::toy_gpu_with_matrix_units();
+    gpu.profile.tensor_peak[index(Precision::tf32)] = 5 * tflops;
+    gpu.parameters.values.gemm[index(MathUnit::tensor16)].misaligned = 0.8;
+    const auto computed = [&gpu](std::int64_t n, std::int64_t k, Precision precision) {
+        return cost(Gemm{.m = 4096, .n = n, .k = k, .precision = precision, .weight_bits = 8 * element_size(precision).in(byte)}, gpu)
+            .compute.in(us);
+    };
+    const double aligned = computed(4096, 4096, Precision::fp16);
+    CHECK(computed(4096, 4095, Precision::fp16) == rel(5 * aligned, 1e-3));
+    CHECK(computed(4095, 4096, Precision::fp16) == rel(5 / 1.5 * aligned, 1e-3));
+    CHECK(computed(4096, 4095, Precision::tf32) == rel(5 * aligned, 1e-3));
+}
+
+TEST_CASE("TF32 takes twice the energy of 16 bits a FLOP") {
+    Gpu gpu = test::toy_gpu_with_matrix_units();
+    gpu.profile.tensor_peak[index(Precision::tf32)] = 10 * tflops;
+    gpu.parameters.values.power.dram_byte = {};
+    const auto energy = [&gpu](Precision precision) {
+        return cost(Gemm{.m = 4096, .n = 4096, .k = 4096, .precision = precision, .weight_bits = 8 * element_size(precision).in(byte)}, gpu)
+            .energy;
+    };
+    CHECK(energy(Precision::tf32) / energy(Precision::fp16) == rel(2, 1e-9));
 }
 
 TEST_CASE("batched products on lanes take k in whole steps") {

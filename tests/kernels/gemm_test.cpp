@@ -26,7 +26,7 @@ TEST_CASE("a serving engine's fp8 products run in the tile that their shape deci
     Gemm tall = op;
     tall.m = 33;
     CHECK(cost(tall, gpu).compute.in(us) == rel(8 * fixed, 1e-3));
-    CHECK(cost(alone, gpu).compute.in(us) == rel(free, 1e-2));
+    CHECK(cost(alone, gpu).compute.in(us) < free / 2);  // cuBLASLt splits k
 }
 
 TEST_CASE("fewer bits a weight mean fewer bytes and unpacking work") {

@@ -60,7 +60,7 @@ inline Gpu toy_gpu() {
                      .depthwise_fraction = 1,
                      .depthwise_rate = 1,
                      .epilogue_cycles = 0};
-    c.streaming = {.bandwidth_fraction = 1, .l2_bandwidth_ratio = 10, .l2_residency = 1, .fixed = {}};
+    c.streaming = {.bandwidth_fraction = 1, .l2_bandwidth_ratio = 10, .l2_residency = 1, .fixed = {}, .dram_wait = {}};
     c.row_wise = {.bandwidth_fraction = 1, .fill = 10, .row_cycles = 1, .fixed = {}};
     c.moe = {.tiling = ideal_tiling,
              .peak_fraction = 1,

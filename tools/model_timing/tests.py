@@ -8,6 +8,7 @@ import unittest
 from contextlib import redirect_stderr, redirect_stdout
 
 from . import cases as c
+from . import operator_command, operators
 from .campaign import CaseError, run
 from .command import main
 from .rows import COLUMNS, FileError, JsonFile, RowFile, case_cells, metric_rows
@@ -117,6 +118,67 @@ class CampaignTest(unittest.TestCase):
             rows = RowFile(os.path.join(folder, "r.csv"), [], False)
             samples = JsonFile(os.path.join(folder, "r.json"), False)
             self.assertEqual(run([case()], lambda x: self.fail(), "h200", "", rows, samples, settings, print), (0, 0, 0))
+
+
+class OperatorsTest(unittest.TestCase):
+    def test_shapes_stay_when_fewer_kinds_are_chosen(self):
+        every = operators.operators(None, None, 1)
+        self.assertEqual({op.kind for op in every}, set(operators.OPERATORS))
+        some = operators.operators(("softmax",), ("bf16",), 1)
+        self.assertEqual(some, [op for op in every if op.kind == "softmax" and op.precision == "bf16"])
+        self.assertNotEqual(some, operators.operators(("softmax",), ("bf16",), 2))
+
+    def test_shapes_are_possible(self):
+        for op in operators.operators(None, None, 3):
+            flops, moved = operators.work(op)
+            self.assertGreater(flops, 0)
+            self.assertLessEqual(moved, operators.LARGEST_BYTES)
+            if op.kind == "conv2d":
+                self.assertEqual(op["in_channels"] % op["groups"], 0)
+            if op.kind == "attention":
+                self.assertIn(op.precision, ("bf16", "fp16"))
+
+    def test_work_of_a_product_and_a_convolution(self):
+        product = operators.Operator("linear", "fp16", "warm", (("batch", 1), ("m", 2), ("n", 3), ("k", 5)))
+        self.assertEqual(operators.work(product), (60, 2 * (10 + 15 + 6)))
+        shape = dict(batch=1, in_channels=4, height=8, width=8, out_channels=6, kernel_size=3, stride=2, padding=1, groups=1)
+        conv = operators.Operator("conv2d", "fp32", "cold", tuple(shape.items()))
+        self.assertEqual(operators.work(conv), (2 * 16 * 6 * 36, 4 * (64 * 4 + 16 * 6 + 6 * 36)))
+
+    def test_rows_and_resume(self):
+        ops = operators.operators(("linear",), ("fp32",), 1)[:3]
+
+        def measure(op):
+            if op is ops[1]:
+                raise CaseError("out of memory")
+            return [3.0, 5.0]
+
+        with tempfile.TemporaryDirectory() as folder:
+            path, messages = os.path.join(folder, "o.csv"), []
+            rows = RowFile(path, ["comment"], False, operator_command.COLUMNS, operator_command.IDENTITY)
+            self.assertEqual(operator_command.run(ops, measure, "h100", "pytorch", rows, None, messages.append), (2, 1, 0))
+            self.assertIn("out of memory", messages[0])
+            again = RowFile(path, [], True, operator_command.COLUMNS, operator_command.IDENTITY)
+            self.assertEqual(operator_command.run(ops, measure, "h100", "pytorch", again, None, print), (0, 1, 2))
+            with open(path, encoding="utf-8") as file:
+                lines = file.read().splitlines()
+        self.assertEqual(len(lines), 4)
+        self.assertIn("h100,gemm,fp32,linear", lines[2])
+        self.assertIn(",excluded,4,", lines[2])
+
+    def test_the_budget_ends_the_run(self):
+        clock = iter(range(100))
+        with tempfile.TemporaryDirectory() as folder:
+            rows = RowFile(os.path.join(folder, "o.csv"), [], False, operator_command.COLUMNS, operator_command.IDENTITY)
+            ops = operators.operators(("linear",), ("fp32",), 1)
+            self.assertEqual(operator_command.run(ops, lambda op: [1.0], "h100", "", rows, 3, print, lambda: next(clock)), (2, 0, 0))
+
+    def test_list_needs_no_torch(self):
+        out = io.StringIO()
+        with redirect_stdout(out):
+            self.assertEqual(operator_command.main(["--list", "--operators", "softmax", "--precisions", "fp16"]), 0)
+        self.assertIn("softmax fp16", out.getvalue())
+        self.assertIn(f"total {operators.SHAPES['softmax']} cases", out.getvalue())
 
 
 class CommandTest(unittest.TestCase):
