@@ -39,6 +39,17 @@ TEST_CASE("the vision part of Qwen2.5-VL-3B is apart, and the answer's 128 token
     CHECK(p.memory.weights.in(gb) == rel(2e-9 * (language_weights + vision_weights), 0.01));
 }
 
+TEST_CASE("a prompt without images has no vision part, on Hopper as well, whose attention divides its work among sequences") {
+    const Golden golden;
+    for (const char* gpu : {"rtx-4090", "h200-sxm-141gb"}) {
+        const Prediction p = golden.run("qwen2.5-vl-3b", shipped_gpu(gpu),
+                                        {.prompt_tokens = 64, .generate_tokens = 2, .images = 0, .precision = Precision::bf16});
+        REQUIRE(p.phases.size() == 2);
+        CHECK(p.phases[0].name == "prefill");
+        CHECK(p.ttft->in(ms) == p.phases[0].latency.in(ms));
+    }
+}
+
 TEST_CASE("no part of Qwen2.5-VL-3B is faster than the data sheet, and decoding is most of the answer") {
     const Golden golden;
     const Prediction p = answer(golden, 128);

@@ -104,6 +104,21 @@ TEST_CASE("every operator of the format becomes its struct") {
     CHECK(std::get<Copy>(found.kernels[6].op).kind == CopyKind::d2h);
 }
 
+TEST_CASE("attention of a framework or of cuDNN keeps no cache, that of an engine does") {
+    const auto found = read(
+        "gpu,op,precision,batch,heads,head_dim,query_len,kv_len,latency_us,software\n"
+        "g,attention,bf16,1,8,64,128,128,5,vllm 0.24.0\n"
+        "g,attention,bf16,1,8,64,128,128,6,PyTorch 2.11.0 CUDA 13.0\n"
+        "g,attention,bf16,1,8,64,128,128,7,cuDNN 9.19.0 driver 580\n"
+        "g,attention,bf16,1,8,64,256,256,8,\n");
+    REQUIRE(found.kernels.size() == 4);
+    const auto cached = [&found](std::size_t row) { return std::get<Attention>(found.kernels[row].op).cached; };
+    CHECK(cached(0));
+    CHECK_FALSE(cached(1));
+    CHECK_FALSE(cached(2));
+    CHECK(cached(3));
+}
+
 TEST_CASE("a model row is read with what the source says and no more") {
     const auto found = read(
         "gpu,model,precision,weight_precision,batch,gpus,phase,execution,metric,value,prompt_tokens\n"
