@@ -9,26 +9,38 @@ class CaseError(Exception):
     """One case cannot be measured."""
 
 
-def run(cases, measure, gpu, software, rows, samples, settings, message, clock=time.monotonic):
-    """Measures `cases` by `measure(case) -> {metric: statistics}` until they, or settings.budget seconds, are spent.
+def each(cases, cells, rows, affordable, measure, message):
+    """Calls `measure(case)`, which writes its rows, for each case that `rows` lacks and that is `affordable(case)` when its turn comes.
 
-    Returns (measured, failed, already there).
+    `cells(case)` are the columns that identify it. Returns (measured, failed, already there).
     """
-    begin, measured, failed, there = clock(), 0, 0, 0
+    measured, failed, there = 0, 0, 0
     for case in cases:
-        if rows.contains(case_cells(case)):
+        if rows.contains(cells(case)):
             there += 1
             continue
-        left = settings.budget - (clock() - begin) if settings.budget else None
-        if left is not None and expected_seconds(case, settings.runs) > left:
+        if not affordable(case):
             continue
         try:
-            metrics = measure(case)
+            measure(case)
+            measured += 1
         except CaseError as error:
             failed += 1
             message(f"{case.label()}: {error}")
-            continue
+    return measured, failed, there
+
+
+def run(cases, measure, gpu, software, rows, samples, settings, message, clock=time.monotonic):
+    """Measures `cases` by `measure(case) -> {metric: statistics}` until they, or settings.budget seconds, are spent: those that should take
+    longer than what is left are passed over."""
+    begin = clock()
+
+    def affordable(case):
+        return not settings.budget or expected_seconds(case, settings.runs) <= settings.budget - (clock() - begin)
+
+    def measure_and_write(case):
+        metrics = measure(case)
         rows.append(metric_rows(case, gpu, software, metrics))
         samples.add(case, metrics)
-        measured += 1
-    return measured, failed, there
+
+    return each(cases, case_cells, rows, affordable, measure_and_write, message)

@@ -5,7 +5,7 @@ import sys
 import time
 
 from . import operators as o
-from .campaign import CaseError
+from .campaign import each
 from .command import positive, words
 from .rows import FileError, RowFile, number
 from .statistics import statistics
@@ -47,21 +47,12 @@ def parser():
 
 
 def run(cases, measure, gpu, software, rows, budget, message, clock=time.monotonic):
-    """(measured, failed, already there); an error ends its case, not the run."""
-    begin, measured, failed, there = clock(), 0, 0, 0
-    for op in cases:
-        if rows.contains(operator_cells(op)):
-            there += 1
-            continue
-        if budget is not None and clock() - begin >= budget:
-            break
-        try:
-            rows.append([operator_row(op, gpu, software, measure(op))])
-            measured += 1
-        except CaseError as error:
-            failed += 1
-            message(f"{op.label()}: {error}")
-    return measured, failed, there
+    """Measures by `measure(op) -> microseconds of each replay` until the cases, or `budget` seconds, are spent."""
+    begin = clock()
+    return each(
+        cases, operator_cells, rows, lambda op: budget is None or clock() - begin < budget,
+        lambda op: rows.append([operator_row(op, gpu, software, measure(op))]), message
+    )
 
 
 def main(arguments):
