@@ -5,6 +5,8 @@
 #include <iterator>
 #include <span>
 
+#include "kernels/gemm_traffic.hpp"
+
 namespace roofcast {
 
 namespace {
@@ -14,7 +16,6 @@ constexpr Tile simt_tiles[] = {{128, 128}, {128, 64}, {64, 128}, {128, 32}, {32,
 // Linear layers on lanes: large tiles, and one small whose warps share k ("sliced" in kernel names).
 constexpr Tile linear_lane_tiles[] = {{128, 128}, {64, 128}, {32, 32}};
 constexpr int small_rows = 32;
-constexpr double linear_blocks_per_sm = 2;  // of 128 × 128 that share an SM
 constexpr Tile matrix_unit_tiles[] = {{256, 128}, {128, 256}, {128, 128}, {256, 64}, {64, 256}, {128, 64}, {64, 128},
                                       {64, 64},   {32, 128},  {32, 64},   {64, 32},  {16, 128}, {16, 64}};
 constexpr int largest_area = 256 * 128;        // of tiles
@@ -27,50 +28,11 @@ constexpr double split_waves = 4;       // that the parts of k fill at most
 constexpr double waiting_blocks = 2;    // that share an SM on lanes, one of which computes while the other waits
 constexpr double stored_alone = 1.5;    // rate of products that only store misaligned rows, over those that load them too
 constexpr double reference_depth = 32;  // of k, that the cost of a step is given for
-constexpr double reference_side = 128, reference_tile = reference_side * reference_side;  // that the epilogue parameter is given for
+constexpr double reference_tile = large_tile_side * large_tile_side;  // that the epilogue parameter is given for
 
 std::span<const Tile> tiles_of(const MatrixProduct& op, MathUnit unit) {
     if (unit != MathUnit::simt) return matrix_unit_tiles;
     return op.along_k ? std::span<const Tile>(linear_lane_tiles) : simt_tiles;
-}
-
-/// Bytes that DRAM delivers when a benchmark comes back to the same weights.
-Bytes rotated_traffic(const MatrixProduct& op, Bytes l2, double residency) {
-    return op.touched > Bytes{} ? op.compulsory * (1 - residency * kept_in_l2(op.touched, l2)) : op.compulsory;
-}
-
-/// Elements of A and B that all waves together read when L2 keeps nothing between them. A wave of S tiles is a near-square panel, and
-/// reads m·n·k / √(S·tile) of each; where blocks are issued along n, two to an SM, it is a strip, one tile high when n is wide.
-Bytes streamed_traffic(const MatrixProduct& op, const GpuProfile& gpu) {
-    const double volume = static_cast<double>(op.batch) * static_cast<double>(op.m) * static_cast<double>(op.n) * static_cast<double>(op.k);
-    const double area = (op.along_k ? linear_blocks_per_sm : 1) * static_cast<double>(gpu.sm_count) * reference_tile;
-    const double columns = op.along_k ? std::min(static_cast<double>(op.n), area / reference_side) : std::sqrt(area);
-    return volume * (op.a_element / columns + op.b_element * (columns / area));
-}
-
-/// Bytes of A and C that DRAM need not deliver when the kernels before wrote A: what L2 holds of them beside the weights, all up to half of
-/// it and none beyond the whole. Streaming kernels find some beyond it (`produced_in_l2`); that products do was tried and is no better.
-Bytes kept_for_product(const MatrixProduct& op, const Gpu& gpu) {
-    constexpr double edge = 2;  // as much again is touched in between
-    const Bytes weights = static_cast<double>(op.batch) * static_cast<double>(op.n) * static_cast<double>(op.k) * op.b_element;
-    const Bytes activations = max(Bytes{}, op.compulsory - weights);
-    return activations * (gpu.parameters.values.streaming.l2_residency * kept_in_l2(op.compulsory, gpu.profile.shared_l2(), edge));
-}
-
-/// Of operands that fit L2. What other kernels wrote is there as for all kernels, what calls repeat as for the product's own.
-Bytes resident_traffic(const MatrixProduct& op, const Gpu& gpu, const GemmParameters& p, Cache cache) {
-    const Bytes l2 = gpu.profile.shared_l2();
-    if (cache == Cache::rotated) return rotated_traffic(op, l2, p.l2_residency);
-    if (cache == Cache::produced) return op.compulsory - kept_for_product(op, gpu);
-    return after_l2(op.compulsory, l2, p.l2_residency, cache);
-}
-
-/// DRAM bytes: the compulsory ones less what stays in L2, and operands that L2 cannot hold, which waves read again.
-Bytes dram_traffic(const MatrixProduct& op, const Gpu& gpu, const GemmParameters& p, Cache cache) {
-    const Bytes l2 = gpu.profile.shared_l2();
-    if (op.compulsory <= l2) return resident_traffic(op, gpu, p, cache);
-    const double kept = l2 / op.compulsory;
-    return kept * op.compulsory + (1 - kept) * max(streamed_traffic(op, gpu.profile), op.compulsory);
 }
 
 Flops product_flops(const MatrixProduct& op) {
@@ -114,7 +76,7 @@ double aligned_share(const MatrixProduct& op, const GemmParameters& p, MathUnit 
     if (op.aligned) return 1;
     const double share = 1 - p.misaligned;
     if (unit == MathUnit::simt) return share;
-    return std::min(1.0, share * (op.wide_loads ? stored_alone : 1) * std::max(1.0, op.a_element / (2 * byte)));
+    return std::min(1.0, share * (op.wide_loads ? stored_alone : 1) * matrix_operand_width(op.precision, unit));
 }
 
 Rates rates_of(const MatrixProduct& op, const Gpu& gpu, const GemmParameters& p, Bytes traffic) {
@@ -143,16 +105,15 @@ Rates rates_of(const MatrixProduct& op, const Gpu& gpu, const GemmParameters& p,
     r.sm_count = sms;
     r.accumulators = op.accumulators;
     r.waiting = op.waiting_cycles * r.cycle;
-    r.step_width = lanes ? 1 : std::max(1.0, op.a_element / (2 * byte));
-    constexpr int large = static_cast<int>(reference_side);
-    r.large_tiles = static_cast<double>(op.batch) * blocks(op.m, large) * blocks(op.n, large);
+    r.step_width = matrix_operand_width(op.precision, unit);
+    r.large_tiles = static_cast<double>(op.batch) * blocks(op.m, large_tile_side) * blocks(op.n, large_tile_side);
     r.relative_epilogue =
         op.relative_epilogue * (lanes ? 1 : std::max(1.0, op.c_element / (2 * byte)));  // wider outputs take longer to store
     r.shared_epilogue = lanes ? 0 : shared_epilogue_share;
     r.blocks_per_sm = op.blocks_per_sm;
     r.parts_in_turn = op.parts_in_turn;
     r.steps_in_turn = op.steps_in_turn;
-    r.power = power_limit(energy_weight(op.precision, unit) * product_flops(op), traffic, unit, gpu);
+    r.power = power_limit(r.step_width * product_flops(op), traffic, unit, gpu);
     return r;
 }
 
@@ -208,8 +169,7 @@ bool gives_way(Tile tile, double tiles, const MatrixProduct& op, const Rates& r)
 /// Linear layers on lanes run the small tile only while large ones leave room on the chip, though these cover rows that the product lacks.
 bool offered_to_linear_layer(Tile tile, const MatrixProduct& op, const Rates& r) {
     if (tile.m > small_rows) return tile.m >= op.large_rows;
-    constexpr int side = static_cast<int>(reference_side);
-    return blocks(op.m, side) * blocks(op.n, side) < linear_blocks_per_sm * r.sm_count;
+    return blocks(op.m, large_tile_side) * blocks(op.n, large_tile_side) < linear_blocks_per_sm * r.sm_count;
 }
 
 /// Whether the library runs `tile` for a product that takes `tiles` of it: its only one always.
@@ -294,7 +254,7 @@ KernelCost matrix_product_cost(const MatrixProduct& op, const GemmParameters& p,
     t.latency = best.latency * s;
     t.flops = product_flops(op);
     t.unit = unit;
-    t.energy_weight = energy_weight(op.precision, unit);
+    t.energy_weight = matrix_operand_width(op.precision, unit);
     t.overlap = p.overlap;
     KernelCost c = combine(t, gpu);
     if (best.split > 1) {

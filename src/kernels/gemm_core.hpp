@@ -12,6 +12,10 @@ namespace roofcast {
 /// What kernels of one height fill columns up to: blocks are wider, but leave out what lies beyond.
 inline constexpr int padded_columns = 16;
 
+/// Side of the large tiles that libraries lay out waves in, and blocks of them that share an SM on lanes for linear layers.
+inline constexpr int large_tile_side = 128;
+inline constexpr double linear_blocks_per_sm = 2;
+
 /// Output tile of one thread block; sides are powers of two.
 struct Tile {
     int m, n;

@@ -40,9 +40,9 @@ struct PowerLimit {
 };
 PowerLimit power_limit(Flops flops, Bytes dram_bytes, MathUnit unit, const Gpu& gpu);
 
-/// Energy of a multiply-add on matrix units is that of reading operands: those of TF32 are twice as wide as of 16 bits. The H100 reaches 84
-/// % of its peak with both, in large products.
-inline double energy_weight(Precision precision, MathUnit unit) {
+/// Width of an operand over 16 bits, where matrix units read wider ones: TF32's take twice the energy a FLOP, twice the steps along k and,
+/// loaded one by one, no longer. On lanes and of narrower formats 1.
+inline double matrix_operand_width(Precision precision, MathUnit unit) {
     return unit == MathUnit::simt ? 1 : std::max(1.0, element_size(precision) / (2 * byte));
 }
 
