@@ -66,6 +66,10 @@ struct Conv2d {
     friend bool operator==(const Conv2d&, const Conv2d&) = default;
 };
 
+/// Instructions of the lanes that the error function of GELU takes an element, in fp32 whatever is stored: PyTorch 2.11 and CUDA's erff on
+/// H200 and H100 in 16 bits, 37 to 42.
+inline constexpr double error_function_instructions = 38;
+
 /// y[i] = f(x₁[i], …): each element read from `reads` tensors and written to `writes`.
 struct Elementwise {
     std::int64_t elements = 0;
@@ -74,6 +78,7 @@ struct Elementwise {
     Precision precision = Precision::fp16;
     bool strided = false;  ///< operands are broadcast or strided in an eager framework: each element's address is computed
     double apart = 0;      ///< tensors read whose elements lie apart where those written lie side by side: each is fetched with its sector
+    double instructions = 0;  ///< of the fp32 lanes for an element, where they are known and may take longer than the FLOPs
     friend bool operator==(const Elementwise&, const Elementwise&) = default;
 };
 
@@ -83,7 +88,8 @@ struct RowWise {
     RowOp kind = RowOp::layernorm;
     std::int64_t rows = 0, cols = 0;
     Precision precision = Precision::fp16;
-    bool framework = true;  ///< an eager framework's kernel; false: an engine's, with instructions for pairs of 16-bit elements
+    bool framework = true;     ///< an eager framework's kernel; false: an engine's, with instructions for pairs of 16-bit elements
+    bool in_registers = true;  ///< softmax keeps long rows in registers, as of PyTorch 2.11; false: it reads them thrice, as of 2.1
     friend bool operator==(const RowWise&, const RowWise&) = default;
 };
 

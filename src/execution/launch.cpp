@@ -105,10 +105,16 @@ bool unpacks(const Gemm& op, const SoftwareStack& stack) {
     return stack.unpacks_from_rows > 0 && op.m >= stack.unpacks_from_rows && op.weight_bits < 16 && is_16_bit(op.precision);
 }
 
-/// `op` as the stack's own kernel sees it: weights unpacked, activations that it keeps in fp32, maps in the layout that their reader wants,
-/// which only frameworks do not write.
+/// Maps in the layout that their reader wants, which only frameworks do not write: in fp32, dense convolutions want planes.
+void choose_layout(Op& op) {
+    if (auto* move = std::get_if<Move>(&op)) move->apart = 0;
+    if (auto* conv = std::get_if<Conv2d>(&op); conv != nullptr && conv->groups == 1 && conv->precision == Precision::fp32)
+        conv->channels_last = false;
+}
+
+/// `op` as the stack's own kernel sees it: weights unpacked, activations that it keeps in fp32, maps in the layout of its choice.
 Op as_computed(Op op, const SoftwareStack& stack) {
-    if (auto* move = std::get_if<Move>(&op); move != nullptr && stack.kernels != KernelSet::framework) move->apart = 0;
+    if (stack.kernels != KernelSet::framework) choose_layout(op);
     if (auto* gemm = std::get_if<Gemm>(&op); gemm != nullptr && unpacks(*gemm, stack)) gemm->weight_bits = 16;
     if (!stack.fp32_activations) return op;
     if (auto* elementwise = std::get_if<Elementwise>(&op); elementwise != nullptr && is_16_bit(elementwise->precision))

@@ -37,9 +37,6 @@ struct ConvSpec {
     [[nodiscard]] std::int64_t padding_of(std::int64_t taps) const { return padding.value_or(dilation * (taps - 1) / 2); }
 };
 
-/// FLOPs that an element takes.
-double flops_of(Activation activation);
-
 /// What a pool takes of its windows. Eager frameworks' maximum also writes where it lies (PyTorch, `max_pool2d_with_indices`).
 enum class Pooling { average, maximum };
 
@@ -71,7 +68,7 @@ public:
     Map normalized(const Map& map, ConvNorm norm, bool wide = false);
     /// Normalizes over `groups` groups of channels, plane by plane.
     Map group_norm(const Map& map, std::int64_t groups);
-    void activate(const Map& map, Activation activation);
+    void activate(const Map& map, Activation activation, Fusion fusion = Fusion::epilogue);
     /// map = map + other, both of one shape.
     void add(const Map& map);
     /// stream + branch: wide where one of them is.

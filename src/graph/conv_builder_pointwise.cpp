@@ -34,14 +34,14 @@ const ActivationFact& fact_of(Activation activation) {
     return activation_facts[static_cast<std::size_t>(activation)];
 }
 
+double flops_of(Activation activation) {
+    return fact_of(activation).flops;
+}
+
 /// 2 FLOPs scale and shift with folded statistics.
 constexpr double norm_flops = 2;
 
 }  // namespace
-
-double flops_of(Activation activation) {
-    return fact_of(activation).flops;
-}
 
 OpNode& ConvBuilder::pointwise(std::string name, const Map& map, double reads, double flops, Fusion fusion, double weights) {
     const Elementwise op{.elements = map.elements() * shape_.batch, .reads = reads, .flops_per_element = flops, .precision = format(map)};
@@ -111,12 +111,15 @@ Map ConvBuilder::normalize_and_activate(const Map& map, ConvNorm norm, Activatio
     return y;
 }
 
-void ConvBuilder::activate(const Map& map, Activation activation) {
+void ConvBuilder::activate(const Map& map, Activation activation, Fusion fusion) {
     if (activation == Activation::none) return;
     constexpr double star_relu_kernels = 4;  // relu, square, scale, shift; the square is computed in fp32
     if (activation == Activation::star_relu) return wide_pointwise("star_relu", map, star_relu_kernels, flops_of(activation), 2);
-    OpNode& node = pointwise(std::string(fact_of(activation).name), map, 1, flops_of(activation), Fusion::epilogue);
-    if (net.activation_gain) node.eager_kernels = 2;
+    OpNode& node = pointwise(std::string(fact_of(activation).name), map, 1, flops_of(activation), fusion);
+    if (net.activation_gain)
+        node.eager_kernels = 2;
+    else if (shape_.framework && activation == Activation::gelu)
+        std::get<Elementwise>(node.op).instructions = error_function_instructions;
 }
 
 void ConvBuilder::wide_pointwise(std::string name, const Map& map, double kernels, double flops, double parameters) {

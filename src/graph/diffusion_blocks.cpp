@@ -67,7 +67,7 @@ void SpatialTransformer::feed_forward(ConvBuilder& b, const Map& rows) {
     const Map hidden{.channels = expansion * rows.channels, .height = rows.places(), .width = 1};
     b.normalize(rows, ConvNorm::layer);
     b.linear(rows.places(), rows.channels, halves * hidden.channels);
-    b.pointwise("gelu", hidden, 1, flops_of(Activation::gelu), Fusion::chain);
+    b.activate(hidden, Activation::gelu, Fusion::chain);
     b.pointwise("gate", hidden, 2, 1, Fusion::chain);
     b.linear(rows.places(), hidden.channels, rows.channels);
     b.add(rows);

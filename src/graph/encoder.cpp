@@ -50,7 +50,7 @@ void add_relative_scores(LayerBuilder& b, const EncoderPass& pass) {
 void add_mlp(LayerBuilder& b, const EncoderPass& pass) {
     const Encoder& m = pass.model;
     b.linear("ffn_up", pass.rows(), m.intermediate, m.hidden, true);
-    b.elementwise("gelu", pass.rows() * m.intermediate, 1, 8, Fusion::epilogue, m.activation_kernels);
+    b.gelu(pass.rows() * m.intermediate, m.activation_kernels);
     b.linear("ffn_down", pass.rows(), m.hidden, m.intermediate, true);
     b.residual("residual", pass.rows() * m.hidden);
     b.norm("ffn_norm", layernorm, pass.rows(), m.hidden);

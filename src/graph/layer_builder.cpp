@@ -152,6 +152,13 @@ OpNode& LayerBuilder::elementwise(std::string_view name, std::int64_t elements, 
     return add(name, op, 0, fusion, eager_kernels);
 }
 
+OpNode& LayerBuilder::gelu(std::int64_t elements, double eager_kernels) {
+    constexpr double flops = 8;
+    OpNode& node = elementwise("gelu", elements, 1, flops, Fusion::epilogue, eager_kernels);
+    if (n_.framework && eager_kernels == 1) std::get<Elementwise>(node.op).instructions = error_function_instructions;
+    return node;
+}
+
 OpNode& LayerBuilder::move(std::string_view name, std::int64_t elements, double eager_kernels, Fusion fusion) {
     return add(name, Move{.read = elements, .written = elements, .precision = n_.stored}, 0, fusion, eager_kernels);
 }

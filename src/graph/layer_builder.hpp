@@ -77,6 +77,7 @@ public:
     void branch_norm(std::string_view name, Normalization kind, std::int64_t rows, std::int64_t cols);
     OpNode& elementwise(std::string_view name, std::int64_t elements, double reads, double flops, Fusion fusion = Fusion::chain,
                         double eager_kernels = 1);
+    OpNode& gelu(std::int64_t elements, double eager_kernels = 1);
     /// stream = stream + branch; `scaled`: the branch comes from `layer_scale`.
     OpNode& residual(std::string_view name, std::int64_t elements, bool scaled = false);
     /// A learned factor for each of `cols` channels.

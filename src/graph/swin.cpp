@@ -117,7 +117,7 @@ Segment blocks(const Stage& s, const Numerics& n) {
     b.residual("residual", elements);
     b.norm("mlp_norm", layernorm, rows, s.width);
     b.linear("mlp_up", rows, hidden, s.width, true);
-    b.elementwise("gelu", rows * hidden, 1, 8, Fusion::epilogue);
+    b.gelu(rows * hidden);
     b.linear("mlp_down", rows, s.width, hidden, true);
     b.residual("residual", elements);
     return {"stage" + std::to_string(s.index + 1), s.model.depths[s.index], b.take()};

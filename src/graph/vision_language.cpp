@@ -45,7 +45,7 @@ Segment projector_segment(const VisionLanguage& m, const VitPass& pass, const Nu
     } else {
         b.norm("merge_norm", m.vision.norm, pass.rows(), m.vision.hidden);
         b.linear("merge_up", rows, m.projector_hidden, merged * m.vision.hidden, true);
-        b.elementwise("gelu", rows * m.projector_hidden, 1, 8, Fusion::epilogue);
+        b.gelu(rows * m.projector_hidden);
         b.linear("merge_down", rows, m.language.hidden, m.projector_hidden, true);
     }
     return {"projector", 1, b.take()};

@@ -63,7 +63,7 @@ void add_mlp(LayerBuilder& b, const VitPass& pass) {
         if (m.mlp_norm) b.branch_norm("mlp_inner_norm", m.norm, rows, m.intermediate);
     } else {
         b.linear("mlp_up", rows, m.intermediate, m.hidden, true);
-        b.elementwise("gelu", rows * m.intermediate, 1, 8, Fusion::epilogue, m.activation_kernels);
+        b.gelu(rows * m.intermediate, m.activation_kernels);
     }
     b.linear("mlp_down", rows, m.hidden, m.intermediate, true);
 }
@@ -77,7 +77,7 @@ void add_attention_pool(LayerBuilder& b, const VitPass& pass) {
     b.linear("pool_proj", pass.images, m.hidden, m.hidden, true);
     b.norm("pool_norm", m.norm, pass.images, m.hidden);
     b.linear("pool_mlp_up", pass.images, m.intermediate, m.hidden, true);
-    b.elementwise("gelu", pass.images * m.intermediate, 1, 8, Fusion::epilogue, m.activation_kernels);
+    b.gelu(pass.images * m.intermediate, m.activation_kernels);
     b.linear("pool_mlp_down", pass.images, m.hidden, m.intermediate, true);
     b.residual("pool_residual", pass.images * m.hidden);
 }

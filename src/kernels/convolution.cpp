@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
+#include "kernels/depthwise.hpp"
 #include "kernels/gemm_core.hpp"
 #include "kernels/work.hpp"
 
@@ -14,6 +16,11 @@ double real(std::int64_t count) {
 
 Bytes input_bytes(const Conv2d& op) {
     return real(op.batch) * real(op.in_channels) * real(op.height) * real(op.width) * element_size(op.precision);
+}
+
+Bytes filter_bytes(const Conv2d& op) {
+    const double channels = real(op.in_channels) / real(std::max<std::int64_t>(op.groups, 1));
+    return channels * real(op.out_channels) * real(op.kernel_h * op.kernel_w) * element_size(op.precision);
 }
 
 Bytes output_bytes(const Conv2d& op) {
@@ -41,8 +48,11 @@ constexpr Tile implicit_tile{128, 32}, fused_tile{32, 32}, product_tile{128, 64}
 /// channels.
 constexpr Tile group_tile{128, 128};
 
-/// Channels of a tap that kernels of groups of warps (wgmma) take at once.
-constexpr std::int64_t group_channels = 64;
+// Of kernels on matrix units where there are instructions of groups of warps (wgmma); cuDNN 9.19 on H100 and H200.
+constexpr Bytes group_step = 128 * byte;  // of a tap's channels that kernels of groups of warps take at once
+constexpr Bytes warp_step = 64 * byte;    // the same of the older kernels, of single warps
+constexpr int least_channels = 64;        // of outputs that a block computes
+constexpr double start_cycles = 3000;     // that kernels for several taps take longer to start than products do
 
 bool on_lanes(Precision p, const Gpu& gpu) {
     return gpu.profile.math_unit(p) == MathUnit::simt;
@@ -64,10 +74,23 @@ GemmParameters lane_parameters(double peak_fraction, const Gpu& gpu) {
     return p;
 }
 
-/// Whether libraries have a convolution whose matrix instructions are those of groups of warps (wgmma), where there are such: of taps
-/// whose channels fill 128 bytes, or of a single tap. cuDNN 9.19 on H100 and H200.
-bool has_group_kernel(const Conv2d& op) {
-    return op.kernel_h * op.kernel_w == 1 || op.in_channels % group_channels == 0;
+bool has_group_instructions(const GpuProfile& gpu) {
+    return gpu.facts.warp_matrix_fraction < 1;
+}
+
+bool has_one_tap(const Conv2d& op) {
+    return op.kernel_h * op.kernel_w == 1;
+}
+
+/// Elements of `unit` in `step`, 16 bits where they are stored in fewer.
+std::int64_t elements_of(Bytes step, Precision unit) {
+    return static_cast<std::int64_t>(step / max(element_size(unit), 2 * byte));
+}
+
+/// Whether libraries have a convolution whose matrix instructions are those of groups of warps, where there are such: of taps whose
+/// channels fill its steps, those of all groups together, or of a single tap.
+bool has_group_kernel(const Conv2d& op, Precision unit) {
+    return has_one_tap(op) || op.in_channels % elements_of(group_step, unit) == 0;
 }
 
 /// Efficiencies of implicit GEMM in `unit`.
@@ -76,7 +99,9 @@ GemmParameters implicit_parameters(const Conv2d& op, Precision unit, const Gpu& 
     if (on_lanes(unit, gpu)) return lane_parameters(c.implicit_fraction, gpu);
     GemmParameters p = gemm_parameters(gpu, unit);
     p.peak_fraction *= c.matrix_fraction;
-    if (!has_group_kernel(op)) p.peak_fraction *= gpu.profile.facts.warp_matrix_fraction;
+    if (!has_group_instructions(gpu.profile)) return p;
+    if (!has_group_kernel(op, unit)) p.peak_fraction *= gpu.profile.facts.warp_matrix_fraction;
+    if (!has_one_tap(op)) p.fixed_cycles += start_cycles;
     return p;
 }
 
@@ -109,11 +134,11 @@ std::int64_t packed_groups(const Conv2d& op) {
     return groups % together == 0 ? together : 1;
 }
 
-/// Channels of each tap that a kernel multiplies: where there are instructions of groups of warps, whole steps of 128 bytes in 16 bits,
-/// also by the older kernels that run when channels do not fill these.
+/// Channels of each tap that a kernel multiplies: where there are instructions of groups of warps, whole steps.
 std::int64_t channels_taken(const Conv2d& op, std::int64_t channels, Precision unit, const Gpu& gpu) {
-    const bool steps = !on_lanes(unit, gpu) && gpu.profile.facts.warp_matrix_fraction < 1 && op.kernel_h * op.kernel_w > 1;
-    return steps ? (channels + group_channels - 1) / group_channels * group_channels : channels;
+    if (on_lanes(unit, gpu) || !has_group_instructions(gpu.profile) || has_one_tap(op)) return channels;
+    const std::int64_t step = elements_of(warp_step, unit);
+    return (channels + step - 1) / step * step;
 }
 
 /// [N·OH·OW, IC·KH·KW] · [IC·KH·KW, OC] for each group; the left matrix is gathered from the input on the fly.
@@ -127,6 +152,7 @@ KernelCost implicit_gemm_cost(const Conv2d& op, Precision unit, const Gpu& gpu, 
         take_only(implicit_tile, product);
     } else {
         product.least_rows = least_pixels;
+        if (has_group_instructions(gpu.profile)) product.least_columns = least_channels;
         product.most_parts = 1;
         product.relative_epilogue = std::min(1.0, element_size(op.precision) / (2 * byte));  // no 16-bit outputs of 8-bit inputs
         if (op.channels_last && !has_packed_groups(op) && product.n < group_tile.n) take_only(group_tile, product);
@@ -166,56 +192,6 @@ KernelCost winograd_cost(const Conv2d& op, Precision unit, const Gpu& gpu, Cache
     return in_sequence(transform_cost(moved, gpu, cache), matrix_product_cost(product, p, gpu, cache));
 }
 
-/// Whether libraries have a depthwise kernel for the filter in channels-last layout: squares of up to 7x7 with an output for each input.
-bool has_depthwise_kernel(const Conv2d& op) {
-    constexpr std::int64_t largest_window = 7;
-    return !op.channels_last || (op.kernel_h == op.kernel_w && op.kernel_h <= largest_window && op.out_channels == op.in_channels);
-}
-
-/// FLOPs per second of a depthwise convolution. Without a kernel of their own they run as implicit GEMM on the lanes, whose blocks compute
-/// 64 columns for the outputs of a group, and 32 taps at least: 9x9 of ConvMixer and FocalNet, 1x5 and 5x1 of GhostNet v2, two outputs an
-/// input of FastViT.
-FlopsPerSecond depthwise_rate(const Conv2d& op, const Gpu& gpu) {
-    constexpr double columns = 64, least_taps = 32;
-    const ConvolutionParameters& c = gpu.parameters.values.convolution;
-    const FlopsPerSecond direct = lane_rate(gpu.profile, op.precision) * c.depthwise_rate;
-    if (has_depthwise_kernel(op) || !gpu.profile.supports(Precision::fp32)) return direct;
-    const double taps = real(op.kernel_h * op.kernel_w), outputs = real(op.out_channels) / real(op.in_channels);
-    const double used = std::min(1.0, outputs / columns) * taps / std::max(taps, least_taps);
-    return std::min(direct,
-                    lane_rate(gpu.profile, Precision::fp32) * (gpu.parameters.values.gemm[index(MathUnit::simt)].peak_fraction * used));
-}
-
-/// One filter per channel: no reuse between channels, bound by memory or by the SIMT lanes.
-KernelCost depthwise_kernel_cost(const Conv2d& op, const Gpu& gpu, Cache cache) {
-    const auto& values = gpu.parameters.values;
-    Terms t;
-    t.flops = work(op).matrix;
-    t.compute = t.flops / depthwise_rate(op, gpu);
-    t.dram_bytes = after_l2(work(op).bytes, gpu.profile.l2, values.streaming.l2_residency, cache);
-    t.dram = t.dram_bytes / (gpu.profile.data_bandwidth(Traffic::copied) * values.convolution.depthwise_fraction);
-    t.latency = values.streaming.fixed;
-    return combine(t, gpu);
-}
-
-/// Libraries count elements in 32 bits. What takes over for larger inputs fetches each element with its sector, as reads across channels
-/// that lie side by side do. Seen in EfficientNets, CoAtNets and Xceptions in large batches: 26 to 33 ps an element on RTX 3090 and 4090;
-/// dense convolutions, norms and activations of that size run as others do.
-KernelCost depthwise_cost(const Conv2d& op, const Gpu& gpu, Cache cache) {
-    constexpr double most_elements = 2147483647;
-    constexpr Bytes sector = 32 * byte;
-    const double elements = real(op.batch) * real(op.in_channels) * real(op.height) * real(op.width);
-    const KernelCost kernel = depthwise_kernel_cost(op, gpu, cache);
-    if (!op.channels_last || elements <= most_elements) return kernel;
-    Terms t;
-    t.flops = kernel.flops;
-    t.compute = kernel.compute;
-    t.dram_bytes = elements * sector;
-    t.dram = t.dram_bytes / gpu.profile.data_bandwidth(Traffic::read);
-    t.latency = kernel.launch;
-    return combine(t, gpu);
-}
-
 KernelCost faster(const KernelCost& a, const KernelCost& b) {
     return b.total < a.total ? b : a;
 }
@@ -228,9 +204,17 @@ KernelCost fastest_in(Precision unit, const Conv2d& op, const Gpu& gpu, Cache ca
     return faster(best, winograd_cost(op, unit, gpu, cache));
 }
 
-/// Whether matrix units' kernels take the tensors as they are: channels last, or a matrix of pixels an image. The lanes take any layout.
+/// Whether the tensors are the same in either layout: one pixel an image.
+bool layouts_agree(const Conv2d& op) {
+    return op.height * op.width == 1 && op.out_height() * op.out_width() == 1;
+}
+
+/// Whether matrix units' kernels take the tensors as they are: channels last, or a matrix of pixels an image whose rows start at multiples
+/// of 16 bytes.
 bool takes_layout(const Conv2d& op) {
-    return op.channels_last || (op.kernel_h * op.kernel_w == 1 && op.stride == 1);
+    constexpr double vector = 16;
+    const bool whole_vectors = std::fmod(real(op.height * op.width) * element_size(op.precision).in(byte), vector) == 0;
+    return op.channels_last || layouts_agree(op) || (has_one_tap(op) && op.stride == 1 && whole_vectors);
 }
 
 /// A library converts the input to its layout and the output back: each is read once and written once.
@@ -238,21 +222,31 @@ KernelCost converted_both_ways(const Conv2d& op, const Gpu& gpu, Cache cache) {
     return in_sequence(transform_cost(2 * input_bytes(op), gpu, cache), transform_cost(2 * output_bytes(op), gpu, Cache::produced));
 }
 
-/// What kernels need that take channels last: with asynchronous copies both sides converted (cuDNN 9.19, H100 and H200); those without
-/// convert one as they gather or store (V100 and T4 of deepbench-2019 lie between none and one).
+/// A library brings the taps of each channel, which lie together in NCHW, apart, at half the rate of other conversions (H100: filters of
+/// 0.6 and 2.4 million elements).
+KernelCost converted_filters(const Conv2d& op, const Gpu& gpu, Cache cache) {
+    constexpr double scattered = 2;
+    return transform_cost(2 * scattered * filter_bytes(op), gpu, cache == Cache::produced ? Cache::cold : cache);
+}
+
+/// What kernels need that take channels last: with asynchronous copies both sides converted, and filters of several taps (cuDNN 9.19, H100
+/// and H200); those without convert one side as they gather or store (V100 and T4 of deepbench-2019 lie between none and one).
 KernelCost converted_cost(const Conv2d& op, const Gpu& gpu, Cache cache) {
-    if (has_asynchronous_copies(gpu.profile)) return converted_both_ways(op, gpu, cache);
-    return transform_cost(input_bytes(op) + output_bytes(op), gpu, cache);
+    if (!has_asynchronous_copies(gpu.profile)) return transform_cost(input_bytes(op) + output_bytes(op), gpu, cache);
+    const KernelCost tensors = converted_both_ways(op, gpu, cache);
+    return has_one_tap(op) ? tensors : in_sequence(converted_filters(op, gpu, cache), tensors);
 }
 
 KernelCost fastest(const Conv2d& op, const Gpu& gpu, Cache cache) {
-    const bool depthwise = op.groups > 1 && op.groups == op.in_channels;
-    if (depthwise) return depthwise_cost(op, gpu, cache);
+    if (is_depthwise(op)) return depthwise_cost(op, gpu, cache);
     const KernelCost best = fastest_in(op.precision, op, gpu, cache);
-    if (on_lanes(op.precision, gpu)) return best;
+    // The lanes' kernels take NCHW. cuDNN 9.19 on H100 and H200; others have no rows.
+    const bool converts = op.channels_last && !layouts_agree(op) && has_asynchronous_copies(gpu.profile);
+    if (on_lanes(op.precision, gpu)) return converts ? in_sequence(converted_both_ways(op, gpu, cache), best) : best;
     // Not on the lanes, though they would often be faster: RegNets and DPN-92 with groups of 24 channels do not run as they would there.
     if (op.channels_last && !has_packed_groups(op)) return in_sequence(converted_both_ways(op, gpu, cache), best);
     const KernelCost whole = takes_layout(op) ? best : in_sequence(converted_cost(op, gpu, cache), best);
+    // In place of matrix units' kernels for few channels, which take either layout.
     const bool has_lanes = element_size(op.precision) >= 2 * byte && gpu.profile.math_unit(Precision::fp32) == MathUnit::simt &&
                            gpu.profile.supports(Precision::fp32);
     return has_lanes ? faster(whole, fastest_in(Precision::fp32, op, gpu, cache)) : whole;

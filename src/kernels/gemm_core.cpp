@@ -176,7 +176,7 @@ bool offered_to_linear_layer(Tile tile, const MatrixProduct& op, const Rates& r)
 bool offered(Tile tile, double tiles, const MatrixProduct& op, const Rates& r, MathUnit unit) {
     if (op.tile_rows > 0) return true;
     if (op.along_k) return offered_to_linear_layer(tile, op, r);
-    return tile.m >= op.least_rows && (unit == MathUnit::simt || !gives_way(tile, tiles, op, r));
+    return tile.m >= op.least_rows && tile.n >= op.least_columns && (unit == MathUnit::simt || !gives_way(tile, tiles, op, r));
 }
 
 /// The fastest of the tiles and split-k factors that libraries choose from. k is split only while the blocks take few waves. The set of

@@ -7,8 +7,22 @@ namespace roofcast {
 
 namespace {
 
-/// Elements of a row that softmax keeps in registers.
-constexpr std::int64_t longest_in_registers = 1024;
+/// Elements of the longest row that a warp of softmax keeps in registers.
+std::int64_t longest_of_warp(const RowWise& op) {
+    return op.in_registers ? 2048 : 1024;
+}
+
+/// Whether a warp computes the softmax of a row; else a block does.
+bool by_warps(const RowWise& op) {
+    return op.cols <= longest_of_warp(op);
+}
+
+/// Threads of a block that keeps a row of softmax in registers, and elements of the longest such row, 9 a thread.
+constexpr std::int64_t register_threads = 1024, longest_of_block = 9 * register_threads;
+
+bool kept_in_registers(const RowWise& op) {
+    return by_warps(op) || (op.in_registers && op.cols <= longest_of_block);
+}
 
 /// Threads of a block that normalizes a row, and elements that they take at once, four a thread.
 constexpr double norm_threads = 128;
@@ -28,13 +42,12 @@ struct LaterReads {
     bool from_l1 = false;   ///< if that holds the rows in flight
 };
 
-/// Layer norm reads its rows for their mean and variance and again to scale them, in blocks of 128 threads. Softmax keeps rows of up to
-/// 1024 elements in registers; longer ones it reads for their maximum, their sum and the result, with a thread for each 32 bytes, 512
-/// threads at most.
+/// Layer norm reads its rows for their mean and variance and again to scale them, in blocks of 128 threads. Softmax reads rows that it does
+/// not keep in registers for their maximum, their sum and the result, with a thread for each 32 bytes, 512 threads at most.
 LaterReads later_reads(const RowWise& op, const GpuProfile& gpu) {
     constexpr double bytes_of_thread = 32, most_threads = 512, normalized_rows = 8;
     if (op.kind != RowOp::softmax) return {.count = op.kind == RowOp::layernorm || op.framework ? 1.0 : 0.0, .rows_of_sm = normalized_rows};
-    if (op.cols <= longest_in_registers) return {};
+    if (kept_in_registers(op)) return {};
     const double threads = static_cast<double>(op.cols) * element_size(op.precision).in(byte) / bytes_of_thread;
     return {.count = 2, .rows_of_sm = gpu.facts.threads_per_sm / std::min(most_threads, threads), .written = 0.5, .from_l1 = true};
 }
@@ -71,7 +84,7 @@ double row_latency_cycles(const RowWise& op) {
     constexpr double mean_and_variance = 1100, squares = 500, wide_element = 155, narrow_element = 205, long_row_element = 0.6;
     constexpr std::int64_t warp = 32;
     if (op.kind != RowOp::softmax) return (op.kind == RowOp::rmsnorm ? squares : mean_and_variance) * blocks(op.cols, norm_step);
-    if (op.cols > longest_in_registers) return long_row_element * static_cast<double>(op.cols);
+    if (!by_warps(op)) return long_row_element * static_cast<double>(op.cols);
     return (element_size(op.precision) < 4 * byte ? narrow_element : wide_element) * blocks(op.cols, warp);
 }
 
@@ -83,7 +96,7 @@ double waits(const RowWise& op) {
 /// Rows that an SM works on at once: a norm's block of 128 threads has one, a warp of softmax too.
 double rows_at_once(const RowWise& op, const GpuProfile& gpu) {
     constexpr double warp = 32, long_row_threads = 512;
-    const double row_threads = op.kind != RowOp::softmax ? norm_threads : op.cols > longest_in_registers ? long_row_threads : warp;
+    const double row_threads = op.kind != RowOp::softmax ? norm_threads : by_warps(op) ? warp : long_row_threads;
     return gpu.facts.threads_per_sm / row_threads;
 }
 
@@ -100,13 +113,21 @@ Seconds busy_with_rows(const RowWise& op, double cycles, const GpuProfile& gpu) 
     return lasting(static_cast<double>(op.rows) / static_cast<double>(gpu.sm_count) * steps * share * cycles, gpu);
 }
 
-/// Softmax keeps the lanes busy with rows that it reads thrice: two exponentials an element, three walks and two sums over the threads.
-/// What few rows take is their own reading, see `fill`.
-Seconds busy_with_walks(const RowWise& op, const GpuProfile& gpu) {
-    constexpr double instructions_of_element = 95;
-    if (op.kind != RowOp::softmax || op.cols <= longest_in_registers) return {};
-    const double elements = static_cast<double>(op.rows) * static_cast<double>(op.cols);
-    return elements * instructions_of_element * 2 * flop / lane_rate(gpu, Precision::fp32);
+/// Instructions of the lanes for a row of softmax: two exponentials an element, walks, and sums over the threads; those of an engine's
+/// warps are not known, and few. A block that keeps the row in registers computes as many elements a thread as the longest has, and from
+/// seven on shares its SM with no other (PyTorch 2.11 on the H100).
+double softmax_instructions(const RowWise& op) {
+    constexpr double of_warp = 56, of_block = 95, alone = 1.3;
+    constexpr std::int64_t warp = 32, most_shared = 6 * register_threads;
+    if (by_warps(op)) return op.framework ? of_warp * static_cast<double>(std::max(op.cols, warp)) : 0;
+    if (!kept_in_registers(op)) return of_block * static_cast<double>(op.cols);
+    return of_block * (op.cols > most_shared ? alone : 1) * static_cast<double>(register_threads) * blocks(op.cols, register_threads);
+}
+
+/// Softmax keeps the lanes busy. What few rows take is their own reading, see `fill`.
+Seconds busy_with_exponentials(const RowWise& op, const GpuProfile& gpu) {
+    if (op.kind != RowOp::softmax) return {};
+    return static_cast<double>(op.rows) * softmax_instructions(op) * 2 * flop / lane_rate(gpu, Precision::fp32);
 }
 
 }  // namespace
@@ -129,7 +150,7 @@ KernelCost cost(const RowWise& op, const Gpu& gpu, Cache cache) {
         const Seconds waited = lasting(row_latency_cycles(op), gpu.profile) + waits(op) * first_wait(t.dram_bytes, w.bytes, gpu);
         t.l2 = max(t.l2, waves(static_cast<double>(op.rows), sms * rows_at_once(op, gpu.profile), 1) * waited);
     }
-    t.compute = max(t.compute, max(busy_with_rows(op, p.row_cycles, gpu.profile), busy_with_walks(op, gpu.profile)));
+    t.compute = max(t.compute, max(busy_with_rows(op, p.row_cycles, gpu.profile), busy_with_exponentials(op, gpu.profile)));
     t.latency = (has_odd_rows(op) ? 2 : 1) * p.fixed;
     return combine(t, gpu);
 }

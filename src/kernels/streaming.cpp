@@ -72,7 +72,9 @@ Seconds element_time(const Op& op, double instructions, const GpuProfile& gpu) {
 KernelCost cost(const Elementwise& op, const Gpu& gpu, Cache cache) {
     const KernelCost streamed = streaming_cost(work(op).bytes, work(op).vector, op.precision, gpu, cache);
     const KernelCost passed = op.strided ? addressed(streamed, op.elements, gpu.profile) : streamed;
-    return fetched_apart(passed, op.apart * static_cast<double>(op.elements), gpu.profile);
+    const Seconds busy = element_time(op, op.instructions, gpu.profile);
+    return fetched_apart(at_least(passed, busy, Bound::compute, &KernelCost::compute), op.apart * static_cast<double>(op.elements),
+                         gpu.profile);
 }
 
 KernelCost cost(const Embedding& op, const Gpu& gpu, Cache cache) {

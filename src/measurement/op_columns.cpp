@@ -87,13 +87,32 @@ Attention parse_attention(const Row& row, Precision precision) {
 /// single-precision implementations issue: a division or a hardware exponential with its argument reduction is about ten operations.
 struct ElementwiseForm {
     std::string_view function;
-    double reads, flops, writes = 1;
+    double reads, flops, writes = 1, instructions = 0;
 };
-constexpr ElementwiseForm elementwise_forms[] = {
-    {"add", 2, 1},        {"sub", 2, 1},        {"mul", 2, 1},        {"div", 2, 10},        {"pow", 2, 30},        {"max", 2, 1},
-    {"add_scalar", 1, 1}, {"sub_scalar", 1, 1}, {"mul_scalar", 1, 1}, {"div_scalar", 1, 10}, {"pow_scalar", 1, 30}, {"relu", 1, 1},
-    {"gelu", 1, 20},      {"silu", 1, 20},      {"sigmoid", 1, 20},   {"tanh", 1, 20},       {"exp", 1, 10},        {"sqrt", 1, 10},
-    {"neg", 1, 1},        {"copy", 1, 0},       {"cast", 1, 1},       {"read", 1, 1, 0},     {"write", 0, 0, 1},    {"triad", 2, 2}};
+constexpr ElementwiseForm elementwise_forms[] = {{"add", 2, 1},
+                                                 {"sub", 2, 1},
+                                                 {"mul", 2, 1},
+                                                 {"div", 2, 10},
+                                                 {"pow", 2, 30},
+                                                 {"max", 2, 1},
+                                                 {"add_scalar", 1, 1},
+                                                 {"sub_scalar", 1, 1},
+                                                 {"mul_scalar", 1, 1},
+                                                 {"div_scalar", 1, 10},
+                                                 {"pow_scalar", 1, 30},
+                                                 {"relu", 1, 1},
+                                                 {"gelu", 1, 20, 1, error_function_instructions},
+                                                 {"silu", 1, 20},
+                                                 {"sigmoid", 1, 20},
+                                                 {"tanh", 1, 20},
+                                                 {"exp", 1, 10},
+                                                 {"sqrt", 1, 10},
+                                                 {"neg", 1, 1},
+                                                 {"copy", 1, 0},
+                                                 {"cast", 1, 1},
+                                                 {"read", 1, 1, 0},
+                                                 {"write", 0, 0, 1},
+                                                 {"triad", 2, 2}};
 
 Elementwise parse_elementwise(const Row& row, Precision precision) {
     std::vector<std::string_view> known;
@@ -107,12 +126,14 @@ Elementwise parse_elementwise(const Row& row, Precision precision) {
         op.reads = form.reads;
         op.writes = form.writes;
         op.flops_per_element = form.flops;
+        op.instructions = form.instructions;
     }
     return op;
 }
 
 RowWise parse_row_wise(const Row& row, Precision precision, RowOp kind) {
-    const RowWise op{kind, row.count(MeasuredColumn::rows), row.count(MeasuredColumn::cols), precision};
+    RowWise op{kind, row.count(MeasuredColumn::rows), row.count(MeasuredColumn::cols), precision};
+    op.in_registers = !names_software(row.text(MeasuredColumn::software), "pytorch 2.1.");
     require_plausible({op.rows, op.cols});
     return op;
 }

@@ -179,7 +179,8 @@ void add_convolution(Specs& specs) {
     c.put("transform_fraction", "1", 1, 0.1, 1, lin, "share of DRAM bandwidth in Winograd and layout transformations",
           &C::transform_fraction);
     c.put("depthwise_fraction", "1", 1, 0.05, 1, lin, "share of DRAM bandwidth in depthwise kernels", &C::depthwise_fraction);
-    c.put("depthwise_rate", "1", 1, 0.01, 1, log, "share of the SIMT peak in depthwise kernels", &C::depthwise_rate);
+    c.put("depthwise_rate", "1", 1, 0.01, 1, log, "share of the fp32 lanes' peak in depthwise kernels for 16 bits, channels last",
+          &C::depthwise_rate);
     c.put("epilogue_cycles", "cycles", 1, 0, 30000, lin, "write-back per wave of 128x128 tiles on SIMT lanes", &C::epilogue_cycles);
 }
 

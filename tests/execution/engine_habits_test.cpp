@@ -327,3 +327,25 @@ TEST_CASE("only frameworks copy maps whose elements lie apart: compilers and eng
     for (const KernelSet kernels : {KernelSet::engine, KernelSet::generated, KernelSet::fused})
         CHECK(time(kernels, 1 << 24) == time(kernels, 0));
 }
+
+TEST_CASE("only frameworks convert maps for the lanes: compilers and engines keep planes for them") {
+    const Gpu gpu = load_gpu(gpus_dir(), "a100-pcie-80gb");
+    const auto time = [&gpu](KernelSet kernels, bool channels_last) {
+        OpNode node;
+        node.op = Conv2d{.batch = 8,
+                         .in_channels = 256,
+                         .height = 56,
+                         .width = 56,
+                         .out_channels = 64,
+                         .precision = Precision::fp32,
+                         .channels_last = channels_last};
+        OpGraph graph;
+        graph.segments.push_back({.name = "layer", .nodes = {node}});
+        SoftwareStack stack;
+        stack.kernels = kernels;
+        return timeline(graph, gpu, stack).total;
+    };
+    CHECK(time(KernelSet::framework, true) > 1.1 * time(KernelSet::framework, false));
+    for (const KernelSet kernels : {KernelSet::engine, KernelSet::generated, KernelSet::fused})
+        CHECK(time(kernels, true) == time(kernels, false));
+}

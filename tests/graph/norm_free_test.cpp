@@ -50,6 +50,23 @@ double kernels(const OpGraph& graph) {
 
 }  // namespace
 
+TEST_CASE("a GELU with a gain is two kernels, neither of which takes as long as an error function and a product") {
+    for (const bool gain : {false, true}) {
+        ConvNet net = net_of(block_of(16), gain);
+        net.activation = Activation::gelu;
+        for (ConvLayer& layer : net.layers) layer.activation = Activation::gelu;
+        bool any = false;
+        for (const Segment& segment : conv_graph(net, {.framework = true}).segments) {
+            for (const OpNode& node : segment.nodes) {
+                if (node.name != "gelu") continue;
+                any = true;
+                CHECK(std::get<Elementwise>(node.op).instructions == (gain ? 0 : error_function_instructions));
+            }
+        }
+        CHECK(any);
+    }
+}
+
 TEST_CASE("each output channel of a standardized convolution has a gain and a bias") {
     // 16 to 8: 128 + 16; 3x3 of 8 to 8: 576 + 16; 8 to 16: 128 + 32.
     const OpGraph graph = graph_of(block_of(16));

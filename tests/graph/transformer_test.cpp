@@ -140,6 +140,17 @@ TEST_CASE("an activation that a library writes as a formula is as many kernels o
     CHECK(kernels("clip-vit-large-patch14", "gelu") == 3);
 }
 
+TEST_CASE("an eager framework's GELU takes the lanes as long as an error function does, and a formula of several kernels does not") {
+    const auto instructions = [](const char* model, bool framework) {
+        return op_of<Elementwise>(forward_graph(shipped(model), {.framework = framework}), "gelu").instructions;
+    };
+    for (const char* model : {"bert-base", "vit-base-patch16-224", "swin-base-patch4-window7-224", "convnext-base"}) {
+        CHECK(instructions(model, true) == error_function_instructions);
+        CHECK(instructions(model, false) == 0);
+    }
+    CHECK(instructions("clip-vit-large-patch14", true) == 0);
+}
+
 TEST_CASE("weight-only quantization leaves embeddings and LM head as they are") {
     RunShape shape;
     shape.weights = *parse_weight_format("int4");

@@ -111,6 +111,46 @@ TEST_CASE("depthwise convolution is bound by memory") {
     CHECK(c.bound == Bound::dram);
 }
 
+TEST_CASE("depthwise kernels load 16 bits twice as fast as 32, and vectors of channels twice as fast as planes") {
+    Gpu gpu = test::toy_gpu();
+    gpu.profile.bandwidth = 100 * tb_per_s;
+    gpu.profile.vector_peak[index(Precision::fp16)] = 40 * tflops;  // which makes no difference
+    const auto time = [&gpu](Precision precision, bool channels_last) {
+        Conv2d op = fp32_conv(3, 128);
+        op.precision = precision;
+        op.channels_last = channels_last;
+        return cost(op, gpu).total.in(us);
+    };
+    // 75.5 MFLOP on lanes of 10 TFLOP/s.
+    CHECK(time(Precision::fp16, true) == rel(7.55, 1e-3));
+    CHECK(time(Precision::fp16, false) == rel(2 * 7.55, 1e-3));
+    CHECK(time(Precision::fp32, true) == rel(2 * 7.55, 1e-3));
+    CHECK(time(Precision::fp32, false) == rel(4 * 7.55, 1e-3));
+}
+
+TEST_CASE("depthwise kernels are no faster than the lanes in their format") {
+    Gpu gpu = test::toy_gpu();
+    gpu.profile.bandwidth = 100 * tb_per_s;
+    gpu.profile.vector_peak[index(Precision::fp64)] = 1 * tflops;
+    Conv2d op = fp32_conv(3, 128);
+    op.precision = Precision::fp64;
+    op.channels_last = true;
+    CHECK(cost(op, gpu).total.in(us) == rel(75.5, 1e-3));  // 75.5 MFLOP
+}
+
+TEST_CASE("channels-last depthwise kernels for 16 bits take one tap after the other") {
+    Conv2d op = fp32_conv(7, 128);
+    op.batch = 1;
+    op.height = op.width = 7;
+    op.channels_last = true;
+    CHECK(cost(op, test::toy_gpu()).total.in(us) < 1);
+    op.precision = Precision::fp16;
+    CHECK(cost(op, test::toy_gpu()).total.in(us) == rel(49 * 0.35, 1e-9));  // 350 cycles at 1 GHz
+    op.kernel_h = op.kernel_w = 9;                                          // which has no such kernel
+    op.padding_h = op.padding_w = 4;
+    CHECK(cost(op, test::toy_gpu()).total.in(us) < 81 * 0.35);
+}
+
 TEST_CASE("channels-last depthwise windows beyond 7x7 compute 64 columns on the lanes for one") {
     Conv2d op = fp32_conv(9, 128);
     // Plane by plane 2 · 8 · 128 · 4096 · 81 = 679.5 MFLOP take 68 us: bound by memory, as smaller windows.
@@ -152,11 +192,48 @@ TEST_CASE("matrix units need layout conversions when channels do not come last")
     // Input and output are 8.39 MB each in fp16: one is read and written once more, 16.78 MB.
     CHECK(conversion(fp32_conv(3)) == rel(167.8, 1e-3));
     CHECK(conversion(fp32_conv(1)) == rel(0, 1e-9));  // a matrix of pixels an image
+    Conv2d odd = fp32_conv(1);
+    odd.height = 63;
+    odd.width = 65;  // 8190 bytes
+    CHECK(conversion(odd) == rel(167.8 * 63 * 65 / 4096, 1e-2));
+    Conv2d pooled = fp32_conv(1);
+    pooled.height = pooled.width = 1;
+    CHECK(conversion(pooled) == rel(0, 1e-9));
     gpu.profile.compute_capability = ComputeCapability{8, 0};
-    CHECK(conversion(fp32_conv(3)) == rel(2 * 167.8, 1e-3));  // kernels with asynchronous copies neither gather nor store in between
+    CHECK(conversion(pooled) == rel(0, 1e-9));
+    // Kernels with asynchronous copies neither gather nor store in between; filters of 295 kB are read and written at half the rate.
+    CHECK(conversion(fp32_conv(3)) == rel(2 * 167.8 + 11.8, 1e-3));
 }
 
-TEST_CASE("kernels of groups of warps take the channels of a tap in steps of 64, and do not run where these are not filled") {
+TEST_CASE("filters are converted from DRAM though the layer before left its output in L2") {
+    Gpu gpu = test::toy_gpu_with_matrix_units();
+    gpu.profile.vector_peak[index(Precision::fp32)] = 0.01 * tflops;
+    gpu.profile.compute_capability = ComputeCapability{8, 0};
+    gpu.profile.l2 = 100 * mb;
+    gpu.parameters.values.streaming.l2_residency = 1;
+    Conv2d op = fp32_conv(3);
+    op.batch = 1;
+    op.height = op.width = 2;
+    op.in_channels = op.out_channels = 1024;
+    op.precision = Precision::fp16;
+    // 18.9 MB of filters, read and written at half of 100 GB/s, and read once more by the product.
+    CHECK(cost(op, gpu, Cache::produced).total.in(us) >= 5 * 188.7);
+}
+
+TEST_CASE("lanes with asynchronous copies take planes") {
+    Gpu gpu = test::toy_gpu();
+    const auto conversion = [&gpu] {
+        Conv2d op = fp32_conv(1);
+        const Seconds native = cost(op, gpu).total;
+        op.channels_last = true;
+        return (cost(op, gpu).total - native).in(us);
+    };
+    CHECK(conversion() == rel(0, 1e-9));
+    gpu.profile.compute_capability = ComputeCapability{9, 0};
+    CHECK(conversion() == rel(2 * 335.5, 1e-3));  // 33.6 MB, read and written
+}
+
+TEST_CASE("kernels of groups of warps run where channels of a tap fill 128 bytes, others take steps of 64 bytes, and all start later") {
     Gpu gpu = test::toy_gpu_with_matrix_units();
     gpu.profile.vector_peak[index(Precision::fp32)] = 0.01 * tflops;
     gpu.profile.facts.warp_matrix_fraction = 0.5;
@@ -167,9 +244,35 @@ TEST_CASE("kernels of groups of warps take the channels of a tap in steps of 64,
         op.channels_last = true;
         return cost(op, gpu).compute.in(us);
     };
-    CHECK(computed(72, 3) == rel(2 * computed(128, 3), 1e-9));
+    CHECK(computed(72, 3) == rel(1.5 * computed(128, 3), 1e-9));  // 96 of 128 channels at half the rate
     CHECK(computed(48, 3) == rel(2 * computed(64, 3), 1e-9));
     CHECK(computed(96, 1) == rel(0.75 * computed(128, 1), 1e-9));
+    const auto started = [&gpu](std::int64_t side) {
+        Conv2d taps = fp32_conv(side);
+        taps.precision = Precision::fp16;
+        taps.channels_last = true;
+        return cost(taps, gpu).launch.in(us);
+    };
+    const double late = started(3), product = started(1);
+    gpu.profile.facts.warp_matrix_fraction = 1;
+    CHECK(late - started(3) == rel(3, 1e-6));  // 3000 cycles at 1 GHz
+    CHECK(product == started(1));
+}
+
+TEST_CASE("where there are instructions of groups of warps, blocks compute 64 outputs at least") {
+    Gpu gpu = test::toy_gpu_with_matrix_units();
+    gpu.profile.vector_peak[index(Precision::fp32)] = 0.01 * tflops;
+    gpu.profile.bandwidth = 100 * tb_per_s;
+    const auto computed = [&gpu](std::int64_t outputs) {
+        Conv2d op = fp32_conv(1);
+        op.out_channels = outputs;
+        op.precision = Precision::fp16;
+        op.channels_last = true;
+        return cost(op, gpu).compute;
+    };
+    CHECK(computed(32) < 0.6 * computed(64));
+    gpu.profile.facts.warp_matrix_fraction = 0.5;
+    CHECK(computed(8).in(us) == rel(computed(64).in(us), 1e-9));
 }
 
 TEST_CASE("the lanes take over where they are faster than matrix units and a conversion") {

@@ -37,6 +37,19 @@ TEST_CASE("a warm tensor of half the L2 comes half from DRAM") {
     CHECK(cost(op, test::toy_gpu(), Cache::warm).total.in(us) == rel(2.5, 1e-9));
 }
 
+TEST_CASE("element-wise kernels take the lanes as long as their instructions do, in fp32 whatever they store") {
+    Gpu gpu = test::toy_gpu();
+    gpu.profile.bandwidth = 10'000 * gb_per_s;
+    gpu.profile.vector_peak[index(Precision::fp16)] = 100 * tflops;
+    // 1 M elements of 50 instructions on lanes of 5 T a second; 4 MB take 0.4 us.
+    Elementwise op{.elements = 1'000'000, .reads = 1, .writes = 1, .precision = Precision::fp16, .instructions = 50};
+    const KernelCost busy = cost(op, gpu, Cache::cold);
+    CHECK(busy.total.in(us) == rel(10, 1e-9));
+    CHECK(busy.bound == Bound::compute);
+    op.instructions = 1;
+    CHECK(cost(op, gpu, Cache::cold).bound == Bound::dram);
+}
+
 TEST_CASE("few rows leave SMs idle") {
     Gpu gpu = test::toy_gpu();
     gpu.parameters.values.row_wise.fill = 2;
@@ -180,11 +193,12 @@ TEST_CASE("a framework's kernels wait for each step of a row, and twice as many 
     CHECK(time(RowOp::layernorm, 10'000, 511) == rel(4 + 1000 * 1.45, 1e-9));  // 1450 cycles of an SM for each
 }
 
-TEST_CASE("softmax reads rows of more than 1024 elements again, from L1 or L2 if they hold the rows in flight") {
+TEST_CASE("softmax that keeps no longer rows in registers reads those of more than 1024 elements again, from L1 or L2 if they hold them") {
     Gpu gpu = test::toy_gpu();
     gpu.profile.facts.threads_per_sm = 2048;
     const auto time = [&gpu](std::int64_t cols, std::int64_t rows = 1000) {
-        return cost(RowWise{RowOp::softmax, rows, cols, Precision::fp32}, gpu).total.in(us);
+        return cost(RowWise{.kind = RowOp::softmax, .rows = rows, .cols = cols, .precision = Precision::fp32, .in_registers = false}, gpu)
+            .total.in(us);
     };
     CHECK(time(1024) == rel(81.92, 1e-9));
     // A thread for 32 bytes: 2048 hold 65,536 bytes an SM. With half as much written they are 0.983 times L2, and no more of longer rows.
@@ -199,18 +213,31 @@ TEST_CASE("softmax reads rows of more than 1024 elements again, from L1 or L2 if
     CHECK(time(8000) == rel(640 + 320 * (1 - 1 / 1.92), 1e-6));
 }
 
-// But for a framework's, whose kernels of more than 1024 columns wait less than those of fewer.
+TEST_CASE("softmax reads rows that a block keeps in registers once, and longer ones thrice") {
+    Gpu gpu = test::toy_gpu();
+    gpu.profile.l2 = {};
+    gpu.profile.facts.threads_per_sm = 2048;
+    const auto time = [&gpu](std::int64_t cols) { return cost(RowWise{RowOp::softmax, 1000, cols, Precision::fp32}, gpu).total.in(us); };
+    CHECK(time(9216) == rel(737.28, 1e-9));
+    CHECK(time(9217) == rel(2 * 737.36, 1e-9));
+}
+
+// But for a framework's, whose blocks wait less than its warps, and rows that are too long for the registers of a block, which is then not
+// alone on its SM.
 TEST_CASE("softmax takes no less for longer rows, nor for more of them") {
     for (const char* id : {"p100-pcie-16gb", "p4", "t4", "v100-pcie-32gb", "a100-sxm4-80gb", "mi300x"}) {
         const Gpu gpu = load_gpu(test::gpus_dir(), id);
         for (const Precision p : {Precision::fp32, Precision::fp16}) {
-            Seconds before;
-            for (double cols = 100; cols < 40'000; cols *= 1.01) {
-                const Seconds now = cost(RowWise{RowOp::softmax, 20'000, static_cast<std::int64_t>(cols), p, false}, gpu).total;
-                CHECK(now >= before);
-                before = now;
+            for (const bool in_registers : {false, true}) {
+                Seconds before;
+                for (double cols = 100; cols < (in_registers ? 9216 : 40'000); cols *= 1.01) {
+                    const RowWise op{RowOp::softmax, 20'000, static_cast<std::int64_t>(cols), p, false, in_registers};
+                    const Seconds now = cost(op, gpu).total;
+                    CHECK(now >= before);
+                    before = now;
+                }
             }
-            before = {};
+            Seconds before;
             for (double rows = 1; rows < 1e5; rows *= 1.1) {
                 const Seconds now = cost(RowWise{RowOp::softmax, static_cast<std::int64_t>(rows), 3000, p}, gpu).total;
                 CHECK(now >= before * (1 - 1e-12));
@@ -220,14 +247,21 @@ TEST_CASE("softmax takes no less for longer rows, nor for more of them") {
     }
 }
 
-TEST_CASE("softmax of more than 1024 elements a row keeps the lanes busy") {
+TEST_CASE("softmax keeps the lanes busy") {
     Gpu gpu = test::toy_gpu();
     gpu.profile.bandwidth = 10'000 * gb_per_s;
-    const auto time = [&gpu](std::int64_t rows, std::int64_t cols) {
-        return cost(RowWise{RowOp::softmax, rows, cols, Precision::fp32, false}, gpu).total.in(us);
+    const auto time = [&gpu](std::int64_t rows, std::int64_t cols, bool in_registers) {
+        return cost(RowWise{RowOp::softmax, rows, cols, Precision::fp32, true, in_registers}, gpu).total.in(us);
     };
-    // 95 instructions an element on lanes of 5 T a second.
-    CHECK(time(1000, 2000) == rel(38, 1e-9));
-    CHECK(time(1000, 1024) < 10);
-    CHECK(time(1, 2000) < 1);
+    // 56 instructions an element by warps, 95 by blocks, on lanes of 5 T a second.
+    CHECK(time(1000, 1024, false) == rel(56 * 1.024 / 5, 1e-9));
+    CHECK(time(1000, 2000, false) == rel(38, 1e-9));
+    CHECK(time(1, 2000, false) < 1);
+    CHECK(time(1000, 2000, true) == rel(56 * 2. / 5, 1e-9));
+    // Threads of a block have 3 elements each where the longest has, and from seven on they are alone on their SM.
+    CHECK(time(1000, 2500, true) == rel(95 * 3.072 / 5, 1e-9));
+    CHECK(time(1000, 6200, true) == rel(1.3 * 95 * 7.168 / 5, 1e-9));
+    CHECK(time(1000, 10'000, true) == rel(95 * 10. / 5, 1e-9));
+    // An engine's warps take no more than its arithmetic: 5 FLOPs an element.
+    CHECK(cost(RowWise{RowOp::softmax, 1000, 1024, Precision::fp32, false}, gpu).total.in(us) < 1.1);
 }

@@ -119,6 +119,18 @@ TEST_CASE("attention of a framework or of cuDNN keeps no cache, that of an engin
     CHECK(cached(3));
 }
 
+TEST_CASE("softmax of PyTorch 2.1 keeps no long rows in registers, that of later versions does") {
+    const auto found = read(
+        "gpu,op,precision,rows,cols,latency_us,software\n"
+        "g,softmax,fp32,10,2000,5,pytorch 2.1.0 cu121 eager\n"
+        "g,softmax,fp32,10,2000,6,pytorch 2.11.0 CUDA 13.0\n"
+        "g,softmax,fp32,10,2000,7,\n");
+    REQUIRE(found.kernels.size() == 3);
+    CHECK_FALSE(std::get<RowWise>(found.kernels[0].op).in_registers);
+    CHECK(std::get<RowWise>(found.kernels[1].op).in_registers);
+    CHECK(std::get<RowWise>(found.kernels[2].op).in_registers);
+}
+
 TEST_CASE("a model row is read with what the source says and no more") {
     const auto found = read(
         "gpu,model,precision,weight_precision,batch,gpus,phase,execution,metric,value,prompt_tokens\n"

@@ -158,7 +158,7 @@ TEST_CASE("attention never gets faster with batch, heads or sequence") {
             op.head_dim = 64 * shapes.size(1, 4);
             op.fused = shapes.flip();
             if (op.fused && shapes.flip()) op.kv_precision = Precision::fp8;
-            // A softmax of more than 1024 scores has kernels that wait less than those of shorter ones.
+            // A softmax of more than 2048 scores has kernels that wait less than those of shorter ones.
             op.query_len = op.kv_len = 8 * shapes.size(1, op.fused ? 256 : 80);
             check_monotone(op, gpu, "batch", [](Attention& a) { ++a.batch; });
             check_monotone(op, gpu, "sequence", [](Attention& a) { a.query_len = a.kv_len += 8; });
