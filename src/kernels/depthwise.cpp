@@ -29,7 +29,8 @@ FlopsPerSecond direct_rate(const Conv2d& op, const Gpu& gpu) {
     constexpr double planar = 0.5;
     const double narrow = std::min(1.0, 2 * byte / element_size(op.precision));
     const double share = gpu.parameters.values.convolution.depthwise_rate * narrow * (op.channels_last ? 1 : planar);
-    return std::min(lane_rate(gpu.profile, Precision::fp32) * share, lane_rate(gpu.profile, op.precision));
+    const Precision computed = op.precision == Precision::fp64 ? Precision::fp64 : Precision::fp32;
+    return std::min(lane_rate(gpu.profile, Precision::fp32) * share, lane_rate(gpu.profile, computed));
 }
 
 /// FLOPs per second of a depthwise convolution. Without a kernel of their own they run as implicit GEMM on the lanes, whose blocks compute

@@ -128,7 +128,7 @@ TEST_CASE("depthwise kernels load 16 bits twice as fast as 32, and vectors of ch
     CHECK(time(Precision::fp32, false) == rel(4 * 7.55, 1e-3));
 }
 
-TEST_CASE("depthwise kernels are no faster than the lanes in their format") {
+TEST_CASE("depthwise kernels are no faster than the lanes in fp64, and compute narrower formats in fp32") {
     Gpu gpu = test::toy_gpu();
     gpu.profile.bandwidth = 100 * tb_per_s;
     gpu.profile.vector_peak[index(Precision::fp64)] = 1 * tflops;
@@ -136,6 +136,9 @@ TEST_CASE("depthwise kernels are no faster than the lanes in their format") {
     op.precision = Precision::fp64;
     op.channels_last = true;
     CHECK(cost(op, gpu).total.in(us) == rel(75.5, 1e-3));  // 75.5 MFLOP
+    gpu.profile.vector_peak[index(Precision::fp16)] = 0.1 * tflops;
+    op.precision = Precision::fp16;
+    CHECK(cost(op, gpu).total.in(us) == rel(7.55, 1e-3));
 }
 
 TEST_CASE("channels-last depthwise kernels for 16 bits take one tap after the other") {
