@@ -22,7 +22,7 @@ KernelCost products_and_softmax(const Attention& op, const Gpu& gpu, Cache cache
     c = in_sequence(c, cost(Elementwise{scores, 1, 1, 2, p}, gpu, cache));
     // Casts read 16 bits and write 32, and the other way around.
     if (wide) c = in_sequence(c, cost(Elementwise{scores, 0.5, 1, 1, softmax}, gpu, cache));
-    c = in_sequence(c, cost(RowWise{RowOp::softmax, batch * op.query_len, op.kv_len, softmax}, gpu, cache));
+    c = in_sequence(c, cost(RowWise{RowOp::softmax, batch * op.query_len, op.kv_len, softmax, op.framework}, gpu, cache));
     if (wide) c = in_sequence(c, cost(Elementwise{scores, 1, 0.5, 1, softmax}, gpu, cache));
     return in_sequence(c, cost(Gemm{batch, op.query_len, value_dim(op), op.kv_len, p, bits}, gpu, cache));
 }
