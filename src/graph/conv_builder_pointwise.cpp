@@ -116,10 +116,8 @@ void ConvBuilder::activate(const Map& map, Activation activation, Fusion fusion)
     constexpr double star_relu_kernels = 4;  // relu, square, scale, shift; the square is computed in fp32
     if (activation == Activation::star_relu) return wide_pointwise("star_relu", map, star_relu_kernels, flops_of(activation), 2);
     OpNode& node = pointwise(std::string(fact_of(activation).name), map, 1, flops_of(activation), fusion);
-    if (net.activation_gain)
-        node.eager_kernels = 2;
-    else if (shape_.framework && activation == Activation::gelu)
-        std::get<Elementwise>(node.op).instructions = error_function_instructions;
+    if (net.activation_gain) node.eager_kernels = 2;
+    if (activation == Activation::gelu) by_error_function(node, shape_.framework);
 }
 
 void ConvBuilder::wide_pointwise(std::string name, const Map& map, double kernels, double flops, double parameters) {

@@ -81,6 +81,10 @@ Elementwise scaling(std::int64_t elements, Precision from, Precision stream) {
     return {.elements = elements, .reads = element_size(from) / element_size(stream), .flops_per_element = 1, .precision = stream};
 }
 
+void by_error_function(OpNode& gelu, bool framework) {
+    if (framework && gelu.eager_kernels == 1) std::get<Elementwise>(gelu.op).instructions = error_function_instructions;
+}
+
 Elementwise joining(std::int64_t elements, Precision branch, Precision stream) {
     return {.elements = elements, .reads = 1 + element_size(branch) / element_size(stream), .flops_per_element = 1, .precision = stream};
 }
@@ -155,7 +159,7 @@ OpNode& LayerBuilder::elementwise(std::string_view name, std::int64_t elements, 
 OpNode& LayerBuilder::gelu(std::int64_t elements, double eager_kernels) {
     constexpr double flops = 8;
     OpNode& node = elementwise("gelu", elements, 1, flops, Fusion::epilogue, eager_kernels);
-    if (n_.framework && eager_kernels == 1) std::get<Elementwise>(node.op).instructions = error_function_instructions;
+    by_error_function(node, n_.framework);
     return node;
 }
 

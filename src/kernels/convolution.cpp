@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <bit>
-#include <cmath>
 
 #include "kernels/depthwise.hpp"
 #include "kernels/gemm_core.hpp"
@@ -9,10 +8,6 @@
 namespace roofcast {
 
 namespace {
-
-double real(std::int64_t count) {
-    return static_cast<double>(count);
-}
 
 Bytes input_bytes(const Conv2d& op) {
     return real(op.batch) * real(op.in_channels) * real(op.height) * real(op.width) * element_size(op.precision);
@@ -212,8 +207,7 @@ bool layouts_agree(const Conv2d& op) {
 /// Whether matrix units' kernels take the tensors as they are: channels last, or a matrix of pixels an image whose rows start at multiples
 /// of 16 bytes.
 bool takes_layout(const Conv2d& op) {
-    constexpr double vector = 16;
-    const bool whole_vectors = std::fmod(real(op.height * op.width) * element_size(op.precision).in(byte), vector) == 0;
+    const bool whole_vectors = in_whole_vectors(op.height * op.width, element_size(op.precision));
     return op.channels_last || layouts_agree(op) || (has_one_tap(op) && op.stride == 1 && whole_vectors);
 }
 
@@ -226,7 +220,7 @@ KernelCost converted_both_ways(const Conv2d& op, const Gpu& gpu, Cache cache) {
 /// 0.6 and 2.4 million elements).
 KernelCost converted_filters(const Conv2d& op, const Gpu& gpu, Cache cache) {
     constexpr double scattered = 2;
-    return transform_cost(2 * scattered * filter_bytes(op), gpu, cache == Cache::produced ? Cache::cold : cache);
+    return transform_cost(2 * scattered * filter_bytes(op), gpu, of_weights(cache));
 }
 
 /// What kernels need that take channels last: with asynchronous copies both sides converted, and filters of several taps (cuDNN 9.19, H100

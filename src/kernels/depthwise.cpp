@@ -8,10 +8,6 @@ namespace roofcast {
 
 namespace {
 
-double real(std::int64_t count) {
-    return static_cast<double>(count);
-}
-
 double taps_of(const Conv2d& op) {
     return real(op.kernel_h * op.kernel_w);
 }

@@ -85,7 +85,7 @@ KernelCost lane_product_cost(const MatrixProduct& product, const Work& w, const 
     t.flops = instructions;  // as far as energy is concerned
     t.compute = (instructions + 2 * unpacking * weights * flop) / (lane_rate(gpu.profile, Precision::fp32) * p.peak_fraction);
     // Nearly all of its bytes are weights.
-    t.dram_bytes = after_l2(w.bytes, gpu.profile.l2, p.l2_residency, cache == Cache::produced ? Cache::cold : cache);
+    t.dram_bytes = after_l2(w.bytes, gpu.profile.l2, p.l2_residency, of_weights(cache));
     t.dram = t.dram_bytes / (gpu.profile.data_bandwidth(Traffic::read) * p.bandwidth_fraction);
     t.latency = lasting(p.fixed_cycles, gpu.profile);
     t.overlap = p.overlap;

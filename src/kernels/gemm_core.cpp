@@ -223,12 +223,8 @@ MatrixProduct plain_product(std::int64_t batch, std::int64_t m, std::int64_t n, 
     } else if (element_size(precision) < 2 * byte) {
         op.most_parts = 1;  // kernels for 8- and 4-bit operands of CUTLASS, as serving engines compile them
     }
-    // Vector loads of 16 bytes need rows of A and B (k) and of C (n) that start at multiples of it.
-    const auto misaligned = [](std::int64_t count, Bytes element) {
-        return std::fmod(static_cast<double>(count) * element.in(byte), 16) != 0;
-    };
-    op.wide_loads = !misaligned(k, op.a_element);
-    op.aligned = op.wide_loads && !misaligned(n, op.c_element);
+    op.wide_loads = in_whole_vectors(k, op.a_element);
+    op.aligned = op.wide_loads && in_whole_vectors(n, op.c_element);
     return op;
 }
 

@@ -49,6 +49,12 @@ struct MatrixProduct {
     double load_cycles = 0;     ///< of an SM to load an element, where kernels load them one by one; 0: by the width of their path
 };
 
+/// Whether rows of `count` elements start at multiples of the 16 bytes that vector loads and asynchronous copies take.
+inline bool in_whole_vectors(std::int64_t count, Bytes element) {
+    constexpr double vector = 16;
+    return std::fmod(static_cast<double>(count) * element.in(byte), vector) == 0;
+}
+
 /// An operand layout of plain matrices.
 MatrixProduct plain_product(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k, Precision precision, double weight_bits,
                             std::optional<Precision> output = std::nullopt);

@@ -78,7 +78,7 @@ KernelCost cost(const Elementwise& op, const Gpu& gpu, Cache cache) {
 }
 
 KernelCost cost(const Embedding& op, const Gpu& gpu, Cache cache) {
-    return streaming_cost(work(op).bytes, {}, op.precision, gpu, cache == Cache::produced ? Cache::cold : cache);
+    return streaming_cost(work(op).bytes, {}, op.precision, gpu, of_weights(cache));
 }
 
 KernelCost cost(const Reduce& op, const Gpu& gpu, Cache cache) {

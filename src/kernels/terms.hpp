@@ -90,6 +90,11 @@ inline Bytes after_l2(Bytes size, Bytes l2, double residency, Cache cache) {
     return size * (1 - residency * (1 - size / l2));
 }
 
+/// Where weights lie after the kernel before, which did not produce them.
+inline Cache of_weights(Cache cache) {
+    return cache == Cache::produced ? Cache::cold : cache;
+}
+
 /// What a kernel waits longer for its first data where `from_dram` of `moved` bytes come from DRAM and not from L2.
 inline Seconds first_wait(Bytes from_dram, Bytes moved, const Gpu& gpu) {
     return moved > Bytes{} ? std::min(1.0, from_dram / moved) * gpu.parameters.values.streaming.dram_wait : Seconds{};

@@ -7,14 +7,6 @@
 
 namespace roofcast {
 
-namespace {
-
-double real(std::int64_t count) {
-    return static_cast<double>(count);
-}
-
-}  // namespace
-
 std::int64_t value_dim(const Attention& op) {
     return op.value_dim > 0 ? op.value_dim : op.head_dim;
 }

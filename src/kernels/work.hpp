@@ -25,6 +25,10 @@ Work work(const Reduce& op);
 Work work(const Move& op);
 Work work(const Moe& op);
 
+inline double real(std::int64_t count) {
+    return static_cast<double>(count);
+}
+
 /// The precision of the matrix products of `op`, when it has some.
 std::optional<Precision> matrix_precision(const Op& op);
 
