@@ -19,6 +19,7 @@ struct Gemm {
     Precision precision = Precision::fp16;
     double weight_bits = 16;            ///< stored bits per element of B; fewer than the precision's: weight-only quantization
     bool dynamic_quantized = false;     ///< A arrives in 16 bits and is quantized per row by a kernel of its own
+    bool by_library = false;            ///< the vendor's, also in 8 bits, for which serving engines compile kernels of their own
     std::optional<Precision> output{};  ///< format of C; absent: 16 bits for the narrower formats, else the precision
     friend bool operator==(const Gemm&, const Gemm&) = default;
 };
@@ -68,7 +69,7 @@ struct Conv2d {
 
 /// Instructions of the lanes that the error function of GELU takes an element, in fp32 whatever is stored: PyTorch 2.11 and CUDA's erff on
 /// H200 and H100 in 16 bits, 37 to 42.
-inline constexpr double error_function_instructions = 38;
+inline constexpr double error_function_instructions = 42;
 
 /// y[i] = f(x₁[i], …): each element read from `reads` tensors and written to `writes`.
 struct Elementwise {
@@ -79,6 +80,7 @@ struct Elementwise {
     bool strided = false;  ///< operands are broadcast or strided in an eager framework: each element's address is computed
     double apart = 0;      ///< tensors read whose elements lie apart where those written lie side by side: each is fetched with its sector
     double instructions = 0;  ///< of the fp32 lanes for an element, where they are known and may take longer than the FLOPs
+    bool framework = false;   ///< an eager framework's kernel, made for operands of any kind
     friend bool operator==(const Elementwise&, const Elementwise&) = default;
 };
 

@@ -114,7 +114,11 @@ void choose_layout(Op& op) {
 
 /// `op` as the stack's own kernel sees it: weights unpacked, activations that it keeps in fp32, maps in the layout of its choice.
 Op as_computed(Op op, const SoftwareStack& stack) {
-    if (stack.kernels != KernelSet::framework) choose_layout(op);
+    if (stack.kernels != KernelSet::framework) {
+        choose_layout(op);
+    } else if (auto* elementwise = std::get_if<Elementwise>(&op); elementwise != nullptr) {
+        elementwise->framework = true;
+    }
     if (auto* gemm = std::get_if<Gemm>(&op); gemm != nullptr && unpacks(*gemm, stack)) gemm->weight_bits = 16;
     if (!stack.fp32_activations) return op;
     if (auto* elementwise = std::get_if<Elementwise>(&op); elementwise != nullptr && is_16_bit(elementwise->precision))

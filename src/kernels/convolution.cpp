@@ -53,12 +53,6 @@ bool on_lanes(Precision p, const Gpu& gpu) {
     return gpu.profile.math_unit(p) == MathUnit::simt;
 }
 
-/// Whether kernels gather their operands by asynchronous copies of 16 bytes that lie together.
-bool has_asynchronous_copies(const GpuProfile& gpu) {
-    constexpr int first = 8;
-    return gpu.compute_capability && gpu.compute_capability->major >= first;
-}
-
 /// Efficiencies of convolution kernels on SIMT lanes that reach `peak_fraction`.
 GemmParameters lane_parameters(double peak_fraction, const Gpu& gpu) {
     GemmParameters p = gpu.parameters.values.gemm[index(MathUnit::simt)];
@@ -69,12 +63,21 @@ GemmParameters lane_parameters(double peak_fraction, const Gpu& gpu) {
     return p;
 }
 
-bool has_group_instructions(const GpuProfile& gpu) {
-    return gpu.facts.warp_matrix_fraction < 1;
-}
-
 bool has_one_tap(const Conv2d& op) {
     return op.kernel_h * op.kernel_w == 1;
+}
+
+/// Whether the input is the left matrix as it lies: nothing is gathered.
+bool is_plain_product(const Conv2d& op) {
+    return has_one_tap(op) && op.stride == 1;
+}
+
+/// Share of the rate of other filters that those reach whose taps do not fit the mask of 32 bits in which kernels keep what lies within the
+/// image (CUTLASS, `implicit_gemm`); filters of images have kernels of their own.
+double large_filter_share(const Conv2d& op) {
+    constexpr std::int64_t masked_taps = 32, image_channels = 4;
+    constexpr double share = 0.7;  // H100 and H200, 7x7
+    return op.kernel_h * op.kernel_w > masked_taps && op.in_channels > image_channels * op.groups ? share : 1;
 }
 
 /// Elements of `unit` in `step`, 16 bits where they are stored in fewer.
@@ -85,18 +88,19 @@ std::int64_t elements_of(Bytes step, Precision unit) {
 /// Whether libraries have a convolution whose matrix instructions are those of groups of warps, where there are such: of taps whose
 /// channels fill its steps, those of all groups together, or of a single tap.
 bool has_group_kernel(const Conv2d& op, Precision unit) {
-    return has_one_tap(op) || op.in_channels % elements_of(group_step, unit) == 0;
+    return is_plain_product(op) || op.in_channels % elements_of(group_step, unit) == 0;
 }
 
 /// Efficiencies of implicit GEMM in `unit`.
 GemmParameters implicit_parameters(const Conv2d& op, Precision unit, const Gpu& gpu) {
     const ConvolutionParameters& c = gpu.parameters.values.convolution;
-    if (on_lanes(unit, gpu)) return lane_parameters(c.implicit_fraction, gpu);
+    const double share = large_filter_share(op);
+    if (on_lanes(unit, gpu)) return lane_parameters(share * c.implicit_fraction, gpu);
     GemmParameters p = gemm_parameters(gpu, unit);
-    p.peak_fraction *= c.matrix_fraction;
+    p.peak_fraction *= share * c.matrix_fraction;
     if (!has_group_instructions(gpu.profile)) return p;
     if (!has_group_kernel(op, unit)) p.peak_fraction *= gpu.profile.facts.warp_matrix_fraction;
-    if (!has_one_tap(op)) p.fixed_cycles += start_cycles;
+    if (!is_plain_product(op)) p.fixed_cycles += start_cycles;
     return p;
 }
 
@@ -131,7 +135,7 @@ std::int64_t packed_groups(const Conv2d& op) {
 
 /// Channels of each tap that a kernel multiplies: where there are instructions of groups of warps, whole steps.
 std::int64_t channels_taken(const Conv2d& op, std::int64_t channels, Precision unit, const Gpu& gpu) {
-    if (on_lanes(unit, gpu) || !has_group_instructions(gpu.profile) || has_one_tap(op)) return channels;
+    if (on_lanes(unit, gpu) || !has_group_instructions(gpu.profile) || is_plain_product(op)) return channels;
     const std::int64_t step = elements_of(warp_step, unit);
     return (channels + step - 1) / step * step;
 }
@@ -208,7 +212,7 @@ bool layouts_agree(const Conv2d& op) {
 /// of 16 bytes.
 bool takes_layout(const Conv2d& op) {
     const bool whole_vectors = in_whole_vectors(op.height * op.width, element_size(op.precision));
-    return op.channels_last || layouts_agree(op) || (has_one_tap(op) && op.stride == 1 && whole_vectors);
+    return op.channels_last || layouts_agree(op) || (is_plain_product(op) && whole_vectors);
 }
 
 /// A library converts the input to its layout and the output back: each is read once and written once.

@@ -48,23 +48,45 @@ double fed_share(const GpuProfile& gpu, Precision precision) {
            (multiply_adds * elements_read * element_size(precision));
 }
 
+/// Cycles that kernels without asynchronous copies wait for an element of k: they load 32 bytes along k, wait, and multiply (H100).
+double waiting_cycles(Bytes element, bool from_l2) {
+    constexpr double l2_latency = 270, dram_latency = 460;
+    constexpr Bytes loaded_at_once = 32 * byte;
+    return (from_l2 ? l2_latency : dram_latency) * (element / loaded_at_once);
+}
+
+bool in_l2(const MatrixProduct& product, const Gpu& gpu, Cache cache) {
+    return cache == Cache::warm && product.compulsory <= gpu.profile.l2;
+}
+
 /// Libraries have few kernels for SIMT lanes: batched ones of one height; those of linear layers read both operands along k.
 void as_on_lanes(MatrixProduct& product, GemmParameters& p, const Gpu& gpu, Cache cache) {
-    constexpr double l2_latency_cycles = 270, dram_latency_cycles = 460;  // H100
-    constexpr Bytes loaded_at_once = 32 * byte;                           // along k
     if (product.batch == 1) {
         product.along_k = true;
         product.large_rows = gpu.profile.facts.linear_lane_rows;
+        product.waiting_cycles = waiting_cycles(product.a_element, true);
     } else {
         product.tile_rows = gpu.profile.facts.batched_lane_rows;
         product.tile_columns = padded_columns;
         product.depth = gpu.profile.facts.batched_lane_depth;
         product.most_parts = 1;
-        const bool from_l2 = cache == Cache::warm && product.compulsory <= gpu.profile.l2;
-        product.waiting_cycles = (from_l2 ? l2_latency_cycles : dram_latency_cycles) * (product.a_element / loaded_at_once);
+        product.waiting_cycles = waiting_cycles(product.a_element, in_l2(product, gpu, cache));
         p.peak_fraction = p.batched_fraction;
     }
     p.peak_fraction = std::min(p.peak_fraction, fed_share(gpu.profile, product.precision));
+}
+
+/// Kernels for rows that are no multiples of 16 bytes are of few tiles. Where elements of 16 bits lie in pairs they load these by
+/// asynchronous copies of 4 bytes, else one by one, and wait. H100 and H200; in TF32 every row is copied.
+void as_misaligned(MatrixProduct& product, GemmParameters& p, const Gpu& gpu, Cache cache) {
+    constexpr int least_side = 64;
+    constexpr double rate_of_pairs = 1.25;  // over that of elements
+    product.least_rows = product.least_columns = least_side;
+    if (!product.copied) {
+        product.waiting_cycles = waiting_cycles(product.a_element, in_l2(product, gpu, cache));
+    } else if (product.a_element < 4 * byte) {
+        p.misaligned = 1 - (1 - p.misaligned) * rate_of_pairs;
+    }
 }
 
 /// Kernels that unpack weights come from other libraries, and are made of instructions of single warps.
@@ -109,20 +131,21 @@ KernelCost weight_stream_cost(const Work& w, int kernels, const Gpu& gpu, BytesP
     return c;
 }
 
-/// Whether a few rows are multiplied on the SIMT lanes: where there are no matrix units, and in int8 (TensorRT-LLM's own kernels).
-bool has_vector_product(const Gemm& op, const Gpu& gpu) {
+/// Whether few rows are multiplied on the SIMT lanes: one row that no kernel of matrix units takes, some in int8 (TensorRT-LLM's kernels).
+bool has_vector_product(const Gemm& op, const MatrixProduct& product, const Gpu& gpu) {
     constexpr std::int64_t most_int8_rows = 4;
-    if (op.precision == Precision::int8) return op.m <= most_int8_rows && op.batch == 1;
-    if (op.m > most_vector_rows || op.batch > 1 || element_size(op.precision) < 2 * byte || op.precision == Precision::fp64) return false;
-    return gpu.profile.math_unit(op.precision) == MathUnit::simt;
+    if (op.batch > 1) return false;
+    if (op.precision == Precision::int8) return op.m <= most_int8_rows && !op.by_library;
+    if (op.m > 1 || element_size(op.precision) < 2 * byte || op.precision == Precision::fp64) return false;
+    return gpu.profile.math_unit(op.precision) == MathUnit::simt || !product.aligned;
 }
 
-/// Parts of k that libraries have kernels for: of misaligned rows few, of 8 and 4 bits none in CUTLASS, as serving engines compile it,
-/// which quantize activations themselves; cuBLASLt splits k of plain fp8 products as of 16 bits.
-int parts_of_library(const Gemm& op, const MatrixProduct& product) {
-    constexpr int misaligned_parts = 2, most = 32;
-    if (!product.aligned) return std::min(misaligned_parts, product.most_parts);
-    return op.precision == Precision::fp8 && !op.dynamic_quantized ? most : product.most_parts;
+/// Parts of k that there are kernels for: of 8 and 4 bits none in CUTLASS, as serving engines compile it, which quantize activations
+/// themselves; cuBLASLt splits k of plain products in 8 bits as of 16.
+int most_parts(const Gemm& op, const MatrixProduct& product) {
+    constexpr int most_of_library = 32;
+    const bool by_library = op.by_library || (op.precision == Precision::fp8 && !op.dynamic_quantized);
+    return by_library ? most_of_library : product.most_parts;
 }
 
 }  // namespace
@@ -138,12 +161,13 @@ KernelCost cost(const Gemm& op, const Gpu& gpu, Cache cache) {
         as_unpacking(tiled, p, gpu);
     } else {
         tiled.least_rows = gpu.profile.facts.least_tile_rows;
-        tiled.most_parts = parts_of_library(op, tiled);
+        tiled.most_parts = most_parts(op, tiled);
+        if (!tiled.aligned && has_asynchronous_copies(gpu.profile)) as_misaligned(tiled, p, gpu, cache);
     }
     // Serving engines compile one fp8 kernel for each range of shapes.
     if (op.dynamic_quantized && op.precision == Precision::fp8) take_shaped(gpu.profile.facts.fp8_tiles, op.m, op.n, tiled);
     KernelCost product = matrix_product_cost(tiled, p, gpu, cache);
-    if (has_vector_product(op, gpu)) {
+    if (has_vector_product(op, tiled, gpu)) {
         const KernelCost by_vectors = lane_product_cost(tiled, work(op), library, gpu, cache);
         if (by_vectors.total < product.total) product = by_vectors;
     }

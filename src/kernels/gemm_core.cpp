@@ -23,11 +23,14 @@ constexpr int replaced_area = 8192;            // of the smallest that give way 
 constexpr double shared_epilogue_share = 0.5;  // of an epilogue that waits for all that the chip writes: 0, 0.3, 0.7 and 1 tried
 constexpr double waves_before_largest = 2;     // of smaller tiles; A100 bf16 rows are a staircase of the largest tiles' waves
 constexpr int split_factors[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32};
-constexpr int most_serial_parts = 4;    // A100 weight-only rows: 2 to 7 tried
-constexpr double split_waves = 4;       // that the parts of k fill at most
-constexpr double waiting_blocks = 2;    // that share an SM on lanes, one of which computes while the other waits
-constexpr double stored_alone = 1.5;    // rate of products that only store misaligned rows, over those that load them too
-constexpr double reference_depth = 32;  // of k, that the cost of a step is given for
+constexpr int most_serial_parts = 4;  // A100 weight-only rows: 2 to 7 tried
+constexpr double split_waves = 4;     // that the parts of k fill at most
+constexpr double waiting_blocks = 2;  // that share an SM on lanes, one of which computes while the other waits
+constexpr double stored_alone = 1.5;  // rate of products that only store misaligned rows, over those that load them too
+constexpr double filling_cycles =
+    2500;  // of TF32 where 16 bits run in instructions of groups of warps; cuBLASLt 13, cuDNN 9.19, H100 and H200
+constexpr double filled_depth = 128;                                  // of k, from which that is whole
+constexpr double reference_depth = 32;                                // of k, that the cost of a step is given for
 constexpr double reference_tile = large_tile_side * large_tile_side;  // that the epilogue parameter is given for
 
 std::span<const Tile> tiles_of(const MatrixProduct& op, MathUnit unit) {
@@ -64,6 +67,7 @@ struct Rates {
     double accumulators, blocks_per_sm;
     double waiting;     // seconds an element of k
     double step_width;  // of an element of k, over one in 16 bits
+    double filling;     // cycles of the first steps, more than others
     double large_tiles;
     double relative_epilogue, shared_epilogue;  // relative time of it; share that waits for all that the chip writes
     bool parts_in_turn, steps_in_turn;
@@ -106,6 +110,7 @@ Rates rates_of(const MatrixProduct& op, const Gpu& gpu, const GemmParameters& p,
     r.accumulators = op.accumulators;
     r.waiting = op.waiting_cycles * r.cycle;
     r.step_width = matrix_operand_width(op.precision, unit);
+    r.filling = op.precision == Precision::tf32 && has_group_instructions(profile) ? filling_cycles : 0;
     r.large_tiles = static_cast<double>(op.batch) * blocks(op.m, large_tile_side) * blocks(op.n, large_tile_side);
     r.relative_epilogue =
         op.relative_epilogue * (lanes ? 1 : std::max(1.0, op.c_element / (2 * byte)));  // wider outputs take longer to store
@@ -146,7 +151,8 @@ Candidate evaluate(const Rates& r, const GemmParameters& p, Tile tile, double ti
     c.l2 = w * k * std::max((tile.m * r.a_bytes + tile.n * r.b_bytes) * r.per_a_byte, (tile.m + tile.n) * r.per_load);
     c.dram = r.dram + summed_parts(r.parts_in_turn, split) * r.sums;
     const int additions = r.parts_in_turn ? split - 1 : std::min(split - 1, 1);
-    c.latency = (p.fixed_cycles + (r.steps_in_turn ? 0 : steps) + additions * p.tiling.split_k_cycles) * r.cycle;
+    const double start = p.fixed_cycles + r.filling * std::min(1.0, k / filled_depth);
+    c.latency = (start + (r.steps_in_turn ? 0 : steps) + additions * p.tiling.split_k_cycles) * r.cycle;
     c.busy = busy_time(c.compute * s, c.dram * s, c.l2 * s, p.overlap, r.power).in(s);
     return c;
 }
@@ -206,6 +212,11 @@ Candidate best_candidate(const MatrixProduct& op, const Rates& r, const GemmPara
 
 }  // namespace
 
+bool has_asynchronous_copies(const GpuProfile& gpu) {
+    constexpr int first = 8;
+    return gpu.compute_capability && gpu.compute_capability->major >= first;
+}
+
 MatrixProduct plain_product(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k, Precision precision, double weight_bits,
                             std::optional<Precision> output) {
     MatrixProduct op{.batch = batch, .m = m, .n = n, .k = k, .precision = precision};
@@ -225,6 +236,8 @@ MatrixProduct plain_product(std::int64_t batch, std::int64_t m, std::int64_t n, 
     }
     op.wide_loads = in_whole_vectors(k, op.a_element);
     op.aligned = op.wide_loads && in_whole_vectors(n, op.c_element);
+    constexpr Bytes least_copy = 4 * byte;
+    op.copied = in_whole(least_copy, k, op.a_element) && in_whole(least_copy, n, op.c_element);
     return op;
 }
 

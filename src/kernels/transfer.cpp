@@ -57,6 +57,14 @@ double flag_overhead(const Collective& op) {
     return longest > Bytes{} ? std::clamp(2 * longest / op.bytes, 1.0, 2.0) : 1;
 }
 
+/// What a copy starts later than one that the GPU writes to pinned memory: it waits for its first read over PCIe, or for the host to empty
+/// what it wrote for pageable memory. Few bytes from pageable memory come with the command. H100 and H200.
+Seconds later_start(const Copy& op) {
+    constexpr Seconds read_over_pcie = 2.3 * us, emptied_by_host = 6.3 * us;
+    if (op.kind == CopyKind::h2d && op.pinned) return read_over_pcie;
+    return op.kind == CopyKind::d2h && !op.pinned ? emptied_by_host : Seconds{};
+}
+
 }  // namespace
 
 BytesPerSecond pcie_bandwidth(const GpuProfile& gpu) {
@@ -96,7 +104,7 @@ KernelCost cost(const Collective& op, const Gpu& gpu, Cache) {
 KernelCost cost(const Copy& op, const Gpu& gpu, Cache) {
     const auto& p = gpu.parameters.values.copy;
     Terms t;
-    t.latency = p.fixed;
+    t.latency = p.fixed + later_start(op);
     if (op.kind == CopyKind::d2d) {
         t.dram_bytes = 2 * op.bytes;
         t.dram = t.dram_bytes / (gpu.profile.data_bandwidth(Traffic::copied) * p.device_fraction);

@@ -23,6 +23,13 @@ void require_plausible(std::initializer_list<std::int64_t> sizes) {
     if (product > most) throw Unusable{"the sizes multiply to more than 2^60: no GPU runs such an operator"};
 }
 
+/// Whether the software is a serving engine, with kernels of its own around a KV cache; a framework calls the vendor's libraries with plain
+/// tensors.
+bool is_engine(std::string_view software) {
+    constexpr std::string_view others[] = {"pytorch", "cudnn", "cublas"};
+    return std::none_of(std::begin(others), std::end(others), [&](std::string_view name) { return names_software(software, name); });
+}
+
 Gemm parse_gemm(const Row& row, Precision precision) {
     const std::string_view function = row.choice(MeasuredColumn::function, {"linear", "linear_bias", "bmm", "dynamic_quantized"}, "linear");
     Gemm op;
@@ -34,6 +41,7 @@ Gemm parse_gemm(const Row& row, Precision precision) {
     op.precision = precision;
     op.weight_bits = row.weights_or_native(precision).bits;
     op.dynamic_quantized = function == "dynamic_quantized";
+    op.by_library = !is_engine(row.text(MeasuredColumn::software));
     return op;
 }
 
@@ -58,15 +66,9 @@ Conv2d parse_conv2d(const Row& row, Precision precision) {
     return op;
 }
 
-/// Whether the software keeps a KV cache, which serving engines do; an operator of a framework or of cuDNN takes plain tensors.
-bool keeps_cache(std::string_view software) {
-    constexpr std::string_view plain[] = {"pytorch", "cudnn"};
-    return std::none_of(std::begin(plain), std::end(plain), [&](std::string_view name) { return names_software(software, name); });
-}
-
 Attention parse_attention(const Row& row, Precision precision) {
     Attention op;
-    op.cached = keeps_cache(row.text(MeasuredColumn::software));
+    op.cached = is_engine(row.text(MeasuredColumn::software));
     op.batch = row.count_if(MeasuredColumn::batch).value_or(1);
     op.heads = row.count(MeasuredColumn::heads);
     op.kv_heads = row.count_if(MeasuredColumn::kv_heads).value_or(op.heads);
@@ -89,6 +91,8 @@ struct ElementwiseForm {
     std::string_view function;
     double reads, flops, writes = 1, instructions = 0;
 };
+constexpr double silu_instructions = 28, tanh_instructions = 26;  // H100 and H200, 16 bits
+
 constexpr ElementwiseForm elementwise_forms[] = {{"add", 2, 1},
                                                  {"sub", 2, 1},
                                                  {"mul", 2, 1},
@@ -102,9 +106,9 @@ constexpr ElementwiseForm elementwise_forms[] = {{"add", 2, 1},
                                                  {"pow_scalar", 1, 30},
                                                  {"relu", 1, 1},
                                                  {"gelu", 1, 20, 1, error_function_instructions},
-                                                 {"silu", 1, 20},
+                                                 {"silu", 1, 20, 1, silu_instructions},
                                                  {"sigmoid", 1, 20},
-                                                 {"tanh", 1, 20},
+                                                 {"tanh", 1, 20, 1, tanh_instructions},
                                                  {"exp", 1, 10},
                                                  {"sqrt", 1, 10},
                                                  {"neg", 1, 1},
@@ -121,6 +125,7 @@ Elementwise parse_elementwise(const Row& row, Precision precision) {
     Elementwise op;
     op.elements = row.count(MeasuredColumn::elements);
     op.precision = precision;
+    op.framework = names_software(row.text(MeasuredColumn::software), "pytorch");
     for (const auto& form : elementwise_forms) {
         if (form.function != function) continue;
         op.reads = form.reads;

@@ -328,6 +328,26 @@ TEST_CASE("only frameworks copy maps whose elements lie apart: compilers and eng
         CHECK(time(kernels, 1 << 24) == time(kernels, 0));
 }
 
+TEST_CASE("only frameworks' element-wise kernels start later") {
+    const Gpu gpu = load_gpu(gpus_dir(), "h100-sxm5-80gb");
+    const Elementwise add{.elements = 1024, .reads = 2, .writes = 1, .precision = Precision::fp16};
+    Elementwise in_framework = add;
+    in_framework.framework = true;
+    const auto time = [&](KernelSet kernels) {
+        OpNode node;
+        node.op = add;
+        OpGraph graph;
+        graph.segments.push_back({.name = "layer", .nodes = {node}});
+        SoftwareStack stack;
+        stack.kernels = kernels;
+        return timeline(graph, gpu, stack).gpu_busy.in(us);
+    };
+    const double later = (cost(in_framework, gpu, Cache::produced).total - cost(add, gpu, Cache::produced).total).in(us);
+    CHECK(later > 0.1);
+    for (const KernelSet kernels : {KernelSet::engine, KernelSet::generated, KernelSet::fused})
+        CHECK(time(KernelSet::framework) - time(kernels) == rel(later, 1e-6));
+}
+
 TEST_CASE("only frameworks convert maps for the lanes: compilers and engines keep planes for them") {
     const Gpu gpu = load_gpu(gpus_dir(), "a100-pcie-80gb");
     const auto time = [&gpu](KernelSet kernels, bool channels_last) {

@@ -262,6 +262,40 @@ TEST_CASE("kernels of groups of warps run where channels of a tap fill 128 bytes
     CHECK(product == started(1));
 }
 
+TEST_CASE("a strided convolution of one tap is gathered like those of several") {
+    Gpu gpu = test::toy_gpu_with_matrix_units();
+    gpu.profile.vector_peak[index(Precision::fp32)] = 0.01 * tflops;
+    gpu.profile.facts.warp_matrix_fraction = 0.5;
+    const auto of = [&gpu](std::int64_t channels, std::int64_t stride) {
+        Conv2d op = fp32_conv(1);
+        op.in_channels = channels;
+        op.height = op.width = 64 * stride;
+        op.stride = stride;
+        op.precision = Precision::fp16;
+        op.channels_last = true;
+        return cost(op, gpu);
+    };
+    CHECK((of(128, 2).launch - of(128, 1).launch).in(us) == rel(3, 1e-6));  // 3000 cycles at 1 GHz
+    CHECK(of(128, 2).compute.in(us) == rel(of(128, 1).compute.in(us), 1e-9));
+    CHECK(of(96, 2).compute.in(us) == rel(2 * of(96, 1).compute.in(us), 1e-9));  // no kernel of groups of warps
+}
+
+TEST_CASE("filters of more than 32 taps reach 0.7 of the rate, but for those of images") {
+    Gpu gpu = test::toy_gpu_with_matrix_units();
+    gpu.profile.bandwidth = 100 * tb_per_s;
+    const auto of_tap = [&gpu](std::int64_t channels, std::int64_t side, Precision precision) {
+        Conv2d op = fp32_conv(side);
+        op.in_channels = channels;
+        op.precision = precision;
+        op.channels_last = true;
+        return cost(op, gpu).compute.in(us) / static_cast<double>(side * side);
+    };
+    for (const Precision p : {Precision::fp32, Precision::fp16}) {
+        CHECK(of_tap(64, 7, p) == rel(of_tap(64, 5, p) / 0.7, 1e-6));
+        CHECK(of_tap(4, 7, p) == rel(of_tap(4, 5, p), 1e-6));
+    }
+}
+
 TEST_CASE("where there are instructions of groups of warps, blocks compute 64 outputs at least") {
     Gpu gpu = test::toy_gpu_with_matrix_units();
     gpu.profile.vector_peak[index(Precision::fp32)] = 0.01 * tflops;

@@ -136,6 +136,67 @@ TEST_CASE("misaligned rows come element by element to matrix units: as slowly in
     CHECK(computed(4096, 4095, Precision::tf32) == rel(5 * aligned, 1e-3));
 }
 
+TEST_CASE("asynchronous copies take pairs of misaligned elements, in tiles of 64 and more; single ones are waited for") {
+    Gpu gpu = test::toy_gpu_with_matrix_units();
+    gpu.profile.bandwidth = 100 * tb_per_s;
+    gpu.profile.compute_capability = ComputeCapability{9, 0};
+    GemmParameters& p = gpu.parameters.values.gemm[index(MathUnit::tensor16)];
+    p.misaligned = 0.8;
+    p.tiling.split_k_cycles = 1e6;  // k in one piece
+    const auto time = [&gpu](std::int64_t m, std::int64_t n, std::int64_t k, Cache cache = Cache::cold) {
+        return cost(Gemm{.m = m, .n = n, .k = k, .precision = Precision::fp16, .weight_bits = 16}, gpu, cache).total.in(us);
+    };
+    CHECK(time(4096, 4096, 4093) == rel(1.25 * time(4096, 4096, 4094), 2e-3));
+    CHECK(time(4096, 4093, 4096) == rel(1.25 / 1.5 * time(4096, 4096, 4094), 2e-3));
+    // 64 x 64 x 4094 x 2 FLOP at a quarter of 1 TFLOP/s, however few of the rows are there.
+    CHECK(time(64, 62, 4094) == rel(134.2, 1e-3));
+    CHECK(time(8, 62, 4094) == rel(134.2, 1e-3));
+    // Single elements: 460 cycles for 16 of them from DRAM, 270 from L2, where a fast SM would be done before.
+    p.peak_fraction = 1;
+    p.misaligned = 0;
+    CHECK(time(64, 64, 4095) == rel(4095 * 460.0 / 16 / 1e3, 1e-3));
+    gpu.profile.l2 = 100 * mb;
+    CHECK(time(64, 64, 4095, Cache::warm) == rel(4095 * 270.0 / 16 / 1e3, 1e-3));
+    // Older kernels load all elements alike.
+    gpu.profile.compute_capability = ComputeCapability{7, 5};
+    CHECK(time(64, 64, 4095) < 40);
+}
+
+TEST_CASE("one misaligned row is multiplied on the lanes") {
+    Gpu gpu = test::toy_gpu_with_matrix_units();
+    gpu.profile.bandwidth = 1000 * tb_per_s;
+    const Gemm op{.m = 1, .n = 4095, .k = 4095, .precision = Precision::fp16, .weight_bits = 16};
+    // 2 · 4095 · 4095 FLOP at 10 TFLOP/s; a tile of 16 rows would take 16 times as long on matrix units of the same rate.
+    CHECK(cost(op, gpu).total.in(us) == rel(3.354, 1e-3));
+    Gemm aligned = op;
+    aligned.n = aligned.k = 4096;
+    CHECK(cost(aligned, gpu).total.in(us) > 40);
+}
+
+TEST_CASE("linear layers on lanes wait for each eight elements of k") {
+    Gpu gpu = test::toy_gpu();
+    gpu.profile.bandwidth = 1000 * tb_per_s;
+    gpu.parameters.values.gemm[index(MathUnit::simt)].tiling.split_k_cycles = 1e6;  // k in one piece
+    // 270 cycles at 1 GHz, where 32 x 32 outputs take 2 ns each.
+    CHECK(cost(fp32_gemm(32, 32, 8192), gpu).total.in(us) == rel(276.5, 1e-3));
+    // Parts of k wait side by side.
+    gpu.parameters.values.gemm[index(MathUnit::simt)].tiling.split_k_cycles = 0;
+    CHECK(cost(fp32_gemm(32, 32, 8192), gpu).total.in(us) < 276.5 / 8);
+}
+
+TEST_CASE("TF32 fills its pipeline slowly where 16 bits have instructions of groups of warps") {
+    Gpu gpu = test::toy_gpu_with_matrix_units();
+    gpu.profile.tensor_peak[index(Precision::tf32)] = 10 * tflops;
+    const auto latency = [&gpu](std::int64_t k, Precision precision = Precision::tf32) {
+        return cost(Gemm{.m = 64, .n = 64, .k = k, .precision = precision, .weight_bits = 32}, gpu).launch.in(us);
+    };
+    CHECK(latency(128) == 0);
+    gpu.profile.facts.warp_matrix_fraction = 0.6;
+    CHECK(latency(128) == rel(2.5, 1e-6));
+    CHECK(latency(64) == rel(1.25, 1e-6));
+    CHECK(latency(128, Precision::fp16) == 0);
+}
+
 TEST_CASE("TF32 takes twice the energy of 16 bits a FLOP") {
     Gpu gpu = test::toy_gpu_with_matrix_units();
     gpu.profile.tensor_peak[index(Precision::tf32)] = 10 * tflops;
@@ -168,8 +229,9 @@ TEST_CASE("batched products on lanes take k in whole steps") {
 TEST_CASE("linear layers on lanes run the small tile only while large ones leave room on the chip") {
     Gpu gpu = test::toy_gpu();
     gpu.profile.bandwidth = 100 * tb_per_s;
+    gpu.parameters.values.gemm[index(MathUnit::simt)].peak_fraction = 0.1;  // longer than loads are waited for
     const auto time = [&gpu](std::int64_t n) { return cost(fp32_gemm(32, n, 1024), gpu).total.in(us); };
-    const double small = 32.0 * 32 * 1024 * 2 / 1e6, large = 16 * small;  // us of a tile on an SM of 1 TFLOP/s
+    const double small = 32.0 * 32 * 1024 * 2 / 1e5, large = 16 * small;  // us of a tile on an SM of 0.1 TFLOP/s
     // 19 tiles of 128 columns would leave one of two places on ten SMs free: 76 small ones take 7.6 waves, counted as eight.
     CHECK(time(19 * 128) == rel(8 * small, 0.06));
     // 20 fill them: of 128 rows each, where m has 32.
@@ -260,6 +322,7 @@ TEST_CASE("operands come to wider matrix units at a higher rate") {
 TEST_CASE("within a pass L2 holds what the kernel before wrote, but no weights, and gives it up smoothly") {
     Gpu gpu = test::toy_gpu();
     gpu.parameters.values.streaming.l2_residency = 0.9;
+    gpu.parameters.values.gemm[index(MathUnit::simt)].tiling.split_k_cycles = 1e6;  // k in one piece
     const auto bytes = [&](std::int64_t m, std::int64_t n, Cache cache) {
         return cost(Gemm{.m = m, .n = n, .k = 256, .precision = Precision::fp32, .weight_bits = 32}, gpu, cache).dram_bytes.in(mb);
     };

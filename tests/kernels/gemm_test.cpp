@@ -96,10 +96,16 @@ TEST_CASE("products of 8 bits do not split k, and few rows in int8 are multiplie
     CHECK(by_lanes.flops.in(flop) == rel(536.9e6, 1e-3));
     op.m = 5;
     CHECK(cost(op, gpu).total.in(us) > 100);
+    // The vendor's library splits k instead, over all SMs.
+    op.by_library = true;
+    CHECK(cost(op, gpu).total.in(us) == rel(1073.7 / 10, 0.05));
+    op.m = 4;
+    CHECK(cost(op, gpu).total.in(us) == rel(1073.7 / 10, 0.05));
 }
 
 TEST_CASE("weights from copies in turn are found in L2 when all copies fit") {
-    const Gpu gpu = test::toy_gpu();
+    Gpu gpu = test::toy_gpu();
+    gpu.parameters.values.gemm[index(MathUnit::simt)].tiling.split_k_cycles = 1e6;  // k in one piece
     const double share = gpu.parameters.values.gemm[index(MathUnit::simt)].l2_residency;
     // 1 MB of L2. 64·64 weights of 4 B: 6.5 copies are 106 kB. 256·256: 1.7 MB.
     const Gemm small = fp32_gemm(64, 64, 64), large = fp32_gemm(64, 256, 256);

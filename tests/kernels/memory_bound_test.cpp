@@ -50,6 +50,27 @@ TEST_CASE("element-wise kernels take the lanes as long as their instructions do,
     CHECK(cost(op, gpu, Cache::cold).bound == Bound::dram);
 }
 
+TEST_CASE("an element-wise kernel starts later in a framework, and where a thread computes functions of its elements") {
+    Gpu gpu = test::toy_gpu();
+    gpu.parameters.values.streaming.fixed = 2 * us;
+    gpu.parameters.values.streaming.dram_wait = 1 * us;
+    Elementwise op{.elements = 1, .reads = 1, .writes = 1, .precision = Precision::fp16};
+    const auto start = [&](Cache cache) { return cost(op, gpu, cache).launch.in(us); };
+    CHECK(start(Cache::cold) == rel(2.5, 1e-9));
+    CHECK(start(Cache::warm) == rel(2, 1e-3));
+    op.framework = true;  // 600 cycles at 1 GHz
+    CHECK(start(Cache::cold) == rel(3.6, 1e-9));
+    CHECK(start(Cache::warm) == rel(2.6, 1e-3));
+    op.instructions = 20;  // 70 cycles for each of eight elements
+    CHECK(start(Cache::cold) == rel(4.16, 1e-9));
+    op.precision = Precision::fp32;
+    CHECK(start(Cache::cold) == rel(3.88, 1e-9));
+    // What the instructions take comes after the start.
+    op.elements = 1'000'000;
+    gpu.profile.bandwidth = 10'000 * gb_per_s;
+    CHECK(cost(op, gpu).total.in(us) == rel(3.88 + 4, 1e-9));
+}
+
 TEST_CASE("few rows leave SMs idle") {
     Gpu gpu = test::toy_gpu();
     gpu.parameters.values.row_wise.fill = 2;
