@@ -70,6 +70,8 @@ struct Conv2d {
 /// Instructions of the lanes that the error function of GELU takes an element, in fp32 whatever is stored: PyTorch 2.11 and CUDA's erff on
 /// H200 and H100 in 16 bits, 37 to 42.
 inline constexpr double error_function_instructions = 42;
+/// The same of SiLU and of the hyperbolic tangent.
+inline constexpr double silu_instructions = 28, tanh_instructions = 26;
 
 /// y[i] = f(x₁[i], …): each element read from `reads` tensors and written to `writes`.
 struct Elementwise {

@@ -53,6 +53,12 @@ bool on_lanes(Precision p, const Gpu& gpu) {
     return gpu.profile.math_unit(p) == MathUnit::simt;
 }
 
+/// Whether kernels gather their operands by asynchronous copies of 16 bytes that lie together.
+bool has_asynchronous_copies(const GpuProfile& gpu) {
+    constexpr int first = 8;
+    return gpu.compute_capability && gpu.compute_capability->major >= first;
+}
+
 /// Efficiencies of convolution kernels on SIMT lanes that reach `peak_fraction`.
 GemmParameters lane_parameters(double peak_fraction, const Gpu& gpu) {
     GemmParameters p = gpu.parameters.values.gemm[index(MathUnit::simt)];
@@ -69,15 +75,16 @@ bool has_one_tap(const Conv2d& op) {
 
 /// Whether the input is the left matrix as it lies: nothing is gathered.
 bool is_plain_product(const Conv2d& op) {
-    return has_one_tap(op) && op.stride == 1;
+    return has_one_tap(op) && op.stride == 1 && op.padding_h == 0 && op.padding_w == 0;
 }
 
-/// Share of the rate of other filters that those reach whose taps do not fit the mask of 32 bits in which kernels keep what lies within the
-/// image (CUTLASS, `implicit_gemm`); filters of images have kernels of their own.
-double large_filter_share(const Conv2d& op) {
-    constexpr std::int64_t masked_taps = 32, image_channels = 4;
-    constexpr double share = 0.7;  // H100 and H200, 7x7
-    return op.kernel_h * op.kernel_w > masked_taps && op.in_channels > image_channels * op.groups ? share : 1;
+/// Share of the rate of smaller filters that those of more than 32 taps reach which are not for images: 7x7 of cuDNN 9.19 on H100 and H200,
+/// in every format; why is not known.
+double large_filter_share(const Conv2d& op, const GpuProfile& gpu) {
+    constexpr std::int64_t most_taps = 32, image_channels = 4;
+    constexpr double share = 0.7;
+    const bool large = op.kernel_h * op.kernel_w > most_taps && op.padding_h > 0 && op.in_channels > image_channels;
+    return large && has_group_instructions(gpu) ? share : 1;
 }
 
 /// Elements of `unit` in `step`, 16 bits where they are stored in fewer.
@@ -86,7 +93,7 @@ std::int64_t elements_of(Bytes step, Precision unit) {
 }
 
 /// Whether libraries have a convolution whose matrix instructions are those of groups of warps, where there are such: of taps whose
-/// channels fill its steps, those of all groups together, or of a single tap.
+/// channels fill its steps, those of all groups together, or where nothing is gathered.
 bool has_group_kernel(const Conv2d& op, Precision unit) {
     return is_plain_product(op) || op.in_channels % elements_of(group_step, unit) == 0;
 }
@@ -94,7 +101,7 @@ bool has_group_kernel(const Conv2d& op, Precision unit) {
 /// Efficiencies of implicit GEMM in `unit`.
 GemmParameters implicit_parameters(const Conv2d& op, Precision unit, const Gpu& gpu) {
     const ConvolutionParameters& c = gpu.parameters.values.convolution;
-    const double share = large_filter_share(op);
+    const double share = large_filter_share(op, gpu.profile);
     if (on_lanes(unit, gpu)) return lane_parameters(share * c.implicit_fraction, gpu);
     GemmParameters p = gemm_parameters(gpu, unit);
     p.peak_fraction *= share * c.matrix_fraction;

@@ -67,7 +67,7 @@ struct Rates {
     double accumulators, blocks_per_sm;
     double waiting;     // seconds an element of k
     double step_width;  // of an element of k, over one in 16 bits
-    double filling;     // cycles of the first steps, more than others
+    double later;       // cycles that it starts
     double large_tiles;
     double relative_epilogue, shared_epilogue;  // relative time of it; share that waits for all that the chip writes
     bool parts_in_turn, steps_in_turn;
@@ -81,6 +81,13 @@ double aligned_share(const MatrixProduct& op, const GemmParameters& p, MathUnit 
     const double share = 1 - p.misaligned;
     if (unit == MathUnit::simt) return share;
     return std::min(1.0, share * (op.wide_loads ? stored_alone : 1) * matrix_operand_width(op.precision, unit));
+}
+
+/// Cycles that TF32 starts later where 16 bits have instructions of groups of warps, the more the longer k is up to 128: cuBLASLt 13 and
+/// cuDNN 9.19 on H100 and H200.
+double later_start(const MatrixProduct& op, const GpuProfile& gpu) {
+    constexpr double cycles = 2500, depth = 128;
+    return op.precision == Precision::tf32 && has_group_instructions(gpu) ? cycles * std::min(1.0, static_cast<double>(op.k) / depth) : 0;
 }
 
 Rates rates_of(const MatrixProduct& op, const Gpu& gpu, const GemmParameters& p, Bytes traffic) {
@@ -110,7 +117,7 @@ Rates rates_of(const MatrixProduct& op, const Gpu& gpu, const GemmParameters& p,
     r.accumulators = op.accumulators;
     r.waiting = op.waiting_cycles * r.cycle;
     r.step_width = matrix_operand_width(op.precision, unit);
-    r.filling = op.precision == Precision::tf32 && has_group_instructions(profile) ? filling_cycles : 0;
+    r.later = later_start(op, profile);
     r.large_tiles = static_cast<double>(op.batch) * blocks(op.m, large_tile_side) * blocks(op.n, large_tile_side);
     r.relative_epilogue =
         op.relative_epilogue * (lanes ? 1 : std::max(1.0, op.c_element / (2 * byte)));  // wider outputs take longer to store
@@ -151,8 +158,7 @@ Candidate evaluate(const Rates& r, const GemmParameters& p, Tile tile, double ti
     c.l2 = w * k * std::max((tile.m * r.a_bytes + tile.n * r.b_bytes) * r.per_a_byte, (tile.m + tile.n) * r.per_load);
     c.dram = r.dram + summed_parts(r.parts_in_turn, split) * r.sums;
     const int additions = r.parts_in_turn ? split - 1 : std::min(split - 1, 1);
-    const double start = p.fixed_cycles + r.filling * std::min(1.0, k / filled_depth);
-    c.latency = (start + (r.steps_in_turn ? 0 : steps) + additions * p.tiling.split_k_cycles) * r.cycle;
+    c.latency = (p.fixed_cycles + r.later + (r.steps_in_turn ? 0 : steps) + additions * p.tiling.split_k_cycles) * r.cycle;
     c.busy = busy_time(c.compute * s, c.dram * s, c.l2 * s, p.overlap, r.power).in(s);
     return c;
 }
@@ -212,11 +218,6 @@ Candidate best_candidate(const MatrixProduct& op, const Rates& r, const GemmPara
 
 }  // namespace
 
-bool has_asynchronous_copies(const GpuProfile& gpu) {
-    constexpr int first = 8;
-    return gpu.compute_capability && gpu.compute_capability->major >= first;
-}
-
 MatrixProduct plain_product(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k, Precision precision, double weight_bits,
                             std::optional<Precision> output) {
     MatrixProduct op{.batch = batch, .m = m, .n = n, .k = k, .precision = precision};
@@ -237,7 +238,7 @@ MatrixProduct plain_product(std::int64_t batch, std::int64_t m, std::int64_t n, 
     op.wide_loads = in_whole_vectors(k, op.a_element);
     op.aligned = op.wide_loads && in_whole_vectors(n, op.c_element);
     constexpr Bytes least_copy = 4 * byte;
-    op.copied = in_whole(least_copy, k, op.a_element) && in_whole(least_copy, n, op.c_element);
+    op.copyable = in_whole(least_copy, k, op.a_element) && in_whole(least_copy, n, op.c_element);
     return op;
 }
 

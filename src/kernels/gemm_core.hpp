@@ -45,7 +45,7 @@ struct MatrixProduct {
     bool along_k = false;       ///< both operands are stored along k, as by a linear layer, and lanes load them without asynchronous copies
     bool aligned = true;        ///< rows of A, B and C start at multiples of 16 bytes
     bool wide_loads = true;     ///< those of A and B do
-    bool copied = true;         ///< all rows start at multiples of the 4 bytes that asynchronous copies take at least
+    bool copyable = true;       ///< all rows start at multiples of the 4 bytes that asynchronous copies take at least
     double waiting_cycles = 0;  ///< for an element of k, of kernels without asynchronous copies: they load, wait, and multiply
     double load_cycles = 0;     ///< of an SM to load an element, where kernels load them one by one; 0: by the width of their path
 };
@@ -59,9 +59,6 @@ inline bool in_whole(Bytes step, std::int64_t count, Bytes element) {
 inline bool in_whole_vectors(std::int64_t count, Bytes element) {
     return in_whole(16 * byte, count, element);
 }
-
-/// Whether kernels bring operands to shared memory by asynchronous copies.
-bool has_asynchronous_copies(const GpuProfile& gpu);
 
 /// Whether matrix instructions are those of groups of warps (wgmma).
 inline bool has_group_instructions(const GpuProfile& gpu) {

@@ -21,22 +21,14 @@ KernelCost at_least(KernelCost c, Seconds floor, Bound bound, Seconds KernelCost
     return c;
 }
 
-/// What an element-wise kernel starts later than `c` has it. A framework's, made for operands of any kind, takes longer to start; one made
-/// for its operands has more loads under way and waits half as long for DRAM. A thread takes its elements, 16 bytes of them, one by one
-/// where a function has many instructions. PyTorch 2.11 and the benchmark's own kernels on H100 and H200.
-Seconds later_start(const Elementwise& op, const KernelCost& c, const Gpu& gpu) {
-    constexpr double framework_cycles = 600, function_cycles = 70, shorter_wait = 0.5;
+/// A framework's element-wise kernel, made for operands of any kind, takes longer to start; one made for its operands has more loads under
+/// way and waits half as long for DRAM. A thread takes its elements, 16 bytes of them, one by one where a function has many instructions.
+/// PyTorch 2.11 and the benchmark's own kernels on H100 and H200.
+StreamStart start_of(const Elementwise& op) {
+    constexpr double framework_cycles = 600, function_cycles = 70, made_for_operands = 0.5;
     constexpr Bytes of_thread = 16 * byte;
     const double functions = op.instructions > 0 ? function_cycles * (of_thread / element_size(op.precision)) : 0;
-    if (op.framework) return lasting(framework_cycles + functions, gpu.profile);
-    return lasting(functions, gpu.profile) - shorter_wait * first_wait(c.dram_bytes, work(op).bytes, gpu);
-}
-
-KernelCost started_later(KernelCost c, Seconds later) {
-    c.launch += later;
-    c.total += later;
-    c.unthrottled += later;
-    return c;
+    return op.framework ? StreamStart{.cycles = framework_cycles + functions} : StreamStart{.cycles = functions, .wait = made_for_operands};
 }
 
 /// Of the lanes of all SMs, for so many instructions on each of `elements`.
@@ -88,8 +80,7 @@ Seconds element_time(const Op& op, double instructions, const GpuProfile& gpu) {
 }
 
 KernelCost cost(const Elementwise& op, const Gpu& gpu, Cache cache) {
-    const KernelCost simple = streaming_cost(work(op).bytes, work(op).vector, op.precision, gpu, cache);
-    const KernelCost streamed = started_later(simple, later_start(op, simple, gpu));
+    const KernelCost streamed = streaming_cost(work(op).bytes, work(op).vector, op.precision, gpu, cache, start_of(op));
     const KernelCost passed = op.strided ? addressed(streamed, op.elements, gpu.profile) : streamed;
     const Seconds busy = op.instructions > 0 ? passed.launch + element_time(op, op.instructions, gpu.profile) : Seconds{};
     return fetched_apart(at_least(passed, busy, Bound::compute, &KernelCost::compute), op.apart * static_cast<double>(op.elements),

@@ -81,7 +81,7 @@ KernelCost in_sequence(const KernelCost& first, const KernelCost& second) {
     return c;
 }
 
-KernelCost streaming_cost(Bytes moved, Flops flops, Precision precision, const Gpu& gpu, Cache cache) {
+KernelCost streaming_cost(Bytes moved, Flops flops, Precision precision, const Gpu& gpu, Cache cache, StreamStart start) {
     const auto& p = gpu.parameters.values.streaming;
     Terms t;
     t.flops = flops;
@@ -89,7 +89,7 @@ KernelCost streaming_cost(Bytes moved, Flops flops, Precision precision, const G
     t.dram_bytes = after_l2(moved, gpu.profile.l2, p.l2_residency, cache);
     t.dram = t.dram_bytes / (gpu.profile.data_bandwidth(Traffic::copied) * p.bandwidth_fraction);
     t.l2 = moved / (gpu.profile.bandwidth * p.l2_bandwidth_ratio);
-    t.latency = p.fixed + first_wait(t.dram_bytes, moved, gpu);
+    t.latency = p.fixed + lasting(start.cycles, gpu.profile) + start.wait * first_wait(t.dram_bytes, moved, gpu);
     return combine(t, gpu);
 }
 

@@ -167,7 +167,12 @@ inline Seconds instruction_time(double instructions, const GpuProfile& gpu) {
     return instructions * flop / (lane_rate(gpu, Precision::fp32) / (2 * static_cast<double>(gpu.sm_count)));
 }
 
+/// What a streaming kernel's start is over that of others: cycles more, and share of their wait for the first data from DRAM.
+struct StreamStart {
+    double cycles = 0, wait = 1;
+};
+
 /// A kernel that streams `moved` bytes through memory and does `flops` on the SIMT lanes.
-KernelCost streaming_cost(Bytes moved, Flops flops, Precision precision, const Gpu& gpu, Cache cache);
+KernelCost streaming_cost(Bytes moved, Flops flops, Precision precision, const Gpu& gpu, Cache cache, StreamStart start = {});
 
 }  // namespace roofcast

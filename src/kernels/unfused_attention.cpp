@@ -18,12 +18,21 @@ KernelCost products_and_softmax(const Attention& op, const Gpu& gpu, Cache cache
     const double bits = 8 * element_size(p).in(byte);
     const bool wide = op.fp32_scores && element_size(p) < 4 * byte;
     const Precision softmax = wide ? Precision::fp32 : p;
+    const auto pass = [&](double reads, double writes, double flops, Precision written) {
+        const Elementwise over_scores{.elements = scores,
+                                      .reads = reads,
+                                      .writes = writes,
+                                      .flops_per_element = flops,
+                                      .precision = written,
+                                      .framework = op.framework};
+        return cost(over_scores, gpu, cache);
+    };
     KernelCost c = cost(Gemm{batch, op.query_len, op.kv_len, op.head_dim, p, bits}, gpu, cache);
-    c = in_sequence(c, cost(Elementwise{scores, 1, 1, 2, p}, gpu, cache));
+    c = in_sequence(c, pass(1, 1, 2, p));
     // Casts read 16 bits and write 32, and the other way around.
-    if (wide) c = in_sequence(c, cost(Elementwise{scores, 0.5, 1, 1, softmax}, gpu, cache));
+    if (wide) c = in_sequence(c, pass(0.5, 1, 1, softmax));
     c = in_sequence(c, cost(RowWise{RowOp::softmax, batch * op.query_len, op.kv_len, softmax, op.framework}, gpu, cache));
-    if (wide) c = in_sequence(c, cost(Elementwise{scores, 1, 0.5, 1, softmax}, gpu, cache));
+    if (wide) c = in_sequence(c, pass(1, 0.5, 1, softmax));
     return in_sequence(c, cost(Gemm{batch, op.query_len, value_dim(op), op.kv_len, p, bits}, gpu, cache));
 }
 
@@ -50,7 +59,9 @@ KernelCost unfused_attention_cost(const Attention& op, const Gpu& gpu, Cache cac
     KernelCost c = products_and_softmax(op, gpu, cache);
     const int kernels = c.kernels;
     if (op.separate_mask)
-        c = in_sequence(c, cost(Elementwise{.elements = scores_of(op), .precision = op.precision, .strided = op.framework}, gpu, cache));
+        c = in_sequence(
+            c, cost(Elementwise{.elements = scores_of(op), .precision = op.precision, .strided = op.framework, .framework = op.framework},
+                    gpu, cache));
     if (op.copies_heads) c = with_copied_heads(c, op, gpu, cache);
     if (op.framework) c.kernels = kernels;  // what its launches take is known for the operator as a whole
     return c;

@@ -91,8 +91,6 @@ struct ElementwiseForm {
     std::string_view function;
     double reads, flops, writes = 1, instructions = 0;
 };
-constexpr double silu_instructions = 28, tanh_instructions = 26;  // H100 and H200, 16 bits
-
 constexpr ElementwiseForm elementwise_forms[] = {{"add", 2, 1},
                                                  {"sub", 2, 1},
                                                  {"mul", 2, 1},

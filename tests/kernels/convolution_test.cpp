@@ -280,9 +280,10 @@ TEST_CASE("a strided convolution of one tap is gathered like those of several") 
     CHECK(of(96, 2).compute.in(us) == rel(2 * of(96, 1).compute.in(us), 1e-9));  // no kernel of groups of warps
 }
 
-TEST_CASE("filters of more than 32 taps reach 0.7 of the rate, but for those of images") {
+TEST_CASE("filters of more than 32 taps reach 0.7 of the rate where there are instructions of groups of warps, but for those of images") {
     Gpu gpu = test::toy_gpu_with_matrix_units();
     gpu.profile.bandwidth = 100 * tb_per_s;
+    gpu.profile.facts.warp_matrix_fraction = 0.6;
     const auto of_tap = [&gpu](std::int64_t channels, std::int64_t side, Precision precision) {
         Conv2d op = fp32_conv(side);
         op.in_channels = channels;
@@ -294,6 +295,8 @@ TEST_CASE("filters of more than 32 taps reach 0.7 of the rate, but for those of 
         CHECK(of_tap(64, 7, p) == rel(of_tap(64, 5, p) / 0.7, 1e-6));
         CHECK(of_tap(4, 7, p) == rel(of_tap(4, 5, p), 1e-6));
     }
+    gpu.profile.facts.warp_matrix_fraction = 1;
+    CHECK(of_tap(64, 7, Precision::fp16) == rel(of_tap(64, 5, Precision::fp16), 1e-6));
 }
 
 TEST_CASE("where there are instructions of groups of warps, blocks compute 64 outputs at least") {

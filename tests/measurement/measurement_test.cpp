@@ -119,19 +119,21 @@ TEST_CASE("attention of a framework or of cuDNN keeps no cache, that of an engin
     CHECK(cached(3));
 }
 
-TEST_CASE("products are the vendor's library's unless an engine ran them, and element-wise kernels of PyTorch are a framework's") {
+TEST_CASE("products are the vendor's library's where PyTorch or cuBLAS ran them, and element-wise kernels of PyTorch are a framework's") {
     const auto found = read(
         "gpu,op,precision,m,n,k,elements,function,latency_us,software\n"
         "g,gemm,int8,16,16,16,,linear,5,trtllm 1.0.0\n"
         "g,gemm,int8,16,16,32,,linear,6,cuBLASLt 13.1.0 driver 580\n"
-        "g,gemm,fp32,16,16,16,,linear,7,pytorch 2.1.0 cu121 eager\n"
+        "g,gemm,int8,16,16,48,,linear,7,pytorch 2.11.0 CUDA 13.0\n"
         "g,elementwise,fp32,,,,100,add,7,PyTorch 2.11.0 CUDA 13.0\n"
-        "g,elementwise,fp32,,,,100,add,8,driver 580 CUDA 13.0\n");
-    REQUIRE(found.kernels.size() == 5);
+        "g,elementwise,fp32,,,,100,add,8,driver 580 CUDA 13.0\n"
+        "g,gemm,int8,16,16,64,,linear,8,\n");
+    REQUIRE(found.kernels.size() == 6);
     const auto by_library = [&found](std::size_t row) { return std::get<Gemm>(found.kernels[row].op).by_library; };
     CHECK_FALSE(by_library(0));
     CHECK(by_library(1));
     CHECK(by_library(2));
+    CHECK_FALSE(by_library(5));  // nothing is said: an engine's
     CHECK(std::get<Elementwise>(found.kernels[3].op).framework);
     CHECK_FALSE(std::get<Elementwise>(found.kernels[4].op).framework);
 }
