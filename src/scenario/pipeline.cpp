@@ -164,7 +164,7 @@ PipelineResult predict_pipeline(const Pipeline& pipeline, const std::filesystem:
 
 PipelineComparison compared(const PipelineResult& first, const PipelineResult& other) {
     PipelineComparison comparison;
-    comparison.speedup = other.latency / first.latency;
+    comparison.speedup = other.latency.in(s) / first.latency.in(s);  // exactly 1 against itself
     comparison.throughput_ratio = first.requests_per_second / other.requests_per_second;
     if (!first.interval || !other.interval) return comparison;
     // Of a run that both have, what is left is the difference; it belongs to the one that it weighs more in.

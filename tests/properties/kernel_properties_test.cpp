@@ -141,10 +141,29 @@ TEST_CASE("matrix products never get faster by growing") {
         for (int round = 0; round < 20; ++round) {
             Gemm op{.batch = shapes.size(1, 8), .m = shapes.size(1, 2048), .n = 16 * shapes.size(1, 256), .k = 16 * shapes.size(1, 256)};
             op.weight_bits = shapes.flip() ? 16 : 4.25;
+            if (shapes.flip()) op.k += shapes.flip() ? 1 : 2;  // rows of A and B that are misaligned stay so
             check_monotone(op, gpu, "m", [](Gemm& g) { g.m += 1 + g.m / 10; });
             check_monotone(op, gpu, "n", [](Gemm& g) { g.n += 16; });
             check_monotone(op, gpu, "k", [](Gemm& g) { g.k += 16; });
             check_monotone(op, gpu, "batch", [](Gemm& g) { ++g.batch; });
+        }
+    }
+}
+
+// A single row is a vector's product on some GPUs, which needs no whole vectors.
+TEST_CASE("misaligned rows are never faster than the aligned ones that hold them") {
+    Shapes shapes;
+    for (const Gpu& gpu : all_gpus()) {
+        for (const Precision p : {Precision::fp32, Precision::tf32, Precision::fp16}) {
+            if (!gpu.profile.supports(p)) continue;
+            for (int round = 0; round < 20; ++round) {
+                Gemm op{.m = shapes.size(2, 8192), .n = 16 * shapes.size(32, 512), .k = 16 * shapes.size(32, 512), .precision = p};
+                op.weight_bits = 8 * element_size(p).in(byte);
+                const double aligned = cost(op, gpu).total.in(us);
+                (shapes.flip() ? op.k : op.n) -= shapes.size(1, 3);
+                INFO(gpu.profile.id << " " << name(p) << " " << op.m << " x " << op.n << " x " << op.k);
+                REQUIRE(cost(op, gpu).total.in(us) >= 0.99 * aligned);  // of which three elements in 512 are less
+            }
         }
     }
 }
@@ -210,6 +229,8 @@ TEST_CASE("kernels bound by memory never get faster by growing") {
                            [](RowWise& r) { r.rows += 1 + r.rows / 3; });
             Elementwise sum{shapes.size(1, 1e7), 2, 1, 1, Precision::fp16};
             sum.apart = shapes.flip() ? 1 : 0;
+            sum.framework = shapes.flip();
+            sum.instructions = shapes.flip() ? error_function_instructions : 0;
             check_monotone(sum, gpu, "elements", [](Elementwise& e) { e.elements += 1 + e.elements / 5; });
             check_monotone(Move{1, 1, Precision::fp16, 1}, gpu, "copied", [](Move& m) {
                 m.read += 1 + m.read / 2;
