@@ -112,7 +112,8 @@ void choose_layout(Op& op) {
         conv->channels_last = false;
 }
 
-/// `op` as the stack's own kernel sees it: weights unpacked, activations that it keeps in fp32, maps in the layout of its choice.
+/// `op` as the stack's own kernel sees it: weights unpacked, activations that it keeps in fp32, maps in the layout of its choice, and
+/// element-wise kernels that a framework makes for operands of any kind.
 Op as_computed(Op op, const SoftwareStack& stack) {
     if (stack.kernels != KernelSet::framework) {
         choose_layout(op);
