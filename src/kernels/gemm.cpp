@@ -76,11 +76,14 @@ void as_on_lanes(MatrixProduct& product, GemmParameters& p, const Gpu& gpu, Cach
     p.peak_fraction = std::min(p.peak_fraction, fed_share(gpu.profile, product.precision));
 }
 
-/// The library's kernels for rows that are no multiples of 16 bytes are of few tiles. Where elements of 16 bits lie in pairs they load
-/// these by asynchronous copies of 4 bytes, else one by one, and wait. cuBLASLt 13 on H100 and H200; in TF32 every row is copied.
+/// The library's kernels for rows that are no multiples of 16 bytes split k in few parts. Those of Hopper have few tiles instead; where
+/// elements of 16 bits lie in pairs they load these by asynchronous copies of 4 bytes, else one by one, and wait. cuBLASLt 13 on H100 and
+/// H200; in TF32 every row is copied.
 void as_misaligned(MatrixProduct& product, GemmParameters& p, const Gpu& gpu, Cache cache) {
-    constexpr int least_side = 64;
+    constexpr int parts = 2, least_side = 64;
     constexpr double rate_of_pairs = 1.25;  // over that of elements
+    if (!has_group_instructions(gpu.profile)) product.most_parts = std::min(parts, product.most_parts);
+    if (!has_group_instructions(gpu.profile) || product.a_element < 2 * byte) return;
     product.least_rows = std::max(product.least_rows, least_side);
     product.least_columns = least_side;
     if (product.wide_loads) return;
@@ -143,13 +146,11 @@ bool has_vector_product(const Gemm& op, const MatrixProduct& product, const Gpu&
     return !product.aligned && !product.unpack_weights && has_group_instructions(gpu.profile);
 }
 
-/// Parts of k that there are kernels for: of misaligned rows few before Hopper; of 8 and 4 bits none in CUTLASS, as serving engines compile
-/// it, which quantize activations themselves. cuBLASLt splits k of plain products in 8 bits as of 16.
-int most_parts(const Gemm& op, const MatrixProduct& product, const GpuProfile& gpu) {
-    constexpr int misaligned_parts = 2;
-    if (!product.aligned && !has_group_instructions(gpu)) return std::min(misaligned_parts, product.most_parts);
-    const bool by_library = op.by_library || op.precision == Precision::fp8;
-    return by_library && !op.dynamic_quantized && element_size(op.precision) == 1 * byte ? MatrixProduct{}.most_parts : product.most_parts;
+/// Parts of k that there are kernels for: of 8 and 4 bits none in CUTLASS, as serving engines compile it, which quantize activations
+/// themselves; cuBLASLt splits k of plain products in 8 bits as of 16.
+int most_parts(const Gemm& op, const MatrixProduct& product) {
+    const bool by_library = (op.by_library || op.precision == Precision::fp8) && !op.dynamic_quantized;
+    return by_library && element_size(op.precision) == 1 * byte ? MatrixProduct{}.most_parts : product.most_parts;
 }
 
 }  // namespace
@@ -165,9 +166,8 @@ KernelCost cost(const Gemm& op, const Gpu& gpu, Cache cache) {
         as_unpacking(tiled, p, gpu);
     } else {
         tiled.least_rows = gpu.profile.facts.least_tile_rows;
-        tiled.most_parts = most_parts(op, tiled, gpu.profile);
-        const bool wide = element_size(op.precision) >= 2 * byte;
-        if (!tiled.aligned && wide && has_group_instructions(gpu.profile)) as_misaligned(tiled, p, gpu, cache);
+        tiled.most_parts = most_parts(op, tiled);
+        if (!tiled.aligned) as_misaligned(tiled, p, gpu, cache);
     }
     // Serving engines compile one fp8 kernel for each range of shapes.
     if (op.dynamic_quantized && op.precision == Precision::fp8) take_shaped(gpu.profile.facts.fp8_tiles, op.m, op.n, tiled);

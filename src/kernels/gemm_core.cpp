@@ -23,14 +23,11 @@ constexpr int replaced_area = 8192;            // of the smallest that give way 
 constexpr double shared_epilogue_share = 0.5;  // of an epilogue that waits for all that the chip writes: 0, 0.3, 0.7 and 1 tried
 constexpr double waves_before_largest = 2;     // of smaller tiles; A100 bf16 rows are a staircase of the largest tiles' waves
 constexpr int split_factors[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32};
-constexpr int most_serial_parts = 4;  // A100 weight-only rows: 2 to 7 tried
-constexpr double split_waves = 4;     // that the parts of k fill at most
-constexpr double waiting_blocks = 2;  // that share an SM on lanes, one of which computes while the other waits
-constexpr double stored_alone = 1.5;  // rate of products that only store misaligned rows, over those that load them too
-constexpr double filling_cycles =
-    2500;  // of TF32 where 16 bits run in instructions of groups of warps; cuBLASLt 13, cuDNN 9.19, H100 and H200
-constexpr double filled_depth = 128;                                  // of k, from which that is whole
-constexpr double reference_depth = 32;                                // of k, that the cost of a step is given for
+constexpr int most_serial_parts = 4;    // A100 weight-only rows: 2 to 7 tried
+constexpr double split_waves = 4;       // that the parts of k fill at most
+constexpr double waiting_blocks = 2;    // that share an SM on lanes, one of which computes while the other waits
+constexpr double stored_alone = 1.5;    // rate of products that only store misaligned rows, over those that load them too
+constexpr double reference_depth = 32;  // of k, that the cost of a step is given for
 constexpr double reference_tile = large_tile_side * large_tile_side;  // that the epilogue parameter is given for
 
 std::span<const Tile> tiles_of(const MatrixProduct& op, MathUnit unit) {
@@ -67,7 +64,7 @@ struct Rates {
     double accumulators, blocks_per_sm;
     double waiting;     // seconds an element of k
     double step_width;  // of an element of k, over one in 16 bits
-    double later;       // cycles that it starts
+    double later;       // cycles that the start takes more
     double large_tiles;
     double relative_epilogue, shared_epilogue;  // relative time of it; share that waits for all that the chip writes
     bool parts_in_turn, steps_in_turn;

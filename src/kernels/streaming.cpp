@@ -82,7 +82,7 @@ Seconds element_time(const Op& op, double instructions, const GpuProfile& gpu) {
 KernelCost cost(const Elementwise& op, const Gpu& gpu, Cache cache) {
     const KernelCost streamed = streaming_cost(work(op).bytes, work(op).vector, op.precision, gpu, cache, start_of(op));
     const KernelCost passed = op.strided ? addressed(streamed, op.elements, gpu.profile) : streamed;
-    const Seconds busy = op.instructions > 0 ? passed.launch + element_time(op, op.instructions, gpu.profile) : Seconds{};
+    const Seconds busy = passed.launch + element_time(op, op.instructions, gpu.profile);
     return fetched_apart(at_least(passed, busy, Bound::compute, &KernelCost::compute), op.apart * static_cast<double>(op.elements),
                          gpu.profile);
 }
