@@ -96,7 +96,7 @@ def built(case, device):
     finally:
         torch.set_default_dtype(before)
     model = model.eval().requires_grad_(False)
-    if case.model.family == "cnn":
+    if case.model.channels_last:
         model = model.to(memory_format=torch.channels_last)
     return quantized(model) if case.precision == "int8" else model
 

@@ -27,6 +27,10 @@ class Model:
     def generates(self):
         return self.family in ("llm", "vlm")
 
+    @property
+    def channels_last(self):
+        return self.family == "cnn"
+
 
 MODELS = (
     Model("resnet50", "cnn", 224, parameters=25.6e6, image_operations=8.2e09),

@@ -55,7 +55,8 @@ def metric_rows(case, gpu, software, metrics):
         row = {"gpu": gpu, **case_cells(case), "metric": metric, "value": number(s["median"]), "runs": str(s["runs"])}
         if s["runs"] > 1:
             row.update({f"value_{key}": number(s[key]) for key in ("std", "mean", "min", "max", "p95", "p99")})
-        yield {**row, "software": software, "source": SOURCE}
+        # The word that tells readers of the rows the layout of convolutions; images of other families pass one convolution only.
+        yield {**row, "software": software + (" nhwc" if case.model.channels_last else ""), "source": SOURCE}
 
 
 class RowFile:

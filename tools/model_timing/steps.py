@@ -18,7 +18,7 @@ def forward_step(case, model, device):
     if case.model.image_size:
         size = case.model.image_size
         images = torch.randn(case.batch, 3, size, size, device=device, dtype=DTYPES[case.precision])
-        if case.model.family == "cnn":
+        if case.model.channels_last:
             images = images.contiguous(memory_format=torch.channels_last)
         return Step(lambda: model(images))
     tokens = torch.randint(1000, 30000, (case.batch, case.tokens), device=device)
