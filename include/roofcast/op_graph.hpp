@@ -19,6 +19,7 @@ struct Gemm {
     Precision precision = Precision::fp16;
     double weight_bits = 16;            ///< stored bits per element of B; fewer than the precision's: weight-only quantization
     bool dynamic_quantized = false;     ///< A arrives in 16 bits and is quantized per row by a kernel of its own
+    bool framework_bias = false;        ///< an eager framework has it add a bias
     bool by_library = false;            ///< the vendor's, also in 8 bits, for which serving engines compile kernels of their own
     std::optional<Precision> output{};  ///< format of C; absent: 16 bits for the narrower formats, else the precision
     friend bool operator==(const Gemm&, const Gemm&) = default;
@@ -73,6 +74,14 @@ inline constexpr double error_function_instructions = 42;
 /// The same of SiLU and of the hyperbolic tangent.
 inline constexpr double silu_instructions = 28, tanh_instructions = 26;
 
+/// A map that a framework normalizes channel by channel; none: no channels.
+struct ChannelMap {
+    std::int64_t images = 0, channels = 0;
+    bool channels_last = false;
+    bool by_library = false;  ///< by the vendor's kernel: where weights are in fp32 and the map is not in bf16
+    friend bool operator==(const ChannelMap&, const ChannelMap&) = default;
+};
+
 /// y[i] = f(x₁[i], …): each element read from `reads` tensors and written to `writes`.
 struct Elementwise {
     std::int64_t elements = 0;
@@ -83,6 +92,7 @@ struct Elementwise {
     double apart = 0;      ///< tensors read whose elements lie apart where those written lie side by side: each is fetched with its sector
     double instructions = 0;  ///< of the fp32 lanes for an element, where they are known and may take longer than the FLOPs
     bool framework = false;   ///< an eager framework's kernel, made for operands of any kind
+    ChannelMap normalized{};  ///< the map, where the kernel is an eager framework's batch normalization
     friend bool operator==(const Elementwise&, const Elementwise&) = default;
 };
 

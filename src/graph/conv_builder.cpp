@@ -117,7 +117,11 @@ Map ConvBuilder::conv(const Map& input, const ConvSpec& spec) {
     const std::int64_t factors = (spec.bias || standardized ? 1 : 0) + (folds ? 2 : 0);
     if (!spec.shared_weights) node.weights = static_cast<double>(spec.channels) * static_cast<double>(filter + factors);
     // The host's time of a kernel was measured with a bias as one of its own; that of a folded norm goes with the convolution.
-    if (factors > 0 && shape_.separate_bias) pointwise("bias", out, 1, 1, Fusion::folded).same_call = folds;
+    if (factors > 0 && shape_.separate_bias) {
+        OpNode& bias = pointwise("bias", out, 1, 1, Fusion::folded);
+        bias.same_call = folds;
+        std::get<Elementwise>(bias.op).strided = op.channels_last;
+    }
     return normalize_and_activate(out, folds ? ConvNorm::none : spec.norm, spec.activation);
 }
 
@@ -167,7 +171,12 @@ Map ConvBuilder::transposed(const Map& in, std::int64_t channels, std::int64_t k
 }
 
 OpNode& ConvBuilder::linear(std::int64_t rows, std::int64_t in, std::int64_t out, bool bias) {
-    const Gemm op{.m = shape_.batch * rows, .n = out, .k = in, .precision = product_precision(shape_), .weight_bits = shape_.weights.bits};
+    const Gemm op{.m = shape_.batch * rows,
+                  .n = out,
+                  .k = in,
+                  .precision = product_precision(shape_),
+                  .weight_bits = shape_.weights.bits,
+                  .framework_bias = bias && shape_.framework};
     OpNode& node = emit("linear", op, Fusion::none, rows * in, rows * out);
     node.weights = static_cast<double>(out) * static_cast<double>(in + (bias ? 1 : 0));
     return node;

@@ -58,7 +58,7 @@ Map ConvBuilder::normalized(const Map& map, ConvNorm norm, bool wide) {
     const double weights = 2.0 * static_cast<double>(map.channels);
     if (norm == ConvNorm::none || norm == ConvNorm::standardized) return map;
     if (norm == ConvNorm::batch || norm == ConvNorm::frozen) {
-        pointwise("batchnorm", map, 1, norm_flops, Fusion::folded, norm == ConvNorm::batch ? weights : 0);
+        batch_norm(map, norm, norm == ConvNorm::batch ? weights : 0);
         return map;
     }
     if (norm == ConvNorm::evo || norm == ConvNorm::filter_response) return normalize_and_activate(map, norm, Activation::none);
@@ -69,6 +69,24 @@ Map ConvBuilder::normalized(const Map& map, ConvNorm norm, bool wide) {
     if (norm == ConvNorm::group) return group_norm(out, 1);
     normalize_rows(out, norm == ConvNorm::layer ? map.places() : map.channels);
     return out;
+}
+
+void ConvBuilder::batch_norm(const Map& map, ConvNorm norm, double weights) {
+    // Frozen ones are a product and a sum; other frameworks than PyTorch, which leaves biases apart, have other kernels.
+    const bool by_kernel = norm == ConvNorm::batch && shape_.framework && shape_.separate_bias;
+    const bool wide_weights = mixed_precision() || element_size(format(map)) > 2 * byte;
+    const bool by_library = wide_weights && format(map) != Precision::bf16;
+    if (by_kernel && !by_library) {
+        // PyTorch's own path, in one call: the variance is widened and its root taken before the kernel over the map.
+        constexpr double kernels = 2;
+        OpNode& statistics =
+            emit("norm_statistics", Elementwise{.elements = map.channels, .precision = Precision::fp32}, Fusion::folded, 0, 0);
+        statistics.eager_kernels = kernels;
+        statistics.same_call = true;
+    }
+    OpNode& node = pointwise("batchnorm", map, 1, norm_flops, Fusion::folded, weights);
+    if (by_kernel)
+        std::get<Elementwise>(node.op).normalized = {shape_.batch, map.channels, shape_.channels_last && !map.planar, by_library};
 }
 
 void ConvBuilder::normalize_rows(const Map& map, std::int64_t rows) {
@@ -196,7 +214,9 @@ Map ConvBuilder::weigh(const Map& map) {
 
 Map ConvBuilder::layer_scale(const Map& map) {
     const Map out = as_stream(map);
-    OpNode& node = convert("layer_scale", map, scaling(map.elements() * shape_.batch, format(map), format(out)));
+    Elementwise op = scaling(map.elements() * shape_.batch, format(map), format(out));
+    op.strided = shape_.framework && shape_.channels_last && !map.planar;
+    OpNode& node = convert("layer_scale", map, op);
     node.fusion = Fusion::epilogue;
     node.weights = static_cast<double>(map.channels);
     return out;

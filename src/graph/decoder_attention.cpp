@@ -32,9 +32,25 @@ double attention_kernels(const DecoderPass& pass, bool grouped) {
 }
 
 void add_query_key_norm(LayerBuilder& b, const DecoderPass& pass, std::int64_t heads, std::int64_t kv_heads) {
+    if (b.numerics().framework) {
+        OpNode& first = b.norm("q_norm", Normalization::rmsnorm, pass.rows() * heads, pass.model.head_dim);
+        if (kv_heads == 0) first.weights += static_cast<double>(pass.model.head_dim);  // there, but idle
+        if (kv_heads > 0) b.norm("k_norm", Normalization::rmsnorm, pass.rows() * kv_heads, pass.model.head_dim);
+        return;
+    }
     OpNode& node = b.norm("qk_norm", Normalization::rmsnorm, pass.rows() * (heads + kv_heads), pass.model.head_dim);
     node.weights = 2 * static_cast<double>(pass.model.head_dim);  // one vector for all query heads, one for all key heads
-    node.eager_kernels = 2 * eager::rmsnorm;
+}
+
+/// Rotates pairs of channels of `elements` of queries and of keys.
+void add_rope(LayerBuilder& b, std::int64_t query_elements, std::int64_t key_elements) {
+    constexpr double flops = 3;
+    if (!b.numerics().framework) {
+        b.elementwise("rope", query_elements + key_elements, 1, flops);
+        return;
+    }
+    b.strided_elementwise("rope_queries", query_elements, 1, flops, eager::rope);
+    b.strided_elementwise("rope_keys", key_elements, 1, flops, eager::rope);
 }
 
 /// Queries from the text, keys and values from image tokens: projected in the prompt's pass and cached for the rest.
@@ -45,18 +61,18 @@ void add_cross_projections(LayerBuilder& b, const DecoderPass& pass, std::int64_
     if (pass.decode) {
         query.weights += static_cast<double>(kv_width * m.hidden);  // there, but idle: the keys and values are cached
     } else {
-        b.linear("cross_kv_proj", image_rows, kv_width, m.hidden, false, 2);
+        b.projections("cross_kv_proj", image_rows, {{"cross_k_proj", kv_width / 2}, {"cross_v_proj", kv_width / 2}}, m.hidden);
     }
     add_query_key_norm(b, pass, heads, pass.decode ? 0 : kv_heads);
 }
 
 void add_self_projections(LayerBuilder& b, const DecoderPass& pass, std::int64_t heads, std::int64_t kv_heads) {
     const DecoderLlm& m = pass.model;
-    constexpr double separate_projections = 3;
     const std::int64_t rows = pass.rows(), kv_width = kv_heads * m.head_dim;
-    b.linear("qkv_proj", rows, heads * m.head_dim + 2 * kv_width, m.hidden, m.attention_bias, separate_projections);
+    b.projections("qkv_proj", rows, {{"q_proj", heads * m.head_dim}, {"k_proj", kv_width}, {"v_proj", kv_width}}, m.hidden,
+                  m.attention_bias);
     if (m.qk_norm) add_query_key_norm(b, pass, heads, kv_heads);
-    if (m.learned_positions == 0) b.elementwise("rope", rows * (heads * m.head_dim + kv_width), 1, 3, Fusion::chain, eager::rope);
+    if (m.learned_positions == 0) add_rope(b, rows * heads * m.head_dim, rows * kv_width);
     b.move("kv_append", rows * 2 * kv_width, eager::kv_append, Fusion::chain);
 }
 
@@ -102,7 +118,7 @@ void add_latent_attention(LayerBuilder& b, const DecoderPass& pass) {
     }
     b.linear("kv_down", rows, mla.kv_rank + mla.rope_dim, m.hidden, m.attention_bias);
     b.norm("kv_norm", Normalization::rmsnorm, rows, mla.kv_rank);
-    b.elementwise("rope", rows * (heads + 1) * mla.rope_dim, 1, 3, Fusion::chain, eager::rope);
+    add_rope(b, rows * heads * mla.rope_dim, rows * mla.rope_dim);
     b.move("kv_append", rows * (mla.kv_rank + mla.rope_dim), eager::kv_append, Fusion::chain);
     Attention op = attention_op(pass, b.numerics());
     op.heads = heads;

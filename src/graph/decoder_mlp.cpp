@@ -25,7 +25,11 @@ void add_shared_expert(LayerBuilder& b, const DecoderPass& pass) {
     const std::int64_t width = shard(m.moe->shared_intermediate, pass.tensor()), rows = pass.rows();
     constexpr int beside_routed = 1;
     b.on_stream(beside_routed);
-    b.linear("shared_up", rows, (m.gated_mlp ? 2 : 1) * width, m.hidden, false, m.gated_mlp ? 2 : 1);
+    if (m.gated_mlp) {
+        b.projections("shared_up", rows, {{"shared_gate_proj", width}, {"shared_up_proj", width}}, m.hidden);
+    } else {
+        b.linear("shared_up", rows, width, m.hidden);
+    }
     add_activation(b, pass, width);
     b.linear("shared_down", rows, m.hidden, width);
     if (m.moe->shared_gate) {
@@ -42,7 +46,7 @@ void add_dense_mlp(LayerBuilder& b, const DecoderPass& pass, std::int64_t interm
     const DecoderLlm& m = pass.model;
     const std::int64_t width = shard(intermediate, pass.tensor());
     if (m.gated_mlp) {
-        b.linear("gate_up_proj", pass.rows(), 2 * width, m.hidden, m.mlp_bias, 2);
+        b.projections("gate_up_proj", pass.rows(), {{"gate_proj", width}, {"up_proj", width}}, m.hidden, m.mlp_bias);
     } else {
         b.linear("up_proj", pass.rows(), width, m.hidden, m.mlp_bias);
     }

@@ -59,7 +59,7 @@ void add_mlp(LayerBuilder& b, const EncoderPass& pass) {
 void add_self_attention(LayerBuilder& b, const EncoderPass& pass, bool causal) {
     const Encoder& m = pass.model;
     const bool relative = m.relative_positions > 0;
-    b.linear("qkv_proj", pass.rows(), 3 * m.hidden, m.hidden, true, 3);
+    b.projections("qkv_proj", pass.rows(), {{"query", m.hidden}, {"key", m.hidden}, {"value", m.hidden}}, m.hidden, true);
     if (relative) add_relative_scores(b, pass);
     const bool fused = causal ? pass.shape.fused_attention : fuses_attention(pass.shape, pass.tokens);
     add_attention_op(b, pass, causal, fused && !relative);
@@ -71,7 +71,7 @@ void add_self_attention(LayerBuilder& b, const EncoderPass& pass, bool causal) {
 void add_cross_attention(LayerBuilder& b, const EncoderPass& pass) {
     const Encoder& m = pass.model;
     b.linear("cross_q", pass.rows(), m.hidden, m.hidden, true);
-    b.linear("cross_kv", pass.rows(), 2 * m.hidden, m.hidden, true, 2);
+    b.projections("cross_kv", pass.rows(), {{"cross_key", m.hidden}, {"cross_value", m.hidden}}, m.hidden, true);
     add_attention_op(b, pass, false, pass.shape.fused_attention);
     b.linear("cross_out", pass.rows(), m.hidden, m.hidden, true);
     b.residual("residual", pass.rows() * m.hidden);

@@ -107,8 +107,19 @@ OpNode& LayerBuilder::linear(std::string_view name, std::int64_t m, std::int64_t
                     .precision = n_.matmul,
                     .weight_bits = n_.weight_bits,
                     .dynamic_quantized = n_.quantizes_rows,
+                    .framework_bias = bias && n_.framework,
                     .output = n_.stored};
     return add(name, gemm, as_count(n) * as_count(k) + (bias ? as_count(n) : 0), Fusion::none, eager_kernels);
+}
+
+void LayerBuilder::projections(std::string_view name, std::int64_t rows, std::initializer_list<Projection> parts, std::int64_t k,
+                               bool bias) {
+    std::int64_t width = 0;
+    for (const Projection& part : parts) {
+        if (n_.framework) linear(part.name, rows, part.width, k, bias);
+        width += part.width;
+    }
+    if (!n_.framework) linear(name, rows, width, k, bias);
 }
 
 OpNode& LayerBuilder::head(std::string_view name, std::int64_t m, std::int64_t n, std::int64_t k, bool bias) {
@@ -123,9 +134,29 @@ OpNode& LayerBuilder::batched(std::string_view name, std::int64_t batch, std::in
 
 void LayerBuilder::normalization(std::string_view name, Normalization kind, std::int64_t rows, std::int64_t cols) {
     const bool rms = kind == Normalization::rmsnorm;
+    if (rms && n_.framework) return separate_rmsnorm(name, rows, cols);
     const RowWise op{
         .kind = rms ? RowOp::rmsnorm : RowOp::layernorm, .rows = rows, .cols = cols, .precision = n_.norm, .framework = n_.framework};
-    add(name, op, as_count(cols) * (rms ? 1 : 2), Fusion::chain, rms ? eager::rmsnorm : 1);
+    add(name, op, as_count(cols) * (rms ? 1 : 2), Fusion::chain);
+}
+
+void LayerBuilder::separate_rmsnorm(std::string_view name, std::int64_t rows, std::int64_t cols) {
+    constexpr Precision wide = Precision::fp32;
+    const std::int64_t elements = rows * cols;
+    const bool widens = n_.norm != wide;
+    const auto pass = [&](double reads, Precision precision, bool addressed) {
+        return Elementwise{.elements = elements, .reads = reads, .precision = precision, .strided = addressed};
+    };
+    // The cast to fp32 is as slow as kernels over strided operands (PyTorch 2.11: unrolled_elementwise_kernel), the one back is not.
+    if (widens) add("norm_widen", pass(element_size(n_.norm) / element_size(wide), wide, true));
+    add("norm_square", pass(1, wide, false));
+    add("norm_mean", Reduce{.inputs = elements, .outputs = rows, .window = as_count(cols), .precision = wide});
+    OpNode& root = add("norm_root", Elementwise{.elements = rows, .precision = wide});
+    root.eager_kernels = 2;  // adds the least variance, takes the root
+    root.same_call = true;   // the host's time of a kernel was read off with two kernels fewer
+    add("norm_scale", pass(1, wide, true));
+    if (widens) add("norm_narrow", narrowing(elements, wide, n_.norm));
+    add(name, pass(1, n_.norm, true), as_count(cols));
 }
 
 OpNode& LayerBuilder::norm(std::string_view name, Normalization kind, std::int64_t rows, std::int64_t cols) {

@@ -1,6 +1,7 @@
 #pragma once
 /// Appends the operators that transformers are made of, with their weights and how compilers and eager frameworks treat them.
 
+#include <initializer_list>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -53,8 +54,7 @@ Attention pass_attention(const RunShape& shape, Precision stored, const Attentio
 
 /// Kernels that an eager framework (PyTorch with Hugging Face layers) launches for what is one operator here.
 namespace eager {
-inline constexpr double rmsnorm = 6;            // to fp32, square, mean, add and rsqrt, multiply, cast and scale
-inline constexpr double rope = 10;              // for queries and keys: two products, negate, concat, add
+inline constexpr double rope = 5;               // two products, negate, concat, add
 inline constexpr double kv_append = 2;          // concatenate keys, concatenate values
 inline constexpr double unfused_attention = 6;  // product, scale, mask, softmax, product, transpose
 inline constexpr double sampling = 3;           // cast, softmax or arg max, gather
@@ -69,6 +69,12 @@ public:
 
     /// y[m, n] = x[m, k] · W + bias.
     OpNode& linear(std::string_view name, std::int64_t m, std::int64_t n, std::int64_t k, bool bias = false, double eager_kernels = 1);
+    /// Products of one input [rows, k] with weights of several widths: an eager framework runs one after the other, engines all as `name`.
+    struct Projection {
+        std::string_view name;
+        std::int64_t width;
+    };
+    void projections(std::string_view name, std::int64_t rows, std::initializer_list<Projection> parts, std::int64_t k, bool bias = false);
     /// As linear, in the precision of embeddings.
     OpNode& head(std::string_view name, std::int64_t m, std::int64_t n, std::int64_t k, bool bias = false);
     /// `batch` products of activations with activations, or of one weight per head.
@@ -98,6 +104,8 @@ public:
     [[nodiscard]] std::vector<OpNode> take() { return std::move(nodes_); }
 
 private:
+    /// As Hugging Face's layers write it, kernel by kernel, in fp32.
+    void separate_rmsnorm(std::string_view name, std::int64_t rows, std::int64_t cols);
     /// The kernel alone.
     void normalization(std::string_view name, Normalization kind, std::int64_t rows, std::int64_t cols);
 

@@ -73,7 +73,8 @@ OpGraph vision_graph(const VisionLanguage& model, const RunShape& shape) {
                        .images = shape.batch * shape.images * model.tiles,
                        .patches = patches_of(model.vision, size),
                        .image_size = size,
-                       .temporal = model.temporal_patch};
+                       .temporal = model.temporal_patch,
+                       .packed = model.temporal_patch > 1};
     const std::int64_t full = model.vision_window > 0 ? model.vision_full_layers : model.vision.layers + model.global_layers;
     OpGraph graph;
     graph.name = "vision";

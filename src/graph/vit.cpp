@@ -27,7 +27,10 @@ OpNode& add_attention_op(LayerBuilder& b, const VitPass& pass, std::string_view 
 /// Self-attention over `groups` windows of `length` tokens.
 void add_self_attention(LayerBuilder& b, const VitPass& pass, std::int64_t groups, std::int64_t length) {
     const Vit& m = pass.model;
-    OpNode& node = add_attention_op(b, pass, "attention", groups, length, length);
+    // Hugging Face's layers go through packed images and windows in a loop.
+    const bool loops = pass.packed && b.numerics().framework;
+    OpNode& node = add_attention_op(b, pass, "attention", loops ? 1 : groups, length, length);
+    if (loops) node.repeat = groups;
     if (!m.relative_position_bias) return;
     // BEiT: a table of offsets between patches, and three entries for the class token.
     const std::int64_t side = m.image_size / m.patch;
@@ -35,6 +38,26 @@ void add_self_attention(LayerBuilder& b, const VitPass& pass, std::int64_t group
     constexpr double bias_kernels = 3;  // gather, reshape, add
     node.weights = table * as_count(m.heads);
     node.eager_kernels += bias_kernels;
+}
+
+/// Rotary positions of packed images as Hugging Face's layers compute them: in fp32, queries and keys apart. Engines do it in one kernel,
+/// which is left out.
+void add_packed_rotation(LayerBuilder& b, const VitPass& pass) {
+    if (!pass.packed || !b.numerics().framework) return;
+    constexpr std::int64_t queries_and_keys = 2;
+    constexpr Precision wide = Precision::fp32;
+    const Precision stored = b.numerics().stored;
+    const std::int64_t elements = pass.rows() * pass.model.hidden;
+    const auto add = [&](std::string_view name, const Elementwise& op) -> OpNode& {
+        OpNode& node = b.add(name, op);
+        node.repeat = queries_and_keys;
+        return node;
+    };
+    const bool widens = stored != wide;
+    if (widens)
+        add("rope_widen", {.elements = elements, .reads = element_size(stored) / element_size(wide), .precision = wide, .strided = true});
+    add("rope", {.elements = elements, .precision = wide, .strided = true}).eager_kernels = eager::rope;
+    if (widens) add("rope_narrow", narrowing(elements, wide, stored));
 }
 
 /// Su et al., RoFormer (2021), on pairs of channels of queries and keys.
@@ -58,7 +81,7 @@ void add_mlp(LayerBuilder& b, const VitPass& pass) {
     const Vit& m = pass.model;
     const std::int64_t rows = pass.rows();
     if (m.gated_mlp) {
-        b.linear("gate_up", rows, 2 * m.intermediate, m.hidden, true, 2);
+        b.projections("gate_up", rows, {{"mlp_gate", m.intermediate}, {"mlp_up", m.intermediate}}, m.hidden, true);
         b.elementwise("silu_mul", rows * m.intermediate, 2, 5, Fusion::chain, 2);
         if (m.mlp_norm) b.branch_norm("mlp_inner_norm", m.norm, rows, m.intermediate);
     } else {
@@ -140,6 +163,7 @@ Segment vit_layers(const VitPass& pass, const Numerics& n, std::int64_t layers, 
     OpNode& qkv = b.linear("qkv_proj", rows, 3 * m.hidden, m.hidden, m.qkv_bias);
     if (m.qkv_bias && !m.key_bias) qkv.weights -= as_count(m.hidden);
     add_rotation(b, pass);
+    add_packed_rotation(b, pass);
     if (window > 0 && window * window < pass.patches) {
         const std::int64_t windows = (pass.patches + window * window - 1) / (window * window);
         add_self_attention(b, pass, pass.images * windows, window * window);

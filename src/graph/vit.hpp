@@ -13,6 +13,7 @@ struct VitPass {
     std::int64_t patches = 0;     ///< of one image
     std::int64_t image_size = 0;  ///< pixels on a side
     std::int64_t temporal = 1;    ///< frames a patch spans
+    bool packed = false;          ///< images of different sizes lie side by side, with rotary positions: Qwen2-VL and later
     [[nodiscard]] std::int64_t tokens() const { return patches + model.extra_tokens; }
     [[nodiscard]] std::int64_t rows() const { return images * tokens(); }
 };

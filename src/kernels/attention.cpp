@@ -25,11 +25,16 @@ FromDram from_dram(Bytes compulsory, const AttentionParameters& p, const Gpu& gp
     return {after_l2(compulsory, gpu.profile.l2, gpu.parameters.values.streaming.l2_residency, cache), 1 - kept};
 }
 
+/// Whether an engine's kernels around attention bring its keys and values into a cache; those of frameworks are operators of their own.
+bool fills_cache(const Attention& op) {
+    return op.cached && !op.framework;
+}
+
 /// What engines with a KV cache do around the kernel: K and V go into the cache, Q and the output are copied or converted. A block of as
 /// many threads as the keys of a token have elements, 512 at most, writes these (vLLM's reshape_and_cache); what L2 cannot hold goes
 /// through DRAM.
 Seconds around_cache(const Attention& op, const AttentionKernel& kernel, const Gpu& gpu) {
-    if (!keeps_cache(op)) return {};
+    if (!keeps_cache(op) || !fills_cache(op)) return {};
     constexpr std::int64_t most_threads = 512;
     const auto& p = *kernel.efficiency;
     const double tokens = static_cast<double>(op.batch * op.query_len), kv_heads = static_cast<double>(op.kv_heads);
@@ -75,7 +80,7 @@ KernelCost fused_cost(const Attention& op, const Gpu& gpu, Cache cache, bool lan
     const FromDram source = from_dram(w.bytes, p, gpu, cache == Cache::produced && has_past ? Cache::cold : cache);
     t.dram_bytes = source.bytes;
     t.dram = t.dram_bytes / (gpu.profile.data_bandwidth(Traffic::read) * p.bandwidth_fraction);
-    const Seconds start = op.cached ? lasting(p.fixed_cycles, gpu.profile) : gpu.parameters.values.row_wise.fixed;
+    const Seconds start = fills_cache(op) ? lasting(p.fixed_cycles, gpu.profile) : gpu.parameters.values.row_wise.fixed;
     t.latency = start + around_cache(op, kernel, gpu) + scan_time(op, kernel, gpu) + source.share * far_start;
     t.overlap = lanes ? 1 : p.overlap;
     const BesideBlocks beside{t.dram, t.overlap, power_limit(t.flops, t.dram_bytes, t.unit, gpu)};

@@ -46,7 +46,8 @@ std::int64_t packed_block(const Attention& op, std::int64_t count, const Attenti
 /// Rows of a block of one head: all of them in some kernels of TensorRT, 64 of FlashAttention-2 on a paged cache; else 128 of wide heads,
 /// of others what the architecture says.
 std::int64_t apart_block(const Attention& op, const AttentionKernel& kernel, const Gpu& gpu) {
-    constexpr std::int64_t of_wide = 128, paged = 64;
+    constexpr std::int64_t of_wide = 128, paged = 64, of_split_operands = 64;
+    if (splits_operands(op, gpu.profile)) return of_split_operands;
     if (kernel.is(AttentionLibrary::flash_attention_2)) return paged;
     if (kernel.whole_heads) return op.query_len;
     return op.head_dim > usual_head ? of_wide : gpu.profile.facts.attention_query_block;

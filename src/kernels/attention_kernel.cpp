@@ -31,6 +31,10 @@ constexpr double whole_row_cycles = 0.38;
 constexpr std::int64_t longest_whole_row = 512, widest_whole_head = 64;
 constexpr std::int64_t value_columns = 256;  // that a block of queries sums up at once: for more it computes its scores again
 
+// PyTorch's kernel for fp32 (CUTLASS's fused attention, fmha_cutlassF_f32_aligned_64x64_rf_sm80), in TF32 runs too: three products of TF32
+// for one, by single warps' instructions, and this many instructions of a lane a score beside: H100, heads of 32, 64 and 128.
+constexpr double products_of_fp32 = 3, splitting_instructions = 172;
+
 /// Columns that kernels on matrix units compute for a head of `width`: they are compiled for multiples of 32 (FlashAttention-2 and
 /// xFormers).
 double compiled_width(std::int64_t width) {
@@ -49,6 +53,10 @@ bool has_head_blocks(const Attention& op, ComputeCapability capability) {
 
 }  // namespace
 
+bool splits_operands(const Attention& op, const GpuProfile& gpu) {
+    return op.framework && element_size(op.precision) == 4 * byte && gpu.math_unit(Precision::tf32) != MathUnit::simt;
+}
+
 bool keeps_cache(const Attention& op) {
     return op.cached && (op.causal || op.query_len == 1);
 }
@@ -66,7 +74,10 @@ AttentionKernel matrix_kernel(const Attention& op, const Gpu& gpu) {
         return {AttentionLibrary::tensorrt, false, &efficiencies[index(format)], whole_heads};
     }
     const AttentionLibrary library = facts.attention_library[index(format)];
-    const bool other = library == AttentionLibrary::flash_attention_2 && !keeps_cache(op);
+    // Kernels for plain tensors are others than those for caches: FlashAttention-2's own, and in place of FlashAttention-3's cuDNN's.
+    const bool on_plain_tensors =
+        library == AttentionLibrary::flash_attention_2 ? !keeps_cache(op) : library == AttentionLibrary::flash_attention_3 && op.framework;
+    const bool other = on_plain_tensors || splits_operands(op, gpu.profile);
     return {other ? AttentionLibrary::any : library, false, &efficiencies[index(format)]};
 }
 
@@ -83,6 +94,12 @@ Seconds score_time(const Attention& op, const AttentionKernel& kernel, const Gpu
     const double sms = static_cast<double>(gpu.profile.sm_count);
     if (kernel.general) {
         return 2 * flop * score_width(op) / (lane_rate(gpu.profile, Precision::fp32) / sms * general_rate);
+    }
+    if (splits_operands(op, gpu.profile)) {
+        const Flops products = 2 * flop * score_width(op);
+        const FlopsPerSecond rate = matrix_rate(gpu.profile, Precision::tf32) / sms * gpu.profile.facts.warp_matrix_fraction;
+        const Seconds split = products * products_of_fp32 / rate + instruction_time(splitting_instructions, gpu.profile);
+        return max(split, products / (lane_rate(gpu.profile, Precision::fp32) / sms));  // seen no faster than lanes could be
     }
     const double passes = op.query_len > 1 ? blocks(value_dim(op), value_columns) : 1;
     const double width = passes * compiled_width(op.head_dim) + compiled_width(value_dim(op));

@@ -30,6 +30,9 @@ struct AttentionKernel {
 AttentionKernel matrix_kernel(const Attention& op, const Gpu& gpu);
 AttentionKernel lane_kernel(const Attention& op, const Gpu& gpu);
 
+/// Whether `op` is by a framework's kernel that multiplies fp32 in parts, on matrix units.
+bool splits_operands(const Attention& op, const GpuProfile& gpu);
+
 /// Whether the operator is part of a decoder, whose engine keeps a KV cache.
 bool keeps_cache(const Attention& op);
 

@@ -136,6 +136,51 @@ KernelCost weight_stream_cost(const Work& w, int kernels, const Gpu& gpu, BytesP
     return c;
 }
 
+/// Hopper's library has a kernel for a few rows in fp32 (gemmSN_TN of cuBLAS 13), 8 columns a block of 128 threads, where columns give
+/// blocks to most SMs or k is short. It waits for each load. H200: 2 to 8 rows; of more than 4 others are as fast.
+bool has_few_row_kernel(const Gemm& op, const MatrixProduct& product, const Gpu& gpu) {
+    constexpr std::int64_t least_rows = 2, most_rows = 4, least_columns = 640, short_k = 64;
+    if (op.batch > 1 || op.m < least_rows || op.m > most_rows || product.unpack_weights) return false;
+    return element_size(op.precision) == 4 * byte && has_group_instructions(gpu.profile) &&
+           gpu.profile.math_unit(op.precision) == MathUnit::simt && (op.n >= least_columns || op.k <= short_k);
+}
+
+KernelCost few_row_cost(const Gemm& op, const GemmParameters& p, const Gpu& gpu, Cache cache) {
+    constexpr std::int64_t columns = 8;
+    constexpr double block_threads = 128;
+    constexpr double element_cycles = 2.5, later_cycles = 1600;  // of a block for an element of k and row; after others start
+    constexpr double streamed = 0.85;                            // of the bandwidth that other kernels reach
+    const Work w = work(op);
+    const double held = static_cast<double>(gpu.profile.sm_count) * gpu.profile.facts.threads_per_sm / block_threads;
+    const double turns = std::max(1.0, blocks(op.n, columns) / held);
+    Terms t;
+    t.flops = w.matrix;
+    t.compute = lasting(turns * element_cycles * static_cast<double>(op.m * op.k), gpu.profile);
+    t.dram_bytes = after_l2(w.bytes, gpu.profile.l2, p.l2_residency, of_weights(cache));
+    t.dram = t.dram_bytes / (gpu.profile.data_bandwidth(Traffic::read) * p.bandwidth_fraction * streamed);
+    t.latency = lasting(p.fixed_cycles + later_cycles, gpu.profile);
+    return combine(t, gpu);
+}
+
+/// Whether the library adds an eager framework's bias by other kernels than those that split k: in 32-bit formats, beyond 8 rows (PyTorch
+/// 2.11 on H100 and H200; not measured elsewhere).
+bool splits_apart_from_bias(const Gemm& op, const Gpu& gpu) {
+    constexpr std::int64_t few_rows = 8;
+    return op.framework_bias && op.m > few_rows && element_size(op.precision) == 4 * byte && has_group_instructions(gpu.profile);
+}
+
+/// `product` as those kernels compute it: without a split of k, or in twice the time.
+KernelCost with_bias(KernelCost product, MatrixProduct tiled, const GemmParameters& p, const Gpu& gpu, Cache cache) {
+    constexpr double slower = 2;
+    tiled.most_parts = 1;
+    const KernelCost whole = matrix_product_cost(tiled, p, gpu, cache);
+    if (whole.total < slower * product.total) return whole;
+    for (Seconds KernelCost::*term :
+         {&KernelCost::total, &KernelCost::unthrottled, &KernelCost::compute, &KernelCost::l2, &KernelCost::launch})
+        product.*term = slower * product.*term;
+    return product;
+}
+
 /// Whether few rows are multiplied on the SIMT lanes: one row that no kernel of matrix units takes, some in int8 (TensorRT-LLM's kernels).
 bool has_vector_product(const Gemm& op, const MatrixProduct& product, const Gpu& gpu) {
     constexpr std::int64_t most_int8_rows = 4;
@@ -172,9 +217,14 @@ KernelCost cost(const Gemm& op, const Gpu& gpu, Cache cache) {
     // Serving engines compile one fp8 kernel for each range of shapes.
     if (op.dynamic_quantized && op.precision == Precision::fp8) take_shaped(gpu.profile.facts.fp8_tiles, op.m, op.n, tiled);
     KernelCost product = matrix_product_cost(tiled, p, gpu, cache);
+    if (splits_apart_from_bias(op, gpu)) product = with_bias(product, tiled, p, gpu, cache);
     if (has_vector_product(op, tiled, gpu)) {
         const KernelCost by_vectors = lane_product_cost(tiled, work(op), library, gpu, cache);
         if (by_vectors.total < product.total) product = by_vectors;
+    }
+    if (has_few_row_kernel(op, tiled, gpu)) {
+        const KernelCost few = few_row_cost(op, library, gpu, cache);
+        if (few.total < product.total) product = few;
     }
     return op.dynamic_quantized ? in_sequence(quantize_cost(op, gpu, cache), product) : product;
 }

@@ -60,11 +60,6 @@ inline bool in_whole_vectors(std::int64_t count, Bytes element) {
     return in_whole(16 * byte, count, element);
 }
 
-/// Whether matrix instructions are those of groups of warps (wgmma).
-inline bool has_group_instructions(const GpuProfile& gpu) {
-    return gpu.facts.warp_matrix_fraction < 1;
-}
-
 /// An operand layout of plain matrices.
 MatrixProduct plain_product(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k, Precision precision, double weight_bits,
                             std::optional<Precision> output = std::nullopt);

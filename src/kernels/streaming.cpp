@@ -1,3 +1,4 @@
+#include "kernels/batch_norm.hpp"
 #include "kernels/terms.hpp"
 #include "kernels/work.hpp"
 
@@ -82,8 +83,12 @@ Seconds element_time(const Op& op, double instructions, const GpuProfile& gpu) {
 KernelCost cost(const Elementwise& op, const Gpu& gpu, Cache cache) {
     const KernelCost streamed = streaming_cost(work(op).bytes, work(op).vector, op.precision, gpu, cache, start_of(op));
     const KernelCost passed = op.strided ? addressed(streamed, op.elements, gpu.profile) : streamed;
+    const KernelCost waited = op.normalized.channels > 0
+                                  ? at_least(passed, passed.launch + batch_norm_time(op, passed.dram_bytes / work(op).bytes, gpu.profile),
+                                             Bound::latency, &KernelCost::launch)
+                                  : passed;
     const Seconds busy = passed.launch + element_time(op, op.instructions, gpu.profile);
-    return fetched_apart(at_least(passed, busy, Bound::compute, &KernelCost::compute), op.apart * static_cast<double>(op.elements),
+    return fetched_apart(at_least(waited, busy, Bound::compute, &KernelCost::compute), op.apart * static_cast<double>(op.elements),
                          gpu.profile);
 }
 

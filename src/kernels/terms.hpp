@@ -121,6 +121,11 @@ inline FlopsPerSecond matrix_peak(const GpuProfile& gpu, Precision p) {
     return *peak;
 }
 
+/// Whether matrix instructions are those of groups of warps (wgmma).
+inline bool has_group_instructions(const GpuProfile& gpu) {
+    return gpu.facts.warp_matrix_fraction < 1;
+}
+
 /// Rate of matrix products in `p` at the clock that boards hold.
 inline FlopsPerSecond matrix_rate(const GpuProfile& gpu, Precision p) {
     return matrix_peak(gpu, p) * gpu.clock_headroom();

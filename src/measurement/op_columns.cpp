@@ -41,7 +41,9 @@ Gemm parse_gemm(const Row& row, Precision precision) {
     op.precision = precision;
     op.weight_bits = row.weights_or_native(precision).bits;
     op.dynamic_quantized = function == "dynamic_quantized";
-    op.by_library = !is_engine(row.text(MeasuredColumn::software));
+    const std::string_view software = row.text(MeasuredColumn::software);
+    op.framework_bias = function == "linear_bias" && names_software(software, "pytorch");
+    op.by_library = !is_engine(software);
     return op;
 }
 
@@ -69,6 +71,7 @@ Conv2d parse_conv2d(const Row& row, Precision precision) {
 Attention parse_attention(const Row& row, Precision precision) {
     Attention op;
     op.cached = is_engine(row.text(MeasuredColumn::software));
+    op.framework = !op.cached;
     op.batch = row.count_if(MeasuredColumn::batch).value_or(1);
     op.heads = row.count(MeasuredColumn::heads);
     op.kv_heads = row.count_if(MeasuredColumn::kv_heads).value_or(op.heads);

@@ -111,6 +111,11 @@ bool software_has(const ModelRow& row, std::string_view part) {
     return names_software(row.origin.software, part);
 }
 
+/// Whether the row's memory is that of tensors, without a context and libraries: what tools/measure_models.py asks PyTorch's allocator for.
+bool counts_tensors_alone(const ModelRow& row) {
+    return row.origin.source == "roofcast measure_models";
+}
+
 /// Engines that put consecutive layers on consecutive GPUs when nothing else is said; the others split every layer.
 bool splits_by_layers(const ModelRow& row) {
     constexpr std::string_view by_layers[] = {"llama.cpp", "ollama", "exllama", "transformers"};
@@ -195,8 +200,9 @@ ModelEstimate estimate(const ModelRow& row, const Workload& workload, const Gpu&
     require_modelled(row);
     const Prediction p = predict(workload, gpu, request_of(row, workload), software);
     if (row.metric == Metric::memory_gb) {
+        const Bytes counted = p.memory.total() - (counts_tensors_alone(row) ? p.memory.overhead : Bytes{});
         // Sources give the sum over the GPUs used.
-        return {.predicted = (static_cast<double>(p.request.shape.parallel.gpus()) * p.memory.total()).in(gb),
+        return {.predicted = (static_cast<double>(p.request.shape.parallel.gpus()) * counted).in(gb),
                 .roofline = std::nullopt,
                 .limit = limit(row, p, gpu.profile)};
     }

@@ -57,6 +57,34 @@ TEST_CASE("norms that a script folds leave their numbers to the convolution, and
     CHECK(nodes_named(conv_graph(net, shape), "bias").empty());
 }
 
+TEST_CASE("a framework's batch norm is its own where weights are in 16 bits, the library's where they are in fp32") {
+    ConvNet net;
+    net.image_size = side;
+    net.channels = channels;
+    net.norm = ConvNorm::batch;
+    net.layers = {conv_with(ConvNorm::batch)};
+    RunShape shape{.batch = 2, .precision = Precision::fp16};
+    const auto norm = [&] { return std::get<Elementwise>(nodes_named(conv_graph(net, shape), "batchnorm").front().op).normalized; };
+    const auto statistics = [&] { return nodes_named(conv_graph(net, shape), "norm_statistics"); };
+    CHECK(norm() == ChannelMap{});
+    CHECK(statistics().empty());
+    shape.framework = true;
+    CHECK(statistics().empty());  // of other frameworks than PyTorch
+    shape.separate_bias = true;
+    CHECK(norm() == ChannelMap{.images = 2, .channels = channels, .channels_last = true, .by_library = false});
+    REQUIRE(statistics().size() == 1);
+    CHECK(statistics().front().same_call);
+    shape.mixed_precision = true;
+    CHECK(norm().by_library);
+    CHECK(statistics().empty());
+    shape.precision = Precision::bf16;
+    CHECK_FALSE(norm().by_library);
+    shape.mixed_precision = false;
+    shape.precision = Precision::fp32;
+    shape.channels_last = false;
+    CHECK(norm() == ChannelMap{.images = 2, .channels = channels, .channels_last = false, .by_library = true});
+}
+
 TEST_CASE("a net whose code pads apart copies what each convolution takes, and is otherwise the same") {
     ConvNet net;
     net.image_size = side;

@@ -57,6 +57,59 @@ TEST_CASE("attention FLOPs count what causal masking and windows leave") {
     CHECK(pairs(1, 100, true, 16) == rel(16, 1e-12));
 }
 
+TEST_CASE("a framework multiplies queries, keys and values apart, engines in one product with as many weights") {
+    RunShape shape{.batch = 2, .prompt_tokens = 128, .precision = Precision::bf16};
+    const OpGraph engine = forward_graph(shipped("bert-base"), shape), prefill = prefill_graph(decoder("llama-3-8b"), shape, 128);
+    shape.framework = true;
+    const OpGraph eager = forward_graph(shipped("bert-base"), shape), eager_prefill = prefill_graph(decoder("llama-3-8b"), shape, 128);
+    CHECK(find_node(eager, "qkv_proj") == nullptr);
+    CHECK(op_of<Gemm>(eager, "key").n == 768);
+    CHECK(op_of<Gemm>(eager, "key").framework_bias);
+    CHECK(op_of<Gemm>(engine, "qkv_proj").n == 3 * 768);
+    CHECK_FALSE(op_of<Gemm>(engine, "qkv_proj").framework_bias);
+    CHECK(total_parameters(eager) == rel(total_parameters(engine), 1e-12));
+    CHECK(op_of<Gemm>(eager_prefill, "k_proj").n == 8 * 128);
+    CHECK(op_of<Gemm>(eager_prefill, "gate_proj").n == 14336);
+    CHECK(find_node(eager_prefill, "gate_up_proj") == nullptr);
+    CHECK(total_parameters(eager_prefill) == rel(total_parameters(prefill), 1e-12));
+}
+
+TEST_CASE("a framework normalizes by the root mean square in fp32, kernel by kernel") {
+    RunShape shape{.batch = 2, .prompt_tokens = 128, .precision = Precision::bf16};
+    CHECK(find_node(prefill_graph(decoder("llama-3-8b"), shape, 128), "norm_widen") == nullptr);
+    CHECK(std::holds_alternative<RowWise>(find_node(prefill_graph(decoder("llama-3-8b"), shape, 128), "input_norm")->op));
+    shape.framework = true;
+    const OpGraph eager = prefill_graph(decoder("llama-3-8b"), shape, 128);
+    CHECK(op_of<Elementwise>(eager, "norm_widen").reads == rel(0.5, 1e-12));  // 16 bits in, 32 out
+    CHECK(op_of<Reduce>(eager, "norm_mean").outputs == 256);
+    CHECK(op_of<Elementwise>(eager, "norm_narrow").reads == rel(2, 1e-12));
+    CHECK(op_of<Elementwise>(eager, "input_norm").strided);
+    CHECK(find_node(eager, "input_norm")->weights == 4096);
+    CHECK(op_of<Elementwise>(eager, "rope_keys").elements == 256 * 8 * 128);
+    shape.precision = Precision::fp32;
+    CHECK(find_node(prefill_graph(decoder("llama-3-8b"), shape, 128), "norm_widen") == nullptr);
+}
+
+TEST_CASE("a framework attends in one window of a packed image after the other") {
+    RunShape shape{.batch = 2, .prompt_tokens = 16, .image_size = 448, .precision = Precision::bf16};
+    const auto attention = [&shape](std::string_view segment) {
+        const auto model = std::get<VisionLanguage>(shipped("qwen2.5-vl-3b").architecture);
+        const OpGraph graph = vision_graph(model, shape);
+        for (const Segment& s : graph.segments) {
+            if (s.name != segment) continue;
+            for (const OpNode& node : s.nodes) {
+                if (node.name == "attention") return std::pair(std::get<Attention>(node.op).batch, node.repeat);
+            }
+        }
+        return std::pair<std::int64_t, std::int64_t>{};
+    };
+    // 32 · 32 patches, windows of 8 · 8.
+    CHECK(attention("window_layer") == std::pair<std::int64_t, std::int64_t>{2 * 16, 1});
+    shape.framework = true;
+    CHECK(attention("window_layer") == std::pair<std::int64_t, std::int64_t>{1, 2 * 16});
+    CHECK(attention("layer") == std::pair<std::int64_t, std::int64_t>{1, 2});
+}
+
 TEST_CASE("the KV cache of grouped-query attention is two vectors a KV head and layer") {
     // Llama 3.1 8B: 2 · 32 layers · 8 heads · 128 · 2 bytes = 131072 bytes a token.
     CHECK(kv_cache_size(decoder("llama-3.1-8b"), {}, 1000).in(byte) == rel(131072e3, 1e-12));

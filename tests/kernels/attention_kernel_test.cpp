@@ -129,3 +129,20 @@ TEST_CASE("attention without a KV cache starts as any kernel does, with one as i
     op.cached = false;
     CHECK(cost(op, gpu, Cache::warm).launch.in(us) == rel(3, 1e-3));
 }
+
+TEST_CASE("a framework multiplies fp32 as three products of TF32 on blocks of 64 queries, where matrix units have TF32") {
+    Gpu gpu = test::toy_gpu_with_matrix_units();
+    gpu.profile.bandwidth = 1000 * tb_per_s;
+    gpu.profile.tensor_peak[index(Precision::tf32)] = 20 * tflops;
+    Attention op = fp32_attention(1, 10, 64, 64);
+    op.head_dim = op.value_dim = 64;
+    op.cached = false;
+    const auto compute = [&] { return cost(op, gpu).compute.in(us); };
+    const double by_lanes = compute();
+    op.framework = true;
+    // A block an SM: 64 · 64 scores of three products of 128 at 2 TFLOP/s, and of 172 instructions at 0.5 T a second.
+    CHECK(compute() == rel(64 * 64 * (3 * 2 * 128 / 2e6 + 172 / 0.5e6), 1e-3));
+    CHECK(compute() != rel(by_lanes, 1e-3));
+    gpu.profile.tensor_peak[index(Precision::tf32)].reset();
+    CHECK(compute() == rel(by_lanes, 1e-9));
+}

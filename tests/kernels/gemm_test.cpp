@@ -103,6 +103,46 @@ TEST_CASE("products of 8 bits do not split k, and few rows in int8 are multiplie
     CHECK(cost(op, gpu).total.in(us) == rel(1073.7 / 8, 1e-3));
 }
 
+TEST_CASE("a framework's bias is added by kernels that do not split k, or by some that take twice as long") {
+    Gpu gpu = test::toy_gpu();
+    gpu.profile.facts.warp_matrix_fraction = 0.5;  // the generation that was measured
+    Gemm op{.m = 9, .n = 64, .k = 1 << 20, .precision = Precision::fp32};
+    const KernelCost split = cost(op, gpu);
+    op.framework_bias = true;
+    const KernelCost biased = cost(op, gpu);
+    CHECK(biased.total / split.total == rel(2, 1e-9));
+    CHECK(biased.kernels == split.kernels);
+    CHECK(biased.flops / split.flops == rel(1, 1e-12));
+    gpu.profile.facts.warp_matrix_fraction = 1;
+    CHECK(cost(op, gpu).total / split.total == rel(1, 1e-12));
+    gpu.profile.facts.warp_matrix_fraction = 0.5;
+    op.m = 8;  // few rows have kernels of their own
+    const Seconds few = cost(op, gpu).total;
+    op.framework_bias = false;
+    CHECK(cost(op, gpu).total / few == rel(1, 1e-12));
+    // Nothing to split where the tiles are many.
+    Gemm wide{.m = 4096, .n = 4096, .k = 256, .precision = Precision::fp32};
+    const Seconds without = cost(wide, gpu).total;
+    wide.framework_bias = true;
+    CHECK(cost(wide, gpu).total / without == rel(1, 1e-12));
+}
+
+TEST_CASE("the newest library multiplies a few rows of fp32 by blocks of eight columns") {
+    Gpu gpu = test::toy_gpu();
+    gpu.profile.bandwidth = 1e6 * gb_per_s;
+    gpu.profile.facts.threads_per_sm = 2048;
+    Gemm op{.m = 2, .n = 10240, .k = 1000, .precision = Precision::fp32, .weight_bits = 32};
+    const Seconds tiles = cost(op, gpu).total;
+    gpu.profile.facts.warp_matrix_fraction = 0.5;
+    // 1280 blocks, 16 an SM at once: 8 turns of 2.5 cycles for each of 2 · 1000 elements, after 1600 cycles.
+    CHECK(cost(op, gpu).total.in(us) == rel(41.6, 2e-3));
+    CHECK(cost(op, gpu).total < tiles);
+    op.n = 632;  // too few blocks
+    const Seconds narrow = cost(op, gpu).total;
+    gpu.profile.facts.warp_matrix_fraction = 1;
+    CHECK(cost(op, gpu).total / narrow == rel(1, 1e-12));
+}
+
 TEST_CASE("weights from copies in turn are found in L2 when all copies fit") {
     Gpu gpu = test::toy_gpu();
     gpu.parameters.values.gemm[index(MathUnit::simt)].tiling.split_k_cycles = 1e6;  // k in one piece

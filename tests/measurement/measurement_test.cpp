@@ -138,6 +138,26 @@ TEST_CASE("products are the vendor's library's where PyTorch or cuBLAS ran them,
     CHECK_FALSE(std::get<Elementwise>(found.kernels[4].op).framework);
 }
 
+TEST_CASE("attention of a framework has no cache, and a bias that PyTorch adds is told from one of the library's") {
+    const auto found = read(
+        "gpu,op,precision,m,n,k,batch,heads,head_dim,query_len,kv_len,function,latency_us,software\n"
+        "g,attention,bf16,,,,1,8,64,128,128,,5,vllm 0.14.0\n"
+        "g,attention,bf16,,,,1,8,64,128,128,,6,cuDNN 9.19.0 driver 580\n"
+        "g,gemm,fp32,16,16,16,,,,,,linear_bias,5,pytorch 2.11.0 CUDA 13.0\n"
+        "g,gemm,fp32,16,16,32,,,,,,linear_bias,5,cuBLASLt 13.1.0 driver 580\n"
+        "g,gemm,fp32,16,16,48,,,,,,linear,5,pytorch 2.11.0 CUDA 13.0\n");
+    REQUIRE(found.kernels.size() == 5);
+    const auto attention = [&found](std::size_t row) { return std::get<Attention>(found.kernels[row].op); };
+    CHECK(attention(0).cached);
+    CHECK_FALSE(attention(0).framework);
+    CHECK_FALSE(attention(1).cached);
+    CHECK(attention(1).framework);
+    const auto bias = [&found](std::size_t row) { return std::get<Gemm>(found.kernels[row].op).framework_bias; };
+    CHECK(bias(2));
+    CHECK_FALSE(bias(3));
+    CHECK_FALSE(bias(4));
+}
+
 TEST_CASE("softmax of PyTorch 2.1 keeps no long rows in registers, that of later versions does") {
     const auto found = read(
         "gpu,op,precision,rows,cols,latency_us,software\n"

@@ -42,19 +42,30 @@ public:
         conv.groups = flip() ? groups : 1;
         conv.padding_h = conv.padding_w = conv.kernel_h / 2;
         const std::int64_t kv_len = size(1, 32768);
+        const Attention attention{.batch = size(1, 64),
+                                  .heads = kv_heads * size(1, 8),
+                                  .kv_heads = kv_heads,
+                                  .head_dim = 16 * size(1, 16),
+                                  .query_len = flip() ? 1 : std::min(kv_len, size(1, 4096)),
+                                  .kv_len = kv_len,
+                                  .causal = flip(),
+                                  .window = flip() ? 0 : size(16, 4096),
+                                  .precision = p,
+                                  .kv_precision = p,
+                                  .fused = flip(),
+                                  .lane_decoding = flip() ? LaneDecoding::only : LaneDecoding::possible};
+        Attention by_framework = attention;
+        by_framework.framework = true;
+        by_framework.cached = false;
+        Elementwise norm{size(1, 1e8), 1, 1, 2, p};
+        norm.normalized = {.images = size(1, 64), .channels = size(1, 512), .channels_last = flip(), .by_library = flip()};
+        Gemm with_bias{1, size(1, 16384), size(1, 16384), size(1, 16384), p, bits, false};
+        with_bias.framework_bias = true;
         return {Gemm{size(1, 64), size(1, 16384), size(1, 16384), size(1, 16384), p, flip() ? bits : 0.5 * bits, false},
-                Attention{.batch = size(1, 64),
-                          .heads = kv_heads * size(1, 8),
-                          .kv_heads = kv_heads,
-                          .head_dim = 16 * size(1, 16),
-                          .query_len = flip() ? 1 : std::min(kv_len, size(1, 4096)),
-                          .kv_len = kv_len,
-                          .causal = flip(),
-                          .window = flip() ? 0 : size(16, 4096),
-                          .precision = p,
-                          .kv_precision = p,
-                          .fused = flip(),
-                          .lane_decoding = flip() ? LaneDecoding::only : LaneDecoding::possible},
+                with_bias,
+                attention,
+                by_framework,
+                norm,
                 conv,
                 Elementwise{size(1, 1e9), 2, 1, 4, p},
                 RowWise{RowOp::softmax, size(1, 1e5), size(1, 1e5), p},

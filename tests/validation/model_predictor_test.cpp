@@ -87,6 +87,16 @@ TEST_CASE("memory of several GPUs is their sum and has no roofline") {
     CHECK(predicted(split).predicted < 2 * memory.predicted);
 }
 
+TEST_CASE("memory that an allocator's tensors take is predicted without what the framework keeps beside") {
+    const Bench predicted;
+    ModelRow row = llama("", Metric::memory_gb);
+    const double whole = predicted(row).predicted;
+    row.origin.source = "roofcast measure_models";
+    const double tensors = predicted(row).predicted;
+    CHECK(tensors > 16.06);
+    CHECK(whole - tensors == rel(0.9, 0.5));  // 0.5 to 0.9 GB, by the way of execution
+}
+
 TEST_CASE("a row that starts decoding from nothing and one at the end of the context are predicted") {
     const Bench predicted;
     ModelRow row = llama("decode", Metric::tokens_per_s);

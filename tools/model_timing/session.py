@@ -80,7 +80,7 @@ class Session:
 
     def _measured(self, case):
         torch.cuda.reset_peak_memory_stats(self.device)
-        held = torch.cuda.memory_reserved(self.device)  # workspaces of libraries and what else earlier cases left
+        held = torch.cuda.memory_allocated(self.device)  # workspaces of libraries and what else earlier cases left
         model = built(case, self.device)
         if case.execution == "compiled":
             model.forward = torch.compile(model.forward)
@@ -96,7 +96,7 @@ class Session:
             while power.watts == [] and time.monotonic() - begin < 2 * LEAST_POWER_S:
                 self._timed(step)
         metrics = {time_metric(case): statistics(samples), "first_call_ms": statistics([first_call_ms])}
-        metrics["memory_gb"] = statistics([(torch.cuda.max_memory_reserved(self.device) - held) / 1e9])
+        metrics["memory_gb"] = statistics([(torch.cuda.max_memory_allocated(self.device) - held) / 1e9])
         if power.watts:
             metrics["power_w"] = statistics(power.watts)
         return metrics

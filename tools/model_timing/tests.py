@@ -73,6 +73,12 @@ class RowsTest(unittest.TestCase):
         self.assertNotIn("value_std", rows[1])
         self.assertLessEqual(set(rows[0]), set(COLUMNS))
 
+    def test_rows_of_convolutional_networks_say_their_layout(self):
+        image = c.Case(next(m for m in c.MODELS if m.id == "resnet50"), "fp16", 1, "forward", "eager")
+        language = c.Case(LLAMA, "bf16", 1, "decode", "eager", 128)
+        software = [row["software"] for case in (image, language) for row in metric_rows(case, "h200", "pytorch 2", {"latency_ms": statistics([5.0])})]
+        self.assertEqual(software, ["pytorch 2 nhwc", "pytorch 2"])
+
     def test_a_cut_row_is_dropped_on_resume(self):
         file = RowFile(self.path, ["comment"], False)
         for batch in (1, 2):
