@@ -147,7 +147,8 @@ private:
     void filter_response_norm(const Map& map, bool activated);
     /// A norm of each of `rows` equal parts of the map.
     void normalize_rows(const Map& map, std::int64_t rows);
-    void batch_norm(const Map& map, ConvNorm norm, double weights);
+    /// `norm`: batch, or frozen, which has no weights of its own.
+    void batch_norm(const Map& map, ConvNorm norm);
     /// Reads `map` in fp32, for a variance or mean square of each of `groups` of its channels.
     void moments(const Map& map, std::int64_t groups);
     /// Normalizes the weights of a convolution that reads `filter` numbers for each of its output channels.

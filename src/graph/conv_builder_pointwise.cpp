@@ -55,10 +55,9 @@ OpNode& ConvBuilder::convert(std::string name, const Map& map, Elementwise op) {
 }
 
 Map ConvBuilder::normalized(const Map& map, ConvNorm norm, bool wide) {
-    const double weights = 2.0 * static_cast<double>(map.channels);
     if (norm == ConvNorm::none || norm == ConvNorm::standardized) return map;
     if (norm == ConvNorm::batch || norm == ConvNorm::frozen) {
-        batch_norm(map, norm, norm == ConvNorm::batch ? weights : 0);
+        batch_norm(map, norm);
         return map;
     }
     if (norm == ConvNorm::evo || norm == ConvNorm::filter_response) return normalize_and_activate(map, norm, Activation::none);
@@ -71,7 +70,7 @@ Map ConvBuilder::normalized(const Map& map, ConvNorm norm, bool wide) {
     return out;
 }
 
-void ConvBuilder::batch_norm(const Map& map, ConvNorm norm, double weights) {
+void ConvBuilder::batch_norm(const Map& map, ConvNorm norm) {
     // Frozen ones are a product and a sum; other frameworks than PyTorch, which leaves biases apart, have other kernels.
     const bool by_kernel = norm == ConvNorm::batch && shape_.framework && shape_.separate_bias;
     const bool wide_weights = mixed_precision() || element_size(format(map)) > 2 * byte;
@@ -84,6 +83,7 @@ void ConvBuilder::batch_norm(const Map& map, ConvNorm norm, double weights) {
         statistics.eager_kernels = kernels;
         statistics.same_call = true;
     }
+    const double weights = norm == ConvNorm::batch ? 2.0 * static_cast<double>(map.channels) : 0;
     OpNode& node = pointwise("batchnorm", map, 1, norm_flops, Fusion::folded, weights);
     if (by_kernel)
         std::get<Elementwise>(node.op).normalized = {shape_.batch, map.channels, shape_.channels_last && !map.planar, by_library};

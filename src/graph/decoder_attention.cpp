@@ -34,8 +34,10 @@ double attention_kernels(const DecoderPass& pass, bool grouped) {
 void add_query_key_norm(LayerBuilder& b, const DecoderPass& pass, std::int64_t heads, std::int64_t kv_heads) {
     if (b.numerics().framework) {
         OpNode& first = b.norm("q_norm", Normalization::rmsnorm, pass.rows() * heads, pass.model.head_dim);
-        if (kv_heads == 0) first.weights += static_cast<double>(pass.model.head_dim);  // there, but idle
-        if (kv_heads > 0) b.norm("k_norm", Normalization::rmsnorm, pass.rows() * kv_heads, pass.model.head_dim);
+        if (kv_heads == 0)
+            first.weights += static_cast<double>(pass.model.head_dim);  // those of keys: there, but idle
+        else
+            b.norm("k_norm", Normalization::rmsnorm, pass.rows() * kv_heads, pass.model.head_dim);
         return;
     }
     OpNode& node = b.norm("qk_norm", Normalization::rmsnorm, pass.rows() * (heads + kv_heads), pass.model.head_dim);

@@ -81,6 +81,12 @@ Elementwise scaling(std::int64_t elements, Precision from, Precision stream) {
     return {.elements = elements, .reads = element_size(from) / element_size(stream), .flops_per_element = 1, .precision = stream};
 }
 
+Elementwise framework_widening(std::int64_t elements, Precision from, Precision wide) {
+    Elementwise op = scaling(elements, from, wide);
+    op.strided = true;
+    return op;
+}
+
 void by_error_function(OpNode& gelu, bool framework) {
     if (framework && gelu.eager_kernels == 1) std::get<Elementwise>(gelu.op).instructions = error_function_instructions;
 }
@@ -144,19 +150,18 @@ void LayerBuilder::separate_rmsnorm(std::string_view name, std::int64_t rows, st
     constexpr Precision wide = Precision::fp32;
     const std::int64_t elements = rows * cols;
     const bool widens = n_.norm != wide;
-    const auto pass = [&](double reads, Precision precision, bool addressed) {
-        return Elementwise{.elements = elements, .reads = reads, .precision = precision, .strided = addressed};
+    const auto pass = [&](Precision precision, bool addressed) {
+        return Elementwise{.elements = elements, .precision = precision, .strided = addressed};
     };
-    // The cast to fp32 is as slow as kernels over strided operands (PyTorch 2.11: unrolled_elementwise_kernel), the one back is not.
-    if (widens) add("norm_widen", pass(element_size(n_.norm) / element_size(wide), wide, true));
-    add("norm_square", pass(1, wide, false));
+    if (widens) add("norm_widen", framework_widening(elements, n_.norm, wide));
+    add("norm_square", pass(wide, false));
     add("norm_mean", Reduce{.inputs = elements, .outputs = rows, .window = as_count(cols), .precision = wide});
     OpNode& root = add("norm_root", Elementwise{.elements = rows, .precision = wide});
     root.eager_kernels = 2;  // adds the least variance, takes the root
     root.same_call = true;   // the host's time of a kernel was read off with two kernels fewer
-    add("norm_scale", pass(1, wide, true));
+    add("norm_scale", pass(wide, true));
     if (widens) add("norm_narrow", narrowing(elements, wide, n_.norm));
-    add(name, pass(1, n_.norm, true), as_count(cols));
+    add(name, pass(n_.norm, true), as_count(cols));
 }
 
 OpNode& LayerBuilder::norm(std::string_view name, Normalization kind, std::int64_t rows, std::int64_t cols) {

@@ -54,8 +54,7 @@ void add_packed_rotation(LayerBuilder& b, const VitPass& pass) {
         return node;
     };
     const bool widens = stored != wide;
-    if (widens)
-        add("rope_widen", {.elements = elements, .reads = element_size(stored) / element_size(wide), .precision = wide, .strided = true});
+    if (widens) add("rope_widen", framework_widening(elements, stored, wide));
     add("rope", {.elements = elements, .precision = wide, .strided = true}).eager_kernels = eager::rope;
     if (widens) add("rope_narrow", narrowing(elements, wide, stored));
 }

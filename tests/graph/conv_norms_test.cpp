@@ -35,14 +35,19 @@ ConvLayer conv_with(ConvNorm norm, Activation activation = Activation::relu) {
     return layer;
 }
 
-}  // namespace
-
-TEST_CASE("norms that a script folds leave their numbers to the convolution, and a bias to its call") {
+ConvNet batch_normalized() {
     ConvNet net;
     net.image_size = side;
     net.channels = channels;
     net.norm = ConvNorm::batch;
     net.layers = {conv_with(ConvNorm::batch)};
+    return net;
+}
+
+}  // namespace
+
+TEST_CASE("norms that a script folds leave their numbers to the convolution, and a bias to its call") {
+    const ConvNet net = batch_normalized();
     RunShape shape{.batch = 2, .precision = Precision::fp16, .separate_bias = true};
     const OpGraph apart = conv_graph(net, shape);
     shape.folds_norms = true;
@@ -58,11 +63,7 @@ TEST_CASE("norms that a script folds leave their numbers to the convolution, and
 }
 
 TEST_CASE("a framework's batch norm is its own where weights are in 16 bits, the library's where they are in fp32") {
-    ConvNet net;
-    net.image_size = side;
-    net.channels = channels;
-    net.norm = ConvNorm::batch;
-    net.layers = {conv_with(ConvNorm::batch)};
+    const ConvNet net = batch_normalized();
     RunShape shape{.batch = 2, .precision = Precision::fp16};
     const auto norm = [&] { return std::get<Elementwise>(nodes_named(conv_graph(net, shape), "batchnorm").front().op).normalized; };
     const auto statistics = [&] { return nodes_named(conv_graph(net, shape), "norm_statistics"); };
