@@ -85,6 +85,7 @@ Conv2d ConvBuilder::convolution(const Map& in, const Map& out, const ConvSpec& s
             .groups = spec.groups,
             .precision = shape_.precision,
             .channels_last = shape_.channels_last && !planar,
+            .framework = by_pytorch(),
             .output = stored_};
 }
 
@@ -176,7 +177,8 @@ OpNode& ConvBuilder::linear(std::int64_t rows, std::int64_t in, std::int64_t out
                   .k = in,
                   .precision = product_precision(shape_),
                   .weight_bits = shape_.weights.bits,
-                  .framework_bias = bias && shape_.framework};
+                  .bias = bias,
+                  .framework = shape_.framework};
     OpNode& node = emit("linear", op, Fusion::none, rows * in, rows * out);
     node.weights = static_cast<double>(out) * static_cast<double>(in + (bias ? 1 : 0));
     return node;

@@ -71,8 +71,7 @@ Map ConvBuilder::normalized(const Map& map, ConvNorm norm, bool wide) {
 }
 
 void ConvBuilder::batch_norm(const Map& map, ConvNorm norm) {
-    // Frozen ones are a product and a sum; other frameworks than PyTorch, which leaves biases apart, have other kernels.
-    const bool by_kernel = norm == ConvNorm::batch && shape_.framework && shape_.separate_bias;
+    const bool by_kernel = norm == ConvNorm::batch && by_pytorch();  // frozen ones are a product and a sum
     const bool wide_weights = mixed_precision() || element_size(format(map)) > 2 * byte;
     const bool by_library = wide_weights && format(map) != Precision::bf16;
     if (by_kernel && !by_library) {

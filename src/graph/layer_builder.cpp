@@ -113,7 +113,8 @@ OpNode& LayerBuilder::linear(std::string_view name, std::int64_t m, std::int64_t
                     .precision = n_.matmul,
                     .weight_bits = n_.weight_bits,
                     .dynamic_quantized = n_.quantizes_rows,
-                    .framework_bias = bias && n_.framework,
+                    .bias = bias,
+                    .framework = n_.framework,
                     .output = n_.stored};
     return add(name, gemm, as_count(n) * as_count(k) + (bias ? as_count(n) : 0), Fusion::none, eager_kernels);
 }

@@ -3,34 +3,12 @@
 
 #include "kernels/depthwise.hpp"
 #include "kernels/gemm_core.hpp"
+#include "kernels/layout_conversion.hpp"
 #include "kernels/work.hpp"
 
 namespace roofcast {
 
 namespace {
-
-Bytes input_bytes(const Conv2d& op) {
-    return real(op.batch) * real(op.in_channels) * real(op.height) * real(op.width) * element_size(op.precision);
-}
-
-Bytes filter_bytes(const Conv2d& op) {
-    const double channels = real(op.in_channels) / real(std::max<std::int64_t>(op.groups, 1));
-    return channels * real(op.out_channels) * real(op.kernel_h * op.kernel_w) * element_size(op.precision);
-}
-
-Bytes output_bytes(const Conv2d& op) {
-    return real(op.batch) * real(op.out_channels) * real(op.out_height()) * real(op.out_width()) * element_size(op.precision);
-}
-
-/// A kernel that reorders or transforms `moved` bytes on the way to or from a matrix product.
-KernelCost transform_cost(Bytes moved, const Gpu& gpu, Cache cache) {
-    const auto& values = gpu.parameters.values;
-    Terms t;
-    t.dram_bytes = after_l2(moved, gpu.profile.l2, values.streaming.l2_residency, cache);
-    t.dram = t.dram_bytes / (gpu.profile.data_bandwidth(Traffic::copied) * values.convolution.transform_fraction);
-    t.latency = values.streaming.fixed;
-    return combine(t, gpu);
-}
 
 /// Pixels of the smallest block that libraries' convolutions on matrix units are compiled for.
 constexpr int least_pixels = 64;
@@ -53,12 +31,6 @@ bool on_lanes(Precision p, const Gpu& gpu) {
     return gpu.profile.math_unit(p) == MathUnit::simt;
 }
 
-/// Whether kernels gather their operands by asynchronous copies of 16 bytes that lie together.
-bool has_asynchronous_copies(const GpuProfile& gpu) {
-    constexpr int first = 8;
-    return gpu.compute_capability && gpu.compute_capability->major >= first;
-}
-
 /// Efficiencies of convolution kernels on SIMT lanes that reach `peak_fraction`.
 GemmParameters lane_parameters(double peak_fraction, const Gpu& gpu) {
     GemmParameters p = gpu.parameters.values.gemm[index(MathUnit::simt)];
@@ -67,10 +39,6 @@ GemmParameters lane_parameters(double peak_fraction, const Gpu& gpu) {
     p.wave_cycles = 0;
     p.tiling.tail = 0;
     return p;
-}
-
-bool has_one_tap(const Conv2d& op) {
-    return op.kernel_h * op.kernel_w == 1;
 }
 
 /// Whether the input is the left matrix as it lies: nothing is gathered.
@@ -222,26 +190,6 @@ bool takes_layout(const Conv2d& op) {
     return op.channels_last || layouts_agree(op) || (is_plain_product(op) && whole_vectors);
 }
 
-/// A library converts the input to its layout and the output back: each is read once and written once.
-KernelCost converted_both_ways(const Conv2d& op, const Gpu& gpu, Cache cache) {
-    return in_sequence(transform_cost(2 * input_bytes(op), gpu, cache), transform_cost(2 * output_bytes(op), gpu, Cache::produced));
-}
-
-/// A library brings the taps of each channel, which lie together in NCHW, apart, at half the rate of other conversions (H100: filters of
-/// 0.6 and 2.4 million elements).
-KernelCost converted_filters(const Conv2d& op, const Gpu& gpu, Cache cache) {
-    constexpr double scattered = 2;
-    return transform_cost(2 * scattered * filter_bytes(op), gpu, of_weights(cache));
-}
-
-/// What kernels need that take channels last: with asynchronous copies both sides converted, and filters of several taps (cuDNN 9.19, H100
-/// and H200); those without convert one side as they gather or store (V100 and T4 of deepbench-2019 lie between none and one).
-KernelCost converted_cost(const Conv2d& op, const Gpu& gpu, Cache cache) {
-    if (!has_asynchronous_copies(gpu.profile)) return transform_cost(input_bytes(op) + output_bytes(op), gpu, cache);
-    const KernelCost tensors = converted_both_ways(op, gpu, cache);
-    return has_one_tap(op) ? tensors : in_sequence(converted_filters(op, gpu, cache), tensors);
-}
-
 KernelCost fastest(const Conv2d& op, const Gpu& gpu, Cache cache) {
     if (is_depthwise(op)) return depthwise_cost(op, gpu, cache);
     const KernelCost best = fastest_in(op.precision, op, gpu, cache);
@@ -250,7 +198,7 @@ KernelCost fastest(const Conv2d& op, const Gpu& gpu, Cache cache) {
     if (on_lanes(op.precision, gpu)) return converts ? in_sequence(converted_both_ways(op, gpu, cache), best) : best;
     // Not on the lanes, though they would often be faster: RegNets and DPN-92 with groups of 24 channels do not run as they would there.
     if (op.channels_last && !has_packed_groups(op)) return in_sequence(converted_both_ways(op, gpu, cache), best);
-    const KernelCost whole = takes_layout(op) ? best : in_sequence(converted_cost(op, gpu, cache), best);
+    const KernelCost whole = takes_layout(op) ? best : in_sequence(converted_to_channels_last(op, gpu, cache), best);
     // In place of matrix units' kernels for few channels, which take either layout.
     const bool has_lanes = element_size(op.precision) >= 2 * byte && gpu.profile.math_unit(Precision::fp32) == MathUnit::simt &&
                            gpu.profile.supports(Precision::fp32);

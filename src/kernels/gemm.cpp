@@ -162,23 +162,55 @@ KernelCost few_row_cost(const Gemm& op, const GemmParameters& p, const Gpu& gpu,
     return combine(t, gpu);
 }
 
+/// Tiles of the product. Of TF32, Hopper's library has few kernels of groups of warps, none of which splits k;
+/// those that do are Ampere's. No tile is wider than 128 outputs (traces of cuBLASLt 13 on H100 and H200).
+KernelCost tiled_cost(const Gemm& op, MatrixProduct tiled, const GemmParameters& p, const Gpu& gpu, Cache cache) {
+    constexpr int widest = 128;
+    if (op.precision != Precision::tf32 || !has_group_instructions(gpu.profile) || !tiled.aligned)
+        return matrix_product_cost(tiled, p, gpu, cache);
+    tiled.most_columns = widest;
+    GemmParameters of_warps = p;
+    of_warps.peak_fraction *= gpu.profile.facts.warp_matrix_fraction;
+    const KernelCost split = matrix_product_cost(tiled, of_warps, gpu, cache);
+    tiled.most_parts = 1;
+    const KernelCost whole = matrix_product_cost(tiled, p, gpu, cache);
+    return split.total < whole.total ? split : whole;
+}
+
 /// Whether the library adds an eager framework's bias by other kernels than those that split k: in 32-bit formats, beyond 8 rows (PyTorch
 /// 2.11 on H100 and H200; not measured elsewhere).
 bool splits_apart_from_bias(const Gemm& op, const Gpu& gpu) {
     constexpr std::int64_t few_rows = 8;
-    return op.framework_bias && op.m > few_rows && element_size(op.precision) == 4 * byte && has_group_instructions(gpu.profile);
+    return op.bias && op.framework && op.m > few_rows && element_size(op.precision) == 4 * byte && has_group_instructions(gpu.profile);
 }
 
 /// `product` as those kernels compute it: without a split of k, or in twice the time.
-KernelCost with_bias(KernelCost product, MatrixProduct tiled, const GemmParameters& p, const Gpu& gpu, Cache cache) {
+KernelCost with_bias(const Gemm& op, KernelCost product, MatrixProduct tiled, const GemmParameters& p, const Gpu& gpu, Cache cache) {
     constexpr double slower = 2;
     tiled.most_parts = 1;
-    const KernelCost whole = matrix_product_cost(tiled, p, gpu, cache);
+    const KernelCost whole = tiled_cost(op, tiled, p, gpu, cache);
     if (whole.total < slower * product.total) return whole;
     for (Seconds KernelCost::*term :
          {&KernelCost::total, &KernelCost::unthrottled, &KernelCost::compute, &KernelCost::l2, &KernelCost::launch})
         product.*term = slower * product.*term;
     return product;
+}
+
+/// What a product waits longer for where weights come from DRAM and not from L2: for its first data, and for a bias, which it loads when it
+/// has finished. cuBLASLt 13 on H100 and H200.
+Seconds waits_for_dram(const Gemm& op, Bytes from_dram, const Gpu& gpu, Cache cache) {
+    constexpr double bias_wait = 1.5;  // of that for the first data
+    if (of_weights(cache) == Cache::warm) return first_wait(from_dram, work(op).bytes, gpu);
+    return (1 + (op.bias ? bias_wait : 0)) * gpu.parameters.values.streaming.dram_wait;
+}
+
+/// `c`, starting so much later.
+KernelCost later(KernelCost c, Seconds wait) {
+    c.launch += wait;
+    c.total += wait;
+    c.unthrottled += wait;
+    if (c.launch > max(max(c.compute, c.dram), max(c.l2, c.power))) c.bound = Bound::latency;
+    return c;
 }
 
 /// Whether few rows are multiplied on the SIMT lanes: one row that no kernel of matrix units takes, some in int8 (TensorRT-LLM's kernels).
@@ -216,8 +248,8 @@ KernelCost cost(const Gemm& op, const Gpu& gpu, Cache cache) {
     }
     // Serving engines compile one fp8 kernel for each range of shapes.
     if (op.dynamic_quantized && op.precision == Precision::fp8) take_shaped(gpu.profile.facts.fp8_tiles, op.m, op.n, tiled);
-    KernelCost product = matrix_product_cost(tiled, p, gpu, cache);
-    if (splits_apart_from_bias(op, gpu)) product = with_bias(product, tiled, p, gpu, cache);
+    KernelCost product = tiled_cost(op, tiled, p, gpu, cache);
+    if (splits_apart_from_bias(op, gpu)) product = with_bias(op, product, tiled, p, gpu, cache);
     if (has_vector_product(op, tiled, gpu)) {
         const KernelCost by_vectors = lane_product_cost(tiled, work(op), library, gpu, cache);
         if (by_vectors.total < product.total) product = by_vectors;
@@ -226,6 +258,7 @@ KernelCost cost(const Gemm& op, const Gpu& gpu, Cache cache) {
         const KernelCost few = few_row_cost(op, library, gpu, cache);
         if (few.total < product.total) product = few;
     }
+    product = later(product, waits_for_dram(op, product.dram_bytes, gpu, cache));
     return op.dynamic_quantized ? in_sequence(quantize_cost(op, gpu, cache), product) : product;
 }
 

@@ -160,10 +160,15 @@ Candidate evaluate(const Rates& r, const GemmParameters& p, Tile tile, double ti
     return c;
 }
 
+bool too_wide(Tile tile, const MatrixProduct& op) {
+    return op.most_columns > 0 && tile.n > op.most_columns;
+}
+
 /// Whether one of the largest tiles covers more of the product than `tile` does.
 bool has_larger(Tile tile, const MatrixProduct& op) {
     return std::any_of(std::begin(matrix_unit_tiles), std::end(matrix_unit_tiles), [&](Tile larger) {
         const bool taller = larger.m > tile.m, wider = larger.n > tile.n;
+        if (too_wide(larger, op)) return false;
         return larger.m * larger.n == largest_area && larger.m >= tile.m && larger.n >= tile.n && (!taller || op.m > tile.m) &&
                (!wider || op.n > tile.n);
     });
@@ -185,6 +190,7 @@ bool offered_to_linear_layer(Tile tile, const MatrixProduct& op, const Rates& r)
 bool offered(Tile tile, double tiles, const MatrixProduct& op, const Rates& r, MathUnit unit) {
     if (op.tile_rows > 0) return true;
     if (op.along_k) return offered_to_linear_layer(tile, op, r);
+    if (too_wide(tile, op)) return false;
     return tile.m >= op.least_rows && tile.n >= op.least_columns && (unit == MathUnit::simt || !gives_way(tile, tiles, op, r));
 }
 

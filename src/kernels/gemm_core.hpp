@@ -33,6 +33,7 @@ struct MatrixProduct {
     double accumulators = 1;                ///< per element of C: sums that the epilogue reduces to it
     int least_rows = 0;                     ///< of a tile
     int least_columns = 0;                  ///< of a tile
+    int most_columns = 0;                   ///< of a tile; 0: any
     int large_rows = 0;                     ///< of the lowest tile that lanes have for linear layers, besides a small one
     std::int64_t depth = 32;                ///< elements of k that a block takes in one step
     int tile_rows = 0, tile_columns = 0;    ///< of the only tile that the library has; 0: it has several

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <bit>
+#include <cmath>
 
 #include "kernels/terms.hpp"
 #include "kernels/work.hpp"
@@ -78,19 +80,24 @@ double odd_row_cycles(const RowWise& op) {
     return sums + step * blocks(op.cols, norm_step);
 }
 
-/// Cycles from the start of a row to its end on an SM that has time, every operand in L2. The block of a norm waits for each of its steps;
-/// a warp of softmax takes its elements one by one, those of two bytes more slowly; PyTorch 2.11 on the H100.
+/// Cycles from the start of a row to its end on an SM that has time, every operand in L2. The block of a norm waits for each of its steps,
+/// RMS norm, with rows that start at multiples of four elements, not for the mean; a warp of softmax takes its elements one by one, those
+/// of two bytes more slowly; PyTorch 2.11 on the H100.
 double row_latency_cycles(const RowWise& op) {
-    constexpr double mean_and_variance = 1100, squares = 500, wide_element = 155, narrow_element = 205, long_row_element = 0.6;
+    constexpr double mean_and_variance = 1100, squares = 500, wide_start = 500, wide_element = 155, narrow_element = 205,
+                     long_row_element = 0.6;
     constexpr std::int64_t warp = 32;
-    if (op.kind != RowOp::softmax) return (op.kind == RowOp::rmsnorm ? squares : mean_and_variance) * blocks(op.cols, norm_step);
-    if (!by_warps(op)) return long_row_element * static_cast<double>(op.cols);
-    return (element_size(op.precision) < 4 * byte ? narrow_element : wide_element) * blocks(op.cols, warp);
+    const bool wide = element_size(op.precision) >= 4 * byte;
+    if (op.kind == RowOp::rmsnorm && !has_odd_rows(op)) return squares * blocks(op.cols, norm_step);
+    if (op.kind != RowOp::softmax) return (wide ? wide_start : 0) + mean_and_variance * blocks(op.cols, norm_step);
+    if (!by_warps(op)) return long_row_element * real(op.cols);
+    return (wide ? wide_element : narrow_element) * blocks(op.cols, warp);
 }
 
-/// Times that a row waits for DRAM: a norm in each step, softmax once.
+/// Times that a row waits for DRAM: a norm in each step, longer where both kernels of odd rows do, softmax once.
 double waits(const RowWise& op) {
-    return op.kind == RowOp::softmax ? 1 : blocks(op.cols, norm_step);
+    constexpr double both = 1.7;
+    return op.kind == RowOp::softmax ? 1 : blocks(op.cols, norm_step) * (has_odd_rows(op) ? both : 1);
 }
 
 /// Rows that an SM works on at once: a norm's block of 128 threads has one, a warp of softmax too.
@@ -100,58 +107,82 @@ double rows_at_once(const RowWise& op, const GpuProfile& gpu) {
     return gpu.facts.threads_per_sm / row_threads;
 }
 
-/// Layer norm keeps an SM busy where rows are short: a block of 128 threads takes four elements a thread at a time, and adds the sums of
-/// its threads up once a row. PyTorch computes in fp32 whatever it reads, twice as fast where an SM has two fp32 lanes for each integer
-/// lane (ConvNeXt, EdgeNeXt and XCiT on RTX 3090 and 4090 against kernels of V100 and A100); engines take pairs of 16-bit elements at once.
+/// A norm keeps an SM busy: a block adds the sums of its threads up once a row, and its 128 threads take four elements each at a time. RMS
+/// norm has no mean and no differences from it. PyTorch computes in fp32 whatever it reads, twice as fast where an SM has two fp32 lanes
+/// for each integer lane (ConvNeXt, EdgeNeXt and XCiT on RTX 3090 and 4090 against kernels of V100 and A100), and waits longer for elements
+/// of four bytes; engines take pairs of 16-bit elements at once. PyTorch 2.11 on H100 and H200.
 Seconds busy_with_rows(const RowWise& op, double cycles, const GpuProfile& gpu) {
-    const double sums = op.kind == RowOp::rmsnorm ? 0.5 : 2;  // PyTorch 2.11 on the H100: no mean, no differences from it
+    constexpr double sums = 1.4, squares = 0.58, wide = 1.35;
     if (op.kind == RowOp::softmax || (op.kind == RowOp::rmsnorm && !op.framework)) return {};
-    if (has_odd_rows(op)) return lasting(static_cast<double>(op.rows) / static_cast<double>(gpu.sm_count) * odd_row_cycles(op), gpu);
-    const double steps = sums + blocks(op.cols, norm_step);
+    const double of_sm = real(op.rows) / real(gpu.sm_count);
+    if (has_odd_rows(op)) return lasting(of_sm * odd_row_cycles(op), gpu);
+    const double steps = (sums + real(op.cols) / real(norm_step)) * (op.kind == RowOp::rmsnorm ? squares : 1);
+    const double element = element_size(op.precision) / element_size(Precision::fp32);
     const double lanes = gpu.facts.integer_lanes_per_sm > 0 ? gpu.facts.integer_lanes_per_sm / gpu.fp32_lanes_per_sm : 1;
-    const double share = op.framework ? lanes : element_size(op.precision) / element_size(Precision::fp32);
-    return lasting(static_cast<double>(op.rows) / static_cast<double>(gpu.sm_count) * steps * share * cycles, gpu);
+    return lasting(of_sm * steps * cycles * (op.framework ? lanes * (element < 1 ? 1 : wide) : element), gpu);
 }
 
 /// Instructions of the lanes for a row of softmax: two exponentials an element, walks, and sums over the threads; those of an engine's
-/// warps are not known, and few. A block that keeps the row in registers computes as many elements a thread as the longest has, and from
-/// seven on shares its SM with no other (PyTorch 2.11 on the H100).
+/// warps are not known, and few. A warp has registers for the next power of two of elements, and skips those beyond the row; long ones
+/// leave an SM room for fewer. A block that keeps the row in registers computes as many elements a thread as the longest has, and from
+/// seven on shares its SM with no other. PyTorch 2.11 on H100 and H200.
 double softmax_instructions(const RowWise& op) {
-    constexpr double of_warp = 56, of_block = 95, alone = 1.3;
-    constexpr std::int64_t warp = 32, most_shared = 6 * register_threads;
-    if (by_warps(op)) return op.framework ? of_warp * static_cast<double>(std::max(op.cols, warp)) : 0;
-    if (!kept_in_registers(op)) return of_block * static_cast<double>(op.cols);
-    return of_block * (op.cols > most_shared ? alone : 1) * static_cast<double>(register_threads) * blocks(op.cols, register_threads);
+    constexpr double of_warp = 58, of_idle = 18, crowded = 1.25, of_row = 50000, of_block = 93, of_passes = 95, alone = 1.33;
+    constexpr std::int64_t warp = 32, most_shared = 6 * register_threads, most_roomy = 1024;
+    if (by_warps(op)) {
+        const auto slots = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(std::max(op.cols, warp))));
+        const double instructions = of_warp * real(op.cols) + of_idle * real(slots - op.cols);
+        return op.framework ? instructions * (slots > most_roomy ? crowded : 1) : 0;
+    }
+    if (!kept_in_registers(op)) return of_passes * real(op.cols);
+    return of_row + of_block * (op.cols > most_shared ? alone : 1) * real(register_threads) * blocks(op.cols, register_threads);
 }
 
-/// Softmax keeps the lanes busy. What few rows take is their own reading, see `fill`.
+/// Softmax keeps the lanes busy; its warps, whose instructions are of all kinds, the schedulers. What few rows take is their own reading,
+/// see `fill`.
 Seconds busy_with_exponentials(const RowWise& op, const GpuProfile& gpu) {
     if (op.kind != RowOp::softmax) return {};
-    return static_cast<double>(op.rows) * softmax_instructions(op) * 2 * flop / lane_rate(gpu, Precision::fp32);
+    const double rows = real(op.rows), instructions = softmax_instructions(op);
+    return by_warps(op) ? issue_time(rows * instructions, gpu) : lane_time(rows, instructions, gpu);
+}
+
+/// A framework's blocks start later than its warps: they add up over their threads.
+Seconds block_start(const RowWise& op, const GpuProfile& gpu) {
+    constexpr double cycles = 870;
+    const bool warps = op.kind == RowOp::softmax && by_warps(op);
+    return op.framework && !warps ? lasting(cycles, gpu) : Seconds{};
+}
+
+/// What a framework's rows wait for, each wave of them on the SMs.
+Seconds waited_for_rows(const RowWise& op, Bytes from_dram, Bytes moved, const Gpu& gpu) {
+    if (!op.framework || gpu.profile.facts.threads_per_sm <= 0) return {};
+    const double slots = real(gpu.profile.sm_count) * rows_at_once(op, gpu.profile);
+    const Seconds of_row = lasting(row_latency_cycles(op), gpu.profile) + waits(op) * first_wait(from_dram, moved, gpu);
+    return waves(real(op.rows), slots, 1) * of_row;
 }
 
 }  // namespace
 
-/// One block a row: few rows fill few SMs, each of which pulls at most `fill` times its share of the bandwidth.
+/// One block a row: few rows fill few SMs, each of which pulls at most `fill` times its share of the bandwidth. An SM works on some rows
+/// while others wait: the root of the sum of squares lies between the longer of both times and their sum.
 KernelCost cost(const RowWise& op, const Gpu& gpu, Cache cache) {
     const auto& values = gpu.parameters.values;
     const auto& p = values.row_wise;
-    const double sms = static_cast<double>(gpu.profile.sm_count);
+    const double sms = real(gpu.profile.sm_count);
     const Work w = work(op);
     const BytesPerSecond bandwidth = gpu.profile.data_bandwidth(Traffic::copied) * p.bandwidth_fraction;
     Terms t;
     t.flops = w.vector;
-    t.compute = t.flops / lane_rate(gpu.profile, op.precision);
     t.dram_bytes = after_l2(w.bytes, gpu.profile.l2, values.streaming.l2_residency, cache) + read_again(op, w.bytes, gpu.profile);
     t.dram = t.dram_bytes / bandwidth;
-    const Bytes row = w.bytes / static_cast<double>(std::max<std::int64_t>(op.rows, 1));
-    t.l2 = waves(static_cast<double>(op.rows), sms, 1) * row / (bandwidth * std::min(p.fill, sms) / sms);
-    if (op.framework && gpu.profile.facts.threads_per_sm > 0) {
-        const Seconds waited = lasting(row_latency_cycles(op), gpu.profile) + waits(op) * first_wait(t.dram_bytes, w.bytes, gpu);
-        t.l2 = max(t.l2, waves(static_cast<double>(op.rows), sms * rows_at_once(op, gpu.profile), 1) * waited);
-    }
-    t.compute = max(t.compute, max(busy_with_rows(op, p.row_cycles, gpu.profile), busy_with_exponentials(op, gpu.profile)));
-    t.latency = (has_odd_rows(op) ? 2 : 1) * p.fixed;
+    const Bytes row = w.bytes / real(std::max<std::int64_t>(op.rows, 1));
+    t.l2 = waves(real(op.rows), sms, 1) * row / (bandwidth * std::min(p.fill, sms) / sms);
+    const Seconds busy = max(busy_with_rows(op, p.row_cycles, gpu.profile), busy_with_exponentials(op, gpu.profile));
+    const Seconds waited = waited_for_rows(op, t.dram_bytes, w.bytes, gpu);
+    t.compute = t.flops / lane_rate(gpu.profile, op.precision);
+    Seconds& longer = busy > waited ? t.compute : t.l2;
+    longer = max(longer, std::hypot(busy.in(s), waited.in(s)) * s);
+    t.latency = (has_odd_rows(op) ? 2 : 1) * (p.fixed + block_start(op, gpu.profile));
     return combine(t, gpu);
 }
 

@@ -32,11 +32,6 @@ StreamStart start_of(const Elementwise& op) {
     return op.framework ? StreamStart{.cycles = framework_cycles + functions} : StreamStart{.cycles = functions, .wait = made_for_operands};
 }
 
-/// Of the lanes of all SMs, for so many instructions on each of `elements`.
-Seconds lane_time(double elements, double instructions, const GpuProfile& gpu) {
-    return elements * instructions * 2 * flop / lane_rate(gpu, Precision::fp32);
-}
-
 /// Kernels that compute the address of each element keep the lanes busy with it: 85 instructions, from Transformer-XL in fp16 on V100 and
 /// A100, whose scores they pass over.
 KernelCost addressed(const KernelCost& streamed, std::int64_t elements, const GpuProfile& gpu) {
@@ -59,10 +54,7 @@ KernelCost fetched_apart(KernelCost c, double elements, const GpuProfile& gpu) {
 /// integer lanes, from Inception v3 and v4 and PoolFormer on the RTX 3090 and 4090.
 KernelCost gathered(const KernelCost& streamed, const Reduce& op, const GpuProfile& gpu) {
     constexpr double instructions = 32;
-    const double of_sm = static_cast<double>(op.outputs) * op.window * instructions / static_cast<double>(gpu.sm_count);
-    const Seconds addressing = gpu.facts.integer_lanes_per_sm > 0
-                                   ? of_sm / gpu.facts.integer_lanes_per_sm / running_clock(gpu)
-                                   : lane_time(static_cast<double>(op.outputs) * op.window, instructions, gpu);
+    const Seconds addressing = integer_time(static_cast<double>(op.outputs) * op.window * instructions, gpu);
     return at_least(streamed, addressing, Bound::compute, &KernelCost::compute);
 }
 

@@ -126,6 +126,12 @@ inline bool has_group_instructions(const GpuProfile& gpu) {
     return gpu.facts.warp_matrix_fraction < 1;
 }
 
+/// Whether kernels gather their operands by asynchronous copies of 16 bytes that lie together.
+inline bool has_asynchronous_copies(const GpuProfile& gpu) {
+    constexpr int first = 8;
+    return gpu.compute_capability && gpu.compute_capability->major >= first;
+}
+
 /// Rate of matrix products in `p` at the clock that boards hold.
 inline FlopsPerSecond matrix_rate(const GpuProfile& gpu, Precision p) {
     return matrix_peak(gpu, p) * gpu.clock_headroom();
@@ -170,6 +176,25 @@ inline Seconds lasting(double cycles, const GpuProfile& gpu) {
 /// Of one SM's fp32 lanes, for so many instructions of one lane: its data-sheet rate counts two FLOPs each.
 inline Seconds instruction_time(double instructions, const GpuProfile& gpu) {
     return instructions * flop / (lane_rate(gpu, Precision::fp32) / (2 * static_cast<double>(gpu.sm_count)));
+}
+
+/// Of the lanes of all SMs, for so many instructions on each of `elements`.
+inline Seconds lane_time(double elements, double instructions, const GpuProfile& gpu) {
+    return elements * instructions * 2 * flop / lane_rate(gpu, Precision::fp32);
+}
+
+/// Of the integer lanes of all SMs, for so many instructions of one lane; of the fp32 lanes where no others are known.
+inline Seconds integer_time(double instructions, const GpuProfile& gpu) {
+    const double of_sm = instructions / static_cast<double>(gpu.sm_count);
+    if (gpu.facts.integer_lanes_per_sm > 0) return of_sm / gpu.facts.integer_lanes_per_sm / running_clock(gpu);
+    return instruction_time(of_sm, gpu);
+}
+
+/// Of the schedulers of all SMs, for so many instructions of one lane: they feed fp32 and integer lanes at once where each takes half of
+/// them.
+inline Seconds issue_time(double instructions, const GpuProfile& gpu) {
+    const double both = gpu.facts.integer_lanes_per_sm > 0 ? std::max(1.0, 2 * gpu.facts.integer_lanes_per_sm / gpu.fp32_lanes_per_sm) : 1;
+    return instruction_time(instructions / static_cast<double>(gpu.sm_count), gpu) / both;
 }
 
 /// What a streaming kernel's start is over that of others: cycles more, and share of their wait for the first data from DRAM.

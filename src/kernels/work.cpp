@@ -40,8 +40,7 @@ double cached_width(const Attention& op) {
 }
 
 Work work(const Conv2d& op) {
-    const double out = real(op.batch) * real(op.out_channels) * real(op.out_height()) * real(op.out_width());
-    const double in = real(op.batch) * real(op.in_channels) * real(op.height) * real(op.width);
+    const double out = output_elements(op), in = input_elements(op);
     const double window = real(op.in_channels / std::max<std::int64_t>(op.groups, 1)) * real(op.kernel_h) * real(op.kernel_w);
     // A strided kernel smaller than its stride skips inputs.
     const double used = std::min(1.0, real(op.kernel_h) / real(op.stride)) * std::min(1.0, real(op.kernel_w) / real(op.stride));

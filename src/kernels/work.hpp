@@ -29,6 +29,18 @@ inline double real(std::int64_t count) {
     return static_cast<double>(count);
 }
 
+/// Elements of a convolution's input and output.
+inline double input_elements(const Conv2d& op) {
+    return real(op.batch) * real(op.in_channels) * real(op.height) * real(op.width);
+}
+inline double output_elements(const Conv2d& op) {
+    return real(op.batch) * real(op.out_channels) * real(op.out_height()) * real(op.out_width());
+}
+
+inline bool has_one_tap(const Conv2d& op) {
+    return op.kernel_h * op.kernel_w == 1;
+}
+
 /// The precision of the matrix products of `op`, when it has some.
 std::optional<Precision> matrix_precision(const Op& op);
 

@@ -42,7 +42,8 @@ Gemm parse_gemm(const Row& row, Precision precision) {
     op.weight_bits = row.weights_or_native(precision).bits;
     op.dynamic_quantized = function == "dynamic_quantized";
     const std::string_view software = row.text(MeasuredColumn::software);
-    op.framework_bias = function == "linear_bias" && names_software(software, "pytorch");
+    op.bias = function == "linear_bias";
+    op.framework = names_software(software, "pytorch");
     op.by_library = !is_engine(software);
     return op;
 }
@@ -62,6 +63,7 @@ Conv2d parse_conv2d(const Row& row, Precision precision) {
         {op.batch, op.in_channels, op.height + 2 * op.padding_h, op.width + 2 * op.padding_w, op.out_channels, op.kernel_h, op.kernel_w});
     op.channels_last = row.choice(MeasuredColumn::layout, {"nchw", "nhwc"}, "nchw") == "nhwc";
     op.precision = precision;
+    op.framework = names_software(row.text(MeasuredColumn::software), "pytorch");
     if (op.height + 2 * op.padding_h < op.kernel_h || op.width + 2 * op.padding_w < op.kernel_w)
         throw Unusable{"the filter is larger than the padded image"};
     if (op.in_channels % op.groups != 0 || op.out_channels % op.groups != 0) throw Unusable{"groups does not divide the channels"};

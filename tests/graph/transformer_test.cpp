@@ -64,9 +64,9 @@ TEST_CASE("a framework multiplies queries, keys and values apart, engines in one
     const OpGraph eager = forward_graph(shipped("bert-base"), shape), eager_prefill = prefill_graph(decoder("llama-3-8b"), shape, 128);
     CHECK(find_node(eager, "qkv_proj") == nullptr);
     CHECK(op_of<Gemm>(eager, "key").n == 768);
-    CHECK(op_of<Gemm>(eager, "key").framework_bias);
+    CHECK(op_of<Gemm>(eager, "key").framework);
     CHECK(op_of<Gemm>(engine, "qkv_proj").n == 3 * 768);
-    CHECK_FALSE(op_of<Gemm>(engine, "qkv_proj").framework_bias);
+    CHECK_FALSE(op_of<Gemm>(engine, "qkv_proj").framework);
     CHECK(total_parameters(eager) == rel(total_parameters(engine), 1e-12));
     CHECK(op_of<Gemm>(eager_prefill, "k_proj").n == 8 * 128);
     CHECK(op_of<Gemm>(eager_prefill, "gate_proj").n == 14336);

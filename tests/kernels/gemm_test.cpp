@@ -108,7 +108,7 @@ TEST_CASE("a framework's bias is added by kernels that do not split k, or by som
     gpu.profile.facts.warp_matrix_fraction = 0.5;  // the generation that was measured
     Gemm op{.m = 9, .n = 64, .k = 1 << 20, .precision = Precision::fp32};
     const KernelCost split = cost(op, gpu);
-    op.framework_bias = true;
+    op.bias = op.framework = true;
     const KernelCost biased = cost(op, gpu);
     CHECK(biased.total / split.total == rel(2, 1e-9));
     CHECK(biased.kernels == split.kernels);
@@ -118,13 +118,48 @@ TEST_CASE("a framework's bias is added by kernels that do not split k, or by som
     gpu.profile.facts.warp_matrix_fraction = 0.5;
     op.m = 8;  // few rows have kernels of their own
     const Seconds few = cost(op, gpu).total;
-    op.framework_bias = false;
+    op.framework = false;
     CHECK(cost(op, gpu).total / few == rel(1, 1e-12));
     // Nothing to split where the tiles are many.
     Gemm wide{.m = 4096, .n = 4096, .k = 256, .precision = Precision::fp32};
     const Seconds without = cost(wide, gpu).total;
-    wide.framework_bias = true;
+    wide.bias = wide.framework = true;
     CHECK(cost(wide, gpu).total / without == rel(1, 1e-12));
+}
+
+TEST_CASE("a product waits for its first data where they come from DRAM, and for a bias when it has finished") {
+    Gpu gpu = test::toy_gpu_with_matrix_units();
+    const auto wait = [&gpu](bool bias, Cache cache) {
+        const Gemm op{.m = 128, .n = 128, .k = 128, .precision = Precision::fp16, .bias = bias};
+        gpu.parameters.values.streaming.dram_wait = {};
+        const Seconds without = cost(op, gpu, cache).total;
+        gpu.parameters.values.streaming.dram_wait = 2 * us;
+        return (cost(op, gpu, cache).total - without).in(us);
+    };
+    CHECK(wait(false, Cache::cold) == rel(2, 1e-9));
+    CHECK(wait(true, Cache::cold) == rel(5, 1e-9));
+    CHECK(wait(true, Cache::produced) == rel(5, 1e-9));  // weights come from DRAM even so
+    // A repeated call finds 90 of 98 kB in an L2 of 1 MB, and the bias.
+    const double from_dram = 3 * 128 * 128 * 2 / 1e6;
+    CHECK(wait(true, Cache::warm) == rel(2 * from_dram, 0.05));
+}
+
+TEST_CASE("Hopper's library has no kernel of groups of warps for TF32 that splits k, nor one for more than 128 outputs") {
+    Gpu gpu = test::toy_gpu_with_matrix_units();
+    gpu.profile.bandwidth = 1e6 * gb_per_s;
+    gpu.profile.l2 = {};
+    const auto compute = [&gpu](Precision p, std::int64_t n, std::int64_t k) {
+        return cost(Gemm{.m = 64, .n = n, .k = k, .precision = p, .weight_bits = 8 * element_size(p).in(byte)}, gpu).compute.in(us);
+    };
+    for (const Precision p : {Precision::tf32, Precision::fp16}) gpu.profile.tensor_peak[index(p)] = 10 * tflops;
+    gpu.parameters.values.gemm[index(MathUnit::tensor16)].tiling.tile_half = 8192;  // wide tiles reach more of the rate
+    const double parts = compute(Precision::tf32, 64, 1 << 20), wide = compute(Precision::tf32, 2560, 1024);
+    gpu.profile.facts.warp_matrix_fraction = 0.5;
+    // Kernels that split k for ten SMs reach half of the rate.
+    CHECK(compute(Precision::tf32, 64, 1 << 20) > 1.9 * parts);
+    CHECK(compute(Precision::tf32, 64, 1 << 20) < 2.1 * parts);
+    CHECK(compute(Precision::tf32, 2560, 1024) > 1.05 * wide);
+    CHECK(compute(Precision::fp16, 64, 1 << 20) == rel(parts, 1e-9));
 }
 
 TEST_CASE("the newest library multiplies a few rows of fp32 by blocks of eight columns") {

@@ -152,10 +152,10 @@ TEST_CASE("attention of a framework has no cache, and a bias that PyTorch adds i
     CHECK_FALSE(attention(0).framework);
     CHECK_FALSE(attention(1).cached);
     CHECK(attention(1).framework);
-    const auto bias = [&found](std::size_t row) { return std::get<Gemm>(found.kernels[row].op).framework_bias; };
-    CHECK(bias(2));
-    CHECK_FALSE(bias(3));
-    CHECK_FALSE(bias(4));
+    const auto product = [&found](std::size_t row) { return std::get<Gemm>(found.kernels[row].op); };
+    CHECK((product(2).bias && product(2).framework));
+    CHECK((product(3).bias && !product(3).framework));
+    CHECK((!product(4).bias && product(4).framework));
 }
 
 TEST_CASE("softmax of PyTorch 2.1 keeps no long rows in registers, that of later versions does") {

@@ -60,7 +60,7 @@ public:
         Elementwise norm{size(1, 1e8), 1, 1, 2, p};
         norm.normalized = {.images = size(1, 64), .channels = size(1, 512), .channels_last = flip(), .by_library = flip()};
         Gemm with_bias{1, size(1, 16384), size(1, 16384), size(1, 16384), p, bits, false};
-        with_bias.framework_bias = true;
+        with_bias.bias = with_bias.framework = true;
         return {Gemm{size(1, 64), size(1, 16384), size(1, 16384), size(1, 16384), p, flip() ? bits : 0.5 * bits, false},
                 with_bias,
                 attention,
@@ -157,6 +157,14 @@ TEST_CASE("matrix products never get faster by growing") {
             check_monotone(op, gpu, "n", [](Gemm& g) { g.n += 16; });
             check_monotone(op, gpu, "k", [](Gemm& g) { g.k += 16; });
             check_monotone(op, gpu, "batch", [](Gemm& g) { ++g.batch; });
+            if (!gpu.profile.supports(Precision::tf32)) continue;
+            Gemm wide{
+                .m = shapes.size(1, 2048), .n = 16 * shapes.size(1, 512), .k = 16 * shapes.size(1, 256), .precision = Precision::tf32};
+            wide.weight_bits = 32;
+            wide.bias = wide.framework = shapes.flip();
+            check_monotone(wide, gpu, "m of TF32", [](Gemm& g) { g.m += 1 + g.m / 10; });
+            check_monotone(wide, gpu, "n of TF32", [](Gemm& g) { g.n += 16; });
+            check_monotone(wide, gpu, "k of TF32", [](Gemm& g) { g.k += 16; });
         }
     }
 }
@@ -216,6 +224,13 @@ TEST_CASE("convolutions and experts never get faster with batch") {
                         .padding_w = 1};
             conv.precision = shapes.flip() ? Precision::fp32 : Precision::fp16;
             check_monotone(conv, gpu, "batch", [](Conv2d& c) { ++c.batch; });
+            Conv2d depthwise = conv;
+            depthwise.out_channels = depthwise.groups = depthwise.in_channels;
+            depthwise.kernel_h = depthwise.kernel_w = shapes.flip() ? 3 : 7;
+            depthwise.padding_h = depthwise.padding_w = depthwise.kernel_h / 2;
+            depthwise.channels_last = shapes.flip();
+            depthwise.framework = shapes.flip();
+            check_monotone(depthwise, gpu, "batch of a depthwise convolution", [](Conv2d& c) { ++c.batch; });
             Moe moe{.tokens = 1,
                     .hidden = 2048,
                     .intermediate = 8 * shapes.size(8, 256),
