@@ -175,7 +175,7 @@ private:
     OpNode& convert(std::string name, const Map& map, Elementwise op);
     [[nodiscard]] Precision format(const Map& map) const { return map.wide ? wide_ : stored_; }
     [[nodiscard]] bool mixed_precision() const { return wide_ != stored_; }
-    /// Whether kernels are PyTorch's, which alone of the frameworks adds biases of convolutions apart.
+    /// Whether kernels are eager PyTorch's, which alone of the ways to run a framework adds biases of convolutions apart.
     [[nodiscard]] bool by_pytorch() const { return shape_.framework && shape_.separate_bias; }
 
     const RunShape& shape_;

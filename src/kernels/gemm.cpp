@@ -162,8 +162,8 @@ KernelCost few_row_cost(const Gemm& op, const GemmParameters& p, const Gpu& gpu,
     return combine(t, gpu);
 }
 
-/// Tiles of the product. Of TF32, Hopper's library has few kernels of groups of warps, none of which splits k;
-/// those that do are Ampere's. No tile is wider than 128 outputs (traces of cuBLASLt 13 on H100 and H200).
+/// Tiles of the product. Of TF32, Hopper's library has few kernels of groups of warps, none of which splits k; those that do are Ampere's.
+/// No tile is wider than 128 outputs (traces of cuBLASLt 13 on H100 and H200).
 KernelCost tiled_cost(const Gemm& op, MatrixProduct tiled, const GemmParameters& p, const Gpu& gpu, Cache cache) {
     constexpr int widest = 128;
     if (op.precision != Precision::tf32 || !has_group_instructions(gpu.profile) || !tiled.aligned)
@@ -204,8 +204,8 @@ Seconds waits_for_dram(const Gemm& op, Bytes from_dram, const Gpu& gpu, Cache ca
     return (1 + (op.bias ? bias_wait : 0)) * gpu.parameters.values.streaming.dram_wait;
 }
 
-/// `c`, starting so much later.
-KernelCost later(KernelCost c, Seconds wait) {
+/// `c`, with so much more latency.
+KernelCost delayed(KernelCost c, Seconds wait) {
     c.launch += wait;
     c.total += wait;
     c.unthrottled += wait;
@@ -258,7 +258,7 @@ KernelCost cost(const Gemm& op, const Gpu& gpu, Cache cache) {
         const KernelCost few = few_row_cost(op, library, gpu, cache);
         if (few.total < product.total) product = few;
     }
-    product = later(product, waits_for_dram(op, product.dram_bytes, gpu, cache));
+    product = delayed(product, waits_for_dram(op, product.dram_bytes, gpu, cache));
     return op.dynamic_quantized ? in_sequence(quantize_cost(op, gpu, cache), product) : product;
 }
 

@@ -30,6 +30,11 @@ bool is_engine(std::string_view software) {
     return std::none_of(std::begin(others), std::end(others), [&](std::string_view name) { return names_software(software, name); });
 }
 
+/// Whether an eager framework ran the operator.
+bool names_pytorch(const Row& row) {
+    return names_software(row.text(MeasuredColumn::software), "pytorch");
+}
+
 Gemm parse_gemm(const Row& row, Precision precision) {
     const std::string_view function = row.choice(MeasuredColumn::function, {"linear", "linear_bias", "bmm", "dynamic_quantized"}, "linear");
     Gemm op;
@@ -41,10 +46,9 @@ Gemm parse_gemm(const Row& row, Precision precision) {
     op.precision = precision;
     op.weight_bits = row.weights_or_native(precision).bits;
     op.dynamic_quantized = function == "dynamic_quantized";
-    const std::string_view software = row.text(MeasuredColumn::software);
     op.bias = function == "linear_bias";
-    op.framework = names_software(software, "pytorch");
-    op.by_library = !is_engine(software);
+    op.framework = names_pytorch(row);
+    op.by_library = !is_engine(row.text(MeasuredColumn::software));
     return op;
 }
 
@@ -63,7 +67,7 @@ Conv2d parse_conv2d(const Row& row, Precision precision) {
         {op.batch, op.in_channels, op.height + 2 * op.padding_h, op.width + 2 * op.padding_w, op.out_channels, op.kernel_h, op.kernel_w});
     op.channels_last = row.choice(MeasuredColumn::layout, {"nchw", "nhwc"}, "nchw") == "nhwc";
     op.precision = precision;
-    op.framework = names_software(row.text(MeasuredColumn::software), "pytorch");
+    op.framework = names_pytorch(row);
     if (op.height + 2 * op.padding_h < op.kernel_h || op.width + 2 * op.padding_w < op.kernel_w)
         throw Unusable{"the filter is larger than the padded image"};
     if (op.in_channels % op.groups != 0 || op.out_channels % op.groups != 0) throw Unusable{"groups does not divide the channels"};
@@ -128,7 +132,7 @@ Elementwise parse_elementwise(const Row& row, Precision precision) {
     Elementwise op;
     op.elements = row.count(MeasuredColumn::elements);
     op.precision = precision;
-    op.framework = names_software(row.text(MeasuredColumn::software), "pytorch");
+    op.framework = names_pytorch(row);
     for (const auto& form : elementwise_forms) {
         if (form.function != function) continue;
         op.reads = form.reads;
