@@ -85,9 +85,9 @@ struct ArchitectureFacts {
     std::array<std::vector<std::int64_t>, cache_format_count> attention_general_dims;  ///< head widths that only a general kernel takes
     int least_tile_rows = 0;               ///< of products on matrix units, by the software's library; 0: any
     double warp_matrix_fraction = 1;       ///< of the matrix units' peak that instructions of single warps reach (mma.sync)
-    int batched_lane_rows = 64;            ///< rows of the tiles that the vendor's library has for batched products on SIMT lanes
+    int batched_lane_rows = 0;             ///< of the vendor library's only tile for batched products on SIMT lanes; 0: it has several
+    int batched_lane_columns = 0;          ///< of the same tile
     int linear_lane_rows = 128;            ///< rows of the lowest large tile that it runs for linear layers on them: 64 or 128
-    int batched_lane_depth = 32;           ///< elements of k that these take in one step
     std::vector<ShapedTile> expert_tiles;  ///< of serving engines' kernels for experts, by tokens; empty: the fastest tile of many
     std::vector<ShapedTile> fp8_tiles;     ///< of serving engines' fp8 products, the first that fits; empty: the fastest tile of many
     std::string kernels_of;                ///< architecture whose kernels libraries run on these chips too; empty: they have their own

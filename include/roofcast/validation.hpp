@@ -94,6 +94,7 @@ struct HostStack {
     std::vector<std::pair<std::string, Seconds>> floors, arounds;  ///< by function or op, overriding `floor` and `around`
     std::vector<std::string> rotated;                              ///< ops whose cold rows take weights from copies in turn
     bool split_ungrouped = true;                                   ///< its engine splits keys over blocks in ungrouped attention too
+    bool reduction_in_n = false;                                   ///< column n of its gemm rows holds k, and k the columns of the product
     std::vector<std::string> ungated_software;                     ///< beginnings of the names of engines that run the next without a gate
     std::vector<UngatedExperts> ungated_experts;
 };
@@ -104,7 +105,8 @@ std::vector<HostStack> load_host_stacks(const std::filesystem::path& file);
 /// Of the first stack that stands for the row's source, launch, weights and GPU; else of one for any GPU; else nothing is added.
 HostLaunch host_launch(const std::vector<HostStack>& stacks, const KernelRow& row);
 
-/// Marks rows with the habits of their hosts: cold rows as rotated, ungrouped attention as unsplit, experts as ungated.
+/// Reads rows by the habits of their hosts, once: cold rows as rotated, ungrouped attention as unsplit, experts as ungated, and n and k of
+/// products where a source has them the other way round.
 void mark_habits(const std::vector<HostStack>& stacks, std::vector<KernelRow>& rows);
 
 // ---- judging rows ---------------------------------------------------------------------------------------------------------------

@@ -32,11 +32,14 @@ ConvBuilder::ConvBuilder(const ConvNet& n, const RunShape& shape)
       wide_(stream_precision(shape, stored_)),
       norm_(n.fp32_norms ? wide_ : norm_precision(shape, stored_)) {
     graph_.name = "forward";
+    if (image().kept) kept_ = image().elements();
 }
 
 Map ConvBuilder::image() const {
     const std::int64_t size = shape_.image_size > 0 ? shape_.image_size : net.image_size;
-    return resized({.channels = net.channels, .height = 1, .width = 1}, [size](std::int64_t) { return size; });
+    Map whole = resized({.channels = net.channels, .height = 1, .width = 1}, [size](std::int64_t) { return size; });
+    whole.kept = shape_.framework;  // scripts hold the images of the batch
+    return whole;
 }
 
 std::int64_t ConvBuilder::window_places(std::int64_t side) const {
@@ -119,7 +122,7 @@ Map ConvBuilder::conv(const Map& input, const ConvSpec& spec) {
     if (!spec.shared_weights) node.weights = static_cast<double>(spec.channels) * static_cast<double>(filter + factors);
     // The host's time of a kernel was measured with a bias as one of its own; that of a folded norm goes with the convolution.
     if (factors > 0 && shape_.separate_bias) {
-        OpNode& bias = pointwise("bias", out, 1, 1, Fusion::folded);
+        OpNode& bias = add_in_place("bias", out, 1, Fusion::folded);
         bias.same_call = folds;
         std::get<Elementwise>(bias.op).strided = op.channels_last;
     }

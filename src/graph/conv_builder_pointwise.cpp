@@ -45,9 +45,15 @@ constexpr double norm_flops = 2;
 
 OpNode& ConvBuilder::pointwise(std::string name, const Map& map, double reads, double flops, Fusion fusion, double weights) {
     const Elementwise op{.elements = map.elements() * shape_.batch, .reads = reads, .flops_per_element = flops, .precision = format(map)};
-    OpNode& node = emit(std::move(name), op, fusion, map.kept ? 0 : map.elements(), 0);
+    const std::int64_t written = shape_.framework ? map.elements() : 0;  // eager frameworks write another map
+    OpNode& node = emit(std::move(name), op, fusion, map.kept ? 0 : map.elements(), written);
     node.weights = weights;
     return node;
+}
+
+OpNode& ConvBuilder::add_in_place(std::string name, const Map& map, double reads, Fusion fusion) {
+    const Elementwise op{.elements = map.elements() * shape_.batch, .reads = reads, .flops_per_element = 1, .precision = format(map)};
+    return emit(std::move(name), op, fusion, map.kept ? 0 : map.elements(), 0);
 }
 
 OpNode& ConvBuilder::convert(std::string name, const Map& map, Elementwise op) {
@@ -174,7 +180,7 @@ void ConvBuilder::standardize(std::int64_t channels, std::int64_t filter, bool g
 }
 
 void ConvBuilder::add(const Map& map) {
-    pointwise("add", map, 2, 1, Fusion::epilogue);
+    add_in_place("add", map, 2, Fusion::epilogue);
 }
 
 Map ConvBuilder::add(const Map& stream, const Map& branch) {
@@ -182,7 +188,7 @@ Map ConvBuilder::add(const Map& stream, const Map& branch) {
     out.wide = stream.wide || branch.wide;
     // Both are read; the sum is written in the wider format.
     const double read = (element_size(format(stream)) + element_size(format(branch))) / element_size(format(out));
-    pointwise("add", out, read, 1, Fusion::epilogue);
+    add_in_place("add", out, read, Fusion::epilogue);
     return out;
 }
 

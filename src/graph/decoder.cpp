@@ -111,7 +111,10 @@ std::int64_t widest_pair(const DecoderPass& pass) {
 Bytes peak_activations(const DecoderPass& pass, const Numerics& n) {
     const DecoderLlm& m = pass.model;
     const double rows = static_cast<double>(pass.rows()), batch = static_cast<double>(pass.shape.batch * pass.logits);
-    Bytes peak = rows * static_cast<double>(m.hidden + widest_pair(pass)) * n.element();
+    // Scripts of eager frameworks hold the embeddings, each layer's input and what its last norm wrote (Hugging Face's LlamaModel on the
+    // H200).
+    const std::int64_t held = n.framework ? 3 * m.hidden : 0;
+    Bytes peak = rows * static_cast<double>(held + m.hidden + widest_pair(pass)) * n.element();
     if (!pass.shape.fused_attention) {
         const double scores = rows * static_cast<double>(shard(m.heads, pass.tensor()) * pass.kv_len);
         peak += 2 * scores * n.element();

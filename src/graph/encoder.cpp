@@ -132,7 +132,9 @@ void add_decoder(OpGraph& graph, const EncoderPass& pass, const Numerics& n) {
 Bytes peak_activations(const EncoderPass& pass, const Numerics& n) {
     const Encoder& m = pass.model;
     const std::int64_t widest = std::max({4 * m.hidden, m.hidden + m.intermediate, 2 * m.intermediate});
-    double elements = static_cast<double>(pass.rows()) * static_cast<double>(m.hidden + widest);
+    // Scripts of eager frameworks hold the embeddings and each layer's input until that returns (Hugging Face's BertModel on the H200).
+    const std::int64_t held = n.framework ? 2 * m.hidden : 0;
+    double elements = static_cast<double>(pass.rows()) * static_cast<double>(held + m.hidden + widest);
     const bool scores_in_memory = !fuses_attention(pass.shape, pass.tokens) || m.relative_positions > 0;
     if (scores_in_memory) elements += 2 * static_cast<double>(pass.rows() * m.heads) * static_cast<double>(pass.tokens);
     return elements * n.element();

@@ -185,6 +185,10 @@ Bytes vit_peak_activations(const VitPass& pass, const Numerics& n) {
     const std::int64_t up = m.gated_mlp ? 2 * m.intermediate : m.intermediate;
     const std::int64_t widest = std::max({4 * m.hidden, m.hidden + up, up + m.intermediate});
     double elements = as_count(pass.rows()) * as_count(m.hidden + widest);
+    // Scripts of eager frameworks hold images, embeddings, each layer's input and what its last norm wrote (Hugging Face's ViTModel on the
+    // H200).
+    const double pixels = as_count(pass.images * pass.patches * pass.temporal) * as_count(m.channels * m.patch * m.patch);
+    if (n.framework) elements += pixels + 3 * as_count(pass.rows()) * as_count(m.hidden);
     if (!fuses_attention(pass.shape, pass.tokens())) elements += 2 * as_count(pass.rows() * m.heads) * as_count(pass.tokens());
     return elements * n.element();
 }

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "kernels/gemm_core.hpp"
+#include "kernels/gemm_traffic.hpp"
 #include "kernels/work.hpp"
 
 namespace roofcast {
@@ -14,6 +15,8 @@ Bytes rotated_weights(const Gemm& op) {
     return rotated_copies * (static_cast<double>(op.batch) * static_cast<double>(op.n) * static_cast<double>(op.k)) *
            (op.weight_bits / 8 * byte);
 }
+
+constexpr std::int64_t batched_lane_depth = 8;  // elements of k that kernels of SIMT lanes take in one step, as their names have it
 
 constexpr std::int64_t quantized_at_once = 2048;  // elements of a row: 256 threads of 16 bytes; H200 and B200 rows are a staircase of it
 
@@ -59,16 +62,29 @@ bool in_l2(const MatrixProduct& product, const Gpu& gpu, Cache cache) {
     return cache == Cache::warm && product.compulsory <= gpu.profile.l2;
 }
 
-/// Libraries have few kernels for SIMT lanes: batched ones of one height; those of linear layers read both operands along k.
+/// Cycles of an SM before Volta to load an element of rows that are stored along k: the longer they are, the fewer share a page of memory.
+/// Linear layers of P100 and P4 are bound by that with k from some 8,000 and 5,000 on; batched rows are shorter.
+double far_row_cycles(const MatrixProduct& product, const GpuProfile& gpu) {
+    constexpr int first_without = 7;  // compute capability
+    constexpr double fetch_cycles = 16;
+    constexpr Bytes fetched = 32 * byte, longest = 96 * kib;  // at once; rows beyond which it gets no slower
+    if (!gpu.compute_capability || gpu.compute_capability->major >= first_without) return 0;
+    const Bytes row = static_cast<double>(product.k) * product.a_element;
+    return fetch_cycles * (product.a_element / fetched) * std::min(1.0, row / longest);
+}
+
+/// Libraries have few kernels for SIMT lanes: for batched products a single one, where the architecture says which; those of linear layers
+/// read both operands along k.
 void as_on_lanes(MatrixProduct& product, GemmParameters& p, const Gpu& gpu, Cache cache) {
     if (product.batch == 1) {
         product.along_k = true;
         product.large_rows = gpu.profile.facts.linear_lane_rows;
+        product.load_cycles = far_row_cycles(product, gpu.profile);
         product.waiting_cycles = waiting_cycles(product.a_element, true);
     } else {
         product.tile_rows = gpu.profile.facts.batched_lane_rows;
-        product.tile_columns = padded_columns;
-        product.depth = gpu.profile.facts.batched_lane_depth;
+        product.tile_columns = gpu.profile.facts.batched_lane_columns;
+        product.depth = batched_lane_depth;
         product.most_parts = 1;
         product.waiting_cycles = waiting_cycles(product.a_element, in_l2(product, gpu, cache));
         p.peak_fraction = p.batched_fraction;
@@ -198,6 +214,7 @@ KernelCost with_bias(const Gemm& op, KernelCost product, MatrixProduct tiled, co
 
 /// What a product waits longer for where weights come from DRAM and not from L2: for its first data, and for a bias, which it loads when it
 /// has finished. cuBLASLt 13 on H100 and H200.
+/// `from_dram` counts operands and the product, not the parts that a split k sums up, which the kernel writes itself.
 Seconds waits_for_dram(const Gemm& op, Bytes from_dram, const Gpu& gpu, Cache cache) {
     constexpr double bias_wait = 1.5;  // of that for the first data
     if (of_weights(cache) == Cache::warm) return first_wait(from_dram, work(op).bytes, gpu);
@@ -258,7 +275,7 @@ KernelCost cost(const Gemm& op, const Gpu& gpu, Cache cache) {
         const KernelCost few = few_row_cost(op, library, gpu, cache);
         if (few.total < product.total) product = few;
     }
-    product = delayed(product, waits_for_dram(op, product.dram_bytes, gpu, cache));
+    product = delayed(product, waits_for_dram(op, dram_traffic(tiled, gpu, library, cache), gpu, cache));
     return op.dynamic_quantized ? in_sequence(quantize_cost(op, gpu, cache), product) : product;
 }
 

@@ -9,9 +9,6 @@
 
 namespace roofcast {
 
-/// What kernels of one height fill columns up to: blocks are wider, but leave out what lies beyond.
-inline constexpr int padded_columns = 16;
-
 /// Side of the large tiles that libraries lay out waves in, and blocks of them that share an SM on lanes for linear layers.
 inline constexpr int large_tile_side = 128;
 inline constexpr double linear_blocks_per_sm = 2;
@@ -48,7 +45,7 @@ struct MatrixProduct {
     bool wide_loads = true;     ///< those of A and B do
     bool copyable = true;       ///< all rows start at multiples of the 4 bytes that asynchronous copies take at least
     double waiting_cycles = 0;  ///< for an element of k, of kernels without asynchronous copies: they load, wait, and multiply
-    double load_cycles = 0;     ///< of an SM to load an element, where kernels load them one by one; 0: by the width of their path
+    double load_cycles = 0;     ///< of an SM to load an element one by one or of rows that lie far apart; 0: by the width of its path
 };
 
 /// Whether rows of `count` elements start at multiples of `step`.

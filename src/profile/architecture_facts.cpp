@@ -70,18 +70,25 @@ std::vector<MemoryTypeIdlePower> idle_powers(TableReader table) {
     return powers;
 }
 
+/// Rows and columns of the tile under `key`.
+std::array<int, 2> tile_sides(TableReader& table, std::string_view key) {
+    constexpr std::int64_t longest = 1024;
+    const auto sides = table.counts_if(key, 1);
+    if (sides.size() != 2 || *std::max_element(sides.begin(), sides.end()) > longest)
+        throw table.error(key, "not a tile", {}, fmt::format("[rows, columns], at most {} each", longest));
+    return {static_cast<int>(sides[0]), static_cast<int>(sides[1])};
+}
+
 std::vector<ShapedTile> shaped_tiles(TableReader& table, std::string_view key) {
     constexpr std::int64_t any = std::numeric_limits<std::int64_t>::max();
     constexpr std::int64_t most_cluster_rows = 16 * 1024;  // 16 blocks of the tallest tile
     std::vector<ShapedTile> tiles;
     for (TableReader& entry : table.tables(key)) {
-        const auto sides = entry.counts_if("tile", 1);
-        if (sides.size() != 2 || *std::max_element(sides.begin(), sides.end()) > 1024)
-            throw entry.error("tile", "not a tile", {}, "[rows, columns], at most 1024 each");
+        const auto sides = tile_sides(entry, "tile");
         tiles.push_back({.most_m = entry.count_if("m", 1, any).value_or(any),
                          .most_n = entry.count_if("n", 1, any).value_or(any),
-                         .rows = static_cast<int>(sides[0]),
-                         .columns = static_cast<int>(sides[1]),
+                         .rows = sides[0],
+                         .columns = sides[1],
                          .relative_epilogue = entry.number_if("relative_epilogue", positive).value_or(1),
                          .cluster_rows = static_cast<int>(entry.count_if("cluster_rows", 1, most_cluster_rows).value_or(0)),
                          .padding_cost = entry.number_if("padding_cost", non_negative).value_or(0)});
@@ -143,8 +150,11 @@ ArchitectureFacts read_facts(TableReader& table) {
     facts.attention_query_block = static_cast<int>(table.count_if("attention_query_block", 16, 512).value_or(facts.attention_query_block));
     facts.attention_general_dims = head_widths(table.table("attention_general_dims"));
     facts.warp_matrix_fraction = table.number_if("warp_matrix_fraction", {0, 1, true}).value_or(1);
-    facts.batched_lane_depth = static_cast<int>(table.count_if("batched_lane_depth", 8, 1024).value_or(facts.batched_lane_depth));
-    facts.batched_lane_rows = static_cast<int>(table.count("batched_lane_rows", 16, 256));
+    if (table.has("batched_lane_tile")) {
+        const auto sides = tile_sides(table, "batched_lane_tile");
+        facts.batched_lane_rows = sides[0];
+        facts.batched_lane_columns = sides[1];
+    }
     facts.linear_lane_rows = linear_lane_rows(table);
     facts.expert_tiles = shaped_tiles(table, "expert_tiles");
     facts.fp8_tiles = shaped_tiles(table, "fp8_tiles");
@@ -184,8 +194,7 @@ constexpr std::string_view fact_keys[] = {"source",
                                           "attention_query_block",
                                           "attention_general_dims",
                                           "warp_matrix_fraction",
-                                          "batched_lane_depth",
-                                          "batched_lane_rows",
+                                          "batched_lane_tile",
                                           "linear_lane_rows",
                                           "expert_tiles",
                                           "fp8_tiles",

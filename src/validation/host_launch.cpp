@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "io/toml_reader.hpp"
 #include "kernels/work.hpp"
@@ -50,6 +51,9 @@ HostStack read_stack(TableReader& table) {
     stack.arounds = named_times(table.table("arounds_us"));
     stack.split_ungrouped = table.flag_if("split_ungrouped").value_or(true);
     stack.rotated = table.texts_if("rotated");
+    const std::string reduction = table.text_if("reduction").value_or("k");
+    if (reduction != "k" && reduction != "n") throw table.error("reduction", "no such column of products", reduction, "k or n");
+    stack.reduction_in_n = reduction == "n";
     stack.ungated_software = table.texts_if("ungated_software");
     for (TableReader& experts : table.tables("ungated_experts")) {
         stack.ungated_experts.push_back({experts.count("hidden", 1), experts.count("intermediate", 1)});
@@ -155,6 +159,7 @@ void mark_habits(const std::vector<HostStack>& stacks, std::vector<KernelRow>& r
         if (host == nullptr) continue;
         if (row.cache == Cache::cold && contains(host->rotated, row.op_name)) row.cache = Cache::rotated;
         if (auto* attention = std::get_if<Attention>(&row.op)) attention->split_ungrouped = host->split_ungrouped;
+        if (auto* gemm = std::get_if<Gemm>(&row.op); gemm != nullptr && host->reduction_in_n) std::swap(gemm->n, gemm->k);
         if (auto* moe = std::get_if<Moe>(&row.op); moe != nullptr && is_ungated(*moe, row.origin.software, *host)) moe->gated = false;
     }
 }

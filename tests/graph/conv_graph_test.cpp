@@ -88,6 +88,23 @@ TEST_CASE("the largest live set of ResNet-50 is the input, output and shortcut o
     // = 3.61 MB; the stem's 64·112² + 3·224² are 1.9 MB.
     const OpGraph graph = forward_graph(shipped("resnet50"), RunShape{});
     CHECK(graph.peak_activations.in(mb) == rel((64 + 256 + 256) * 56 * 56 * 2 / 1e6, 1e-9));
+    // An eager framework's norm writes a map of its own, while the script holds the image.
+    const OpGraph eager = forward_graph(shipped("resnet50"), RunShape{.framework = true});
+    CHECK(eager.peak_activations.in(mb) == rel(((64 + 256 + 256 + 256) * 56 * 56 + 3 * 224 * 224) * 2 / 1e6, 1e-9));
+}
+
+TEST_CASE("eager frameworks write activations elsewhere and sums in place") {
+    ConvNet net;
+    net.channels = 4;
+    net.image_size = 8;
+    ConvBuilder b(net, {.framework = true});
+    Map x = b.image();
+    b.segment("all", 1);
+    b.activate(x, Activation::relu);
+    const OpGraph written = ConvBuilder(b).finish();
+    b.add(x);
+    CHECK(written.peak_activations.in(2 * byte) == 2 * 4 * 64);  // the image, which the script holds, and what is written
+    CHECK(std::move(b).finish().peak_activations == written.peak_activations);
 }
 
 TEST_CASE("adding maps of different channels is an error") {

@@ -281,6 +281,19 @@ TEST_CASE("unfused attention keeps the scores in memory") {
     CHECK(more == rel(2.0 * 12 * 512 * 512 * 2, 1e-9));  // scores and probabilities, 12 heads, 2 bytes
 }
 
+TEST_CASE("scripts of eager frameworks hold what their layers have read") {
+    const auto held = [](const char* id, const RunShape& shape) {
+        RunShape eager = shape;
+        eager.framework = true;
+        const Workload workload = shipped(id);
+        return (forward_graph(workload, eager).peak_activations - forward_graph(workload, shape).peak_activations).in(2 * byte);
+    };
+    // Embeddings and the layer's input; the norm's output besides; of images these as well.
+    CHECK(held("bert-base", {.batch = 2, .prompt_tokens = 100}) == rel(2.0 * 200 * 768, 1e-9));
+    CHECK(held("llama-3-8b", {.batch = 2, .prompt_tokens = 4000}) == rel(3.0 * 8000 * 4096, 1e-9));
+    CHECK(held("vit-base-patch16-224", {.batch = 2}) == rel(3.0 * 2 * 197 * 768 + 2.0 * 3 * 224 * 224, 1e-9));
+}
+
 TEST_CASE("a summary reproduces its totals") {
     Workload workload;
     workload.architecture = Summary{.gmacs = 4.1, .mactivations = 11.1, .mparams = 25.6};

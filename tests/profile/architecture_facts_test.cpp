@@ -102,6 +102,18 @@ TEST_CASE("linear layers on lanes have tiles of 64 or 128 rows") {
                          Contains("linear_lane_rows: libraries have no such tile; found 100; expected 64 or 128"), Error);
 }
 
+TEST_CASE("a library may have one tile for batched products on lanes") {
+    const auto tile = [](const std::string& line) {
+        const auto facts = ada_with("linear_lane_rows = ", "\n", line);
+        return std::pair(facts.batched_lane_rows, facts.batched_lane_columns);
+    };
+    CHECK(tile("") == std::pair(0, 0));
+    CHECK(tile("batched_lane_tile = [64, 128]\n") == std::pair(64, 128));
+    CHECK_THROWS_WITH_AS(tile("batched_lane_tile = [64]\n"), Contains("batched_lane_tile: not a tile"), Error);
+    CHECK_THROWS_WITH_AS(tile("batched_lane_tile = [64, 2048]\n"), Contains("at most 1024 each"), Error);
+    CHECK_THROWS_AS(tile("batched_lane_tile = [0, 64]\n"), Error);
+}
+
 TEST_CASE("libraries of attention are told apart by the format of the cache") {
     const auto libraries = with_attention_library("{ plain = \"flash-attention-3\", narrow = \"trtllm-gen\" }").attention_library;
     CHECK(libraries[index(CacheFormat::plain)] == AttentionLibrary::flash_attention_3);

@@ -128,6 +128,25 @@ TEST_CASE("hosts stand for launches, weight formats and rotation") {
     CHECK(host_launch(stacks, row).around.in(us) == 0);
 }
 
+TEST_CASE("products of a source that writes their reduction into column n are read that way") {
+    const std::string host = "[[host]]\nsource = \"lab\"\naround_us = 1\nfloor_us = 2\n";
+    const auto read = [&](const std::string& more) {
+        const test::TemporaryFile file("host_launch.toml", host + more);
+        KernelRow row = eager_row("any", "bmm");
+        row.op = Gemm{.batch = 2, .m = 3, .n = 5, .k = 7};
+        std::vector<KernelRow> rows{row};
+        mark_habits(load_host_stacks(file.path()), rows);
+        return std::get<Gemm>(rows[0].op);
+    };
+    CHECK(read("").n == 5);
+    CHECK(read("reduction = \"k\"\n").k == 7);
+    CHECK(read("reduction = \"n\"\n").n == 7);
+    CHECK(read("reduction = \"n\"\n").k == 5);
+    CHECK(read("reduction = \"n\"\n").m == 3);
+    CHECK_THROWS_WITH_AS(read("reduction = \"m\"\n"), doctest::Contains("reduction: no such column of products; found m; expected k or n"),
+                         Error);
+}
+
 TEST_CASE("the shipped host costs are read") {
     const auto stacks = load_host_stacks(test::source_dir() / "validation_data" / "host_launch.toml");
     CHECK(stacks.size() >= 4);
