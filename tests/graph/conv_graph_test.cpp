@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "graph/conv_builder.hpp"
 #include "roofcast/error.hpp"
 #include "support/compare.hpp"
 #include "support/nodes.hpp"
