@@ -98,7 +98,8 @@ TEST_CASE("eager frameworks write activations elsewhere and sums in place") {
     ConvNet net;
     net.channels = 4;
     net.image_size = 8;
-    ConvBuilder b(net, {.framework = true});
+    const RunShape shape{.framework = true};
+    ConvBuilder b(net, shape);
     Map x = b.image();
     b.segment("all", 1);
     b.activate(x, Activation::relu);
