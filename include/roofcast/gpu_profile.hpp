@@ -61,6 +61,12 @@ struct ShapedTile {
 /// Libraries of fused attention, whose launchers cut the work in ways of their own.
 enum class AttentionLibrary { any, flash_attention_2, flash_attention_3, flashinfer, trtllm_gen, tensorrt };
 
+/// Rows that lie so far apart in memory that an SM fetches them slowly.
+struct FarRows {
+    double fetch_cycles = 0;  ///< of an SM for 32 bytes of a row of `length` and more; in proportion below
+    Bytes length;
+};
+
 /// What chips of one architecture and compute capability have in common, from `[typical]` of `gpus/arch/<architecture>.toml`. Fills in
 /// minimal profiles; `check_gpu_profile` holds profiles to it.
 struct ArchitectureFacts {
@@ -83,15 +89,15 @@ struct ArchitectureFacts {
     std::array<AttentionLibrary, cache_format_count> attention_library{};  ///< of serving engines, by format of the KV cache
     int attention_query_block = 128;  ///< queries of one head that a thread block of fused attention takes, of heads up to 128 wide
     std::array<std::vector<std::int64_t>, cache_format_count> attention_general_dims;  ///< head widths that only a general kernel takes
-    int least_tile_rows = 0;               ///< of products on matrix units, by the software's library; 0: any
-    double warp_matrix_fraction = 1;       ///< of the matrix units' peak that instructions of single warps reach (mma.sync)
-    int batched_lane_rows = 0;             ///< of the vendor library's only tile for batched products on SIMT lanes; 0: it has several
-    int batched_lane_columns = 0;          ///< of the same tile
-    int linear_lane_rows = 128;            ///< rows of the lowest large tile that it runs for linear layers on them: 64 or 128
-    std::vector<ShapedTile> expert_tiles;  ///< of serving engines' kernels for experts, by tokens; empty: the fastest tile of many
-    std::vector<ShapedTile> fp8_tiles;     ///< of serving engines' fp8 products, the first that fits; empty: the fastest tile of many
-    std::string kernels_of;                ///< architecture whose kernels libraries run on these chips too; empty: they have their own
-    double switch_reduction = 0;           ///< of a link's bandwidth that an all-reduce in NVLink's switches reaches; 0: they do not add
+    int least_tile_rows = 0;                 ///< of products on matrix units, by the software's library; 0: any
+    double warp_matrix_fraction = 1;         ///< of the matrix units' peak that instructions of single warps reach (mma.sync)
+    std::array<int, 2> batched_lane_tile{};  ///< rows and columns of the library's only one for batched products on SIMT lanes; 0: several
+    FarRows far_rows;                        ///< no slower than others where the architecture says nothing
+    int linear_lane_rows = 128;              ///< rows of the lowest large tile that it runs for linear layers on them: 64 or 128
+    std::vector<ShapedTile> expert_tiles;    ///< of serving engines' kernels for experts, by tokens; empty: the fastest tile of many
+    std::vector<ShapedTile> fp8_tiles;       ///< of serving engines' fp8 products, the first that fits; empty: the fastest tile of many
+    std::string kernels_of;                  ///< architecture whose kernels libraries run on these chips too; empty: they have their own
+    double switch_reduction = 0;             ///< of a link's bandwidth that an all-reduce in NVLink's switches reaches; 0: they do not add
     int pcie_generation = 0;
     double process_nm = 0;                ///< of the chips' manufacturing process, as it is named
     double watts_per_fp32_tflops = 0;     ///< board power over fp32 vector peak

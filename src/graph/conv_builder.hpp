@@ -175,6 +175,7 @@ private:
     OpNode& emit(std::string name, Op op, Fusion fusion, std::int64_t in, std::int64_t out);
     /// An element-wise operator with `op`'s traffic over all elements of `map` in all images.
     OpNode& convert(std::string name, const Map& map, Elementwise op);
+    [[nodiscard]] Elementwise elementwise(const Map& map, double reads, double flops) const;
     [[nodiscard]] Precision format(const Map& map) const { return map.wide ? wide_ : stored_; }
     [[nodiscard]] bool mixed_precision() const { return wide_ != stored_; }
     /// Whether kernels are eager PyTorch's, which alone of the ways to run a framework adds biases of convolutions apart.

@@ -43,17 +43,19 @@ constexpr double norm_flops = 2;
 
 }  // namespace
 
+Elementwise ConvBuilder::elementwise(const Map& map, double reads, double flops) const {
+    return {.elements = map.elements() * shape_.batch, .reads = reads, .flops_per_element = flops, .precision = format(map)};
+}
+
 OpNode& ConvBuilder::pointwise(std::string name, const Map& map, double reads, double flops, Fusion fusion, double weights) {
-    const Elementwise op{.elements = map.elements() * shape_.batch, .reads = reads, .flops_per_element = flops, .precision = format(map)};
     const std::int64_t written = shape_.framework ? map.elements() : 0;  // eager frameworks write another map
-    OpNode& node = emit(std::move(name), op, fusion, map.kept ? 0 : map.elements(), written);
+    OpNode& node = emit(std::move(name), elementwise(map, reads, flops), fusion, map.kept ? 0 : map.elements(), written);
     node.weights = weights;
     return node;
 }
 
 OpNode& ConvBuilder::add_in_place(std::string name, const Map& map, double reads, Fusion fusion) {
-    const Elementwise op{.elements = map.elements() * shape_.batch, .reads = reads, .flops_per_element = 1, .precision = format(map)};
-    return emit(std::move(name), op, fusion, map.kept ? 0 : map.elements(), 0);
+    return emit(std::move(name), elementwise(map, reads, 1), fusion, map.kept ? 0 : map.elements(), 0);
 }
 
 OpNode& ConvBuilder::convert(std::string name, const Map& map, Elementwise op) {

@@ -130,13 +130,7 @@ void LayerBuilder::projections(std::string_view name, std::int64_t rows, std::in
 }
 
 OpNode& LayerBuilder::head(std::string_view name, std::int64_t m, std::int64_t n, std::int64_t k, bool bias) {
-    const Gemm gemm{.m = m,
-                    .n = n,
-                    .k = k,
-                    .precision = n_.vector,
-                    .weight_bits = n_.head_bits,
-                    .bias = bias,
-                    .framework = n_.framework};
+    const Gemm gemm{.m = m, .n = n, .k = k, .precision = n_.vector, .weight_bits = n_.head_bits, .bias = bias, .framework = n_.framework};
     return add(name, gemm, as_count(n) * as_count(k) + (bias ? as_count(n) : 0));
 }
 

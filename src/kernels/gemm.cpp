@@ -62,15 +62,13 @@ bool in_l2(const MatrixProduct& product, const Gpu& gpu, Cache cache) {
     return cache == Cache::warm && product.compulsory <= gpu.profile.l2;
 }
 
-/// Cycles of an SM before Volta to load an element of rows that are stored along k: the longer they are, the fewer share a page of memory.
-/// Linear layers of P100 and P4 are bound by that with k from some 8,000 and 5,000 on; batched rows are shorter.
-double far_row_cycles(const MatrixProduct& product, const GpuProfile& gpu) {
-    constexpr int first_without = 7;  // compute capability
-    constexpr double fetch_cycles = 16;
-    constexpr Bytes fetched = 32 * byte, longest = 96 * kib;  // at once; rows beyond which it gets no slower
-    if (!gpu.compute_capability || gpu.compute_capability->major >= first_without) return 0;
+/// Cycles of an SM to load an element of rows that are stored along k: the longer they are, the fewer share a page of memory. Batched rows
+/// are shorter than those that show it.
+double far_row_cycles(const MatrixProduct& product, const FarRows& far) {
+    if (far.fetch_cycles == 0) return 0;
+    constexpr Bytes fetched = 32 * byte;
     const Bytes row = static_cast<double>(product.k) * product.a_element;
-    return fetch_cycles * (product.a_element / fetched) * std::min(1.0, row / longest);
+    return far.fetch_cycles * (product.a_element / fetched) * std::min(1.0, row / far.length);
 }
 
 /// Libraries have few kernels for SIMT lanes: for batched products a single one, where the architecture says which; those of linear layers
@@ -79,11 +77,11 @@ void as_on_lanes(MatrixProduct& product, GemmParameters& p, const Gpu& gpu, Cach
     if (product.batch == 1) {
         product.along_k = true;
         product.large_rows = gpu.profile.facts.linear_lane_rows;
-        product.load_cycles = far_row_cycles(product, gpu.profile);
+        product.load_cycles = far_row_cycles(product, gpu.profile.facts.far_rows);
         product.waiting_cycles = waiting_cycles(product.a_element, true);
     } else {
-        product.tile_rows = gpu.profile.facts.batched_lane_rows;
-        product.tile_columns = gpu.profile.facts.batched_lane_columns;
+        product.tile_rows = gpu.profile.facts.batched_lane_tile[0];
+        product.tile_columns = gpu.profile.facts.batched_lane_tile[1];
         product.depth = batched_lane_depth;
         product.most_parts = 1;
         product.waiting_cycles = waiting_cycles(product.a_element, in_l2(product, gpu, cache));
@@ -213,11 +211,11 @@ KernelCost with_bias(const Gemm& op, KernelCost product, MatrixProduct tiled, co
 }
 
 /// What a product waits longer for where weights come from DRAM and not from L2: for its first data, and for a bias, which it loads when it
-/// has finished. cuBLASLt 13 on H100 and H200.
-/// `from_dram` counts operands and the product, not the parts that a split k sums up, which the kernel writes itself.
-Seconds waits_for_dram(const Gemm& op, Bytes from_dram, const Gpu& gpu, Cache cache) {
+/// has finished. Of a repeated call the share that comes from DRAM of operands and product, not of the parts that a split k sums up.
+/// cuBLASLt 13 on H100 and H200.
+Seconds waits_for_dram(const Gemm& op, const MatrixProduct& product, const GemmParameters& p, const Gpu& gpu, Cache cache) {
     constexpr double bias_wait = 1.5;  // of that for the first data
-    if (of_weights(cache) == Cache::warm) return first_wait(from_dram, work(op).bytes, gpu);
+    if (of_weights(cache) == Cache::warm) return first_wait(dram_traffic(product, gpu, p, cache), work(op).bytes, gpu);
     return (1 + (op.bias ? bias_wait : 0)) * gpu.parameters.values.streaming.dram_wait;
 }
 
@@ -275,7 +273,7 @@ KernelCost cost(const Gemm& op, const Gpu& gpu, Cache cache) {
         const KernelCost few = few_row_cost(op, library, gpu, cache);
         if (few.total < product.total) product = few;
     }
-    product = delayed(product, waits_for_dram(op, dram_traffic(tiled, gpu, library, cache), gpu, cache));
+    product = delayed(product, waits_for_dram(op, tiled, library, gpu, cache));
     return op.dynamic_quantized ? in_sequence(quantize_cost(op, gpu, cache), product) : product;
 }
 

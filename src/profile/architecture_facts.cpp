@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
-#include <limits>
+
+#include "profile/library_tiles.hpp"
 
 namespace roofcast {
 
@@ -70,41 +71,10 @@ std::vector<MemoryTypeIdlePower> idle_powers(TableReader table) {
     return powers;
 }
 
-/// Rows and columns of the tile under `key`.
-std::array<int, 2> tile_sides(TableReader& table, std::string_view key) {
-    constexpr std::int64_t longest = 1024;
-    const auto sides = table.counts_if(key, 1);
-    if (sides.size() != 2 || *std::max_element(sides.begin(), sides.end()) > longest)
-        throw table.error(key, "not a tile", {}, fmt::format("[rows, columns], at most {} each", longest));
-    return {static_cast<int>(sides[0]), static_cast<int>(sides[1])};
-}
-
-std::vector<ShapedTile> shaped_tiles(TableReader& table, std::string_view key) {
-    constexpr std::int64_t any = std::numeric_limits<std::int64_t>::max();
-    constexpr std::int64_t most_cluster_rows = 16 * 1024;  // 16 blocks of the tallest tile
-    std::vector<ShapedTile> tiles;
-    for (TableReader& entry : table.tables(key)) {
-        const auto sides = tile_sides(entry, "tile");
-        tiles.push_back({.most_m = entry.count_if("m", 1, any).value_or(any),
-                         .most_n = entry.count_if("n", 1, any).value_or(any),
-                         .rows = sides[0],
-                         .columns = sides[1],
-                         .relative_epilogue = entry.number_if("relative_epilogue", positive).value_or(1),
-                         .cluster_rows = static_cast<int>(entry.count_if("cluster_rows", 1, most_cluster_rows).value_or(0)),
-                         .padding_cost = entry.number_if("padding_cost", non_negative).value_or(0)});
-        entry.finish();
-    }
-    return tiles;
-}
-
-/// 64 or 128; the latter when the key is absent.
-int linear_lane_rows(TableReader& table) {
-    constexpr std::string_view key = "linear_lane_rows";
-    constexpr std::int64_t lowest = 64, highest = 128;
-    const std::int64_t rows = table.count_if(key, lowest, highest).value_or(highest);
-    if (rows != lowest && rows != highest)
-        throw table.error(key, "libraries have no such tile", fmt::format("{}", rows), fmt::format("{} or {}", lowest, highest));
-    return static_cast<int>(rows);
+FarRows far_rows(TableReader table) {
+    const FarRows rows{.fetch_cycles = table.number("fetch_cycles", positive), .length = table.number("kib", positive) * kib};
+    table.finish();
+    return rows;
 }
 
 /// Name of an architecture that has a file beside the table's own; empty when the key is absent.
@@ -150,11 +120,8 @@ ArchitectureFacts read_facts(TableReader& table) {
     facts.attention_query_block = static_cast<int>(table.count_if("attention_query_block", 16, 512).value_or(facts.attention_query_block));
     facts.attention_general_dims = head_widths(table.table("attention_general_dims"));
     facts.warp_matrix_fraction = table.number_if("warp_matrix_fraction", {0, 1, true}).value_or(1);
-    if (table.has("batched_lane_tile")) {
-        const auto sides = tile_sides(table, "batched_lane_tile");
-        facts.batched_lane_rows = sides[0];
-        facts.batched_lane_columns = sides[1];
-    }
+    if (table.has("batched_lane_tile")) facts.batched_lane_tile = tile_sides(table, "batched_lane_tile");
+    if (table.has("far_rows")) facts.far_rows = far_rows(table.table("far_rows"));
     facts.linear_lane_rows = linear_lane_rows(table);
     facts.expert_tiles = shaped_tiles(table, "expert_tiles");
     facts.fp8_tiles = shaped_tiles(table, "fp8_tiles");
@@ -195,6 +162,7 @@ constexpr std::string_view fact_keys[] = {"source",
                                           "attention_general_dims",
                                           "warp_matrix_fraction",
                                           "batched_lane_tile",
+                                          "far_rows",
                                           "linear_lane_rows",
                                           "expert_tiles",
                                           "fp8_tiles",

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <fstream>
 #include <limits>
 #include <string>
@@ -103,15 +104,21 @@ TEST_CASE("linear layers on lanes have tiles of 64 or 128 rows") {
 }
 
 TEST_CASE("a library may have one tile for batched products on lanes") {
-    const auto tile = [](const std::string& line) {
-        const auto facts = ada_with("linear_lane_rows = ", "\n", line);
-        return std::pair(facts.batched_lane_rows, facts.batched_lane_columns);
-    };
-    CHECK(tile("") == std::pair(0, 0));
-    CHECK(tile("batched_lane_tile = [64, 128]\n") == std::pair(64, 128));
+    const auto tile = [](const std::string& line) { return ada_with("linear_lane_rows = ", "\n", line).batched_lane_tile; };
+    CHECK(tile("") == std::array{0, 0});
+    CHECK(tile("batched_lane_tile = [64, 128]\n") == std::array{64, 128});
     CHECK_THROWS_WITH_AS(tile("batched_lane_tile = [64]\n"), Contains("batched_lane_tile: not a tile"), Error);
     CHECK_THROWS_WITH_AS(tile("batched_lane_tile = [64, 2048]\n"), Contains("at most 1024 each"), Error);
     CHECK_THROWS_AS(tile("batched_lane_tile = [0, 64]\n"), Error);
+}
+
+TEST_CASE("rows that lie far apart have a length and take cycles") {
+    const auto far = [](const std::string& line) { return ada_with("linear_lane_rows = ", "\n", line).far_rows; };
+    CHECK(far("").fetch_cycles == 0);
+    CHECK(far("far_rows = { fetch_cycles = 16, kib = 96 }\n").fetch_cycles == 16);
+    CHECK(far("far_rows = { fetch_cycles = 16, kib = 96 }\n").length.in(kib) == 96);
+    CHECK_THROWS_WITH_AS(far("far_rows = { fetch_cycles = 16 }\n"), Contains("kib"), Error);
+    CHECK_THROWS_WITH_AS(far("far_rows = { fetch_cycles = 0, kib = 96 }\n"), Contains("fetch_cycles: out of range"), Error);
 }
 
 TEST_CASE("libraries of attention are told apart by the format of the cache") {
