@@ -62,13 +62,26 @@ bool in_l2(const MatrixProduct& product, const Gpu& gpu, Cache cache) {
     return cache == Cache::warm && product.compulsory <= gpu.profile.l2;
 }
 
-/// Cycles of an SM to load an element of rows that are stored along k: the longer they are, the fewer share a page of memory. Batched rows
-/// are shorter than those that show it.
+/// Cycles of an SM to load an element of rows that are stored along k: the longer they are, the fewer share a page of memory. Where an
+/// operand has few rows, blocks that share them keep step, and find in L2 what the first of them fetched. Batched rows are shorter than
+/// those that show it.
 double far_row_cycles(const MatrixProduct& product, const FarRows& far) {
-    if (far.fetch_cycles == 0) return 0;
     constexpr Bytes fetched = 32 * byte;
+    constexpr double step_is_lost = 800;  // rows of an operand; 600 to 1,200 tried
     const Bytes row = static_cast<double>(product.k) * product.a_element;
-    return far.fetch_cycles * (product.a_element / fetched) * std::min(1.0, row / far.length);
+    const double out_of_step =
+        std::min(1.0, static_cast<double>(product.m) / step_is_lost) * std::min(1.0, static_cast<double>(product.n) / step_is_lost);
+    return far.fetch_cycles * (product.a_element / fetched) * std::min(1.0, row / far.length) * out_of_step;
+}
+
+/// Linear layers where far rows are slow, by cuBLAS of Pascal (fp32 rows of P100 and P4, 31 rows and more): of two large tiles the library
+/// takes the one that covers fewer rows, though each strip of tiles reads all weights, so that one row more may take less time.
+void with_far_rows(MatrixProduct& product, const FarRows& far) {
+    product.load_cycles = far_row_cycles(product, far);
+    product.far_operands = true;
+    const bool lower_covers_fewer = (product.m - 1) % large_tile_side < product.large_rows;
+    if (lower_covers_fewer) product.strip_rows = product.large_rows;
+    product.large_rows = product.strip_rows;
 }
 
 /// Libraries have few kernels for SIMT lanes: for batched products a single one, where the architecture says which; those of linear layers
@@ -77,7 +90,7 @@ void as_on_lanes(MatrixProduct& product, GemmParameters& p, const Gpu& gpu, Cach
     if (product.batch == 1) {
         product.along_k = true;
         product.large_rows = gpu.profile.facts.linear_lane_rows;
-        product.load_cycles = far_row_cycles(product, gpu.profile.facts.far_rows);
+        if (gpu.profile.facts.far_rows.fetch_cycles > 0 && !product.unpack_weights) with_far_rows(product, gpu.profile.facts.far_rows);
         product.waiting_cycles = waiting_cycles(product.a_element, true);
     } else {
         product.tile_rows = gpu.profile.facts.batched_lane_tile[0];

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <limits>
 #include <span>
 
 #include "kernels/gemm_traffic.hpp"
@@ -52,14 +53,15 @@ int summed_parts(bool in_turn, int split) {
 
 /// Factors of the candidate loop that do not depend on tile or split, in seconds per unit named.
 struct Rates {
-    double per_output_step;   // per tile output and k element
-    double lost_weight;       // of outputs that stand for what a tile loses, whatever its size
-    double per_weight;        // per weight unpacked
-    double per_a_byte;        // per byte from L2, one SM
-    double per_load;          // per element of A or B that is loaded on its own, one SM
-    double a_bytes, b_bytes;  // of an element
-    double dram, sums;        // seconds of DRAM traffic; of one part's sums
-    double cycle;             // seconds of the clock
+    double per_output_step;              // per tile output and k element
+    double lost_weight;                  // of outputs that stand for what a tile loses, whatever its size
+    double per_weight;                   // per weight unpacked
+    double per_a_byte;                   // per byte from L2, one SM
+    double per_load;                     // per element of A or B that is loaded on its own, one SM
+    double a_bytes, b_bytes;             // of an element
+    double dram, sums;                   // seconds of DRAM traffic; of one part's sums
+    double cycle;                        // seconds of the clock
+    double loaded_rows, loaded_columns;  // of a tile at most, one by one
     double sm_count;
     double accumulators, blocks_per_sm;
     double waiting;     // seconds an element of k
@@ -87,6 +89,13 @@ double later_start(const MatrixProduct& op, const GpuProfile& gpu) {
     return op.precision == Precision::tf32 && has_group_instructions(gpu) ? cycles * std::min(1.0, static_cast<double>(op.k) / depth) : 0;
 }
 
+/// Of the traffic, what comes at a share of the bandwidth: of operands that are read along k what waves read again, and of far ones all.
+Bytes strided_traffic(const MatrixProduct& op, Bytes traffic) {
+    if (!op.along_k) return {};
+    const Bytes outputs = static_cast<double>(op.m) * static_cast<double>(op.n) * op.c_element;
+    return max(traffic - (op.far_operands ? outputs : op.compulsory), 0 * byte);
+}
+
 Rates rates_of(const MatrixProduct& op, const Gpu& gpu, const GemmParameters& p, Bytes traffic) {
     const auto& profile = gpu.profile;
     const double sms = static_cast<double>(profile.sm_count);
@@ -104,11 +113,13 @@ Rates rates_of(const MatrixProduct& op, const Gpu& gpu, const GemmParameters& p,
     const double side = lanes ? 1 : matrix_side(profile);
     r.per_a_byte = r.cycle / (p.tiling.l2_bytes_per_sm_clock * side);
     r.per_load = op.load_cycles * r.cycle;
+    constexpr double whole_tile = std::numeric_limits<double>::infinity();
+    r.loaded_rows = op.far_operands ? static_cast<double>(op.m) : whole_tile;
+    r.loaded_columns = op.far_operands ? static_cast<double>(op.n) : whole_tile;
     r.a_bytes = op.a_element.in(byte);
     r.b_bytes = op.b_element.in(byte);
-    const Bytes again = max(traffic - op.compulsory, 0 * byte);
-    const double strided = op.along_k ? p.strided_fraction : 1;
-    r.dram = ((traffic - again) / bandwidth + again / (bandwidth * strided)).in(s);
+    const Bytes strided = strided_traffic(op, traffic);
+    r.dram = ((traffic - strided) / bandwidth + strided / (bandwidth * p.strided_fraction)).in(s);
     r.sums = (partial_sums(op) / bandwidth).in(s);
     r.sm_count = sms;
     r.accumulators = op.accumulators;
@@ -152,7 +163,9 @@ Candidate evaluate(const Rates& r, const GemmParameters& p, Tile tile, double ti
     const double step = padding * (area + p.tiling.tile_half / r.accumulators * r.lost_weight) * r.per_output_step + tile.n * r.per_weight;
     const double waiting = waves(r.large_tiles * split, waiting_blocks * r.sm_count, 1) * k * r.waiting;
     c.compute = std::max(w * k * step, waiting) + (w * once - r.shared_epilogue * unshared * epilogue) * r.cycle;
-    c.l2 = w * k * std::max((tile.m * r.a_bytes + tile.n * r.b_bytes) * r.per_a_byte, (tile.m + tile.n) * r.per_load);
+    c.l2 = w * k *
+           std::max((tile.m * r.a_bytes + tile.n * r.b_bytes) * r.per_a_byte,
+                    (std::min<double>(tile.m, r.loaded_rows) + std::min<double>(tile.n, r.loaded_columns)) * r.per_load);
     c.dram = r.dram + summed_parts(r.parts_in_turn, split) * r.sums;
     const int additions = r.parts_in_turn ? split - 1 : std::min(split - 1, 1);
     c.latency = (p.fixed_cycles + r.later + (r.steps_in_turn ? 0 : steps) + additions * p.tiling.split_k_cycles) * r.cycle;
@@ -182,7 +195,7 @@ bool gives_way(Tile tile, double tiles, const MatrixProduct& op, const Rates& r)
 
 /// Linear layers on lanes run the small tile only while large ones leave room on the chip, though these cover rows that the product lacks.
 bool offered_to_linear_layer(Tile tile, const MatrixProduct& op, const Rates& r) {
-    if (tile.m > small_rows) return tile.m >= op.large_rows;
+    if (tile.m > small_rows) return tile.m >= op.large_rows && tile.m <= op.strip_rows;
     return blocks(op.m, large_tile_side) * blocks(op.n, large_tile_side) < linear_blocks_per_sm * r.sm_count;
 }
 
@@ -196,7 +209,7 @@ bool offered(Tile tile, double tiles, const MatrixProduct& op, const Rates& r, M
 
 /// The fastest of the tiles and split-k factors that libraries choose from. k is split only while the blocks take few waves. The set of
 /// candidates only shrinks as m, n and batch grow, and each candidate's time grows, so that the minimum is monotone, unless the shape
-/// decides on the only tile.
+/// decides on the only tile, or, where far rows are slow, on the large one.
 Candidate best_candidate(const MatrixProduct& op, const Rates& r, const GemmParameters& p, MathUnit unit) {
     Candidate best{};
     bool found = false;

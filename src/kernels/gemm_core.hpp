@@ -32,6 +32,8 @@ struct MatrixProduct {
     int least_columns = 0;                  ///< of a tile
     int most_columns = 0;                   ///< of a tile; 0: any
     int large_rows = 0;                     ///< of the lowest tile that lanes have for linear layers, besides a small one
+    int strip_rows = large_tile_side;       ///< of the highest; a wave of tiles covers as many rows of a wide product
+    bool far_operands = false;              ///< all that is read of them comes at `strided_fraction`, not what is read again alone
     std::int64_t depth = 32;                ///< elements of k that a block takes in one step
     int tile_rows = 0, tile_columns = 0;    ///< of the only tile that the library has; 0: it has several
     int cluster_rows = 0;                   ///< of the tiles that a cluster of thread blocks computes together; 0: each tile alone

@@ -16,9 +16,10 @@ Bytes rotated_traffic(const MatrixProduct& op, Bytes l2, double residency) {
 /// reads m·n·k / √(S·tile) of each; where blocks are issued along n, two to an SM, it is a strip, one tile high when n is wide.
 Bytes streamed_traffic(const MatrixProduct& op, const GpuProfile& gpu) {
     constexpr double side = large_tile_side;
+    const double high = op.strip_rows;
     const double volume = static_cast<double>(op.batch) * static_cast<double>(op.m) * static_cast<double>(op.n) * static_cast<double>(op.k);
-    const double area = (op.along_k ? linear_blocks_per_sm : 1) * static_cast<double>(gpu.sm_count) * (side * side);
-    const double columns = op.along_k ? std::min(static_cast<double>(op.n), area / side) : std::sqrt(area);
+    const double area = (op.along_k ? linear_blocks_per_sm : 1) * static_cast<double>(gpu.sm_count) * (side * high);
+    const double columns = op.along_k ? std::min(static_cast<double>(op.n), area / high) : std::sqrt(area);
     return volume * (op.a_element / columns + op.b_element * (columns / area));
 }
 

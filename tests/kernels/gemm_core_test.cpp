@@ -246,6 +246,42 @@ TEST_CASE("an SM loads rows slowly that lie far apart") {
     CHECK(elsewhere < 0.5 * loads(24576));
 }
 
+TEST_CASE("blocks that share few far rows keep step, and a tile that is larger than the product loads only its rows") {
+    Gpu gpu = test::toy_gpu();
+    gpu.profile.bandwidth = 100 * tb_per_s;
+    gpu.profile.facts.far_rows = {.fetch_cycles = 1600, .length = 96 * kib};
+    const auto loads = [&gpu](std::int64_t m, std::int64_t n) { return cost(fp32_gemm(m, n, 24576), gpu).l2.in(us); };
+    const double all = 24576 * 200 / 1e3;  // us of a row of 96 KiB, 200 cycles at 1 GHz for each element of k
+    CHECK(loads(2560, 2560) == rel(400.0 / 10 * 256 * all, 1e-6));
+    CHECK(loads(2560, 400) == rel(0.5 * 80.0 / 10 * 256 * all, 1e-6));
+    // One strip of 20 tiles, two waves: of 128 rows of A it has 80, and of 800 that keep step a tenth.
+    CHECK(loads(80, 2560) == rel(0.1 * 2 * (80 + 128) * all, 1e-6));
+}
+
+TEST_CASE("where far rows are slow all operands of a linear layer arrive at the strided share of the bandwidth") {
+    Gpu gpu = test::toy_gpu();
+    gpu.parameters.values.gemm[index(MathUnit::simt)].strided_fraction = 0.25;
+    const auto dram = [&gpu](std::int64_t m, std::int64_t n) { return cost(fp32_gemm(m, n, 512), gpu, Cache::cold).dram.in(us); };
+    const double plain = dram(128, 512), bytes_of_outputs = 128 * 512 * 4, bytes = bytes_of_outputs + (128 + 512) * 512 * 4;
+    gpu.profile.facts.far_rows = {.fetch_cycles = 1, .length = 96 * kib};
+    CHECK(dram(128, 512) == rel(plain * (bytes_of_outputs + 4 * (bytes - bytes_of_outputs)) / bytes, 1e-6));
+}
+
+TEST_CASE("the lower of two large tiles is taken where it covers fewer rows, and reads weights once for each strip of it") {
+    Gpu gpu = test::toy_gpu();
+    gpu.profile.l2 = 0 * mb;
+    gpu.profile.facts.far_rows = {.fetch_cycles = 1, .length = 96 * kib};
+    const auto bytes = [&gpu](std::int64_t m) { return cost(fp32_gemm(m, 1 << 16, 512), gpu).dram_bytes.in(mb); };
+    const double high = bytes(1280);
+    gpu.profile.facts.linear_lane_rows = 64;
+    CHECK(bytes(1280) == rel(high, 1e-9));  // no rows beyond
+    CHECK(bytes(1345) == rel(1345.0 / 1280 * high, 1e-3));
+    const double weights = 1280.0 / 128 * (1 << 16) * 512 * 4 / 1e6;
+    CHECK(bytes(1344) == rel(1344.0 / 1280 * (high + weights), 0.02));
+    const auto loads = [&gpu](std::int64_t m) { return cost(fp32_gemm(m, 1 << 16, 1 << 16), gpu).l2; };
+    CHECK(loads(1344) / loads(1345) == rel(21.0 * (64 + 128) / (11.0 * (128 + 128)), 1e-3));
+}
+
 TEST_CASE("linear layers on lanes run the small tile only while large ones leave room on the chip") {
     Gpu gpu = test::toy_gpu();
     gpu.profile.bandwidth = 100 * tb_per_s;

@@ -169,6 +169,24 @@ TEST_CASE("matrix products never get faster by growing") {
     }
 }
 
+// Of two large tiles Pascal's library takes the one that covers fewer rows: m steps by the larger one's.
+TEST_CASE("linear layers never get faster by growing where far rows are slow") {
+    Shapes shapes;
+    for (const Gpu& gpu : all_gpus()) {
+        if (gpu.profile.facts.far_rows.fetch_cycles == 0) continue;
+        for (int round = 0; round < 20; ++round) {
+            const Gemm op{.m = shapes.size(2, 4096),
+                          .n = 16 * shapes.size(1, 512),
+                          .k = 16 * shapes.size(1, 2048),
+                          .precision = Precision::fp32,
+                          .weight_bits = 32};
+            check_monotone(op, gpu, "m of far rows", [](Gemm& g) { g.m += 128; });
+            check_monotone(op, gpu, "n of far rows", [](Gemm& g) { g.n += 16; });
+            check_monotone(op, gpu, "k of far rows", [](Gemm& g) { g.k += 16; });
+        }
+    }
+}
+
 // A single row is a vector's product on some GPUs, which needs no whole vectors.
 TEST_CASE("misaligned rows are never faster than the aligned ones that hold them") {
     Shapes shapes;
