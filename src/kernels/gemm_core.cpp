@@ -40,10 +40,13 @@ Flops product_flops(const MatrixProduct& op) {
     return 2 * flop * (static_cast<double>(op.batch) * static_cast<double>(op.m)) * (static_cast<double>(op.n) * static_cast<double>(op.k));
 }
 
+double outputs(const MatrixProduct& op) {
+    return static_cast<double>(op.batch) * static_cast<double>(op.m) * static_cast<double>(op.n);
+}
+
 /// Traffic of one part's sums when k is split: in fp32, written once and read once; in turn, C is read and written.
 Bytes partial_sums(const MatrixProduct& op) {
-    const double outputs = static_cast<double>(op.batch) * static_cast<double>(op.m) * static_cast<double>(op.n);
-    return outputs * (op.parts_in_turn ? 2 * op.c_element : 8 * byte);
+    return outputs(op) * (op.parts_in_turn ? 2 * op.c_element : 8 * byte);
 }
 
 /// Parts of a split k whose sums move through memory: all, or, in turn, all but the first.
@@ -92,8 +95,7 @@ double later_start(const MatrixProduct& op, const GpuProfile& gpu) {
 /// Of the traffic, what comes at a share of the bandwidth: of operands that are read along k what waves read again, and of far ones all.
 Bytes strided_traffic(const MatrixProduct& op, Bytes traffic) {
     if (!op.along_k) return {};
-    const Bytes outputs = static_cast<double>(op.m) * static_cast<double>(op.n) * op.c_element;
-    return max(traffic - (op.far_operands ? outputs : op.compulsory), 0 * byte);
+    return max(traffic - (op.far_operands ? outputs(op) * op.c_element : op.compulsory), 0 * byte);
 }
 
 Rates rates_of(const MatrixProduct& op, const Gpu& gpu, const GemmParameters& p, Bytes traffic) {

@@ -1,0 +1,17 @@
+#pragma once
+
+#include "kernels/gemm_core.hpp"
+
+namespace roofcast {
+
+/// Cycles that kernels without asynchronous copies wait for an element of k: they load 32 bytes along k, wait, and multiply (H100).
+[[nodiscard]] double waiting_cycles(Bytes element, bool from_l2);
+
+/// Whether a repeated call finds all that `product` reads and writes in L2.
+[[nodiscard]] bool in_l2(const MatrixProduct& product, const Gpu& gpu, Cache cache);
+
+/// Libraries have few kernels for SIMT lanes: for batched products a single one, where the architecture says which; those of linear layers
+/// read both operands along k.
+void as_on_lanes(MatrixProduct& product, GemmParameters& p, const Gpu& gpu, Cache cache);
+
+}  // namespace roofcast
