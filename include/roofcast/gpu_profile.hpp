@@ -65,6 +65,7 @@ enum class AttentionLibrary { any, flash_attention_2, flash_attention_3, flashin
 struct FarRows {
     double fetch_cycles = 0;  ///< of an SM for 32 bytes of a row of `length` and more; in proportion below
     Bytes length;
+    double rows = 0;  ///< of an operand that cost as much each; of fewer, which blocks share, in proportion
 };
 
 /// What chips of one architecture and compute capability have in common, from `[typical]` of `gpus/arch/<architecture>.toml`. Fills in

@@ -24,10 +24,9 @@ double fed_share(const GpuProfile& gpu, Precision precision) {
 /// those that show it.
 double far_row_cycles(const MatrixProduct& product, const FarRows& far) {
     constexpr Bytes fetched = 32 * byte;
-    constexpr double step_is_lost = 800;  // rows of an operand; 600 to 1,200 tried
     const Bytes row = static_cast<double>(product.k) * product.a_element;
     const double out_of_step =
-        std::min(1.0, static_cast<double>(product.m) / step_is_lost) * std::min(1.0, static_cast<double>(product.n) / step_is_lost);
+        std::min(1.0, static_cast<double>(product.m) / far.rows) * std::min(1.0, static_cast<double>(product.n) / far.rows);
     return far.fetch_cycles * (product.a_element / fetched) * std::min(1.0, row / far.length) * out_of_step;
 }
 

@@ -72,7 +72,9 @@ std::vector<MemoryTypeIdlePower> idle_powers(TableReader table) {
 }
 
 FarRows far_rows(TableReader table) {
-    const FarRows rows{.fetch_cycles = table.number("fetch_cycles", positive), .length = table.number("kib", positive) * kib};
+    const FarRows rows{.fetch_cycles = table.number("fetch_cycles", positive),
+                       .length = table.number("kib", positive) * kib,
+                       .rows = table.number("rows", positive)};
     table.finish();
     return rows;
 }

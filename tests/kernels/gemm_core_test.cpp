@@ -238,7 +238,7 @@ TEST_CASE("an SM loads rows slowly that lie far apart") {
     gpu.profile.bandwidth = 100 * tb_per_s;
     const auto loads = [&gpu](std::int64_t k) { return cost(fp32_gemm(1280, 1280, k), gpu).l2.in(us); };
     const double elsewhere = loads(24576);
-    gpu.profile.facts.far_rows = {.fetch_cycles = 16, .length = 96 * kib};
+    gpu.profile.facts.far_rows = {.fetch_cycles = 16, .length = 96 * kib, .rows = 800};
     // 100 tiles on ten SMs; of rows of 96 KiB 2 cycles at 1 GHz for each element of k and 256 rows.
     CHECK(loads(24576) == rel(10.0 * 24576 * 256 * 2 / 1e3, 1e-6));
     CHECK(loads(49152) == rel(2 * loads(24576), 1e-6));
@@ -249,7 +249,7 @@ TEST_CASE("an SM loads rows slowly that lie far apart") {
 TEST_CASE("blocks that share few far rows keep step, and a tile that is larger than the product loads only its rows") {
     Gpu gpu = test::toy_gpu();
     gpu.profile.bandwidth = 100 * tb_per_s;
-    gpu.profile.facts.far_rows = {.fetch_cycles = 1600, .length = 96 * kib};
+    gpu.profile.facts.far_rows = {.fetch_cycles = 1600, .length = 96 * kib, .rows = 800};
     const auto loads = [&gpu](std::int64_t m, std::int64_t n) { return cost(fp32_gemm(m, n, 24576), gpu).l2.in(us); };
     const double all = 24576 * 200 / 1e3;  // us of a row of 96 KiB, 200 cycles at 1 GHz for each element of k
     CHECK(loads(2560, 2560) == rel(400.0 / 10 * 256 * all, 1e-6));
@@ -263,14 +263,14 @@ TEST_CASE("where far rows are slow all operands of a linear layer arrive at the 
     gpu.parameters.values.gemm[index(MathUnit::simt)].strided_fraction = 0.25;
     const auto dram = [&gpu](std::int64_t m, std::int64_t n) { return cost(fp32_gemm(m, n, 512), gpu, Cache::cold).dram.in(us); };
     const double plain = dram(128, 512), bytes_of_outputs = 128 * 512 * 4, bytes = bytes_of_outputs + (128 + 512) * 512 * 4;
-    gpu.profile.facts.far_rows = {.fetch_cycles = 1, .length = 96 * kib};
+    gpu.profile.facts.far_rows = {.fetch_cycles = 1, .length = 96 * kib, .rows = 800};
     CHECK(dram(128, 512) == rel(plain * (bytes_of_outputs + 4 * (bytes - bytes_of_outputs)) / bytes, 1e-6));
 }
 
 TEST_CASE("the lower of two large tiles is taken where it covers fewer rows, and reads weights once for each strip of it") {
     Gpu gpu = test::toy_gpu();
     gpu.profile.l2 = 0 * mb;
-    gpu.profile.facts.far_rows = {.fetch_cycles = 1, .length = 96 * kib};
+    gpu.profile.facts.far_rows = {.fetch_cycles = 1, .length = 96 * kib, .rows = 800};
     const auto bytes = [&gpu](std::int64_t m) { return cost(fp32_gemm(m, 1 << 16, 512), gpu).dram_bytes.in(mb); };
     const double high = bytes(1280);
     gpu.profile.facts.linear_lane_rows = 64;

@@ -115,10 +115,12 @@ TEST_CASE("a library may have one tile for batched products on lanes") {
 TEST_CASE("rows that lie far apart have a length and take cycles") {
     const auto far = [](const std::string& line) { return ada_with("linear_lane_rows = ", "\n", line).far_rows; };
     CHECK(far("").fetch_cycles == 0);
-    CHECK(far("far_rows = { fetch_cycles = 16, kib = 96 }\n").fetch_cycles == 16);
-    CHECK(far("far_rows = { fetch_cycles = 16, kib = 96 }\n").length.in(kib) == 96);
-    CHECK_THROWS_WITH_AS(far("far_rows = { fetch_cycles = 16 }\n"), Contains("kib"), Error);
-    CHECK_THROWS_WITH_AS(far("far_rows = { fetch_cycles = 0, kib = 96 }\n"), Contains("fetch_cycles: out of range"), Error);
+    CHECK(far("far_rows = { fetch_cycles = 16, kib = 96, rows = 800 }\n").fetch_cycles == 16);
+    CHECK(far("far_rows = { fetch_cycles = 16, kib = 96, rows = 800 }\n").length.in(kib) == 96);
+    CHECK(far("far_rows = { fetch_cycles = 16, kib = 96, rows = 800 }\n").rows == 800);
+    CHECK_THROWS_WITH_AS(far("far_rows = { fetch_cycles = 16, kib = 96 }\n"), Contains("rows"), Error);
+    CHECK_THROWS_WITH_AS(far("far_rows = { fetch_cycles = 16, rows = 800 }\n"), Contains("kib"), Error);
+    CHECK_THROWS_WITH_AS(far("far_rows = { fetch_cycles = 0, kib = 96, rows = 800 }\n"), Contains("fetch_cycles: out of range"), Error);
 }
 
 TEST_CASE("libraries of attention are told apart by the format of the cache") {
