@@ -49,6 +49,7 @@ struct KernelRow {
     std::optional<Seconds> latency_std;
     Repeats repeats;
     Origin origin;
+    bool habits_known = false;  ///< the other fields are read as the host meant them, not as its file has them
 };
 
 /// What a model row measures.

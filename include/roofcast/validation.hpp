@@ -61,21 +61,29 @@ bool is_impossible(const KernelRow& row, const GpuProfile& gpu);
 
 // ---- host launch cost -----------------------------------------------------------------------------------------------------------
 
+/// How a host's loop loads the board, whose power control looks at means over some milliseconds.
+struct PowerLoad {
+    double share = 1;        ///< of the time that power takes under sustained load on signed operands, with the loop's own ones
+    Seconds burst;           ///< of each call that runs at full clock, as the loop ends before the limit takes hold; 0: none
+    Seconds pause;           ///< between stretches of kernels, in which the board draws next to nothing; 0: it is busy throughout
+    Seconds stretch;         ///< shortest of these
+    double least_share = 0;  ///< of `share` that a short stretch takes all the same: what a board draws for a moment is limited too
+};
+
 /// What the host adds to rows that were measured with `launch = included`, in a loop of single calls:
 /// measured = max(floor, kernel + around).
 struct HostLaunch {
-    Seconds floor;           ///< time that the host needs for a call: shorter kernels hide behind it
-    Seconds around;          ///< between the events and the kernel's start and end, seen on kernels of any length
-    Seconds burst;           ///< of each call that the board's power control lets run at full clock; 0: measured under sustained load
-    double power_share = 1;  ///< of the time that power takes under sustained load on signed operands, in its loops on its own ones
+    Seconds floor;   ///< time that the host needs for a call: shorter kernels hide behind it
+    Seconds around;  ///< between the events and the kernel's start and end, seen on kernels of any length
+    PowerLoad power = {};
 };
 using HostLaunchModel = std::function<HostLaunch(const KernelRow&)>;
 
 /// Time that such a loop shows for a kernel of this length.
 Seconds with_launch(Seconds kernel, const HostLaunch& host);
 
-/// The same of a predicted kernel: a loop of short calls ends before the power limit takes hold, so that `host.burst` of each call runs
-/// unthrottled and the rest at the throttled speed, less what `host.power_share` leaves of power.
+/// The same of a predicted kernel, which power takes as much time as the loop's load on the board leaves: `burst` of each call runs
+/// unthrottled, the rest at the throttled speed.
 Seconds with_launch(const KernelCost& kernel, const HostLaunch& host);
 
 /// Experts that a model has without a gate, which rows do not say: known by their size.
@@ -89,8 +97,9 @@ struct HostStack {
     std::vector<std::string> gpus;     ///< empty: any other
     std::vector<std::string> weights;  ///< formats of GEMM weights that it stands for; empty: any
     bool launch_included = true;       ///< of the rows that it stands for
-    Seconds around, floor, burst;
-    std::vector<std::pair<Precision, double>> power_shares;        ///< HostLaunch::power_share of products in these precisions
+    Seconds around, floor;
+    PowerLoad power;                                               ///< of rows in no format of `power_shares`
+    std::vector<std::pair<Precision, double>> power_shares;        ///< PowerLoad::share of products in these precisions
     std::vector<std::pair<std::string, Seconds>> floors, arounds;  ///< by function or op, overriding `floor` and `around`
     std::vector<std::string> rotated;                              ///< ops whose cold rows take weights from copies in turn
     bool split_ungrouped = true;                                   ///< its engine splits keys over blocks in ungrouped attention too
@@ -105,8 +114,8 @@ std::vector<HostStack> load_host_stacks(const std::filesystem::path& file);
 /// Of the first stack that stands for the row's source, launch, weights and GPU; else of one for any GPU; else nothing is added.
 HostLaunch host_launch(const std::vector<HostStack>& stacks, const KernelRow& row);
 
-/// Reads rows by the habits of their hosts, once: cold rows as rotated, ungrouped attention as unsplit, experts as ungated, and n and k of
-/// products where a source has them the other way round.
+/// Reads rows by the habits of their hosts, but for those that were read so before: cold rows as rotated, ungrouped attention as unsplit,
+/// experts as ungated, and n and k of products where a source has them the other way round.
 void mark_habits(const std::vector<HostStack>& stacks, std::vector<KernelRow>& rows);
 
 // ---- judging rows ---------------------------------------------------------------------------------------------------------------

@@ -40,11 +40,15 @@ struct PowerLimit {
 };
 PowerLimit power_limit(Flops flops, Bytes dram_bytes, MathUnit unit, const Gpu& gpu);
 
-/// Width of an operand over 16 bits, where matrix units read wider ones: TF32's take twice the energy a FLOP, twice the steps along k and,
-/// loaded one by one, no longer. On lanes and of narrower formats 1.
+/// Width of an operand over 16 bits, where matrix units read wider ones: TF32's take twice the steps along k and, loaded one by one, no
+/// longer. On lanes and of narrower formats 1.
 inline double matrix_operand_width(Precision precision, MathUnit unit) {
     return unit == MathUnit::simt ? 1 : std::max(1.0, element_size(precision) / (2 * byte));
 }
+
+/// Energy of a FLOP over that of one in bf16, or the unit's only format: fp16 multiplies 11 bits of significand where bf16 has 8, and TF32
+/// as many of operands twice as wide. Equal products of more than 2 ms on H100 and H200, and encoders there.
+double relative_flop_energy(Precision precision, MathUnit unit);
 
 /// Time of terms that overlap, at the running clock. Continuous and monotone in every term.
 inline Seconds unlimited_time(Seconds compute, Seconds dram, Seconds l2, double overlap) {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "io/toml_reader.hpp"
@@ -35,6 +36,17 @@ std::vector<std::pair<Precision, double>> read_power_shares(TableReader table) {
     return shares;
 }
 
+PowerLoad read_power_load(TableReader& table) {
+    const auto time = [&](std::string_view key) { return table.number_if(key, non_negative).value_or(0) * us; };
+    PowerLoad load{.burst = time("burst_us"), .pause = time("pause_us"), .stretch = time("stretch_us")};
+    load.least_share = table.number_if("least_power_share", {0, 1}).value_or(0);
+    if (load.pause > 0 * s) return load;
+    for (const auto& [key, given] : {std::pair("stretch_us", load.stretch > 0 * s), std::pair("least_power_share", load.least_share > 0)}) {
+        if (given) throw table.error(key, "stands alone", {}, "pause_us beside it");
+    }
+    return load;
+}
+
 HostStack read_stack(TableReader& table) {
     HostStack stack;
     stack.source = table.text("source");
@@ -46,7 +58,7 @@ HostStack read_stack(TableReader& table) {
     stack.around = table.number("around_us", non_negative) * us;
     stack.floor = table.number("floor_us", non_negative) * us;
     stack.power_shares = read_power_shares(table.table("power_shares"));
-    stack.burst = table.number_if("burst_us", non_negative).value_or(0) * us;
+    stack.power = read_power_load(table);
     stack.floors = named_times(table.table("floors_us"));
     stack.arounds = named_times(table.table("arounds_us"));
     stack.split_ungrouped = table.flag_if("split_ungrouped").value_or(true);
@@ -92,6 +104,13 @@ Seconds by_name(const NamedTimes& times, const KernelRow& row, Seconds other) {
     return other;
 }
 
+/// Power is averaged over the pauses. Time goes with the root of what it leaves, as voltage falls with the clock.
+double power_share(const PowerLoad& load, Seconds kernel) {
+    if (!(load.pause > 0 * s)) return load.share;
+    const Seconds stretch = max(kernel, load.stretch);
+    return load.share * std::max(load.least_share, std::sqrt(stretch / (stretch + load.pause)));
+}
+
 }  // namespace
 
 Seconds with_launch(Seconds kernel, const HostLaunch& host) {
@@ -99,8 +118,9 @@ Seconds with_launch(Seconds kernel, const HostLaunch& host) {
 }
 
 Seconds with_launch(const KernelCost& kernel, const HostLaunch& host) {
-    const Seconds rest = max(kernel.unthrottled - host.burst, 0 * s);
-    const Seconds total = max(kernel.unthrottled, kernel.total - (1 - host.power_share) * kernel.power);
+    const Seconds rest = max(kernel.unthrottled - host.power.burst, 0 * s);
+    const double share = power_share(host.power, kernel.unthrottled);
+    const Seconds total = max(kernel.unthrottled, kernel.total - (1 - share) * kernel.power);
     const double throttled = kernel.unthrottled > 0 * s ? total / kernel.unthrottled : 1;
     return with_launch(kernel.unthrottled - rest + throttled * rest, host);
 }
@@ -136,12 +156,13 @@ bool is_ungated(const Moe& moe, const std::string& software, const HostStack& ho
            std::any_of(host.ungated_experts.begin(), host.ungated_experts.end(), is_size);
 }
 
-double power_share_of(const HostStack& host, const KernelRow& row) {
+PowerLoad power_load(const HostStack& host, const KernelRow& row) {
+    PowerLoad load = host.power;
     const auto precision = matrix_precision(row.op);
     for (const auto& [of, share] : host.power_shares) {
-        if (of == precision) return share;
+        if (of == precision) load.share = share;
     }
-    return 1;
+    return load;
 }
 
 }  // namespace
@@ -149,12 +170,12 @@ double power_share_of(const HostStack& host, const KernelRow& row) {
 HostLaunch host_launch(const std::vector<HostStack>& stacks, const KernelRow& row) {
     const HostStack* chosen = host_of(stacks, row);
     if (chosen == nullptr) return {};
-    return {by_name(chosen->floors, row, chosen->floor), by_name(chosen->arounds, row, chosen->around), chosen->burst,
-            power_share_of(*chosen, row)};
+    return {by_name(chosen->floors, row, chosen->floor), by_name(chosen->arounds, row, chosen->around), power_load(*chosen, row)};
 }
 
 void mark_habits(const std::vector<HostStack>& stacks, std::vector<KernelRow>& rows) {
     for (KernelRow& row : rows) {
+        if (std::exchange(row.habits_known, true)) continue;
         const HostStack* host = host_of(stacks, row);
         if (host == nullptr) continue;
         if (row.cache == Cache::cold && contains(host->rotated, row.op_name)) row.cache = Cache::rotated;

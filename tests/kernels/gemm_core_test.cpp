@@ -208,15 +208,29 @@ TEST_CASE("TF32 starts later where 16 bits have instructions of groups of warps,
     CHECK(start(128, Precision::fp16) == 0);
 }
 
-TEST_CASE("TF32 takes twice the energy of 16 bits a FLOP") {
+TEST_CASE("a FLOP takes the more energy the more bits its factors have") {
     Gpu gpu = test::toy_gpu_with_matrix_units();
     gpu.profile.tensor_peak[index(Precision::tf32)] = 10 * tflops;
+    gpu.profile.tensor_peak[index(Precision::bf16)] = gpu.profile.tensor_peak[index(Precision::fp16)];
     gpu.parameters.values.power.dram_byte = {};
     const auto energy = [&gpu](Precision precision) {
         return cost(Gemm{.m = 4096, .n = 4096, .k = 4096, .precision = precision, .weight_bits = 8 * element_size(precision).in(byte)}, gpu)
             .energy;
     };
-    CHECK(energy(Precision::tf32) / energy(Precision::fp16) == rel(2, 1e-9));
+    CHECK(energy(Precision::fp16) / energy(Precision::bf16) == rel(1.1, 1e-9));
+    CHECK(energy(Precision::tf32) / energy(Precision::bf16) == rel(1.9, 1e-9));
+}
+
+TEST_CASE("outputs of the only tile of lanes beyond the product draw power") {
+    Gpu gpu = test::toy_gpu();
+    gpu.profile.facts.batched_lane_tile = {128, 64};
+    gpu.parameters.values.power.dram_byte = {};
+    const auto energy = [&gpu](std::int64_t batch, std::int64_t m, std::int64_t n) {
+        return cost(Gemm{.batch = batch, .m = m, .n = n, .k = 64, .precision = Precision::fp32, .weight_bits = 32}, gpu).energy;
+    };
+    CHECK(energy(8, 100, 4) / energy(8, 128, 64) == rel(1, 1e-9));
+    CHECK(energy(8, 129, 64) / energy(8, 128, 64) == rel(2, 1e-9));
+    CHECK(energy(1, 100, 4) / energy(1, 128, 64) == rel(400.0 / 8192, 1e-9));  // linear layers have several tiles
 }
 
 TEST_CASE("batched products on lanes take k in whole steps") {

@@ -1,5 +1,7 @@
 #include <doctest/doctest.h>
 
+#include <cmath>
+
 #include "roofcast/error.hpp"
 #include "roofcast/validation.hpp"
 #include "support/compare.hpp"
@@ -40,8 +42,8 @@ TEST_CASE("a burst of each call runs before the power limit takes hold") {
     kernel.total = 1600 * us;  // half the speed
     CHECK(with_launch(kernel, {}).in(us) == rel(1600, 1e-12));
     // 500 us at full speed, 300 us of work at half.
-    CHECK(with_launch(kernel, {.floor = {}, .around = 10 * us, .burst = 500 * us}).in(us) == rel(500 + 600 + 10, 1e-12));
-    CHECK(with_launch(kernel, {.floor = {}, .around = {}, .burst = 900 * us}).in(us) == rel(800, 1e-12));
+    CHECK(with_launch(kernel, {.floor = {}, .around = 10 * us, .power = {.burst = 500 * us}}).in(us) == rel(500 + 600 + 10, 1e-12));
+    CHECK(with_launch(kernel, {.floor = {}, .around = {}, .power = {.burst = 900 * us}}).in(us) == rel(800, 1e-12));
 }
 
 TEST_CASE("operands that draw less power are throttled less") {
@@ -49,11 +51,45 @@ TEST_CASE("operands that draw less power are throttled less") {
     kernel.unthrottled = 800 * us;
     kernel.total = 1600 * us;
     kernel.power = 1590 * us;
-    CHECK(with_launch(kernel, {.floor = {}, .around = {}, .burst = {}, .power_share = 0.6}).in(us) == rel(1600 - 0.4 * 1590, 1e-12));
-    CHECK(with_launch(kernel, {.floor = {}, .around = {}, .burst = {}, .power_share = 0.1}).in(us) == rel(800, 1e-12));
+    CHECK(with_launch(kernel, {.floor = {}, .around = {}, .power = {.share = 0.6}}).in(us) == rel(1600 - 0.4 * 1590, 1e-12));
+    CHECK(with_launch(kernel, {.floor = {}, .around = {}, .power = {.share = 0.1}}).in(us) == rel(800, 1e-12));
     // 500 us at full speed, 300 us of work at 964 / 800 of its time.
-    CHECK(with_launch(kernel, {.floor = {}, .around = {}, .burst = 500 * us, .power_share = 0.6}).in(us) ==
+    CHECK(with_launch(kernel, {.floor = {}, .around = {}, .power = {.share = 0.6, .burst = 500 * us}}).in(us) ==
           rel(500 + 300 * 964 / 800.0, 1e-12));
+}
+
+TEST_CASE("power is averaged over the pauses between stretches of kernels, though a board draws only so much for a moment") {
+    KernelCost kernel;
+    kernel.unthrottled = 800 * us;
+    kernel.total = 1600 * us;
+    kernel.power = 1590 * us;
+    const auto loop = [&](PowerLoad load) { return with_launch(kernel, {.floor = {}, .around = {}, .power = load}).in(us); };
+    // Kernels run for 800 of 1250 us, and take √0.64 of the time under sustained load.
+    CHECK(loop({.pause = 450 * us}) == rel(1600 - 0.2 * 1590, 1e-12));
+    CHECK(loop({.share = 0.9, .pause = 450 * us}) == rel(1600 - (1 - 0.9 * 0.8) * 1590, 1e-12));
+    CHECK(loop({.pause = 450 * us, .stretch = 600 * us}) == loop({.pause = 450 * us}));
+    // Several launches in a stretch: 1,550 of 2,000 us.
+    CHECK(loop({.pause = 450 * us, .stretch = 1550 * us}) == rel(1600 - (1 - std::sqrt(0.775)) * 1590, 1e-12));
+    CHECK(loop({.pause = 450 * us, .least_share = 0.95}) == rel(1600 - 0.05 * 1590, 1e-12));
+    CHECK(loop({.pause = 1 * s}) == rel(800, 1e-12));
+    kernel.unthrottled = 80 * ms;  // hardly a pause
+    kernel.total = 160 * ms;
+    kernel.power = 159 * ms;
+    CHECK(loop({.pause = 450 * us}) > 159e3);
+}
+
+TEST_CASE("what describes a host's pauses needs the pause") {
+    const std::string host = "[[host]]\nsource = \"lab\"\naround_us = 1\nfloor_us = 2\n";
+    const test::TemporaryFile file("host_launch.toml", host + "pause_us = 400\nstretch_us = 300\nleast_power_share = 0.88\n");
+    const PowerLoad load = host_launch(load_host_stacks(file.path()), eager_row("any", "relu")).power;
+    CHECK(load.pause.in(us) == rel(400, 1e-12));
+    CHECK(load.stretch.in(us) == rel(300, 1e-12));
+    CHECK(load.least_share == 0.88);
+    for (const std::string alone : {"stretch_us = 300\n", "least_power_share = 0.88\n", "pause_us = 4\nleast_power_share = 1.5\n"}) {
+        CAPTURE(alone);
+        const test::TemporaryFile broken("host_launch.toml", host + alone);
+        CHECK_THROWS_AS(load_host_stacks(broken.path()), Error);
+    }
 }
 
 TEST_CASE("a host's shares of power are those of products in the precisions that it names") {
@@ -62,11 +98,11 @@ TEST_CASE("a host's shares of power are those of products in the precisions that
     const auto stacks = load_host_stacks(file.path());
     KernelRow row = eager_row("any", "relu");
     row.op = Elementwise{.elements = 8, .precision = Precision::fp16};
-    CHECK(host_launch(stacks, row).power_share == 1);
+    CHECK(host_launch(stacks, row).power.share == 1);
     row.op = Gemm{.m = 8, .n = 8, .k = 8, .precision = Precision::fp16};
-    CHECK(host_launch(stacks, row).power_share == 0.6);
+    CHECK(host_launch(stacks, row).power.share == 0.6);
     row.op = Gemm{.m = 8, .n = 8, .k = 8, .precision = Precision::fp32};
-    CHECK(host_launch(stacks, row).power_share == 1);
+    CHECK(host_launch(stacks, row).power.share == 1);
     for (const std::string wrong : {"pf16 = 0.6\n", "fp16 = 1.5\n"}) {
         CAPTURE(wrong);
         const test::TemporaryFile broken("host_launch.toml", host + wrong);
@@ -104,26 +140,26 @@ TEST_CASE("hosts stand for launches, weight formats and rotation") {
     CHECK(host_launch(stacks, row).around.in(us) == rel(6, 1e-12));
     std::get<Gemm>(row.op).weight_bits = 4.25;  // with the scales of groups
     CHECK(host_launch(stacks, row).around.in(us) == rel(6, 1e-12));
-    std::vector<KernelRow> rows(2, row);
-    rows[1].op = Gemm{.m = 16, .n = 16, .k = 16, .precision = Precision::fp16, .weight_bits = 16};
-    rows[1].function = "bmm";
-    CHECK(host_launch(stacks, rows[1]).around.in(us) == rel(2, 1e-12));
-    mark_habits(stacks, rows);
-    CHECK(rows[0].cache == Cache::cold);
-    CHECK(rows[1].cache == Cache::rotated);
-    rows[0].op = Attention{.heads = 1, .kv_heads = 1, .head_dim = 64, .query_len = 1, .kv_len = 64};
-    mark_habits(stacks, rows);
-    CHECK_FALSE(std::get<Attention>(rows[0].op).split_ungrouped);
-    rows[0].op = rows[1].op = Moe{.tokens = 1, .hidden = 64, .intermediate = 32, .experts = 8, .top_k = 2};
-    rows[0].origin.software = "vllm 0.24.0";
-    rows[1].origin.software = "vllm 0.19.0";
-    mark_habits(stacks, rows);
-    CHECK_FALSE(std::get<Moe>(rows[0].op).gated);
-    CHECK(std::get<Moe>(rows[1].op).gated);
-    rows[1] = rows[0];
-    rows[1].op = Moe{.tokens = 1, .hidden = 64, .intermediate = 64, .experts = 8, .top_k = 2};
-    mark_habits(stacks, rows);
-    CHECK(std::get<Moe>(rows[1].op).gated);
+    const auto as_meant = [&](const Op& op, std::string software = {}) {
+        KernelRow read = row;
+        read.op = op;
+        read.origin.software = std::move(software);
+        std::vector<KernelRow> rows{read};
+        mark_habits(stacks, rows);
+        return rows[0];
+    };
+    CHECK(as_meant(row.op).cache == Cache::cold);
+    row.function = "bmm";
+    row.op = Gemm{.m = 16, .n = 16, .k = 16, .precision = Precision::fp16, .weight_bits = 16};
+    CHECK(host_launch(stacks, row).around.in(us) == rel(2, 1e-12));
+    CHECK(as_meant(row.op).cache == Cache::rotated);
+    const KernelRow attention = as_meant(Attention{.heads = 1, .kv_heads = 1, .head_dim = 64, .query_len = 1, .kv_len = 64});
+    CHECK_FALSE(std::get<Attention>(attention.op).split_ungrouped);
+    const auto gated = [&](const Moe& moe, const std::string& software) { return std::get<Moe>(as_meant(moe, software).op).gated; };
+    const Moe ungated{.tokens = 1, .hidden = 64, .intermediate = 32, .experts = 8, .top_k = 2};
+    CHECK_FALSE(gated(ungated, "vllm 0.24.0"));
+    CHECK(gated(ungated, "vllm 0.19.0"));
+    CHECK(gated(Moe{.tokens = 1, .hidden = 64, .intermediate = 64, .experts = 8, .top_k = 2}, "vllm 0.24.0"));
     row.launch_included = true;
     CHECK(host_launch(stacks, row).around.in(us) == 0);
 }
@@ -135,7 +171,9 @@ TEST_CASE("products of a source that writes their reduction into column n are re
         KernelRow row = eager_row("any", "bmm");
         row.op = Gemm{.batch = 2, .m = 3, .n = 5, .k = 7};
         std::vector<KernelRow> rows{row};
-        mark_habits(load_host_stacks(file.path()), rows);
+        const auto stacks = load_host_stacks(file.path());
+        mark_habits(stacks, rows);
+        mark_habits(stacks, rows);  // read so already
         return std::get<Gemm>(rows[0].op);
     };
     CHECK(read("").n == 5);
