@@ -44,14 +44,6 @@ double outputs(const MatrixProduct& op) {
     return static_cast<double>(op.batch) * static_cast<double>(op.m) * static_cast<double>(op.n);
 }
 
-/// Energy of a FLOP over that of one in the unit's own format. Where lanes have a single tile, its outputs beyond m and n draw as much.
-double energy_weight(const MatrixProduct& op, MathUnit unit) {
-    const double weight = relative_flop_energy(op.precision, unit);
-    if (unit != MathUnit::simt || op.tile_rows == 0) return weight;
-    const double rows = blocks(op.m, op.tile_rows) * op.tile_rows, columns = blocks(op.n, op.tile_columns) * op.tile_columns;
-    return weight * (rows / static_cast<double>(op.m)) * (columns / static_cast<double>(op.n));
-}
-
 /// Traffic of one part's sums when k is split: in fp32, written once and read once; in turn, C is read and written.
 Bytes partial_sums(const MatrixProduct& op) {
     return outputs(op) * (op.parts_in_turn ? 2 * op.c_element : 8 * byte);
@@ -143,7 +135,7 @@ Rates rates_of(const MatrixProduct& op, const Gpu& gpu, const GemmParameters& p,
     r.blocks_per_sm = op.blocks_per_sm;
     r.parts_in_turn = op.parts_in_turn;
     r.steps_in_turn = op.steps_in_turn;
-    r.power = power_limit(energy_weight(op, unit) * product_flops(op), traffic, unit, gpu);
+    r.power = power_limit(relative_flop_energy(op.precision, unit) * product_flops(op), traffic, unit, gpu);
     return r;
 }
 
@@ -290,7 +282,7 @@ KernelCost matrix_product_cost(const MatrixProduct& op, const GemmParameters& p,
     t.latency = best.latency * s;
     t.flops = product_flops(op);
     t.unit = unit;
-    t.energy_weight = energy_weight(op, unit);
+    t.energy_weight = relative_flop_energy(op.precision, unit);
     t.overlap = p.overlap;
     KernelCost c = combine(t, gpu);
     if (best.split > 1) {

@@ -32,7 +32,7 @@ JoulesPerFlop flop_energy(MathUnit unit, const Gpu& gpu) {
 }  // namespace
 
 double relative_flop_energy(Precision precision, MathUnit unit) {
-    constexpr double fp16 = 1.1, tf32 = 1.9;
+    constexpr double fp16 = 1.05, tf32 = 1.9;
     if (unit != MathUnit::tensor16) return 1;
     return precision == Precision::fp16 ? fp16 : precision == Precision::tf32 ? tf32 : 1;
 }

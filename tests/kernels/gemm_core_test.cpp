@@ -217,20 +217,8 @@ TEST_CASE("a FLOP takes the more energy the more bits its factors have") {
         return cost(Gemm{.m = 4096, .n = 4096, .k = 4096, .precision = precision, .weight_bits = 8 * element_size(precision).in(byte)}, gpu)
             .energy;
     };
-    CHECK(energy(Precision::fp16) / energy(Precision::bf16) == rel(1.1, 1e-9));
+    CHECK(energy(Precision::fp16) / energy(Precision::bf16) == rel(1.05, 1e-9));
     CHECK(energy(Precision::tf32) / energy(Precision::bf16) == rel(1.9, 1e-9));
-}
-
-TEST_CASE("outputs of the only tile of lanes beyond the product draw power") {
-    Gpu gpu = test::toy_gpu();
-    gpu.profile.facts.batched_lane_tile = {128, 64};
-    gpu.parameters.values.power.dram_byte = {};
-    const auto energy = [&gpu](std::int64_t batch, std::int64_t m, std::int64_t n) {
-        return cost(Gemm{.batch = batch, .m = m, .n = n, .k = 64, .precision = Precision::fp32, .weight_bits = 32}, gpu).energy;
-    };
-    CHECK(energy(8, 100, 4) / energy(8, 128, 64) == rel(1, 1e-9));
-    CHECK(energy(8, 129, 64) / energy(8, 128, 64) == rel(2, 1e-9));
-    CHECK(energy(1, 100, 4) / energy(1, 128, 64) == rel(400.0 / 8192, 1e-9));  // linear layers have several tiles
 }
 
 TEST_CASE("batched products on lanes take k in whole steps") {
