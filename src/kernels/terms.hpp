@@ -47,7 +47,7 @@ inline double matrix_operand_width(Precision precision, MathUnit unit) {
 }
 
 /// Energy of a FLOP over that of one in bf16, or the unit's only format: fp16 multiplies 11 bits of significand where bf16 has 8, and TF32
-/// as many of operands twice as wide. Equal products of more than 2 ms on H100 and H200, and encoders there.
+/// as many of operands twice as wide (docs/model.md, Power).
 double relative_flop_energy(Precision precision, MathUnit unit);
 
 /// Time of terms that overlap, at the running clock. Continuous and monotone in every term.
