@@ -1,5 +1,7 @@
 #include "io/toml_value_text.hpp"
 
+#include <fmt/format.h>
+
 #include <sstream>
 #include <utility>
 
@@ -27,6 +29,8 @@ void append(std::string& text, const toml::node& node) {
             append(text, value);
         }
         text += table->empty() ? "{}" : " }";
+    } else if (const auto* number = node.as_floating_point()) {
+        text += fmt::format("{}", number->get());  // the library prints 8.8 as 8.8000000000000007
     } else {
         std::ostringstream out;
         node.visit([&out](const auto& value) {
