@@ -65,9 +65,8 @@ bool is_impossible(const KernelRow& row, const GpuProfile& gpu);
 struct PowerLoad {
     double share = 1;        ///< of the time that power takes under sustained load on signed operands, with the loop's own ones
     Seconds burst;           ///< of each call that runs at full clock, as the loop ends before the limit takes hold; 0: none
-    Seconds pause;           ///< between stretches of kernels, in which the board draws next to nothing; 0: it is busy throughout
-    Seconds stretch;         ///< shortest of these
-    double least_share = 0;  ///< of `share` that a short stretch takes all the same: what a board draws for a moment is limited too
+    Seconds pause;           ///< before each call, in which the board draws little; 0: it is busy throughout
+    double least_share = 0;  ///< of `share` that short calls take all the same: what a board draws for a moment is limited too
 };
 
 /// What the host adds to rows that were measured with `launch = included`, in a loop of single calls:

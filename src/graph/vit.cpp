@@ -27,12 +27,12 @@ OpNode& add_attention_op(LayerBuilder& b, const VitPass& pass, std::string_view 
 /// Self-attention over `groups` windows of `length` tokens.
 void add_self_attention(LayerBuilder& b, const VitPass& pass, std::int64_t groups, std::int64_t length) {
     const Vit& m = pass.model;
-    // Hugging Face's layers go through packed images and windows in a loop, whose turns take the host as long as two kernels.
+    // Hugging Face's layers go through packed images and windows in a loop, whose turns take the host as long as a kernel more.
     const bool loops = pass.packed && b.numerics().framework;
     OpNode& node = add_attention_op(b, pass, "attention", loops ? 1 : groups, length, length);
     if (loops) {
         node.repeat = groups;
-        node.eager_kernels = 2;
+        node.eager_kernels += 1;
     }
     if (!m.relative_position_bias) return;
     // BEiT: a table of offsets between patches, and three entries for the class token.

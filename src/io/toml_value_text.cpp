@@ -30,7 +30,7 @@ void append(std::string& text, const toml::node& node) {
         }
         text += table->empty() ? "{}" : " }";
     } else if (const auto* number = node.as_floating_point()) {
-        text += fmt::format("{}", number->get());  // the library prints 8.8 as 8.8000000000000007
+        text += fmt::format("{:#}", number->get());  // the library prints 8.8 as 8.8000000000000007
     } else {
         std::ostringstream out;
         node.visit([&out](const auto& value) {

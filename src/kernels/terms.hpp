@@ -15,7 +15,7 @@ struct Terms {
     Flops flops;
     Bytes dram_bytes;
     MathUnit unit = MathUnit::simt;
-    double energy_weight = 1;  ///< energy of a FLOP over that of one in the unit's own format
+    double energy_weight = 1;  ///< `relative_flop_energy` of the format
     double overlap = 1;        ///< share of the non-bounding terms that the bounding one hides
     int kernels = 1;
 };
@@ -46,8 +46,8 @@ inline double matrix_operand_width(Precision precision, MathUnit unit) {
     return unit == MathUnit::simt ? 1 : std::max(1.0, element_size(precision) / (2 * byte));
 }
 
-/// Energy of a FLOP over that of one in bf16, or the unit's only format: fp16 multiplies 11 bits of significand where bf16 has 8, and TF32
-/// as many of operands twice as wide (docs/model.md, Power).
+/// Energy of a FLOP on 16-bit matrix units over that of one in bf16; 1 on other units: fp16 multiplies 11 bits of significand where bf16
+/// has 8, and TF32 as many of operands twice as wide (docs/model.md, Power).
 double relative_flop_energy(Precision precision, MathUnit unit);
 
 /// Time of terms that overlap, at the running clock. Continuous and monotone in every term.

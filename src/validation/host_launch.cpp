@@ -38,12 +38,9 @@ std::vector<std::pair<Precision, double>> read_power_shares(TableReader table) {
 
 PowerLoad read_power_load(TableReader& table) {
     const auto time = [&](std::string_view key) { return table.number_if(key, non_negative).value_or(0) * us; };
-    PowerLoad load{.burst = time("burst_us"), .pause = time("pause_us"), .stretch = time("stretch_us")};
+    PowerLoad load{.burst = time("burst_us"), .pause = time("pause_us")};
     load.least_share = table.number_if("least_power_share", {0, 1}).value_or(0);
-    if (load.pause > 0 * s) return load;
-    for (const auto& [key, given] : {std::pair("stretch_us", load.stretch > 0 * s), std::pair("least_power_share", load.least_share > 0)}) {
-        if (given) throw table.error(key, "stands alone", {}, "pause_us beside it");
-    }
+    if (load.least_share > 0 && !(load.pause > 0 * s)) throw table.error("least_power_share", "stands alone", {}, "pause_us beside it");
     return load;
 }
 
@@ -104,11 +101,11 @@ Seconds by_name(const NamedTimes& times, const KernelRow& row, Seconds other) {
     return other;
 }
 
-/// Power is averaged over the pauses. Time goes with the root of what it leaves, as voltage falls with the clock.
-double power_share(const PowerLoad& load, Seconds kernel) {
+/// Power is averaged over the pauses. Time goes with the root of what it leaves, as voltage falls with the clock. `unthrottled` stands for
+/// the time that the board is busy.
+double power_share(const PowerLoad& load, Seconds unthrottled) {
     if (!(load.pause > 0 * s)) return load.share;
-    const Seconds stretch = max(kernel, load.stretch);
-    return load.share * std::max(load.least_share, std::sqrt(stretch / (stretch + load.pause)));
+    return load.share * std::max(load.least_share, std::sqrt(unthrottled / (unthrottled + load.pause)));
 }
 
 }  // namespace

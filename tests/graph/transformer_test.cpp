@@ -111,7 +111,7 @@ TEST_CASE("a framework attends in one window of a packed image after the other")
     // 32 · 32 patches, windows of 8 · 8.
     CHECK(attention("window_layer") == Turns{2 * 16, 1, 1});
     shape.framework = true;
-    CHECK(attention("window_layer") == Turns{1, 2 * 16, 2});  // the host takes as long as for two kernels
+    CHECK(attention("window_layer") == Turns{1, 2 * 16, 2});  // the host takes as long as for a kernel more
     CHECK(attention("layer") == Turns{1, 2, 2});
 }
 

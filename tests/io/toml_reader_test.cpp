@@ -86,10 +86,10 @@ TEST_CASE("numbers are checked for type, range and being finite") {
 }
 
 TEST_CASE("a list or a table in place of a value is shown on one line") {
-    const TemporaryFile file("lists.toml", "a = [0.0625, 8.8, [\"x\", 2]]\nb = { one = 1, none = [], rest = {} }\n");
+    const TemporaryFile file("lists.toml", "a = [0.0625, 8.8, 2.0, [\"x\", 2]]\nb = { one = 1, none = [], rest = {} }\n");
     const auto table = parse_toml_file(file.path());
     TableReader reader(table, "lists.toml");
-    CHECK(contains(message_of([&] { reader.number_if("a", positive); }), "found [0.0625, 8.8, ['x', 2]]"));
+    CHECK(contains(message_of([&] { reader.number_if("a", positive); }), "found [0.0625, 8.8, 2.0, ['x', 2]]"));
     CHECK(contains(message_of([&] { reader.number_if("b", positive); }), "found { none = [], one = 1, rest = {} }"));
 }
 

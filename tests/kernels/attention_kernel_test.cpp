@@ -146,3 +146,15 @@ TEST_CASE("a framework multiplies fp32 as three products of TF32 on blocks of 64
     gpu.profile.tensor_peak[index(Precision::tf32)].reset();
     CHECK(compute() == rel(by_lanes, 1e-9));
 }
+
+TEST_CASE("scores in fp16 take more energy than in bf16, as products do") {
+    Gpu gpu = test::toy_gpu_with_matrix_units();
+    gpu.profile.tensor_peak[index(Precision::bf16)] = gpu.profile.tensor_peak[index(Precision::fp16)];
+    gpu.parameters.values.power.dram_byte = {};
+    const auto energy = [&gpu](Precision precision) {
+        Attention op = fp32_attention(10, 8, 1024, 1024);
+        op.precision = op.kv_precision = precision;
+        return cost(op, gpu).energy;
+    };
+    CHECK(energy(Precision::fp16) / energy(Precision::bf16) == rel(1.05, 1e-9));
+}

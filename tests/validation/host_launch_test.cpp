@@ -58,7 +58,7 @@ TEST_CASE("operands that draw less power are throttled less") {
           rel(500 + 300 * 964 / 800.0, 1e-12));
 }
 
-TEST_CASE("power is averaged over the pauses between stretches of kernels, though a board draws only so much for a moment") {
+TEST_CASE("power is averaged over the pauses before calls, though a board draws only so much for a moment") {
     KernelCost kernel;
     kernel.unthrottled = 800 * us;
     kernel.total = 1600 * us;
@@ -67,25 +67,21 @@ TEST_CASE("power is averaged over the pauses between stretches of kernels, thoug
     // Kernels run for 800 of 1250 us, and take √0.64 of the time under sustained load.
     CHECK(loop({.pause = 450 * us}) == rel(1600 - 0.2 * 1590, 1e-12));
     CHECK(loop({.share = 0.9, .pause = 450 * us}) == rel(1600 - (1 - 0.9 * 0.8) * 1590, 1e-12));
-    CHECK(loop({.pause = 450 * us, .stretch = 600 * us}) == loop({.pause = 450 * us}));
-    // Several launches in a stretch: 1,550 of 2,000 us.
-    CHECK(loop({.pause = 450 * us, .stretch = 1550 * us}) == rel(1600 - (1 - std::sqrt(0.775)) * 1590, 1e-12));
     CHECK(loop({.pause = 450 * us, .least_share = 0.95}) == rel(1600 - 0.05 * 1590, 1e-12));
     CHECK(loop({.pause = 1 * s}) == rel(800, 1e-12));
     kernel.unthrottled = 80 * ms;  // hardly a pause
     kernel.total = 160 * ms;
     kernel.power = 159 * ms;
-    CHECK(loop({.pause = 450 * us}) > 159e3);
+    CHECK(loop({.pause = 450 * us}) == rel(160e3 - (1 - std::sqrt(80 / 80.45)) * 159e3, 1e-12));
 }
 
-TEST_CASE("what describes a host's pauses needs the pause") {
+TEST_CASE("a least share of power needs a pause") {
     const std::string host = "[[host]]\nsource = \"lab\"\naround_us = 1\nfloor_us = 2\n";
-    const test::TemporaryFile file("host_launch.toml", host + "pause_us = 400\nstretch_us = 300\nleast_power_share = 0.88\n");
+    const test::TemporaryFile file("host_launch.toml", host + "pause_us = 400\nleast_power_share = 0.88\n");
     const PowerLoad load = host_launch(load_host_stacks(file.path()), eager_row("any", "relu")).power;
     CHECK(load.pause.in(us) == rel(400, 1e-12));
-    CHECK(load.stretch.in(us) == rel(300, 1e-12));
     CHECK(load.least_share == 0.88);
-    for (const std::string alone : {"stretch_us = 300\n", "least_power_share = 0.88\n", "pause_us = 4\nleast_power_share = 1.5\n"}) {
+    for (const std::string alone : {"least_power_share = 0.88\n", "pause_us = 4\nleast_power_share = 1.5\n"}) {
         CAPTURE(alone);
         const test::TemporaryFile broken("host_launch.toml", host + alone);
         CHECK_THROWS_AS(load_host_stacks(broken.path()), Error);
