@@ -177,6 +177,9 @@ std::string_view name(Provenance p);
 /// How the source of a fitted parameter begins that whole models told, not kernels.
 inline constexpr std::string_view told_by_models = "fitted to whole models";
 
+/// Name of the fit to GPUs of all architectures, under `gpus/arch`.
+inline constexpr std::string_view pooled_fit_file = "_default.fit.toml";
+
 /// Declaration of one parameter: name as in the TOML files ("gemm.tensor16.peak_fraction"), unit and bounds in that unit.
 struct ParameterSpec {
     std::string name;

@@ -90,10 +90,10 @@ struct UngatedExperts {
     std::int64_t hidden = 0, intermediate = 0;
 };
 
-/// One measuring host: software stack and, where it is known to differ, GPU.
+/// One measuring host: software stack and, where it is known to differ, GPU and format of weights.
 struct HostStack {
     std::string source;                ///< of the measurements
-    std::vector<std::string> gpus;     ///< empty: any other
+    std::vector<std::string> gpus;     ///< that it stands for; empty: any
     std::vector<std::string> weights;  ///< formats of GEMM weights that it stands for; empty: any
     bool launch_included = true;       ///< of the rows that it stands for
     Seconds around, floor;
@@ -107,10 +107,11 @@ struct HostStack {
     std::vector<UngatedExperts> ungated_experts;
 };
 
-/// Reads `host_launch.toml`. Throws Error.
+/// Reads `host_launch.toml`: each host, after its variants. Throws Error.
 std::vector<HostStack> load_host_stacks(const std::filesystem::path& file);
 
-/// Of the first stack that stands for the row's source, launch, weights and GPU; else of one for any GPU; else nothing is added.
+/// Of the stack that stands for the row's source, launch, weights and GPU, the closest: one that names the weights' format, else one that
+/// names the GPU, else one for any; without one nothing is added.
 HostLaunch host_launch(const std::vector<HostStack>& stacks, const KernelRow& row);
 
 /// Reads rows by the habits of their hosts, but for those that were read so before: cold rows as rotated, ungrouped attention as unsplit,

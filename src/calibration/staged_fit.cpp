@@ -175,6 +175,12 @@ bool only_other_kernels_tell(const CalibrationInput& input, const std::set<std::
     return input.gpus.size() > 1 && told.empty() && !input.pool.empty();
 }
 
+/// Whether kernels of other GPUs of the architecture tell a parameter that these GPUs have no kernels for.
+bool told_by_kin(const CalibrationInput& input, std::size_t spec) {
+    return input.architecture && input.architecture->provenance[spec] == Provenance::architecture_fit &&
+           input.architecture->source[spec] != pooled_fit_file;
+}
+
 bool among(const std::vector<std::string>& names, const Stage& stage) {
     return names.empty() || std::find(names.begin(), names.end(), stage.name) != names.end();
 }
@@ -223,17 +229,25 @@ std::set<std::size_t> told_by_kernels(const CalibrationInput& input, const Sampl
         const std::vector<std::size_t> own = open_parameters(stage.parameters, {});
         told.insert(own.begin(), own.end());
     }
+    // Attention runs in kernels of the engine, so that models of one do not tell how another's run.
+    for (const std::size_t i : open_parameters({"attention."}, told)) {
+        if (told_by_kin(input, i)) told.insert(i);
+    }
     return told;
 }
 
 ParameterSet start_values(const CalibrationInput& input, const std::vector<Sample>& rows) {
     ParameterSet start = input.start;
     if (!input.architecture) return start;
+    Bench bench(input.gpus, start.values);
     std::set<std::size_t> told;
     for (const Stage& stage : stages()) {
-        const auto takes = [&](const Sample& row) { return stage.takes(row, input.gpus[row.gpu]); };
-        if (std::none_of(rows.begin(), rows.end(), takes)) continue;
-        const std::vector<std::size_t> own = open_parameters(stage.parameters, {});
+        Samples taken;
+        for (const Sample& row : rows) {
+            if (!stage.of_models && stage.takes(row, input.gpus[row.gpu])) taken.push_back(&row);
+        }
+        if (taken.empty()) continue;
+        const std::vector<std::size_t> own = parameters_that_matter(bench, taken, open_parameters(stage.parameters, {}));
         told.insert(own.begin(), own.end());
     }
     for (std::size_t i = 0; i < parameter_specs().size(); ++i) {

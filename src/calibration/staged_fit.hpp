@@ -48,11 +48,12 @@ struct StagedFitOptions {
 /// Fits the stages on `rows` from the start values given.
 StagedFit fit_stages(const CalibrationInput& input, const Samples& rows, const StagedFitOptions& with);
 
-/// Indices of the parameters of the stages that `rows` have kernels enough for.
+/// Indices of the parameters of the stages that `rows` have kernels enough for, and those of attention that kernels of other GPUs of the
+/// architecture told.
 std::set<std::size_t> told_by_kernels(const CalibrationInput& input, const Samples& rows);
 
-/// Where parameters start in fits to some of `rows`: at `input.start`, and those of stages without a single row at the architecture's fit,
-/// if any, in which these rows then had no part.
+/// Where parameters start in fits to some of `rows`: at `input.start`, and those that no kernel among them depends on at the
+/// architecture's fit, if any, in which these rows then had no part.
 ParameterSet start_values(const CalibrationInput& input, const std::vector<Sample>& rows);
 
 /// Of a stage's rows, those that a first look is taken at.

@@ -256,6 +256,12 @@ std::vector<TableReader> TableReader::tables(std::string_view key) {
     return readers;
 }
 
+std::vector<TableReader> TableReader::variants(std::string_view key) {
+    std::vector<TableReader> readers = tables(key);
+    for (TableReader& reader : readers) reader.base_ = table_;
+    return readers;
+}
+
 const toml::node* TableReader::node(std::string_view key) {
     return find(key);
 }

@@ -64,6 +64,8 @@ public:
     TableReader table(std::string_view key);
     /// Array of tables `[[key]]`; absent: none. Each must be finished by the caller.
     std::vector<TableReader> tables(std::string_view key);
+    /// The same, each over this table: keys that it lacks are this one's.
+    std::vector<TableReader> variants(std::string_view key);
     /// Array of strings or tables, mixed, for compact layer lists: the raw node, or nullptr.
     const toml::node* node(std::string_view key);
 

@@ -173,7 +173,7 @@ ParameterSet load(const std::filesystem::path& gpus_folder, const GpuProfile& pr
     const auto arch = gpus_folder / "arch";
     const std::string& kernels = profile.facts.kernels_of.empty() ? profile.architecture : profile.facts.kernels_of;
     read(arch / "_default.toml", std::nullopt);
-    if (fits != Fits::none && profile.vendor == "NVIDIA") read(arch / "_default.fit.toml", Provenance::architecture_fit);
+    if (fits != Fits::none && profile.vendor == "NVIDIA") read(arch / pooled_fit_file, Provenance::architecture_fit);
     if (kernels != "_default") read(arch / (kernels + ".toml"), std::nullopt);
     if (fits != Fits::none) read(arch / (kernels + ".fit.toml"), Provenance::architecture_fit);
     if (fits == Fits::all) read(gpus_folder / (profile.id + ".fit.toml"), Provenance::gpu_fit);

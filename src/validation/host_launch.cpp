@@ -89,7 +89,7 @@ std::string_view weight_format(const KernelRow& row) {
 
 bool stands_for(const HostStack& stack, const KernelRow& row) {
     return stack.source == row.origin.source && stack.launch_included == row.launch_included &&
-           (stack.weights.empty() || contains(stack.weights, weight_format(row)));
+           (stack.gpus.empty() || contains(stack.gpus, row.gpu)) && (stack.weights.empty() || contains(stack.weights, weight_format(row)));
 }
 
 Seconds by_name(const NamedTimes& times, const KernelRow& row, Seconds other) {
@@ -126,22 +126,31 @@ std::vector<HostStack> load_host_stacks(const std::filesystem::path& file) {
     const toml::table document = parse_toml_file(file);
     TableReader reader(document, file.string());
     std::vector<HostStack> stacks;
-    for (auto& table : reader.tables("host")) stacks.push_back(read_stack(table));
+    for (auto& table : reader.tables("host")) {
+        std::vector<TableReader> variants = table.variants("variant");
+        const HostStack host = read_stack(table);
+        for (auto& variant : variants) {
+            stacks.push_back(read_stack(variant));
+            if (stacks.back().gpus == host.gpus && stacks.back().weights == host.weights)
+                throw variant.error("gpus", "a variant stands for all that its host stands for", {}, "gpus or weights of its own");
+        }
+        stacks.push_back(host);
+    }
     reader.finish();
     return stacks;
 }
 
 namespace {
 
-/// The host that measured `row`: one of its own GPU before one of any; nullptr when none stands for it.
+/// The host that measured `row`: one of its weights' format before one of its GPU, and that before one of any; nullptr when none stands
+/// for it.
 const HostStack* host_of(const std::vector<HostStack>& stacks, const KernelRow& row) {
-    const HostStack* any_gpu = nullptr;
+    const auto closeness = [](const HostStack& stack) { return (stack.weights.empty() ? 0 : 2) + (stack.gpus.empty() ? 0 : 1); };
+    const HostStack* found = nullptr;
     for (const auto& stack : stacks) {
-        if (!stands_for(stack, row)) continue;
-        if (contains(stack.gpus, row.gpu)) return &stack;
-        if (stack.gpus.empty() && any_gpu == nullptr) any_gpu = &stack;
+        if (stands_for(stack, row) && (found == nullptr || closeness(stack) > closeness(*found))) found = &stack;
     }
-    return any_gpu;
+    return found;
 }
 
 bool is_ungated(const Moe& moe, const std::string& software, const HostStack& host) {

@@ -199,6 +199,32 @@ TEST_CASE("what a GPU has no rows for comes from its architecture's fit, what it
     CHECK(detail(fit, "row_wise.bandwidth_fraction")->before == value_of({}, "row_wise.bandwidth_fraction"));
 }
 
+TEST_CASE("what no kernel of a GPU depends on comes from its architecture's fit, though others of that kind were measured") {
+    // Long prompts do not tell how decoding splits its keys.
+    Measurements rows;
+    for (std::int64_t tokens = 512; tokens <= 4096; tokens += 256) {
+        const Attention op{.batch = 8,
+                           .heads = 16,
+                           .kv_heads = 16,
+                           .head_dim = 64,
+                           .query_len = tokens,
+                           .kv_len = tokens,
+                           .causal = true,
+                           .precision = Precision::fp32,
+                           .kv_precision = Precision::fp32};
+        add_row(rows, gpu, op);
+    }
+    CalibrationInput input = input_of(profile, std::move(rows));
+    input.architecture = defaults();
+    for (const char* name : {"attention.plain.peak_fraction", "attention.plain.split_block_us"}) {
+        const ParameterSpec& spec = parameter_specs()[parameter_index(name)];
+        spec.set(input.architecture->values, 0.77);
+    }
+    const Fit fit = calibrate(input, {.folds = 0, .stages = {"copy"}});
+    CHECK(fitted(fit, "attention.plain.split_block_us") == 0.77);
+    CHECK(fitted(fit, "attention.plain.peak_fraction") == value_of({}, "attention.plain.peak_fraction"));
+}
+
 TEST_CASE("a GPU left out is judged from start values in which it has no part") {
     // Both GPUs run as `truth`, and the start knows it; the neutral values do not. With no stage fitted, the prediction of the GPU left out
     // must be that of the neutral values, not of the start.

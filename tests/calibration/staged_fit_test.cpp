@@ -78,6 +78,20 @@ TEST_CASE("whole models of several GPUs complete what their kernels tell, and ta
     CHECK(predicted() == rel(row.value, 0.05));
 }
 
+TEST_CASE("models tell nothing of attention that kernels of the architecture's other GPUs tell") {
+    CalibrationInput input = input_of(synthetic_profile(), {});
+    const std::size_t attention = parameter_index("attention.plain.block_us"), product = parameter_index("gemm.simt.fixed_cycles");
+    CHECK(told_by_kernels(input, {}).empty());
+    input.architecture = defaults();
+    for (const std::size_t spec : {attention, product}) {
+        input.architecture->provenance[spec] = Provenance::architecture_fit;
+        input.architecture->source[spec] = "synthetic.fit.toml";
+    }
+    CHECK(told_by_kernels(input, {}) == std::set<std::size_t>{attention});
+    input.architecture->source[attention] = pooled_fit_file;  // of any architecture
+    CHECK(told_by_kernels(input, {}).empty());
+}
+
 TEST_CASE("a first look at a stage takes 300 of its rows, and 75 where they are whole models") {
     ModelRow row{.gpu = "g", .model = "m"};
     std::vector<Sample> samples(400);

@@ -160,6 +160,34 @@ TEST_CASE("hosts stand for launches, weight formats and rotation") {
     CHECK(host_launch(stacks, row).around.in(us) == 0);
 }
 
+TEST_CASE("a variant of a host says only what differs, and one of weights goes before one of a GPU") {
+    const std::string host = "[[host]]\nsource = \"lab\"\nlaunch = \"excluded\"\nrotated = [\"gemm\"]\naround_us = 1\nfloor_us = 2\n";
+    const std::string variants =
+        "[[host.variant]]\ngpus = [\"slow\"]\naround_us = 3\npower_shares = { fp16 = 0.5 }\n"
+        "[[host.variant]]\nweights = [\"int4\"]\naround_us = 6\n";
+    const test::TemporaryFile file("host_launch.toml", host + variants);
+    const auto stacks = load_host_stacks(file.path());
+    const auto launch = [&](const char* gpu, double weight_bits) {
+        KernelRow row = eager_row(gpu, "linear");
+        row.launch_included = false;
+        row.op = Gemm{.m = 16, .n = 16, .k = 16, .precision = Precision::fp16, .weight_bits = weight_bits};
+        return host_launch(stacks, row);
+    };
+    CHECK(launch("any", 16).around.in(us) == rel(1, 1e-12));
+    CHECK(launch("any", 16).power.share == 1);
+    CHECK(launch("slow", 16).around.in(us) == rel(3, 1e-12));
+    CHECK(launch("slow", 16).floor.in(us) == rel(2, 1e-12));
+    CHECK(launch("slow", 16).power.share == 0.5);
+    CHECK(launch("slow", 4).around.in(us) == rel(6, 1e-12));
+    CHECK(launch("slow", 4).power.share == 1);
+    for (const HostStack& stack : stacks) CHECK(stack.rotated == std::vector<std::string>{"gemm"});
+    for (const std::string wrong : {"around_us = 3\n", "gpus = [\"slow\"]\naround = 3\n", "gpus = [\"slow\"]\nlaunch = \"never\"\n"}) {
+        CAPTURE(wrong);
+        const test::TemporaryFile broken("host_launch.toml", host + "[[host.variant]]\n" + wrong);
+        CHECK_THROWS_AS(load_host_stacks(broken.path()), Error);
+    }
+}
+
 TEST_CASE("products of a source that writes their reduction into column n are read that way") {
     const std::string host = "[[host]]\nsource = \"lab\"\naround_us = 1\nfloor_us = 2\n";
     const auto read = [&](const std::string& more) {
