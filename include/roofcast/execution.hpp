@@ -87,8 +87,9 @@ struct SoftwareStack {
     double matmul_rate = 1;                  ///< of the rate of vendors' libraries that its matrix products and attention reach
     double expert_rate = 1;                  ///< of that rate that its grouped products of routed experts in 8 bits reach
     double decode_attention_rate = 1;        ///< of the rate of kernels that split the cache, attention of one query per sequence
-    std::optional<double> pcie_contention;   ///< of the machines it was measured on, instead of the GPU's parameter of that name
-    double streaming_rate = 1;               ///< of the rate of well-written kernels that its other kernels reach
+    double grouped_decode_attention_rate = 1;  ///< the same where four query heads or more share keys
+    std::optional<double> pcie_contention;     ///< of the machines it was measured on, instead of the GPU's parameter of that name
+    double streaming_rate = 1;                 ///< of the rate of well-written kernels that its other kernels reach
     double element_instructions = 0;  ///< of the lanes, for each element that its streaming kernels write; 0: hidden behind the bytes
     Bytes memory_overhead;            ///< context, workspaces, allocator
     Seconds cold_context;             ///< first run only: context and libraries

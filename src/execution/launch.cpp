@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "execution/fusion.hpp"
+#include "kernels/terms.hpp"
 #include "kernels/work.hpp"
 
 namespace roofcast {
@@ -32,7 +33,10 @@ Seconds at_rate_of(const SoftwareStack& stack, const Op& op, const KernelCost& k
     if (network) return kernel.total;
     const auto* attention = std::get_if<Attention>(&op);
     if (attention != nullptr && attention->cached && attention->query_len == 1) {
-        return kernel.total + max(Seconds{}, kernel.total - kernel.launch) * (1 / stack.decode_attention_rate - 1);
+        constexpr std::int64_t grouped = 4;  // SGLang's should_use_tensor_core
+        const bool shares = attention->heads >= grouped * attention->kv_heads;
+        const double rate = shares ? stack.grouped_decode_attention_rate : stack.decode_attention_rate;
+        return kernel.total + max(Seconds{}, kernel.total - kernel.launch) * (1 / rate - 1);
     }
     if (!matrix) {
         const Seconds streamed = kernel.total + max(Seconds{}, kernel.total - kernel.launch) * (1 / stack.streaming_rate - 1);
@@ -45,7 +49,7 @@ Seconds at_rate_of(const SoftwareStack& stack, const Op& op, const KernelCost& k
     const auto* moe = std::get_if<Moe>(&op);
     const bool experts = moe != nullptr && element_size(moe->precision) < 2 * byte;
     const bool by_warps = stack.warp_matrix || (stack.warp_matrix_experts && experts);
-    const double rate = stack.matmul_rate * (experts ? stack.expert_rate : 1) * (by_warps ? gpu.profile.facts.warp_matrix_fraction : 1);
+    const double rate = stack.matmul_rate * (experts ? stack.expert_rate : 1) * (by_warps ? warp_matrix_share(gpu.profile) : 1);
     const Seconds bound = max(kernel.compute, max(kernel.dram, kernel.l2));
     const Seconds unthrottled = kernel.unthrottled + max(Seconds{}, kernel.compute / rate - bound);
     const Seconds throttled = kernel.total + kernel.power * (1 / std::sqrt(rate) - 1);

@@ -97,7 +97,7 @@ Seconds score_time(const Attention& op, const AttentionKernel& kernel, const Gpu
     }
     if (splits_operands(op, gpu.profile)) {
         const Flops products = 2 * flop * score_width(op);
-        const FlopsPerSecond rate = matrix_rate(gpu.profile, Precision::tf32) / sms * gpu.profile.facts.warp_matrix_fraction;
+        const FlopsPerSecond rate = matrix_rate(gpu.profile, Precision::tf32) / sms * warp_matrix_share(gpu.profile);
         const Seconds split = products * products_of_fp32 / rate + instruction_time(splitting_instructions, gpu.profile);
         return max(split, products / (lane_rate(gpu.profile, Precision::fp32) / sms));  // seen no faster than lanes could be
     }

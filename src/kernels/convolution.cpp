@@ -74,7 +74,7 @@ GemmParameters implicit_parameters(const Conv2d& op, Precision unit, const Gpu& 
     GemmParameters p = gemm_parameters(gpu, unit);
     p.peak_fraction *= share * c.matrix_fraction;
     if (!has_group_instructions(gpu.profile)) return p;
-    if (!has_group_kernel(op, unit)) p.peak_fraction *= gpu.profile.facts.warp_matrix_fraction;
+    if (!has_group_kernel(op, unit)) p.peak_fraction *= warp_matrix_share(gpu.profile);
     if (!is_plain_product(op)) p.fixed_cycles += start_cycles;
     return p;
 }

@@ -60,7 +60,7 @@ void as_misaligned(MatrixProduct& product, GemmParameters& p, const Gpu& gpu, Ca
 /// Kernels that unpack weights come from other libraries, and are made of instructions of single warps.
 void as_unpacking(MatrixProduct& product, GemmParameters& p, const Gpu& gpu) {
     product.steps_in_turn = true;
-    p.peak_fraction *= gpu.profile.facts.warp_matrix_fraction;
+    p.peak_fraction *= warp_matrix_share(gpu.profile);
     p.tiling = gpu.parameters.values.weight_only.tiling;
 }
 
@@ -133,7 +133,7 @@ KernelCost tiled_cost(const Gemm& op, MatrixProduct tiled, const GemmParameters&
         return matrix_product_cost(tiled, p, gpu, cache);
     tiled.most_columns = widest;
     GemmParameters of_warps = p;
-    of_warps.peak_fraction *= gpu.profile.facts.warp_matrix_fraction;
+    of_warps.peak_fraction *= warp_matrix_share(gpu.profile);
     const KernelCost split = matrix_product_cost(tiled, of_warps, gpu, cache);
     tiled.most_parts = 1;
     const KernelCost whole = matrix_product_cost(tiled, p, gpu, cache);
@@ -207,11 +207,12 @@ KernelCost cost(const Gemm& op, const Gpu& gpu, Cache cache) {
         as_unpacking(tiled, p, gpu);
     } else {
         tiled.least_rows = gpu.profile.facts.least_tile_rows;
-        tiled.most_parts = most_parts(op, tiled);
+        tiled.most_parts = tiled.least_rows > 0 ? 1 : most_parts(op, tiled);  // such libraries' kernels do not split k
         if (!tiled.aligned) as_misaligned(tiled, p, gpu, cache);
     }
     // Serving engines compile one fp8 kernel for each range of shapes.
     if (op.dynamic_quantized && op.precision == Precision::fp8) take_shaped(gpu.profile.facts.fp8_tiles, op.m, op.n, tiled);
+    if (tiled.tile_rows > 0) tiled.tile_rows = std::max(tiled.tile_rows, tiled.least_rows);
     KernelCost product = tiled_cost(op, tiled, p, gpu, cache);
     if (splits_apart_from_bias(op, gpu)) product = with_bias(op, product, tiled, p, gpu, cache);
     if (has_vector_product(op, tiled, gpu)) {

@@ -154,6 +154,18 @@ inline double reached_share(const GpuProfile& gpu, Precision p, double share) {
     return ratio * share / (1 + (ratio - 1) * share);
 }
 
+/// Share of the matrix units' peak that instructions of single warps reach. Chips whose peak was cut for export (H20: to a quarter) lose
+/// less, or nothing. Data sheets quote peaks at clocks that differ by less than a tenth from the boost clock.
+inline double warp_matrix_share(const GpuProfile& gpu) {
+    constexpr double least_cut = 1.1;
+    const double share = gpu.facts.warp_matrix_fraction;
+    const auto& peak = gpu.tensor_peak[index(Precision::fp16)];
+    if (!peak) return share;
+    const FlopsPerSecond uncut{gpu.facts.tensor_flops_per_sm_clock * static_cast<double>(gpu.sm_count) * gpu.boost_clock.in(hertz)};
+    const double cut = uncut / *peak;
+    return cut > least_cut ? std::min(1.0, share * cut) : share;
+}
+
 /// Rate of element-wise arithmetic in `p` at the clock that boards hold.
 inline FlopsPerSecond lane_rate(const GpuProfile& gpu, Precision p) {
     return gpu.vector_rate(p) * gpu.clock_headroom();

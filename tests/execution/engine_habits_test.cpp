@@ -106,6 +106,45 @@ TEST_CASE("a library without small tiles multiplies padding where instructions s
     CHECK(time(16, stack) > 1.2 * time(16, SoftwareStack{}));
 }
 
+TEST_CASE("a library without small tiles has none in 8 bits either, and does not split k") {
+    SoftwareStack stack;
+    stack.least_tile_rows = 64;
+    const Gpu hopper = load_gpu(gpus_dir(), "h20");
+    const auto time = [&](const Gemm& op, const SoftwareStack& s) {
+        OpGraph graph;
+        graph.segments.push_back({.name = "layer", .nodes = {{.name = "product", .op = op}}});
+        return timeline(graph, with_software(hopper, s), s).total.in(us);
+    };
+    Gemm op{.m = 16, .n = 16384, .k = 8192, .precision = Precision::fp8, .weight_bits = 8, .dynamic_quantized = true};
+    CHECK(time(op, stack) > 1.5 * time(op, SoftwareStack{}));
+    op = {.m = 64, .n = 1024, .k = 32768, .precision = Precision::bf16, .weight_bits = 16};
+    CHECK(time(op, stack) > 1.5 * time(op, SoftwareStack{}));
+}
+
+TEST_CASE("attention of one query to a cache has a rate of its own where four heads or more share keys") {
+    SoftwareStack stack;
+    stack.decode_attention_rate = 0.8;
+    stack.grouped_decode_attention_rate = 0.4;
+    const Gpu gpu = load_gpu(gpus_dir(), "h100-sxm5-80gb");
+    const auto stretched = [&](std::int64_t kv_heads) {
+        OpGraph graph;
+        const Attention op{.batch = 4,
+                           .heads = 32,
+                           .kv_heads = kv_heads,
+                           .head_dim = 128,
+                           .query_len = 1,
+                           .kv_len = 65536,
+                           .precision = Precision::bf16,
+                           .kv_precision = Precision::bf16,
+                           .cached = true};
+        graph.segments.push_back({.name = "layer", .nodes = {{.name = "attention", .op = op}}});
+        return timeline(graph, gpu, stack).total / timeline(graph, gpu, SoftwareStack{}).total;
+    };
+    CHECK(stretched(16) == rel(1 / 0.8, 0.03));
+    CHECK(stretched(8) == rel(1 / 0.4, 0.03));
+    CHECK(refused_key("grouped_decode_attention_rate = 1.5").find("grouped_decode_attention_rate") != std::string::npos);
+}
+
 TEST_CASE("an engine may fuse attention in 16 bits only") {
     const Workload bert = find_workload(test::models_dir(), "bert-base");
     const Gpu gpu = load_gpu(gpus_dir(), "t4");

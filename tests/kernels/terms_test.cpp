@@ -29,6 +29,24 @@ TEST_CASE("rates on the chip follow the clock that boards hold, not the one thei
           cost(Elementwise{.elements = 1 << 22, .precision = Precision::fp32}, test::toy_gpu()).total);
 }
 
+TEST_CASE("instructions of single warps lose less of a peak that was cut") {
+    GpuProfile profile = test::toy_gpu().profile;
+    profile.facts.warp_matrix_fraction = 0.6;
+    profile.facts.tensor_flops_per_sm_clock = 4096;
+    const FlopsPerSecond uncut{4096 * static_cast<double>(profile.sm_count) * profile.boost_clock.in(hertz)};
+    auto& peak = profile.tensor_peak[index(Precision::fp16)];
+    peak = uncut;
+    CHECK(warp_matrix_share(profile) == 0.6);
+    peak = uncut / 1.08;  // quoted at another clock
+    CHECK(warp_matrix_share(profile) == 0.6);
+    peak = uncut / 1.25;
+    CHECK(warp_matrix_share(profile) == rel(0.75, 1e-12));
+    peak = uncut / 4;
+    CHECK(warp_matrix_share(profile) == 1);
+    peak.reset();
+    CHECK(warp_matrix_share(profile) == 0.6);
+}
+
 TEST_CASE("a kernel over the power budget runs at the clock that power leaves, but not below base clock unless cooling forces it") {
     Gpu gpu = test::toy_gpu();
     gpu.profile.l2 = 20 * mb;
