@@ -177,6 +177,9 @@ std::string_view name(Provenance p);
 /// How the source of a fitted parameter begins that whole models told, not kernels.
 inline constexpr std::string_view told_by_models = "fitted to whole models";
 
+/// The same of one that a fit needs and did not fit.
+inline constexpr std::string_view kept_source = "kept";
+
 /// Name of the fit to GPUs of all architectures, under `gpus/arch`.
 inline constexpr std::string_view pooled_fit_file = "_default.fit.toml";
 

@@ -71,9 +71,10 @@ struct SoftwareStack {
     double cast_kernels = 0;         ///< issued beside each product of a 16-bit run: automatic mixed precision casts its operands
     double kernels_beside_4bit = 0;  ///< issued beside each product of weights in 4 bits (from 4 to below 8): its unpacking
     double kernels_beside_8bit = 0;  ///< the same of weights in 8 bits
-    std::int64_t unpacks_from_rows = 0;      ///< products of so many rows or more run in 16 bits after their weights were unpacked; 0: none
-    bool fp32_activations = false;           ///< 16-bit runs keep activations in fp32, and convert what products take and give
-    int least_tile_rows = 0;                 ///< of its products where matrix instructions span several warps; 0: any
+    std::int64_t unpacks_from_rows = 0;  ///< products of so many rows or more run in 16 bits after their weights were unpacked; 0: none
+    bool fp32_activations = false;       ///< 16-bit runs keep activations in fp32, and convert what products take and give
+    int least_tile_rows =
+        0;  ///< of its products in 16 and 8 bits, then without split k, where matrix instructions span several warps; 0: any
     bool tf32_products = true;               ///< tf32 runs use it in matrix products too, not only in convolutions
     bool narrow_activations = false;         ///< int8 engines: 8 bits between layers, not 16
     bool fp16_accumulation = false;          ///< fp16 products accumulate in 16 bits: twice the rate on GeForce
@@ -87,13 +88,13 @@ struct SoftwareStack {
     double matmul_rate = 1;                  ///< of the rate of vendors' libraries that its matrix products and attention reach
     double expert_rate = 1;                  ///< of that rate that its grouped products of routed experts in 8 bits reach
     double decode_attention_rate = 1;        ///< of the rate of kernels that split the cache, attention of one query per sequence
-    double grouped_decode_attention_rate = 1;  ///< the same where four query heads or more share keys
-    std::optional<double> pcie_contention;     ///< of the machines it was measured on, instead of the GPU's parameter of that name
-    double streaming_rate = 1;                 ///< of the rate of well-written kernels that its other kernels reach
-    double element_instructions = 0;  ///< of the lanes, for each element that its streaming kernels write; 0: hidden behind the bytes
-    Bytes memory_overhead;            ///< context, workspaces, allocator
-    Seconds cold_context;             ///< first run only: context and libraries
-    Seconds cold_per_kernel;          ///< first run only: loading or compiling each distinct kernel
+    std::optional<double> grouped_decode_attention_rate;  ///< the same where four query heads or more share keys; none: the same
+    std::optional<double> pcie_contention;  ///< of the machines it was measured on, instead of the GPU's parameter of that name
+    double streaming_rate = 1;              ///< of the rate of well-written kernels that its other kernels reach
+    double element_instructions = 0;        ///< of the lanes, for each element that its streaming kernels write; 0: hidden behind the bytes
+    Bytes memory_overhead;                  ///< context, workspaces, allocator
+    Seconds cold_context;                   ///< first run only: context and libraries
+    Seconds cold_per_kernel;                ///< first run only: loading or compiling each distinct kernel
     std::string source;
 };
 

@@ -9,6 +9,7 @@
 #include "calibration/folds.hpp"
 #include "calibration/jobs.hpp"
 #include "calibration/judged.hpp"
+#include "calibration/probe.hpp"
 #include "calibration/start_without.hpp"
 #include "calibration/worth.hpp"
 #include "roofcast/calibration.hpp"

@@ -137,7 +137,7 @@ std::string files_text(const Fit& fit, const FitFileHeader& header) {
 /// Why a parameter that no stage fitted has its value.
 std::string kept_from(const FittedParameter& p, const Fit& fit) {
     const bool elsewhere = fit.parameters.provenance[p.spec] == Provenance::architecture_fit;
-    return fmt::format("kept{}: not fitted, but the rows depend on it", elsewhere ? " from the fit of other GPUs" : "");
+    return fmt::format("{}{}: not fitted, but the rows depend on it", kept_source, elsewhere ? " from the fit of other GPUs" : "");
 }
 
 /// What the source of a fitted parameter adds to the name of the file; may be empty.

@@ -5,15 +5,13 @@
 #include <set>
 
 #include "calibration/coordinates.hpp"
+#include "calibration/probe.hpp"
 
 namespace roofcast {
 
 namespace {
 
 constexpr std::size_t rows_for_a_stage = 8;
-constexpr double probe = 0.2;        // of a parameter's range: how far it is moved to see whether rows depend on it
-constexpr double noticeable = 1e-4;  // mean change of ln(predicted) under the probe: of kernels, whose rows differ in what bounds them
-constexpr double noticeable_in_models = 1e-3;  // of models, which mix all kernels
 constexpr double firm_pull = 30;          // times closer than by kernels of one GPU, where rows err alike: models by some 30 %, in all rows
                                           // of a model and engine; GPUs that share parameters, in all rows of one
 constexpr double firmest_pull = 900;      // of what hardware facts carry from GPU to GPU: energies, which rows that power hardly limits
@@ -175,10 +173,11 @@ bool only_other_kernels_tell(const CalibrationInput& input, const std::set<std::
     return input.gpus.size() > 1 && told.empty() && !input.pool.empty();
 }
 
-/// Whether kernels of other GPUs of the architecture tell a parameter that these GPUs have no kernels for.
+/// Whether kernels of the architecture, where these GPUs have none, tell a parameter.
 bool told_by_kin(const CalibrationInput& input, std::size_t spec) {
-    return input.architecture && input.architecture->provenance[spec] == Provenance::architecture_fit &&
-           input.architecture->source[spec] != pooled_fit_file;
+    if (!input.architecture || input.architecture->provenance[spec] != Provenance::architecture_fit) return false;
+    const std::string& source = input.architecture->source[spec];
+    return source != pooled_fit_file && !source.starts_with(kept_source);
 }
 
 bool among(const std::vector<std::string>& names, const Stage& stage) {
@@ -201,27 +200,6 @@ Samples coarse(const StageOutcome& outcome, std::uint64_t seed) {
     return thinned(outcome.rows, outcome.stage->of_models ? coarse_model_rows : coarse_rows, seed);
 }
 
-std::vector<std::size_t> parameters_that_matter(Bench& bench, const Samples& rows, const std::vector<std::size_t>& candidates) {
-    const bool of_models = std::all_of(rows.begin(), rows.end(), [](const Sample* row) { return row->model != nullptr; });
-    const double least = of_models ? noticeable_in_models : noticeable;
-    const CostParameters before = bench.parameters();
-    const std::vector<double> base = residuals(bench, rows);
-    std::vector<std::size_t> found;
-    for (const std::size_t i : candidates) {
-        const ParameterSpec& spec = parameter_specs()[i];
-        const double u = to_unit(spec, spec.get(before));
-        double change = 0;
-        for (const double moved : {std::max(0.0, u - probe), std::min(1.0, u + probe)}) {
-            bench.set(spec, from_unit(spec, moved));
-            const std::vector<double> r = residuals(bench, rows);
-            for (std::size_t row = 0; row < r.size(); ++row) change += std::abs(r[row] - base[row]);
-        }
-        bench.set(before);
-        if (change > least * static_cast<double>(rows.size())) found.push_back(i);
-    }
-    return found;
-}
-
 std::set<std::size_t> told_by_kernels(const CalibrationInput& input, const Samples& rows) {
     std::set<std::size_t> told;
     for (const Stage& stage : stages()) {
@@ -239,17 +217,12 @@ std::set<std::size_t> told_by_kernels(const CalibrationInput& input, const Sampl
 ParameterSet start_values(const CalibrationInput& input, const std::vector<Sample>& rows) {
     ParameterSet start = input.start;
     if (!input.architecture) return start;
-    Bench bench(input.gpus, start.values);
-    std::set<std::size_t> told;
-    for (const Stage& stage : stages()) {
-        Samples taken;
-        for (const Sample& row : rows) {
-            if (!stage.of_models && stage.takes(row, input.gpus[row.gpu])) taken.push_back(&row);
-        }
-        if (taken.empty()) continue;
-        const std::vector<std::size_t> own = parameters_that_matter(bench, taken, open_parameters(stage.parameters, {}));
-        told.insert(own.begin(), own.end());
+    Samples kernels;
+    for (const Sample& row : rows) {
+        if (row.kernel != nullptr) kernels.push_back(&row);
     }
+    Bench bench(input.gpus, start.values);
+    const std::set<std::size_t> told = parameters_that_any_needs(bench, kernels);
     for (std::size_t i = 0; i < parameter_specs().size(); ++i) {
         if (told.contains(i)) continue;
         const ParameterSpec& spec = parameter_specs()[i];

@@ -52,14 +52,11 @@ StagedFit fit_stages(const CalibrationInput& input, const Samples& rows, const S
 /// architecture told.
 std::set<std::size_t> told_by_kernels(const CalibrationInput& input, const Samples& rows);
 
-/// Where parameters start in fits to some of `rows`: at `input.start`, and those that no kernel among them depends on at the
+/// Where parameters start in fits to some of `rows`: at `input.start`, and those that not a single kernel among them depends on at the
 /// architecture's fit, if any, in which these rows then had no part.
 ParameterSet start_values(const CalibrationInput& input, const std::vector<Sample>& rows);
 
 /// Of a stage's rows, those that a first look is taken at.
 Samples coarse(const StageOutcome& outcome, std::uint64_t seed);
-
-/// Indices of the parameters that change a prediction of `rows` on `bench`, among `candidates`.
-std::vector<std::size_t> parameters_that_matter(Bench& bench, const Samples& rows, const std::vector<std::size_t>& candidates);
 
 }  // namespace roofcast

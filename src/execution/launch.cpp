@@ -33,9 +33,9 @@ Seconds at_rate_of(const SoftwareStack& stack, const Op& op, const KernelCost& k
     if (network) return kernel.total;
     const auto* attention = std::get_if<Attention>(&op);
     if (attention != nullptr && attention->cached && attention->query_len == 1) {
-        constexpr std::int64_t grouped = 4;  // SGLang's should_use_tensor_core
-        const bool shares = attention->heads >= grouped * attention->kv_heads;
-        const double rate = shares ? stack.grouped_decode_attention_rate : stack.decode_attention_rate;
+        constexpr std::int64_t least_shared_heads = 4;  // SGLang's should_use_tensor_core, for FlashInfer
+        const bool grouped = attention->heads >= least_shared_heads * attention->kv_heads;
+        const double plain = stack.decode_attention_rate, rate = grouped ? stack.grouped_decode_attention_rate.value_or(plain) : plain;
         return kernel.total + max(Seconds{}, kernel.total - kernel.launch) * (1 / rate - 1);
     }
     if (!matrix) {

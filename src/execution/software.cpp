@@ -90,7 +90,7 @@ void read_stack(TableReader& table, SoftwareStack& stack) {
     stack.matmul_rate = table.number_if("matmul_rate", share).value_or(1);
     stack.expert_rate = table.number_if("expert_rate", share).value_or(1);
     stack.decode_attention_rate = table.number_if("decode_attention_rate", share).value_or(1);
-    stack.grouped_decode_attention_rate = table.number_if("grouped_decode_attention_rate", share).value_or(stack.decode_attention_rate);
+    stack.grouped_decode_attention_rate = table.number_if("grouped_decode_attention_rate", share);
     stack.streaming_rate = table.number_if("streaming_rate", share).value_or(1);
     stack.element_instructions = table.number_if("element_instructions", non_negative).value_or(0);
     stack.memory_overhead = table.number("memory_overhead_mb", non_negative) * mb;

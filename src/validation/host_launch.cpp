@@ -133,6 +133,9 @@ std::vector<HostStack> load_host_stacks(const std::filesystem::path& file) {
             stacks.push_back(read_stack(variant));
             if (stacks.back().gpus == host.gpus && stacks.back().weights == host.weights)
                 throw variant.error("gpus", "a variant stands for all that its host stands for", {}, "gpus or weights of its own");
+            if (stacks.back().source != host.source) throw variant.error("source", "not that of the variant's host", {}, host.source);
+            if (stacks.back().launch_included != host.launch_included)
+                throw variant.error("launch", "not that of the variant's host", {}, host.launch_included ? "included" : "excluded");
         }
         stacks.push_back(host);
     }

@@ -225,6 +225,31 @@ TEST_CASE("what no kernel of a GPU depends on comes from its architecture's fit,
     CHECK(fitted(fit, "attention.plain.peak_fraction") == value_of({}, "attention.plain.peak_fraction"));
 }
 
+TEST_CASE("a single kernel of many that depends on a parameter keeps it from starting at the architecture's fit") {
+    const auto starts_at_architecture = [&](bool decodes) {
+        Measurements rows;
+        Attention op{.batch = 8,
+                     .heads = 16,
+                     .kv_heads = 16,
+                     .head_dim = 64,
+                     .causal = true,
+                     .precision = Precision::fp32,
+                     .kv_precision = Precision::fp32};
+        for (int i = 0; i < 2000; ++i) {
+            op.query_len = op.kv_len = 512 + i;
+            add_row(rows, gpu, op);
+        }
+        op.query_len = 1;
+        if (decodes) add_row(rows, gpu, op);
+        CalibrationInput input = input_of(profile, std::move(rows));
+        input.architecture = defaults();
+        parameter_specs()[parameter_index("attention.plain.split_block_us")].set(input.architecture->values, 0.77);
+        return fitted(calibrate(input, {.folds = 0, .stages = {"copy"}}), "attention.plain.split_block_us") == 0.77;
+    };
+    CHECK(starts_at_architecture(false));
+    CHECK_FALSE(starts_at_architecture(true));
+}
+
 TEST_CASE("a GPU left out is judged from start values in which it has no part") {
     // Both GPUs run as `truth`, and the start knows it; the neutral values do not. With no stage fitted, the prediction of the GPU left out
     // must be that of the neutral values, not of the start.

@@ -88,8 +88,10 @@ TEST_CASE("models tell nothing of attention that kernels of the architecture's o
         input.architecture->source[spec] = "synthetic.fit.toml";
     }
     CHECK(told_by_kernels(input, {}) == std::set<std::size_t>{attention});
-    input.architecture->source[attention] = pooled_fit_file;  // of any architecture
-    CHECK(told_by_kernels(input, {}).empty());
+    for (const std::string nobodys : {std::string(pooled_fit_file), std::string(kept_source) + ": not fitted"}) {
+        input.architecture->source[attention] = nobodys;
+        CHECK(told_by_kernels(input, {}).empty());
+    }
 }
 
 TEST_CASE("a first look at a stage takes 300 of its rows, and 75 where they are whole models") {

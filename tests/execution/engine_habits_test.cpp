@@ -142,7 +142,17 @@ TEST_CASE("attention of one query to a cache has a rate of its own where four he
     };
     CHECK(stretched(16) == rel(1 / 0.8, 0.03));
     CHECK(stretched(8) == rel(1 / 0.4, 0.03));
+    stack.grouped_decode_attention_rate.reset();
+    CHECK(stretched(8) == rel(1 / 0.8, 0.03));
     CHECK(refused_key("grouped_decode_attention_rate = 1.5").find("grouped_decode_attention_rate") != std::string::npos);
+}
+
+TEST_CASE("engines are told apart by their versions") {
+    const SoftwareStacks software = load_software(gpus_dir());
+    const auto engine = [&](const char* text) { return software.find(Execution::cuda_graph, text).name; };
+    for (const char* old : {"vLLM 0.6.3", "vllm 0.1.7", "vllm v0.5.4"}) CHECK(engine(old) == "vllm-0.6");
+    for (const char* recent : {"vllm", "vllm 0.10.1", "vllm 0.14.0", "vllm 0.24.0"}) CHECK(engine(recent) == "vllm");
+    CHECK(engine("sglang 0.4.6.post1") == "sglang-0.4");
 }
 
 TEST_CASE("an engine may fuse attention in 16 bits only") {

@@ -181,7 +181,8 @@ TEST_CASE("a variant of a host says only what differs, and one of weights goes b
     CHECK(launch("slow", 4).around.in(us) == rel(6, 1e-12));
     CHECK(launch("slow", 4).power.share == 1);
     for (const HostStack& stack : stacks) CHECK(stack.rotated == std::vector<std::string>{"gemm"});
-    for (const std::string wrong : {"around_us = 3\n", "gpus = [\"slow\"]\naround = 3\n", "gpus = [\"slow\"]\nlaunch = \"never\"\n"}) {
+    for (const std::string wrong : {"around_us = 3\n", "gpus = [\"slow\"]\naround = 3\n", "gpus = [\"slow\"]\nlaunch = \"never\"\n",
+                                    "gpus = [\"slow\"]\nlaunch = \"included\"\n", "gpus = [\"slow\"]\nsource = \"elsewhere\"\n"}) {
         CAPTURE(wrong);
         const test::TemporaryFile broken("host_launch.toml", host + "[[host.variant]]\n" + wrong);
         CHECK_THROWS_AS(load_host_stacks(broken.path()), Error);

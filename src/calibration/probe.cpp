@@ -1,0 +1,62 @@
+#include "calibration/probe.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "calibration/coordinates.hpp"
+
+namespace roofcast {
+
+namespace {
+
+constexpr double probe = 0.2;        // of a parameter's range: how far it is moved to see whether rows depend on it
+constexpr double noticeable = 1e-4;  // mean change of ln(predicted) under the probe: of kernels, whose rows differ in what bounds them
+constexpr double noticeable_in_models = 1e-3;  // of models, which mix all kernels
+constexpr double noticeable_in_a_row = 1e-3;   // of a single kernel
+
+/// Changes of ln(predicted) when a parameter is moved both ways by the probe.
+struct ProbedChange {
+    double sum = 0, most = 0;  ///< of all rows; of one
+};
+
+/// `base`: residuals of `rows` on `bench`, which is left as it was.
+ProbedChange change_under_probe(Bench& bench, const Samples& rows, const std::vector<double>& base, std::size_t parameter) {
+    const ParameterSpec& spec = parameter_specs()[parameter];
+    const CostParameters before = bench.parameters();
+    const double u = to_unit(spec, spec.get(before));
+    ProbedChange change;
+    for (const double moved : {std::max(0.0, u - probe), std::min(1.0, u + probe)}) {
+        bench.set(spec, from_unit(spec, moved));
+        const std::vector<double> r = residuals(bench, rows);
+        for (std::size_t row = 0; row < r.size(); ++row) {
+            change.sum += std::abs(r[row] - base[row]);
+            change.most = std::max(change.most, std::abs(r[row] - base[row]));
+        }
+    }
+    bench.set(before);
+    return change;
+}
+
+}  // namespace
+
+std::vector<std::size_t> parameters_that_matter(Bench& bench, const Samples& rows, const std::vector<std::size_t>& candidates) {
+    const bool of_models = std::all_of(rows.begin(), rows.end(), [](const Sample* row) { return row->model != nullptr; });
+    const double least = of_models ? noticeable_in_models : noticeable;
+    const std::vector<double> base = residuals(bench, rows);
+    std::vector<std::size_t> found;
+    for (const std::size_t i : candidates) {
+        if (change_under_probe(bench, rows, base, i).sum > least * static_cast<double>(rows.size())) found.push_back(i);
+    }
+    return found;
+}
+
+std::set<std::size_t> parameters_that_any_needs(Bench& bench, const Samples& kernels) {
+    const std::vector<double> base = residuals(bench, kernels);
+    std::set<std::size_t> found;
+    for (std::size_t i = 0; i < parameter_specs().size(); ++i) {
+        if (change_under_probe(bench, kernels, base, i).most > noticeable_in_a_row) found.insert(i);
+    }
+    return found;
+}
+
+}  // namespace roofcast
