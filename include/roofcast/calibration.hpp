@@ -57,8 +57,8 @@ struct CalibrationInput {
     ParameterSet start;  ///< where the search starts and what the pull is towards
     /// The same for fits that are judged on a GPU left out: values in which no measurement of that GPU has a part. Absent: `start`.
     std::optional<ParameterSet> left_out_start{};
-    /// Fit of the architecture: of parameters that not a single kernel row of these GPUs depends on, which therefore had no part in it,
-    /// it says where they start; and what its kernels tell of attention models do not move. Absent: `start` says so of all.
+    /// Fit of the architecture: of parameters that not a single kernel row of their stage depends on, so that these GPUs had no part in
+    /// it, it says where they start; and what its kernels tell of attention models do not move. Absent: `start` says so of all.
     std::optional<ParameterSet> architecture{};
     std::vector<GpuProfile> pool{};  ///< every measured GPU: a fit judged on one left out starts from a fit to the kernels of all others
     std::vector<KernelRow> kernels;

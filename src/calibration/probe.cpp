@@ -50,11 +50,11 @@ std::vector<std::size_t> parameters_that_matter(Bench& bench, const Samples& row
     return found;
 }
 
-std::set<std::size_t> parameters_that_any_needs(Bench& bench, const Samples& kernels) {
+std::vector<std::size_t> parameters_that_any_needs(Bench& bench, const Samples& kernels, const std::vector<std::size_t>& candidates) {
     const std::vector<double> base = residuals(bench, kernels);
-    std::set<std::size_t> found;
-    for (std::size_t i = 0; i < parameter_specs().size(); ++i) {
-        if (change_under_probe(bench, kernels, base, i).most > noticeable_in_a_row) found.insert(i);
+    std::vector<std::size_t> found;
+    for (const std::size_t i : candidates) {
+        if (change_under_probe(bench, kernels, base, i).most > noticeable_in_a_row) found.push_back(i);
     }
     return found;
 }

@@ -1,7 +1,6 @@
 #pragma once
 /// Which parameters rows depend on, seen by moving each.
 
-#include <set>
 #include <vector>
 
 #include "calibration/samples.hpp"
@@ -11,7 +10,7 @@ namespace roofcast {
 /// Indices of the parameters that change predictions of `rows` on `bench` in the mean, among `candidates`: what rows can be fitted to.
 std::vector<std::size_t> parameters_that_matter(Bench& bench, const Samples& rows, const std::vector<std::size_t>& candidates);
 
-/// Indices of all parameters that change the prediction of even one of `kernels`.
-std::set<std::size_t> parameters_that_any_needs(Bench& bench, const Samples& kernels);
+/// The same that change the prediction of even one of `kernels`.
+std::vector<std::size_t> parameters_that_any_needs(Bench& bench, const Samples& kernels, const std::vector<std::size_t>& candidates);
 
 }  // namespace roofcast

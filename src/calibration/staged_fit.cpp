@@ -217,12 +217,17 @@ std::set<std::size_t> told_by_kernels(const CalibrationInput& input, const Sampl
 ParameterSet start_values(const CalibrationInput& input, const std::vector<Sample>& rows) {
     ParameterSet start = input.start;
     if (!input.architecture) return start;
-    Samples kernels;
-    for (const Sample& row : rows) {
-        if (row.kernel != nullptr) kernels.push_back(&row);
-    }
     Bench bench(input.gpus, start.values);
-    const std::set<std::size_t> told = parameters_that_any_needs(bench, kernels);
+    std::set<std::size_t> told;
+    for (const Stage& stage : stages()) {
+        if (stage.of_models) continue;
+        Samples kernels;
+        for (const Sample& row : rows) {
+            if (stage.takes(row, input.gpus[row.gpu])) kernels.push_back(&row);
+        }
+        const std::vector<std::size_t> own = parameters_that_any_needs(bench, kernels, open_parameters(stage.parameters, {}));
+        told.insert(own.begin(), own.end());
+    }
     for (std::size_t i = 0; i < parameter_specs().size(); ++i) {
         if (told.contains(i)) continue;
         const ParameterSpec& spec = parameter_specs()[i];

@@ -52,7 +52,7 @@ StagedFit fit_stages(const CalibrationInput& input, const Samples& rows, const S
 /// architecture told.
 std::set<std::size_t> told_by_kernels(const CalibrationInput& input, const Samples& rows);
 
-/// Where parameters start in fits to some of `rows`: at `input.start`, and those that not a single kernel among them depends on at the
+/// Where parameters start in fits to some of `rows`: at `input.start`, and those that not a single kernel of their stage depends on at the
 /// architecture's fit, if any, in which these rows then had no part.
 ParameterSet start_values(const CalibrationInput& input, const std::vector<Sample>& rows);
 
