@@ -88,7 +88,7 @@ TEST_CASE("models tell nothing of attention that kernels of the architecture's o
         input.architecture->source[spec] = "synthetic.fit.toml";
     }
     CHECK(told_by_kernels(input, {}) == std::set<std::size_t>{attention});
-    for (const std::string nobodys : {std::string(pooled_fit_file), std::string(kept_source) + ": not fitted"}) {
+    for (const std::string& nobodys : {std::string(pooled_fit_file), std::string(kept_source) + ": not fitted"}) {
         input.architecture->source[attention] = nobodys;
         CHECK(told_by_kernels(input, {}).empty());
     }
