@@ -73,16 +73,15 @@ struct SoftwareStack {
     double kernels_beside_8bit = 0;  ///< the same of weights in 8 bits
     std::int64_t unpacks_from_rows = 0;  ///< products of so many rows or more run in 16 bits after their weights were unpacked; 0: none
     bool fp32_activations = false;       ///< 16-bit runs keep activations in fp32, and convert what products take and give
-    int least_tile_rows =
-        0;  ///< of its products in 16 and 8 bits, then without split k, where matrix instructions span several warps; 0: any
-    bool tf32_products = true;               ///< tf32 runs use it in matrix products too, not only in convolutions
-    bool narrow_activations = false;         ///< int8 engines: 8 bits between layers, not 16
-    bool fp16_accumulation = false;          ///< fp16 products accumulate in 16 bits: twice the rate on GeForce
-    bool fastest_precision = false;          ///< runs an 8-bit layer in fp16 where that is faster
-    std::int64_t pipeline_chunk = 0;         ///< tokens of a prompt that travel through pipeline stages together; 0: the whole prompt
-    double pipeline_overlap = 1;             ///< share of the ideal gain from stages working at the same time
-    bool warp_matrix = false;                ///< its matrix products are made of instructions of single warps (mma.sync)
-    bool warp_matrix_experts = false;        ///< those of routed experts in 8 bits are
+    int least_tile_rows = 0;             ///< that its products pad to, without split k, if matrix instructions span several warps; 0: any
+    bool tf32_products = true;           ///< tf32 runs use it in matrix products too, not only in convolutions
+    bool narrow_activations = false;     ///< int8 engines: 8 bits between layers, not 16
+    bool fp16_accumulation = false;      ///< fp16 products accumulate in 16 bits: twice the rate on GeForce
+    bool fastest_precision = false;      ///< runs an 8-bit layer in fp16 where that is faster
+    std::int64_t pipeline_chunk = 0;     ///< tokens of a prompt that travel through pipeline stages together; 0: the whole prompt
+    double pipeline_overlap = 1;         ///< share of the ideal gain from stages working at the same time
+    bool warp_matrix = false;            ///< its matrix products are made of instructions of single warps (mma.sync)
+    bool warp_matrix_experts = false;    ///< those of routed experts in 8 bits are
     BytesPerSecond vector_bandwidth_per_sm;  ///< its products of few rows stream weights past vectors, so much an SM at most; 0: it has no
                                              ///< such kernels
     double matmul_rate = 1;                  ///< of the rate of vendors' libraries that its matrix products and attention reach

@@ -155,8 +155,7 @@ inline double reached_share(const GpuProfile& gpu, Precision p, double share) {
 }
 
 /// Share of the matrix units' peak that instructions of single warps reach. Chips whose peak was cut for export (H20: to a quarter) lose
-/// less, or nothing. Others quote their peaks at clocks of up to a
-/// seventh below the boost clock.
+/// less, or nothing. Others quote their peaks at clocks of up to a seventh below the boost clock.
 inline double warp_matrix_share(const GpuProfile& gpu) {
     constexpr double least_cut = 1.5;
     const double share = gpu.facts.warp_matrix_fraction;

@@ -199,55 +199,27 @@ TEST_CASE("what a GPU has no rows for comes from its architecture's fit, what it
     CHECK(detail(fit, "row_wise.bandwidth_fraction")->before == value_of({}, "row_wise.bandwidth_fraction"));
 }
 
-TEST_CASE("what no kernel of a GPU depends on comes from its architecture's fit, though others of that kind were measured") {
-    // Long prompts do not tell how decoding splits its keys.
-    Measurements rows;
-    for (std::int64_t tokens = 512; tokens <= 4096; tokens += 256) {
-        const Attention op{.batch = 8,
-                           .heads = 16,
-                           .kv_heads = 16,
-                           .head_dim = 64,
-                           .query_len = tokens,
-                           .kv_len = tokens,
-                           .causal = true,
-                           .precision = Precision::fp32,
-                           .kv_precision = Precision::fp32};
-        add_row(rows, gpu, op);
-    }
-    CalibrationInput input = input_of(profile, std::move(rows));
-    input.architecture = defaults();
-    for (const char* name : {"attention.plain.peak_fraction", "attention.plain.split_block_us"}) {
-        const ParameterSpec& spec = parameter_specs()[parameter_index(name)];
-        spec.set(input.architecture->values, 0.77);
-    }
-    const Fit fit = calibrate(input, {.folds = 0, .stages = {"copy"}});
-    CHECK(fitted(fit, "attention.plain.split_block_us") == 0.77);
-    CHECK(fitted(fit, "attention.plain.peak_fraction") == value_of({}, "attention.plain.peak_fraction"));
-}
-
-TEST_CASE("a single kernel of many that depends on a parameter keeps it from starting at the architecture's fit") {
-    const auto starts_at_architecture = [&](bool decodes) {
+TEST_CASE("what not a single kernel of its stage depends on starts at the architecture's fit") {
+    const char *told = "attention.plain.peak_fraction", *of_decoding = "attention.plain.split_block_us";
+    const auto fit_to_prompts = [&](bool and_one_decoding_kernel) {
         Measurements rows;
-        Attention op{.batch = 8,
-                     .heads = 16,
-                     .kv_heads = 16,
-                     .head_dim = 64,
-                     .causal = true,
-                     .precision = Precision::fp32,
-                     .kv_precision = Precision::fp32};
+        Attention op{.batch = 8, .heads = 16, .kv_heads = 16, .head_dim = 64, .causal = true};
+        op.precision = op.kv_precision = Precision::fp32;
         for (int i = 0; i < 2000; ++i) {
             op.query_len = op.kv_len = 512 + i;
             add_row(rows, gpu, op);
         }
         op.query_len = 1;
-        if (decodes) add_row(rows, gpu, op);
+        if (and_one_decoding_kernel) add_row(rows, gpu, op);
         CalibrationInput input = input_of(profile, std::move(rows));
         input.architecture = defaults();
-        parameter_specs()[parameter_index("attention.plain.split_block_us")].set(input.architecture->values, 0.77);
-        return fitted(calibrate(input, {.folds = 0, .stages = {"copy"}}), "attention.plain.split_block_us") == 0.77;
+        for (const char* name : {told, of_decoding}) parameter_specs()[parameter_index(name)].set(input.architecture->values, 0.77);
+        return calibrate(input, {.folds = 0, .stages = {"copy"}});
     };
-    CHECK(starts_at_architecture(false));
-    CHECK_FALSE(starts_at_architecture(true));
+    const Fit prompts = fit_to_prompts(false), both = fit_to_prompts(true);
+    CHECK(fitted(prompts, told) == value_of({}, told));
+    CHECK(fitted(prompts, of_decoding) == 0.77);
+    CHECK(fitted(both, of_decoding) == value_of({}, of_decoding));
 }
 
 TEST_CASE("a GPU left out is judged from start values in which it has no part") {
