@@ -170,18 +170,20 @@ struct CostParameters {
 /// How the solver sees a parameter.
 enum class Transform { linear, log };
 
-/// Where a parameter's value came from; in order of increasing trust.
-enum class Provenance { assumed, cited, architecture_fit, gpu_fit };
+/// Where a parameter's value came from; in order of increasing trust. `pooled_fit`: of the fit to GPUs of all
+/// architectures. A value that a fit needed and did not fit has that of where it comes from.
+enum class Provenance { assumed, cited, pooled_fit, architecture_fit, gpu_fit };
 std::string_view name(Provenance p);
 
 /// How the source of a fitted parameter begins that whole models told, not kernels.
 inline constexpr std::string_view told_by_models = "fitted to whole models";
 
-/// The same of one that a fit needs and did not fit.
+/// The same of one that a fit needs and did not fit: its start value, by hand or from a fit to other GPUs.
 inline constexpr std::string_view kept_source = "kept";
+inline constexpr std::string_view kept_from_others = "kept from the fit of other GPUs";
 
-/// Name of the fit to GPUs of all architectures, under `gpus/arch`.
-inline constexpr std::string_view pooled_fit_file = "_default.fit.toml";
+/// What stands in an architecture's place where a file under `gpus/arch` serves all of them.
+inline constexpr std::string_view default_architecture = "_default";
 
 /// Declaration of one parameter: name as in the TOML files ("gemm.tensor16.peak_fraction"), unit and bounds in that unit.
 struct ParameterSpec {

@@ -40,6 +40,13 @@ enum class KernelSet {
     fused       ///< operators folded into their neighbours as `OpNode::fusion` says
 };
 
+/// Attention of one query per sequence where each KV head serves `least_group` query heads or more: by other kernels, at `rate` of the rate
+/// of kernels that split the cache.
+struct GroupedDecoding {
+    std::int64_t least_group = 2;
+    double rate = 1;
+};
+
 /// What a way of execution, or a named engine, costs. One table of `gpus/software.toml`.
 struct SoftwareStack {
     std::string name;  ///< "eager", …, or the engine's: "llama.cpp"
@@ -80,6 +87,7 @@ struct SoftwareStack {
     bool fastest_precision = false;      ///< runs an 8-bit layer in fp16 where that is faster
     std::int64_t pipeline_chunk = 0;     ///< tokens of a prompt that travel through pipeline stages together; 0: the whole prompt
     double pipeline_overlap = 1;         ///< share of the ideal gain from stages working at the same time
+    bool unpacks_on_lanes = false;       ///< it has kernels for vectors for products of up to 4 rows with weights in fewer bits
     bool warp_matrix = false;            ///< its matrix products are made of instructions of single warps (mma.sync)
     bool warp_matrix_experts = false;    ///< those of routed experts in 8 bits are
     BytesPerSecond vector_bandwidth_per_sm;  ///< its products of few rows stream weights past vectors, so much an SM at most; 0: it has no
@@ -87,7 +95,7 @@ struct SoftwareStack {
     double matmul_rate = 1;                  ///< of the rate of vendors' libraries that its matrix products and attention reach
     double expert_rate = 1;                  ///< of that rate that its grouped products of routed experts in 8 bits reach
     double decode_attention_rate = 1;        ///< of the rate of kernels that split the cache, attention of one query per sequence
-    std::optional<double> grouped_decode_attention_rate;  ///< the same where four query heads or more share keys; none: the same
+    std::optional<GroupedDecoding> grouped_decode_attention{};  ///< where many query heads share keys; none: as others
     std::optional<double> pcie_contention;  ///< of the machines it was measured on, instead of the GPU's parameter of that name
     double streaming_rate = 1;              ///< of the rate of well-written kernels that its other kernels reach
     double element_instructions = 0;        ///< of the lanes, for each element that its streaming kernels write; 0: hidden behind the bytes

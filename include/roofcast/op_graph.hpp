@@ -23,6 +23,7 @@ struct Gemm {
     bool bias = false;                  ///< its epilogue adds one
     bool framework = false;             ///< an eager framework calls it
     bool by_library = false;            ///< the vendor's, also in 8 bits, for which serving engines compile kernels of their own
+    bool unpacks_on_lanes = false;      ///< the engine has a kernel for up to 4 rows where B is stored in fewer bits
     std::optional<Precision> output{};  ///< format of C; absent: 16 bits for the narrower formats, else the precision
     friend bool operator==(const Gemm&, const Gemm&) = default;
 };

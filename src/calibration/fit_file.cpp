@@ -136,8 +136,8 @@ std::string files_text(const Fit& fit, const FitFileHeader& header) {
 
 /// Why a parameter that no stage fitted has its value.
 std::string kept_from(const FittedParameter& p, const Fit& fit) {
-    const bool elsewhere = fit.parameters.provenance[p.spec] == Provenance::architecture_fit;
-    return fmt::format("{}{}: not fitted, but the rows depend on it", kept_source, elsewhere ? " from the fit of other GPUs" : "");
+    const bool elsewhere = fit.parameters.provenance[p.spec] >= Provenance::pooled_fit;
+    return fmt::format("{}: not fitted, but the rows depend on it", elsewhere ? kept_from_others : kept_source);
 }
 
 /// What the source of a fitted parameter adds to the name of the file; may be empty.

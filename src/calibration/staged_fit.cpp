@@ -12,12 +12,14 @@ namespace roofcast {
 namespace {
 
 constexpr std::size_t rows_for_a_stage = 8;
-constexpr double firm_pull = 30;          // times closer than by kernels of one GPU, where rows err alike: models by some 30 %, in all rows
-                                          // of a model and engine; GPUs that share parameters, in all rows of one
-constexpr double firmest_pull = 900;      // of what hardware facts carry from GPU to GPU: energies, which rows that power hardly limits
-                                          // would take anywhere
-constexpr std::size_t model_rows = 400;   // whole models cost a hundred times a kernel: a sample serves
-constexpr double outlier_deviations = 8;  // robust standard deviations, and
+// Start values weigh as much as so many rows:
+constexpr double kernel_pull = 3;        // among kernels of one GPU, of which those of a library and kind of shape err alike
+constexpr double firm_pull = 30;         // where whole sets of rows err alike: models by some 30 %, in all rows of a model and engine; GPUs
+                                         // that share parameters, in all rows of one
+constexpr double firmest_pull = 900;     // of what hardware facts carry from GPU to GPU: energies, which rows that power hardly limits
+                                         // would take anywhere
+constexpr std::size_t model_rows = 400;  // whole models cost a hundred times a kernel: a sample serves
+constexpr double outlier_deviations = 8;     // robust standard deviations, and
 constexpr double normal_deviation = 1.4826;  // standard over median absolute deviation of a normal distribution
 const double outlier_ratio = std::log(3);    // at least this factor
 
@@ -85,7 +87,7 @@ public:
     double loss(const Point& u, const Samples& rows, const std::vector<double>& weights) {
         set(u);
         const bool err_alike = outcome_.stage->of_models || bench_.gpu_count() > 1;
-        const double usual_pull = err_alike ? firm_pull : 1;
+        const double usual_pull = err_alike ? firm_pull : kernel_pull;
         double distance = 0;
         for (std::size_t i = 0; i < u.size(); ++i) {
             const double own_pull = parameter_specs()[outcome_.specs[i]].carries_over ? firmest_pull : usual_pull;
@@ -175,9 +177,7 @@ bool only_other_kernels_tell(const CalibrationInput& input, const std::set<std::
 
 /// Whether kernels of the architecture, where these GPUs have none, tell a parameter.
 bool told_by_kin(const CalibrationInput& input, std::size_t spec) {
-    if (!input.architecture || input.architecture->provenance[spec] != Provenance::architecture_fit) return false;
-    const std::string& source = input.architecture->source[spec];
-    return source != pooled_fit_file && !source.starts_with(kept_source);
+    return input.architecture && input.architecture->provenance[spec] == Provenance::architecture_fit;
 }
 
 bool among(const std::vector<std::string>& names, const Stage& stage) {

@@ -121,7 +121,7 @@ CalibrationJob pooled_job(const CalibrateOptions& options, const Measurements& d
     std::vector<GpuProfile> profiles = pooled_profiles(options, gpus_with_rows(data, options));
     const bool all = options.architecture == all_architectures;
     GpuProfile nobody;
-    nobody.architecture = all ? "_default" : options.architecture;
+    nobody.architecture = all ? std::string(default_architecture) : options.architecture;
     std::vector<std::string> ids;
     for (const auto& profile : profiles) ids.push_back(profile.id);
     note(fmt::format("fitting together: {}", fmt::join(ids, ", ")));

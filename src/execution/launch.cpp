@@ -33,9 +33,9 @@ Seconds at_rate_of(const SoftwareStack& stack, const Op& op, const KernelCost& k
     if (network) return kernel.total;
     const auto* attention = std::get_if<Attention>(&op);
     if (attention != nullptr && attention->cached && attention->query_len == 1) {
-        constexpr std::int64_t least_shared_heads = 4;  // SGLang's should_use_tensor_core, for FlashInfer
-        const bool grouped = attention->heads >= least_shared_heads * attention->kv_heads;
-        const double plain = stack.decode_attention_rate, rate = grouped ? stack.grouped_decode_attention_rate.value_or(plain) : plain;
+        const auto& shared = stack.grouped_decode_attention;
+        const bool grouped = shared && attention->heads >= shared->least_group * attention->kv_heads;
+        const double rate = grouped ? shared->rate : stack.decode_attention_rate;
         return kernel.total + max(Seconds{}, kernel.total - kernel.launch) * (1 / rate - 1);
     }
     if (!matrix) {
@@ -124,7 +124,10 @@ Op as_computed(Op op, const SoftwareStack& stack) {
     } else if (auto* elementwise = std::get_if<Elementwise>(&op); elementwise != nullptr) {
         elementwise->framework = true;
     }
-    if (auto* gemm = std::get_if<Gemm>(&op); gemm != nullptr && unpacks(*gemm, stack)) gemm->weight_bits = 16;
+    if (auto* gemm = std::get_if<Gemm>(&op); gemm != nullptr) {
+        gemm->unpacks_on_lanes = stack.unpacks_on_lanes;
+        if (unpacks(*gemm, stack)) gemm->weight_bits = 16;
+    }
     if (!stack.fp32_activations) return op;
     if (auto* elementwise = std::get_if<Elementwise>(&op); elementwise != nullptr && is_16_bit(elementwise->precision))
         elementwise->precision = Precision::fp32;

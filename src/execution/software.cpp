@@ -37,6 +37,15 @@ std::optional<GroupSizes> read_group_sizes(TableReader& table) {
     return GroupSizes{sizes[0], sizes[1]};
 }
 
+std::optional<GroupedDecoding> read_grouped_decoding(TableReader& table) {
+    constexpr std::string_view key = "grouped_decode_attention";
+    if (!table.has(key)) return std::nullopt;
+    TableReader own = table.table(key);
+    const GroupedDecoding grouped{.least_group = own.count("least_group", 2), .rate = own.number("rate", share)};
+    own.finish();
+    return grouped;
+}
+
 void read_stack(TableReader& table, SoftwareStack& stack) {
     stack.kernels = read_kernel_set(table);
     stack.host_per_kernel = table.number("host_us_per_kernel", non_negative) * us;
@@ -84,13 +93,14 @@ void read_stack(TableReader& table, SoftwareStack& stack) {
     stack.sharing_groups = read_group_sizes(table);
     stack.head_blocks = table.flag_if("head_blocks").value_or(false);
     stack.converts_cache = table.flag_if("converts_cache").value_or(true);
+    stack.unpacks_on_lanes = table.flag_if("unpacks_on_lanes").value_or(false);
     stack.warp_matrix = table.flag_if("warp_matrix").value_or(false);
     stack.warp_matrix_experts = table.flag_if("warp_matrix_experts").value_or(false);
     stack.vector_bandwidth_per_sm = table.number_if("vector_gb_s_per_sm", positive).value_or(0) * gb_per_s;
     stack.matmul_rate = table.number_if("matmul_rate", share).value_or(1);
     stack.expert_rate = table.number_if("expert_rate", share).value_or(1);
     stack.decode_attention_rate = table.number_if("decode_attention_rate", share).value_or(1);
-    stack.grouped_decode_attention_rate = table.number_if("grouped_decode_attention_rate", share);
+    stack.grouped_decode_attention = read_grouped_decoding(table);
     stack.streaming_rate = table.number_if("streaming_rate", share).value_or(1);
     stack.element_instructions = table.number_if("element_instructions", non_negative).value_or(0);
     stack.memory_overhead = table.number("memory_overhead_mb", non_negative) * mb;

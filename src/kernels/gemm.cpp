@@ -64,16 +64,23 @@ void as_unpacking(MatrixProduct& product, GemmParameters& p, const Gpu& gpu) {
     p.tiling = gpu.parameters.values.weight_only.tiling;
 }
 
-/// A matrix times a few vectors: each lane reads weights once and multiplies them with every row; nothing is padded to tiles. `p` are
-/// the efficiencies of the library's other products.
-KernelCost lane_product_cost(const MatrixProduct& product, const Work& w, const GemmParameters& p, const Gpu& gpu, Cache cache) {
+/// A matrix times a few vectors: each lane reads weights once and multiplies them with every row; nothing is padded to tiles. Blocks of
+/// kernels that an engine has for packed weights multiply in 16 bits and walk along all of k, load by load. `p` are the efficiencies of the
+/// library's other products.
+KernelCost lane_product_cost(const Gemm& op, const MatrixProduct& product, const GemmParameters& p, const Gpu& gpu, Cache cache) {
+    const Work w = work(op);
     const double weights = static_cast<double>(product.batch) * static_cast<double>(product.n) * static_cast<double>(product.k);
     const double unpacking = product.unpack_weights ? gpu.parameters.values.weight_only.dequantization_operations : 0;
     Terms t;
+    constexpr double element_cycles = 2.6;  // of a block for an element of k: TensorRT-LLM 1.0 on the A100, 4 and 8 bits (2.2 tried)
     // Data-sheet rates count a multiply-add twice. An instruction multiplies and adds four pairs of 8 bits (dp4a).
     const Flops instructions = w.matrix / (w.precision == Precision::int8 ? 4 : 1);
     t.flops = instructions;  // as far as energy is concerned
-    t.compute = (instructions + 2 * unpacking * weights * flop) / (lane_rate(gpu.profile, Precision::fp32) * p.peak_fraction);
+    const FlopsPerSecond plain = lane_rate(gpu.profile, Precision::fp32);
+    const bool walks = op.unpacks_on_lanes && product.unpack_weights && product.a_element == 2 * byte;
+    t.compute =
+        (instructions / (walks ? lane_rate(gpu.profile, w.precision) : plain) + 2 * unpacking * weights * flop / plain) / p.peak_fraction;
+    if (walks) t.compute = max(t.compute, lasting(element_cycles * static_cast<double>(product.k), gpu.profile));
     // Nearly all of its bytes are weights.
     t.dram_bytes = after_l2(w.bytes, gpu.profile.l2, p.l2_residency, of_weights(cache));
     t.dram = t.dram_bytes / (gpu.profile.data_bandwidth(Traffic::read) * p.bandwidth_fraction);
@@ -177,11 +184,13 @@ KernelCost delayed(KernelCost c, Seconds wait) {
     return c;
 }
 
-/// Whether few rows are multiplied on the SIMT lanes: one row that no kernel of matrix units takes, some in int8 (TensorRT-LLM's kernels).
+/// Whether few rows are multiplied on the SIMT lanes: one row that no kernel of matrix units takes, some in int8 or with weights to unpack
+/// (TensorRT-LLM's kernels).
 bool has_vector_product(const Gemm& op, const MatrixProduct& product, const Gpu& gpu) {
-    constexpr std::int64_t most_int8_rows = 4;
+    constexpr std::int64_t most_rows = 4;  // SMALL_M_FAST_PATH of TensorRT-LLM's plugins is 5
     if (op.batch > 1) return false;
-    if (op.precision == Precision::int8) return op.m <= most_int8_rows && !op.by_library;
+    if (op.precision == Precision::int8) return op.m <= most_rows && !op.by_library;
+    if (product.unpack_weights && op.unpacks_on_lanes) return op.m <= most_rows;
     if (op.m > 1 || element_size(op.precision) < 2 * byte || op.precision == Precision::fp64) return false;
     if (gpu.profile.math_unit(op.precision) == MathUnit::simt) return true;
     return !product.aligned && !product.unpack_weights && has_group_instructions(gpu.profile);
@@ -219,7 +228,7 @@ KernelCost cost(const Gemm& op, const Gpu& gpu, Cache cache) {
     KernelCost product = tiled_cost(op, tiled, p, gpu, cache);
     if (splits_apart_from_bias(op, gpu)) product = with_bias(op, product, tiled, p, gpu, cache);
     if (has_vector_product(op, tiled, gpu)) {
-        const KernelCost by_vectors = lane_product_cost(tiled, work(op), library, gpu, cache);
+        const KernelCost by_vectors = lane_product_cost(op, tiled, library, gpu, cache);
         if (by_vectors.total < product.total) product = by_vectors;
     }
     if (has_few_row_kernel(op, tiled, gpu)) {

@@ -27,6 +27,7 @@ constexpr int split_factors[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32};
 constexpr int most_serial_parts = 4;    // A100 weight-only rows: 2 to 7 tried
 constexpr double split_waves = 4;       // that the parts of k fill at most
 constexpr double waiting_blocks = 2;    // that share an SM on lanes, one of which computes while the other waits
+constexpr double unpacking_blocks = 3;  // that share an SM and wait for their steps side by side: A100 weight-only rows, 1, 2 and 4 tried
 constexpr double stored_alone = 1.5;    // rate of products that only store misaligned rows, over those that load them too
 constexpr double reference_depth = 32;  // of k, that the cost of a step is given for
 constexpr double reference_tile = large_tile_side * large_tile_side;  // that the epilogue parameter is given for
@@ -158,13 +159,14 @@ Candidate evaluate(const Rates& r, const GemmParameters& p, Tile tile, double ti
     Candidate c{};
     c.split = split;
     const double epilogue = r.relative_epilogue * r.accumulators * area / reference_tile * p.tiling.epilogue_cycles;
-    // Steps in turn take their time in each wave, while DRAM delivers; others start once.
+    // Steps in turn take their time in each wave of the blocks that fit on the chip, while DRAM delivers; others start once.
     const double steps = k * r.step_width / reference_depth * p.tiling.k_step_cycles;
-    const double once = epilogue + p.wave_cycles + (r.steps_in_turn ? steps : 0);
+    const double in_turn = r.steps_in_turn ? waves(tiles * split, unpacking_blocks * r.sm_count, p.tiling.tail) * steps : 0;
+    const double once = epilogue + p.wave_cycles;
     const double unshared = w - tiles * split / r.sm_count;  // whole waves less filled ones
     const double step = padding * (area + p.tiling.tile_half / r.accumulators * r.lost_weight) * r.per_output_step + tile.n * r.per_weight;
     const double waiting = waves(r.large_tiles * split, waiting_blocks * r.sm_count, 1) * k * r.waiting;
-    c.compute = std::max(w * k * step, waiting) + (w * once - r.shared_epilogue * unshared * epilogue) * r.cycle;
+    c.compute = std::max(w * k * step, waiting) + (w * once + in_turn - r.shared_epilogue * unshared * epilogue) * r.cycle;
     c.l2 = w * k *
            std::max((tile.m * r.a_bytes + tile.n * r.b_bytes) * r.per_a_byte,
                     (std::min<double>(tile.m, r.loaded_rows) + std::min<double>(tile.n, r.loaded_columns)) * r.per_load);

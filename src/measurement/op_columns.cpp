@@ -30,6 +30,10 @@ bool is_engine(std::string_view software) {
     return std::none_of(std::begin(others), std::end(others), [&](std::string_view name) { return names_software(software, name); });
 }
 
+bool is_tensorrt_llm(std::string_view software) {
+    return names_software(software, "trtllm") || names_software(software, "tensorrt-llm");
+}
+
 /// Whether an eager framework ran the operator.
 bool names_pytorch(const Row& row) {
     return names_software(row.text(MeasuredColumn::software), "pytorch");
@@ -48,7 +52,9 @@ Gemm parse_gemm(const Row& row, Precision precision) {
     op.dynamic_quantized = function == "dynamic_quantized";
     op.bias = function == "linear_bias";
     op.framework = names_pytorch(row);
-    op.by_library = !is_engine(row.text(MeasuredColumn::software));
+    const std::string_view software = row.text(MeasuredColumn::software);
+    op.by_library = !is_engine(software);
+    op.unpacks_on_lanes = is_tensorrt_llm(software);
     return op;
 }
 

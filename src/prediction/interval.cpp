@@ -56,10 +56,16 @@ bool all_known_at(const ParameterSet& parameters, const std::vector<TimeShare>& 
     return std::all_of(shares.begin(), shares.end(), [&](const TimeShare& s) { return find_at(parameters, s.op, provenance) != nullptr; });
 }
 
+/// Whether a fit as trusted as `provenance`, or more, knows the operator.
+bool known_from(const ParameterSet& parameters, std::string_view op, Provenance provenance) {
+    const ResidualInterval* found = find_interval(parameters, op);
+    return found != nullptr && found->op == op && found->provenance >= provenance;
+}
+
 double share_known_at(const ParameterSet& parameters, const std::vector<TimeShare>& shares, Provenance provenance) {
     double known = 0, all = 0;
     for (const TimeShare& share : shares) {
-        if (find_at(parameters, share.op, provenance) != nullptr) known += share.share;
+        if (known_from(parameters, share.op, provenance)) known += share.share;
         all += share.share;
     }
     return all > 0 ? known / all : 0;
@@ -74,20 +80,20 @@ std::optional<Found> found_at(const ParameterSet& parameters, const Figure& figu
         const std::string basis = find_at(parameters, figure.by_phase.front().op, provenance)->basis;
         return Found{combined(parameters, figure.by_phase), "whole models of this kind, " + basis};
     }
-    if (provenance < Provenance::architecture_fit) return std::nullopt;
+    if (provenance < Provenance::pooled_fit) return std::nullopt;
     std::vector<TimeShare> shares = shares_of(figure.phases);
     if (share_known_at(parameters, shares, provenance) < enough_of_the_time) return std::nullopt;
     const auto largest = std::max_element(shares.begin(), shares.end(), [&](const TimeShare& a, const TimeShare& b) {
-        const auto weight = [&](const TimeShare& s) { return find_at(parameters, s.op, provenance) != nullptr ? s.share : 0.0; };
+        const auto weight = [&](const TimeShare& s) { return known_from(parameters, s.op, provenance) ? s.share : 0.0; };
         return weight(a) < weight(b);
     });
-    const std::string basis = find_at(parameters, largest->op, provenance)->basis;
+    const std::string basis = find_interval(parameters, largest->op)->basis;
     shares.push_back({"assembly", 1});
     return Found{combined(parameters, shares), "operators, " + basis};
 }
 
 std::optional<Found> find(const ParameterSet& parameters, const Figure& figure) {
-    for (const Provenance p : {Provenance::gpu_fit, Provenance::architecture_fit, Provenance::assumed}) {
+    for (const Provenance p : {Provenance::gpu_fit, Provenance::architecture_fit, Provenance::pooled_fit, Provenance::assumed}) {
         if (auto found = found_at(parameters, figure, p)) return found;
     }
     if (parameters.intervals.empty()) return std::nullopt;
@@ -148,7 +154,7 @@ std::string model_class(std::string_view family, std::string_view phase) {
 }
 
 const ResidualInterval* find_interval(const ParameterSet& parameters, std::string_view op) {
-    for (const Provenance p : {Provenance::gpu_fit, Provenance::architecture_fit, Provenance::assumed}) {
+    for (const Provenance p : {Provenance::gpu_fit, Provenance::architecture_fit, Provenance::pooled_fit, Provenance::assumed}) {
         if (const auto* found = find_at(parameters, op, p)) return found;
     }
     return op.starts_with(model_prefix) || op == "assembly" ? nullptr : find_at(parameters, "all", Provenance::assumed);

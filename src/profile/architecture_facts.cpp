@@ -7,6 +7,7 @@
 #include <charconv>
 
 #include "profile/library_tiles.hpp"
+#include "roofcast/cost_parameters.hpp"
 
 namespace roofcast {
 
@@ -255,7 +256,7 @@ std::string known_architecture(const std::string& id, const std::vector<std::str
 
 ArchitectureFacts load_architecture_facts(const std::filesystem::path& gpus_folder, const std::string& architecture,
                                           std::optional<ComputeCapability> capability) {
-    const std::filesystem::path fallback = gpus_folder / "arch" / "_default.toml";
+    const std::filesystem::path fallback = gpus_folder / "arch" / fmt::format("{}.toml", default_architecture);
     const std::filesystem::path file = gpus_folder / "arch" / (architecture + ".toml");
     std::error_code ec;
     if (architecture.empty() || architecture.front() == '_' || !std::filesystem::is_regular_file(file, ec))

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <functional>
 #include <utility>
 
@@ -58,8 +59,8 @@ void add_tiling(Specs& specs, const std::string& prefix, Group group) {
           "L2 to SM traffic, per SM and boost clock; matrix units: at 4096 16-bit FLOPs, it grows with the root of that",
           &T::l2_bytes_per_sm_clock);
     g.put("tail", "1", 1, 0, 1, lin, "0: a partial wave costs a whole one; 1: it costs its share", &T::tail);
-    g.put("k_step_cycles", "cycles", 1, 0, 150, lin, "latency of a k step of 32: once, or of kernels that unpack weights in each wave",
-          &T::k_step_cycles);
+    g.put("k_step_cycles", "cycles", 1, 0, 150, lin,
+          "latency of a k step of 32: once, or of kernels that unpack weights in each wave of three blocks an SM", &T::k_step_cycles);
 }
 
 /// What they do after the k loop of a tile.
@@ -273,8 +274,8 @@ std::size_t parameter_index(std::string_view name) {
 }
 
 std::string_view name(Provenance p) {
-    constexpr std::string_view names[] = {"assumed", "cited", "architecture_fit", "gpu_fit"};
-    return names[static_cast<std::size_t>(p)];
+    constexpr std::array<std::string_view, 5> names{"assumed", "cited", "pooled_fit", "architecture_fit", "gpu_fit"};
+    return names.at(static_cast<std::size_t>(p));
 }
 
 }  // namespace roofcast

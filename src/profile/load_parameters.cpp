@@ -13,13 +13,19 @@ namespace {
 
 using SpecIndex = std::unordered_map<std::string_view, std::size_t>;
 
+/// Where values came from, by spec index.
+struct Origins {
+    std::vector<Provenance> provenance;
+    std::vector<std::string> source;
+};
+
 /// Reads the parameters of one file into a set. A leaf is `key = 0.9` or `key = {value = 0.9, source = "…"}`; a leaf without a source
 /// takes that of its table, or of the nearest table around it.
 class ParameterFile {
 public:
-    ParameterFile(std::filesystem::path file, const SpecIndex& specs, ParameterSet& set, std::optional<Provenance> fit,
+    ParameterFile(std::filesystem::path file, const SpecIndex& specs, ParameterSet& set, Origins& hand, std::optional<Provenance> fit,
                   bool without_models = false)
-        : file_(std::move(file)), specs_(specs), set_(set), fit_(fit), without_models_(without_models) {}
+        : file_(std::move(file)), specs_(specs), set_(set), hand_(hand), fit_(fit), without_models_(without_models) {}
 
     /// Returns the number of parameters.
     std::size_t read() {
@@ -78,8 +84,26 @@ private:
         ++count_;
         if (without_models_ && source.starts_with(told_by_models)) return;
         spec.set(set_.values, value);
-        set_.provenance[place->second] = fit_ ? *fit_ : source.starts_with("assumed") ? Provenance::assumed : Provenance::cited;
-        set_.source[place->second] = source.empty() ? file_.filename().string() : source;
+        if (fit_) {
+            trace_fit(place->second, source);
+        } else {
+            hand_.provenance[place->second] = source.starts_with("assumed") ? Provenance::assumed : Provenance::cited;
+            hand_.source[place->second] = source;
+            trace_hand(place->second);
+        }
+    }
+
+    void trace_hand(std::size_t spec) {
+        set_.provenance[spec] = hand_.provenance[spec];
+        set_.source[spec] = hand_.source[spec];
+    }
+
+    /// What a fit kept was told by no row of its GPUs: it is as good as where it comes from, a less specific fit or values by hand.
+    void trace_fit(std::size_t spec, const std::string& source) {
+        if (source.starts_with(kept_from_others)) return;
+        if (source.starts_with(kept_source)) return trace_hand(spec);
+        set_.provenance[spec] = *fit_;
+        set_.source[spec] = source.empty() ? file_.filename().string() : source;
     }
 
     [[nodiscard]] Error unknown(const toml::node& node, const std::string& dotted) const {
@@ -106,6 +130,7 @@ private:
     std::filesystem::path file_;
     const SpecIndex& specs_;
     ParameterSet& set_;
+    Origins& hand_;  ///< of values by hand, whatever fits say
     std::optional<Provenance> fit_;
     bool without_models_;  ///< passes over what whole models told
     std::size_t count_ = 0;
@@ -139,7 +164,7 @@ std::vector<ResidualInterval> read_intervals(const std::filesystem::path& file, 
     const toml::table document = parse_toml_file(file);
     TableReader root(document, file.string());
     if (!fit) return read_intervals(root.table("interval"), Provenance::assumed, "defaults");
-    const std::string of = stem(file) == "_default" ? "fit of all architectures" : "fit of " + stem(file);
+    const std::string of = stem(file) == default_architecture ? "fit of all architectures" : "fit of " + stem(file);
     return read_intervals(root.table("fit").table("intervals"), *fit, of);
 }
 
@@ -164,18 +189,20 @@ enum class Fits { none, architecture, all };
 ParameterSet load(const std::filesystem::path& gpus_folder, const GpuProfile& profile, Fits fits) {
     const SpecIndex by_name = spec_index();
     ParameterSet set = built_in();
+    Origins hand{set.provenance, set.source};
     const auto read = [&](const std::filesystem::path& file, std::optional<Provenance> fit) {
         std::error_code ec;
         if (!std::filesystem::is_regular_file(file, ec)) return;
-        ParameterFile(file, by_name, set, fit, fits == Fits::architecture).read();
+        ParameterFile(file, by_name, set, hand, fit, fits == Fits::architecture).read();
         for (ResidualInterval& interval : read_intervals(file, fit)) set.intervals.push_back(std::move(interval));
     };
-    const auto arch = gpus_folder / "arch";
+    const auto hand_values = [&](std::string_view name) { return gpus_folder / "arch" / fmt::format("{}.toml", name); };
+    const auto fit_of = [&](std::string_view name) { return gpus_folder / "arch" / fmt::format("{}.fit.toml", name); };
     const std::string& kernels = profile.facts.kernels_of.empty() ? profile.architecture : profile.facts.kernels_of;
-    read(arch / "_default.toml", std::nullopt);
-    if (fits != Fits::none && profile.vendor == "NVIDIA") read(arch / pooled_fit_file, Provenance::architecture_fit);
-    if (kernels != "_default") read(arch / (kernels + ".toml"), std::nullopt);
-    if (fits != Fits::none) read(arch / (kernels + ".fit.toml"), Provenance::architecture_fit);
+    read(hand_values(default_architecture), std::nullopt);
+    if (fits != Fits::none && profile.vendor == "NVIDIA") read(fit_of(default_architecture), Provenance::pooled_fit);
+    if (kernels != default_architecture) read(hand_values(kernels), std::nullopt);
+    if (fits != Fits::none) read(fit_of(kernels), Provenance::architecture_fit);
     if (fits == Fits::all) read(gpus_folder / (profile.id + ".fit.toml"), Provenance::gpu_fit);
     return set;
 }
@@ -196,7 +223,7 @@ ParameterSet load_unfitted_parameters(const std::filesystem::path& gpus_folder, 
 
 ParameterSet load_neutral_parameters(const std::filesystem::path& gpus_folder) {
     GpuProfile nobody;
-    nobody.architecture = "_default";
+    nobody.architecture = default_architecture;
     return load(gpus_folder, nobody, Fits::none);
 }
 
@@ -205,7 +232,8 @@ std::size_t check_parameter_file(const std::filesystem::path& file) {
     const auto fit = is_fit ? std::optional(Provenance::gpu_fit) : std::nullopt;
     const SpecIndex by_name = spec_index();
     ParameterSet set = built_in();
-    const std::size_t count = ParameterFile(file, by_name, set, fit).read();
+    Origins hand{set.provenance, set.source};
+    const std::size_t count = ParameterFile(file, by_name, set, hand, fit).read();
     static_cast<void>(read_intervals(file, fit));
     return count;
 }

@@ -20,7 +20,7 @@ using LineKey = std::tuple<std::string, std::string, std::string>;
 std::map<LineKey, Line> lines_of(const std::vector<FitSummary>& fits) {
     std::map<LineKey, Line> lines;
     for (const FitSummary& fit : fits) {
-        const bool is_default = fit.file == fmt::format("arch/{}", pooled_fit_file);
+        const bool is_default = fit.file == fmt::format("arch/{}.fit.toml", default_architecture);
         for (const FitAccuracy& group : fit.groups) {
             Line& line = lines[{group.gpu, group.op, group.precision}];
             if (!fit.file.starts_with("arch/")) line.own = &group;

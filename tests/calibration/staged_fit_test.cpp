@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
+
 #include "calibration/samples.hpp"
 #include "calibration/synthetic.hpp"
 #include "support/compare.hpp"
@@ -83,15 +85,10 @@ TEST_CASE("models tell nothing of attention that kernels of the architecture's o
     const std::size_t attention = parameter_index("attention.plain.block_us"), product = parameter_index("gemm.simt.fixed_cycles");
     CHECK(told_by_kernels(input, {}).empty());
     input.architecture = defaults();
-    for (const std::size_t spec : {attention, product}) {
-        input.architecture->provenance[spec] = Provenance::architecture_fit;
-        input.architecture->source[spec] = "synthetic.fit.toml";
-    }
+    for (const std::size_t spec : {attention, product}) input.architecture->provenance[spec] = Provenance::architecture_fit;
     CHECK(told_by_kernels(input, {}) == std::set<std::size_t>{attention});
-    for (const std::string& nobodys : {std::string(pooled_fit_file), std::string(kept_source) + ": not fitted"}) {
-        input.architecture->source[attention] = nobodys;
-        CHECK(told_by_kernels(input, {}).empty());
-    }
+    input.architecture->provenance[attention] = Provenance::pooled_fit;
+    CHECK(told_by_kernels(input, {}).empty());
 }
 
 TEST_CASE("a first look at a stage takes 300 of its rows, and 75 where they are whole models") {
@@ -107,4 +104,37 @@ TEST_CASE("a first look at a stage takes 300 of its rows, and 75 where they are 
         outcome.stage = &stage;
         CHECK(coarse(outcome, 1).size() == (stage.of_models ? 75u : 300u));
     }
+}
+
+TEST_CASE("start values weigh as much as three of a GPU's kernels, so that few rows move a parameter less than many") {
+    const GpuProfile profile = synthetic_profile();
+    const ParameterSpec& spec = parameter_specs()[parameter_index("streaming.bandwidth_fraction")];
+    ParameterSet slow = defaults();
+    const double start = spec.get(slow.values), measured = 0.8 * start;
+    spec.set(slow.values, measured);
+    const CalibrationOptions options{.evaluations_per_parameter = 60};
+    const auto fitted = [&](int count) {
+        Measurements kernels;
+        for (int i = 0; i < count; ++i)
+            add_row(kernels, {profile, slow}, Elementwise{.elements = 4'000'000'000 + i, .precision = Precision::fp32});
+        const CalibrationInput input = input_of(profile, std::move(kernels));
+        const SampleSet set = collect_samples(input);
+        Samples rows;
+        for (const Sample& sample : set.samples) rows.push_back(&sample);
+        return spec.get(fit_stages(input, rows, {.options = &options, .start = &input.start.values}).parameters);
+    };
+    // The least of ρ(measured / f - 1) + 3 · 0.1² / (2 · 0.3²) / count · ((f - start) / range)².
+    const auto best = [&](int count) {
+        const auto loss = [&](double f) {
+            const double moved = (f - start) / (spec.upper - spec.lower);
+            return robust_loss(std::log(measured / f), 0.1) + 3 * 0.01 / (2 * 0.09) / count * moved * moved;
+        };
+        double found = start;
+        for (double f = spec.lower; f <= spec.upper; f += 1e-5) {
+            if (loss(f) < loss(found)) found = f;
+        }
+        return found;
+    };
+    for (const int count : {10, 100}) CHECK(fitted(count) == rel(best(count), 2e-3));
+    CHECK(fitted(10) > 1.004 * fitted(100));
 }

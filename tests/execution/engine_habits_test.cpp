@@ -124,7 +124,7 @@ TEST_CASE("a library without small tiles has none in 8 bits either, and does not
 TEST_CASE("attention of one query to a cache has a rate of its own where four heads or more share keys") {
     SoftwareStack stack;
     stack.decode_attention_rate = 0.8;
-    stack.grouped_decode_attention_rate = 0.4;
+    stack.grouped_decode_attention = GroupedDecoding{.least_group = 4, .rate = 0.4};
     const Gpu gpu = load_gpu(gpus_dir(), "h100-sxm5-80gb");
     const auto stretched = [&](std::int64_t kv_heads) {
         OpGraph graph;
@@ -142,9 +142,16 @@ TEST_CASE("attention of one query to a cache has a rate of its own where four he
     };
     CHECK(stretched(16) == rel(1 / 0.8, 0.03));
     CHECK(stretched(8) == rel(1 / 0.4, 0.03));
-    stack.grouped_decode_attention_rate.reset();
+    stack.grouped_decode_attention->least_group = 5;
     CHECK(stretched(8) == rel(1 / 0.8, 0.03));
-    CHECK(refused_key("grouped_decode_attention_rate = 1.5").find("grouped_decode_attention_rate") != std::string::npos);
+    const auto refused = [](const std::string& value) { return refused_key("grouped_decode_attention = " + value); };
+    const auto ends = [](const std::string& key, std::string_view end) { return key.ends_with(end); };
+    CHECK(ends(refused("{ least_group = 4, rate = 1.5 }"), "grouped_decode_attention.rate"));
+    CHECK(ends(refused("{ least_group = 1, rate = 0.5 }"), "grouped_decode_attention.least_group"));
+    CHECK(ends(refused("{ rate = 0.5 }"), "grouped_decode_attention.least_group"));
+    CHECK(ends(refused("{ least_group = 4 }"), "grouped_decode_attention.rate"));
+    CHECK(ends(refused("{ least_group = 4, rate = 0.5, most_group = 8 }"), "grouped_decode_attention.most_group"));
+    CHECK(ends(refused("0.32"), "grouped_decode_attention"));
 }
 
 TEST_CASE("engines are told apart by their versions") {

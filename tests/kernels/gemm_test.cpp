@@ -50,9 +50,9 @@ TEST_CASE("steps along k of kernels that unpack weights take their time in each 
     tiling.k_step_cycles = 100;
     // 128 steps of 32 at 1 GHz beside the arithmetic, under what DRAM delivers meanwhile.
     CHECK((cost(op, gpu).total - packed).in(us) == rel(12.8, 1e-6));
-    // 20 tiles of 16x128 on 10 SMs
+    // 60 tiles of 16x128, three of which an SM holds, on 10 SMs
     Gemm wide = op;
-    wide.n = 20 * 128;
+    wide.n = 60 * 128;
     tiling.k_step_cycles = 0;
     const Seconds two_waves = cost(wide, gpu).total;
     tiling.k_step_cycles = 100;
@@ -101,6 +101,29 @@ TEST_CASE("products of 8 bits do not split k, and few rows in int8 are multiplie
     CHECK(cost(op, gpu).total.in(us) == rel(1073.7 / 8, 1e-3));
     op.m = 4;
     CHECK(cost(op, gpu).total.in(us) == rel(1073.7 / 8, 1e-3));
+}
+
+TEST_CASE("kernels for vectors that unpack weights walk along all of k, and run where they are faster than tiles") {
+    Gpu gpu = test::toy_gpu_with_matrix_units();
+    gpu.profile.bandwidth = 1000 * tb_per_s;
+    Gemm op{.m = 4, .n = 64, .k = 1 << 20, .precision = Precision::fp16, .weight_bits = 4, .unpacks_on_lanes = true};
+    const Gemm tiled{.m = 4, .n = 64, .k = 1 << 20, .precision = Precision::fp16, .weight_bits = 4};
+    CHECK(cost(op, gpu).total == cost(tiled, gpu).total);
+    gpu.parameters.values.weight_only.tiling.k_step_cycles = 150;
+    gpu.parameters.values.weight_only.tiling.split_k_cycles = 1e7;  // k in one piece
+    const double walk = 2.6 * static_cast<double>(op.k) / gpu.profile.boost_clock.in(hertz);
+    CHECK(cost(op, gpu).compute.in(s) == rel(walk, 1e-3));
+    CHECK(cost(op, gpu).total < cost(tiled, gpu).total);
+    op.m = 5;
+    CHECK(cost(op, gpu).compute.in(s) > 1.5 * walk);
+    // Without the engine's kernel, and in int8, one row on the lanes walks nowhere.
+    Gpu lanes = test::toy_gpu();
+    lanes.profile.vector_peak[index(Precision::fp16)] = 20 * tflops;
+    const Gemm row{.m = 1, .n = 64, .k = 1 << 20, .precision = Precision::fp16, .weight_bits = 4};
+    CHECK(cost(row, lanes).compute.in(s) < walk / 2);
+    gpu.profile.tensor_peak[index(Precision::int8)] = 20 * tflops;
+    const Gemm narrow{.m = 1, .n = 64, .k = 1 << 20, .precision = Precision::int8, .weight_bits = 4, .unpacks_on_lanes = true};
+    CHECK(cost(narrow, gpu).compute.in(s) < walk / 2);
 }
 
 TEST_CASE("a framework's bias is added by kernels that do not split k, or by some that take twice as long") {

@@ -127,13 +127,17 @@ TEST_CASE("products are the vendor's library's where PyTorch or cuBLAS ran them,
         "g,gemm,int8,16,16,48,,linear,7,pytorch 2.11.0 CUDA 13.0\n"
         "g,elementwise,fp32,,,,100,add,7,PyTorch 2.11.0 CUDA 13.0\n"
         "g,elementwise,fp32,,,,100,add,8,driver 580 CUDA 13.0\n"
-        "g,gemm,int8,16,16,64,,linear,8,\n");
-    REQUIRE(found.kernels.size() == 6);
+        "g,gemm,int8,16,16,64,,linear,8,\n"
+        "g,gemm,int8,16,16,80,,linear,8,TensorRT-LLM 0.12\n"
+        "g,gemm,int8,16,16,96,,linear,8,vllm 0.14.0\n");
+    REQUIRE(found.kernels.size() == 8);
     const auto by_library = [&found](std::size_t row) { return std::get<Gemm>(found.kernels[row].op).by_library; };
     CHECK_FALSE(by_library(0));
     CHECK(by_library(1));
     CHECK(by_library(2));
     CHECK_FALSE(by_library(5));  // nothing is said: an engine's
+    for (const std::size_t row : {0, 1, 2, 5, 6, 7})
+        CHECK(std::get<Gemm>(found.kernels[row].op).unpacks_on_lanes == (row == 0 || row == 6));
     CHECK(std::get<Elementwise>(found.kernels[3].op).framework);
     CHECK_FALSE(std::get<Elementwise>(found.kernels[4].op).framework);
 }

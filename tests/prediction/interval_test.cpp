@@ -30,13 +30,27 @@ Prediction run(const std::string& model, const std::vector<ResidualInterval>& in
 
 TEST_CASE("an interval comes from the most trusted fit that knows the operator") {
     ParameterSet set;
-    set.intervals = {interval("gemm", -0.5, 0.5, Provenance::assumed), interval("all", -0.9, 0.9, Provenance::assumed),
+    set.intervals = {interval("gemm", -0.5, 0.5, Provenance::assumed),          interval("all", -0.9, 0.9, Provenance::assumed),
                      interval("gemm", -0.2, 0.2, Provenance::architecture_fit), interval("conv2d", -0.3, 0.3, Provenance::architecture_fit),
-                     interval("gemm", -0.1, 0.1, Provenance::gpu_fit)};
+                     interval("gemm", -0.1, 0.1, Provenance::gpu_fit),          interval("conv2d", -0.4, 0.4, Provenance::pooled_fit),
+                     interval("softmax", -0.6, 0.6, Provenance::pooled_fit)};
     CHECK(find_interval(set, "gemm")->upper == 0.1);
     CHECK(find_interval(set, "conv2d")->upper == 0.3);
+    CHECK(find_interval(set, "softmax")->upper == 0.6);
     CHECK(find_interval(set, "moe")->upper == 0.9);
     CHECK(find_interval(ParameterSet{}, "gemm") == nullptr);
+}
+
+TEST_CASE("operators that an architecture's fit lacks are known to the fit of all, and the largest names the basis") {
+    const Prediction p = run(
+        "resnet50", {interval("gemm", -0.9, 0.9, Provenance::assumed), interval("conv2d", -0.3, 0.3, Provenance::pooled_fit, "fit of all"),
+                     interval("elementwise", -0.2, 0.2, Provenance::architecture_fit, "fit of x")});
+    REQUIRE(p.intervals);
+    CHECK(p.intervals->basis == "operators, fit of all");
+    const Prediction models = run("resnet50", {interval("conv2d", -0.3, 0.3, Provenance::architecture_fit, "fit of x"),
+                                               interval("model_cnn", -0.1, 0.1, Provenance::pooled_fit, "fit of all")});
+    REQUIRE(models.intervals);
+    CHECK(models.intervals->basis == "operators, fit of x");
 }
 
 TEST_CASE("errors of one class go together, those of two classes only partly") {

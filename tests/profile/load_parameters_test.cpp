@@ -1,4 +1,5 @@
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <fstream>
 
@@ -19,13 +20,14 @@ class ParameterFolder {
 public:
     ParameterFolder() { std::filesystem::create_directory(path() / "arch"); }
     [[nodiscard]] std::filesystem::path path() const { return placeholder_.path().parent_path(); }
-    ParameterFolder& write(const char* file, const char* text) {
+    ParameterFolder& write(const char* file, const std::string& text) {
         std::ofstream(path() / file) << text;
         return *this;
     }
     [[nodiscard]] ParameterSet load() const {
         GpuProfile gpu;
         gpu.id = "card";
+        gpu.vendor = "NVIDIA";
         gpu.architecture = "ada";
         return load_parameters(path(), gpu);
     }
@@ -47,6 +49,8 @@ TEST_CASE("parameters come from the defaults, the architecture, its fit and the 
     CHECK(value() == rel(0.5, 1e-12));
     CHECK(folder.load().provenance[i] == Provenance::assumed);
     CHECK(folder.load().source[i] == "assumed: test");
+    folder.write("arch/_default.fit.toml", "[gemm.tensor16]\npeak_fraction = 0.55\n");
+    CHECK(folder.load().provenance[i] == Provenance::pooled_fit);
     folder.write("arch/ada.toml", "[typical]\nanything = 1\n[gemm.tensor16]\npeak_fraction = { value = 0.6, source = \"a paper\" }\n");
     CHECK(value() == rel(0.6, 1e-12));
     CHECK(folder.load().provenance[i] == Provenance::cited);
@@ -58,6 +62,27 @@ TEST_CASE("parameters come from the defaults, the architecture, its fit and the 
     CHECK(value() == rel(0.8, 1e-12));
     CHECK(folder.load().provenance[i] == Provenance::gpu_fit);
     CHECK(folder.load().source[i] == "card.fit.toml");
+}
+
+TEST_CASE("a value that a fit kept has the provenance and source of where it comes from") {
+    ParameterFolder folder;
+    const std::size_t i = parameter_index(key);
+    folder.write("arch/_default.toml", assumed);
+    folder.write("arch/ada.fit.toml", "[gemm.tensor16]\npeak_fraction = 0.7\n");
+    const auto keep = [&](std::string_view source) {
+        folder.write("card.fit.toml",
+                     fmt::format("[gemm.tensor16]\npeak_fraction = {{ value = 0.8, source = \"{}: not fitted\" }}\n", source));
+        CHECK(parameter_specs()[i].get(folder.load().values) == rel(0.8, 1e-12));
+    };
+    keep(kept_from_others);
+    CHECK(folder.load().provenance[i] == Provenance::architecture_fit);
+    CHECK(folder.load().source[i] == "ada.fit.toml");
+    keep(kept_source);
+    CHECK(folder.load().provenance[i] == Provenance::assumed);
+    CHECK(folder.load().source[i] == "assumed: test");
+    folder.write("arch/ada.toml", "[gemm.tensor16]\npeak_fraction = { value = 0.6, source = \"a paper\" }\n");
+    CHECK(folder.load().provenance[i] == Provenance::cited);
+    CHECK(folder.load().source[i] == "a paper");
 }
 
 TEST_CASE("chips that run another architecture's kernels have its parameters and fit") {
