@@ -64,6 +64,11 @@ void as_unpacking(MatrixProduct& product, GemmParameters& p, const Gpu& gpu) {
     p.tiling = gpu.parameters.values.weight_only.tiling;
 }
 
+/// Whether the engine has a kernel for vectors for the product's weights: packed ones beside operands of 16 bits.
+bool unpacks_on_lanes(const Gemm& op, const MatrixProduct& product) {
+    return op.unpacks_on_lanes && product.unpack_weights && product.a_element == 2 * byte;
+}
+
 /// A matrix times a few vectors: each lane reads weights once and multiplies them with every row; nothing is padded to tiles. Blocks of
 /// kernels that an engine has for packed weights multiply in 16 bits and walk along all of k, load by load. `p` are the efficiencies of the
 /// library's other products.
@@ -77,7 +82,7 @@ KernelCost lane_product_cost(const Gemm& op, const MatrixProduct& product, const
     const Flops instructions = w.matrix / (w.precision == Precision::int8 ? 4 : 1);
     t.flops = instructions;  // as far as energy is concerned
     const FlopsPerSecond plain = lane_rate(gpu.profile, Precision::fp32);
-    const bool walks = op.unpacks_on_lanes && product.unpack_weights && product.a_element == 2 * byte;
+    const bool walks = unpacks_on_lanes(op, product);
     t.compute =
         (instructions / (walks ? lane_rate(gpu.profile, w.precision) : plain) + 2 * unpacking * weights * flop / plain) / p.peak_fraction;
     if (walks) t.compute = max(t.compute, lasting(element_cycles * static_cast<double>(product.k), gpu.profile));
@@ -190,7 +195,7 @@ bool has_vector_product(const Gemm& op, const MatrixProduct& product, const Gpu&
     constexpr std::int64_t most_rows = 4;  // SMALL_M_FAST_PATH of TensorRT-LLM's plugins is 5
     if (op.batch > 1) return false;
     if (op.precision == Precision::int8) return op.m <= most_rows && !op.by_library;
-    if (product.unpack_weights && op.unpacks_on_lanes) return op.m <= most_rows;
+    if (unpacks_on_lanes(op, product)) return op.m <= most_rows;
     if (op.m > 1 || element_size(op.precision) < 2 * byte || op.precision == Precision::fp64) return false;
     if (gpu.profile.math_unit(op.precision) == MathUnit::simt) return true;
     return !product.aligned && !product.unpack_weights && has_group_instructions(gpu.profile);

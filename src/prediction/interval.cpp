@@ -13,6 +13,9 @@ namespace {
 constexpr std::string_view model_prefix = "model_";
 constexpr double enough_of_the_time = 0.5;  // of all kernels, that operators known to a fit must take before it may speak for the run
 
+/// Values by hand have intervals without a citation of their own.
+constexpr Provenance by_trust[] = {Provenance::gpu_fit, Provenance::architecture_fit, Provenance::pooled_fit, Provenance::assumed};
+
 const ResidualInterval* find_at(const ParameterSet& parameters, std::string_view op, Provenance provenance) {
     for (auto i = parameters.intervals.rbegin(); i != parameters.intervals.rend(); ++i) {
         if (i->provenance == provenance && i->op == op) return &*i;
@@ -62,7 +65,7 @@ bool known_from(const ParameterSet& parameters, std::string_view op, Provenance 
     return found != nullptr && found->op == op && found->provenance >= provenance;
 }
 
-double share_known_at(const ParameterSet& parameters, const std::vector<TimeShare>& shares, Provenance provenance) {
+double share_known_from(const ParameterSet& parameters, const std::vector<TimeShare>& shares, Provenance provenance) {
     double known = 0, all = 0;
     for (const TimeShare& share : shares) {
         if (known_from(parameters, share.op, provenance)) known += share.share;
@@ -82,7 +85,7 @@ std::optional<Found> found_at(const ParameterSet& parameters, const Figure& figu
     }
     if (provenance < Provenance::pooled_fit) return std::nullopt;
     std::vector<TimeShare> shares = shares_of(figure.phases);
-    if (share_known_at(parameters, shares, provenance) < enough_of_the_time) return std::nullopt;
+    if (share_known_from(parameters, shares, provenance) < enough_of_the_time) return std::nullopt;
     const auto largest = std::max_element(shares.begin(), shares.end(), [&](const TimeShare& a, const TimeShare& b) {
         const auto weight = [&](const TimeShare& s) { return known_from(parameters, s.op, provenance) ? s.share : 0.0; };
         return weight(a) < weight(b);
@@ -93,7 +96,7 @@ std::optional<Found> found_at(const ParameterSet& parameters, const Figure& figu
 }
 
 std::optional<Found> find(const ParameterSet& parameters, const Figure& figure) {
-    for (const Provenance p : {Provenance::gpu_fit, Provenance::architecture_fit, Provenance::pooled_fit, Provenance::assumed}) {
+    for (const Provenance p : by_trust) {
         if (auto found = found_at(parameters, figure, p)) return found;
     }
     if (parameters.intervals.empty()) return std::nullopt;
@@ -154,7 +157,7 @@ std::string model_class(std::string_view family, std::string_view phase) {
 }
 
 const ResidualInterval* find_interval(const ParameterSet& parameters, std::string_view op) {
-    for (const Provenance p : {Provenance::gpu_fit, Provenance::architecture_fit, Provenance::pooled_fit, Provenance::assumed}) {
+    for (const Provenance p : by_trust) {
         if (const auto* found = find_at(parameters, op, p)) return found;
     }
     return op.starts_with(model_prefix) || op == "assembly" ? nullptr : find_at(parameters, "all", Provenance::assumed);

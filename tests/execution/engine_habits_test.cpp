@@ -121,7 +121,7 @@ TEST_CASE("a library without small tiles has none in 8 bits either, and does not
     CHECK(time(op, stack) > 1.5 * time(op, SoftwareStack{}));
 }
 
-TEST_CASE("attention of one query to a cache has a rate of its own where four heads or more share keys") {
+TEST_CASE("attention of one query to a cache has a rate of its own where as many heads as the engine says share keys") {
     SoftwareStack stack;
     stack.decode_attention_rate = 0.8;
     stack.grouped_decode_attention = GroupedDecoding{.least_group = 4, .rate = 0.4};

@@ -127,19 +127,30 @@ TEST_CASE("products are the vendor's library's where PyTorch or cuBLAS ran them,
         "g,gemm,int8,16,16,48,,linear,7,pytorch 2.11.0 CUDA 13.0\n"
         "g,elementwise,fp32,,,,100,add,7,PyTorch 2.11.0 CUDA 13.0\n"
         "g,elementwise,fp32,,,,100,add,8,driver 580 CUDA 13.0\n"
-        "g,gemm,int8,16,16,64,,linear,8,\n"
-        "g,gemm,int8,16,16,80,,linear,8,TensorRT-LLM 0.12\n"
-        "g,gemm,int8,16,16,96,,linear,8,vllm 0.14.0\n");
-    REQUIRE(found.kernels.size() == 8);
+        "g,gemm,int8,16,16,64,,linear,8,\n");
+    REQUIRE(found.kernels.size() == 6);
     const auto by_library = [&found](std::size_t row) { return std::get<Gemm>(found.kernels[row].op).by_library; };
     CHECK_FALSE(by_library(0));
     CHECK(by_library(1));
     CHECK(by_library(2));
     CHECK_FALSE(by_library(5));  // nothing is said: an engine's
-    for (const std::size_t row : {0, 1, 2, 5, 6, 7})
-        CHECK(std::get<Gemm>(found.kernels[row].op).unpacks_on_lanes == (row == 0 || row == 6));
     CHECK(std::get<Elementwise>(found.kernels[3].op).framework);
     CHECK_FALSE(std::get<Elementwise>(found.kernels[4].op).framework);
+}
+
+TEST_CASE("TensorRT-LLM alone has kernels for vectors that unpack weights") {
+    const auto found = read(
+        "gpu,op,precision,weight_precision,m,n,k,latency_us,software\n"
+        "g,gemm,bf16,int4,1,16,16,5,trtllm 1.0.0\n"
+        "g,gemm,bf16,int4,1,16,32,6,TensorRT-LLM 0.12\n"
+        "g,gemm,bf16,int4,1,16,48,7,vllm 0.14.0\n"
+        "g,gemm,bf16,int4,1,16,64,8,\n");
+    REQUIRE(found.kernels.size() == 4);
+    const auto on_lanes = [&found](std::size_t row) { return std::get<Gemm>(found.kernels[row].op).unpacks_on_lanes; };
+    CHECK(on_lanes(0));
+    CHECK(on_lanes(1));
+    CHECK_FALSE(on_lanes(2));
+    CHECK_FALSE(on_lanes(3));
 }
 
 TEST_CASE("attention of a framework has no cache, and a bias that PyTorch adds is told from one of the library's") {
