@@ -23,9 +23,9 @@ namespace roofcast {
 struct TilingParameters {
     double tile_half = 1500;  ///< outputs of a tile at which it reaches half of the rate
     double l2_bytes_per_sm_clock =
-        48;                        ///< L2 to SM, bytes per SM and boost clock; matrix units: at 4096 16-bit FLOPs, times √(FLOPs / 4096)
-    double tail = 0.3;             ///< 0: a partial wave costs a whole one; 1: it costs its share
-    double k_step_cycles = 8;      ///< latency of a k step of 32: once, or of kernels that unpack weights in each wave, while DRAM delivers
+        48;                    ///< L2 to SM, bytes per SM and boost clock; matrix units: at 4096 16-bit FLOPs, times √(FLOPs / 4096)
+    double tail = 0.3;         ///< 0: a partial wave costs a whole one; 1: it costs its share
+    double k_step_cycles = 8;  ///< latency of a k step of 32: once, or of kernels that unpack weights in each wave of three blocks an SM
     double epilogue_cycles = 300;  ///< of a 128x128 tile; on matrix units half of it is less the fewer SMs write
     double split_k_cycles = 3500;  ///< of adding the parts of a split k: once, or where they add up in turn, for each but the first
 };
@@ -170,8 +170,8 @@ struct CostParameters {
 /// How the solver sees a parameter.
 enum class Transform { linear, log };
 
-/// Where a parameter's value came from; in order of increasing trust. `pooled_fit`: of the fit to GPUs of all
-/// architectures. A value that a fit needed and did not fit has that of where it comes from.
+/// Where a parameter's value came from; in order of increasing trust. `pooled_fit`: of the fit to GPUs of all architectures.
+/// A value that a fit needed and did not fit has the provenance of where it comes from.
 enum class Provenance { assumed, cited, pooled_fit, architecture_fit, gpu_fit };
 std::string_view name(Provenance p);
 
