@@ -182,9 +182,6 @@ inline constexpr std::string_view told_by_models = "fitted to whole models";
 inline constexpr std::string_view kept_source = "kept";
 inline constexpr std::string_view kept_from_others = "kept from the fit of other GPUs";
 
-/// What stands in an architecture's place where a file under `gpus/arch` serves all of them.
-inline constexpr std::string_view default_architecture = "_default";
-
 /// Declaration of one parameter: name as in the TOML files ("gemm.tensor16.peak_fraction"), unit and bounds in that unit.
 struct ParameterSpec {
     std::string name;

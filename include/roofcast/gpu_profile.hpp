@@ -215,6 +215,18 @@ struct GpuChoice {
 /// Resolves `id_or_file` in `gpus_folder`. Throws Error with the nearest names when unknown.
 GpuChoice choose_gpu(const std::filesystem::path& gpus_folder, std::string_view id_or_file);
 
+/// What stands in an architecture's place where a file serves all of them.
+inline constexpr std::string_view default_architecture = "_default";
+
+/// `gpus_folder`/arch/<architecture>.toml, facts and hand values; whether or not it exists.
+std::filesystem::path architecture_file(const std::filesystem::path& gpus_folder, std::string_view architecture);
+
+/// The same of the fit to GPUs of an architecture, or of all: <architecture>.fit.toml.
+std::filesystem::path architecture_fit_file(const std::filesystem::path& gpus_folder, std::string_view architecture);
+
+/// Whether `file` lies where files of architectures do.
+bool is_of_architecture(const std::filesystem::path& file);
+
 /// Parameters for a profile: architecture defaults, then the architecture's fit, then the GPU's own fit, where the files exist.
 ParameterSet load_parameters(const std::filesystem::path& gpus_folder, const GpuProfile& profile);
 

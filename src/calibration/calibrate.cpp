@@ -19,6 +19,14 @@ namespace roofcast {
 
 namespace {
 
+/// Of what a fit to rows of `gpus` says.
+Provenance provenance_of_fit(const std::vector<GpuProfile>& gpus) {
+    if (gpus.size() == 1) return Provenance::gpu_fit;
+    const bool one_architecture =
+        std::all_of(gpus.begin(), gpus.end(), [&](const GpuProfile& gpu) { return gpu.architecture == gpus.front().architecture; });
+    return one_architecture ? Provenance::architecture_fit : Provenance::pooled_fit;
+}
+
 /// Which rows a fit is kept from, and what it is called.
 struct Split {
     std::string activity;
@@ -230,7 +238,7 @@ private:
         fit.parameters.source.resize(parameter_specs().size());
         for (const FittedParameter& p : fit.details) {
             if (!p.fitted()) continue;
-            fit.parameters.provenance[p.spec] = input_.gpus.size() > 1 ? Provenance::architecture_fit : Provenance::gpu_fit;
+            fit.parameters.provenance[p.spec] = provenance_of_fit(input_.gpus);
             fit.parameters.source[p.spec] = fmt::format("fitted to {} rows", fit.gpus.size() > 1 ? "several GPUs'" : fit.gpus.front());
         }
     }

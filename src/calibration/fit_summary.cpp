@@ -26,8 +26,8 @@ FitSummary load_fit_summary(const std::filesystem::path& fit_file) {
     TableReader root(document, fit_file.string());
     TableReader fit = root.table("fit");
     FitSummary summary;
-    const bool pooled = fit_file.parent_path().filename() == "arch";
-    summary.file = (pooled ? "arch/" : "") + fit_file.filename().string();
+    const std::filesystem::path name = fit_file.filename(), folder = fit_file.parent_path().filename();
+    summary.file = (is_of_architecture(fit_file) ? folder / name : name).generic_string();
     summary.gpus = fit.texts_if("gpus");
     summary.date = fit.text_if("date").value_or("");
     TableReader all = fit.table("accuracy");

@@ -133,7 +133,7 @@ CalibrationJob pooled_job(const CalibrateOptions& options, const Measurements& d
     for (const auto& gpu : options.gpus) chosen += fmt::format(" --gpu {}", gpu.ends_with(".toml") ? quoted(name_alone(gpu)) : gpu);
     return {.title = all ? "all architectures" : "architecture " + options.architecture,
             .command = fmt::format("roofcast calibrate --architecture {}{}{} --write", options.architecture, chosen, settings(options)),
-            .file = folder / "arch" / (nobody.architecture + ".fit.toml"),
+            .file = architecture_fit_file(folder, nobody.architecture),
             .input = std::move(input)};
 }
 

@@ -44,7 +44,7 @@ std::optional<CheckedFile> check_other_file(const std::string& name) {
         const SoftwareStacks software = load_software(file.parent_path());
         return CheckedFile{name, "software", software.by_execution.size() + software.engines.size()};
     }
-    if (file.parent_path().filename() != "arch" || file.extension() != ".toml") return std::nullopt;
+    if (!is_of_architecture(file) || file.extension() != ".toml") return std::nullopt;
     const std::size_t parameters = check_parameter_file(file);
     static_cast<void>(load_architecture_facts(file.parent_path().parent_path(), file.stem().string(), std::nullopt));
     return CheckedFile{name, "architecture", parameters};

@@ -180,15 +180,6 @@ Seconds waits_for_dram(const Gemm& op, const MatrixProduct& product, const GemmP
     return (1 + (op.bias ? bias_wait : 0)) * gpu.parameters.values.streaming.dram_wait;
 }
 
-/// `c`, with so much more latency.
-KernelCost delayed(KernelCost c, Seconds wait) {
-    c.launch += wait;
-    c.total += wait;
-    c.unthrottled += wait;
-    if (c.launch > max(max(c.compute, c.dram), max(c.l2, c.power))) c.bound = Bound::latency;
-    return c;
-}
-
 /// Whether few rows are multiplied on the SIMT lanes: one row that no kernel of matrix units takes, some in int8 or with weights to unpack
 /// (TensorRT-LLM's kernels).
 bool has_vector_product(const Gemm& op, const MatrixProduct& product, const Gpu& gpu) {
@@ -240,7 +231,7 @@ KernelCost cost(const Gemm& op, const Gpu& gpu, Cache cache) {
         const KernelCost few = few_row_cost(op, library, gpu, cache);
         if (few.total < product.total) product = few;
     }
-    product = delayed(product, waits_for_dram(op, tiled, library, gpu, cache));
+    product = lengthened(product, waits_for_dram(op, tiled, library, gpu, cache), Bound::latency, &KernelCost::launch);
     return op.dynamic_quantized ? in_sequence(quantize_cost(op, gpu, cache), product) : product;
 }
 

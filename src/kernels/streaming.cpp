@@ -40,14 +40,10 @@ KernelCost addressed(const KernelCost& streamed, std::int64_t elements, const Gp
 }
 
 /// `c`, and the time in which each of `elements` is fetched with its sector.
-KernelCost fetched_apart(KernelCost c, double elements, const GpuProfile& gpu) {
+KernelCost fetched_apart(const KernelCost& c, double elements, const GpuProfile& gpu) {
     if (elements <= 0 || !(gpu.boost_clock > 0 * hertz)) return c;
-    const Seconds fetched = elements / static_cast<double>(gpu.sm_count) * clocks_per_sector / running_clock(gpu);
-    c.l2 += fetched;
-    c.total += fetched;
-    c.unthrottled += fetched;
-    if (c.l2 > max(max(c.compute, c.dram), max(c.launch, c.power))) c.bound = Bound::l2;
-    return c;
+    const Seconds fetched = lasting(elements / static_cast<double>(gpu.sm_count) * clocks_per_sector, gpu);
+    return lengthened(c, fetched, Bound::l2, &KernelCost::l2);
 }
 
 /// A framework's pooling kernel has one thread an output, which computes the address of each element of its window: 32 instructions of the

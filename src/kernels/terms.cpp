@@ -69,6 +69,14 @@ KernelCost combine(const Terms& t, const Gpu& gpu) {
     return c;
 }
 
+KernelCost lengthened(KernelCost c, Seconds more, Bound bound, Seconds KernelCost::*term) {
+    c.*term += more;
+    c.total += more;
+    c.unthrottled += more;
+    if (c.*term >= max(max(c.compute, c.dram), max(max(c.l2, c.launch), c.power))) c.bound = bound;
+    return c;
+}
+
 KernelCost in_sequence(const KernelCost& first, const KernelCost& second) {
     KernelCost c;
     c.compute = first.compute + second.compute;

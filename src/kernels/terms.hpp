@@ -213,6 +213,9 @@ inline Seconds issue_time(double instructions, const GpuProfile& gpu) {
     return instruction_time(instructions / static_cast<double>(gpu.sm_count), gpu) / both;
 }
 
+/// `c` with so much more of `term`, which nothing hides; `bound` by it where it is the longest.
+KernelCost lengthened(KernelCost c, Seconds more, Bound bound, Seconds KernelCost::*term);
+
 /// What a streaming kernel's start is over that of others: cycles more, and share of their wait for the first data from DRAM.
 struct StreamStart {
     double cycles = 0, wait = 1;

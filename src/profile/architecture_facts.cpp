@@ -13,6 +13,8 @@ namespace roofcast {
 
 namespace {
 
+constexpr std::string_view architecture_folder = "arch";
+
 std::array<double, precision_count> ratios(TableReader table) {
     std::array<double, precision_count> values{};
     for (const Precision p : all_precisions) values[index(p)] = table.number_if(name(p), positive).value_or(0);
@@ -222,6 +224,18 @@ std::optional<ComputeCapability> parse_capability(std::string_view text) {
     return capability;
 }
 
+std::filesystem::path architecture_file(const std::filesystem::path& gpus_folder, std::string_view architecture) {
+    return gpus_folder / architecture_folder / fmt::format("{}.toml", architecture);
+}
+
+std::filesystem::path architecture_fit_file(const std::filesystem::path& gpus_folder, std::string_view architecture) {
+    return gpus_folder / architecture_folder / fmt::format("{}.fit.toml", architecture);
+}
+
+bool is_of_architecture(const std::filesystem::path& file) {
+    return file.parent_path().filename() == architecture_folder;
+}
+
 std::string written(ComputeCapability capability) {
     return fmt::format("{}.{}", capability.major, capability.minor);
 }
@@ -237,7 +251,7 @@ std::string architecture_id(std::string_view text) {
 std::vector<std::string> known_architectures(const std::filesystem::path& gpus_folder) {
     std::vector<std::string> names;
     std::error_code ec;
-    for (const auto& entry : std::filesystem::directory_iterator(gpus_folder / "arch", ec)) {
+    for (const auto& entry : std::filesystem::directory_iterator(gpus_folder / architecture_folder, ec)) {
         const auto& file = entry.path();
         const std::string stem = file.stem().string();
         if (file.extension() == ".toml" && stem.front() != '_' && stem.find('.') == std::string::npos) names.push_back(stem);
@@ -256,8 +270,8 @@ std::string known_architecture(const std::string& id, const std::vector<std::str
 
 ArchitectureFacts load_architecture_facts(const std::filesystem::path& gpus_folder, const std::string& architecture,
                                           std::optional<ComputeCapability> capability) {
-    const std::filesystem::path fallback = gpus_folder / "arch" / fmt::format("{}.toml", default_architecture);
-    const std::filesystem::path file = gpus_folder / "arch" / (architecture + ".toml");
+    const std::filesystem::path fallback = architecture_file(gpus_folder, default_architecture);
+    const std::filesystem::path file = architecture_file(gpus_folder, architecture);
     std::error_code ec;
     if (architecture.empty() || architecture.front() == '_' || !std::filesystem::is_regular_file(file, ec))
         return facts_in(fallback, std::nullopt);

@@ -196,8 +196,8 @@ ParameterSet load(const std::filesystem::path& gpus_folder, const GpuProfile& pr
         ParameterFile(file, by_name, set, hand, fit, fits == Fits::architecture).read();
         for (ResidualInterval& interval : read_intervals(file, fit)) set.intervals.push_back(std::move(interval));
     };
-    const auto hand_values = [&](std::string_view name) { return gpus_folder / "arch" / fmt::format("{}.toml", name); };
-    const auto fit_of = [&](std::string_view name) { return gpus_folder / "arch" / fmt::format("{}.fit.toml", name); };
+    const auto hand_values = [&](std::string_view of) { return architecture_file(gpus_folder, of); };
+    const auto fit_of = [&](std::string_view of) { return architecture_fit_file(gpus_folder, of); };
     const std::string& kernels = profile.facts.kernels_of.empty() ? profile.architecture : profile.facts.kernels_of;
     read(hand_values(default_architecture), std::nullopt);
     if (fits != Fits::none && profile.vendor == "NVIDIA") read(fit_of(default_architecture), Provenance::pooled_fit);

@@ -206,8 +206,7 @@ std::optional<SinglePeak> single_peak(TableReader& top) {
 std::filesystem::path facts_folder(const std::filesystem::path& file, const std::filesystem::path& gpus_folder) {
     std::error_code ec;
     if (!gpus_folder.empty()) return gpus_folder;
-    if (std::filesystem::is_regular_file(file.parent_path() / "arch" / fmt::format("{}.toml", default_architecture), ec))
-        return file.parent_path();
+    if (std::filesystem::is_regular_file(architecture_file(file.parent_path(), default_architecture), ec)) return file.parent_path();
     return data_folder(std::nullopt) / "gpus";
 }
 

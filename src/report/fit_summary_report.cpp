@@ -1,9 +1,8 @@
-#include <fmt/format.h>
-
 #include <map>
 #include <tuple>
 
 #include "report/calibration_report.hpp"
+#include "roofcast/gpu_profile.hpp"
 
 namespace roofcast {
 
@@ -20,10 +19,10 @@ using LineKey = std::tuple<std::string, std::string, std::string>;
 std::map<LineKey, Line> lines_of(const std::vector<FitSummary>& fits) {
     std::map<LineKey, Line> lines;
     for (const FitSummary& fit : fits) {
-        const bool is_default = fit.file == fmt::format("arch/{}.fit.toml", default_architecture);
+        const bool is_default = fit.file == architecture_fit_file({}, default_architecture);
         for (const FitAccuracy& group : fit.groups) {
             Line& line = lines[{group.gpu, group.op, group.precision}];
-            if (!fit.file.starts_with("arch/")) line.own = &group;
+            if (!is_of_architecture(fit.file)) line.own = &group;
             if (!group.gpu_left_out || (is_default && line.left_out != nullptr)) continue;
             line.left_out = &group;
             line.pooled = fit.file;

@@ -1,12 +1,126 @@
-// Kernels that engines have for products of few rows.
+// Products of engines: unpacked weights, tiles that their libraries have, rates of their own.
 
 #include <doctest/doctest.h>
 
+#include <cmath>
+
+#include "execution/engine_support.hpp"
 #include "kernels/toy_gemm.hpp"
-#include "roofcast/execution.hpp"
 #include "roofcast/prediction.hpp"
+#include "support/compare.hpp"
 
 using namespace roofcast;
+using test::gpus_dir;
+using test::product;
+using test::rel;
+
+TEST_CASE("kernels that unpack weights are issued beside products of so many bits, and beside no others") {
+    const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
+    SoftwareStack stack, plain;
+    plain.kernels = stack.kernels = KernelSet::framework;
+    stack.kernels_beside_4bit = 2;
+    stack.kernels_beside_8bit = 5;
+    const auto besides = [&](double bits) {
+        return timeline(product(64, bits), gpu, stack).kernels - timeline(product(64, bits), gpu, plain).kernels;
+    };
+    CHECK(besides(16) == 0);
+    CHECK(besides(8) == 5);
+    CHECK(besides(4.5) == 2);
+}
+
+TEST_CASE("an engine that unpacks weights for products of many rows writes and reads them in 16 bits") {
+    const Gpu gpu = load_gpu(gpus_dir(), "rtx-3080");
+    SoftwareStack stack;
+    stack.kernels = KernelSet::engine;
+    const SoftwareStack plain = stack;
+    stack.unpacks_from_rows = 65;
+    const auto run = [&](std::int64_t rows, double bits, const SoftwareStack& s) { return timeline(product(rows, bits), gpu, s); };
+    CHECK(run(64, 4.5, stack).total == run(64, 4.5, plain).total);
+    CHECK(run(65, 16, stack).total == run(65, 16, plain).total);
+    const Timeline unpacked = run(512, 4.5, stack);
+    CHECK(unpacked.kernels == 2);
+    // The kernel reads 4.5 bits of each of 4096 x 4096 weights and writes 16; the product reads those 16, and not 4.5.
+    const double weights = 4096.0 * 4096, moved = weights * (4.5 / 8 + 2);
+    const Bytes wide = run(512, 16, plain).dram_bytes;
+    CHECK((unpacked.dram_bytes - wide).in(byte) == rel(moved, 0.01));
+    CHECK(unpacked.total > run(512, 16, plain).total);
+}
+
+TEST_CASE("a library without small tiles multiplies padding where instructions span several warps, and nowhere else") {
+    SoftwareStack stack;
+    stack.least_tile_rows = 64;
+    const Gpu hopper = load_gpu(gpus_dir(), "h20"), ampere = load_gpu(gpus_dir(), "a100-sxm4-80gb");
+    CHECK(with_software(hopper, stack).profile.facts.least_tile_rows == 64);
+    CHECK(with_software(ampere, stack).profile.facts.least_tile_rows == 0);
+    const auto time = [&](std::int64_t rows, const SoftwareStack& s) {
+        return timeline(product(rows, 16), with_software(hopper, s), s).total.in(us);
+    };
+    // 16 rows fill a quarter of a tile of 64.
+    CHECK(time(16, stack) == rel(time(64, stack), 0.1));
+    CHECK(time(16, stack) > 1.2 * time(16, SoftwareStack{}));
+}
+
+TEST_CASE("a library without small tiles has none in 8 bits either, and does not split k") {
+    SoftwareStack stack;
+    stack.least_tile_rows = 64;
+    const Gpu hopper = load_gpu(gpus_dir(), "h20");
+    const auto time = [&](const Gemm& op, const SoftwareStack& s) {
+        OpGraph graph;
+        graph.segments.push_back({.name = "layer", .nodes = {{.name = "product", .op = op}}});
+        return timeline(graph, with_software(hopper, s), s).total.in(us);
+    };
+    Gemm op{.m = 16, .n = 16384, .k = 8192, .precision = Precision::fp8, .weight_bits = 8, .dynamic_quantized = true};
+    CHECK(time(op, stack) > 1.5 * time(op, SoftwareStack{}));
+    op = {.m = 64, .n = 1024, .k = 32768, .precision = Precision::bf16, .weight_bits = 16};
+    CHECK(time(op, stack) > 1.5 * time(op, SoftwareStack{}));
+}
+
+TEST_CASE("a slower engine's experts are as slow as it says, its other products as fast as before") {
+    const Gpu gpu = load_gpu(gpus_dir(), "h200-sxm-141gb");
+    SoftwareStack plain, slow, warps;
+    slow.expert_rate = 0.5;
+    warps.warp_matrix_experts = true;
+    const auto busy = [&](const Op& op, const SoftwareStack& stack) {
+        OpGraph graph;
+        graph.segments.push_back({.name = "layer", .nodes = {OpNode{.op = op}}});
+        return timeline(graph, gpu, stack).gpu_busy.in(us);
+    };
+    const Moe experts{.tokens = 8192, .hidden = 4096, .intermediate = 14336, .experts = 8, .top_k = 2, .precision = Precision::fp8};
+    const Gemm product{.m = 8192, .n = 4096, .k = 4096, .precision = Precision::fp16};
+    CHECK(busy(experts, slow) > 1.2 * busy(experts, plain));
+    CHECK(busy(experts, warps) > 1.2 * busy(experts, plain));
+    for (const SoftwareStack& stack : {slow, warps}) {
+        CHECK(busy(product, stack) == busy(product, plain));
+        Moe wide = experts;
+        wide.precision = Precision::fp16;
+        CHECK(busy(wide, stack) == busy(wide, plain));
+    }
+}
+
+TEST_CASE("power limits a slower engine's product no less than its arithmetic does") {
+    Gpu gpu = load_gpu(gpus_dir(), "a30");
+    const auto time = [&](double watts, double rate) {
+        gpu.profile.tdp = watts * watt;
+        SoftwareStack slow;
+        slow.kernels = KernelSet::engine;
+        slow.matmul_rate = rate;
+        return timeline(product(8192, 16), gpu, slow).total.in(us);
+    };
+    // At 140 W clocks fall, but not to the lowest voltage: slower arithmetic takes part of that back.
+    const double full = time(140, 1), ample = time(1000, 1);
+    CHECK(full > 1.05 * ample);
+    CHECK(full < ample / 0.6);
+    CHECK(time(140, 0.8) / full == rel(1 / std::sqrt(0.8), 0.02));
+    CHECK(time(1000, 0.8) / ample > 1.15);
+    // The less power, the longer, whatever the rate.
+    double before = time(1000, 0.8);
+    for (const double watts : {300, 200, 165, 150, 140, 120, 100}) {
+        CAPTURE(watts);
+        const double now = time(watts, 0.8);
+        CHECK(now >= before * (1 - 1e-9));
+        before = now;
+    }
+}
 
 TEST_CASE("an engine may multiply few rows by weights in fewer bits with kernels for vectors") {
     Gpu gpu = test::toy_gpu_with_matrix_units();

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <map>
 
 #include "support/compare.hpp"
 #include "support/paths.hpp"
@@ -51,6 +52,33 @@ TEST_CASE("operators that an architecture's fit lacks are known to the fit of al
                                                interval("model_cnn", -0.1, 0.1, Provenance::pooled_fit, "fit of all")});
     REQUIRE(models.intervals);
     CHECK(models.intervals->basis == "operators, fit of x");
+}
+
+TEST_CASE("a fit speaks for a run when operators that it, or a more specific one, knows take half of its time together") {
+    const Workload model = find_workload(models_dir(), "resnet50");
+    Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
+    Prediction p = predict(model, gpu, {}, load_software(gpus_dir()));
+    std::map<std::string_view, double> count;
+    std::vector<TimedOp>& ops = p.phases.front().timeline.ops;
+    for (const TimedOp& op : ops) count[op_class(op.node->op)] += 1;
+    REQUIRE(count["gemm"] > 0);
+    for (TimedOp& op : ops) {
+        const std::string_view of = op_class(op.node->op);
+        op.time = p.phases.front().latency * (of == "conv2d" ? 0.4 : of == "gemm" ? 0.3 : of == "elementwise" ? 0.2 : 0) / count[of];
+    }
+    const auto basis = [&](std::vector<ResidualInterval> intervals) {
+        gpu.parameters.intervals = std::move(intervals);
+        const auto found = prediction_intervals(p, model, gpu);
+        return found ? found->basis : "";
+    };
+    const auto all = interval("conv2d", -0.3, 0.3, Provenance::pooled_fit, "all");
+    const auto own = interval("gemm", -0.2, 0.2, Provenance::gpu_fit, "own");
+    const auto kin = interval("elementwise", -0.2, 0.2, Provenance::architecture_fit, "kin"),
+               hand = interval("all", -0.9, 0.9, Provenance::assumed);
+    CHECK(basis({all, own, hand}) == "operators, all");  // 0.4 alone would not do
+    CHECK(basis({all, hand}) == "operators, defaults");
+    CHECK(basis({own, kin, hand}) == "operators, own");  // 0.3 and 0.2
+    CHECK(basis({own, hand}) == "operators, defaults");
 }
 
 TEST_CASE("errors of one class go together, those of two classes only partly") {

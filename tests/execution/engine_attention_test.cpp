@@ -1,0 +1,123 @@
+// Attention in engines: where it is fused, which heads decode together, and how fast.
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "execution/engine_support.hpp"
+#include "roofcast/prediction.hpp"
+#include "support/compare.hpp"
+
+using namespace roofcast;
+using test::gpus_dir;
+using test::refused_key;
+using test::rel;
+
+TEST_CASE("attention of one query to a cache has a rate of its own where as many heads as the engine says share keys") {
+    SoftwareStack stack;
+    stack.decode_attention_rate = 0.8;
+    stack.grouped_decode_attention = GroupedDecoding{.least_group = 4, .rate = 0.4};
+    const Gpu gpu = load_gpu(gpus_dir(), "h100-sxm5-80gb");
+    const auto stretched = [&](std::int64_t kv_heads) {
+        OpGraph graph;
+        const Attention op{.batch = 4,
+                           .heads = 32,
+                           .kv_heads = kv_heads,
+                           .head_dim = 128,
+                           .query_len = 1,
+                           .kv_len = 65536,
+                           .precision = Precision::bf16,
+                           .kv_precision = Precision::bf16,
+                           .cached = true};
+        graph.segments.push_back({.name = "layer", .nodes = {{.name = "attention", .op = op}}});
+        return timeline(graph, gpu, stack).total / timeline(graph, gpu, SoftwareStack{}).total;
+    };
+    CHECK(stretched(16) == rel(1 / 0.8, 0.03));
+    CHECK(stretched(8) == rel(1 / 0.4, 0.03));
+    stack.grouped_decode_attention->least_group = 5;
+    CHECK(stretched(8) == rel(1 / 0.8, 0.03));
+    const auto refused = [](const std::string& value) { return refused_key("grouped_decode_attention = " + value); };
+    const auto ends = [](const std::string& key, std::string_view end) { return key.ends_with(end); };
+    CHECK(ends(refused("{ least_group = 4, rate = 1.5 }"), "grouped_decode_attention.rate"));
+    CHECK(ends(refused("{ least_group = 1, rate = 0.5 }"), "grouped_decode_attention.least_group"));
+    CHECK(ends(refused("{ rate = 0.5 }"), "grouped_decode_attention.least_group"));
+    CHECK(ends(refused("{ least_group = 4 }"), "grouped_decode_attention.rate"));
+    CHECK(ends(refused("{ least_group = 4, rate = 0.5, most_group = 8 }"), "grouped_decode_attention.most_group"));
+    CHECK(ends(refused("0.32"), "grouped_decode_attention"));
+}
+
+TEST_CASE("an engine may fuse attention in 16 bits only") {
+    const Workload bert = find_workload(test::models_dir(), "bert-base");
+    const Gpu gpu = load_gpu(gpus_dir(), "t4");
+    SoftwareStacks software = load_software(gpus_dir());
+    const auto unfused = [&](Precision precision) {
+        RunRequest request;
+        request.shape.precision = precision;
+        request.execution = Execution::fused;
+        const Prediction p = predict(bert, gpu, request, software);
+        for (const Segment& segment : p.phases.front().graph.segments) {
+            for (const OpNode& node : segment.nodes) {
+                if (const auto* attention = std::get_if<Attention>(&node.op)) return !attention->fused;
+            }
+        }
+        FAIL("no attention");
+        return false;
+    };
+    SoftwareStack& fused = software.by_execution[index(Execution::fused)];
+    fused.fused_attention = true;
+    fused.fused_wide_attention = false;
+    CHECK_FALSE(unfused(Precision::fp16));
+    CHECK(unfused(Precision::fp32));
+    fused.fused_wide_attention = true;
+    CHECK_FALSE(unfused(Precision::fp32));
+}
+
+TEST_CASE("engines whose decoding takes groups of one size together keep heads of other groups apart") {
+    const SoftwareStacks software = load_software(gpus_dir());
+    const Gpu gpu = load_gpu(gpus_dir(), "h100-sxm5-80gb");
+    const auto seconds = [&](const char* model, std::int64_t gpus, const char* version) {
+        const Workload workload = find_workload(test::models_dir(), model);
+        RunRequest request{.execution = Execution::tensorrt, .software = version};
+        request.kv_precision = Precision::fp8;
+        request.shape = {
+            .batch = 256, .prompt_tokens = 128, .generate_tokens = 2048, .precision = Precision::fp8, .parallel = {.tensor = gpus}};
+        return predict(workload, gpu, request, software).latency.in(s);
+    };
+    // Eight query heads share keys in Llama 2 70B, four in Mistral 7B.
+    CHECK(seconds("llama-2-70b", 4, "tensorrt-llm v0.9") == rel(seconds("llama-2-70b", 4, "tensorrt-llm"), 1e-9));
+    CHECK(seconds("llama-2-70b", 4, "tensorrt-llm v0.6.1") > 1.1 * seconds("llama-2-70b", 4, "tensorrt-llm v0.9"));
+    CHECK(seconds("mistral-7b", 1, "tensorrt-llm v0.9") > 1.1 * seconds("mistral-7b", 1, "tensorrt-llm"));
+}
+
+TEST_CASE("heads decode no slower where they may go either way, and two proposed tokens take no less than one") {
+    const Gpu gpu = load_gpu(gpus_dir(), "h100-sxm5-80gb");
+    for (const std::int64_t kv_heads : {1, 4, 16}) {
+        CAPTURE(kv_heads);
+        Attention op{.batch = 32, .heads = 16, .kv_heads = kv_heads, .head_dim = 128, .value_dim = 128, .query_len = 1, .kv_len = 4096};
+        const auto seconds = [&](LaneDecoding lanes, std::int64_t queries) {
+            op.lane_decoding = lanes;
+            op.query_len = queries;
+            return cost(op, gpu).total.in(s);
+        };
+        const double only = seconds(LaneDecoding::only, 1), together = seconds(LaneDecoding::none, 1);
+        CHECK(seconds(LaneDecoding::possible, 1) == std::min(only, together));
+        CHECK(seconds(LaneDecoding::only, 2) >= 0.99 * only);
+    }
+}
+
+TEST_CASE("short attention of TensorRT and FasterTransformer is by kernels of their own, which wait longer for a softmax") {
+    const SoftwareStacks software = load_software(gpus_dir());
+    CHECK(software.find(Execution::tensorrt, "tensorrt 8.6").head_blocks);
+    CHECK(software.find(Execution::fused, "fastertransformer").head_blocks);
+    CHECK_FALSE(software.find(Execution::compiled, "").head_blocks);
+    const Workload model = find_workload(test::models_dir(), "bert-large");
+    const auto milliseconds = [&](const char* gpu, bool head_blocks) {
+        SoftwareStacks stacks = software;
+        stacks.by_execution[index(Execution::tensorrt)].head_blocks = head_blocks;
+        RunRequest request{.execution = Execution::tensorrt};
+        request.shape = {.batch = 32, .prompt_tokens = 384, .precision = Precision::fp16};
+        return predict(model, load_gpu(gpus_dir(), gpu), request, stacks).latency.in(ms);
+    };
+    CHECK(milliseconds("a30", true) > 1.02 * milliseconds("a30", false));
+    CHECK(milliseconds("h100-pcie-80gb", true) == milliseconds("h100-pcie-80gb", false));
+}

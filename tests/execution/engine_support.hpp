@@ -1,0 +1,39 @@
+#pragma once
+// What tests of engines share.
+
+#include <doctest/doctest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "roofcast/error.hpp"
+#include "roofcast/execution.hpp"
+#include "support/paths.hpp"
+
+namespace roofcast::test {
+
+inline OpGraph product(std::int64_t rows, double weight_bits) {
+    OpNode node;
+    node.op = Gemm{.m = rows, .n = 4096, .k = 4096, .precision = Precision::fp16, .weight_bits = weight_bits};
+    OpGraph graph;
+    graph.segments.push_back({.name = "layer", .nodes = {node}});
+    return graph;
+}
+
+/// The key that a software.toml is refused for whose first way of execution has `line` besides.
+inline std::string refused_key(const std::string& line) {
+    std::stringstream text;
+    text << std::ifstream(gpus_dir() / "software.toml").rdbuf();
+    std::string shipped = text.str();
+    const std::size_t table = shipped.find("[eager]");
+    REQUIRE(table != std::string::npos);
+    const test::TemporaryFile file("software.toml", shipped.insert(shipped.find('\n', table) + 1, line + "\n"));
+    try {
+        load_software(file.path().parent_path());
+    } catch (const Error& e) {
+        return e.detail().key;
+    }
+    return "";
+}
+
+}  // namespace roofcast::test
