@@ -33,6 +33,23 @@ void add_attention_op(LayerBuilder& b, const EncoderPass& pass, bool causal, boo
     b.add("attention", op, 0, Fusion::none, fused ? 1 : eager::unfused_attention);
 }
 
+/// What frameworks pass over all scores for: each step is a kernel of its own, gathers read an index of 64 bits an element, and one term
+/// lies transposed. The scale and the softmax belong to the attention. DebertaV2 of transformers: disentangled_attention_bias, XSoftmax.
+void add_bias_passes(LayerBuilder& b, std::int64_t scores) {
+    constexpr double index_kernels = 8;  // of each gather, on indices: arithmetic, clamp, expand, copies
+    const auto index = static_cast<std::int64_t>(8 * byte / element_size(b.numerics().stored));
+    OpNode& gathered = b.strided_move("gather_scores", 2 * scores);
+    std::get<Move>(gathered.op).read *= 1 + index;
+    gathered.eager_kernels = 2 * (1 + index_kernels);
+    b.elementwise("scale_position_scores", 2 * scores, 1, 1, Fusion::chain, 2);
+    b.elementwise("content_to_pos_score", scores, 1, 1);
+    OpNode& transposed = b.elementwise("pos_to_content_score", scores, 2, 1);
+    std::get<Elementwise>(transposed.op).apart = 1;
+    b.elementwise("add_scores", scores, 2, 1);
+    b.move("mask_copy", scores, 1);
+    b.strided_elementwise("mask_scores", 2 * scores, 1, 0, 2);
+}
+
 /// DeBERTa: scores of content against relative positions, and of these against content, gathered into place. Query and key projections
 /// are shared with the content's, so they carry no weights of their own. He et al., DeBERTa, 2021, eq. 4.
 void add_relative_scores(LayerBuilder& b, const EncoderPass& pass) {
@@ -41,9 +58,9 @@ void add_relative_scores(LayerBuilder& b, const EncoderPass& pass) {
     b.linear("position_qk", m.relative_positions, 2 * m.hidden, m.hidden, false, 2).weights = 0;
     b.batched("content_to_pos", maps, pass.tokens, m.relative_positions, head_dim);
     b.batched("pos_to_content", maps, pass.tokens, m.relative_positions, head_dim);
-    constexpr double gather_kernels = 12;  // index arithmetic, expand, clamp, gather, transpose, scale, copies
     const std::int64_t scores = maps * pass.tokens * pass.tokens;
-    b.move("gather_scores", 2 * scores, 2 * gather_kernels, Fusion::chain);
+    if (b.numerics().framework) return add_bias_passes(b, scores);
+    b.move("gather_scores", 2 * scores, 2, Fusion::chain);
     b.elementwise("add_scores", scores, 3, 2, Fusion::chain, 2);
 }
 
