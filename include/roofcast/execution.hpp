@@ -47,6 +47,13 @@ struct GroupedDecoding {
     double rate = 1;
 };
 
+/// How an engine runs sequences of more than `beyond` tokens, prompt and output together, where that differs.
+struct LongContexts {
+    std::int64_t beyond = 0;
+    std::int64_t prefill_chunk = 0;    ///< tokens of all sequences in one pass of prefill
+    double decode_attention_rate = 1;  ///< in place of `SoftwareStack::decode_attention_rate`
+};
+
 /// What a way of execution, or a named engine, costs. One table of `gpus/software.toml`.
 struct SoftwareStack {
     std::string name;  ///< "eager", …, or the engine's: "llama.cpp"
@@ -96,6 +103,7 @@ struct SoftwareStack {
     double expert_rate = 1;                  ///< of that rate that its grouped products of routed experts in 8 bits reach
     double decode_attention_rate = 1;        ///< of the rate of kernels that split the cache, attention of one query per sequence
     std::optional<GroupedDecoding> grouped_decode_attention{};  ///< where many query heads share keys; none: as others
+    std::optional<LongContexts> long_contexts{};                ///< absent: as others
     std::optional<double> pcie_contention;  ///< of the machines it was measured on, instead of the GPU's parameter of that name
     double streaming_rate = 1;              ///< of the rate of well-written kernels that its other kernels reach
     double element_instructions = 0;        ///< of the lanes, for each element that its streaming kernels write; 0: hidden behind the bytes

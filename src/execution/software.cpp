@@ -46,6 +46,17 @@ std::optional<GroupedDecoding> read_grouped_decoding(TableReader& table) {
     return grouped;
 }
 
+std::optional<LongContexts> read_long_contexts(TableReader& table) {
+    constexpr std::string_view key = "long_contexts";
+    if (!table.has(key)) return std::nullopt;
+    TableReader own = table.table(key);
+    const LongContexts contexts{.beyond = own.count("beyond_tokens"),
+                                .prefill_chunk = own.count("prefill_chunk_tokens"),
+                                .decode_attention_rate = own.number("decode_attention_rate", share)};
+    own.finish();
+    return contexts;
+}
+
 void read_stack(TableReader& table, SoftwareStack& stack) {
     stack.kernels = read_kernel_set(table);
     stack.host_per_kernel = table.number("host_us_per_kernel", non_negative) * us;
@@ -101,6 +112,7 @@ void read_stack(TableReader& table, SoftwareStack& stack) {
     stack.expert_rate = table.number_if("expert_rate", share).value_or(1);
     stack.decode_attention_rate = table.number_if("decode_attention_rate", share).value_or(1);
     stack.grouped_decode_attention = read_grouped_decoding(table);
+    stack.long_contexts = read_long_contexts(table);
     stack.streaming_rate = table.number_if("streaming_rate", share).value_or(1);
     stack.element_instructions = table.number_if("element_instructions", non_negative).value_or(0);
     stack.memory_overhead = table.number("memory_overhead_mb", non_negative) * mb;
