@@ -133,9 +133,10 @@ struct Reduce {
 struct Move {
     std::int64_t read = 0, written = 0;
     Precision precision = Precision::fp16;
-    std::int64_t apart = 0;  ///< elements written side by side that lie apart where they are read: each is fetched with its sector
-    bool strided = false;    ///< rows lie apart: each element's address is computed
-    std::int64_t waits = 0;  ///< reads that each thread of the kernel makes one after the other, each when the one before has come
+    std::int64_t apart = 0;           ///< elements written side by side that lie apart where they are read: each is fetched with its sector
+    bool strided = false;             ///< rows lie apart: each element's address is computed
+    double integer_instructions = 0;  ///< of the integer lanes, for each element written
+    std::int64_t waits = 0;           ///< reads that each thread of the kernel makes one after the other, each when the one before has come
     friend bool operator==(const Move&, const Move&) = default;
 };
 

@@ -40,14 +40,16 @@ struct RunShape {
     std::int64_t prefill_chunk = 0;  ///< tokens of all sequences in one pass of prefill where the engine cuts prompts; 0: whole ones
     bool framework = false;          ///< kernels of an eager framework: over strided or broadcast operands, and pools, compute each address
     bool copies_heads = false;       ///< attention that is not fused makes heads the outer dimension, and an inner one of the output again
-    bool separate_mask = false;      ///< a kernel of its own masks scores that go through memory
-    bool separate_bias = false;      ///< a kernel of its own adds the bias of a convolution
-    bool mixed_precision = false;    ///< 16-bit runs keep learned factors in fp32, and with them sums: automatic mixed precision
-    bool fp32_norms = false;         ///< with it: normalizations compute in fp32 too
-    bool folds_norms = false;        ///< batch norms behind convolutions are folded into them before the run, in eager frameworks too
-    bool logits_of_prompt = false;   ///< prefill computes scores of the vocabulary for every token, not only for the last
-    bool state_on_host = false;      ///< what a recurrent model carries from pass to pass goes through host memory
-    double suppression_kernels = 0;  ///< for each class and image, to leave out overlapping boxes
+    bool concatenates_cache = false;  ///< decoding writes the KV cache anew, a token longer
+    bool repeats_keys = false;        ///< keys and values that query heads share are copied out to each of them
+    bool separate_mask = false;       ///< a kernel of its own masks scores that go through memory
+    bool separate_bias = false;       ///< a kernel of its own adds the bias of a convolution
+    bool mixed_precision = false;     ///< 16-bit runs keep learned factors in fp32, and with them sums: automatic mixed precision
+    bool fp32_norms = false;          ///< with it: normalizations compute in fp32 too
+    bool folds_norms = false;         ///< batch norms behind convolutions are folded into them before the run, in eager frameworks too
+    bool logits_of_prompt = false;    ///< prefill computes scores of the vocabulary for every token, not only for the last
+    bool state_on_host = false;       ///< what a recurrent model carries from pass to pass goes through host memory
+    double suppression_kernels = 0;   ///< for each class and image, to leave out overlapping boxes
     bool narrow_activations = false;  ///< int8 runs keep activations between layers in 8 bits too (language models apart)
     [[nodiscard]] bool stays_narrow() const { return narrow_activations && precision == Precision::int8; }
 };

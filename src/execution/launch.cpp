@@ -15,15 +15,28 @@ bool repeats_its_traffic(const OpNode& node) {
     return std::holds_alternative<Elementwise>(node.op) || std::holds_alternative<RowWise>(node.op);
 }
 
+/// That an SM takes in of weights that the stack's kernels stream; 0: no such kernels.
+BytesPerSecond most_per_sm(const SoftwareStack& stack, const GpuProfile& gpu) {
+    return stack.vector_bytes_per_sm_clock * byte * running_clock(gpu);
+}
+
 /// The engine's own kernel for products of few rows, where it has one for `op`.
 std::optional<KernelCost> vector_kernel(const Op& op, const Gpu& gpu, const SoftwareStack& stack) {
-    const BytesPerSecond most = stack.vector_bandwidth_per_sm;
+    const BytesPerSecond most = most_per_sm(stack, gpu.profile);
     if (most == BytesPerSecond{}) return std::nullopt;
     if (const auto* gemm = std::get_if<Gemm>(&op); gemm != nullptr && gemm->m <= most_vector_rows)
         return vector_product_cost(*gemm, gpu, most);
     if (const auto* moe = std::get_if<Moe>(&op); moe != nullptr && moe->tokens <= most_vector_rows)
         return vector_product_cost(*moe, gpu, most);
     return std::nullopt;
+}
+
+/// What the stack's kernels take at least to unpack the weights of a product of few rows.
+Seconds unpacking_time(const Gemm& op, const SoftwareStack& stack, const GpuProfile& gpu) {
+    const bool unpacks = stack.unpacked_weights_per_sm_clock > 0 && op.weight_bits < 16 && op.m <= most_vector_rows;
+    if (!unpacks || !(gpu.boost_clock > 0 * hertz)) return {};
+    const double weights = static_cast<double>(op.batch) * static_cast<double>(op.n) * static_cast<double>(op.k);
+    return lasting(weights / static_cast<double>(gpu.sm_count) / stack.unpacked_weights_per_sm_clock, gpu);
 }
 
 /// A slower engine's kernel stretches the part of its time that arithmetic or streaming takes, not its latency.
@@ -55,7 +68,9 @@ Seconds at_rate_of(const SoftwareStack& stack, const Op& op, const KernelCost& k
     const Seconds throttled = kernel.total + kernel.power * (1 / std::sqrt(rate) - 1);
     // Of kernels in a row power may limit some only.
     const bool limited = kernel.total > kernel.unthrottled;
-    return max(unthrottled, limited ? throttled : kernel.launch + kernel.power / std::sqrt(rate));
+    const Seconds multiplied = max(unthrottled, limited ? throttled : kernel.launch + kernel.power / std::sqrt(rate));
+    const auto* gemm = std::get_if<Gemm>(&op);
+    return gemm != nullptr ? max(multiplied, kernel.launch + unpacking_time(*gemm, stack, gpu.profile)) : multiplied;
 }
 
 /// `op` in fp16 instead of 8 bits; nothing for other operators and formats.
@@ -84,6 +99,16 @@ bool is_16_bit_product(const Op& op) {
     if (const auto* gemm = std::get_if<Gemm>(&op)) return is_16_bit(gemm->precision);
     const auto* conv = std::get_if<Conv2d>(&op);
     return conv != nullptr && is_16_bit(conv->precision);
+}
+
+bool is_send(const Op& op) {
+    const auto* collective = std::get_if<Collective>(&op);
+    return collective != nullptr && collective->kind == CollectiveKind::send;
+}
+
+bool is_8_bit_product(const Op& op) {
+    const auto* gemm = std::get_if<Gemm>(&op);
+    return gemm != nullptr && element_size(gemm->precision) == 1 * byte;
 }
 
 /// Launches beside a product whose weights are stored in fewer bits than it computes in, or are quantized with the activations.
@@ -145,7 +170,7 @@ std::optional<KernelCost> conversions(const Op& op, const Gpu& gpu, const Softwa
         add(cost(Elementwise{.elements = elements, .reads = reads, .writes = writes, .precision = gemm->precision}, gpu, Cache::produced));
     };
     constexpr double wide = 2;  // fp32 in 16-bit elements
-    if (unpacks(*gemm, stack)) add(unpacking_cost(*gemm, gpu, stack.vector_bandwidth_per_sm));
+    if (unpacks(*gemm, stack)) add(unpacking_cost(*gemm, gpu, most_per_sm(stack, gpu.profile)));
     if (stack.fp32_activations) {
         convert(gemm->batch * gemm->m * gemm->k, wide, 1);
         convert(gemm->batch * gemm->m * gemm->n, 1, wide);
@@ -178,6 +203,8 @@ Launch launched(const OpNode& node, const Gpu& gpu, const SoftwareStack& stack) 
     if (std::holds_alternative<Conv2d>(node.op)) launch.host = stack.host_per_convolution;
     if (is_16_bit_product(node.op)) launch.launches += stack.cast_kernels;
     launch.launches += unpacking_launches(node.op, stack);
+    launch.awaited = stack.waits_for_8bit_products && is_8_bit_product(node.op);
+    if (is_send(node.op)) time += stack.send_gap;
     launch.time = time + launch.launches * stack.device_gap;
     launch.calls = stack.kernels == KernelSet::framework && node.same_call ? 0 : launch.launches;
     return launch;

@@ -68,6 +68,8 @@ void read_stack(TableReader& table, SoftwareStack& stack) {
     stack.fp32_scores = table.flag_if("fp32_scores").value_or(false);
     stack.prefill_chunk = table.count_if("prefill_chunk_tokens", 0).value_or(0);
     stack.copies_heads = table.flag_if("copies_heads").value_or(false);
+    stack.concatenates_cache = table.flag_if("concatenates_cache").value_or(false);
+    stack.repeats_keys = table.flag_if("repeats_keys").value_or(false);
     stack.separate_mask = table.flag_if("separate_mask").value_or(false);
     stack.separate_bias = table.flag_if("separate_bias").value_or(false);
     stack.fp32_norms = table.flag_if("fp32_norms").value_or(false);
@@ -107,7 +109,10 @@ void read_stack(TableReader& table, SoftwareStack& stack) {
     stack.unpacks_on_lanes = table.flag_if("unpacks_on_lanes").value_or(false);
     stack.warp_matrix = table.flag_if("warp_matrix").value_or(false);
     stack.warp_matrix_experts = table.flag_if("warp_matrix_experts").value_or(false);
-    stack.vector_bandwidth_per_sm = table.number_if("vector_gb_s_per_sm", positive).value_or(0) * gb_per_s;
+    stack.vector_bytes_per_sm_clock = table.number_if("vector_bytes_per_sm_clock", positive).value_or(0);
+    stack.send_gap = table.number_if("send_gap_us", non_negative).value_or(0) * us;
+    stack.waits_for_8bit_products = table.flag_if("waits_for_8bit_products").value_or(false);
+    stack.unpacked_weights_per_sm_clock = table.number_if("unpacked_weights_per_sm_clock", non_negative).value_or(0);
     stack.matmul_rate = table.number_if("matmul_rate", share).value_or(1);
     stack.expert_rate = table.number_if("expert_rate", share).value_or(1);
     stack.decode_attention_rate = table.number_if("decode_attention_rate", share).value_or(1);

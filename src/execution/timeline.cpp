@@ -107,6 +107,7 @@ private:
             const Seconds issue = stack_.host_per_kernel + launches_[i].host / std::max(1.0, calls);
             if (calls > 0) clocks_.run(runs * calls, issue, launches_[i].time / calls);
             if (calls == 0) clocks_.gpu += runs * launches_[i].time;
+            if (launches_[i].awaited) clocks_.wait_for_gpu();
         }
     }
 

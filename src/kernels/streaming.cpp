@@ -13,15 +13,6 @@ constexpr Seconds memory_latency = 280 * ns;
 /// 4090.
 constexpr double clocks_per_sector = 1.8;
 
-/// `c`, no shorter than `floor`, which its `term` becomes but for the latency.
-KernelCost at_least(KernelCost c, Seconds floor, Bound bound, Seconds KernelCost::*term) {
-    if (floor <= c.total) return c;
-    c.*term = term == &KernelCost::launch ? c.launch + (floor - c.total) : max(c.*term, floor - c.launch);
-    c.total = c.unthrottled = floor;
-    c.bound = bound;
-    return c;
-}
-
 /// A framework's element-wise kernel, made for operands of any kind, takes longer to start; one made for its operands has more loads under
 /// way and waits half as long for DRAM. A thread takes its elements, 16 bytes of them, one by one where a function has many instructions.
 /// PyTorch 2.11 and the benchmark's own kernels on H100 and H200.
@@ -91,7 +82,11 @@ KernelCost cost(const Reduce& op, const Gpu& gpu, Cache cache) {
 
 KernelCost cost(const Move& op, const Gpu& gpu, Cache cache) {
     const KernelCost streamed = streaming_cost(work(op).bytes, {}, op.precision, gpu, cache);
-    const KernelCost passed = op.strided ? addressed(streamed, op.written, gpu.profile) : streamed;
+    const KernelCost strided = op.strided ? addressed(streamed, op.written, gpu.profile) : streamed;
+    const KernelCost passed = op.integer_instructions > 0
+                                  ? at_least(strided, integer_time(static_cast<double>(op.written) * op.integer_instructions, gpu.profile),
+                                             Bound::compute, &KernelCost::compute)
+                                  : strided;
     const KernelCost waited = at_least(passed, static_cast<double>(op.waits) * memory_latency, Bound::latency, &KernelCost::launch);
     return fetched_apart(waited, static_cast<double>(op.apart), gpu.profile);
 }

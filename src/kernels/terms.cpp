@@ -69,6 +69,14 @@ KernelCost combine(const Terms& t, const Gpu& gpu) {
     return c;
 }
 
+KernelCost at_least(KernelCost c, Seconds floor, Bound bound, Seconds KernelCost::*term) {
+    if (floor <= c.total) return c;
+    c.*term = term == &KernelCost::launch ? c.launch + (floor - c.total) : max(c.*term, floor - c.launch);
+    c.total = c.unthrottled = floor;
+    c.bound = bound;
+    return c;
+}
+
 KernelCost lengthened(KernelCost c, Seconds more, Bound bound, Seconds KernelCost::*term) {
     c.*term += more;
     c.total += more;

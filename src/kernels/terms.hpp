@@ -213,6 +213,9 @@ inline Seconds issue_time(double instructions, const GpuProfile& gpu) {
     return instruction_time(instructions / static_cast<double>(gpu.sm_count), gpu) / both;
 }
 
+/// `c`, no shorter than `floor`, which its `term` becomes but for the latency.
+KernelCost at_least(KernelCost c, Seconds floor, Bound bound, Seconds KernelCost::*term);
+
 /// `c` with so much more of `term`, which nothing hides; `bound` by it where it is the longest.
 KernelCost lengthened(KernelCost c, Seconds more, Bound bound, Seconds KernelCost::*term);
 

@@ -33,6 +33,8 @@ RunShape shape_under(const SoftwareStack& stack, const RunRequest& request) {
     shape.fp32_scores = stack.fp32_scores;
     shape.framework = stack.kernels == KernelSet::framework;
     shape.copies_heads = stack.copies_heads;
+    shape.concatenates_cache = stack.concatenates_cache;
+    shape.repeats_keys = stack.repeats_keys;
     shape.separate_mask = stack.separate_mask;
     shape.prefill_chunk = stack.prefill_chunk;
     shape.folds_norms = stack.folds_norms;

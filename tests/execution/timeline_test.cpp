@@ -165,7 +165,7 @@ TEST_CASE("engines of single warps' instructions do not reach Hopper's matrix pe
 TEST_CASE("an engine's products with few rows draw no more than its limit an SM") {
     const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
     SoftwareStack limited = stack(KernelSet::engine, {});
-    limited.vector_bandwidth_per_sm = 5 * gb_per_s;
+    limited.vector_bytes_per_sm_clock = 5 * gb_per_s / (gpu.profile.boost_clock * byte);
     const auto milliseconds = [&](std::int64_t rows, const SoftwareStack& s) {
         OpNode node;
         node.op = Gemm{.m = rows, .n = 16384, .k = 16384, .precision = Precision::fp16, .weight_bits = 16};
@@ -174,7 +174,7 @@ TEST_CASE("an engine's products with few rows draw no more than its limit an SM"
     // 537 MB by 108 SMs of 5 GB/s each.
     CHECK(milliseconds(1, limited) == rel(537.0 / 540, 0.03));
     CHECK(milliseconds(64, limited) == milliseconds(64, stack(KernelSet::engine, {})));
-    limited.vector_bandwidth_per_sm = 50 * gb_per_s;
+    limited.vector_bytes_per_sm_clock = 50 * gb_per_s / (gpu.profile.boost_clock * byte);
     // At the streaming rate of the memory.
     CHECK(milliseconds(1, limited) == rel(537.0 / (2039 * gpu.parameters.values.streaming.bandwidth_fraction), 0.03));
 }
@@ -224,7 +224,7 @@ TEST_CASE("slower arithmetic stretches products that are bound by it, and others
 TEST_CASE("engines with vector kernels stream the weights of few rows, of experts too, within a limit of each SM") {
     const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
     SoftwareStack vectors = stack(KernelSet::engine, {});
-    vectors.vector_bandwidth_per_sm = 10 * gb_per_s;  // 108 SMs draw 1.08 TB/s
+    vectors.vector_bytes_per_sm_clock = 10 * gb_per_s / (gpu.profile.boost_clock * byte);  // 108 SMs draw 1.08 TB/s
     const auto time = [&](Op op) { return timeline(graph_of({{.name = "product", .op = std::move(op)}}), gpu, vectors).total.in(us); };
     // 134.2 MB of weights: 124.3 us.
     CHECK(time(Gemm{.m = 1, .n = 8192, .k = 8192}) == rel(126, 0.03));
