@@ -121,3 +121,28 @@ TEST_CASE("short attention of TensorRT and FasterTransformer is by kernels of th
     CHECK(milliseconds("a30", true) > 1.02 * milliseconds("a30", false));
     CHECK(milliseconds("h100-pcie-80gb", true) == milliseconds("h100-pcie-80gb", false));
 }
+
+TEST_CASE("an engine may run long contexts in another way: prompts in chunks, decoding at a rate of its own") {
+    SoftwareStacks software = load_software(gpus_dir());
+    const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
+    const Workload model = find_workload(test::models_dir(), "llama-3.1-8b");
+    Engine& engine = software.engines.emplace_back();
+    engine.match = {"odd"};
+    engine.executions = {Execution::cuda_graph};
+    engine.stack = software.by_execution[index(Execution::cuda_graph)];
+    const auto run = [&](std::int64_t prompt) {
+        RunRequest request{.software = "odd"};
+        request.shape = {.prompt_tokens = prompt, .generate_tokens = 8, .precision = Precision::bf16};
+        return predict(model, gpu, request, software);
+    };
+    const Prediction whole_short = run(4000), whole_long = run(20000);
+    engine.stack.long_contexts = LongContexts{.beyond = 10000, .prefill_chunk = 1000, .decode_attention_rate = 0.25};
+    CHECK(run(4000).latency == whole_short.latency);
+    const Prediction cut = run(20000);
+    CHECK(cut.phases.front().passes == 20);
+    CHECK(cut.phases.back().latency > 1.2 * whole_long.phases.back().latency);
+    CHECK(refused_key("long_contexts = { beyond_tokens = 1, prefill_chunk_tokens = 1, decode_attention_rate = 2 }")
+              .ends_with("decode_attention_rate"));
+    CHECK(refused_key("long_contexts = { prefill_chunk_tokens = 1, decode_attention_rate = 1 }").ends_with("beyond_tokens"));
+    CHECK(refused_key("long_contexts = 32768").ends_with("long_contexts"));
+}

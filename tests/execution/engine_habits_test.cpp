@@ -25,6 +25,9 @@ TEST_CASE("habits that are out of range, or mean nothing, are refused by their k
     CHECK(refused_key("") == "");
     CHECK(refused_key("kernels_beside_4bit = -1").find("kernels_beside_4bit") != std::string::npos);
     CHECK(refused_key("kernels_beside_8bit = -1").find("kernels_beside_8bit") != std::string::npos);
+    CHECK(refused_key("unpacked_weights_per_sm_clock = -1").find("unpacked_weights_per_sm_clock") != std::string::npos);
+    CHECK(refused_key("send_gap_us = -1").find("send_gap_us") != std::string::npos);
+    CHECK(refused_key("vector_bytes_per_sm_clock = 0").find("vector_bytes_per_sm_clock") != std::string::npos);
     CHECK(refused_key("unpacks_from_rows = -1").find("unpacks_from_rows") != std::string::npos);
     CHECK(refused_key("least_tile_rows = 300").find("least_tile_rows") != std::string::npos);
     CHECK(refused_key("least_tile_rows = 32.5").find("least_tile_rows") != std::string::npos);

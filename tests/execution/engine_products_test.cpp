@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "execution/engine_support.hpp"
@@ -138,4 +139,46 @@ TEST_CASE("an engine may multiply few rows by weights in fewer bits with kernels
     CHECK(gain(4, 4) > 1.1);
     CHECK(gain(5, 4) == 1);
     CHECK(gain(1, 16) == 1);
+}
+
+TEST_CASE("an engine may unpack so many weights a clock at most, of few rows and fewer bits") {
+    const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
+    SoftwareStack stack;
+    stack.unpacked_weights_per_sm_clock = 1;
+    const auto time = [&](std::int64_t rows, double bits, const SoftwareStack& s) {
+        return timeline(product(rows, bits), gpu, s).total.in(us);
+    };
+    // 4096 x 4096 weights by 108 SMs at 1.41 GHz: 110 us, and the start of the kernel.
+    CHECK(time(1, 4.5, stack) == rel(4096.0 * 4096 / 108 / 1410, 0.08));
+    CHECK(time(1, 16, stack) == time(1, 16, SoftwareStack{}));
+    CHECK(time(64, 4.5, stack) == time(64, 4.5, SoftwareStack{}));
+}
+
+TEST_CASE("a host that waits for its 8-bit products issues what follows them after they have finished") {
+    const Gpu gpu = load_gpu(gpus_dir(), "h20");
+    const auto time = [&gpu](Precision precision, bool waits) {
+        OpNode node;
+        node.op = Gemm{.m = 4096, .n = 4096, .k = 4096, .precision = precision, .weight_bits = 8 * element_size(precision).in(byte)};
+        OpGraph graph;
+        graph.segments.push_back({.name = "layer", .repeat = 10, .nodes = {node}});
+        SoftwareStack stack;
+        stack.host_per_kernel = 500 * us;
+        stack.waits_for_8bit_products = waits;
+        return timeline(graph, gpu, stack);
+    };
+    const Timeline waiting = time(Precision::fp8, true), ahead = time(Precision::fp8, false);
+    CHECK(ahead.total.in(us) < 1.2 * std::max(5000.0, ahead.gpu_busy.in(us)));
+    CHECK(waiting.total.in(us) == rel(5000 + waiting.gpu_busy.in(us), 0.01));
+    CHECK(time(Precision::bf16, true).total == time(Precision::bf16, false).total);
+}
+
+TEST_CASE("what lies beside a transfer between pipeline stages adds to it") {
+    const Gpu gpu = load_gpu(gpus_dir(), "rtx-3090");
+    OpGraph graph;
+    graph.segments.push_back(
+        {.name = "stage", .repeat = 3, .nodes = {{.name = "send", .op = Collective{CollectiveKind::send, 2, 1 * mb}}}});
+    SoftwareStack stack;
+    const double plain = timeline(graph, gpu, stack).total.in(us);
+    stack.send_gap = 200 * us;
+    CHECK(timeline(graph, gpu, stack).total.in(us) == rel(plain + 600, 1e-6));
 }

@@ -1,40 +1,14 @@
 #include <doctest/doctest.h>
 
-#include "graph/families.hpp"
-#include "roofcast/op_graph.hpp"
+#include "graph/shipped_graphs.hpp"
 #include "support/compare.hpp"
-#include "support/paths.hpp"
 
 using namespace roofcast;
-using roofcast::test::rel;
-
-namespace {
-
-Workload shipped(const char* id) {
-    return find_workload(test::models_dir(), id);
-}
-
-DecoderLlm decoder(const char* id) {
-    return std::get<DecoderLlm>(shipped(id).architecture);
-}
-
-const OpNode* find_node(const OpGraph& graph, std::string_view name) {
-    for (const Segment& segment : graph.segments) {
-        for (const OpNode& node : segment.nodes) {
-            if (node.name == name) return &node;
-        }
-    }
-    return nullptr;
-}
-
-template <class T>
-T op_of(const OpGraph& graph, std::string_view name) {
-    const OpNode* node = find_node(graph, name);
-    REQUIRE(node != nullptr);
-    return std::get<T>(node->op);
-}
-
-}  // namespace
+using test::decoder;
+using test::find_node;
+using test::op_of;
+using test::rel;
+using test::shipped;
 
 TEST_CASE("attention FLOPs count what causal masking and windows leave") {
     // 4 queries against 4 keys see 1 + 2 + 3 + 4 = 10 of 16; with a window of 2, 1 + 2 + 2 + 2 = 7; one query sees all of the cache.
@@ -55,64 +29,6 @@ TEST_CASE("attention FLOPs count what causal masking and windows leave") {
     CHECK(pairs(2, 6, true, 0) == rel(5 + 6, 1e-12));
     CHECK(pairs(1, 100, true, 0) == rel(100, 1e-12));
     CHECK(pairs(1, 100, true, 16) == rel(16, 1e-12));
-}
-
-TEST_CASE("a framework multiplies queries, keys and values apart, engines in one product with as many weights") {
-    RunShape shape{.batch = 2, .prompt_tokens = 128, .precision = Precision::bf16};
-    const OpGraph engine = forward_graph(shipped("bert-base"), shape), prefill = prefill_graph(decoder("llama-3-8b"), shape, 128);
-    shape.framework = true;
-    const OpGraph eager = forward_graph(shipped("bert-base"), shape), eager_prefill = prefill_graph(decoder("llama-3-8b"), shape, 128);
-    CHECK(find_node(eager, "qkv_proj") == nullptr);
-    CHECK(op_of<Gemm>(eager, "key").n == 768);
-    CHECK(op_of<Gemm>(eager, "key").framework);
-    CHECK(op_of<Gemm>(engine, "qkv_proj").n == 3 * 768);
-    CHECK_FALSE(op_of<Gemm>(engine, "qkv_proj").framework);
-    CHECK(total_parameters(eager) == rel(total_parameters(engine), 1e-12));
-    CHECK(op_of<Gemm>(eager_prefill, "k_proj").n == 8 * 128);
-    CHECK(op_of<Gemm>(eager_prefill, "gate_proj").n == 14336);
-    CHECK(find_node(eager_prefill, "gate_up_proj") == nullptr);
-    CHECK(total_parameters(eager_prefill) == rel(total_parameters(prefill), 1e-12));
-}
-
-TEST_CASE("a framework normalizes by the root mean square in fp32, kernel by kernel") {
-    RunShape shape{.batch = 2, .prompt_tokens = 128, .precision = Precision::bf16};
-    CHECK(find_node(prefill_graph(decoder("llama-3-8b"), shape, 128), "norm_widen") == nullptr);
-    CHECK(std::holds_alternative<RowWise>(find_node(prefill_graph(decoder("llama-3-8b"), shape, 128), "input_norm")->op));
-    shape.framework = true;
-    const OpGraph eager = prefill_graph(decoder("llama-3-8b"), shape, 128);
-    CHECK(op_of<Elementwise>(eager, "norm_widen").reads == rel(0.5, 1e-12));  // 16 bits in, 32 out
-    CHECK(op_of<Reduce>(eager, "norm_mean").outputs == 256);
-    CHECK(op_of<Elementwise>(eager, "norm_narrow").reads == rel(2, 1e-12));
-    CHECK(op_of<Elementwise>(eager, "input_norm").strided);
-    CHECK(find_node(eager, "input_norm")->weights == 4096);
-    CHECK(op_of<Elementwise>(eager, "rope_keys").elements == 256 * 8 * 128);
-    shape.precision = Precision::fp32;
-    CHECK(find_node(prefill_graph(decoder("llama-3-8b"), shape, 128), "norm_widen") == nullptr);
-}
-
-TEST_CASE("a framework attends in one window of a packed image after the other") {
-    RunShape shape{.batch = 2, .prompt_tokens = 16, .image_size = 448, .precision = Precision::bf16};
-    struct Turns {
-        std::int64_t batch = 0, repeat = 0;
-        double eager_kernels = 0;
-        bool operator==(const Turns&) const = default;
-    };
-    const auto attention = [&shape](std::string_view segment) {
-        const auto model = std::get<VisionLanguage>(shipped("qwen2.5-vl-3b").architecture);
-        const OpGraph graph = vision_graph(model, shape);
-        for (const Segment& s : graph.segments) {
-            if (s.name != segment) continue;
-            for (const OpNode& node : s.nodes) {
-                if (node.name == "attention") return Turns{std::get<Attention>(node.op).batch, node.repeat, node.eager_kernels};
-            }
-        }
-        return Turns{};
-    };
-    // 32 · 32 patches, windows of 8 · 8.
-    CHECK(attention("window_layer") == Turns{2 * 16, 1, 1});
-    shape.framework = true;
-    CHECK(attention("window_layer") == Turns{1, 2 * 16, 2});  // the host takes as long as for a kernel more
-    CHECK(attention("layer") == Turns{1, 2, 2});
 }
 
 TEST_CASE("the KV cache of grouped-query attention is two vectors a KV head and layer") {
@@ -188,27 +104,6 @@ TEST_CASE("only the last token of a prompt reaches the LM head") {
     CHECK(op_of<Gemm>(prefill_graph(decoder("llama-3-8b"), shape, 1000), "qkv_proj").m == 3000);
 }
 
-TEST_CASE("an activation that a library writes as a formula is as many kernels of an eager framework") {
-    const auto kernels = [](const char* model, const char* node) {
-        return find_node(forward_graph(shipped(model), {}), node)->eager_kernels;
-    };
-    CHECK(kernels("gpt2", "activation") == 8);
-    CHECK(kernels("opt-1.3b", "activation") == 1);
-    CHECK(kernels("bert-base", "gelu") == 1);
-    CHECK(kernels("clip-vit-large-patch14", "gelu") == 3);
-}
-
-TEST_CASE("an eager framework's GELU takes the lanes as long as an error function does, and a formula of several kernels does not") {
-    const auto instructions = [](const char* model, bool framework) {
-        return op_of<Elementwise>(forward_graph(shipped(model), {.framework = framework}), "gelu").instructions;
-    };
-    for (const char* model : {"bert-base", "vit-base-patch16-224", "swin-base-patch4-window7-224", "convnext-base"}) {
-        CHECK(instructions(model, true) == error_function_instructions);
-        CHECK(instructions(model, false) == 0);
-    }
-    CHECK(instructions("clip-vit-large-patch14", true) == 0);
-}
-
 TEST_CASE("weight-only quantization leaves embeddings and LM head as they are") {
     RunShape shape;
     shape.weights = *parse_weight_format("int4");
@@ -259,46 +154,6 @@ TEST_CASE("work grows in proportion to the batch") {
     }
 }
 
-TEST_CASE("attention of all tokens to each other may be fused up to a length where other attention is not") {
-    const auto fused = [](const char* id, std::int64_t tokens, std::int64_t limit) {
-        RunShape shape{.prompt_tokens = tokens, .fused_attention = false, .fused_encoder_tokens = limit};
-        const OpGraph graph = forward_graph(shipped(id), shape);
-        bool any = false;
-        for (const Segment& segment : graph.segments)
-            for (const OpNode& node : segment.nodes)
-                if (const auto* a = std::get_if<Attention>(&node.op)) any = any || a->fused;
-        return any;
-    };
-    CHECK(fused("bert-base", 512, 512));
-    CHECK_FALSE(fused("bert-base", 513, 512));
-    CHECK_FALSE(fused("bert-base", 512, 0));
-    CHECK(fused("vit-base-patch16-224", 0, 197));
-    CHECK_FALSE(fused("vit-base-patch16-224", 0, 196));
-    CHECK_FALSE(fused("llama-3-8b", 16, 512));  // a mask hides later tokens
-}
-
-TEST_CASE("unfused attention keeps the scores in memory") {
-    RunShape unfused;
-    unfused.fused_attention = false;
-    const double more = forward_graph(shipped("bert-base"), unfused)
-                            .peak_activations.in(byte)-forward_graph(shipped("bert-base"), {})
-                            .peak_activations.in(byte);
-    CHECK(more == rel(2.0 * 12 * 512 * 512 * 2, 1e-9));  // scores and probabilities, 12 heads, 2 bytes
-}
-
-TEST_CASE("scripts of eager frameworks hold what their layers have read") {
-    const auto held = [](const char* id, const RunShape& shape) {
-        RunShape eager = shape;
-        eager.framework = true;
-        const Workload workload = shipped(id);
-        return (forward_graph(workload, eager).peak_activations - forward_graph(workload, shape).peak_activations).in(2 * byte);
-    };
-    // Embeddings and the layer's input; the norm's output besides; of images these as well.
-    CHECK(held("bert-base", {.batch = 2, .prompt_tokens = 100}) == rel(2.0 * 200 * 768, 1e-9));
-    CHECK(held("llama-3-8b", {.batch = 2, .prompt_tokens = 4000}) == rel(3.0 * 8000 * 4096, 1e-9));
-    CHECK(held("vit-base-patch16-224", {.batch = 2}) == rel(3.0 * 2 * 197 * 768 + 2.0 * 3 * 224 * 224, 1e-9));
-}
-
 TEST_CASE("a summary reproduces its totals") {
     Workload workload;
     workload.architecture = Summary{.gmacs = 4.1, .mactivations = 11.1, .mparams = 25.6};
@@ -321,23 +176,6 @@ TEST_CASE("an int8 engine that keeps activations narrow moves half the bytes bet
     shape.precision = Precision::fp16;
     const OpGraph sixteen = forward_graph(bert, shape);
     CHECK(sixteen.peak_activations == wide.peak_activations);
-}
-
-TEST_CASE("a framework that keeps TF32 to convolutions multiplies matrices in fp32") {
-    const Workload vit = find_workload(test::models_dir(), "vit-base-patch16-224");
-    RunShape shape{.batch = 1, .precision = Precision::tf32};
-    const auto precision_of_products = [&] {
-        const OpGraph graph = forward_graph(vit, shape);
-        for (const Segment& segment : graph.segments) {
-            for (const OpNode& node : segment.nodes) {
-                if (const auto* gemm = std::get_if<Gemm>(&node.op)) return gemm->precision;
-            }
-        }
-        return Precision::fp64;
-    };
-    CHECK(precision_of_products() == Precision::tf32);
-    shape.tf32_products = false;
-    CHECK(precision_of_products() == Precision::fp32);
 }
 
 TEST_CASE("rotation passes over queries and keys, and pooling by attention adds a query, four products, a norm and an MLP") {

@@ -67,3 +67,22 @@ TEST_CASE("scores in fp32 are cast around the softmax, where they go through mem
     op.fp32_scores = false;
     CHECK(cost(op, gpu).total.in(us) == fused);
 }
+
+TEST_CASE("query heads read the keys they share from L2 when they decode, and DRAM delivers these once") {
+    Gpu gpu = test::toy_gpu_with_matrix_units();
+    gpu.profile.boost_clock *= 2;
+    const auto attention = [&gpu](std::int64_t kv_heads, std::int64_t queries) {
+        Attention op = fp32_attention(1, 32, queries, 8192);
+        op.precision = op.kv_precision = Precision::fp16;
+        op.kv_heads = kv_heads;
+        op.fused = false;
+        return cost(op, gpu);
+    };
+    const double width = 2 * static_cast<double>(fp32_attention(1, 1, 1, 1).head_dim) * 2;  // bytes of a key and its value
+    const double saved = (32 - 4) * 8192 * width / 1e6;
+    CHECK((attention(32, 1).dram_bytes - attention(4, 1).dram_bytes).in(mb) == rel(saved, 0.02));
+    CHECK(attention(4, 1).total < attention(32, 1).total);
+    // All heads take in 8 bytes a clock of each of ten SMs, 160 GB/s.
+    CHECK(attention(4, 1).total.in(us) >= 32 * 8192 * width / 160e3);
+    CHECK(attention(4, 64).total == attention(32, 64).total);  // prompts, in tiles
+}

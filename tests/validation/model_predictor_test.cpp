@@ -43,6 +43,17 @@ TEST_CASE("the metrics of a language model agree with each other") {
     CHECK(predicted(llama("generate", Metric::tokens_per_s)).predicted == rel(4 * 100 / (ttft_ms + 99 * tpot_ms) * 1e3, 1e-6));
 }
 
+TEST_CASE("a source that times whole calls counts the prompt into the rate of tokens") {
+    const Bench predicted;
+    ModelRow row = llama("decode", Metric::tokens_per_s);
+    const double steps_alone = predicted(row).predicted;
+    row.origin.source = "QwenLM docs speed_benchmark (Qwen2.5)";
+    const double whole = predicted(row).predicted;
+    CHECK(whole < steps_alone);
+    // 4 sequences of 100 tokens each.
+    CHECK(whole == rel(400 / (predicted(llama("generate", Metric::latency_ms)).predicted * 1e-3), 1e-6));
+}
+
 TEST_CASE("the roofline of a model is faster than its prediction, in times and in rates") {
     const Bench predicted;
     const auto time = predicted(llama("generate", Metric::latency_ms)), rate = predicted(llama("decode", Metric::tokens_per_s));

@@ -1,0 +1,185 @@
+// What graphs hold for eager frameworks, and for engines do not.
+
+#include <doctest/doctest.h>
+
+#include "graph/shipped_graphs.hpp"
+#include "support/compare.hpp"
+
+using namespace roofcast;
+using test::decoder;
+using test::find_node;
+using test::op_of;
+using test::rel;
+using test::shipped;
+
+TEST_CASE("a framework multiplies queries, keys and values apart, engines in one product with as many weights") {
+    RunShape shape{.batch = 2, .prompt_tokens = 128, .precision = Precision::bf16};
+    const OpGraph engine = forward_graph(shipped("bert-base"), shape), prefill = prefill_graph(decoder("llama-3-8b"), shape, 128);
+    shape.framework = true;
+    const OpGraph eager = forward_graph(shipped("bert-base"), shape), eager_prefill = prefill_graph(decoder("llama-3-8b"), shape, 128);
+    CHECK(find_node(eager, "qkv_proj") == nullptr);
+    CHECK(op_of<Gemm>(eager, "key").n == 768);
+    CHECK(op_of<Gemm>(eager, "key").framework);
+    CHECK(op_of<Gemm>(engine, "qkv_proj").n == 3 * 768);
+    CHECK_FALSE(op_of<Gemm>(engine, "qkv_proj").framework);
+    CHECK(total_parameters(eager) == rel(total_parameters(engine), 1e-12));
+    CHECK(op_of<Gemm>(eager_prefill, "k_proj").n == 8 * 128);
+    CHECK(op_of<Gemm>(eager_prefill, "gate_proj").n == 14336);
+    CHECK(find_node(eager_prefill, "gate_up_proj") == nullptr);
+    CHECK(total_parameters(eager_prefill) == rel(total_parameters(prefill), 1e-12));
+}
+
+TEST_CASE("a framework normalizes by the root mean square in fp32, kernel by kernel") {
+    RunShape shape{.batch = 2, .prompt_tokens = 128, .precision = Precision::bf16};
+    CHECK(find_node(prefill_graph(decoder("llama-3-8b"), shape, 128), "norm_widen") == nullptr);
+    CHECK(std::holds_alternative<RowWise>(find_node(prefill_graph(decoder("llama-3-8b"), shape, 128), "input_norm")->op));
+    shape.framework = true;
+    const OpGraph eager = prefill_graph(decoder("llama-3-8b"), shape, 128);
+    CHECK(op_of<Elementwise>(eager, "norm_widen").reads == rel(0.5, 1e-12));  // 16 bits in, 32 out
+    CHECK(op_of<Reduce>(eager, "norm_mean").outputs == 256);
+    CHECK(op_of<Elementwise>(eager, "norm_narrow").reads == rel(2, 1e-12));
+    CHECK(op_of<Elementwise>(eager, "input_norm").strided);
+    CHECK(find_node(eager, "input_norm")->weights == 4096);
+    CHECK(op_of<Elementwise>(eager, "rope_keys").elements == 256 * 8 * 128);
+    shape.precision = Precision::fp32;
+    CHECK(find_node(prefill_graph(decoder("llama-3-8b"), shape, 128), "norm_widen") == nullptr);
+}
+
+TEST_CASE("a framework attends in one window of a packed image after the other") {
+    RunShape shape{.batch = 2, .prompt_tokens = 16, .image_size = 448, .precision = Precision::bf16};
+    struct Turns {
+        std::int64_t batch = 0, repeat = 0;
+        double eager_kernels = 0;
+        bool operator==(const Turns&) const = default;
+    };
+    const auto attention = [&shape](std::string_view segment) {
+        const auto model = std::get<VisionLanguage>(shipped("qwen2.5-vl-3b").architecture);
+        const OpGraph graph = vision_graph(model, shape);
+        for (const Segment& s : graph.segments) {
+            if (s.name != segment) continue;
+            for (const OpNode& node : s.nodes) {
+                if (node.name == "attention") return Turns{std::get<Attention>(node.op).batch, node.repeat, node.eager_kernels};
+            }
+        }
+        return Turns{};
+    };
+    // 32 · 32 patches, windows of 8 · 8.
+    CHECK(attention("window_layer") == Turns{2 * 16, 1, 1});
+    shape.framework = true;
+    CHECK(attention("window_layer") == Turns{1, 2 * 16, 2});  // the host takes as long as for a kernel more
+    CHECK(attention("layer") == Turns{1, 2, 2});
+}
+
+TEST_CASE("an activation that a library writes as a formula is as many kernels of an eager framework") {
+    const auto kernels = [](const char* model, const char* node) {
+        return find_node(forward_graph(shipped(model), {}), node)->eager_kernels;
+    };
+    CHECK(kernels("gpt2", "activation") == 8);
+    CHECK(kernels("opt-1.3b", "activation") == 1);
+    CHECK(kernels("bert-base", "gelu") == 1);
+    CHECK(kernels("clip-vit-large-patch14", "gelu") == 3);
+}
+
+TEST_CASE("an eager framework's GELU takes the lanes as long as an error function does, and a formula of several kernels does not") {
+    const auto instructions = [](const char* model, bool framework) {
+        return op_of<Elementwise>(forward_graph(shipped(model), {.framework = framework}), "gelu").instructions;
+    };
+    for (const char* model : {"bert-base", "vit-base-patch16-224", "swin-base-patch4-window7-224", "convnext-base"}) {
+        CHECK(instructions(model, true) == error_function_instructions);
+        CHECK(instructions(model, false) == 0);
+    }
+    CHECK(instructions("clip-vit-large-patch14", true) == 0);
+}
+
+TEST_CASE("attention of all tokens to each other may be fused up to a length where other attention is not") {
+    const auto fused = [](const char* id, std::int64_t tokens, std::int64_t limit) {
+        RunShape shape{.prompt_tokens = tokens, .fused_attention = false, .fused_encoder_tokens = limit};
+        const OpGraph graph = forward_graph(shipped(id), shape);
+        bool any = false;
+        for (const Segment& segment : graph.segments)
+            for (const OpNode& node : segment.nodes)
+                if (const auto* a = std::get_if<Attention>(&node.op)) any = any || a->fused;
+        return any;
+    };
+    CHECK(fused("bert-base", 512, 512));
+    CHECK_FALSE(fused("bert-base", 513, 512));
+    CHECK_FALSE(fused("bert-base", 512, 0));
+    CHECK(fused("vit-base-patch16-224", 0, 197));
+    CHECK_FALSE(fused("vit-base-patch16-224", 0, 196));
+    CHECK_FALSE(fused("llama-3-8b", 16, 512));  // a mask hides later tokens
+}
+
+TEST_CASE("unfused attention keeps the scores in memory") {
+    RunShape unfused;
+    unfused.fused_attention = false;
+    const double more = forward_graph(shipped("bert-base"), unfused)
+                            .peak_activations.in(byte)-forward_graph(shipped("bert-base"), {})
+                            .peak_activations.in(byte);
+    CHECK(more == rel(2.0 * 12 * 512 * 512 * 2, 1e-9));  // scores and probabilities, 12 heads, 2 bytes
+}
+
+TEST_CASE("scripts of eager frameworks hold what their layers have read") {
+    const auto held = [](const char* id, const RunShape& shape) {
+        RunShape eager = shape;
+        eager.framework = true;
+        const Workload workload = shipped(id);
+        return (forward_graph(workload, eager).peak_activations - forward_graph(workload, shape).peak_activations).in(2 * byte);
+    };
+    // Embeddings and the layer's input; the norm's output besides; of images these as well.
+    CHECK(held("bert-base", {.batch = 2, .prompt_tokens = 100}) == rel(2.0 * 200 * 768, 1e-9));
+    CHECK(held("llama-3-8b", {.batch = 2, .prompt_tokens = 4000}) == rel(3.0 * 8000 * 4096, 1e-9));
+    CHECK(held("vit-base-patch16-224", {.batch = 2}) == rel(3.0 * 2 * 197 * 768 + 2.0 * 3 * 224 * 224, 1e-9));
+}
+
+TEST_CASE("a framework that keeps TF32 to convolutions multiplies matrices in fp32") {
+    const Workload vit = find_workload(test::models_dir(), "vit-base-patch16-224");
+    RunShape shape{.batch = 1, .precision = Precision::tf32};
+    const auto precision_of_products = [&] {
+        const OpGraph graph = forward_graph(vit, shape);
+        for (const Segment& segment : graph.segments) {
+            for (const OpNode& node : segment.nodes) {
+                if (const auto* gemm = std::get_if<Gemm>(&node.op)) return gemm->precision;
+            }
+        }
+        return Precision::fp64;
+    };
+    CHECK(precision_of_products() == Precision::tf32);
+    shape.tf32_products = false;
+    CHECK(precision_of_products() == Precision::fp32);
+}
+
+TEST_CASE("a framework writes its cache anew at each step, and copies keys that heads share out to each of them") {
+    RunShape shape;
+    shape.batch = 2;
+    shape.framework = true;
+    const auto decode = [&shape] { return decode_graph(decoder("llama-3.1-8b"), shape, 1000); };
+    const std::int64_t token = 2 * 8 * 128;  // of keys and values of 8 KV heads
+    CHECK(op_of<Move>(decode(), "kv_append").written == 2 * token);
+    CHECK(find_node(decode(), "repeat_kv") == nullptr);
+    const double launches = find_node(decode(), "attention")->eager_kernels;
+    shape.concatenates_cache = shape.repeats_keys = true;
+    const OpGraph graph = decode();
+    CHECK(op_of<Move>(graph, "kv_append").written == 2 * 1000 * token);
+    CHECK(op_of<Move>(graph, "repeat_kv").read == 2 * 1000 * token);
+    CHECK(op_of<Move>(graph, "repeat_kv").written == 2 * 1000 * 4 * token);
+    CHECK(op_of<Move>(graph, "repeat_kv").integer_instructions > 0);
+    CHECK(op_of<Attention>(graph, "attention").kv_heads == 32);
+    CHECK(find_node(graph, "attention")->eager_kernels + find_node(graph, "repeat_kv")->eager_kernels == launches);
+    // A prompt begins the cache, and a head of its own is no copy.
+    CHECK(op_of<Move>(prefill_graph(decoder("llama-3.1-8b"), shape, 1000), "kv_append").written == 2 * 1000 * token);
+    CHECK(find_node(decode_graph(decoder("llama-2-7b"), shape, 1000), "repeat_kv") == nullptr);
+}
+
+TEST_CASE("relative positions take a framework ten passes over scores, and indices of 64 bits") {
+    RunShape shape{.prompt_tokens = 128, .precision = Precision::fp16};
+    const auto graph = [&shape] { return forward_graph(shipped("deberta-v3-xsmall"), shape); };
+    const std::int64_t scores = 6 * 128 * 128;
+    CHECK(op_of<Move>(graph(), "gather_scores").read == 2 * scores);
+    CHECK(find_node(graph(), "mask_scores") == nullptr);
+    shape.framework = true;
+    const Move gathered = op_of<Move>(graph(), "gather_scores");
+    CHECK(gathered.read == 2 * scores * (1 + 4));  // fp16, and four times as much of indices
+    CHECK(gathered.written == 2 * scores);
+    CHECK(op_of<Elementwise>(graph(), "mask_scores").elements == 2 * scores);
+    CHECK(op_of<Elementwise>(graph(), "pos_to_content_score").apart == 1);
+}
