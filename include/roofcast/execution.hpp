@@ -101,8 +101,8 @@ struct SoftwareStack {
     bool warp_matrix_experts = false;      ///< those of routed experts in 8 bits are
     double vector_bytes_per_sm_clock = 0;  ///< most that an SM takes in of weights that products of few rows stream past vectors; 0: there
                                            ///< are no such kernels
-    bool waits_for_8bit_products = false;  ///< the host issues nothing before a product in 8 bits has finished
-    double unpacked_weights_per_sm_clock = 0;  ///< most that its products of few rows unpack of fewer than 16 bits; 0: as many as come
+    bool waits_for_8bit_products = false;  ///< the host issues nothing before a dense product that computes in 8 bits has finished
+    double unpacked_weights_per_sm_clock = 0;  ///< most that its 16-bit products unpack; 0: no limit
     double matmul_rate = 1;                    ///< of the rate of vendors' libraries that its matrix products and attention reach
     double expert_rate = 1;                    ///< of that rate that its grouped products of routed experts in 8 bits reach
     double decode_attention_rate = 1;          ///< of the rate of kernels that split the cache, attention of one query per sequence

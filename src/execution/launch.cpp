@@ -31,14 +31,6 @@ std::optional<KernelCost> vector_kernel(const Op& op, const Gpu& gpu, const Soft
     return std::nullopt;
 }
 
-/// What the stack's kernels take at least to unpack the weights of a product of few rows.
-Seconds unpacking_time(const Gemm& op, const SoftwareStack& stack, const GpuProfile& gpu) {
-    const bool unpacks = stack.unpacked_weights_per_sm_clock > 0 && op.weight_bits < 16 && op.m <= most_vector_rows;
-    if (!unpacks || !(gpu.boost_clock > 0 * hertz)) return {};
-    const double weights = static_cast<double>(op.batch) * static_cast<double>(op.n) * static_cast<double>(op.k);
-    return lasting(weights / static_cast<double>(gpu.sm_count) / stack.unpacked_weights_per_sm_clock, gpu);
-}
-
 /// A slower engine's kernel stretches the part of its time that arithmetic or streaming takes, not its latency.
 Seconds at_rate_of(const SoftwareStack& stack, const Op& op, const KernelCost& kernel, const Gpu& gpu) {
     const bool matrix = matrix_precision(op).has_value();
@@ -68,9 +60,7 @@ Seconds at_rate_of(const SoftwareStack& stack, const Op& op, const KernelCost& k
     const Seconds throttled = kernel.total + kernel.power * (1 / std::sqrt(rate) - 1);
     // Of kernels in a row power may limit some only.
     const bool limited = kernel.total > kernel.unthrottled;
-    const Seconds multiplied = max(unthrottled, limited ? throttled : kernel.launch + kernel.power / std::sqrt(rate));
-    const auto* gemm = std::get_if<Gemm>(&op);
-    return gemm != nullptr ? max(multiplied, kernel.launch + unpacking_time(*gemm, stack, gpu.profile)) : multiplied;
+    return max(unthrottled, limited ? throttled : kernel.launch + kernel.power / std::sqrt(rate));
 }
 
 /// `op` in fp16 instead of 8 bits; nothing for other operators and formats.
@@ -160,6 +150,18 @@ Op as_computed(Op op, const SoftwareStack& stack) {
     return op;
 }
 
+/// `kernel` for `op`, and what the stack lets it not go below: the time to unpack a 16-bit product's weights, and what lies beside a
+/// transfer.
+KernelCost as_in_stack(KernelCost kernel, const Op& op, const SoftwareStack& stack, const GpuProfile& gpu) {
+    if (is_send(op)) return lengthened(kernel, stack.send_gap, Bound::communication, &KernelCost::communication);
+    const auto* gemm = std::get_if<Gemm>(&op);
+    if (stack.unpacked_weights_per_sm_clock <= 0 || gemm == nullptr || gemm->weight_bits >= 16 || !is_16_bit(gemm->precision))
+        return kernel;
+    const double weights = static_cast<double>(gemm->batch) * static_cast<double>(gemm->n) * static_cast<double>(gemm->k);
+    const Seconds unpacked = lasting(weights / static_cast<double>(gpu.sm_count) / stack.unpacked_weights_per_sm_clock, gpu);
+    return at_least(kernel, kernel.launch + unpacked, Bound::compute, &KernelCost::compute);
+}
+
 /// The kernels around a 16-bit product that unpack its weights, narrow its activations and widen its results.
 std::optional<KernelCost> conversions(const Op& op, const Gpu& gpu, const SoftwareStack& stack) {
     const auto* gemm = std::get_if<Gemm>(&op);
@@ -184,7 +186,7 @@ Launch launched(const OpNode& node, const Gpu& gpu, const SoftwareStack& stack) 
     Launch launch;
     const std::optional<KernelCost> vectors = vector_kernel(node.op, gpu, stack);
     const Op op = vectors ? node.op : as_computed(node.op, stack);
-    launch.kernel = vectors ? *vectors : chosen_kernel(op, gpu, stack);
+    launch.kernel = vectors ? *vectors : as_in_stack(chosen_kernel(op, gpu, stack), op, stack, gpu.profile);
     Seconds time = vectors ? vectors->total : at_rate_of(stack, op, launch.kernel, gpu);
     if (const auto around = vectors ? std::nullopt : conversions(node.op, gpu, stack)) {
         time += around->total;
@@ -204,7 +206,6 @@ Launch launched(const OpNode& node, const Gpu& gpu, const SoftwareStack& stack) 
     if (is_16_bit_product(node.op)) launch.launches += stack.cast_kernels;
     launch.launches += unpacking_launches(node.op, stack);
     launch.awaited = stack.waits_for_8bit_products && is_8_bit_product(node.op);
-    if (is_send(node.op)) time += stack.send_gap;
     launch.time = time + launch.launches * stack.device_gap;
     launch.calls = stack.kernels == KernelSet::framework && node.same_call ? 0 : launch.launches;
     return launch;

@@ -112,7 +112,7 @@ void read_stack(TableReader& table, SoftwareStack& stack) {
     stack.vector_bytes_per_sm_clock = table.number_if("vector_bytes_per_sm_clock", positive).value_or(0);
     stack.send_gap = table.number_if("send_gap_us", non_negative).value_or(0) * us;
     stack.waits_for_8bit_products = table.flag_if("waits_for_8bit_products").value_or(false);
-    stack.unpacked_weights_per_sm_clock = table.number_if("unpacked_weights_per_sm_clock", non_negative).value_or(0);
+    stack.unpacked_weights_per_sm_clock = table.number_if("unpacked_weights_per_sm_clock", positive).value_or(0);
     stack.matmul_rate = table.number_if("matmul_rate", share).value_or(1);
     stack.expert_rate = table.number_if("expert_rate", share).value_or(1);
     stack.decode_attention_rate = table.number_if("decode_attention_rate", share).value_or(1);

@@ -26,16 +26,15 @@ LaneDecoding lane_decoding(const DecoderPass& pass, std::int64_t group) {
     return pass.shape.sharing_groups->has(group) ? LaneDecoding::possible : LaneDecoding::only;
 }
 
-constexpr double repeat_kv = 2;  // kernels of eager frameworks that copy shared keys and values out to every head
-
+/// Launches of attention. Where nothing copies shared keys, launches for these are counted all the same: the host's time of a kernel was
+/// read off with them.
 double attention_kernels(const DecoderPass& pass, bool grouped) {
-    return (pass.shape.fused_attention ? 1 : eager::unfused_attention) + (grouped && !pass.shape.repeats_keys ? repeat_kv : 0);
+    return (pass.shape.fused_attention ? 1 : eager::unfused_attention) + (grouped && !pass.shape.repeats_keys ? eager::repeat_kv : 0);
 }
 
-/// Tokens whose keys and values are written in a pass: those of the pass, or with them all that were cached, of which a window keeps
-/// `kept`.
+/// Tokens whose keys and values a pass writes: its own, or with them all that were cached before, together `kept` of each sequence.
 std::int64_t written_tokens(const DecoderPass& pass, std::int64_t kept) {
-    return pass.decode && pass.shape.concatenates_cache ? pass.shape.batch * kept : pass.rows();
+    return pass.shape.concatenates_cache && kept > pass.tokens ? pass.shape.batch * kept : pass.rows();
 }
 
 /// Keys and values of all query heads, copied from those that they share: 50 instructions an element, from what decoding takes for each
@@ -49,8 +48,9 @@ void add_repeated_keys(LayerBuilder& b, const DecoderPass& pass, Attention& op) 
                .written = width * op.heads,
                .precision = b.numerics().stored,
                .integer_instructions = instructions},
-          0, Fusion::none, repeat_kv);
+          0, Fusion::none, eager::repeat_kv);
     op.kv_heads = op.heads;
+    op.kv_precision = op.precision;
 }
 
 void add_query_key_norm(LayerBuilder& b, const DecoderPass& pass, std::int64_t heads, std::int64_t kv_heads) {

@@ -41,13 +41,13 @@ void add_bias_passes(LayerBuilder& b, std::int64_t scores) {
     OpNode& gathered = b.strided_move("gather_scores", 2 * scores);
     std::get<Move>(gathered.op).read *= 1 + index;
     gathered.eager_kernels = 2 * (1 + index_kernels);
-    b.elementwise("scale_position_scores", 2 * scores, 1, 1, Fusion::chain, 2);
+    b.elementwise("scale_position_scores", scores, 1, 1, Fusion::chain, 2);
     b.elementwise("content_to_pos_score", scores, 1, 1);
     OpNode& transposed = b.elementwise("pos_to_content_score", scores, 2, 1);
     std::get<Elementwise>(transposed.op).apart = 1;
     b.elementwise("add_scores", scores, 2, 1);
     b.move("mask_copy", scores, 1);
-    b.strided_elementwise("mask_scores", 2 * scores, 1, 0, 2);
+    b.strided_elementwise("mask_scores", scores, 1, 0, 2);
 }
 
 /// DeBERTa: scores of content against relative positions, and of these against content, gathered into place. Query and key projections

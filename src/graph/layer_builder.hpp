@@ -59,6 +59,7 @@ Attention pass_attention(const RunShape& shape, Precision stored, const Attentio
 namespace eager {
 inline constexpr double rope = 5;               // two products, negate, concat, add
 inline constexpr double kv_append = 2;          // concatenate keys, concatenate values
+inline constexpr double repeat_kv = 2;          // copies, or views, of keys and values that heads share
 inline constexpr double unfused_attention = 6;  // product, scale, mask, softmax, product, transpose
 inline constexpr double sampling = 3;           // cast, softmax or arg max, gather
 inline constexpr double mla_split = 6;          // splits and concatenations of the rotary and plain parts

@@ -81,7 +81,8 @@ KernelCost lengthened(KernelCost c, Seconds more, Bound bound, Seconds KernelCos
     c.*term += more;
     c.total += more;
     c.unthrottled += more;
-    if (c.*term >= max(max(c.compute, c.dram), max(max(c.l2, c.launch), c.power))) c.bound = bound;
+    const Seconds longest = max(max(max(c.compute, c.dram), max(c.l2, c.launch)), max(c.power, c.communication));
+    if (c.*term >= longest) c.bound = bound;
     return c;
 }
 

@@ -13,15 +13,16 @@ std::int64_t scores_of(const Attention& op) {
 }
 
 /// Keys times one query of each head, or values times its weights, `width` elements a key. Query heads that share a KV head read it one
-/// after the other, DRAM delivers it once: kernels for vectors take in 8 bytes a clock and SM (llama.cpp on nine GPUs with 6 to 72 MB of
-/// L2, 6 to 11). Tiles, for which each head has keys of its own, run where they are faster.
+/// after the other, DRAM delivers it once: kernels for vectors, of any engine, take in 8 bytes a clock and SM (llama.cpp on nine GPUs with
+/// 6 to 72 MB of L2, 6 to 11). Tiles, for which each head has keys of its own, run where they are faster.
 KernelCost product_with_cache(const Attention& op, const Gemm& tiles, std::int64_t width, const Gpu& gpu, Cache cache) {
     constexpr double bytes_per_sm_clock = 8;
     const KernelCost tiled = cost(tiles, gpu, cache);
     if (op.query_len > 1 || !op.cached) return tiled;
     const Bytes once = static_cast<double>(op.batch * op.kv_heads * op.kv_len * width) * element_size(op.precision);
     const double taken_in = static_cast<double>(op.heads) / static_cast<double>(op.kv_heads) * once.in(byte);
-    const KernelCost streamed = streaming_cost(once, work(tiles).matrix, op.precision, gpu, Cache::cold);
+    const Bytes beside = static_cast<double>(op.batch * op.heads * (op.kv_len + width)) * element_size(op.precision);  // scores, queries
+    const KernelCost streamed = streaming_cost(once + beside, work(tiles).matrix, op.precision, gpu, Cache::cold);
     const Seconds busy = lasting(taken_in / bytes_per_sm_clock / static_cast<double>(gpu.profile.sm_count), gpu.profile);
     const KernelCost by_vectors = at_least(streamed, streamed.launch + busy, Bound::l2, &KernelCost::l2);
     return by_vectors.total < tiled.total ? by_vectors : tiled;

@@ -6,16 +6,19 @@ namespace roofcast {
 
 SoftwareStack stack_of(const SoftwareStacks& software, const RunRequest& request, const Workload& workload) {
     SoftwareStack stack = software.find(request.execution, request.software);
-    if (stack.long_contexts && request.shape.prompt_tokens + request.shape.generate_tokens > stack.long_contexts->beyond) {
-        stack.prefill_chunk = stack.long_contexts->prefill_chunk;
-        stack.decode_attention_rate = stack.long_contexts->decode_attention_rate;
-    }
     if (stack.kernels != KernelSet::framework) return stack;
     stack.folds_norms = workload.own_script.folds_norms;
     if (workload.own_script.casts_model && stack.mixed_precision) {
         stack.mixed_precision = stack.fp32_norms = stack.fp32_scores = false;
         stack.cast_kernels = 0;
     }
+    return stack;
+}
+
+SoftwareStack for_context(SoftwareStack stack, std::int64_t tokens) {
+    if (!stack.long_contexts || tokens <= stack.long_contexts->beyond) return stack;
+    stack.prefill_chunk = stack.long_contexts->prefill_chunk;
+    stack.decode_attention_rate = stack.long_contexts->decode_attention_rate;
     return stack;
 }
 

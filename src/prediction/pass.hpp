@@ -8,6 +8,10 @@ namespace roofcast {
 /// The engine that `request` names, as it runs `workload` with the script that comes with it.
 SoftwareStack stack_of(const SoftwareStacks& software, const RunRequest& request, const Workload& workload);
 
+/// `stack` as it runs sequences of `tokens` tokens, prompt and output together. What memory they need is not asked of it: chunks need less,
+/// and the longest context that fits is searched for where need only grows.
+SoftwareStack for_context(SoftwareStack stack, std::int64_t tokens);
+
 /// The shape of a completed `request` with the habits of `stack`: layout, fused attention, what tf32 and int8 runs narrow.
 RunShape shape_under(const SoftwareStack& stack, const RunRequest& request);
 

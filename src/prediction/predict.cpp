@@ -80,7 +80,8 @@ Prediction predict(const Workload& workload, const Gpu& device, const RunRequest
     Prediction p;
     p.request = completed(request, workload, device);
     require_host_link(p.request, device.profile);
-    const SoftwareStack stack = stack_of(software, p.request, workload);
+    const std::int64_t tokens = context_tokens(workload, p.request.shape) + p.request.shape.generate_tokens;
+    const SoftwareStack stack = for_context(stack_of(software, p.request, workload), tokens);
     const Gpu gpu = with_software(device, stack);
     p.request.shape = shape_under(stack, p.request);
     if (const DecoderLlm* llm = language_model(workload)) {

@@ -35,7 +35,7 @@ OpGraph shared_graph(const StepModel& m, std::int64_t rows) {
     const OpGraph prompt = prefill_graph(m.model, shape, 1);
     for (std::size_t i = 0; i < graph.segments.size(); ++i) {
         std::erase_if(graph.segments[i].nodes, [&](const OpNode& node) {
-            return std::holds_alternative<Attention>(node.op) || !contains(prompt.segments[i], node.name);
+            return std::holds_alternative<Attention>(node.op) || node.name == "repeat_kv" || !contains(prompt.segments[i], node.name);
         });
     }
     return graph;

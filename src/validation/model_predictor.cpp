@@ -183,7 +183,8 @@ void lift_context_limit(Workload& workload) {
 void add_interval(ModelEstimate& estimate, const ModelRow& row, const Prediction& p) {
     if (!p.intervals) return;
     const bool first = row.metric == Metric::ttft_ms || row.phase == "prefill";
-    const bool step = row.metric == Metric::tpot_ms || (row.metric == Metric::tokens_per_s && row.phase == "decode");
+    const bool steps = row.metric == Metric::tokens_per_s && row.phase == "decode" && !times_whole_calls(row);
+    const bool step = row.metric == Metric::tpot_ms || steps;
     const IntervalRatio whole = p.intervals->latency;
     const IntervalRatio factor = first ? p.intervals->ttft.value_or(whole) : step ? p.intervals->tpot.value_or(whole) : whole;
     const bool rate = is_rate(row.metric);

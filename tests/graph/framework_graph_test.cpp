@@ -165,6 +165,8 @@ TEST_CASE("a framework writes its cache anew at each step, and copies keys that 
     CHECK(op_of<Move>(graph, "repeat_kv").integer_instructions > 0);
     CHECK(op_of<Attention>(graph, "attention").kv_heads == 32);
     CHECK(find_node(graph, "attention")->eager_kernels + find_node(graph, "repeat_kv")->eager_kernels == launches);
+    // A second chunk of a prompt is joined to the first.
+    CHECK(op_of<Move>(prefill_graph(decoder("llama-3.1-8b"), shape, 100, 900), "kv_append").written == 2 * 1000 * token);
     // A prompt begins the cache, and a head of its own is no copy.
     CHECK(op_of<Move>(prefill_graph(decoder("llama-3.1-8b"), shape, 1000), "kv_append").written == 2 * 1000 * token);
     CHECK(find_node(decode_graph(decoder("llama-2-7b"), shape, 1000), "repeat_kv") == nullptr);
@@ -180,6 +182,11 @@ TEST_CASE("relative positions take a framework ten passes over scores, and indic
     const Move gathered = op_of<Move>(graph(), "gather_scores");
     CHECK(gathered.read == 2 * scores * (1 + 4));  // fp16, and four times as much of indices
     CHECK(gathered.written == 2 * scores);
-    CHECK(op_of<Elementwise>(graph(), "mask_scores").elements == 2 * scores);
+    double kernels = op_of<Move>(graph(), "mask_copy").written / scores + gathered.written / scores;
+    for (const char* name : {"scale_position_scores", "content_to_pos_score", "pos_to_content_score", "add_scores", "mask_scores"}) {
+        CHECK(op_of<Elementwise>(graph(), name).elements == scores);
+        kernels += find_node(graph(), name)->eager_kernels;
+    }
+    CHECK(kernels == 10);
     CHECK(op_of<Elementwise>(graph(), "pos_to_content_score").apart == 1);
 }
