@@ -73,7 +73,7 @@ struct SoftwareStack {
     bool head_blocks = false;                    ///< its attention of short sequences without a cache is by kernels of a block a head
     bool fp32_scores = false;                    ///< attention without a fused kernel keeps scores in fp32 around the softmax
     bool copies_heads = false;                   ///< the same makes heads the outer dimension, and an inner one of the output again
-    bool concatenates_cache = false;             ///< decoding writes the KV cache anew, a token longer
+    bool concatenates_cache = false;             ///< passes that lengthen the KV cache write all of it anew
     bool repeats_keys = false;                   ///< attention copies keys and values that query heads share out to each of them
     bool separate_mask = false;                  ///< attention without a fused kernel masks scores by a kernel of its own
     std::int64_t prefill_chunk = 0;              ///< tokens of all sequences in one pass of prefill; 0: whole prompts

@@ -40,7 +40,7 @@ struct RunShape {
     std::int64_t prefill_chunk = 0;  ///< tokens of all sequences in one pass of prefill where the engine cuts prompts; 0: whole ones
     bool framework = false;          ///< kernels of an eager framework: over strided or broadcast operands, and pools, compute each address
     bool copies_heads = false;       ///< attention that is not fused makes heads the outer dimension, and an inner one of the output again
-    bool concatenates_cache = false;  ///< decoding writes the KV cache anew, a token longer
+    bool concatenates_cache = false;  ///< passes that lengthen the KV cache write all of it anew
     bool repeats_keys = false;        ///< keys and values that query heads share are copied out to each of them
     bool separate_mask = false;       ///< a kernel of its own masks scores that go through memory
     bool separate_bias = false;       ///< a kernel of its own adds the bias of a convolution

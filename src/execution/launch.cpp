@@ -150,8 +150,7 @@ Op as_computed(Op op, const SoftwareStack& stack) {
     return op;
 }
 
-/// `kernel` for `op`, and what the stack lets it not go below: the time to unpack a 16-bit product's weights, and what lies beside a
-/// transfer.
+/// `kernel` for `op` in this stack: a 16-bit product no faster than its weights are unpacked, a transfer longer by what lies beside it.
 KernelCost as_in_stack(KernelCost kernel, const Op& op, const SoftwareStack& stack, const GpuProfile& gpu) {
     if (is_send(op)) return lengthened(kernel, stack.send_gap, Bound::communication, &KernelCost::communication);
     const auto* gemm = std::get_if<Gemm>(&op);
