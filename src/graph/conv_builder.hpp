@@ -97,7 +97,7 @@ public:
     Map pool_to(const Map& in, std::int64_t size);
     /// To the nearest place, or between the four nearest ones.
     Map upsample(const Map& in, std::int64_t factor, bool bilinear = false);
-    /// Channels side by side; larger maps are cropped to the smallest.
+    /// Channels side by side, in the widest format; larger maps are cropped to the smallest.
     Map concat(const std::vector<Map>& parts);
     /// The same, as planes.
     Map stack(const std::vector<Map>& parts);

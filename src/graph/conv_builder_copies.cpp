@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "graph/conv_builder.hpp"
+#include "graph/layer_builder.hpp"
 
 namespace roofcast {
 
@@ -10,8 +11,11 @@ Map ConvBuilder::concat(const std::vector<Map>& parts) {
     Map out = parts.front();
     out.channels = 0;
     out.kept = false;
-    // Parts in both layouts leave planes.
-    for (const Map& part : parts) out.planar = out.planar || part.planar;
+    // Parts in both layouts leave planes, parts in both formats the wider one.
+    for (const Map& part : parts) {
+        out.planar = out.planar || part.planar;
+        out.wide = out.wide || part.wide;
+    }
     std::int64_t unkept = 0, apart = 0;
     for (const Map& part : parts) {
         out.height = std::min(out.height, part.height);
@@ -20,9 +24,10 @@ Map ConvBuilder::concat(const std::vector<Map>& parts) {
         out.channels += part.channels;
         unkept += part.kept ? 0 : part.elements();
         if (out.planar && !part.planar) apart += part.elements();
+        if (out.wide && !part.wide) convert("cast", part, scaling(part.elements() * shape_.batch, stored_, wide_));
     }
     const std::int64_t moved = out.elements() * shape_.batch;
-    const Move op{.read = moved, .written = moved, .precision = stored_, .apart = apart * shape_.batch};
+    const Move op{.read = moved, .written = moved, .precision = format(out), .apart = apart * shape_.batch};
     emit("concat", op, Fusion::none, unkept, out.elements());
     return out;
 }
