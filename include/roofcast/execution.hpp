@@ -54,6 +54,12 @@ struct LongContexts {
     double decode_attention_rate = 1;  ///< in place of `SoftwareStack::decode_attention_rate`
 };
 
+/// How an engine runs decoders, where that differs from what else it runs.
+struct DecoderHabits {
+    double matmul_rate = 1;  ///< in place of `SoftwareStack::matmul_rate`
+    Seconds host_per_pass;   ///< in place of `SoftwareStack::host_per_pass`
+};
+
 /// What a way of execution, or a named engine, costs. One table of `gpus/software.toml`.
 struct SoftwareStack {
     std::string name;  ///< "eager", …, or the engine's: "llama.cpp"
@@ -75,39 +81,46 @@ struct SoftwareStack {
     bool copies_heads = false;                   ///< the same makes heads the outer dimension, and an inner one of the output again
     bool concatenates_cache = false;             ///< passes that lengthen the KV cache write all of it anew
     bool repeats_keys = false;                   ///< attention copies keys and values that query heads share out to each of them
-    bool separate_mask = false;                  ///< attention without a fused kernel masks scores by a kernel of its own
-    std::int64_t prefill_chunk = 0;              ///< tokens of all sequences in one pass of prefill; 0: whole prompts
-    bool separate_bias = false;                  ///< convolutions leave their bias to a kernel of its own
-    bool folds_norms = false;                    ///< the script of a model folds its norms into convolutions; not read from the file
-    bool mixed_precision = false;                ///< 16-bit runs keep learned factors in fp32, and with them the sums that layers add to
-    bool fp32_norms = false;                     ///< with mixed precision: normalizations compute in fp32 too
-    bool logits_of_prompt = false;               ///< prefill computes scores of the vocabulary for every token, not only for the last
-    bool state_on_host = false;                  ///< what a recurrent model carries from pass to pass goes through host memory
+    double copy_instructions = 0;                ///< of the integer lanes, for each element that either writes
+    std::optional<double> quantized_copy_instructions{};  ///< the same where weights are stored in fewer bits than products compute in
+    bool separate_mask = false;                           ///< attention without a fused kernel masks scores by a kernel of its own
+    std::int64_t prefill_chunk = 0;                       ///< tokens of all sequences in one pass of prefill; 0: whole prompts
+    bool separate_bias = false;                           ///< convolutions leave their bias to a kernel of its own
+    bool folds_norms = false;        ///< the script of a model folds its norms into convolutions; not read from the file
+    bool mixed_precision = false;    ///< 16-bit runs keep learned factors in fp32, and with them the sums that layers add to
+    bool fp32_norms = false;         ///< with mixed precision: normalizations compute in fp32 too
+    bool logits_of_prompt = false;   ///< prefill computes scores of the vocabulary for every token, not only for the last
+    bool state_on_host = false;      ///< what a recurrent model carries from pass to pass goes through host memory
     double suppression_kernels = 0;  ///< issued for each class and image to leave out overlapping boxes, where scripts do it class by class
     double cast_kernels = 0;         ///< issued beside each product of a 16-bit run: automatic mixed precision casts its operands
     double kernels_beside_4bit = 0;  ///< issued beside each product of weights in 4 bits (from 4 to below 8): its unpacking
     double kernels_beside_8bit = 0;  ///< the same of weights in 8 bits
-    std::int64_t unpacks_from_rows = 0;    ///< products of so many rows or more run in 16 bits after their weights were unpacked; 0: none
-    bool fp32_activations = false;         ///< 16-bit runs keep activations in fp32, and convert what products take and give
-    int least_tile_rows = 0;               ///< that its products pad to, without split k, if matrix instructions span several warps; 0: any
-    bool tf32_products = true;             ///< tf32 runs use it in matrix products too, not only in convolutions
-    bool narrow_activations = false;       ///< int8 engines: 8 bits between layers, not 16
-    bool fp16_accumulation = false;        ///< fp16 products accumulate in 16 bits: twice the rate on GeForce
-    bool fastest_precision = false;        ///< runs an 8-bit layer in fp16 where that is faster
-    std::int64_t pipeline_chunk = 0;       ///< tokens of a prompt that travel through pipeline stages together; 0: the whole prompt
-    double pipeline_overlap = 1;           ///< share of the ideal gain from stages working at the same time
-    bool unpacks_on_lanes = false;         ///< it has kernels for vectors for products of up to 4 rows with weights in fewer bits
-    bool warp_matrix = false;              ///< its matrix products are made of instructions of single warps (mma.sync)
-    bool warp_matrix_experts = false;      ///< those of routed experts in 8 bits are
-    double vector_bytes_per_sm_clock = 0;  ///< most that an SM takes in of weights that products of few rows stream past vectors; 0: there
-                                           ///< are no such kernels
-    bool waits_for_8bit_products = false;  ///< the host issues nothing before a dense product that computes in 8 bits has finished
-    double unpacked_weights_per_sm_clock = 0;  ///< most that its 16-bit products unpack; 0: no limit
-    double matmul_rate = 1;                    ///< of the rate of vendors' libraries that its matrix products and attention reach
-    double expert_rate = 1;                    ///< of that rate that its grouped products of routed experts in 8 bits reach
-    double decode_attention_rate = 1;          ///< of the rate of kernels that split the cache, attention of one query per sequence
+    std::int64_t unpacks_from_rows = 0;  ///< products of so many rows or more run in 16 bits after their weights were unpacked; 0: none
+    bool fp32_activations = false;       ///< 16-bit runs keep activations in fp32, and convert what products take and give
+    int least_tile_rows = 0;             ///< that its products pad to, without split k, if matrix instructions span several warps; 0: any
+    double least_tile_rate = 1;          ///< of the rate in 16 bits, that products padded to these rows reach
+    int tile_8bit = 0;          ///< rows and columns of the only tile of products that quantize activations; 0: as the GPU's facts say
+    bool tf32_products = true;  ///< tf32 runs use it in matrix products too, not only in convolutions
+    bool narrow_activations = false;        ///< int8 engines: 8 bits between layers, not 16
+    bool fp16_accumulation = false;         ///< fp16 products accumulate in 16 bits: twice the rate on GeForce
+    bool fastest_precision = false;         ///< runs an 8-bit layer in fp16 where that is faster
+    std::int64_t pipeline_chunk = 0;        ///< tokens of a prompt that travel through pipeline stages together; 0: the whole prompt
+    double pipeline_overlap = 1;            ///< share of the ideal gain from stages working at the same time
+    bool unpacks_on_lanes = false;          ///< it has kernels for vectors for products of up to 4 rows with weights in fewer bits
+    bool warp_matrix = false;               ///< its matrix products are made of instructions of single warps (mma.sync)
+    bool warp_matrix_experts = false;       ///< those of routed experts in 8 bits are
+    double vector_bytes_per_sm_clock = 0;   ///< most that an SM takes in of weights that products of few rows stream past vectors; 0: there
+                                            ///< are no such kernels
+    bool waits_for_8bit_products = false;   ///< the host issues nothing before a dense product that computes in 8 bits has finished
+    double unpacked_4bit_per_sm_clock = 0;  ///< most weights in 4 bits (from 4 to below 8) that its 16-bit products unpack; 0: no limit
+    double unpacked_8bit_per_sm_clock = 0;  ///< the same of weights in 8 bits
+    double matmul_rate = 1;                 ///< of the rate of vendors' libraries that its matrix products and attention reach
+    Seconds expert_launch{};                ///< of an expert's own kernel in products with 4-bit weights, tokens or not; 0: they share one
+    double expert_rate = 1;                 ///< of that rate that its grouped products of routed experts in 8 bits reach
+    double decode_attention_rate = 1;       ///< of the rate of kernels that split the cache, attention of one query per sequence
     std::optional<GroupedDecoding> grouped_decode_attention{};  ///< where many query heads share keys; none: as others
     std::optional<LongContexts> long_contexts{};                ///< absent: as others
+    std::optional<DecoderHabits> decoders{};                    ///< absent: as others
     Seconds send_gap;                                           ///< beside each transfer between pipeline stages
     std::optional<double> pcie_contention;  ///< of the machines it was measured on, instead of the GPU's parameter of that name
     double streaming_rate = 1;              ///< of the rate of well-written kernels that its other kernels reach

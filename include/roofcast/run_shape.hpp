@@ -42,6 +42,7 @@ struct RunShape {
     bool copies_heads = false;       ///< attention that is not fused makes heads the outer dimension, and an inner one of the output again
     bool concatenates_cache = false;  ///< passes that lengthen the KV cache write all of it anew
     bool repeats_keys = false;        ///< keys and values that query heads share are copied out to each of them
+    double copy_instructions = 0;     ///< of the integer lanes, for each element that either writes
     bool separate_mask = false;       ///< a kernel of its own masks scores that go through memory
     bool separate_bias = false;       ///< a kernel of its own adds the bias of a convolution
     bool mixed_precision = false;     ///< 16-bit runs keep learned factors in fp32, and with them sums: automatic mixed precision

@@ -31,6 +31,17 @@ std::optional<KernelCost> vector_kernel(const Op& op, const Gpu& gpu, const Soft
     return std::nullopt;
 }
 
+bool is_16_bit(Precision p) {
+    return p == Precision::fp16 || p == Precision::bf16;
+}
+
+/// Share of the rate that tiles leave to a product which they are too high for.
+double padded_share(const Op& op, const SoftwareStack& stack, const GpuProfile& gpu) {
+    const auto* gemm = std::get_if<Gemm>(&op);
+    if (gemm == nullptr || !is_16_bit(gemm->precision) || gemm->weight_bits < 16) return 1;
+    return gemm->m < gpu.facts.least_tile_rows ? stack.least_tile_rate : 1;
+}
+
 /// A slower engine's kernel stretches the part of its time that arithmetic or streaming takes, not its latency.
 Seconds at_rate_of(const SoftwareStack& stack, const Op& op, const KernelCost& kernel, const Gpu& gpu) {
     const bool matrix = matrix_precision(op).has_value();
@@ -54,7 +65,8 @@ Seconds at_rate_of(const SoftwareStack& stack, const Op& op, const KernelCost& k
     const auto* moe = std::get_if<Moe>(&op);
     const bool experts = moe != nullptr && element_size(moe->precision) < 2 * byte;
     const bool by_warps = stack.warp_matrix || (stack.warp_matrix_experts && experts);
-    const double rate = stack.matmul_rate * (experts ? stack.expert_rate : 1) * (by_warps ? warp_matrix_share(gpu.profile) : 1);
+    const double rate = stack.matmul_rate * padded_share(op, stack, gpu.profile) * (experts ? stack.expert_rate : 1) *
+                        (by_warps ? warp_matrix_share(gpu.profile) : 1);
     const Seconds bound = max(kernel.compute, max(kernel.dram, kernel.l2));
     const Seconds unthrottled = kernel.unthrottled + max(Seconds{}, kernel.compute / rate - bound);
     const Seconds throttled = kernel.total + kernel.power * (1 / std::sqrt(rate) - 1);
@@ -81,10 +93,6 @@ std::optional<Op> in_16_bits(const Op& op) {
     return std::nullopt;
 }
 
-bool is_16_bit(Precision p) {
-    return p == Precision::fp16 || p == Precision::bf16;
-}
-
 bool is_16_bit_product(const Op& op) {
     if (const auto* gemm = std::get_if<Gemm>(&op)) return is_16_bit(gemm->precision);
     const auto* conv = std::get_if<Conv2d>(&op);
@@ -101,12 +109,17 @@ bool is_8_bit_product(const Op& op) {
     return gemm != nullptr && element_size(gemm->precision) == 1 * byte;
 }
 
+/// What a stack does to weights in 4 or in 8 bits, by the bits of these; 0 for wider ones.
+double by_width(double weight_bits, double in_4_bits, double in_8_bits) {
+    constexpr double widest_8bit = 8.5;  // with a scale of 16 bits for 32 weights: GGUF's q8_0
+    if (weight_bits > widest_8bit) return 0;
+    return weight_bits < 8 ? in_4_bits : in_8_bits;
+}
+
 /// Launches beside a product whose weights are stored in fewer bits than it computes in, or are quantized with the activations.
 double unpacking_launches(const Op& op, const SoftwareStack& stack) {
-    constexpr double widest_8bit = 8.5;  // with a scale of 16 bits for 32 weights: GGUF's q8_0
     const auto* gemm = std::get_if<Gemm>(&op);
-    if (gemm == nullptr || gemm->weight_bits > widest_8bit) return 0;
-    return gemm->weight_bits < 8 ? stack.kernels_beside_4bit : stack.kernels_beside_8bit;
+    return gemm == nullptr ? 0 : by_width(gemm->weight_bits, stack.kernels_beside_4bit, stack.kernels_beside_8bit);
 }
 
 /// The kernel that the stack runs for `op`: in its precision, or in 16 bits where that is faster and the stack chooses by layer.
@@ -150,15 +163,29 @@ Op as_computed(Op op, const SoftwareStack& stack) {
     return op;
 }
 
-/// `kernel` for `op` in this stack: a 16-bit product no faster than its weights are unpacked, a transfer longer by what lies beside it.
-KernelCost as_in_stack(KernelCost kernel, const Op& op, const SoftwareStack& stack, const GpuProfile& gpu) {
-    if (is_send(op)) return lengthened(kernel, stack.send_gap, Bound::communication, &KernelCost::communication);
-    const auto* gemm = std::get_if<Gemm>(&op);
-    if (stack.unpacked_weights_per_sm_clock <= 0 || gemm == nullptr || gemm->weight_bits >= 16 || !is_16_bit(gemm->precision))
-        return kernel;
-    const double weights = static_cast<double>(gemm->batch) * static_cast<double>(gemm->n) * static_cast<double>(gemm->k);
-    const Seconds unpacked = lasting(weights / static_cast<double>(gpu.sm_count) / stack.unpacked_weights_per_sm_clock, gpu);
+/// `kernel` no faster than the weights of a 16-bit product are unpacked.
+KernelCost as_unpacked(const KernelCost& kernel, const Gemm& op, const SoftwareStack& stack, const GpuProfile& gpu) {
+    const double most = by_width(op.weight_bits, stack.unpacked_4bit_per_sm_clock, stack.unpacked_8bit_per_sm_clock);
+    if (most <= 0 || !is_16_bit(op.precision)) return kernel;
+    const double weights = static_cast<double>(op.batch) * static_cast<double>(op.n) * static_cast<double>(op.k);
+    const Seconds unpacked = lasting(weights / static_cast<double>(gpu.sm_count) / most, gpu);
     return at_least(kernel, kernel.launch + unpacked, Bound::compute, &KernelCost::compute);
+}
+
+/// `kernel` longer by a launch for each expert of each product, where the stack's for weights in 4 bits know no groups.
+KernelCost expert_by_expert(const KernelCost& kernel, const Moe& op, const SoftwareStack& stack) {
+    if (!is_16_bit(op.precision) || op.weight_bits >= 8) return kernel;
+    const double products = 2, experts = static_cast<double>(op.experts) / static_cast<double>(op.expert_parallel);
+    return lengthened(kernel, products * experts * stack.expert_launch, Bound::latency, &KernelCost::launch);
+}
+
+/// `kernel` for `op` as this stack has it.
+KernelCost as_in_stack(const KernelCost& kernel, const Op& op, const SoftwareStack& stack, const GpuProfile& gpu) {
+    if (is_send(op)) return lengthened(kernel, stack.send_gap, Bound::communication, &KernelCost::communication);
+    if (const auto* gemm = std::get_if<Gemm>(&op)) return as_unpacked(kernel, *gemm, stack, gpu);
+    if (const auto* moe = std::get_if<Moe>(&op); moe != nullptr && stack.expert_launch > Seconds{})
+        return expert_by_expert(kernel, *moe, stack);
+    return kernel;
 }
 
 /// The kernels around a 16-bit product that unpack its weights, narrow its activations and widen its results.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstring>
+#include <limits>
 
 #include "io/toml_reader.hpp"
 #include "roofcast/execution.hpp"
@@ -57,6 +58,16 @@ std::optional<LongContexts> read_long_contexts(TableReader& table) {
     return contexts;
 }
 
+std::optional<DecoderHabits> read_decoder_habits(TableReader& table) {
+    constexpr std::string_view key = "decoders";
+    if (!table.has(key)) return std::nullopt;
+    TableReader own = table.table(key);
+    const DecoderHabits habits{.matmul_rate = own.number("matmul_rate", share),
+                               .host_per_pass = own.number("host_us_per_pass", non_negative) * us};
+    own.finish();
+    return habits;
+}
+
 void read_stack(TableReader& table, SoftwareStack& stack) {
     stack.kernels = read_kernel_set(table);
     stack.host_per_kernel = table.number("host_us_per_kernel", non_negative) * us;
@@ -70,6 +81,11 @@ void read_stack(TableReader& table, SoftwareStack& stack) {
     stack.copies_heads = table.flag_if("copies_heads").value_or(false);
     stack.concatenates_cache = table.flag_if("concatenates_cache").value_or(false);
     stack.repeats_keys = table.flag_if("repeats_keys").value_or(false);
+    stack.copy_instructions = table.number_if("copy_instructions", non_negative).value_or(0);
+    stack.quantized_copy_instructions = table.number_if("quantized_copy_instructions", non_negative);
+    if (stack.copy_instructions > 0 && !stack.repeats_keys && !stack.concatenates_cache)
+        throw table.error("copy_instructions", "means nothing where no keys are copied", {},
+                          "concatenates_cache or repeats_keys beside it");
     stack.separate_mask = table.flag_if("separate_mask").value_or(false);
     stack.separate_bias = table.flag_if("separate_bias").value_or(false);
     stack.fp32_norms = table.flag_if("fp32_norms").value_or(false);
@@ -89,6 +105,10 @@ void read_stack(TableReader& table, SoftwareStack& stack) {
     stack.fp32_activations = table.flag_if("fp32_activations").value_or(false);
     constexpr std::int64_t tallest_tile = 256;
     stack.least_tile_rows = static_cast<int>(table.count_if("least_tile_rows", 0, tallest_tile).value_or(0));
+    stack.least_tile_rate = table.number_if("least_tile_rate", share).value_or(1);
+    if (stack.least_tile_rate < 1 && stack.least_tile_rows == 0)
+        throw table.error("least_tile_rate", "means nothing where products are not padded", {}, "least_tile_rows beside it");
+    stack.tile_8bit = static_cast<int>(table.count_if("tile_8bit", 0, tallest_tile).value_or(0));
     stack.tf32_products = table.flag_if("tf32_products").value_or(true);
     stack.fused_attention = table.flag_if("fused_attention").value_or(true);
     stack.fused_wide_attention = table.flag_if("fused_wide_attention").value_or(stack.fused_attention);
@@ -112,12 +132,15 @@ void read_stack(TableReader& table, SoftwareStack& stack) {
     stack.vector_bytes_per_sm_clock = table.number_if("vector_bytes_per_sm_clock", positive).value_or(0);
     stack.send_gap = table.number_if("send_gap_us", non_negative).value_or(0) * us;
     stack.waits_for_8bit_products = table.flag_if("waits_for_8bit_products").value_or(false);
-    stack.unpacked_weights_per_sm_clock = table.number_if("unpacked_weights_per_sm_clock", positive).value_or(0);
+    stack.unpacked_4bit_per_sm_clock = table.number_if("unpacked_4bit_per_sm_clock", positive).value_or(0);
+    stack.unpacked_8bit_per_sm_clock = table.number_if("unpacked_8bit_per_sm_clock", positive).value_or(0);
     stack.matmul_rate = table.number_if("matmul_rate", share).value_or(1);
+    stack.expert_launch = table.number_if("expert_launch_us", non_negative).value_or(0) * us;
     stack.expert_rate = table.number_if("expert_rate", share).value_or(1);
     stack.decode_attention_rate = table.number_if("decode_attention_rate", share).value_or(1);
     stack.grouped_decode_attention = read_grouped_decoding(table);
     stack.long_contexts = read_long_contexts(table);
+    stack.decoders = read_decoder_habits(table);
     stack.streaming_rate = table.number_if("streaming_rate", share).value_or(1);
     stack.element_instructions = table.number_if("element_instructions", non_negative).value_or(0);
     stack.memory_overhead = table.number("memory_overhead_mb", non_negative) * mb;
@@ -221,6 +244,9 @@ Gpu with_software(Gpu gpu, const SoftwareStack& stack) {
     const auto& faster = gpu.profile.fp16_accumulate_peak;
     if (stack.fp16_accumulation && peak && faster && *faster > *peak) peak = faster;
     if (gpu.profile.facts.warp_matrix_fraction < 1) gpu.profile.facts.least_tile_rows = stack.least_tile_rows;
+    constexpr std::int64_t any = std::numeric_limits<std::int64_t>::max();
+    if (stack.tile_8bit > 0)
+        gpu.profile.facts.fp8_tiles = {{.most_m = any, .most_n = any, .rows = stack.tile_8bit, .columns = stack.tile_8bit}};
     auto& contention = gpu.parameters.values.collective.pcie_contention;
     contention = stack.pcie_contention.value_or(contention);
     return gpu;

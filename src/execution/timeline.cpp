@@ -105,9 +105,15 @@ private:
         for (std::size_t i = 0; i < launches_.size(); ++i) {
             const double runs = static_cast<double>(segment.nodes[i].repeat), calls = launches_[i].calls;
             const Seconds issue = stack_.host_per_kernel + launches_[i].host / std::max(1.0, calls);
-            if (calls > 0) clocks_.run(runs * calls, issue, launches_[i].time / calls);
-            if (calls == 0) clocks_.gpu += runs * launches_[i].time;
-            if (launches_[i].awaited) clocks_.wait_for_gpu();
+            if (launches_[i].awaited) {
+                // The product comes last, behind what unpacks or quantizes its operands.
+                clocks_.run(runs, calls * issue, launches_[i].time);
+                clocks_.wait_for_gpu();
+            } else if (calls > 0) {
+                clocks_.run(runs * calls, issue, launches_[i].time / calls);
+            } else {
+                clocks_.gpu += runs * launches_[i].time;
+            }
         }
     }
 

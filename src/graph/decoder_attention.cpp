@@ -32,22 +32,24 @@ double attention_kernels(const DecoderPass& pass, bool grouped) {
     return (pass.shape.fused_attention ? 1 : eager::unfused_attention) + (grouped && !pass.shape.repeats_keys ? eager::repeat_kv : 0);
 }
 
-/// Tokens whose keys and values a pass writes: its own, or with them all that were cached before, together `kept` of each sequence.
-std::int64_t written_tokens(const DecoderPass& pass, std::int64_t kept) {
-    return pass.shape.concatenates_cache && kept > pass.tokens ? pass.shape.batch * kept : pass.rows();
+/// `width` elements a token join the cache: those of the pass's own tokens, or with them all that were cached before, together `kept` of
+/// each sequence.
+void append_to_cache(LayerBuilder& b, const DecoderPass& pass, std::int64_t width, std::int64_t kept) {
+    const bool anew = pass.shape.concatenates_cache && kept > pass.tokens;
+    const std::int64_t elements = width * (anew ? pass.shape.batch * kept : pass.rows());
+    OpNode& node = b.move("kv_append", elements, eager::kv_append, Fusion::chain);
+    if (anew) std::get<Move>(node.op).integer_instructions = pass.shape.copy_instructions;
 }
 
-/// Keys and values of all query heads, copied from those that they share: 50 instructions an element, from what decoding takes for each
-/// token of the cache, query head and layer under transformers 4.38 to 4.51, 1.5 ns on the A100 as on the H20 (30 to 60 tried).
+/// Keys and values of all query heads, copied from those that they share.
 void add_repeated_keys(LayerBuilder& b, const DecoderPass& pass, Attention& op) {
     if (!pass.shape.repeats_keys || op.kv_heads == op.heads) return;
-    constexpr double instructions = 50;
     const std::int64_t width = pass.shape.batch * op.kv_len * (op.head_dim + op.value_dim);
     b.add("repeat_kv",
           Move{.read = width * op.kv_heads,
                .written = width * op.heads,
                .precision = b.numerics().stored,
-               .integer_instructions = instructions},
+               .integer_instructions = pass.shape.copy_instructions},
           0, Fusion::none, eager::repeat_kv);
     op.kv_heads = op.heads;
     op.kv_precision = op.precision;
@@ -97,7 +99,7 @@ void add_self_projections(LayerBuilder& b, const DecoderPass& pass, std::int64_t
                   m.attention_bias);
     if (m.qk_norm) add_query_key_norm(b, pass, heads, kv_heads);
     if (m.learned_positions == 0) add_rope(b, rows * heads * m.head_dim, rows * kv_width);
-    b.move("kv_append", written_tokens(pass, kept) * 2 * kv_width, eager::kv_append, Fusion::chain);
+    append_to_cache(b, pass, 2 * kv_width, kept);
 }
 
 }  // namespace
@@ -145,7 +147,7 @@ void add_latent_attention(LayerBuilder& b, const DecoderPass& pass) {
     b.linear("kv_down", rows, mla.kv_rank + mla.rope_dim, m.hidden, m.attention_bias);
     b.norm("kv_norm", Normalization::rmsnorm, rows, mla.kv_rank);
     add_rope(b, rows * heads * mla.rope_dim, rows * mla.rope_dim);
-    b.move("kv_append", written_tokens(pass, pass.kv_len) * (mla.kv_rank + mla.rope_dim), eager::kv_append, Fusion::chain);
+    append_to_cache(b, pass, mla.kv_rank + mla.rope_dim, pass.kv_len);
     Attention op = attention_op(pass, b.numerics());
     op.heads = heads;
     if (pass.decode) {

@@ -2,10 +2,16 @@
 
 #include <algorithm>
 
+#include "prediction/shapes.hpp"
+
 namespace roofcast {
 
 SoftwareStack stack_of(const SoftwareStacks& software, const RunRequest& request, const Workload& workload) {
     SoftwareStack stack = software.find(request.execution, request.software);
+    if (stack.decoders && language_model(workload) != nullptr) {
+        stack.matmul_rate = stack.decoders->matmul_rate;
+        stack.host_per_pass = stack.decoders->host_per_pass;
+    }
     if (stack.kernels != KernelSet::framework) return stack;
     stack.folds_norms = workload.own_script.folds_norms;
     if (workload.own_script.casts_model && stack.mixed_precision) {
@@ -38,6 +44,8 @@ RunShape shape_under(const SoftwareStack& stack, const RunRequest& request) {
     shape.copies_heads = stack.copies_heads;
     shape.concatenates_cache = stack.concatenates_cache;
     shape.repeats_keys = stack.repeats_keys;
+    const bool quantized = shape.weights.bits < 8 * element_size(shape.precision).in(byte);
+    shape.copy_instructions = quantized ? stack.quantized_copy_instructions.value_or(stack.copy_instructions) : stack.copy_instructions;
     shape.separate_mask = stack.separate_mask;
     shape.prefill_chunk = stack.prefill_chunk;
     shape.folds_norms = stack.folds_norms;

@@ -25,7 +25,17 @@ TEST_CASE("habits that are out of range, or mean nothing, are refused by their k
     CHECK(refused_key("") == "");
     CHECK(refused_key("kernels_beside_4bit = -1").find("kernels_beside_4bit") != std::string::npos);
     CHECK(refused_key("kernels_beside_8bit = -1").find("kernels_beside_8bit") != std::string::npos);
-    CHECK(refused_key("unpacked_weights_per_sm_clock = -1").find("unpacked_weights_per_sm_clock") != std::string::npos);
+    CHECK(refused_key("unpacked_4bit_per_sm_clock = -1").find("unpacked_4bit_per_sm_clock") != std::string::npos);
+    CHECK(refused_key("unpacked_8bit_per_sm_clock = 0").find("unpacked_8bit_per_sm_clock") != std::string::npos);
+    CHECK(refused_key("copy_instructions = -1").find("copy_instructions") != std::string::npos);
+    CHECK(refused_key("quantized_copy_instructions = -1").find("quantized_copy_instructions") != std::string::npos);
+    CHECK(refused_key("least_tile_rate = 0.9").find("least_tile_rate") != std::string::npos);
+    CHECK(refused_key("least_tile_rows = 64\nleast_tile_rate = 1.1").find("least_tile_rate") != std::string::npos);
+    CHECK(refused_key("expert_launch_us = -1").find("expert_launch_us") != std::string::npos);
+    CHECK(refused_key("tile_8bit = 512").find("tile_8bit") != std::string::npos);
+    CHECK(refused_key("decoders = { matmul_rate = 0.5 }").find("host_us_per_pass") != std::string::npos);
+    CHECK(refused_key("decoders = { matmul_rate = 2, host_us_per_pass = 0 }").find("matmul_rate") != std::string::npos);
+    CHECK(refused_key("decoders = { matmul_rate = 1, host_us_per_pass = 0, rate = 1 }").find("rate") != std::string::npos);
     CHECK(refused_key("send_gap_us = -1").find("send_gap_us") != std::string::npos);
     CHECK(refused_key("vector_bytes_per_sm_clock = 0").find("vector_bytes_per_sm_clock") != std::string::npos);
     CHECK(refused_key("unpacks_from_rows = -1").find("unpacks_from_rows") != std::string::npos);
@@ -87,4 +97,36 @@ TEST_CASE("a model whose script casts it to 16 bits has no part in automatic mix
     CHECK(latency(Precision::fp32) == single);
     model.own_script.folds_norms = false;
     CHECK(latency(Precision::fp32) > single);
+}
+
+TEST_CASE("an engine may run decoders at another rate than other models, and with other work of the host") {
+    SoftwareStacks software = load_software(gpus_dir());
+    const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
+    const auto latency = [&](const char* model) {
+        RunRequest request{.execution = Execution::fused, .software = "fastertransformer"};
+        request.shape = {.batch = 16, .generate_tokens = 8};
+        return predict(find_workload(test::models_dir(), model), gpu, request, software).latency.in(us);
+    };
+    const double decoder = latency("gpt3-1.3b"), vision = latency("vit-base-patch16-224");
+    for (Engine& engine : software.engines) engine.stack.decoders.reset();
+    CHECK(latency("vit-base-patch16-224") == vision);
+    const double plain = latency("gpt3-1.3b");
+    CHECK(decoder > 1.2 * plain);
+    for (Engine& engine : software.engines) engine.stack.decoders = DecoderHabits{1, engine.stack.host_per_pass + 500 * us};
+    CHECK(latency("gpt3-1.3b") == rel(plain + 8 * 500, 1e-3));
+}
+
+TEST_CASE("keys are copied by other instructions where weights are quantized, if the engine says so") {
+    SoftwareStacks software = load_software(gpus_dir());
+    const Gpu gpu = load_gpu(gpus_dir(), "h20");
+    const auto latency = [&](double bits) {
+        RunRequest request{.execution = Execution::eager, .software = "transformers 4.51.3"};
+        request.shape = {.prompt_tokens = 30000, .generate_tokens = 2};
+        if (bits < 16) request.shape.weights = {.precision = Precision::int4, .bits = bits, .label = "int4"};
+        return predict(find_workload(test::models_dir(), "qwen3-14b"), gpu, request, software).tpot.value().in(us);
+    };
+    const double wide = latency(16), quantized = latency(4.5);
+    for (Engine& engine : software.engines) engine.stack.quantized_copy_instructions.reset();
+    CHECK(latency(16) == wide);
+    CHECK(latency(4.5) > 1.5 * quantized);
 }

@@ -76,6 +76,40 @@ TEST_CASE("a library without small tiles has none in 8 bits either, and does not
     CHECK(time(op, stack) > 1.5 * time(op, SoftwareStack{}));
 }
 
+TEST_CASE("products padded to the rows of a tile may be slower than those that fill it, in 16 bits and where tiles are padded alone") {
+    SoftwareStack stack, slow;
+    stack.least_tile_rows = slow.least_tile_rows = 64;
+    slow.least_tile_rate = 0.5;
+    const auto ratio = [&](const char* id, std::int64_t rows, double bits) {
+        const Gpu gpu = load_gpu(gpus_dir(), id);
+        const OpGraph graph = product(rows, bits);
+        return timeline(graph, with_software(gpu, slow), slow).total / timeline(graph, with_software(gpu, stack), stack).total;
+    };
+    CHECK(ratio("h20", 1, 16) > 1.5);
+    CHECK(ratio("h20", 64, 16) == 1);
+    CHECK(ratio("h20", 1, 4.5) == 1);
+    CHECK(ratio("a100-sxm4-80gb", 1, 16) == 1);
+}
+
+TEST_CASE("an engine may have one tile for products that quantize their activations") {
+    SoftwareStack stack;
+    stack.tile_8bit = 128;
+    const Gpu gpu = load_gpu(gpus_dir(), "h20");
+    const auto time = [&](const Gemm& op, const SoftwareStack& s) {
+        OpGraph graph;
+        graph.segments.push_back({.name = "layer", .nodes = {{.name = "product", .op = op}}});
+        return timeline(graph, with_software(gpu, s), s).total.in(us);
+    };
+    Gemm op{.m = 1, .n = 5120, .k = 17408, .precision = Precision::fp8, .weight_bits = 8, .dynamic_quantized = true};
+    // 40 tiles of 128 x 128 on 78 SMs, each 128 x 128 x 17,408 multiply-adds at 1/78 of 296 TFLOP/s: 150 us.
+    CHECK(time(op, stack) == rel(2 * 128.0 * 128 * 17408 * 78 / 296e12 * 1e6, 0.25));
+    CHECK(time(op, stack) > 2 * time(op, SoftwareStack{}));
+    op.precision = Precision::bf16;
+    op.weight_bits = 16;
+    op.dynamic_quantized = false;
+    CHECK(time(op, stack) == time(op, SoftwareStack{}));
+}
+
 TEST_CASE("a slower engine's experts are as slow as it says, its other products as fast as before") {
     const Gpu gpu = load_gpu(gpus_dir(), "h200-sxm-141gb");
     SoftwareStack plain, slow, warps;
@@ -96,6 +130,23 @@ TEST_CASE("a slower engine's experts are as slow as it says, its other products 
         wide.precision = Precision::fp16;
         CHECK(busy(wide, stack) == busy(wide, plain));
     }
+}
+
+TEST_CASE("experts with 4-bit weights may each be launched, tokens or not") {
+    const Gpu gpu = load_gpu(gpus_dir(), "h20");
+    SoftwareStack stack;
+    stack.expert_launch = 2 * us;
+    const auto more = [&](double bits, std::int64_t ranks) {
+        const Moe op{
+            .tokens = 1, .hidden = 2048, .intermediate = 768, .experts = 128, .top_k = 8, .weight_bits = bits, .expert_parallel = ranks};
+        OpGraph graph;
+        graph.segments.push_back({.name = "layer", .nodes = {{.name = "experts", .op = op}}});
+        return (timeline(graph, gpu, stack).total - timeline(graph, gpu, SoftwareStack{}).total).in(us);
+    };
+    CHECK(more(4.5, 1) == rel(512, 1e-6));
+    CHECK(more(4.5, 4) == rel(128, 1e-6));
+    CHECK(more(8, 1) == 0);
+    CHECK(more(16, 1) == 0);
 }
 
 TEST_CASE("power limits a slower engine's product no less than its arithmetic does") {
@@ -144,12 +195,14 @@ TEST_CASE("an engine may multiply few rows by weights in fewer bits with kernels
 TEST_CASE("an engine may unpack so many weights a clock at most, whatever the rows") {
     const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
     SoftwareStack stack;
-    stack.unpacked_weights_per_sm_clock = 1;
+    stack.unpacked_4bit_per_sm_clock = 1;
+    stack.unpacked_8bit_per_sm_clock = 0.5;
     const auto time = [&](std::int64_t rows, double bits, const SoftwareStack& s) {
         return timeline(product(rows, bits), gpu, s).total.in(us);
     };
     // 4096 x 4096 weights by 108 SMs at 1.41 GHz: 110 us, and the start of the kernel.
     CHECK(time(1, 4.5, stack) == rel(4096.0 * 4096 / 108 / 1410, 0.08));
+    CHECK(time(1, 8.5, stack) == rel(2 * 4096.0 * 4096 / 108 / 1410, 0.04));
     CHECK(time(1, 16, stack) == time(1, 16, SoftwareStack{}));
     CHECK(time(4096, 4.5, stack) == rel(time(4096, 4.5, SoftwareStack{}), 0.5));
     double before = 0;
@@ -176,6 +229,19 @@ TEST_CASE("a host that waits for its 8-bit products issues what follows them aft
     CHECK(ahead.total.in(us) < 1.2 * std::max(5000.0, ahead.gpu_busy.in(us)));
     CHECK(waiting.total.in(us) == rel(5000 + waiting.gpu_busy.in(us), 0.01));
     CHECK(time(Precision::bf16, true).total == time(Precision::bf16, false).total);
+}
+
+TEST_CASE("the host waits for an 8-bit product behind the kernels that prepare it") {
+    const Gpu gpu = load_gpu(gpus_dir(), "h20");
+    OpGraph graph;
+    const Gemm op{.m = 4096, .n = 4096, .k = 4096, .precision = Precision::fp8, .weight_bits = 8};
+    graph.segments.push_back({.name = "layer", .repeat = 10, .nodes = {{.name = "product", .op = op}}});
+    SoftwareStack stack;
+    stack.host_per_kernel = 50 * us;
+    stack.kernels_beside_8bit = 9;
+    stack.waits_for_8bit_products = true;
+    const Timeline time = timeline(graph, gpu, stack);
+    CHECK(time.total.in(us) == rel(10 * 10 * 50 + time.gpu_busy.in(us), 0.01));
 }
 
 TEST_CASE("what lies beside a transfer between pipeline stages adds to it") {

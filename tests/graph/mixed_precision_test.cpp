@@ -84,6 +84,33 @@ TEST_CASE("learned factors widen what they scale, and the next convolution casts
     CHECK(bytes_per_element(std::get<Elementwise>(nodes_named(second, "add").front().op)) == 6);
 }
 
+TEST_CASE("concatenation widens 16-bit maps beside those that a learned factor widened") {
+    const test::TemporaryFile file("concat.toml", R"(
+id = "concat"
+family = "cnn"
+source = "made up"
+layers = [
+    {conv = 8, kernel = 3, norm = "none", activation = "none"},
+    {conv = 24, norm = "none", activation = "none"},
+    {scale = true},
+    {concat = true, from = [0, -1]},
+    {conv = 8, norm = "none", activation = "none"},
+]
+)");
+    const Workload net = load_workload(file.path());
+    const OpGraph graph = forward_graph(net, mixed()), plain = forward_graph(net, {.batch = 2});
+    const std::int64_t places = 2 * 224 * 224;
+    const auto concat = std::get<Move>(nodes_named(graph, "concat").front().op);
+    CHECK(concat.precision == Precision::fp32);
+    CHECK(concat.written == 32 * places);
+    const auto casts = nodes_named(graph, "cast");
+    REQUIRE(casts.size() == 2);  // the narrow part before, the sum of all parts behind, for the convolution
+    CHECK(std::get<Elementwise>(casts[0].op).elements == 8 * places);
+    CHECK(std::get<Elementwise>(casts[1].op).elements == 32 * places);
+    CHECK(std::get<Move>(nodes_named(plain, "concat").front().op).precision == Precision::fp16);
+    CHECK(nodes_named(plain, "cast").empty());
+}
+
 TEST_CASE("response normalization and StarReLU are several kernels, one more with casts but for what reads 16 bits") {
     const auto kernels = [](const char* id, const char* name, const RunShape& shape) {
         const auto found = nodes_named(forward_graph(shipped(id), shape), name);
