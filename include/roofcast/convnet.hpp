@@ -159,6 +159,7 @@ struct ConvNet {
     CompoundScaling scaling = CompoundScaling::yolo;
     Activation activation = Activation::relu;
     ConvNorm norm = ConvNorm::batch;
+    std::int64_t norm_groups = 1;       ///< of channels, in group norms
     bool fp32_norms = false;            ///< layer norms compute in fp32 in mixed precision, also where a run's others do not
     bool standardized_weights = false;  ///< those of convolutions, in every pass
     bool same_padding = false;          ///< convolutions with a stride pad as TensorFlow does: frameworks fill a map and copy into it

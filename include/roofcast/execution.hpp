@@ -99,7 +99,7 @@ struct SoftwareStack {
     bool fp32_activations = false;       ///< 16-bit runs keep activations in fp32, and convert what products take and give
     int least_tile_rows = 0;             ///< that its products pad to, without split k, if matrix instructions span several warps; 0: any
     double least_tile_rate = 1;          ///< of the rate in 16 bits, that products padded to these rows reach
-    int tile_8bit = 0;          ///< rows and columns of the only tile of products that quantize activations; 0: as the GPU's facts say
+    int fp8_tile = 0;           ///< rows and columns of the only tile of fp8 products that quantize activations; 0: as the GPU's facts say
     bool tf32_products = true;  ///< tf32 runs use it in matrix products too, not only in convolutions
     bool narrow_activations = false;        ///< int8 engines: 8 bits between layers, not 16
     bool fp16_accumulation = false;         ///< fp16 products accumulate in 16 bits: twice the rate on GeForce
@@ -135,6 +135,7 @@ struct SoftwareStack {
 struct Engine {
     std::vector<std::string> match;     ///< first words of the `software` column that mean it, in lower case; the longest match wins
     std::vector<Execution> executions;  ///< in these ways
+    std::string vendor;                 ///< of the GPUs that it is for; empty: of all
     SoftwareStack stack;
 };
 
@@ -144,10 +145,10 @@ struct SoftwareStacks {
     std::vector<Engine> engines;
 
     /// The engine that runs that way and whose `match` is the longest run of words that `software` begins with (words end at a space, '/',
-    /// ':' or '.'), in any case; nullptr when there is none.
-    [[nodiscard]] const Engine* engine(Execution execution, std::string_view software) const;
+    /// ':' or '.'), in any case; of equal ones that for GPUs of `vendor`. nullptr when there is none.
+    [[nodiscard]] const Engine* engine(Execution execution, std::string_view software, std::string_view vendor = {}) const;
     /// That engine's costs, else the way of execution's own table.
-    [[nodiscard]] const SoftwareStack& find(Execution execution, std::string_view software) const;
+    [[nodiscard]] const SoftwareStack& find(Execution execution, std::string_view software, std::string_view vendor = {}) const;
 };
 
 /// Reads `gpus/software.toml`. Throws Error naming file, line and key.

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cctype>
 #include <cstring>
 #include <limits>
@@ -58,6 +59,13 @@ std::optional<LongContexts> read_long_contexts(TableReader& table) {
     return contexts;
 }
 
+/// Side of a square tile, a power of two; 0 when the key is absent.
+int read_tile(TableReader& table, std::string_view key, std::int64_t tallest) {
+    const auto side = static_cast<std::uint64_t>(table.count_if(key, 1, tallest).value_or(0));
+    if (side > 0 && !std::has_single_bit(side)) throw table.error(key, "is no side of a tile", std::to_string(side), "a power of two");
+    return static_cast<int>(side);
+}
+
 std::optional<DecoderHabits> read_decoder_habits(TableReader& table) {
     constexpr std::string_view key = "decoders";
     if (!table.has(key)) return std::nullopt;
@@ -83,9 +91,12 @@ void read_stack(TableReader& table, SoftwareStack& stack) {
     stack.repeats_keys = table.flag_if("repeats_keys").value_or(false);
     stack.copy_instructions = table.number_if("copy_instructions", non_negative).value_or(0);
     stack.quantized_copy_instructions = table.number_if("quantized_copy_instructions", non_negative);
-    if (stack.copy_instructions > 0 && !stack.repeats_keys && !stack.concatenates_cache)
-        throw table.error("copy_instructions", "means nothing where no keys are copied", {},
-                          "concatenates_cache or repeats_keys beside it");
+    if (!stack.repeats_keys && !stack.concatenates_cache) {
+        for (const std::string_view key : {"copy_instructions", "quantized_copy_instructions"}) {
+            if (table.has(key))
+                throw table.error(key, "means nothing where no keys are copied", {}, "concatenates_cache or repeats_keys beside it");
+        }
+    }
     stack.separate_mask = table.flag_if("separate_mask").value_or(false);
     stack.separate_bias = table.flag_if("separate_bias").value_or(false);
     stack.fp32_norms = table.flag_if("fp32_norms").value_or(false);
@@ -108,7 +119,7 @@ void read_stack(TableReader& table, SoftwareStack& stack) {
     stack.least_tile_rate = table.number_if("least_tile_rate", share).value_or(1);
     if (stack.least_tile_rate < 1 && stack.least_tile_rows == 0)
         throw table.error("least_tile_rate", "means nothing where products are not padded", {}, "least_tile_rows beside it");
-    stack.tile_8bit = static_cast<int>(table.count_if("tile_8bit", 0, tallest_tile).value_or(0));
+    stack.fp8_tile = read_tile(table, "fp8_tile", tallest_tile);
     stack.tf32_products = table.flag_if("tf32_products").value_or(true);
     stack.fused_attention = table.flag_if("fused_attention").value_or(true);
     stack.fused_wide_attention = table.flag_if("fused_wide_attention").value_or(stack.fused_attention);
@@ -161,6 +172,7 @@ Engine read_engine(const toml::table& own, const toml::table& root, const std::s
     Engine engine;
     engine.match = names.texts_if("match");
     for (const auto& text : names.texts_if("execution")) engine.executions.push_back(read_execution(names, "execution", text));
+    engine.vendor = names.text_if("vendor").value_or("");
     if (engine.match.empty()) throw names.missing("match", "first words of the software column");
     if (engine.executions.empty()) throw names.missing("execution", "ways of execution");
     const Execution first = engine.executions.front();
@@ -169,6 +181,7 @@ Engine read_engine(const toml::table& own, const toml::table& root, const std::s
     engine.stack.name = table.text("name");
     static_cast<void>(table.texts_if("match"));
     static_cast<void>(table.texts_if("execution"));
+    static_cast<void>(table.text_if("vendor"));
     read_stack(table, engine.stack);
     table.finish();
     return engine;
@@ -199,14 +212,16 @@ std::optional<Execution> parse_execution(std::string_view text) {
     return std::nullopt;
 }
 
-const Engine* SoftwareStacks::engine(Execution execution, std::string_view software) const {
+const Engine* SoftwareStacks::engine(Execution execution, std::string_view software, std::string_view vendor) const {
     const std::string text = lower_case(software);
     const Engine* found = nullptr;
     std::size_t longest = 0;
     for (const Engine& engine : engines) {
         if (std::find(engine.executions.begin(), engine.executions.end(), execution) == engine.executions.end()) continue;
+        if (!engine.vendor.empty() && engine.vendor != vendor) continue;
         for (const std::string& match : engine.match) {
-            if (match.size() <= longest || !begins_with_words(text, match)) continue;
+            const bool preferred = match.size() > longest || (match.size() == longest && !engine.vendor.empty());
+            if (!preferred || !begins_with_words(text, match)) continue;
             longest = match.size();
             found = &engine;
         }
@@ -214,8 +229,8 @@ const Engine* SoftwareStacks::engine(Execution execution, std::string_view softw
     return found;
 }
 
-const SoftwareStack& SoftwareStacks::find(Execution execution, std::string_view software) const {
-    const Engine* named = engine(execution, software);
+const SoftwareStack& SoftwareStacks::find(Execution execution, std::string_view software, std::string_view vendor) const {
+    const Engine* named = engine(execution, software, vendor);
     return named == nullptr ? by_execution[index(execution)] : named->stack;
 }
 
@@ -245,8 +260,8 @@ Gpu with_software(Gpu gpu, const SoftwareStack& stack) {
     if (stack.fp16_accumulation && peak && faster && *faster > *peak) peak = faster;
     if (gpu.profile.facts.warp_matrix_fraction < 1) gpu.profile.facts.least_tile_rows = stack.least_tile_rows;
     constexpr std::int64_t any = std::numeric_limits<std::int64_t>::max();
-    if (stack.tile_8bit > 0)
-        gpu.profile.facts.fp8_tiles = {{.most_m = any, .most_n = any, .rows = stack.tile_8bit, .columns = stack.tile_8bit}};
+    if (stack.fp8_tile > 0)
+        gpu.profile.facts.fp8_tiles = {{.most_m = any, .most_n = any, .rows = stack.fp8_tile, .columns = stack.fp8_tile}};
     auto& contention = gpu.parameters.values.collective.pcie_contention;
     contention = stack.pcie_contention.value_or(contention);
     return gpu;

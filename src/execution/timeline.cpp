@@ -106,8 +106,9 @@ private:
             const double runs = static_cast<double>(segment.nodes[i].repeat), calls = launches_[i].calls;
             const Seconds issue = stack_.host_per_kernel + launches_[i].host / std::max(1.0, calls);
             if (launches_[i].awaited) {
-                // The product comes last, behind what unpacks or quantizes its operands.
-                clocks_.run(runs, calls * issue, launches_[i].time);
+                // The product comes last, behind kernels that unpack or quantize its operands and run while the host issues.
+                const Seconds product = launches_[i].time - (calls - 1) * stack_.device_gap;
+                clocks_.run(1, runs * calls * issue + (runs - 1) * product, product);
                 clocks_.wait_for_gpu();
             } else if (calls > 0) {
                 clocks_.run(runs * calls, issue, launches_[i].time / calls);

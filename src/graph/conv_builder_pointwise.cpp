@@ -73,7 +73,7 @@ Map ConvBuilder::normalized(const Map& map, ConvNorm norm, bool wide) {
     out.wide = norm_ != stored_ || (wide && mixed_precision());
     if (out.wide && !map.wide) convert("cast", map, scaling(map.elements() * shape_.batch, stored_, wide_));
     if (!out.wide) out = narrowed(map);
-    if (norm == ConvNorm::group) return group_norm(out, 1);
+    if (norm == ConvNorm::group) return group_norm(out, net.norm_groups);
     normalize_rows(out, norm == ConvNorm::layer ? map.places() : map.channels);
     return out;
 }

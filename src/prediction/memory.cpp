@@ -103,7 +103,7 @@ std::vector<std::vector<Remedy>> combinations(const RunRequest& request, const D
 }  // namespace
 
 MemoryEstimate memory_estimate(const Workload& workload, const RunRequest& asked, const SoftwareStacks& software) {
-    const SoftwareStack stack = stack_of(software, asked, workload);
+    const SoftwareStack stack = stack_of(software, asked, workload, {});
     RunRequest request = asked;
     request.shape = shape_under(stack, asked);
     MemoryEstimate memory;

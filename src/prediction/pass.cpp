@@ -6,8 +6,8 @@
 
 namespace roofcast {
 
-SoftwareStack stack_of(const SoftwareStacks& software, const RunRequest& request, const Workload& workload) {
-    SoftwareStack stack = software.find(request.execution, request.software);
+SoftwareStack stack_of(const SoftwareStacks& software, const RunRequest& request, const Workload& workload, std::string_view vendor) {
+    SoftwareStack stack = software.find(request.execution, request.software, vendor);
     if (stack.decoders && language_model(workload) != nullptr) {
         stack.matmul_rate = stack.decoders->matmul_rate;
         stack.host_per_pass = stack.decoders->host_per_pass;
@@ -44,7 +44,7 @@ RunShape shape_under(const SoftwareStack& stack, const RunRequest& request) {
     shape.copies_heads = stack.copies_heads;
     shape.concatenates_cache = stack.concatenates_cache;
     shape.repeats_keys = stack.repeats_keys;
-    const bool quantized = shape.weights.bits < 8 * element_size(shape.precision).in(byte);
+    const bool quantized = !shape.weights.label.empty() && shape.weights.bits < 8 * element_size(shape.precision).in(byte);
     shape.copy_instructions = quantized ? stack.quantized_copy_instructions.value_or(stack.copy_instructions) : stack.copy_instructions;
     shape.separate_mask = stack.separate_mask;
     shape.prefill_chunk = stack.prefill_chunk;

@@ -5,8 +5,8 @@
 
 namespace roofcast {
 
-/// The engine that `request` names, as it runs `workload` with the script that comes with it.
-SoftwareStack stack_of(const SoftwareStacks& software, const RunRequest& request, const Workload& workload);
+/// The engine that `request` names, as it runs `workload` with the script that comes with it on a GPU of `vendor` (empty: of any).
+SoftwareStack stack_of(const SoftwareStacks& software, const RunRequest& request, const Workload& workload, std::string_view vendor);
 
 /// `stack` as it runs sequences of `tokens` tokens, prompt and output together. What memory they need is not asked of it: chunks need less,
 /// and the longest context that fits is searched for where need only grows.

@@ -7,7 +7,7 @@
 namespace roofcast {
 
 PlannedPass::PlannedPass(const Workload& workload, const Gpu& device, const RunRequest& request, const SoftwareStacks& software)
-    : request_(completed(request, workload, device)), stack_(stack_of(software, request_, workload)) {
+    : request_(completed(request, workload, device)), stack_(stack_of(software, request_, workload, device.profile.vendor)) {
     if (language_model(workload) != nullptr) {
         throw Error({.what = "passes of this model grow from one to the next",
                      .key = "model",

@@ -81,7 +81,7 @@ Prediction predict(const Workload& workload, const Gpu& device, const RunRequest
     p.request = completed(request, workload, device);
     require_host_link(p.request, device.profile);
     const std::int64_t tokens = context_tokens(workload, p.request.shape) + p.request.shape.generate_tokens;
-    const SoftwareStack stack = for_context(stack_of(software, p.request, workload), tokens);
+    const SoftwareStack stack = for_context(stack_of(software, p.request, workload, device.profile.vendor), tokens);
     const Gpu gpu = with_software(device, stack);
     p.request.shape = shape_under(stack, p.request);
     if (const DecoderLlm* llm = language_model(workload)) {

@@ -80,7 +80,7 @@ StepModel step_model(const Workload& workload, const Gpu& device, const RunReque
                      .found = workload.id,
                      .expected = "a model whose images become tokens of the prompt"});
     const VisionLanguage* vlm = vision_language(workload);
-    const SoftwareStack stack = stack_of(software, request, workload);
+    const SoftwareStack stack = stack_of(software, request, workload, device.profile.vendor);
     return {*llm,
             vlm == nullptr ? std::nullopt : std::optional(*vlm),
             with_software(device, stack),

@@ -113,6 +113,7 @@ ConvNet read_convnet(TableReader& reader) {
     net.scaling = read_scaling(reader);
     if (const auto text = reader.text_if("activation")) net.activation = read_activation(*text, reader.file(), reader.line());
     if (const auto text = reader.text_if("norm")) net.norm = read_conv_norm(*text, reader.file(), reader.line());
+    net.norm_groups = reader.count_if("norm_groups").value_or(net.norm_groups);
     net.fp32_norms = reader.flag_if("fp32_norms").value_or(false);
     net.standardized_weights = reader.flag_if("standardized_weights").value_or(false);
     net.same_padding = reader.flag_if("same_padding").value_or(false);

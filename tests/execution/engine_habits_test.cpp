@@ -21,6 +21,25 @@ TEST_CASE("engines are told apart by their versions") {
     CHECK(engine("sglang 0.4.6.post1") == "sglang-0.4");
 }
 
+TEST_CASE("an engine may be another one on GPUs of a vendor") {
+    const SoftwareStacks software = load_software(gpus_dir());
+    for (const char* text : {"llama.cpp", "llama.cpp b2781", "Ollama 0.5"}) {
+        CAPTURE(text);
+        CHECK(software.find(Execution::cuda_graph, text, "Apple").name == "llama.cpp-metal");
+        CHECK(software.find(Execution::cuda_graph, text, "NVIDIA").name == "llama.cpp");
+        CHECK(software.find(Execution::cuda_graph, text).name == "llama.cpp");
+    }
+    CHECK(software.find(Execution::cuda_graph, "vllm", "Apple").name == "vllm");
+    // A prompt on an M3 Max is not multiplied at the rate that engine reaches beside cuBLAS.
+    RunRequest request{.software = "llama.cpp"};
+    request.shape = {.prompt_tokens = 512, .generate_tokens = 1};
+    const Gpu apple = load_gpu(gpus_dir(), "m3-max");
+    Gpu other = apple;
+    other.profile.vendor.clear();
+    const Workload model = find_workload(test::models_dir(), "llama-3-8b");
+    CHECK(predict(model, apple, request, software).latency < 0.85 * predict(model, other, request, software).latency);
+}
+
 TEST_CASE("habits that are out of range, or mean nothing, are refused by their key") {
     CHECK(refused_key("") == "");
     CHECK(refused_key("kernels_beside_4bit = -1").find("kernels_beside_4bit") != std::string::npos);
@@ -32,7 +51,11 @@ TEST_CASE("habits that are out of range, or mean nothing, are refused by their k
     CHECK(refused_key("least_tile_rate = 0.9").find("least_tile_rate") != std::string::npos);
     CHECK(refused_key("least_tile_rows = 64\nleast_tile_rate = 1.1").find("least_tile_rate") != std::string::npos);
     CHECK(refused_key("expert_launch_us = -1").find("expert_launch_us") != std::string::npos);
-    CHECK(refused_key("tile_8bit = 512").find("tile_8bit") != std::string::npos);
+    for (const char* tile : {"fp8_tile = 512", "fp8_tile = 0", "fp8_tile = 96"})
+        CHECK(refused_key(tile).find("fp8_tile") != std::string::npos);
+    CHECK(refused_key("copy_instructions = 1") == "");
+    for (const char* key : {"copy_instructions", "quantized_copy_instructions"})
+        CHECK(refused_key(std::string(key) + " = 1", "cuda_graph").find(key) != std::string::npos);
     CHECK(refused_key("decoders = { matmul_rate = 0.5 }").find("host_us_per_pass") != std::string::npos);
     CHECK(refused_key("decoders = { matmul_rate = 2, host_us_per_pass = 0 }").find("matmul_rate") != std::string::npos);
     CHECK(refused_key("decoders = { matmul_rate = 1, host_us_per_pass = 0, rate = 1 }").find("rate") != std::string::npos);
@@ -122,7 +145,7 @@ TEST_CASE("keys are copied by other instructions where weights are quantized, if
     const auto latency = [&](double bits) {
         RunRequest request{.execution = Execution::eager, .software = "transformers 4.51.3"};
         request.shape = {.prompt_tokens = 30000, .generate_tokens = 2};
-        if (bits < 16) request.shape.weights = {.precision = Precision::int4, .bits = bits, .label = "int4"};
+        if (bits < 16) request.weights = WeightFormat{.precision = Precision::int4, .bits = bits, .label = "int4"};
         return predict(find_workload(test::models_dir(), "qwen3-14b"), gpu, request, software).tpot.value().in(us);
     };
     const double wide = latency(16), quantized = latency(4.5);

@@ -20,13 +20,13 @@ inline OpGraph product(std::int64_t rows, double weight_bits) {
     return graph;
 }
 
-/// The key that a software.toml is refused for whose first way of execution has `line` besides.
-inline std::string refused_key(const std::string& line) {
+/// The key that a software.toml is refused for whose way of execution `way` has `line` besides.
+inline std::string refused_key(const std::string& line, const std::string& way = "eager") {
     std::stringstream text;
     text << std::ifstream(gpus_dir() / "software.toml").rdbuf();
     std::string shipped = text.str();
-    const std::size_t table = shipped.find("[eager]");
-    REQUIRE(table != std::string::npos);
+    const std::size_t table = shipped.find("\n[" + way + "]") + 1;
+    REQUIRE(table > 0);
     const test::TemporaryFile file("software.toml", shipped.insert(shipped.find('\n', table) + 1, line + "\n"));
     try {
         load_software(file.path().parent_path());
