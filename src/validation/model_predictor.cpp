@@ -139,7 +139,8 @@ RunRequest request_of(const ModelRow& row, const Workload& workload) {
     request.weights = row.weights;
     request.kv_precision = row.kv_precision;
     request.execution = row.execution;
-    request.software = row.origin.software;
+    // An engine that a source does not tell the version of may be known by the source.
+    if (!row.origin.software.empty()) request.software = fmt::format("{} ({})", row.origin.software, row.origin.source);
     if (generates(workload)) {
         const bool decodes = row.phase == "decode" || row.phase == "generate" || row.phase.empty();
         // A decode row that starts from nothing has the first token in its cache; a rate needs a second one to be told from prefill.

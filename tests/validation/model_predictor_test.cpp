@@ -54,6 +54,22 @@ TEST_CASE("a source that times whole calls counts the prompt into the rate of to
     CHECK(whole == rel(400 / (predicted(llama("generate", Metric::latency_ms)).predicted * 1e-3), 1e-6));
 }
 
+TEST_CASE("the engine of a row whose software has no version is known by its source") {
+    const Bench predicted;
+    ModelRow row = llama("decode", Metric::tpot_ms);
+    row.origin.software = "vLLM";
+    row.origin.source = "a benchmark";
+    const double recent = predicted(row).predicted;
+    row.origin.source = "mlc-ai/llm-perf-bench README (2023-10)";
+    const double then = predicted(row).predicted;
+    CHECK(then > 1.5 * recent);
+    row.origin = {.software = "vLLM 0.2.0", .source = "a benchmark"};
+    CHECK(predicted(row).predicted == then);
+    // Software that a row does not name is not known by its source.
+    row.origin = {.software = "", .source = "mlc-ai/llm-perf-bench README (2023-10)"};
+    CHECK(predicted(row).predicted < then);
+}
+
 TEST_CASE("the roofline of a model is faster than its prediction, in times and in rates") {
     const Bench predicted;
     const auto time = predicted(llama("generate", Metric::latency_ms)), rate = predicted(llama("decode", Metric::tokens_per_s));
