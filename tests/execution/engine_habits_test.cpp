@@ -26,12 +26,14 @@ TEST_CASE("engines are told apart by their versions") {
 
 TEST_CASE("an engine may be another one on GPUs of a vendor") {
     const SoftwareStacks software = load_software(gpus_dir());
-    for (const char* text : {"llama.cpp", "llama.cpp b2781", "Ollama 0.5"}) {
+    for (const char* text : {"llama.cpp", "llama.cpp b2781"}) {
         CAPTURE(text);
         CHECK(software.find(Execution::cuda_graph, text, "Apple").name == "llama.cpp-metal");
         CHECK(software.find(Execution::cuda_graph, text, "NVIDIA").name == "llama.cpp");
         CHECK(software.find(Execution::cuda_graph, text).name == "llama.cpp");
     }
+    CHECK(software.find(Execution::cuda_graph, "Ollama 0.5", "Apple").name == "llama.cpp-metal");
+    CHECK(software.find(Execution::cuda_graph, "Ollama 0.5", "NVIDIA").name == "ollama");
     CHECK(software.find(Execution::cuda_graph, "vllm", "Apple").name == "vllm");
     // A prompt on an M3 Max is not multiplied at the rate that engine reaches beside cuBLAS.
     RunRequest request{.software = "llama.cpp"};
