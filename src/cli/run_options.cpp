@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "prediction/shapes.hpp"
@@ -163,7 +164,9 @@ void require_software(const RunOptions& options, const SoftwareStacks& software)
                      .key = "--software",
                      .found = options.software,
                      .suggestion = fmt::format("add --execution {}", fmt::join(ways, " or "))});
-    for (const Engine& engine : software.engines) names.insert(names.end(), engine.match.begin(), engine.match.end());
+    // Some are known by the source of a measurement, in brackets, which nobody types.
+    const auto typed = [](const std::string& match) { return match.find('(') == std::string::npos; };
+    for (const Engine& engine : software.engines) std::copy_if(engine.match.begin(), engine.match.end(), std::back_inserter(names), typed);
     std::sort(names.begin(), names.end());
     names.erase(std::unique(names.begin(), names.end()), names.end());
     throw Error({.what = "unknown engine",

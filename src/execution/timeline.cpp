@@ -106,15 +106,22 @@ private:
             const double runs = static_cast<double>(segment.nodes[i].repeat), calls = launches_[i].calls;
             const Seconds issue = stack_.host_per_kernel + launches_[i].host / std::max(1.0, calls);
             if (launches_[i].awaited) {
-                // The product comes last, behind kernels that unpack or quantize its operands and run while the host issues.
-                const Seconds product = launches_[i].time - (calls - 1) * stack_.device_gap;
-                clocks_.run(1, runs * calls * issue + (runs - 1) * product, product);
-                clocks_.wait_for_gpu();
+                run_awaited(launches_[i], segment.nodes[i].repeat, issue);
             } else if (calls > 0) {
                 clocks_.run(runs * calls, issue, launches_[i].time / calls);
             } else {
                 clocks_.gpu += runs * launches_[i].time;
             }
+        }
+    }
+
+    /// Products that come last of their kernels, and that the host waits for: launches that prepare their operands pass while it issues.
+    void run_awaited(const Launch& launch, std::int64_t runs, Seconds issue) {
+        const double before = launch.calls - 1;
+        for (std::int64_t run = 0; run < runs; ++run) {
+            clocks_.run(before, issue, stack_.device_gap);
+            clocks_.run(1, issue, launch.time - before * stack_.device_gap);
+            clocks_.wait_for_gpu();
         }
     }
 

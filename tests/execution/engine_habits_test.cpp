@@ -16,7 +16,7 @@ TEST_CASE("engines are told apart by their versions") {
     const auto engine = [&](const char* text) { return software.find(Execution::cuda_graph, text).name; };
     for (const char* eager : {"vllm 0.1.7", "vLLM 0.2.6", "vLLM (mlc-ai/llm-perf-bench README (2023-10))"})
         CHECK(engine(eager) == "vllm-0.2");
-    for (const char* old : {"vllm 0.3.0", "vLLM 0.4.2"}) CHECK(engine(old) == "vllm-0.4");
+    for (const char* old : {"vllm 0.2.7", "vllm 0.3.0", "vLLM 0.4.2"}) CHECK(engine(old) == "vllm-0.4");
     for (const char* between : {"vllm 0.4.3", "vllm v0.5.4"}) CHECK(engine(between) == "vllm-0.5");
     CHECK(engine("vLLM 0.6.3") == "vllm-0.6");
     for (const char* recent : {"vllm", "vllm (somebody's benchmark)", "vllm 0.10.1", "vllm 0.14.0", "vllm 0.24.0"})

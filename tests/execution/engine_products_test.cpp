@@ -260,6 +260,13 @@ TEST_CASE("the host waits for an 8-bit product behind the kernels that prepare i
     // Gaps of the kernels before it pass while the host issues; its own does not.
     stack.device_gap = 5 * us;
     CHECK(timeline(graph, gpu, stack).total.in(us) == rel(time.total.in(us) + 10 * 5, 0.01));
+    // Each run of a repeated product is awaited, and a host that takes no time hides nothing.
+    graph.segments.front().repeat = 5;
+    graph.segments.front().nodes.front().repeat = 2;
+    CHECK(timeline(graph, gpu, stack).total.in(us) == rel(time.total.in(us) + 10 * 5, 0.01));
+    stack.host_per_kernel = {};
+    const Timeline at_once = timeline(graph, gpu, stack);
+    CHECK(at_once.total.in(us) == rel(at_once.gpu_busy.in(us), 0.01));
 }
 
 TEST_CASE("what lies beside a transfer between pipeline stages adds to it") {
