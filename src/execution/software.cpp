@@ -166,7 +166,25 @@ Execution read_execution(TableReader& table, std::string_view key, const std::st
     throw table.error(key, "unknown way of execution", text, fmt::format("{}", fmt::join(known, ", ")), did_you_mean(text, known));
 }
 
-/// `own` over the table of the first way of execution that it names.
+/// What an engine has where its own table says nothing: what the one that it is `like` says, else its first way of execution.
+toml::table defaults_of(TableReader& own, const toml::table& root, Execution first) {
+    toml::table defaults = *root[name(first)].as_table();
+    const auto like = own.text_if("like");
+    if (!like) return defaults;
+    std::vector<std::string> known;
+    for (const auto& node : *root["engine"].as_array()) {
+        const toml::table& engine = *node.as_table();
+        if (engine.contains("like")) continue;
+        known.push_back(engine["name"].value_or(std::string()));
+        if (known.back() != *like) continue;
+        for (const auto& [key, value] : engine) defaults.insert_or_assign(key, value);
+        return defaults;
+    }
+    throw own.error("like", "is no engine that stands by itself", *like, fmt::format("{}", fmt::join(known, ", ")),
+                    did_you_mean(*like, known));
+}
+
+/// `own` over what it has by default.
 Engine read_engine(const toml::table& own, const toml::table& root, const std::string& file, std::size_t number) {
     TableReader names(own, file, fmt::format("engine[{}]", number));
     Engine engine;
@@ -176,12 +194,12 @@ Engine read_engine(const toml::table& own, const toml::table& root, const std::s
     if (engine.match.empty()) throw names.missing("match", "first words of the software column");
     if (engine.executions.empty()) throw names.missing("execution", "ways of execution");
     const Execution first = engine.executions.front();
-    TableReader table(own, file, fmt::format("engine[{}]", number), root[name(first)].as_table());
+    const toml::table defaults = defaults_of(names, root, first);
+    TableReader table(own, file, fmt::format("engine[{}]", number), &defaults);
     engine.stack.execution = first;
     engine.stack.name = table.text("name");
-    static_cast<void>(table.texts_if("match"));
-    static_cast<void>(table.texts_if("execution"));
-    static_cast<void>(table.text_if("vendor"));
+    for (const std::string_view key : {"match", "execution"}) static_cast<void>(table.texts_if(key));
+    for (const std::string_view key : {"vendor", "like"}) static_cast<void>(table.text_if(key));
     read_stack(table, engine.stack);
     table.finish();
     return engine;

@@ -45,6 +45,31 @@ TEST_CASE("an engine may be another one on GPUs of a vendor") {
     CHECK(predict(model, apple, request, software).latency < 0.85 * predict(model, other, request, software).latency);
 }
 
+TEST_CASE("an engine has the habits of the one that it is like, but for its own") {
+    const SoftwareStacks software = load_software(gpus_dir());
+    const SoftwareStack &base = software.find(Execution::cuda_graph, "llama.cpp"), &like = software.find(Execution::cuda_graph, "ollama");
+    CHECK(like.unpacks_from_rows == base.unpacks_from_rows);
+    CHECK(like.matmul_rate == base.matmul_rate);
+    CHECK(like.device_gap < base.device_gap);
+    std::stringstream text;
+    text << std::ifstream(gpus_dir() / "software.toml").rdbuf();
+    const std::string shipped = text.str(), key = "like = \"llama.cpp\"";
+    // Neither a misspelt name nor an engine that is like another itself.
+    for (const char* other : {"like = \"llamacpp\"", "like = \"vllm-0.2\""}) {
+        CAPTURE(other);
+        std::string changed = shipped;
+        REQUIRE(changed.find(key) != std::string::npos);
+        const test::TemporaryFile file("software.toml", changed.replace(changed.find(key), key.size(), other));
+        std::string refused;
+        try {
+            load_software(file.path().parent_path());
+        } catch (const Error& e) {
+            refused = e.detail().key;
+        }
+        CHECK(refused.find("like") != std::string::npos);
+    }
+}
+
 TEST_CASE("habits that are out of range, or mean nothing, are refused by their key") {
     CHECK(refused_key("") == "");
     CHECK(refused_key("kernels_beside_4bit = -1").find("kernels_beside_4bit") != std::string::npos);

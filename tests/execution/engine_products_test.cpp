@@ -66,9 +66,7 @@ TEST_CASE("a library without small tiles has none in 8 bits either, and does not
     stack.least_tile_rows = 64;
     const Gpu hopper = load_gpu(gpus_dir(), "h20");
     const auto time = [&](const Gemm& op, const SoftwareStack& s) {
-        OpGraph graph;
-        graph.segments.push_back({.name = "layer", .nodes = {{.name = "product", .op = op}}});
-        return timeline(graph, with_software(hopper, s), s).total.in(us);
+        return timeline(layers_of(op), with_software(hopper, s), s).total.in(us);
     };
     Gemm op{.m = 16, .n = 16384, .k = 8192, .precision = Precision::fp8, .weight_bits = 8, .dynamic_quantized = true};
     CHECK(time(op, stack) > 1.5 * time(op, SoftwareStack{}));
@@ -111,9 +109,7 @@ TEST_CASE("an engine may have one tile for products that quantize their activati
     stack.fp8_tile = 128;
     const Gpu gpu = load_gpu(gpus_dir(), "h20");
     const auto time = [&](const Gemm& op, const SoftwareStack& s) {
-        OpGraph graph;
-        graph.segments.push_back({.name = "layer", .nodes = {{.name = "product", .op = op}}});
-        return timeline(graph, with_software(gpu, s), s).total.in(us);
+        return timeline(layers_of(op), with_software(gpu, s), s).total.in(us);
     };
     Gemm op{.m = 1, .n = 5120, .k = 17408, .precision = Precision::fp8, .weight_bits = 8, .dynamic_quantized = true};
     // 40 tiles of 128 x 128 on 78 SMs, each 128 x 128 x 17,408 multiply-adds at 1/78 of 296 TFLOP/s: 150 us.
@@ -130,11 +126,7 @@ TEST_CASE("a slower engine's experts are as slow as it says, its other products 
     SoftwareStack plain, slow, warps;
     slow.expert_rate = 0.5;
     warps.warp_matrix_experts = true;
-    const auto busy = [&](const Op& op, const SoftwareStack& stack) {
-        OpGraph graph;
-        graph.segments.push_back({.name = "layer", .nodes = {OpNode{.op = op}}});
-        return timeline(graph, gpu, stack).gpu_busy.in(us);
-    };
+    const auto busy = [&](const Op& op, const SoftwareStack& stack) { return timeline(layers_of(op), gpu, stack).gpu_busy.in(us); };
     const Moe experts{.tokens = 8192, .hidden = 4096, .intermediate = 14336, .experts = 8, .top_k = 2, .precision = Precision::fp8};
     const Gemm product{.m = 8192, .n = 4096, .k = 4096, .precision = Precision::fp16};
     CHECK(busy(experts, slow) > 1.2 * busy(experts, plain));
@@ -154,8 +146,7 @@ TEST_CASE("experts with 4-bit weights may each be launched, tokens or not") {
     const auto more = [&](double bits, std::int64_t ranks) {
         const Moe op{
             .tokens = 1, .hidden = 2048, .intermediate = 768, .experts = 128, .top_k = 8, .weight_bits = bits, .expert_parallel = ranks};
-        OpGraph graph;
-        graph.segments.push_back({.name = "layer", .nodes = {{.name = "experts", .op = op}}});
+        const OpGraph graph = layers_of(op);
         return (timeline(graph, gpu, stack).total - timeline(graph, gpu, SoftwareStack{}).total).in(us);
     };
     CHECK(more(4.5, 1) == rel(512, 1e-6));
@@ -196,9 +187,7 @@ TEST_CASE("an engine may multiply few rows by weights in fewer bits with kernels
     SoftwareStack vectors;
     vectors.unpacks_on_lanes = true;
     const auto gain = [&](std::int64_t rows, double weight_bits) {
-        OpGraph graph;
-        const Gemm op{.m = rows, .n = 64, .k = 1 << 16, .precision = Precision::fp16, .weight_bits = weight_bits};
-        graph.segments.push_back({.name = "layer", .nodes = {{.name = "product", .op = op}}});
+        const OpGraph graph = layers_of(Gemm{.m = rows, .n = 64, .k = 1 << 16, .precision = Precision::fp16, .weight_bits = weight_bits});
         return timeline(graph, gpu, SoftwareStack{}).total / timeline(graph, gpu, vectors).total;
     };
     CHECK(gain(1, 4) > 1.1);
@@ -231,10 +220,8 @@ TEST_CASE("an engine may unpack so many weights a clock at most, whatever the ro
 TEST_CASE("a host that waits for its 8-bit products issues what follows them after they have finished") {
     const Gpu gpu = load_gpu(gpus_dir(), "h20");
     const auto time = [&gpu](Precision precision, bool waits) {
-        OpNode node;
-        node.op = Gemm{.m = 4096, .n = 4096, .k = 4096, .precision = precision, .weight_bits = 8 * element_size(precision).in(byte)};
-        OpGraph graph;
-        graph.segments.push_back({.name = "layer", .repeat = 10, .nodes = {node}});
+        const double bits = 8 * element_size(precision).in(byte);
+        const OpGraph graph = layers_of(Gemm{.m = 4096, .n = 4096, .k = 4096, .precision = precision, .weight_bits = bits}, 10);
         SoftwareStack stack;
         stack.host_per_kernel = 500 * us;
         stack.waits_for_8bit_products = waits;
@@ -248,9 +235,7 @@ TEST_CASE("a host that waits for its 8-bit products issues what follows them aft
 
 TEST_CASE("the host waits for an 8-bit product behind the kernels that prepare it") {
     const Gpu gpu = load_gpu(gpus_dir(), "h20");
-    OpGraph graph;
-    const Gemm op{.m = 4096, .n = 4096, .k = 4096, .precision = Precision::fp8, .weight_bits = 8};
-    graph.segments.push_back({.name = "layer", .repeat = 10, .nodes = {{.name = "product", .op = op}}});
+    OpGraph graph = layers_of(Gemm{.m = 4096, .n = 4096, .k = 4096, .precision = Precision::fp8, .weight_bits = 8}, 10);
     SoftwareStack stack;
     stack.host_per_kernel = 50 * us;
     stack.kernels_beside_8bit = 9;

@@ -12,12 +12,15 @@
 
 namespace roofcast::test {
 
-inline OpGraph product(std::int64_t rows, double weight_bits) {
-    OpNode node;
-    node.op = Gemm{.m = rows, .n = 4096, .k = 4096, .precision = Precision::fp16, .weight_bits = weight_bits};
+/// `repeat` layers of one operator.
+inline OpGraph layers_of(const Op& op, std::int64_t repeat = 1) {
     OpGraph graph;
-    graph.segments.push_back({.name = "layer", .nodes = {node}});
+    graph.segments.push_back({.name = "layer", .repeat = repeat, .nodes = {{.name = "operator", .op = op}}});
     return graph;
+}
+
+inline OpGraph product(std::int64_t rows, double weight_bits) {
+    return layers_of(Gemm{.m = rows, .n = 4096, .k = 4096, .precision = Precision::fp16, .weight_bits = weight_bits});
 }
 
 /// The key that a software.toml is refused for whose way of execution `way` has `line` besides.
