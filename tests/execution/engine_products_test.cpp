@@ -12,6 +12,7 @@
 
 using namespace roofcast;
 using test::gpus_dir;
+using test::layers_of;
 using test::product;
 using test::rel;
 
