@@ -81,6 +81,7 @@ struct SoftwareStack {
     bool copies_heads = false;                   ///< the same makes heads the outer dimension, and an inner one of the output again
     bool concatenates_cache = false;             ///< passes that lengthen the KV cache write all of it anew
     bool repeats_keys = false;                   ///< attention copies keys and values that query heads share out to each of them
+    bool split_ungrouped = true;                 ///< attention of one query splits keys over blocks also where no heads share them
     double copy_instructions = 0;                ///< of the integer lanes, for each element that either writes
     std::optional<double> quantized_copy_instructions{};  ///< the same where weights are stored in fewer bits than products compute in
     bool separate_mask = false;                           ///< attention without a fused kernel masks scores by a kernel of its own
@@ -90,6 +91,7 @@ struct SoftwareStack {
     bool mixed_precision = false;    ///< 16-bit runs keep learned factors in fp32, and with them the sums that layers add to
     bool fp32_norms = false;         ///< with mixed precision: normalizations compute in fp32 too
     bool logits_of_prompt = false;   ///< prefill computes scores of the vocabulary for every token, not only for the last
+    bool head_by_sequences = false;  ///< prefill computes those of each sequence's last token by a product of its own
     bool state_on_host = false;      ///< what a recurrent model carries from pass to pass goes through host memory
     double suppression_kernels = 0;  ///< issued for each class and image to leave out overlapping boxes, where scripts do it class by class
     double cast_kernels = 0;         ///< issued beside each product of a 16-bit run: automatic mixed precision casts its operands

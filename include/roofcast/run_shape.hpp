@@ -42,6 +42,7 @@ struct RunShape {
     bool copies_heads = false;       ///< attention that is not fused makes heads the outer dimension, and an inner one of the output again
     bool concatenates_cache = false;  ///< passes that lengthen the KV cache write all of it anew
     bool repeats_keys = false;        ///< keys and values that query heads share are copied out to each of them
+    bool split_ungrouped = true;      ///< attention of one query splits keys over blocks also where no heads share them
     double copy_instructions = 0;     ///< of the integer lanes, for each element that either writes
     bool separate_mask = false;       ///< a kernel of its own masks scores that go through memory
     bool separate_bias = false;       ///< a kernel of its own adds the bias of a convolution
@@ -49,6 +50,7 @@ struct RunShape {
     bool fp32_norms = false;          ///< with it: normalizations compute in fp32 too
     bool folds_norms = false;         ///< batch norms behind convolutions are folded into them before the run, in eager frameworks too
     bool logits_of_prompt = false;    ///< prefill computes scores of the vocabulary for every token, not only for the last
+    bool head_by_sequences = false;   ///< prefill computes those of each sequence's last token by a product of its own
     bool state_on_host = false;       ///< what a recurrent model carries from pass to pass goes through host memory
     double suppression_kernels = 0;   ///< for each class and image, to leave out overlapping boxes
     bool narrow_activations = false;  ///< int8 runs keep activations between layers in 8 bits too (language models apart)

@@ -89,6 +89,7 @@ void read_stack(TableReader& table, SoftwareStack& stack) {
     stack.copies_heads = table.flag_if("copies_heads").value_or(false);
     stack.concatenates_cache = table.flag_if("concatenates_cache").value_or(false);
     stack.repeats_keys = table.flag_if("repeats_keys").value_or(false);
+    stack.split_ungrouped = table.flag_if("split_ungrouped").value_or(true);
     stack.copy_instructions = table.number_if("copy_instructions", non_negative).value_or(0);
     stack.quantized_copy_instructions = table.number_if("quantized_copy_instructions", non_negative);
     if (!stack.repeats_keys && !stack.concatenates_cache) {
@@ -104,6 +105,7 @@ void read_stack(TableReader& table, SoftwareStack& stack) {
     if (stack.fp32_norms && !stack.mixed_precision)
         throw table.error("fp32_norms", "means nothing without mixed precision", {}, "mixed_precision = true beside it");
     stack.logits_of_prompt = table.flag_if("logits_of_prompt").value_or(false);
+    stack.head_by_sequences = table.flag_if("head_by_sequences").value_or(false);
     stack.state_on_host = table.flag_if("state_on_host").value_or(false);
     stack.suppression_kernels = table.number_if("suppression_kernels", non_negative).value_or(0);
     if (stack.suppression_kernels > 0 && stack.kernels != KernelSet::framework)

@@ -73,7 +73,10 @@ Segment head_segment(const DecoderPass& pass, const Numerics& n) {
     LayerBuilder b(n, 5);
     if (m.final_norm) b.norm("final_norm", m.norm, pass.rows(), m.hidden);
     if (width != m.hidden) b.head("output_proj", batch, width, m.hidden);
-    b.head("lm_head", batch, logits, width, m.head_bias);
+    // The last tokens of prompts are rows apart: a framework that does not gather them has a product for each.
+    const bool apart = pass.shape.head_by_sequences && !pass.decode && pass.logits == 1 && pass.tokens > 1;
+    const std::int64_t heads = apart ? batch : 1;
+    b.head("lm_head", batch / heads, logits, width, m.head_bias, heads);
     if (gpus > 1) {
         const Bytes bytes = static_cast<double>(batch * logits) * n.element();
         b.add("gather_logits", Collective{CollectiveKind::all_gather, gpus, bytes});

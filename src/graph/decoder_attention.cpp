@@ -18,6 +18,7 @@ Attention attention_op(const DecoderPass& pass, const Numerics& n) {
             .copies_heads = pass.shape.copies_heads,
             .framework = pass.shape.framework,
             .separate_mask = pass.shape.separate_mask,
+            .split_ungrouped = pass.shape.split_ungrouped,
             .converts_cache = pass.shape.converts_cache};
 }
 

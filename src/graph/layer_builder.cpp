@@ -129,8 +129,15 @@ void LayerBuilder::projections(std::string_view name, std::int64_t rows, std::in
     if (!n_.framework) linear(name, rows, width, k, bias);
 }
 
-OpNode& LayerBuilder::head(std::string_view name, std::int64_t m, std::int64_t n, std::int64_t k, bool bias) {
-    const Gemm gemm{.m = m, .n = n, .k = k, .precision = n_.vector, .weight_bits = n_.head_bits, .bias = bias, .framework = n_.framework};
+OpNode& LayerBuilder::head(std::string_view name, std::int64_t m, std::int64_t n, std::int64_t k, bool bias, std::int64_t times) {
+    const Gemm gemm{.batch = times,
+                    .m = m,
+                    .n = n,
+                    .k = k,
+                    .precision = n_.vector,
+                    .weight_bits = n_.head_bits,
+                    .bias = bias,
+                    .framework = n_.framework};
     return add(name, gemm, as_count(n) * as_count(k) + (bias ? as_count(n) : 0));
 }
 

@@ -79,8 +79,8 @@ public:
         std::int64_t width;
     };
     void projections(std::string_view name, std::int64_t rows, std::initializer_list<Projection> parts, std::int64_t k, bool bias = false);
-    /// As linear, in the precision of embeddings.
-    OpNode& head(std::string_view name, std::int64_t m, std::int64_t n, std::int64_t k, bool bias = false);
+    /// As linear, in the precision of embeddings; `times` of them, each of which reads the weights.
+    OpNode& head(std::string_view name, std::int64_t m, std::int64_t n, std::int64_t k, bool bias = false, std::int64_t times = 1);
     /// `batch` products of activations with activations, or of one weight per head.
     OpNode& batched(std::string_view name, std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k, double weights = 0);
     /// Of the stream, for the product that follows: a cast comes before or after it where formats differ.

@@ -44,6 +44,7 @@ RunShape shape_under(const SoftwareStack& stack, const RunRequest& request) {
     shape.copies_heads = stack.copies_heads;
     shape.concatenates_cache = stack.concatenates_cache;
     shape.repeats_keys = stack.repeats_keys;
+    shape.split_ungrouped = stack.split_ungrouped;
     const bool quantized = !shape.weights.label.empty() && shape.weights.bits < 8 * element_size(shape.precision).in(byte);
     shape.copy_instructions = quantized ? stack.quantized_copy_instructions.value_or(stack.copy_instructions) : stack.copy_instructions;
     shape.separate_mask = stack.separate_mask;
@@ -53,6 +54,7 @@ RunShape shape_under(const SoftwareStack& stack, const RunRequest& request) {
     shape.fp32_norms = stack.fp32_norms;
     shape.mixed_precision = stack.mixed_precision;
     shape.logits_of_prompt = stack.logits_of_prompt;
+    shape.head_by_sequences = stack.head_by_sequences;
     shape.state_on_host = stack.state_on_host;
     shape.suppression_kernels = stack.suppression_kernels;
     shape.narrow_activations = stack.narrow_activations;

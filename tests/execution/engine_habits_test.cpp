@@ -183,3 +183,21 @@ TEST_CASE("keys are copied by other instructions where weights are quantized, if
     CHECK(latency(16) == wide);
     CHECK(latency(4.5) > 1.5 * quantized);
 }
+
+TEST_CASE("transformers of 2024 goes through all keys of a head in one block, and through the vocabulary once for each prompt") {
+    SoftwareStacks software = load_software(gpus_dir());
+    const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
+    const auto predicted = [&](std::int64_t batch, std::int64_t prompt) {
+        RunRequest request{.execution = Execution::eager, .software = "transformers 4.46.0"};
+        request.shape = {.batch = batch, .prompt_tokens = prompt, .generate_tokens = 2};
+        return predict(find_workload(test::models_dir(), "qwen2.5-7b"), gpu, request, software);
+    };
+    const Seconds step = predicted(1, 30000).tpot.value(), first = predicted(32, 128).ttft.value();
+    for (Engine& engine : software.engines) {
+        engine.stack.split_ungrouped = true;
+        engine.stack.head_by_sequences = false;
+    }
+    CHECK(predicted(1, 30000).tpot.value() < step - 28 * 100 * us);  // some 15 ns a token in each of 28 layers, a quarter of it split
+    const Seconds vocabulary = 152064.0 * 3584 * 2 * byte / gpu.profile.memory.bandwidth;
+    CHECK((first - predicted(32, 128).ttft.value()).in(us) == rel((31 * vocabulary).in(us), 0.3));
+}

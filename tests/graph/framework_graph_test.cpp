@@ -166,6 +166,9 @@ TEST_CASE("a framework writes its cache anew at each step, and copies keys that 
     CHECK(op_of<Move>(graph, "repeat_kv").integer_instructions == 40);
     CHECK(op_of<Move>(graph, "kv_append").integer_instructions == 40);
     CHECK(op_of<Attention>(graph, "attention").kv_heads == 32);
+    CHECK(op_of<Attention>(graph, "attention").split_ungrouped);
+    shape.split_ungrouped = false;
+    CHECK_FALSE(op_of<Attention>(decode(), "attention").split_ungrouped);
     CHECK(find_node(graph, "attention")->eager_kernels + find_node(graph, "repeat_kv")->eager_kernels == launches);
     // A second chunk of a prompt is joined to the first.
     CHECK(op_of<Move>(prefill_graph(decoder("llama-3.1-8b"), shape, 100, 900), "kv_append").written == 2 * 1000 * token);
@@ -174,6 +177,22 @@ TEST_CASE("a framework writes its cache anew at each step, and copies keys that 
     CHECK(op_of<Move>(first, "kv_append").written == 2 * 1000 * token);
     CHECK(op_of<Move>(first, "kv_append").integer_instructions == 0);
     CHECK(find_node(decode_graph(decoder("llama-2-7b"), shape, 1000), "repeat_kv") == nullptr);
+}
+
+TEST_CASE("a framework may multiply the last token of each prompt with the vocabulary by itself") {
+    const DecoderLlm model = decoder("llama-3.1-8b");
+    RunShape shape{.batch = 32};
+    const auto head = [&](const OpGraph& graph) { return op_of<Gemm>(graph, "lm_head"); };
+    CHECK(head(prefill_graph(model, shape, 128)).m == 32);
+    shape.head_by_sequences = true;
+    const OpGraph prompts = prefill_graph(model, shape, 128);
+    CHECK(head(prompts).batch == 32);
+    CHECK(head(prompts).m == 1);
+    CHECK(find_node(prompts, "lm_head")->weights == 128256.0 * 4096);
+    CHECK(head(decode_graph(model, shape, 128)).m == 32);
+    CHECK(head(prefill_graph(model, shape, 1, 127)).m == 32);  // tokens of their own are no slice
+    shape.logits_of_prompt = true;
+    CHECK(head(prefill_graph(model, shape, 128)).m == 32 * 128);
 }
 
 TEST_CASE("relative positions take a framework ten passes over scores, and indices of 64 bits") {

@@ -4,7 +4,7 @@ import datetime
 import sys
 import time
 
-from . import operators as o
+from . import measured_shapes, operators as o
 from .campaign import each
 from .command import positive, words
 from .rows import FileError, RowFile, number
@@ -37,6 +37,8 @@ def parser():
     p = argparse.ArgumentParser(prog="measure_operators.py", description="Times PyTorch's operators, launch cost excluded; writes rows for roofcast.")
     p.add_argument("--operators", type=words(o.OPERATORS), help=f"of {', '.join(o.OPERATORS)} (default: all)")
     p.add_argument("--precisions", type=words(o.PRECISIONS), help="of fp32, tf32, bf16, fp16 (default: all)")
+    p.add_argument("--shapes", type=lambda text: text.split(","), metavar="FILES",
+                   help="measured rows, separated by commas, whose operators to time in place of the designed cases")
     p.add_argument("--budget", type=positive, help="seconds (default: all cases)")
     p.add_argument("--seed", type=int, default=1, help="of shapes and data (default: 1)")
     p.add_argument("--gpu", help="what to write as the GPU, an id of `roofcast gpu list` (default: the driver's name)")
@@ -55,9 +57,22 @@ def run(cases, measure, gpu, software, rows, budget, message, clock=time.monoton
     )
 
 
+def chosen(options):
+    if not options.shapes:
+        return o.operators(options.operators, options.precisions, options.seed)
+    cases, passed_over = measured_shapes.read(options.shapes, options.operators, options.precisions, options.seed)
+    if passed_over:
+        print(f"measure_operators.py: {passed_over} rows of {', '.join(options.shapes)} are no operators that it runs", file=sys.stderr)
+    return cases
+
+
 def main(arguments):
     options = parser().parse_args(arguments)
-    cases = o.operators(options.operators, options.precisions, options.seed)
+    try:
+        cases = chosen(options)
+    except FileError as error:
+        print(f"measure_operators.py: {error}", file=sys.stderr)
+        return 2
     if options.list:
         total = sum(o.expected_seconds(op) for op in cases)
         print("\n".join([f"{o.expected_seconds(op):8.2f} s  {op.label()}" for op in cases] + ["", f"total {len(cases)} cases, {total:.0f} s expected"]))

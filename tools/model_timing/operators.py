@@ -5,7 +5,10 @@ from dataclasses import dataclass, field
 
 OPERATORS = ("linear", "bmm", "conv2d", "attention", "softmax", "layernorm", "rmsnorm", "elementwise")
 PRECISIONS = ("fp32", "tf32", "bf16", "fp16")
-ELEMENTWISE = ("add", "mul", "relu", "gelu", "tanh")
+ELEMENTWISE = ("add", "mul", "relu", "gelu", "tanh")  # of the designed cases
+BINARY = ("add", "sub", "mul", "div", "pow")
+WITH_A_SCALAR = ("add_scalar", "sub_scalar", "mul_scalar", "div_scalar", "pow_scalar")
+UNARY = ("relu", "gelu", "silu", "sigmoid", "tanh", "exp", "sqrt", "neg")
 HIDDEN_SIZES = (384, 768, 1024, 1280, 2048, 2560, 4096, 5120, 8192)
 LARGEST_BYTES = 4e9  # of all operands
 SHAPES = {"linear": 60, "bmm": 30, "conv2d": 40, "attention": 30, "softmax": 24, "layernorm": 24, "rmsnorm": 12, "elementwise": 30}

@@ -8,7 +8,7 @@ import unittest
 from contextlib import redirect_stderr, redirect_stdout
 
 from . import cases as c
-from . import operator_command, operators
+from . import measured_shapes, operator_command, operators
 from .campaign import CaseError, run
 from .command import main
 from .rows import COLUMNS, FileError, JsonFile, RowFile, case_cells, metric_rows
@@ -185,6 +185,44 @@ class OperatorsTest(unittest.TestCase):
             self.assertEqual(operator_command.main(["--list", "--operators", "softmax", "--precisions", "fp16"]), 0)
         self.assertIn("softmax fp16", out.getvalue())
         self.assertIn(f"total {operators.SHAPES['softmax']} cases", out.getvalue())
+
+
+class MeasuredShapesTest(unittest.TestCase):
+    HEADER = "gpu,op,precision,function,batch,m,n,k,in_channels,height,width,out_channels,kernel_size,rows,cols,elements,latency_us,cache"
+    LINEAR = "v100,gemm,fp32,linear,,3,4,5,,,,,,,,,7,warm"
+    CONV = "v100,conv2d,fp32,fft,2,,,,8,9,9,16,3,,,,7,cold"
+
+    def read(self, *rows, kinds=None):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "rows.csv")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("\n".join(("# comment", self.HEADER) + rows) + "\n")
+            return measured_shapes.read([path], kinds, None, 1)
+
+    def test_rows_become_operators_and_their_own_rows_again(self):
+        found, passed_over = self.read(self.LINEAR, self.CONV, "v100,softmax,fp32,,,,,,,,,,,6,7,,7,")
+        self.assertEqual(passed_over, 0)
+        by_kind = {op.kind: operator_command.operator_cells(op) for op in found}
+        self.assertEqual({by_kind["linear"][c] for c in "mnk"}, {"3", "4", "5"})
+        self.assertEqual((by_kind["linear"]["function"], by_kind["linear"]["batch"], by_kind["linear"]["cache"]), ("linear", "1", "warm"))
+        conv = by_kind["conv2d"]
+        self.assertEqual((conv["function"], conv["stride"], conv["padding"], conv["groups"], conv["layout"]), ("", "1", "1", "1", "nchw"))
+        self.assertEqual((conv["cache"], by_kind["softmax"]["rows"]), ("cold", "6"))
+
+    def test_equal_shapes_are_timed_once_and_others_counted(self):
+        unknown = "v100,moe,fp32,,,,,,,,,,,,,,7,"
+        found, passed_over = self.read(self.LINEAR, self.LINEAR, unknown, self.CONV.replace("9,9", "9,8"), self.LINEAR.replace("fp32", "fp64"))
+        self.assertEqual((len(found), passed_over), (1, 3))
+
+    def test_kinds_can_be_chosen(self):
+        found, passed_over = self.read(self.LINEAR, self.CONV, kinds=("conv2d",))
+        self.assertEqual(([op.kind for op in found], passed_over), (["conv2d"], 0))
+
+    def test_a_row_without_its_sizes_is_an_error(self):
+        with self.assertRaisesRegex(FileError, "row 2: a size of 'gemm'"):
+            self.read(self.CONV, self.LINEAR.replace(",3,", ",x,"))
+        with self.assertRaisesRegex(FileError, "No such file"):
+            measured_shapes.read(["/nowhere/rows.csv"], None, None, 1)
 
 
 class CommandTest(unittest.TestCase):
