@@ -75,14 +75,15 @@ Segment head_segment(const DecoderPass& pass, const Numerics& n) {
     if (width != m.hidden) b.head("output_proj", batch, width, m.hidden);
     // The last tokens of prompts are rows apart: a framework that does not gather them has a product for each.
     const bool apart = pass.shape.head_by_sequences && !pass.decode && pass.logits == 1 && pass.tokens > 1;
-    const std::int64_t heads = apart ? batch : 1;
-    b.head("lm_head", batch / heads, logits, width, m.head_bias, heads);
+    const std::int64_t products = apart ? batch : 1;
+    b.head("lm_head", batch / products, logits, width, m.head_bias, products);
     if (gpus > 1) {
         const Bytes bytes = static_cast<double>(batch * logits) * n.element();
         b.add("gather_logits", Collective{CollectiveKind::all_gather, gpus, bytes});
     }
     const bool of_prompt = pass.logits > 1 && !pass.decode;
-    if (of_prompt) b.add("widen_logits", Elementwise{batch * logits, 0.5, 1, 1, Precision::fp32}, 0, Fusion::chain);
+    if (of_prompt && n.element() < element_size(Precision::fp32))
+        b.add("widen_logits", Elementwise{batch * logits, 0.5, 1, 1, Precision::fp32}, 0, Fusion::chain);
     b.add("sampling", RowWise{RowOp::softmax, of_prompt ? pass.shape.batch : batch, m.vocabulary, Precision::fp32}, 0, Fusion::chain,
           eager::sampling);
     return {"head", 1, b.take()};

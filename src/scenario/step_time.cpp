@@ -81,12 +81,9 @@ StepModel step_model(const Workload& workload, const Gpu& device, const RunReque
                      .expected = "a model whose images become tokens of the prompt"});
     const VisionLanguage* vlm = vision_language(workload);
     const SoftwareStack stack = stack_of(software, request, workload, device.profile.vendor);
-    return {*llm,
-            vlm == nullptr ? std::nullopt : std::optional(*vlm),
-            with_software(device, stack),
-            stack,
-            shape_under(stack, request),
-            request.streams};
+    RunShape shape = shape_under(stack, request);
+    shape.head_by_sequences = false;  // a scheduler of steps gathers the last tokens
+    return {*llm, vlm == nullptr ? std::nullopt : std::optional(*vlm), with_software(device, stack), stack, shape, request.streams};
 }
 
 Seconds step_time(const StepModel& m, const StepMix& mix) {

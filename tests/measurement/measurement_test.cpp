@@ -78,12 +78,13 @@ TEST_CASE("every operator of the format becomes its struct") {
         "g,attention,bf16,fp8,,2,8,2,128,16,64,1,,,,,,,,,,,,,,,,,,,,,5\n"
         "g,conv2d,fp32,,,4,,,,,,,3,224,220,64,7,2,3,1,,,,,,,,,,,,,5\n"
         "g,elementwise,fp32,,add,,,,,,,,,,,,,,,,1000,,,,,,,,,,,,5\n"
+        "g,elementwise,fp32,,pow,,,,,,,,,,,,,,,,1000,,,,,,,,,,,,5\n"
         "g,softmax,fp32,,,,,,,,,,,,,,,,,,,10,20,,,,,,,,,,5\n"
         "g,moe,fp8,,power_law_1.2,,,,,,,,,,,,,,,,,,,128,512,256,16,2,4,2,,,5\n"
         "g,all_reduce,fp16,,,,,,,,,,,,,,,,,,,,,,,,,,,,8,1024,5\n"
         "g,memcpy_d2h,fp16,,,,,,,,,,,,,,,,,,,,,,,,,,,,,4096,5\n");
     REQUIRE(found.skipped.empty());
-    REQUIRE(found.kernels.size() == 7);
+    REQUIRE(found.kernels.size() == 8);
     const auto& attention = std::get<Attention>(found.kernels[0].op);
     CHECK(attention.value_dim == 128);
     CHECK(attention.causal);
@@ -94,14 +95,16 @@ TEST_CASE("every operator of the format becomes its struct") {
     const auto& elementwise = std::get<Elementwise>(found.kernels[2].op);
     CHECK(elementwise.reads == 2);
     CHECK(elementwise.writes == 1);
-    CHECK(std::get<RowWise>(found.kernels[3].op).kind == RowOp::softmax);
-    const auto& moe = std::get<Moe>(found.kernels[4].op);
+    CHECK(elementwise.instructions == 0);
+    CHECK(std::get<Elementwise>(found.kernels[3].op).instructions == pow_instructions);
+    CHECK(std::get<RowWise>(found.kernels[4].op).kind == RowOp::softmax);
+    const auto& moe = std::get<Moe>(found.kernels[5].op);
     CHECK(moe.imbalance == rel(1.2, 1e-12));
     CHECK_FALSE(moe.balanced);
     CHECK(moe.weight_bits == 8);
     CHECK(moe.expert_parallel == 2);
-    CHECK(std::get<Collective>(found.kernels[5].op).bytes.in(byte) == 1024);
-    CHECK(std::get<Copy>(found.kernels[6].op).kind == CopyKind::d2h);
+    CHECK(std::get<Collective>(found.kernels[6].op).bytes.in(byte) == 1024);
+    CHECK(std::get<Copy>(found.kernels[7].op).kind == CopyKind::d2h);
 }
 
 TEST_CASE("attention of a framework or of cuDNN keeps no cache, that of an engine does") {
@@ -271,4 +274,11 @@ TEST_CASE("every shipped measurement file is read without a skipped row") {
     CHECK(found.kernels.size() > 27000);
     CHECK(found.models.size() > 4500);
     for (const auto& row : found.skipped) FAIL_CHECK(row.file << ":" << row.line << ": " << row.reason);
+}
+
+TEST_CASE("rows that no fit has seen are read without a skipped one, and lie where no fit looks") {
+    const auto found = read_measurements({test::source_dir() / "validation_data" / "unseen"});
+    CHECK(found.kernels.size() > 2000);
+    CHECK(found.models.size() == 8 + 84);
+    CHECK(found.skipped.empty());
 }

@@ -62,7 +62,8 @@ def chosen(options):
         return o.operators(options.operators, options.precisions, options.seed)
     cases, passed_over = measured_shapes.read(options.shapes, options.operators, options.precisions, options.seed)
     if passed_over:
-        print(f"measure_operators.py: {passed_over} rows of {', '.join(options.shapes)} are no operators that it runs", file=sys.stderr)
+        names = ", ".join(options.shapes)
+        print(f"measure_operators.py: {passed_over} rows of {names} are passed over: operators, formats or sizes that it does not time", file=sys.stderr)
     return cases
 
 

@@ -203,10 +203,10 @@ class MeasuredShapesTest(unittest.TestCase):
         found, passed_over = self.read(self.LINEAR, self.CONV, "v100,softmax,fp32,,,,,,,,,,,6,7,,7,")
         self.assertEqual(passed_over, 0)
         by_kind = {op.kind: operator_command.operator_cells(op) for op in found}
-        self.assertEqual({by_kind["linear"][c] for c in "mnk"}, {"3", "4", "5"})
+        self.assertEqual([by_kind["linear"][c] for c in "mnk"], ["3", "4", "5"])
         self.assertEqual((by_kind["linear"]["function"], by_kind["linear"]["batch"], by_kind["linear"]["cache"]), ("linear", "1", "warm"))
         conv = by_kind["conv2d"]
-        self.assertEqual((conv["function"], conv["stride"], conv["padding"], conv["groups"], conv["layout"]), ("", "1", "1", "1", "nchw"))
+        self.assertEqual((conv["function"], conv["stride"], conv["padding"], conv["groups"], conv["layout"]), ("", "1", "0", "1", "nchw"))
         self.assertEqual((conv["cache"], by_kind["softmax"]["rows"]), ("cold", "6"))
 
     def test_equal_shapes_are_timed_once_and_others_counted(self):
@@ -214,13 +214,30 @@ class MeasuredShapesTest(unittest.TestCase):
         found, passed_over = self.read(self.LINEAR, self.LINEAR, unknown, self.CONV.replace("9,9", "9,8"), self.LINEAR.replace("fp32", "fp64"))
         self.assertEqual((len(found), passed_over), (1, 3))
 
+    def test_what_would_be_timed_as_something_else_is_passed_over(self):
+        header = self.HEADER.split(",")
+        batch, cache = header.index("batch"), header.index("cache")
+
+        def with_cell(column, text):
+            cells = self.LINEAR.split(",")
+            cells[column] = text
+            return ",".join(cells)
+
+        found, passed_over = self.read(self.LINEAR, with_cell(batch, "7"), with_cell(cache, "rotated"), with_cell(header.index("function"), ""))
+        self.assertEqual((len(found), passed_over), (1, 2))  # a product without a name is linear
+
     def test_kinds_can_be_chosen(self):
         found, passed_over = self.read(self.LINEAR, self.CONV, kinds=("conv2d",))
         self.assertEqual(([op.kind for op in found], passed_over), (["conv2d"], 0))
 
     def test_a_row_without_its_sizes_is_an_error(self):
-        with self.assertRaisesRegex(FileError, "row 2: a size of 'gemm'"):
-            self.read(self.CONV, self.LINEAR.replace(",3,", ",x,"))
+        for text in ("x", "-3", "0", ""):
+            with self.assertRaisesRegex(FileError, f"rows.csv:4: 'm' of gemm: found '{text}', expected a whole number of at least 1"):
+                self.read(self.CONV, self.LINEAR.replace(",3,", f",{text},"))
+        with self.assertRaisesRegex(FileError, "'kernel_size' of conv2d: found 30"):
+            self.read(self.CONV.replace(",3,,", ",30,,"))
+        with self.assertRaisesRegex(FileError, "no row of an operator"):
+            self.read(self.LINEAR.replace("gemm", "moe"))
         with self.assertRaisesRegex(FileError, "No such file"):
             measured_shapes.read(["/nowhere/rows.csv"], None, None, 1)
 
@@ -232,6 +249,15 @@ class CommandTest(unittest.TestCase):
             self.assertEqual(main(["--list", "--models", "bert-base", "--executions", "eager", "--precisions", "fp16"]), 0)
         self.assertIn("bert-base fp16 forward eager batch=1 tokens=128", out.getvalue())
         self.assertIn("total 18 cases", out.getvalue())
+
+    def test_shapes_of_a_file_are_listed(self):
+        rows = os.path.join(os.path.dirname(__file__), "..", "..", "validation_data", "kernels", "t4_fp32_pytorch.csv")
+        out, err = io.StringIO(), io.StringIO()
+        with redirect_stdout(out), redirect_stderr(err):
+            self.assertEqual(operator_command.main(["--list", "--operators", "softmax", "--shapes", rows]), 0)
+            self.assertEqual(operator_command.main(["--list", "--shapes", "/nowhere.csv"]), 2)
+        self.assertIn("total 100 cases", out.getvalue())
+        self.assertIn("/nowhere.csv: No such file", err.getvalue())
 
     def test_unknown_names_are_refused(self):
         err = io.StringIO()
