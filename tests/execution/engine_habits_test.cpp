@@ -198,7 +198,7 @@ TEST_CASE("transformers of 2024 goes through all keys of a head in one block, an
         engine.stack.head_by_sequences = false;
     }
     CHECK(predicted(1, 30000).tpot.value() < step - 28 * 100 * us);  // some 15 ns a token in each of 28 layers, a quarter of it split
-    const Seconds vocabulary = 152064.0 * 3584 * 2 * byte / gpu.profile.memory.bandwidth;
+    const Seconds vocabulary = 152064.0 * 3584 * 2 * byte / gpu.profile.data_bandwidth(Traffic::read);
     CHECK((first - predicted(32, 128).ttft.value()).in(us) == rel((31 * vocabulary).in(us), 0.3));
 }
 
