@@ -5,11 +5,13 @@
 #include <algorithm>
 
 #include "execution/engine_support.hpp"
+#include "graph/shipped_graphs.hpp"
 #include "roofcast/prediction.hpp"
 #include "support/compare.hpp"
 
 using namespace roofcast;
 using test::gpus_dir;
+using test::op_of;
 using test::refused_key;
 using test::rel;
 
@@ -54,14 +56,7 @@ TEST_CASE("an engine may fuse attention in 16 bits only") {
         RunRequest request;
         request.shape.precision = precision;
         request.execution = Execution::fused;
-        const Prediction p = predict(bert, gpu, request, software);
-        for (const Segment& segment : p.phases.front().graph.segments) {
-            for (const OpNode& node : segment.nodes) {
-                if (const auto* attention = std::get_if<Attention>(&node.op)) return !attention->fused;
-            }
-        }
-        FAIL("no attention");
-        return false;
+        return !op_of<Attention>(predict(bert, gpu, request, software).phases.front().graph, "attention").fused;
     };
     SoftwareStack& fused = software.by_execution[index(Execution::fused)];
     fused.fused_attention = true;
@@ -70,6 +65,20 @@ TEST_CASE("an engine may fuse attention in 16 bits only") {
     CHECK(unfused(Precision::fp32));
     fused.fused_wide_attention = true;
     CHECK_FALSE(unfused(Precision::fp32));
+}
+
+TEST_CASE("the software column may say that attention is of separate operators") {
+    const SoftwareStacks software = load_software(gpus_dir());
+    const Workload bert = find_workload(test::models_dir(), "bert-base");
+    const Gpu gpu = load_gpu(gpus_dir(), "h100-sxm5-80gb");
+    const auto fused = [&](const std::string& name) {
+        RunRequest request{.execution = Execution::eager, .software = name};
+        request.shape.precision = Precision::fp16;
+        return op_of<Attention>(predict(bert, gpu, request, software).phases.front().graph, "attention").fused;
+    };
+    CHECK(fused("pytorch 2.11.0 CUDA 13.0"));
+    CHECK_FALSE(fused("pytorch separate attention (2.11.0 CUDA 13.0)"));
+    CHECK_FALSE(fused("pytorch 2.1.0 cu121"));
 }
 
 TEST_CASE("engines whose decoding takes groups of one size together keep heads of other groups apart") {

@@ -201,22 +201,3 @@ TEST_CASE("transformers of 2024 goes through all keys of a head in one block, an
     const Seconds vocabulary = 152064.0 * 3584 * 2 * byte / gpu.profile.data_bandwidth(Traffic::read);
     CHECK((first - predicted(32, 128).ttft.value()).in(us) == rel((31 * vocabulary).in(us), 0.3));
 }
-
-TEST_CASE("the software column may say that attention is of separate operators") {
-    const SoftwareStacks software = load_software(gpus_dir());
-    const Workload bert = find_workload(test::models_dir(), "bert-base");
-    const auto fused = [&](const std::string& name) {
-        RunRequest request{.execution = Execution::eager, .software = name};
-        request.shape.precision = Precision::fp16;
-        const Prediction p = predict(bert, load_gpu(gpus_dir(), "h100-sxm5-80gb"), request, software);
-        for (const Segment& segment : p.phases.front().graph.segments) {
-            for (const OpNode& node : segment.nodes) {
-                if (const auto* attention = std::get_if<Attention>(&node.op)) return attention->fused;
-            }
-        }
-        throw Error({.what = "no attention"});
-    };
-    CHECK(fused("pytorch 2.11.0 CUDA 13.0"));
-    CHECK_FALSE(fused("pytorch separate attention (2.11.0 CUDA 13.0)"));
-    CHECK_FALSE(fused("pytorch 2.1.0 cu121"));
-}

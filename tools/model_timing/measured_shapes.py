@@ -31,9 +31,11 @@ def whole(row, column, default=None, least=1):
 
 
 def product(row, cells):
+    """Several at once are timed as `bmm` only."""
     function, batch = row.get("function") or "linear", whole(row, "batch", 1)
-    alone = function != "bmm"
-    return {"function": function, "batch": batch, **cells} if function in PRODUCTS and not (alone and batch > 1) else None
+    if function not in PRODUCTS or (function != "bmm" and batch > 1):
+        return None
+    return {"function": function, "batch": batch, **cells}
 
 
 def convolution(row, cells):
