@@ -124,15 +124,16 @@ Map ConvBuilder::conv(const Map& input, const ConvSpec& spec) {
     if (factors > 0 && shape_.separate_bias) {
         OpNode& bias = add_in_place("bias", out, 1, Fusion::folded);
         bias.same_call = folds;
-        std::get<Elementwise>(bias.op).strided = op.channels_last;
+        std::get<Elementwise>(bias.op).strided = true;
     }
     return normalize_and_activate(out, folds ? ConvNorm::none : spec.norm, spec.activation);
 }
 
 void ConvBuilder::pad(const Map& in, const ConvSpec& spec) {
     const std::int64_t padded = in.elements() * shape_.batch;
-    if (net.pads_apart) emit("pad", Move{.read = padded, .written = padded, .precision = stored_}, Fusion::folded, 0, 0);
-    if (!net.same_padding || spec.stride == 1 || spec.kernel == 1) return;
+    if (net.pads_apart && spec.kernel == 1)
+        emit("pad", Move{.read = padded, .written = padded, .precision = stored_}, Fusion::folded, 0, 0);
+    if (spec.kernel == 1 || (!net.pads_apart && (!net.same_padding || spec.stride == 1))) return;
     // A kernel that fills, and one that copies; mixed precision narrows the image behind them.
     constexpr double kernels = 2;
     const bool is_image = graph_.segments.size() == 1 && graph_.segments.front().nodes.empty();

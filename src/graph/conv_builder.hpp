@@ -151,6 +151,8 @@ private:
     void normalize_rows(const Map& map, std::int64_t rows);
     /// `norm`: batch, or frozen, which has no weights of its own.
     void batch_norm(const Map& map, ConvNorm norm);
+    /// A frozen batch norm as PyTorch models write it: there is no kernel of it.
+    void frozen_norm(const Map& map);
     /// Reads `map` in fp32, for a variance or mean square of each of `groups` of its channels.
     void moments(const Map& map, std::int64_t groups);
     /// Normalizes the weights of a convolution that reads `filter` numbers for each of its output channels.

@@ -22,6 +22,16 @@ void ConvBuilder::moments(const Map& map, std::int64_t groups) {
     emit("moments", op, Fusion::chain, map.elements(), 0);
 }
 
+void ConvBuilder::frozen_norm(const Map& map) {
+    // A factor and a summand of each channel, by five kernels over the channels; then a product and a sum, broadcast over the map.
+    constexpr double of_channels = 5, of_map = 2;
+    const Elementwise factors{.elements = map.channels, .precision = format(map)};
+    emit("norm_factors", factors, Fusion::chain, map.kept ? 0 : map.elements(), 0).eager_kernels = of_channels;
+    OpNode& node = pointwise("frozen_norm", map, 1, of_map, Fusion::chain);
+    std::get<Elementwise>(node.op).strided = true;
+    node.eager_kernels = of_map;
+}
+
 void ConvBuilder::evo_norm(const Map& map, bool activated) {
     // Liu et al., Evolving Normalization-Activation Layers (2020), table 2, S0: x · sigmoid(v · x) / deviation of the group · gain + bias.
     constexpr std::int64_t usual_groups = 32;

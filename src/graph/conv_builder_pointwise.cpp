@@ -65,7 +65,10 @@ OpNode& ConvBuilder::convert(std::string name, const Map& map, Elementwise op) {
 Map ConvBuilder::normalized(const Map& map, ConvNorm norm, bool wide) {
     if (norm == ConvNorm::none || norm == ConvNorm::standardized) return map;
     if (norm == ConvNorm::batch || norm == ConvNorm::frozen) {
-        batch_norm(map, norm);
+        if (norm == ConvNorm::frozen && by_pytorch())
+            frozen_norm(map);
+        else
+            batch_norm(map, norm);
         return map;
     }
     if (norm == ConvNorm::evo || norm == ConvNorm::filter_response) return normalize_and_activate(map, norm, Activation::none);
@@ -79,7 +82,7 @@ Map ConvBuilder::normalized(const Map& map, ConvNorm norm, bool wide) {
 }
 
 void ConvBuilder::batch_norm(const Map& map, ConvNorm norm) {
-    const bool by_kernel = norm == ConvNorm::batch && by_pytorch();  // frozen ones are a product and a sum
+    const bool by_kernel = norm == ConvNorm::batch && by_pytorch();
     const bool wide_weights = mixed_precision() || element_size(format(map)) > 2 * byte;
     const bool by_library = wide_weights && format(map) != Precision::bf16;
     if (by_kernel && !by_library) {
@@ -222,7 +225,7 @@ Map ConvBuilder::weigh(const Map& map) {
 Map ConvBuilder::layer_scale(const Map& map) {
     const Map out = as_stream(map);
     Elementwise op = scaling(map.elements() * shape_.batch, format(map), format(out));
-    op.strided = shape_.framework && shape_.channels_last && !map.planar;
+    op.strided = shape_.framework;
     OpNode& node = convert("layer_scale", map, op);
     node.fusion = Fusion::epilogue;
     node.weights = static_cast<double>(map.channels);

@@ -186,6 +186,7 @@ ConvNet mobilenet_v2(const JsonReader& config) {
         std::int64_t channels, repeat, stride;
     };
     constexpr std::int64_t stem = 32, last = 1280;  // these and the stages are fixed in the library
+    net.pads_apart = config.flag_or("tf_padding", true);
     net.layers.push_back(convolution(stem, 3, 2));
     for (const auto& [channels, repeat, stride] :
          {Stage{16, 1, 1}, Stage{24, 2, 2}, Stage{32, 3, 2}, Stage{64, 4, 2}, Stage{96, 3, 1}, Stage{160, 3, 2}, Stage{320, 1, 1}}) {
