@@ -55,6 +55,7 @@ RunShape shape_under(const SoftwareStack& stack, const RunRequest& request) {
     shape.mixed_precision = stack.mixed_precision;
     shape.logits_of_prompt = stack.logits_of_prompt;
     shape.head_by_sequences = stack.head_by_sequences;
+    shape.grouped_experts = stack.grouped_experts;
     shape.state_on_host = stack.state_on_host;
     shape.suppression_kernels = stack.suppression_kernels;
     shape.narrow_activations = stack.narrow_activations;

@@ -72,6 +72,11 @@ DecoderLlm gpt_sizes(const JsonReader& config) {
     return m;
 }
 
+/// The key of the number of experts: transformers 5 names it as Mixtral's, whatever it read.
+std::string_view experts_key(const JsonReader& config) {
+    return config.has("num_experts") || !config.has("num_local_experts") ? "num_experts" : "num_local_experts";
+}
+
 void require_all_sparse(const JsonReader& config) {
     config.require_count("decoder_sparse_step", 1);
     if (config.size_of("mlp_only_layers") > 0) throw config.error("mlp_only_layers", "not supported", "an empty list");
@@ -121,7 +126,7 @@ DecoderLlm qwen2_moe(const JsonReader& config) {
     require_all_sparse(config);
     DecoderLlm m = rotary_decoder(config);
     m.attention_bias = config.flag_or("qkv_bias", true);
-    const std::int64_t experts = config.count("num_experts");
+    const std::int64_t experts = config.count(experts_key(config));
     m.moe = MoeShape{.experts = experts,
                      .top_k = config.count_between("num_experts_per_tok", 1, experts),
                      .expert_intermediate = config.count("moe_intermediate_size"),
@@ -145,7 +150,7 @@ DecoderLlm qwen3_moe(const JsonReader& config) {
     DecoderLlm m = rotary_decoder(config);
     m.attention_bias = m.output_bias = config.flag_or("attention_bias", false);
     m.qk_norm = true;
-    const std::int64_t experts = config.count("num_experts");
+    const std::int64_t experts = config.count(experts_key(config));
     m.moe = MoeShape{.experts = experts,
                      .top_k = config.count_between("num_experts_per_tok", 1, experts),
                      .expert_intermediate = config.count("moe_intermediate_size")};

@@ -3,14 +3,17 @@
 #include <doctest/doctest.h>
 
 #include "graph/conv_graph.hpp"
+#include "graph/shipped_graphs.hpp"
 #include "roofcast/error.hpp"
 #include "support/compare.hpp"
 #include "support/layers.hpp"
 #include "support/nodes.hpp"
 
 using namespace roofcast;
+using roofcast::test::find_node;
 using roofcast::test::layer_of;
 using roofcast::test::nodes_named;
+using roofcast::test::op_of;
 using roofcast::test::rel;
 
 namespace {
@@ -101,7 +104,46 @@ TEST_CASE("a net whose code pads apart copies what each convolution takes, and i
     REQUIRE(pads.size() == 2);
     CHECK(std::get<Move>(pads.front().op).read == 2 * side * side * channels);
     CHECK(pads.front().fusion == Fusion::folded);  // compilers do not copy
+    CHECK(pads.front().eager_kernels == 1);
     CHECK(total_parameters(padded) == parameters);
+    net.layers.front().kernel = 3;  // nothing surrounds what 1x1 takes: a copy; zeros and a copy for others
+    const auto of_taps = nodes_named(conv_graph(net, shape), "pad").front();
+    CHECK(of_taps.eager_kernels == 2);
+    CHECK(std::get<Move>(of_taps.op).written == 2 * std::get<Move>(of_taps.op).read);
+}
+
+TEST_CASE("a frozen norm is kernels over the channels, a product and a sum over the map in PyTorch, and folded elsewhere") {
+    ConvNet net;
+    net.image_size = side;
+    net.channels = channels;
+    net.layers = {conv_with(ConvNorm::frozen)};
+    RunShape shape{.batch = 2, .precision = Precision::fp16, .framework = true};
+    const OpGraph other = conv_graph(net, shape);  // another framework, which has one kernel
+    CHECK(nodes_named(other, "frozen_norm").empty());
+    CHECK(nodes_named(other, "batchnorm").size() == 1);
+    shape.separate_bias = true;
+    const OpGraph graph = conv_graph(net, shape);
+    CHECK(nodes_named(graph, "batchnorm").empty());
+    CHECK(op_of<Elementwise>(graph, "norm_factors").elements == channels);
+    CHECK(find_node(graph, "norm_factors")->eager_kernels == 5);
+    const Elementwise norm = op_of<Elementwise>(graph, "frozen_norm");
+    CHECK(norm.elements == 2 * side * side * channels);
+    CHECK(norm.strided);  // factors are broadcast
+    CHECK(find_node(graph, "frozen_norm")->eager_kernels == 2);
+    CHECK(total_parameters(graph) == total_parameters(other));
+}
+
+TEST_CASE("the bias of a convolution is broadcast over planes and over channels last alike") {
+    ConvLayer biased = conv_with(ConvNorm::none);
+    biased.bias = true;
+    ConvNet net;
+    net.image_size = side;
+    net.channels = channels;
+    net.layers = {biased};
+    for (const bool channels_last : {false, true}) {
+        const RunShape shape{.framework = true, .channels_last = channels_last, .separate_bias = true};
+        CHECK(op_of<Elementwise>(conv_graph(net, shape), "bias").strided);
+    }
 }
 
 TEST_CASE("a net that pads as TensorFlow does fills and copies a map for each convolution with a stride") {

@@ -195,6 +195,18 @@ TEST_CASE("a framework may multiply the last token of each prompt with the vocab
     CHECK(head(prefill_graph(model, shape, 128)).m == 32 * 128);
 }
 
+TEST_CASE("a framework runs experts one after the other, or all of a layer in one product each way") {
+    const DecoderLlm model = decoder("qwen3-30b-a3b");  // 128 experts, 8 of them for a token
+    RunShape shape{.batch = 1};
+    const auto kernels = [&] { return find_node(decode_graph(model, shape, 1000), "experts")->eager_kernels; };
+    CHECK(kernels() == 3 * 128 + 8 * 8);
+    shape.grouped_experts = true;
+    const double of_one = kernels();
+    CHECK(of_one < 40);
+    shape.batch = 64;
+    CHECK(kernels() == of_one);
+}
+
 TEST_CASE("relative positions take a framework ten passes over scores, and indices of 64 bits") {
     RunShape shape{.prompt_tokens = 128, .precision = Precision::fp16};
     const auto graph = [&shape] { return forward_graph(shipped("deberta-v3-xsmall"), shape); };
