@@ -141,7 +141,7 @@ TEST_CASE("the bias of a convolution is broadcast over planes and over channels 
     net.channels = channels;
     net.layers = {biased};
     for (const bool channels_last : {false, true}) {
-        const RunShape shape{.framework = true, .channels_last = channels_last, .separate_bias = true};
+        const RunShape shape{.channels_last = channels_last, .framework = true, .separate_bias = true};
         CHECK(op_of<Elementwise>(conv_graph(net, shape), "bias").strided);
     }
 }
