@@ -56,6 +56,7 @@ const std::map<std::string_view, ModelType>& model_types() {
         {"mobilenet_v2", {"cnn", as_architecture<hf::mobilenet_v2>}},
         {"regnet", {"cnn", as_architecture<hf::regnet>}},
         {"detr", {"detector", as_architecture<hf::detr>}},
+        {"conditional_detr", {"detector", as_architecture<hf::conditional_detr>}},
         {"qwen2_vl", {"vlm", as_architecture<hf::qwen2_vl>}},
         {"qwen2_5_vl", {"vlm", as_architecture<hf::qwen2_5_vl>}},
         {"mllama", {"vlm", as_architecture<hf::mllama>}},

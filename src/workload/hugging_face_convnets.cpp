@@ -94,6 +94,54 @@ void add_resnet(ConvNet& net, const Stages& s, std::int64_t stem, bool bottlenec
     }
 }
 
+/// As above, of what a config of a ResNet says.
+void add_resnet(ConvNet& net, const JsonReader& config) {
+    config.require_flag("downsample_in_bottleneck", false);
+    const std::string type = config.text_or("layer_type", "bottleneck");
+    if (type != "bottleneck" && type != "basic") throw config.error("layer_type", "not supported", "bottleneck or basic");
+    const Stages s = stages(config, {3, 4, 6, 3}, {256, 512, 1024, 2048});
+    for (const std::int64_t width : s.widths) {
+        if (type == "bottleneck" && width % 4 != 0) throw config.error("hidden_sizes", "bottlenecks need multiples of 4");
+    }
+    add_resnet(net, s, config.count_or("embedding_size", 64, 1), type == "bottleneck", config.flag_or("downsample_in_first_stage", false));
+}
+
+/// The features that DETR looks at: a ResNet by its name, or, where transformers wrote that out, by a config of its own.
+void add_backbone(ConvNet& net, const JsonReader& config) {
+    const bool written_out = !config.has("backbone") && config.has("backbone_config");
+    const JsonReader backbone = written_out ? config.object("backbone_config") : config;
+    if (written_out && backbone.text_or("model_type", "") == "resnet") return add_resnet(net, backbone);
+    const std::string name = backbone.text_or("backbone", "resnet50");
+    if (name != "resnet50" && name != "resnet101") throw backbone.error("backbone", "not supported", "resnet50 or resnet101");
+    add_resnet(net, {{3, 4, name == "resnet50" ? 6 : 23, 3}, {256, 512, 1024, 2048}}, 64, true, false);
+}
+
+/// DETR of `queries` where its config does not say how many.
+ConvNet detector(const JsonReader& config, std::int64_t queries) {
+    config.require_flag("dilation", false);
+    ConvNet net;
+    net.image_size = 928;  // as shipped: the area of the 800 x 1066 that the processor resizes to
+    net.channels = config.count_or("num_channels", net.channels, 1);
+    net.classes = classes(config) > 0 ? classes(config) : 91;
+    net.norm = ConvNorm::frozen;
+    add_backbone(net, config);
+    ConvLayer projection = convolution(config.count_or("d_model", 256, 1), 1, 1);
+    projection.bias = true;
+    projection.norm = ConvNorm::none;
+    projection.activation = Activation::none;
+    ConvLayer head = layer(ConvBlock::detr_head, config.count_or("num_queries", queries, 1));
+    head.layers = config.count_or("encoder_layers", 6, 1);
+    head.heads = config.count_or("encoder_attention_heads", 8, 1);
+    head.inner = config.count_or("encoder_ffn_dim", 2048, 1);
+    config.require_count("decoder_layers", head.layers);
+    config.require_count("decoder_attention_heads", head.heads);
+    config.require_count("decoder_ffn_dim", head.inner);
+    if (projection.size % head.heads != 0) throw config.error("d_model", "not a multiple of the heads");
+    net.layers.push_back(std::move(projection));
+    net.layers.push_back(std::move(head));
+    return net;
+}
+
 }  // namespace
 
 std::int64_t classes(const JsonReader& config) {
@@ -101,15 +149,8 @@ std::int64_t classes(const JsonReader& config) {
 }
 
 ConvNet resnet(const JsonReader& config) {
-    config.require_flag("downsample_in_bottleneck", false);
-    const std::string type = config.text_or("layer_type", "bottleneck");
-    if (type != "bottleneck" && type != "basic") throw config.error("layer_type", "not supported", "bottleneck or basic");
     ConvNet net = net_of(config, "relu");
-    const Stages s = stages(config, {3, 4, 6, 3}, {256, 512, 1024, 2048});
-    for (const std::int64_t width : s.widths) {
-        if (type == "bottleneck" && width % 4 != 0) throw config.error("hidden_sizes", "bottlenecks need multiples of 4");
-    }
-    add_resnet(net, s, config.count_or("embedding_size", 64, 1), type == "bottleneck", config.flag_or("downsample_in_first_stage", false));
+    add_resnet(net, config);
     add_classifier(net);
     return net;
 }
@@ -221,29 +262,12 @@ ConvNet regnet(const JsonReader& config) {
 }
 
 ConvNet detr(const JsonReader& config) {
-    config.require_flag("dilation", false);
-    const std::string backbone = config.text_or("backbone", "resnet50");
-    if (backbone != "resnet50" && backbone != "resnet101") throw config.error("backbone", "not supported", "resnet50 or resnet101");
-    ConvNet net;
-    net.image_size = 928;  // as shipped: the area of the 800 x 1066 that the processor resizes to
-    net.channels = config.count_or("num_channels", net.channels, 1);
-    net.classes = classes(config) > 0 ? classes(config) : 91;
-    net.norm = ConvNorm::frozen;
-    add_resnet(net, {{3, 4, backbone == "resnet50" ? 6 : 23, 3}, {256, 512, 1024, 2048}}, 64, true, false);
-    ConvLayer projection = convolution(config.count_or("d_model", 256, 1), 1, 1);
-    projection.bias = true;
-    projection.norm = ConvNorm::none;
-    projection.activation = Activation::none;
-    ConvLayer head = layer(ConvBlock::detr_head, config.count_or("num_queries", 100, 1));
-    head.layers = config.count_or("encoder_layers", 6, 1);
-    head.heads = config.count_or("encoder_attention_heads", 8, 1);
-    head.inner = config.count_or("encoder_ffn_dim", 2048, 1);
-    config.require_count("decoder_layers", head.layers);
-    config.require_count("decoder_attention_heads", head.heads);
-    config.require_count("decoder_ffn_dim", head.inner);
-    if (projection.size % head.heads != 0) throw config.error("d_model", "not a multiple of the heads");
-    net.layers.push_back(std::move(projection));
-    net.layers.push_back(std::move(head));
+    return detector(config, 100);
+}
+
+ConvNet conditional_detr(const JsonReader& config) {
+    ConvNet net = detector(config, 300);
+    net.layers.back().conditional = true;
     return net;
 }
 

@@ -45,6 +45,7 @@ ConvNet efficientnet(const JsonReader& config);
 ConvNet mobilenet_v2(const JsonReader& config);
 ConvNet regnet(const JsonReader& config);
 ConvNet detr(const JsonReader& config);
+ConvNet conditional_detr(const JsonReader& config);
 
 VisionLanguage qwen2_vl(const JsonReader& config);
 VisionLanguage qwen2_5_vl(const JsonReader& config);

@@ -93,6 +93,11 @@ TEST_CASE("configs of BART and DETR give the graphs of the shipped models and th
                     "bart-large");
     check_published({{"model_type", "detr"}, {"backbone", "resnet50"}, {"num_queries", 100}, {"num_labels", 91}}, "detr-resnet-50");
     check_published({{"model_type", "detr"}, {"backbone", "resnet101"}, {"num_labels", 91}}, "detr-resnet-101");
+    const json written_out{{"model_type", "resnet"}, {"depths", {3, 4, 23, 3}}};
+    check_published({{"model_type", "detr"}, {"backbone", nullptr}, {"backbone_config", written_out}, {"num_labels", 91}},
+                    "detr-resnet-101");
+    const json of_timm{{"model_type", "timm_backbone"}, {"backbone", "resnet50"}};
+    check_same({{"model_type", "conditional_detr"}, {"backbone_config", of_timm}, {"num_labels", 91}}, "conditional-detr-resnet-50");
 }
 
 TEST_CASE("convolutional configs of another graph are refused with their key") {
@@ -110,4 +115,6 @@ TEST_CASE("convolutional configs of another graph are refused with their key") {
     CHECK(key(efficient, {{"strides", {1, 2}}}) == "strides");
     CHECK(key({{"model_type", "mobilenet_v2"}}, {{"output_stride", 8}}) == "output_stride");
     CHECK(key({{"model_type", "detr"}}, {{"backbone", "swin"}}) == "backbone");
+    CHECK(key({{"model_type", "detr"}}, {{"backbone_config", {{"model_type", "swin"}, {"backbone", "swin_tiny"}}}}) ==
+          "backbone_config.backbone");
 }
