@@ -32,7 +32,7 @@ std::string value_of(const BenchSeries& series, std::string_view key) {
 
 std::string key_text(const Labels& labels) {
     std::string text;
-    for (const auto& [key, value] : labels) text += key + '\x1f' + value + '\x1e';
+    for (const auto& [key, value] : labels) text.append(key).append(1, '\x1f').append(value).append(1, '\x1e');
     return text;
 }
 

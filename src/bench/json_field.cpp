@@ -34,7 +34,7 @@ JsonField JsonField::member(std::string_view key) const {
 }
 
 JsonField JsonField::list(std::string_view key) const {
-    const JsonField found = member(key);
+    JsonField found = member(key);
     if (!found.value_->is_array()) found.fail("this is no list", "a list");
     return found;
 }

@@ -1,6 +1,7 @@
 // Self-attention over the places of a map, and the MLP that follows it.
 
 #include <algorithm>
+#include <cmath>
 
 #include "graph/conv_blocks.hpp"
 
@@ -45,7 +46,7 @@ void add_talking_heads(ConvBuilder& b, std::int64_t heads, std::int64_t places) 
 std::int64_t mlp_channels(const ConvLayer& layer, std::int64_t channels) {
     constexpr double usual_expansion = 4;
     if (layer.inner > 0) return layer.inner;
-    return static_cast<std::int64_t>((layer.expand > 0 ? layer.expand : usual_expansion) * static_cast<double>(channels) + 0.5);
+    return std::llround((layer.expand > 0 ? layer.expand : usual_expansion) * static_cast<double>(channels));
 }
 
 void scored_attention(ConvBuilder& b, const ConvLayer& layer, const HeadShape& shape, std::int64_t query_side, std::int64_t key_side) {

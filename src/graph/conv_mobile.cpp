@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include "graph/conv_blocks.hpp"
 
@@ -10,12 +11,12 @@ namespace {
 std::int64_t hidden_channels(const ConvLayer& layer, std::int64_t in) {
     if (layer.inner > 0) return layer.inner;
     const double expand = layer.expand > 0 ? layer.expand : 1;
-    return static_cast<std::int64_t>(expand * static_cast<double>(in) + 0.5);
+    return std::llround(expand * static_cast<double>(in));
 }
 
 std::int64_t squeezed_channels(const ConvLayer& layer, std::int64_t in, std::int64_t hidden) {
     const double base = static_cast<double>(layer.wide_squeeze ? hidden : in);
-    return std::max<std::int64_t>(1, static_cast<std::int64_t>(layer.squeeze_excite * base + 0.5));
+    return std::max<std::int64_t>(1, std::llround(layer.squeeze_excite * base));
 }
 
 void add_shortcut(ConvBuilder& b, const Map& x, const Map& y, std::int64_t stride) {

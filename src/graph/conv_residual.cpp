@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include "graph/conv_blocks.hpp"
 
@@ -14,7 +15,7 @@ Map projected(ConvBuilder& b, const Map& x, std::int64_t channels, std::int64_t 
 }
 
 std::int64_t squeezed(double ratio, std::int64_t channels) {
-    return static_cast<std::int64_t>(ratio * static_cast<double>(channels) + 0.5);
+    return std::llround(ratio * static_cast<double>(channels));
 }
 
 /// Adds the shortcut of `x` to `y` and activates.

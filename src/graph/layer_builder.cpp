@@ -98,7 +98,7 @@ Elementwise joining(std::int64_t elements, Precision branch, Precision stream) {
 OpNode& LayerBuilder::add(std::string_view name, Op op, double weights, Fusion fusion, double eager_kernels) {
     OpNode& node = nodes_.emplace_back();
     node.name = name;
-    node.op = std::move(op);
+    node.op = op;
     node.weights = weights;
     node.fusion = fusion;
     node.eager_kernels = eager_kernels;

@@ -56,8 +56,8 @@ std::int64_t apart_block(const Attention& op, const AttentionKernel& kernel, con
 Rows rows_of(const Attention& op, const AttentionKernel& kernel, const Gpu& gpu) {
     if (op.query_len == 1 || !kernel.packs_heads())
         return {static_cast<double>(op.batch * op.heads), op.query_len, 1, apart_block(op, kernel, gpu)};
-    const std::int64_t group = group_of(op), count = op.query_len * group;
-    return {static_cast<double>(op.batch * op.heads / group), count, static_cast<double>(group), packed_block(op, count, kernel)};
+    const std::int64_t group = group_of(op), count = op.query_len * group, groups = op.batch * op.heads / group;
+    return {static_cast<double>(groups), count, static_cast<double>(group), packed_block(op, count, kernel)};
 }
 
 /// Scores of one set that whole blocks compute: rows filled up to the block's, and of blocks on the diagonal also the masked half.

@@ -37,7 +37,8 @@ std::int64_t flash_attention_2_parts(double sets, std::int64_t keys, std::int64_
 
 std::int64_t flashinfer_parts(double tiles, std::int64_t keys, std::int64_t kv_heads, int sms) {
     constexpr std::int64_t blocks_per_sm = 2, least_keys = 128;
-    const auto most = static_cast<std::int64_t>(std::floor(static_cast<double>(blocks_per_sm * sms / kv_heads) / tiles));
+    const std::int64_t of_a_head = blocks_per_sm * sms / kv_heads;
+    const auto most = static_cast<std::int64_t>(std::floor(static_cast<double>(of_a_head) / tiles));
     return most <= 1 ? 1 : steps_of(keys, std::max(least_keys, steps_of(keys, most)));
 }
 

@@ -66,7 +66,8 @@ KernelCost combine(const Terms& terms, const Gpu& gpu);
 
 /// Smallest whole number of `step`s that covers `x`.
 inline double blocks(std::int64_t x, std::int64_t step) {
-    return static_cast<double>((x + step - 1) / step);
+    const std::int64_t whole = (x + step - 1) / step;
+    return static_cast<double>(whole);
 }
 
 /// Time in units of one block's time when `count` blocks run on `slots`: a partial wave costs between its share (`tail` 1) and a whole

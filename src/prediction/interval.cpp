@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <ranges>
 
 namespace roofcast {
 
@@ -17,8 +18,8 @@ constexpr double enough_of_the_time = 0.5;  // of all kernels, that operators kn
 constexpr Provenance by_trust[] = {Provenance::gpu_fit, Provenance::architecture_fit, Provenance::pooled_fit, Provenance::assumed};
 
 const ResidualInterval* find_at(const ParameterSet& parameters, std::string_view op, Provenance provenance) {
-    for (auto i = parameters.intervals.rbegin(); i != parameters.intervals.rend(); ++i) {
-        if (i->provenance == provenance && i->op == op) return &*i;
+    for (const ResidualInterval& interval : std::views::reverse(parameters.intervals)) {
+        if (interval.provenance == provenance && interval.op == op) return &interval;
     }
     return nullptr;
 }

@@ -17,7 +17,7 @@ std::array<int, 2> tile_sides(TableReader& table, std::string_view key) {
 
 std::vector<ShapedTile> shaped_tiles(TableReader& table, std::string_view key) {
     constexpr std::int64_t any = std::numeric_limits<std::int64_t>::max();
-    constexpr std::int64_t most_cluster_rows = 16 * 1024;  // 16 blocks of the tallest tile
+    constexpr std::int64_t most_cluster_rows = std::int64_t{16} * 1024;  // 16 blocks of the tallest tile
     std::vector<ShapedTile> tiles;
     for (TableReader& entry : table.tables(key)) {
         const auto sides = tile_sides(entry, "tile");

@@ -50,7 +50,7 @@ void read_identity(TableReader& top, GpuProfile& gpu, const std::filesystem::pat
 /// The text at `<stem>_source`, which says where the value at `key` comes from. Each needs the other.
 std::string source_of(TableReader& table, std::string_view stem, std::string_view key, bool given, std::string_view what) {
     const std::string source_key = fmt::format("{}_source", stem);
-    const std::string source = table.text_if(source_key).value_or("");
+    std::string source = table.text_if(source_key).value_or("");
     if (given && source.empty()) throw table.missing(source_key, fmt::format("where {} was measured", key));
     if (!given && !source.empty())
         throw table.error(source_key, fmt::format("source of a {} that is not given", what), {}, fmt::format("{} beside it", key));

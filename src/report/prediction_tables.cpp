@@ -1,5 +1,7 @@
 #include "report/prediction_tables.hpp"
 
+#include <utility>
+
 namespace roofcast {
 
 namespace {
@@ -86,7 +88,7 @@ std::vector<Cell> summary_row(const NamedPrediction& n) {
     const Prediction& p = n.prediction;
     const RunShape& shape = p.request.shape;
     const bool shown = p.withheld.empty();
-    const auto unless_withheld = [shown](Cell cell) { return shown ? cell : Cell(); };
+    const auto unless_withheld = [shown](Cell cell) { return shown ? std::move(cell) : Cell(); };
     return {n.model_id,
             n.gpu_id,
             std::string(name(shape.precision)),

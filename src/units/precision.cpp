@@ -94,7 +94,7 @@ std::optional<WeightFormat> parse_exl2(const std::string& text) {
 
 std::optional<WeightFormat> parse_weight_format(std::string_view text) {
     const std::string wanted = lower(text);
-    if (const auto exl2 = parse_exl2(wanted)) return exl2;
+    if (auto exl2 = parse_exl2(wanted)) return exl2;
     for (const auto& format : named_formats) {
         if (wanted == format.label) return WeightFormat{format.precision, format.bits, std::string(format.label), format.every_table};
     }
