@@ -1,7 +1,5 @@
 #include "report/prediction_tables.hpp"
 
-#include <utility>
-
 namespace roofcast {
 
 namespace {
@@ -88,7 +86,7 @@ std::vector<Cell> summary_row(const NamedPrediction& n) {
     const Prediction& p = n.prediction;
     const RunShape& shape = p.request.shape;
     const bool shown = p.withheld.empty();
-    const auto unless_withheld = [shown](Cell cell) { return shown ? std::move(cell) : Cell(); };
+    const auto unless_withheld = [shown](const Cell& cell) { return shown ? cell : Cell(); };
     return {n.model_id,
             n.gpu_id,
             std::string(name(shape.precision)),
