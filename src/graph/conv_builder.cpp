@@ -131,9 +131,11 @@ Map ConvBuilder::conv(const Map& input, const ConvSpec& spec) {
 
 void ConvBuilder::pad(const Map& in, const ConvSpec& spec) {
     const std::int64_t padded = in.elements() * shape_.batch;
-    if (net.pads_apart && spec.kernel == 1)
-        emit("pad", Move{.read = padded, .written = padded, .precision = stored_}, Fusion::folded, 0, 0);
-    if (spec.kernel == 1 || (!net.pads_apart && (!net.same_padding || spec.stride == 1))) return;
+    if (spec.kernel == 1) {
+        if (net.pads_apart) emit("pad", Move{.read = padded, .written = padded, .precision = stored_}, Fusion::folded, 0, 0);
+        return;
+    }
+    if (!net.pads_apart && !(net.same_padding && spec.stride > 1)) return;
     // A kernel that fills, and one that copies; mixed precision narrows the image behind them.
     constexpr double kernels = 2;
     const bool is_image = graph_.segments.size() == 1 && graph_.segments.front().nodes.empty();

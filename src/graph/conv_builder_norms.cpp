@@ -24,10 +24,10 @@ void ConvBuilder::moments(const Map& map, std::int64_t groups) {
 
 void ConvBuilder::frozen_norm(const Map& map) {
     // A factor and a summand of each channel, by five kernels over the channels; then a product and a sum, broadcast over the map.
-    constexpr double of_channels = 5, of_map = 2;
+    constexpr double of_channels = 5, of_map = 2, flops_of_each = 1;
     const Elementwise factors{.elements = map.channels, .precision = format(map)};
     emit("norm_factors", factors, Fusion::chain, map.kept ? 0 : map.elements(), 0).eager_kernels = of_channels;
-    OpNode& node = pointwise("frozen_norm", map, 1, of_map, Fusion::chain);
+    OpNode& node = pointwise("frozen_norm", map, 1, flops_of_each, Fusion::chain);
     std::get<Elementwise>(node.op).strided = true;
     node.eager_kernels = of_map;
 }

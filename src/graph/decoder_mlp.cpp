@@ -40,6 +40,17 @@ void add_shared_expert(LayerBuilder& b, const DecoderPass& pass) {
     b.elementwise("combine", rows * m.hidden, 2, 1);
 }
 
+/// Kernels that an eager framework launches for the experts of a layer.
+double expert_kernels(const MoeShape& moe, std::int64_t rows, bool grouped) {
+    // Tokens are sorted by expert, gathered, and their results scattered around two products (transformers 5.17 traced: 31 of Qwen3's).
+    constexpr double of_groups = 31;
+    if (grouped) return of_groups;
+    // A loop over the experts finds each one's tokens, and runs it when it has any.
+    constexpr double of_expert = 3, of_busy_expert = 8;
+    const double busy = static_cast<double>(std::min(moe.experts, rows * moe.top_k));
+    return of_expert * static_cast<double>(moe.experts) + of_busy_expert * busy;
+}
+
 }  // namespace
 
 void add_dense_mlp(LayerBuilder& b, const DecoderPass& pass, std::int64_t intermediate) {
@@ -53,17 +64,6 @@ void add_dense_mlp(LayerBuilder& b, const DecoderPass& pass, std::int64_t interm
     add_activation(b, pass, width);
     b.linear("down_proj", pass.rows(), m.hidden, width, m.mlp_bias);
     if (pass.tensor() > 1) b.all_reduce("all_reduce", pass.tensor(), pass.rows() * m.hidden);
-}
-
-/// Kernels that an eager framework launches for the experts of a layer.
-double expert_kernels(const MoeShape& moe, std::int64_t rows, bool grouped) {
-    // Tokens are sorted by expert, gathered, and their results scattered around two products (transformers 5.17 traced: 31 of Qwen3's).
-    constexpr double of_groups = 31;
-    if (grouped) return of_groups;
-    // A loop over the experts finds each one's tokens, and runs it when it has any.
-    constexpr double of_expert = 3, of_busy_expert = 8;
-    const double busy = static_cast<double>(std::min(moe.experts, rows * moe.top_k));
-    return of_expert * static_cast<double>(moe.experts) + of_busy_expert * busy;
 }
 
 void add_moe(LayerBuilder& b, const DecoderPass& pass) {

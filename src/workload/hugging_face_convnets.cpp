@@ -106,14 +106,28 @@ void add_resnet(ConvNet& net, const JsonReader& config) {
     add_resnet(net, s, config.count_or("embedding_size", 64, 1), type == "bottleneck", config.flag_or("downsample_in_first_stage", false));
 }
 
+/// A ResNet that `config` names at `backbone`, or else `standard`.
+void add_named_resnet(ConvNet& net, const JsonReader& config, std::string_view standard) {
+    const std::string name = config.text_or("backbone", standard);
+    if (name != "resnet50" && name != "resnet101") throw config.error("backbone", "not supported", "resnet50 or resnet101");
+    add_resnet(net, {{3, 4, name == "resnet50" ? 6 : 23, 3}, {256, 512, 1024, 2048}}, 64, true, false);
+}
+
 /// The features that DETR looks at: a ResNet by its name, or, where transformers wrote that out, by a config of its own.
 void add_backbone(ConvNet& net, const JsonReader& config) {
-    const bool written_out = !config.has("backbone") && config.has("backbone_config");
-    const JsonReader backbone = written_out ? config.object("backbone_config") : config;
-    if (written_out && backbone.text_or("model_type", "") == "resnet") return add_resnet(net, backbone);
-    const std::string name = backbone.text_or("backbone", "resnet50");
-    if (name != "resnet50" && name != "resnet101") throw backbone.error("backbone", "not supported", "resnet50 or resnet101");
-    add_resnet(net, {{3, 4, name == "resnet50" ? 6 : 23, 3}, {256, 512, 1024, 2048}}, 64, true, false);
+    if (config.has("backbone") || !config.has("backbone_config")) return add_named_resnet(net, config, "resnet50");
+    const JsonReader own = config.object("backbone_config");
+    const std::string type = own.text_or("model_type", "");
+    if (type == "timm_backbone") {
+        own.require_count("output_stride", 32);
+        return add_named_resnet(net, own, "");
+    }
+    if (type != "resnet") throw own.error("model_type", "not supported", "resnet or timm_backbone");
+    if (own.size_of("out_features") > 0 && own.texts("out_features").back() != "stage4")
+        throw own.error("out_features", "not supported", "stage4, the last one");
+    net.channels = own.count_or("num_channels", net.channels, 1);
+    net.activation = activation(own, "relu");
+    add_resnet(net, own);
 }
 
 /// DETR of `queries` where its config does not say how many.

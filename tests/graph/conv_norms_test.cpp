@@ -112,7 +112,7 @@ TEST_CASE("a net whose code pads apart copies what each convolution takes, and i
     CHECK(std::get<Move>(of_taps.op).written == 2 * std::get<Move>(of_taps.op).read);
 }
 
-TEST_CASE("a frozen norm is kernels over the channels, a product and a sum over the map in PyTorch, and folded elsewhere") {
+TEST_CASE("a frozen norm is kernels over the channels, a product and a sum over the map in PyTorch, one that folds elsewhere") {
     ConvNet net;
     net.image_size = side;
     net.channels = channels;
@@ -121,6 +121,10 @@ TEST_CASE("a frozen norm is kernels over the channels, a product and a sum over 
     const OpGraph other = conv_graph(net, shape);  // another framework, which has one kernel
     CHECK(nodes_named(other, "frozen_norm").empty());
     CHECK(nodes_named(other, "batchnorm").size() == 1);
+    CHECK(find_node(other, "batchnorm")->fusion == Fusion::folded);
+    shape.framework = false;  // compiled
+    CHECK(find_node(conv_graph(net, shape), "batchnorm")->fusion == Fusion::folded);
+    shape.framework = true;
     shape.separate_bias = true;
     const OpGraph graph = conv_graph(net, shape);
     CHECK(nodes_named(graph, "batchnorm").empty());

@@ -79,12 +79,13 @@ TEST_CASE("every operator of the format becomes its struct") {
         "g,conv2d,fp32,,,4,,,,,,,3,224,220,64,7,2,3,1,,,,,,,,,,,,,5\n"
         "g,elementwise,fp32,,add,,,,,,,,,,,,,,,,1000,,,,,,,,,,,,5\n"
         "g,elementwise,fp32,,pow,,,,,,,,,,,,,,,,1000,,,,,,,,,,,,5\n"
+        "g,elementwise,fp32,,pow_scalar,,,,,,,,,,,,,,,,1000,,,,,,,,,,,,5\n"
         "g,softmax,fp32,,,,,,,,,,,,,,,,,,,10,20,,,,,,,,,,5\n"
         "g,moe,fp8,,power_law_1.2,,,,,,,,,,,,,,,,,,,128,512,256,16,2,4,2,,,5\n"
         "g,all_reduce,fp16,,,,,,,,,,,,,,,,,,,,,,,,,,,,8,1024,5\n"
         "g,memcpy_d2h,fp16,,,,,,,,,,,,,,,,,,,,,,,,,,,,,4096,5\n");
     REQUIRE(found.skipped.empty());
-    REQUIRE(found.kernels.size() == 8);
+    REQUIRE(found.kernels.size() == 9);
     const auto& attention = std::get<Attention>(found.kernels[0].op);
     CHECK(attention.value_dim == 128);
     CHECK(attention.causal);
@@ -97,14 +98,16 @@ TEST_CASE("every operator of the format becomes its struct") {
     CHECK(elementwise.writes == 1);
     CHECK(elementwise.instructions == 0);
     CHECK(std::get<Elementwise>(found.kernels[3].op).instructions == pow_instructions);
-    CHECK(std::get<RowWise>(found.kernels[4].op).kind == RowOp::softmax);
-    const auto& moe = std::get<Moe>(found.kernels[5].op);
+    CHECK(std::get<Elementwise>(found.kernels[4].op).reads == 1);
+    CHECK(std::get<Elementwise>(found.kernels[4].op).instructions == 0);  // a product
+    CHECK(std::get<RowWise>(found.kernels[5].op).kind == RowOp::softmax);
+    const auto& moe = std::get<Moe>(found.kernels[6].op);
     CHECK(moe.imbalance == rel(1.2, 1e-12));
     CHECK_FALSE(moe.balanced);
     CHECK(moe.weight_bits == 8);
     CHECK(moe.expert_parallel == 2);
-    CHECK(std::get<Collective>(found.kernels[6].op).bytes.in(byte) == 1024);
-    CHECK(std::get<Copy>(found.kernels[7].op).kind == CopyKind::d2h);
+    CHECK(std::get<Collective>(found.kernels[7].op).bytes.in(byte) == 1024);
+    CHECK(std::get<Copy>(found.kernels[8].op).kind == CopyKind::d2h);
 }
 
 TEST_CASE("attention of a framework or of cuDNN keeps no cache, that of an engine does") {

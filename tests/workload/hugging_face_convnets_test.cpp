@@ -54,7 +54,7 @@ TEST_CASE("convolutional configs give the graphs of the shipped models and their
                     "regnety_016");
 }
 
-TEST_CASE("mobile convolutional configs give the graphs of the shipped models and their published parameters") {
+TEST_CASE("mobile convolutional configs give the parameters and FLOPs of the shipped models, and the library's padding") {
     // Absent lists are those of the library, which are EfficientNet's.
     check_published({{"model_type", "efficientnet"},
                      {"width_coefficient", 1.0},
@@ -115,6 +115,11 @@ TEST_CASE("convolutional configs of another graph are refused with their key") {
     CHECK(key(efficient, {{"strides", {1, 2}}}) == "strides");
     CHECK(key({{"model_type", "mobilenet_v2"}}, {{"output_stride", 8}}) == "output_stride");
     CHECK(key({{"model_type", "detr"}}, {{"backbone", "swin"}}) == "backbone");
-    CHECK(key({{"model_type", "detr"}}, {{"backbone_config", {{"model_type", "swin"}, {"backbone", "swin_tiny"}}}}) ==
-          "backbone_config.backbone");
+    const auto own_backbone = [&](const json& own) { return key({{"model_type", "detr"}}, {{"backbone_config", own}}); };
+    CHECK(own_backbone({{"model_type", "resnet"}, {"out_features", {"stage4"}}}).empty());
+    CHECK(own_backbone({{"model_type", "swin"}}) == "backbone_config.model_type");
+    CHECK(own_backbone({{"model_type", "timm_backbone"}}) == "backbone_config.backbone");
+    CHECK(own_backbone({{"model_type", "timm_backbone"}, {"backbone", "resnet50"}, {"output_stride", 16}}) ==
+          "backbone_config.output_stride");
+    CHECK(own_backbone({{"model_type", "resnet"}, {"out_features", {"stage3"}}}) == "backbone_config.out_features");
 }
