@@ -163,8 +163,8 @@ struct ConvNet {
     bool fp32_norms = false;            ///< layer norms compute in fp32 in mixed precision, also where a run's others do not
     bool standardized_weights = false;  ///< those of convolutions, in every pass
     bool same_padding = false;          ///< convolutions with a stride pad as TensorFlow does: frameworks fill a map and copy into it
-    bool pads_apart = false;            ///< an operator of its own pads what each convolution takes, also by nothing: frameworks copy it
-    bool activation_gain = false;       ///< each activation is followed by a constant factor (norm-free nets)
+    bool pads_apart = false;  ///< an operator of its own pads what each convolution takes, also by nothing: a fill and a copy, or a copy
+    bool activation_gain = false;  ///< each activation is followed by a constant factor (norm-free nets)
     std::vector<ConvLayer> layers;
 };
 

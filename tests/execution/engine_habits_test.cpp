@@ -184,6 +184,20 @@ TEST_CASE("keys are copied by other instructions where weights are quantized, if
     CHECK(latency(4.5) > 1.5 * quantized);
 }
 
+TEST_CASE("transformers 5 runs the experts of a layer in groups, eagerly and in a graph of its kernels") {
+    SoftwareStacks software = load_software(gpus_dir());
+    const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
+    const auto kernels = [&](Execution execution, const char* engine) {
+        RunRequest request{.execution = execution, .software = engine};
+        request.shape = {.batch = 1, .prompt_tokens = 128, .generate_tokens = 2};
+        return predict(find_workload(test::models_dir(), "qwen3-30b-a3b"), gpu, request, software).phases.back().timeline.kernels;
+    };
+    const double eager = kernels(Execution::eager, "transformers 5.17"), graph = kernels(Execution::cuda_graph, "pytorch 2.11.0");
+    for (Engine& engine : software.engines) engine.stack.grouped_experts = false;
+    CHECK(kernels(Execution::eager, "transformers 5.17") > 2 * eager);
+    CHECK(kernels(Execution::cuda_graph, "pytorch 2.11.0") > 2 * graph);
+}
+
 TEST_CASE("transformers of 2024 goes through all keys of a head in one block, and through the vocabulary once for each prompt") {
     SoftwareStacks software = load_software(gpus_dir());
     const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");

@@ -8,7 +8,6 @@
 using namespace roofcast;
 using nlohmann::json;
 using roofcast::test::check_same;
-using roofcast::test::decoder;
 using roofcast::test::failure;
 using roofcast::test::read;
 using roofcast::test::rel;

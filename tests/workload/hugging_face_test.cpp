@@ -10,7 +10,6 @@ using roofcast::test::check_same;
 using roofcast::test::decoder;
 using roofcast::test::failure;
 using roofcast::test::read;
-using roofcast::test::rel;
 using roofcast::test::with;
 
 TEST_CASE("dense decoder configs give the graphs of the shipped models") {
