@@ -45,6 +45,7 @@ enum class ConvBlock {
     channel_product,
     mix_places,
     lstm,
+    deformable_encoder,
     add,
     basic,
     bottleneck,
@@ -81,7 +82,9 @@ enum class ConvBlock {
     ssd_head,
     retina_head,
     bifpn_head,
-    detr_head
+    detr_head,
+    mask_head,
+    owl_head
 };
 /// "conv", "bottleneck", …: as in TOML.
 std::string_view name(ConvBlock block);
@@ -104,6 +107,7 @@ struct ConvLayer {
     std::int64_t convs = 0;               ///< convolutions before a head's last one
     std::int64_t layers = 0, heads = 0;   ///< of a transformer inside
     std::int64_t window = 0;              ///< places on a side that attend to each other; 0: all
+    bool shifted = false;                 ///< windows of every other block are shifted, and their scores masked
     std::int64_t reduction = 1;           ///< places on a side that become one key
     std::int64_t tokens = 0;              ///< beside the places, in attention
     std::int64_t protos = 0;              ///< channels of the mask prototypes
@@ -114,23 +118,25 @@ struct ConvLayer {
     std::optional<ConvNorm> norm;
     std::optional<ChannelGate> gate;  ///< absent: squeeze-and-excitation where `squeeze_excite` is given
     bool bias = false, shortcut = true;
-    bool scaled = true;                 ///< follows the net's width multiple
-    bool average_downsample = false;    ///< the shortcut halves the image by pooling
-    bool wide_squeeze = false;          ///< squeeze-and-excitation relative to the expanded channels
-    bool nested = false;                ///< C3k2 with C3 blocks inside
-    bool attention = true;              ///< A2C2f with area attention inside, else C3 blocks
-    bool residual = false;              ///< A2C2f: scaled shortcut around the block
-    bool layer_scale = false;           ///< a learned factor per channel on each branch
-    bool pooled_shortcut = false;       ///< what skips an attention that pools its queries is pooled twice, not projected
-    bool residual_scale = false;        ///< the same on what the branches are added to
-    bool conv_mlp = false;              ///< ConvNeXt: the MLP is made of 1×1 convolutions
-    bool response_norm = false;         ///< ConvNeXt V2: global response normalization of the hidden channels in place of the layer scale
-    bool conditional = false;           ///< DETR: queries and keys of the decoder carry their places beside what they found
-    bool depthwise = false;             ///< detection head with depthwise convolutions before its class scores
-    bool inverted = false;              ///< norm-free: hidden channels relative to the inputs, and gated (NF-RegNet)
-    bool second_conv = false;           ///< norm-free: two convolutions of 3×3
-    bool skip_gain = false;             ///< norm-free: a learned factor on the branch (SkipInit)
-    bool pre_norm = false;              ///< mbconv: normalizes what enters; its last convolution has a bias in place of a norm
+    bool scaled = true;               ///< follows the net's width multiple
+    bool average_downsample = false;  ///< the shortcut halves the image by pooling
+    bool wide_squeeze = false;        ///< squeeze-and-excitation relative to the expanded channels
+    bool nested = false;              ///< C3k2 with C3 blocks inside
+    bool attention = true;            ///< A2C2f with area attention inside, else C3 blocks
+    bool residual = false;            ///< A2C2f: scaled shortcut around the block
+    bool layer_scale = false;         ///< a learned factor per channel on each branch
+    bool pooled_shortcut = false;     ///< what skips an attention that pools its queries is pooled twice, not projected
+    bool residual_scale = false;      ///< the same on what the branches are added to
+    bool conv_mlp = false;            ///< ConvNeXt: the MLP is made of 1×1 convolutions
+    bool response_norm = false;       ///< ConvNeXt V2: global response normalization of the hidden channels in place of the layer scale
+    bool masked = false;       ///< mask head: masks are predicted before each layer, whose queries attend within theirs (Mask2Former)
+    bool conditional = false;  ///< DETR: queries and keys of the decoder carry their places beside what they found
+    bool depthwise = false;    ///< detection head with depthwise convolutions before its class scores
+    bool inverted = false;     ///< norm-free: hidden channels relative to the inputs, and gated (NF-RegNet)
+    bool second_conv = false;  ///< norm-free: two convolutions of 3×3
+    bool skip_gain = false;    ///< norm-free: a learned factor on the branch (SkipInit)
+    bool pre_norm = false;     ///< mbconv: normalizes what enters; its last convolution has a bias in place of a norm
+    bool separate_projections = false;  ///< attention: queries, keys and values are products of their own
     bool relative_positions = false;    ///< attention: a learned bias for each offset and head is added to the scores
     bool position_network = false;      ///< attention: the same from a small network
     bool talking_heads = false;         ///< attention: products across heads before and after the softmax
@@ -152,6 +158,7 @@ enum class CompoundScaling { yolo, efficientnet };
 /// Convolutional net or detector: a list of layers, with the compound scaling of its variants.
 struct ConvNet {
     std::int64_t image_size = 224, channels = 3, classes = 1000;
+    double aspect = 1;            ///< width of images over their height, which `image_size` is
     std::int64_t dimensions = 2;  ///< 1: a row of `image_size` frames; 2: a square; 3: a cube
     double depth_multiple = 1, width_multiple = 1;
     std::int64_t max_channels = 0;     ///< cap before width scaling; 0: none
@@ -163,7 +170,8 @@ struct ConvNet {
     bool fp32_norms = false;            ///< layer norms compute in fp32 in mixed precision, also where a run's others do not
     bool standardized_weights = false;  ///< those of convolutions, in every pass
     bool same_padding = false;          ///< convolutions with a stride pad as TensorFlow does: frameworks fill a map and copy into it
-    bool pads_apart = false;  ///< an operator of its own pads what each convolution takes, also by nothing: a fill and a copy, or a copy
+    bool pads_apart = false;    ///< an operator of its own pads what each convolution takes, also by nothing: a fill and a copy, or a copy
+    bool masks_frames = false;  ///< of one dimension: each convolution is given zeros beyond the end of each utterance of a batch
     bool activation_gain = false;  ///< each activation is followed by a constant factor (norm-free nets)
     std::vector<ConvLayer> layers;
 };

@@ -208,6 +208,7 @@ struct OpNode {
     double weights = 0;        ///< parameters that belong to it, bias included
     double macs = -1;          ///< overrides op_macs for published GMACs where a table counts otherwise; -1: op_macs(op)
     bool same_call = false;    ///< an eager framework issues it in the call of the operator before it
+    Seconds host_work{};       ///< what the host computes for it in each pass, and hands over when operators before it have finished
     int stream = 0;            ///< nodes of equal `stream` run in order; others of the same segment may overlap
 };
 

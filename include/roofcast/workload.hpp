@@ -173,6 +173,7 @@ using Architecture = std::variant<DecoderLlm, Encoder, Vit, Swin, ConvNet, Visio
 struct OwnScript {
     bool casts_model = false;  ///< to 16 bits as a whole, so that automatic mixed precision has no part in it
     bool folds_norms = false;  ///< batch norms into the convolutions before them
+    bool traced = false;       ///< TorchScript runs what it recorded of the model
 };
 
 struct Workload {
@@ -184,6 +185,7 @@ struct Workload {
     Precision default_precision = Precision::fp16;
     std::optional<WeightFormat> native_weights;  ///< of checkpoints that are published quantized; absent: as computed
     OwnScript own_script;
+    double counted_per_item = 1;  ///< what measured throughputs count for one item: audio samples of an utterance
     Architecture architecture;
 };
 

@@ -103,6 +103,10 @@ private:
             return;
         }
         for (std::size_t i = 0; i < launches_.size(); ++i) {
+            if (segment.nodes[i].host_work > Seconds{}) {
+                clocks_.host += segment.nodes[i].host_work;
+                clocks_.wait_for_gpu();
+            }
             const double runs = static_cast<double>(segment.nodes[i].repeat), calls = launches_[i].calls;
             const Seconds issue = stack_.host_per_kernel + launches_[i].host / std::max(1.0, calls);
             if (launches_[i].awaited) {

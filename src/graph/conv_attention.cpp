@@ -97,7 +97,16 @@ void attend(ConvBuilder& b, const Map& in, const ConvLayer& layer, std::int64_t 
         reduced_attention(b, in, layer, channels, heads, queries);
     } else {
         if (windowed && partition_first) b.copy(windows * keys * in.channels, "partition");
-        b.linear(partition_first ? windows * keys : in.places() + layer.tokens, in.channels, 2 * width + values, layer.bias);
+        if (windowed && layer.shifted) b.mask_shifted_windows(windows, keys);
+        const std::int64_t rows = partition_first ? windows * keys : in.places() + layer.tokens;
+        const auto project = [&](std::int64_t wide) { b.linear(rows, in.channels, wide, layer.bias); };
+        if (layer.separate_projections) {
+            project(width);
+            project(width);
+            project(values);
+        } else {
+            project(2 * width + values);
+        }
         if (windowed && !partition_first) b.copy(windows * keys * (2 * width + values), "partition");
         if (stride > 1)
             b.pool({.channels = width, .height = in.height, .width = in.width, .kept = true}, Pooling::average, stride, stride, 0);

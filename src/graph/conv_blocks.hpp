@@ -34,8 +34,10 @@ Map mlp_block(ConvBuilder& b, Map x, const ConvLayer& layer);
 Map outlook_block(ConvBuilder& b, Map x, const ConvLayer& layer);
 Map class_attention_block(ConvBuilder& b, Map x, const ConvLayer& layer);
 Map pooling_attention_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t channels);
-/// What other mixers of places are made of: one of the blocks from `project` to `lstm`.
+/// What other mixers of places are made of: one of the blocks from `project` to `deformable_encoder`.
 Map place_mixer(ConvBuilder& b, const std::vector<Map>& in, const ConvLayer& layer);
+/// Maps of several sizes, whose places attend to a few learned ones of each. Returns the last, and largest, of them.
+Map deformable_encoder(ConvBuilder& b, const std::vector<Map>& levels, const ConvLayer& layer);
 // Cross-stage partial blocks of the YOLO family. `repeat` counts the blocks inside.
 Map c3_block(ConvBuilder& b, const Map& x, std::int64_t channels, std::int64_t repeat, bool shortcut);
 Map c2_block(ConvBuilder& b, const Map& x, std::int64_t channels, std::int64_t repeat, bool shortcut);
@@ -54,6 +56,9 @@ void anchor_head(ConvBuilder& b, const std::vector<Map>& levels, std::int64_t an
 Map classify_head(ConvBuilder& b, const Map& x);
 void ssd_head(ConvBuilder& b, const std::vector<Map>& levels, const ConvLayer& layer);
 void detr_head(ConvBuilder& b, const Map& x, const ConvLayer& layer);
+/// `in`: the map that masks are products of, then the maps that queries attend to.
+void mask_head(ConvBuilder& b, const std::vector<Map>& in, const ConvLayer& layer);
+void owl_head(ConvBuilder& b, const Map& x, const ConvLayer& layer);
 void bifpn_head(ConvBuilder& b, const std::vector<Map>& levels, const ConvLayer& layer);
 void retina_head(ConvBuilder& b, const std::vector<Map>& levels, const ConvLayer& layer);
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "graph/layer_builder.hpp"
 #include "roofcast/error.hpp"
@@ -38,6 +39,7 @@ ConvBuilder::ConvBuilder(const ConvNet& n, const RunShape& shape)
 Map ConvBuilder::image() const {
     const std::int64_t size = shape_.image_size > 0 ? shape_.image_size : net.image_size;
     Map whole = resized({.channels = net.channels, .height = 1, .width = 1}, [size](std::int64_t) { return size; });
+    if (net.dimensions == 2) whole.width = std::max<std::int64_t>(1, std::llround(static_cast<double>(size) * net.aspect));
     whole.kept = shape_.framework;  // scripts hold the images of the batch
     return whole;
 }
@@ -97,7 +99,7 @@ Map ConvBuilder::conv(const Map& input, const ConvSpec& spec) {
     // PyTorch convolves channels last where input or weights are; standardized weights are planes again, and so are what group norms leave.
     const bool planar = in.planar && net.standardized_weights;
     if (in.planar && !planar) transpose(in, "to_channels_last");
-    if (net.dimensions == 1) mask_frames(in);
+    if (net.masks_frames) mask_frames(in);
     const auto convolved = [&spec](std::int64_t side, std::int64_t kernel) {
         const std::int64_t reach = spec.dilation * (kernel - 1) + 1 - 2 * spec.padding_of(kernel);
         require_image(side - reach + 1, side - reach + 1);
@@ -156,8 +158,8 @@ Map ConvBuilder::unit(const Map& in, std::int64_t channels, std::int64_t kernel,
         in, {.channels = channels, .kernel = kernel, .stride = stride, .groups = groups, .norm = net.norm, .activation = net.activation});
 }
 
-Map ConvBuilder::transposed(const Map& in, std::int64_t channels, std::int64_t kernel, bool bias) {
-    Map out = resized(in, [kernel](std::int64_t side) { return side * kernel; });
+Map ConvBuilder::transposed(const Map& in, std::int64_t channels, std::int64_t kernel, std::int64_t stride, bool bias) {
+    Map out = resized(in, [stride](std::int64_t side) { return side * stride; });
     out.channels = channels;
     out.kept = out.wide = out.planar = false;
     require_image(out.height, out.width);
@@ -171,8 +173,8 @@ Map ConvBuilder::transposed(const Map& in, std::int64_t channels, std::int64_t k
     node.weights = static_cast<double>(channels) * static_cast<double>(taps * in.channels + (bias ? 1 : 0));
     // Published counts multiply outputs by inputs by the whole kernel, although each output sees one tap of it.
     node.macs = op_macs(product) * static_cast<double>(taps);
-    const std::int64_t moved = out.elements() * shape_.batch;
-    emit("scatter", Move{.read = moved, .written = moved, .precision = stored_}, Fusion::none, out.elements(), out.elements())
+    const std::int64_t products = product.m * product.n, moved = out.elements() * shape_.batch;
+    emit("scatter", Move{.read = products, .written = moved, .precision = stored_}, Fusion::none, out.elements(), out.elements())
         .eager_kernels = 0;
     return out;
 }
@@ -236,7 +238,10 @@ Map ConvBuilder::pool_to(const Map& in, std::int64_t size) {
 }
 
 Map ConvBuilder::upsample(const Map& in, std::int64_t factor, bool bilinear) {
-    Map out = resized(in, [factor](std::int64_t side) { return side * factor; });
+    return interpolate(in, resized(in, [factor](std::int64_t side) { return side * factor; }), bilinear);
+}
+
+Map ConvBuilder::interpolate(const Map& in, Map out, bool bilinear) {
     out.kept = false;
     require_image(out.height, out.width);
     Move op{.read = in.elements() * shape_.batch, .written = out.elements() * shape_.batch, .precision = format(in)};

@@ -56,8 +56,8 @@ public:
     Map conv(const Map& in, const ConvSpec& spec);
     /// `conv` with the net's normalization and activation.
     Map unit(const Map& in, std::int64_t channels, std::int64_t kernel = 1, std::int64_t stride = 1, std::int64_t groups = 1);
-    /// Transposed convolution whose stride is its kernel: a matrix product, then a scatter.
-    Map transposed(const Map& in, std::int64_t channels, std::int64_t kernel, bool bias);
+    /// Transposed convolution: a matrix product, then a scatter, which sums where kernels overlap.
+    Map transposed(const Map& in, std::int64_t channels, std::int64_t kernel, std::int64_t stride, bool bias);
     /// Fully connected, on `rows` rows an image. The node is valid until the next one.
     OpNode& linear(std::int64_t rows, std::int64_t in, std::int64_t out, bool bias = true);
     /// Normalizes for the product that follows. `wide`: in fp32 under mixed precision whatever the net's norms compute in.
@@ -97,6 +97,10 @@ public:
     Map pool_to(const Map& in, std::int64_t size);
     /// To the nearest place, or between the four nearest ones.
     Map upsample(const Map& in, std::int64_t factor, bool bilinear = false);
+    /// The same, to the places of `out`.
+    Map interpolate(const Map& in, Map out, bool bilinear);
+    /// `points` places of `values` for each of `rows`, between the four nearest ones, in planes.
+    void sample(const Map& values, std::int64_t rows, std::int64_t points);
     /// Channels side by side, in the widest format; larger maps are cropped to the smallest.
     Map concat(const std::vector<Map>& parts);
     /// The same, as planes.
@@ -113,6 +117,10 @@ public:
     void transpose(const Map& map, std::string name);
     /// `copy`, for which eager frameworks launch a kernel an image.
     void copy_by_image(std::int64_t elements, std::string name);
+    /// Masks of windows that every other block shifts, where the host computes them.
+    void mask_shifted_windows(std::int64_t windows, std::int64_t places);
+    /// What is emitted before the next segment is issued when the GPU has finished what came before, where models ask it for sizes.
+    void read_back_sizes() { graph_.segments.back().after_gpu = shape_.reads_back_sizes; }
     /// Leaves out those of `boxes` an image that overlap, where scripts do it class by class: kernels for each class of each image.
     void suppress(std::int64_t boxes);
     /// Self-attention over the places of a map, in `area` stripes.

@@ -71,12 +71,29 @@ void ConvBuilder::copy_by_image(std::int64_t elements, std::string name) {
     graph_.segments.back().nodes.back().eager_kernels = static_cast<double>(shape_.batch);
 }
 
+void ConvBuilder::mask_shifted_windows(std::int64_t windows, std::int64_t places) {
+    if (shape_.window_mask_time == Seconds{}) return;
+    constexpr double shifted = 0.5;  // of the blocks
+    const double elements = shifted * static_cast<double>(windows * places * places);
+    const Copy op{.kind = CopyKind::h2d, .bytes = elements * element_size(Precision::fp32), .pinned = false};
+    emit("window_mask", op, Fusion::none, 0, 0).host_work = elements * shape_.window_mask_time;
+}
+
 void ConvBuilder::suppress(std::int64_t boxes) {
     if (shape_.suppression_kernels == 0) return;
     segment("suppression");
     graph_.segments.back().after_gpu = true;
     copy(boxes, "suppression");
     graph_.segments.back().nodes.back().eager_kernels = shape_.suppression_kernels * static_cast<double>(net.classes * shape_.batch);
+}
+
+void ConvBuilder::sample(const Map& values, std::int64_t rows, std::int64_t points) {
+    // Two rows of a plane lie apart for each number that is written: each is fetched with its sector.
+    constexpr double rows_of_plane = 2, flops = 8;
+    const std::int64_t elements = rows * points * values.channels * shape_.batch;
+    const double read = static_cast<double>(values.elements() * shape_.batch) / static_cast<double>(elements);
+    const Elementwise op{.elements = elements, .reads = read, .flops_per_element = flops, .precision = stored_, .apart = rows_of_plane};
+    emit("sample", op, Fusion::none, values.elements(), rows * points * values.channels);
 }
 
 Map ConvBuilder::to_planes(const Map& map) {

@@ -1,53 +1,13 @@
-#include "graph/conv_blocks.hpp"
+#include "graph/conv_query_transformer.hpp"
 
 namespace roofcast {
 
 namespace {
 
-/// Transformer of `channels`, on rows of an image.
-struct Transformer {
-    ConvBuilder& b;
-    std::int64_t channels, heads, hidden;
-
-    void shortcut_and_norm(std::int64_t rows) const {
-        const Map map{.channels = channels, .height = rows, .width = 1};
-        b.add(map);
-        b.normalize(map, ConvNorm::layer);
-    }
-
-    /// Rows of queries attend to rows of keys; both are projected first. Positions are added to queries and keys.
-    void attend(std::int64_t queries, std::int64_t keys) const {
-        b.add({.channels = channels, .height = queries, .width = 1});
-        if (keys != queries) b.add({.channels = channels, .height = keys, .width = 1});
-        b.linear(queries, channels, channels);
-        b.linear(keys, channels, channels);
-        b.linear(keys, channels, channels);
-        b.cross_attention(queries, keys, heads, channels / heads);
-        b.linear(queries, channels, channels);
-        shortcut_and_norm(queries);
-    }
-
-    /// Products of `hidden` layers with ReLU, then one of `outputs`.
-    void perceptron(std::int64_t rows, int hidden_layers, std::int64_t outputs) const {
-        for (int i = 0; i < hidden_layers; ++i) {
-            b.linear(rows, channels, channels);
-            b.activate({.channels = channels, .height = rows, .width = 1}, Activation::relu);
-        }
-        b.linear(rows, channels, outputs);
-    }
-
-    void mlp(std::int64_t rows) const {
-        b.linear(rows, channels, hidden);
-        b.activate({.channels = hidden, .height = rows, .width = 1}, Activation::relu);
-        b.linear(rows, hidden, channels);
-        shortcut_and_norm(rows);
-    }
-};
-
 /// Decoder of Conditional DETR: content and places have projections of their own. Meng et al., Conditional DETR for Fast Training
 /// Convergence (2021).
 struct ConditionalDecoder {
-    const Transformer& t;
+    const QueryTransformer& t;
     std::int64_t queries, places;
 
     void project(std::int64_t rows, int times) const {
@@ -101,7 +61,7 @@ struct ConditionalDecoder {
 void detr_head(ConvBuilder& b, const Map& x, const ConvLayer& layer) {
     constexpr std::int64_t box_sides = 4;
     const std::int64_t queries = layer.size, channels = x.channels;
-    const Transformer transformer{.b = b, .channels = channels, .heads = layer.heads, .hidden = layer.inner};
+    const QueryTransformer transformer{.b = b, .channels = channels, .heads = layer.heads, .hidden = layer.inner};
     const Kept features(b, x);
     b.segment("encoder layer", layer.layers);
     transformer.attend(x.places(), x.places());

@@ -108,7 +108,7 @@ private:
 
 Map Walk::block(const ConvLayer& layer, const std::vector<Map>& in) {
     if (layer.repeat == 0) return in.front();
-    if (layer.block >= ConvBlock::project && layer.block <= ConvBlock::lstm) return place_mixer(builder_, in, layer);
+    if (layer.block >= ConvBlock::project && layer.block <= ConvBlock::deformable_encoder) return place_mixer(builder_, in, layer);
     if (layer.block <= ConvBlock::add) return primitive(layer, in);
     if (layer.block <= ConvBlock::a2c2f) return backbone(layer, in.front());
     head(layer, in);
@@ -185,7 +185,7 @@ Map Walk::primitive(const ConvLayer& layer, const std::vector<Map>& in) {
     builder_.segment(std::string(roofcast::name(layer.block)));
     switch (layer.block) {
         case ConvBlock::transposed: {
-            const Map y = builder_.transposed(x, width(layer), layer.kernel, layer.bias);
+            const Map y = builder_.transposed(x, width(layer), layer.kernel, layer.stride > 1 ? layer.stride : layer.kernel, layer.bias);
             return builder_.normalize_and_activate(y, layer.norm.value_or(net_.norm), layer.activation.value_or(net_.activation));
         }
         case ConvBlock::channel_gate:
@@ -280,6 +280,10 @@ void Walk::head(const ConvLayer& layer, const std::vector<Map>& in) {
             return;
         case ConvBlock::detr_head:
             return detr_head(builder_, in.front(), layer);
+        case ConvBlock::mask_head:
+            return mask_head(builder_, in, layer);
+        case ConvBlock::owl_head:
+            return owl_head(builder_, in.front(), layer);
         case ConvBlock::bifpn_head:
             return bifpn_head(builder_, in, layer);
         case ConvBlock::ssd_head:

@@ -92,14 +92,19 @@ Map mbconv_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t cha
 }
 
 Map fused_mbconv_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t channels) {
+    const Activation activation = layer.activation.value_or(b.net.activation);
     return stage(b, x, "fused_mbconv", layer, channels, [&](const Map& in, std::int64_t stride) {
         const Kept shortcut(b, in);
         const std::int64_t hidden = hidden_channels(layer, in.channels);
         Map y;
         if (hidden == in.channels) {
-            y = b.unit(shortcut.map(), channels, layer.kernel, stride);
+            y = b.conv(shortcut.map(),
+                       {.channels = channels, .kernel = layer.kernel, .stride = stride, .norm = b.net.norm, .activation = activation});
         } else {
-            const Map expanded = b.unit(shortcut.map(), hidden, layer.kernel, stride);
+            const Map expanded =
+                b.conv(shortcut.map(),
+                       {.channels = hidden, .kernel = layer.kernel, .stride = stride, .norm = b.net.norm, .activation = activation});
+            if (layer.squeeze_excite > 0) squeeze_excite(b, expanded, squeezed_channels(layer, in.channels, hidden), activation);
             y = b.conv(expanded, {.channels = channels, .norm = b.net.norm});
         }
         add_shortcut(b, in, y, stride);

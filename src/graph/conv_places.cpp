@@ -86,6 +86,8 @@ Map place_mixer(ConvBuilder& b, const std::vector<Map>& in, const ConvLayer& lay
             return channel_product(b, x, layer);
         case ConvBlock::mix_places:
             return mixed_places(b, x, layer);
+        case ConvBlock::deformable_encoder:
+            return deformable_encoder(b, in, layer);
         default:
             return lstm(b, x, layer.size);
     }

@@ -72,7 +72,7 @@ void detect_head(ConvBuilder& b, const std::vector<Map>& levels, const ConvLayer
 void segment_head(ConvBuilder& b, const std::vector<Map>& levels, const ConvLayer& layer, std::int64_t protos) {
     constexpr std::int64_t masks = 32;
     b.segment("mask prototypes");
-    const Map wide = b.transposed(b.unit(levels.front(), protos, 3), protos, 2, true);
+    const Map wide = b.transposed(b.unit(levels.front(), protos, 3), protos, 2, 2, true);
     b.unit(b.unit(wide, protos, 3), masks);
     extra_branches(b, levels, masks);
     detect_head(b, levels, layer, b.net.classes);

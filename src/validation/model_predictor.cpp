@@ -18,6 +18,7 @@ struct Times {
     Seconds decode;        ///< all tokens after the first
     double steps = 0;      ///< of decode
     double sequences = 0;  ///< at once, on all GPUs
+    double counted = 1;    ///< what rates count for one of them
     double prompt_tokens = 0, output_tokens = 0;
     std::optional<Seconds> denoising_step;  ///< of the whole batch
     [[nodiscard]] Seconds total() const { return first_token + decode; }
@@ -27,7 +28,8 @@ Error unusable(std::string what) {
     return Error({.what = std::move(what)});
 }
 
-/// Whether the row's rate of generated tokens is over the time of a whole call, the prompt's included (validation_data/SOURCES.md says why).
+/// Whether the row's rate of generated tokens is over the time of a whole call, the prompt's included (validation_data/SOURCES.md says
+/// why).
 bool times_whole_calls(const ModelRow& row) {
     return row.origin.source.starts_with("QwenLM");
 }
@@ -44,7 +46,7 @@ double from_times(const ModelRow& row, const Times& t) {
         case Metric::throughput_per_s:
             // Those who time diffusion count denoising steps of the batch, as progress bars do.
             if (t.denoising_step) return 1 / t.denoising_step->in(s);
-            return t.sequences / t.total().in(s);
+            return t.sequences * t.counted / t.total().in(s);
         case Metric::tokens_per_s:
             if (row.phase == "prefill" && t.prompt_tokens > 0) return t.sequences * t.prompt_tokens / t.first_token.in(s);
             if (row.phase == "decode" && times_whole_calls(row)) return t.sequences * t.output_tokens / t.total().in(s);
@@ -73,8 +75,9 @@ Seconds roofline_time(const OpGraph& graph, const GpuProfile& gpu) {
     return total;
 }
 
-Times sizes_of(const RunShape& shape) {
+Times sizes_of(const RunShape& shape, double counted) {
     Times t;
+    t.counted = counted;
     t.sequences = static_cast<double>(shape.batch * shape.parallel.data);
     t.prompt_tokens = static_cast<double>(shape.prompt_tokens);
     t.output_tokens = static_cast<double>(shape.generate_tokens);
@@ -83,8 +86,8 @@ Times sizes_of(const RunShape& shape) {
 
 /// Splits a prediction's phases into first token and decode. `latency` of a phase: all its passes.
 template <class Latency>
-Times times(const Prediction& p, Latency latency) {
-    Times t = sizes_of(p.request.shape);
+Times times(const Prediction& p, const Workload& workload, Latency latency) {
+    Times t = sizes_of(p.request.shape, workload.counted_per_item);
     for (const Phase& phase : p.phases) {
         const Seconds all = latency(phase);
         if (phase.name == "decode") {
@@ -99,12 +102,12 @@ Times times(const Prediction& p, Latency latency) {
 }
 
 /// The best figure that physics allows; none for memory that can be added to. All stages of a pipeline may be at work at once.
-std::optional<double> limit(const ModelRow& row, const Prediction& p, const GpuProfile& gpu) {
+std::optional<double> limit(const ModelRow& row, const Workload& workload, const Prediction& p, const GpuProfile& gpu) {
     const Parallelism& parallel = p.request.shape.parallel;
     if (row.metric == Metric::memory_gb) {
         return gpu.capacity ? std::optional((static_cast<double>(parallel.gpus()) * *gpu.capacity).in(gb)) : std::nullopt;
     }
-    return from_times(row, times(p, [&](const Phase& phase) {
+    return from_times(row, times(p, workload, [&](const Phase& phase) {
                           return phase.passes / static_cast<double>(parallel.pipeline) * physical_floor(phase.graph, gpu);
                       }));
 }
@@ -212,13 +215,13 @@ ModelEstimate estimate(const ModelRow& row, const Workload& workload, const Gpu&
         // Sources give the sum over the GPUs used.
         return {.predicted = (static_cast<double>(p.request.shape.parallel.gpus()) * counted).in(gb),
                 .roofline = std::nullopt,
-                .limit = limit(row, p, gpu.profile)};
+                .limit = limit(row, workload, p, gpu.profile)};
     }
     if (!p.withheld.empty()) throw unusable(fmt::format("operators without a cost model: {}", p.withheld.front()));
     const auto roofline = [&](const Phase& phase) { return phase.passes * roofline_time(phase.graph, gpu.profile); };
-    ModelEstimate result{.predicted = from_times(row, times(p, [](const Phase& phase) { return phase.latency; })),
-                         .roofline = from_times(row, times(p, roofline)),
-                         .limit = limit(row, p, gpu.profile)};
+    ModelEstimate result{.predicted = from_times(row, times(p, workload, [](const Phase& phase) { return phase.latency; })),
+                         .roofline = from_times(row, times(p, workload, roofline)),
+                         .limit = limit(row, workload, p, gpu.profile)};
     add_interval(result, row, p);
     return result;
 }
@@ -269,8 +272,8 @@ ModelPlanner model_planner(std::vector<Workload> workloads, SoftwareStacks softw
                 return [library, &row, &workload](const Gpu& gpu) { return estimate(row, workload, gpu, library->software).predicted; };
             }
             const auto pass = std::make_shared<PlannedPass>(workload, planned_for, request_of(row, workload), library->software);
-            return [pass, denoises, &row](const Gpu& gpu) {
-                Times t = sizes_of(pass->request().shape);
+            return [pass, denoises, counted = workload.counted_per_item, &row](const Gpu& gpu) {
+                Times t = sizes_of(pass->request().shape, counted);
                 t.first_token = pass->latency(gpu);
                 if (denoises) t.denoising_step = t.first_token;
                 return from_times(row, t);

@@ -104,6 +104,10 @@ ConvNet read_convnet(TableReader& reader) {
     net.image_size = reader.count_if("image_size", 1, 1 << 16).value_or(net.image_size);
     constexpr std::int64_t most_dimensions = 3;
     net.dimensions = reader.count_if("dimensions", 1, most_dimensions).value_or(net.dimensions);
+    constexpr Range aspects{0.1, 10, true};
+    net.aspect = reader.number_if("aspect", aspects).value_or(net.aspect);
+    if (net.aspect != 1 && net.dimensions != 2)
+        throw reader.error("aspect", "rows and cubes have no width over height", {}, "dimensions = 2");
     net.channels = reader.count_if("channels", 1, 1 << 16).value_or(net.channels);
     net.classes = reader.count_if("classes", 1, 1 << 24).value_or(net.classes);
     net.depth_multiple = reader.number_if("depth_multiple", positive).value_or(1);
@@ -118,6 +122,8 @@ ConvNet read_convnet(TableReader& reader) {
     net.standardized_weights = reader.flag_if("standardized_weights").value_or(false);
     net.same_padding = reader.flag_if("same_padding").value_or(false);
     net.pads_apart = reader.flag_if("pads_apart").value_or(false);
+    net.masks_frames = reader.flag_if("masks_frames").value_or(false);
+    if (net.masks_frames && net.dimensions != 1) throw reader.error("masks_frames", "only utterances have frames", {}, "dimensions = 1");
     net.activation_gain = reader.flag_if("activation_gain").value_or(false);
     net.layers = read_layers(reader, net.dimensions);
     return net;

@@ -78,6 +78,7 @@ private:
             refuse(key, layer.fused_attention, "a fused kernel keeps its scores to itself", "fused_attention = false beside it");
         refuse("talking_heads", layer.talking_heads && !layer.fused_attention, "products across heads have kernels of their own besides",
                "no fused_attention = false beside it");
+        refuse("shifted", layer.window == 0, "only windows can be shifted", "a window beside it");
         refuse("parts", layer.from.size() > 1, "each map that is read is a part", "one map in from");
     }
 

@@ -16,7 +16,7 @@ struct BlockSpec {
 
 inline constexpr std::array block_specs{
     BlockSpec{"conv", ConvBlock::conv, "kernel kernel_width stride groups group_width padding dilation bias norm activation scaled"},
-    BlockSpec{"transposed", ConvBlock::transposed, "kernel bias norm activation"},
+    BlockSpec{"transposed", ConvBlock::transposed, "kernel stride bias norm activation"},
     BlockSpec{"normalize", ConvBlock::normalize, "norm activation wide"},
     BlockSpec{"maxpool", ConvBlock::maxpool, "stride padding"},
     BlockSpec{"avgpool", ConvBlock::avgpool, "stride padding"},
@@ -42,6 +42,7 @@ inline constexpr std::array block_specs{
     BlockSpec{"channel_product", ConvBlock::channel_product, "heads"},
     BlockSpec{"mix_places", ConvBlock::mix_places, "gated activation"},
     BlockSpec{"lstm", ConvBlock::lstm, ""},
+    BlockSpec{"deformable_encoder", ConvBlock::deformable_encoder, "heads inner layers"},
     BlockSpec{"add", ConvBlock::add, ""},
     BlockSpec{"basic", ConvBlock::basic, "stride squeeze_excite average_downsample gate"},
     BlockSpec{"bottleneck", ConvBlock::bottleneck, "stride groups inner expand squeeze_excite average_downsample gate"},
@@ -51,7 +52,7 @@ inline constexpr std::array block_specs{
     BlockSpec{"transition", ConvBlock::transition, ""},
     BlockSpec{"separable", ConvBlock::separable, "kernel stride"},
     BlockSpec{"mbconv", ConvBlock::mbconv, "kernel stride expand inner group_width squeeze_excite wide_squeeze activation pre_norm bias"},
-    BlockSpec{"fused_mbconv", ConvBlock::fused_mbconv, "kernel stride expand"},
+    BlockSpec{"fused_mbconv", ConvBlock::fused_mbconv, "kernel stride expand squeeze_excite activation"},
     BlockSpec{"convnext", ConvBlock::convnext, "kernel expand conv_mlp response_norm"},
     BlockSpec{"convmixer", ConvBlock::convmixer, "kernel"},
     BlockSpec{"poolformer", ConvBlock::poolformer, "expand bias norm layer_scale residual_scale"},
@@ -59,10 +60,11 @@ inline constexpr std::array block_specs{
     BlockSpec{"transformer", ConvBlock::transformer,
               "heads stride expand window reduction tokens kernel bias layer_scale residual_scale pooled_shortcut "
               "relative_positions position_network talking_heads cross_covariance gated activation fused_attention"},
-    BlockSpec{"attend", ConvBlock::attend,
-              "heads stride inner expand window reduction tokens bias layer_scale residual_scale pooled_shortcut "
-              "relative_positions position_network decomposed_positions score_passes wide_scores talking_heads cross_covariance norm "
-              "shortcut fused_attention wide"},
+    BlockSpec{
+        "attend", ConvBlock::attend,
+        "heads stride inner expand window shifted reduction tokens separate_projections bias layer_scale residual_scale pooled_shortcut "
+        "relative_positions position_network decomposed_positions score_passes wide_scores talking_heads cross_covariance norm "
+        "shortcut fused_attention wide"},
     BlockSpec{"local_attend", ConvBlock::local_attend, "heads inner expand stride reduction bias activation talking_heads"},
     BlockSpec{"pooling_attend", ConvBlock::pooling_attend, "heads stride reduction tokens"},
     BlockSpec{"mlp", ConvBlock::mlp, "expand inner tokens kernel bias layer_scale residual_scale gated activation norm shortcut wide"},
@@ -84,6 +86,8 @@ inline constexpr std::array block_specs{
     BlockSpec{"retina_head", ConvBlock::retina_head, "anchors convs norm"},
     BlockSpec{"bifpn_head", ConvBlock::bifpn_head, "anchors convs layers"},
     BlockSpec{"detr_head", ConvBlock::detr_head, "layers heads inner conditional"},
+    BlockSpec{"mask_head", ConvBlock::mask_head, "layers heads inner masked"},
+    BlockSpec{"owl_head", ConvBlock::owl_head, "layers heads inner tokens"},
 };
 
 struct CountOption {
@@ -125,6 +129,9 @@ inline constexpr std::array flags{
     FlagOption{"nested", &ConvLayer::nested},
     FlagOption{"attention", &ConvLayer::attention},
     FlagOption{"residual", &ConvLayer::residual},
+    FlagOption{"separate_projections", &ConvLayer::separate_projections},
+    FlagOption{"shifted", &ConvLayer::shifted},
+    FlagOption{"masked", &ConvLayer::masked},
     FlagOption{"conditional", &ConvLayer::conditional},
     FlagOption{"depthwise", &ConvLayer::depthwise},
     FlagOption{"layer_scale", &ConvLayer::layer_scale},

@@ -1,39 +1,13 @@
 // Convolutional nets and detectors: configs become the layers that their TOML descriptions list.
 
-#include <algorithm>
 #include <utility>
 
+#include "workload/hugging_face_layers.hpp"
 #include "workload/hugging_face_models.hpp"
 
 namespace roofcast::hugging_face {
 
 namespace {
-
-using Counts = std::vector<std::int64_t>;
-
-constexpr std::int64_t widest = std::int64_t{1} << 20, most_repeats = 1000;  // as in TOML descriptions
-
-ConvLayer layer(ConvBlock block, std::int64_t size = 0, std::int64_t stride = 1) {
-    ConvLayer l;
-    l.block = block;
-    l.size = size;
-    l.stride = stride;
-    return l;
-}
-
-ConvLayer convolution(std::int64_t channels, std::int64_t kernel, std::int64_t stride) {
-    ConvLayer l = layer(ConvBlock::conv, channels, stride);
-    l.kernel = kernel;
-    return l;
-}
-
-/// Numbers of a list, each from 1 to `most`.
-Counts numbers(const JsonReader& config, std::string_view key, const Counts& standard, std::int64_t most) {
-    Counts values = config.has(key) ? config.counts(key) : standard;
-    const bool inside = std::all_of(values.begin(), values.end(), [most](std::int64_t v) { return v >= 1 && v <= most; });
-    if (values.empty() || !inside) throw config.error(key, "out of range", "whole numbers of at least 1");
-    return values;
-}
 
 /// Layers and widths of the stages.
 struct Stages {

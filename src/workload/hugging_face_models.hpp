@@ -46,6 +46,9 @@ ConvNet mobilenet_v2(const JsonReader& config);
 ConvNet regnet(const JsonReader& config);
 ConvNet detr(const JsonReader& config);
 ConvNet conditional_detr(const JsonReader& config);
+ConvNet maskformer(const JsonReader& config);
+ConvNet mask2former(const JsonReader& config);
+ConvNet segformer(const JsonReader& config);
 
 VisionLanguage qwen2_vl(const JsonReader& config);
 VisionLanguage qwen2_5_vl(const JsonReader& config);

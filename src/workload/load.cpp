@@ -54,6 +54,7 @@ OwnScript read_own_script(TableReader reader) {
     OwnScript script;
     script.casts_model = reader.flag_if("casts_model").value_or(false);
     script.folds_norms = reader.flag_if("folds_norms").value_or(false);
+    script.traced = reader.flag_if("traced").value_or(false);
     reader.finish_with_base();
     return script;
 }
@@ -84,6 +85,7 @@ Workload read_workload(TableReader reader) {
                            did_you_mean(workload.family, known));
     }
     workload.published = read_published(reader.table("published"));
+    workload.counted_per_item = reader.number_if("counted_per_item", positive).value_or(1);
     workload.own_script = read_own_script(reader.table("own_script"));
     workload.architecture = family->second(reader);
     if (padded.empty() && reader.has(same_padding_aliases))

@@ -152,6 +152,22 @@ TEST_CASE("a model whose script casts it to 16 bits has no part in automatic mix
     CHECK(latency(Precision::fp32) > single);
 }
 
+TEST_CASE("a model whose script traces it runs as TorchScript, where the software has that") {
+    const SoftwareStacks software = load_software(gpus_dir());
+    const Gpu gpu = load_gpu(gpus_dir(), "v100-sxm2-16gb");
+    Workload model = find_workload(test::models_dir(), "gpunet-0");
+    REQUIRE(model.own_script.traced);
+    const auto latency = [&](Execution execution, const char* engine) {
+        return predict(model, gpu, RunRequest{.execution = execution, .software = engine}, software).latency.in(us);
+    };
+    const double traced = latency(Execution::eager, "pytorch"), later = latency(Execution::eager, "pytorch 2.1");
+    CHECK(traced == latency(Execution::compiled, "pytorch"));
+    model.own_script.traced = false;
+    CHECK(latency(Execution::eager, "pytorch") > traced);
+    // What compiles later versions writes kernels of its own.
+    CHECK(latency(Execution::eager, "pytorch 2.1") == later);
+}
+
 TEST_CASE("an engine may run decoders at another rate than other models, and with other work of the host") {
     SoftwareStacks software = load_software(gpus_dir());
     const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");

@@ -281,3 +281,20 @@ TEST_CASE("what a script decides on results is issued when the GPU has them") {
     CHECK(after.total > beside.total + 500 * us);
     CHECK(after.host.in(us) == rel(beside.host.in(us), 1e-9));  // waiting is no issuing
 }
+
+TEST_CASE("the GPU idles while the host computes what it then hands over") {
+    const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
+    const SoftwareStack s = stack(KernelSet::framework, 10 * us);
+    OpNode handed = addition(small);
+    const OpGraph without = graph_of({addition(large), handed, addition(large)});
+    handed.host_work = 100 * ms;
+    const Timeline hidden = timeline(without, gpu, s), waiting = timeline(graph_of({addition(large), handed, addition(large)}), gpu, s);
+    // Longer than the kernel before it.
+    REQUIRE(hidden.total.in(ms) < 100);
+    CHECK(waiting.host.in(ms) > 100);
+    CHECK(waiting.total.in(ms) > 100);
+    CHECK(waiting.gpu_busy.in(us) == rel(hidden.gpu_busy.in(us), 1e-9));
+    handed.host_work = 1 * us;
+    // The host waits for the kernel before it, and issues the rest when the GPU has nothing to do.
+    CHECK(timeline(graph_of({addition(large), handed, addition(large)}), gpu, s).total > hidden.total);
+}

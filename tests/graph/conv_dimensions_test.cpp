@@ -64,6 +64,27 @@ layers = [
     CHECK(op_macs(first_conv(graph).op) == 512 * 8 * 2);
 }
 
+TEST_CASE("a transposed convolution multiplies its whole kernel for each input, and stretches the map by its stride") {
+    const std::string net = "image_size = 8\nchannels = 4\nnorm = \"none\"\nlayers = [{transposed = 6, kernel = ";
+    const OpGraph apart = graph_of(net + "2}, {conv = 1}]"), overlapping = graph_of(net + "4, stride = 2}, {conv = 1}]");
+    const auto product = [](const OpGraph& graph) { return std::get<Gemm>(graph.segments.front().nodes.front().op); };
+    CHECK(product(apart).n == 6 * 2 * 2);
+    CHECK(product(overlapping).n == 6 * 4 * 4);
+    CHECK(product(overlapping).m == 8 * 8);
+    // Products that overlap are summed where they fall.
+    const auto& scatter = std::get<Move>(overlapping.segments.front().nodes[1].op);
+    CHECK(scatter.read == 64 * 6 * 16);
+    CHECK(scatter.written == 16 * 16 * 6);
+    for (const OpGraph* graph : {&apart, &overlapping}) CHECK(op_macs(first_conv(*graph).op) == 16 * 16 * 6);
+}
+
+TEST_CASE("frames beyond the end of an utterance are zeroed only where the net says so") {
+    const std::string net = "dimensions = 1\nimage_size = 100\nchannels = 8\nnorm = \"none\"\nlayers = [{conv = 16, kernel = 5}]\n";
+    const auto nodes = [](const OpGraph& graph) { return graph.segments.front().nodes.size(); };
+    CHECK(nodes(graph_of("masks_frames = true\n" + net)) > nodes(graph_of(net)));
+    CHECK_THROWS_AS(graph_of("masks_frames = true\nlayers = [{conv = 6}]"), Error);
+}
+
 TEST_CASE("instance norm is a norm of each channel of each image, with two numbers a channel") {
     const OpGraph graph = graph_of("image_size = 10\nnorm = \"instance\"\nlayers = [{conv = 6}]", RunShape{.batch = 5});
     const OpNode* norm = nullptr;

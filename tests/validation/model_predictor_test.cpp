@@ -154,3 +154,19 @@ TEST_CASE("what is not predicted says so") {
     CHECK_THROWS_AS(predicted(llama("", Metric::power_w)), Error);
     CHECK_THROWS_AS(predicted(llama("forward", Metric::tokens_per_s)), Error);
 }
+
+TEST_CASE("rates of voices count samples of audio") {
+    const Workload voice = find_workload(test::models_dir(), "hifigan");
+    const ModelPredictor predictor = model_predictor({voice}, load_software(test::gpus_dir()));
+    const Gpu gpu = load_gpu(test::gpus_dir(), "t4");
+    ModelRow row;
+    row.model = "hifigan";
+    row.execution = Execution::eager;
+    row.batch = 4;
+    row.phase = "forward";
+    row.metric = Metric::latency_ms;
+    const double latency_ms = predictor(row, gpu).predicted;
+    row.metric = Metric::throughput_per_s;
+    // 256 samples for each of 664 frames, of four utterances.
+    CHECK(predictor(row, gpu).predicted == rel(4 * 664 * 256 / (latency_ms * 1e-3), 1e-6));
+}

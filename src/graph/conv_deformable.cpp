@@ -1,0 +1,90 @@
+// Deformable attention over maps of several sizes. Zhu et al., Deformable DETR (2021), equation 3; Cheng et al., Masked-attention Mask
+// Transformer (2022), section 3.2. As the transformers library computes it, which has no kernel of its own for it there.
+
+#include <algorithm>
+#include <iterator>
+
+#include "graph/conv_query_transformer.hpp"
+#include "roofcast/error.hpp"
+
+namespace roofcast {
+
+namespace {
+
+constexpr std::int64_t points = 4;  // of each head, in each map
+constexpr std::int64_t coordinates = 2;
+
+/// Sizes of `maps` maps, which are computed with on the GPU.
+void look_up_sizes(const QueryTransformer& t, double maps) {
+    constexpr double kernels = 2;
+    t.b.pointwise_kernels("sizes", {.channels = 1, .height = 1, .width = 1}, kernels * maps, 1);
+}
+
+/// Where each place looks, in each map.
+void sampling_locations(const QueryTransformer& t, std::int64_t places, std::int64_t samples) {
+    t.b.linear(places, t.channels, samples * coordinates);
+    t.b.linear(places, t.channels, samples);
+    t.b.softmax(places * t.heads, samples / t.heads);
+    const Map locations{.channels = samples * coordinates, .height = places, .width = 1};
+    constexpr double kernels = 4;  // offsets over sizes, references, from 0 to 1 to -1 to 1
+    t.b.pointwise_kernels("locations", locations, kernels, 1);
+}
+
+/// Samples of each map, side by side, weighed and summed.
+void weighed_samples(const QueryTransformer& t, const std::vector<Map>& levels, std::int64_t places, std::int64_t samples,
+                     std::int64_t layers) {
+    for (const Map& level : levels) {
+        t.b.segment("sample", layers);
+        t.b.read_back_sizes();
+        look_up_sizes(t, 1);
+        const Map values{.channels = t.channels, .height = level.places(), .width = 1};
+        t.b.copy(values.elements(), "planes_of_heads");
+        t.b.copy(places * t.heads * points * coordinates, "grid");
+        t.b.sample(values, places, points);
+    }
+    t.b.segment("weigh", layers);
+    const Map sampled{.channels = t.channels * samples / t.heads, .height = places, .width = 1};
+    t.b.copy(sampled.elements(), "stack");
+    t.b.copy(places * samples, "weights");
+    t.b.pointwise_kernels("weigh", sampled, 1, 1);
+    t.b.sum_of_parts(sampled, samples / t.heads);
+    t.b.transpose_rows(places * t.channels, "rows");
+}
+
+}  // namespace
+
+Map deformable_encoder(ConvBuilder& b, const std::vector<Map>& levels, const ConvLayer& layer) {
+    const std::int64_t channels = levels.front().channels, samples = heads_of(layer, channels) * points * std::ssize(levels);
+    const QueryTransformer t{.b = b, .channels = channels, .heads = heads_of(layer, channels), .hidden = mlp_channels(layer, channels)};
+    std::int64_t places = 0;
+    for (const Map& level : levels) {
+        if (level.channels != channels) {
+            throw Error({.what = "maps that a deformable encoder reads must have equal channels",
+                         .key = "from",
+                         .found = std::to_string(level.channels),
+                         .expected = std::to_string(channels)});
+        }
+        places += level.places();
+        t.sine_positions(level);
+        b.transpose_rows(level.elements(), "rows");
+        b.pointwise("add_level", level, 1, 1, Fusion::chain, static_cast<double>(channels));
+    }
+    const auto layers = std::max<std::int64_t>(1, layer.layers);
+    b.segment("deformable layer", layers);
+    b.read_back_sizes();
+    look_up_sizes(t, static_cast<double>(levels.size()));
+    b.add(t.rows(places));
+    b.linear(places, channels, channels);
+    constexpr double mask_kernels = 2;  // a copy, and what lies beyond an image
+    b.pointwise_kernels("mask_values", t.rows(places), mask_kernels, 0);
+    sampling_locations(t, places, samples);
+    weighed_samples(t, levels, places, samples, layers);
+    b.linear(places, channels, channels);
+    t.shortcut_and_norm(places);
+    t.mlp(places);
+    Map finest = levels.back();
+    finest.kept = false;
+    return finest;
+}
+
+}  // namespace roofcast

@@ -1,0 +1,49 @@
+#include "graph/conv_query_transformer.hpp"
+
+namespace roofcast {
+
+void QueryTransformer::shortcut_and_norm(std::int64_t count) const {
+    const Map map = rows(count);
+    b.add(map);
+    b.normalize(map, ConvNorm::layer);
+}
+
+void QueryTransformer::attend(std::int64_t queries, std::int64_t keys) const {
+    b.add(rows(queries));
+    if (keys != queries) b.add(rows(keys));
+    b.linear(queries, channels, channels);
+    b.linear(keys, channels, channels);
+    b.linear(keys, channels, channels);
+    b.cross_attention(queries, keys, heads, channels / heads);
+    b.linear(queries, channels, channels);
+    shortcut_and_norm(queries);
+}
+
+void QueryTransformer::mlp(std::int64_t count) const {
+    b.linear(count, channels, hidden);
+    b.activate({.channels = hidden, .height = count, .width = 1}, Activation::relu);
+    b.linear(count, hidden, channels);
+    shortcut_and_norm(count);
+}
+
+void QueryTransformer::perceptron(std::int64_t count, int hidden_layers, std::int64_t outputs, bool shared, Activation activation) const {
+    const auto product = [&](std::int64_t width) {
+        OpNode& node = b.linear(count, channels, width);
+        if (shared) node.weights = 0;
+    };
+    for (int i = 0; i < hidden_layers; ++i) {
+        product(channels);
+        b.activate(rows(count), activation);
+    }
+    product(outputs);
+}
+
+void QueryTransformer::sine_positions(const Map& places) const {
+    // Sums along rows and columns, divided by the last ones and scaled, and the powers that all are divided by; then half sines and half
+    // cosines, joined twice.
+    constexpr double on_one = 15, on_all = 9;
+    b.pointwise_kernels("sine_arguments", {.channels = 1, .height = places.height, .width = places.width}, on_one, 1);
+    b.pointwise_kernels("sines", {.channels = channels, .height = places.height, .width = places.width}, on_all, on_all);
+}
+
+}  // namespace roofcast

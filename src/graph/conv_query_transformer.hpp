@@ -1,0 +1,26 @@
+#pragma once
+/// What heads are made of whose learned queries attend to the places of maps. Carion et al., End-to-End Object Detection with Transformers
+/// (2020), figure 10.
+
+#include "graph/conv_blocks.hpp"
+
+namespace roofcast {
+
+/// Transformer of `channels`, on rows of an image.
+struct QueryTransformer {
+    ConvBuilder& b;
+    std::int64_t channels, heads, hidden;
+
+    [[nodiscard]] Map rows(std::int64_t count) const { return {.channels = channels, .height = count, .width = 1}; }
+    void shortcut_and_norm(std::int64_t count) const;
+    /// Rows of queries attend to rows of keys; both are projected first. Positions are added to queries and keys.
+    void attend(std::int64_t queries, std::int64_t keys) const;
+    void mlp(std::int64_t count) const;
+    /// Products of `hidden_layers` with an activation, then one of `outputs`. `shared`: its weights are counted elsewhere.
+    void perceptron(std::int64_t count, int hidden_layers, std::int64_t outputs, bool shared = false,
+                    Activation activation = Activation::relu) const;
+    /// Sines and cosines that stand for the places of a map, which frameworks compute in every pass.
+    void sine_positions(const Map& places) const;
+};
+
+}  // namespace roofcast
