@@ -96,7 +96,7 @@ struct ConvLayer {
     std::int64_t size = 0;               ///< the number after the block's name: output channels before scaling, window or factor
     std::int64_t repeat = 1;
     std::int64_t kernel = 1, stride = 1, groups = 1, dilation = 1;
-    std::int64_t pool_stride = 0;         ///< of pooling layers; 0: their window
+    std::int64_t pool_stride = 0;         ///< of pooling and transposed layers; 0: their window
     std::int64_t kernel_width = 0;        ///< where it is not that of a square; 0: square
     std::optional<std::int64_t> padding;  ///< absent: keeps the size at stride 1
     std::int64_t inner = 0;               ///< channels inside the block where the expansion does not give them
@@ -170,8 +170,9 @@ struct ConvNet {
     bool fp32_norms = false;            ///< layer norms compute in fp32 in mixed precision, also where a run's others do not
     bool standardized_weights = false;  ///< those of convolutions, in every pass
     bool same_padding = false;          ///< convolutions with a stride pad as TensorFlow does: frameworks fill a map and copy into it
-    bool pads_apart = false;    ///< an operator of its own pads what each convolution takes, also by nothing: a fill and a copy, or a copy
-    bool masks_frames = false;  ///< of one dimension: each convolution is given zeros beyond the end of each utterance of a batch
+    bool pads_apart = false;  ///< an operator of its own pads what each convolution takes, also by nothing: a fill and a copy, or a copy
+    double counted_per_frame = 0;  ///< of one dimension: what measured throughputs count for a frame, as audio samples; 0: they count items
+    bool masks_frames = false;     ///< of one dimension: each convolution is given zeros beyond the end of each utterance of a batch
     bool activation_gain = false;  ///< each activation is followed by a constant factor (norm-free nets)
     std::vector<ConvLayer> layers;
 };

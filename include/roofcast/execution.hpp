@@ -92,10 +92,11 @@ struct SoftwareStack {
     bool fp32_norms = false;         ///< with mixed precision: normalizations compute in fp32 too
     bool logits_of_prompt = false;   ///< prefill computes scores of the vocabulary for every token, not only for the last
     bool head_by_sequences = false;  ///< prefill computes those of each sequence's last token by a product of its own
-    bool grouped_experts = false;   ///< eager frameworks run the experts of a layer in one product each way, not one expert after the other
-    Seconds window_mask_time{};     ///< of the host, for each element of the masks of shifted windows; 0: the GPU computes or keeps them
-    bool reads_back_sizes = false;  ///< models read sizes of maps and empty masks back from the GPU, and the host waits for them
-    bool state_on_host = false;     ///< what a recurrent model carries from pass to pass goes through host memory
+    bool grouped_experts = false;  ///< eager frameworks run the experts of a layer in one product each way, not one expert after the other
+    bool separate_projections = false;  ///< models multiply queries, keys and values of vision transformers one after the other
+    Seconds window_mask_time{};      ///< of the host, for each element of the masks of shifted windows; 0: the GPU computes or keeps them
+    bool reads_back_sizes = false;   ///< models read sizes of maps and empty masks back from the GPU, and the host waits for them
+    bool state_on_host = false;      ///< what a recurrent model carries from pass to pass goes through host memory
     double suppression_kernels = 0;  ///< issued for each class and image to leave out overlapping boxes, where scripts do it class by class
     double cast_kernels = 0;         ///< issued beside each product of a 16-bit run: automatic mixed precision casts its operands
     double kernels_beside_4bit = 0;  ///< issued beside each product of weights in 4 bits (from 4 to below 8): its unpacking

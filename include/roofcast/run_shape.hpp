@@ -51,10 +51,11 @@ struct RunShape {
     bool folds_norms = false;         ///< batch norms behind convolutions are folded into them before the run, in eager frameworks too
     bool logits_of_prompt = false;    ///< prefill computes scores of the vocabulary for every token, not only for the last
     bool head_by_sequences = false;   ///< prefill computes those of each sequence's last token by a product of its own
-    bool grouped_experts = false;   ///< eager frameworks run the experts of a layer in one product each way, not one expert after the other
-    Seconds window_mask_time{};     ///< of the host, for each element of the masks of shifted windows; 0: the GPU computes or keeps them
-    bool reads_back_sizes = false;  ///< the host reads sizes of maps and empty masks back from the GPU before it goes on
-    bool state_on_host = false;     ///< what a recurrent model carries from pass to pass goes through host memory
+    bool grouped_experts = false;  ///< eager frameworks run the experts of a layer in one product each way, not one expert after the other
+    bool separate_projections = false;  ///< frameworks multiply queries, keys and values of vision transformers one after the other
+    Seconds window_mask_time{};       ///< of the host, for each element of the masks of shifted windows; 0: the GPU computes or keeps them
+    bool reads_back_sizes = false;    ///< the host reads sizes of maps and empty masks back from the GPU before it goes on
+    bool state_on_host = false;       ///< what a recurrent model carries from pass to pass goes through host memory
     double suppression_kernels = 0;   ///< for each class and image, to leave out overlapping boxes
     bool narrow_activations = false;  ///< int8 runs keep activations between layers in 8 bits too (language models apart)
     [[nodiscard]] bool stays_narrow() const { return narrow_activations && precision == Precision::int8; }

@@ -185,7 +185,6 @@ struct Workload {
     Precision default_precision = Precision::fp16;
     std::optional<WeightFormat> native_weights;  ///< of checkpoints that are published quantized; absent: as computed
     OwnScript own_script;
-    double counted_per_item = 1;  ///< what measured throughputs count for one item: audio samples of an utterance
     Architecture architecture;
 };
 

@@ -107,6 +107,7 @@ void read_stack(TableReader& table, SoftwareStack& stack) {
     stack.logits_of_prompt = table.flag_if("logits_of_prompt").value_or(false);
     stack.head_by_sequences = table.flag_if("head_by_sequences").value_or(false);
     stack.grouped_experts = table.flag_if("grouped_experts").value_or(false);
+    stack.separate_projections = table.flag_if("separate_projections").value_or(false);
     stack.window_mask_time = table.number_if("host_ns_per_window_mask", non_negative).value_or(0) * ns;
     stack.reads_back_sizes = table.flag_if("reads_back_sizes").value_or(false);
     stack.state_on_host = table.flag_if("state_on_host").value_or(false);

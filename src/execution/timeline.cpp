@@ -130,6 +130,7 @@ private:
     }
 
     static bool overlaps(const Segment& segment) {
+        if (std::any_of(segment.nodes.begin(), segment.nodes.end(), [](const OpNode& n) { return n.host_work > Seconds{}; })) return false;
         return std::any_of(segment.nodes.begin(), segment.nodes.end(),
                            [&](const OpNode& n) { return n.stream != segment.nodes.front().stream; });
     }

@@ -27,7 +27,8 @@ void reduced_attention(ConvBuilder& b, const Map& in, const ConvLayer& layer, st
                                  .padding = 0,
                                  .bias = true,
                                  .norm = ConvNorm::layer});
-    b.linear(keys.places(), in.channels, 2 * channels, layer.bias);
+    const int projections = layer.separate_projections ? 2 : 1;
+    for (int i = 0; i < projections; ++i) b.linear(keys.places(), in.channels, 2 * channels / projections, layer.bias);
     b.cross_attention(queries, keys.places(), heads, channels / heads);
 }
 

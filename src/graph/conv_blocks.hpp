@@ -49,6 +49,8 @@ Map a2c2f_block(ConvBuilder& b, const Map& x, const ConvLayer& layer, std::int64
 /// Two 3×3 units with shortcut, hidden channels `hidden`.
 void csp_bottleneck(ConvBuilder& b, const Map& x, std::int64_t first_kernel, std::int64_t hidden, bool shortcut);
 // Heads. They end the graph.
+/// The head that `layer` names; `protos`: channels of its mask prototypes, scaled as the net is.
+void head_block(ConvBuilder& b, const std::vector<Map>& in, const ConvLayer& layer, std::int64_t protos);
 void detect_head(ConvBuilder& b, const std::vector<Map>& levels, const ConvLayer& layer, std::int64_t classes);
 void segment_head(ConvBuilder& b, const std::vector<Map>& levels, const ConvLayer& layer, std::int64_t protos);
 void pose_head(ConvBuilder& b, const std::vector<Map>& levels, const ConvLayer& layer);

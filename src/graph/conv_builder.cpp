@@ -171,8 +171,8 @@ Map ConvBuilder::transposed(const Map& in, std::int64_t channels, std::int64_t k
                        .weight_bits = shape_.weights.bits};
     OpNode& node = emit("transposed", product, Fusion::none, in.kept ? 0 : in.elements(), out.elements());
     node.weights = static_cast<double>(channels) * static_cast<double>(taps * in.channels + (bias ? 1 : 0));
-    // Published counts multiply outputs by inputs by the whole kernel, although each output sees one tap of it.
-    node.macs = op_macs(product) * static_cast<double>(taps);
+    // Published counts multiply outputs by inputs by the whole kernel, although each output sees a stride's share of its taps.
+    node.macs = op_macs(product) * static_cast<double>(window_places(stride));
     const std::int64_t products = product.m * product.n, moved = out.elements() * shape_.batch;
     emit("scatter", Move{.read = products, .written = moved, .precision = stored_}, Fusion::none, out.elements(), out.elements())
         .eager_kernels = 0;

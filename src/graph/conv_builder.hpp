@@ -120,7 +120,7 @@ public:
     /// Masks of windows that every other block shifts, where the host computes them.
     void mask_shifted_windows(std::int64_t windows, std::int64_t places);
     /// What is emitted before the next segment is issued when the GPU has finished what came before, where models ask it for sizes.
-    void read_back_sizes() { graph_.segments.back().after_gpu = shape_.reads_back_sizes; }
+    void read_back_sizes() { graph_.segments.back().after_gpu |= shape_.reads_back_sizes; }
     /// Leaves out those of `boxes` an image that overlap, where scripts do it class by class: kernels for each class of each image.
     void suppress(std::int64_t boxes);
     /// Self-attention over the places of a map, in `area` stripes.

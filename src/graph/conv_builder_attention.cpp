@@ -23,8 +23,10 @@ OpNode& ConvBuilder::cross_attention(std::int64_t queries, std::int64_t keys, st
                              .value_dim = value_dim > 0 ? value_dim : head_dim,
                              .queries = queries,
                              .keys = keys};
-    return emit("attention", pass_attention(shape_, stored_, size), Fusion::none, windows * heads * head_dim * (queries + 2 * keys),
-                windows * heads * head_dim * queries);
+    OpNode& node = emit("attention", pass_attention(shape_, stored_, size), Fusion::none, windows * heads * head_dim * (queries + 2 * keys),
+                        windows * heads * head_dim * queries);
+    if (!std::get<Attention>(node.op).fused) node.eager_kernels = eager::unfused_attention;
+    return node;
 }
 
 void ConvBuilder::softmax(std::int64_t rows, std::int64_t cols, bool wide) {

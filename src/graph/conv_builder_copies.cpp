@@ -72,11 +72,7 @@ void ConvBuilder::copy_by_image(std::int64_t elements, std::string name) {
 }
 
 void ConvBuilder::mask_shifted_windows(std::int64_t windows, std::int64_t places) {
-    if (shape_.window_mask_time == Seconds{}) return;
-    constexpr double shifted = 0.5;  // of the blocks
-    const double elements = shifted * static_cast<double>(windows * places * places);
-    const Copy op{.kind = CopyKind::h2d, .bytes = elements * element_size(Precision::fp32), .pinned = false};
-    emit("window_mask", op, Fusion::none, 0, 0).host_work = elements * shape_.window_mask_time;
+    if (shape_.window_mask_time > Seconds{}) graph_.segments.back().nodes.push_back(window_mask(windows, places, shape_.window_mask_time));
 }
 
 void ConvBuilder::suppress(std::int64_t boxes) {

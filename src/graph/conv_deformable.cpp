@@ -1,11 +1,9 @@
 // Deformable attention over maps of several sizes. Zhu et al., Deformable DETR (2021), equation 3; Cheng et al., Masked-attention Mask
 // Transformer (2022), section 3.2. As the transformers library computes it, which has no kernel of its own for it there.
 
-#include <algorithm>
 #include <iterator>
 
 #include "graph/conv_query_transformer.hpp"
-#include "roofcast/error.hpp"
 
 namespace roofcast {
 
@@ -56,21 +54,16 @@ void weighed_samples(const QueryTransformer& t, const std::vector<Map>& levels, 
 Map deformable_encoder(ConvBuilder& b, const std::vector<Map>& levels, const ConvLayer& layer) {
     const std::int64_t channels = levels.front().channels, samples = heads_of(layer, channels) * points * std::ssize(levels);
     const QueryTransformer t{.b = b, .channels = channels, .heads = heads_of(layer, channels), .hidden = mlp_channels(layer, channels)};
+    require_equal_channels(levels, name(layer.block));
     std::int64_t places = 0;
     for (const Map& level : levels) {
-        if (level.channels != channels) {
-            throw Error({.what = "maps that a deformable encoder reads must have equal channels",
-                         .key = "from",
-                         .found = std::to_string(level.channels),
-                         .expected = std::to_string(channels)});
-        }
         places += level.places();
         t.sine_positions(level);
         b.transpose_rows(level.elements(), "rows");
         b.pointwise("add_level", level, 1, 1, Fusion::chain, static_cast<double>(channels));
     }
-    const auto layers = std::max<std::int64_t>(1, layer.layers);
-    b.segment("deformable layer", layers);
+    const Kept rows(b, t.rows(places));  // beside what a layer computes of them
+    b.segment("deformable layer", layer.layers);
     b.read_back_sizes();
     look_up_sizes(t, static_cast<double>(levels.size()));
     b.add(t.rows(places));
@@ -78,7 +71,7 @@ Map deformable_encoder(ConvBuilder& b, const std::vector<Map>& levels, const Con
     constexpr double mask_kernels = 2;  // a copy, and what lies beyond an image
     b.pointwise_kernels("mask_values", t.rows(places), mask_kernels, 0);
     sampling_locations(t, places, samples);
-    weighed_samples(t, levels, places, samples, layers);
+    weighed_samples(t, levels, places, samples, layer.layers);
     b.linear(places, channels, channels);
     t.shortcut_and_norm(places);
     t.mlp(places);

@@ -63,6 +63,7 @@ void detr_head(ConvBuilder& b, const Map& x, const ConvLayer& layer) {
     const std::int64_t queries = layer.size, channels = x.channels;
     const QueryTransformer transformer{.b = b, .channels = channels, .heads = layer.heads, .hidden = layer.inner};
     const Kept features(b, x);
+    transformer.sine_positions(x);
     b.segment("encoder layer", layer.layers);
     transformer.attend(x.places(), x.places());
     transformer.mlp(x.places());

@@ -97,7 +97,6 @@ private:
     Map convolutions(const ConvLayer& layer, Map x);
     Map sum(const std::vector<Map>& in);
     Map backbone(const ConvLayer& written, const Map& x);
-    void head(const ConvLayer& layer, const std::vector<Map>& in);
     Map fully_connected(const ConvLayer& layer, const Map& x);
 
     const ConvNet& net_;
@@ -111,7 +110,7 @@ Map Walk::block(const ConvLayer& layer, const std::vector<Map>& in) {
     if (layer.block >= ConvBlock::project && layer.block <= ConvBlock::deformable_encoder) return place_mixer(builder_, in, layer);
     if (layer.block <= ConvBlock::add) return primitive(layer, in);
     if (layer.block <= ConvBlock::a2c2f) return backbone(layer, in.front());
-    head(layer, in);
+    head_block(builder_, in, layer, width(layer.protos));
     return {.channels = net_.classes, .height = 1, .width = 1};
 }
 
@@ -185,7 +184,8 @@ Map Walk::primitive(const ConvLayer& layer, const std::vector<Map>& in) {
     builder_.segment(std::string(roofcast::name(layer.block)));
     switch (layer.block) {
         case ConvBlock::transposed: {
-            const Map y = builder_.transposed(x, width(layer), layer.kernel, layer.stride > 1 ? layer.stride : layer.kernel, layer.bias);
+            const Map y =
+                builder_.transposed(x, width(layer), layer.kernel, layer.pool_stride > 0 ? layer.pool_stride : layer.kernel, layer.bias);
             return builder_.normalize_and_activate(y, layer.norm.value_or(net_.norm), layer.activation.value_or(net_.activation));
         }
         case ConvBlock::channel_gate:
@@ -263,34 +263,6 @@ Map Walk::backbone(const ConvLayer& written, const Map& x) {
     ConvLayer layer = written;
     layer.repeat = depth(written);
     return backbone_block(builder_, x, layer, width(layer));
-}
-
-void Walk::head(const ConvLayer& layer, const std::vector<Map>& in) {
-    switch (layer.block) {
-        case ConvBlock::detect:
-            return detect_head(builder_, in, layer, net_.classes);
-        case ConvBlock::segment:
-            return segment_head(builder_, in, layer, width(layer.protos));
-        case ConvBlock::pose:
-            return pose_head(builder_, in, layer);
-        case ConvBlock::anchor_detect:
-            return anchor_head(builder_, in, layer.size);
-        case ConvBlock::classify:
-            classify_head(builder_, in.front());
-            return;
-        case ConvBlock::detr_head:
-            return detr_head(builder_, in.front(), layer);
-        case ConvBlock::mask_head:
-            return mask_head(builder_, in, layer);
-        case ConvBlock::owl_head:
-            return owl_head(builder_, in.front(), layer);
-        case ConvBlock::bifpn_head:
-            return bifpn_head(builder_, in, layer);
-        case ConvBlock::ssd_head:
-            return ssd_head(builder_, in, layer);
-        default:
-            return retina_head(builder_, in, layer);
-    }
 }
 
 }  // namespace

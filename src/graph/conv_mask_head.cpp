@@ -1,10 +1,14 @@
 // Masks as products of queries with the places of a map. Cheng et al., Per-Pixel Classification is Not All You Need for Semantic
 // Segmentation (2021), and Masked-attention Mask Transformer for Universal Image Segmentation (2022).
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <deque>
 #include <iterator>
 
 #include "graph/conv_query_transformer.hpp"
+#include "roofcast/error.hpp"
 
 namespace roofcast {
 
@@ -78,8 +82,17 @@ void masked_decoder(const MaskDecoder& d, const std::vector<Map>& levels, std::i
 }  // namespace
 
 void mask_head(ConvBuilder& b, const std::vector<Map>& in, const ConvLayer& layer) {
+    require_equal_channels(in, name(layer.block));
+    if (!layer.masked && in.size() > 2) {
+        throw Error({.what = "queries attend to one map unless masks limit them",
+                     .key = "from",
+                     .found = fmt::format("{} maps", in.size()),
+                     .expected = "the map of the masks and one other, or masked = true"});
+    }
     const Kept masks(b, in.front());
     const std::vector<Map> levels(in.begin() + (in.size() > 1 ? 1 : 0), in.end());
+    std::deque<Kept> attended;
+    for (const Map& level : levels) attended.emplace_back(b, level);
     const std::int64_t channels = levels.front().channels, queries = layer.size;
     const QueryTransformer t{.b = b, .channels = channels, .heads = heads_of(layer, channels), .hidden = mlp_channels(layer, channels)};
     const MaskDecoder decoder{.t = t, .masks = masks.map(), .queries = queries, .classes = b.net.classes};

@@ -96,17 +96,14 @@ Map fused_mbconv_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64
     return stage(b, x, "fused_mbconv", layer, channels, [&](const Map& in, std::int64_t stride) {
         const Kept shortcut(b, in);
         const std::int64_t hidden = hidden_channels(layer, in.channels);
-        Map y;
-        if (hidden == in.channels) {
-            y = b.conv(shortcut.map(),
-                       {.channels = channels, .kernel = layer.kernel, .stride = stride, .norm = b.net.norm, .activation = activation});
-        } else {
-            const Map expanded =
-                b.conv(shortcut.map(),
-                       {.channels = hidden, .kernel = layer.kernel, .stride = stride, .norm = b.net.norm, .activation = activation});
-            if (layer.squeeze_excite > 0) squeeze_excite(b, expanded, squeezed_channels(layer, in.channels, hidden), activation);
-            y = b.conv(expanded, {.channels = channels, .norm = b.net.norm});
-        }
+        const bool expands = hidden != in.channels;
+        Map y = b.conv(shortcut.map(), {.channels = expands ? hidden : channels,
+                                        .kernel = layer.kernel,
+                                        .stride = stride,
+                                        .norm = b.net.norm,
+                                        .activation = activation});
+        if (layer.squeeze_excite > 0) squeeze_excite(b, y, squeezed_channels(layer, in.channels, hidden), activation);
+        if (expands) y = b.conv(y, {.channels = channels, .norm = b.net.norm});
         add_shortcut(b, in, y, stride);
         return y;
     });

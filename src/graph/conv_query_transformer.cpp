@@ -1,5 +1,9 @@
 #include "graph/conv_query_transformer.hpp"
 
+#include <fmt/format.h>
+
+#include "roofcast/error.hpp"
+
 namespace roofcast {
 
 void QueryTransformer::shortcut_and_norm(std::int64_t count) const {
@@ -14,7 +18,9 @@ void QueryTransformer::attend(std::int64_t queries, std::int64_t keys) const {
     b.linear(queries, channels, channels);
     b.linear(keys, channels, channels);
     b.linear(keys, channels, channels);
-    b.cross_attention(queries, keys, heads, channels / heads);
+    constexpr double copies = 3;  // heads of queries, keys and values are made an outer dimension
+    OpNode& attention = b.cross_attention(queries, keys, heads, channels / heads);
+    if (!std::get<Attention>(attention.op).fused) attention.eager_kernels += copies;
     b.linear(queries, channels, channels);
     shortcut_and_norm(queries);
 }
@@ -44,6 +50,16 @@ void QueryTransformer::sine_positions(const Map& places) const {
     constexpr double on_one = 15, on_all = 9;
     b.pointwise_kernels("sine_arguments", {.channels = 1, .height = places.height, .width = places.width}, on_one, 1);
     b.pointwise_kernels("sines", {.channels = channels, .height = places.height, .width = places.width}, on_all, on_all);
+}
+
+void require_equal_channels(const std::vector<Map>& maps, std::string_view block) {
+    for (const Map& map : maps) {
+        if (map.channels == maps.front().channels) continue;
+        throw Error({.what = fmt::format("maps that a {} reads must have equal channels", block),
+                     .key = "from",
+                     .found = std::to_string(map.channels),
+                     .expected = std::to_string(maps.front().channels)});
+    }
 }
 
 }  // namespace roofcast

@@ -2,6 +2,9 @@
 /// What heads are made of whose learned queries attend to the places of maps. Carion et al., End-to-End Object Detection with Transformers
 /// (2020), figure 10.
 
+#include <string_view>
+#include <vector>
+
 #include "graph/conv_blocks.hpp"
 
 namespace roofcast {
@@ -22,5 +25,8 @@ struct QueryTransformer {
     /// Sines and cosines that stand for the places of a map, which frameworks compute in every pass.
     void sine_positions(const Map& places) const;
 };
+
+/// Throws Error unless all maps that `block` reads have equal channels.
+void require_equal_channels(const std::vector<Map>& maps, std::string_view block);
 
 }  // namespace roofcast

@@ -73,6 +73,13 @@ Attention pass_attention(const RunShape& shape, Precision stored, const Attentio
             .head_blocks = shape.head_blocks};
 }
 
+OpNode window_mask(std::int64_t windows, std::int64_t places, Seconds per_element) {
+    constexpr double shifted = 0.5;  // of the blocks
+    const double elements = shifted * static_cast<double>(windows * places * places);
+    const Copy op{.kind = CopyKind::h2d, .bytes = elements * element_size(Precision::fp32), .pinned = false};
+    return {.name = "window_mask", .op = op, .host_work = elements * per_element};
+}
+
 Elementwise narrowing(std::int64_t elements, Precision stream, Precision stored) {
     return {.elements = elements, .reads = element_size(stream) / element_size(stored), .flops_per_element = 1, .precision = stored};
 }
@@ -93,6 +100,11 @@ void by_error_function(OpNode& gelu, bool framework) {
 
 Elementwise joining(std::int64_t elements, Precision branch, Precision stream) {
     return {.elements = elements, .reads = 1 + element_size(branch) / element_size(stream), .flops_per_element = 1, .precision = stream};
+}
+
+OpNode& LayerBuilder::add(OpNode node) {
+    node.stream = stream_;
+    return nodes_.emplace_back(std::move(node));
 }
 
 OpNode& LayerBuilder::add(std::string_view name, Op op, double weights, Fusion fusion, double eager_kernels) {

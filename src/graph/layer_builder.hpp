@@ -48,6 +48,10 @@ Elementwise joining(std::int64_t elements, Precision branch, Precision stream);
 /// Whether the run's software has one kernel for `tokens` that all attend to each other.
 bool fuses_attention(const RunShape& shape, std::int64_t tokens);
 
+/// Masks of `windows` windows of `places` places, every other block of which shifts them: what the host computes for one block, in the
+/// mean, and hands over.
+OpNode window_mask(std::int64_t windows, std::int64_t places, Seconds per_element);
+
 /// Rows and widths of an attention all of whose heads have keys and values of their own.
 struct AttentionSize {
     std::int64_t batch = 1, heads = 1, key_dim = 0, value_dim = 0, queries = 0, keys = 0;
@@ -69,6 +73,7 @@ class LayerBuilder {
 public:
     explicit LayerBuilder(const Numerics& numerics, std::size_t expected_nodes = 20) : n_(numerics) { nodes_.reserve(expected_nodes); }
 
+    OpNode& add(OpNode node);
     OpNode& add(std::string_view name, Op op, double weights = 0, Fusion fusion = Fusion::none, double eager_kernels = 1);
 
     /// y[m, n] = x[m, k] · W + bias.

@@ -86,6 +86,8 @@ void add_window_attention(LayerBuilder& b, const Stage& s) {
     };
     if (!own) move_windows("partition", (moved + rows * s.width) * formats);
     if (own && s.model.v2) move_windows("partition", moved);  // no norm comes before
+    if (rolls > 0 && s.shape.window_mask_time > Seconds{})
+        b.add(window_mask(s.windows() / s.shape.batch, length, s.shape.window_mask_time));
     OpNode& qkv = b.linear("qkv_proj", rows, 3 * s.width, s.width, true);
     if (s.model.v2) {
         qkv.weights -= as_count(s.width);  // keys have no bias

@@ -62,6 +62,19 @@ void add_packed_rotation(LayerBuilder& b, const VitPass& pass) {
     if (widens) add("rope_narrow", narrowing(elements, wide, stored));
 }
 
+void add_projections(LayerBuilder& b, const VitPass& pass) {
+    const Vit& m = pass.model;
+    const bool key_bias = m.qkv_bias && m.key_bias;
+    if (pass.shape.separate_projections && !pass.packed) {
+        b.linear("query", pass.rows(), m.hidden, m.hidden, m.qkv_bias);
+        b.linear("key", pass.rows(), m.hidden, m.hidden, key_bias);
+        b.linear("value", pass.rows(), m.hidden, m.hidden, m.qkv_bias);
+        return;
+    }
+    OpNode& qkv = b.linear("qkv_proj", pass.rows(), 3 * m.hidden, m.hidden, m.qkv_bias);
+    if (m.qkv_bias && !key_bias) qkv.weights -= as_count(m.hidden);
+}
+
 /// Su et al., RoFormer (2021), on pairs of channels of queries and keys.
 void add_rotation(LayerBuilder& b, const VitPass& pass) {
     if (!pass.model.rotary) return;
@@ -162,8 +175,7 @@ Segment vit_layers(const VitPass& pass, const Numerics& n, std::int64_t layers, 
     LayerBuilder b(n, 16);
     const std::int64_t rows = pass.rows(), elements = rows * m.hidden;
     b.norm("attention_norm", m.norm, rows, m.hidden);
-    OpNode& qkv = b.linear("qkv_proj", rows, 3 * m.hidden, m.hidden, m.qkv_bias);
-    if (m.qkv_bias && !m.key_bias) qkv.weights -= as_count(m.hidden);
+    add_projections(b, pass);
     add_rotation(b, pass);
     add_packed_rotation(b, pass);
     if (window > 0 && window * window < pass.patches) {

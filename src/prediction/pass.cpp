@@ -6,20 +6,15 @@
 
 namespace roofcast {
 
-namespace {
-
-/// Compiled where that leaves a framework its kernels: TorchScript does, what succeeded it writes its own.
-const SoftwareStack& traced(const SoftwareStacks& software, const RunRequest& request, std::string_view vendor,
-                            const SoftwareStack& eager) {
-    const SoftwareStack& compiled = software.find(Execution::compiled, request.software, vendor);
-    return compiled.kernels == KernelSet::framework ? compiled : eager;
+bool is_traced(const SoftwareStacks& software, const RunRequest& request, const Workload& workload, std::string_view vendor) {
+    if (!workload.own_script.traced || request.execution != Execution::eager) return false;
+    // TorchScript leaves a framework its kernels; what succeeded it writes its own.
+    return software.find(Execution::compiled, request.software, vendor).kernels == KernelSet::framework;
 }
-
-}  // namespace
 
 SoftwareStack stack_of(const SoftwareStacks& software, const RunRequest& request, const Workload& workload, std::string_view vendor) {
     SoftwareStack stack = software.find(request.execution, request.software, vendor);
-    if (workload.own_script.traced && request.execution == Execution::eager) stack = traced(software, request, vendor, stack);
+    if (is_traced(software, request, workload, vendor)) stack = software.find(Execution::compiled, request.software, vendor);
     if (stack.decoders && language_model(workload) != nullptr) {
         stack.matmul_rate = stack.decoders->matmul_rate;
         stack.host_per_pass = stack.decoders->host_per_pass;
@@ -68,6 +63,7 @@ RunShape shape_under(const SoftwareStack& stack, const RunRequest& request) {
     shape.logits_of_prompt = stack.logits_of_prompt;
     shape.head_by_sequences = stack.head_by_sequences;
     shape.grouped_experts = stack.grouped_experts;
+    shape.separate_projections = stack.separate_projections;
     shape.window_mask_time = stack.window_mask_time;
     shape.reads_back_sizes = stack.reads_back_sizes;
     shape.state_on_host = stack.state_on_host;

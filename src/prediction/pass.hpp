@@ -7,6 +7,9 @@ namespace roofcast {
 
 /// The engine that `request` names, as it runs `workload` with the script that comes with it on a GPU of `vendor` (empty: not known;
 /// engines of a vendor are not for these).
+/// Whether TorchScript runs what is called eager, as the model's script has it record the model.
+bool is_traced(const SoftwareStacks& software, const RunRequest& request, const Workload& workload, std::string_view vendor);
+
 SoftwareStack stack_of(const SoftwareStacks& software, const RunRequest& request, const Workload& workload, std::string_view vendor);
 
 /// `stack` as it runs sequences of `tokens` tokens, prompt and output together. What memory they need is not asked of it: chunks need less,

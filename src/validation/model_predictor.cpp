@@ -75,9 +75,16 @@ Seconds roofline_time(const OpGraph& graph, const GpuProfile& gpu) {
     return total;
 }
 
-Times sizes_of(const RunShape& shape, double counted) {
+/// What rates of rows count for one item.
+double counted(const Workload& workload, const RunShape& shape) {
+    const auto* net = std::get_if<ConvNet>(&workload.architecture);
+    if (net == nullptr || net->counted_per_frame == 0) return 1;
+    return net->counted_per_frame * static_cast<double>(shape.image_size > 0 ? shape.image_size : net->image_size);
+}
+
+Times sizes_of(const RunShape& shape, double counted_per_item) {
     Times t;
-    t.counted = counted;
+    t.counted = counted_per_item;
     t.sequences = static_cast<double>(shape.batch * shape.parallel.data);
     t.prompt_tokens = static_cast<double>(shape.prompt_tokens);
     t.output_tokens = static_cast<double>(shape.generate_tokens);
@@ -87,7 +94,7 @@ Times sizes_of(const RunShape& shape, double counted) {
 /// Splits a prediction's phases into first token and decode. `latency` of a phase: all its passes.
 template <class Latency>
 Times times(const Prediction& p, const Workload& workload, Latency latency) {
-    Times t = sizes_of(p.request.shape, workload.counted_per_item);
+    Times t = sizes_of(p.request.shape, counted(workload, p.request.shape));
     for (const Phase& phase : p.phases) {
         const Seconds all = latency(phase);
         if (phase.name == "decode") {
@@ -272,8 +279,8 @@ ModelPlanner model_planner(std::vector<Workload> workloads, SoftwareStacks softw
                 return [library, &row, &workload](const Gpu& gpu) { return estimate(row, workload, gpu, library->software).predicted; };
             }
             const auto pass = std::make_shared<PlannedPass>(workload, planned_for, request_of(row, workload), library->software);
-            return [pass, denoises, counted = workload.counted_per_item, &row](const Gpu& gpu) {
-                Times t = sizes_of(pass->request().shape, counted);
+            return [pass, denoises, counted_per_item = counted(workload, pass->request().shape), &row](const Gpu& gpu) {
+                Times t = sizes_of(pass->request().shape, counted_per_item);
                 t.first_token = pass->latency(gpu);
                 if (denoises) t.denoising_step = t.first_token;
                 return from_times(row, t);

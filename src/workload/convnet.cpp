@@ -122,6 +122,9 @@ ConvNet read_convnet(TableReader& reader) {
     net.standardized_weights = reader.flag_if("standardized_weights").value_or(false);
     net.same_padding = reader.flag_if("same_padding").value_or(false);
     net.pads_apart = reader.flag_if("pads_apart").value_or(false);
+    net.counted_per_frame = reader.number_if("counted_per_frame", positive).value_or(0);
+    if (net.counted_per_frame > 0 && net.dimensions != 1)
+        throw reader.error("counted_per_frame", "only utterances have frames", {}, "dimensions = 1");
     net.masks_frames = reader.flag_if("masks_frames").value_or(false);
     if (net.masks_frames && net.dimensions != 1) throw reader.error("masks_frames", "only utterances have frames", {}, "dimensions = 1");
     net.activation_gain = reader.flag_if("activation_gain").value_or(false);

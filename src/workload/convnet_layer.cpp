@@ -50,9 +50,11 @@ public:
                 read_option(layer, key.str(), node);
             }
         }
-        const bool pools = layer.block == ConvBlock::maxpool || layer.block == ConvBlock::avgpool;
-        if (pools && table_.contains("stride")) layer.pool_stride = layer.stride;
+        constexpr std::array strides_by_window{ConvBlock::maxpool, ConvBlock::avgpool, ConvBlock::transposed};
+        const bool by_window = std::find(strides_by_window.begin(), strides_by_window.end(), layer.block) != strides_by_window.end();
+        if (by_window && table_.contains("stride")) layer.pool_stride = layer.stride;
         check_size(spec, layer);
+        check_layers(spec, layer);
         check_combinations(layer);
         return layer;
     }
@@ -65,8 +67,18 @@ private:
         if (layer.block == ConvBlock::channel_gate && squeezes)
             throw error(spec.name, node, "a squeezing gate needs the number of its channels", {}, "a whole number of at least 1");
         constexpr std::array makes_channels{ConvBlock::project, ConvBlock::dot_product, ConvBlock::channel_product, ConvBlock::lstm};
+        constexpr std::array has_queries{ConvBlock::detr_head, ConvBlock::mask_head, ConvBlock::owl_head};
+        if (std::find(has_queries.begin(), has_queries.end(), layer.block) != has_queries.end())
+            throw error(spec.name, node, "a head needs the number of its queries", {}, "a whole number of at least 1");
         if (std::find(makes_channels.begin(), makes_channels.end(), layer.block) != makes_channels.end())
             throw error(spec.name, node, "a layer of this block needs the number of its channels", {}, "a whole number of at least 1");
+    }
+
+    void check_layers(const BlockSpec& spec, const ConvLayer& layer) const {
+        constexpr std::array has_layers{ConvBlock::deformable_encoder, ConvBlock::detr_head, ConvBlock::mask_head, ConvBlock::owl_head};
+        if (layer.layers > 0 || std::find(has_layers.begin(), has_layers.end(), layer.block) == has_layers.end()) return;
+        throw error("layers", *table_.get(spec.name), "a transformer needs the number of its layers", "none",
+                    "layers = a whole number of at least 1");
     }
 
     /// Options that would be ignored beside others.
@@ -79,6 +91,13 @@ private:
         refuse("talking_heads", layer.talking_heads && !layer.fused_attention, "products across heads have kernels of their own besides",
                "no fused_attention = false beside it");
         refuse("shifted", layer.window == 0, "only windows can be shifted", "a window beside it");
+        refuse("shifted", layer.reduction > 1 || layer.cross_covariance, "these scores are not those of windows",
+               "neither reduction nor cross_covariance");
+        refuse("stride", layer.block == ConvBlock::transposed && layer.stride > layer.kernel,
+               "a kernel that its stride exceeds leaves gaps", "at most the kernel");
+        const double expansion = static_cast<double>(layer.inner) + layer.expand;
+        refuse("squeeze_excite", layer.block == ConvBlock::fused_mbconv && expansion <= 1,
+               "a block without expansion has nothing to squeeze", "an expand above 1");
         refuse("parts", layer.from.size() > 1, "each map that is read is a part", "one map in from");
     }
 

@@ -193,7 +193,7 @@ ConvNet segformer(const JsonReader& config) {
         ConvLayer attention = layer(ConvBlock::attend, widths[i]);
         attention.heads = heads[i];
         attention.reduction = reductions[i];
-        attention.bias = true;
+        attention.bias = attention.separate_projections = true;
         net.layers.push_back(std::move(attention));
         net.layers.push_back(layer(ConvBlock::pointwise, 2));
         ConvLayer mlp = layer(ConvBlock::mlp);

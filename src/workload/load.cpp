@@ -85,7 +85,6 @@ Workload read_workload(TableReader reader) {
                            did_you_mean(workload.family, known));
     }
     workload.published = read_published(reader.table("published"));
-    workload.counted_per_item = reader.number_if("counted_per_item", positive).value_or(1);
     workload.own_script = read_own_script(reader.table("own_script"));
     workload.architecture = family->second(reader);
     if (padded.empty() && reader.has(same_padding_aliases))

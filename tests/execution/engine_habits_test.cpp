@@ -162,6 +162,10 @@ TEST_CASE("a model whose script traces it runs as TorchScript, where the softwar
     };
     const double traced = latency(Execution::eager, "pytorch"), later = latency(Execution::eager, "pytorch 2.1");
     CHECK(traced == latency(Execution::compiled, "pytorch"));
+    const auto notes = [&](const char* engine) {
+        return predict(model, gpu, RunRequest{.execution = Execution::eager, .software = engine}, software).notes.size();
+    };
+    CHECK(notes("pytorch") == notes("pytorch 2.1") + 1);
     model.own_script.traced = false;
     CHECK(latency(Execution::eager, "pytorch") > traced);
     // What compiles later versions writes kernels of its own.

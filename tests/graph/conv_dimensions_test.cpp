@@ -71,6 +71,10 @@ TEST_CASE("a transposed convolution multiplies its whole kernel for each input, 
     CHECK(product(apart).n == 6 * 2 * 2);
     CHECK(product(overlapping).n == 6 * 4 * 4);
     CHECK(product(overlapping).m == 8 * 8);
+    // Published counts: 16 x 16 outputs of 6 channels, each by 4 inputs and the whole kernel.
+    CHECK(apart.segments.front().nodes.front().macs == 256 * 6 * 4 * 4);
+    CHECK(overlapping.segments.front().nodes.front().macs == 256 * 6 * 4 * 16);
+    CHECK_THROWS_AS(graph_of(net + "2, stride = 3}]"), Error);
     // Products that overlap are summed where they fall.
     const auto& scatter = std::get<Move>(overlapping.segments.front().nodes[1].op);
     CHECK(scatter.read == 64 * 6 * 16);

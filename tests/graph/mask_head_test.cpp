@@ -60,7 +60,8 @@ TEST_CASE("places of all maps sample four points of each head in each map") {
 
 TEST_CASE("masks are products of queries with the places of a map, predicted once or before every layer") {
     const std::string head = "{mask_head = 10, from = [2, 0, 1], layers = 6, heads = 4, inner = 64";
-    const OpGraph once = graph_of(maps + head + "}]"), masked = graph_of(maps + head + ", masked = true}]");
+    const OpGraph once = graph_of(maps + "{mask_head = 10, from = [2, 0], layers = 6, heads = 4, inner = 64}]"),
+                  masked = graph_of(maps + head + ", masked = true}]");
     const auto masks = op_of<Gemm>(masked, "masks");
     CHECK(masks.m == 10);
     CHECK(masks.n == 16 * 16);
@@ -73,6 +74,20 @@ TEST_CASE("masks are products of queries with the places of a map, predicted onc
     // Predictions share their weights: beside the queries' start and an embedding for each of two maps, only norms differ.
     const double queries = 10 * 32, levels = 2 * 32, norms = 6 * 2 * 32;
     CHECK(total_parameters(masked) == rel(total_parameters(once) + queries + levels + norms, 1e-12));
+}
+
+TEST_CASE("heads of queries want their number, their layers and maps that fit together") {
+    CHECK_THROWS_AS(graph_of(maps + "{mask_head = true, from = [2, 0], layers = 6, heads = 4}]"), Error);
+    CHECK_THROWS_AS(graph_of(maps + "{owl_head = true, layers = 6, heads = 4}]"), Error);
+    CHECK_THROWS_AS(graph_of(maps + "{mask_head = 10, from = [2, 0], heads = 4}]"), Error);
+    CHECK_THROWS_AS(graph_of(maps + "{deformable_encoder = true, from = [0, 1, 2], heads = 4}]"), Error);
+    CHECK_THROWS_AS(graph_of(maps + "{mask_head = 10, from = [2, 0, 1], layers = 6, heads = 4}]"), Error);
+    CHECK_THROWS_AS(graph_of(maps + "{conv = 16}, {mask_head = 10, from = [3, 0], layers = 6, heads = 4}]"), Error);
+}
+
+TEST_CASE("layers that maps cannot share evenly are all there") {
+    const OpGraph graph = graph_of(maps + "{mask_head = 10, from = [2, 0, 1], layers = 5, heads = 4, inner = 64, masked = true}]");
+    CHECK(segments_named(graph, "decoder layer") == 5);
 }
 
 TEST_CASE("the host waits for sizes and empty masks only where models read them back") {
@@ -99,6 +114,11 @@ TEST_CASE("the host masks shifted windows once for all images, in half of the bl
     CHECK(std::get<Copy>(mask->op).bytes.in(byte) == 4 * 0.5 * 16 * 16 * 16);
     CHECK_FALSE(std::get<Copy>(mask->op).pinned);
     CHECK_THROWS_AS(graph_of("layers = [{attend = 3, shifted = true}]"), Error);
+    CHECK_THROWS_AS(graph_of("layers = [{attend = 3, window = 4, shifted = true, reduction = 2}]"), Error);
+    // Swin by its family: 64 windows of 49 places in the first stage.
+    const OpGraph swin = forward_graph(test::shipped("swin-tiny-patch4-window7-224"), {.framework = true, .window_mask_time = 10 * ns});
+    REQUIRE(find_node(swin, "window_mask") != nullptr);
+    CHECK(find_node(swin, "window_mask")->host_work.in(us) == rel(0.5 * 64 * 49 * 49 * 0.01, 1e-12));
 }
 
 TEST_CASE("attention projects queries, keys and values at once or one by one, with as many weights") {
@@ -116,6 +136,7 @@ TEST_CASE("fused mobile blocks squeeze what they expanded, and have activations 
     CHECK(find_node(plain, "silu") == nullptr);
     CHECK(find_node(gated, "sigmoid") != nullptr);
     CHECK(find_node(gated, "silu") != nullptr);
+    CHECK_THROWS_AS(graph_of("layers = [{conv = 16}, {fused_mbconv = 16, kernel = 3, squeeze_excite = 0.25}]"), Error);
     // Two products with biases between 64 expanded channels and a quarter of the 16 inputs.
     CHECK(total_parameters(gated) - total_parameters(plain) == 64 * 4 + 4 + 4 * 64 + 64);
 }
