@@ -20,6 +20,12 @@ DecoderLlm gptj(const JsonReader& config);
 DecoderLlm opt(const JsonReader& config);
 DecoderLlm phi(const JsonReader& config);
 DecoderLlm falcon(const JsonReader& config);
+DecoderLlm gemma(const JsonReader& config);
+DecoderLlm gemma2(const JsonReader& config);
+DecoderLlm gemma3_text(const JsonReader& config);
+DecoderLlm glm4(const JsonReader& config);
+DecoderLlm gpt_neox(const JsonReader& config);
+DecoderLlm starcoder2(const JsonReader& config);
 
 /// Element-wise kernels of the activation that `key` names, as read_activation() counts them; `standard` when absent.
 double eager_activation(const JsonReader& config, const char* key, const char* standard);

@@ -1,0 +1,74 @@
+// Decoders that differ from those of Llama and GPT-2 in norms, windows or blocks. Scalars of embeddings, scores and logits change no
+// operator; soft caps of scores are part of attention.
+
+#include "workload/hugging_face_decoders.hpp"
+#include "workload/hugging_face_models.hpp"
+
+namespace roofcast::hugging_face {
+
+namespace {
+
+/// Gemma ties its embeddings and has heads of a width of their own.
+DecoderLlm gemma_sizes(const JsonReader& config) {
+    DecoderLlm m = gated_decoder(config);
+    m.head_dim = config.count_or("head_dim", 256, 1);
+    m.tied_embeddings = config.flag_or("tie_word_embeddings", true);
+    m.attention_bias = m.output_bias = config.flag_or("attention_bias", false);
+    return m;
+}
+
+/// Norms before and after attention and MLP; every n-th layer sees all tokens, the others `window`.
+void alternate_windows(const JsonReader& config, DecoderLlm& m, std::int64_t window, std::int64_t every) {
+    m.norms_per_layer = 4;
+    m.sliding_window = config.count_or("sliding_window", window);
+    m.full_attention_every = m.sliding_window > 0 ? every : 1;
+    read_layer_types(config, m);
+}
+
+}  // namespace
+
+DecoderLlm gemma(const JsonReader& config) {
+    return gemma_sizes(config);
+}
+
+DecoderLlm gemma2(const JsonReader& config) {
+    DecoderLlm m = gemma_sizes(config);
+    alternate_windows(config, m, 4096, 2);
+    return m;
+}
+
+DecoderLlm gemma3_text(const JsonReader& config) {
+    DecoderLlm m = gemma_sizes(config);
+    alternate_windows(config, m, 4096, config.count_or("sliding_window_pattern", 6, 1));
+    m.qk_norm = true;
+    return m;
+}
+
+DecoderLlm glm4(const JsonReader& config) {
+    DecoderLlm m = gated_decoder(config);
+    m.attention_bias = config.flag_or("attention_bias", false);
+    m.norms_per_layer = 4;
+    return m;
+}
+
+DecoderLlm gpt_neox(const JsonReader& config) {
+    DecoderLlm m = gated_decoder(config);
+    make_classic(m);
+    m.activation_kernels = eager_activation(config, "hidden_act", "gelu");
+    m.attention_bias = m.output_bias = config.flag_or("attention_bias", true);
+    m.parallel_block = config.flag_or("use_parallel_residual", true);
+    return m;
+}
+
+DecoderLlm starcoder2(const JsonReader& config) {
+    DecoderLlm m = gated_decoder(config);
+    make_classic(m);
+    m.activation_kernels = eager_activation(config, "hidden_act", "gelu_pytorch_tanh");
+    m.attention_bias = m.output_bias = m.mlp_bias = config.flag_or("use_bias", true);
+    m.tied_embeddings = config.flag_or("tie_word_embeddings", true);
+    m.sliding_window = config.count_or("sliding_window", 0);
+    m.full_attention_every = m.sliding_window > 0 ? 0 : 1;
+    return m;
+}
+
+}  // namespace roofcast::hugging_face
