@@ -118,24 +118,24 @@ struct ConvLayer {
     std::optional<ConvNorm> norm;
     std::optional<ChannelGate> gate;  ///< absent: squeeze-and-excitation where `squeeze_excite` is given
     bool bias = false, shortcut = true;
-    bool scaled = true;               ///< follows the net's width multiple
-    bool average_downsample = false;  ///< the shortcut halves the image by pooling
-    bool wide_squeeze = false;        ///< squeeze-and-excitation relative to the expanded channels
-    bool nested = false;              ///< C3k2 with C3 blocks inside
-    bool attention = true;            ///< A2C2f with area attention inside, else C3 blocks
-    bool residual = false;            ///< A2C2f: scaled shortcut around the block
-    bool layer_scale = false;         ///< a learned factor per channel on each branch
-    bool pooled_shortcut = false;     ///< what skips an attention that pools its queries is pooled twice, not projected
-    bool residual_scale = false;      ///< the same on what the branches are added to
-    bool conv_mlp = false;            ///< ConvNeXt: the MLP is made of 1×1 convolutions
-    bool response_norm = false;       ///< ConvNeXt V2: global response normalization of the hidden channels in place of the layer scale
-    bool masked = false;       ///< mask head: masks are predicted before each layer, whose queries attend within theirs (Mask2Former)
-    bool conditional = false;  ///< DETR: queries and keys of the decoder carry their places beside what they found
-    bool depthwise = false;    ///< detection head with depthwise convolutions before its class scores
-    bool inverted = false;     ///< norm-free: hidden channels relative to the inputs, and gated (NF-RegNet)
-    bool second_conv = false;  ///< norm-free: two convolutions of 3×3
-    bool skip_gain = false;    ///< norm-free: a learned factor on the branch (SkipInit)
-    bool pre_norm = false;     ///< mbconv: normalizes what enters; its last convolution has a bias in place of a norm
+    bool scaled = true;                 ///< follows the net's width multiple
+    bool average_downsample = false;    ///< the shortcut halves the image by pooling
+    bool wide_squeeze = false;          ///< squeeze-and-excitation relative to the expanded channels
+    bool nested = false;                ///< C3k2 with C3 blocks inside
+    bool attention = true;              ///< A2C2f with area attention inside, else C3 blocks
+    bool residual = false;              ///< A2C2f: scaled shortcut around the block
+    bool layer_scale = false;           ///< a learned factor per channel on each branch
+    bool pooled_shortcut = false;       ///< what skips an attention that pools its queries is pooled twice, not projected
+    bool residual_scale = false;        ///< the same on what the branches are added to
+    bool conv_mlp = false;              ///< ConvNeXt: the MLP is made of 1×1 convolutions
+    bool response_norm = false;         ///< ConvNeXt V2: global response normalization of the hidden channels in place of the layer scale
+    bool masked = false;                ///< mask head: queries of a layer attend within the masks predicted before it (Mask2Former)
+    bool conditional = false;           ///< DETR: queries and keys of the decoder carry their places beside what they found
+    bool depthwise = false;             ///< detection head with depthwise convolutions before its class scores
+    bool inverted = false;              ///< norm-free: hidden channels relative to the inputs, and gated (NF-RegNet)
+    bool second_conv = false;           ///< norm-free: two convolutions of 3×3
+    bool skip_gain = false;             ///< norm-free: a learned factor on the branch (SkipInit)
+    bool pre_norm = false;              ///< mbconv: normalizes what enters; its last convolution has a bias in place of a norm
     bool separate_projections = false;  ///< attention: queries, keys and values are products of their own
     bool relative_positions = false;    ///< attention: a learned bias for each offset and head is added to the scores
     bool position_network = false;      ///< attention: the same from a small network

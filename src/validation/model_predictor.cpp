@@ -28,8 +28,7 @@ Error unusable(std::string what) {
     return Error({.what = std::move(what)});
 }
 
-/// Whether the row's rate of generated tokens is over the time of a whole call, the prompt's included (validation_data/SOURCES.md says
-/// why).
+/// Whether the row's rate of generated tokens is over the time of a whole call, the prompt's included: validation_data/SOURCES.md says why.
 bool times_whole_calls(const ModelRow& row) {
     return row.origin.source.starts_with("QwenLM");
 }
