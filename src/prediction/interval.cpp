@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <ranges>
 
 namespace roofcast {
 
@@ -18,10 +17,10 @@ constexpr double enough_of_the_time = 0.5;  // of all kernels, that operators kn
 constexpr Provenance by_trust[] = {Provenance::gpu_fit, Provenance::architecture_fit, Provenance::pooled_fit, Provenance::assumed};
 
 const ResidualInterval* find_at(const ParameterSet& parameters, std::string_view op, Provenance provenance) {
-    for (const ResidualInterval& interval : std::views::reverse(parameters.intervals)) {
-        if (interval.provenance == provenance && interval.op == op) return &interval;
-    }
-    return nullptr;
+    const auto last = std::find_if(parameters.intervals.rbegin(), parameters.intervals.rend(), [&](const ResidualInterval& interval) {
+        return interval.provenance == provenance && interval.op == op;
+    });
+    return last == parameters.intervals.rend() ? nullptr : &*last;
 }
 
 /// Classes with their shares of the time of `phases`; what the GPU does not spend in kernels belongs to "assembly".
