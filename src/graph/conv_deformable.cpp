@@ -52,15 +52,14 @@ void weighed_samples(const QueryTransformer& t, const std::vector<Map>& levels, 
 }  // namespace
 
 Map deformable_encoder(ConvBuilder& b, const std::vector<Map>& levels, const ConvLayer& layer) {
-    const std::int64_t channels = levels.front().channels, samples = heads_of(layer, channels) * points * std::ssize(levels);
-    const QueryTransformer t{.b = b, .channels = channels, .heads = heads_of(layer, channels), .hidden = mlp_channels(layer, channels)};
     require_equal_channels(levels, name(layer.block));
+    const std::int64_t channels = levels.front().channels;
+    const QueryTransformer t = query_transformer(b, channels, layer);
+    const std::int64_t samples = t.heads * points * std::ssize(levels);
     std::int64_t places = 0;
     for (const Map& level : levels) {
         places += level.places();
-        t.sine_positions(level);
-        b.transpose_rows(level.elements(), "rows");
-        b.pointwise("add_level", level, 1, 1, Fusion::chain, static_cast<double>(channels));
+        t.read_level(level);
     }
     const Kept rows(b, t.rows(places));  // beside what a layer computes of them
     b.segment("deformable layer", layer.layers);

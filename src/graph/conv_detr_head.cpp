@@ -61,7 +61,7 @@ struct ConditionalDecoder {
 void detr_head(ConvBuilder& b, const Map& x, const ConvLayer& layer) {
     constexpr std::int64_t box_sides = 4;
     const std::int64_t queries = layer.size, channels = x.channels;
-    const QueryTransformer transformer{.b = b, .channels = channels, .heads = layer.heads, .hidden = layer.inner};
+    const QueryTransformer transformer = query_transformer(b, channels, layer);
     const Kept features(b, x);
     transformer.sine_positions(x);
     b.segment("encoder layer", layer.layers);

@@ -57,11 +57,7 @@ struct MaskDecoder {
 
 /// Mask2Former: levels take turns, and masks of each layer limit the next one.
 void masked_decoder(const MaskDecoder& d, const std::vector<Map>& levels, std::int64_t layers) {
-    for (const Map& level : levels) {
-        d.t.sine_positions(level);
-        d.t.b.transpose_rows(level.elements(), "rows");
-        d.t.b.pointwise("add_level", level, 1, 1, Fusion::chain, static_cast<double>(level.channels));
-    }
+    for (const Map& level : levels) d.t.read_level(level);
     d.predict_masks(false);
     d.limit(levels.front());
     const std::int64_t count = std::ssize(levels);
@@ -94,7 +90,7 @@ void mask_head(ConvBuilder& b, const std::vector<Map>& in, const ConvLayer& laye
     std::deque<Kept> attended;
     for (const Map& level : levels) attended.emplace_back(b, level);
     const std::int64_t channels = levels.front().channels, queries = layer.size;
-    const QueryTransformer t{.b = b, .channels = channels, .heads = heads_of(layer, channels), .hidden = mlp_channels(layer, channels)};
+    const QueryTransformer t = query_transformer(b, channels, layer);
     const MaskDecoder decoder{.t = t, .masks = masks.map(), .queries = queries, .classes = b.net.classes};
     b.segment("queries");
     // Mask2Former also learns what its queries start as.

@@ -51,8 +51,7 @@ void owl_head(ConvBuilder& b, const Map& x, const ConvLayer& layer) {
     constexpr std::int64_t box_sides = 4, text_width = 512;
     const Kept features(b, x);
     const std::int64_t texts = layer.size, places = x.places();
-    const QueryTransformer text{
-        .b = b, .channels = text_width, .heads = heads_of(layer, text_width), .hidden = mlp_channels(layer, text_width)};
+    const QueryTransformer text = query_transformer(b, text_width, layer);
     const QueryTransformer image{.b = b, .channels = x.channels, .heads = 1, .hidden = x.channels};
     encode_texts(text, texts, layer.tokens > 0 ? layer.tokens : default_tokens, layer.layers);
     b.segment("owl_head");

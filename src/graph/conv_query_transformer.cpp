@@ -52,6 +52,16 @@ void QueryTransformer::sine_positions(const Map& places) const {
     b.pointwise_kernels("sines", {.channels = channels, .height = places.height, .width = places.width}, on_all, on_all);
 }
 
+void QueryTransformer::read_level(const Map& level) const {
+    sine_positions(level);
+    b.transpose_rows(level.elements(), "rows");
+    b.pointwise("add_level", level, 1, 1, Fusion::chain, static_cast<double>(channels));
+}
+
+QueryTransformer query_transformer(ConvBuilder& b, std::int64_t channels, const ConvLayer& layer) {
+    return {.b = b, .channels = channels, .heads = heads_of(layer, channels), .hidden = mlp_channels(layer, channels)};
+}
+
 void require_equal_channels(const std::vector<Map>& maps, std::string_view block) {
     for (const Map& map : maps) {
         if (map.channels == maps.front().channels) continue;

@@ -24,7 +24,12 @@ struct QueryTransformer {
                     Activation activation = Activation::relu) const;
     /// Sines and cosines that stand for the places of a map, which frameworks compute in every pass.
     void sine_positions(const Map& places) const;
+    /// Rows of one of several maps, with the positions of its places and what tells it from the others.
+    void read_level(const Map& level) const;
 };
+
+/// The transformer of `channels` that `layer` describes. Throws Error where its heads do not divide them.
+QueryTransformer query_transformer(ConvBuilder& b, std::int64_t channels, const ConvLayer& layer);
 
 /// Throws Error unless all maps that `block` reads have equal channels.
 void require_equal_channels(const std::vector<Map>& maps, std::string_view block);

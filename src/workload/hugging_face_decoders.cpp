@@ -27,6 +27,12 @@ void read_layer_types(const JsonReader& config, DecoderLlm& m) {
     }
 }
 
+void read_window(const JsonReader& config, DecoderLlm& m, std::int64_t standard, std::int64_t full_every) {
+    m.sliding_window = config.count_or("sliding_window", standard);
+    m.full_attention_every = m.sliding_window > 0 ? full_every : 1;
+    read_layer_types(config, m);
+}
+
 DecoderLlm rotary_decoder(const JsonReader& config) {
     DecoderLlm m;
     m.layers = config.count("num_hidden_layers");

@@ -8,6 +8,9 @@ namespace roofcast::hugging_face {
 
 /// Windowed layers by `layer_types`, where a config lists them: every n-th one full, or all alike.
 void read_layer_types(const JsonReader& config, DecoderLlm& m);
+/// A window of `standard` tokens where the config names none (0: off), which every `full_every`-th layer does not have (0: all have it);
+/// then as `layer_types` say.
+void read_window(const JsonReader& config, DecoderLlm& m, std::int64_t standard, std::int64_t full_every);
 /// What Llama and its descendants share.
 DecoderLlm rotary_decoder(const JsonReader& config);
 /// As `rotary_decoder`, with a dense gated MLP.

@@ -46,9 +46,7 @@ DecoderLlm llama(const JsonReader& config) {
 
 DecoderLlm mistral(const JsonReader& config) {
     DecoderLlm m = gated_decoder(config);
-    m.sliding_window = config.count_or("sliding_window", 0);
-    m.full_attention_every = m.sliding_window > 0 ? 0 : 1;
-    read_layer_types(config, m);
+    read_window(config, m, 0, 0);
     return m;
 }
 

@@ -56,7 +56,7 @@ Counts add_swin(ConvNet& net, const JsonReader& config) {
     if (depths.size() != 4 || heads.size() != depths.size()) throw own.error("depths", "depths and num_heads are not of four stages");
     const std::int64_t window = own.count_or("window_size", 7, 1), patch = own.count_or("patch_size", 4, 1);
     std::int64_t width = own.count_or("embed_dim", 96, 1);
-    constexpr double window_copies = 3;
+    constexpr std::int64_t window_copies = 3;
     Counts outputs;
     for (std::size_t i = 0; i < depths.size(); ++i) {
         const std::int64_t cut = i == 0 ? patch : 2;
@@ -70,7 +70,7 @@ Counts add_swin(ConvNet& net, const JsonReader& config) {
         merging.padding = 0;
         net.layers.push_back(std::move(merging));
         const std::int64_t first = last(net) + 1;
-        net.layers.push_back(layer(ConvBlock::pointwise, static_cast<std::int64_t>(window_copies)));
+        net.layers.push_back(layer(ConvBlock::pointwise, window_copies));
         ConvLayer attention = layer(ConvBlock::attend, width);
         attention.heads = heads[i];
         attention.window = window;
@@ -88,19 +88,18 @@ Counts add_swin(ConvNet& net, const JsonReader& config) {
     return outputs;
 }
 
-/// Queries of a head, which all have the channels of the maps.
-ConvLayer mask_head(const JsonReader& config, Counts maps, std::int64_t queries) {
-    ConvLayer head = layer(ConvBlock::mask_head, config.count_or("num_queries", queries, 1));
+/// The head on `maps`: that of the masks, then those that its queries attend to.
+ConvLayer mask_head(const JsonReader& config, Counts maps) {
+    constexpr std::int64_t usual_queries = 100;
+    ConvLayer head = layer(ConvBlock::mask_head, config.count_or("num_queries", usual_queries, 1));
     head.from = std::move(maps);
     return head;
 }
 
-/// A stage's output, normalized, then projected to `width`. Returns the number of the normalized map.
-std::int64_t add_feature(ConvNet& net, std::int64_t stage, std::int64_t width, bool bias) {
+/// A stage's output, normalized, then projected to `width`.
+void add_feature(ConvNet& net, std::int64_t stage, std::int64_t width, bool bias) {
     net.layers.push_back(from(stage, layer(ConvBlock::normalize)));
-    const std::int64_t normalized = last(net);
     net.layers.push_back(projection(width, 1, ConvNorm::group, bias));
-    return normalized;
 }
 
 }  // namespace
@@ -125,7 +124,7 @@ ConvNet maskformer(const JsonReader& config) {
     const JsonReader decoder = config.has("decoder_config") ? config.object("decoder_config") : config;
     decoder.require_count("d_model", masks);
     net.layers.push_back(from(features, projection(masks, 1, ConvNorm::none, true)));
-    ConvLayer head = mask_head(decoder, {map, last(net)}, 100);
+    ConvLayer head = mask_head(decoder, {map, last(net)});
     head.layers = decoder.count_or("decoder_layers", 6, 1);
     head.heads = decoder.count_or("decoder_attention_heads", 8, 1);
     head.inner = decoder.count_or("decoder_ffn_dim", 2048, 1);
@@ -159,7 +158,7 @@ ConvNet mask2former(const JsonReader& config) {
     net.layers.push_back(projection(width, 1, ConvNorm::none, true));
     Counts maps{last(net)};
     maps.insert(maps.end(), levels.begin(), levels.end());
-    ConvLayer head = mask_head(config, std::move(maps), 100);
+    ConvLayer head = mask_head(config, std::move(maps));
     // The library's number counts the prediction before the first layer.
     head.layers = config.count_or("decoder_layers", 10, 2) - 1;
     head.heads = heads;

@@ -17,12 +17,13 @@ DecoderLlm gemma_sizes(const JsonReader& config) {
     return m;
 }
 
-/// Norms before and after attention and MLP; every n-th layer sees all tokens, the others `window`.
-void alternate_windows(const JsonReader& config, DecoderLlm& m, std::int64_t window, std::int64_t every) {
+/// Norms before and after attention and MLP; every n-th layer sees all tokens, the others a window.
+DecoderLlm alternating_gemma(const JsonReader& config, std::int64_t full_every) {
+    constexpr std::int64_t usual_window = 4096;
+    DecoderLlm m = gemma_sizes(config);
     m.norms_per_layer = 4;
-    m.sliding_window = config.count_or("sliding_window", window);
-    m.full_attention_every = m.sliding_window > 0 ? every : 1;
-    read_layer_types(config, m);
+    read_window(config, m, usual_window, full_every);
+    return m;
 }
 
 }  // namespace
@@ -32,14 +33,11 @@ DecoderLlm gemma(const JsonReader& config) {
 }
 
 DecoderLlm gemma2(const JsonReader& config) {
-    DecoderLlm m = gemma_sizes(config);
-    alternate_windows(config, m, 4096, 2);
-    return m;
+    return alternating_gemma(config, 2);
 }
 
 DecoderLlm gemma3_text(const JsonReader& config) {
-    DecoderLlm m = gemma_sizes(config);
-    alternate_windows(config, m, 4096, config.count_or("sliding_window_pattern", 6, 1));
+    DecoderLlm m = alternating_gemma(config, config.count_or("sliding_window_pattern", 6, 1));
     m.qk_norm = true;
     return m;
 }
@@ -66,8 +64,7 @@ DecoderLlm starcoder2(const JsonReader& config) {
     m.activation_kernels = eager_activation(config, "hidden_act", "gelu_pytorch_tanh");
     m.attention_bias = m.output_bias = m.mlp_bias = config.flag_or("use_bias", true);
     m.tied_embeddings = config.flag_or("tie_word_embeddings", true);
-    m.sliding_window = config.count_or("sliding_window", 0);
-    m.full_attention_every = m.sliding_window > 0 ? 0 : 1;
+    read_window(config, m, 0, 0);
     return m;
 }
 
