@@ -120,12 +120,22 @@ void mark_habits(const std::vector<HostStack>& stacks, std::vector<KernelRow>& r
 
 // ---- judging rows ---------------------------------------------------------------------------------------------------------------
 
+/// What a predicted time is made of: sums over kernels and passes, each kernel's before they overlap.
+struct PredictedTerms {
+    Seconds compute, dram, l2;
+    Seconds launch;  ///< latency on the device
+    Seconds power, communication;
+    Seconds host;       ///< issuing; of kernel rows not among these
+    std::string bound;  ///< where most of the time goes: compute, dram, l2, latency, power, communication or host
+};
+
 /// A prediction of a model row, in its metric's unit.
 struct ModelEstimate {
     double predicted = 0;
-    std::optional<double> roofline;       ///< from the data-sheet roofline of every operator; none for memory
-    std::optional<double> low{}, high{};  ///< 80 % interval
-    std::optional<double> limit{};        ///< the best that the data sheet allows: from physical_floor of all passes, or the GPUs' memory
+    std::optional<double> roofline;         ///< from the data-sheet roofline of every operator; none for memory
+    std::optional<double> low{}, high{};    ///< 80 % interval
+    std::optional<double> limit{};          ///< the best that the data sheet allows: from physical_floor of all passes, or the GPUs' memory
+    std::optional<PredictedTerms> terms{};  ///< of the passes that the row times; none for memory
 };
 /// Whether what the row measures is beyond the limit of its estimate.
 bool is_impossible(const ModelRow& row, const ModelEstimate& estimate);
@@ -156,8 +166,9 @@ struct JudgedRow {
     bool is_model = false;
     std::size_t index = 0;  ///< into Measurements::models or ::kernels
     double measured = 0, predicted = 0;
-    std::optional<double> roofline;       ///< plain data-sheet roofline: no efficiency, no launch
-    std::optional<double> low{}, high{};  ///< 80 % interval of the measurement
+    std::optional<double> roofline;         ///< plain data-sheet roofline: no efficiency, no launch
+    std::optional<double> low{}, high{};    ///< 80 % interval of the measurement
+    std::optional<PredictedTerms> terms{};  ///< none for memory
     [[nodiscard]] double ape_percent() const;
 };
 
@@ -177,11 +188,12 @@ struct Validation {
 /// Predicts every row of `measurements`.
 Validation judge(const Measurements& measurements, const Predictors& predictors);
 
-/// The cost that the prediction of a kernel row was made of.
+/// The cost of the row's kernel.
 KernelCost predicted_cost(const KernelRow& row, const Gpu& gpu);
 
-/// What rows may be grouped by. Keys that a kernel or model row lacks are empty; `op` of a model row is "model".
-enum class GroupKey { gpu, op, precision, model, source, software, family, metric, phase, file, function, execution };
+/// What rows may be grouped by. Keys that a kernel or model row lacks are empty; `op` of a model row is "model"; `bound` is the
+/// prediction's.
+enum class GroupKey { gpu, op, precision, model, source, software, family, metric, phase, file, function, execution, bound };
 std::string_view name(GroupKey k);
 /// Throws Error with the nearest names.
 GroupKey parse_group_key(std::string_view text);

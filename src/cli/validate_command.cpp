@@ -166,8 +166,8 @@ void run(const ValidateOptions& options) {
     const Predictors with = predictors(options, measurements, shelf);
     const Validation validation = judge(measurements, with);
 
-    if (!options.rows_file.empty()) write_file_atomically(options.rows_file, rows_csv(validation, measurements, with.gpu));
-    write(validation_report(validation, measurements, with.gpu, report_options), options.common);
+    if (!options.rows_file.empty()) write_file_atomically(options.rows_file, rows_csv(validation, measurements));
+    write(validation_report(validation, measurements, report_options), options.common);
     if (validation.rows.empty()) {
         note(validation.skipped.empty() && validation.impossible.empty()
                  ? "no row is left to be judged: does --data hold rows of the GPUs and operators asked for?"
@@ -189,7 +189,7 @@ void add_validate_command(CLI::App& app) {
     command->add_option("--op", options->ops, "Only these operators: gemm, attention, ..., or model; repeatable")->delimiter(',');
     command
         ->add_option("--by", options->by,
-                     "Group by gpu, op, precision, model, source, software, family, metric, phase, file, function, execution")
+                     "Group by gpu, op, precision, model, source, software, family, metric, phase, file, function, execution, bound")
         ->delimiter(',')
         ->capture_default_str();
     command->add_option("--rows", options->rows_file, "Also write every row with its prediction to this CSV file");

@@ -21,42 +21,46 @@ std::string csv_field(std::string_view text) {
 
 constexpr std::string_view header =
     "gpu,op,function,model,precision,shape,metric,measured,predicted,roofline,ape_percent,compute_us,dram_us,l2_us,launch_us,power_us,"
-    "communication_us,bound,launch,cache,software,source,repeats,spread,file,line\n";
+    "communication_us,host_us,bound,launch,cache,software,source,repeats,spread,file,line\n";
 
-std::string roofline_text(const JudgedRow& row) {
-    return row.roofline ? fmt::format("{:.6g}", *row.roofline) : "";
+/// The columns from `measured` to `bound`.
+std::string prediction_fields(const JudgedRow& row) {
+    std::string out = fmt::format("{:.6g},{:.6g},{},{:.4g},", row.measured, row.predicted,
+                                  row.roofline ? fmt::format("{:.6g}", *row.roofline) : "", row.ape_percent());
+    if (!row.terms) return out + ",,,,,,,";
+    const PredictedTerms& t = *row.terms;
+    for (const Seconds term : {t.compute, t.dram, t.l2, t.launch, t.power, t.communication, t.host})
+        fmt::format_to(std::back_inserter(out), "{:.5g},", term.in(us));
+    return out + t.bound;
 }
 
-void add_kernel(std::string& out, const JudgedRow& row, const KernelRow& k, const KernelCost& c) {
-    fmt::format_to(
-        std::back_inserter(out),
-        "{},{},{},,{},{},latency_us,{:.6g},{:.6g},{},{:.4g},{:.5g},{:.5g},{:.5g},{:.5g},{:.5g},{:.5g},{},{},{},{},{},{},{:.4g},{},{}\n",
-        csv_field(k.gpu), k.op_name, csv_field(k.function), name(k.precision), shape_text(k.op), row.measured, row.predicted,
-        roofline_text(row), row.ape_percent(), c.compute.in(us), c.dram.in(us), c.l2.in(us), c.launch.in(us), c.power.in(us),
-        c.communication.in(us), name(c.bound), k.launch_included ? "included" : "excluded", name(k.cache), csv_field(k.origin.software),
-        csv_field(k.origin.source), k.repeats.rows, k.repeats.spread, csv_field(k.origin.file), k.origin.line);
+/// The columns from `software` on.
+std::string origin_fields(const Origin& origin, const Repeats& repeats) {
+    return fmt::format("{},{},{},{:.4g},{},{}\n", csv_field(origin.software), csv_field(origin.source), repeats.rows, repeats.spread,
+                       csv_field(origin.file), origin.line);
+}
+
+void add_kernel(std::string& out, const JudgedRow& row, const KernelRow& k) {
+    fmt::format_to(std::back_inserter(out), "{},{},{},,{},{},latency_us,{},{},{},{}", csv_field(k.gpu), k.op_name, csv_field(k.function),
+                   name(k.precision), shape_text(k.op), prediction_fields(row), k.launch_included ? "included" : "excluded", name(k.cache),
+                   origin_fields(k.origin, k.repeats));
 }
 
 void add_model(std::string& out, const JudgedRow& row, const ModelRow& m) {
-    fmt::format_to(std::back_inserter(out), "{},model,,{},{},{},{},{:.6g},{:.6g},{},{:.4g},,,,,,,,,,{},{},{},{:.4g},{},{}\n",
-                   csv_field(m.gpu), csv_field(m.model), name(m.precision), csv_field(shape_text(m)), name(m.metric), row.measured,
-                   row.predicted, roofline_text(row), row.ape_percent(), csv_field(m.origin.software), csv_field(m.origin.source),
-                   m.repeats.rows, m.repeats.spread, csv_field(m.origin.file), m.origin.line);
+    fmt::format_to(std::back_inserter(out), "{},model,,{},{},{},{},{},,,{}", csv_field(m.gpu), csv_field(m.model), name(m.precision),
+                   csv_field(shape_text(m)), name(m.metric), prediction_fields(row), origin_fields(m.origin, m.repeats));
 }
 
 }  // namespace
 
-std::string rows_csv(const Validation& validation, const Measurements& measurements,
-                     const std::function<const Gpu*(const std::string&)>& gpu) {
+std::string rows_csv(const Validation& validation, const Measurements& measurements) {
     std::string out(header);
     for (const JudgedRow& row : validation.rows) {
         if (row.is_model) {
             add_model(out, row, measurements.models[row.index]);
-            continue;
+        } else {
+            add_kernel(out, row, measurements.kernels[row.index]);
         }
-        const KernelRow& k = measurements.kernels[row.index];
-        const Gpu* known = gpu(k.gpu);
-        add_kernel(out, row, k, known != nullptr ? predicted_cost(k, *known) : KernelCost{});
     }
     return out;
 }

@@ -13,7 +13,6 @@ namespace roofcast {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using GpuLookup = std::function<const Gpu*(const std::string&)>;
 
 struct Figure {
     const char* key;
@@ -64,7 +63,12 @@ Table overall_table(const Validation& validation) {
     return {"Overall", figure_columns(), {figure_cells(overall(validation))}};
 }
 
-std::vector<Cell> worst_cells(const JudgedRow& row, const Measurements& measurements, const GpuLookup& gpu) {
+/// What a judged row is, in words.
+struct RowText {
+    std::string gpu, op, precision, shape, metric, at;
+};
+
+RowText text_of(const JudgedRow& row, const Measurements& measurements) {
     if (row.is_model) {
         const ModelRow& m = measurements.models[row.index];
         return {m.gpu,
@@ -72,38 +76,24 @@ std::vector<Cell> worst_cells(const JudgedRow& row, const Measurements& measurem
                 std::string(name(m.precision)),
                 m.model + " " + shape_text(m),
                 std::string(name(m.metric)),
-                row.measured,
-                row.predicted,
-                row.ape_percent(),
-                std::monostate{},
-                std::monostate{},
-                std::monostate{},
-                std::monostate{},
-                std::monostate{},
-                std::string(),
                 place_text(m.origin)};
     }
     const KernelRow& k = measurements.kernels[row.index];
-    const Gpu* known = gpu(k.gpu);
-    const KernelCost cost = known != nullptr ? predicted_cost(k, *known) : KernelCost{};
-    return {k.gpu,
-            k.op_name,
-            std::string(name(k.precision)),
-            shape_text(k.op),
-            "latency_us",
-            row.measured,
-            row.predicted,
-            row.ape_percent(),
-            cost.compute.in(us),
-            cost.dram.in(us),
-            cost.l2.in(us),
-            cost.launch.in(us),
-            cost.communication.in(us),
-            std::string(name(cost.bound)),
-            place_text(k.origin)};
+    return {k.gpu, k.op_name, std::string(name(k.precision)), shape_text(k.op), "latency_us", place_text(k.origin)};
 }
 
-Table worst_table(const Validation& validation, const Measurements& measurements, const GpuLookup& gpu, std::size_t count) {
+std::vector<Cell> worst_cells(const JudgedRow& row, const Measurements& measurements) {
+    const RowText text = text_of(row, measurements);
+    std::vector<Cell> cells{text.gpu, text.op, text.precision, text.shape, text.metric, row.measured, row.predicted, row.ape_percent()};
+    constexpr Seconds PredictedTerms::*terms[] = {&PredictedTerms::compute, &PredictedTerms::dram,          &PredictedTerms::l2,
+                                                  &PredictedTerms::launch,  &PredictedTerms::communication, &PredictedTerms::host};
+    for (const auto term : terms) cells.push_back(row.terms ? Cell((*row.terms.*term).in(us)) : Cell(std::monostate{}));
+    cells.emplace_back(row.terms ? row.terms->bound : std::string());
+    cells.emplace_back(text.at);
+    return cells;
+}
+
+Table worst_table(const Validation& validation, const Measurements& measurements, std::size_t count) {
     Table table{"Worst rows, with the terms of the prediction",
                 {{"gpu", "gpu"},
                  {"op", "op"},
@@ -118,10 +108,11 @@ Table worst_table(const Validation& validation, const Measurements& measurements
                  {"l2_us", "L2 us", 3},
                  {"launch_us", "launch us", 3},
                  {"communication_us", "comm. us", 3},
+                 {"host_us", "host us", 3},
                  {"bound", "bound"},
                  {"at", "at"}},
                 {}};
-    for (const std::size_t i : worst_rows(validation, count)) table.rows.push_back(worst_cells(validation.rows[i], measurements, gpu));
+    for (const std::size_t i : worst_rows(validation, count)) table.rows.push_back(worst_cells(validation.rows[i], measurements));
     return table;
 }
 
@@ -212,10 +203,9 @@ Json json_document(const Validation& validation, const Measurements& measurement
 
 }  // namespace
 
-Report validation_report(const Validation& validation, const Measurements& measurements, const GpuLookup& gpu,
-                         const ValidationReportOptions& options) {
+Report validation_report(const Validation& validation, const Measurements& measurements, const ValidationReportOptions& options) {
     Table accuracy = accuracy_table(validation, measurements, options.by);
-    Table worst = worst_table(validation, measurements, gpu, options.worst);
+    Table worst = worst_table(validation, measurements, options.worst);
     Report report;
     report.document = json_document(validation, measurements, accuracy, worst);
     report.tables = {std::move(accuracy), overall_table(validation)};

@@ -16,12 +16,9 @@ struct ValidationReportOptions {
 };
 
 /// Accuracy by group with the data-sheet roofline beside it, the worst rows, what was set aside and what was skipped.
-/// `gpu` gives the GPUs that `validation` was judged with.
-Report validation_report(const Validation& validation, const Measurements& measurements,
-                         const std::function<const Gpu*(const std::string&)>& gpu, const ValidationReportOptions& options);
+Report validation_report(const Validation& validation, const Measurements& measurements, const ValidationReportOptions& options);
 
-/// CSV of every judged row: what it is, measured, predicted, roofline, error, and the predicted terms of kernels.
-std::string rows_csv(const Validation& validation, const Measurements& measurements,
-                     const std::function<const Gpu*(const std::string&)>& gpu);
+/// CSV of every judged row: what it is, measured, predicted, roofline, error, and the terms of the prediction.
+std::string rows_csv(const Validation& validation, const Measurements& measurements);
 
 }  // namespace roofcast

@@ -9,8 +9,8 @@ namespace roofcast {
 
 namespace {
 
-constexpr std::array<std::string_view, 12> key_names{"gpu",    "op",     "precision", "model", "source",   "software",
-                                                     "family", "metric", "phase",     "file",  "function", "execution"};
+constexpr std::array<std::string_view, 13> key_names{"gpu",    "op",    "precision", "model",    "source",    "software", "family",
+                                                     "metric", "phase", "file",      "function", "execution", "bound"};
 
 std::string file_name(const Origin& origin) {
     return std::filesystem::path(origin.file).filename().string();
@@ -40,6 +40,7 @@ std::string value_of(GroupKey key, const KernelRow& row) {
         case GroupKey::model:
         case GroupKey::family:
         case GroupKey::execution:
+        case GroupKey::bound:
             break;
     }
     return {};
@@ -70,9 +71,15 @@ std::string value_of(GroupKey key, const ModelRow& row) {
         case GroupKey::execution:
             return std::string(name(row.execution));
         case GroupKey::function:
+        case GroupKey::bound:
             break;
     }
     return {};
+}
+
+std::string value_of(GroupKey key, const JudgedRow& row, const Measurements& measurements) {
+    if (key == GroupKey::bound) return row.terms ? row.terms->bound : std::string();
+    return row.is_model ? value_of(key, measurements.models[row.index]) : value_of(key, measurements.kernels[row.index]);
 }
 
 /// Values to summarize: ours against all measurements, the roofline against those of the rows that have one.
@@ -121,10 +128,7 @@ std::vector<AccuracyGroup> group_by(const Validation& validation, const Measurem
     std::map<std::vector<std::string>, Values> groups;
     std::vector<std::string> values(keys.size());
     for (const JudgedRow& row : validation.rows) {
-        for (std::size_t k = 0; k < keys.size(); ++k) {
-            values[k] =
-                row.is_model ? value_of(keys[k], measurements.models[row.index]) : value_of(keys[k], measurements.kernels[row.index]);
-        }
+        for (std::size_t k = 0; k < keys.size(); ++k) values[k] = value_of(keys[k], row, measurements);
         groups[values].add(row);
     }
     std::vector<AccuracyGroup> result;

@@ -14,6 +14,17 @@ namespace roofcast {
 
 namespace {
 
+PredictedTerms terms(const KernelCost& cost) {
+    return {.compute = cost.compute,
+            .dram = cost.dram,
+            .l2 = cost.l2,
+            .launch = cost.launch,
+            .power = cost.power,
+            .communication = cost.communication,
+            .host = {},
+            .bound = std::string(name(cost.bound))};
+}
+
 /// Judges one row after the other.
 class Judge {
 public:
@@ -33,6 +44,7 @@ public:
             const HostLaunch host = predictors_.host_launch ? predictors_.host_launch(row) : HostLaunch{};
             result_.rows.push_back({false, index, row.latency.in(us), with_launch(cost, host).in(us),
                                     datasheet_roofline(row.op, gpu->profile, row.cache).in(us)});
+            result_.rows.back().terms = terms(cost);
             add_interval(result_.rows.back(), row.op, gpu->parameters);
         } catch (const Error& e) {
             skip(row.origin, e.what());
@@ -49,7 +61,8 @@ public:
                 result_.impossible.push_back({true, index, *estimate.limit});
                 return;
             }
-            result_.rows.push_back({true, index, row.value, estimate.predicted, estimate.roofline, estimate.low, estimate.high});
+            result_.rows.push_back(
+                {true, index, row.value, estimate.predicted, estimate.roofline, estimate.low, estimate.high, estimate.terms});
         } catch (const Error& e) {
             skip(row.origin, e.what());
         }

@@ -74,6 +74,39 @@ Seconds roofline_time(const OpGraph& graph, const GpuProfile& gpu) {
     return total;
 }
 
+/// Whether the row times the first token alone, or the tokens after it alone.
+bool times_first_token(const ModelRow& row) {
+    return row.metric == Metric::ttft_ms || row.phase == "prefill";
+}
+bool times_decode(const ModelRow& row) {
+    return row.metric == Metric::tpot_ms || (row.metric == Metric::tokens_per_s && row.phase == "decode" && !times_whole_calls(row));
+}
+
+/// Of the phases that the row times; where most of the time goes is said by the longest of them.
+PredictedTerms terms_of(const ModelRow& row, const Prediction& p) {
+    PredictedTerms terms;
+    Seconds longest;
+    for (const Phase& phase : p.phases) {
+        const bool decode = phase.name == "decode";
+        if (decode ? times_first_token(row) : times_decode(row)) continue;
+        for (const TimedOp& op : phase.timeline.ops) {
+            const double runs = phase.passes * op.runs;
+            terms.compute += runs * op.kernel.compute;
+            terms.dram += runs * op.kernel.dram;
+            terms.l2 += runs * op.kernel.l2;
+            terms.launch += runs * op.kernel.launch;
+            terms.power += runs * op.kernel.power;
+            terms.communication += runs * op.kernel.communication;
+        }
+        terms.host += phase.passes * phase.timeline.host;
+        if (phase.latency > longest) {
+            longest = phase.latency;
+            terms.bound = phase.bound;
+        }
+    }
+    return terms;
+}
+
 /// What rates of rows count for one item.
 double counted(const Workload& workload, const RunShape& shape) {
     const auto* net = std::get_if<ConvNet>(&workload.architecture);
@@ -192,11 +225,10 @@ void lift_context_limit(Workload& workload) {
 /// Of the figure that the row measures: a rate lies between the inverses of its time's bounds.
 void add_interval(ModelEstimate& estimate, const ModelRow& row, const Prediction& p) {
     if (!p.intervals) return;
-    const bool first = row.metric == Metric::ttft_ms || row.phase == "prefill";
-    const bool steps = row.metric == Metric::tokens_per_s && row.phase == "decode" && !times_whole_calls(row);
-    const bool step = row.metric == Metric::tpot_ms || steps;
     const IntervalRatio whole = p.intervals->latency;
-    const IntervalRatio factor = first ? p.intervals->ttft.value_or(whole) : step ? p.intervals->tpot.value_or(whole) : whole;
+    const IntervalRatio factor = times_first_token(row) ? p.intervals->ttft.value_or(whole)
+                                 : times_decode(row)    ? p.intervals->tpot.value_or(whole)
+                                                        : whole;
     const bool rate = is_rate(row.metric);
     estimate.low = estimate.predicted * (rate ? 1 / factor.high : factor.low);
     estimate.high = estimate.predicted * (rate ? 1 / factor.low : factor.high);
@@ -227,7 +259,8 @@ ModelEstimate estimate(const ModelRow& row, const Workload& workload, const Gpu&
     const auto roofline = [&](const Phase& phase) { return phase.passes * roofline_time(phase.graph, gpu.profile); };
     ModelEstimate result{.predicted = from_times(row, times(p, workload, [](const Phase& phase) { return phase.latency; })),
                          .roofline = from_times(row, times(p, workload, roofline)),
-                         .limit = limit(row, workload, p, gpu.profile)};
+                         .limit = limit(row, workload, p, gpu.profile),
+                         .terms = terms_of(row, p)};
     add_interval(result, row, p);
     return result;
 }

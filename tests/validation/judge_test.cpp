@@ -113,7 +113,7 @@ TEST_CASE("worst rows come largest error first") {
 
 TEST_CASE("the JSON report has the documented keys") {
     const Judged judged;
-    const auto report = validation_report(judged.validation, judged.measurements, judged.find, {});
+    const auto report = validation_report(judged.validation, judged.measurements, {});
     const auto document = nlohmann::json::parse(rendered(report, Format::json));
     CHECK(document["schema_version"] == 1);
     CHECK(document["overall"]["rows"] == 2);
@@ -135,7 +135,7 @@ TEST_CASE("the JSON report has the documented keys") {
 }
 
 TEST_CASE("a report of no rows has nulls, not numbers") {
-    const auto report = validation_report({}, {}, [](const std::string&) { return nullptr; }, {});
+    const auto report = validation_report({}, {}, {});
     const auto document = nlohmann::json::parse(rendered(report, Format::json));
     CHECK(document["overall"]["rows"] == 0);
     CHECK(document["overall"]["mape_percent"].is_null());
@@ -144,7 +144,7 @@ TEST_CASE("a report of no rows has nulls, not numbers") {
 
 TEST_CASE("the rows file has a line for every judged row, with as many fields as its header") {
     const Judged judged;
-    const std::string text = rows_csv(judged.validation, judged.measurements, judged.find);
+    const std::string text = rows_csv(judged.validation, judged.measurements);
     std::istringstream lines(text);
     std::string line;
     std::vector<std::ptrdiff_t> commas;
