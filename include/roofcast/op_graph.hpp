@@ -42,6 +42,7 @@ struct Attention {
     std::int64_t window = 0;  ///< keys each query sees at most; 0: all
     Precision precision = Precision::fp16, kv_precision = Precision::fp16;
     bool fused = true;          ///< FlashAttention-style; false: scores go through memory
+    bool tf32 = false;          ///< then: products of fp32 operands round these to TF32
     bool fp32_scores = false;   ///< then: in fp32 around the softmax, cast there and back
     bool copies_heads = false;  ///< then: heads become the outer dimension of queries, keys and values, and an inner one again
     bool framework = false;     ///< then: a mask is broadcast with an address an element, and copies and mask are counted with the operator

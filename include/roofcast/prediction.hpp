@@ -23,6 +23,8 @@ struct RunRequest {
     Execution execution = Execution::cuda_graph;
     std::string software;  ///< engine, such as "llama.cpp"; empty: the way of execution's own table
     int streams = 1;
+    double host_time =
+        1;  ///< host time of everything it issues, over that of the hosts that gpus/software.toml describes: a property of the machine
     Techniques techniques;  ///< all off as initialized
 };
 

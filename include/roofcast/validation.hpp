@@ -107,8 +107,21 @@ struct HostStack {
     std::vector<UngatedExperts> ungated_experts;
 };
 
-/// Reads `host_launch.toml`: each host, after its variants. Throws Error.
-std::vector<HostStack> load_host_stacks(const std::filesystem::path& file);
+/// A machine that ran whole models: how fast its host is, apart from its GPU and from the software.
+struct HostMachine {
+    std::string source;             ///< beginning of the names of the sources that measured on it
+    std::vector<std::string> gpus;  ///< in it
+    std::string software;           ///< beginning of the names of software that it stands for; empty: any
+    double host_time = 1;           ///< RunRequest::host_time
+};
+
+/// `host_launch.toml`.
+struct MeasuringHosts {
+    std::vector<HostStack> stacks;  ///< each host, after its variants
+    std::vector<HostMachine> machines;
+};
+/// Throws Error.
+MeasuringHosts load_measuring_hosts(const std::filesystem::path& file);
 
 /// Of the stack that stands for the row's source, launch, weights and GPU, the closest: one that names the weights' format, else one that
 /// names the GPU, else one for any; without one nothing is added.
@@ -142,8 +155,9 @@ bool is_impossible(const ModelRow& row, const ModelEstimate& estimate);
 /// Throws Error when it cannot say.
 using ModelPredictor = std::function<ModelEstimate(const ModelRow&, const Gpu&)>;
 
-/// Predicts models of `workloads`, and others from the row's gmacs, mactivations and mparams by the summary family.
-ModelPredictor model_predictor(std::vector<Workload> workloads, SoftwareStacks software);
+/// Predicts models of `workloads`, and others from the row's gmacs, mactivations and mparams by the summary family; on a machine of
+/// `machines` where the row's source measured on one, the first that stands for the row.
+ModelPredictor model_predictor(std::vector<Workload> workloads, SoftwareStacks software, std::vector<HostMachine> machines = {});
 
 /// What one row measures, in its metric's unit, by the parameters of the row's GPU.
 using RowModel = std::function<double(const Gpu&)>;
@@ -152,7 +166,7 @@ using RowModel = std::function<double(const Gpu&)>;
 using ModelPlanner = std::function<RowModel(const ModelRow&, const Gpu&)>;
 
 /// Plans models as `model_predictor` predicts them. The rows outlive what is planned.
-ModelPlanner model_planner(std::vector<Workload> workloads, SoftwareStacks software);
+ModelPlanner model_planner(std::vector<Workload> workloads, SoftwareStacks software, std::vector<HostMachine> machines = {});
 
 /// What judging needs besides the rows.
 struct Predictors {

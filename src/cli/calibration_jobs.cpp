@@ -43,12 +43,13 @@ CalibrationInput input_of(const CalibrateOptions& options, const Measurements& d
     input.start = std::move(start);
     input.left_out_start = load_neutral_parameters(options.common.gpus());
     input.kernels = data.kernels;
-    const auto stacks = load_host_stacks(options.common.data() / "validation_data" / "host_launch.toml");
-    mark_habits(stacks, input.kernels);
-    input.host_launch = [stacks](const KernelRow& row) { return host_launch(stacks, row); };
+    MeasuringHosts hosts = load_measuring_hosts(options.common.data() / "validation_data" / "host_launch.toml");
+    mark_habits(hosts.stacks, input.kernels);
+    input.host_launch = [stacks = std::move(hosts.stacks)](const KernelRow& row) { return host_launch(stacks, row); };
     if (options.without_models) return input;
     input.models = data.models;
-    input.model = model_planner(load_workload_catalogue(options.common.models()), load_software(options.common.gpus()));
+    input.model =
+        model_planner(load_workload_catalogue(options.common.models()), load_software(options.common.gpus()), std::move(hosts.machines));
     return input;
 }
 

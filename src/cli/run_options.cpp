@@ -201,6 +201,11 @@ void add_run_options(CLI::App& command, RunOptions& o) {
     command.add_option("--layout", o.layout, "Layout of images: nhwc (channels last) or nchw (default: the way of execution's)")
         ->check(CLI::IsMember({"nhwc", "nchw"}));
     command.add_option("--streams", o.streams, "Streams for independent operators")->capture_default_str()->check(CLI::Range(1, 16));
+    command
+        .add_option("--host-time", o.host_time,
+                    "Time that the host takes to issue work, over that of the hosts that engines were measured on")
+        ->capture_default_str()
+        ->check(CLI::Range(0.1, 10.0));
     add_technique_options(command, o.techniques);
 }
 
@@ -224,6 +229,7 @@ RunRequest run_request(const RunOptions& o, const Workload& workload, const GpuP
     shape.parallel = parallelism(o, workload);
     request.execution = required_execution(o.execution);
     request.streams = o.streams;
+    request.host_time = o.host_time;
     request.software = o.software;
     if (!o.layout.empty()) request.channels_last = o.layout == "nhwc";
     request.techniques = techniques(o.techniques, models_folder);

@@ -16,6 +16,7 @@ struct RunOptions {
     std::string precision, weights, kv, execution = "cuda_graph";
     std::optional<std::int64_t> batch, images, prompt, generate, image_size, steps, gpus, tensor, pipeline, data, expert;
     int streams = 1;
+    double host_time = 1;
     std::string layout, software;
     TechniqueOptions techniques;
 };

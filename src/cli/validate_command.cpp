@@ -126,11 +126,13 @@ Predictors predictors(const ValidateOptions& options, Measurements& measurements
     Predictors result;
     result.gpu = [&shelf](const std::string& id) { return shelf.find(id); };
     const auto host_file = options.common.data() / "validation_data" / "host_launch.toml";
-    const auto stacks = load_host_stacks(host_file);
-    mark_habits(stacks, measurements.kernels);
-    result.host_launch = [stacks](const KernelRow& row) { return host_launch(stacks, row); };
-    if (!measurements.models.empty())
-        result.model = model_predictor(load_workload_catalogue(options.common.models()), load_software(options.common.gpus()));
+    MeasuringHosts hosts = load_measuring_hosts(host_file);
+    mark_habits(hosts.stacks, measurements.kernels);
+    result.host_launch = [stacks = std::move(hosts.stacks)](const KernelRow& row) { return host_launch(stacks, row); };
+    if (!measurements.models.empty()) {
+        result.model = model_predictor(load_workload_catalogue(options.common.models()), load_software(options.common.gpus()),
+                                       std::move(hosts.machines));
+    }
     return result;
 }
 

@@ -65,6 +65,7 @@ Attention pass_attention(const RunShape& shape, Precision stored, const Attentio
             .precision = stored,
             .kv_precision = stored,
             .fused = size.queries == size.keys ? fuses_attention(shape, size.keys) : shape.fused_attention,
+            .tf32 = product_precision(shape) == Precision::tf32,
             .fp32_scores = shape.fp32_scores,
             .copies_heads = shape.copies_heads,
             .framework = shape.framework,

@@ -12,6 +12,16 @@ bool is_traced(const SoftwareStacks& software, const RunRequest& request, const 
     return software.find(Execution::compiled, request.software, vendor).kernels == KernelSet::framework;
 }
 
+namespace {
+
+/// `stack` on a host that takes `factor` of the time.
+void take_host_time(SoftwareStack& stack, double factor) {
+    for (Seconds* time : {&stack.host_per_kernel, &stack.host_per_convolution, &stack.host_per_pass, &stack.window_mask_time})
+        *time *= factor;
+}
+
+}  // namespace
+
 SoftwareStack stack_of(const SoftwareStacks& software, const RunRequest& request, const Workload& workload, std::string_view vendor) {
     SoftwareStack stack = software.find(request.execution, request.software, vendor);
     if (is_traced(software, request, workload, vendor)) stack = software.find(Execution::compiled, request.software, vendor);
@@ -19,6 +29,7 @@ SoftwareStack stack_of(const SoftwareStacks& software, const RunRequest& request
         stack.matmul_rate = stack.decoders->matmul_rate;
         stack.host_per_pass = stack.decoders->host_per_pass;
     }
+    take_host_time(stack, request.host_time);
     if (stack.kernels != KernelSet::framework) return stack;
     stack.folds_norms = workload.own_script.folds_norms;
     if (workload.own_script.casts_model && stack.mixed_precision) {

@@ -100,6 +100,8 @@ Prediction predict(const Workload& workload, const Gpu& device, const RunRequest
     p.memory.capacity = gpu.profile.capacity;
     p.intervals = prediction_intervals(p, workload, gpu);
     p.notes = technique_notes(p, workload);
+    if (p.request.host_time != 1)
+        p.notes.push_back(fmt::format("the host takes {:.4g} of the time of those that engines were measured on", p.request.host_time));
     if (is_traced(software, p.request, workload, device.profile.vendor))
         p.notes.push_back("the model's own script has TorchScript record it: times are those of TorchScript");
     if (const std::string& vendor = gpu.profile.vendor; p.request.execution == Execution::tensorrt && !vendor.empty() && vendor != "NVIDIA")

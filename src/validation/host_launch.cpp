@@ -78,6 +78,17 @@ HostStack read_stack(TableReader& table) {
     return stack;
 }
 
+HostMachine read_machine(TableReader& table) {
+    HostMachine machine;
+    machine.source = table.text("source");
+    machine.gpus = table.texts_if("gpus");
+    if (machine.gpus.empty()) throw table.error("gpus", "a machine has GPUs", {}, "their ids");
+    machine.software = table.text_if("software").value_or("");
+    machine.host_time = table.number("host_time", {0.1, 10});
+    table.finish();
+    return machine;
+}
+
 /// Format in which a GEMM's weights are stored; empty for other operators and mixed formats.
 std::string_view weight_format(const KernelRow& row) {
     const auto* gemm = std::get_if<Gemm>(&row.op);
@@ -122,10 +133,11 @@ Seconds with_launch(const KernelCost& kernel, const HostLaunch& host) {
     return with_launch(kernel.unthrottled - rest + throttled * rest, host);
 }
 
-std::vector<HostStack> load_host_stacks(const std::filesystem::path& file) {
+MeasuringHosts load_measuring_hosts(const std::filesystem::path& file) {
     const toml::table document = parse_toml_file(file);
     TableReader reader(document, file.string());
-    std::vector<HostStack> stacks;
+    MeasuringHosts hosts;
+    std::vector<HostStack>& stacks = hosts.stacks;
     for (auto& table : reader.tables("host")) {
         std::vector<TableReader> variants = table.variants("variant");
         const HostStack host = read_stack(table);
@@ -139,8 +151,9 @@ std::vector<HostStack> load_host_stacks(const std::filesystem::path& file) {
         }
         stacks.push_back(host);
     }
+    for (auto& table : reader.tables("machine")) hosts.machines.push_back(read_machine(table));
     reader.finish();
-    return stacks;
+    return hosts;
 }
 
 namespace {

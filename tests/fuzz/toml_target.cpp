@@ -59,7 +59,7 @@ void read_software(std::string_view text) {
 }
 
 void read_hosts(std::string_view text) {
-    static_cast<void>(load_host_stacks(fuzz::folder().file("hosts.toml", text)));
+    static_cast<void>(load_measuring_hosts(fuzz::folder().file("hosts.toml", text)));
 }
 
 void read_pipeline(std::string_view text) {

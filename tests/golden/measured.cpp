@@ -9,16 +9,17 @@
 namespace roofcast::test {
 
 Measured::Measured(const std::vector<std::filesystem::path>& files) : measurements_(read_measurements(files)) {
-    const auto stacks = load_host_stacks(source_dir() / "validation_data" / "host_launch.toml");
-    mark_habits(stacks, measurements_.kernels);
+    const MeasuringHosts hosts = load_measuring_hosts(source_dir() / "validation_data" / "host_launch.toml");
+    mark_habits(hosts.stacks, measurements_.kernels);
     Predictors with;
     with.gpu = [this](const std::string& id) {
         const auto known = gpus_.find(id);
         if (known != gpus_.end()) return static_cast<const Gpu*>(&known->second);
         return static_cast<const Gpu*>(&gpus_.emplace(id, load_gpu(gpus_dir(), id)).first->second);
     };
-    with.host_launch = [&stacks](const KernelRow& row) { return host_launch(stacks, row); };
-    if (!measurements_.models.empty()) with.model = model_predictor(load_workload_catalogue(models_dir()), load_software(gpus_dir()));
+    with.host_launch = [&hosts](const KernelRow& row) { return host_launch(hosts.stacks, row); };
+    if (!measurements_.models.empty())
+        with.model = model_predictor(load_workload_catalogue(models_dir()), load_software(gpus_dir()), hosts.machines);
     validation_ = judge(measurements_, with);
 }
 

@@ -78,20 +78,20 @@ TEST_CASE("power is averaged over the pauses before calls, though a board draws 
 TEST_CASE("a least share of power needs a pause") {
     const std::string host = "[[host]]\nsource = \"lab\"\naround_us = 1\nfloor_us = 2\n";
     const test::TemporaryFile file("host_launch.toml", host + "pause_us = 400\nleast_power_share = 0.88\n");
-    const PowerLoad load = host_launch(load_host_stacks(file.path()), eager_row("any", "relu")).power;
+    const PowerLoad load = host_launch(load_measuring_hosts(file.path()).stacks, eager_row("any", "relu")).power;
     CHECK(load.pause.in(us) == rel(400, 1e-12));
     CHECK(load.least_share == 0.88);
     for (const std::string alone : {"least_power_share = 0.88\n", "pause_us = 4\nleast_power_share = 1.5\n"}) {
         CAPTURE(alone);
         const test::TemporaryFile broken("host_launch.toml", host + alone);
-        CHECK_THROWS_AS(load_host_stacks(broken.path()), Error);
+        CHECK_THROWS_AS(load_measuring_hosts(broken.path()), Error);
     }
 }
 
 TEST_CASE("a host's shares of power are those of products in the precisions that it names") {
     const std::string host = "[[host]]\nsource = \"lab\"\naround_us = 1\nfloor_us = 2\n[host.power_shares]\n";
     const test::TemporaryFile file("host_launch.toml", host + "fp16 = 0.6\n");
-    const auto stacks = load_host_stacks(file.path());
+    const auto stacks = load_measuring_hosts(file.path()).stacks;
     KernelRow row = eager_row("any", "relu");
     row.op = Elementwise{.elements = 8, .precision = Precision::fp16};
     CHECK(host_launch(stacks, row).power.share == 1);
@@ -102,13 +102,13 @@ TEST_CASE("a host's shares of power are those of products in the precisions that
     for (const std::string wrong : {"pf16 = 0.6\n", "fp16 = 1.5\n"}) {
         CAPTURE(wrong);
         const test::TemporaryFile broken("host_launch.toml", host + wrong);
-        CHECK_THROWS_AS(load_host_stacks(broken.path()), Error);
+        CHECK_THROWS_AS(load_measuring_hosts(broken.path()), Error);
     }
 }
 
 TEST_CASE("the host is chosen by source, GPU and function") {
     const test::TemporaryFile file("host_launch.toml", two_hosts);
-    const auto stacks = load_host_stacks(file.path());
+    const auto stacks = load_measuring_hosts(file.path()).stacks;
     REQUIRE(stacks.size() == 2);
     CHECK(host_launch(stacks, eager_row("any", "relu")).floor.in(us) == rel(31, 1e-12));
     CHECK(host_launch(stacks, eager_row("any", "tanh")).floor.in(us) == rel(27, 1e-12));
@@ -127,7 +127,7 @@ TEST_CASE("hosts stand for launches, weight formats and rotation") {
                                    "[[host]]\nsource = \"lab\"\nlaunch = \"excluded\"\nrotated = [\"gemm\"]\naround_us = 1\nfloor_us = 0\n"
                                    "split_ungrouped = false\nungated_software = [\"vllm 0.24\"]\n"
                                    "ungated_experts = [{ hidden = 64, intermediate = 32 }]\n[host.arounds_us]\nbmm = 2\n");
-    const auto stacks = load_host_stacks(file.path());
+    const auto stacks = load_measuring_hosts(file.path()).stacks;
     KernelRow row = eager_row("any", "linear");
     row.op_name = "gemm";
     row.launch_included = false;
@@ -166,7 +166,7 @@ TEST_CASE("a variant of a host says only what differs, and one of weights goes b
         "[[host.variant]]\ngpus = [\"slow\"]\naround_us = 3\npower_shares = { fp16 = 0.5 }\n"
         "[[host.variant]]\nweights = [\"int4\"]\naround_us = 6\n";
     const test::TemporaryFile file("host_launch.toml", host + variants);
-    const auto stacks = load_host_stacks(file.path());
+    const auto stacks = load_measuring_hosts(file.path()).stacks;
     const auto launch = [&](const char* gpu, double weight_bits) {
         KernelRow row = eager_row(gpu, "linear");
         row.launch_included = false;
@@ -185,7 +185,7 @@ TEST_CASE("a variant of a host says only what differs, and one of weights goes b
                                     "gpus = [\"slow\"]\nlaunch = \"included\"\n", "gpus = [\"slow\"]\nsource = \"elsewhere\"\n"}) {
         CAPTURE(wrong);
         const test::TemporaryFile broken("host_launch.toml", host + "[[host.variant]]\n" + wrong);
-        CHECK_THROWS_AS(load_host_stacks(broken.path()), Error);
+        CHECK_THROWS_AS(load_measuring_hosts(broken.path()), Error);
     }
 }
 
@@ -196,7 +196,7 @@ TEST_CASE("products of a source that writes their reduction into column n are re
         KernelRow row = eager_row("any", "bmm");
         row.op = Gemm{.batch = 2, .m = 3, .n = 5, .k = 7};
         std::vector<KernelRow> rows{row};
-        const auto stacks = load_host_stacks(file.path());
+        const auto stacks = load_measuring_hosts(file.path()).stacks;
         mark_habits(stacks, rows);
         mark_habits(stacks, rows);  // read so already
         return std::get<Gemm>(rows[0].op);
@@ -211,10 +211,10 @@ TEST_CASE("products of a source that writes their reduction into column n are re
 }
 
 TEST_CASE("the shipped host costs are read") {
-    const auto stacks = load_host_stacks(test::source_dir() / "validation_data" / "host_launch.toml");
+    const auto stacks = load_measuring_hosts(test::source_dir() / "validation_data" / "host_launch.toml").stacks;
     CHECK(stacks.size() >= 4);
     const test::TemporaryFile bad("host_launch.toml", "[[host]]\nsource = \"lab\"\naround_us = -1\nfloor_us = 2\n");
-    CHECK_THROWS_AS(load_host_stacks(bad.path()), Error);
+    CHECK_THROWS_AS(load_measuring_hosts(bad.path()), Error);
 }
 
 TEST_CASE("experts without a gate need engines, and engines need experts") {
@@ -223,7 +223,7 @@ TEST_CASE("experts without a gate need engines, and engines need experts") {
                       engines = "ungated_software = [\"vllm 0.24\"]\n";
     const auto load = [&](const std::string& more) {
         const test::TemporaryFile file("host_launch.toml", host + more);
-        return load_host_stacks(file.path());
+        return load_measuring_hosts(file.path()).stacks;
     };
     CHECK(load(experts + engines)[0].ungated_experts.size() == 1);
     CHECK_THROWS_AS(load(experts), Error);
