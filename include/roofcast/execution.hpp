@@ -105,15 +105,16 @@ struct SoftwareStack {
     bool fp32_activations = false;       ///< 16-bit runs keep activations in fp32, and convert what products take and give
     int least_tile_rows = 0;             ///< that its products pad to, without split k, if matrix instructions span several warps; 0: any
     double least_tile_rate = 1;          ///< of the rate in 16 bits, that products padded to these rows reach
-    int fp8_tile = 0;           ///< rows and columns of the only tile of fp8 products that quantize activations; 0: as the GPU's facts say
-    bool tf32_products = true;  ///< tf32 runs use it in matrix products too, not only in convolutions
-    bool narrow_activations = false;        ///< int8 engines: 8 bits between layers, not 16
-    bool fp16_accumulation = false;         ///< fp16 products accumulate in 16 bits: twice the rate on GeForce
-    bool fastest_precision = false;         ///< runs an 8-bit layer in fp16 where that is faster
-    std::int64_t pipeline_chunk = 0;        ///< tokens of a prompt that travel through pipeline stages together; 0: the whole prompt
-    double pipeline_overlap = 1;            ///< share of the ideal gain from stages working at the same time
-    bool unpacks_on_lanes = false;          ///< it has kernels for vectors for products of up to 4 rows with weights in fewer bits
-    bool warp_matrix = false;               ///< its matrix products are made of instructions of single warps (mma.sync)
+    int fp8_tile = 0;  ///< rows and columns of the only tile of fp8 products that quantize activations; 0: as the GPU's facts say
+    bool odd_rows_on_lanes = false;   ///< separate products of attention over an odd number of tokens compute in fp32, without matrix units
+    bool tf32_products = true;        ///< tf32 runs use it in matrix products too, not only in convolutions
+    bool narrow_activations = false;  ///< int8 engines: 8 bits between layers, not 16
+    bool fp16_accumulation = false;   ///< fp16 products accumulate in 16 bits: twice the rate on GeForce
+    bool fastest_precision = false;   ///< runs an 8-bit layer in fp16 where that is faster
+    std::int64_t pipeline_chunk = 0;  ///< tokens of a prompt that travel through pipeline stages together; 0: the whole prompt
+    double pipeline_overlap = 1;      ///< share of the ideal gain from stages working at the same time
+    bool unpacks_on_lanes = false;    ///< it has kernels for vectors for products of up to 4 rows with weights in fewer bits
+    bool warp_matrix = false;         ///< its matrix products are made of instructions of single warps (mma.sync)
     bool warp_matrix_experts = false;       ///< those of routed experts in 8 bits are
     double vector_bytes_per_sm_clock = 0;   ///< most that an SM takes in of weights that products of few rows stream past vectors; 0: there
                                             ///< are no such kernels

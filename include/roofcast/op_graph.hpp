@@ -41,11 +41,11 @@ struct Attention {
     bool causal = false;      ///< query i sees keys up to kv_len − query_len + i
     std::int64_t window = 0;  ///< keys each query sees at most; 0: all
     Precision precision = Precision::fp16, kv_precision = Precision::fp16;
-    bool fused = true;          ///< FlashAttention-style; false: scores go through memory
-    bool tf32 = false;          ///< then: products of fp32 operands round these to TF32
-    bool fp32_scores = false;   ///< then: in fp32 around the softmax, cast there and back
-    bool copies_heads = false;  ///< then: heads become the outer dimension of queries, keys and values, and an inner one again
-    bool framework = false;     ///< then: a mask is broadcast with an address an element, and copies and mask are counted with the operator
+    bool fused = true;                    ///< FlashAttention-style; false: scores go through memory
+    std::optional<Precision> products{};  ///< then: format that the products compute in; absent: `precision`
+    bool fp32_scores = false;             ///< then: in fp32 around the softmax, cast there and back
+    bool copies_heads = false;            ///< then: heads become the outer dimension of queries, keys and values, and an inner one again
+    bool framework = false;  ///< then: a mask is broadcast with an address an element, and copies and mask are counted with the operator
     bool separate_mask = false;         ///< then: added to the scores by a kernel of its own
     bool cached = true;                 ///< keys and values go into a KV cache, and those of earlier tokens come from it
     bool split_ungrouped = true;        ///< keys are split over blocks also where each query head has keys of its own

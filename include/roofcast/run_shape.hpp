@@ -35,6 +35,7 @@ struct RunShape {
     bool converts_cache = true;                  ///< attention converts a KV cache in fewer bits; false: it computes on it as stored
     bool head_blocks = false;                    ///< fused attention of short sequences without a cache is by kernels of a block a head
     bool channels_last = true;
+    bool odd_rows_on_lanes = false;  ///< separate products of attention over an odd number of tokens compute in fp32
     bool tf32_products = true;       ///< tf32 applies to matrix products, not only to convolutions
     bool fp32_scores = false;        ///< scores that go through memory are in fp32 around the softmax
     std::int64_t prefill_chunk = 0;  ///< tokens of all sequences in one pass of prefill where the engine cuts prompts; 0: whole ones

@@ -126,6 +126,7 @@ void read_stack(TableReader& table, SoftwareStack& stack) {
     if (stack.least_tile_rate < 1 && stack.least_tile_rows == 0)
         throw table.error("least_tile_rate", "means nothing where products are not padded", {}, "least_tile_rows beside it");
     stack.fp8_tile = read_tile(table, "fp8_tile", tallest_tile);
+    stack.odd_rows_on_lanes = table.flag_if("odd_rows_on_lanes").value_or(false);
     stack.tf32_products = table.flag_if("tf32_products").value_or(true);
     stack.fused_attention = table.flag_if("fused_attention").value_or(true);
     stack.fused_wide_attention = table.flag_if("fused_wide_attention").value_or(stack.fused_attention);

@@ -14,7 +14,7 @@ Attention attention_op(const DecoderPass& pass, const Numerics& n) {
             .precision = n.vector,
             .kv_precision = element_size(pass.shape.kv_precision) < n.element() ? pass.shape.kv_precision : n.vector,
             .fused = pass.shape.fused_attention,
-            .tf32 = product_precision(pass.shape) == Precision::tf32,
+            .products = attention_products(pass.shape, n.vector, pass.kv_len),
             .fp32_scores = pass.shape.fp32_scores,
             .copies_heads = pass.shape.copies_heads,
             .framework = pass.shape.framework,

@@ -54,6 +54,13 @@ bool fuses_attention(const RunShape& shape, std::int64_t tokens) {
     return shape.fused_attention || tokens <= shape.fused_encoder_tokens;
 }
 
+std::optional<Precision> attention_products(const RunShape& shape, Precision stored, std::int64_t keys) {
+    const bool tf32 = shape.framework && product_precision(shape) == Precision::tf32;
+    const bool on_units = tf32 || element_size(stored) == 2 * byte;
+    if (on_units && shape.odd_rows_on_lanes && keys % 2 != 0) return Precision::fp32;
+    return tf32 ? std::optional(Precision::tf32) : std::nullopt;
+}
+
 Attention pass_attention(const RunShape& shape, Precision stored, const AttentionSize& size) {
     return {.batch = size.batch,
             .heads = size.heads,
@@ -65,7 +72,7 @@ Attention pass_attention(const RunShape& shape, Precision stored, const Attentio
             .precision = stored,
             .kv_precision = stored,
             .fused = size.queries == size.keys ? fuses_attention(shape, size.keys) : shape.fused_attention,
-            .tf32 = product_precision(shape) == Precision::tf32,
+            .products = attention_products(shape, stored, size.keys),
             .fp32_scores = shape.fp32_scores,
             .copies_heads = shape.copies_heads,
             .framework = shape.framework,

@@ -56,6 +56,10 @@ OpNode window_mask(std::int64_t windows, std::int64_t places, Seconds per_elemen
 struct AttentionSize {
     std::int64_t batch = 1, heads = 1, key_dim = 0, value_dim = 0, queries = 0, keys = 0;
 };
+/// What separate products of attention over `keys` tokens compute in where that is not the `stored` format: TF32 where a framework's other
+/// products do, fp32 where its library has no kernels of matrix units for rows of an odd number of elements.
+std::optional<Precision> attention_products(const RunShape& shape, Precision stored, std::int64_t keys);
+
 /// Attention to rows that the same pass computes, stored in `stored`; fused where the run's software fuses it.
 Attention pass_attention(const RunShape& shape, Precision stored, const AttentionSize& size);
 

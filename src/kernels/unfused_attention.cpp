@@ -44,7 +44,7 @@ KernelCost products_and_softmax(const Attention& op, const Gpu& gpu, Cache cache
                                       .framework = op.framework};
         return cost(over_scores, gpu, cache);
     };
-    const Precision products = op.tf32 && op.framework && p == Precision::fp32 ? Precision::tf32 : p;
+    const Precision products = op.products.value_or(p);
     KernelCost c = product_with_cache(op, {batch, op.query_len, op.kv_len, op.head_dim, products, bits}, op.head_dim, gpu, cache);
     c = in_sequence(c, pass(1, 1, 2, p));
     // Casts read 16 bits and write 32, and the other way around.

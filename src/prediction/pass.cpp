@@ -57,6 +57,7 @@ RunShape shape_under(const SoftwareStack& stack, const RunRequest& request) {
     shape.converts_cache = stack.converts_cache;
     shape.head_blocks = stack.head_blocks;
     shape.tf32_products = stack.tf32_products;
+    shape.odd_rows_on_lanes = stack.odd_rows_on_lanes;
     shape.fp32_scores = stack.fp32_scores;
     shape.framework = stack.kernels == KernelSet::framework;
     shape.copies_heads = stack.copies_heads;
