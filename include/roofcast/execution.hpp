@@ -60,6 +60,13 @@ struct DecoderHabits {
     Seconds host_per_pass;   ///< in place of `SoftwareStack::host_per_pass`
 };
 
+/// Encoders measured on sequences of which half is padding.
+struct HalfPadded {
+    std::vector<std::int64_t>
+        removed_tokens;     ///< runs of so many tokens a sequence are of the other half alone: padding was removed before
+    Seconds host_per_pass;  ///< that removing it takes more, and that nothing hides
+};
+
 /// What a way of execution, or a named engine, costs. One table of `gpus/software.toml`.
 struct SoftwareStack {
     std::string name;  ///< "eager", …, or the engine's: "llama.cpp"
@@ -86,6 +93,7 @@ struct SoftwareStack {
     std::optional<double> quantized_copy_instructions{};  ///< the same where weights are stored in fewer bits than products compute in
     bool separate_mask = false;                           ///< attention without a fused kernel masks scores by a kernel of its own
     std::int64_t prefill_chunk = 0;                       ///< tokens of all sequences in one pass of prefill; 0: whole prompts
+    std::optional<HalfPadded> half_padded{};              ///< absent: sequences are full
     bool separate_bias = false;                           ///< convolutions leave their bias to a kernel of its own
     bool folds_norms = false;        ///< the script of a model folds its norms into convolutions; not read from the file
     bool mixed_precision = false;    ///< 16-bit runs keep learned factors in fp32, and with them the sums that layers add to

@@ -46,12 +46,13 @@ struct RunShape {
     bool split_ungrouped = true;      ///< attention of one query splits keys over blocks also where no heads share them
     double copy_instructions = 0;     ///< of the integer lanes, for each element that either writes
     bool separate_mask = false;       ///< a kernel of its own masks scores that go through memory
-    bool separate_bias = false;       ///< a kernel of its own adds the bias of a convolution
-    bool mixed_precision = false;     ///< 16-bit runs keep learned factors in fp32, and with them sums: automatic mixed precision
-    bool fp32_norms = false;          ///< with it: normalizations compute in fp32 too
-    bool folds_norms = false;         ///< batch norms behind convolutions are folded into them before the run, in eager frameworks too
-    bool logits_of_prompt = false;    ///< prefill computes scores of the vocabulary for every token, not only for the last
-    bool head_by_sequences = false;   ///< prefill computes those of each sequence's last token by a product of its own
+    bool half_padded = false;        ///< half of each sequence that an encoder is given is padding, which fused attention passes over apart
+    bool separate_bias = false;      ///< a kernel of its own adds the bias of a convolution
+    bool mixed_precision = false;    ///< 16-bit runs keep learned factors in fp32, and with them sums: automatic mixed precision
+    bool fp32_norms = false;         ///< with it: normalizations compute in fp32 too
+    bool folds_norms = false;        ///< batch norms behind convolutions are folded into them before the run, in eager frameworks too
+    bool logits_of_prompt = false;   ///< prefill computes scores of the vocabulary for every token, not only for the last
+    bool head_by_sequences = false;  ///< prefill computes those of each sequence's last token by a product of its own
     bool grouped_experts = false;  ///< eager frameworks run the experts of a layer in one product each way, not one expert after the other
     bool separate_projections = false;  ///< frameworks multiply queries, keys and values of vision transformers one after the other
     Seconds window_mask_time{};       ///< of the host, for each element of the masks of shifted windows; 0: the GPU computes or keeps them

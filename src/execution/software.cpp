@@ -76,6 +76,16 @@ std::optional<DecoderHabits> read_decoder_habits(TableReader& table) {
     return habits;
 }
 
+std::optional<HalfPadded> read_half_padded(TableReader& table) {
+    constexpr std::string_view key = "half_padded";
+    if (!table.has(key)) return std::nullopt;
+    TableReader own = table.table(key);
+    HalfPadded padded{.removed_tokens = own.counts_if("removed_tokens", 1),
+                      .host_per_pass = own.number("host_us_per_pass", non_negative) * us};
+    own.finish();
+    return padded;
+}
+
 void read_stack(TableReader& table, SoftwareStack& stack) {
     stack.kernels = read_kernel_set(table);
     stack.host_per_kernel = table.number("host_us_per_kernel", non_negative) * us;
@@ -99,6 +109,7 @@ void read_stack(TableReader& table, SoftwareStack& stack) {
         }
     }
     stack.separate_mask = table.flag_if("separate_mask").value_or(false);
+    stack.half_padded = read_half_padded(table);
     stack.separate_bias = table.flag_if("separate_bias").value_or(false);
     stack.fp32_norms = table.flag_if("fp32_norms").value_or(false);
     stack.mixed_precision = table.flag_if("mixed_precision").value_or(false);

@@ -20,13 +20,15 @@ struct EncoderPass {
 
 void add_attention_op(LayerBuilder& b, const EncoderPass& pass, bool causal, bool fused) {
     const std::int64_t head_dim = pass.model.hidden / pass.model.heads;
+    const std::int64_t parts = pass.shape.half_padded && fused ? 2 : 1;  // tokens and padding are sequences of their own
+    const std::int64_t tokens = (pass.tokens + parts - 1) / parts;
     Attention op = pass_attention(pass.shape, b.numerics().stored,
-                                  {.batch = pass.shape.batch,
+                                  {.batch = parts * pass.shape.batch,
                                    .heads = pass.model.heads,
                                    .key_dim = head_dim,
                                    .value_dim = head_dim,
-                                   .queries = pass.tokens,
-                                   .keys = pass.tokens});
+                                   .queries = tokens,
+                                   .keys = tokens});
     op.causal = causal;
     op.fused = fused;
     op.separate_mask = pass.shape.separate_mask;

@@ -14,6 +14,13 @@ bool is_traced(const SoftwareStacks& software, const RunRequest& request, const 
 
 namespace {
 
+/// Whether `request` is one of those whose padding was removed.
+bool removes_padding(const SoftwareStack& stack, const RunRequest& request) {
+    if (!stack.half_padded) return false;
+    const auto& removed = stack.half_padded->removed_tokens;
+    return std::find(removed.begin(), removed.end(), request.shape.prompt_tokens) != removed.end();
+}
+
 /// `stack` on a host that takes `factor` of the time.
 void take_host_time(SoftwareStack& stack, double factor) {
     for (Seconds* time : {&stack.host_per_kernel, &stack.host_per_convolution, &stack.host_per_pass, &stack.window_mask_time})
@@ -29,6 +36,7 @@ SoftwareStack stack_of(const SoftwareStacks& software, const RunRequest& request
         stack.matmul_rate = stack.decoders->matmul_rate;
         stack.host_per_pass = stack.decoders->host_per_pass;
     }
+    if (removes_padding(stack, request)) stack.host_per_pass += stack.half_padded->host_per_pass;
     take_host_time(stack, request.host_time);
     if (stack.kernels != KernelSet::framework) return stack;
     stack.folds_norms = workload.own_script.folds_norms;
@@ -69,6 +77,7 @@ RunShape shape_under(const SoftwareStack& stack, const RunRequest& request) {
     shape.separate_mask = stack.separate_mask;
     shape.prefill_chunk = stack.prefill_chunk;
     shape.folds_norms = stack.folds_norms;
+    shape.half_padded = stack.half_padded && !removes_padding(stack, request);
     shape.separate_bias = stack.separate_bias;
     shape.fp32_norms = stack.fp32_norms;
     shape.mixed_precision = stack.mixed_precision;

@@ -1,0 +1,83 @@
+#include "validation/row_request.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "validation/row_times.hpp"
+
+namespace roofcast {
+
+namespace {
+
+bool software_has(const ModelRow& row, std::string_view part) {
+    return names_software(row.origin.software, part);
+}
+
+/// Engines that put consecutive layers on consecutive GPUs when nothing else is said; the others split every layer.
+bool splits_by_layers(const ModelRow& row) {
+    constexpr std::string_view by_layers[] = {"llama.cpp", "ollama", "exllama", "transformers"};
+    return std::any_of(std::begin(by_layers), std::end(by_layers), [&](std::string_view engine) { return software_has(row, engine); });
+}
+
+double host_time(const std::vector<HostMachine>& machines, const ModelRow& row) {
+    const auto measured = std::find_if(machines.begin(), machines.end(), [&](const HostMachine& machine) {
+        return row.origin.source.starts_with(machine.source) && row.origin.software.starts_with(machine.software) &&
+               std::find(machine.gpus.begin(), machine.gpus.end(), row.gpu) != machine.gpus.end();
+    });
+    return measured != machines.end() ? measured->host_time : 1;
+}
+
+}  // namespace
+
+bool generates(const Workload& workload) {
+    return std::holds_alternative<DecoderLlm>(workload.architecture) || std::holds_alternative<VisionLanguage>(workload.architecture);
+}
+
+RunRequest request_of(const ModelRow& row, const Workload& workload, const std::vector<HostMachine>& machines) {
+    RunRequest request;
+    request.host_time = host_time(machines, row);
+    if (software_has(row, "nhwc")) request.channels_last = true;
+    RunShape& shape = request.shape;
+    shape.precision = row.precision;
+    shape.batch = row.batch;
+    shape.image_size = row.image_size.value_or(0);
+    shape.parallel = row.parallel;
+    request.weights = row.weights;
+    request.kv_precision = row.kv_precision;
+    request.execution = row.execution;
+    // An engine that a source does not tell the version of may be known by the source.
+    if (!row.origin.software.empty()) request.software = fmt::format("{} ({})", row.origin.software, row.origin.source);
+    if (generates(workload)) {
+        const bool decodes = row.phase == "decode" || row.phase == "generate" || row.phase.empty();
+        // A decode row that starts from nothing has the first token in its cache; a rate needs a second one to be told from prefill.
+        if (row.prompt_tokens) shape.prompt_tokens = std::max<std::int64_t>(1, *row.prompt_tokens);
+        shape.generate_tokens = decodes ? row.output_tokens.value_or(0) : 1;
+        if (row.phase == "decode" && shape.generate_tokens == 1) shape.generate_tokens = 2;
+        if (!row.image_size) shape.images = 0;
+        if (row.parallel.gpus() == 1) (splits_by_layers(row) ? shape.parallel.pipeline : shape.parallel.tensor) = row.gpus;
+    } else {
+        shape.prompt_tokens = row.prompt_tokens.value_or(0);
+        if (row.parallel.gpus() == 1) shape.parallel.data = row.gpus;
+    }
+    return request;
+}
+
+Workload summary_workload(const ModelRow& row) {
+    if (!row.gmacs || !row.mactivations || !row.mparams) {
+        throw unusable(fmt::format("model '{}' is not shipped, and the row does not give gmacs, mactivations and mparams", row.model));
+    }
+    Workload workload;
+    workload.id = row.model;
+    workload.name = row.model;
+    workload.family = "summary";
+    Summary summary;
+    summary.gmacs = *row.gmacs;
+    summary.mactivations = *row.mactivations;
+    summary.mparams = *row.mparams;
+    summary.transformer = row.family == "vit" || row.family == "encoder";
+    workload.architecture = summary;
+    return workload;
+}
+
+}  // namespace roofcast

@@ -1,0 +1,22 @@
+#pragma once
+/// The run that a row of a whole model measured.
+
+#include <vector>
+
+#include "roofcast/measurement.hpp"
+#include "roofcast/prediction.hpp"
+#include "roofcast/validation.hpp"
+#include "roofcast/workload.hpp"
+
+namespace roofcast {
+
+/// Whether passes of the model grow from one to the next.
+bool generates(const Workload& workload);
+
+/// What the row asks of `workload`, on the first of `machines` that stands for it, if any.
+RunRequest request_of(const ModelRow& row, const Workload& workload, const std::vector<HostMachine>& machines);
+
+/// The row's own figures as a workload. Throws Error when it lacks them.
+Workload summary_workload(const ModelRow& row);
+
+}  // namespace roofcast

@@ -1,0 +1,96 @@
+#include "validation/row_times.hpp"
+
+#include <fmt/format.h>
+
+namespace roofcast {
+
+namespace {
+
+/// Whether the row's rate of generated tokens is over the time of a whole call, the prompt's included: validation_data/SOURCES.md says why.
+bool times_whole_calls(const ModelRow& row) {
+    return row.origin.source.starts_with("QwenLM");
+}
+
+}  // namespace
+
+Error unusable(std::string what) {
+    return Error({.what = std::move(what)});
+}
+
+double from_times(const ModelRow& row, const Times& t) {
+    switch (row.metric) {
+        case Metric::latency_ms:
+            return (row.phase == "prefill" || row.phase == "forward" ? t.first_token : t.total()).in(ms);
+        case Metric::ttft_ms:
+            return t.first_token.in(ms);
+        case Metric::tpot_ms:
+            if (t.steps > 0) return (t.decode / t.steps).in(ms);
+            break;
+        case Metric::throughput_per_s:
+            // Those who time diffusion count denoising steps of the batch, as progress bars do.
+            if (t.denoising_step) return 1 / t.denoising_step->in(s);
+            return t.sequences * t.counted / t.total().in(s);
+        case Metric::tokens_per_s:
+            if (row.phase == "prefill" && t.prompt_tokens > 0) return t.sequences * t.prompt_tokens / t.first_token.in(s);
+            if (row.phase == "decode" && times_whole_calls(row)) return t.sequences * t.output_tokens / t.total().in(s);
+            if (row.phase == "decode" && t.steps > 0) return t.sequences * t.steps / t.decode.in(s);
+            // What reads a text in segments scores their tokens.
+            if (row.phase == "generate" && t.output_tokens == 0 && t.prompt_tokens > 0)
+                return t.sequences * t.prompt_tokens / t.total().in(s);
+            if (row.phase == "generate" && t.output_tokens > 0) return t.sequences * t.output_tokens / t.total().in(s);
+            break;
+        case Metric::memory_gb:
+        case Metric::power_w:
+            break;
+    }
+    throw unusable(fmt::format("{} does not suit phase '{}'", name(row.metric), row.phase));
+}
+
+bool times_first_token(const ModelRow& row) {
+    return row.metric == Metric::ttft_ms || row.phase == "prefill";
+}
+
+bool times_decode(const ModelRow& row) {
+    return row.metric == Metric::tpot_ms || (row.metric == Metric::tokens_per_s && row.phase == "decode" && !times_whole_calls(row));
+}
+
+double counted(const Workload& workload, const RunShape& shape) {
+    const auto* net = std::get_if<ConvNet>(&workload.architecture);
+    if (net == nullptr || net->counted_per_frame == 0) return 1;
+    return net->counted_per_frame * static_cast<double>(shape.image_size > 0 ? shape.image_size : net->image_size);
+}
+
+Times sizes_of(const RunShape& shape, double counted_per_item) {
+    Times t;
+    t.counted = counted_per_item;
+    t.sequences = static_cast<double>(shape.batch * shape.parallel.data);
+    t.prompt_tokens = static_cast<double>(shape.prompt_tokens);
+    t.output_tokens = static_cast<double>(shape.generate_tokens);
+    return t;
+}
+
+PredictedTerms terms_of(const ModelRow& row, const Prediction& p) {
+    PredictedTerms terms;
+    Seconds longest;
+    for (const Phase& phase : p.phases) {
+        const bool decode = phase.name == "decode";
+        if (decode ? times_first_token(row) : times_decode(row)) continue;
+        for (const TimedOp& op : phase.timeline.ops) {
+            const double runs = phase.passes * op.runs;
+            terms.compute += runs * op.kernel.compute;
+            terms.dram += runs * op.kernel.dram;
+            terms.l2 += runs * op.kernel.l2;
+            terms.launch += runs * op.kernel.launch;
+            terms.power += runs * op.kernel.power;
+            terms.communication += runs * op.kernel.communication;
+        }
+        terms.host += phase.passes * phase.timeline.host;
+        if (phase.latency > longest) {
+            longest = phase.latency;
+            terms.bound = phase.bound;
+        }
+    }
+    return terms;
+}
+
+}  // namespace roofcast
