@@ -97,6 +97,7 @@ struct ArchitectureFacts {
     int linear_lane_rows = 128;              ///< rows of the lowest large tile that it runs for linear layers on them: 64 or 128
     std::vector<ShapedTile> expert_tiles;    ///< of serving engines' kernels for experts, by tokens; empty: the fastest tile of many
     std::vector<ShapedTile> fp8_tiles;       ///< of serving engines' fp8 products, the first that fits; empty: the fastest tile of many
+    Seconds fp8_single_row;                  ///< that these products of one row take longer than those of two
     std::string kernels_of;                  ///< architecture whose kernels libraries run on these chips too; empty: they have their own
     double switch_reduction = 0;             ///< of a link's bandwidth that an all-reduce in NVLink's switches reaches; 0: they do not add
     int pcie_generation = 0;

@@ -222,6 +222,7 @@ KernelCost cost(const Gemm& op, const Gpu& gpu, Cache cache) {
         if (tiled.tile_rows > 0) tiled.tile_rows = std::max(tiled.tile_rows, tiled.least_rows);
     }
     KernelCost product = tiled_cost(op, tiled, p, gpu, cache);
+    if (op.batch > 1 && gpu.profile.math_unit(op.precision) == MathUnit::simt) product = with_rows_apart(product, tiled, p, gpu);
     if (splits_apart_from_bias(op, gpu)) product = with_bias(op, product, tiled, p, gpu, cache);
     if (has_vector_product(op, tiled, gpu)) {
         const KernelCost by_vectors = lane_product_cost(op, tiled, library, gpu, cache);
@@ -232,7 +233,10 @@ KernelCost cost(const Gemm& op, const Gpu& gpu, Cache cache) {
         if (few.total < product.total) product = few;
     }
     product = lengthened(product, waits_for_dram(op, tiled, library, gpu, cache), Bound::latency, &KernelCost::launch);
-    return op.dynamic_quantized ? in_sequence(quantize_cost(op, gpu, cache), product) : product;
+    if (!op.dynamic_quantized) return product;
+    if (op.precision == Precision::fp8 && op.m == 1)
+        product = lengthened(product, gpu.profile.facts.fp8_single_row, Bound::latency, &KernelCost::launch);
+    return in_sequence(quantize_cost(op, gpu, cache), product);
 }
 
 KernelCost vector_product_cost(const Gemm& op, const Gpu& gpu, BytesPerSecond most_per_sm) {

@@ -130,6 +130,7 @@ ArchitectureFacts read_facts(TableReader& table) {
     facts.linear_lane_rows = linear_lane_rows(table);
     facts.expert_tiles = shaped_tiles(table, "expert_tiles");
     facts.fp8_tiles = shaped_tiles(table, "fp8_tiles");
+    facts.fp8_single_row = table.number_if("fp8_single_row_us", non_negative).value_or(0) * us;
     facts.kernels_of = described_architecture(table, "kernels_of");
     facts.switch_reduction = table.number_if("switch_reduction", {0, 1}).value_or(0);
     facts.pcie_generation = static_cast<int>(table.count("pcie_generation", 1, 9));
@@ -171,6 +172,7 @@ constexpr std::string_view fact_keys[] = {"source",
                                           "linear_lane_rows",
                                           "expert_tiles",
                                           "fp8_tiles",
+                                          "fp8_single_row_us",
                                           "kernels_of",
                                           "switch_reduction",
                                           "pcie_generation",

@@ -86,6 +86,9 @@ void add_gemm(Specs& specs, MathUnit unit) {
         g.put("strided_fraction", "1", 1, 0.02, 1, log, "share of DRAM bandwidth kept when operands stored along k are read again",
               &G::strided_fraction);
         specs.back().pooled = false;
+        g.put("batched_strided_fraction", "1", 1, 0.05, 1, log, "share of DRAM bandwidth at which batched products read long rows of A",
+              &G::batched_strided_fraction);
+        specs.back().pooled = false;
     }
     g.put("bandwidth_fraction", "1", 1, 0.3, 1, lin, "share of DRAM bandwidth that matrix products reach", &G::bandwidth_fraction);
     const auto tiling = [unit](CostParameters& p) -> TilingParameters& { return p.gemm[index(unit)].tiling; };
