@@ -33,16 +33,16 @@ struct TilingParameters {
 /// Of dense matrix products on one class of arithmetic unit.
 struct GemmParameters {
     TilingParameters tiling{};
-    double peak_fraction = 0.9;             ///< of the data-sheet peak that an infinitely large tile reaches
-    double batched_fraction = 0.9;          ///< the same of batched products on SIMT lanes
-    double strided_fraction = 0.5;          ///< of DRAM bandwidth that SIMT kernels keep when they read operands stored along k again
-    double batched_strided_fraction = 0.3;  ///< of DRAM bandwidth that batched products on SIMT lanes read long rows of A at
-    double bandwidth_fraction = 0.85;       ///< of DRAM bandwidth
-    double overlap = 0.8;                   ///< share of the non-bounding terms that the bounding one hides
-    double fixed_cycles = 3500;             ///< kernel start, prologue and drain
-    double wave_cycles = 0;                 ///< per wave, whatever the tile: first loads and hand-over between blocks
-    double misaligned = 0.1;                ///< loss of peak when a row of n or k is not a multiple of 16 bytes
-    double l2_residency = 0.5;              ///< share of a small working set that is found in L2 when warm
+    double peak_fraction = 0.9;           ///< of the data-sheet peak that an infinitely large tile reaches
+    double batched_fraction = 0.9;        ///< the same of batched products on SIMT lanes
+    double strided_fraction = 0.5;        ///< of DRAM bandwidth that SIMT kernels keep when they read operands stored along k again
+    double batched_strided_fraction = 1;  ///< of DRAM bandwidth that batched products on SIMT lanes read long rows of A at
+    double bandwidth_fraction = 0.85;     ///< of DRAM bandwidth
+    double overlap = 0.8;                 ///< share of the non-bounding terms that the bounding one hides
+    double fixed_cycles = 3500;           ///< kernel start, prologue and drain
+    double wave_cycles = 0;               ///< per wave, whatever the tile: first loads and hand-over between blocks
+    double misaligned = 0.1;              ///< loss of peak when a row of n or k is not a multiple of 16 bytes
+    double l2_residency = 0.5;            ///< share of a small working set that is found in L2 when warm
 };
 
 /// Of the kernel that quantizes activations for one class of matrix unit.

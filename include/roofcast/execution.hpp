@@ -62,8 +62,8 @@ struct DecoderHabits {
 
 /// Encoders measured on sequences of which half is padding.
 struct HalfPadded {
-    std::vector<std::int64_t>
-        removed_tokens;     ///< runs of so many tokens a sequence are of the other half alone: padding was removed before
+    /// Runs of so many tokens a sequence are of the other half alone: padding was removed before.
+    std::vector<std::int64_t> removed_tokens;
     Seconds host_per_pass;  ///< that removing it takes more, and that nothing hides
 };
 
@@ -154,6 +154,10 @@ struct Engine {
     SoftwareStack stack;
 };
 
+/// Whether `software` begins with the whole words `match` in any case: "tensorrt-llm v0.9" does with "tensorrt-llm" and not with
+/// "tensorrt". Words end at a space, '/', ':' or '.'.
+bool begins_with_words(std::string_view software, std::string_view match);
+
 /// All software that is described.
 struct SoftwareStacks {
     std::array<SoftwareStack, execution_count> by_execution;
@@ -173,6 +177,7 @@ SoftwareStacks load_software(const std::filesystem::path& gpus_folder);
 struct TimedOp {
     const OpNode* node = nullptr;  ///< into the graph given
     double runs = 0;               ///< times it runs in the pass
+    double passes = 1;             ///< times that one run does the kernel's work
     KernelCost kernel;             ///< of one run
     Seconds time;                  ///< on the GPU, all runs
     bool fused = false;            ///< folded into an earlier kernel: `time` is what that kernel grew by

@@ -23,6 +23,7 @@ struct Gemm {
     bool bias = false;                  ///< its epilogue adds one
     bool framework = false;             ///< an eager framework calls it
     bool by_library = false;            ///< the vendor's, also in 8 bits, for which serving engines compile kernels of their own
+    bool on_lanes = false;              ///< the library has no kernel of matrix units for it: 16-bit operands are multiplied in fp32
     bool unpacks_on_lanes = false;      ///< the engine has a kernel for up to 4 rows where B is stored in fewer bits
     std::optional<Precision> output{};  ///< format of C; absent: 16 bits for the narrower formats, else the precision
     friend bool operator==(const Gemm&, const Gemm&) = default;
@@ -42,7 +43,7 @@ struct Attention {
     std::int64_t window = 0;  ///< keys each query sees at most; 0: all
     Precision precision = Precision::fp16, kv_precision = Precision::fp16;
     bool fused = true;                    ///< FlashAttention-style; false: scores go through memory
-    std::optional<Precision> products{};  ///< then: format that the products compute in; absent: `precision`
+    std::optional<Precision> products{};  ///< then: format that the products compute in, whatever they are stored in; absent: `precision`
     bool fp32_scores = false;             ///< then: in fp32 around the softmax, cast there and back
     bool copies_heads = false;            ///< then: heads become the outer dimension of queries, keys and values, and an inner one again
     bool framework = false;  ///< then: a mask is broadcast with an address an element, and copies and mask are counted with the operator

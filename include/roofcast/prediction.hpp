@@ -14,6 +14,9 @@
 
 namespace roofcast {
 
+/// Of RunRequest::host_time.
+inline constexpr double least_host_time = 0.1, most_host_time = 10;
+
 /// One question. Zeros of `shape` mean the model's defaults.
 struct RunRequest {
     RunShape shape;                         ///< its `weights` and `kv_precision` are filled in by `completed`
@@ -23,8 +26,8 @@ struct RunRequest {
     Execution execution = Execution::cuda_graph;
     std::string software;  ///< engine, such as "llama.cpp"; empty: the way of execution's own table
     int streams = 1;
-    double host_time =
-        1;  ///< host time of everything it issues, over that of the hosts that gpus/software.toml describes: a property of the machine
+    /// Host time of each pass, over that of the hosts that gpus/software.toml describes: of the machine, not of its software.
+    double host_time = 1;
     Techniques techniques;  ///< all off as initialized
 };
 

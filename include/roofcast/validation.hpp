@@ -138,8 +138,10 @@ struct PredictedTerms {
     Seconds compute, dram, l2;
     Seconds launch;  ///< latency on the device
     Seconds power, communication;
-    Seconds host;       ///< issuing; of kernel rows not among these
-    std::string bound;  ///< where most of the time goes: compute, dram, l2, latency, power, communication or host
+    std::optional<Seconds> host{};  ///< issuing; none for kernels
+    std::string bound{};            ///< where most of the time goes: compute, dram, l2, latency, power, communication or host
+
+    void add(const KernelCost& kernel, double runs);
 };
 
 /// A prediction of a model row, in its metric's unit.

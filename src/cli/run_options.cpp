@@ -201,12 +201,14 @@ void add_run_options(CLI::App& command, RunOptions& o) {
     command.add_option("--layout", o.layout, "Layout of images: nhwc (channels last) or nchw (default: the way of execution's)")
         ->check(CLI::IsMember({"nhwc", "nchw"}));
     command.add_option("--streams", o.streams, "Streams for independent operators")->capture_default_str()->check(CLI::Range(1, 16));
+    add_technique_options(command, o.techniques);
+}
+
+void add_host_option(CLI::App& command, RunOptions& o) {
     command
         .add_option("--host-time", o.host_time,
                     "Time that the host takes to issue work, over that of the hosts that engines were measured on")
-        ->capture_default_str()
-        ->check(CLI::Range(0.1, 10.0));
-    add_technique_options(command, o.techniques);
+        ->capture_default_str();
 }
 
 RunRequest run_request(const RunOptions& o, const Workload& workload, const GpuProfile* gpu, const std::filesystem::path& models_folder) {

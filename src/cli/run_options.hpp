@@ -16,12 +16,15 @@ struct RunOptions {
     std::string precision, weights, kv, execution = "cuda_graph";
     std::optional<std::int64_t> batch, images, prompt, generate, image_size, steps, gpus, tensor, pipeline, data, expert;
     int streams = 1;
-    double host_time = 1;
+    double host_time = 1;  ///< `add_host_option`
     std::string layout, software;
     TechniqueOptions techniques;
 };
 
 void add_run_options(CLI::App& command, RunOptions& options);
+
+/// --host-time, for commands that say in their answer what host it is for.
+void add_host_option(CLI::App& command, RunOptions& options);
 
 /// The request that `options` make of `workload`. With no --precision, the model's own or the nearest that `gpu` has (of 16 bits when it
 /// is null). A draft model is looked for in `models_folder`; when that is empty, in the shipped data.

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 
+#include "execution/software_tables.hpp"
 #include "io/toml_reader.hpp"
 #include "roofcast/execution.hpp"
 
@@ -16,75 +17,6 @@ namespace {
 constexpr std::array<std::string_view, execution_count> execution_names{"eager", "cuda_graph", "compiled", "tensorrt", "fused"};
 
 constexpr Range share{0, 1, true};
-
-KernelSet read_kernel_set(TableReader& table) {
-    const std::string text = table.text("kernels");
-    if (text == "framework") return KernelSet::framework;
-    if (text == "engine") return KernelSet::engine;
-    if (text == "generated") return KernelSet::generated;
-    if (text == "fused") return KernelSet::fused;
-    throw table.error("kernels", "unknown set of kernels", text, "framework, engine, generated or fused",
-                      did_you_mean(text, {"framework", "engine", "generated", "fused"}));
-}
-
-std::optional<GroupSizes> read_group_sizes(TableReader& table) {
-    constexpr std::string_view key = "sharing_groups";
-    if (!table.has(key)) return std::nullopt;
-    const std::vector<std::int64_t> sizes = table.counts_if(key, 2);
-    if (sizes.empty()) return GroupSizes{};
-    if (sizes.size() != 2 || sizes[1] < sizes[0]) {
-        throw table.error(key, "is no range of sizes", fmt::format("{}", fmt::join(sizes, ", ")),
-                          "[least, most], or [] where no heads decode together");
-    }
-    return GroupSizes{sizes[0], sizes[1]};
-}
-
-std::optional<GroupedDecoding> read_grouped_decoding(TableReader& table) {
-    constexpr std::string_view key = "grouped_decode_attention";
-    if (!table.has(key)) return std::nullopt;
-    TableReader own = table.table(key);
-    const GroupedDecoding grouped{.least_group = own.count("least_group", 2), .rate = own.number("rate", share)};
-    own.finish();
-    return grouped;
-}
-
-std::optional<LongContexts> read_long_contexts(TableReader& table) {
-    constexpr std::string_view key = "long_contexts";
-    if (!table.has(key)) return std::nullopt;
-    TableReader own = table.table(key);
-    const LongContexts contexts{.beyond = own.count("beyond_tokens"),
-                                .prefill_chunk = own.count("prefill_chunk_tokens"),
-                                .decode_attention_rate = own.number("decode_attention_rate", share)};
-    own.finish();
-    return contexts;
-}
-
-/// Side of a square tile, a power of two; 0 when the key is absent.
-int read_tile(TableReader& table, std::string_view key, std::int64_t tallest) {
-    const auto side = static_cast<std::uint64_t>(table.count_if(key, 1, tallest).value_or(0));
-    if (side > 0 && !std::has_single_bit(side)) throw table.error(key, "is no side of a tile", std::to_string(side), "a power of two");
-    return static_cast<int>(side);
-}
-
-std::optional<DecoderHabits> read_decoder_habits(TableReader& table) {
-    constexpr std::string_view key = "decoders";
-    if (!table.has(key)) return std::nullopt;
-    TableReader own = table.table(key);
-    const DecoderHabits habits{.matmul_rate = own.number("matmul_rate", share),
-                               .host_per_pass = own.number("host_us_per_pass", non_negative) * us};
-    own.finish();
-    return habits;
-}
-
-std::optional<HalfPadded> read_half_padded(TableReader& table) {
-    constexpr std::string_view key = "half_padded";
-    if (!table.has(key)) return std::nullopt;
-    TableReader own = table.table(key);
-    HalfPadded padded{.removed_tokens = own.counts_if("removed_tokens", 1),
-                      .host_per_pass = own.number("host_us_per_pass", non_negative) * us};
-    own.finish();
-    return padded;
-}
 
 void read_stack(TableReader& table, SoftwareStack& stack) {
     stack.kernels = read_kernel_set(table);
@@ -223,19 +155,15 @@ Engine read_engine(const toml::table& own, const toml::table& root, const std::s
     return engine;
 }
 
-std::string lower_case(std::string_view text) {
-    std::string lower(text);
-    std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    return lower;
-}
+}  // namespace
 
-/// Whether `software` begins with the whole words `match`: "tensorrt-llm v0.9" does with "tensorrt-llm" and not with "tensorrt".
 bool begins_with_words(std::string_view software, std::string_view match) {
-    return software.substr(0, match.size()) == match &&
+    const auto same = [](char a, char b) {
+        return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
+    };
+    return software.size() >= match.size() && std::equal(match.begin(), match.end(), software.begin(), same) &&
            (software.size() == match.size() || std::strchr(" /:.", software[match.size()]) != nullptr);
 }
-
-}  // namespace
 
 std::string_view name(Execution e) {
     return execution_names[index(e)];
@@ -249,7 +177,6 @@ std::optional<Execution> parse_execution(std::string_view text) {
 }
 
 const Engine* SoftwareStacks::engine(Execution execution, std::string_view software, std::string_view vendor) const {
-    const std::string text = lower_case(software);
     const Engine* found = nullptr;
     std::size_t longest = 0;
     for (const Engine& engine : engines) {
@@ -257,7 +184,7 @@ const Engine* SoftwareStacks::engine(Execution execution, std::string_view softw
         if (!engine.vendor.empty() && engine.vendor != vendor) continue;
         for (const std::string& match : engine.match) {
             const bool preferred = match.size() > longest || (match.size() == longest && !engine.vendor.empty());
-            if (!preferred || !begins_with_words(text, match)) continue;
+            if (!preferred || !begins_with_words(software, match)) continue;
             longest = match.size();
             found = &engine;
         }

@@ -86,7 +86,7 @@ private:
         const double runs = static_cast<double>(segment.repeat * node.repeat);
         const KernelCost& k = launch.kernel;
         if (k.bound == Bound::unmodelled) timeline_.unmodelled.push_back(node.name);
-        timeline_.ops.push_back({&node, runs, k, runs * launch.time, launch.fused});
+        timeline_.ops.push_back({&node, runs, launch.passes, k, runs * launch.time, launch.fused});
         timeline_.gpu_busy += runs * launch.time;
         timeline_.communication += runs * k.communication;
         timeline_.flops += runs * launch.passes * k.flops;

@@ -40,7 +40,9 @@ void ConvBuilder::softmax(std::int64_t rows, std::int64_t cols, bool wide) {
 }
 
 void ConvBuilder::product(std::string name, std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k) {
-    const Gemm op{.batch = shape_.batch * batch, .m = m, .n = n, .k = k, .precision = stored_};
+    const Precision precision = stored_ == Precision::tf32 ? product_precision(shape_) : stored_;
+    const Gemm op{
+        .batch = shape_.batch * batch, .m = m, .n = n, .k = k, .precision = precision, .weight_bits = 8 * element_size(precision).in(byte)};
     emit(std::move(name), op, Fusion::none, batch * (m + n) * k, batch * m * n);
 }
 

@@ -7,6 +7,7 @@ namespace roofcast {
 namespace {
 
 Attention attention_op(const DecoderPass& pass, const Numerics& n) {
+    constexpr std::int64_t even_keys = 2;  // caches grow by a token: rows of every other pass are odd
     return {.batch = pass.shape.batch,
             .query_len = pass.tokens,
             .kv_len = pass.kv_len,
@@ -14,7 +15,7 @@ Attention attention_op(const DecoderPass& pass, const Numerics& n) {
             .precision = n.vector,
             .kv_precision = element_size(pass.shape.kv_precision) < n.element() ? pass.shape.kv_precision : n.vector,
             .fused = pass.shape.fused_attention,
-            .products = attention_products(pass.shape, n.vector, pass.kv_len),
+            .products = attention_products(pass.shape, n.vector, even_keys),
             .fp32_scores = pass.shape.fp32_scores,
             .copies_heads = pass.shape.copies_heads,
             .framework = pass.shape.framework,

@@ -55,10 +55,11 @@ bool fuses_attention(const RunShape& shape, std::int64_t tokens) {
 }
 
 std::optional<Precision> attention_products(const RunShape& shape, Precision stored, std::int64_t keys) {
-    const bool tf32 = shape.framework && product_precision(shape) == Precision::tf32;
-    const bool on_units = tf32 || element_size(stored) == 2 * byte;
-    if (on_units && shape.odd_rows_on_lanes && keys % 2 != 0) return Precision::fp32;
-    return tf32 ? std::optional(Precision::tf32) : std::nullopt;
+    const bool wide = element_size(stored) > 2 * byte;
+    const bool tf32 = wide && shape.framework && product_precision(shape) == Precision::tf32;
+    if ((tf32 || !wide) && shape.odd_rows_on_lanes && keys % 2 != 0) return Precision::fp32;
+    if (tf32) return Precision::tf32;
+    return stored == Precision::tf32 && !shape.tf32_products ? std::optional(Precision::fp32) : std::nullopt;
 }
 
 Attention pass_attention(const RunShape& shape, Precision stored, const AttentionSize& size) {

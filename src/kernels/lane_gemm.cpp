@@ -69,15 +69,14 @@ void as_on_lanes(MatrixProduct& product, GemmParameters& p, const Gpu& gpu, Cach
     p.peak_fraction = std::min(p.peak_fraction, fed_share(gpu.profile, product.precision));
 }
 
-KernelCost with_rows_apart(const KernelCost& kernel, const MatrixProduct& product, const GemmParameters& p, const Gpu& gpu) {
-    constexpr Bytes page = 1536 * byte;  // rows of that length or longer share none: fp32 rows of P4, V100 and T4, 0.5 to 4 KiB tried
+KernelCost with_rows_apart(const KernelCost& kernel, const MatrixProduct& product, const GemmParameters& p, const Gpu& gpu, Cache cache) {
+    constexpr Bytes page = 1536 * byte;  // rows of that length or longer share none; 0.5 to 4 KiB tried, memory's own are of 1 to 2 KiB
     const Bytes row = static_cast<double>(product.k) * product.a_element;
     const Bytes a = static_cast<double>(product.batch) * static_cast<double>(product.m) * row;
-    const Bytes l2 = gpu.profile.shared_l2();
-    if (a <= l2) return kernel;
+    const Bytes fetched = cache == Cache::cold ? a : max(a - gpu.profile.shared_l2(), Bytes{});
     const double slower = 1 + std::min(1.0, row / page) * (1 / p.batched_strided_fraction - 1);
-    const Seconds read = a * slower / gpu.profile.data_bandwidth(Traffic::read);
-    return at_least(kernel, kernel.launch + read, Bound::dram, &KernelCost::dram);
+    const Seconds read = fetched * slower / gpu.profile.data_bandwidth(Traffic::read);
+    return read > Seconds{} ? at_least(kernel, kernel.launch + read, Bound::dram, &KernelCost::dram) : kernel;
 }
 
 }  // namespace roofcast

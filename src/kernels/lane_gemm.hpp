@@ -14,8 +14,8 @@ namespace roofcast {
 /// read both operands along k.
 void as_on_lanes(MatrixProduct& product, GemmParameters& p, const Gpu& gpu, Cache cache);
 
-/// `kernel` no faster than a batched product reads A beyond what L2 holds: A is stored along k and B along n, so that a step along k takes
-/// 32 bytes of each row of A, the longer these are the fewer of them from one page of memory.
-KernelCost with_rows_apart(const KernelCost& kernel, const MatrixProduct& product, const GemmParameters& p, const Gpu& gpu);
+/// `kernel` no faster than a batched product reads A, but for what L2 holds of it from call to call: A is stored along k and B along n, so
+/// that a step along k takes 32 bytes of each row of A, the longer these are the fewer of them from one page of memory.
+KernelCost with_rows_apart(const KernelCost& kernel, const MatrixProduct& product, const GemmParameters& p, const Gpu& gpu, Cache cache);
 
 }  // namespace roofcast

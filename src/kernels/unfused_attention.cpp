@@ -44,15 +44,20 @@ KernelCost products_and_softmax(const Attention& op, const Gpu& gpu, Cache cache
                                       .framework = op.framework};
         return cost(over_scores, gpu, cache);
     };
-    const Precision products = op.products.value_or(p);
-    KernelCost c = product_with_cache(op, {batch, op.query_len, op.kv_len, op.head_dim, products, bits}, op.head_dim, gpu, cache);
+    const bool on_lanes = op.products == Precision::fp32 && element_size(p) == 2 * byte;
+    const Gemm any{
+        .batch = batch, .m = op.query_len, .precision = on_lanes ? p : op.products.value_or(p), .weight_bits = bits, .on_lanes = on_lanes};
+    Gemm scoring = any, weighting = any;
+    scoring.n = weighting.k = op.kv_len;
+    scoring.k = op.head_dim;
+    weighting.n = value_dim(op);
+    KernelCost c = product_with_cache(op, scoring, op.head_dim, gpu, cache);
     c = in_sequence(c, pass(1, 1, 2, p));
     // Casts read 16 bits and write 32, and the other way around.
     if (wide) c = in_sequence(c, pass(0.5, 1, 1, softmax));
     c = in_sequence(c, cost(RowWise{RowOp::softmax, batch * op.query_len, op.kv_len, softmax, op.framework}, gpu, cache));
     if (wide) c = in_sequence(c, pass(1, 0.5, 1, softmax));
-    return in_sequence(c,
-                       product_with_cache(op, {batch, op.query_len, value_dim(op), op.kv_len, products, bits}, value_dim(op), gpu, cache));
+    return in_sequence(c, product_with_cache(op, weighting, value_dim(op), gpu, cache));
 }
 
 /// `c`, and copies between rows of all heads and heads of all rows: of queries and the output unless they are one row, and of keys and

@@ -32,7 +32,7 @@ Work work(const Attention& op) {
     return {2 * flop * (heads * visible_pairs(op) * width),
             {},
             activations + groups * keys * cached_width(op) * element_size(op.kv_precision),
-            op.precision};
+            !op.fused && op.products == Precision::tf32 ? Precision::tf32 : op.precision};
 }
 
 double cached_width(const Attention& op) {

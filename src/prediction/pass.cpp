@@ -12,14 +12,13 @@ bool is_traced(const SoftwareStacks& software, const RunRequest& request, const 
     return software.find(Execution::compiled, request.software, vendor).kernels == KernelSet::framework;
 }
 
-namespace {
-
-/// Whether `request` is one of those whose padding was removed.
 bool removes_padding(const SoftwareStack& stack, const RunRequest& request) {
-    if (!stack.half_padded) return false;
+    if (!stack.half_padded || request.shape.generate_tokens > 0) return false;
     const auto& removed = stack.half_padded->removed_tokens;
     return std::find(removed.begin(), removed.end(), request.shape.prompt_tokens) != removed.end();
 }
+
+namespace {
 
 /// `stack` on a host that takes `factor` of the time.
 void take_host_time(SoftwareStack& stack, double factor) {

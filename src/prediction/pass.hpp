@@ -5,11 +5,14 @@
 
 namespace roofcast {
 
-/// The engine that `request` names, as it runs `workload` with the script that comes with it on a GPU of `vendor` (empty: not known;
-/// engines of a vendor are not for these).
 /// Whether TorchScript runs what is called eager, as the model's script has it record the model.
 bool is_traced(const SoftwareStacks& software, const RunRequest& request, const Workload& workload, std::string_view vendor);
 
+/// Whether `request`, completed, is one of those that padding was removed from before: of an encoder.
+bool removes_padding(const SoftwareStack& stack, const RunRequest& request);
+
+/// The engine that a completed `request` names, as it runs `workload` with the script that comes with it on a GPU of `vendor` (empty: not
+/// known; engines of a vendor are not for these), on a host of the request's speed.
 SoftwareStack stack_of(const SoftwareStacks& software, const RunRequest& request, const Workload& workload, std::string_view vendor);
 
 /// `stack` as it runs sequences of `tokens` tokens, prompt and output together. What memory they need is not asked of it: chunks need less,

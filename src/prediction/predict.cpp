@@ -100,6 +100,11 @@ Prediction predict(const Workload& workload, const Gpu& device, const RunRequest
     p.memory.capacity = gpu.profile.capacity;
     p.intervals = prediction_intervals(p, workload, gpu);
     p.notes = technique_notes(p, workload);
+    if (stack.half_padded && std::holds_alternative<Encoder>(workload.architecture))
+        p.notes.push_back(
+            removes_padding(stack, p.request)
+                ? "the engine was measured on so many tokens after padding was removed, which takes its host a part of the time"
+                : "the engine was measured on sequences of which half is padding: so are these");
     if (p.request.host_time != 1)
         p.notes.push_back(fmt::format("the host takes {:.4g} of the time of those that engines were measured on", p.request.host_time));
     if (is_traced(software, p.request, workload, device.profile.vendor))

@@ -135,6 +135,14 @@ void check_language(const Workload& workload, const DecoderLlm& llm, const RunSh
 
 constexpr std::int64_t default_prompt = 512, default_generate = 128;
 
+void check_host_time(double time) {
+    if (time >= least_host_time && time <= most_host_time) return;  // not so of a NaN either
+    throw Error({.what = "out of range",
+                 .key = "--host-time",
+                 .found = fmt::format("{}", time),
+                 .expected = fmt::format("{} to {} times that of other hosts", least_host_time, most_host_time)});
+}
+
 /// The draft model must be able to run beside the large one.
 void check_draft(const Workload& workload, const RunRequest& request) {
     const auto& speculation = request.techniques.speculation;
@@ -166,6 +174,7 @@ RunRequest completed(RunRequest request, const Workload& workload, const Gpu& gp
 }
 
 RunRequest completed_sizes(RunRequest request, const Workload& workload) {
+    check_host_time(request.host_time);
     RunShape& shape = request.shape;
     check_sizes(shape);
     check_techniques(request, workload);

@@ -68,7 +68,7 @@ public:
     void operator()(const Attention& a) {
         units_.insert(gpu_.math_unit(a.precision));
         if (a.fused) return add(fmt::format("attention.{}", name(a.cache_format())));
-        add("gemm", a.precision);
+        add("gemm", a.products.value_or(a.precision));
         add("streaming");
         add("row_wise");
     }

@@ -29,9 +29,10 @@ std::string prediction_fields(const JudgedRow& row) {
                                   row.roofline ? fmt::format("{:.6g}", *row.roofline) : "", row.ape_percent());
     if (!row.terms) return out + ",,,,,,,";
     const PredictedTerms& t = *row.terms;
-    for (const Seconds term : {t.compute, t.dram, t.l2, t.launch, t.power, t.communication, t.host})
+    for (const Seconds term : {t.compute, t.dram, t.l2, t.launch, t.power, t.communication})
         fmt::format_to(std::back_inserter(out), "{:.5g},", term.in(us));
-    return out + t.bound;
+    if (t.host) fmt::format_to(std::back_inserter(out), "{:.5g}", t.host->in(us));
+    return out + ',' + t.bound;
 }
 
 /// The columns from `software` on.

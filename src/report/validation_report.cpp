@@ -85,9 +85,10 @@ RowText text_of(const JudgedRow& row, const Measurements& measurements) {
 std::vector<Cell> worst_cells(const JudgedRow& row, const Measurements& measurements) {
     const RowText text = text_of(row, measurements);
     std::vector<Cell> cells{text.gpu, text.op, text.precision, text.shape, text.metric, row.measured, row.predicted, row.ape_percent()};
-    constexpr Seconds PredictedTerms::*terms[] = {&PredictedTerms::compute, &PredictedTerms::dram,          &PredictedTerms::l2,
-                                                  &PredictedTerms::launch,  &PredictedTerms::communication, &PredictedTerms::host};
+    constexpr Seconds PredictedTerms::*terms[] = {&PredictedTerms::compute, &PredictedTerms::dram,  &PredictedTerms::l2,
+                                                  &PredictedTerms::launch,  &PredictedTerms::power, &PredictedTerms::communication};
     for (const auto term : terms) cells.push_back(row.terms ? Cell((*row.terms.*term).in(us)) : Cell(std::monostate{}));
+    cells.push_back(row.terms && row.terms->host ? Cell(row.terms->host->in(us)) : Cell(std::monostate{}));
     cells.emplace_back(row.terms ? row.terms->bound : std::string());
     cells.emplace_back(text.at);
     return cells;
@@ -107,6 +108,7 @@ Table worst_table(const Validation& validation, const Measurements& measurements
                  {"dram_us", "DRAM us", 3},
                  {"l2_us", "L2 us", 3},
                  {"launch_us", "launch us", 3},
+                 {"power_us", "power us", 3},
                  {"communication_us", "comm. us", 3},
                  {"host_us", "host us", 3},
                  {"bound", "bound"},

@@ -5,6 +5,7 @@
 #include "io/toml_reader.hpp"
 #include "kernels/work.hpp"
 #include "roofcast/error.hpp"
+#include "roofcast/prediction.hpp"
 #include "roofcast/validation.hpp"
 
 namespace roofcast {
@@ -84,7 +85,7 @@ HostMachine read_machine(TableReader& table) {
     machine.gpus = table.texts_if("gpus");
     if (machine.gpus.empty()) throw table.error("gpus", "a machine has GPUs", {}, "their ids");
     machine.software = table.text_if("software").value_or("");
-    machine.host_time = table.number("host_time", {0.1, 10});
+    machine.host_time = table.number("host_time", {least_host_time, most_host_time});
     table.finish();
     return machine;
 }

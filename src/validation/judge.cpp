@@ -15,14 +15,10 @@ namespace roofcast {
 namespace {
 
 PredictedTerms terms(const KernelCost& cost) {
-    return {.compute = cost.compute,
-            .dram = cost.dram,
-            .l2 = cost.l2,
-            .launch = cost.launch,
-            .power = cost.power,
-            .communication = cost.communication,
-            .host = {},
-            .bound = std::string(name(cost.bound))};
+    PredictedTerms terms;
+    terms.add(cost, 1);
+    terms.bound = name(cost.bound);
+    return terms;
 }
 
 /// Judges one row after the other.
@@ -90,6 +86,15 @@ private:
 };
 
 }  // namespace
+
+void PredictedTerms::add(const KernelCost& kernel, double runs) {
+    compute += runs * kernel.compute;
+    dram += runs * kernel.dram;
+    l2 += runs * kernel.l2;
+    launch += runs * kernel.launch;
+    power += runs * kernel.power;
+    communication += runs * kernel.communication;
+}
 
 double JudgedRow::ape_percent() const {
     return 100 * std::abs(predicted / measured - 1);

@@ -4,11 +4,13 @@
 #include <map>
 #include <memory>
 
+#include "prediction/shapes.hpp"
 #include "roofcast/error.hpp"
 #include "roofcast/prediction.hpp"
 #include "roofcast/validation.hpp"
 #include "validation/row_request.hpp"
 #include "validation/row_times.hpp"
+#include "validation/unusable.hpp"
 
 namespace roofcast {
 
@@ -100,7 +102,7 @@ private:
 
 ModelEstimate estimate(const ModelRow& row, const Workload& workload, const Gpu& gpu, const Library& library) {
     require_modelled(row);
-    const Prediction p = predict(workload, gpu, request_of(row, workload, library.machines), library.software);
+    const Prediction p = predict(workload, gpu, request_of(row, workload, library.machines, gpu.profile.id), library.software);
     if (row.metric == Metric::memory_gb) {
         const Bytes counted = p.memory.total() - (counts_tensors_alone(row) ? p.memory.overhead : Bytes{});
         // Sources give the sum over the GPUs used.
@@ -135,11 +137,11 @@ ModelPlanner model_planner(std::vector<Workload> workloads, SoftwareStacks softw
             require_possible(row, estimate(row, workload, planned_for, *library));
             const bool denoises = std::holds_alternative<Diffusion>(workload.architecture);
             // Several kinds of passes, which change with the prediction. Known by name: `workload` lives as long as the library.
-            if (generates(workload) || (denoises && row.metric != Metric::throughput_per_s)) {
+            if (language_model(workload) != nullptr || (denoises && row.metric != Metric::throughput_per_s)) {
                 return [library, &row, &workload](const Gpu& gpu) { return estimate(row, workload, gpu, *library).predicted; };
             }
-            const auto pass =
-                std::make_shared<PlannedPass>(workload, planned_for, request_of(row, workload, library->machines), library->software);
+            const auto pass = std::make_shared<PlannedPass>(
+                workload, planned_for, request_of(row, workload, library->machines, planned_for.profile.id), library->software);
             return [pass, denoises, counted_per_item = counted(workload, pass->request().shape), &row](const Gpu& gpu) {
                 Times t = sizes_of(pass->request().shape, counted_per_item);
                 t.first_token = pass->latency(gpu);

@@ -49,7 +49,8 @@ struct Floor {
     }
     Seconds operator()(const Attention& op) const {
         // With an 8-bit cache the products may run in 8 bits as well.
-        const auto peak = fastest_peak(gpu, op.precision), cache_peak = fastest_peak(gpu, op.kv_precision);
+        const Precision products = op.products == Precision::tf32 ? Precision::tf32 : op.precision;
+        const auto peak = fastest_peak(gpu, products), cache_peak = fastest_peak(gpu, op.kv_precision);
         return max(arithmetic_floor(op_flops(any), peak && cache_peak ? max(*peak, *cache_peak) : peak), traffic());
     }
     Seconds operator()(const Conv2d& op) const {

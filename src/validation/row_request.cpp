@@ -4,7 +4,8 @@
 
 #include <algorithm>
 
-#include "validation/row_times.hpp"
+#include "prediction/shapes.hpp"
+#include "validation/unusable.hpp"
 
 namespace roofcast {
 
@@ -20,23 +21,20 @@ bool splits_by_layers(const ModelRow& row) {
     return std::any_of(std::begin(by_layers), std::end(by_layers), [&](std::string_view engine) { return software_has(row, engine); });
 }
 
-double host_time(const std::vector<HostMachine>& machines, const ModelRow& row) {
+double host_time(const std::vector<HostMachine>& machines, const ModelRow& row, const std::string& gpu) {
     const auto measured = std::find_if(machines.begin(), machines.end(), [&](const HostMachine& machine) {
-        return row.origin.source.starts_with(machine.source) && row.origin.software.starts_with(machine.software) &&
-               std::find(machine.gpus.begin(), machine.gpus.end(), row.gpu) != machine.gpus.end();
+        return row.origin.source.starts_with(machine.source) &&
+               (machine.software.empty() || begins_with_words(row.origin.software, machine.software)) &&
+               std::find(machine.gpus.begin(), machine.gpus.end(), gpu) != machine.gpus.end();
     });
     return measured != machines.end() ? measured->host_time : 1;
 }
 
 }  // namespace
 
-bool generates(const Workload& workload) {
-    return std::holds_alternative<DecoderLlm>(workload.architecture) || std::holds_alternative<VisionLanguage>(workload.architecture);
-}
-
-RunRequest request_of(const ModelRow& row, const Workload& workload, const std::vector<HostMachine>& machines) {
+RunRequest request_of(const ModelRow& row, const Workload& workload, const std::vector<HostMachine>& machines, const std::string& gpu) {
     RunRequest request;
-    request.host_time = host_time(machines, row);
+    request.host_time = host_time(machines, row, gpu);
     if (software_has(row, "nhwc")) request.channels_last = true;
     RunShape& shape = request.shape;
     shape.precision = row.precision;
@@ -48,7 +46,7 @@ RunRequest request_of(const ModelRow& row, const Workload& workload, const std::
     request.execution = row.execution;
     // An engine that a source does not tell the version of may be known by the source.
     if (!row.origin.software.empty()) request.software = fmt::format("{} ({})", row.origin.software, row.origin.source);
-    if (generates(workload)) {
+    if (language_model(workload) != nullptr) {
         const bool decodes = row.phase == "decode" || row.phase == "generate" || row.phase.empty();
         // A decode row that starts from nothing has the first token in its cache; a rate needs a second one to be told from prefill.
         if (row.prompt_tokens) shape.prompt_tokens = std::max<std::int64_t>(1, *row.prompt_tokens);

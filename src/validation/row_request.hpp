@@ -10,11 +10,8 @@
 
 namespace roofcast {
 
-/// Whether passes of the model grow from one to the next.
-bool generates(const Workload& workload);
-
-/// What the row asks of `workload`, on the first of `machines` that stands for it, if any.
-RunRequest request_of(const ModelRow& row, const Workload& workload, const std::vector<HostMachine>& machines);
+/// What the row asks of `workload`, on the first of `machines` that stands for it and the GPU of that id, if any.
+RunRequest request_of(const ModelRow& row, const Workload& workload, const std::vector<HostMachine>& machines, const std::string& gpu);
 
 /// The row's own figures as a workload. Throws Error when it lacks them.
 Workload summary_workload(const ModelRow& row);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "validation/unusable.hpp"
+
 namespace roofcast {
 
 namespace {
@@ -12,10 +14,6 @@ bool times_whole_calls(const ModelRow& row) {
 }
 
 }  // namespace
-
-Error unusable(std::string what) {
-    return Error({.what = std::move(what)});
-}
 
 double from_times(const ModelRow& row, const Times& t) {
     switch (row.metric) {
@@ -70,21 +68,14 @@ Times sizes_of(const RunShape& shape, double counted_per_item) {
 }
 
 PredictedTerms terms_of(const ModelRow& row, const Prediction& p) {
-    PredictedTerms terms;
+    const bool one_step = p.step && row.metric == Metric::throughput_per_s;
+    PredictedTerms terms{.host = Seconds{}};
     Seconds longest;
     for (const Phase& phase : p.phases) {
-        const bool decode = phase.name == "decode";
-        if (decode ? times_first_token(row) : times_decode(row)) continue;
-        for (const TimedOp& op : phase.timeline.ops) {
-            const double runs = phase.passes * op.runs;
-            terms.compute += runs * op.kernel.compute;
-            terms.dram += runs * op.kernel.dram;
-            terms.l2 += runs * op.kernel.l2;
-            terms.launch += runs * op.kernel.launch;
-            terms.power += runs * op.kernel.power;
-            terms.communication += runs * op.kernel.communication;
-        }
-        terms.host += phase.passes * phase.timeline.host;
+        if (one_step ? phase.name != "denoise" : phase.name == "decode" ? times_first_token(row) : times_decode(row)) continue;
+        const double passes = one_step ? 1 : phase.passes;
+        for (const TimedOp& op : phase.timeline.ops) terms.add(op.kernel, passes * op.runs * op.passes);
+        *terms.host += passes * phase.timeline.host;
         if (phase.latency > longest) {
             longest = phase.latency;
             terms.bound = phase.bound;

@@ -3,7 +3,6 @@
 
 #include <optional>
 
-#include "roofcast/error.hpp"
 #include "roofcast/measurement.hpp"
 #include "roofcast/prediction.hpp"
 #include "roofcast/validation.hpp"
@@ -55,8 +54,5 @@ Times times(const Prediction& p, const Workload& workload, Latency latency) {
 
 /// Of the phases that the row times; where most of the time goes is said by the longest of them.
 PredictedTerms terms_of(const ModelRow& row, const Prediction& p);
-
-/// A row that nothing can be said of.
-Error unusable(std::string what);
 
 }  // namespace roofcast

@@ -235,3 +235,37 @@ TEST_CASE("transformers of 2024 goes through all keys of a head in one block, an
     const Seconds vocabulary = 152064.0 * 3584 * 2 * byte / gpu.profile.data_bandwidth(Traffic::read);
     CHECK((first - predicted(32, 128).ttft.value()).in(us) == rel((31 * vocabulary).in(us), 0.3));
 }
+
+TEST_CASE("encoders of an engine that was measured on half-padded sequences attend to halves, unless the padding was removed") {
+    SoftwareStacks software = load_software(gpus_dir());
+    const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
+    const auto pass = [&](std::int64_t tokens) {
+        RunRequest request{.execution = Execution::fused, .software = "fastertransformer-pytorch"};
+        request.shape = {.batch = 32, .prompt_tokens = tokens};
+        return predict(find_workload(test::models_dir(), "bert-base"), gpu, request, software);
+    };
+    const double padded = pass(384).latency.in(us), removed = pass(192).phases[0].timeline.host.in(us);
+    for (Engine& engine : software.engines) engine.stack.half_padded.reset();
+    CHECK(padded < 0.97 * pass(384).latency.in(us));
+    CHECK(removed == rel(pass(192).phases[0].timeline.host.in(us) + 200, 1e-9));
+    CHECK(refused_key("half_padded = { removed_tokens = [16] }").find("host_us_per_pass") != std::string::npos);
+    CHECK(refused_key("half_padded = { removed_tokens = [0], host_us_per_pass = 1 }").find("removed_tokens") != std::string::npos);
+    CHECK(refused_key("half_padded = { host_us_per_pass = 1, share = 0.5 }").find("share") != std::string::npos);
+}
+
+TEST_CASE("the loop of FasterTransformer's TensorFlow example is an engine of its own, by its source") {
+    const SoftwareStacks software = load_software(gpus_dir());
+    const auto name = [&](const char* text) { return software.engine(Execution::compiled, text)->stack.name; };
+    CHECK(name("tensorflow1 (NVIDIA/FasterTransformer @df4a753 (2023-10-19))") == "tensorflow-1-loop");
+    CHECK(name("tensorflow1 (NVIDIA/DeepLearningExamples @729963dd (2024-04-04))") == "tensorflow-1");
+    CHECK(software.find(Execution::eager, "pytorch").odd_rows_on_lanes);
+    CHECK(software.find(Execution::compiled, "pytorch").odd_rows_on_lanes);
+    CHECK_FALSE(software.find(Execution::eager, "pytorch 2.1").odd_rows_on_lanes);
+}
+
+TEST_CASE("words of software match in any case, and whole") {
+    CHECK(begins_with_words("PyTorch 2.1", "pytorch"));
+    CHECK(begins_with_words("tensorrt-llm v0.9", "tensorrt-llm"));
+    CHECK_FALSE(begins_with_words("tensorrt-llm v0.9", "tensorrt"));
+    CHECK_FALSE(begins_with_words("py", "pytorch"));
+}

@@ -224,3 +224,33 @@ TEST_CASE("relative positions take a framework ten passes over scores, and indic
     CHECK(kernels == 10);
     CHECK(op_of<Elementwise>(graph(), "pos_to_content_score").apart == 1);
 }
+
+TEST_CASE("products of attention run in TF32 in frameworks alone, and on the lanes where the library has no kernels for odd rows") {
+    RunShape shape{.batch = 1, .prompt_tokens = 64, .precision = Precision::tf32};
+    const auto products = [&shape] { return op_of<Attention>(forward_graph(shipped("bert-base"), shape), "attention").products; };
+    CHECK_FALSE(products());
+    shape.framework = true;
+    CHECK(products() == Precision::tf32);
+    shape.tf32_products = false;
+    CHECK_FALSE(products());
+    shape.tf32_products = shape.odd_rows_on_lanes = true;
+    CHECK(products() == Precision::tf32);
+    shape.prompt_tokens = 65;
+    CHECK(products() == Precision::fp32);
+    shape.precision = Precision::fp16;
+    CHECK(products() == Precision::fp32);
+    shape.prompt_tokens = 64;
+    CHECK_FALSE(products());
+    shape.precision = Precision::fp32;
+    shape.prompt_tokens = 65;
+    CHECK_FALSE(products());
+}
+
+TEST_CASE("attention of convolutional nets multiplies in fp32 where TF32 is for convolutions alone") {
+    RunShape shape{.batch = 1, .precision = Precision::tf32, .fused_attention = false};
+    shape.framework = true;
+    const auto products = [&shape] { return op_of<Attention>(forward_graph(shipped("detr-resnet-50"), shape), "attention").products; };
+    CHECK(products() == Precision::tf32);
+    shape.tf32_products = false;
+    CHECK(products() == Precision::fp32);
+}

@@ -196,3 +196,16 @@ TEST_CASE("rotation passes over queries and keys, and pooling by attention adds 
     CHECK(total_parameters(pooling) - total_parameters(base) == rel(64 + 4 * 4160 + 128 + 16384 + 192, 1e-12));
     CHECK(op_of<Attention>(pooling, "pool_attention").query_len == 1);
 }
+
+TEST_CASE("fused attention takes the halves of half-padded sequences apart, separate products do not") {
+    RunShape shape{.batch = 3, .prompt_tokens = 128};
+    const auto attention = [&shape] { return op_of<Attention>(forward_graph(shipped("bert-base"), shape), "attention"); };
+    CHECK(attention().batch == 3);
+    shape.half_padded = true;
+    CHECK(attention().batch == 6);
+    CHECK(attention().query_len == 64);
+    CHECK(attention().kv_len == 64);
+    shape.fused_attention = false;
+    CHECK(attention().batch == 3);
+    CHECK(attention().kv_len == 128);
+}

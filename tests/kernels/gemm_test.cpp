@@ -232,3 +232,17 @@ TEST_CASE("lanes wait where shared memory delivers less than a third of an eleme
     gpu.parameters.values.gemm[index(MathUnit::simt)].peak_fraction = 0.4;
     CHECK(time(1) == rel(linear / 0.4, 1e-9));
 }
+
+TEST_CASE("fp8 products of one row may take longer by a time of their architecture") {
+    Gpu gpu = test::toy_gpu_with_matrix_units();
+    gpu.profile.tensor_peak[index(Precision::fp8)] = 20 * tflops;
+    const auto time = [&gpu](std::int64_t rows, bool quantizes) {
+        const Gemm op{.m = rows, .n = 512, .k = 512, .precision = Precision::fp8, .weight_bits = 8, .dynamic_quantized = quantizes};
+        return cost(op, gpu).total.in(us);
+    };
+    const double one = time(1, true), two = time(2, true), plain = time(1, false);
+    gpu.profile.facts.fp8_single_row = 12 * us;
+    CHECK(time(1, true) == rel(one + 12, 1e-9));
+    CHECK(time(2, true) == two);
+    CHECK(time(1, false) == plain);
+}

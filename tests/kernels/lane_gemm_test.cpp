@@ -135,3 +135,28 @@ TEST_CASE("linear layers on lanes run the small tile only while large ones leave
     CHECK(time(20 * 128) == rel(large, 1e-3));
     CHECK(time(19 * 128) == rel(8 * small, 0.06));
 }
+
+TEST_CASE("a batched product reads long rows of A at a share of the bandwidth, but for what L2 holds") {
+    Gpu gpu = test::toy_gpu();
+    gpu.profile.boost_clock *= 1000;  // nothing waits
+    const auto time = [&gpu](std::int64_t batch, std::int64_t k, Cache cache) {
+        Gemm op = fp32_gemm(1024, 8, k);
+        op.batch = batch;
+        return cost(op, gpu, cache).total.in(us);
+    };
+    const double whole = time(64, 384, Cache::cold), held = time(2, 100, Cache::warm);
+    gpu.parameters.values.gemm[index(MathUnit::simt)].batched_strided_fraction = 0.1;
+    // 64 matrices of 1024 rows of 384 elements, 100.7 MB, at 10 of 100 GB/s; 1 MB less from call to call.
+    CHECK(time(64, 384, Cache::cold) == rel(10066, 1e-3));
+    CHECK(time(64, 384, Cache::warm) == rel(9966, 1e-3));
+    CHECK(time(64, 384, Cache::cold) > 4 * whole);
+    CHECK(time(64, 768, Cache::cold) == rel(2 * 10066, 1e-3));
+    // Rows of half a page lose half as much: 50.3 MB in 1 + 9/2 of their time.
+    CHECK(time(64, 192, Cache::cold) == rel(503.3 * 5.5, 1e-3));
+    CHECK(time(2, 100, Cache::warm) == held);
+    // No step where A is as large as L2: a thousandth more of A takes a tenth of a percent of its slow time.
+    const double at_l2 = time(1, 244, Cache::warm), beyond = time(1, 245, Cache::warm);
+    CHECK(beyond < 1.1 * at_l2);
+    // Linear layers have a share of their own.
+    CHECK(cost(fp32_gemm(1024, 8, 384), gpu).total == cost(fp32_gemm(1024, 8, 384), test::toy_gpu()).total);
+}

@@ -29,6 +29,7 @@ inline Gpu toy_gpu() {
              .peak_fraction = 1,
              .batched_fraction = 1,
              .strided_fraction = 1,
+             .batched_strided_fraction = 1,
              .bandwidth_fraction = 1,
              .overlap = 1,
              .fixed_cycles = 0,

@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include "kernels/toy_attention.hpp"
+#include "roofcast/validation.hpp"
 #include "support/compare.hpp"
 
 using namespace roofcast;
@@ -85,4 +86,28 @@ TEST_CASE("query heads read the keys they share from L2 when they decode, and DR
     // All heads take in 8 bytes a clock of each of ten SMs, 160 GB/s.
     CHECK(attention(4, 1).total.in(us) >= 32 * 8192 * width / 160e3);
     CHECK(attention(4, 64).total == attention(32, 64).total);  // prompts, in tiles
+}
+
+TEST_CASE("separate products of attention may compute in TF32, and 16-bit ones on the lanes with operands of 16 bits") {
+    Gpu gpu = test::toy_gpu_with_matrix_units();
+    gpu.profile.tensor_peak[index(Precision::tf32)] = gpu.profile.tensor_peak[index(Precision::fp16)] = 100 * tflops;
+    gpu.profile.bandwidth = 1000 * tb_per_s;
+    gpu.profile.boost_clock *= 1000;  // nothing waits
+    Attention op{.batch = 4, .heads = 8, .kv_heads = 8, .head_dim = 64, .value_dim = 64, .query_len = 1024, .kv_len = 1024};
+    op.fused = op.cached = false;
+    op.precision = op.kv_precision = Precision::fp32;
+    const auto time = [&gpu](const Attention& a) { return cost(a, gpu).total.in(us); };
+    const double in_fp32 = time(op);
+    op.products = Precision::tf32;
+    const double products = 2.0 * 2 * 32 * 1024 * 1024 * 64;  // FLOP
+    CHECK(in_fp32 - time(op) == rel(products / 1e6 * (1.0 / 10 - 1.0 / 100), 0.02));
+    CHECK(physical_floor(op, gpu.profile).in(us) <= products / 1e6 / 100 + 1e-9);
+    Attention narrow = op;
+    narrow.precision = narrow.kv_precision = Precision::fp16;
+    narrow.products.reset();
+    const double on_units = time(narrow);
+    const Bytes bytes = cost(narrow, gpu).dram_bytes;
+    narrow.products = Precision::fp32;
+    CHECK(time(narrow) - on_units == rel(products / 1e6 * (1.0 / 10 - 1.0 / 100), 0.02));
+    CHECK(cost(narrow, gpu).dram_bytes == bytes);
 }

@@ -1,5 +1,8 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "roofcast/error.hpp"
 #include "roofcast/prediction.hpp"
 #include "support/compare.hpp"
@@ -157,4 +160,37 @@ TEST_CASE("tensor parallelism divides weights and adds communication") {
     CHECK(four.memory.weights < 0.35 * one.memory.weights);
     CHECK(four.phases.back().timeline.communication > 0 * us);
     CHECK(four.latency < one.latency);
+}
+
+TEST_CASE("a host that takes a share of the time issues everything in that share, and the prediction says so") {
+    const SoftwareStacks software = load_software(gpus_dir());
+    const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
+    const auto on_host = [&](double time) {
+        RunRequest request{.execution = Execution::eager};
+        request.host_time = time;
+        request.shape = {.batch = 1, .prompt_tokens = 32};
+        return predict(find_workload(models_dir(), "bert-base"), gpu, request, software);
+    };
+    const Prediction usual = on_host(1), fast = on_host(0.5);
+    CHECK(usual.phases[0].bound == "host");
+    CHECK(fast.phases[0].timeline.host.in(us) == rel(0.5 * usual.phases[0].timeline.host.in(us), 1e-9));
+    CHECK(fast.phases[0].timeline.gpu_busy == usual.phases[0].timeline.gpu_busy);
+    CHECK(fast.latency < 0.6 * usual.latency);
+    const auto says = [](const Prediction& p) {
+        return std::any_of(p.notes.begin(), p.notes.end(), [](const std::string& note) { return note.find("0.5") != std::string::npos; });
+    };
+    CHECK(says(fast));
+    CHECK_FALSE(says(usual));
+}
+
+TEST_CASE("a host's time has a range") {
+    const SoftwareStacks software = load_software(gpus_dir());
+    const Gpu gpu = load_gpu(gpus_dir(), "t4");
+    for (const double time : {0.0, 0.05, 11.0, std::nan("")}) {
+        CAPTURE(time);
+        RunRequest request{.execution = Execution::eager};
+        request.host_time = time;
+        CHECK_THROWS_WITH_AS(predict(find_workload(models_dir(), "bert-base"), gpu, request, software), doctest::Contains("--host-time"),
+                             Error);
+    }
 }

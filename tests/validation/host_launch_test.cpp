@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "roofcast/error.hpp"
@@ -236,4 +237,41 @@ TEST_CASE("experts without a gate need engines, and engines need experts") {
     std::vector<KernelRow> rows{row};
     mark_habits(load(experts + engines), rows);
     CHECK(std::get<Moe>(rows[0].op).gated);
+}
+
+TEST_CASE("machines that ran whole models are read from beside the hosts, and what they lack is named") {
+    const auto load = [](const std::string& machine) {
+        const test::TemporaryFile file("host_launch.toml", "[[machine]]\n" + machine);
+        return load_measuring_hosts(file.path()).machines;
+    };
+    const auto machines = load("source = \"lab\"\ngpus = [\"t4\"]\nsoftware = \"pytorch\"\nhost_time = 1.2\n");
+    REQUIRE(machines.size() == 1);
+    CHECK(machines[0].source == "lab");
+    CHECK(machines[0].gpus == std::vector<std::string>{"t4"});
+    CHECK(machines[0].software == "pytorch");
+    CHECK(machines[0].host_time == 1.2);
+    CHECK_THROWS_WITH_AS(load("source = \"lab\"\nhost_time = 1\n"), doctest::Contains("gpus: a machine has GPUs"), Error);
+    CHECK_THROWS_WITH_AS(load("source = \"lab\"\ngpus = [\"t4\"]\n"), doctest::Contains("host_time"), Error);
+    CHECK_THROWS_WITH_AS(load("source = \"lab\"\ngpus = [\"t4\"]\nhost_time = 20\n"), doctest::Contains("host_time"), Error);
+    CHECK_THROWS_WITH_AS(load("source = \"lab\"\ngpus = [\"t4\"]\nhost_time = 1\nspeed = 1\n"), doctest::Contains("speed"), Error);
+}
+
+TEST_CASE("each machine that is shipped stands for rows that are shipped, and none hides another") {
+    const auto machines = load_measuring_hosts(test::source_dir() / "validation_data" / "host_launch.toml").machines;
+    REQUIRE_FALSE(machines.empty());
+    const Measurements measurements = read_measurements({test::source_dir() / "validation_data" / "models"});
+    std::vector<int> rows(machines.size(), 0);
+    for (const ModelRow& row : measurements.models) {
+        const auto stands = [&row](const HostMachine& m) {
+            return row.origin.source.starts_with(m.source) && (m.software.empty() || begins_with_words(row.origin.software, m.software)) &&
+                   std::find(m.gpus.begin(), m.gpus.end(), row.gpu) != m.gpus.end();
+        };
+        CHECK(std::count_if(machines.begin(), machines.end(), stands) <= 1);
+        const auto first = std::find_if(machines.begin(), machines.end(), stands);
+        if (first != machines.end()) ++rows[static_cast<std::size_t>(first - machines.begin())];
+    }
+    for (std::size_t i = 0; i < machines.size(); ++i) {
+        CAPTURE(machines[i].source);
+        CHECK(rows[i] > 0);
+    }
 }

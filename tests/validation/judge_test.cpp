@@ -29,10 +29,11 @@ struct Judged {
     Gpu gpu{load_gpu(test::gpus_dir(), "v100-pcie-32gb")};
     std::function<const Gpu*(const std::string&)> find = [this](const std::string& id) { return id == gpu.profile.id ? &gpu : nullptr; };
     Measurements measurements = read_measurements_text(rows_text, "rows.csv");
-    Validation validation = judge(measurements, {.gpu = find, .host_launch = {}, .model = [](const ModelRow& row, const Gpu&) {
-                                                     if (row.model != "net") throw Error({.what = "no such model"});
-                                                     return ModelEstimate{15, 10};
-                                                 }});
+    Validation validation = judge(
+        measurements, {.gpu = find, .host_launch = {}, .model = [](const ModelRow& row, const Gpu&) {
+                           if (row.model != "net") throw Error({.what = "no such model"});
+                           return ModelEstimate{.predicted = 15, .roofline = 10, .terms = PredictedTerms{.host = 7 * us, .bound = "host"}};
+                       }});
     Judged() = default;
     Judged(const Judged&) = delete;
     Judged& operator=(const Judged&) = delete;
@@ -134,6 +135,19 @@ TEST_CASE("the JSON report has the documented keys") {
     CHECK(document["worst"].size() == 2);
 }
 
+TEST_CASE("rows are grouped by what bounds their prediction, and the worst show its terms") {
+    const Judged judged;
+    const auto groups = group_by(judged.validation, judged.measurements, {parse_group_key("bound")});
+    REQUIRE(groups.size() == 2);
+    CHECK(groups[0].values[0] == "compute");
+    CHECK(groups[1].values[0] == "host");
+    const auto document = nlohmann::json::parse(rendered(validation_report(judged.validation, judged.measurements, {}), Format::json));
+    CHECK(document["worst"][0]["op"] == "model");
+    CHECK(document["worst"][0]["host_us"] == 7);
+    CHECK(document["worst"][0]["bound"] == "host");
+    CHECK(document["worst"][1]["compute_us"].get<double>() > 9000);
+}
+
 TEST_CASE("a report of no rows has nulls, not numbers") {
     const auto report = validation_report({}, {}, {});
     const auto document = nlohmann::json::parse(rendered(report, Format::json));
@@ -152,6 +166,8 @@ TEST_CASE("the rows file has a line for every judged row, with as many fields as
     REQUIRE(commas.size() == 3);
     CHECK(commas[1] == commas[0]);
     CHECK(commas[2] == commas[0]);
+    CHECK(text.find(",0,0,0,0,0,0,7,host,,,") != std::string::npos);  // the model's terms, its host's last
+    CHECK(text.find(",0,,compute,excluded,") != std::string::npos);
 }
 
 TEST_CASE("coverage is the share of rows within their interval") {

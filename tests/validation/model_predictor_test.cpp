@@ -170,3 +170,32 @@ TEST_CASE("rates of voices count samples of audio") {
     // 256 samples for each of 664 frames, of four utterances.
     CHECK(predictor(row, gpu).predicted == rel(4 * 664 * 256 / (latency_ms * 1e-3), 1e-6));
 }
+
+TEST_CASE("rows of a source are predicted on its machine, and say what their time is made of") {
+    const std::vector<Workload> models{find_workload(test::models_dir(), "llama-3.1-8b")};
+    const SoftwareStacks software = load_software(test::gpus_dir());
+    const Gpu gpu = load_gpu(test::gpus_dir(), "a100-sxm4-80gb");
+    const std::vector<HostMachine> machines{{.source = "lab", .gpus = {"a100-sxm4-80gb"}, .software = "pytorch", .host_time = 3}};
+    ModelRow row = llama("decode", Metric::tpot_ms);
+    row.gpu = "a100-sxm4-80gb";
+    row.execution = Execution::eager;
+    const auto terms = [&] { return model_predictor(models, software, machines)(row, gpu).terms.value(); };
+    const PredictedTerms others = terms();
+    CHECK(others.bound == "host");
+    CHECK(others.dram > others.compute);
+    CHECK(others.host > Seconds{});
+    row.origin.source = "lab of one machine";
+    row.origin.software = "pytorch 2.0";
+    CHECK(terms().host.in(ms) == rel(3 * others.host.in(ms), 1e-9));
+    CHECK(model_planner(models, software, machines)(row, gpu)(gpu) == model_predictor(models, software, machines)(row, gpu).predicted);
+    row.origin.software = "tensorflow";
+    CHECK(terms().host == others.host);
+    row.origin.software = "pytorch";
+    row.gpu = "t4";
+    CHECK(terms().host == others.host);
+    // The first token's terms are not those of the others.
+    row = llama("prefill", Metric::ttft_ms);
+    CHECK(model_predictor(models, software)(row, gpu).terms->compute > others.compute);
+    row = llama("decode", Metric::memory_gb);
+    CHECK_FALSE(model_predictor(models, software)(row, gpu).terms);
+}

@@ -1,0 +1,25 @@
+#pragma once
+/// Keys of `gpus/software.toml` that hold more than a number or a flag. All throw Error naming file, line and key.
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "io/toml_reader.hpp"
+#include "roofcast/execution.hpp"
+
+namespace roofcast {
+
+KernelSet read_kernel_set(TableReader& table);
+
+// Absent without the key.
+std::optional<GroupSizes> read_group_sizes(TableReader& table);
+std::optional<GroupedDecoding> read_grouped_decoding(TableReader& table);
+std::optional<LongContexts> read_long_contexts(TableReader& table);
+std::optional<DecoderHabits> read_decoder_habits(TableReader& table);
+std::optional<HalfPadded> read_half_padded(TableReader& table);
+
+/// Side of a square tile, a power of two; 0 when the key is absent.
+int read_tile(TableReader& table, std::string_view key, std::int64_t tallest);
+
+}  // namespace roofcast

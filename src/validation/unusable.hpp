@@ -1,0 +1,16 @@
+#pragma once
+/// Rows that nothing can be said of.
+
+#include <string>
+#include <utility>
+
+#include "roofcast/error.hpp"
+
+namespace roofcast {
+
+/// Which a row is skipped with, beside its file and line.
+inline Error unusable(std::string what) {
+    return Error({.what = std::move(what)});
+}
+
+}  // namespace roofcast
