@@ -101,7 +101,7 @@ TEST_CASE("separate products of attention may compute in TF32, and 16-bit ones o
     op.products = Precision::tf32;
     const double products = 2.0 * 2 * 32 * 1024 * 1024 * 64;  // FLOP
     CHECK(in_fp32 - time(op) == rel(products / 1e6 * (1.0 / 10 - 1.0 / 100), 0.02));
-    CHECK(physical_floor(op, gpu.profile).in(us) <= products / 1e6 / 100 + 1e-9);
+    CHECK(physical_floor(op, gpu.profile).in(us) == rel(products / 1e6 / 100, 0.05));  // the softmax beside
     Attention narrow = op;
     narrow.precision = narrow.kv_precision = Precision::fp16;
     narrow.products.reset();

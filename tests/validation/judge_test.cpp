@@ -70,7 +70,7 @@ TEST_CASE("model rows that beat their limit are set aside and listed") {
     REQUIRE(v.impossible.size() == 3);
     CHECK(v.impossible[1].is_model);
     CHECK(v.impossible[1].limit == 25);
-    const std::string text = rendered(validation_report(v, judged.measurements, judged.find, {}), Format::table);
+    const std::string text = rendered(validation_report(v, judged.measurements, {}), Format::table);
     CHECK(text.find("1 rows judged, 3 set aside as impossible, 2 skipped") != std::string::npos);
     CHECK(text.find("net batch=8") != std::string::npos);
 }
@@ -139,8 +139,8 @@ TEST_CASE("rows are grouped by what bounds their prediction, and the worst show 
     const Judged judged;
     const auto groups = group_by(judged.validation, judged.measurements, {parse_group_key("bound")});
     REQUIRE(groups.size() == 2);
-    CHECK(groups[0].values[0] == "compute");
-    CHECK(groups[1].values[0] == "host");
+    CHECK(groups[0].values[0] == "host");
+    CHECK(groups[1].values[0] == "power");
     const auto document = nlohmann::json::parse(rendered(validation_report(judged.validation, judged.measurements, {}), Format::json));
     CHECK(document["worst"][0]["op"] == "model");
     CHECK(document["worst"][0]["host_us"] == 7);
@@ -167,7 +167,7 @@ TEST_CASE("the rows file has a line for every judged row, with as many fields as
     CHECK(commas[1] == commas[0]);
     CHECK(commas[2] == commas[0]);
     CHECK(text.find(",0,0,0,0,0,0,7,host,,,") != std::string::npos);  // the model's terms, its host's last
-    CHECK(text.find(",0,,compute,excluded,") != std::string::npos);
+    CHECK(text.find(",0,,power,excluded,") != std::string::npos);
 }
 
 TEST_CASE("coverage is the share of rows within their interval") {
