@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cctype>
 #include <cstring>
 #include <limits>
@@ -15,8 +14,6 @@ namespace roofcast {
 namespace {
 
 constexpr std::array<std::string_view, execution_count> execution_names{"eager", "cuda_graph", "compiled", "tensorrt", "fused"};
-
-constexpr Range share{0, 1, true};
 
 void read_stack(TableReader& table, SoftwareStack& stack) {
     stack.kernels = read_kernel_set(table);

@@ -6,12 +6,6 @@
 
 namespace roofcast {
 
-namespace {
-
-constexpr Range share{0, 1, true};
-
-}  // namespace
-
 KernelSet read_kernel_set(TableReader& table) {
     const std::string text = table.text("kernels");
     if (text == "framework") return KernelSet::framework;

@@ -10,6 +10,9 @@
 
 namespace roofcast {
 
+/// Of a rate: above 0 and at most 1.
+inline constexpr Range share{0, 1, true};
+
 KernelSet read_kernel_set(TableReader& table);
 
 // Absent without the key.
