@@ -3,8 +3,23 @@
 #include <fmt/format.h>
 
 #include <bit>
+#include <type_traits>
 
 namespace roofcast {
+
+namespace {
+
+/// What `read` makes of the table at `key`, all of whose keys it reads; nothing without that table.
+template <class Read>
+auto read_if(TableReader& table, std::string_view key, Read read) -> std::optional<std::invoke_result_t<Read, TableReader&>> {
+    if (!table.has(key)) return std::nullopt;
+    TableReader own = table.table(key);
+    auto result = read(own);
+    own.finish();
+    return result;
+}
+
+}  // namespace
 
 KernelSet read_kernel_set(TableReader& table) {
     const std::string text = table.text("kernels");
@@ -29,23 +44,17 @@ std::optional<GroupSizes> read_group_sizes(TableReader& table) {
 }
 
 std::optional<GroupedDecoding> read_grouped_decoding(TableReader& table) {
-    constexpr std::string_view key = "grouped_decode_attention";
-    if (!table.has(key)) return std::nullopt;
-    TableReader own = table.table(key);
-    const GroupedDecoding grouped{.least_group = own.count("least_group", 2), .rate = own.number("rate", share)};
-    own.finish();
-    return grouped;
+    return read_if(table, "grouped_decode_attention", [](TableReader& own) {
+        return GroupedDecoding{.least_group = own.count("least_group", 2), .rate = own.number("rate", share)};
+    });
 }
 
 std::optional<LongContexts> read_long_contexts(TableReader& table) {
-    constexpr std::string_view key = "long_contexts";
-    if (!table.has(key)) return std::nullopt;
-    TableReader own = table.table(key);
-    const LongContexts contexts{.beyond = own.count("beyond_tokens"),
-                                .prefill_chunk = own.count("prefill_chunk_tokens"),
-                                .decode_attention_rate = own.number("decode_attention_rate", share)};
-    own.finish();
-    return contexts;
+    return read_if(table, "long_contexts", [](TableReader& own) {
+        return LongContexts{.beyond = own.count("beyond_tokens"),
+                            .prefill_chunk = own.count("prefill_chunk_tokens"),
+                            .decode_attention_rate = own.number("decode_attention_rate", share)};
+    });
 }
 
 int read_tile(TableReader& table, std::string_view key, std::int64_t tallest) {
@@ -55,23 +64,17 @@ int read_tile(TableReader& table, std::string_view key, std::int64_t tallest) {
 }
 
 std::optional<DecoderHabits> read_decoder_habits(TableReader& table) {
-    constexpr std::string_view key = "decoders";
-    if (!table.has(key)) return std::nullopt;
-    TableReader own = table.table(key);
-    const DecoderHabits habits{.matmul_rate = own.number("matmul_rate", share),
-                               .host_per_pass = own.number("host_us_per_pass", non_negative) * us};
-    own.finish();
-    return habits;
+    return read_if(table, "decoders", [](TableReader& own) {
+        return DecoderHabits{.matmul_rate = own.number("matmul_rate", share),
+                             .host_per_pass = own.number("host_us_per_pass", non_negative) * us};
+    });
 }
 
 std::optional<HalfPadded> read_half_padded(TableReader& table) {
-    constexpr std::string_view key = "half_padded";
-    if (!table.has(key)) return std::nullopt;
-    TableReader own = table.table(key);
-    HalfPadded padded{.removed_tokens = own.counts_if("removed_tokens", 1),
-                      .host_per_pass = own.number("host_us_per_pass", non_negative) * us};
-    own.finish();
-    return padded;
+    return read_if(table, "half_padded", [](TableReader& own) {
+        return HalfPadded{.removed_tokens = own.counts_if("removed_tokens", 1),
+                          .host_per_pass = own.number("host_us_per_pass", non_negative) * us};
+    });
 }
 
 }  // namespace roofcast

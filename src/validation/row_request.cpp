@@ -22,15 +22,18 @@ bool splits_by_layers(const ModelRow& row) {
 }
 
 double host_time(const std::vector<HostMachine>& machines, const ModelRow& row, const std::string& gpu) {
-    const auto measured = std::find_if(machines.begin(), machines.end(), [&](const HostMachine& machine) {
-        return row.origin.source.starts_with(machine.source) &&
-               (machine.software.empty() || begins_with_words(row.origin.software, machine.software)) &&
-               std::find(machine.gpus.begin(), machine.gpus.end(), gpu) != machine.gpus.end();
-    });
+    const auto measured =
+        std::find_if(machines.begin(), machines.end(), [&](const HostMachine& machine) { return stands_for(machine, row, gpu); });
     return measured != machines.end() ? measured->host_time : 1;
 }
 
 }  // namespace
+
+bool stands_for(const HostMachine& machine, const ModelRow& row, const std::string& gpu) {
+    return row.origin.source.starts_with(machine.source) &&
+           (machine.software.empty() || begins_with_words(row.origin.software, machine.software)) &&
+           std::find(machine.gpus.begin(), machine.gpus.end(), gpu) != machine.gpus.end();
+}
 
 RunRequest request_of(const ModelRow& row, const Workload& workload, const std::vector<HostMachine>& machines, const std::string& gpu) {
     RunRequest request;

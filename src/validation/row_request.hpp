@@ -10,6 +10,9 @@
 
 namespace roofcast {
 
+/// Whether `machine` measured the row of the GPU of that id.
+bool stands_for(const HostMachine& machine, const ModelRow& row, const std::string& gpu);
+
 /// What the row asks of `workload`, on the first of `machines` that stands for it and the GPU of that id, if any.
 RunRequest request_of(const ModelRow& row, const Workload& workload, const std::vector<HostMachine>& machines, const std::string& gpu);
 

@@ -7,6 +7,7 @@
 #include "roofcast/validation.hpp"
 #include "support/compare.hpp"
 #include "support/paths.hpp"
+#include "validation/row_request.hpp"
 
 using namespace roofcast;
 using roofcast::test::rel;
@@ -262,10 +263,7 @@ TEST_CASE("each machine that is shipped stands for rows that are shipped, and no
     const Measurements measurements = read_measurements({test::source_dir() / "validation_data" / "models"});
     std::vector<int> rows(machines.size(), 0);
     for (const ModelRow& row : measurements.models) {
-        const auto stands = [&row](const HostMachine& m) {
-            return row.origin.source.starts_with(m.source) && (m.software.empty() || begins_with_words(row.origin.software, m.software)) &&
-                   std::find(m.gpus.begin(), m.gpus.end(), row.gpu) != m.gpus.end();
-        };
+        const auto stands = [&row](const HostMachine& machine) { return stands_for(machine, row, row.gpu); };
         CHECK(std::count_if(machines.begin(), machines.end(), stands) <= 1);
         const auto first = std::find_if(machines.begin(), machines.end(), stands);
         if (first != machines.end()) ++rows[static_cast<std::size_t>(first - machines.begin())];
