@@ -32,9 +32,18 @@ JoulesPerFlop flop_energy(MathUnit unit, const Gpu& gpu) {
 }  // namespace
 
 double relative_flop_energy(Precision precision, MathUnit unit) {
-    constexpr double fp16 = 1.05, tf32 = 1.9;
+    constexpr double fp16 = 1.05, tf32 = 1.9, fp32 = 2.6;
     if (unit != MathUnit::tensor16) return 1;
-    return precision == Precision::fp16 ? fp16 : precision == Precision::tf32 ? tf32 : 1;
+    switch (precision) {
+        case Precision::fp16:
+            return fp16;
+        case Precision::tf32:
+            return tf32;
+        case Precision::fp32:
+            return fp32;
+        default:
+            return 1;
+    }
 }
 
 PowerLimit power_limit(Flops flops, Bytes dram_bytes, MathUnit unit, const Gpu& gpu) {

@@ -39,6 +39,29 @@ TEST_CASE("large squares on boards never measured run within a quarter of the ra
     }
 }
 
+// AMD's and Intel's engines: rates that parameters of their architectures were read off (sources in gpus/arch), which no fit reads.
+TEST_CASE("large products on other vendors' boards run within a fifth of the rates that were published") {
+    struct Published {
+        const char* gpu;
+        Precision precision;
+        std::int64_t m, n, k;
+        double teraflops;
+    };
+    for (const Published& p :
+         {Published{"mi300x", Precision::bf16, 4096, 4864, 32896, 708}, Published{"mi300x", Precision::fp8, 4096, 4864, 32896, 1273},
+          Published{"mi300x", Precision::bf16, 10240, 15360, 8192, 668.4}, Published{"mi325x", Precision::fp16, 4096, 4864, 32896, 787.2},
+          Published{"mi325x", Precision::bf16, 13312, 10240, 8192, 784.9}, Published{"mi210", Precision::fp32, 8192, 8192, 8192, 33.02},
+          Published{"mi210", Precision::bf16, 8192, 8192, 8192, 124.18}, Published{"mi250", Precision::fp16, 2048, 2048, 2048, 112.9},
+          Published{"mi100", Precision::fp16, 4096, 512, 4096, 91}, Published{"rx-7900-xtx", Precision::fp32, 8192, 8192, 8192, 24.45},
+          Published{"rx-7900-xtx", Precision::fp16, 8192, 8192, 8192, 91.71},
+          Published{"gaudi2", Precision::bf16, 14336, 15360, 2048, 418.7}}) {
+        CAPTURE(p.gpu);
+        CAPTURE(name(p.precision));
+        const Gemm product{.m = p.m, .n = p.n, .k = p.k, .precision = p.precision, .weight_bits = 8 * element_size(p.precision).in(byte)};
+        CHECK(teraflops(shipped_gpu(p.gpu), product) == rel(p.teraflops, 0.2));
+    }
+}
+
 TEST_CASE("wide products on lanes keep the rate of narrow ones, but on Pascal") {
     // Median share of the peak up to 1,000 columns (k below 4,000) and beyond 24,000: T4 0.39 and 0.39, P4 0.50 and 0.24
     // (kernels/*_fp32_pytorch.csv, linear).
