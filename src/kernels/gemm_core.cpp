@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <iterator>
 #include <limits>
 #include <span>
@@ -152,6 +153,16 @@ double covered_rows(const MatrixProduct& op, Tile tile) {
     return blocks(op.m, step) * step;
 }
 
+/// Mean time of a step along k, over that of tiles within the product, where clusters lack rows of A: the more of one is missing and the
+/// fewer clusters a column has, and only while the tiles fill `waves` of the chip (docs/model.md, GEMM).
+double padding_of(const MatrixProduct& op, Tile tile, double covered, double waves) {
+    constexpr double unhindered = 0.45, full = 0.8;  // waves
+    const double rows = std::max(tile.m, op.cluster_rows), clusters = covered / rows;
+    const double missing = (covered - static_cast<double>(op.m)) / rows;
+    const double filled = std::clamp((waves - unhindered) / (full - unhindered), 0.0, 1.0);
+    return 1 + op.padding_cost * filled * missing / std::sqrt(clusters);
+}
+
 /// `padding`: mean time of a step along k, over that of tiles within the product.
 Candidate evaluate(const Rates& r, const GemmParameters& p, Tile tile, double tiles, double padding, int split, double k) {
     const double area = tile.m * tile.n;
@@ -223,7 +234,7 @@ Candidate best_candidate(const MatrixProduct& op, const Rates& r, const GemmPara
     for (const Tile tile : op.tile_rows > 0 ? std::span(&only, 1) : tiles_of(op, unit)) {
         const double rows = covered_rows(op, tile);
         const double tiles = static_cast<double>(op.batch) * rows / tile.m * blocks(op.n, tile.n);
-        const double padding = 1 + op.padding_cost * (1 - static_cast<double>(op.m) / rows);
+        const double padding = padding_of(op, tile, rows, tiles / r.sm_count);
         if (!offered(tile, tiles, op, r, unit)) continue;
         for (std::size_t i = 0; i < split_k.size(); ++i) {
             const int split = split_factors[i];
