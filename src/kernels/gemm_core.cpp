@@ -156,11 +156,13 @@ double covered_rows(const MatrixProduct& op, Tile tile) {
 /// Mean time of a step along k, over that of tiles within the product, where clusters lack rows of A: the more of one is missing and the
 /// fewer clusters a column has, and only while the tiles fill `waves` of the chip (docs/model.md, GEMM).
 double padding_of(const MatrixProduct& op, Tile tile, double covered, double waves) {
-    constexpr double unhindered = 0.45, full = 0.8;  // waves
+    constexpr double unhindered = 0.45, full = 0.8;                // waves
+    constexpr std::int64_t short_depth = 768, long_depth = 1536;  // of k
     const double rows = std::max(tile.m, op.cluster_rows), clusters = covered / rows;
     const double missing = (covered - static_cast<double>(op.m)) / rows;
     const double filled = std::clamp((waves - unhindered) / (full - unhindered), 0.0, 1.0);
-    return 1 + op.padding_cost * filled * missing / std::sqrt(clusters);
+    const double deep = std::clamp(static_cast<double>(op.k - short_depth) / static_cast<double>(long_depth - short_depth), 0.0, 1.0);
+    return 1 + op.padding_cost * filled * deep * missing / std::sqrt(clusters);
 }
 
 /// `padding`: mean time of a step along k, over that of tiles within the product.
