@@ -40,7 +40,7 @@ struct GemmParameters {
     double bandwidth_fraction = 0.85;     ///< of DRAM bandwidth
     double overlap = 0.8;                 ///< share of the non-bounding terms that the bounding one hides
     double fixed_cycles = 3500;           ///< kernel start, prologue and drain
-    double wave_cycles = 0;               ///< per wave, whatever the tile: first loads and hand-over between blocks
+    double wave_cycles = 0;               ///< that the end of a wave and the start of the next take at least, however small the tile
     double misaligned = 0.1;              ///< loss of peak when a row of n or k is not a multiple of 16 bytes
     double l2_residency = 0.5;            ///< share of a small working set that is found in L2 when warm
 };
@@ -124,7 +124,7 @@ struct MoeParameters {
     double row_passes = 1.5;           ///< times that an output row for each token and expert moves through DRAM around the products
     double local_passes = 1;           ///< times that an input or output row for each expert of the rank's own moves there besides
     double inner_passes = 1;           ///< times that the inner activations of each token and expert move there
-    double wave_cycles = 5000;         ///< per wave of a grouped product: first loads and hand-over between blocks
+    double wave_cycles = 5000;         ///< that the end of a wave of a grouped product and the start of the next take at least
     double fixed_cycles = 20000;       ///< routing, permutation and kernel starts
     double sorting_cycles = 10000;     ///< further starts where experts are too many to be sorted in one kernel
     double absent_block_cycles = 150;  ///< of an SM per block that fills rows of other ranks' experts with zeros

@@ -55,7 +55,7 @@ struct ShapedTile {
     int rows = 0, columns = 0;
     double relative_epilogue = 1;  ///< time of the epilogue for an output over that of `epilogue_cycles`
     int cluster_rows = 0;          ///< that a cluster of thread blocks computes together, whether they are there or not; 0: each tile alone
-    double padding_cost = 0;       ///< time of rows of tiles beyond m, over that of rows within, less 1
+    double padding_cost = 0;       ///< of a cluster's rows that m lacks: share of a step's time (`padding` in docs/model.md)
 };
 
 /// Libraries of fused attention, whose launchers cut the work in ways of their own.

@@ -16,7 +16,7 @@ constexpr std::int64_t block_warps = 4;                       // of a block of q
 constexpr std::int64_t general_parts = 16, most_parts = 128;  // that the general kernel and others split keys into, at most
 
 Seconds time(const AttentionBlocks& b, const BesideBlocks& beside) {
-    return b.combine + busy_time(b.compute, beside.dram, b.stream, beside.overlap, beside.power);
+    return b.alone + busy_time(b.compute, beside.dram, b.stream, beside.overlap, beside.power);
 }
 
 /// Query heads that share the keys of one.
@@ -82,8 +82,7 @@ std::int64_t parts_of_queries(const Attention& op, const Rows& r, std::int64_t k
     }
 }
 
-/// One block per set, height of a block and part of the keys; scheduled longest first, so that a machine full of unequal (causal) blocks
-/// ends half a block late.
+/// One block per set, height of a block and part of the keys. Blocks start in whole waves, however few the last has.
 AttentionBlocks by_queries(const Attention& op, const AttentionKernel& kernel, const Gpu& gpu) {
     const double sms = static_cast<double>(gpu.profile.sm_count);
     const Rows r = rows_of(op, kernel, gpu);
@@ -95,13 +94,14 @@ AttentionBlocks by_queries(const Attention& op, const AttentionKernel& kernel, c
     const double chunk = blocks(seen, key_block * parts) * static_cast<double>(key_block);
     const double warp_rows = static_cast<double>(std::max(r.block / block_warps, matrix_rows));
     const Seconds score = score_time(op, kernel, gpu) + conversion_time(op, kernel, gpu) / warp_rows;
-    const Seconds longest = static_cast<double>(r.block) * chunk * score, starts = waves(count, sms, 1) * block_start(kernel, gpu);
+    const Seconds longest = static_cast<double>(r.block) * chunk * score, starts = std::ceil(count / sms) * block_start(kernel, gpu);
+    const Seconds alone = start_alone(kernel) * starts;
     // Blocks of one set follow each other through L2: its keys pass once for all of them.
     const Seconds stream = waves(r.sets * static_cast<double>(parts), sms, 1) * chunk * key_time(op, kernel, gpu);
     const Seconds merge = merge_time(op, parts, kernel, gpu);
-    if (count <= sms) return {longest + starts, stream, merge};
+    if (count <= sms) return {longest + starts - alone, stream, alone + merge};
     const Seconds share = r.sets * std::max(padded_pairs(op, r, keys), r.group * visible_pairs(op)) / sms * score;
-    return {max(longest, share + 0.5 * longest * (1 - sms / count)) + starts, stream, merge};
+    return {max(longest, share + imbalance(kernel) * longest * (1 - sms / count)) + starts - alone, stream, alone + merge};
 }
 
 /// How the keys of one decoding kernel are gone through.
@@ -113,6 +113,7 @@ struct KeyLoop {
 };
 
 /// Keys are split over blocks until these fill the SMs (split-KV): as the library's launcher does, or in as many parts as are fastest.
+/// Blocks start in whole waves, but for FlashInfer's, which share the work evenly.
 AttentionBlocks split_over_blocks(const Attention& op, const KeyLoop& loop, const AttentionKernel& kernel, const Gpu& gpu,
                                   const BesideBlocks& beside) {
     const int sms = gpu.profile.sm_count;
@@ -120,7 +121,10 @@ AttentionBlocks split_over_blocks(const Attention& op, const KeyLoop& loop, cons
     const auto split = [&](std::int64_t parts) -> AttentionBlocks {
         const double chunk = blocks(keys, key_block * parts) * static_cast<double>(key_block);
         const double w = waves(loop.sets * static_cast<double>(parts), static_cast<double>(sms), 1);
-        return {loop.first_start + w * (chunk * loop.computed + loop.start), w * chunk * loop.taken_in, merge_time(op, parts, kernel, gpu)};
+        const Seconds starts = (kernel.is(AttentionLibrary::flashinfer) ? w : std::ceil(w)) * loop.start;
+        const Seconds alone = start_alone(kernel) * starts;
+        return {loop.first_start + w * chunk * loop.computed + starts - alone, w * chunk * loop.taken_in,
+                alone + merge_time(op, parts, kernel, gpu)};
     };
     if (!op.split_ungrouped && op.heads == op.kv_heads) return split(1);
     switch (kernel.library) {

@@ -8,7 +8,7 @@ namespace roofcast {
 /// What thread blocks take together.
 struct AttentionBlocks {
     Seconds compute, stream;  ///< on the SMs; to bring keys and values into them
-    Seconds combine{};        ///< kernel that adds the parts of split keys up
+    Seconds alone{};          ///< while nothing streams: in (part of) their start, and in the kernel that adds the parts of split keys up
 };
 
 /// What bounds a kernel beside its blocks, and how the two overlap.

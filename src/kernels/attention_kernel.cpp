@@ -25,6 +25,11 @@ constexpr std::int64_t row_tiles[] = {8, 16, 64};
 constexpr double quick_start = 0.4;    // start of its blocks that share keys to that of others' (B200: 1.0 and 1.4 us, others 2.4 to 3.8)
 constexpr double apart_combine = 2;    // FlashAttention-2: time of its kernel that adds parts up over later libraries', which start early
 constexpr double combined_parts = 16;  // of split keys, that take as long to add up as their kernel to start: 4 to 64 tried on four GPUs
+// Ends of blocks: FlashAttention-3 schedules the longest first, trtllm-gen deals blocks out beforehand. 0.2 to 1.1 of the longest tried on
+// H200, B200, A100 and L40S.
+constexpr double scheduled_imbalance = 0.2, dealt_imbalance = 0.8, usual_imbalance = 0.5;
+// FlashAttention-3 has one block an SM: of its start, that no other block streams beside (0.3 to 1 tried on H200 rows).
+constexpr double flash_attention_3_start_alone = 0.7;
 // TensorRT: cycles of an SM for the softmax of a score, which sums over warps through shared memory: BERT of 384 tokens against 128 on
 // A100, A30, L4 and L40S, whatever the lanes of their SMs (0.32 and 0.45 tried). Its kernels are compiled for sequences and heads up to:
 constexpr double whole_row_cycles = 0.38;
@@ -131,6 +136,15 @@ Seconds row_tile_time(const Attention& op, std::int64_t rows, const AttentionKer
     const double filled = tile == std::end(row_tiles) ? blocks(rows, tallest) * static_cast<double>(tallest) : static_cast<double>(*tile);
     const double bytes = filled * score_width(op) * element_size(op.precision).in(byte);
     return lasting(bytes / row_bytes_per_sm_clock, gpu.profile);
+}
+
+double imbalance(const AttentionKernel& kernel) {
+    if (kernel.is(AttentionLibrary::flash_attention_3)) return scheduled_imbalance;
+    return kernel.is(AttentionLibrary::trtllm_gen) ? dealt_imbalance : usual_imbalance;
+}
+
+double start_alone(const AttentionKernel& kernel) {
+    return kernel.is(AttentionLibrary::flash_attention_3) ? flash_attention_3_start_alone : 0;
 }
 
 Seconds block_start(const AttentionKernel& kernel, const Gpu& gpu) {

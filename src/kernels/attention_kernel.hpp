@@ -52,6 +52,12 @@ Seconds key_time(const Attention& op, const AttentionKernel& kernel, const Gpu& 
 /// Of one SM, to take in `rows` of queries of a block that shares keys, and to store its output.
 Seconds row_tile_time(const Attention& op, std::int64_t rows, const AttentionKernel& kernel, const Gpu& gpu);
 
+/// By how much of its longest block a machine full of them ends late.
+double imbalance(const AttentionKernel& kernel);
+
+/// Share of the start of its blocks in which nothing streams.
+double start_alone(const AttentionKernel& kernel);
+
 /// Start, first loads and write-back of a block of queries.
 Seconds block_start(const AttentionKernel& kernel, const Gpu& gpu);
 

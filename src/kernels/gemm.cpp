@@ -62,6 +62,7 @@ void as_unpacking(MatrixProduct& product, GemmParameters& p, const Gpu& gpu) {
     product.steps_in_turn = true;
     p.peak_fraction *= warp_matrix_share(gpu.profile);
     p.tiling = gpu.parameters.values.weight_only.tiling;
+    p.wave_cycles = 0;
 }
 
 /// Whether the engine has a kernel for vectors for the product's weights: packed ones beside operands of 16 bits.

@@ -7,23 +7,14 @@
 #include <limits>
 #include <span>
 
+#include "kernels/gemm_tiles.hpp"
 #include "kernels/gemm_traffic.hpp"
 
 namespace roofcast {
 
 namespace {
 
-// Tiles that the libraries' kernels are compiled for (CUTLASS default configurations; kernel names in profiles of cuBLAS).
-constexpr Tile simt_tiles[] = {{128, 128}, {128, 64}, {64, 128}, {128, 32}, {32, 128}, {64, 64}, {64, 32}, {32, 64}, {32, 32}, {16, 64}};
-// Linear layers on lanes: large tiles, and one small whose warps share k ("sliced" in kernel names).
-constexpr Tile linear_lane_tiles[] = {{128, 128}, {64, 128}, {32, 32}};
-constexpr int small_rows = 32;
-constexpr Tile matrix_unit_tiles[] = {{256, 128}, {128, 256}, {128, 128}, {256, 64}, {64, 256}, {128, 64}, {64, 128},
-                                      {64, 64},   {32, 128},  {32, 64},   {64, 32},  {16, 128}, {16, 64}};
-constexpr int largest_area = 256 * 128;        // of tiles
-constexpr int replaced_area = 8192;            // of the smallest that give way to these
 constexpr double shared_epilogue_share = 0.5;  // of an epilogue that waits for all that the chip writes: 0, 0.3, 0.7 and 1 tried
-constexpr double waves_before_largest = 2;     // of smaller tiles; A100 bf16 rows are a staircase of the largest tiles' waves
 constexpr int split_factors[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32};
 constexpr int most_serial_parts = 4;    // A100 weight-only rows: 2 to 7 tried
 constexpr double split_waves = 4;       // that the parts of k fill at most
@@ -32,11 +23,6 @@ constexpr double unpacking_blocks = 3;  // that share an SM and wait for their s
 constexpr double stored_alone = 1.5;    // rate of products that only store misaligned rows, over those that load them too
 constexpr double reference_depth = 32;  // of k, that the cost of a step is given for
 constexpr double reference_tile = large_tile_side * large_tile_side;  // that the epilogue parameter is given for
-
-std::span<const Tile> tiles_of(const MatrixProduct& op, MathUnit unit) {
-    if (unit != MathUnit::simt) return matrix_unit_tiles;
-    return op.along_k ? std::span<const Tile>(linear_lane_tiles) : simt_tiles;
-}
 
 Flops product_flops(const MatrixProduct& op) {
     return 2 * flop * (static_cast<double>(op.batch) * static_cast<double>(op.m)) * (static_cast<double>(op.n) * static_cast<double>(op.k));
@@ -147,24 +133,6 @@ struct Candidate {
     [[nodiscard]] double time() const { return busy + latency; }
 };
 
-/// Rows of all tiles of one column, those beyond m too.
-double covered_rows(const MatrixProduct& op, Tile tile) {
-    const int step = std::max(tile.m, op.cluster_rows);
-    return blocks(op.m, step) * step;
-}
-
-/// Mean time of a step along k, over that of tiles within the product, where clusters lack rows of A: the more of one is missing and the
-/// fewer clusters a column has, and only while the tiles fill `waves` of the chip (docs/model.md, GEMM).
-double padding_of(const MatrixProduct& op, Tile tile, double covered, double waves) {
-    constexpr double unhindered = 0.45, full = 0.8;                // waves
-    constexpr std::int64_t short_depth = 768, long_depth = 1536;  // of k
-    const double rows = std::max(tile.m, op.cluster_rows), clusters = covered / rows;
-    const double missing = (covered - static_cast<double>(op.m)) / rows;
-    const double filled = std::clamp((waves - unhindered) / (full - unhindered), 0.0, 1.0);
-    const double deep = std::clamp(static_cast<double>(op.k - short_depth) / static_cast<double>(long_depth - short_depth), 0.0, 1.0);
-    return 1 + op.padding_cost * filled * deep * missing / std::sqrt(clusters);
-}
-
 /// `padding`: mean time of a step along k, over that of tiles within the product.
 Candidate evaluate(const Rates& r, const GemmParameters& p, Tile tile, double tiles, double padding, int split, double k) {
     const double area = tile.m * tile.n;
@@ -175,11 +143,12 @@ Candidate evaluate(const Rates& r, const GemmParameters& p, Tile tile, double ti
     // Steps in turn take their time in each wave of the blocks that fit on the chip, while DRAM delivers; others start once.
     const double steps = k * r.step_width / reference_depth * p.tiling.k_step_cycles;
     const double in_turn = r.steps_in_turn ? waves(tiles * split, unpacking_blocks * r.sm_count, p.tiling.tail) * steps : 0;
-    const double once = epilogue + p.wave_cycles;
-    const double unshared = w - tiles * split / r.sm_count;  // whole waves less filled ones
+    const double between = std::max(0.0, p.wave_cycles - epilogue);  // two waves, beside the epilogue of the first
+    const double unshared = w - tiles * split / r.sm_count;          // whole waves less filled ones
     const double step = padding * (area + p.tiling.tile_half / r.accumulators * r.lost_weight) * r.per_output_step + tile.n * r.per_weight;
     const double waiting = waves(r.large_tiles * split, waiting_blocks * r.sm_count, 1) * k * r.waiting;
-    c.compute = std::max(w * k * step, waiting) + (w * once + in_turn - r.shared_epilogue * unshared * epilogue) * r.cycle;
+    c.compute = std::max(w * k * step, waiting) +
+                (w * epilogue + (w - r.blocks_per_sm) * between + in_turn - r.shared_epilogue * unshared * epilogue) * r.cycle;
     c.l2 = w * k *
            std::max((tile.m * r.a_bytes + tile.n * r.b_bytes) * r.per_a_byte,
                     (std::min<double>(tile.m, r.loaded_rows) + std::min<double>(tile.n, r.loaded_columns)) * r.per_load);
@@ -190,43 +159,9 @@ Candidate evaluate(const Rates& r, const GemmParameters& p, Tile tile, double ti
     return c;
 }
 
-bool too_wide(Tile tile, const MatrixProduct& op) {
-    return op.most_columns > 0 && tile.n > op.most_columns;
-}
-
-/// Whether one of the largest tiles covers more of the product than `tile` does.
-bool has_larger(Tile tile, const MatrixProduct& op) {
-    return std::any_of(std::begin(matrix_unit_tiles), std::end(matrix_unit_tiles), [&](Tile larger) {
-        const bool taller = larger.m > tile.m, wider = larger.n > tile.n;
-        if (too_wide(larger, op)) return false;
-        return larger.m * larger.n == largest_area && larger.m >= tile.m && larger.n >= tile.n && (!taller || op.m > tile.m) &&
-               (!wider || op.n > tile.n);
-    });
-}
-
-/// Libraries take the largest tile for products of many waves, though the last of these be nearly empty.
-bool gives_way(Tile tile, double tiles, const MatrixProduct& op, const Rates& r) {
-    const int area = tile.m * tile.n;
-    return replaced_area <= area && area < largest_area && tiles > waves_before_largest * r.sm_count && has_larger(tile, op);
-}
-
-/// Linear layers on lanes run the small tile only while large ones leave room on the chip, though these cover rows that the product lacks.
-bool offered_to_linear_layer(Tile tile, const MatrixProduct& op, const Rates& r) {
-    if (tile.m > small_rows) return tile.m >= op.large_rows && tile.m <= op.strip_rows;
-    return blocks(op.m, large_tile_side) * blocks(op.n, large_tile_side) < linear_blocks_per_sm * r.sm_count;
-}
-
-/// Whether the library runs `tile` for a product that takes `tiles` of it: its only one always.
-bool offered(Tile tile, double tiles, const MatrixProduct& op, const Rates& r, MathUnit unit) {
-    if (op.tile_rows > 0) return true;
-    if (op.along_k) return offered_to_linear_layer(tile, op, r);
-    if (too_wide(tile, op)) return false;
-    return tile.m >= op.least_rows && tile.n >= op.least_columns && (unit == MathUnit::simt || !gives_way(tile, tiles, op, r));
-}
-
 /// The fastest of the tiles and split-k factors that libraries choose from. k is split only while the blocks take few waves. The set of
 /// candidates only shrinks as m, n and batch grow, and each candidate's time grows, so that the minimum is monotone, unless the shape
-/// decides on the only tile, or, where far rows are slow, on the large one.
+/// decides on the only tile or on its padding, or, where far rows are slow, on the large one.
 Candidate best_candidate(const MatrixProduct& op, const Rates& r, const GemmParameters& p, MathUnit unit) {
     Candidate best{};
     bool found = false;
@@ -234,10 +169,9 @@ Candidate best_candidate(const MatrixProduct& op, const Rates& r, const GemmPara
     for (std::size_t i = 0; i < split_k.size(); ++i) split_k[i] = blocks(op.k, op.depth * split_factors[i]) * static_cast<double>(op.depth);
     const Tile only{op.tile_rows, op.tile_columns};
     for (const Tile tile : op.tile_rows > 0 ? std::span(&only, 1) : tiles_of(op, unit)) {
-        const double rows = covered_rows(op, tile);
-        const double tiles = static_cast<double>(op.batch) * rows / tile.m * blocks(op.n, tile.n);
-        const double padding = padding_of(op, tile, rows, tiles / r.sm_count);
-        if (!offered(tile, tiles, op, r, unit)) continue;
+        const double tiles = static_cast<double>(op.batch) * covered_rows(op, tile) / tile.m * blocks(op.n, tile.n);
+        if (!offered(tile, tiles, op, r.sm_count, unit)) continue;
+        const double padding = padding_of(op, tile, tiles / r.sm_count);
         for (std::size_t i = 0; i < split_k.size(); ++i) {
             const int split = split_factors[i];
             if (split > 1 && (tiles * split > split_waves * r.sm_count || split > op.most_parts)) break;

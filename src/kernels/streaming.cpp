@@ -83,10 +83,9 @@ KernelCost cost(const Reduce& op, const Gpu& gpu, Cache cache) {
 KernelCost cost(const Move& op, const Gpu& gpu, Cache cache) {
     const KernelCost streamed = streaming_cost(work(op).bytes, {}, op.precision, gpu, cache);
     const KernelCost strided = op.strided ? addressed(streamed, op.written, gpu.profile) : streamed;
-    const KernelCost passed = op.integer_instructions > 0
-                                  ? at_least(strided, integer_time(static_cast<double>(op.written) * op.integer_instructions, gpu.profile),
-                                             Bound::compute, &KernelCost::compute)
-                                  : strided;
+    const Seconds copied = integer_time(static_cast<double>(op.written) * op.integer_instructions, gpu.profile);
+    const KernelCost passed =
+        op.integer_instructions > 0 ? at_least(strided, strided.launch + copied, Bound::compute, &KernelCost::compute) : strided;
     const KernelCost waited = at_least(passed, static_cast<double>(op.waits) * memory_latency, Bound::latency, &KernelCost::launch);
     return fetched_apart(waited, static_cast<double>(op.apart), gpu.profile);
 }

@@ -40,6 +40,7 @@ double relative_flop_energy(Precision precision, MathUnit unit) {
         case Precision::tf32:
             return tf32;
         case Precision::fp32:
+        case Precision::fp64:  // at least
             return fp32;
         default:
             return 1;

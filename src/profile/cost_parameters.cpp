@@ -99,7 +99,8 @@ void add_gemm(Specs& specs, MathUnit unit) {
     add_tile_ends(specs, prefix, tiling);
     g.put("overlap", "1", 1, 0, 1, lin, "share of the non-bounding terms that the bounding one hides", &G::overlap);
     g.put("fixed_cycles", "cycles", 1, 600, 12000, log, "kernel start, prologue and drain", &G::fixed_cycles);
-    g.put("wave_cycles", "cycles", 1, 0, 8000, lin, "start of a wave of blocks, whatever the tile", &G::wave_cycles);
+    g.put("wave_cycles", "cycles", 1, 0, 8000, lin, "end of a wave of blocks and start of the next, at least, however small the tile",
+          &G::wave_cycles);
     g.put("misaligned", "1", 1, 0, 0.95, lin, "loss of peak when a row of n or k is not a multiple of 16 bytes", &G::misaligned);
     g.put("l2_residency", "1", 1, 0, 1, lin, "share of a small working set that is found in L2 when warm", &G::l2_residency);
 }
@@ -218,7 +219,8 @@ void add_moe_and_transfers(Specs& specs) {
           &M::row_passes);
     m.put("local_passes", "1", 1, 0, 10, lin, "times that a row for each expert of the rank's own moves there besides", &M::local_passes);
     m.put("inner_passes", "1", 1, 0, 10, lin, "times that inner activations of each token and expert move there", &M::inner_passes);
-    m.put("wave_cycles", "cycles", 1, 0, 40000, lin, "start of a wave of blocks of a grouped product, whatever the tile", &M::wave_cycles);
+    m.put("wave_cycles", "cycles", 1, 0, 40000, lin, "end of a wave of blocks of a grouped product and start of the next, at least",
+          &M::wave_cycles);
     m.put("fixed_cycles", "cycles", 1, 2000, 200000, log, "routing, permutation and kernel starts", &M::fixed_cycles);
     m.put("sorting_cycles", "cycles", 1, 0, 100000, lin, "further starts of more experts than one kernel sorts", &M::sorting_cycles);
     m.put("absent_block_cycles", "cycles", 1, 0, 2000, lin, "of an SM per block of rows of other ranks' experts, filled with zeros",

@@ -160,6 +160,21 @@ TEST_CASE("FlashAttention-2 copies Q and the output where several KV heads are d
     CHECK(us_more(0) == rel(-2.097, 1e-3));
 }
 
+TEST_CASE("FlashAttention-2's copies take 36 instructions of the integer lanes an element") {
+    Gpu gpu = test::toy_gpu();
+    gpu.profile.bandwidth = 1000 * tb_per_s;
+    Attention op = fp32_attention(4096, 16, 1, 64);
+    op.kv_heads = 2;
+    const auto us_more = [&] {
+        run(AttentionLibrary::any, gpu);
+        const Seconds before = cost(op, gpu).total;
+        run(AttentionLibrary::flash_attention_2, gpu);
+        return (cost(op, gpu).total - before).in(us);
+    };
+    // 2 · 4096 · 16 · 128 elements on 10 SMs of 64 integer lanes at 1 GHz.
+    CHECK(us_more() == rel(2.0 * 4096 * 16 * 128 * 36 / 640e3, 0.01));
+}
+
 TEST_CASE("blocks of FlashAttention-3 look through up to 992 sequences for their work") {
     Gpu gpu = test::toy_gpu();
     Attention op = fp32_attention(992, 1, 1, 64);

@@ -1,5 +1,7 @@
 #include <doctest/doctest.h>
 
+#include <cmath>
+
 #include "kernels/toy_gemm.hpp"
 #include "support/compare.hpp"
 
@@ -234,7 +236,48 @@ TEST_CASE("clusters compute tiles without rows, and rows beyond m may take longe
     CHECK(compute(257) == rel(4 * wave, 1e-6));
     tile.padding_cost = 0.5;
     CHECK(compute(256) == rel(2 * wave, 1e-6));
-    CHECK(compute(192) == rel(2 * wave * 1.125, 1e-6));  // a quarter of the rows
+    CHECK(compute(192) == rel(2 * wave * 1.125, 1e-6));                       // a quarter of the rows
+    CHECK(compute(448) == rel(4 * wave * (1 + 0.125 / std::sqrt(2)), 1e-6));  // in one of two clusters
+}
+
+TEST_CASE("rows that a cluster lacks cost nothing on a chip half empty, nor in products of short k") {
+    Gpu gpu = test::toy_gpu_with_matrix_units();
+    gpu.profile.tensor_peak[index(Precision::fp8)] = 20 * tflops;
+    gpu.profile.bandwidth = 100 * tb_per_s;
+    gpu.profile.facts.fp8_tiles = {
+        {.most_m = 1 << 20, .most_n = 1 << 20, .rows = 128, .columns = 128, .cluster_rows = 256, .padding_cost = 0.5}};
+    const auto padding = [&gpu](std::int64_t n, std::int64_t k) {
+        Gemm op{.m = 256, .n = n, .k = k, .precision = Precision::fp8, .weight_bits = 8, .dynamic_quantized = true};
+        const Seconds full = cost(op, gpu).compute;
+        op.m = 192;
+        return cost(op, gpu).compute / full;
+    };
+    CHECK(padding(256, 4096) == rel(1, 1e-9));      // 4 tiles on 10 SMs
+    CHECK(padding(512, 4096) == rel(1.125, 1e-9));  // 8
+    CHECK(padding(1280, 768) == rel(1, 1e-9));
+    CHECK(padding(1280, 1152) == rel(1.0625, 1e-9));  // halfway to 1,536
+    CHECK(padding(1280, 1536) == rel(1.125, 1e-9));
+}
+
+TEST_CASE("small tiles wait for the next wave longer than their epilogue takes") {
+    Gpu gpu = test::toy_gpu_with_matrix_units();
+    gpu.profile.tensor_peak[index(Precision::fp8)] = 20 * tflops;
+    gpu.profile.bandwidth = 100 * tb_per_s;
+    gpu.profile.facts.fp8_tiles = {{.most_m = 1 << 20, .most_n = 1 << 20, .rows = 64, .columns = 128}};
+    GemmParameters& p = gpu.parameters.values.gemm[index(MathUnit::tensor8)];
+    p.tiling.epilogue_cycles = 2000;  // 1000 of half a tile, at 1 GHz
+    const auto us_more = [&](std::int64_t waves) {
+        const Gemm op{.m = 64 * waves, .n = 1280, .k = 1024, .precision = Precision::fp8, .weight_bits = 8, .dynamic_quantized = true};
+        p.wave_cycles = 0;
+        const Seconds before = cost(op, gpu).compute;
+        p.wave_cycles = 900;
+        CHECK(cost(op, gpu).compute == before);
+        p.wave_cycles = 3000;
+        return (cost(op, gpu).compute - before).in(us);
+    };
+    CHECK(us_more(1) == rel(0, 1e-9));
+    CHECK(us_more(2) == rel(2, 1e-9));
+    CHECK(us_more(5) == rel(8, 1e-9));
 }
 
 TEST_CASE("operands come to wider matrix units at a higher rate") {
