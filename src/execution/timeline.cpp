@@ -8,13 +8,18 @@ namespace roofcast {
 
 namespace {
 
+constexpr Seconds steady = 1e-6 * us;  // by which a lag may change that counts as the same
+
 /// Two clocks that run side by side: when the host has issued everything so far, and when the GPU has finished it.
 struct Clocks {
     Seconds host, gpu;
     Seconds waited;  ///< of the host's, for the GPU
 
+    /// Of the GPU, behind the host.
+    [[nodiscard]] Seconds lag() const { return gpu - host; }
+
     void wait_for_gpu() {
-        const Seconds wait = max(Seconds{}, gpu - host);
+        const Seconds wait = max(Seconds{}, lag());
         host += wait;
         waited += wait;
     }
@@ -50,14 +55,17 @@ private:
         }
         nodes_before_ += segment.nodes.size();
         advance(segment);
-        if (segment.repeat > 1) {
-            // Every later repetition costs what the second one does: the host is then as far ahead or behind as it gets.
+        for (std::int64_t left = segment.repeat - 1; left > 0; --left) {
             const Clocks before = clocks_;
             advance(segment);
-            const double others = static_cast<double>(segment.repeat - 2);
+            // The GPU's lag follows max(c, lag + d), with c reached by the first repetition: where the second does not shrink it, no later
+            // one does, and all cost the same.
+            if (clocks_.lag() < before.lag() - steady) continue;
+            const double others = static_cast<double>(left - 1);
             clocks_.host += others * (clocks_.host - before.host);
             clocks_.gpu += others * (clocks_.gpu - before.gpu);
             clocks_.waited += others * (clocks_.waited - before.waited);
+            return;
         }
     }
 

@@ -36,6 +36,20 @@ TEST_CASE("repeated segments cost what the same operators cost one by one") {
     }
 }
 
+TEST_CASE("repetitions during which the host catches up with the GPU cost what they do one by one") {
+    const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
+    const Seconds long_kernel = timeline(graph_of({addition(large)}), gpu, stack(KernelSet::engine, {})).gpu_busy;
+    // The host needs four of ten layers to catch up with a long kernel before them.
+    const SoftwareStack s = stack(KernelSet::engine, long_kernel / 8);
+    OpGraph unrolled = graph_of({addition(large)}), repeated = graph_of({addition(large)});
+    const std::vector<OpNode> layer{addition(small), addition(small)};
+    for (int i = 0; i < 10; ++i) unrolled.segments.push_back({.name = "layer", .nodes = layer});
+    repeated.segments.push_back({.name = "layer", .repeat = 10, .nodes = layer});
+    const Timeline t = timeline(repeated, gpu, s);
+    CHECK(t.total.in(us) == rel(timeline(unrolled, gpu, s).total.in(us), 1e-9));
+    CHECK(t.total > 21 * (long_kernel / 8));  // a kernel after each issue, of which the long one was the first
+}
+
 TEST_CASE("an eager framework pays for each of the kernels that it launches for an operator") {
     const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
     OpNode node = addition(small);
