@@ -40,7 +40,7 @@ double relative_flop_energy(Precision precision, MathUnit unit) {
         case Precision::tf32:
             return tf32;
         case Precision::fp32:
-        case Precision::fp64:  // at least
+        case Precision::fp64:  // not known: at least that
             return fp32;
         default:
             return 1;

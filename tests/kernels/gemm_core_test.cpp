@@ -7,6 +7,7 @@
 
 using namespace roofcast;
 using test::fp32_gemm;
+using test::fp8_gemm;
 using test::rel;
 
 TEST_CASE("a matrix product that fills whole waves takes its FLOPs over the peak") {
@@ -191,13 +192,8 @@ TEST_CASE("beyond two waves of a small tile matrix units take the largest one, a
 }
 
 TEST_CASE("on matrix units half of an epilogue is the SM's own, half what the whole chip writes") {
-    Gpu gpu = test::toy_gpu_with_matrix_units();
-    gpu.profile.tensor_peak[index(Precision::fp8)] = 20 * tflops;
-    gpu.profile.facts.fp8_tiles = {{.most_m = 1 << 20, .most_n = 1 << 20, .rows = 128, .columns = 128}};
-    const auto compute = [&gpu](std::int64_t m) {
-        const Gemm op{.m = m, .n = 128, .k = 32, .precision = Precision::fp8, .weight_bits = 8, .dynamic_quantized = true};
-        return cost(op, gpu).compute.in(us);
-    };
+    Gpu gpu = test::toy_gpu_with_fp8_tile(128);
+    const auto compute = [&gpu](std::int64_t m) { return cost(fp8_gemm(m, 128, 32), gpu).compute.in(us); };
     const double one = compute(128), ten = compute(1280);
     gpu.parameters.values.gemm[index(MathUnit::tensor8)].tiling.epilogue_cycles = 10'000;  // 10 us at 1 GHz
     CHECK(compute(128) - one == rel(5 + 0.5, 1e-6));
@@ -219,15 +215,10 @@ TEST_CASE("k is split over several waves of blocks where few blocks would leave 
 }
 
 TEST_CASE("clusters compute tiles without rows, and rows beyond m may take longer than those within") {
-    Gpu gpu = test::toy_gpu_with_matrix_units();
-    gpu.profile.tensor_peak[index(Precision::fp8)] = 20 * tflops;
+    Gpu gpu = test::toy_gpu_with_fp8_tile(128);
     gpu.profile.bandwidth = 100 * tb_per_s;
-    gpu.profile.facts.fp8_tiles = {{.most_m = 1 << 20, .most_n = 1 << 20, .rows = 128, .columns = 128}};
     ShapedTile& tile = gpu.profile.facts.fp8_tiles.front();
-    const auto compute = [&gpu](std::int64_t m) {
-        const Gemm op{.m = m, .n = 1280, .k = 4096, .precision = Precision::fp8, .weight_bits = 8, .dynamic_quantized = true};
-        return cost(op, gpu).compute.in(us);
-    };
+    const auto compute = [&gpu](std::int64_t m) { return cost(fp8_gemm(m, 1280, 4096), gpu).compute.in(us); };
     const double wave = compute(128);  // 10 tiles on 10 SMs
     CHECK(compute(129) == rel(2 * wave, 1e-6));
     CHECK(compute(257) == rel(3 * wave, 1e-6));
@@ -241,13 +232,12 @@ TEST_CASE("clusters compute tiles without rows, and rows beyond m may take longe
 }
 
 TEST_CASE("rows that a cluster lacks cost nothing on a chip half empty, nor in products of short k") {
-    Gpu gpu = test::toy_gpu_with_matrix_units();
-    gpu.profile.tensor_peak[index(Precision::fp8)] = 20 * tflops;
+    Gpu gpu = test::toy_gpu_with_fp8_tile(128);
     gpu.profile.bandwidth = 100 * tb_per_s;
-    gpu.profile.facts.fp8_tiles = {
-        {.most_m = 1 << 20, .most_n = 1 << 20, .rows = 128, .columns = 128, .cluster_rows = 256, .padding_cost = 0.5}};
+    gpu.profile.facts.fp8_tiles.front().cluster_rows = 256;
+    gpu.profile.facts.fp8_tiles.front().padding_cost = 0.5;
     const auto padding = [&gpu](std::int64_t n, std::int64_t k) {
-        Gemm op{.m = 256, .n = n, .k = k, .precision = Precision::fp8, .weight_bits = 8, .dynamic_quantized = true};
+        Gemm op = fp8_gemm(256, n, k);
         const Seconds full = cost(op, gpu).compute;
         op.m = 192;
         return cost(op, gpu).compute / full;
@@ -260,14 +250,12 @@ TEST_CASE("rows that a cluster lacks cost nothing on a chip half empty, nor in p
 }
 
 TEST_CASE("small tiles wait for the next wave longer than their epilogue takes") {
-    Gpu gpu = test::toy_gpu_with_matrix_units();
-    gpu.profile.tensor_peak[index(Precision::fp8)] = 20 * tflops;
+    Gpu gpu = test::toy_gpu_with_fp8_tile(64);
     gpu.profile.bandwidth = 100 * tb_per_s;
-    gpu.profile.facts.fp8_tiles = {{.most_m = 1 << 20, .most_n = 1 << 20, .rows = 64, .columns = 128}};
     GemmParameters& p = gpu.parameters.values.gemm[index(MathUnit::tensor8)];
     p.tiling.epilogue_cycles = 2000;  // 1000 of half a tile, at 1 GHz
     const auto us_more = [&](std::int64_t waves) {
-        const Gemm op{.m = 64 * waves, .n = 1280, .k = 1024, .precision = Precision::fp8, .weight_bits = 8, .dynamic_quantized = true};
+        const Gemm op = fp8_gemm(64 * waves, 1280, 1024);
         p.wave_cycles = 0;
         const Seconds before = cost(op, gpu).compute;
         p.wave_cycles = 900;
