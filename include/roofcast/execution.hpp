@@ -84,6 +84,7 @@ struct SoftwareStack {
     std::optional<GroupSizes> sharing_groups{};  ///< of query heads that decode together; others do on the lanes. Absent: any together
     bool converts_cache = true;                  ///< its attention converts a KV cache in fewer bits; false: it computes on it as stored
     bool head_blocks = false;                    ///< its attention of short sequences without a cache is by kernels of a block a head
+    bool fp32_library_attention = false;         ///< attention that its library has no fused kernel for is separate kernels in fp32
     bool fp32_scores = false;                    ///< attention without a fused kernel keeps scores in fp32 around the softmax
     bool copies_heads = false;                   ///< the same makes heads the outer dimension, and an inner one of the output again
     bool concatenates_cache = false;             ///< passes that lengthen the KV cache write all of it anew
@@ -106,7 +107,7 @@ struct SoftwareStack {
     bool reads_back_sizes = false;   ///< models read sizes of maps and empty masks back from the GPU, and the host waits for them
     bool state_on_host = false;      ///< what a recurrent model carries from pass to pass goes through host memory
     double suppression_kernels = 0;  ///< issued for each class and image to leave out overlapping boxes, where scripts do it class by class
-    double cast_kernels = 0;         ///< issued beside each product of a 16-bit run: automatic mixed precision casts its operands
+    bool casts_weights = false;      ///< before products of 16-bit runs a kernel narrows the weights, in frameworks another one the bias
     double kernels_beside_4bit = 0;  ///< issued beside each product of weights in 4 bits (from 4 to below 8): its unpacking
     double kernels_beside_8bit = 0;  ///< the same of weights in 8 bits
     std::int64_t unpacks_from_rows = 0;  ///< products of so many rows or more run in 16 bits after their weights were unpacked; 0: none

@@ -51,6 +51,7 @@ struct Attention {
     bool cached = true;                 ///< keys and values go into a KV cache, and those of earlier tokens come from it
     bool split_ungrouped = true;        ///< keys are split over blocks also where each query head has keys of its own
     std::optional<Precision> output{};  ///< format of Q and the output; absent: 16 bits for the narrower formats, else the precision
+    bool biased = false;                ///< a tensor is added to the scores
     bool converts_cache = true;         ///< kernels convert a narrower cache; false: they compute on it as it is stored
     LaneDecoding lane_decoding = LaneDecoding::none;
     bool head_blocks = false;     ///< by kernels of which one block computes a head, up to 512 keys (TensorRT's; see docs/model.md)
@@ -100,6 +101,7 @@ struct Elementwise {
     double apart = 0;      ///< tensors read whose elements lie apart where those written lie side by side: each is fetched with its sector
     double instructions = 0;  ///< of the fp32 lanes for an element, where they are known and may take longer than the FLOPs
     bool framework = false;   ///< an eager framework's kernel, made for operands of any kind
+    int mixed_operands = 0;   ///< operands of a kernel whose formats differ: a framework's loads these one by one and converts them
     ChannelMap normalized{};  ///< the map, where the kernel is an eager framework's batch normalization
     friend bool operator==(const Elementwise&, const Elementwise&) = default;
 };

@@ -37,6 +37,7 @@ struct RunShape {
     bool channels_last = true;
     bool odd_rows_on_lanes = false;  ///< separate products of attention over an odd number of tokens compute in fp32
     bool tf32_products = true;       ///< tf32 applies to matrix products, not only to convolutions
+    bool wide_library_attention = false;  ///< attention that a framework's library has no fused kernel for is separate kernels in fp32
     bool fp32_scores = false;        ///< scores that go through memory are in fp32 around the softmax
     std::int64_t prefill_chunk = 0;  ///< tokens of all sequences in one pass of prefill where the engine cuts prompts; 0: whole ones
     bool framework = false;          ///< kernels of an eager framework: over strided or broadcast operands, and pools, compute each address

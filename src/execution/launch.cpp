@@ -188,16 +188,22 @@ KernelCost as_in_stack(const KernelCost& kernel, const Op& op, const SoftwareSta
     return kernel;
 }
 
-/// The kernels around a 16-bit product that unpack its weights, narrow its activations and widen its results.
-std::optional<KernelCost> conversions(const Op& op, const Gpu& gpu, const SoftwareStack& stack) {
-    const auto* gemm = std::get_if<Gemm>(&op);
-    if (gemm == nullptr || !is_16_bit(gemm->precision)) return std::nullopt;
+/// The kernels around a 16-bit product that narrow or unpack its weights, narrow its activations and widen its results.
+std::optional<KernelCost> conversions(const OpNode& node, const Gpu& gpu, const SoftwareStack& stack) {
+    if (!is_16_bit_product(node.op)) return std::nullopt;
     std::optional<KernelCost> all;
     const auto add = [&](const KernelCost& one) { all = all ? in_sequence(*all, one) : one; };
     const auto convert = [&](std::int64_t elements, double reads, double writes) {
-        add(cost(Elementwise{.elements = elements, .reads = reads, .writes = writes, .precision = gemm->precision}, gpu, Cache::produced));
+        add(cost(Elementwise{.elements = elements, .reads = reads, .writes = writes}, gpu, Cache::produced));
     };
     constexpr double wide = 2;  // fp32 in 16-bit elements
+    const auto* gemm = std::get_if<Gemm>(&node.op);
+    if (stack.casts_weights && node.weights > 0) {
+        convert(static_cast<std::int64_t>(node.weights), wide, 1);
+        // Compilers narrow a bias in the kernel that adds it.
+        if (gemm != nullptr && gemm->bias && stack.kernels == KernelSet::framework) convert(gemm->n, wide, 1);
+    }
+    if (gemm == nullptr) return all;
     if (unpacks(*gemm, stack)) add(unpacking_cost(*gemm, gpu, most_per_sm(stack, gpu.profile)));
     if (stack.fp32_activations) {
         convert(gemm->batch * gemm->m * gemm->k, wide, 1);
@@ -214,7 +220,7 @@ Launch launched(const OpNode& node, const Gpu& gpu, const SoftwareStack& stack) 
     const Op op = vectors ? node.op : as_computed(node.op, stack);
     launch.kernel = vectors ? *vectors : as_in_stack(chosen_kernel(op, gpu, stack), op, stack, gpu.profile);
     Seconds time = vectors ? vectors->total : at_rate_of(stack, op, launch.kernel, gpu);
-    if (const auto around = vectors ? std::nullopt : conversions(node.op, gpu, stack)) {
+    if (const auto around = vectors ? std::nullopt : conversions(node, gpu, stack)) {
         time += around->total;
         launch.kernel = in_sequence(*around, launch.kernel);
     }
@@ -229,7 +235,6 @@ Launch launched(const OpNode& node, const Gpu& gpu, const SoftwareStack& stack) 
         launch.launches = std::max(node.eager_kernels, static_cast<double>(launch.kernel.kernels));
     }
     if (std::holds_alternative<Conv2d>(node.op)) launch.host = stack.host_per_convolution;
-    if (is_16_bit_product(node.op)) launch.launches += stack.cast_kernels;
     launch.launches += unpacking_launches(node.op, stack);
     launch.awaited = stack.waits_for_8bit_products && is_8_bit_product(node.op);
     launch.time = time + launch.launches * stack.device_gap;

@@ -55,7 +55,8 @@ void read_stack(TableReader& table, SoftwareStack& stack) {
     if (stack.suppression_kernels > 0 && stack.kernels != KernelSet::framework)
         throw table.error("suppression_kernels", "means nothing where operators are not issued kernel by kernel", {},
                           "kernels = \"framework\" beside it");
-    stack.cast_kernels = table.number_if("cast_kernels", non_negative).value_or(0);
+    stack.fp32_library_attention = table.flag_if("fp32_library_attention").value_or(false);
+    stack.casts_weights = table.flag_if("casts_weights").value_or(false);
     stack.kernels_beside_4bit = table.number_if("kernels_beside_4bit", non_negative).value_or(0);
     stack.kernels_beside_8bit = table.number_if("kernels_beside_8bit", non_negative).value_or(0);
     stack.unpacks_from_rows = table.count_if("unpacks_from_rows", 0).value_or(0);

@@ -57,10 +57,13 @@ void scored_attention(ConvBuilder& b, const ConvLayer& layer, const HeadShape& s
         OpNode bias;
         add_positions(bias, layer, shape.heads, key_side);
         b.parameters("positions", bias.weights);
-        return separate_attention(b, shape, static_cast<double>(layer.score_passes), layer.wide_scores);
+        const auto passes = static_cast<double>(layer.score_passes);
+        if (layer.library_attention && b.widens_library_attention()) return wide_library_attention(b, shape, passes);
+        return separate_attention(b, shape, passes, layer.wide_scores);
     }
     OpNode& node = b.cross_attention(shape.queries, shape.keys, shape.heads, shape.key_dim, shape.windows, shape.value_dim);
     add_positions(node, layer, shape.heads, key_side);
+    std::get<Attention>(node.op).biased = layer.relative_positions || layer.position_network || layer.decomposed_positions;
     if (!layer.talking_heads) return;
     std::get<Attention>(node.op).fused = false;
     add_talking_heads(b, shape.heads, shape.keys);
@@ -131,7 +134,7 @@ void attend(ConvBuilder& b, const Map& in, const ConvLayer& layer, std::int64_t 
 void feed_forward(ConvBuilder& b, const Map& map, const ConvLayer& layer) {
     const std::int64_t hidden = mlp_channels(layer, map.channels), rows = map.places() + layer.tokens;
     b.linear(rows, map.channels, layer.gated ? 2 * hidden : hidden, layer.bias);
-    const Map inner{.channels = hidden, .height = map.height, .width = map.width};
+    const Map inner = b.as_rows({.channels = hidden, .height = map.height, .width = map.width});
     if (layer.kernel > 1)
         b.conv(inner, {.channels = hidden, .kernel = layer.kernel, .groups = hidden, .bias = true, .norm = ConvNorm::none});
     b.activate(rows_of(inner, layer.tokens), layer.activation.value_or(b.net.activation));

@@ -96,6 +96,8 @@ struct HeadShape {
 /// Attention of separate products, whose heads are copied to be side by side and back. `passes`: kernels over the scores besides;
 /// `wide`: mixed precision computes the softmax in fp32.
 void separate_attention(ConvBuilder& b, const HeadShape& shape, double passes = 0, bool wide = false);
+/// The same as the framework's library has it, in fp32.
+void wide_library_attention(ConvBuilder& b, const HeadShape& shape, double passes);
 /// A bias for the rows and one for the columns between `side` by `side` queries and keys of `key_side`, as products of the queries.
 /// Li et al., MViTv2 (2022), equation 4. Parameters are those of one window.
 void decomposed_positions(ConvBuilder& b, const HeadShape& shape, std::int64_t side, std::int64_t key_side);

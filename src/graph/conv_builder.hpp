@@ -15,6 +15,7 @@ struct Map {
     std::int64_t channels = 0, height = 0, width = 0;
     bool kept = false;
     bool planar = false;  ///< plane by plane although convolutions want channels last: what PyTorch's group norm leaves
+    bool by_rows = false;  ///< the other way around: channels last in a run of planes, as PyTorch's views of rows are
     bool wide = false;    ///< in fp32 although products are in 16 bits: mixed precision
     std::int64_t depth = 1;
     [[nodiscard]] std::int64_t places() const { return depth * height * width; }
@@ -87,6 +88,8 @@ public:
     OpNode& add_in_place(std::string name, const Map& map, double reads, Fusion fusion);
     /// `kernels` element-wise ones over `map` in an eager framework, in fp32 and with a cast for the next product under mixed precision.
     void wide_pointwise(std::string name, const Map& map, double kernels, double flops, double parameters = 0);
+    /// `map` as a framework sees what linear layers or norms of rows left: channels last.
+    [[nodiscard]] Map as_rows(const Map& map) const;
     /// `map` as sums with wide branches leave it.
     [[nodiscard]] Map as_stream(const Map& map) const;
     /// As the next product reads it.
@@ -128,10 +131,20 @@ public:
     /// Attention of `queries` rows to `keys` rows, in each of `windows` of an image. `value_dim`: 0 where values are as wide as keys.
     OpNode& cross_attention(std::int64_t queries, std::int64_t keys, std::int64_t heads, std::int64_t head_dim, std::int64_t windows = 1,
                             std::int64_t value_dim = 0);
-    /// `batch` products of activations [m, k] · [k, n] an image.
-    void product(std::string name, std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k);
+    /// `batch` products of activations [m, k] · [k, n] an image. `wide`: in fp32 whatever the run's format.
+    void product(std::string name, std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k, bool wide = false);
+    /// Whether attention that the framework's library has no fused kernel for is separate kernels in fp32.
+    [[nodiscard]] bool widens_library_attention() const { return shape_.wide_library_attention && element_size(stored_) == 2 * byte; }
+    /// Passes over scores in fp32 between the two products: a mask in the stored format is added where they are `masked`, and rows that it
+    /// masks as a whole are looked for in any case.
+    void wide_scores(std::int64_t rows, std::int64_t cols, bool masked);
+    /// Writes `elements` an image in fp32, or these in the stored format again.
+    void widen(std::int64_t elements, std::string name);
+    void narrow(std::int64_t elements, std::string name);
     /// `kernels` element-wise ones over `map` in an eager framework, in the map's own format.
     void pointwise_kernels(std::string name, const Map& map, double kernels, double flops);
+    /// The same that add or multiply tensors of fewer dimensions.
+    void broadcast_kernels(std::string name, const Map& map, double kernels);
     /// Adds a learned table of positions: one of `rows` that is stretched to the map, or 0 for one of its places.
     Map add_positions(const Map& map, std::int64_t rows = 0);
     /// `wide`: in fp32 under mixed precision, cast there and back.
@@ -186,6 +199,7 @@ private:
     /// An element-wise operator with `op`'s traffic over all elements of `map` in all images.
     OpNode& convert(std::string name, const Map& map, Elementwise op);
     [[nodiscard]] Elementwise elementwise(const Map& map, double reads, double flops) const;
+    [[nodiscard]] bool channels_last(const Map& map) const { return (shape_.channels_last || map.by_rows) && !map.planar; }
     [[nodiscard]] Precision format(const Map& map) const { return map.wide ? wide_ : stored_; }
     [[nodiscard]] bool mixed_precision() const { return wide_ != stored_; }
     /// Whether kernels are eager PyTorch's, which alone of the ways to run a framework adds biases of convolutions apart.

@@ -33,17 +33,42 @@ void ConvBuilder::softmax(std::int64_t rows, std::int64_t cols, bool wide) {
     const bool cast = wide && mixed_precision();
     const Map scores{.channels = cols, .height = rows, .width = 1};
     const std::int64_t elements = scores.elements() * shape_.batch;
-    if (cast) convert("cast", scores, scaling(elements, stored_, wide_));
+    if (cast) convert("cast", scores, widening(elements, stored_, wide_));
     const RowWise op{.kind = RowOp::softmax, .rows = rows * shape_.batch, .cols = cols, .precision = cast ? wide_ : stored_};
     emit("softmax", op, Fusion::chain, rows * cols, rows * cols);
     if (cast) convert("cast", scores, narrowing(elements, wide_, stored_));
 }
 
-void ConvBuilder::product(std::string name, std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k) {
-    const Precision precision = stored_ == Precision::tf32 ? product_precision(shape_) : stored_;
+void ConvBuilder::product(std::string name, std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k, bool wide) {
+    const Precision precision = wide ? Precision::fp32 : stored_ == Precision::tf32 ? product_precision(shape_) : stored_;
     const Gemm op{
         .batch = shape_.batch * batch, .m = m, .n = n, .k = k, .precision = precision, .weight_bits = 8 * element_size(precision).in(byte)};
     emit(std::move(name), op, Fusion::none, batch * (m + n) * k, batch * m * n);
+}
+
+void ConvBuilder::widen(std::int64_t elements, std::string name) {
+    const Map row{.channels = elements, .height = 1, .width = 1};
+    convert(std::move(name), row, widening(elements * shape_.batch, stored_, Precision::fp32));
+}
+
+void ConvBuilder::narrow(std::int64_t elements, std::string name) {
+    const Map row{.channels = elements, .height = 1, .width = 1};
+    convert(std::move(name), row, narrowing(elements * shape_.batch, Precision::fp32, stored_));
+}
+
+void ConvBuilder::wide_scores(std::int64_t rows, std::int64_t cols, bool masked) {
+    const Map scores{.channels = cols, .height = rows, .width = 1};
+    const std::int64_t elements = scores.elements() * shape_.batch;
+    const auto pass = [&](std::string name, const Elementwise& op) { convert(std::move(name), scores, op); };
+    if (masked) pass("mask_scores", joining(elements, stored_, Precision::fp32));
+    emit("softmax", RowWise{.kind = RowOp::softmax, .rows = rows * shape_.batch, .cols = cols, .precision = Precision::fp32}, Fusion::chain,
+         scores.elements(), scores.elements());
+    // Rows that are masked as a whole are found by a flag for each score, and become zeros.
+    constexpr double flag = 0.25;  // of an fp32 element
+    pass("find_masked", {.elements = elements, .writes = flag, .precision = Precision::fp32});
+    emit("all_masked", Reduce{.inputs = elements, .outputs = rows * shape_.batch, .window = static_cast<double>(cols), .precision = Precision::int8},
+         Fusion::none, 0, 0);
+    pass("zero_masked", {.elements = elements, .precision = Precision::fp32, .strided = shape_.framework});
 }
 
 }  // namespace roofcast

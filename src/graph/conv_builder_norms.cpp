@@ -14,7 +14,7 @@ constexpr double kernels = 3, reads = 4.0 / 3;
 
 void ConvBuilder::moments(const Map& map, std::int64_t groups) {
     const std::int64_t elements = map.elements() * shape_.batch;
-    if (stored_ != Precision::fp32) convert("cast", map, scaling(elements, stored_, Precision::fp32));
+    if (stored_ != Precision::fp32) convert("cast", map, widening(elements, stored_, Precision::fp32));
     const Reduce op{.inputs = elements,
                     .outputs = groups * shape_.batch,
                     .window = static_cast<double>(map.elements()) / static_cast<double>(groups),

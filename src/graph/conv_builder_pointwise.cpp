@@ -74,7 +74,7 @@ Map ConvBuilder::normalized(const Map& map, ConvNorm norm, bool wide) {
     if (norm == ConvNorm::evo || norm == ConvNorm::filter_response) return normalize_and_activate(map, norm, Activation::none);
     Map out = map;
     out.wide = norm_ != stored_ || (wide && mixed_precision());
-    if (out.wide && !map.wide) convert("cast", map, scaling(map.elements() * shape_.batch, stored_, wide_));
+    if (out.wide && !map.wide) convert("cast", map, widening(map.elements() * shape_.batch, stored_, wide_));
     if (!out.wide) out = narrowed(map);
     if (norm == ConvNorm::group) return group_norm(out, net.norm_groups);
     normalize_rows(out, norm == ConvNorm::layer ? map.places() : map.channels);
@@ -96,7 +96,7 @@ void ConvBuilder::batch_norm(const Map& map, ConvNorm norm) {
     const double weights = norm == ConvNorm::batch ? 2.0 * static_cast<double>(map.channels) : 0;
     OpNode& node = pointwise("batchnorm", map, 1, norm_flops, Fusion::folded, weights);
     if (by_kernel)
-        std::get<Elementwise>(node.op).normalized = {shape_.batch, map.channels, shape_.channels_last && !map.planar, by_library};
+        std::get<Elementwise>(node.op).normalized = {shape_.batch, map.channels, channels_last(map), by_library};
 }
 
 void ConvBuilder::normalize_rows(const Map& map, std::int64_t rows) {
@@ -159,6 +159,12 @@ void ConvBuilder::pointwise_kernels(std::string name, const Map& map, double ker
     pointwise(std::move(name), map, 1, flops, Fusion::chain).eager_kernels = kernels;
 }
 
+void ConvBuilder::broadcast_kernels(std::string name, const Map& map, double kernels) {
+    OpNode& node = pointwise(std::move(name), map, 1, 1, Fusion::chain);
+    node.eager_kernels = kernels;
+    std::get<Elementwise>(node.op).strided = shape_.framework;
+}
+
 void ConvBuilder::parameters(std::string name, double count) {
     if (count > 0)
         emit(std::move(name), Elementwise{.elements = static_cast<std::int64_t>(count), .precision = wide_}, Fusion::folded, 0, 0).weights =
@@ -193,12 +199,13 @@ Map ConvBuilder::add(const Map& stream, const Map& branch) {
     out.wide = stream.wide || branch.wide;
     // Both are read; the sum is written in the wider format.
     const double read = (element_size(format(stream)) + element_size(format(branch))) / element_size(format(out));
-    add_in_place("add", out, read, Fusion::epilogue);
+    OpNode& sum = add_in_place("add", out, read, Fusion::epilogue);
+    if (stream.wide != branch.wide) std::get<Elementwise>(sum.op).mixed_operands = 2;
     return out;
 }
 
 void ConvBuilder::scale(const Map& map, double parameters, Fusion fusion) {
-    pointwise("scale", map, 1, 1, fusion, parameters);
+    std::get<Elementwise>(pointwise("scale", map, 1, 1, fusion, parameters).op).strided = shape_.framework;
 }
 
 Map ConvBuilder::sum_of_parts(const Map& map, std::int64_t parts) {
@@ -218,7 +225,9 @@ Map ConvBuilder::sum_of_parts(const Map& map, std::int64_t parts) {
 
 Map ConvBuilder::weigh(const Map& map) {
     const Map out = as_stream(map);
-    convert("weigh", map, scaling(map.elements() * shape_.batch, format(map), format(out)));
+    Elementwise op = scaling(map.elements() * shape_.batch, format(map), format(out));
+    op.strided = shape_.framework;
+    convert("weigh", map, op);
     return out;
 }
 
@@ -236,6 +245,12 @@ Map ConvBuilder::add_positions(const Map& map, std::int64_t rows) {
     Map out = as_stream(map);
     convert("add_positions", map, scaling(map.elements() * shape_.batch, format(map), format(out))).weights =
         static_cast<double>((rows > 0 ? rows : map.places()) * map.channels);
+    return out;
+}
+
+Map ConvBuilder::as_rows(const Map& map) const {
+    Map out = map;
+    out.by_rows = shape_.framework && !shape_.channels_last;
     return out;
 }
 

@@ -116,7 +116,9 @@ Map convnext_block(ConvBuilder& b, Map x, const ConvLayer& layer) {
     const double expand = layer.expand > 0 ? layer.expand : usual_expansion;
     const std::int64_t channels = x.channels;
     return stage(b, x, "convnext", layer, channels, [&](const Map& in, std::int64_t) {
-        const Kept shortcut(b, layer.response_norm ? in : b.as_stream(in));
+        // Rows that the norm and the products are of leave a map of channels last, in runs of planes too.
+        const Map rows = b.as_rows(in);
+        const Kept shortcut(b, layer.response_norm ? rows : b.as_stream(rows));
         const auto hidden = static_cast<std::int64_t>(expand * static_cast<double>(channels));
         const Map wider{.channels = hidden, .height = in.height, .width = in.width};
         const Map mixed =

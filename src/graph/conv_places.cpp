@@ -11,7 +11,7 @@ namespace {
 Map projected(ConvBuilder& b, const Map& in, const ConvLayer& layer) {
     const Map x = b.narrowed(in);
     b.linear(x.places(), x.channels, layer.size, layer.bias);
-    const Map y{.channels = layer.size, .height = x.height, .width = x.width};
+    const Map y = b.as_rows({.channels = layer.size, .height = x.height, .width = x.width});
     b.activate(y, layer.activation.value_or(Activation::none));
     return y;
 }

@@ -93,13 +93,17 @@ Elementwise narrowing(std::int64_t elements, Precision stream, Precision stored)
     return {.elements = elements, .reads = element_size(stream) / element_size(stored), .flops_per_element = 1, .precision = stored};
 }
 
-Elementwise scaling(std::int64_t elements, Precision from, Precision stream) {
-    return {.elements = elements, .reads = element_size(from) / element_size(stream), .flops_per_element = 1, .precision = stream};
+Elementwise widening(std::int64_t elements, Precision from, Precision wide) {
+    return {.elements = elements,
+            .reads = element_size(from) / element_size(wide),
+            .flops_per_element = 1,
+            .precision = wide,
+            .mixed_operands = from == wide ? 0 : 1};
 }
 
-Elementwise framework_widening(std::int64_t elements, Precision from, Precision wide) {
-    Elementwise op = scaling(elements, from, wide);
-    op.strided = true;
+Elementwise scaling(std::int64_t elements, Precision from, Precision stream) {
+    Elementwise op = widening(elements, from, stream);
+    op.mixed_operands *= 2;
     return op;
 }
 
@@ -108,7 +112,11 @@ void by_error_function(OpNode& gelu, bool framework) {
 }
 
 Elementwise joining(std::int64_t elements, Precision branch, Precision stream) {
-    return {.elements = elements, .reads = 1 + element_size(branch) / element_size(stream), .flops_per_element = 1, .precision = stream};
+    return {.elements = elements,
+            .reads = 1 + element_size(branch) / element_size(stream),
+            .flops_per_element = 1,
+            .precision = stream,
+            .mixed_operands = branch == stream ? 0 : 2};
 }
 
 OpNode& LayerBuilder::add(OpNode node) {
@@ -182,7 +190,7 @@ void LayerBuilder::separate_rmsnorm(std::string_view name, std::int64_t rows, st
     const auto pass = [&](Precision precision, bool addressed) {
         return Elementwise{.elements = elements, .precision = precision, .strided = addressed};
     };
-    if (widens) add("norm_widen", framework_widening(elements, n_.norm, wide));
+    if (widens) add("norm_widen", widening(elements, n_.norm, wide));
     add("norm_square", pass(wide, false));
     add("norm_mean", Reduce{.inputs = elements, .outputs = rows, .window = as_count(cols), .precision = wide});
     OpNode& root = add("norm_root", Elementwise{.elements = rows, .precision = wide});
@@ -202,7 +210,7 @@ OpNode& LayerBuilder::norm(std::string_view name, Normalization kind, std::int64
 
 void LayerBuilder::branch_norm(std::string_view name, Normalization kind, std::int64_t rows, std::int64_t cols) {
     const bool cast = n_.norm != n_.stored;
-    if (cast) add("cast", scaling(rows * cols, n_.stored, n_.norm), 0, Fusion::chain);
+    if (cast) add("cast", widening(rows * cols, n_.stored, n_.norm), 0, Fusion::chain);
     normalization(name, kind, rows, cols);
     if (cast) add("cast", narrowing(rows * cols, n_.norm, n_.stored), 0, Fusion::chain);
 }

@@ -37,9 +37,8 @@ Precision norm_precision(const RunShape& shape, Precision stored);
 Elementwise narrowing(std::int64_t elements, Precision stream, Precision stored);
 /// Multiplies `elements` in `from` with a parameter a channel: comes out in `stream`.
 Elementwise scaling(std::int64_t elements, Precision from, Precision stream);
-/// Writes `elements` of `from` in `wide`. A framework's kernel is as slow as those that compute addresses (PyTorch 2.11:
-/// unrolled_elementwise_kernel), the one back is not.
-Elementwise framework_widening(std::int64_t elements, Precision from, Precision wide);
+/// Writes `elements` of `from` in `wide`.
+Elementwise widening(std::int64_t elements, Precision from, Precision wide);
 /// A GELU that a `framework` runs as one kernel is an error function; one of several kernels is what these do.
 void by_error_function(OpNode& gelu, bool framework);
 /// Adds `elements` in `branch` to as many in `stream`.

@@ -35,6 +35,7 @@ void add_self_attention(LayerBuilder& b, const VitPass& pass, std::int64_t group
         node.eager_kernels += 1;
     }
     if (!m.relative_position_bias) return;
+    std::get<Attention>(node.op).biased = true;
     // BEiT: a table of offsets between patches, and three entries for the class token.
     const std::int64_t side = m.image_size / m.patch;
     const double table = as_count((2 * side - 1) * (2 * side - 1) + 3);
@@ -57,7 +58,7 @@ void add_packed_rotation(LayerBuilder& b, const VitPass& pass) {
         return node;
     };
     const bool widens = stored != wide;
-    if (widens) add("rope_widen", framework_widening(elements, stored, wide));
+    if (widens) add("rope_widen", widening(elements, stored, wide));
     add("rope", {.elements = elements, .precision = wide, .strided = true}).eager_kernels = eager::rope;
     if (widens) add("rope_narrow", narrowing(elements, wide, stored));
 }

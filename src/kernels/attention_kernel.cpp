@@ -36,6 +36,10 @@ constexpr double whole_row_cycles = 0.38;
 constexpr std::int64_t longest_whole_row = 512, widest_whole_head = 64;
 constexpr std::int64_t value_columns = 256;  // that a block of queries sums up at once: for more it computes its scores again
 
+// Of a lane, for a score that a tensor is added to, by PyTorch's kernels in 16 bits: MaxViT (CUTLASS's, 58) and BEiT (cuDNN's, 50) on H100
+// and H200.
+constexpr double biased_instructions = 55;
+
 // PyTorch's kernel for fp32 (CUTLASS's fused attention, fmha_cutlassF_f32_aligned_64x64_rf_sm80), in TF32 runs too: three products of TF32
 // for one, by single warps' instructions, and this many instructions of a lane a score beside: H100, heads of 32, 64 and 128.
 constexpr double products_of_fp32 = 3, splitting_instructions = 172;
@@ -111,8 +115,9 @@ Seconds score_time(const Attention& op, const AttentionKernel& kernel, const Gpu
     const FlopsPerSecond matrix =
         matrix_rate(gpu.profile, op.precision) / sms * reached_share(gpu.profile, op.precision, kernel.efficiency->peak_fraction);
     const Seconds products = 2 * flop * width / matrix;
+    const double instructions = kernel.efficiency->softmax_operations + (op.biased && op.framework ? biased_instructions : 0);
     const Seconds softmax = kernel.is(AttentionLibrary::tensorrt) ? lasting(whole_row_cycles, gpu.profile)
-                                                                  : instruction_time(kernel.efficiency->softmax_operations, gpu.profile);
+                                                                  : instruction_time(instructions, gpu.profile);
     const double overlap = kernel.is(AttentionLibrary::trtllm_gen) ? softmax_overlap : 0;
     return max(products, softmax) + (1 - overlap) * min(products, softmax);
 }

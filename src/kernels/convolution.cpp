@@ -197,7 +197,7 @@ KernelCost fastest(const Conv2d& op, const Gpu& gpu, Cache cache) {
     const bool converts = op.channels_last && !layouts_agree(op) && has_asynchronous_copies(gpu.profile);
     if (on_lanes(op.precision, gpu)) return converts ? in_sequence(converted_both_ways(op, gpu, cache), best) : best;
     // Not on the lanes, though they would often be faster: RegNets and DPN-92 with groups of 24 channels do not run as they would there.
-    if (op.channels_last && !has_packed_groups(op)) return in_sequence(converted_both_ways(op, gpu, cache), best);
+    if (op.channels_last && !has_packed_groups(op)) return in_sequence(converted_around_groups(op, gpu, cache), best);
     const KernelCost whole = takes_layout(op) ? best : in_sequence(converted_to_channels_last(op, gpu, cache), best);
     // In place of matrix units' kernels for few channels, which take either layout.
     const bool has_lanes = element_size(op.precision) >= 2 * byte && gpu.profile.math_unit(Precision::fp32) == MathUnit::simt &&

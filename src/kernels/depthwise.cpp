@@ -52,6 +52,15 @@ FlopsPerSecond direct_rate(const Conv2d& op, const Gpu& gpu, bool pairs) {
     return std::min(lane_rate(gpu.profile, Precision::fp32) * share, lane_rate(gpu.profile, computed));
 }
 
+/// What Hopper runs where it has no depthwise kernel (cuDNN 9.19): one for any filter with an output for each input
+/// (conv2d_grouped_direct_kernel: 9x9 of ConvMixer, 1x11 and 11x1 of InceptionNeXt), 100 instructions of a lane for each tap; else a kernel
+/// for each group (convolve_common_engine: FastViT, MaxxViT v2; 180 and 310 ps an output, whatever the taps).
+Seconds general_time(const Conv2d& op, const Gpu& gpu) {
+    constexpr double of_tap = 100, of_output_by_group = 6000;
+    const bool by_group = op.out_channels != op.in_channels;
+    return lane_time(output_elements(op), by_group ? of_output_by_group : of_tap * taps_of(op), gpu.profile);
+}
+
 /// FLOPs per second of a depthwise convolution. Without a kernel of their own they run as implicit GEMM on the lanes, whose blocks compute
 /// 64 columns for the outputs of a group, and 32 taps at least: 9x9 of ConvMixer and FocalNet, 1x5 and 5x1 of GhostNet v2, two outputs an
 /// input of FastViT.
@@ -75,6 +84,7 @@ Seconds start_of_taps(const Conv2d& op, const Gpu& gpu) {
 
 /// On the lanes, of libraries' kernels.
 Seconds library_time(const Conv2d& op, Flops flops, const Gpu& gpu) {
+    if (!has_depthwise_kernel(op) && has_group_instructions(gpu.profile)) return general_time(op, gpu);
     const Bytes element = element_size(op.precision);
     const Seconds start = start_of_taps(op, gpu), by_pairs = flops / depthwise_rate(op, gpu, element < 4 * byte);
     if (element != 2 * byte || !op.channels_last) return by_pairs + start;

@@ -15,6 +15,9 @@ KernelCost transform_cost(Bytes moved, const Gpu& gpu, Cache cache);
 /// The input to the other layout and the output back.
 KernelCost converted_both_ways(const Conv2d& op, const Gpu& gpu, Cache cache);
 
+/// The same around groups that have no kernel in channels last.
+KernelCost converted_around_groups(const Conv2d& op, const Gpu& gpu, Cache cache);
+
 /// What kernels on matrix units need that take channels last, of tensors in NCHW.
 KernelCost converted_to_channels_last(const Conv2d& op, const Gpu& gpu, Cache cache);
 

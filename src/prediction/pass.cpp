@@ -40,8 +40,7 @@ SoftwareStack stack_of(const SoftwareStacks& software, const RunRequest& request
     if (stack.kernels != KernelSet::framework) return stack;
     stack.folds_norms = workload.own_script.folds_norms;
     if (workload.own_script.casts_model && stack.mixed_precision) {
-        stack.mixed_precision = stack.fp32_norms = stack.fp32_scores = false;
-        stack.cast_kernels = 0;
+        stack.mixed_precision = stack.casts_weights = stack.fp32_norms = stack.fp32_scores = false;
     }
     return stack;
 }
@@ -65,6 +64,7 @@ RunShape shape_under(const SoftwareStack& stack, const RunRequest& request) {
     shape.head_blocks = stack.head_blocks;
     shape.tf32_products = stack.tf32_products;
     shape.odd_rows_on_lanes = stack.odd_rows_on_lanes;
+    shape.wide_library_attention = stack.fp32_library_attention;
     shape.fp32_scores = stack.fp32_scores;
     shape.framework = stack.kernels == KernelSet::framework;
     shape.copies_heads = stack.copies_heads;

@@ -86,7 +86,7 @@ private:
         const auto refuse = [this](std::string_view key, bool ignored, const char* why, const char* expected) {
             if (const toml::node* node = table_.get(key); node != nullptr && ignored) throw error(key, *node, why, {}, expected);
         };
-        for (const std::string_view key : {"score_passes", "wide_scores"})
+        for (const std::string_view key : {"score_passes", "wide_scores", "library_attention"})
             refuse(key, layer.fused_attention, "a fused kernel keeps its scores to itself", "fused_attention = false beside it");
         refuse("talking_heads", layer.talking_heads && !layer.fused_attention, "products across heads have kernels of their own besides",
                "no fused_attention = false beside it");

@@ -38,7 +38,8 @@ inline constexpr std::array block_specs{
     BlockSpec{"project", ConvBlock::project, "bias activation"},
     BlockSpec{
         "dot_product", ConvBlock::dot_product,
-        "heads inner window kernel relative_positions position_network decomposed_positions fused_attention score_passes wide_scores"},
+        "heads inner window kernel relative_positions position_network decomposed_positions fused_attention library_attention score_passes "
+        "wide_scores"},
     BlockSpec{"channel_product", ConvBlock::channel_product, "heads"},
     BlockSpec{"mix_places", ConvBlock::mix_places, "gated activation"},
     BlockSpec{"lstm", ConvBlock::lstm, ""},
@@ -63,7 +64,7 @@ inline constexpr std::array block_specs{
     BlockSpec{
         "attend", ConvBlock::attend,
         "heads stride inner expand window shifted reduction tokens separate_projections bias layer_scale residual_scale pooled_shortcut "
-        "relative_positions position_network decomposed_positions score_passes wide_scores talking_heads cross_covariance norm "
+        "relative_positions position_network decomposed_positions library_attention score_passes wide_scores talking_heads cross_covariance norm "
         "shortcut fused_attention wide"},
     BlockSpec{"local_attend", ConvBlock::local_attend, "heads inner expand stride reduction bias activation talking_heads"},
     BlockSpec{"pooling_attend", ConvBlock::pooling_attend, "heads stride reduction tokens"},
@@ -152,6 +153,7 @@ inline constexpr std::array flags{
     FlagOption{"fused_attention", &ConvLayer::fused_attention},
     FlagOption{"feed_forward", &ConvLayer::feed_forward},
     FlagOption{"decomposed_positions", &ConvLayer::decomposed_positions},
+    FlagOption{"library_attention", &ConvLayer::library_attention},
     FlagOption{"wide_scores", &ConvLayer::wide_scores},
     FlagOption{"wide", &ConvLayer::wide},
     FlagOption{"copied", &ConvLayer::copied},

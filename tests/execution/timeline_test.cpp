@@ -194,15 +194,22 @@ TEST_CASE("an engine's products with few rows draw no more than its limit an SM"
     CHECK(milliseconds(1, limited) == rel(537.0 / (2039 * gpu.parameters.values.streaming.bandwidth_fraction), 0.03));
 }
 
-TEST_CASE("mixed precision of an eager framework issues casts beside 16-bit products only") {
+TEST_CASE("mixed precision of an eager framework narrows weights and bias by kernels before 16-bit products only") {
     const Gpu gpu = load_gpu(gpus_dir(), "v100-sxm2-16gb");
     SoftwareStack casting = stack(KernelSet::framework, 1 * us);
-    casting.cast_kernels = 2;
-    const auto kernels = [&](Precision p) {
-        return timeline(graph_of({{.name = "linear", .op = Gemm{.m = 8, .n = 64, .k = 64, .precision = p}}}), gpu, casting).kernels;
+    casting.casts_weights = true;
+    constexpr std::int64_t side = 8192;
+    const auto product = [&](Precision p, bool bias, double weights) {
+        const Gemm op{.m = 8, .n = side, .k = side, .precision = p, .bias = bias};
+        return timeline(graph_of({{.name = "linear", .op = op, .weights = weights}}), gpu, casting);
     };
-    CHECK(kernels(Precision::fp16) == 3);
-    CHECK(kernels(Precision::fp32) == 1);
+    constexpr double weights = side * side, wide = 4, narrow = 2;
+    CHECK(product(Precision::fp16, true, weights).kernels == 3);
+    CHECK(product(Precision::fp16, false, weights).kernels == 2);
+    CHECK(product(Precision::fp16, false, 0).kernels == 1);  // of activations
+    CHECK(product(Precision::fp32, true, weights).kernels == 1);
+    const Bytes moved = product(Precision::fp16, false, weights).dram_bytes - product(Precision::fp16, false, 0).dram_bytes;
+    CHECK(moved / byte == rel(weights * (wide + narrow), 0.05));
 }
 
 TEST_CASE("an operator of several kernels is issued as often as the framework launches, not once for each of their products") {
