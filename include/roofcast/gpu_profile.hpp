@@ -59,7 +59,7 @@ struct ShapedTile {
 };
 
 /// Libraries of fused attention, whose launchers cut the work in ways of their own.
-enum class AttentionLibrary { any, flash_attention_2, flash_attention_3, flashinfer, trtllm_gen, tensorrt };
+enum class AttentionLibrary { any, flash_attention_2, flash_attention_3, flashinfer, trtllm_gen, tensorrt, cudnn };
 
 /// Rows that lie so far apart in memory that an SM fetches them slowly.
 struct FarRows {

@@ -10,7 +10,7 @@ namespace roofcast {
 
 namespace {
 
-constexpr std::int64_t key_block = 64;                        // keys that a block takes in one step
+constexpr std::int64_t key_block = 64;                        // keys that a block of split keys takes in one step
 constexpr std::int64_t matrix_rows = 16;                      // rows of the smallest matrix instruction
 constexpr std::int64_t block_warps = 4;                       // of a block of queries, that share its rows
 constexpr std::int64_t general_parts = 16, most_parts = 128;  // that the general kernel and others split keys into, at most
@@ -90,8 +90,9 @@ AttentionBlocks by_queries(const Attention& op, const AttentionKernel& kernel, c
     const std::int64_t seen = op.window > 0 ? std::min(op.kv_len, op.window + block_queries) : op.kv_len;
     const std::int64_t parts = parts_of_queries(op, r, seen, kernel, gpu);
     const double count = r.sets * r.tiles() * static_cast<double>(parts);
-    const double keys = blocks(seen, key_block) * static_cast<double>(key_block);
-    const double chunk = blocks(seen, key_block * parts) * static_cast<double>(key_block);
+    const std::int64_t step = key_step(kernel);
+    const double keys = blocks(seen, step) * static_cast<double>(step);
+    const double chunk = blocks(seen, step * parts) * static_cast<double>(step);
     const double warp_rows = static_cast<double>(std::max(r.block / block_warps, matrix_rows));
     const Seconds score = score_time(op, kernel, gpu) + conversion_time(op, kernel, gpu) / warp_rows;
     const Seconds longest = static_cast<double>(r.block) * chunk * score, starts = std::ceil(count / sms) * block_start(kernel, gpu);

@@ -40,6 +40,12 @@ constexpr std::int64_t value_columns = 256;  // that a block of queries sums up 
 // and H200.
 constexpr double biased_instructions = 55;
 
+// cuDNN on Hopper: cycles before its blocks start, more of them with a causal mask and with wide heads, and to start each wave of blocks, of
+// queries and of parts of the keys. 405 prompts and 81 decoding steps on H100 and H200, cuDNN 9.19.
+constexpr double cudnn_fixed_cycles = 3300, cudnn_causal_cycles = 1400, cudnn_wide_cycles = 2000, cudnn_block_cycles = 2600,
+                 cudnn_split_cycles = 4000;
+constexpr std::int64_t cudnn_narrow_head = 64;
+
 // PyTorch's kernel for fp32 (CUTLASS's fused attention, fmha_cutlassF_f32_aligned_64x64_rf_sm80), in TF32 runs too: three products of TF32
 // for one, by single warps' instructions, and this many instructions of a lane a score beside: H100, heads of 32, 64 and 128.
 constexpr double products_of_fp32 = 3, splitting_instructions = 172;
@@ -84,10 +90,10 @@ AttentionKernel matrix_kernel(const Attention& op, const Gpu& gpu) {
     }
     const AttentionLibrary library = facts.attention_library[index(format)];
     // Kernels for plain tensors are others than those for caches: FlashAttention-2's own, and in place of FlashAttention-3's cuDNN's.
-    const bool on_plain_tensors =
-        library == AttentionLibrary::flash_attention_2 ? !keeps_cache(op) : library == AttentionLibrary::flash_attention_3 && op.framework;
-    const bool other = on_plain_tensors || splits_operands(op, gpu.profile);
-    return {other ? AttentionLibrary::any : library, false, &efficiencies[index(format)]};
+    const bool by_cudnn = library == AttentionLibrary::flash_attention_3 && op.framework;
+    const bool other = (library == AttentionLibrary::flash_attention_2 && !keeps_cache(op)) || splits_operands(op, gpu.profile);
+    const AttentionLibrary used = other ? AttentionLibrary::any : by_cudnn ? AttentionLibrary::cudnn : library;
+    return {used, false, &efficiencies[index(format)]};
 }
 
 AttentionKernel lane_kernel(const Attention& op, const Gpu& gpu) {
@@ -152,13 +158,28 @@ double start_alone(const AttentionKernel& kernel) {
     return kernel.is(AttentionLibrary::flash_attention_3) ? flash_attention_3_start_alone : 0;
 }
 
+Seconds kernel_start(const Attention& op, const AttentionKernel& kernel, const Gpu& gpu) {
+    const Seconds usual = gpu.parameters.values.row_wise.fixed;
+    if (!kernel.is(AttentionLibrary::cudnn)) return usual;
+    const double causal = op.causal && op.query_len > 1 ? cudnn_causal_cycles : 0;
+    const double wide = op.head_dim > cudnn_narrow_head ? cudnn_wide_cycles : 0;
+    return usual + (op.query_len > 1 ? lasting(cudnn_fixed_cycles + causal + wide, gpu.profile) : Seconds{});
+}
+
+std::int64_t key_step(const AttentionKernel& kernel) {
+    constexpr std::int64_t usual = 64, of_cudnn = 128;
+    return kernel.is(AttentionLibrary::cudnn) ? of_cudnn : usual;
+}
+
 Seconds block_start(const AttentionKernel& kernel, const Gpu& gpu) {
+    if (kernel.is(AttentionLibrary::cudnn)) return lasting(cudnn_block_cycles, gpu.profile);
     return kernel.general ? lasting(general_start_cycles, gpu.profile) : kernel.efficiency->block;
 }
 
 Seconds split_block_start(const Attention& op, const AttentionKernel& kernel, const Gpu& gpu) {
     if (kernel.general) return lasting(general_start_cycles, gpu.profile);
     if (kernel.is(AttentionLibrary::flash_attention_2)) return kernel.efficiency->split_block;
+    if (kernel.is(AttentionLibrary::cudnn)) return lasting(cudnn_split_cycles * width_scale(op), gpu.profile);
     return kernel.efficiency->split_block * (width_scale(op) * (kernel.is(AttentionLibrary::trtllm_gen) ? quick_start : 1));
 }
 

@@ -58,6 +58,12 @@ double imbalance(const AttentionKernel& kernel);
 /// Share of the start of its blocks in which nothing streams.
 double start_alone(const AttentionKernel& kernel);
 
+/// Of a framework's kernel, before its blocks start.
+Seconds kernel_start(const Attention& op, const AttentionKernel& kernel, const Gpu& gpu);
+
+/// Keys that a block of queries takes in one step.
+std::int64_t key_step(const AttentionKernel& kernel);
+
 /// Start, first loads and write-back of a block of queries.
 Seconds block_start(const AttentionKernel& kernel, const Gpu& gpu);
 
