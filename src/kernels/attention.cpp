@@ -11,7 +11,7 @@ namespace {
 // Of kernels whose operands L2 does not hold: misses of address translation would explain it. A100, H200, B200 and L40S rows, 1.5 and 3
 // tried.
 constexpr Seconds far_start = 2 * us;
-constexpr Seconds near_start = 0.6 * us;  // of prompts by cuDNN on H100 and H200
+constexpr Seconds near_start = 0.6 * us;  // cuDNN on H100 and H200
 
 // Of the integer lanes, for an element that a framework copies between orders of dimensions: as transformers' caches (gpus/software.toml),
 // and what A100 rows with 8 to 64 query heads a KV head take (20 and 85 tried).
@@ -91,7 +91,7 @@ KernelCost fused_cost(const Attention& op, const Gpu& gpu, Cache cache, bool lan
     t.dram_bytes = source.bytes;
     t.dram = t.dram_bytes / (gpu.profile.data_bandwidth(Traffic::read) * p.bandwidth_fraction);
     const Seconds start = fills_cache(op) ? lasting(p.fixed_cycles, gpu.profile) : kernel_start(op, kernel, gpu);
-    const Seconds far = kernel.is(AttentionLibrary::cudnn) && op.query_len > 1 ? near_start : far_start;
+    const Seconds far = kernel.is(AttentionLibrary::cudnn) ? near_start : far_start;
     t.latency = start + around_cache(op, kernel, gpu) + scan_time(op, kernel, gpu) + source.share * far;
     t.overlap = lanes ? 1 : p.overlap;
     const BesideBlocks beside{t.dram, t.overlap, power_limit(t.energy_weight * t.flops, t.dram_bytes, t.unit, gpu)};

@@ -48,7 +48,7 @@ Cut library_rows(const Elementwise& op) {
             .turns = map / (parts * usual_threads),
             .waits = 650,
             .from_dram = 260,
-            .beside = 160};
+            .beside = 125};
 }
 
 /// Either's over planes: a block for each, of 64 to 512 threads with three elements each or more.
