@@ -116,8 +116,18 @@ std::int64_t packed_groups(const Conv2d& op) {
     return groups % together == 0 ? together : 1;
 }
 
+/// Whether PyTorch's library has a kernel for the first layer of ResNets, which takes the taps of four channels one after the other (cuDNN
+/// 9.19: sm90_xmma_fprop_image_first_layer, k64c4r7s7, stride 2x2; 0.4 ms for 256 images on the H100).
+bool has_first_layer_kernel(const Conv2d& op, const GpuProfile& gpu) {
+    constexpr std::int64_t channels = 4, outputs = 64, side = 7, stride = 2;
+    return has_group_instructions(gpu) && op.framework && op.channels_last && element_size(op.precision) == 2 * byte && op.in_channels <= channels &&
+           op.out_channels == outputs && op.kernel_h == side && op.kernel_w == side && op.stride == stride;
+}
+
 /// Channels of each tap that a kernel multiplies: where there are instructions of groups of warps, whole steps.
 std::int64_t channels_taken(const Conv2d& op, std::int64_t channels, Precision unit, const Gpu& gpu) {
+    constexpr std::int64_t of_first_layer = 4;
+    if (!on_lanes(unit, gpu) && has_first_layer_kernel(op, gpu.profile)) return of_first_layer;
     if (on_lanes(unit, gpu) || !has_group_instructions(gpu.profile) || is_plain_product(op)) return channels;
     const std::int64_t step = elements_of(warp_step, unit);
     return (channels + step - 1) / step * step;
@@ -140,7 +150,8 @@ KernelCost implicit_gemm_cost(const Conv2d& op, Precision unit, const Gpu& gpu, 
         if (op.channels_last && !has_packed_groups(op) && product.n < group_tile.n) take_only(group_tile, product);
     }
     // Channels are the contiguous dimension: their count aligns, not that of k.
-    product.aligned = on_lanes(unit, gpu) || (op.in_channels % 8 == 0 && op.out_channels % 8 == 0);
+    product.aligned = on_lanes(unit, gpu) || has_first_layer_kernel(op, gpu.profile) ||
+                      (op.in_channels % 8 == 0 && op.out_channels % 8 == 0);
     KernelCost c = matrix_product_cost(product, implicit_parameters(op, unit, gpu), gpu, cache);
     c.flops = work(op).matrix;  // zeros between packed groups take time and energy, and are no work
     return c;

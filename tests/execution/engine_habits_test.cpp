@@ -269,3 +269,18 @@ TEST_CASE("words of software match in any case, and whole") {
     CHECK_FALSE(begins_with_words("tensorrt-llm v0.9", "tensorrt"));
     CHECK_FALSE(begins_with_words("py", "pytorch"));
 }
+
+TEST_CASE("torch.autocast narrows weights anew in each pass, and leaves norms in fp32 unless a benchmark asks for fast ones") {
+    const SoftwareStacks software = load_software(test::gpus_dir());
+    const SoftwareStack &autocast = software.find(Execution::eager, "pytorch 2 amp"),
+                        &fast_norms = software.find(Execution::eager, "pytorch 240 amp nhwc");
+    CHECK(software.find(Execution::eager, "pytorch 2.11.0 amp nhwc").name == autocast.name);
+    CHECK(autocast.mixed_precision);
+    CHECK(autocast.casts_weights);
+    CHECK(autocast.fp32_norms);
+    CHECK(autocast.fp32_library_attention);
+    CHECK(fast_norms.casts_weights);
+    CHECK_FALSE(fast_norms.fp32_norms);
+    CHECK_FALSE(fast_norms.fp32_library_attention);
+    CHECK_FALSE(software.find(Execution::eager, "pytorch 2").casts_weights);
+}

@@ -254,3 +254,24 @@ TEST_CASE("attention of convolutional nets multiplies in fp32 where TF32 is for 
     shape.tf32_products = false;
     CHECK(products() == Precision::fp32);
 }
+
+TEST_CASE("linear layers leave maps that are channels last in a framework's runs of planes too") {
+    RunShape shape{.batch = 2, .precision = Precision::fp16, .channels_last = false};
+    const auto depthwise = [&shape](const char* model) { return op_of<Conv2d>(forward_graph(shipped(model), shape), "depthwise"); };
+    const auto resizing = [&shape] { return op_of<Move>(forward_graph(shipped("segformer-b0"), shape), "upsample"); };
+    CHECK_FALSE(depthwise("convnext-tiny").channels_last);
+    CHECK(resizing().waits > 0);
+    shape.framework = true;
+    CHECK(depthwise("convnext-tiny").channels_last);
+    CHECK(depthwise("segformer-b0").channels_last);
+    CHECK_FALSE(depthwise("mobilenet-v2").channels_last);
+    CHECK(resizing().waits == 0);
+    CHECK(resizing().integer_instructions == 150);
+}
+
+TEST_CASE("factors for each channel of each image are broadcast by a framework") {
+    RunShape shape{.batch = 2, .precision = Precision::fp16};
+    CHECK_FALSE(op_of<Elementwise>(forward_graph(shipped("efficientnet-b0"), shape), "scale").strided);
+    shape.framework = true;
+    CHECK(op_of<Elementwise>(forward_graph(shipped("efficientnet-b0"), shape), "scale").strided);
+}

@@ -47,6 +47,10 @@ TEST_CASE("mixed precision adds 16-bit branches to a stream in fp32, and casts i
     REQUIRE(casts.size() == 25);
     CHECK(bytes_per_element(std::get<Elementwise>(casts.front().op)) == 6);
     CHECK(nodes_named(plain, "cast").empty());
+    // Sums have operands of two formats, casts one; plain runs have none.
+    CHECK(std::get<Elementwise>(residuals.front().op).mixed_operands == 2);
+    CHECK(std::get<Elementwise>(casts.front().op).mixed_operands == 0);  // narrowing has a kernel for vectors
+    CHECK(std::get<Elementwise>(nodes_named(plain, "residual").front().op).mixed_operands == 0);
     // No arithmetic that tables count, and no parameter, depends on it.
     CHECK(total_macs(graph) == total_macs(plain));
     CHECK(total_parameters(graph) == total_parameters(plain));
@@ -132,4 +136,25 @@ TEST_CASE("a convolution's bias is a kernel of its own only where the engine lea
     CHECK(biases.size() == 13);
     CHECK(std::all_of(biases.begin(), biases.end(), [](const OpNode& n) { return n.fusion == Fusion::folded; }));
     CHECK(total_parameters(forward_graph(vgg, shape)) == total_parameters(forward_graph(vgg, {})));
+}
+
+TEST_CASE("attention that a framework's library has no fused kernel for is separate kernels in fp32 where it says so") {
+    const Workload sam = shipped("samvit-base-patch16");
+    RunShape shape = mixed(true);
+    const OpGraph narrow = forward_graph(sam, shape);
+    shape.wide_library_attention = true;
+    const OpGraph wide = forward_graph(sam, shape);
+    CHECK(nodes_named(narrow, "find_masked").empty());
+    REQUIRE(nodes_named(wide, "find_masked").size() == 12);
+    CHECK(std::get<Gemm>(nodes_named(narrow, "scores").front().op).precision == Precision::fp16);
+    CHECK(std::get<Gemm>(nodes_named(wide, "scores").front().op).precision == Precision::fp32);
+    CHECK(std::get<RowWise>(nodes_named(wide, "softmax").front().op).precision == Precision::fp32);
+    CHECK(std::get<Elementwise>(nodes_named(wide, "mask_scores").front().op).mixed_operands == 2);
+    CHECK(nodes_named(wide, "widen_heads").size() == 36);  // queries, keys and values
+    CHECK(total_macs(wide) == total_macs(narrow));
+    CHECK(total_parameters(wide) == total_parameters(narrow));
+    // Products in a model's own code stay narrow, and fp32 runs have nothing to widen.
+    CHECK(nodes_named(forward_graph(shipped("visformer-small"), shape), "find_masked").empty());
+    shape.precision = Precision::fp32;
+    CHECK(nodes_named(forward_graph(sam, shape), "find_masked").empty());
 }

@@ -2,6 +2,7 @@
 
 #include "kernels/toy_attention.hpp"
 #include "support/compare.hpp"
+#include "support/paths.hpp"
 
 using namespace roofcast;
 using test::far;
@@ -158,4 +159,55 @@ TEST_CASE("scores in fp16 take more energy than in bf16, as products do") {
         return cost(op, gpu).energy;
     };
     CHECK(energy(Precision::fp16) / energy(Precision::bf16) == rel(1.05, 1e-9));
+}
+
+namespace {
+
+/// A ViT's attention in a framework: 256 images, 12 heads of 64.
+Attention vision_attention(std::int64_t tokens) {
+    return {.batch = 256,
+            .heads = 12,
+            .kv_heads = 12,
+            .head_dim = 64,
+            .value_dim = 64,
+            .query_len = tokens,
+            .kv_len = tokens,
+            .framework = true,
+            .cached = false};
+}
+
+}  // namespace
+
+TEST_CASE("frameworks run cuDNN's attention on Hopper, in steps of 128 keys") {
+    const Gpu hopper = load_gpu(test::gpus_dir(), "h100-sxm5-80gb");
+    const auto time = [&hopper](const Attention& op) { return cost(op, hopper, Cache::warm).total.in(us); };
+    CHECK(time(vision_attention(197)) == rel(177, 0.15));  // traced
+    CHECK(time(vision_attention(65)) == rel(54.7, 0.15));
+    // 65 to 128 tokens are one step, in which the longer sequences only read more.
+    CHECK(time(vision_attention(128)) < 1.2 * time(vision_attention(65)));
+    CHECK(time(vision_attention(129)) > 1.5 * time(vision_attention(128)));
+    // A causal mask and wide heads start later.
+    const auto start = [&hopper](bool causal, std::int64_t width) {
+        Attention op = vision_attention(64);
+        op.causal = causal;
+        op.head_dim = op.value_dim = width;
+        return cost(op, hopper, Cache::warm).launch.in(us);
+    };
+    CHECK(start(true, 64) > start(false, 64));
+    CHECK(start(false, 128) > start(false, 64));
+}
+
+TEST_CASE("a tensor added to the scores takes instructions in a framework's kernels") {
+    Attention op = vision_attention(196);
+    for (const char* id : {"h100-sxm5-80gb", "rtx-4090"}) {
+        INFO(id);
+        const Gpu gpu = load_gpu(test::gpus_dir(), id);
+        const auto time = [&](bool biased, bool framework) {
+            op.biased = biased;
+            op.framework = framework;
+            return cost(op, gpu).compute.in(us);
+        };
+        CHECK(time(true, true) > 1.05 * time(false, true));
+        CHECK(time(true, false) == time(false, false));
+    }
 }

@@ -26,15 +26,15 @@ Elementwise normalized(std::int64_t elements, Precision precision, const Channel
 
 TEST_CASE("the library's batch norm in channels last has at most 13 blocks an image") {
     const Gpu gpu = fast_memory();
-    // 130 blocks of 512 threads with 16 elements each, four at a time on ten SMs: 3.25 rounds of 16 turns of 650 + 260 + 4 · 160 cycles.
+    // 130 blocks of 512 threads with 16 elements each, four at a time on ten SMs: 3.25 rounds of 16 turns of 650 + 260 + 4 · 125 cycles.
     const Elementwise op =
         normalized(10 * 13 * 8192, Precision::fp32, {.images = 10, .channels = 64, .channels_last = true, .by_library = true});
-    CHECK(cost(op, gpu).total.in(us) == rel(80.6, 1e-3));
+    CHECK(cost(op, gpu).total.in(us) == rel(3.25 * 16 * (650 + 260 + 4 * 125) / 1000, 1e-3));
     CHECK(cost(op, gpu).bound == Bound::latency);
     // A single image has 13 blocks, however large it is: 1.3 an SM.
     const Elementwise image =
         normalized(13 * 81920, Precision::fp32, {.images = 1, .channels = 64, .channels_last = true, .by_library = true});
-    CHECK(cost(image, gpu).total.in(us) == rel(160 * (650 + 260 + 1.3 * 160) / 1000, 1e-3));
+    CHECK(cost(image, gpu).total.in(us) == rel(160 * (650 + 260 + 1.3 * 125) / 1000, 1e-3));
 }
 
 TEST_CASE("a framework's own batch norm in channels last has blocks for 32 channels and 128 parts of the rows") {

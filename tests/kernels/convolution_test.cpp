@@ -3,6 +3,7 @@
 #include "kernels/toy_convolution.hpp"
 #include "kernels/toy_gpu.hpp"
 #include "support/compare.hpp"
+#include "support/paths.hpp"
 
 using namespace roofcast;
 using test::fp32_conv;
@@ -194,4 +195,67 @@ TEST_CASE("matrix units take groups of 4 to 16 channels together, as many as hav
     }
     // Two channels are no group that such kernels take.
     CHECK(of(2, 64).total > 1.5 * of(32, 4).total);
+}
+
+namespace {
+
+/// The first layer of a ResNet, of `images` of 224 x 224.
+Conv2d first_layer(std::int64_t images) {
+    return {.batch = images,
+            .in_channels = 3,
+            .height = 224,
+            .width = 224,
+            .out_channels = 64,
+            .kernel_h = 7,
+            .kernel_w = 7,
+            .stride = 2,
+            .padding_h = 3,
+            .padding_w = 3,
+            .precision = Precision::fp16,
+            .channels_last = true,
+            .framework = true};
+}
+
+}  // namespace
+
+TEST_CASE("PyTorch on Hopper has a kernel for the first layer of ResNets") {
+    const Gpu hopper = load_gpu(test::gpus_dir(), "h100-sxm5-80gb");
+    const Conv2d op = first_layer(256);
+    CHECK(cost(op, hopper).total.in(us) == rel(399, 0.3));  // traced
+    const auto slower = [&](const Conv2d& other) { return cost(other, hopper).total / cost(op, hopper).total; };
+    Conv2d another = op;
+    another.framework = false;
+    CHECK(slower(another) > 4);
+    another = op;
+    another.out_channels = 56;
+    CHECK(slower(another) > 4);
+    another = op;
+    another.stride = 1;
+    another.height = another.width = 112;
+    CHECK(slower(another) > 4);
+    // fp32 has none.
+    another = op;
+    another.precision = Precision::fp32;
+    const double as_framework = cost(another, hopper).total.in(us);
+    another.framework = false;
+    CHECK(cost(another, hopper).total.in(us) == rel(as_framework, 1e-12));
+}
+
+TEST_CASE("convolutions of many tiles in fp8 reach a fifth of the rate on Hopper, and larger ones take no less") {
+    const Gpu hopper = load_gpu(test::gpus_dir(), "h200-sxm-141gb");
+    const auto time = [&](std::int64_t batch, Precision precision) {
+        Conv2d op = fp32_conv(3);
+        op.batch = batch;
+        op.precision = precision;
+        op.channels_last = true;
+        return cost(op, hopper).total.in(us);
+    };
+    CHECK(time(256, Precision::fp8) > 2 * time(256, Precision::fp16));
+    double last = 0;
+    for (std::int64_t batch = 1; batch <= 64; ++batch) {
+        CAPTURE(batch);
+        const double now = time(batch, Precision::fp8);
+        CHECK(now >= last);
+        last = now;
+    }
 }

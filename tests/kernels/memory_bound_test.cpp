@@ -122,19 +122,37 @@ TEST_CASE("kernels that compute the address of each element take the lanes 85 in
     CHECK(cost(sum, gpu).total.in(us) == rel(4, 1e-9));
 }
 
-TEST_CASE("a pool that computes addresses takes 32 integer instructions for each element of its windows") {
+TEST_CASE("operands of several formats are converted one by one by a framework, on the integer lanes") {
+    Gpu gpu = test::toy_gpu();
+    gpu.profile.facts.integer_lanes_per_sm = 64;
+    gpu.profile.bandwidth = 100 * tb_per_s;
+    const auto time = [&gpu](int operands, bool framework) {
+        const Elementwise op{.elements = 1'000'000, .precision = Precision::fp32, .framework = framework, .mixed_operands = operands};
+        return cost(op, gpu).total.in(us);
+    };
+    const double start = time(0, true) - time(0, false);
+    // 55 and 68 million instructions on ten SMs of 64 lanes at 1 GHz, after the start.
+    CHECK(time(1, true) == rel(start + 55e6 / 640e3, 1e-3));
+    CHECK(time(2, true) == rel(start + 68e6 / 640e3, 1e-3));
+    CHECK(time(2, false) == time(0, false));  // compilers know the formats
+}
+
+TEST_CASE("a pool that computes addresses takes integer instructions: 32 an element for maxima, for means 330 an output first") {
     Gpu gpu = test::toy_gpu();
     gpu.profile.facts.integer_lanes_per_sm = 64;
     Reduce pool{.inputs = 1'000'000, .outputs = 1'000'000, .window = 9, .precision = Precision::fp16};
     // 4 MB at 100 GB/s.
     CHECK(cost(pool, gpu).total.in(us) == rel(40, 1e-9));
     pool.addressed = true;
-    // 288 million instructions on ten SMs of 64 lanes at 1 GHz.
+    // 384 and 288 million instructions on ten SMs of 64 lanes at 1 GHz.
+    CHECK(cost(pool, gpu).total.in(us) == rel(600, 1e-9));
+    pool.indexed = true;
     CHECK(cost(pool, gpu).total.in(us) == rel(450, 1e-9));
     CHECK(cost(pool, gpu).bound == Bound::compute);
     // Where integer lanes are not known they are as many as those of fp32: 5 T instructions a second.
     gpu.profile.facts.integer_lanes_per_sm = 0;
-    CHECK(cost(pool, gpu).total.in(us) == rel(57.6, 1e-9));
+    pool.indexed = false;
+    CHECK(cost(pool, gpu).total.in(us) == rel(76.8, 1e-9));
 }
 
 TEST_CASE("a maximum's place is written beside it in 8 bytes") {

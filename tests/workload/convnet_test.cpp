@@ -77,6 +77,7 @@ TEST_CASE("options that would be ignored beside others are refused") {
     const auto refused = [](const std::string& layer) { return error_of(tiny("{basic = \"depths.0\"}, " + layer)).key; };
     CHECK(refused("{attend = 8, score_passes = 2}") == "layers[1].score_passes");
     CHECK(refused("{dot_product = 8, wide_scores = true}") == "layers[1].wide_scores");
+    CHECK(refused("{attend = 8, library_attention = true}") == "layers[1].library_attention");
     CHECK(refused("{attend = 8, talking_heads = true, fused_attention = false}") == "layers[1].talking_heads");
     CHECK(refused("{split_attention = 8, parts = 2, from = [-1, -2]}") == "layers[1].parts");
     CHECK(refused("{attend = 8, fused_attention = false, score_passes = 2, wide_scores = true}").empty());
