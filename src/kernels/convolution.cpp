@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 #include "kernels/depthwise.hpp"
 #include "kernels/gemm_core.hpp"
@@ -209,8 +210,41 @@ bool takes_layout(const Conv2d& op) {
     return op.channels_last || layouts_agree(op) || (is_plain_product(op) && whole_vectors);
 }
 
+constexpr std::int64_t vector_channels = 8;  // of 16 bits, that kernels on matrix units load at once
+constexpr double pad_instructions = 36;      // of the integer lanes, for an element that is copied to other strides
+
+/// Channels that kernels load as vectors.
+std::int64_t whole_vectors(std::int64_t channels) {
+    return (channels + vector_channels - 1) / vector_channels * vector_channels;
+}
+
+/// Whether the library pads channels to whole vectors where taps are gathered: cuDNN 9.19 on Hopper, but for images (HRNet and nets of pruned
+/// channels, traced). Plain products run in kernels for any alignment.
+bool pads_channels(const Conv2d& op, const GpuProfile& gpu) {
+    constexpr std::int64_t of_image = 4;
+    const bool odd = op.in_channels % vector_channels != 0 || op.out_channels % vector_channels != 0;
+    return odd && !is_plain_product(op) && has_group_instructions(gpu) && op.framework && op.channels_last && op.groups == 1 && op.in_channels > of_image &&
+           element_size(op.precision) == 2 * byte;
+}
+
 KernelCost fastest(const Conv2d& op, const Gpu& gpu, Cache cache) {
     if (is_depthwise(op)) return depthwise_cost(op, gpu, cache);
+    if (pads_channels(op, gpu.profile)) {
+        Conv2d padded = op;
+        padded.in_channels = whole_vectors(op.in_channels);
+        padded.out_channels = whole_vectors(op.out_channels);
+        KernelCost all = fastest(padded, gpu, cache);
+        const auto copy = [&](double from, double to) {
+            all = in_sequence(all, cost(Move{.read = std::llround(from),
+                                             .written = std::llround(to),
+                                             .precision = op.precision,
+                                             .integer_instructions = pad_instructions},
+                                        gpu, cache));
+        };
+        if (padded.in_channels != op.in_channels) copy(input_elements(op), input_elements(padded));
+        if (padded.out_channels != op.out_channels) copy(output_elements(padded), output_elements(op));
+        return all;
+    }
     const KernelCost best = fastest_in(op.precision, op, gpu, cache);
     // The lanes' kernels take NCHW. cuDNN 9.19 on H100 and H200; others have no rows.
     const bool converts = op.channels_last && !layouts_agree(op) && has_asynchronous_copies(gpu.profile);
