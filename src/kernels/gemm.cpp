@@ -40,19 +40,19 @@ KernelCost quantize_cost(const Gemm& op, const Gpu& gpu, Cache cache) {
 }
 
 /// The library's kernels for rows that are no multiples of 16 bytes split k in few parts. Those of Hopper have few tiles instead; where
-/// elements of 16 bits lie in pairs they load these by asynchronous copies of 4 bytes, else one by one, and wait. cuBLASLt 13 on H100 and
-/// H200; in TF32 every row is copied.
+/// elements of 16 bits lie in pairs in all three matrices they load these by asynchronous copies of 4 bytes, as fast as where C alone is
+/// misaligned, else one by one, and wait. cuBLASLt 13 on H100 and H200; in TF32 every row is copied.
 void as_misaligned(MatrixProduct& product, GemmParameters& p, const Gpu& gpu, Cache cache) {
     constexpr int parts = 2, least_side = 64;
-    constexpr double rate_of_pairs = 1.25;  // over that of elements
+    constexpr double rate_of_pairs = 1.5;  // over that of elements
     if (!has_group_instructions(gpu.profile)) product.most_parts = std::min(parts, product.most_parts);
     if (!has_group_instructions(gpu.profile) || product.a_element < 2 * byte) return;
     product.least_rows = std::max(product.least_rows, least_side);
     product.least_columns = least_side;
-    if (product.wide_loads) return;
     if (!product.copyable) {
+        product.wide_loads = false;
         product.waiting_cycles = waiting_cycles(product.a_element, in_l2(product, gpu, cache));
-    } else if (product.a_element < 4 * byte) {
+    } else if (!product.wide_loads && product.a_element < 4 * byte) {
         p.misaligned = 1 - (1 - p.misaligned) * rate_of_pairs;
     }
 }
