@@ -51,7 +51,7 @@ struct Attention {
     bool cached = true;                 ///< keys and values go into a KV cache, and those of earlier tokens come from it
     bool split_ungrouped = true;        ///< keys are split over blocks also where each query head has keys of its own
     std::optional<Precision> output{};  ///< format of Q and the output; absent: 16 bits for the narrower formats, else the precision
-    bool biased = false;                ///< a tensor is added to the scores
+    bool biased = false;                ///< learned positions are added to the scores; masks are not counted
     bool converts_cache = true;         ///< kernels convert a narrower cache; false: they compute on it as it is stored
     LaneDecoding lane_decoding = LaneDecoding::none;
     bool head_blocks = false;     ///< by kernels of which one block computes a head, up to 512 keys (TensorRT's; see docs/model.md)
@@ -68,7 +68,8 @@ struct Conv2d {
     std::int64_t stride = 1, padding_h = 0, padding_w = 0, dilation = 1, groups = 1;
     Precision precision = Precision::fp16;
     bool channels_last = false;
-    bool framework = false;             ///< by PyTorch's own kernel where it does not call the vendor's library
+    bool framework = false;             ///< in eager PyTorch: by its own kernel where it does not call the vendor's library
+    bool by_pytorch = false;            ///< by the kernel that the library takes for PyTorch, eager or compiled
     std::optional<Precision> output{};  ///< format of the output; absent: 16 bits for the narrower formats, else the precision
     [[nodiscard]] std::int64_t out_height() const { return (height + 2 * padding_h - dilation * (kernel_h - 1) - 1) / stride + 1; }
     [[nodiscard]] std::int64_t out_width() const { return (width + 2 * padding_w - dilation * (kernel_w - 1) - 1) / stride + 1; }
@@ -82,6 +83,13 @@ inline constexpr double error_function_instructions = 42;
 inline constexpr double silu_instructions = 28, tanh_instructions = 26;
 /// The same of a power of two tensors: 93 at most by rows of the A100, 96 to 103 on H100 and H200, in 16 bits alike.
 inline constexpr double pow_instructions = 95;
+
+/// Instructions of the integer lanes for an element that a framework or library copies between strides: caches under transformers
+/// (gpus/software.toml), joined tensors in 16 bits on the H200 (2.1 ps) and what A100 rows of 8 to 64 query heads a KV head take (20 and 85
+/// tried).
+inline constexpr double strided_copy_instructions = 36;
+/// The same for an output of PyTorch's bilinear resizing channels last: 9.3 ps in 16 and in 32 bits on the H200.
+inline constexpr double bilinear_instructions = 150;
 
 /// A map that a framework normalizes channel by channel; none: no channels.
 struct ChannelMap {

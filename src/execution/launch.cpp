@@ -193,13 +193,13 @@ std::optional<KernelCost> conversions(const OpNode& node, const Gpu& gpu, const 
     if (!is_16_bit_product(node.op)) return std::nullopt;
     std::optional<KernelCost> all;
     const auto add = [&](const KernelCost& one) { all = all ? in_sequence(*all, one) : one; };
-    const auto convert = [&](std::int64_t elements, double reads, double writes) {
-        add(cost(Elementwise{.elements = elements, .reads = reads, .writes = writes}, gpu, Cache::produced));
+    const auto convert = [&](std::int64_t elements, double reads, double writes, Cache cache = Cache::produced) {
+        add(cost(Elementwise{.elements = elements, .reads = reads, .writes = writes}, gpu, cache));
     };
     constexpr double wide = 2;  // fp32 in 16-bit elements
     const auto* gemm = std::get_if<Gemm>(&node.op);
     if (stack.casts_weights && node.weights > 0) {
-        convert(static_cast<std::int64_t>(node.weights), wide, 1);
+        convert(static_cast<std::int64_t>(node.weights), wide, 1, Cache::cold);
         // Compilers narrow a bias in the kernel that adds it.
         if (gemm != nullptr && gemm->bias && stack.kernels == KernelSet::framework) convert(gemm->n, wide, 1);
     }
@@ -220,6 +220,7 @@ Launch launched(const OpNode& node, const Gpu& gpu, const SoftwareStack& stack) 
     const Op op = vectors ? node.op : as_computed(node.op, stack);
     launch.kernel = vectors ? *vectors : as_in_stack(chosen_kernel(op, gpu, stack), op, stack, gpu.profile);
     Seconds time = vectors ? vectors->total : at_rate_of(stack, op, launch.kernel, gpu);
+    const int own_kernels = launch.kernel.kernels;
     if (const auto around = vectors ? std::nullopt : conversions(node, gpu, stack)) {
         time += around->total;
         launch.kernel = in_sequence(*around, launch.kernel);
@@ -232,7 +233,7 @@ Launch launched(const OpNode& node, const Gpu& gpu, const SoftwareStack& stack) 
         // Each of an eager framework's element-wise kernels passes over the tensor; around other operators they only add launches.
         if (repeats_its_traffic(node)) launch.passes = node.eager_kernels;
         time *= launch.passes;
-        launch.launches = std::max(node.eager_kernels, static_cast<double>(launch.kernel.kernels));
+        launch.launches = std::max(node.eager_kernels, static_cast<double>(own_kernels)) + launch.kernel.kernels - own_kernels;
     }
     if (std::holds_alternative<Conv2d>(node.op)) launch.host = stack.host_per_convolution;
     launch.launches += unpacking_launches(node.op, stack);

@@ -56,7 +56,12 @@ void read_stack(TableReader& table, SoftwareStack& stack) {
         throw table.error("suppression_kernels", "means nothing where operators are not issued kernel by kernel", {},
                           "kernels = \"framework\" beside it");
     stack.fp32_library_attention = table.flag_if("fp32_library_attention").value_or(false);
+    if (stack.fp32_library_attention && stack.kernels != KernelSet::framework)
+        throw table.error("fp32_library_attention", "means nothing where no framework calls a library", {},
+                          "kernels = \"framework\" beside it");
     stack.casts_weights = table.flag_if("casts_weights").value_or(false);
+    if (stack.casts_weights && !stack.mixed_precision)
+        throw table.error("casts_weights", "means nothing without mixed precision", {}, "mixed_precision = true beside it");
     stack.kernels_beside_4bit = table.number_if("kernels_beside_4bit", non_negative).value_or(0);
     stack.kernels_beside_8bit = table.number_if("kernels_beside_8bit", non_negative).value_or(0);
     stack.unpacks_from_rows = table.count_if("unpacks_from_rows", 0).value_or(0);
@@ -156,11 +161,16 @@ Engine read_engine(const toml::table& own, const toml::table& root, const std::s
 }  // namespace
 
 bool begins_with_words(std::string_view software, std::string_view match) {
-    const auto same = [](char a, char b) {
-        return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
-    };
-    return software.size() >= match.size() && std::equal(match.begin(), match.end(), software.begin(), same) &&
-           (software.size() == match.size() || std::strchr(" /:.", software[match.size()]) != nullptr);
+    const auto lower = [](char c) { return std::tolower(static_cast<unsigned char>(c)); };
+    std::size_t at = 0;
+    for (const char c : match) {
+        if (c == '*') {
+            at = std::min(software.find(' ', at), software.size());
+        } else if (at == software.size() || lower(software[at++]) != lower(c)) {
+            return false;
+        }
+    }
+    return at == software.size() || std::strchr(" /:.", software[at]) != nullptr;
 }
 
 std::string_view name(Execution e) {

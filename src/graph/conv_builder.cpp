@@ -91,6 +91,7 @@ Conv2d ConvBuilder::convolution(const Map& in, const Map& out, const ConvSpec& s
             .precision = shape_.precision,
             .channels_last = (shape_.channels_last || in.by_rows) && !planar,
             .framework = by_pytorch(),
+            .by_pytorch = by_pytorch() || shape_.compiled,
             .output = stored_};
 }
 
@@ -246,10 +247,9 @@ Map ConvBuilder::interpolate(const Map& in, Map out, bool bilinear) {
     require_image(out.height, out.width);
     Move op{.read = in.elements() * shape_.batch, .written = out.elements() * shape_.batch, .precision = format(in)};
     // PyTorch's kernel for planes has one thread a place, which goes through the channels of all images; that for channels last has one an
-    // output: 9.3 ps for each in 16 and in 32 bits on the H200.
-    constexpr double instructions = 150;
+    // output.
     if (bilinear && !channels_last(in)) op.waits = shape_.batch * in.channels;
-    if (bilinear && channels_last(in) && shape_.framework) op.integer_instructions = instructions;
+    if (bilinear && channels_last(in) && shape_.framework) op.integer_instructions = bilinear_instructions;
     emit("upsample", op, Fusion::none, in.kept ? 0 : in.elements(), out.elements());
     return out;
 }

@@ -14,9 +14,9 @@ namespace roofcast {
 struct Map {
     std::int64_t channels = 0, height = 0, width = 0;
     bool kept = false;
-    bool planar = false;  ///< plane by plane although convolutions want channels last: what PyTorch's group norm leaves
+    bool planar = false;   ///< plane by plane although convolutions want channels last: what PyTorch's group norm leaves
     bool by_rows = false;  ///< the other way around: channels last in a run of planes, as PyTorch's views of rows are
-    bool wide = false;    ///< in fp32 although products are in 16 bits: mixed precision
+    bool wide = false;     ///< in fp32 although products are in 16 bits: mixed precision
     std::int64_t depth = 1;
     [[nodiscard]] std::int64_t places() const { return depth * height * width; }
     [[nodiscard]] std::int64_t elements() const { return channels * places(); }
@@ -74,8 +74,10 @@ public:
     void add(const Map& map);
     /// stream + branch: wide where one of them is.
     Map add(const Map& stream, const Map& branch);
-    /// map = map · a factor per channel or place that is read from a small tensor.
+    /// map = map · a constant, or learned factors that lie as the map does.
     void scale(const Map& map, double parameters = 0, Fusion fusion = Fusion::epilogue);
+    /// map = map · a factor for each channel of each image.
+    void gate(const Map& map);
     /// The sum of `parts` of the channels: wide under mixed precision.
     Map sum_of_parts(const Map& map, std::int64_t parts);
     /// map · a factor per channel that a softmax gave: wide under mixed precision.
@@ -134,15 +136,16 @@ public:
     /// `batch` products of activations [m, k] · [k, n] an image. `wide`: in fp32 whatever the run's format.
     void product(std::string name, std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k, bool wide = false);
     /// Whether attention that the framework's library has no fused kernel for is separate kernels in fp32.
-    [[nodiscard]] bool widens_library_attention() const { return shape_.wide_library_attention && element_size(stored_) == 2 * byte; }
-    /// Passes over scores in fp32 between the two products: a mask in the stored format is added where they are `masked`, and rows that it
-    /// masks as a whole are looked for in any case.
-    void wide_scores(std::int64_t rows, std::int64_t cols, bool masked);
-    /// Writes `elements` an image in fp32, or these in the stored format again.
+    [[nodiscard]] bool widens_library_attention() const { return shape_.fp32_library_attention && element_size(stored_) == 2 * byte; }
+    /// Softmax in fp32 between the two products (PyTorch's safe softmax): a mask in the stored format is added where scores are `masked`,
+    /// and rows that are masked as a whole are looked for in any case.
+    void safe_softmax(std::int64_t rows, std::int64_t cols, bool masked);
+    /// Writes `elements` an image in fp32, multiplies them there, or writes them in the stored format again.
     void widen(std::int64_t elements, std::string name);
+    void scale_wide(std::int64_t elements, std::string name);
     void narrow(std::int64_t elements, std::string name);
     /// `kernels` element-wise ones over `map` in an eager framework, in the map's own format.
-    void pointwise_kernels(std::string name, const Map& map, double kernels, double flops);
+    OpNode& pointwise_kernels(std::string name, const Map& map, double kernels, double flops);
     /// The same that add or multiply tensors of fewer dimensions.
     void broadcast_kernels(std::string name, const Map& map, double kernels);
     /// Adds a learned table of positions: one of `rows` that is stretched to the map, or 0 for one of its places.

@@ -51,12 +51,17 @@ void ConvBuilder::widen(std::int64_t elements, std::string name) {
     convert(std::move(name), row, widening(elements * shape_.batch, stored_, Precision::fp32));
 }
 
+void ConvBuilder::scale_wide(std::int64_t elements, std::string name) {
+    const Map row{.channels = elements, .height = 1, .width = 1};
+    convert(std::move(name), row, {.elements = elements * shape_.batch, .precision = Precision::fp32});
+}
+
 void ConvBuilder::narrow(std::int64_t elements, std::string name) {
     const Map row{.channels = elements, .height = 1, .width = 1};
     convert(std::move(name), row, narrowing(elements * shape_.batch, Precision::fp32, stored_));
 }
 
-void ConvBuilder::wide_scores(std::int64_t rows, std::int64_t cols, bool masked) {
+void ConvBuilder::safe_softmax(std::int64_t rows, std::int64_t cols, bool masked) {
     const Map scores{.channels = cols, .height = rows, .width = 1};
     const std::int64_t elements = scores.elements() * shape_.batch;
     const auto pass = [&](std::string name, const Elementwise& op) { convert(std::move(name), scores, op); };
@@ -66,7 +71,8 @@ void ConvBuilder::wide_scores(std::int64_t rows, std::int64_t cols, bool masked)
     // Rows that are masked as a whole are found by a flag for each score, and become zeros.
     constexpr double flag = 0.25;  // of an fp32 element
     pass("find_masked", {.elements = elements, .writes = flag, .precision = Precision::fp32});
-    emit("all_masked", Reduce{.inputs = elements, .outputs = rows * shape_.batch, .window = static_cast<double>(cols), .precision = Precision::int8},
+    emit("all_masked",
+         Reduce{.inputs = elements, .outputs = rows * shape_.batch, .window = static_cast<double>(cols), .precision = Precision::int8},
          Fusion::none, 0, 0);
     pass("zero_masked", {.elements = elements, .precision = Precision::fp32, .strided = shape_.framework});
 }

@@ -24,26 +24,26 @@ Map ConvBuilder::concat(const std::vector<Map>& parts) {
         out.depth = std::min(out.depth, part.depth);
         out.channels += part.channels;
         unkept += part.kept ? 0 : part.elements();
-        if (out.planar && !part.planar) apart += part.elements();
+        if (channels_last(part) && !channels_last(out)) apart += part.elements();
         if (out.wide && !part.wide) convert("cast", part, widening(part.elements() * shape_.batch, stored_, wide_));
     }
     const std::int64_t moved = out.elements() * shape_.batch;
-    // Of the integer lanes, as other copies of frameworks between strides: 2.1 ps an element on the H200 in 16 bits.
-    constexpr double instructions = 36;
     const Move op{.read = moved,
                   .written = moved,
                   .precision = format(out),
                   .apart = apart * shape_.batch,
-                  .integer_instructions = shape_.framework ? instructions : 0};
+                  .integer_instructions = shape_.framework ? strided_copy_instructions : 0};
     emit("concat", op, Fusion::none, unkept, out.elements());
     return out;
 }
 
 Map ConvBuilder::stack(const std::vector<Map>& parts) {
     Map out = concat(parts);
+    const bool apart = channels_last(out);
     out.planar = shape_.channels_last;
+    out.by_rows = false;
     auto& op = std::get<Move>(graph_.segments.back().nodes.back().op);
-    op.apart = out.planar ? op.written : 0;
+    op.apart = apart ? op.written : 0;
     return out;
 }
 
@@ -100,9 +100,10 @@ void ConvBuilder::sample(const Map& values, std::int64_t rows, std::int64_t poin
 }
 
 Map ConvBuilder::to_planes(const Map& map) {
-    if (map.planar || !shape_.channels_last) return map;
+    if (!channels_last(map)) return map;
     Map out = map;
-    out.planar = true;
+    out.planar = shape_.channels_last;
+    out.by_rows = false;
     transpose(map, "to_planes");
     return out;
 }

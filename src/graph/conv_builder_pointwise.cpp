@@ -95,8 +95,7 @@ void ConvBuilder::batch_norm(const Map& map, ConvNorm norm) {
     }
     const double weights = norm == ConvNorm::batch ? 2.0 * static_cast<double>(map.channels) : 0;
     OpNode& node = pointwise("batchnorm", map, 1, norm_flops, Fusion::folded, weights);
-    if (by_kernel)
-        std::get<Elementwise>(node.op).normalized = {shape_.batch, map.channels, channels_last(map), by_library};
+    if (by_kernel) std::get<Elementwise>(node.op).normalized = {shape_.batch, map.channels, channels_last(map), by_library};
 }
 
 void ConvBuilder::normalize_rows(const Map& map, std::int64_t rows) {
@@ -155,14 +154,14 @@ void ConvBuilder::wide_pointwise(std::string name, const Map& map, double kernel
     node.eager_kernels = kernels + (computed.wide ? 1 : 0);
 }
 
-void ConvBuilder::pointwise_kernels(std::string name, const Map& map, double kernels, double flops) {
-    pointwise(std::move(name), map, 1, flops, Fusion::chain).eager_kernels = kernels;
+OpNode& ConvBuilder::pointwise_kernels(std::string name, const Map& map, double kernels, double flops) {
+    OpNode& node = pointwise(std::move(name), map, 1, flops, Fusion::chain);
+    node.eager_kernels = kernels;
+    return node;
 }
 
 void ConvBuilder::broadcast_kernels(std::string name, const Map& map, double kernels) {
-    OpNode& node = pointwise(std::move(name), map, 1, 1, Fusion::chain);
-    node.eager_kernels = kernels;
-    std::get<Elementwise>(node.op).strided = shape_.framework;
+    std::get<Elementwise>(pointwise_kernels(std::move(name), map, kernels, 1).op).strided = shape_.framework;
 }
 
 void ConvBuilder::parameters(std::string name, double count) {
@@ -205,7 +204,11 @@ Map ConvBuilder::add(const Map& stream, const Map& branch) {
 }
 
 void ConvBuilder::scale(const Map& map, double parameters, Fusion fusion) {
-    std::get<Elementwise>(pointwise("scale", map, 1, 1, fusion, parameters).op).strided = shape_.framework;
+    pointwise("scale", map, 1, 1, fusion, parameters);
+}
+
+void ConvBuilder::gate(const Map& map) {
+    std::get<Elementwise>(pointwise("gate", map, 1, 1, Fusion::chain).op).strided = shape_.framework;
 }
 
 Map ConvBuilder::sum_of_parts(const Map& map, std::int64_t parts) {
@@ -215,8 +218,9 @@ Map ConvBuilder::sum_of_parts(const Map& map, std::int64_t parts) {
     Elementwise op = scaling(out.elements() * shape_.batch, format(map), format(out));
     op.reads *= static_cast<double>(parts);
     // PyTorch writes sums plane by plane, whatever it reads.
-    if (shape_.framework && shape_.channels_last && !map.planar) {
-        out.planar = true;
+    if (shape_.framework && channels_last(map)) {
+        out.planar = shape_.channels_last;
+        out.by_rows = false;
         op.apart = static_cast<double>(parts);
     }
     convert("sum_of_parts", map, op);

@@ -40,7 +40,7 @@ void squeeze_excite(ConvBuilder& b, const Map& x, std::int64_t squeezed, Activat
     b.activate({.channels = squeezed, .height = 1, .width = 1}, inner);
     b.linear(1, squeezed, x.channels);
     b.activate(pooled, gate);
-    b.scale(features.map(), 0, Fusion::chain);
+    b.gate(features.map());
 }
 
 void gate_channels(ConvBuilder& b, const Map& x, const ConvLayer& layer, std::int64_t squeezed, Activation inner) {
@@ -57,7 +57,7 @@ void gate_channels(ConvBuilder& b, const Map& x, const ConvLayer& layer, std::in
         b.pointwise_kernels("channel_conv", pooled, 1, 2 * kernel);
         b.activate(pooled, Activation::sigmoid);
     }
-    b.scale(features.map(), 0, Fusion::chain);
+    b.gate(features.map());
 }
 
 Map separable_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t channels) {

@@ -46,16 +46,13 @@ void add_positions(OpNode& attention, const ConvLayer& layer, std::int64_t heads
 /// PyTorch from 2.5 on, where scaled_dot_product_attention has no fused kernel: in fp32, with a check for rows that are masked as a whole.
 void wide_library_attention(ConvBuilder& b, const HeadShape& shape, double passes) {
     const std::int64_t groups = shape.windows * shape.heads;
-    const Map queries{.channels = shape.key_dim, .height = groups * shape.queries, .width = 1};
-    const Map scores{.channels = shape.keys, .height = groups * shape.queries, .width = 1};
-    for (const std::int64_t elements :
-         {queries.elements(), groups * shape.keys * shape.key_dim, groups * shape.keys * shape.value_dim})
-        b.widen(elements, "widen_heads");
-    constexpr double both = 2;  // queries and keys by the root of the scale
-    b.wide_pointwise("scale", queries, both, 1);
+    const std::int64_t queries = groups * shape.queries * shape.key_dim, keys = groups * shape.keys * shape.key_dim;
+    const Map scores = rows(groups * shape.queries, shape.keys);
+    for (const std::int64_t elements : {queries, keys, groups * shape.keys * shape.value_dim}) b.widen(elements, "widen_heads");
+    for (const std::int64_t elements : {queries, keys}) b.scale_wide(elements, "scale");  // by the root of the scale
     b.product("scores", groups, shape.queries, shape.keys, shape.key_dim, true);
     if (passes > 0) b.broadcast_kernels("score_bias", scores, passes);
-    b.wide_scores(scores.height, shape.keys, passes > 0);
+    b.safe_softmax(scores.height, shape.keys, passes > 0);
     b.product("values", groups, shape.queries, shape.value_dim, shape.keys, true);
     b.narrow(groups * shape.queries * shape.value_dim, "narrow_heads");
     b.copy(groups * shape.queries * shape.value_dim, "heads_last");

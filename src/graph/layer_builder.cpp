@@ -103,7 +103,7 @@ Elementwise widening(std::int64_t elements, Precision from, Precision wide) {
 
 Elementwise scaling(std::int64_t elements, Precision from, Precision stream) {
     Elementwise op = widening(elements, from, stream);
-    op.mixed_operands *= 2;
+    op.mixed_operands = from == stream ? 0 : 2;
     return op;
 }
 

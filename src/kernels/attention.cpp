@@ -13,10 +13,6 @@ namespace {
 constexpr Seconds far_start = 2 * us;
 constexpr Seconds near_start = 0.6 * us;  // cuDNN on H100 and H200
 
-// Of the integer lanes, for an element that a framework copies between orders of dimensions: as transformers' caches (gpus/software.toml),
-// and what A100 rows with 8 to 64 query heads a KV head take (20 and 85 tried).
-constexpr double strided_copy_instructions = 36;
-
 /// What the fused kernel has to bring from DRAM.
 struct FromDram {
     Bytes bytes;

@@ -10,7 +10,6 @@ namespace roofcast {
 
 namespace {
 
-constexpr std::int64_t key_block = 64;                        // keys that a block of split keys takes in one step
 constexpr std::int64_t matrix_rows = 16;                      // rows of the smallest matrix instruction
 constexpr std::int64_t block_warps = 4;                       // of a block of queries, that share its rows
 constexpr std::int64_t general_parts = 16, most_parts = 128;  // that the general kernel and others split keys into, at most
@@ -118,9 +117,9 @@ struct KeyLoop {
 AttentionBlocks split_over_blocks(const Attention& op, const KeyLoop& loop, const AttentionKernel& kernel, const Gpu& gpu,
                                   const BesideBlocks& beside) {
     const int sms = gpu.profile.sm_count;
-    const std::int64_t keys = op.window > 0 ? std::min(op.kv_len, op.window + op.query_len) : op.kv_len;
+    const std::int64_t keys = op.window > 0 ? std::min(op.kv_len, op.window + op.query_len) : op.kv_len, step = key_step(kernel);
     const auto split = [&](std::int64_t parts) -> AttentionBlocks {
-        const double chunk = blocks(keys, key_block * parts) * static_cast<double>(key_block);
+        const double chunk = blocks(keys, step * parts) * static_cast<double>(step);
         const double w = waves(loop.sets * static_cast<double>(parts), static_cast<double>(sms), 1);
         const Seconds starts = (kernel.is(AttentionLibrary::flashinfer) ? w : std::ceil(w)) * loop.start;
         const Seconds alone = start_alone(kernel) * starts;

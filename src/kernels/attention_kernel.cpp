@@ -36,12 +36,12 @@ constexpr double whole_row_cycles = 0.38;
 constexpr std::int64_t longest_whole_row = 512, widest_whole_head = 64;
 constexpr std::int64_t value_columns = 256;  // that a block of queries sums up at once: for more it computes its scores again
 
-// Of a lane, for a score that a tensor is added to, by CUTLASS's kernels for PyTorch in 16 bits (MaxViT on the H100) and by cuDNN's (14 to 30
-// in ViTs with relative positions and MaxxViT on the H100, 50 in BEiT on the H200).
+// Of a lane, for a score that a tensor is added to, by CUTLASS's kernels for PyTorch in 16 bits (MaxViT on the H100) and by cuDNN's (14 to
+// 30 in ViTs with relative positions and MaxxViT on the H100, 50 in BEiT on the H200).
 constexpr double biased_instructions = 55, cudnn_biased_instructions = 27;
 
-// cuDNN on Hopper: cycles before its blocks start, more of them with a causal mask and with wide heads, and to start each wave of blocks, of
-// queries and of parts of the keys. 405 prompts and 81 decoding steps on H100 and H200, cuDNN 9.19.
+// cuDNN on Hopper: cycles before its blocks start, more of them with a causal mask and with wide heads, and to start each wave of blocks,
+// of queries and of parts of the keys. 405 prompts and 81 decoding steps on H100 and H200, cuDNN 9.19.
 constexpr double cudnn_fixed_cycles = 3300, cudnn_causal_cycles = 1400, cudnn_wide_cycles = 2000, cudnn_block_cycles = 2600,
                  cudnn_split_cycles = 3400, cudnn_decoding_cycles = 2800;
 constexpr std::int64_t cudnn_narrow_head = 64;
@@ -123,8 +123,8 @@ Seconds score_time(const Attention& op, const AttentionKernel& kernel, const Gpu
     const Seconds products = 2 * flop * width / matrix;
     const double adding = kernel.is(AttentionLibrary::cudnn) ? cudnn_biased_instructions : biased_instructions;
     const double instructions = kernel.efficiency->softmax_operations + (op.biased && op.framework ? adding : 0);
-    const Seconds softmax = kernel.is(AttentionLibrary::tensorrt) ? lasting(whole_row_cycles, gpu.profile)
-                                                                  : instruction_time(instructions, gpu.profile);
+    const Seconds softmax =
+        kernel.is(AttentionLibrary::tensorrt) ? lasting(whole_row_cycles, gpu.profile) : instruction_time(instructions, gpu.profile);
     const double overlap = kernel.is(AttentionLibrary::trtllm_gen) ? softmax_overlap : 0;
     return max(products, softmax) + (1 - overlap) * min(products, softmax);
 }

@@ -61,7 +61,7 @@ double start_alone(const AttentionKernel& kernel);
 /// Of a framework's kernel, before its blocks start.
 Seconds kernel_start(const Attention& op, const AttentionKernel& kernel, const Gpu& gpu);
 
-/// Keys that a block of queries takes in one step.
+/// Keys that a block takes in one step.
 std::int64_t key_step(const AttentionKernel& kernel);
 
 /// Start, first loads and write-back of a block of queries.

@@ -56,12 +56,15 @@ double large_filter_share(const Conv2d& op, const GpuProfile& gpu) {
     return large && has_group_instructions(gpu) ? share : 1;
 }
 
-/// Share of the rate of wider formats' kernels, relative to the peak, that those for fp8 reach where outputs fill more than a sixth of the
-/// SMs with tiles: 200 to 320 TFLOP/s of cuDNN 9.19 on H100 and H200, 430 at best. Fewer tiles run as fast as others do.
-double narrow_share(const Conv2d& op, Precision unit, const GpuProfile& gpu) {
-    constexpr double outputs_of_tile = 128 * 128, few_waves = 0.15, share = 0.22;
-    const bool many = output_elements(op) > few_waves * outputs_of_tile * real(gpu.sm_count);
-    return many && unit == Precision::fp8 && has_group_instructions(gpu) ? share : 1;
+/// Share of the rate of wider formats' kernels, relative to the peak, that those for fp8 reach: all of it with few tiles, a fifth where
+/// outputs fill half of the SMs with tiles of 128 x 128 (cuDNN 9.19 by its heuristics' first choice on H100 and H200: 200 to 320 TFLOP/s,
+/// 430 at best). Others' kernels are assumed to be no faster.
+double fp8_share(const Conv2d& op, Precision unit, const GpuProfile& gpu) {
+    constexpr double outputs_of_tile = 128 * 128, few = 0.05, many = 0.5, share = 0.22;
+    if (unit != Precision::fp8 || !has_group_instructions(gpu)) return 1;
+    const double filled = output_elements(op) / outputs_of_tile / real(gpu.sm_count);
+    const double slow = std::clamp((filled - few) / (many - few), 0.0, 1.0);
+    return 1 / (1 + (1 / share - 1) * slow);
 }
 
 /// Elements of `unit` in `step`, 16 bits where they are stored in fewer.
@@ -81,7 +84,7 @@ GemmParameters implicit_parameters(const Conv2d& op, Precision unit, const Gpu& 
     const double share = large_filter_share(op, gpu.profile);
     if (on_lanes(unit, gpu)) return lane_parameters(share * c.implicit_fraction, gpu);
     GemmParameters p = gemm_parameters(gpu, unit);
-    p.peak_fraction *= share * c.matrix_fraction * narrow_share(op, unit, gpu.profile);
+    p.peak_fraction *= share * c.matrix_fraction * fp8_share(op, unit, gpu.profile);
     if (!has_group_instructions(gpu.profile)) return p;
     if (!has_group_kernel(op, unit)) p.peak_fraction *= warp_matrix_share(gpu.profile);
     if (!is_plain_product(op)) p.fixed_cycles += start_cycles;
@@ -121,8 +124,9 @@ std::int64_t packed_groups(const Conv2d& op) {
 /// 9.19: sm90_xmma_fprop_image_first_layer, k64c4r7s7, stride 2x2; 0.4 ms for 256 images on the H100).
 bool has_first_layer_kernel(const Conv2d& op, const GpuProfile& gpu) {
     constexpr std::int64_t channels = 4, outputs = 64, side = 7, stride = 2;
-    return has_group_instructions(gpu) && op.framework && op.channels_last && element_size(op.precision) == 2 * byte && op.in_channels <= channels &&
-           op.out_channels == outputs && op.kernel_h == side && op.kernel_w == side && op.stride == stride;
+    const bool called_so = has_group_instructions(gpu) && op.by_pytorch && op.channels_last && element_size(op.precision) == 2 * byte;
+    return called_so && op.in_channels <= channels && op.out_channels == outputs && op.kernel_h == side && op.kernel_w == side &&
+           op.stride == stride && op.groups <= 1 && op.dilation == 1;
 }
 
 /// Channels of each tap that a kernel multiplies: where there are instructions of groups of warps, whole steps.
@@ -151,8 +155,8 @@ KernelCost implicit_gemm_cost(const Conv2d& op, Precision unit, const Gpu& gpu, 
         if (op.channels_last && !has_packed_groups(op) && product.n < group_tile.n) take_only(group_tile, product);
     }
     // Channels are the contiguous dimension: their count aligns, not that of k.
-    product.aligned = on_lanes(unit, gpu) || has_first_layer_kernel(op, gpu.profile) ||
-                      (op.in_channels % 8 == 0 && op.out_channels % 8 == 0);
+    product.aligned =
+        on_lanes(unit, gpu) || has_first_layer_kernel(op, gpu.profile) || (op.in_channels % 8 == 0 && op.out_channels % 8 == 0);
     KernelCost c = matrix_product_cost(product, implicit_parameters(op, unit, gpu), gpu, cache);
     c.flops = work(op).matrix;  // zeros between packed groups take time and energy, and are no work
     return c;
@@ -211,46 +215,52 @@ bool takes_layout(const Conv2d& op) {
 }
 
 constexpr std::int64_t vector_channels = 8;  // of 16 bits, that kernels on matrix units load at once
-constexpr double pad_instructions = 36;      // of the integer lanes, for an element that is copied to other strides
 
 /// Channels that kernels load as vectors.
 std::int64_t whole_vectors(std::int64_t channels) {
     return (channels + vector_channels - 1) / vector_channels * vector_channels;
 }
 
-/// Whether the library pads channels to whole vectors where taps are gathered: cuDNN 9.19 on Hopper, but for images (HRNet and nets of pruned
-/// channels, traced). Plain products run in kernels for any alignment.
+/// Whether the library pads channels to whole vectors where taps are gathered: cuDNN 9.19 on Hopper, but for images (HRNet and nets of
+/// pruned channels, traced). Plain products run in kernels for any alignment.
 bool pads_channels(const Conv2d& op, const GpuProfile& gpu) {
     constexpr std::int64_t of_image = 4;
     const bool odd = op.in_channels % vector_channels != 0 || op.out_channels % vector_channels != 0;
-    return odd && !is_plain_product(op) && has_group_instructions(gpu) && op.framework && op.channels_last && op.groups == 1 && op.in_channels > of_image &&
-           element_size(op.precision) == 2 * byte;
+    return odd && !is_plain_product(op) && has_group_instructions(gpu) && op.by_pytorch && op.channels_last && op.groups == 1 &&
+           op.in_channels > of_image && element_size(op.precision) == 2 * byte;
+}
+
+KernelCost fastest(const Conv2d& op, const Gpu& gpu, Cache cache);
+
+/// `op` with channels filled up with zeros, between the copies that fill and strip them.
+KernelCost padded_cost(const Conv2d& op, const Gpu& gpu, Cache cache) {
+    Conv2d padded = op;
+    padded.in_channels = whole_vectors(op.in_channels);
+    padded.out_channels = whole_vectors(op.out_channels);
+    const auto copy = [&](double from, double to, Cache source) {
+        const Move move{.read = std::llround(from),
+                        .written = std::llround(to),
+                        .precision = op.precision,
+                        .integer_instructions = strided_copy_instructions};
+        return cost(move, gpu, source);
+    };
+    const bool fills = padded.in_channels != op.in_channels, strips = padded.out_channels != op.out_channels;
+    KernelCost all = fastest(padded, gpu, fills ? Cache::produced : cache);
+    if (fills) all = in_sequence(copy(input_elements(op), input_elements(padded), cache), all);
+    if (strips) all = in_sequence(all, copy(output_elements(padded), output_elements(op), Cache::produced));
+    all.flops = work(op).matrix;  // zeros are no work
+    return all;
 }
 
 KernelCost fastest(const Conv2d& op, const Gpu& gpu, Cache cache) {
     if (is_depthwise(op)) return depthwise_cost(op, gpu, cache);
-    if (pads_channels(op, gpu.profile)) {
-        Conv2d padded = op;
-        padded.in_channels = whole_vectors(op.in_channels);
-        padded.out_channels = whole_vectors(op.out_channels);
-        KernelCost all = fastest(padded, gpu, cache);
-        const auto copy = [&](double from, double to) {
-            all = in_sequence(all, cost(Move{.read = std::llround(from),
-                                             .written = std::llround(to),
-                                             .precision = op.precision,
-                                             .integer_instructions = pad_instructions},
-                                        gpu, cache));
-        };
-        if (padded.in_channels != op.in_channels) copy(input_elements(op), input_elements(padded));
-        if (padded.out_channels != op.out_channels) copy(output_elements(padded), output_elements(op));
-        return all;
-    }
+    if (pads_channels(op, gpu.profile)) return padded_cost(op, gpu, cache);
     const KernelCost best = fastest_in(op.precision, op, gpu, cache);
     // The lanes' kernels take NCHW. cuDNN 9.19 on H100 and H200; others have no rows.
     const bool converts = op.channels_last && !layouts_agree(op) && has_asynchronous_copies(gpu.profile);
     if (on_lanes(op.precision, gpu)) return converts ? in_sequence(converted_both_ways(op, gpu, cache), best) : best;
     // Not on the lanes, though they would often be faster: RegNets and DPN-92 with groups of 24 channels do not run as they would there.
-    if (op.channels_last && !has_packed_groups(op)) return in_sequence(converted_around_groups(op, gpu, cache), best);
+    if (op.channels_last && !layouts_agree(op) && !has_packed_groups(op)) return in_sequence(converted_around_groups(op, gpu, cache), best);
     const KernelCost whole = takes_layout(op) ? best : in_sequence(converted_to_channels_last(op, gpu, cache), best);
     // In place of matrix units' kernels for few channels, which take either layout.
     const bool has_lanes = element_size(op.precision) >= 2 * byte && gpu.profile.math_unit(Precision::fp32) == MathUnit::simt &&

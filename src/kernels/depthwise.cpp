@@ -54,11 +54,11 @@ FlopsPerSecond direct_rate(const Conv2d& op, const Gpu& gpu, bool pairs) {
 
 /// What Hopper runs where it has no depthwise kernel (cuDNN 9.19): one for any filter with an output for each input
 /// (conv2d_grouped_direct_kernel: 9x9 of ConvMixer, 1x11 and 11x1 of InceptionNeXt), 100 instructions of a lane for each tap; else a kernel
-/// for each group (convolve_common_engine: FastViT, MaxxViT v2; 180 and 310 ps an output, whatever the taps).
+/// for each group (convolve_common_engine: FastViT, MaxxViT v2; 180 and 310 ps an output, whatever their taps), assumed to be no faster.
 Seconds general_time(const Conv2d& op, const Gpu& gpu) {
     constexpr double of_tap = 100, of_output_by_group = 6000;
-    const bool by_group = op.out_channels != op.in_channels;
-    return lane_time(output_elements(op), by_group ? of_output_by_group : of_tap * taps_of(op), gpu.profile);
+    const double least = op.out_channels != op.in_channels ? of_output_by_group : 0;
+    return lane_time(output_elements(op), std::max(least, of_tap * taps_of(op)), gpu.profile);
 }
 
 /// FLOPs per second of a depthwise convolution. Without a kernel of their own they run as implicit GEMM on the lanes, whose blocks compute

@@ -65,8 +65,7 @@ KernelCost converted_around_groups(const Conv2d& op, const Gpu& gpu, Cache cache
     if (!has_group_instructions(gpu.profile)) return converted_both_ways(op, gpu, cache);
     constexpr double gathered_clocks = 1.4, scattered_clocks = 2.45;
     const auto converted = [&](double elements, double clocks, Cache source) {
-        const KernelCost moved = transform_cost(2 * elements * element_size(op.precision), gpu, source);
-        return lengthened(moved, lasting(elements * clocks / real(gpu.profile.sm_count), gpu.profile), Bound::l2, &KernelCost::l2);
+        return by_elements(transform_cost(2 * elements * element_size(op.precision), gpu, source), elements, clocks, gpu.profile);
     };
     return in_sequence(converted(input_elements(op), gathered_clocks, cache),
                        converted(output_elements(op), scattered_clocks, Cache::produced));

@@ -43,9 +43,7 @@ KernelCost converted_singly(const KernelCost& streamed, const Elementwise& op, c
 
 /// `c`, and the time in which each of `elements` is fetched with its sector.
 KernelCost fetched_apart(const KernelCost& c, double elements, const GpuProfile& gpu) {
-    if (elements <= 0 || !(gpu.boost_clock > 0 * hertz)) return c;
-    const Seconds fetched = lasting(elements / static_cast<double>(gpu.sm_count) * clocks_per_sector, gpu);
-    return lengthened(c, fetched, Bound::l2, &KernelCost::l2);
+    return by_elements(c, elements, clocks_per_sector, gpu);
 }
 
 /// A framework's pooling kernel has one thread an output, which computes the address of each element of its window: 32 instructions of the
@@ -74,8 +72,7 @@ Seconds element_time(const Op& op, double instructions, const GpuProfile& gpu) {
 
 KernelCost cost(const Elementwise& op, const Gpu& gpu, Cache cache) {
     const KernelCost streamed = streaming_cost(work(op).bytes, work(op).vector, op.precision, gpu, cache, start_of(op));
-    const KernelCost passed =
-        converted_singly(op.strided ? addressed(streamed, op.elements, gpu.profile) : streamed, op, gpu.profile);
+    const KernelCost passed = converted_singly(op.strided ? addressed(streamed, op.elements, gpu.profile) : streamed, op, gpu.profile);
     const KernelCost waited = op.normalized.channels > 0
                                   ? at_least(passed, passed.launch + batch_norm_time(op, passed.dram_bytes / work(op).bytes, gpu.profile),
                                              Bound::latency, &KernelCost::launch)

@@ -220,6 +220,12 @@ KernelCost at_least(KernelCost c, Seconds floor, Bound bound, Seconds KernelCost
 /// `c` with so much more of `term`, which nothing hides; `bound` by it where it is the longest.
 KernelCost lengthened(KernelCost c, Seconds more, Bound bound, Seconds KernelCost::*term);
 
+/// `c`, and so many clocks of an SM for each of `elements`, which nothing hides.
+inline KernelCost by_elements(const KernelCost& c, double elements, double clocks, const GpuProfile& gpu) {
+    if (elements <= 0 || !(gpu.boost_clock > 0 * hertz)) return c;
+    return lengthened(c, lasting(elements / static_cast<double>(gpu.sm_count) * clocks, gpu), Bound::l2, &KernelCost::l2);
+}
+
 /// What a streaming kernel's start is over that of others: cycles more, and share of their wait for the first data from DRAM.
 struct StreamStart {
     double cycles = 0, wait = 1;

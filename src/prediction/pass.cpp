@@ -64,9 +64,10 @@ RunShape shape_under(const SoftwareStack& stack, const RunRequest& request) {
     shape.head_blocks = stack.head_blocks;
     shape.tf32_products = stack.tf32_products;
     shape.odd_rows_on_lanes = stack.odd_rows_on_lanes;
-    shape.wide_library_attention = stack.fp32_library_attention;
+    shape.fp32_library_attention = stack.fp32_library_attention;
     shape.fp32_scores = stack.fp32_scores;
     shape.framework = stack.kernels == KernelSet::framework;
+    shape.compiled = stack.kernels == KernelSet::generated;
     shape.copies_heads = stack.copies_heads;
     shape.concatenates_cache = stack.concatenates_cache;
     shape.repeats_keys = stack.repeats_keys;

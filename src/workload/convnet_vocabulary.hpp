@@ -64,7 +64,8 @@ inline constexpr std::array block_specs{
     BlockSpec{
         "attend", ConvBlock::attend,
         "heads stride inner expand window shifted reduction tokens separate_projections bias layer_scale residual_scale pooled_shortcut "
-        "relative_positions position_network decomposed_positions library_attention score_passes wide_scores talking_heads cross_covariance norm "
+        "relative_positions position_network decomposed_positions library_attention score_passes wide_scores talking_heads "
+        "cross_covariance norm "
         "shortcut fused_attention wide"},
     BlockSpec{"local_attend", ConvBlock::local_attend, "heads inner expand stride reduction bias activation talking_heads"},
     BlockSpec{"pooling_attend", ConvBlock::pooling_attend, "heads stride reduction tokens"},

@@ -270,17 +270,40 @@ TEST_CASE("words of software match in any case, and whole") {
     CHECK_FALSE(begins_with_words("py", "pytorch"));
 }
 
-TEST_CASE("torch.autocast narrows weights anew in each pass, and leaves norms in fp32 unless a benchmark asks for fast ones") {
-    const SoftwareStacks software = load_software(test::gpus_dir());
-    const SoftwareStack &autocast = software.find(Execution::eager, "pytorch 2 amp"),
-                        &fast_norms = software.find(Execution::eager, "pytorch 240 amp nhwc");
-    CHECK(software.find(Execution::eager, "pytorch 2.11.0 amp nhwc").name == autocast.name);
-    CHECK(autocast.mixed_precision);
-    CHECK(autocast.casts_weights);
-    CHECK(autocast.fp32_norms);
-    CHECK(autocast.fp32_library_attention);
-    CHECK(fast_norms.casts_weights);
-    CHECK_FALSE(fast_norms.fp32_norms);
-    CHECK_FALSE(fast_norms.fp32_library_attention);
-    CHECK_FALSE(software.find(Execution::eager, "pytorch 2").casts_weights);
+TEST_CASE("torch.autocast narrows weights, and leaves norms in fp32 unless a benchmark asks for fast ones") {
+    const SoftwareStacks software = load_software(gpus_dir());
+    const auto stack = [&](const char* text) { return software.find(Execution::eager, text); };
+    for (const char* text : {"pytorch 2 amp", "pytorch 2.11.0 amp nhwc", "pytorch 2.12.1 amp"}) {
+        INFO(text);
+        CHECK(stack(text).name == "pytorch-2-amp-norms");
+        CHECK(stack(text).mixed_precision);
+        CHECK(stack(text).casts_weights);
+        CHECK(stack(text).fp32_norms);
+    }
+    CHECK(stack("pytorch 240 amp nhwc").casts_weights);
+    CHECK_FALSE(stack("pytorch 240 amp nhwc").fp32_norms);
+    CHECK_FALSE(stack("pytorch 2").casts_weights);
+    CHECK(refused_key("casts_weights = true").find("casts_weights") != std::string::npos);
+}
+
+TEST_CASE("PyTorch's attention without a fused kernel is in fp32 from 2.5 on") {
+    const SoftwareStacks software = load_software(gpus_dir());
+    const Workload sam = find_workload(test::models_dir(), "samvit-base-patch16");
+    const Gpu gpu = load_gpu(gpus_dir(), "h100-sxm5-80gb");
+    const auto time = [&](const char* text) {
+        RunRequest request{.shape = {.batch = 4, .precision = Precision::fp16}, .execution = Execution::eager, .software = text};
+        return predict(sam, gpu, completed(request, sam, gpu), software).latency.in(ms);
+    };
+    CHECK(time("pytorch 2.11.0") > 1.5 * time("pytorch 2.4.1"));
+    CHECK(time("pytorch 2.4.1") == time("pytorch 240"));
+    CHECK(time("pytorch 2.5") == time("pytorch 2.11.0"));
+    CHECK(refused_key("kernels = \"engine\"\nfp32_library_attention = true").find("fp32_library_attention") != std::string::npos);
+}
+
+TEST_CASE("an asterisk stands for the rest of a word") {
+    CHECK(begins_with_words("pytorch 2.11.0 amp nhwc", "pytorch 2* amp"));
+    CHECK(begins_with_words("PyTorch 2 amp", "pytorch 2* amp"));
+    CHECK_FALSE(begins_with_words("pytorch 2.11.0", "pytorch 2* amp"));
+    CHECK_FALSE(begins_with_words("pytorch 2.11.0 ampere", "pytorch 2* amp"));
+    CHECK_FALSE(begins_with_words("pytorch 1.13 amp", "pytorch 2* amp"));
 }

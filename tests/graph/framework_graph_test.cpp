@@ -271,7 +271,8 @@ TEST_CASE("linear layers leave maps that are channels last in a framework's runs
 
 TEST_CASE("factors for each channel of each image are broadcast by a framework") {
     RunShape shape{.batch = 2, .precision = Precision::fp16};
-    CHECK_FALSE(op_of<Elementwise>(forward_graph(shipped("efficientnet-b0"), shape), "scale").strided);
+    CHECK_FALSE(op_of<Elementwise>(forward_graph(shipped("efficientnet-b0"), shape), "gate").strided);
     shape.framework = true;
-    CHECK(op_of<Elementwise>(forward_graph(shipped("efficientnet-b0"), shape), "scale").strided);
+    CHECK(op_of<Elementwise>(forward_graph(shipped("efficientnet-b0"), shape), "gate").strided);
+    CHECK_FALSE(op_of<Elementwise>(forward_graph(shipped("dm-nfnet-f0"), shape), "scale").strided);  // constants are not
 }

@@ -142,7 +142,7 @@ TEST_CASE("attention that a framework's library has no fused kernel for is separ
     const Workload sam = shipped("samvit-base-patch16");
     RunShape shape = mixed(true);
     const OpGraph narrow = forward_graph(sam, shape);
-    shape.wide_library_attention = true;
+    shape.fp32_library_attention = true;
     const OpGraph wide = forward_graph(sam, shape);
     CHECK(nodes_named(narrow, "find_masked").empty());
     REQUIRE(nodes_named(wide, "find_masked").size() == 12);
