@@ -147,11 +147,10 @@ struct ConvLayer {
     bool gated = false;                 ///< MLP: half of the hidden layer gates the other
     std::int64_t score_passes = 0;      ///< dot product without a fused kernel: kernels over the scores beside products and softmax
     bool decomposed_positions = false;  ///< the same: a bias of rows and one of columns, products of the queries
-    bool library_attention =
-        false;  ///< the same: what the framework's library does where it has no fused kernel; else products in the model's code
-    bool wide_scores = false;  ///< dot product without a fused kernel: mixed precision computes its softmax in fp32
-    bool wide = false;         ///< pointwise: computes in fp32 under mixed precision
-    bool copied = true;        ///< slice: made contiguous; else what reads it reads it where it lies
+    bool library_attention = false;     ///< the same: by the framework's library, not by products in the model's code
+    bool wide_scores = false;           ///< dot product without a fused kernel: mixed precision computes its softmax in fp32
+    bool wide = false;                  ///< pointwise: computes in fp32 under mixed precision
+    bool copied = true;                 ///< slice: made contiguous; else what reads it reads it where it lies
 };
 
 /// How the depth and width multiples round.

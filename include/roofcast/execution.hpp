@@ -107,10 +107,9 @@ struct SoftwareStack {
     bool reads_back_sizes = false;   ///< models read sizes of maps and empty masks back from the GPU, and the host waits for them
     bool state_on_host = false;      ///< what a recurrent model carries from pass to pass goes through host memory
     double suppression_kernels = 0;  ///< issued for each class and image to leave out overlapping boxes, where scripts do it class by class
-    bool casts_weights =
-        false;  ///< before each product of a 16-bit run a kernel narrows its weights; in frameworks another one a linear layer's bias
-    double kernels_beside_4bit = 0;      ///< issued beside each product of weights in 4 bits (from 4 to below 8): its unpacking
-    double kernels_beside_8bit = 0;      ///< the same of weights in 8 bits
+    bool casts_weights = false;      ///< before each product of a 16-bit run kernels narrow weights, in frameworks biases of linear layers
+    double kernels_beside_4bit = 0;  ///< issued beside each product of weights in 4 bits (from 4 to below 8): its unpacking
+    double kernels_beside_8bit = 0;  ///< the same of weights in 8 bits
     std::int64_t unpacks_from_rows = 0;  ///< products of so many rows or more run in 16 bits after their weights were unpacked; 0: none
     bool fp32_activations = false;       ///< 16-bit runs keep activations in fp32, and convert what products take and give
     int least_tile_rows = 0;             ///< that its products pad to, without split k, if matrix instructions span several warps; 0: any
