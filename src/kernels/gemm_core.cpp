@@ -21,6 +21,7 @@ constexpr double split_waves = 4;       // that the parts of k fill at most
 constexpr double waiting_blocks = 2;    // that share an SM on lanes, one of which computes while the other waits
 constexpr double unpacking_blocks = 3;  // that share an SM and wait for their steps side by side: A100 weight-only rows, 1, 2 and 4 tried
 constexpr double stored_alone = 1.5;    // rate of products that only store misaligned rows, over those that load them too
+constexpr double held_up = 1.5;         // accumulation ratio from which on products of other blocks go on while one stores: nets on GeForce
 constexpr double reference_depth = 32;  // of k, that the cost of a step is given for
 constexpr double reference_tile = large_tile_side * large_tile_side;  // that the epilogue parameter is given for
 
@@ -119,6 +120,7 @@ Rates rates_of(const MatrixProduct& op, const Gpu& gpu, const GemmParameters& p,
     r.large_tiles = static_cast<double>(op.batch) * blocks(op.m, large_tile_side) * blocks(op.n, large_tile_side);
     r.relative_epilogue =
         op.relative_epilogue * (lanes ? 1 : std::max(1.0, op.c_element / (2 * byte)));  // wider outputs take longer to store
+    if (accumulation_ratio(profile, op.precision) > held_up) r.relative_epilogue = 0;
     r.shared_epilogue = lanes ? 0 : shared_epilogue_share;
     r.blocks_per_sm = op.blocks_per_sm;
     r.parts_in_turn = op.parts_in_turn;

@@ -88,6 +88,23 @@ TEST_CASE("what matrix products lose to issue and loads takes no longer where ac
     CHECK(cost(product, gpu).compute.in(us) == rel(52.43, 1e-3));
 }
 
+TEST_CASE("where accumulation takes twice as long other blocks go on while one stores its outputs") {
+    Gpu gpu = test::toy_gpu_with_matrix_units();
+    gpu.profile.bandwidth = 10 * tb_per_s;
+    const Gemm product{.m = 2560, .n = 1280, .k = 1024, .precision = Precision::fp16, .weight_bits = 16};
+    const auto epilogue = [&] {
+        double& cycles = gpu.parameters.values.gemm[index(MathUnit::tensor16)].tiling.epilogue_cycles;
+        cycles = 0;
+        const double bare = cost(product, gpu).compute.in(us);
+        cycles = 4000;
+        return cost(product, gpu).compute.in(us)-bare;
+    };
+    CHECK(epilogue() > 10);
+    gpu.profile.fp16_accumulate_peak = 2 * *gpu.profile.tensor_peak[index(Precision::fp16)];
+    gpu.profile.facts.tensor_ratio[index(Precision::fp16)] = 1;
+    CHECK(epilogue() == rel(0, 1e-9));
+}
+
 TEST_CASE("misaligned rows come element by element to matrix units: as slowly in wide formats, faster where only stores are narrow") {
     Gpu gpu = test::toy_gpu_with_matrix_units();
     gpu.profile.tensor_peak[index(Precision::tf32)] = 5 * tflops;
