@@ -77,7 +77,7 @@ TEST_CASE("8-bit weights that fit are taken before a crawl over PCIe, and the re
 
 TEST_CASE("where copies hide behind the products of a long prompt, offloading keeps the 16 bits") {
     ComparisonRequest request;
-    request.run.shape.prompt_tokens = 8192;
+    request.run.shape.prompt_tokens = 16384;
     request.run.shape.generate_tokens = 1;
     const Best best("rtx-4090", "qwen2.5-14b", request);
     CHECK(best.run.prediction->request.shape.weights.bits == 16);
