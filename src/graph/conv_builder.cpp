@@ -65,7 +65,7 @@ OpNode& ConvBuilder::emit(std::string name, Op op, Fusion fusion, std::int64_t i
     return node;
 }
 
-Conv2d ConvBuilder::convolution(const Map& in, const Map& out, const ConvSpec& spec, bool planar) const {
+Conv2d ConvBuilder::convolution(const Map& in, const Map& out, const ConvSpec& spec) const {
     if (in.channels % spec.groups != 0 || spec.channels % spec.groups != 0) {
         throw Error({.what = "the groups of a convolution must divide its channels",
                      .key = "groups",
@@ -89,17 +89,17 @@ Conv2d ConvBuilder::convolution(const Map& in, const Map& out, const ConvSpec& s
             .dilation = spec.dilation,
             .groups = spec.groups,
             .precision = shape_.precision,
-            .channels_last = (shape_.channels_last || in.by_rows) && !planar,
-            .framework = by_pytorch(),
-            .by_pytorch = by_pytorch() || shape_.compiled,
+            .channels_last = channels_last(out),
+            .framework = by_eager_pytorch(),
+            .by_pytorch = by_eager_pytorch() || shape_.compiled,
             .output = stored_};
 }
 
 Map ConvBuilder::conv(const Map& input, const ConvSpec& spec) {
     const Map in = narrowed(input);
     // PyTorch convolves channels last where input or weights are; standardized weights are planes again, and so are what group norms leave.
-    const bool planar = in.planar && net.standardized_weights;
-    if (in.planar && !planar) transpose(in, "to_channels_last");
+    const bool stays_planar = in.planar && net.standardized_weights;
+    if (in.planar && !stays_planar) transpose(in, "to_channels_last");
     if (net.masks_frames) mask_frames(in);
     const auto convolved = [&spec](std::int64_t side, std::int64_t kernel) {
         const std::int64_t reach = spec.dilation * (kernel - 1) + 1 - 2 * spec.padding_of(kernel);
@@ -110,8 +110,8 @@ Map ConvBuilder::conv(const Map& input, const ConvSpec& spec) {
     out.width = convolved(in.width, spec.columns());
     out.channels = spec.channels;
     out.kept = false;
-    out.planar = planar;
-    const Conv2d op = convolution(in, out, spec, planar);
+    out.planar = stays_planar;
+    const Conv2d op = convolution(in, out, spec);
     const std::int64_t taps = spec.kernel_width > 0 ? spec.kernel * spec.kernel_width : window_places(spec.kernel);
     const std::int64_t filter = in.channels / spec.groups * taps;
     const bool standardized = spec.norm == ConvNorm::standardized;

@@ -185,7 +185,7 @@ private:
     /// What an operator of its own pads before a convolution, if any does.
     void pad(const Map& in, const ConvSpec& spec);
     /// The operator of `spec` from `in` to `out`.
-    [[nodiscard]] Conv2d convolution(const Map& in, const Map& out, const ConvSpec& spec, bool planar) const;
+    [[nodiscard]] Conv2d convolution(const Map& in, const Map& out, const ConvSpec& spec) const;
     /// Utterances of a batch have lengths of their own: a convolution over frames is given zeros beyond them.
     void mask_frames(const Map& map);
     /// Places of a window of `side` along every dimension of the net.
@@ -201,12 +201,16 @@ private:
     OpNode& emit(std::string name, Op op, Fusion fusion, std::int64_t in, std::int64_t out);
     /// An element-wise operator with `op`'s traffic over all elements of `map` in all images.
     OpNode& convert(std::string name, const Map& map, Elementwise op);
+    /// The same over a row of `elements` in each image.
+    void convert_row(std::string name, std::int64_t elements, const Elementwise& op);
     [[nodiscard]] Elementwise elementwise(const Map& map, double reads, double flops) const;
     [[nodiscard]] bool channels_last(const Map& map) const { return (shape_.channels_last || map.by_rows) && !map.planar; }
+    /// `map` as it is where a kernel has written planes.
+    [[nodiscard]] Map as_planes(Map map) const;
     [[nodiscard]] Precision format(const Map& map) const { return map.wide ? wide_ : stored_; }
     [[nodiscard]] bool mixed_precision() const { return wide_ != stored_; }
     /// Whether kernels are eager PyTorch's, which alone of the ways to run a framework adds biases of convolutions apart.
-    [[nodiscard]] bool by_pytorch() const { return shape_.framework && shape_.separate_bias; }
+    [[nodiscard]] bool by_eager_pytorch() const { return shape_.framework && shape_.separate_bias; }
 
     const RunShape& shape_;
     Precision stored_;  ///< activations between layers

@@ -46,19 +46,20 @@ void ConvBuilder::product(std::string name, std::int64_t batch, std::int64_t m, 
     emit(std::move(name), op, Fusion::none, batch * (m + n) * k, batch * m * n);
 }
 
+void ConvBuilder::convert_row(std::string name, std::int64_t elements, const Elementwise& op) {
+    convert(std::move(name), {.channels = elements, .height = 1, .width = 1}, op);
+}
+
 void ConvBuilder::widen(std::int64_t elements, std::string name) {
-    const Map row{.channels = elements, .height = 1, .width = 1};
-    convert(std::move(name), row, widening(elements * shape_.batch, stored_, Precision::fp32));
+    convert_row(std::move(name), elements, widening(elements * shape_.batch, stored_, Precision::fp32));
 }
 
 void ConvBuilder::scale_wide(std::int64_t elements, std::string name) {
-    const Map row{.channels = elements, .height = 1, .width = 1};
-    convert(std::move(name), row, {.elements = elements * shape_.batch, .precision = Precision::fp32});
+    convert_row(std::move(name), elements, {.elements = elements * shape_.batch, .precision = Precision::fp32});
 }
 
 void ConvBuilder::narrow(std::int64_t elements, std::string name) {
-    const Map row{.channels = elements, .height = 1, .width = 1};
-    convert(std::move(name), row, narrowing(elements * shape_.batch, Precision::fp32, stored_));
+    convert_row(std::move(name), elements, narrowing(elements * shape_.batch, Precision::fp32, stored_));
 }
 
 void ConvBuilder::safe_softmax(std::int64_t rows, std::int64_t cols, bool masked) {

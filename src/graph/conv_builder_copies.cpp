@@ -40,8 +40,7 @@ Map ConvBuilder::concat(const std::vector<Map>& parts) {
 Map ConvBuilder::stack(const std::vector<Map>& parts) {
     Map out = concat(parts);
     const bool apart = channels_last(out);
-    out.planar = shape_.channels_last;
-    out.by_rows = false;
+    out = as_planes(out);
     auto& op = std::get<Move>(graph_.segments.back().nodes.back().op);
     op.apart = apart ? op.written : 0;
     return out;
@@ -101,11 +100,14 @@ void ConvBuilder::sample(const Map& values, std::int64_t rows, std::int64_t poin
 
 Map ConvBuilder::to_planes(const Map& map) {
     if (!channels_last(map)) return map;
-    Map out = map;
-    out.planar = shape_.channels_last;
-    out.by_rows = false;
     transpose(map, "to_planes");
-    return out;
+    return as_planes(map);
+}
+
+Map ConvBuilder::as_planes(Map map) const {
+    map.planar = shape_.channels_last;
+    map.by_rows = false;
+    return map;
 }
 
 }  // namespace roofcast

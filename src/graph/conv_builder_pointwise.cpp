@@ -65,7 +65,7 @@ OpNode& ConvBuilder::convert(std::string name, const Map& map, Elementwise op) {
 Map ConvBuilder::normalized(const Map& map, ConvNorm norm, bool wide) {
     if (norm == ConvNorm::none || norm == ConvNorm::standardized) return map;
     if (norm == ConvNorm::batch || norm == ConvNorm::frozen) {
-        if (norm == ConvNorm::frozen && by_pytorch())
+        if (norm == ConvNorm::frozen && by_eager_pytorch())
             frozen_norm(map);
         else
             batch_norm(map, norm);
@@ -82,7 +82,7 @@ Map ConvBuilder::normalized(const Map& map, ConvNorm norm, bool wide) {
 }
 
 void ConvBuilder::batch_norm(const Map& map, ConvNorm norm) {
-    const bool by_kernel = norm == ConvNorm::batch && by_pytorch();
+    const bool by_kernel = norm == ConvNorm::batch && by_eager_pytorch();
     const bool wide_weights = mixed_precision() || element_size(format(map)) > 2 * byte;
     const bool by_library = wide_weights && format(map) != Precision::bf16;
     if (by_kernel && !by_library) {
@@ -219,8 +219,7 @@ Map ConvBuilder::sum_of_parts(const Map& map, std::int64_t parts) {
     op.reads *= static_cast<double>(parts);
     // PyTorch writes sums plane by plane, whatever it reads.
     if (shape_.framework && channels_last(map)) {
-        out.planar = shape_.channels_last;
-        out.by_rows = false;
+        out = as_planes(out);
         op.apart = static_cast<double>(parts);
     }
     convert("sum_of_parts", map, op);

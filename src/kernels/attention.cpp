@@ -8,11 +8,6 @@ namespace roofcast {
 
 namespace {
 
-// Of kernels whose operands L2 does not hold: misses of address translation would explain it. A100, H200, B200 and L40S rows, 1.5 and 3
-// tried.
-constexpr Seconds far_start = 2 * us;
-constexpr Seconds near_start = 0.6 * us;  // cuDNN on H100 and H200
-
 /// What the fused kernel has to bring from DRAM.
 struct FromDram {
     Bytes bytes;
@@ -87,8 +82,7 @@ KernelCost fused_cost(const Attention& op, const Gpu& gpu, Cache cache, bool lan
     t.dram_bytes = source.bytes;
     t.dram = t.dram_bytes / (gpu.profile.data_bandwidth(Traffic::read) * p.bandwidth_fraction);
     const Seconds start = fills_cache(op) ? lasting(p.fixed_cycles, gpu.profile) : kernel_start(op, kernel, gpu);
-    const Seconds far = kernel.is(AttentionLibrary::cudnn) ? near_start : far_start;
-    t.latency = start + around_cache(op, kernel, gpu) + scan_time(op, kernel, gpu) + source.share * far;
+    t.latency = start + around_cache(op, kernel, gpu) + scan_time(op, kernel, gpu) + source.share * far_start(kernel);
     t.overlap = lanes ? 1 : p.overlap;
     const BesideBlocks beside{t.dram, t.overlap, power_limit(t.energy_weight * t.flops, t.dram_bytes, t.unit, gpu)};
     const AttentionBlocks best = lanes ? lane_blocks(op, kernel, gpu, beside) : matrix_blocks(op, kernel, gpu, beside);

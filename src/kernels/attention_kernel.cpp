@@ -90,10 +90,11 @@ AttentionKernel matrix_kernel(const Attention& op, const Gpu& gpu) {
     }
     const AttentionLibrary library = facts.attention_library[index(format)];
     // Kernels for plain tensors are others than those for caches: FlashAttention-2's own, and in place of FlashAttention-3's cuDNN's.
-    const bool by_cudnn = library == AttentionLibrary::flash_attention_3 && op.framework;
-    const bool other = (library == AttentionLibrary::flash_attention_2 && !keeps_cache(op)) || splits_operands(op, gpu.profile);
-    const AttentionLibrary used = other ? AttentionLibrary::any : by_cudnn ? AttentionLibrary::cudnn : library;
-    return {used, false, &efficiencies[index(format)]};
+    const AttentionKernel cached{library, false, &efficiencies[index(format)]};
+    const bool own = library == AttentionLibrary::flash_attention_2 && !keeps_cache(op);
+    if (own || splits_operands(op, gpu.profile)) return {AttentionLibrary::any, false, cached.efficiency};
+    if (library == AttentionLibrary::flash_attention_3 && op.framework) return {AttentionLibrary::cudnn, false, cached.efficiency};
+    return cached;
 }
 
 AttentionKernel lane_kernel(const Attention& op, const Gpu& gpu) {
@@ -157,6 +158,12 @@ double imbalance(const AttentionKernel& kernel) {
 
 double start_alone(const AttentionKernel& kernel) {
     return kernel.is(AttentionLibrary::flash_attention_3) ? flash_attention_3_start_alone : 0;
+}
+
+Seconds far_start(const AttentionKernel& kernel) {
+    // Misses of address translation would explain it. A100, H200, B200 and L40S rows (1.5 and 3 us tried); cuDNN's on H100 and H200.
+    constexpr Seconds usual = 2 * us, of_cudnn = 0.6 * us;
+    return kernel.is(AttentionLibrary::cudnn) ? of_cudnn : usual;
 }
 
 Seconds kernel_start(const Attention& op, const AttentionKernel& kernel, const Gpu& gpu) {

@@ -58,6 +58,9 @@ double imbalance(const AttentionKernel& kernel);
 /// Share of the start of its blocks in which nothing streams.
 double start_alone(const AttentionKernel& kernel);
 
+/// What operands that L2 does not hold add to a kernel's latency.
+Seconds far_start(const AttentionKernel& kernel);
+
 /// Of a framework's kernel, before its blocks start.
 Seconds kernel_start(const Attention& op, const AttentionKernel& kernel, const Gpu& gpu);
 

@@ -44,7 +44,7 @@ struct MatrixProduct {
     bool parts_in_turn = false;             ///< each part adds to the sums of the one before; else a kernel adds them all up
     bool along_k = false;       ///< both operands are stored along k, as by a linear layer, and lanes load them without asynchronous copies
     bool aligned = true;        ///< rows of A, B and C start at multiples of 16 bytes
-    bool wide_loads = true;     ///< those of A and B do
+    bool wide_loads = true;     ///< kernels load A and B in whole vectors
     bool copyable = true;       ///< all rows start at multiples of the 4 bytes that asynchronous copies take at least
     double waiting_cycles = 0;  ///< for an element of k, of kernels without asynchronous copies: they load, wait, and multiply
     double load_cycles = 0;     ///< of an SM to load an element one by one or of rows that lie far apart; 0: by the width of its path

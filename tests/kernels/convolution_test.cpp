@@ -197,30 +197,21 @@ TEST_CASE("matrix units take groups of 4 to 16 channels together, as many as hav
     CHECK(of(2, 64).total > 1.5 * of(32, 4).total);
 }
 
-namespace {
-
-/// The first layer of a ResNet, of `images` of 224 x 224.
-Conv2d first_layer(std::int64_t images) {
-    return {.batch = images,
-            .in_channels = 3,
-            .height = 224,
-            .width = 224,
-            .out_channels = 64,
-            .kernel_h = 7,
-            .kernel_w = 7,
-            .stride = 2,
-            .padding_h = 3,
-            .padding_w = 3,
-            .precision = Precision::fp16,
-            .channels_last = true,
-            .by_pytorch = true};
-}
-
-}  // namespace
-
 TEST_CASE("PyTorch on Hopper has a kernel for the first layer of ResNets") {
     const Gpu hopper = load_gpu(test::gpus_dir(), "h100-sxm5-80gb");
-    const Conv2d op = first_layer(256);
+    const Conv2d op{.batch = 256,
+                    .in_channels = 3,
+                    .height = 224,
+                    .width = 224,
+                    .out_channels = 64,
+                    .kernel_h = 7,
+                    .kernel_w = 7,
+                    .stride = 2,
+                    .padding_h = 3,
+                    .padding_w = 3,
+                    .precision = Precision::fp16,
+                    .channels_last = true,
+                    .by_pytorch = true};
     CHECK(cost(op, hopper).total.in(us) == rel(399, 0.3));  // traced
     const auto slower = [&](const Conv2d& other) { return cost(other, hopper).total / cost(op, hopper).total; };
     Conv2d another = op;
