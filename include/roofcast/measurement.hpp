@@ -58,6 +58,16 @@ std::string_view name(Metric m);
 /// Whether it counts what is done in a second: the larger the faster.
 bool is_rate(Metric m);
 
+/// How requests, all alike, reached a serving engine that formed batches of them, and what it was set to.
+struct ServedLoad {
+    std::int64_t requests = 1;
+    std::optional<double> rate_per_s;                     ///< of a Poisson process; absent: `users` sent them
+    std::int64_t users = 1;                               ///< at once, each of whom waits for an answer before the next request
+    std::int64_t max_sequences = 256, max_tokens = 8192;  ///< in the engine at once, and of one step
+    double memory_fraction = 0.9;                         ///< of the GPU that the engine takes, above 0 and at most 1
+    bool reserves_output = false;                         ///< a sequence enters when there is room for all of its output
+};
+
 /// One measured run of a whole model.
 struct ModelRow {
     std::string gpu, model;
@@ -70,7 +80,8 @@ struct ModelRow {
     std::optional<double> gmacs, mactivations, mparams;                    ///< per image, for models that are not shipped
     std::int64_t gpus = 1;                                                 ///< used together
     Parallelism parallel{};                                                ///< all 1 with gpus > 1: the source does not say how it splits
-    std::string phase;                                                     ///< forward, prefill, decode, generate, train; empty: not given
+    std::string phase;                 ///< forward, prefill, decode, generate, serve, train; empty: not given
+    std::optional<ServedLoad> served;  ///< of phase serve
     Execution execution = Execution::eager;
     Metric metric = Metric::latency_ms;
     double value = 0;  ///< in the metric's unit

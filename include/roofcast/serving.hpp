@@ -4,8 +4,9 @@
 /// A discrete-event simulation. Requests wait in order of arrival; each step computes one token of every decoding sequence and tokens of
 /// prompts, takes the time that roofcast/step_time.hpp predicts, and ends with the tokens that it yields. Keys and values lie in blocks;
 /// a sequence enters when there are blocks for its prompt, and the latest to enter leaves when a decode step finds none (its tokens are
-/// computed again later). Source: the scheduler of vLLM (Kwon et al. 2023, PagedAttention) with chunked prefill (Agrawal et al. 2024).
-/// Deterministic: equal input gives equal output.
+/// computed again later); or it enters when there are blocks for all of its output too, and none has to leave. Sources: the schedulers of
+/// vLLM (Kwon et al. 2023, PagedAttention) with chunked prefill (Agrawal et al. 2024) and of TensorRT-LLM (its policies max utilization
+/// and, by default, guaranteed no evict). Deterministic: equal input gives equal output.
 
 #include <array>
 #include <cstdint>
@@ -42,6 +43,12 @@ std::vector<ServingRequest> read_trace(const std::filesystem::path& file);
 /// The same of text; `file` is the name that errors carry.
 std::vector<ServingRequest> read_trace_text(std::string_view text, const std::string& file);
 
+/// When a sequence may enter the engine.
+enum class Admission {
+    prompt,  ///< its prompt fits the KV cache; the latest to enter leaves when the cache is full
+    output   ///< its prompt and all of its output fit; none has to leave
+};
+
 /// What the engine's user sets.
 struct SchedulerOptions {
     std::int64_t max_sequences = 256;   ///< in the engine at once
@@ -51,6 +58,7 @@ struct SchedulerOptions {
     std::int64_t block_tokens = 16;     ///< tokens of one block of the KV cache
     double memory_fraction = 0.9;       ///< of the GPU's memory that the engine may take, above 0 and at most 1
     double prefix_cached = 0;           ///< share of each prompt whose keys and values are there already, 0 to below 1, in whole blocks
+    Admission admission = Admission::prompt;
 };
 
 /// Where one GPU's memory goes.
@@ -66,7 +74,7 @@ CacheRoom cache_room(const Workload& workload, const RunRequest& request, const 
 
 /// When what happened to one request, since the simulation's start.
 struct RequestTimes {
-    Seconds started, first_token, finished;
+    Seconds arrived, started, first_token, finished;
 };
 
 /// Sums over a simulation, of one copy of the model or of all.
@@ -101,6 +109,8 @@ struct ServingEngine {
     std::int64_t copies = 1;        ///< data-parallel; requests go to them in turn
     std::int64_t max_context = 0;   ///< of the model; 0: unlimited
     double time_scale = 1;          ///< factor on every step's time
+    std::int64_t users = 0;         ///< that each send a request once the one before is finished; 0: requests arrive at their times;
+                                    ///< else at least one for each copy
 };
 
 /// Nothing when `engine` can serve `request` once it is alone.
@@ -158,6 +168,7 @@ struct ServingQuestion {
     SchedulerOptions options;
     ServiceObjective objective;
     std::optional<double> share;  ///< search for the highest rate at which this share of requests meets the objective; arrivals are at 1/s
+    std::int64_t users = 0;       ///< as in ServingEngine
 };
 
 /// What one factor on the time of every step makes of the simulation.
@@ -174,7 +185,7 @@ struct ServingAnswer {
     std::array<std::int64_t, refusal_count> refused{};  ///< by Refusal
     std::int64_t image_tokens = 0;                      ///< of each prompt, part of `mean_prompt`
     double mean_prompt = 0, mean_output = 0;            ///< tokens of served requests
-    Hertz rate;                                         ///< of served requests, first to last arrival; 0 for one request
+    Hertz rate;  ///< of served requests, first to last arrival; 0 for one request, and where users send them
     ServingCase predicted;
     std::optional<ServingCase> low, high;          ///< every step's time at a bound of the prediction's interval
     std::optional<PredictionIntervals> intervals;  ///< of a run of mean tokens at the mean batch

@@ -64,6 +64,7 @@ void run(const ServeSimOptions& o) {
                       .options = scheduler_options(o.serving),
                       .objective = service_objective(o.serving.slo),
                       .share = o.serving.find_rate ? std::optional(share_to_meet(o.serving)) : std::nullopt};
+    named.question.users = concurrent_users(o.serving, named.question.request.shape.parallel);
     named.trace = o.serving.trace;
     if (named.trace.empty()) named.process = arrival_process(o.serving, named.question.request.shape);
     const std::vector<ServingRequest> requests = named.process ? drawn(*named.process) : read_trace(named.trace);

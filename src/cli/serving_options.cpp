@@ -69,6 +69,7 @@ Seconds required_time(const std::string& key, const std::string& text) {
 void add_serving_options(CLI::App& command, ServingOptions& o) {
     command.add_option("--rate", o.rate, "Requests per second of a Poisson process: 5 or 5/s");
     command.add_option("--trace", o.trace, "CSV file of arrival_s, prompt_tokens, output_tokens in place of random requests");
+    command.add_option("--concurrency", o.users, "Users that each send a request once the one before is finished, in place of a rate");
     command.add_flag("--find-rate", o.find_rate, "Find the highest rate at which enough requests meet --slo");
     command.add_option("--requests", o.requests, "How many random requests")->capture_default_str();
     command.add_option("--prompt-cv", o.prompt_cv, "Standard deviation over mean of prompt lengths, log-normal; 0: all equal")
@@ -83,6 +84,11 @@ void add_serving_options(CLI::App& command, ServingOptions& o) {
         ->check(CLI::IsMember({"on", "off"}))
         ->capture_default_str();
     command.add_option("--chunk", o.chunk, "Prompt tokens of one step at most (default: --max-tokens)");
+    command
+        .add_option("--admission", o.admission,
+                    "A sequence enters when its prompt fits the KV cache (prompt), or all of its output too (output)")
+        ->check(CLI::IsMember({"prompt", "output"}))
+        ->capture_default_str();
     command.add_option("--block-size", o.block_size, "Tokens of one block of the KV cache")->capture_default_str();
     command.add_option("--memory-fraction", o.memory_fraction, "Share of the GPU's memory that the engine takes")->capture_default_str();
     command.add_option("--prefix-cached", o.prefix_cached, "Share of each prompt that a prefix cache holds already")->capture_default_str();
@@ -115,6 +121,7 @@ SchedulerOptions scheduler_options(const ServingOptions& o) {
                 {.what = "prompts are not cut", .key = "--chunk", .found = o.chunk, .suggestion = "leave it out, or --chunked-prefill on"});
         result.chunk = count(o.chunk, "--chunk", 1, result.max_tokens);
     }
+    result.admission = o.admission == "output" ? Admission::output : Admission::prompt;
     constexpr std::int64_t largest_block = 65'536;
     result.block_tokens = count(o.block_size, "--block-size", 1, largest_block);
     result.memory_fraction = number(o.memory_fraction, "--memory-fraction", 0, 1, Ends::upper);
@@ -150,7 +157,7 @@ ArrivalProcess arrival_process(const ServingOptions& o, const RunShape& shape) {
     constexpr double largest_cv = 10;
     ArrivalProcess process;
     process.requests = count(o.requests, "--requests", 1, most_requests);
-    process.rate = o.find_rate ? 1 / s : required_rate(o.rate);
+    process.rate = o.rate.empty() ? 1 / s : required_rate(o.rate);
     process.prompt_mean = static_cast<double>(shape.prompt_tokens);
     process.output_mean = static_cast<double>(shape.generate_tokens);
     process.prompt_cv = number(o.prompt_cv, "--prompt-cv", 0, largest_cv, Ends::both);
@@ -159,15 +166,19 @@ ArrivalProcess arrival_process(const ServingOptions& o, const RunShape& shape) {
     return process;
 }
 
+std::int64_t concurrent_users(const ServingOptions& o, const Parallelism& parallel) {
+    return o.users.empty() ? 0 : count(o.users, "--concurrency", parallel.data, most_requests);
+}
+
 double share_to_meet(const ServingOptions& o) {
     return number(o.share, "--slo-share", 0, 1, Ends::upper);
 }
 
 void refuse_contradictions(const ServingOptions& o, bool tokens_given) {
-    const int sources = (o.rate.empty() ? 0 : 1) + (o.trace.empty() ? 0 : 1) + (o.find_rate ? 1 : 0);
+    const int sources = (o.rate.empty() ? 0 : 1) + (o.trace.empty() ? 0 : 1) + (o.users.empty() ? 0 : 1) + (o.find_rate ? 1 : 0);
     if (sources != 1)
         throw Error({.what = sources == 0 ? "nothing says when requests arrive" : "several options say when requests arrive",
-                     .expected = "one of --rate, --trace and --find-rate",
+                     .expected = "one of --rate, --trace, --concurrency and --find-rate",
                      .suggestion = "for example --rate 5/s"});
     if (o.find_rate && o.slo.empty())
         throw Error({.what = "a rate is searched for that meets an objective",

@@ -11,10 +11,10 @@ namespace roofcast::cli {
 
 /// As written by the user: whole numbers and fractions are checked when they are read.
 struct ServingOptions {
-    std::string rate, trace, slo;
+    std::string rate, trace, users, slo;
     std::string requests = "10000", seed = "0", prompt_cv = "0", generate_cv = "0";
     std::string max_sequences = "256", max_tokens = "8192", chunk, block_size = "16";
-    std::string chunked = "on", memory_fraction = "0.9", prefix_cached = "0", share = "0.99";
+    std::string chunked = "on", admission = "prompt", memory_fraction = "0.9", prefix_cached = "0", share = "0.99";
     bool find_rate = false;
 };
 
@@ -25,8 +25,10 @@ SchedulerOptions scheduler_options(const ServingOptions& options);
 /// Requests per second, of --rate.
 Hertz required_rate(std::string text);
 ServiceObjective service_objective(const std::string& text);
-/// Poisson arrivals; at 1/s when the rate is searched for. Token counts are those of the run's shape.
+/// Poisson arrivals; at 1/s when the rate is searched for and where users send requests. Token counts are those of the run's shape.
 ArrivalProcess arrival_process(const ServingOptions& options, const RunShape& shape);
+/// Of --concurrency, at least one for each data-parallel copy; 0 without it.
+std::int64_t concurrent_users(const ServingOptions& options, const Parallelism& parallel);
 double share_to_meet(const ServingOptions& options);
 
 /// Throws Error when options contradict each other: no source of requests or several, a search without objective.

@@ -91,6 +91,31 @@ void parse_parallelism(const Row& row, ModelRow& result) {
         throw Unusable{fmt::format("gpus is {}, but the degrees of parallelism need {}", result.gpus, result.parallel.gpus())};
 }
 
+/// Without a rate and without a number of users all requests are there at once.
+ServedLoad parse_served(const Row& row) {
+    ServedLoad load;
+    if (row.text(MeasuredColumn::prompt_tokens).empty() || row.text(MeasuredColumn::output_tokens).empty())
+        throw Unusable{"a serving engine's row needs prompt_tokens and output_tokens"};
+    constexpr double most_requests = 1e6, most_in_step = 0x1p20, most_tokens = 0x1p32;  // that are simulated in seconds
+    load.requests = row.count(MeasuredColumn::requests);
+    load.rate_per_s = positive_if(row, MeasuredColumn::rate_per_s);
+    const auto users = row.count_if(MeasuredColumn::concurrency);
+    if (users && load.rate_per_s) throw Unusable{"both rate_per_s and concurrency say when requests come"};
+    load.users = users.value_or(load.requests);
+    load.max_sequences = row.count_if(MeasuredColumn::max_seqs).value_or(load.max_sequences);
+    load.max_tokens = row.count_if(MeasuredColumn::max_tokens).value_or(load.max_tokens);
+    load.memory_fraction = positive_if(row, MeasuredColumn::memory_fraction).value_or(load.memory_fraction);
+    load.reserves_output = row.choice(MeasuredColumn::admission, {"prompt", "output"}, "prompt") == "output";
+    if (load.memory_fraction > 1) throw Unusable{fmt::format("memory_fraction is {}; expected at most 1", load.memory_fraction)};
+    if (load.max_sequences > load.max_tokens)
+        throw Unusable{fmt::format("max_seqs is {}, but a step has {} tokens at most", load.max_sequences, load.max_tokens)};
+    const double requests = static_cast<double>(load.requests),
+                 tokens = requests * static_cast<double>(row.count(MeasuredColumn::output_tokens));
+    if (requests > most_requests || static_cast<double>(load.max_tokens) > most_in_step || tokens > most_tokens)
+        throw Unusable{"too large to be simulated: requests, their output tokens or max_tokens"};
+    return load;
+}
+
 }  // namespace
 
 bool names_software(std::string_view software, std::string_view part) {
@@ -133,7 +158,10 @@ ModelRow parse_model_row(const Row& row) {
     result.precision = required_precision(row);
     result.weights = row.weights_or_native(result.precision);
     result.kv_precision = row.precision_if(MeasuredColumn::kv_precision).value_or(activation_precision(result.precision));
-    result.batch = row.count(MeasuredColumn::batch);
+    result.phase = row.choice(MeasuredColumn::phase, {"forward", "prefill", "decode", "generate", "serve", "train"}, "");
+    if (result.phase == "serve") result.served = parse_served(row);
+    // A serving engine forms batches itself.
+    result.batch = result.served ? row.count_if(MeasuredColumn::batch).value_or(1) : row.count(MeasuredColumn::batch);
     // Zero is an answer: a prefill row generates no token, a decode row starts from none.
     result.prompt_tokens = row.count_if(MeasuredColumn::prompt_tokens, 0);
     result.output_tokens = row.count_if(MeasuredColumn::output_tokens, 0);
@@ -142,7 +170,6 @@ ModelRow parse_model_row(const Row& row) {
     result.mactivations = positive_if(row, MeasuredColumn::mactivations);
     result.mparams = positive_if(row, MeasuredColumn::mparams);
     parse_parallelism(row, result);
-    result.phase = row.choice(MeasuredColumn::phase, {"forward", "prefill", "decode", "generate", "train"}, "");
     result.execution = parse_execution_column(row);
     result.metric = parse_metric(row);
     result.value = parse_value(row, result.metric);

@@ -23,10 +23,11 @@ std::string tokens_text(double mean, double cv) {
 std::string arrivals_text(const NamedServing& n) {
     if (!n.process) return fmt::format("{} requests of {}", n.offered, n.trace);
     const ArrivalProcess& p = *n.process;
-    const std::string rate =
-        n.question.share ? "at the highest rate that meets the objective" : fmt::format("at {}/s", significant(p.rate.in(1 / s)));
-    return fmt::format("{} requests, Poisson {}, {} prompt and {} output tokens, seed {}", n.offered, rate,
-                       tokens_text(p.prompt_mean, p.prompt_cv), tokens_text(p.output_mean, p.output_cv), p.seed);
+    const std::string how = n.question.users > 0 ? fmt::format("of {} users that wait for each answer", n.question.users)
+                            : n.question.share   ? "Poisson at the highest rate that meets the objective"
+                                                 : fmt::format("Poisson at {}/s", significant(p.rate.in(1 / s)));
+    return fmt::format("{} requests, {}, {} prompt and {} output tokens, seed {}", n.offered, how, tokens_text(p.prompt_mean, p.prompt_cv),
+                       tokens_text(p.output_mean, p.output_cv), p.seed);
 }
 
 std::string rate_text(const std::optional<ServingCase>& c) {
@@ -73,14 +74,17 @@ nlohmann::ordered_json settings_json(const SchedulerOptions& o) {
             {"chunk_tokens", o.chunked ? nlohmann::ordered_json(o.chunk.value_or(o.max_tokens)) : nlohmann::ordered_json()},
             {"block_tokens", o.block_tokens},
             {"memory_fraction", o.memory_fraction},
-            {"prefix_cached", o.prefix_cached}};
+            {"prefix_cached", o.prefix_cached},
+            {"admission", o.admission == Admission::output ? "output" : "prompt"}};
 }
 
 nlohmann::ordered_json arrivals_json(const NamedServing& n) {
     if (!n.process) return {{"kind", "trace"}, {"trace", n.trace}};
     const ArrivalProcess& p = *n.process;
-    nlohmann::ordered_json document{{"kind", "poisson"}};
-    document["rate_per_s"] = n.question.share ? nlohmann::ordered_json() : nlohmann::ordered_json(p.rate.in(1 / s));
+    const bool closed = n.question.users > 0;
+    nlohmann::ordered_json document{{"kind", closed ? "users" : "poisson"}};
+    if (closed) document["users"] = n.question.users;
+    document["rate_per_s"] = closed || n.question.share ? nlohmann::ordered_json() : nlohmann::ordered_json(p.rate.in(1 / s));
     document.update({{"prompt_tokens", p.prompt_mean},
                      {"prompt_cv", p.prompt_cv},
                      {"output_tokens", p.output_mean},
@@ -153,8 +157,10 @@ std::vector<std::string> serving_assumptions(const ServingQuestion& question, co
     std::vector<std::string> lines{
         "first come, first served; the simulation starts empty and ends with the last token, with no warm-up left out",
         "a step reads the weights once for prompts and decodes; sequences of a step count as their mean; nothing happens between steps",
-        "the room for a whole prompt is taken when it enters; the latest to enter leaves when the cache is full, and its tokens are "
-        "computed again",
+        o.admission == Admission::output
+            ? "the room for a whole prompt and its output is taken when it enters, so that none has to leave"
+            : "the room for a whole prompt is taken when it enters; the latest to enter leaves when the cache is full, and its tokens are "
+              "computed again",
         "every request generates just its output tokens; no time for text, network or the choice of requests"};
     if (o.prefix_cached > 0) lines.emplace_back("cached prefixes spare computing, not memory: each sequence counts all its blocks");
     if (vlm != nullptr) {
@@ -168,6 +174,7 @@ std::vector<std::string> serving_assumptions(const ServingQuestion& question, co
     if (model.sliding_window > 0) lines.emplace_back("the cache keeps tokens that left a layer's window");
     if (p.pipeline > 1) lines.emplace_back("one step at a time passes all pipeline stages; only chunks of a prompt overlap, as in predict");
     if (p.data > 1) lines.emplace_back("requests go to the data-parallel copies in turn");
+    if (question.users > 0) lines.emplace_back("a user sends the next request at the end of the step that ended the one before");
     return lines;
 }
 

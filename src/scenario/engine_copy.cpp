@@ -22,12 +22,13 @@ EngineCopy::EngineCopy(const ServingEngine& engine, const std::vector<ServingReq
       stride_(static_cast<std::size_t>(engine.copies)),
       count_(requests.size() > first ? (requests.size() - first + stride_ - 1) / stride_ : 0),
       sequences_(count_),
+      users_((static_cast<std::size_t>(engine.users) + stride_ - 1 - first) / stride_),
       free_blocks_(engine.cache_blocks),
       block_phases_(static_cast<std::size_t>(engine.options.block_tokens)) {}
 
 EngineLoad EngineCopy::run() {
     while (arrived_ < count_ || waiting() > 0 || running_ > 0) {
-        if (waiting() == 0 && running_ == 0) clock_ = max(clock_, request(arrived_).arrival);
+        if (waiting() == 0 && running_ == 0 && users_ == 0) clock_ = max(clock_, request(arrived_).arrival);
         receive();
         parts_.clear();
         scores_ = 0;
@@ -42,11 +43,16 @@ EngineLoad EngineCopy::run() {
     return load_;
 }
 
-/// What arrived while the last step ran has waited since.
+bool EngineCopy::next_has_arrived() const {
+    return users_ > 0 ? arrived_ < users_ + finished_ : request(arrived_).arrival <= clock_;
+}
+
+/// What arrived while the last step ran has waited since; users send the next request when a step ends.
 void EngineCopy::receive() {
-    for (; arrived_ < count_ && request(arrived_).arrival <= clock_; ++arrived_) {
+    for (; arrived_ < count_ && next_has_arrived(); ++arrived_) {
         sequences_[arrived_].target = request(arrived_).prompt_tokens;
-        load_.waiting += clock_ - request(arrived_).arrival;
+        times(arrived_).arrived = users_ > 0 ? clock_ : request(arrived_).arrival;
+        load_.waiting += clock_ - times(arrived_).arrived;
     }
     load_.most_waiting = std::max(load_.most_waiting, waiting());
 }
@@ -120,8 +126,7 @@ void EngineCopy::end_decodes() {
     for (; !ends_.empty() && std::get<0>(ends_.top()) <= decode_steps_; ends_.pop()) {
         const auto [step, i, admission] = ends_.top();
         if (!sequences_[i].decoding || sequences_[i].admission != admission) continue;
-        times(i).finished = clock_;
-        release(i);
+        finish(i);
     }
 }
 
@@ -138,8 +143,7 @@ void EngineCopy::end_prompts() {
             begin_decoding(i);
             continue;
         }
-        times(i).finished = clock_;
-        release(i);
+        finish(i);
     }
 }
 

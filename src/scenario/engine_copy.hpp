@@ -14,7 +14,7 @@ namespace roofcast {
 
 class EngineCopy {
 public:
-    /// Serves requests `first`, `first` + copies, `first` + 2·copies, … and writes their `times`.
+    /// Serves requests `first`, `first` + copies, `first` + 2·copies, … and writes their `times`. Users are shared out alike.
     EngineCopy(const ServingEngine& engine, const std::vector<ServingRequest>& requests, std::size_t first,
                std::vector<RequestTimes>& times);
 
@@ -40,6 +40,9 @@ private:
     [[nodiscard]] std::int64_t waiting() const { return static_cast<std::int64_t>(preempted_.size() + arrived_ - entered_); }
     [[nodiscard]] std::size_t head() const { return preempted_.empty() ? entered_ : preempted_.back(); }
     [[nodiscard]] std::int64_t blocks(std::int64_t tokens) const;
+    [[nodiscard]] std::int64_t entry_blocks(std::size_t i) const;
+    [[nodiscard]] bool next_has_arrived() const;
+    [[nodiscard]] bool reserves_output() const { return engine_.options.admission == Admission::output; }
     [[nodiscard]] std::int64_t cached_prefix(std::size_t i) const;
     [[nodiscard]] std::int64_t decoded(const Sequence& q) const { return q.decoding ? decode_steps_ - q.joined : 0; }
     [[nodiscard]] std::size_t phase(const Sequence& q) const;
@@ -57,6 +60,7 @@ private:
     void end_decodes();
     void end_prompts();
     void begin_decoding(std::size_t i);
+    void finish(std::size_t i);
     void release(std::size_t i);
 
     const ServingEngine& engine_;
@@ -66,7 +70,8 @@ private:
 
     Seconds clock_;
     std::vector<Sequence> sequences_;
-    std::size_t arrived_ = 0, entered_ = 0;                    ///< requests that arrived, and that entered for the first time
+    std::size_t users_;                                        ///< of this copy; 0: requests arrive at their times
+    std::size_t arrived_ = 0, entered_ = 0, finished_ = 0;     ///< requests that arrived, that entered for the first time, that ended
     std::vector<std::size_t> preempted_;                       ///< wait again, before all others; the back goes first
     std::vector<std::size_t> computing_prompts_;               ///< in the engine, prompt not complete
     std::vector<std::pair<std::size_t, std::int64_t>> order_;  ///< of entering: sequence and admission; finished ones stay for a while

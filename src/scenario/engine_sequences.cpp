@@ -10,6 +10,11 @@ std::int64_t EngineCopy::blocks(std::int64_t tokens) const {
     return (tokens + engine_.options.block_tokens - 1) / engine_.options.block_tokens;
 }
 
+/// That sequence `i` takes when it enters: for the tokens that it has, or for all that it will ever have. The last one takes no place.
+std::int64_t EngineCopy::entry_blocks(std::size_t i) const {
+    return blocks(reserves_output() ? request(i).prompt_tokens + request(i).output_tokens - 1 : sequences_[i].target);
+}
+
 /// Whole blocks of the prompt that are there already; its last token is always computed, for it yields the first of the output.
 std::int64_t EngineCopy::cached_prefix(std::size_t i) const {
     const std::int64_t prompt = request(i).prompt_tokens, block = engine_.options.block_tokens;
@@ -23,7 +28,7 @@ std::size_t EngineCopy::phase(const Sequence& q) const {
 }
 
 bool EngineCopy::head_may_enter() const {
-    return waiting() > 0 && running_ < engine_.options.max_sequences && blocks(sequences_[head()].target) <= free_blocks_;
+    return waiting() > 0 && running_ < engine_.options.max_sequences && entry_blocks(head()) <= free_blocks_;
 }
 
 std::size_t EngineCopy::enter() {
@@ -35,7 +40,7 @@ std::size_t EngineCopy::enter() {
         preempted_.pop_back();
     }
     Sequence& q = sequences_[i];
-    free_blocks_ -= blocks(q.target);
+    free_blocks_ -= entry_blocks(i);
     q.computed = cached_prefix(i);
     q.running = true;
     q.admission = ++admissions_;
@@ -48,6 +53,7 @@ std::size_t EngineCopy::enter() {
 
 /// Takes the blocks that the next decode step needs; whether sequences had to leave for them.
 bool EngineCopy::make_room_for_decodes() {
+    if (reserves_output()) return false;
     const std::size_t now = static_cast<std::size_t>(decode_steps_ % engine_.options.block_tokens);
     bool left = false;
     while (free_blocks_ < block_phases_[now]) {
@@ -87,10 +93,16 @@ void EngineCopy::begin_decoding(std::size_t i) {
     ends_.emplace(q.joined + request(i).output_tokens - q.generated, i, q.admission);
 }
 
+void EngineCopy::finish(std::size_t i) {
+    times(i).finished = clock_;
+    ++finished_;
+    release(i);
+}
+
 /// Takes sequence `i` out of the engine.
 void EngineCopy::release(std::size_t i) {
     Sequence& q = sequences_[i];
-    free_blocks_ += blocks(q.target + decoded(q));
+    free_blocks_ += reserves_output() ? entry_blocks(i) : blocks(q.target + decoded(q));
     if (q.decoding) {
         --decoding_;
         context_sum_ -= q.target + 1 - q.joined;

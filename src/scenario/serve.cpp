@@ -31,7 +31,7 @@ std::vector<ServingRequest> accepted(const ServingEngine& engine, const std::vec
         answer.mean_prompt /= count;
         answer.mean_output /= count;
         const Seconds span = served.back().arrival - served.front().arrival;
-        if (span > Seconds{}) answer.rate = (count - 1) / span;
+        if (span > Seconds{} && engine.users == 0) answer.rate = (count - 1) / span;
         return served;
     }
     const auto most = std::max_element(answer.refused.begin(), answer.refused.end()) - answer.refused.begin();
@@ -102,7 +102,8 @@ ServingAnswer serve(const Workload& workload, const Gpu& gpu, const SoftwareStac
                          .options = question.options,
                          .cache_blocks = answer.room.blocks,
                          .copies = question.request.shape.parallel.data,
-                         .max_context = model.model.max_context};
+                         .max_context = model.model.max_context,
+                         .users = question.users};
     const std::vector<ServingRequest> served = accepted(engine, with_images(requests, answer.image_tokens), answer);
     const Prediction one = typical_run(workload, gpu, software, question.request, answer, 1);
     if (!one.withheld.empty())

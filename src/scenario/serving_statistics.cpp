@@ -19,8 +19,8 @@ Spread spread(const std::vector<double>& seconds) {
             .p99 = percentile(seconds, 0.99) * s};
 }
 
-Seconds ttft(const ServingRequest& request, const RequestTimes& t) {
-    return t.first_token - request.arrival;
+Seconds ttft(const RequestTimes& t) {
+    return t.first_token - t.arrived;
 }
 
 std::optional<Seconds> tpot(const ServingRequest& request, const RequestTimes& t) {
@@ -41,8 +41,8 @@ Misses misses(const std::vector<ServingRequest>& requests, const ServingRun& run
     Misses count;
     for (std::size_t i = 0; i < requests.size(); ++i) {
         const RequestTimes& t = run.times[i];
-        const bool first = beyond(ttft(requests[i], t), objective.ttft), later = beyond(tpot(requests[i], t), objective.tpot),
-                   whole = beyond(t.finished - requests[i].arrival, objective.latency);
+        const bool first = beyond(ttft(t), objective.ttft), later = beyond(tpot(requests[i], t), objective.tpot),
+                   whole = beyond(t.finished - t.arrived, objective.latency);
         count.ttft += first ? 1 : 0;
         count.tpot += later ? 1 : 0;
         count.latency += whole ? 1 : 0;
@@ -61,10 +61,11 @@ ServingStatistics statistics(const ServingEngine& engine, const std::vector<Serv
                              const ServiceObjective& objective) {
     std::vector<double> first, later, whole, waits;
     for (std::size_t i = 0; i < requests.size(); ++i) {
-        first.push_back(ttft(requests[i], run.times[i]).in(s));
-        if (const auto t = tpot(requests[i], run.times[i])) later.push_back(t->in(s));
-        whole.push_back((run.times[i].finished - requests[i].arrival).in(s));
-        waits.push_back((run.times[i].started - requests[i].arrival).in(s));
+        const RequestTimes& t = run.times[i];
+        first.push_back(ttft(t).in(s));
+        if (const auto each = tpot(requests[i], t)) later.push_back(each->in(s));
+        whole.push_back((t.finished - t.arrived).in(s));
+        waits.push_back((t.started - t.arrived).in(s));
     }
     const EngineLoad& load = run.load;
     const double copies = static_cast<double>(engine.copies), blocks = static_cast<double>(engine.cache_blocks);

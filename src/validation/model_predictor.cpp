@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <memory>
 
@@ -10,6 +11,7 @@
 #include "roofcast/validation.hpp"
 #include "validation/row_request.hpp"
 #include "validation/row_times.hpp"
+#include "validation/served_row.hpp"
 #include "validation/unusable.hpp"
 
 namespace roofcast {
@@ -100,8 +102,29 @@ private:
     std::map<std::string, Workload, std::less<>> known_;
 };
 
+/// By the simulated engine. Roofline and terms are those of a run at the batch that it forms, of a lone prompt for the first token.
+ModelEstimate served_estimate(const ModelRow& row, const Workload& workload, const Gpu& gpu, const Library& library) {
+    RunRequest request = completed(request_of(row, workload, library.machines, gpu.profile.id), workload, gpu);
+    const ServingAnswer answer = serve(workload, gpu, library.software, question_of(*row.served, request), requests_of(row));
+    ModelRow run = row;
+    run.phase = "generate";
+    if (!times_first_token(run)) request.shape.batch = std::max<std::int64_t>(1, std::llround(answer.predicted.statistics.mean_batch));
+    const Prediction p = predict(workload, gpu, request, library.software);
+    const auto roofline = [&](const Phase& phase) { return phase.passes * roofline_time(phase.graph, gpu.profile); };
+    ModelEstimate result{.predicted = served_figure(row.metric, answer.predicted.statistics),
+                         .roofline = from_times(run, times(p, workload, roofline)),
+                         .limit = std::nullopt,
+                         .terms = terms_of(run, p)};
+    if (!answer.low || !answer.high) return result;
+    const double fast = served_figure(row.metric, answer.low->statistics), slow = served_figure(row.metric, answer.high->statistics);
+    result.low = std::min(fast, slow);
+    result.high = std::max(fast, slow);
+    return result;
+}
+
 ModelEstimate estimate(const ModelRow& row, const Workload& workload, const Gpu& gpu, const Library& library) {
     require_modelled(row);
+    if (row.served) return served_estimate(row, workload, gpu, library);
     const Prediction p = predict(workload, gpu, request_of(row, workload, library.machines, gpu.profile.id), library.software);
     if (row.metric == Metric::memory_gb) {
         const Bytes counted = p.memory.total() - (counts_tensors_alone(row) ? p.memory.overhead : Bytes{});

@@ -50,7 +50,7 @@ RunRequest request_of(const ModelRow& row, const Workload& workload, const std::
     // An engine that a source does not tell the version of may be known by the source.
     if (!row.origin.software.empty()) request.software = fmt::format("{} ({})", row.origin.software, row.origin.source);
     if (language_model(workload) != nullptr) {
-        const bool decodes = row.phase == "decode" || row.phase == "generate" || row.phase.empty();
+        const bool decodes = row.phase == "decode" || row.phase == "generate" || row.phase.empty() || row.served;
         // A decode row that starts from nothing has the first token in its cache; a rate needs a second one to be told from prefill.
         if (row.prompt_tokens) shape.prompt_tokens = std::max<std::int64_t>(1, *row.prompt_tokens);
         shape.generate_tokens = decodes ? row.output_tokens.value_or(0) : 1;

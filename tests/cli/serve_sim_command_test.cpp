@@ -111,6 +111,31 @@ TEST_CASE("serve-sim reads a trace, and counts what can never be served") {
     CHECK(contains(refused(base + "--trace " + trace.path().string() + " --prompt 5"), "--trace"));
 }
 
+TEST_CASE("serve-sim of users that wait for each answer keeps as many requests in the system") {
+    const json sim = served("--concurrency 16 --requests 400 --prompt 200 --generate 50");
+    CHECK(sim["arrivals"]["kind"] == "users");
+    CHECK(sim["arrivals"]["users"] == 16);
+    CHECK(sim["loads"][0]["mean_in_system"].get<double>() == rel(16, 0.01));
+    // Little's law, exact for a closed loop but for its beginning and end.
+    CHECK(sim["loads"][0]["requests_per_s"].get<double>() * sim["latencies"][2]["mean_ms"].get<double>() / 1000 == rel(16, 0.01));
+    CHECK(served("--concurrency 1 --requests 20")["loads"][0]["mean_batch"].get<double>() == rel(1, 1e-9));
+    CHECK(contains(roofcast::test::printed(base + "--concurrency 16 --requests 100"), "of 16 users that wait for each answer"));
+    CHECK(contains(refused(base + "--concurrency 16 --rate 5"), "several options"));
+    CHECK(contains(refused(base + "--concurrency 0"), "--concurrency"));
+    CHECK(contains(refused(base + "--concurrency 1 --dp 2"), "from 2 to"));
+}
+
+TEST_CASE("serve-sim preempts nothing where outputs have their room") {
+    // A cache too small for what wants to enter.
+    const std::string flood = "--concurrency 500 --requests 500 --prompt 500 --generate 500 --max-seqs 500 --memory-fraction 0.4 ";
+    const json prompt = served(flood), output = served(flood + "--admission output");
+    CHECK(prompt["settings"]["admission"] == "prompt");
+    CHECK(prompt["loads"][0]["preemptions"].get<int>() > 0);
+    CHECK(output["loads"][0]["preemptions"] == 0);
+    CHECK(output["loads"][0]["mean_batch"].get<double>() < prompt["loads"][0]["mean_batch"].get<double>());
+    CHECK(contains(output["assumptions"].dump(), "none has to leave"));
+}
+
 TEST_CASE("serve-sim on several GPUs shares the rate among copies") {
     const json two = served("--rate 10 --requests 1000 --dp 2"), one = served("--rate 5 --requests 1000");
     CHECK(two["parallel"]["gpus"] == 2);
@@ -157,7 +182,7 @@ TEST_CASE("serve-sim refuses numbers that make no sense, naming the option") {
                                                          {"--find-rate --slo ttft=1s --slo-share 1.5", "--slo-share"},
                                                          {"--find-rate", "--slo"},
                                                          {"--find-rate --rate 5 --slo ttft=1s", "--find-rate"},
-                                                         {"", "one of --rate, --trace and --find-rate"}};
+                                                         {"", "one of --rate, --trace, --concurrency and --find-rate"}};
     for (const auto& [arguments, expected] : wrong) {
         CAPTURE(arguments);
         CHECK(contains(refused(base + arguments), expected));

@@ -3,13 +3,16 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
+#include "support/compare.hpp"
 #include "support/paths.hpp"
 #include "support/program.hpp"
 
 namespace fs = std::filesystem;
 using nlohmann::json;
 using roofcast::test::contains;
+using roofcast::test::rel;
 using roofcast::test::TemporaryFile;
 
 namespace {
@@ -164,4 +167,29 @@ TEST_CASE("validate sets rows of models aside that no GPU can have run") {
     CHECK(contains(judged, "rows.csv:5"));
     const TemporaryFile none("none.csv", "gpu,model,precision,batch,phase,metric,value\nt4,resnet50,fp16,64,forward,latency_ms,0.04\n");
     CHECK(contains(roofcast::test::roofcast("validate --data " + none.path().string(), true).output, "all were skipped or set aside"));
+}
+
+TEST_CASE("rows of serving engines are compared with what serve-sim predicts") {
+    const TemporaryFile rows("served.csv",
+                             "gpu,model,precision,phase,execution,prompt_tokens,output_tokens,requests,concurrency,metric,value\n"
+                             "h200-sxm-141gb,llama-3.1-8b,bf16,serve,cuda_graph,300,50,200,20,tokens_per_s,1\n"
+                             "h200-sxm-141gb,llama-3.1-8b,bf16,serve,cuda_graph,300,50,200,20,ttft_ms,1000\n"
+                             "h200-sxm-141gb,llama-3.1-8b,bf16,serve,cuda_graph,300,50,200,20,memory_gb,50\n");
+    const TemporaryFile out("judged.csv", "");
+    const std::string text = roofcast::test::printed("validate --data " + rows.path().string() + " --rows " + out.path().string());
+    CHECK(contains(text, "2 rows judged"));
+    CHECK(contains(text, "does not suit phase 'serve'"));
+    const auto sim = nlohmann::json::parse(roofcast::test::printed(
+        "serve-sim --gpu h200-sxm-141gb --model llama-3.1-8b --concurrency 20 --requests 200 --prompt 300 --generate 50 --format json"));
+    std::ifstream judged(out.path());
+    const auto predicted_of_next = [&] {
+        std::string line, cell;
+        std::getline(judged, line);
+        std::istringstream cells(line);
+        for (int column = 0; column < 9; ++column) std::getline(cells, cell, ',');
+        return cell;
+    };
+    CHECK(predicted_of_next() == "predicted");
+    CHECK(std::stod(predicted_of_next()) == rel(sim["loads"][0]["tokens_per_s"].get<double>(), 1e-4));
+    CHECK(std::stod(predicted_of_next()) == rel(sim["latencies"][0]["mean_ms"].get<double>(), 1e-4));
 }

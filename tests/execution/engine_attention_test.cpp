@@ -92,8 +92,8 @@ TEST_CASE("engines whose decoding takes groups of one size together keep heads o
             .batch = 256, .prompt_tokens = 128, .generate_tokens = 2048, .precision = Precision::fp8, .parallel = {.tensor = gpus}};
         return predict(workload, gpu, request, software).latency.in(s);
     };
-    // Eight query heads share keys in Llama 2 70B, four in Mistral 7B.
-    CHECK(seconds("llama-2-70b", 4, "tensorrt-llm v0.9") == rel(seconds("llama-2-70b", 4, "tensorrt-llm"), 1e-9));
+    // Eight query heads share keys in Llama 2 70B, four in Mistral 7B; products of 2024 are a little slower.
+    CHECK(seconds("llama-2-70b", 4, "tensorrt-llm v0.9") == rel(seconds("llama-2-70b", 4, "tensorrt-llm"), 0.01));
     CHECK(seconds("llama-2-70b", 4, "tensorrt-llm v0.6.1") > 1.1 * seconds("llama-2-70b", 4, "tensorrt-llm v0.9"));
     CHECK(seconds("mistral-7b", 1, "tensorrt-llm v0.9") > 1.1 * seconds("mistral-7b", 1, "tensorrt-llm"));
 }

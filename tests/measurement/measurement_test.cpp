@@ -5,6 +5,7 @@
 #include "roofcast/error.hpp"
 #include "support/compare.hpp"
 #include "support/paths.hpp"
+#include "support/program.hpp"
 
 using namespace roofcast;
 using roofcast::test::rel;
@@ -284,4 +285,32 @@ TEST_CASE("every row that no fit has seen is read") {
     CHECK(found.kernels.size() == 2081 + 466);
     CHECK(found.models.size() == 8 + 84 + 37);
     CHECK(found.skipped.empty());
+}
+
+TEST_CASE("rows of serving engines say how requests came and what the engine was set to") {
+    const std::string header =
+        "gpu,model,precision,phase,prompt_tokens,output_tokens,requests,rate_per_s,concurrency,max_seqs,max_tokens,memory_fraction,"
+        "admission,metric,value\n";
+    const auto rows_of = [&](const std::string& rows) { return read_measurements_text(header + rows, "s.csv"); };
+    const Measurements m = rows_of(
+        "h100,llama-3.1-8b,fp8,serve,128,64,300,,,512,4096,0.95,output,tokens_per_s,100\n"
+        "h100,llama-3.1-8b,fp8,serve,128,64,300,2.5,,,,,,ttft_ms,30\n"
+        "h100,llama-3.1-8b,fp8,serve,128,64,300,,16,,,,,tpot_ms,9\n");
+    REQUIRE(m.models.size() == 3);
+    const ServedLoad &flood = *m.models[0].served, &rate = *m.models[1].served, &users = *m.models[2].served;
+    CHECK(flood.users == 300);
+    CHECK(flood.max_sequences == 512);
+    CHECK(flood.max_tokens == 4096);
+    CHECK(flood.memory_fraction == 0.95);
+    CHECK(flood.reserves_output);
+    CHECK(rate.rate_per_s == 2.5);
+    CHECK_FALSE(rate.reserves_output);
+    CHECK(users.users == 16);
+    const auto why_not = [&](const std::string& row) { return rows_of(row).skipped.at(0).reason; };
+    CHECK(roofcast::test::contains(why_not("h100,llama-3.1-8b,fp8,serve,128,64,,,,,,,,ttft_ms,30\n"), "requests"));
+    CHECK(roofcast::test::contains(why_not("h100,llama-3.1-8b,fp8,serve,128,,300,,,,,,,ttft_ms,30\n"), "output_tokens"));
+    CHECK(roofcast::test::contains(why_not("h100,llama-3.1-8b,fp8,serve,128,64,300,2,16,,,,,ttft_ms,30\n"), "both"));
+    CHECK(roofcast::test::contains(why_not("h100,llama-3.1-8b,fp8,serve,128,64,300,,,,,1.5,,ttft_ms,30\n"), "memory_fraction"));
+    CHECK(roofcast::test::contains(why_not("h100,llama-3.1-8b,fp8,serve,128,64,300,,,9000,,,,ttft_ms,30\n"), "max_seqs"));
+    CHECK(roofcast::test::contains(why_not("h100,llama-3.1-8b,fp8,serve,128,64,999999999,,,,,,,ttft_ms,30\n"), "too large"));
 }

@@ -23,14 +23,15 @@ struct Plain {
 /// Steps of one second, prompts in chunks.
 class PlainEngine {
 public:
-    PlainEngine(const SchedulerOptions& options, std::int64_t blocks, const std::vector<ServingRequest>& requests)
-        : o_(options), free_(blocks), requests_(requests), finished(requests.size()) {}
+    PlainEngine(const SchedulerOptions& options, std::int64_t blocks, const std::vector<ServingRequest>& requests, std::size_t users)
+        : o_(options), free_(blocks), requests_(requests), users_(users), finished(requests.size()) {}
 
     void run() {
         std::size_t arrived = 0;
         while (arrived < requests_.size() || !waiting_.empty() || !running_.empty()) {
-            if (waiting_.empty() && running_.empty()) clock_ = std::max(clock_, requests_[arrived].arrival.in(s));
-            for (; arrived < requests_.size() && requests_[arrived].arrival.in(s) <= clock_; ++arrived)
+            if (users_ == 0 && waiting_.empty() && running_.empty()) clock_ = std::max(clock_, requests_[arrived].arrival.in(s));
+            const auto here = [&] { return users_ > 0 ? arrived < users_ + ended_ : requests_[arrived].arrival.in(s) <= clock_; };
+            for (; arrived < requests_.size() && here(); ++arrived)
                 waiting_.push_back({.request = arrived, .to_compute = requests_[arrived].prompt_tokens});
             step();
         }
@@ -38,6 +39,11 @@ public:
 
 private:
     [[nodiscard]] std::int64_t blocks(std::int64_t tokens) const { return (tokens + o_.block_tokens - 1) / o_.block_tokens; }
+
+    [[nodiscard]] std::int64_t entry_blocks(const Plain& q) const {
+        const ServingRequest& r = requests_[q.request];
+        return blocks(o_.admission == Admission::output ? r.prompt_tokens + r.output_tokens - 1 : q.to_compute);
+    }
 
     void preempt_last() {
         Plain q = running_.back();
@@ -51,15 +57,16 @@ private:
     bool grow() {
         const auto wanted = [this] {
             std::int64_t sum = 0;
-            for (const Plain& q : running_) sum += q.decoding() ? blocks(q.computed + 1) - q.blocks : 0;
+            for (const Plain& q : running_) sum += q.decoding() ? std::max<std::int64_t>(0, blocks(q.computed + 1) - q.blocks) : 0;
             return sum;
         };
         bool left = false;
         for (; wanted() > free_; left = true) preempt_last();
         for (Plain& q : running_) {
             if (!q.decoding()) continue;
-            free_ -= blocks(q.computed + 1) - q.blocks;
-            q.blocks = blocks(q.computed + 1);
+            const std::int64_t more = std::max<std::int64_t>(0, blocks(q.computed + 1) - q.blocks);
+            free_ -= more;
+            q.blocks += more;
         }
         return left;
     }
@@ -78,10 +85,10 @@ private:
             if (!decodes[i]) compute(i);
         }
         while (!left && budget > 0 && !waiting_.empty() && static_cast<std::int64_t>(running_.size()) < o_.max_sequences &&
-               blocks(waiting_.front().to_compute) <= free_) {
+               entry_blocks(waiting_.front()) <= free_) {
             running_.push_back(waiting_.front());
             waiting_.pop_front();
-            running_.back().blocks = blocks(running_.back().to_compute);
+            running_.back().blocks = entry_blocks(running_.back());
             free_ -= running_.back().blocks;
             decodes.push_back(false);
             tokens.push_back(0);
@@ -96,6 +103,7 @@ private:
         std::erase_if(running_, [this](const Plain& q) {
             if (q.output < requests_[q.request].output_tokens) return false;
             finished[q.request] = clock_;
+            ++ended_;
             free_ += q.blocks;
             return true;
         });
@@ -104,6 +112,7 @@ private:
     SchedulerOptions o_;
     std::int64_t free_;
     const std::vector<ServingRequest>& requests_;
+    std::size_t users_, ended_ = 0;
     std::deque<Plain> waiting_;
     std::vector<Plain> running_;
     double clock_ = 0;
@@ -122,14 +131,18 @@ TEST_CASE("the scheduler does in each step what one that looks at every sequence
         SchedulerOptions options{.max_sequences = 12, .max_tokens = 40, .block_tokens = 1 + static_cast<std::int64_t>(seed % 5)};
         if (seed % 2 == 0) options.chunk = 7 + static_cast<std::int64_t>(seed % 9);
         const std::int64_t blocks = 160 / options.block_tokens;
-        const ServingEngine engine = constant_engine(options, blocks);
+        if (seed % 3 == 0) options.admission = Admission::output;
+        ServingEngine engine = constant_engine(options, blocks);
+        engine.users = seed % 4 == 1 ? 20 : 0;
         auto requests = drawn(
             {.requests = 200, .rate = 0.3 / s, .prompt_mean = 15, .prompt_cv = 0.7, .output_mean = 20, .output_cv = 0.7, .seed = seed});
         std::erase_if(requests, [&](const ServingRequest& r) { return refusal(engine, r).has_value(); });
-        PlainEngine plain(options, blocks, requests);
+        PlainEngine plain(options, blocks, requests, static_cast<std::size_t>(engine.users));
         plain.run();
         const ServingRun run = simulated(engine, requests);
         CHECK(run.load.preemptions == plain.preemptions);
+        if (options.admission == Admission::output) CHECK(run.load.preemptions == 0);
+        CHECK(run.load.blocks_left == 0);
         preemptions += plain.preemptions;
         for (std::size_t i = 0; i < requests.size(); ++i) REQUIRE(run.times[i].finished.in(s) == rel(plain.finished[i], 1e-9));
     }

@@ -78,6 +78,41 @@ TEST_CASE("a sequence enters when its prompt's blocks are there, and the latest 
     CHECK(run.load.most_blocks == 4);
 }
 
+TEST_CASE("where the room for its output is taken too, a sequence waits, and none leaves") {
+    // As above. Prompts of 2 and 4 tokens of output, the last of which takes no place: 3 of 4 blocks each, so that B waits for A's end.
+    const ServingEngine engine =
+        constant_engine({.max_sequences = 4, .max_tokens = 8, .block_tokens = 2, .admission = Admission::output}, 4);
+    const ServingRun run = simulated(engine, {{0 * s, 2, 4}, {0 * s, 2, 4}});
+    CHECK(run.load.preemptions == 0);
+    CHECK(run.times[0].finished.in(s) == rel(4, tolerance));
+    CHECK(run.times[1].started.in(s) == rel(4, tolerance));
+    CHECK(run.times[1].finished.in(s) == rel(8, tolerance));
+    CHECK(run.load.most_blocks == 3);
+    CHECK(run.load.blocks_left == 0);
+}
+
+TEST_CASE("users send their next request when the one before is finished") {
+    ServingEngine engine = constant_engine({}, 100);
+    engine.users = 2;
+    // A and B at 0, whatever their arrivals say. B ends at 1, C comes then and ends at 3; A ends at 3. D comes at 3.
+    const std::vector<ServingRequest> requests{{0 * s, 4, 3}, {7 * s, 4, 1}, {8 * s, 4, 2}, {9 * s, 4, 1}};
+    const ServingRun run = simulated(engine, requests);
+    CHECK(run.times[1].arrived == Seconds{});
+    CHECK(run.times[1].finished.in(s) == rel(1, tolerance));
+    CHECK(run.times[2].arrived.in(s) == rel(1, tolerance));
+    CHECK(run.times[2].finished.in(s) == rel(3, tolerance));
+    CHECK(run.times[3].arrived.in(s) == rel(3, tolerance));
+    CHECK(run.load.end.in(s) == rel(4, tolerance));
+    CHECK(run.load.waiting.in(s) == 0);
+    CHECK(statistics(engine, requests, run, {}).latency.mean.in(s) == rel((3.0 + 1 + 2 + 1) / 4, tolerance));
+    // Copies share the users out: the second has one, whose requests come one after the other.
+    engine.copies = 2;
+    engine.users = 3;
+    const ServingRun two = simulated(engine, {{0 * s, 1, 2}, {0 * s, 1, 3}, {0 * s, 1, 2}, {0 * s, 1, 3}});
+    CHECK(two.times[2].arrived == Seconds{});
+    CHECK(two.times[3].arrived.in(s) == rel(3, tolerance));
+}
+
 TEST_CASE("cached prefixes are not computed, in whole blocks, and the last token always is") {
     const auto first_token = [](double cached, std::int64_t prompt) {
         SchedulerOptions options{.max_sequences = 4, .max_tokens = 4};
