@@ -15,6 +15,7 @@
 #include "roofcast/kernel_cost.hpp"
 #include "roofcast/op_graph.hpp"
 #include "roofcast/precision.hpp"
+#include "roofcast/scheduler_options.hpp"
 #include "roofcast/units.hpp"
 
 namespace roofcast {
@@ -61,11 +62,9 @@ bool is_rate(Metric m);
 /// How requests, all alike, reached a serving engine that formed batches of them, and what it was set to.
 struct ServedLoad {
     std::int64_t requests = 1;
-    std::optional<double> rate_per_s;                     ///< of a Poisson process; absent: `users` sent them
-    std::int64_t users = 1;                               ///< at once, each of whom waits for an answer before the next request
-    std::int64_t max_sequences = 256, max_tokens = 8192;  ///< in the engine at once, and of one step
-    double memory_fraction = 0.9;                         ///< of the GPU that the engine takes, above 0 and at most 1
-    bool reserves_output = false;                         ///< a sequence enters when there is room for all of its output
+    std::optional<double> rate_per_s;  ///< of a Poisson process; absent: `users` sent them
+    std::int64_t users = 1;            ///< at once, each of whom waits for an answer before the next request
+    SchedulerOptions options;
 };
 
 /// One measured run of a whole model.

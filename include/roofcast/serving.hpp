@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "roofcast/prediction.hpp"
+#include "roofcast/scheduler_options.hpp"
 #include "roofcast/step_time.hpp"
 
 namespace roofcast {
@@ -42,24 +43,6 @@ std::vector<ServingRequest> drawn(const ArrivalProcess& process);
 std::vector<ServingRequest> read_trace(const std::filesystem::path& file);
 /// The same of text; `file` is the name that errors carry.
 std::vector<ServingRequest> read_trace_text(std::string_view text, const std::string& file);
-
-/// When a sequence may enter the engine.
-enum class Admission {
-    prompt,  ///< its prompt fits the KV cache; the latest to enter leaves when the cache is full
-    output   ///< its prompt and all of its output fit; none has to leave
-};
-
-/// What the engine's user sets.
-struct SchedulerOptions {
-    std::int64_t max_sequences = 256;   ///< in the engine at once
-    std::int64_t max_tokens = 8192;     ///< of one step
-    bool chunked = true;                ///< prompts are computed in chunks beside decodes; else whole, in steps of their own that go first
-    std::optional<std::int64_t> chunk;  ///< prompt tokens of one step at most; absent: `max_tokens`
-    std::int64_t block_tokens = 16;     ///< tokens of one block of the KV cache
-    double memory_fraction = 0.9;       ///< of the GPU's memory that the engine may take, above 0 and at most 1
-    double prefix_cached = 0;           ///< share of each prompt whose keys and values are there already, 0 to below 1, in whole blocks
-    Admission admission = Admission::prompt;
-};
 
 /// Where one GPU's memory goes.
 struct CacheRoom {

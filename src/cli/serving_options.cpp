@@ -87,7 +87,7 @@ void add_serving_options(CLI::App& command, ServingOptions& o) {
     command
         .add_option("--admission", o.admission,
                     "A sequence enters when its prompt fits the KV cache (prompt), or all of its output too (output)")
-        ->check(CLI::IsMember({"prompt", "output"}))
+        ->check(CLI::IsMember(std::vector<std::string>{admission_names.begin(), admission_names.end()}))
         ->capture_default_str();
     command.add_option("--block-size", o.block_size, "Tokens of one block of the KV cache")->capture_default_str();
     command.add_option("--memory-fraction", o.memory_fraction, "Share of the GPU's memory that the engine takes")->capture_default_str();
@@ -121,7 +121,7 @@ SchedulerOptions scheduler_options(const ServingOptions& o) {
                 {.what = "prompts are not cut", .key = "--chunk", .found = o.chunk, .suggestion = "leave it out, or --chunked-prefill on"});
         result.chunk = count(o.chunk, "--chunk", 1, result.max_tokens);
     }
-    result.admission = o.admission == "output" ? Admission::output : Admission::prompt;
+    result.admission = admission_of(o.admission);
     constexpr std::int64_t largest_block = 65'536;
     result.block_tokens = count(o.block_size, "--block-size", 1, largest_block);
     result.memory_fraction = number(o.memory_fraction, "--memory-fraction", 0, 1, Ends::upper);

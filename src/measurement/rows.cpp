@@ -91,28 +91,36 @@ void parse_parallelism(const Row& row, ModelRow& result) {
         throw Unusable{fmt::format("gpus is {}, but the degrees of parallelism need {}", result.gpus, result.parallel.gpus())};
 }
 
+SchedulerOptions parse_scheduler(const Row& row) {
+    constexpr double most_in_step = 0x1p20;  // tables of step times grow with it
+    SchedulerOptions o;
+    o.max_sequences = row.count_if(MeasuredColumn::max_seqs).value_or(o.max_sequences);
+    o.max_tokens = row.count_if(MeasuredColumn::max_tokens).value_or(o.max_tokens);
+    o.memory_fraction = positive_if(row, MeasuredColumn::memory_fraction).value_or(o.memory_fraction);
+    o.admission = admission_of(row.choice(MeasuredColumn::admission, {admission_names.begin(), admission_names.end()}, name(o.admission)));
+    if (o.memory_fraction > 1) throw Unusable{fmt::format("memory_fraction is {}; expected at most 1", o.memory_fraction)};
+    if (static_cast<double>(o.max_tokens) > most_in_step) throw Unusable{fmt::format("max_tokens is {}: too large", o.max_tokens)};
+    if (o.max_sequences > o.max_tokens)
+        throw Unusable{fmt::format("max_seqs is {}, but a step has {} tokens at most", o.max_sequences, o.max_tokens)};
+    return o;
+}
+
 /// Without a rate and without a number of users all requests are there at once.
-ServedLoad parse_served(const Row& row) {
+ServedLoad parse_served(const Row& row, const Parallelism& parallel) {
+    constexpr double most_requests = 1e6, most_tokens = 0x1p32;  // that are simulated in seconds
     ServedLoad load;
-    if (row.text(MeasuredColumn::prompt_tokens).empty() || row.text(MeasuredColumn::output_tokens).empty())
-        throw Unusable{"a serving engine's row needs prompt_tokens and output_tokens"};
-    constexpr double most_requests = 1e6, most_in_step = 0x1p20, most_tokens = 0x1p32;  // that are simulated in seconds
     load.requests = row.count(MeasuredColumn::requests);
     load.rate_per_s = positive_if(row, MeasuredColumn::rate_per_s);
     const auto users = row.count_if(MeasuredColumn::concurrency);
     if (users && load.rate_per_s) throw Unusable{"both rate_per_s and concurrency say when requests come"};
+    if (users && *users < parallel.data)
+        throw Unusable{fmt::format("concurrency is {}, below the {} copies of data_parallel", *users, parallel.data)};
     load.users = users.value_or(load.requests);
-    load.max_sequences = row.count_if(MeasuredColumn::max_seqs).value_or(load.max_sequences);
-    load.max_tokens = row.count_if(MeasuredColumn::max_tokens).value_or(load.max_tokens);
-    load.memory_fraction = positive_if(row, MeasuredColumn::memory_fraction).value_or(load.memory_fraction);
-    load.reserves_output = row.choice(MeasuredColumn::admission, {"prompt", "output"}, "prompt") == "output";
-    if (load.memory_fraction > 1) throw Unusable{fmt::format("memory_fraction is {}; expected at most 1", load.memory_fraction)};
-    if (load.max_sequences > load.max_tokens)
-        throw Unusable{fmt::format("max_seqs is {}, but a step has {} tokens at most", load.max_sequences, load.max_tokens)};
-    const double requests = static_cast<double>(load.requests),
-                 tokens = requests * static_cast<double>(row.count(MeasuredColumn::output_tokens));
-    if (requests > most_requests || static_cast<double>(load.max_tokens) > most_in_step || tokens > most_tokens)
-        throw Unusable{"too large to be simulated: requests, their output tokens or max_tokens"};
+    load.options = parse_scheduler(row);
+    const double requests = static_cast<double>(load.requests), each = static_cast<double>(row.count(MeasuredColumn::prompt_tokens)) +
+                                                                       static_cast<double>(row.count(MeasuredColumn::output_tokens));
+    if (requests > most_requests || requests * each > most_tokens)
+        throw Unusable{fmt::format("too large to be simulated: {} requests of {} tokens", load.requests, each)};
     return load;
 }
 
@@ -159,7 +167,8 @@ ModelRow parse_model_row(const Row& row) {
     result.weights = row.weights_or_native(result.precision);
     result.kv_precision = row.precision_if(MeasuredColumn::kv_precision).value_or(activation_precision(result.precision));
     result.phase = row.choice(MeasuredColumn::phase, {"forward", "prefill", "decode", "generate", "serve", "train"}, "");
-    if (result.phase == "serve") result.served = parse_served(row);
+    parse_parallelism(row, result);
+    if (result.phase == "serve") result.served = parse_served(row, result.parallel);
     // A serving engine forms batches itself.
     result.batch = result.served ? row.count_if(MeasuredColumn::batch).value_or(1) : row.count(MeasuredColumn::batch);
     // Zero is an answer: a prefill row generates no token, a decode row starts from none.
@@ -169,7 +178,6 @@ ModelRow parse_model_row(const Row& row) {
     result.gmacs = positive_if(row, MeasuredColumn::gmacs);
     result.mactivations = positive_if(row, MeasuredColumn::mactivations);
     result.mparams = positive_if(row, MeasuredColumn::mparams);
-    parse_parallelism(row, result);
     result.execution = parse_execution_column(row);
     result.metric = parse_metric(row);
     result.value = parse_value(row, result.metric);

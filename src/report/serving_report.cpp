@@ -75,7 +75,7 @@ nlohmann::ordered_json settings_json(const SchedulerOptions& o) {
             {"block_tokens", o.block_tokens},
             {"memory_fraction", o.memory_fraction},
             {"prefix_cached", o.prefix_cached},
-            {"admission", o.admission == Admission::output ? "output" : "prompt"}};
+            {"admission", std::string(name(o.admission))}};
 }
 
 nlohmann::ordered_json arrivals_json(const NamedServing& n) {

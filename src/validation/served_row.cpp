@@ -2,21 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "validation/unusable.hpp"
 
 namespace roofcast {
 
 ServingQuestion question_of(const ServedLoad& load, const RunRequest& request) {
-    ServingQuestion question{.request = request, .options = {}, .objective = {}, .share = {}};
-    question.options.max_sequences = load.max_sequences;
-    question.options.max_tokens = load.max_tokens;
-    question.options.memory_fraction = load.memory_fraction;
-    question.options.admission = load.reserves_output ? Admission::output : Admission::prompt;
-    // A copy of the model without a user would wait for arrivals.
-    if (!load.rate_per_s) question.users = std::max(load.users, request.shape.parallel.data);
-    return question;
+    return {.request = request, .options = load.options, .objective = {}, .share = {}, .users = load.rate_per_s ? 0 : load.users};
 }
 
 double served_figure(Metric metric, const ServingStatistics& statistics) {
@@ -42,8 +33,8 @@ double served_figure(Metric metric, const ServingStatistics& statistics) {
 std::vector<ServingRequest> requests_of(const ModelRow& row) {
     return drawn({.requests = row.served->requests,
                   .rate = row.served->rate_per_s.value_or(1) / s,
-                  .prompt_mean = static_cast<double>(row.prompt_tokens.value_or(1)),
-                  .output_mean = static_cast<double>(row.output_tokens.value_or(1))});
+                  .prompt_mean = static_cast<double>(*row.prompt_tokens),
+                  .output_mean = static_cast<double>(*row.output_tokens)});
 }
 
 }  // namespace roofcast

@@ -13,7 +13,7 @@ ServingQuestion question_of(const ServedLoad& load, const RunRequest& request);
 /// Means over all requests, or the rate of the whole, ramp and end included. Throws Error for figures that no serving engine has.
 double served_figure(Metric metric, const ServingStatistics& statistics);
 
-/// The requests of `row`, all alike.
+/// The requests of `row`, of phase serve, all alike.
 std::vector<ServingRequest> requests_of(const ModelRow& row);
 
 }  // namespace roofcast

@@ -281,9 +281,10 @@ TEST_CASE("every shipped measurement file is read without a skipped row") {
 }
 
 TEST_CASE("every row that no fit has seen is read") {
-    const auto found = read_measurements({test::source_dir() / "validation_data" / "unseen"});
+    const auto folder = test::source_dir() / "validation_data";
+    const auto found = read_measurements({folder / "unseen", folder / "serving"});
     CHECK(found.kernels.size() == 2081 + 466);
-    CHECK(found.models.size() == 8 + 84 + 37);
+    CHECK(found.models.size() == 8 + 84 + 37 + 248 + 112);
     CHECK(found.skipped.empty());
 }
 
@@ -299,12 +300,12 @@ TEST_CASE("rows of serving engines say how requests came and what the engine was
     REQUIRE(m.models.size() == 3);
     const ServedLoad &flood = *m.models[0].served, &rate = *m.models[1].served, &users = *m.models[2].served;
     CHECK(flood.users == 300);
-    CHECK(flood.max_sequences == 512);
-    CHECK(flood.max_tokens == 4096);
-    CHECK(flood.memory_fraction == 0.95);
-    CHECK(flood.reserves_output);
+    CHECK(flood.options.max_sequences == 512);
+    CHECK(flood.options.max_tokens == 4096);
+    CHECK(flood.options.memory_fraction == 0.95);
+    CHECK(flood.options.admission == Admission::output);
     CHECK(rate.rate_per_s == 2.5);
-    CHECK_FALSE(rate.reserves_output);
+    CHECK(rate.options.admission == Admission::prompt);
     CHECK(users.users == 16);
     const auto why_not = [&](const std::string& row) { return rows_of(row).skipped.at(0).reason; };
     CHECK(roofcast::test::contains(why_not("h100,llama-3.1-8b,fp8,serve,128,64,,,,,,,,ttft_ms,30\n"), "requests"));
