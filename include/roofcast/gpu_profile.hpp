@@ -101,9 +101,10 @@ struct ArchitectureFacts {
     std::string kernels_of;                  ///< architecture whose kernels libraries run on these chips too; empty: they have their own
     double switch_reduction = 0;             ///< of a link's bandwidth that an all-reduce in NVLink's switches reaches; 0: they do not add
     int pcie_generation = 0;
-    double process_nm = 0;                ///< of the chips' manufacturing process, as it is named
-    double watts_per_fp32_tflops = 0;     ///< board power over fp32 vector peak
-    std::optional<double> idle_fraction;  ///< of TDP that boards draw at full clocks without work, besides what their memory draws
+    double process_nm = 0;                         ///< of the chips' manufacturing process, as it is named
+    double watts_per_fp32_tflops = 0;              ///< board power over fp32 vector peak
+    std::optional<double> idle_fraction;           ///< of TDP that boards draw at full clocks without work, besides what their memory draws
+    std::optional<double> usable_memory_fraction;  ///< of memory that the driver, or what shares it, leaves to programs
     std::vector<MemoryTypeIdlePower> idle_powers;
     std::vector<MemoryTypeBandwidth> memory_types;
 };
@@ -120,10 +121,10 @@ enum class Traffic {
     copied,  ///< about as many are written as read
 };
 
-/// Traffic of check bits over that of data, where inline ECC keeps them among these: a sixteenth when data is read, as much as the memory's
-/// capacity shrinks. Copies pay for writes also: lattice-Boltzmann steps reach 0.74 of the data sheet's bandwidth on A40 and A10, and 0.88
-/// on RTX A6000 and A5000, which have the same chips and ECC off (docs/inline_ecc.md).
-inline constexpr double inline_ecc_of_reads = 1.0 / 16, inline_ecc_of_copies = 0.19;
+/// What check bits take where inline ECC keeps them among the data: a sixteenth of the capacity, and traffic over that of data, which is as
+/// much when data is read. Copies pay for writes also: lattice-Boltzmann steps reach 0.74 of the data sheet's bandwidth on A40 and A10, and
+/// 0.88 on RTX A6000 and A5000, which have the same chips and ECC off (docs/inline_ecc.md).
+inline constexpr double inline_ecc_of_capacity = 1.0 / 16, inline_ecc_of_reads = 1.0 / 16, inline_ecc_of_copies = 0.19;
 
 /// Facts of one device, from `gpus/<id>.toml`. Peaks are dense and at boost clock.
 struct GpuProfile {
@@ -147,7 +148,7 @@ struct GpuProfile {
     std::optional<FlopsPerSecond> fp16_accumulate_peak;  ///< fp16 tensor with fp16 accumulation, where it is faster (GeForce)
     std::optional<FlopsPerSecond> fp8_accumulate_peak;   ///< fp8 tensor with fp16 accumulation, where it is faster (GeForce)
 
-    std::optional<Bytes> capacity;  ///< absent for sockets with pluggable memory
+    std::optional<Bytes> capacity;  ///< as the data sheet counts it; absent for sockets with pluggable memory
     std::string memory_type;
     BytesPerSecond bandwidth;
     double delivered_fraction = 1;  ///< of `bandwidth` that the memory controller delivers, over what those of Volta and later deliver
@@ -181,6 +182,13 @@ struct GpuProfile {
     [[nodiscard]] BytesPerSecond data_bandwidth(Traffic traffic) const {
         const double check_bits = traffic == Traffic::read ? inline_ecc_of_reads : inline_ecc_of_copies;
         return bandwidth * (delivered_fraction / (inline_ecc ? 1 + check_bits : 1));
+    }
+    /// Memory that programs can allocate: a data sheet's gigabytes are of 2^30 bytes, as chips are, whatever it calls them; check bits take
+    /// their part where they lie among the data, the driver takes its own (docs/usable_memory.md). nullopt where there is no capacity.
+    [[nodiscard]] std::optional<Bytes> usable_memory() const {
+        if (!capacity) return std::nullopt;
+        const double unchecked = inline_ecc ? 1 - inline_ecc_of_capacity : 1;
+        return unchecked * facts.usable_memory_fraction.value_or(1) * (gib / gb) * *capacity;
     }
     /// L2 for data that all SMs read.
     [[nodiscard]] Bytes shared_l2() const { return l2 / static_cast<double>(facts.l2_partitions); }

@@ -59,7 +59,7 @@ struct Phase {
 /// Memory of one GPU.
 struct MemoryEstimate {
     Bytes weights, kv_cache, activations, overhead;
-    std::optional<Bytes> capacity;
+    std::optional<Bytes> capacity;  ///< that programs can allocate (`GpuProfile::usable_memory`)
     [[nodiscard]] Bytes total() const { return weights + kv_cache + activations + overhead; }
     /// nullopt when the capacity is not known.
     [[nodiscard]] std::optional<bool> fits() const { return capacity ? std::optional(total() <= *capacity) : std::nullopt; }

@@ -68,6 +68,7 @@ Table facts(const GpuProfile& gpu) {
     if (gpu.peak_clock != gpu.boost_clock) table.add("peak_clock_mhz", gpu.peak_clock.in(mhz), "MHz");
     if (gpu.tensor_clock != gpu.boost_clock) table.add("tensor_clock_mhz", gpu.tensor_clock.in(mhz), "MHz");
     table.add("capacity_gb", gpu.capacity ? Cell(gpu.capacity->in(gb)) : Cell("pluggable"), "GB");
+    if (const auto usable = gpu.usable_memory()) table.add("usable_gb", usable->in(gb), "GB that programs can allocate");
     table.add("type", text(gpu.memory_type));
     table.add("bandwidth_gb_s", gpu.bandwidth.in(gb_per_s), "GB/s");
     if (gpu.delivered_fraction < 1) table.add("delivered_fraction", gpu.delivered_fraction);

@@ -60,7 +60,10 @@ void add_row(Table& table, const Workload& workload, RunRequest request, const S
     const std::string activations(name(activation_precision(run.shape.precision)));
     std::vector<Cell> row{workload.id,       storage.weights.label, activations,       m.weights.in(gb),
                           m.kv_cache.in(gb), m.activations.in(gb),  m.overhead.in(gb), m.total().in(gb)};
-    for (const GpuProfile& gpu : gpus) row.push_back(gpu.capacity ? Cell(m.total() <= *gpu.capacity) : Cell());
+    for (const GpuProfile& gpu : gpus) {
+        const auto usable = gpu.usable_memory();
+        row.push_back(usable ? Cell(m.total() <= *usable) : Cell());
+    }
     table.rows.push_back(std::move(row));
 }
 

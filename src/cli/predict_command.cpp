@@ -25,8 +25,8 @@ NamedPrediction named_prediction(const PredictOptions& options, const Workload& 
         workload.id,         workload.name, gpu.profile.id, gpu.profile.name, predict(workload, gpu, request, software), {},
         gpu.profile.assumed, &gpu};
     if (options.run.precision.empty()) named.prediction.notes.push_back(precision_note(workload, gpu.profile, request.shape.precision));
-    if (gpu.profile.capacity)
-        named.advice = memory_advice(workload, named.prediction.request, software, *gpu.profile.capacity, can_offload(gpu.profile));
+    if (const auto usable = gpu.profile.usable_memory())
+        named.advice = memory_advice(workload, named.prediction.request, software, *usable, can_offload(gpu.profile));
     return named;
 }
 

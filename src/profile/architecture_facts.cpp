@@ -137,6 +137,7 @@ ArchitectureFacts read_facts(TableReader& table) {
     facts.process_nm = table.number("process_nm", physical_process_nm);
     facts.watts_per_fp32_tflops = table.number("watts_per_fp32_tflops", positive);
     facts.idle_fraction = table.number_if("idle_fraction", {0, 1});
+    facts.usable_memory_fraction = table.number_if("usable_memory_fraction", {0, 1, true});
     facts.idle_powers = idle_powers(table.table("idle_watts_per_gb_s"));
     facts.memory_types = memory_types(table.table("bandwidth_gb_s"));
     return facts;
@@ -179,6 +180,7 @@ constexpr std::string_view fact_keys[] = {"source",
                                           "process_nm",
                                           "watts_per_fp32_tflops",
                                           "idle_fraction",
+                                          "usable_memory_fraction",
                                           "idle_watts_per_gb_s",
                                           "bandwidth_gb_s"};
 
@@ -282,6 +284,7 @@ ArchitectureFacts load_architecture_facts(const std::filesystem::path& gpus_fold
     if (facts.memory_types.empty()) facts.memory_types = general.memory_types;
     if (facts.idle_powers.empty()) facts.idle_powers = general.idle_powers;
     if (!facts.idle_fraction) facts.idle_fraction = general.idle_fraction;
+    if (!facts.usable_memory_fraction) facts.usable_memory_fraction = general.usable_memory_fraction;
     return facts;
 }
 

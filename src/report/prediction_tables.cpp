@@ -148,7 +148,7 @@ Table memory_table(const MemoryEstimate& m) {
                      {"activations_gb", "activations"},
                      {"overhead_gb", "framework"},
                      {"total_gb", "total"},
-                     {"capacity_gb", "capacity"},
+                     {"capacity_gb", "usable"},
                      {"fits", "fits"}};
     table.rows.push_back({m.weights.in(gb), m.kv_cache.in(gb), m.activations.in(gb), m.overhead.in(gb), m.total().in(gb),
                           optional_gb(m.capacity), optional_flag(m.fits())});

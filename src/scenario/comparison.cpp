@@ -79,7 +79,8 @@ ContestantRun run_as_asked(const Workload& workload, const Contestant& contestan
     if (!gpu.supports(request.shape.precision))
         return without_run(contestant, fmt::format("has no {} arithmetic", name(request.shape.precision)));
     const MemoryEstimate memory = memory_estimate(workload, completed_sizes(request, workload), software);
-    if (gpu.capacity && memory.total() > *gpu.capacity) return without_run(contestant, needs_text(memory.total(), *gpu.capacity));
+    const auto usable = gpu.usable_memory();
+    if (usable && memory.total() > *usable) return without_run(contestant, needs_text(memory.total(), *usable));
     try {
         return with_run(contestant, predict(workload, *contestant.gpu, request, software), {});
     } catch (const Error& e) {  // a layer runs in another format than the products, which the GPU lacks

@@ -164,17 +164,16 @@ private:
     bool add(Candidate c) {
         const auto run = completed_run(c);
         if (!run) return false;
-        const auto& capacity = contestant_.gpu->profile.capacity;
+        const auto usable = contestant_.gpu->profile.usable_memory();
         c.memory = c.unoffloaded = memory_estimate(workload_, *run, software_).total();
-        c.fits = !capacity || c.memory <= *capacity;
+        c.fits = !usable || c.memory <= *usable;
         return scored(std::move(c));
     }
 
     bool add_offloaded(Candidate c) {
         auto run = completed_run(c);
         if (!run) return false;
-        const Bytes capacity = *contestant_.gpu->profile.capacity;
-        const auto share = smallest_offload(workload_, *run, software_, capacity, offload_step);
+        const auto share = smallest_offload(workload_, *run, software_, *contestant_.gpu->profile.usable_memory(), offload_step);
         c.unoffloaded = memory_estimate(workload_, *run, software_).total();
         c.fits = share.has_value();
         c.offload = run->techniques.offload = share.value_or(1);
@@ -205,7 +204,7 @@ std::string why_nothing(const std::vector<Candidate>& candidates, const GpuProfi
     const auto lightest =
         std::min_element(candidates.begin(), candidates.end(), [](const auto& a, const auto& b) { return a.memory < b.memory; });
     if (lightest->fits) return "no kernel model covers an operator in its formats, or its board power is not known";
-    return fmt::format("{}, even with {}", needs_text(lightest->memory, *gpu.capacity), described(*lightest));
+    return fmt::format("{}, even with {}", needs_text(lightest->memory, *gpu.usable_memory()), described(*lightest));
 }
 
 }  // namespace
@@ -242,7 +241,7 @@ ContestantRun best_run(const Workload& workload, const Contestant& contestant, c
     const GpuProfile& gpu = contestant.gpu->profile;
     if (best == nullptr) return without_run(contestant, why_nothing(candidates, gpu));
     return with_run(contestant, predict(workload, *contestant.gpu, asked(request, *best), software),
-                    choices_of(*best, candidates, request, gpu.capacity.value_or(Bytes{})));
+                    choices_of(*best, candidates, request, gpu.usable_memory().value_or(Bytes{})));
 }
 
 std::string search_grid_text(const ComparisonRequest& r) {

@@ -81,7 +81,7 @@ private:
                      .weights = complete.shape.weights,
                      .batch = run.shape.batch,
                      .memory = memory_estimate(workload_, complete, software_)};
-        d.memory.capacity = contestant_.gpu->profile.capacity;
+        d.memory.capacity = contestant_.gpu->profile.usable_memory();
         if (d.memory.fits() == false) {
             d.outcome = Outcome::does_not_fit;
             d.excess = d.memory.total() / *d.memory.capacity;

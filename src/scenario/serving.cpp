@@ -60,7 +60,8 @@ Bytes largest_activations(const Workload& workload, const RunRequest& request, c
 
 CacheRoom cache_room(const Workload& workload, const RunRequest& request, const SoftwareStacks& software, const GpuProfile& gpu,
                      const SchedulerOptions& options) {
-    if (!gpu.capacity)
+    const auto usable = gpu.usable_memory();
+    if (!usable)
         throw Error({.what = fmt::format("the memory of {} is not known, so that its KV cache is not either", gpu.id), .key = "--gpu"});
     RunRequest one = request;
     one.shape.batch = one.shape.prompt_tokens = one.shape.generate_tokens = 1;
@@ -68,14 +69,14 @@ CacheRoom cache_room(const Workload& workload, const RunRequest& request, const 
     CacheRoom room{.weights = memory.weights, .overhead = memory.overhead};
     room.activations = largest_activations(workload, one, software, options);
     room.per_token = kv_cache_size(*language_model(workload), one.shape, 1);
-    const Bytes taken = room.weights + room.activations + room.overhead, allowed = options.memory_fraction * *gpu.capacity;
+    const Bytes taken = room.weights + room.activations + room.overhead, allowed = options.memory_fraction * *usable;
     room.cache = max(Bytes{}, allowed - taken);
     room.blocks = static_cast<std::int64_t>(room.cache / (static_cast<double>(options.block_tokens) * room.per_token));
     if (room.blocks < 1)
         throw Error({.what = fmt::format("{} leaves no room for a KV cache on {}: weights, activations and framework take {:.1f} GB",
                                          workload.id, gpu.id, taken.in(gb)),
                      .key = "--memory-fraction",
-                     .found = fmt::format("{} of {:.1f} GB", options.memory_fraction, gpu.capacity->in(gb)),
+                     .found = fmt::format("{} of {:.1f} GB", options.memory_fraction, usable->in(gb)),
                      .suggestion = "more GPUs with --tp or --pp, fewer bits with --weights, or a smaller --max-tokens"});
     return room;
 }

@@ -1,10 +1,12 @@
 #include "profile/architecture_facts.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <array>
 #include <fstream>
 #include <limits>
+#include <optional>
 #include <string>
 
 #include "roofcast/error.hpp"
@@ -52,6 +54,19 @@ TEST_CASE("what shared memory delivers is known of NVIDIA's architectures, half 
     CHECK(delivered("cdna3") == 0);
     CHECK_THROWS_WITH_AS(ada_with("shared_memory_bytes_per_clock", "\n", "shared_memory_bytes_per_clock = 0\n"),
                          Contains("shared_memory_bytes_per_clock: out of range; found 0"), Error);
+}
+
+TEST_CASE("an architecture says what its drivers leave of the memory, or takes the share of all others") {
+    const auto share = [](const char* architecture, std::optional<ComputeCapability> capability) {
+        return load_architecture_facts(gpus_dir(), architecture, capability).usable_memory_fraction.value();
+    };
+    CHECK(share("apple", std::nullopt) == 0.75);
+    CHECK(share("ampere", ComputeCapability{8, 0}) == share("hopper", std::nullopt));
+    CHECK(share("ampere", ComputeCapability{8, 7}) < share("ampere", ComputeCapability{8, 0}));
+    for (const char* wrong : {"0", "1.1"}) {
+        CHECK_THROWS_WITH_AS(ada_with("pcie_generation", "\n", fmt::format("pcie_generation = 4\nusable_memory_fraction = {}\n", wrong)),
+                             Contains("usable_memory_fraction: out of range"), Error);
+    }
 }
 
 TEST_CASE("chips may run the kernels of another architecture, which must have a file") {

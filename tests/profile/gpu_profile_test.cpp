@@ -121,6 +121,12 @@ TEST_CASE("a minimal profile is as its architecture would have it, whatever its 
     }
 }
 
+TEST_CASE("what programs can allocate is counted in 2^30 bytes, less check bits among the data and the driver's part") {
+    CHECK(load(minimal).usable_memory()->in(gib) == rel(80 * 0.985, 1e-12));
+    CHECK(load(minimal + "[memory]\ntype = \"GDDR6\"\ninline_ecc = true\n").usable_memory()->in(gib) == rel(75 * 0.985, 1e-12));
+    CHECK_FALSE(load(with(minimal, "memory_gb = 80\n", "")).usable_memory());
+}
+
 TEST_CASE("check bits among the data and slow memory controllers take bandwidth from the data") {
     const GpuProfile plain = load(minimal);
     CHECK(plain.data_bandwidth(Traffic::read) == plain.bandwidth);

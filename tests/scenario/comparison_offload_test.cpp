@@ -29,7 +29,7 @@ struct Best {
     [[nodiscard]] bool fits_with(double share) const {
         RunRequest changed = run.prediction->request;
         changed.techniques.offload = share;
-        return memory_estimate(workload, changed, software).total() <= *gpu.profile.capacity;
+        return memory_estimate(workload, changed, software).total() <= *gpu.profile.usable_memory();
     }
     [[nodiscard]] bool says(const std::string& part) const {
         return std::any_of(run.choices.begin(), run.choices.end(), [&](const std::string& c) { return contains(c, part); });
