@@ -83,6 +83,7 @@ struct SoftwareStack {
     bool window_kernels = false;                 ///< it has kernels for attention in windows: fused, and cut by the norm before it
     std::optional<GroupSizes> sharing_groups{};  ///< of query heads that decode together; others do on the lanes. Absent: any together
     bool converts_cache = true;                  ///< its attention converts a KV cache in fewer bits; false: it computes on it as stored
+    bool joint_attention = false;                ///< steps of prompts and decodes have one attention kernel for both
     bool head_blocks = false;                    ///< its attention of short sequences without a cache is by kernels of a block a head
     bool fp32_library_attention = false;         ///< attention that its library has no fused kernel for is separate kernels in fp32
     bool fp32_scores = false;                    ///< attention without a fused kernel keeps scores in fp32 around the softmax

@@ -7,10 +7,11 @@
 ///
 ///     T = D(n, c) + P(s, q, h) + W(n + s·q, n + s) − W(n, n) − W(s·q, s)
 ///
-/// so that weights are read and the host works once. T = D without prompts and T = P without decodes, exactly. Images of v sequences that
-/// begin their prompts go through the vision part before, as a pass of their own: V(v) more.
-/// Assumptions: attention of prompts and of decodes follow each other; sequences of one kind are alike: means of their tokens and caches.
-/// Source: chunked prefill as in Agrawal et al., "Sarathi-Serve" (2024); the terms are those of `predict`.
+/// so that weights are read and the host works once. T = D without prompts and T = P without decodes, exactly. D' stands for D in steps
+/// that have both under engines with one attention kernel for them (`joint_attention`), which cuts decodes as it cuts prompts. Images of v
+/// sequences that begin their prompts go through the vision part before, as a pass of their own: V(v) more. Assumptions: attention of
+/// prompts and of decodes follow each other; sequences of one kind are alike: means of their tokens and caches. Source: chunked prefill as
+/// in Agrawal et al., "Sarathi-Serve" (2024); the terms are those of `predict`.
 
 #include <cstdint>
 #include <optional>
@@ -86,6 +87,7 @@ struct StepTable {
     LogAxis prompts, tokens, past;    ///< of `prompt`; `tokens` of one sequence
     LogAxis encoded;                  ///< of `vision_part`; empty without a vision part
     StepPart decode;                  ///< [decodes, context]
+    StepPart joint_decode;            ///< the same of D'; empty where that is D
     StepPart prompt;                  ///< [prompts, tokens, past]
     std::vector<double> vision_part;  ///< log of V in seconds, [encoded]
 };

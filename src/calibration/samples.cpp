@@ -11,7 +11,7 @@ namespace roofcast {
 
 std::string Sample::precision() const {
     const Precision p = kernel != nullptr ? kernel->precision : model->precision;
-    const double bits = kernel == nullptr                          ? model->weights.bits
+    const double bits = kernel == nullptr                          ? model->weights.value_or(native_weights(p)).bits
                         : std::holds_alternative<Gemm>(kernel->op) ? std::get<Gemm>(kernel->op).weight_bits
                                                                    : 8 * element_size(p).in(byte);
     std::string text(name(p));

@@ -48,8 +48,9 @@ Seconds around_cache(const Attention& op, const AttentionKernel& kernel, const G
 /// an order by KV head to one by query, and the output back; those of a single sequence are views.
 KernelCost regrouped(const Attention& op, KernelCost attention, const Gpu& gpu) {
     const bool grouped = op.kv_heads > 1 && op.heads != op.kv_heads;
-    if (!matrix_kernel(op, gpu).is(AttentionLibrary::flash_attention_2) || op.query_len > 1 || op.window > 0 || op.batch == 1 || !grouped)
-        return attention;
+    const AttentionKernel kernel = matrix_kernel(op, gpu);
+    const bool alone = kernel.is(AttentionLibrary::flash_attention_2) && !joins_prompts(op, kernel);
+    if (!alone || op.query_len > 1 || op.window > 0 || op.batch == 1 || !grouped) return attention;
     const auto copied = [&](std::int64_t width) {
         const std::int64_t elements = op.batch * op.heads * width;
         const Move copy{.read = elements,

@@ -167,7 +167,7 @@ AttentionBlocks by_keys(const Attention& op, const AttentionKernel& kernel, cons
 }  // namespace
 
 AttentionBlocks matrix_blocks(const Attention& op, const AttentionKernel& kernel, const Gpu& gpu, const BesideBlocks& beside) {
-    if (op.query_len > 1) return by_queries(op, kernel, gpu);
+    if (op.query_len > 1 || joins_prompts(op, kernel)) return by_queries(op, kernel, gpu);
     const AttentionBlocks keys = by_keys(op, kernel, gpu, beside);
     if (kernel.general || kernel.is(AttentionLibrary::flashinfer)) return keys;
     const AttentionBlocks queries = by_queries(op, kernel, gpu);

@@ -76,6 +76,10 @@ bool keeps_cache(const Attention& op) {
     return op.cached && (op.causal || op.query_len == 1);
 }
 
+bool joins_prompts(const Attention& op, const AttentionKernel& kernel) {
+    return op.beside_prompts && kernel.is(AttentionLibrary::flash_attention_2);
+}
+
 AttentionKernel matrix_kernel(const Attention& op, const Gpu& gpu) {
     const CacheFormat format = op.cache_format();
     const auto& facts = gpu.profile.facts;

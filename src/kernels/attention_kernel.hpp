@@ -36,6 +36,10 @@ bool splits_operands(const Attention& op, const GpuProfile& gpu);
 /// Whether the operator is part of a decoder, whose engine keeps a KV cache.
 bool keeps_cache(const Attention& op);
 
+/// Whether decoding sequences take blocks of queries beside prompts, a whole one for each head: FlashAttention-2 packs heads of a KV head
+/// only where all sequences of a kernel decode.
+bool joins_prompts(const Attention& op, const AttentionKernel& kernel);
+
 /// Of what kernels do for a head, to that for one 128 wide (mean of keys and values): half of it whatever the width.
 double width_scale(const Attention& op);
 

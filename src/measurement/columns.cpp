@@ -214,10 +214,10 @@ std::optional<Precision> Row::precision_if(MeasuredColumn c) const {
     throw Unusable{fmt::format("unknown {} '{}'{}", name(c), shown(found), hint(found, known))};
 }
 
-WeightFormat Row::weights_or_native(Precision compute) const {
+std::optional<WeightFormat> Row::weights_if() const {
     const std::string_view found = text(MeasuredColumn::weight_precision);
-    if (found.empty()) return native_weights(compute);
-    if (const auto format = parse_weight_format(found)) return *format;
+    if (found.empty()) return std::nullopt;
+    if (const auto format = parse_weight_format(found)) return format;
     throw Unusable{fmt::format("unknown weight_precision '{}'", shown(found))};
 }
 

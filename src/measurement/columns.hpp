@@ -125,7 +125,7 @@ public:
     [[nodiscard]] bool flag(MeasuredColumn c) const;  ///< 1, true, yes; false when blank
 
     [[nodiscard]] std::optional<Precision> precision_if(MeasuredColumn c) const;
-    [[nodiscard]] WeightFormat weights_or_native(Precision compute) const;  ///< the weight_precision column
+    [[nodiscard]] std::optional<WeightFormat> weights_if() const;  ///< the weight_precision column
 
     /// All that identifies the measurement: every cell but the measured value, its deviation and the number of runs.
     [[nodiscard]] std::string identity() const;

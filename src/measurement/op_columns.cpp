@@ -49,7 +49,7 @@ Gemm parse_gemm(const Row& row, Precision precision) {
     op.k = row.count(MeasuredColumn::k);
     require_plausible({op.batch, op.m, op.n, op.k});
     op.precision = precision;
-    op.weight_bits = row.weights_or_native(precision).bits;
+    op.weight_bits = row.weights_if().value_or(native_weights(precision)).bits;
     op.dynamic_quantized = function == "dynamic_quantized";
     op.bias = function == "linear_bias";
     op.framework = names_pytorch(row);
@@ -186,7 +186,7 @@ Moe parse_moe(const Row& row, Precision precision) {
     op.top_k = row.count(MeasuredColumn::top_k);
     require_plausible({op.tokens, op.hidden, op.intermediate, op.experts, op.top_k});
     op.precision = precision;
-    op.weight_bits = row.weights_or_native(precision).bits;
+    op.weight_bits = row.weights_if().value_or(native_weights(precision)).bits;
     const std::string_view function = row.text(MeasuredColumn::function);
     op.balanced = function == "balanced";
     if (!op.balanced && !function.empty()) op.imbalance = parse_imbalance(function);

@@ -164,7 +164,7 @@ ModelRow parse_model_row(const Row& row) {
     result.model = row.required_text(MeasuredColumn::model);
     result.family = row.text(MeasuredColumn::family);
     result.precision = required_precision(row);
-    result.weights = row.weights_or_native(result.precision);
+    result.weights = row.weights_if();
     result.kv_precision = row.precision_if(MeasuredColumn::kv_precision).value_or(activation_precision(result.precision));
     result.phase = row.choice(MeasuredColumn::phase, {"forward", "prefill", "decode", "generate", "serve", "train"}, "");
     parse_parallelism(row, result);

@@ -46,7 +46,7 @@ std::string shape_text(const ModelRow& row) {
     if (row.output_tokens) text += fmt::format(" output={}", *row.output_tokens);
     if (row.image_size) text += fmt::format(" image={}", *row.image_size);
     if (row.gpus > 1) text += fmt::format(" gpus={}", row.gpus);
-    if (!row.weights.label.empty()) text += " " + row.weights.label;
+    if (row.weights && !row.weights->label.empty()) text += " " + row.weights->label;
     return text;
 }
 

@@ -5,8 +5,8 @@
 
 namespace roofcast {
 
-/// D(n, c).
-Seconds decode_step(const StepModel& m, std::int64_t sequences, std::int64_t context);
+/// D(n, c), or D'(n, c) of a step that has prompts too.
+Seconds decode_step(const StepModel& m, std::int64_t sequences, std::int64_t context, bool beside_prompts = false);
 /// P(s, q, h), of which chunks in a pipeline overlap as in `predict`.
 Seconds prompt_step(const StepModel& m, std::int64_t sequences, std::int64_t tokens, std::int64_t past);
 /// V(v).

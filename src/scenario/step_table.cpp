@@ -137,10 +137,15 @@ void tabulate_decodes(StepTable& table, const StepModel& m, const StepRange& ran
     const auto decodes = spaced(range.sequences, decodes_an_octave), contexts = spaced(range.context, contexts_an_octave);
     table.decodes = axis(decodes, 0);
     table.context = axis(contexts, 0);
-    if (host_issues_kernels(m)) table.decode.host = decode_step(m, 1, 1) - shared_step(m, 1, 1);
-    for (const std::int64_t n : decodes) {
-        add_points(table.decode, table, m, n, n, contexts, [n](const StepModel& of, std::int64_t c) { return decode_step(of, n, c); });
-    }
+    const auto tabulate = [&](StepPart& part, bool beside_prompts) {
+        if (host_issues_kernels(m)) part.host = decode_step(m, 1, 1, beside_prompts) - shared_step(m, 1, 1);
+        for (const std::int64_t n : decodes) {
+            add_points(part, table, m, n, n, contexts,
+                       [=](const StepModel& of, std::int64_t c) { return decode_step(of, n, c, beside_prompts); });
+        }
+    };
+    tabulate(table.decode, false);
+    if (m.stack.joint_attention) tabulate(table.joint_decode, true);
 }
 
 void tabulate_prompts(StepTable& table, const StepModel& m, const StepRange& range) {
@@ -200,7 +205,8 @@ Seconds step_time(const StepTable& t, const StepMix& mix) {
         const Place n = place(t.decodes, static_cast<double>(mix.decodes)), c = place(t.context, mix.context);
         const std::size_t width = t.context.values.size();
         const auto rows = static_cast<std::int64_t>(std::min(static_cast<double>(mix.decodes), t.decodes.values.back()));
-        time += part_time(t, t.decode, rows, [&](const std::vector<double>& grid) {
+        const StepPart& part = mix.prompts > 0 && !t.joint_decode.log_work.empty() ? t.joint_decode : t.decode;
+        time += part_time(t, part, rows, [&](const std::vector<double>& grid) {
             return between(along(grid, n.below * width, c), along(grid, n.above * width, c), n.share);
         });
     }

@@ -47,8 +47,16 @@ std::int64_t whole(double tokens, std::int64_t least) {
 
 }  // namespace
 
-Seconds decode_step(const StepModel& m, std::int64_t sequences, std::int64_t context) {
-    return total(m, decode_graph(m.model, with_batch(m, sequences), context));
+Seconds decode_step(const StepModel& m, std::int64_t sequences, std::int64_t context, bool beside_prompts) {
+    OpGraph graph = decode_graph(m.model, with_batch(m, sequences), context);
+    if (beside_prompts && m.stack.joint_attention) {
+        for (Segment& segment : graph.segments) {
+            for (OpNode& node : segment.nodes) {
+                if (auto* attention = std::get_if<Attention>(&node.op)) attention->beside_prompts = true;
+            }
+        }
+    }
+    return total(m, graph);
 }
 
 Seconds prompt_step(const StepModel& m, std::int64_t sequences, std::int64_t tokens, std::int64_t past) {
@@ -89,7 +97,7 @@ StepModel step_model(const Workload& workload, const Gpu& device, const RunReque
 Seconds step_time(const StepModel& m, const StepMix& mix) {
     Seconds decode, prompt;
     const Seconds vision = mix.encoded > 0 ? vision_step(m, mix.encoded) : Seconds{};
-    if (mix.decodes > 0) decode = decode_step(m, mix.decodes, whole(mix.context, 1));
+    if (mix.decodes > 0) decode = decode_step(m, mix.decodes, whole(mix.context, 1), mix.prompts > 0);
     if (mix.prompts > 0) {
         const double each = static_cast<double>(mix.prompt_tokens) / static_cast<double>(mix.prompts);
         prompt = prompt_step(m, mix.prompts, whole(each, 1), whole(mix.past, 0));

@@ -88,7 +88,7 @@ TEST_CASE("what a dollar buys is decided by the interval of items per dollar, no
 TEST_CASE("a GPU that cannot run it has a row with the reason, and the rest is compared") {
     const json rows = policy(compared("--gpu t4 --gpu a100-sxm4-80gb --gpu rtx-4090 --model llama-3.1-8b --policy baseline"), "baseline");
     CHECK(rows["reference"] == "a100-sxm4-80gb");
-    CHECK(contains(rows["rows"][0]["reason"], "GB of 16.0"));
+    CHECK(contains(rows["rows"][0]["reason"], "GB of 15.9"));
     CHECK(rows["rows"][0]["latency_ms"].is_null());
     CHECK_FALSE(rows["rows"][2]["speedup"].is_null());
     const json lacking = policy(compared("--gpu v100-sxm2-32gb --gpu a100-sxm4-80gb --model bert-base --precision bf16"), "optimized");
@@ -136,7 +136,7 @@ TEST_CASE("offloading is a setting of the search, with its reason, in text, JSON
     CHECK(contains(csv, reason));
     const json fixed = policy(compared(run + " --offload 0"), "optimized")["rows"][0];
     CHECK(fixed["offload_percent"].is_null());
-    CHECK(contains(fixed["reason"], "GB of 16.0"));
+    CHECK(contains(fixed["reason"], "GB of 15.9"));
 }
 
 TEST_CASE("a comparison is the same every time") {

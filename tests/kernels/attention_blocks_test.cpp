@@ -33,6 +33,29 @@ TEST_CASE("several queries a sequence share a block with other heads only where 
     CHECK(cost(op, gpu).compute.in(us) == rel(0.524, 1e-3));
 }
 
+TEST_CASE("beside prompts FlashAttention-2 takes a block of 64 queries for each head of a decoding sequence, others decode as ever") {
+    Gpu gpu = test::toy_gpu();
+    gpu.profile.bandwidth = 1000 * tb_per_s;
+    run(AttentionLibrary::flash_attention_2, gpu);
+    Attention op = fp32_attention(5, 8, 1, 1024);
+    op.kv_heads = 2;
+    const KernelCost alone = cost(op, gpu);
+    op.beside_prompts = true;
+    const KernelCost joined = cost(op, gpu);
+    // 40 blocks, 4 an SM, each 64 · 1024 scores · 512 FLOP / 1 TFLOP/s = 33.55 us; they end half a block less an eighth late.
+    CHECK(joined.compute.in(us) == rel((4 + 0.375) * 33.55, 1e-3));
+    CHECK(joined.launch.in(us) == rel(far, 1e-3));  // Q and the output keep their order
+    CHECK(alone.compute < 0.2 * joined.compute);
+    for (const AttentionLibrary library :
+         {AttentionLibrary::flash_attention_3, AttentionLibrary::flashinfer, AttentionLibrary::trtllm_gen}) {
+        run(library, gpu);
+        op.beside_prompts = true;
+        const Seconds beside = cost(op, gpu).total;
+        op.beside_prompts = false;
+        CHECK(cost(op, gpu).total == beside);
+    }
+}
+
 TEST_CASE("causal blocks of unequal length end late by a part of the longest, which depends on who schedules them") {
     Gpu gpu = test::toy_gpu();
     gpu.profile.bandwidth = 1000 * tb_per_s;

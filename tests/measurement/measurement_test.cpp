@@ -199,14 +199,14 @@ TEST_CASE("a model row is read with what the source says and no more") {
         "g,odd,fp16,exl2-2.5-bpw,1,,decode,,tokens_per_s,40,\n");
     REQUIRE(found.models.size() == 2);
     const auto& row = found.models[0];
-    CHECK(row.weights.bits == rel(4.85, 1e-12));
+    CHECK(row.weights.value().bits == rel(4.85, 1e-12));
     CHECK(row.kv_precision == Precision::fp16);
     CHECK(row.gpus == 4);
     CHECK(row.parallel.gpus() == 1);
     CHECK(row.metric == Metric::tokens_per_s);
     CHECK(row.value == 35.5);
     CHECK_FALSE(row.gmacs);
-    CHECK(found.models[1].weights.bits == 2.5);
+    CHECK(found.models[1].weights.value().bits == 2.5);
 }
 
 TEST_CASE("rows that cannot be used say why") {
@@ -284,7 +284,7 @@ TEST_CASE("every row that no fit has seen is read") {
     const auto folder = test::source_dir() / "validation_data";
     const auto found = read_measurements({folder / "unseen", folder / "serving"});
     CHECK(found.kernels.size() == 2081 + 466);
-    CHECK(found.models.size() == 8 + 84 + 37 + 248 + 112);
+    CHECK(found.models.size() == 8 + 84 + 37 + 248 + 112 + 72 + 36 + 9);
     CHECK(found.skipped.empty());
 }
 

@@ -53,7 +53,7 @@ TEST_CASE("a GPU too small for the weights even in 4 bits leaves a part of them 
     CHECK(best.offload() > 0);
     CHECK(best.run.prediction->memory.fits() == true);
     CHECK(best.says("of the layers' weights because int4 weights on bf16 needs"));
-    CHECK(best.says("GB of 24.0 at batch"));
+    CHECK(best.says("GB of 25.4 at batch"));
 }
 
 TEST_CASE("the search leaves no more weights in host memory than must be") {
@@ -101,7 +101,7 @@ TEST_CASE("a share of offloaded weights that the user gave is left alone") {
     request.run.techniques.offload = 0;
     const Best none("t4", "llama-3.1-8b", request);
     CHECK_FALSE(none.run.prediction);
-    CHECK(contains(none.run.reason, "GB of 16.0"));
+    CHECK(contains(none.run.reason, "GB of 15.9"));
 }
 
 TEST_CASE("devices without memory of their own and models without layers offload nothing") {
@@ -113,7 +113,7 @@ TEST_CASE("devices without memory of their own and models without layers offload
     request.batch_fixed = true;
     const Best images("gtx-1660", "vgg16", request);
     CHECK_FALSE(images.run.prediction);
-    CHECK(contains(images.run.reason, "GB of 6.0"));
+    CHECK(contains(images.run.reason, "GB of 6.3"));
 }
 
 TEST_CASE("a model that not even offloading makes fit says what is left on the GPU") {

@@ -144,8 +144,8 @@ TEST_CASE("a GPU that lacks the precision or the memory has a row with the reaso
     CHECK(*c.reference == 2);
     const Comparison small = Field({"t4", "a100-sxm4-80gb"}).baseline("llama-3.1-8b");
     CHECK_FALSE(small.runs[0].prediction);
-    // 16.06 GB of weights, 0.08 of cache and the framework's 0.9 in 16.
-    CHECK(contains(small.runs[0].reason, "needs 17.1 GB of 16.0"));
+    // 16.06 GB of weights, 0.08 of cache and the framework's 0.9 in the 15.9 that are left of 16 GiB.
+    CHECK(contains(small.runs[0].reason, "needs 17.1 GB of 15.9"));
     CHECK(small.runs[1].prediction);
 }
 
@@ -190,7 +190,7 @@ TEST_CASE("quality is given up only where nothing else fits, and no more of it t
     CHECK(c.runs[1].prediction->request.shape.weights.label == "int8");
     CHECK(c.runs[1].prediction->request.shape.precision == Precision::fp16);
     CHECK(says(c.runs[1], "int8 weights on fp16 because fp16 needs"));
-    CHECK(says(c.runs[1], "GB of 16.0"));
+    CHECK(says(c.runs[1], "GB of 15.9"));
     // 8 bits are 9 GB, too many for 8.
     CHECK(c.runs[2].prediction->request.shape.weights.label == "int4");
     CHECK(says(c.runs[2], "because int8 weights on"));
@@ -202,7 +202,7 @@ TEST_CASE("a GPU on which nothing fits says what the lightest settings need") {
     request.offload_fixed = true;  // at none
     const Comparison c = Field({"t4", "rtx-4090"}).optimized("llama-3.1-70b", request);
     CHECK_FALSE(c.reference);
-    CHECK(contains(c.runs[0].reason, "GB of 16.0, even with int4 weights"));
+    CHECK(contains(c.runs[0].reason, "GB of 15.9, even with int4 weights"));
     CHECK_FALSE(c.runs[0].speedup);
 }
 

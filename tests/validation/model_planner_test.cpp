@@ -19,7 +19,6 @@ ModelRow row_of(const std::string& model, Metric metric) {
     ModelRow row;
     row.model = model;
     row.execution = Execution::cuda_graph;
-    row.weights = native_weights(row.precision);
     row.batch = 2;
     row.metric = metric;
     row.value = is_rate(metric) ? 1e-3 : 1e6;  // slow enough for any model

@@ -21,7 +21,6 @@ ModelRow llama(std::string phase, Metric metric) {
     ModelRow row;
     row.model = "llama-3.1-8b";
     row.execution = Execution::cuda_graph;
-    row.weights = native_weights(row.precision);
     row.batch = 4;
     row.prompt_tokens = 1000;
     row.output_tokens = 100;
@@ -68,6 +67,19 @@ TEST_CASE("the engine of a row whose software has no version is known by its sou
     // Software that a row does not name is not known by its source.
     row.origin = {.software = "", .source = "mlc-ai/llm-perf-bench README (2023-10)"};
     CHECK(predicted(row).predicted < then);
+}
+
+TEST_CASE("a row that does not say how weights are stored has those that the checkpoint is published in") {
+    const Gpu gpu = load_gpu(test::gpus_dir(), "a100-sxm4-80gb");
+    const ModelPredictor predictor = model_predictor({find_workload(test::models_dir(), "gpt-oss-20b")}, load_software(test::gpus_dir()));
+    ModelRow row = llama("", Metric::memory_gb);
+    row.model = "gpt-oss-20b";
+    row.precision = row.kv_precision = Precision::bf16;
+    const double published = predictor(row, gpu).predicted;
+    row.weights = parse_weight_format("mxfp4");
+    CHECK(predictor(row, gpu).predicted == published);
+    row.weights = native_weights(Precision::bf16);
+    CHECK(predictor(row, gpu).predicted > 2 * published);
 }
 
 TEST_CASE("the roofline of a model is faster than its prediction, in times and in rates") {
