@@ -83,15 +83,16 @@ struct SoftwareStack {
     bool window_kernels = false;                 ///< it has kernels for attention in windows: fused, and cut by the norm before it
     std::optional<GroupSizes> sharing_groups{};  ///< of query heads that decode together; others do on the lanes. Absent: any together
     bool converts_cache = true;                  ///< its attention converts a KV cache in fewer bits; false: it computes on it as stored
-    bool joint_attention = false;                ///< steps of prompts and decodes have one attention kernel for both
-    bool head_blocks = false;                    ///< its attention of short sequences without a cache is by kernels of a block a head
-    bool fp32_library_attention = false;         ///< attention that its library has no fused kernel for is separate kernels in fp32
-    bool fp32_scores = false;                    ///< attention without a fused kernel keeps scores in fp32 around the softmax
-    bool copies_heads = false;                   ///< the same makes heads the outer dimension, and an inner one of the output again
-    bool concatenates_cache = false;             ///< passes that lengthen the KV cache write all of it anew
-    bool repeats_keys = false;                   ///< attention copies keys and values that query heads share out to each of them
-    bool split_ungrouped = true;                 ///< attention of one query splits keys over blocks also where no heads share them
-    double copy_instructions = 0;                ///< of the integer lanes, for each element that either writes
+    bool general_sinks = false;    ///< attention with sinks is by the general kernel where FlashAttention-2, which has none, is the library
+    bool joint_attention = false;  ///< steps of prompts and decodes have one attention kernel for both
+    bool head_blocks = false;      ///< its attention of short sequences without a cache is by kernels of a block a head
+    bool fp32_library_attention = false;  ///< attention that its library has no fused kernel for is separate kernels in fp32
+    bool fp32_scores = false;             ///< attention without a fused kernel keeps scores in fp32 around the softmax
+    bool copies_heads = false;            ///< the same makes heads the outer dimension, and an inner one of the output again
+    bool concatenates_cache = false;      ///< passes that lengthen the KV cache write all of it anew
+    bool repeats_keys = false;            ///< attention copies keys and values that query heads share out to each of them
+    bool split_ungrouped = true;          ///< attention of one query splits keys over blocks also where no heads share them
+    double copy_instructions = 0;         ///< of the integer lanes, for each element that either writes
     std::optional<double> quantized_copy_instructions{};  ///< the same where weights are stored in fewer bits than products compute in
     bool separate_mask = false;                           ///< attention without a fused kernel masks scores by a kernel of its own
     std::int64_t prefill_chunk = 0;                       ///< tokens of all sequences in one pass of prefill; 0: whole prompts

@@ -158,6 +158,7 @@ struct GpuProfile {
     Bytes shared_memory_per_sm, registers_per_sm;
 
     bool nvlink_switch = false;            ///< all GPUs of a machine reach each other through switches, not over bridges
+    std::int64_t nvlink_gpus = 0;          ///< that a bridge joins, where more reach each other over PCIe alone; 0: all of a machine
     std::optional<BytesPerSecond> nvlink;  ///< total of both directions; Infinity Fabric on AMD
     int pcie_generation = 0, pcie_lanes = 16;
     double process_nm = 0;  ///< of the chip's manufacturing process, as it is named: 7 for TSMC N7
@@ -190,6 +191,8 @@ struct GpuProfile {
         const double unchecked = inline_ecc ? 1 - inline_ecc_of_capacity : 1;
         return unchecked * facts.usable_memory_fraction.value_or(1) * (gib / gb) * *capacity;
     }
+    /// Whether so many GPUs of a machine reach each other over NVLink: bridges join few.
+    [[nodiscard]] bool over_nvlink(std::int64_t gpus) const { return nvlink.has_value() && (nvlink_gpus == 0 || gpus <= nvlink_gpus); }
     /// L2 for data that all SMs read.
     [[nodiscard]] Bytes shared_l2() const { return l2 / static_cast<double>(facts.l2_partitions); }
     /// How far above the boost clock, at which peaks are quoted, boards run: 1 or a little more.

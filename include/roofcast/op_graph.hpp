@@ -55,6 +55,7 @@ struct Attention {
     bool converts_cache = true;         ///< kernels convert a narrower cache; false: they compute on it as it is stored
     LaneDecoding lane_decoding = LaneDecoding::none;
     bool head_blocks = false;     ///< by kernels of which one block computes a head, up to 512 keys (TensorRT's; see docs/model.md)
+    bool general_sinks = false;   ///< a learned score a head joins softmax, by the general kernel where FlashAttention-2 would compute
     bool beside_prompts = false;  ///< decoding sequences are part of a kernel for prompts (chunked prefill of some engines)
     bool values_in_keys = false;  ///< V is the first `value_dim` elements of K (absorbed latent attention): read once
     [[nodiscard]] CacheFormat cache_format() const {

@@ -33,6 +33,7 @@ struct RunShape {
     bool window_kernels = false;                 ///< attention in windows has kernels of its own: fused, and cut by the norm before it
     std::optional<GroupSizes> sharing_groups{};  ///< of query heads that decode together; others do on the lanes. Absent: any together
     bool converts_cache = true;                  ///< attention converts a KV cache in fewer bits; false: it computes on it as stored
+    bool general_sinks = false;                  ///< attention with sinks is by a general kernel where FlashAttention-2 is the library
     bool head_blocks = false;                    ///< fused attention of short sequences without a cache is by kernels of a block a head
     bool channels_last = true;
     bool odd_rows_on_lanes = false;       ///< separate products of attention over an odd number of tokens compute in fp32

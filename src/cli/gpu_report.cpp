@@ -78,6 +78,7 @@ Table facts(const GpuProfile& gpu) {
     table.add("registers_per_sm_kib", gpu.registers_per_sm.in(kib), "KiB");
     if (gpu.nvlink_switch) table.add("nvlink_switch", "yes");
     table.add("nvlink_gb_s", gpu.nvlink ? Cell(gpu.nvlink->in(gb_per_s)) : Cell(), "GB/s, total of both directions");
+    if (gpu.nvlink_gpus > 0) table.add("nvlink_gpus", gpu.nvlink_gpus, "joined by a bridge; more reach each other over PCIe");
     table.add("pcie_generation", std::int64_t{gpu.pcie_generation});
     table.add("pcie_lanes", std::int64_t{gpu.pcie_lanes});
     table.add("process_nm", gpu.process_nm, "nm");

@@ -88,6 +88,7 @@ void read_stack(TableReader& table, SoftwareStack& stack) {
     stack.pipeline_overlap = table.number_if("pipeline_overlap", {0, 1}).value_or(1);
     stack.fastest_precision = table.flag_if("fastest_precision").value_or(false);
     stack.sharing_groups = read_group_sizes(table);
+    stack.general_sinks = table.flag_if("general_sinks").value_or(false);
     stack.joint_attention = table.flag_if("joint_attention").value_or(false);
     stack.head_blocks = table.flag_if("head_blocks").value_or(false);
     stack.converts_cache = table.flag_if("converts_cache").value_or(true);

@@ -21,7 +21,8 @@ Attention attention_op(const DecoderPass& pass, const Numerics& n) {
             .framework = pass.shape.framework,
             .separate_mask = pass.shape.separate_mask,
             .split_ungrouped = pass.shape.split_ungrouped,
-            .converts_cache = pass.shape.converts_cache};
+            .converts_cache = pass.shape.converts_cache,
+            .general_sinks = pass.model.attention_sinks && pass.shape.general_sinks};
 }
 
 LaneDecoding lane_decoding(const DecoderPass& pass, std::int64_t group) {

@@ -11,10 +11,10 @@ namespace roofcast {
 namespace {
 
 // The general kernel, by the rows of aiconfigurator-2026 with heads of 192 and an 8-bit cache (vLLM 0.24): long prompts run at 203 FLOPs a
-// clock of an SM on the L40S and at 213 on the B200, 0.8 of what the fp32 lanes could do, though matrix units compute. Rates of 0.8 to 0.9
-// and starts of 1500 to 4000 cycles were tried.
-constexpr double general_start_cycles = 2500;  // of a block
-constexpr double general_rate = 0.85;          // of the fp32 lanes, in 16-bit FLOPs of matrix units, softmax included
+// clock of an SM on the L40S and at 213 on the B200, 0.8 of what their fp32 lanes could do, though matrix units compute, and loads of
+// gpt-oss on the A100, whose SMs have half as many, as fast a clock. Rates of 0.8 to 0.9 and starts of 1500 to 4000 cycles were tried.
+constexpr double general_start_cycles = 2500;               // of a block
+constexpr double general_rate = 0.85, general_lanes = 128;  // of so many fp32 lanes, in 16-bit FLOPs of matrix units, softmax included
 // FlashInfer: instructions of a lane, for each warp, to convert an element of an 8-bit cache (3 to 12 tried on L40S rows); cycles of an SM
 // for each row of queries whose parts are added up (600 and 1000 tried).
 constexpr double conversion_instructions = 5, merge_cycles = 1000;
@@ -85,14 +85,15 @@ AttentionKernel matrix_kernel(const Attention& op, const Gpu& gpu) {
     const auto& facts = gpu.profile.facts;
     const auto& widths = facts.attention_general_dims[index(format)];
     const auto& efficiencies = gpu.parameters.values.attention;
-    if (std::find(widths.begin(), widths.end(), op.head_dim) != widths.end())
-        return {AttentionLibrary::any, true, &efficiencies[index(CacheFormat::plain)]};
+    const AttentionLibrary library = facts.attention_library[index(format)];
+    const bool lacks_width = std::find(widths.begin(), widths.end(), op.head_dim) != widths.end();
+    const bool lacks_sinks = op.general_sinks && library == AttentionLibrary::flash_attention_2;
+    if (lacks_width || lacks_sinks) return {AttentionLibrary::any, true, &efficiencies[index(CacheFormat::plain)]};
     const auto capability = gpu.profile.compute_capability.value_or(ComputeCapability{});
     if (has_head_blocks(op, capability)) {
         const bool whole_heads = op.batch > tensorrt_cut_sequences(op.precision, capability);
         return {AttentionLibrary::tensorrt, false, &efficiencies[index(format)], whole_heads};
     }
-    const AttentionLibrary library = facts.attention_library[index(format)];
     // Kernels for plain tensors are others than those for caches: FlashAttention-2's own, and in place of FlashAttention-3's cuDNN's.
     const AttentionKernel cached{library, false, &efficiencies[index(format)]};
     const bool own = library == AttentionLibrary::flash_attention_2 && !keeps_cache(op);
@@ -113,7 +114,8 @@ double width_scale(const Attention& op) {
 Seconds score_time(const Attention& op, const AttentionKernel& kernel, const Gpu& gpu) {
     const double sms = static_cast<double>(gpu.profile.sm_count);
     if (kernel.general) {
-        return 2 * flop * score_width(op) / (lane_rate(gpu.profile, Precision::fp32) / sms * general_rate);
+        const double lanes = general_lanes / gpu.profile.fp32_lanes_per_sm;
+        return 2 * flop * score_width(op) / (lane_rate(gpu.profile, Precision::fp32) / sms * lanes * general_rate);
     }
     if (splits_operands(op, gpu.profile)) {
         const Flops products = 2 * flop * score_width(op);

@@ -13,7 +13,7 @@ inline constexpr std::int64_t usual_head = 128;
 /// Which kernel: whose launcher cuts its work, and the efficiencies that it reaches.
 struct AttentionKernel {
     AttentionLibrary library;  ///< any: no known one
-    bool general;              ///< the only one for such a width of a head
+    bool general;              ///< the only one for such a width of a head, or for sinks
     const AttentionParameters* efficiency;
     bool whole_heads = false;  ///< one block computes all queries of a head
 

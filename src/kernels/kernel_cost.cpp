@@ -27,7 +27,7 @@ Seconds floor_of(const Operator& op, const GpuProfile& gpu, Cache cache) {
         const Bytes resident = cache == Cache::cold ? 0 * byte : gpu.l2;
         return max(arithmetic_floor(op, w, gpu), max(w.bytes - resident, 0 * byte) / gpu.bandwidth);
     } else if constexpr (std::is_same_v<Operator, Collective>) {
-        return (adds_in_switch(op, gpu) ? switch_bytes(op) : ring_bytes(op)) / link_bandwidth(gpu);
+        return (adds_in_switch(op, gpu) ? switch_bytes(op) : ring_bytes(op)) / link_bandwidth(gpu, op.gpus);
     } else if constexpr (std::is_same_v<Operator, Copy>) {
         return op.kind == CopyKind::d2d ? 2 * op.bytes / gpu.bandwidth : op.bytes / pcie_bandwidth(gpu);
     } else {

@@ -74,12 +74,13 @@ BytesPerSecond pcie_bandwidth(const GpuProfile& gpu) {
     return lane_gb_s[generation - 1] * static_cast<double>(std::max(gpu.pcie_lanes, 1)) * gb_per_s;
 }
 
-BytesPerSecond link_bandwidth(const GpuProfile& gpu) {
-    return gpu.nvlink ? 0.5 * *gpu.nvlink : pcie_bandwidth(gpu);
+BytesPerSecond link_bandwidth(const GpuProfile& gpu, std::int64_t gpus) {
+    return gpu.over_nvlink(gpus) ? 0.5 * *gpu.nvlink : pcie_bandwidth(gpu);
 }
 
 bool adds_in_switch(const Collective& op, const GpuProfile& gpu) {
-    return op.kind == CollectiveKind::all_reduce && op.gpus > 2 && gpu.nvlink && gpu.nvlink_switch && gpu.facts.switch_reduction > 0;
+    return op.kind == CollectiveKind::all_reduce && op.gpus > 2 && gpu.over_nvlink(op.gpus) && gpu.nvlink_switch &&
+           gpu.facts.switch_reduction > 0;
 }
 
 KernelCost cost(const Collective& op, const Gpu& gpu, Cache) {
@@ -87,14 +88,14 @@ KernelCost cost(const Collective& op, const Gpu& gpu, Cache) {
     Terms t;
     if (op.gpus <= 1) return combine(t, gpu);
     const double peers = static_cast<double>(op.gpus - 1);
-    const BytesPerSecond rate =
-        link_bandwidth(gpu.profile) * (gpu.profile.nvlink ? p.nvlink_fraction : p.pcie_fraction * std::pow(peers, -p.pcie_contention));
-    const double overhead = gpu.profile.nvlink ? 1 : flag_overhead(op);
+    const bool nvlink = gpu.profile.over_nvlink(op.gpus);
+    const BytesPerSecond link = link_bandwidth(gpu.profile, op.gpus),
+                         rate = link * (nvlink ? p.nvlink_fraction : p.pcie_fraction * std::pow(peers, -p.pcie_contention));
+    const double overhead = nvlink ? 1 : flag_overhead(op);
     Seconds transfer =
         overhead * ring_bytes(op) / rate + local_bytes(op) / (gpu.profile.data_bandwidth(Traffic::copied) * p.local_fraction);
     t.dram_bytes = local_bytes(op);
-    if (adds_in_switch(op, gpu.profile))
-        transfer = min(transfer, switch_bytes(op) / (link_bandwidth(gpu.profile) * gpu.profile.facts.switch_reduction));
+    if (adds_in_switch(op, gpu.profile)) transfer = min(transfer, switch_bytes(op) / (link * gpu.profile.facts.switch_reduction));
     const Seconds chunk = lasting(p.chunk_cycles, gpu.profile);
     t.latency = lasting(p.fixed_cycles, gpu.profile) + steps(op) * p.hop;
     t.communication = max(pipelined(chunk, transfer) - chunk, least_direct(op, p));

@@ -61,6 +61,7 @@ RunShape shape_under(const SoftwareStack& stack, const RunRequest& request) {
     shape.window_kernels = stack.window_kernels;
     shape.sharing_groups = stack.sharing_groups;
     shape.converts_cache = stack.converts_cache;
+    shape.general_sinks = stack.general_sinks;
     shape.head_blocks = stack.head_blocks;
     shape.tf32_products = stack.tf32_products;
     shape.odd_rows_on_lanes = stack.odd_rows_on_lanes;

@@ -10,7 +10,7 @@ using test::fp32_attention;
 using test::rel;
 using test::run;
 
-TEST_CASE("widths that only a general kernel takes run in blocks of 16 rows, about as fast as the lanes compute") {
+TEST_CASE("widths that only a general kernel takes run in blocks of 16 rows, about as fast as 128 lanes compute") {
     Gpu gpu = test::toy_gpu_with_matrix_units();
     gpu.profile.bandwidth = 100 * tb_per_s;
     Attention op = fp32_attention(10, 8, 1024, 1024);
@@ -19,14 +19,37 @@ TEST_CASE("widths that only a general kernel takes run in blocks of 16 rows, abo
     gpu.profile.facts.attention_general_dims[index(CacheFormat::plain)] = {64};
     CHECK(cost(op, gpu).compute == usual);
     gpu.profile.facts.attention_general_dims[index(CacheFormat::plain)] = {64, 128};
+    gpu.profile.fp32_lanes_per_sm = 128;
     // 80 · 1024² scores · 512 FLOP at 0.85 of 10 TFLOP/s are 5052.9 us, half a block of 9.87 us late; 80 · 64 blocks start in 512 waves
     // of 2.5 us.
     CHECK(cost(op, gpu).compute.in(us) == rel(5052.9 + 4.9 + 1280, 1e-3));
+    gpu.profile.fp32_lanes_per_sm = 64;  // half the lanes make as much of them
+    CHECK(cost(op, gpu).compute.in(us) == rel((5052.9 + 4.9) / 2 + 1280, 1e-3));
+    gpu.profile.fp32_lanes_per_sm = 128;
     op = fp32_attention(1, 1, 1, 16384);
     op.precision = op.kv_precision = Precision::fp16;
     // Keys are split into 16 parts at most: 16 rows · 1024 · 512 FLOP at 0.85 TFLOP/s are 9.87 us a wave, in 1.6 waves on 10 SMs, which
     // start twice.
     CHECK(cost(op, gpu).compute.in(us) == rel(1.6 * 9.87 + 2 * 2.5, 1e-2));
+}
+
+TEST_CASE("sinks take the general kernel where FlashAttention-2, which has none for them, is the library of an engine that says so") {
+    Gpu gpu = test::toy_gpu_with_matrix_units();
+    gpu.profile.bandwidth = 100 * tb_per_s;
+    Attention op = fp32_attention(10, 8, 1024, 1024);
+    op.precision = op.kv_precision = Precision::fp16;
+    gpu.profile.fp32_lanes_per_sm = 128;
+    gpu.profile.facts.attention_general_dims[index(CacheFormat::plain)] = {128};
+    const Seconds general = cost(op, gpu).total;
+    gpu.profile.facts.attention_general_dims[index(CacheFormat::plain)] = {};
+    for (const AttentionLibrary library : {AttentionLibrary::flash_attention_2, AttentionLibrary::flash_attention_3}) {
+        run(library, gpu);
+        op.general_sinks = false;
+        const Seconds usual = cost(op, gpu).total;
+        CHECK(usual < general);
+        op.general_sinks = true;
+        CHECK(cost(op, gpu).total == (library == AttentionLibrary::flash_attention_2 ? general : usual));
+    }
 }
 
 TEST_CASE("keys and values of wide heads pass through an SM at a rate of their own, once for all queries of a set") {

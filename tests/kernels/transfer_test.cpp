@@ -108,6 +108,18 @@ TEST_CASE("without NVLink, peers share the host bridge") {
     CHECK(cost(Collective{CollectiveKind::all_gather, 4, 100 * mb}, gpu).total.in(ms) == rel(15.28, 1e-2));
 }
 
+TEST_CASE("a bridge joins so many GPUs, and among more all goes over PCIe") {
+    Gpu bridged = linked_gpu(), apart = linked_gpu();
+    bridged.profile.nvlink_gpus = 2;
+    apart.profile.nvlink.reset();
+    for (const CollectiveKind kind : {CollectiveKind::all_reduce, CollectiveKind::all_gather, CollectiveKind::all_to_all}) {
+        const Collective pair{kind, 2, 80 * mb}, four{kind, 4, 80 * mb};
+        CHECK(cost(pair, bridged).total == cost(pair, linked_gpu()).total);
+        CHECK(cost(four, bridged).total == cost(four, apart).total);
+        CHECK(datasheet_roofline(four, bridged.profile, Cache::cold) == datasheet_roofline(four, apart.profile, Cache::cold));
+    }
+}
+
 TEST_CASE("start and chunks of collectives last so many cycles, steps between neighbours so many microseconds") {
     Gpu gpu = linked_gpu();
     gpu.parameters.values.collective.chunk_cycles = 4000;
