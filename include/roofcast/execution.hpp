@@ -84,6 +84,7 @@ struct SoftwareStack {
     std::optional<GroupSizes> sharing_groups{};  ///< of query heads that decode together; others do on the lanes. Absent: any together
     bool converts_cache = true;                  ///< its attention converts a KV cache in fewer bits; false: it computes on it as stored
     bool general_sinks = false;    ///< attention with sinks is by the general kernel where FlashAttention-2, which has none, is the library
+    bool cache_of_free = false;    ///< its share of memory for the cache is of what weights and activations leave, not of all with them
     bool joint_attention = false;  ///< steps of prompts and decodes have one attention kernel for both
     bool head_blocks = false;      ///< its attention of short sequences without a cache is by kernels of a block a head
     bool fp32_library_attention = false;  ///< attention that its library has no fused kernel for is separate kernels in fp32

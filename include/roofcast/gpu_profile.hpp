@@ -148,7 +148,7 @@ struct GpuProfile {
     std::optional<FlopsPerSecond> fp16_accumulate_peak;  ///< fp16 tensor with fp16 accumulation, where it is faster (GeForce)
     std::optional<FlopsPerSecond> fp8_accumulate_peak;   ///< fp8 tensor with fp16 accumulation, where it is faster (GeForce)
 
-    std::optional<Bytes> capacity;  ///< as the data sheet counts it; absent for sockets with pluggable memory
+    std::optional<Bytes> capacity;  ///< of the chips: a data sheet's GB are of 2^30 bytes; absent for sockets with pluggable memory
     std::string memory_type;
     BytesPerSecond bandwidth;
     double delivered_fraction = 1;  ///< of `bandwidth` that the memory controller delivers, over what those of Volta and later deliver
@@ -157,8 +157,9 @@ struct GpuProfile {
     Bytes l2;
     Bytes shared_memory_per_sm, registers_per_sm;
 
-    bool nvlink_switch = false;            ///< all GPUs of a machine reach each other through switches, not over bridges
-    std::int64_t nvlink_gpus = 0;          ///< that a bridge joins, where more reach each other over PCIe alone; 0: all of a machine
+    bool nvlink_switch = false;  ///< all GPUs of a machine reach each other through switches, not over bridges
+    std::optional<std::int64_t>
+        nvlink_gpus;                       ///< that a bridge joins, where more reach each other over PCIe alone; absent: all of a machine
     std::optional<BytesPerSecond> nvlink;  ///< total of both directions; Infinity Fabric on AMD
     int pcie_generation = 0, pcie_lanes = 16;
     double process_nm = 0;  ///< of the chip's manufacturing process, as it is named: 7 for TSMC N7
@@ -184,15 +185,18 @@ struct GpuProfile {
         const double check_bits = traffic == Traffic::read ? inline_ecc_of_reads : inline_ecc_of_copies;
         return bandwidth * (delivered_fraction / (inline_ecc ? 1 + check_bits : 1));
     }
-    /// Memory that programs can allocate: a data sheet's gigabytes are of 2^30 bytes, as chips are, whatever it calls them; check bits take
-    /// their part where they lie among the data, the driver takes its own (docs/usable_memory.md). nullopt where there is no capacity.
-    [[nodiscard]] std::optional<Bytes> usable_memory() const {
+    /// The capacity less check bits, where these lie among the data; nullopt where there is none.
+    [[nodiscard]] std::optional<Bytes> data_capacity() const {
         if (!capacity) return std::nullopt;
-        const double unchecked = inline_ecc ? 1 - inline_ecc_of_capacity : 1;
-        return unchecked * facts.usable_memory_fraction.value_or(1) * (gib / gb) * *capacity;
+        return (inline_ecc ? 1 - inline_ecc_of_capacity : 1) * *capacity;
+    }
+    /// What the driver leaves of that to programs (docs/usable_memory.md).
+    [[nodiscard]] std::optional<Bytes> usable_memory() const {
+        const auto data = data_capacity();
+        return data ? std::optional(facts.usable_memory_fraction.value_or(1) * *data) : std::nullopt;
     }
     /// Whether so many GPUs of a machine reach each other over NVLink: bridges join few.
-    [[nodiscard]] bool over_nvlink(std::int64_t gpus) const { return nvlink.has_value() && (nvlink_gpus == 0 || gpus <= nvlink_gpus); }
+    [[nodiscard]] bool over_nvlink(std::int64_t gpus) const { return nvlink.has_value() && gpus <= nvlink_gpus.value_or(gpus); }
     /// L2 for data that all SMs read.
     [[nodiscard]] Bytes shared_l2() const { return l2 / static_cast<double>(facts.l2_partitions); }
     /// How far above the boost clock, at which peaks are quoted, boards run: 1 or a little more.

@@ -72,7 +72,7 @@ struct ModelRow {
     std::string gpu, model;
     std::string family;  ///< empty when not given
     Precision precision = Precision::fp16;
-    std::optional<WeightFormat> weights{};  ///< as stored; absent: as the checkpoint is published
+    std::optional<WeightFormat> weights{};  ///< as stored; absent: as computed, in 16 bits as the checkpoint is published
     Precision kv_precision = Precision::fp16;
     std::int64_t batch = 1;
     std::optional<std::int64_t> prompt_tokens, output_tokens, image_size;  ///< absent: the model's default; 0 is an answer

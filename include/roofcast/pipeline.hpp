@@ -59,8 +59,8 @@ struct DeviceLoad {
     std::string device;
     Seconds busy;  ///< by one request
     Bytes memory;  ///< of all models on it, equal ones counted once; caches and activations of each stage
-    std::optional<Bytes> capacity;
-    [[nodiscard]] std::optional<bool> fits() const { return capacity ? std::optional(memory <= *capacity) : std::nullopt; }
+    std::optional<Bytes> usable;
+    [[nodiscard]] std::optional<bool> fits() const { return usable ? std::optional(memory <= *usable) : std::nullopt; }
 };
 
 /// What one stage contributes to the log of measured over predicted latency of the whole: middle ± half.

@@ -59,10 +59,10 @@ struct Phase {
 /// Memory of one GPU.
 struct MemoryEstimate {
     Bytes weights, kv_cache, activations, overhead;
-    std::optional<Bytes> capacity;  ///< that programs can allocate (`GpuProfile::usable_memory`)
+    std::optional<Bytes> usable;  ///< that programs can allocate (`GpuProfile::usable_memory`)
     [[nodiscard]] Bytes total() const { return weights + kv_cache + activations + overhead; }
-    /// nullopt when the capacity is not known.
-    [[nodiscard]] std::optional<bool> fits() const { return capacity ? std::optional(total() <= *capacity) : std::nullopt; }
+    /// nullopt when that is not known.
+    [[nodiscard]] std::optional<bool> fits() const { return usable ? std::optional(total() <= *usable) : std::nullopt; }
 };
 
 /// What would still fit, or would make it fit.
@@ -134,7 +134,7 @@ private:
 /// The precision of a run that names none: the model's own, or the nearest that `gpu` has.
 Precision default_precision(const Workload& workload, const GpuProfile& gpu);
 
-/// Memory of one GPU for a completed `request`, without `capacity`. Independent of any GPU.
+/// Memory of one GPU for a completed `request`, without `usable`. Independent of any GPU.
 MemoryEstimate memory_estimate(const Workload& workload, const RunRequest& request, const SoftwareStacks& software);
 
 /// Whether the memory of `gpu` is apart from the host's, so that weights can be kept out of it.

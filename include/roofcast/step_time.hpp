@@ -80,16 +80,16 @@ struct StepPart {
 /// Step times on a grid: the parts of the equation, each over the few sizes that it depends on. Between the points A is interpolated
 /// linearly in its logarithm, which powers of a size make exact, and `rest` linearly; A is monotone where its points are.
 struct StepTable {
-    std::vector<Seconds> body;        ///< W without logits, by rows
-    std::vector<Seconds> head;        ///< logits and sampling, by sequences
-    std::vector<Seconds> waiting;     ///< w: of the GPU for the host in `body`, by rows; empty where the host issues whole passes
-    LogAxis decodes, context;         ///< of `decode`
-    LogAxis prompts, tokens, past;    ///< of `prompt`; `tokens` of one sequence
-    LogAxis encoded;                  ///< of `vision_part`; empty without a vision part
-    StepPart decode;                  ///< [decodes, context]
-    StepPart joint_decode;            ///< the same of D'; empty where that is D
-    StepPart prompt;                  ///< [prompts, tokens, past]
-    std::vector<double> vision_part;  ///< log of V in seconds, [encoded]
+    std::vector<Seconds> body;             ///< W without logits, by rows
+    std::vector<Seconds> head;             ///< logits and sampling, by sequences
+    std::vector<Seconds> waiting;          ///< w: of the GPU for the host in `body`, by rows; empty where the host issues whole passes
+    LogAxis decodes, context;              ///< of `decode`
+    LogAxis prompts, tokens, past;         ///< of `prompt`; `tokens` of one sequence
+    LogAxis encoded;                       ///< of `vision_part`; empty without a vision part
+    StepPart decode;                       ///< [decodes, context]
+    std::optional<StepPart> joint_decode;  ///< the same of D'; absent where engines have a kernel for decodes alone
+    StepPart prompt;                       ///< [prompts, tokens, past]
+    std::vector<double> vision_part;       ///< log of V in seconds, [encoded]
 };
 
 StepTable tabulated(const StepModel& model, const StepRange& range);

@@ -61,7 +61,7 @@ NamedCost named_cost(const CostOptions& options, const CostSettings& settings, c
     if (p.memory.fits() == false) {
         cost.notes.push_back(
             fmt::format("{} does not fit {}: {:.1f} GB of {:.1f}; no costs are shown (roofcast predict says what would fit)", workload.id,
-                        gpu.profile.id, p.memory.total().in(gb), p.memory.capacity->in(gb)));
+                        gpu.profile.id, p.memory.total().in(gb), p.memory.usable->in(gb)));
         return cost;
     }
     if (!p.withheld.empty())

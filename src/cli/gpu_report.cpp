@@ -67,8 +67,8 @@ Table facts(const GpuProfile& gpu) {
     if (gpu.sustained_clock > 0 * hertz) table.add("sustained_clock_mhz", gpu.sustained_clock.in(mhz), "MHz");
     if (gpu.peak_clock != gpu.boost_clock) table.add("peak_clock_mhz", gpu.peak_clock.in(mhz), "MHz");
     if (gpu.tensor_clock != gpu.boost_clock) table.add("tensor_clock_mhz", gpu.tensor_clock.in(mhz), "MHz");
-    table.add("capacity_gb", gpu.capacity ? Cell(gpu.capacity->in(gb)) : Cell("pluggable"), "GB");
-    if (const auto usable = gpu.usable_memory()) table.add("usable_gb", usable->in(gb), "GB that programs can allocate");
+    table.add("capacity_gb", gpu.capacity ? Cell(gpu.capacity->in(gib)) : Cell("pluggable"), "GB of the data sheet, 2^30 bytes");
+    if (const auto usable = gpu.usable_memory()) table.add("usable_gb", usable->in(gb), "GB of 10^9 bytes that programs can allocate");
     table.add("type", text(gpu.memory_type));
     table.add("bandwidth_gb_s", gpu.bandwidth.in(gb_per_s), "GB/s");
     if (gpu.delivered_fraction < 1) table.add("delivered_fraction", gpu.delivered_fraction);
@@ -78,7 +78,7 @@ Table facts(const GpuProfile& gpu) {
     table.add("registers_per_sm_kib", gpu.registers_per_sm.in(kib), "KiB");
     if (gpu.nvlink_switch) table.add("nvlink_switch", "yes");
     table.add("nvlink_gb_s", gpu.nvlink ? Cell(gpu.nvlink->in(gb_per_s)) : Cell(), "GB/s, total of both directions");
-    if (gpu.nvlink_gpus > 0) table.add("nvlink_gpus", gpu.nvlink_gpus, "joined by a bridge; more reach each other over PCIe");
+    if (gpu.nvlink_gpus) table.add("nvlink_gpus", *gpu.nvlink_gpus, "joined by a bridge; more reach each other over PCIe");
     table.add("pcie_generation", std::int64_t{gpu.pcie_generation});
     table.add("pcie_lanes", std::int64_t{gpu.pcie_lanes});
     table.add("process_nm", gpu.process_nm, "nm");
@@ -185,7 +185,7 @@ Report gpu_list_report(const std::vector<GpuProfile>& gpus) {
                               gpu.name,
                               gpu.architecture,
                               gpu.sm_count,
-                              gpu.capacity ? Cell(gpu.capacity->in(gb)) : Cell(),
+                              gpu.capacity ? Cell(gpu.capacity->in(gib)) : Cell(),
                               gpu.bandwidth.in(gb_per_s)};
         for (const Precision p :
              {Precision::fp32, Precision::tf32, Precision::fp16, Precision::bf16, Precision::fp8, Precision::int8, Precision::fp4})

@@ -40,7 +40,7 @@ bool past_memory(const NamedPrediction& named) {
     throw Error({.what = fmt::format("the batch does not fit: {} needs {:.1f} GB", named.model_id, memory.total().in(gb)),
                  .key = "--batch",
                  .found = std::to_string(named.prediction.request.shape.batch),
-                 .expected = fmt::format("at most the {:.1f} GB of {}", memory.capacity->in(gb), named.gpu_id),
+                 .expected = fmt::format("at most the {:.1f} GB of {}", memory.usable->in(gb), named.gpu_id),
                  .suggestion = fmt::format("--batch {} is the largest that fits", named.advice.largest_batch)});
 }
 

@@ -89,6 +89,7 @@ void read_stack(TableReader& table, SoftwareStack& stack) {
     stack.fastest_precision = table.flag_if("fastest_precision").value_or(false);
     stack.sharing_groups = read_group_sizes(table);
     stack.general_sinks = table.flag_if("general_sinks").value_or(false);
+    stack.cache_of_free = table.flag_if("cache_of_free").value_or(false);
     stack.joint_attention = table.flag_if("joint_attention").value_or(false);
     stack.head_blocks = table.flag_if("head_blocks").value_or(false);
     stack.converts_cache = table.flag_if("converts_cache").value_or(true);

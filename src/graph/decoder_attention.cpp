@@ -22,7 +22,8 @@ Attention attention_op(const DecoderPass& pass, const Numerics& n) {
             .separate_mask = pass.shape.separate_mask,
             .split_ungrouped = pass.shape.split_ungrouped,
             .converts_cache = pass.shape.converts_cache,
-            .general_sinks = pass.model.attention_sinks && pass.shape.general_sinks};
+            .general_sinks = pass.model.attention_sinks && pass.shape.general_sinks,
+            .beside_prompts = pass.decode && pass.shape.joins_prompts};
 }
 
 LaneDecoding lane_decoding(const DecoderPass& pass, std::int64_t group) {
@@ -162,6 +163,7 @@ void add_latent_attention(LayerBuilder& b, const DecoderPass& pass) {
         op.head_dim = mla.kv_rank + mla.rope_dim;
         op.value_dim = mla.kv_rank;
         op.values_in_keys = true;
+        op.beside_prompts = false;  // by a kernel of its own
         b.add("attention", op, 0, Fusion::none, attention_kernels(pass, false) + eager::mla_split);
         b.batched("v_up", heads, rows, mla.value_dim, mla.kv_rank, weights * static_cast<double>(mla.value_dim));
     } else {

@@ -87,7 +87,7 @@ AttentionKernel matrix_kernel(const Attention& op, const Gpu& gpu) {
     const auto& efficiencies = gpu.parameters.values.attention;
     const AttentionLibrary library = facts.attention_library[index(format)];
     const bool lacks_width = std::find(widths.begin(), widths.end(), op.head_dim) != widths.end();
-    const bool lacks_sinks = op.general_sinks && library == AttentionLibrary::flash_attention_2;
+    const bool lacks_sinks = op.general_sinks && facts.attention_library[index(CacheFormat::plain)] == AttentionLibrary::flash_attention_2;
     if (lacks_width || lacks_sinks) return {AttentionLibrary::any, true, &efficiencies[index(CacheFormat::plain)]};
     const auto capability = gpu.profile.compute_capability.value_or(ComputeCapability{});
     if (has_head_blocks(op, capability)) {

@@ -97,7 +97,7 @@ Prediction predict(const Workload& workload, const Gpu& device, const RunRequest
     }
     p.items_per_second = static_cast<double>(p.request.shape.batch * p.request.shape.parallel.data) / p.latency.in(s);
     p.memory = memory_estimate(workload, p.request, software);
-    p.memory.capacity = gpu.profile.usable_memory();
+    p.memory.usable = gpu.profile.usable_memory();
     p.intervals = prediction_intervals(p, workload, gpu);
     p.notes = technique_notes(p, workload);
     if (stack.half_padded && std::holds_alternative<Encoder>(workload.architecture))

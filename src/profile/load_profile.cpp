@@ -136,7 +136,7 @@ void read_memory(TableReader& top, GpuProfile& gpu) {
         if (inside && minimal) throw top.error(minimal_key, fmt::format("given twice: also as memory.{}", key));
         return inside ? inside : minimal;
     };
-    if (const auto capacity = once("capacity_gb", "memory_gb", physical_capacity_gb)) gpu.capacity = *capacity * gb;
+    if (const auto capacity = once("capacity_gb", "memory_gb", physical_capacity_gb)) gpu.capacity = *capacity * gib;
     const auto bandwidth = once("bandwidth_gb_s", "memory_bandwidth_gbps", physical_bandwidth_gb_s);
     if (!bandwidth) {
         if (const auto slip = top.misspelt("memory_bandwidth_gbps")) throw *slip;
@@ -162,8 +162,8 @@ void read_board(TableReader& top, GpuProfile& gpu) {
     if (const auto rate = interconnect.number_if("nvlink_gb_s", physical_bandwidth_gb_s)) gpu.nvlink = *rate * gb_per_s;
     gpu.nvlink_switch = interconnect.flag_if("nvlink_switch").value_or(false);
     constexpr std::int64_t newest_pcie = 9, most_lanes = 256, usual_lanes = 16, fewest_joined = 2, most_joined = 1024;
-    gpu.nvlink_gpus = interconnect.count_if("nvlink_gpus", fewest_joined, most_joined).value_or(0);
-    if (gpu.nvlink_gpus > 0 && (!gpu.nvlink || gpu.nvlink_switch))
+    gpu.nvlink_gpus = interconnect.count_if("nvlink_gpus", fewest_joined, most_joined);
+    if (gpu.nvlink_gpus && (!gpu.nvlink || gpu.nvlink_switch))
         throw interconnect.error("nvlink_gpus", "is of bridges, which join few GPUs", {}, "nvlink_gb_s beside it, and no nvlink_switch");
     gpu.pcie_generation = static_cast<int>(interconnect.count_if("pcie_generation", 1, newest_pcie).value_or(0));
     gpu.pcie_lanes = static_cast<int>(interconnect.count_if("pcie_lanes", 1, most_lanes).value_or(usual_lanes));

@@ -64,7 +64,7 @@ void add_speed(Rows& rows, const ContestantRun& run, std::int64_t items) {
 }
 
 void add_resources(Rows& rows, const ContestantRun& run) {
-    const auto share = [](const Prediction& p) { return p.memory.capacity ? Cell(100 * p.memory.total().in(*p.memory.capacity)) : Cell(); };
+    const auto share = [](const Prediction& p) { return p.memory.usable ? Cell(100 * p.memory.total().in(*p.memory.usable)) : Cell(); };
     const auto& energy = run.energy;
     rows.add({"memory_gb", "memory GB", 3}, of(run, [](const Prediction& p) { return p.memory.total().in(gb); }));
     rows.add({"memory_percent", "% of memory", 3}, of(run, share));

@@ -56,8 +56,8 @@ Table device_table(const PipelineResult& result) {
             row[2] = 100 * load.busy.in(s)*result.requests_per_second;
         }
         if (load.memory > Bytes{}) row[3] = load.memory.in(gb);
-        if (load.capacity) {
-            row[4] = load.capacity->in(gb);
+        if (load.usable) {
+            row[4] = load.usable->in(gb);
             row[5] = *load.fits();
         }
         table.rows.push_back(std::move(row));

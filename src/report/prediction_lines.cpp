@@ -64,7 +64,7 @@ std::vector<std::string> result_lines(const NamedPrediction& n) {
 
 std::vector<std::string> memory_lines(const NamedPrediction& n) {
     const MemoryEstimate& m = n.prediction.memory;
-    if (!m.capacity) return {"Whether it fits is not known: the device has no capacity of its own."};
+    if (!m.usable) return {"Whether it fits is not known: the device has no capacity of its own."};
     std::vector<std::string> lines;
     const bool language = n.prediction.ttft.has_value();
     if (*m.fits()) {
@@ -72,7 +72,7 @@ std::vector<std::string> memory_lines(const NamedPrediction& n) {
                                     language ? fmt::format(" Longest context at this batch: {} tokens.", n.advice.largest_context) : ""));
         return lines;
     }
-    lines.push_back(fmt::format("It does not fit: {:.1f} GB too much. The times assume that it did.", (m.total() - *m.capacity).in(gb)));
+    lines.push_back(fmt::format("It does not fit: {:.1f} GB too much. The times assume that it did.", (m.total() - *m.usable).in(gb)));
     lines.push_back(
         n.advice.remedies.empty()
             ? std::string(

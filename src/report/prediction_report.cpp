@@ -73,7 +73,7 @@ nlohmann::ordered_json document_of(const NamedPrediction& n) {
     document["phases"] = as_json(phase_table(p));
     document["memory"] = as_json(memory_table(p.memory)).front();
     const auto known = [&p](std::int64_t largest, bool has) {
-        return has && p.memory.capacity ? nlohmann::ordered_json(largest) : nlohmann::ordered_json();
+        return has && p.memory.usable ? nlohmann::ordered_json(largest) : nlohmann::ordered_json();
     };
     document["memory"]["largest_batch"] = known(n.advice.largest_batch, true);
     document["memory"]["largest_context"] = known(n.advice.largest_context, p.ttft.has_value());

@@ -101,7 +101,7 @@ std::vector<Cell> summary_row(const NamedPrediction& n) {
             unless_withheld(p.items_per_second),
             unless_withheld(optional_number(p.tokens_per_second)),
             p.memory.total().in(gb),
-            optional_gb(p.memory.capacity),
+            optional_gb(p.memory.usable),
             optional_flag(p.memory.fits()),
             main_bound(p)};
 }
@@ -151,7 +151,7 @@ Table memory_table(const MemoryEstimate& m) {
                      {"capacity_gb", "usable"},
                      {"fits", "fits"}};
     table.rows.push_back({m.weights.in(gb), m.kv_cache.in(gb), m.activations.in(gb), m.overhead.in(gb), m.total().in(gb),
-                          optional_gb(m.capacity), optional_flag(m.fits())});
+                          optional_gb(m.usable), optional_flag(m.fits())});
     return table;
 }
 

@@ -109,8 +109,8 @@ private:
 
 void put_memory(Figures& figures, const MemoryEstimate& memory) {
     figures.put("memory_gb", memory.total().in(gb));
-    if (!memory.capacity) return;
-    figures.put("capacity_gb", memory.capacity->in(gb));
+    if (!memory.usable) return;
+    figures.put("capacity_gb", memory.usable->in(gb));
     figures.put("fits", *memory.fits());
 }
 

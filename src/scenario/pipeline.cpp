@@ -57,7 +57,7 @@ void add_throughput(PipelineResult& result) {
     const Busy& last = longest(resources);
     result.bottleneck = last.device;
     result.requests_per_second = 1 / last.time.in(s);
-    for (const Busy& busy : resources) result.devices.push_back({.device = busy.device, .busy = busy.time, .memory = {}, .capacity = {}});
+    for (const Busy& busy : resources) result.devices.push_back({.device = busy.device, .busy = busy.time, .memory = {}, .usable = {}});
 }
 
 /// How a model is held in memory.
@@ -83,7 +83,7 @@ void add_memory(PipelineResult& result) {
             *std::find_if(result.devices.begin(), result.devices.end(), [&](const DeviceLoad& d) { return d.device == stage.device; });
         if (held.insert(stage.device + "|" + storage_key(stage)).second) load.memory += stage.memory.weights + stage.memory.overhead;
         load.memory += stage.memory.kv_cache + stage.memory.activations;
-        load.capacity = stage.memory.capacity;
+        load.usable = stage.memory.usable;
     }
 }
 
@@ -114,7 +114,7 @@ void add_notes(PipelineResult& result) {
     for (const DeviceLoad& load : result.devices) {
         if (load.fits() == false)
             result.notes.push_back(fmt::format("{} does not hold its models: {:.1f} GB of {:.1f} GB. The times assume that it did.",
-                                               load.device, load.memory.in(gb), load.capacity->in(gb)));
+                                               load.device, load.memory.in(gb), load.usable->in(gb)));
     }
 }
 

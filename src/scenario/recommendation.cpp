@@ -81,10 +81,10 @@ private:
                      .weights = complete.shape.weights,
                      .batch = run.shape.batch,
                      .memory = memory_estimate(workload_, complete, software_)};
-        d.memory.capacity = contestant_.gpu->profile.usable_memory();
+        d.memory.usable = contestant_.gpu->profile.usable_memory();
         if (d.memory.fits() == false) {
             d.outcome = Outcome::does_not_fit;
-            d.excess = d.memory.total() / *d.memory.capacity;
+            d.excess = d.memory.total() / *d.memory.usable;
             return d;
         }
         try {

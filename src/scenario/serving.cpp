@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "prediction/pass.hpp"
 #include "prediction/shapes.hpp"
 #include "roofcast/error.hpp"
 #include "scenario/engine_copy.hpp"
@@ -69,8 +70,10 @@ CacheRoom cache_room(const Workload& workload, const RunRequest& request, const 
     CacheRoom room{.weights = memory.weights, .overhead = memory.overhead};
     room.activations = largest_activations(workload, one, software, options);
     room.per_token = kv_cache_size(*language_model(workload), one.shape, 1);
-    const Bytes taken = room.weights + room.activations + room.overhead, allowed = options.memory_fraction * *usable;
-    room.cache = max(Bytes{}, allowed - taken);
+    const Bytes taken = room.weights + room.activations + room.overhead;
+    const bool of_free = stack_of(software, request, workload, gpu.vendor).cache_of_free;
+    const Bytes left = of_free ? options.memory_fraction * (*usable - taken) : options.memory_fraction * *usable - taken;
+    room.cache = max(Bytes{}, left);
     room.blocks = static_cast<std::int64_t>(room.cache / (static_cast<double>(options.block_tokens) * room.per_token));
     if (room.blocks < 1)
         throw Error({.what = fmt::format("{} leaves no room for a KV cache on {}: weights, activations and framework take {:.1f} GB",

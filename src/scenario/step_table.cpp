@@ -145,7 +145,7 @@ void tabulate_decodes(StepTable& table, const StepModel& m, const StepRange& ran
         }
     };
     tabulate(table.decode, false);
-    if (m.stack.joint_attention) tabulate(table.joint_decode, true);
+    if (m.stack.joint_attention) tabulate(table.joint_decode.emplace(), true);
 }
 
 void tabulate_prompts(StepTable& table, const StepModel& m, const StepRange& range) {
@@ -205,7 +205,7 @@ Seconds step_time(const StepTable& t, const StepMix& mix) {
         const Place n = place(t.decodes, static_cast<double>(mix.decodes)), c = place(t.context, mix.context);
         const std::size_t width = t.context.values.size();
         const auto rows = static_cast<std::int64_t>(std::min(static_cast<double>(mix.decodes), t.decodes.values.back()));
-        const StepPart& part = mix.prompts > 0 && !t.joint_decode.log_work.empty() ? t.joint_decode : t.decode;
+        const StepPart& part = mix.prompts > 0 && t.joint_decode ? *t.joint_decode : t.decode;
         time += part_time(t, part, rows, [&](const std::vector<double>& grid) {
             return between(along(grid, n.below * width, c), along(grid, n.above * width, c), n.share);
         });

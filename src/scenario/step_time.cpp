@@ -48,15 +48,9 @@ std::int64_t whole(double tokens, std::int64_t least) {
 }  // namespace
 
 Seconds decode_step(const StepModel& m, std::int64_t sequences, std::int64_t context, bool beside_prompts) {
-    OpGraph graph = decode_graph(m.model, with_batch(m, sequences), context);
-    if (beside_prompts && m.stack.joint_attention) {
-        for (Segment& segment : graph.segments) {
-            for (OpNode& node : segment.nodes) {
-                if (auto* attention = std::get_if<Attention>(&node.op)) attention->beside_prompts = true;
-            }
-        }
-    }
-    return total(m, graph);
+    RunShape shape = with_batch(m, sequences);
+    shape.joins_prompts = beside_prompts && m.stack.joint_attention;
+    return total(m, decode_graph(m.model, shape, context));
 }
 
 Seconds prompt_step(const StepModel& m, std::int64_t sequences, std::int64_t tokens, std::int64_t past) {

@@ -20,7 +20,7 @@ std::optional<std::int64_t> whole_number(std::string_view text) {
 }
 
 std::string misfit(const MemoryEstimate& memory, const GpuProfile& gpu) {
-    return fmt::format("does not fit: {:.1f} GB of {:.1f} GB on {}", memory.total().in(gb), memory.capacity->in(gb), gpu.id);
+    return fmt::format("does not fit: {:.1f} GB of {:.1f} GB on {}", memory.total().in(gb), memory.usable->in(gb), gpu.id);
 }
 
 void take_figures(SweepPoint& point, const Prediction& p) {

@@ -34,8 +34,8 @@ Seconds roofline_time(const OpGraph& graph, const GpuProfile& gpu) {
 std::optional<double> limit(const ModelRow& row, const Workload& workload, const Prediction& p, const GpuProfile& gpu) {
     const Parallelism& parallel = p.request.shape.parallel;
     if (row.metric == Metric::memory_gb) {
-        const auto usable = gpu.usable_memory();
-        return usable ? std::optional((static_cast<double>(parallel.gpus()) * *usable).in(gb)) : std::nullopt;
+        const auto memory = gpu.data_capacity();
+        return memory ? std::optional((static_cast<double>(parallel.gpus()) * *memory).in(gb)) : std::nullopt;
     }
     return from_times(row, times(p, workload, [&](const Phase& phase) {
                           return phase.passes / static_cast<double>(parallel.pipeline) * physical_floor(phase.graph, gpu);

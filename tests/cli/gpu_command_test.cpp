@@ -2,12 +2,14 @@
 
 #include <nlohmann/json.hpp>
 
+#include "support/compare.hpp"
 #include "support/paths.hpp"
 #include "support/program.hpp"
 
 using nlohmann::json;
 using roofcast::test::contains;
 using roofcast::test::refused;
+using roofcast::test::rel;
 using roofcast::test::TemporaryFile;
 
 namespace {
@@ -33,6 +35,17 @@ TEST_CASE("gpu check reads fit files and holds each parameter to its bounds") {
     CHECK(contains(refused("gpu check " + own.path().string()), "gemm.tensor16.peak_fraction: outside the bounds that stand beside it"));
     const TemporaryFile unknown("card.fit.toml", "[gemm.tensor16]\npeak_fractoin = 0.7\n");
     CHECK(contains(refused("gpu check " + unknown.path().string()), "did you mean gemm.tensor16.peak_fraction"));
+}
+
+TEST_CASE("gpu show has the data sheet's memory beside what programs can allocate, and how many GPUs a bridge joins") {
+    const auto shown = [](const std::string& gpu) { return json::parse(roofcast::test::printed("gpu show --format json " + gpu))["gpu"]; };
+    const json a100 = shown("a100-pcie-80gb");
+    CHECK(a100["capacity_gb"] == 80);
+    // 80 · 2^30 · 0.985 bytes, docs/usable_memory.md.
+    CHECK(a100["usable_gb"].get<double>() == rel(84.611, 1e-4));
+    CHECK(a100["nvlink_gpus"] == 2);
+    CHECK_FALSE(shown("a100-sxm4-80gb").contains("nvlink_gpus"));
+    CHECK_FALSE(shown("xeon-8480").contains("usable_gb"));
 }
 
 TEST_CASE("gpu check of a profile reads the fit beside it") {

@@ -50,6 +50,13 @@ TEST_CASE("sinks take the general kernel where FlashAttention-2, which has none 
         op.general_sinks = true;
         CHECK(cost(op, gpu).total == (library == AttentionLibrary::flash_attention_2 ? general : usual));
     }
+    // Whatever the format of the cache, for which engines have kernels of another library.
+    run(AttentionLibrary::flash_attention_2, gpu);
+    gpu.profile.facts.attention_library[index(CacheFormat::narrow)] = AttentionLibrary::flashinfer;
+    op.kv_precision = Precision::fp8;
+    CHECK(cost(op, gpu).compute > 0.99 * general);
+    op.general_sinks = false;
+    CHECK(cost(op, gpu).compute < 0.9 * general);
 }
 
 TEST_CASE("keys and values of wide heads pass through an SM at a rate of their own, once for all queries of a set") {

@@ -42,7 +42,7 @@ bool is_assumed(const GpuProfile& gpu, const std::string& key) {
 TEST_CASE("a minimal profile loads, and what it does not say is derived from its architecture and marked assumed") {
     const GpuProfile gpu = load(minimal);
     CHECK(gpu.id == "my-card");
-    CHECK(gpu.capacity->in(gb) == 80);
+    CHECK(gpu.capacity->in(gib) == 80);
     CHECK(gpu.bandwidth.in(gb_per_s) == 2039);
     CHECK(gpu.tensor_peak[index(Precision::fp16)]->in(tflops) == rel(312, 1e-12));
     // A100: 312 TFLOPS / (2048 FLOP x 1.41 GHz) = 108.04 SMs; fp32 2 x 64 lanes x 108.04 x 1.41 GHz = 19.5; tf32 half of fp16.

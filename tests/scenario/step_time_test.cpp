@@ -109,12 +109,18 @@ TEST_CASE("vLLM's steps of prompts and decodes have one attention kernel, which 
     };
     // 64 sequences of 4,000 tokens, 40 layers of 40 heads 128 wide: 64 rows for each query are 13.4 TFLOP, 43 ms at 312 TFLOP/s.
     const auto [joint, apart] = times("a100-sxm4-80gb", both);
-    CHECK((joint - apart).in(ms) > 43);
-    CHECK((joint - apart).in(ms) < 120);
+    CHECK((joint - apart).in(ms) > 50);
+    CHECK((joint - apart).in(ms) < 100);
     const auto [decodes, as_ever] = times("a100-sxm4-80gb", {.decodes = 64, .context = 4000});
     CHECK(decodes == as_ever);
     const auto [packed, plain] = times("h100-sxm5-80gb", both);
     CHECK(packed == plain);
+
+    // Absorbed latent attention has kernels of its own.
+    StepModel latent = bench.model("a100-sxm4-80gb", "deepseek-v3", Execution::cuda_graph, "vllm");
+    const Seconds before = step_time(latent, both);
+    latent.stack.joint_attention = false;
+    CHECK(step_time(latent, both) == before);
 
     const StepModel m = bench.model("a100-sxm4-80gb", "qwen3-14b", Execution::cuda_graph, "vllm");
     const StepTable table = tabulated(m, {.sequences = 256, .tokens = 4096, .prompt_tokens = 4096, .context = 8192});
@@ -122,7 +128,7 @@ TEST_CASE("vLLM's steps of prompts and decodes have one attention kernel, which 
                                StepMix{.decodes = 23, .context = 900}}) {
         CHECK(step_time(table, mix).in(ms) == rel(step_time(m, mix).in(ms), 0.03));
     }
-    CHECK(tabulated(bench.model("a100-sxm4-80gb", "qwen3-14b"), {}).joint_decode.log_work.empty());
+    CHECK_FALSE(tabulated(bench.model("a100-sxm4-80gb", "qwen3-14b"), {}).joint_decode);
 }
 
 TEST_CASE("the table is within a few percent of the graphs that it interpolates") {
@@ -130,8 +136,9 @@ TEST_CASE("the table is within a few percent of the graphs that it interpolates"
     const std::vector<StepMix> sizes = mixes(450);
     for (const char* gpu : {"a100-sxm4-80gb", "rtx-4090"}) {
         for (const char* id : {"llama-3.1-8b", "mixtral-8x7b", "gpt-oss-20b"}) {
-            for (const Execution execution : {Execution::cuda_graph, Execution::eager}) {
-                const StepModel m = bench.model(gpu, id, execution);
+            for (const auto& [execution, engine] :
+                 {std::pair{Execution::cuda_graph, ""}, {Execution::cuda_graph, "vllm"}, {Execution::eager, ""}}) {
+                const StepModel m = bench.model(gpu, id, execution, engine);
                 const StepTable table = tabulated(m, {.sequences = 256, .tokens = 8192, .prompt_tokens = 8192, .context = 8192});
                 double sum = 0, worst = 0;
                 for (const StepMix& mix : sizes) {

@@ -102,7 +102,7 @@ TEST_CASE("a model's limit is what its weights or products take at data-sheet ra
     CHECK(*rate.limit == rel(4 / (*step.limit * 1e-3), 1e-6));
     const auto memory = predicted(llama("", Metric::memory_gb));
     REQUIRE(memory.limit);
-    CHECK(*memory.limit == rel(predicted.gpu.profile.usable_memory()->in(gb), 1e-9));
+    CHECK(*memory.limit == rel(predicted.gpu.profile.data_capacity()->in(gb), 1e-9));
 }
 
 TEST_CASE("a model row that beats physics is not planned") {
