@@ -144,7 +144,7 @@ TEST_CASE("under vLLM sinks make long prompts slow where FlashAttention-2 is the
     // 12 layers of 64 heads see half of 32,000² scores: 3 to 4 s on the A100 (docs/model_log.md), beside 2 of all else.
     CHECK(slower("a100-sxm4-80gb", Precision::bf16) > 1.8);
     CHECK(slower("a100-sxm4-80gb", Precision::fp8) > 1.8);
-    CHECK(slower("h100-sxm5-80gb", Precision::bf16) == 1);
+    CHECK(slower("h100-sxm5-80gb", Precision::bf16) == rel(1, 1e-12));
 }
 
 TEST_CASE("the largest batch and context that fit are the last ones") {
