@@ -157,10 +157,9 @@ struct GpuProfile {
     Bytes l2;
     Bytes shared_memory_per_sm, registers_per_sm;
 
-    bool nvlink_switch = false;  ///< all GPUs of a machine reach each other through switches, not over bridges
-    std::optional<std::int64_t>
-        nvlink_gpus;                       ///< that a bridge joins, where more reach each other over PCIe alone; absent: all of a machine
-    std::optional<BytesPerSecond> nvlink;  ///< total of both directions; Infinity Fabric on AMD
+    bool nvlink_switch = false;               ///< all GPUs of a machine reach each other through switches, not over bridges
+    std::optional<std::int64_t> nvlink_gpus;  ///< that a bridge joins, more reach each other over PCIe; absent: all of a machine
+    std::optional<BytesPerSecond> nvlink;     ///< total of both directions; Infinity Fabric on AMD
     int pcie_generation = 0, pcie_lanes = 16;
     double process_nm = 0;  ///< of the chip's manufacturing process, as it is named: 7 for TSMC N7
     Watts tdp;

@@ -28,9 +28,8 @@ struct SchedulerOptions {
     bool chunked = true;                ///< prompts are computed in chunks beside decodes; else whole, in steps of their own that go first
     std::optional<std::int64_t> chunk;  ///< prompt tokens of one step at most; absent: `max_tokens`
     std::int64_t block_tokens = 16;     ///< tokens of one block of the KV cache
-    double memory_fraction =
-        0.9;                   ///< of the usable memory, above 0 and at most 1: for the engine, or of what weights leave (`cache_of_free`)
-    double prefix_cached = 0;  ///< share of each prompt whose keys and values are there already, 0 to below 1, in whole blocks
+    double memory_fraction = 0.9;       ///< of usable memory for the engine, or of what weights leave (`cache_of_free`); above 0, at most 1
+    double prefix_cached = 0;           ///< share of each prompt whose keys and values are there already, 0 to below 1, in whole blocks
     Admission admission = Admission::prompt;
 };
 

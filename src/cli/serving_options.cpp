@@ -90,7 +90,10 @@ void add_serving_options(CLI::App& command, ServingOptions& o) {
         ->check(CLI::IsMember(std::vector<std::string>{admission_names.begin(), admission_names.end()}))
         ->capture_default_str();
     command.add_option("--block-size", o.block_size, "Tokens of one block of the KV cache")->capture_default_str();
-    command.add_option("--memory-fraction", o.memory_fraction, "Share of the GPU's usable memory that the engine takes; under TensorRT-LLM, of what weights leave")->capture_default_str();
+    command
+        .add_option("--memory-fraction", o.memory_fraction,
+                    "Share of the GPU's usable memory that the engine takes; under TensorRT-LLM, of what weights leave")
+        ->capture_default_str();
     command.add_option("--prefix-cached", o.prefix_cached, "Share of each prompt that a prefix cache holds already")->capture_default_str();
 }
 
