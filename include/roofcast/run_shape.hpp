@@ -33,7 +33,7 @@ struct RunShape {
     bool window_kernels = false;                 ///< attention in windows has kernels of its own: fused, and cut by the norm before it
     std::optional<GroupSizes> sharing_groups{};  ///< of query heads that decode together; others do on the lanes. Absent: any together
     bool converts_cache = true;                  ///< attention converts a KV cache in fewer bits; false: it computes on it as stored
-    bool joins_prompts = false;                  ///< the pass is part of a step with prompts, whose attention kernel takes decodes too
+    bool beside_prompts = false;                 ///< the pass is part of a step with prompts, whose attention kernel takes decodes too
     bool general_sinks = false;                  ///< attention with sinks is by a general kernel where FlashAttention-2 is the library
     bool head_blocks = false;                    ///< fused attention of short sequences without a cache is by kernels of a block a head
     bool channels_last = true;

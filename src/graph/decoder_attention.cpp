@@ -23,7 +23,7 @@ Attention attention_op(const DecoderPass& pass, const Numerics& n) {
             .split_ungrouped = pass.shape.split_ungrouped,
             .converts_cache = pass.shape.converts_cache,
             .general_sinks = pass.model.attention_sinks && pass.shape.general_sinks,
-            .beside_prompts = pass.decode && pass.shape.joins_prompts};
+            .beside_prompts = pass.decode && pass.shape.beside_prompts};
 }
 
 LaneDecoding lane_decoding(const DecoderPass& pass, std::int64_t group) {

@@ -49,7 +49,7 @@ std::int64_t whole(double tokens, std::int64_t least) {
 
 Seconds decode_step(const StepModel& m, std::int64_t sequences, std::int64_t context, bool beside_prompts) {
     RunShape shape = with_batch(m, sequences);
-    shape.joins_prompts = beside_prompts && m.stack.joint_attention;
+    shape.beside_prompts = beside_prompts && m.stack.joint_attention;
     return total(m, decode_graph(m.model, shape, context));
 }
 
