@@ -155,7 +155,7 @@ struct LeftOutGpu {
     std::vector<FitAccuracy> groups;  ///< by op and precision; `held_out` is the GPU left out, `start` without any fit; first: all its rows
 };
 /// Leaves out one GPU, or with `by_architecture` all GPUs of its architecture, at a time. GPUs without rows are passed over. Throws as
-/// `calibrate` does, and Error when fewer than two remain.
+/// `calibrate` does, and Error when fewer than two remain or a share of rows is to be held out besides.
 std::vector<LeftOutGpu> leave_one_out(const CalibrationInput& input, const CalibrationOptions& options, bool by_architecture = false);
 
 // ---- fit files ------------------------------------------------------------------------------------------------------------------

@@ -111,7 +111,7 @@ struct SoftwareStack {
     bool state_on_host = false;      ///< what a recurrent model carries from pass to pass goes through host memory
     double suppression_kernels = 0;  ///< issued for each class and image to leave out overlapping boxes, where scripts do it class by class
     bool casts_weights = false;      ///< before each product of a 16-bit run kernels narrow weights, in frameworks biases of linear layers
-    double kernels_beside_4bit = 0;  ///< issued beside each product of weights in 4 bits (from 4 to below 8): its unpacking
+    double kernels_beside_4bit = 0;  ///< issued beside each product of weights in 4 bits (below 8): its unpacking
     double kernels_beside_8bit = 0;  ///< the same of weights in 8 bits
     std::int64_t unpacks_from_rows = 0;  ///< products of so many rows or more run in 16 bits after their weights were unpacked; 0: none
     bool fp32_activations = false;       ///< 16-bit runs keep activations in fp32, and convert what products take and give
@@ -131,7 +131,7 @@ struct SoftwareStack {
     double vector_bytes_per_sm_clock = 0;   ///< most that an SM takes in of weights that products of few rows stream past vectors; 0: there
                                             ///< are no such kernels
     bool waits_for_8bit_products = false;   ///< the host issues nothing before a dense product that computes in 8 bits has finished
-    double unpacked_4bit_per_sm_clock = 0;  ///< most weights in 4 bits (from 4 to below 8) that its 16-bit products unpack; 0: no limit
+    double unpacked_4bit_per_sm_clock = 0;  ///< most weights in 4 bits (below 8) that its 16-bit products unpack; 0: no limit
     double unpacked_8bit_per_sm_clock = 0;  ///< the same of weights in 8 bits
     double matmul_rate = 1;                 ///< of the rate of vendors' libraries that its matrix products and attention reach
     Seconds expert_launch{};                ///< of an expert's own kernel in products with 4-bit weights, tokens or not; 0: they share one
@@ -146,7 +146,7 @@ struct SoftwareStack {
     double element_instructions = 0;        ///< of the lanes, for each element that its streaming kernels write; 0: hidden behind the bytes
     Bytes memory_overhead;                  ///< context, workspaces, allocator
     Seconds cold_context;                   ///< first run only: context and libraries
-    Seconds cold_per_kernel;                ///< first run only: loading or compiling each distinct kernel
+    Seconds cold_per_kernel;                ///< first run only: loading or compiling each kernel, those of repeated layers once
     std::string source;
 };
 
@@ -211,6 +211,9 @@ struct Timeline {
     [[nodiscard]] bool host_bound() const { return host > gpu_busy; }
 };
 
+/// Most streams on which operators of a pass run side by side.
+inline constexpr std::size_t most_streams = 16;
+
 /// Runs `graph` on `gpu` under `stack`. With `streams` above one, nodes of a segment on different streams overlap.
 /// The result points into `graph`, which must outlive it.
 /// `gpu` is used as it is: `with_software` puts the stack's accumulation into it.
@@ -225,7 +228,7 @@ std::vector<std::size_t> first_equal_nodes(const OpGraph& graph);
 /// faster; PCIe shared as on the stack's machines.
 Gpu with_software(Gpu gpu, const SoftwareStack& stack);
 
-/// Extra time of the first run after the process starts: context, and loading each distinct kernel.
+/// Extra time of the first run after the process starts: context, and loading each kernel, those of repeated layers once.
 Seconds cold_start(const Timeline& t, const SoftwareStack& stack);
 
 }  // namespace roofcast

@@ -121,6 +121,9 @@ enum class Traffic {
     copied,  ///< about as many are written as read
 };
 
+/// Latest generation of PCI Express whose bandwidth is known.
+inline constexpr int newest_pcie = 6;
+
 /// What check bits take where inline ECC keeps them among the data: a sixteenth of the capacity, and traffic over that of data, which is as
 /// much when data is read. Copies pay for writes also: lattice-Boltzmann steps reach 0.74 of the data sheet's bandwidth on A40 and A10, and
 /// 0.88 on RTX A6000 and A5000, which have the same chips and ECC off (docs/inline_ecc.md).
@@ -157,11 +160,11 @@ struct GpuProfile {
     Bytes l2;
     Bytes shared_memory_per_sm, registers_per_sm;
 
-    bool nvlink_switch = false;               ///< all GPUs of a machine reach each other through switches, not over bridges
-    std::optional<std::int64_t> nvlink_gpus;  ///< that a bridge joins, more reach each other over PCIe; absent: all of a machine
-    std::optional<BytesPerSecond> nvlink;     ///< total of both directions; Infinity Fabric on AMD
-    int pcie_generation = 0, pcie_lanes = 16;
-    double process_nm = 0;  ///< of the chip's manufacturing process, as it is named: 7 for TSMC N7
+    bool nvlink_switch = false;                ///< all GPUs of a machine reach each other through switches, not over bridges
+    std::optional<std::int64_t> nvlink_gpus;   ///< that a bridge joins, more reach each other over PCIe; absent: all of a machine
+    std::optional<BytesPerSecond> nvlink;      ///< total of both directions; Infinity Fabric on AMD
+    int pcie_generation = 0, pcie_lanes = 16;  ///< 1 to `newest_pcie`, 1 to 256
+    double process_nm = 0;                     ///< of the chip's manufacturing process, as it is named: 7 for TSMC N7
     Watts tdp;
     Watts idle;  ///< of the board at full clocks while no kernel runs
     std::string idle_source;

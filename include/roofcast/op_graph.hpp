@@ -26,6 +26,8 @@ struct Gemm {
     bool on_lanes = false;              ///< the library has no kernel of matrix units for it: 16-bit operands are multiplied in fp32
     bool unpacks_on_lanes = false;      ///< the engine has a kernel for up to 4 rows where B is stored in fewer bits
     std::optional<Precision> output{};  ///< format of C; absent: 16 bits for the narrower formats, else the precision
+    /// Weight-only quantization.
+    [[nodiscard]] bool unpacks_weights() const { return weight_bits < 8 * element_size(precision).in(byte); }
     friend bool operator==(const Gemm&, const Gemm&) = default;
 };
 
@@ -38,7 +40,9 @@ enum class LaneDecoding {
 
 /// softmax(Q·Kᵀ)·V. Q [batch, heads, query_len, head_dim], K [batch, kv_heads, kv_len, head_dim], V [batch, kv_heads, kv_len, value_dim].
 struct Attention {
-    std::int64_t batch = 1, heads = 0, kv_heads = 0, head_dim = 0, value_dim = 0, query_len = 0, kv_len = 0;
+    std::int64_t batch = 1, heads = 0, kv_heads = 0, head_dim = 0;
+    std::int64_t value_dim = 0;  ///< width of a value vector; 0: `head_dim`
+    std::int64_t query_len = 0, kv_len = 0;
     bool causal = false;      ///< query i sees keys up to kv_len − query_len + i
     std::int64_t window = 0;  ///< keys each query sees at most; 0: all
     Precision precision = Precision::fp16, kv_precision = Precision::fp16;
@@ -58,6 +62,7 @@ struct Attention {
     bool general_sinks = false;   ///< a learned score a head joins softmax, by the general kernel where FlashAttention-2 would compute
     bool beside_prompts = false;  ///< decoding sequences are part of a kernel for prompts (chunked prefill of some engines)
     bool values_in_keys = false;  ///< V is the first `value_dim` elements of K (absorbed latent attention): read once
+    [[nodiscard]] std::int64_t value_width() const { return value_dim > 0 ? value_dim : head_dim; }
     [[nodiscard]] CacheFormat cache_format() const {
         return converts_cache && element_size(kv_precision) < element_size(precision) ? CacheFormat::narrow : CacheFormat::plain;
     }
@@ -115,6 +120,9 @@ struct Elementwise {
     ChannelMap normalized{};  ///< the map, where the kernel is an eager framework's batch normalization
     friend bool operator==(const Elementwise&, const Elementwise&) = default;
 };
+
+/// FLOPs of softmax and normalizations, an element: mean or maximum, deviation or exponential, sum, scaling; of fused attention, a score.
+inline constexpr double row_wise_flops = 5;
 
 enum class RowOp { softmax, layernorm, rmsnorm };
 /// A reduction over each of `rows` rows of `cols`, and a rescaling of the row.
@@ -251,6 +259,9 @@ Bytes weight_size(const OpGraph& graph);  ///< all weights as stored: matrix pro
 /// One pass of an encoder, Transformer-XL, ViT, Swin, convolutional net or summary; of an LLM, its prefill; of a diffusion model, its
 /// network once on each image of the batch.
 OpGraph forward_graph(const Workload& workload, const RunShape& shape);
+
+/// Tokens of a language model's prompt where the run shape names none: 512, or its context where that is shorter.
+std::int64_t default_prompt(const DecoderLlm& model);
 
 /// LLM or language part of a VLM: all `tokens` of a prompt at once, `past` tokens already in the KV cache. `tokens` per sequence.
 OpGraph prefill_graph(const DecoderLlm& model, const RunShape& shape, std::int64_t tokens, std::int64_t past = 0);

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "roofcast/units.hpp"
 
@@ -49,12 +50,14 @@ constexpr Bytes element_size(Precision p) {
     return 0 * byte;
 }
 
-/// The format that activations keep between matrix products when these run in `p`: 16 bits for the 8- and 4-bit formats.
+/// The format that activations keep between matrix products when these run in `p`: 16 bits for the 8- and 4-bit formats, fp16 beside
+/// integers, which predate bf16 on many GPUs.
 constexpr Precision activation_precision(Precision p) {
     switch (p) {
-        case Precision::fp8:
         case Precision::int8:
         case Precision::int4:
+            return Precision::fp16;
+        case Precision::fp8:
         case Precision::fp4:
             return Precision::bf16;
         default:
@@ -77,6 +80,9 @@ WeightFormat native_weights(Precision p);
 /// Parses a precision or a named quantization: int8, int4 (16-bit scale and zero point per group of 128: 4.25 bits), gptq-int4, awq-int4,
 /// q4_0 (4.5), q4_k_m (4.85), q8_0 (8.5), mxfp4 (4.25), f16 …; nullopt when unknown.
 std::optional<WeightFormat> parse_weight_format(std::string_view text);
+
+/// Names that `parse_weight_format` knows, less spellings of precisions and ExLlamaV2's, which hold a number ("exl2-2.5-bpw").
+std::vector<std::string> weight_format_names();
 
 /// The class of arithmetic unit that a matrix product runs on: SIMT lanes, or matrix units by the width of their inputs. 8-bit integers are
 /// apart from 8-bit floats: other instructions, energy, epilogues and libraries.

@@ -17,6 +17,10 @@ namespace roofcast {
 /// Of RunRequest::host_time.
 inline constexpr double least_host_time = 0.1, most_host_time = 10;
 
+/// Of the batch, of tokens and of other counts of a run: beyond anything that fits a GPU, and small enough for every product of sizes in a
+/// graph to stay exact in 64 bits, as dimensions of a model are below 2^24.
+inline constexpr std::int64_t largest_run_count = std::int64_t{1} << 30;
+
 /// One question. Zeros of `shape` mean the model's defaults.
 struct RunRequest {
     RunShape shape;                         ///< its `weights` and `kv_precision` are filled in by `completed`
@@ -31,11 +35,11 @@ struct RunRequest {
     Techniques techniques;  ///< all off as initialized
 };
 
-/// Share of each data-sheet ceiling that a phase reaches, 0 to 1.
+/// Share of each data-sheet ceiling that a phase reaches on each of its GPUs, 0 to 1.
 struct Utilization {
     double compute = 0;    ///< FLOPs per second over the matrix peak of the run's precision
     double bandwidth = 0;  ///< DRAM bytes per second over the data-sheet bandwidth
-    double power = 0;      ///< mean power, idle power included, over TDP; above 1 where the model's energy exceeds what the board may draw
+    double power = 0;      ///< mean power, idle power included, over TDP: at most 1, as boards hold their clocks back
 };
 
 /// One pass, or a run of equal passes: "forward", "vision", "prefill", "decode"; of a diffusion model "text", "encode_image", "denoise",
@@ -47,7 +51,7 @@ struct Phase {
     Phase& operator=(Phase&&) = default;
 
     std::string name;
-    double passes = 1;       ///< decode steps, chunks of a prompt, expected iterations; 1 elsewhere
+    double passes = 1;       ///< decode steps, chunks of a prompt (a shorter last one by its share), expected iterations; 1 elsewhere
     Seconds latency;         ///< all passes
     Timeline timeline;       ///< of one pass; of the middle one for decode
     OpGraph graph;           ///< that `timeline` points into

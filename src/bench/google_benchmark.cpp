@@ -49,6 +49,12 @@ void gather(const JsonField& entry, double value, Gathered& gathered) {
     if (aggregate == "stddev") gathered.aggregates.std = value;
 }
 
+/// Whether the entry is of `->Complexity()`: coefficients of a fit over sizes, no time.
+bool is_fitted_complexity(const JsonField& entry) {
+    const std::string aggregate = entry.text_or("aggregate_name", "");
+    return aggregate == "BigO" || aggregate == "RMS";
+}
+
 }  // namespace
 
 void read_google_benchmark(const nlohmann::ordered_json& document, const BenchSource& source) {
@@ -62,6 +68,11 @@ void read_google_benchmark(const nlohmann::ordered_json& document, const BenchSo
             source.skip(0, fmt::format("{}: {}", name, entry.text_or("error_message", "the benchmark failed")));
             continue;
         }
+        if (entry.text_or("skipped", "false") == "true") {
+            source.skip(0, fmt::format("{}: {}", name, entry.text_or("skip_message", "the benchmark was skipped")));
+            continue;
+        }
+        if (is_fitted_complexity(entry)) continue;
         if (!by_name.contains(name)) names.push_back(name);
         for (const auto& [key, metric, is_time] : metric_keys) {
             const auto value = is_time ? std::optional(entry.number(key)) : entry.number_if(key);

@@ -73,9 +73,10 @@ void require_series(const BenchData& data, const std::string& file) {
 
 void BenchSource::add(BenchSeries series) const {
     // Times, rates and sizes: contestants are compared by their ratio.
-    if (const double least = series.statistics.min.value_or(series.statistics.typical()); least < 0)
-        return skip(0,
-                    fmt::format("{}{}{} below 0, {:.6g}", described(series.work), series.work.empty() ? "" : ": ", series.metric, least));
+    const double typical = series.statistics.typical(), least = std::min(series.statistics.min.value_or(typical), typical);
+    if (least < 0 || typical == 0)
+        return skip(0, fmt::format("{}{}{} {}", described(series.work), series.work.empty() ? "" : ": ", series.metric,
+                                   least < 0 ? fmt::format("below 0, {:.6g}", least) : "is 0"));
     series.run_by.insert(series.run_by.begin(), {"file", file});
     data.series.push_back(std::move(series));
 }

@@ -50,21 +50,6 @@ std::vector<Split> cross_validation(const CalibrationInput& input, const Calibra
     return splits;
 }
 
-void check(const CalibrationOptions& options) {
-    if (options.holdout < 0 || options.holdout >= 1)
-        throw Error(
-            {.what = "not a share of rows", .key = "holdout", .found = fmt::format("{}", options.holdout), .expected = "0 to below 1"});
-    const auto known = stage_names();
-    for (const auto& name : options.stages) {
-        if (std::find(known.begin(), known.end(), name) == known.end())
-            throw Error({.what = "no such stage",
-                         .key = "stage",
-                         .found = name,
-                         .expected = fmt::format("{}", fmt::join(known, ", ")),
-                         .suggestion = did_you_mean(name, known)});
-    }
-}
-
 /// Everything between rows and result.
 class Calibration {
 public:
@@ -82,10 +67,9 @@ public:
         told_ = told_by_kernels(input_, training_);
     }
 
-    Fit run() {
+    Fit run(Session& session) {
         predict_all(start_.values, [](Judged& j, double p) { j.start = p; });
         stages_ = options_.stages;
-        Session session(options_);
         fit_and_cross_validate(session);
         if (options_.folds >= 2) {
             const std::vector<RejectedStage> rejected = rejected_stages(full_, judged_, input_, start_.values);
@@ -276,8 +260,8 @@ std::string_view name(StopReason r) {
 }
 
 Fit calibrate(const CalibrationInput& input, const CalibrationOptions& options) {
-    check(options);
-    return Calibration(input, options).run();
+    Session session(options);
+    return Calibration(input, options).run(session);
 }
 
 }  // namespace roofcast

@@ -6,6 +6,7 @@
 
 #include "calibration/folds.hpp"
 #include "calibration/samples.hpp"
+#include "kernels/work.hpp"
 #include "roofcast/error.hpp"
 
 namespace roofcast {
@@ -50,16 +51,7 @@ std::string objection(const KernelRow& row, const Gpu& gpu) {
                            physical_floor(row.op, gpu.profile).in(us));
     }
     try {
-        std::visit(
-            [&](const auto& op) {
-                if constexpr (requires { op.precision; }) {
-                    if (op_class(row.op) == "gemm" || op_class(row.op) == "conv2d" || op_class(row.op) == "attention" ||
-                        op_class(row.op) == "moe") {
-                        require_precision(gpu.profile, op.precision);
-                    }
-                }
-            },
-            row.op);
+        if (const auto precision = matrix_precision(row.op)) require_precision(gpu.profile, *precision);
         const KernelCost cost = predicted_cost(row, gpu);
         if (cost.bound == Bound::unmodelled) return "no cost model for the operator";
         if (!(cost.total > 0 * s)) return "the cost model gives no time";

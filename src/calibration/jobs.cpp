@@ -1,16 +1,35 @@
 #include "calibration/jobs.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <atomic>
 #include <exception>
 #include <thread>
 #include <vector>
 
+#include "roofcast/error.hpp"
+
 namespace roofcast {
 
 namespace {
 
 constexpr std::int64_t evaluations_between_reports = 50;
+
+void require_valid(const CalibrationOptions& options) {
+    if (options.holdout < 0 || options.holdout >= 1)
+        throw Error(
+            {.what = "not a share of rows", .key = "holdout", .found = fmt::format("{}", options.holdout), .expected = "0 to below 1"});
+    const auto known = stage_names();
+    for (const auto& name : options.stages) {
+        if (std::find(known.begin(), known.end(), name) == known.end())
+            throw Error({.what = "no such stage",
+                         .key = "stage",
+                         .found = name,
+                         .expected = fmt::format("{}", fmt::join(known, ", ")),
+                         .suggestion = did_you_mean(name, known)});
+    }
+}
 
 }  // namespace
 
@@ -38,6 +57,7 @@ void in_parallel(std::size_t count, const std::function<void(std::size_t)>& job)
 }
 
 Session::Session(const CalibrationOptions& options) : options_(options) {
+    require_valid(options);
     if (!options.budget) return;
     const std::chrono::duration<double> budget(options.budget->in(s));
     deadline_ = std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(budget);

@@ -16,6 +16,7 @@ void in_parallel(std::size_t count, const std::function<void(std::size_t)>& job)
 /// What concurrent fits share: the deadline, and the user's callback, which sees one caller at a time.
 class Session {
 public:
+    /// Throws Error where an option is out of range or names no stage.
     explicit Session(const CalibrationOptions& options);
 
     /// Fits under the session's options and deadline, `with` the start and stages given; tells the callback that `activity` goes on.

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 
@@ -9,6 +11,12 @@
 namespace roofcast {
 
 std::vector<LeftOutGpu> leave_one_out(const CalibrationInput& input, const CalibrationOptions& options, bool by_architecture) {
+    if (options.holdout > 0)
+        throw Error({.what = "every row of the GPU left out is held out",
+                     .key = "holdout",
+                     .found = fmt::format("{}", options.holdout),
+                     .suggestion = "leave it out"});
+    Session session(options);
     const SampleSet set = collect_samples(input);
     std::set<std::size_t> with_rows;
     Samples all;
@@ -24,7 +32,6 @@ std::vector<LeftOutGpu> leave_one_out(const CalibrationInput& input, const Calib
     const std::set<std::size_t> told = told_by_kernels(input, all);
     const std::vector<std::size_t> order(with_rows.begin(), with_rows.end());
     std::vector<LeftOutGpu> results(order.size());
-    Session session(options);
     in_parallel(order.size(), [&](std::size_t job) {
         const std::size_t left_out = order[job];
         LeftOutGpu& result = results[job];

@@ -11,9 +11,14 @@ namespace roofcast {
 
 std::string Sample::precision() const {
     const Precision p = kernel != nullptr ? kernel->precision : model->precision;
-    const double bits = kernel == nullptr                          ? model->weights.value_or(native_weights(p)).bits
-                        : std::holds_alternative<Gemm>(kernel->op) ? std::get<Gemm>(kernel->op).weight_bits
-                                                                   : 8 * element_size(p).in(byte);
+    double bits = 8 * element_size(p).in(byte);
+    if (kernel == nullptr) {
+        bits = model->weights.value_or(native_weights(p)).bits;
+    } else if (const auto* gemm = std::get_if<Gemm>(&kernel->op)) {
+        bits = gemm->weight_bits;
+    } else if (const auto* moe = std::get_if<Moe>(&kernel->op)) {
+        bits = moe->weight_bits;
+    }
     std::string text(name(p));
     if (bits < 8 * element_size(p).in(byte)) text += "_w" + std::to_string(std::lround(bits));
     return text;

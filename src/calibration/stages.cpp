@@ -16,19 +16,15 @@ bool is_one_of(const Sample& s, const GpuProfile&) {
     return (... || (op_of<Operators>(s) != nullptr));
 }
 
-bool is_weight_only(const Gemm& g) {
-    return g.weight_bits < 8 * element_size(g.precision).in(byte) && !g.dynamic_quantized;
-}
-
 template <MathUnit unit>
 bool is_product_on(const Sample& s, const GpuProfile& gpu) {
     const Gemm* g = op_of<Gemm>(s);
-    return g != nullptr && !is_weight_only(*g) && gpu.math_unit(g->precision) == unit;
+    return g != nullptr && !g->unpacks_weights() && gpu.math_unit(g->precision) == unit;
 }
 
 bool is_weight_only_product(const Sample& s, const GpuProfile&) {
     const Gemm* g = op_of<Gemm>(s);
-    return g != nullptr && is_weight_only(*g);
+    return g != nullptr && g->unpacks_weights();
 }
 
 template <CacheFormat format>

@@ -11,6 +11,7 @@
 
 #include "cli/calibration_jobs.hpp"
 #include "cli/command.hpp"
+#include "cli/measured_rows.hpp"
 #include "io/atomic_file.hpp"
 #include "io/number_text.hpp"
 #include "report/calibration_report.hpp"
@@ -63,12 +64,6 @@ private:
     bool terminal_, shown_ = false;
     std::chrono::steady_clock::time_point last_{};
 };
-
-std::vector<std::filesystem::path> data_paths(const CalibrateOptions& options) {
-    if (!options.data.empty()) return {options.data.begin(), options.data.end()};
-    const auto folder = options.common.data() / "validation_data";
-    return {folder / "kernels", folder / "models"};
-}
 
 /// What the options ask of a fit, which shows its progress on `line`.
 CalibrationOptions calibration_of(const CalibrateOptions& options, ProgressLine& line) {
@@ -148,10 +143,16 @@ void run(const CalibrateOptions& options) {
                      .suggestion = "leave out --stage or --write"});
     if (!options.date.empty() && !parse_date(options.date))
         throw Error({.what = "not a date", .key = "--date", .found = options.date, .expected = "YYYY-MM-DD, YYYY-MM or YYYY"});
-    const std::vector<std::filesystem::path> paths = data_paths(options);
+    const std::vector<std::filesystem::path> paths = data_paths(options.data, options.common);
     require_apart("--output", options.common.output, measurement_files(paths));
     const InterruptGuard guard;
-    const Measurements data = read_measurements(paths);
+    Measurements data = read_measurements(paths);
+    GpuNames names(options.common.gpus());
+    for (const auto& gpu : options.gpus) {
+        if (is_profile_file(gpu)) names.add(load_gpu_profile(gpu, options.common.gpus()).id);
+    }
+    name_by_profiles(data, names);
+    for (const auto& text : names.notes()) note(text);
     note_skipped(data.skipped);
     const std::vector<CalibrationJob> jobs = pooled ? std::vector{pooled_job(options, data)} : single_jobs(options, data);
     if (options.leave_one_out || options.by_architecture) {

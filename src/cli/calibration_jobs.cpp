@@ -131,7 +131,7 @@ CalibrationJob pooled_job(const CalibrateOptions& options, const Measurements& d
     if (!all) input.pool = profiles_with_kernels(options, data);
     std::string chosen;
     if (options.pooled) chosen = " --arch-fit";
-    for (const auto& gpu : options.gpus) chosen += fmt::format(" --gpu {}", gpu.ends_with(".toml") ? quoted(name_alone(gpu)) : gpu);
+    for (const auto& gpu : options.gpus) chosen += fmt::format(" --gpu {}", is_profile_file(gpu) ? quoted(name_alone(gpu)) : gpu);
     return {.title = all ? "all architectures" : "architecture " + options.architecture,
             .command = fmt::format("roofcast calibrate --architecture {}{}{} --write", options.architecture, chosen, settings(options)),
             .file = architecture_fit_file(folder, nobody.architecture),
@@ -144,7 +144,7 @@ std::vector<CalibrationJob> single_jobs(const CalibrateOptions& options, const M
     std::vector<CalibrationJob> jobs;
     for (const auto& asked : options.gpus) {
         for (const auto& id : measured_variants(folder, asked, measured)) {
-            const bool is_file = asked.ends_with(".toml");
+            const bool is_file = is_profile_file(asked);
             GpuProfile profile = load_gpu_profile(choose_gpu(folder, is_file ? asked : id).file, folder);
             ParameterSet start = options.neutral ? load_neutral_parameters(folder) : load_unfitted_parameters(folder, profile);
             std::optional<ParameterSet> architecture;

@@ -20,6 +20,11 @@ struct CalibrateOptions {
     bool write = false, dry_run = false;
 };
 
+/// Whether what `--gpu` names is a profile of the user's own.
+inline bool is_profile_file(const std::string& gpu) {
+    return gpu.ends_with(".toml");
+}
+
 /// One fit to make.
 struct CalibrationJob {
     std::string title, command;

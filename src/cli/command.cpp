@@ -43,17 +43,21 @@ void add_common_options(CLI::App& command, CommonOptions& options) {
 void write(const Report& report, const CommonOptions& options) {
     const std::string text = rendered(report, parsed_format(options.format));
     if (!options.output.empty()) {
-        if (options.output.ends_with(".toml"))
-            throw Error({.what = "what is printed is no TOML, and profiles, models and fits are",
-                         .key = "--output",
-                         .found = options.output,
-                         .suggestion = "name a .txt, .json or .csv file"});
+        require_no_toml("--output", options.output);
         write_file_atomically(options.output, text);
         return;
     }
     if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
         throw std::runtime_error("standard output cannot be written");
     }
+}
+
+void require_no_toml(std::string_view option, const std::string& file) {
+    if (!file.ends_with(".toml")) return;
+    throw Error({.what = "what is printed is no TOML, and profiles, models and fits are",
+                 .key = std::string(option),
+                 .found = file,
+                 .suggestion = "name a .txt, .json or .csv file"});
 }
 
 void require_apart(std::string_view option, const std::string& file, const std::vector<std::filesystem::path>& others) {

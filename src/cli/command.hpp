@@ -29,6 +29,9 @@ void add_common_options(CLI::App& command, CommonOptions& options);
 /// Writes `report` where the options say: standard output, or a file that is replaced as a whole.
 void write(const Report& report, const CommonOptions& options);
 
+/// Throws Error where `option` names a file for what is printed that only what is edited by hand, or fitted, can be.
+void require_no_toml(std::string_view option, const std::string& file);
+
 /// Throws Error where the file that `option` names is one of those that the command reads, or writes besides: it would be lost.
 void require_apart(std::string_view option, const std::string& file, const std::vector<std::filesystem::path>& others);
 

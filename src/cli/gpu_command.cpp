@@ -4,8 +4,8 @@
 #include <stdexcept>
 
 #include "cli/command.hpp"
-#include "cli/gpu_report.hpp"
 #include "profile/architecture_facts.hpp"
+#include "report/gpu_report.hpp"
 #include "roofcast/calibration.hpp"
 #include "roofcast/execution.hpp"
 
@@ -46,7 +46,7 @@ std::optional<CheckedFile> check_other_file(const std::string& name) {
     }
     if (!is_of_architecture(file) || file.extension() != ".toml") return std::nullopt;
     const std::size_t parameters = check_parameter_file(file);
-    static_cast<void>(load_architecture_facts(file.parent_path().parent_path(), file.stem().string(), std::nullopt));
+    check_architecture_facts(file);
     return CheckedFile{name, "architecture", parameters};
 }
 

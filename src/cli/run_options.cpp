@@ -31,16 +31,13 @@ std::string usual_name(const std::string& text) {
     return text;
 }
 
-/// The most that a count may be: products of two stay exact.
-constexpr std::int64_t most_counted = std::int64_t{1} << 30;
-
 /// An option that was given must be at least 1; zero would silently mean the default.
 std::int64_t given(const std::optional<std::int64_t>& value, const char* option, std::int64_t absent) {
-    if (value && (*value < 1 || *value > most_counted))
+    if (value && (*value < 1 || *value > largest_run_count))
         throw Error({.what = "out of range",
                      .key = option,
                      .found = std::to_string(*value),
-                     .expected = fmt::format("a whole number from 1 to {}", most_counted)});
+                     .expected = fmt::format("a whole number from 1 to {}", largest_run_count)});
     return value.value_or(absent);
 }
 
@@ -110,7 +107,7 @@ Parallelism parallelism(const RunOptions& options, const Workload& workload) {
 std::string within_type(const std::string& text) {
     const std::size_t digits = text.starts_with('-') || text.starts_with('+') ? 1 : 0;
     if (text.find_first_not_of("0123456789", digits) != std::string::npos || text.size() - digits < 19) return {};
-    return fmt::format("out of range; found {}; expected a whole number from 1 to {}", text, most_counted);
+    return fmt::format("out of range; found {}; expected a whole number from 1 to {}", text, largest_run_count);
 }
 
 }  // namespace
@@ -128,8 +125,7 @@ Execution required_execution(const std::string& text) {
 
 WeightFormat required_weights(const std::string& text) {
     if (const auto format = parse_weight_format(text)) return *format;
-    const std::vector<std::string> names{"fp32",      "fp16",     "bf16", "fp8",    "int8", "int4",
-                                         "gptq-int4", "awq-int4", "q4_0", "q4_k_m", "q8_0", "mxfp4"};
+    const std::vector<std::string> names = weight_format_names();
     throw Error({.what = "unknown weight format",
                  .key = "--weights",
                  .found = text,
@@ -200,7 +196,9 @@ void add_run_options(CLI::App& command, RunOptions& o) {
                        "Engine whose habits gpus/software.toml describes, such as llama.cpp (default: the way of execution's table)");
     command.add_option("--layout", o.layout, "Layout of images: nhwc (channels last) or nchw (default: the way of execution's)")
         ->check(CLI::IsMember({"nhwc", "nchw"}));
-    command.add_option("--streams", o.streams, "Streams for independent operators")->capture_default_str()->check(CLI::Range(1, 16));
+    command.add_option("--streams", o.streams, "Streams for independent operators")
+        ->capture_default_str()
+        ->check(CLI::Range(1, static_cast<int>(most_streams)));
     add_technique_options(command, o.techniques);
 }
 

@@ -11,7 +11,7 @@ namespace roofcast::cli {
 
 namespace {
 
-std::int64_t whole(const std::string& text, const char* option, std::int64_t most = std::int64_t{1} << 30) {
+std::int64_t whole(const std::string& text, const char* option, std::int64_t most = largest_run_count) {
     std::int64_t value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error == std::errc{} && end == text.data() + text.size() && value >= 1 && value <= most) return value;
@@ -50,8 +50,6 @@ bool is_technique(const Entry& entry) {
     return std::find(std::begin(keys), std::end(keys), entry.key) != std::end(keys);
 }
 
-constexpr int most_streams_given = 16;
-
 const Entry entries[] = {
     {"--precision", "precision", "Precisions (default: each model's own, or the nearest that the GPU has)",
      [](RunOptions& o, const std::string& t, const char* option) { required_precision(o.precision = t, option); }},
@@ -82,7 +80,9 @@ const Entry entries[] = {
     {"--pp", "pipeline_parallel", "Pipeline-parallel degrees", set_count<&RunOptions::pipeline>, true},
     {"--dp", "data_parallel", "Data-parallel copies", set_count<&RunOptions::data>, true},
     {"--streams", "streams", "Streams for independent operators (default: 1)",
-     [](RunOptions& o, const std::string& t, const char* option) { o.streams = static_cast<int>(whole(t, option, most_streams_given)); },
+     [](RunOptions& o, const std::string& t, const char* option) {
+         o.streams = static_cast<int>(whole(t, option, static_cast<std::int64_t>(most_streams)));
+     },
      true},
 };
 

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "cli/command.hpp"
+#include "cli/measured_rows.hpp"
 #include "io/atomic_file.hpp"
 #include "report/validation_report.hpp"
 #include "roofcast/error.hpp"
@@ -25,7 +26,7 @@ struct ValidateOptions {
 /// GPUs by id, each loaded when a row first names it.
 class GpuShelf {
 public:
-    explicit GpuShelf(std::filesystem::path folder) : folder_(std::move(folder)) {}
+    explicit GpuShelf(const std::filesystem::path& folder) : folder_(folder), names_(folder) {}
 
     /// Loads what the user named and returns its id.
     std::string add(const std::string& id_or_file) {
@@ -34,25 +35,12 @@ public:
         notes_.add(choice, gpu.profile);
         std::string id = gpu.profile.id;
         gpus_.insert_or_assign(id, std::move(gpu));
+        names_.add(id);
         return id;
     }
 
-    /// The id of the profile that a row's name stands for, by the profile's file, which is not read; the name itself where there is none.
-    const std::string& id(const std::string& name) {
-        const auto known = ids_.find(name);
-        if (known != ids_.end()) return known->second;
-        std::string id = name;
-        if (!gpus_.contains(name)) {
-            try {
-                const GpuChoice choice = choose_gpu(folder_, name);
-                id = choice.file.stem().string();
-                if (!choice.note.empty()) ambiguous_.emplace(id, choice.note);
-            } catch (const Error&) {
-                // Said when the row is judged.
-            }
-        }
-        return ids_.emplace(name, std::move(id)).first->second;
-    }
+    /// The id of the profile that a row's name stands for; the name itself where there is none, which is said when the row is judged.
+    std::string id(const std::string& name) { return names_.id(name).value_or(name); }
 
     /// nullptr when no profile has that name. Throws Error where one has, and it or its parameters cannot be read.
     const Gpu* find(const std::string& id) {
@@ -64,7 +52,7 @@ public:
         } catch (const Error& e) {
             notes_.add(e.what());
         }
-        if (const auto note = ambiguous_.find(id); note != ambiguous_.end()) notes_.add(note->second);
+        notes_.add(names_.note(id));
         const auto& placed = gpus_.emplace(id, choice ? std::optional{loaded(choice->file)} : std::nullopt).first->second;
         return placed ? &*placed : nullptr;
     }
@@ -80,16 +68,9 @@ private:
 
     std::filesystem::path folder_;
     std::map<std::string, std::optional<Gpu>> gpus_;  ///< addresses stay valid while it grows
-    std::map<std::string, std::string> ids_;          ///< of names in rows
-    std::map<std::string, std::string> ambiguous_;    ///< what is to be said of ids that names of several GPUs were taken for
+    GpuNames names_;                                  ///< of rows
     Notes notes_;
 };
-
-std::vector<std::filesystem::path> data_paths(const ValidateOptions& options) {
-    if (!options.data.empty()) return {options.data.begin(), options.data.end()};
-    const auto folder = options.common.data() / "validation_data";
-    return {folder / "kernels", folder / "models"};
-}
 
 bool wanted(const std::vector<std::string>& names, std::string_view name) {
     return names.empty() || std::find(names.begin(), names.end(), name) != names.end();
@@ -155,8 +136,9 @@ void run(const ValidateOptions& options) {
     report_options.worst = static_cast<std::size_t>(options.worst);
 
     GpuShelf shelf(options.common.gpus());
-    const std::vector<std::filesystem::path> data = data_paths(options);
+    const std::vector<std::filesystem::path> data = data_paths(options.data, options.common);
     const std::vector<std::filesystem::path> read = measurement_files(data);
+    require_no_toml("--rows", options.rows_file);
     require_apart("--rows", options.rows_file, read);
     require_apart("--output", options.common.output, read);
     require_apart("--output", options.common.output, {options.rows_file});

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "roofcast/execution.hpp"
+
 namespace roofcast {
 
 namespace {
@@ -71,10 +73,6 @@ Elementwise fused_remainder(const Op& op) {
                 .writes = 0,
                 .flops_per_element = e->flops_per_element,
                 .precision = e->precision};
-    }
-    if (const auto* r = std::get_if<RowWise>(&op)) {
-        constexpr double flops_of_a_norm = 6;
-        return {.elements = r->rows * r->cols, .reads = 0, .writes = 0, .flops_per_element = flops_of_a_norm, .precision = r->precision};
     }
     return {.elements = 0};
 }

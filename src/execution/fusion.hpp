@@ -14,8 +14,6 @@ namespace roofcast {
 inline constexpr int vanishes = -1;
 void fusion_plan(const Segment& segment, bool into_products, bool by_stream, std::vector<int>& host_of);
 
-inline constexpr std::size_t most_streams = 16;
-
 /// What the kernel that takes `op` in must still do for it: extra operands are read, the intermediate stays in registers.
 Elementwise fused_remainder(const Op& op);
 

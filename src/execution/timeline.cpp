@@ -193,8 +193,8 @@ std::vector<std::size_t> first_equal_nodes(const OpGraph& graph) {
     for (const Segment& segment : graph.segments) {
         for (const OpNode& node : segment.nodes) {
             const auto found = std::find_if(distinct.begin(), distinct.end(), [&](const auto& seen) {
-                return seen.first->op == node.op && seen.first->eager_kernels == node.eager_kernels &&
-                       seen.first->same_call == node.same_call;
+                return seen.first->op == node.op && seen.first->weights == node.weights &&
+                       seen.first->eager_kernels == node.eager_kernels && seen.first->same_call == node.same_call;
             });
             const std::size_t place = first.size();
             first.push_back(found != distinct.end() ? found->second : place);

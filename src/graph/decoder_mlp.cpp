@@ -72,6 +72,8 @@ void add_moe(LayerBuilder& b, const DecoderPass& pass) {
     const Numerics& n = b.numerics();
     const std::int64_t rows = pass.rows(), expert_gpus = std::max<std::int64_t>(1, pass.shape.parallel.expert);
     const std::int64_t tensor_gpus = std::max<std::int64_t>(1, pass.tensor() / expert_gpus);
+    // Data-parallel copies that share experts bring their tokens together.
+    const std::int64_t gathered = rows * std::max<std::int64_t>(1, expert_gpus / pass.tensor());
     b.head("router", rows, moe.experts, m.hidden, moe.expert_bias);
     constexpr double top_k_kernels = 4;  // softmax, top-k, normalize, cast
     b.add("router_top_k", RowWise{RowOp::softmax, rows, moe.experts, n.vector}, 0, Fusion::chain, top_k_kernels);
@@ -82,7 +84,7 @@ void add_moe(LayerBuilder& b, const DecoderPass& pass) {
     const double biases = moe.expert_bias ? (matrices - 1) * width + hidden : 0;
     const double weights = static_cast<double>(moe.experts) * (matrices * width * hidden + biases);
     b.add("experts",
-          Moe{.tokens = rows,
+          Moe{.tokens = gathered,
               .hidden = m.hidden,
               .intermediate = moe.expert_intermediate,
               .experts = moe.experts,
@@ -92,7 +94,8 @@ void add_moe(LayerBuilder& b, const DecoderPass& pass) {
               .weight_bits = n.weight_bits,
               .tensor_parallel = tensor_gpus,
               .expert_parallel = expert_gpus},
-          weights / static_cast<double>(tensor_gpus * expert_gpus), Fusion::none, expert_kernels(moe, rows, pass.shape.grouped_experts));
+          weights / static_cast<double>(tensor_gpus * expert_gpus), Fusion::none,
+          expert_kernels(moe, gathered, pass.shape.grouped_experts));
     if (expert_gpus > 1) add_exchange(b, pass, "collect");
     if (moe.shared_intermediate > 0) add_shared_expert(b, pass);
     if (pass.tensor() > 1) b.all_reduce("all_reduce", pass.tensor(), rows * m.hidden);

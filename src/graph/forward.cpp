@@ -7,12 +7,8 @@ namespace roofcast {
 
 namespace {
 
-/// Tokens of an LLM's prompt when the run shape names none.
-constexpr std::int64_t default_prompt = 512;
-
 std::int64_t prompt_tokens(const DecoderLlm& model, const RunShape& shape) {
-    if (shape.prompt_tokens > 0) return shape.prompt_tokens;
-    return model.max_context > 0 ? std::min(default_prompt, model.max_context) : default_prompt;
+    return shape.prompt_tokens > 0 ? shape.prompt_tokens : default_prompt(model);
 }
 
 struct Forward {
@@ -34,11 +30,17 @@ struct Forward {
         graph.name = "forward";
         graph.peak_activations = max(graph.peak_activations, language.peak_activations);
         graph.tied_weights += language.tied_weights;
+        graph.tied_weight_bits = language.tied_weight_bits;
         return graph;
     }
 };
 
 }  // namespace
+
+std::int64_t default_prompt(const DecoderLlm& model) {
+    constexpr std::int64_t usual = 512;
+    return model.max_context > 0 ? std::min(usual, model.max_context) : usual;
+}
 
 OpGraph forward_graph(const Workload& workload, const RunShape& shape) {
     return std::visit(Forward{shape}, workload.architecture);

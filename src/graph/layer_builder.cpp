@@ -4,19 +4,6 @@ namespace roofcast {
 
 namespace {
 
-/// Activations between matrix products in `p`: 16 bits for narrower formats; fp16 beside int8, which predates bf16 on many GPUs.
-Precision vector_precision(Precision p) {
-    switch (p) {
-        case Precision::tf32:
-            return Precision::fp32;
-        case Precision::int8:
-        case Precision::int4:
-            return Precision::fp16;
-        default:
-            return activation_precision(p);
-    }
-}
-
 double as_count(std::int64_t n) {
     return static_cast<double>(n);
 }
@@ -26,7 +13,7 @@ double as_count(std::int64_t n) {
 Numerics numerics_of(const RunShape& shape, bool serving) {
     Numerics n;
     n.matmul = product_precision(shape);
-    n.vector = vector_precision(shape.precision);
+    n.vector = shape.precision == Precision::tf32 ? Precision::fp32 : activation_precision(shape.precision);
     n.stored = shape.stays_narrow() && !serving ? shape.precision : n.vector;
     n.stream = stream_precision(shape, n.stored);
     n.norm = norm_precision(shape, n.stored);

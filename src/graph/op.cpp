@@ -13,7 +13,7 @@ double real(std::int64_t count) {
 struct Macs {
     double operator()(const Gemm& g) const { return real(g.batch) * real(g.m) * real(g.n) * real(g.k); }
     double operator()(const Attention& a) const {
-        return real(a.batch) * real(a.heads) * real(a.query_len) * real(a.kv_len) * real(a.head_dim + a.value_dim);
+        return real(a.batch) * real(a.heads) * real(a.query_len) * real(a.kv_len) * real(a.head_dim + a.value_width());
     }
     double operator()(const Conv2d& c) const {
         return real(c.batch) * real(c.out_channels) * real(c.out_height()) * real(c.out_width()) * real(c.kernel_h * c.kernel_w) *
@@ -32,12 +32,7 @@ struct Macs {
 /// FLOPs besides the multiply-adds of matrix products.
 struct VectorFlops {
     double operator()(const Elementwise& e) const { return real(e.elements) * e.flops_per_element; }
-    double operator()(const RowWise& r) const {
-        // softmax: maximum, subtract, exponential, sum, divide; layernorm: mean, variance (2), subtract, scale (2), shift; rmsnorm: square,
-        // sum, scale (2).
-        const double per_element = r.kind == RowOp::softmax ? 5 : r.kind == RowOp::layernorm ? 7 : 4;
-        return real(r.rows) * real(r.cols) * per_element;
-    }
+    double operator()(const RowWise& r) const { return real(r.rows) * real(r.cols) * row_wise_flops; }
     double operator()(const Reduce& r) const { return real(r.outputs) * r.window; }
     template <class Other>
     double operator()(const Other&) const {
@@ -94,9 +89,8 @@ double visible_pairs(const Attention& op) {
 
 Flops op_flops(const Op& op) {
     if (const auto* a = std::get_if<Attention>(&op)) {
-        constexpr double softmax_flops = 5;  // per score, as for a softmax of its own
         const double pairs = real(a->batch) * real(a->heads) * visible_pairs(*a);
-        return pairs * (2 * real(a->head_dim + a->value_dim) + softmax_flops) * flop;
+        return pairs * (2 * real(a->head_dim + a->value_width()) + row_wise_flops) * flop;
     }
     return (2 * std::visit(Macs{}, op) + std::visit(VectorFlops{}, op)) * flop;
 }

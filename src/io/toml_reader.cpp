@@ -30,7 +30,7 @@ std::string described(Range range) {
 
 std::string described(std::int64_t lower, std::int64_t upper) {
     if (lower == std::numeric_limits<std::int64_t>::min()) return "a whole number";
-    if (upper >= std::int64_t{1} << 40) return fmt::format("a whole number of at least {}", lower);
+    if (upper == largest_whole) return fmt::format("a whole number of at least {}, and at most {}", lower, upper);
     return fmt::format("a whole number from {} to {}", lower, upper);
 }
 
@@ -187,7 +187,7 @@ std::vector<std::string> TableReader::texts_if(std::string_view key) {
     return values;
 }
 
-std::vector<std::int64_t> TableReader::counts_if(std::string_view key, std::int64_t lower) {
+std::vector<std::int64_t> TableReader::counts_if(std::string_view key, std::int64_t lower, std::int64_t upper) {
     std::vector<std::int64_t> values;
     const toml::node* node = find(key);
     if (node == nullptr) return values;
@@ -195,8 +195,9 @@ std::vector<std::int64_t> TableReader::counts_if(std::string_view key, std::int6
     if (array == nullptr) throw error(key, "wrong type", {}, "a list of whole numbers");
     for (const auto& item : *array) {
         if (!item.is_integer()) throw error(key, "wrong type in the list", {}, "whole numbers");
-        if (item.as_integer()->get() < lower) throw error(key, "out of range", {}, fmt::format("whole numbers of at least {}", lower));
-        values.push_back(item.as_integer()->get());
+        const std::int64_t value = item.as_integer()->get();
+        if (value < lower || value > upper) throw error(key, "out of range", {}, fmt::format("whole numbers from {} to {}", lower, upper));
+        values.push_back(value);
     }
     return values;
 }

@@ -34,6 +34,9 @@ struct Range {
 inline constexpr Range positive{0, std::numeric_limits<double>::max(), true};
 inline constexpr Range non_negative{0};
 
+/// Of a count that names no bound of its own.
+inline constexpr std::int64_t largest_whole = std::int64_t{1} << 40;
+
 /// A view of one table. `base` (optional) is a second table whose keys stand in for those that `table` lacks: a variant over its
 /// architecture.
 class TableReader {
@@ -49,15 +52,15 @@ public:
     // absent one is taken for a misspelling of it.
     std::string text(std::string_view key);
     double number(std::string_view key, Range range = {});
-    std::int64_t count(std::string_view key, std::int64_t lower = 1, std::int64_t upper = std::int64_t{1} << 40);
+    std::int64_t count(std::string_view key, std::int64_t lower = 1, std::int64_t upper = largest_whole);
 
     // Optional values: throw only when present and wrong.
     std::optional<std::string> text_if(std::string_view key);
     std::optional<double> number_if(std::string_view key, Range range = {});
-    std::optional<std::int64_t> count_if(std::string_view key, std::int64_t lower = 1, std::int64_t upper = std::int64_t{1} << 40);
+    std::optional<std::int64_t> count_if(std::string_view key, std::int64_t lower = 1, std::int64_t upper = largest_whole);
     std::optional<bool> flag_if(std::string_view key);
     std::vector<std::string> texts_if(std::string_view key);
-    std::vector<std::int64_t> counts_if(std::string_view key, std::int64_t lower = std::numeric_limits<std::int64_t>::min());
+    std::vector<std::int64_t> counts_if(std::string_view key, std::int64_t lower, std::int64_t upper = largest_whole);
     std::vector<double> numbers_if(std::string_view key, Range range = {});
 
     /// Sub-table; an absent one reads as empty, unless its name is misspelt. `[key]` of `base` stands behind it.

@@ -59,7 +59,7 @@ KernelCost regrouped(const Attention& op, KernelCost attention, const Gpu& gpu) 
                         .integer_instructions = strided_copy_instructions};
         return cost(copy, gpu, Cache::produced);
     };
-    return in_sequence(in_sequence(copied(op.head_dim), attention), copied(value_dim(op)));
+    return in_sequence(in_sequence(copied(op.head_dim), attention), copied(op.value_width()));
 }
 
 /// What blocks take to look through the sequences of a batch for their work (FlashAttention-3; larger batches are dealt out without).

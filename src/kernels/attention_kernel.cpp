@@ -123,8 +123,8 @@ Seconds score_time(const Attention& op, const AttentionKernel& kernel, const Gpu
         const Seconds split = products * products_of_fp32 / rate + instruction_time(splitting_instructions, gpu.profile);
         return max(split, products / (lane_rate(gpu.profile, Precision::fp32) / sms));  // seen no faster than lanes could be
     }
-    const double passes = op.query_len > 1 ? blocks(value_dim(op), value_columns) : 1;
-    const double width = passes * compiled_width(op.head_dim) + compiled_width(value_dim(op));
+    const double passes = op.query_len > 1 ? blocks(op.value_width(), value_columns) : 1;
+    const double width = passes * compiled_width(op.head_dim) + compiled_width(op.value_width());
     const FlopsPerSecond matrix =
         matrix_rate(gpu.profile, op.precision) / sms * reached_share(gpu.profile, op.precision, kernel.efficiency->peak_fraction);
     const Seconds products = 2 * flop * width / matrix;

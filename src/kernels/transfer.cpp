@@ -70,7 +70,8 @@ Seconds later_start(const Copy& op) {
 BytesPerSecond pcie_bandwidth(const GpuProfile& gpu) {
     // PCI Express base specification: bytes per second and lane after line coding, generation 1 to 6.
     constexpr double lane_gb_s[] = {0.25, 0.5, 0.985, 1.969, 3.938, 7.563};
-    const int generation = std::clamp(gpu.pcie_generation, 1, 6);
+    static_assert(std::size(lane_gb_s) == newest_pcie);
+    const int generation = std::clamp(gpu.pcie_generation, 1, newest_pcie);
     return lane_gb_s[generation - 1] * static_cast<double>(std::max(gpu.pcie_lanes, 1)) * gb_per_s;
 }
 

@@ -50,14 +50,14 @@ KernelCost products_and_softmax(const Attention& op, const Gpu& gpu, Cache cache
     Gemm scoring = any, weighting = any;
     scoring.n = weighting.k = op.kv_len;
     scoring.k = op.head_dim;
-    weighting.n = value_dim(op);
+    weighting.n = op.value_width();
     KernelCost c = product_with_cache(op, scoring, op.head_dim, gpu, cache);
     c = in_sequence(c, pass(1, 1, 2, p));
     // Casts read 16 bits and write 32, and the other way around.
     if (wide) c = in_sequence(c, pass(0.5, 1, 1, softmax));
     c = in_sequence(c, cost(RowWise{RowOp::softmax, batch * op.query_len, op.kv_len, softmax, op.framework}, gpu, cache));
     if (wide) c = in_sequence(c, pass(1, 0.5, 1, softmax));
-    return in_sequence(c, product_with_cache(op, weighting, value_dim(op), gpu, cache));
+    return in_sequence(c, product_with_cache(op, weighting, op.value_width(), gpu, cache));
 }
 
 /// `c`, and copies between rows of all heads and heads of all rows: of queries and the output unless they are one row, and of keys and
@@ -66,7 +66,7 @@ KernelCost with_copied_heads(KernelCost c, const Attention& op, const Gpu& gpu, 
     constexpr int there_and_back = 2;
     const int kernels = c.kernels + there_and_back;
     const auto copy = [&](std::int64_t rows, std::int64_t heads) {
-        for (const std::int64_t width : {op.head_dim, value_dim(op)}) {
+        for (const std::int64_t width : {op.head_dim, op.value_width()}) {
             const std::int64_t moved = op.batch * rows * heads * width;
             c = in_sequence(c, cost(Move{.read = moved, .written = moved, .precision = op.precision, .strided = true}, gpu, cache));
         }

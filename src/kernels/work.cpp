@@ -7,12 +7,8 @@
 
 namespace roofcast {
 
-std::int64_t value_dim(const Attention& op) {
-    return op.value_dim > 0 ? op.value_dim : op.head_dim;
-}
-
 double score_width(const Attention& op) {
-    return real(op.head_dim + value_dim(op));
+    return real(op.head_dim + op.value_width());
 }
 
 bool winograd_applies(const Conv2d& op) {
@@ -60,9 +56,8 @@ Work work(const Elementwise& op) {
 }
 
 Work work(const RowWise& op) {
-    // Mean or maximum, deviation or exponential, sum, scaling: about five operations an element.
     const double elements = real(op.rows) * real(op.cols);
-    return {{}, 5 * elements * flop, 2 * elements * element_size(op.precision), op.precision};
+    return {{}, row_wise_flops * elements * flop, 2 * elements * element_size(op.precision), op.precision};
 }
 
 Work work(const Embedding& op) {

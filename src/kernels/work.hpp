@@ -44,9 +44,6 @@ inline bool has_one_tap(const Conv2d& op) {
 /// The precision of the matrix products of `op`, when it has some.
 std::optional<Precision> matrix_precision(const Op& op);
 
-/// Width of a value vector; `head_dim` when not given.
-std::int64_t value_dim(const Attention& op);
-
 /// Elements of a key and a value: what a score multiplies.
 double score_width(const Attention& op);
 

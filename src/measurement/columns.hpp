@@ -119,7 +119,7 @@ public:
     // Finite numbers; Unusable when present and not one, or out of range.
     [[nodiscard]] std::optional<double> number_if(MeasuredColumn c) const;
     [[nodiscard]] double number(MeasuredColumn c) const;
-    /// Whole numbers of at least `lower`. `upper` keeps products of a few of them within what a kernel can address.
+    /// Whole numbers of at least `lower`, and at most what keeps products of a few of them within what a kernel can address.
     [[nodiscard]] std::optional<std::int64_t> count_if(MeasuredColumn c, std::int64_t lower = 1) const;
     [[nodiscard]] std::int64_t count(MeasuredColumn c, std::int64_t lower = 1) const;
     [[nodiscard]] bool flag(MeasuredColumn c) const;  ///< 1, true, yes; false when blank

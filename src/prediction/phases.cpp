@@ -18,10 +18,11 @@ std::string dominant_bound(const Timeline& t) {
     return std::string(name(static_cast<Bound>(std::max_element(spent.begin(), spent.end()) - spent.begin())));
 }
 
-Utilization utilization(const Timeline& t, const Gpu& device, Precision precision) {
-    const GpuProfile& gpu = device.profile;
-    Utilization u = utilization(t.flops, t.dram_bytes, t.total, gpu, precision);
-    if (t.total > Seconds{} && gpu.tdp > Watts{}) u.power = std::min(1.0, (gpu.idle + t.dynamic_energy / t.total).in(gpu.tdp));
+/// Of each GPU: stages of a pipeline take turns within the pass.
+Utilization utilization(const Timeline& t, const GpuProfile& gpu, const RunShape& shape) {
+    const Seconds of_all_stages = static_cast<double>(shape.parallel.pipeline) * t.total;
+    Utilization u = utilization(t.flops, t.dram_bytes, of_all_stages, gpu, shape.precision);
+    if (t.total > Seconds{} && gpu.tdp > Watts{}) u.power = std::min(1.0, (gpu.idle + t.dynamic_energy / of_all_stages).in(gpu.tdp));
     return u;
 }
 
@@ -49,7 +50,7 @@ Phase run_phase(OpGraph graph, const PhaseSetting& setting) {
     phase.timeline = std::move(pass.timeline);
     phase.latency = phase.timeline.total;
     if (phase.timeline.dram_bytes > Bytes{}) phase.intensity = phase.timeline.flops / phase.timeline.dram_bytes;
-    phase.utilization = utilization(phase.timeline, setting.gpu, setting.request.shape.precision);
+    phase.utilization = utilization(phase.timeline, setting.gpu.profile, setting.request.shape);
     phase.bound = pass.waits_for_host ? std::string(name(Bound::communication)) : dominant_bound(phase.timeline);
     return phase;
 }

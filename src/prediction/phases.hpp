@@ -15,7 +15,8 @@ struct PhaseSetting {
     const SoftwareStack& stack;
 };
 
-/// Of a run of `time` on `gpu` that multiplies in `precision`; power is left at 0. All 0 when it takes no time.
+/// Of a run of `time` on `gpu` that multiplies in `precision`; power is left at 0. All 0 when it takes no time. Stages of a pipeline:
+/// `time` is theirs together.
 Utilization utilization(Flops flops, Bytes dram_bytes, Seconds time, const GpuProfile& gpu, Precision precision);
 
 /// The timeline of one pass, weights that the host holds streamed beside it.

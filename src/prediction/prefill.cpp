@@ -35,7 +35,7 @@ Phase prefill_phase(const PhaseSetting& setting, std::int64_t context) {
                              : equal_chunks(setting, cached, chunk, whole);
     if (rest > 0) {
         phase.latency += run_phase(prefill_graph(*setting.llm, request.shape, rest, cached + whole * chunk), setting).latency;
-        phase.passes += 1;
+        phase.passes += static_cast<double>(rest) / static_cast<double>(chunk);
     }
     phase.latency *= pipelined_share(request.shape, setting.stack, fresh);
     return phase;

@@ -13,14 +13,13 @@ namespace roofcast {
 
 namespace {
 
-// Bounds beyond anything that fits a GPU, and small enough for every product of sizes in a graph to stay exact in 64 bits: dimensions of a
-// model are below 2^24.
-constexpr std::int64_t largest_count = std::int64_t{1} << 30, largest_side = 65'536, most_gpus = std::int64_t{1} << 20;
+// Bounds as `largest_run_count` is one.
+constexpr std::int64_t largest_side = 65'536, most_gpus = std::int64_t{1} << 20;
 constexpr double most_tokens = 0x1p31;  ///< of all sequences together; times a dimension: 2^55
 constexpr double most_scores = 0x1p60;  ///< heads x queries x keys of one layer
 constexpr double most_pixels = 0x1p34;  ///< of all images together
 
-void require_count(std::string_view option, std::int64_t value, std::int64_t least = 1, std::int64_t most = largest_count) {
+void require_count(std::string_view option, std::int64_t value, std::int64_t least = 1, std::int64_t most = largest_run_count) {
     if (value >= least && value <= most) return;
     throw Error({.what = "out of range",
                  .key = std::string(option),
@@ -133,7 +132,18 @@ void check_language(const Workload& workload, const DecoderLlm& llm, const RunSh
     check_tokens(shape, context, llm.heads);
 }
 
-constexpr std::int64_t default_prompt = 512, default_generate = 128;
+/// Keys and values are stored as they were computed, or in fewer bits.
+void check_cache(const RunShape& shape) {
+    const Precision computed = activation_precision(shape.precision);
+    if (element_size(shape.kv_precision) <= element_size(computed)) return;
+    throw Error({.what = "a KV cache wider than what attention computes in",
+                 .key = "--kv",
+                 .found = fmt::format("{} beside {}", name(shape.kv_precision), name(shape.precision)),
+                 .expected = fmt::format("at most {} bits", 8 * element_size(computed).in(byte)),
+                 .suggestion = fmt::format("--kv {}", name(computed))});
+}
+
+constexpr std::int64_t default_generate = 128;
 
 void check_host_time(double time) {
     if (time >= least_host_time && time <= most_host_time) return;  // not so of a NaN either
@@ -181,8 +191,9 @@ RunRequest completed_sizes(RunRequest request, const Workload& workload) {
     check_experts(workload, language_model(workload), shape.parallel);
     shape.weights = request.weights.value_or(stored_weights(workload, shape.precision));
     shape.kv_precision = request.kv_precision.value_or(activation_precision(shape.precision));
+    check_cache(shape);
     if (const DecoderLlm* llm = language_model(workload)) {
-        if (shape.prompt_tokens == 0) shape.prompt_tokens = default_prompt;
+        if (shape.prompt_tokens == 0) shape.prompt_tokens = default_prompt(*llm);
         if (shape.generate_tokens == 0) shape.generate_tokens = default_generate;
         check_language(workload, *llm, shape);
         check_draft(workload, request);

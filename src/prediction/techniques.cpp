@@ -13,7 +13,7 @@ namespace roofcast {
 
 namespace {
 
-constexpr std::int64_t most_draft_tokens = 1024, largest_block = std::int64_t{1} << 20, largest_chunk = std::int64_t{1} << 30;
+constexpr std::int64_t most_draft_tokens = 1024, largest_block = std::int64_t{1} << 20;
 
 void require_share(const char* option, double share, bool below_one) {
     if (share >= 0 && (below_one ? share < 1 : share <= 1)) return;
@@ -50,7 +50,7 @@ void check_techniques(const RunRequest& request, const Workload& workload) {
     const Techniques& t = request.techniques;
     require_share("--cached-prefix", t.cached_prefix, true);
     require_share("--offload", t.offload, false);
-    require_tokens("--prefill-chunk", t.prefill_chunk, 0, largest_chunk);
+    require_tokens("--prefill-chunk", t.prefill_chunk, 0, largest_run_count);
     require_tokens("--kv-block", t.kv_block, 1, largest_block);
     const auto refuse = [&workload](bool given, const char* option, const char* why) {
         if (given) throw Error({.what = fmt::format("{} {}", workload.id, why), .key = option, .suggestion = "leave it out"});

@@ -133,7 +133,7 @@ ArchitectureFacts read_facts(TableReader& table) {
     facts.fp8_single_row = table.number_if("fp8_single_row_us", non_negative).value_or(0) * us;
     facts.kernels_of = described_architecture(table, "kernels_of");
     facts.switch_reduction = table.number_if("switch_reduction", {0, 1}).value_or(0);
-    facts.pcie_generation = static_cast<int>(table.count("pcie_generation", 1, 9));
+    facts.pcie_generation = static_cast<int>(table.count("pcie_generation", 1, newest_pcie));
     facts.process_nm = table.number("process_nm", physical_process_nm);
     facts.watts_per_fp32_tflops = table.number("watts_per_fp32_tflops", positive);
     facts.idle_fraction = table.number_if("idle_fraction", {0, 1});
@@ -184,16 +184,25 @@ constexpr std::string_view fact_keys[] = {"source",
                                           "idle_watts_per_gb_s",
                                           "bandwidth_gb_s"};
 
+const toml::table& typical_table(const toml::table& document, const std::filesystem::path& file) {
+    const toml::table* typical = document["typical"].as_table();
+    if (typical == nullptr) throw Error({.what = "the table [typical] is missing", .file = file.string(), .key = "typical"});
+    return *typical;
+}
+
+/// Compute capabilities that have a table of their own.
+std::vector<std::string> capabilities_of(const TableReader& typical) {
+    std::vector<std::string> capabilities = typical.keys();
+    std::erase_if(capabilities, [](const std::string& key) { return !parse_capability(key); });
+    return capabilities;
+}
+
 /// The facts in `[typical]` of `file`: the table of one capability over what all have in common.
 ArchitectureFacts facts_in(const std::filesystem::path& file, std::optional<ComputeCapability> capability) {
     const toml::table document = parse_toml_file(file);
-    const toml::table* typical = document["typical"].as_table();
-    if (typical == nullptr) throw Error({.what = "the table [typical] is missing", .file = file.string(), .key = "typical"});
-    TableReader common(*typical, file.string(), "typical");
-    std::vector<std::string> capabilities;
-    for (const auto& key : common.keys()) {
-        if (parse_capability(key)) capabilities.push_back(key);
-    }
+    const toml::table& typical = typical_table(document, file);
+    TableReader common(typical, file.string(), "typical");
+    const std::vector<std::string> capabilities = capabilities_of(common);
     if (capabilities.empty()) {
         ArchitectureFacts facts = read_facts(common);
         common.finish();
@@ -210,7 +219,7 @@ ArchitectureFacts facts_in(const std::filesystem::path& file, std::optional<Comp
     for (const auto& key : capabilities) static_cast<void>(common.table(key));
     for (const std::string_view key : fact_keys) static_cast<void>(common.node(key));
     common.finish();
-    TableReader reader(*typical->get(wanted)->as_table(), file.string(), fmt::format("typical.\"{}\"", wanted), typical);
+    TableReader reader(*typical.get(wanted)->as_table(), file.string(), fmt::format("typical.\"{}\"", wanted), &typical);
     ArchitectureFacts facts = read_facts(reader);
     reader.finish();
     return facts;
@@ -270,6 +279,13 @@ std::string known_architecture(const std::string& id, const std::vector<std::str
     if (std::find(known.begin(), known.end(), joined) != known.end()) return joined;
     const auto place = std::find_if(known.begin(), known.end(), [&](const std::string& k) { return id.starts_with(k + "-"); });
     return place == known.end() ? id : *place;
+}
+
+void check_architecture_facts(const std::filesystem::path& file) {
+    const toml::table document = parse_toml_file(file);
+    for (const auto& key : capabilities_of(TableReader(typical_table(document, file), file.string(), "typical")))
+        static_cast<void>(facts_in(file, parse_capability(key)));
+    static_cast<void>(facts_in(file, std::nullopt));
 }
 
 ArchitectureFacts load_architecture_facts(const std::filesystem::path& gpus_folder, const std::string& architecture,

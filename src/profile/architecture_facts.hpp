@@ -32,4 +32,7 @@ std::string known_architecture(const std::string& id, const std::vector<std::str
 ArchitectureFacts load_architecture_facts(const std::filesystem::path& gpus_folder, const std::string& architecture,
                                           std::optional<ComputeCapability> capability);
 
+/// Reads the facts of every capability in a file of `gpus_folder`/arch. Throws Error naming file, line and key of what is wrong in it.
+void check_architecture_facts(const std::filesystem::path& file);
+
 }  // namespace roofcast

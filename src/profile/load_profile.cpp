@@ -161,7 +161,7 @@ void read_board(TableReader& top, GpuProfile& gpu) {
     TableReader interconnect = top.table("interconnect");
     if (const auto rate = interconnect.number_if("nvlink_gb_s", physical_bandwidth_gb_s)) gpu.nvlink = *rate * gb_per_s;
     gpu.nvlink_switch = interconnect.flag_if("nvlink_switch").value_or(false);
-    constexpr std::int64_t newest_pcie = 9, most_lanes = 256, usual_lanes = 16, fewest_joined = 2, most_joined = 1024;
+    constexpr std::int64_t most_lanes = 256, usual_lanes = 16, fewest_joined = 2, most_joined = 1024;
     gpu.nvlink_gpus = interconnect.count_if("nvlink_gpus", fewest_joined, most_joined);
     if (gpu.nvlink_gpus && (!gpu.nvlink || gpu.nvlink_switch))
         throw interconnect.error("nvlink_gpus", "is of bridges, which join few GPUs", {}, "nvlink_gb_s beside it, and no nvlink_switch");

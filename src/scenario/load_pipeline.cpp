@@ -7,7 +7,7 @@ namespace roofcast {
 
 namespace {
 
-constexpr std::int64_t largest_size = std::int64_t{1} << 30, most_units = 1'000'000;
+constexpr std::int64_t most_units = 1'000'000;
 constexpr std::size_t most_stages = 1000;
 constexpr Range most_calls{0, 1e6, true}, most_milliseconds{0, 1e9, true};
 
@@ -42,10 +42,10 @@ void read_model(TableReader& reader, PipelineStage& stage) {
     stage.device = reader.text("device");
     read_formats(reader, stage);
     RunShape& shape = stage.request.shape;
-    shape.batch = reader.count_if("batch", 1, largest_size).value_or(1);
-    shape.prompt_tokens = reader.count_if("prompt_tokens", 1, largest_size).value_or(0);
-    shape.generate_tokens = reader.count_if("output_tokens", 1, largest_size).value_or(0);
-    shape.image_size = reader.count_if("image_size", 1, largest_size).value_or(0);
+    shape.batch = reader.count_if("batch", 1, largest_run_count).value_or(1);
+    shape.prompt_tokens = reader.count_if("prompt_tokens", 1, largest_run_count).value_or(0);
+    shape.generate_tokens = reader.count_if("output_tokens", 1, largest_run_count).value_or(0);
+    shape.image_size = reader.count_if("image_size", 1, largest_run_count).value_or(0);
     shape.parallel.tensor = reader.count_if("tensor_parallel", 1, most_units).value_or(1);
 }
 

@@ -92,6 +92,7 @@ const UnderLoad& QueueingEngine::simulated_once(std::int64_t copies, std::int64_
     engine_.time_scale = time_scale;
     const ServingStatistics seen = statistics(engine_, arriving, simulated(engine_, arriving), request_.objective);
     UnderLoad& load = entry->second;
+    static_assert(queueing_percentile == 99);
     load.requests = requests;
     load.ttft = seen.ttft.p99;
     if (seen.tpot) load.tpot = seen.tpot->p99;

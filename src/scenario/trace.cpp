@@ -15,9 +15,8 @@ namespace roofcast {
 namespace {
 
 const std::vector<std::string> columns{"arrival_s", "prompt_tokens", "output_tokens"};
-constexpr double latest = 1e9;                           // seconds: beyond it the unit is wrong
-constexpr std::int64_t longest = std::int64_t{1} << 30;  // tokens
-constexpr std::size_t most_requests = 10'000'000;        // that fit in memory with their times
+constexpr double latest = 1e9;                     // seconds: beyond it the unit is wrong
+constexpr std::size_t most_requests = 10'000'000;  // that fit in memory with their times
 
 struct Cell {
     const std::string& file;
@@ -81,9 +80,9 @@ ServingRequest parse_row(const CsvRecord& row, const std::array<std::size_t, 3>&
                      .found = fmt::format("{} fields", row.fields.size()),
                      .expected = fmt::format("{}", columns.size())});
     const auto cell = [&](std::size_t c) { return Cell{file, row.line, columns[c], row.fields[places[c]]}; };
-    const std::string tokens = fmt::format("a whole number from 1 to {}", longest);
+    const std::string tokens = fmt::format("a whole number from 1 to {}", largest_run_count);
     return {number<double>(cell(0), 0, latest, fmt::format("seconds from 0 to {:.0f}", latest)) * s,
-            number<std::int64_t>(cell(1), 1, longest, tokens), number<std::int64_t>(cell(2), 1, longest, tokens)};
+            number<std::int64_t>(cell(1), 1, largest_run_count, tokens), number<std::int64_t>(cell(2), 1, largest_run_count, tokens)};
 }
 
 }  // namespace

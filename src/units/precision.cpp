@@ -105,4 +105,13 @@ std::optional<WeightFormat> parse_weight_format(std::string_view text) {
     return format;
 }
 
+std::vector<std::string> weight_format_names() {
+    std::vector<std::string> names;
+    for (const Precision p : all_precisions) names.emplace_back(name(p));
+    for (const auto& format : named_formats) {
+        if (std::find(names.begin(), names.end(), format.label) == names.end()) names.emplace_back(format.label);
+    }
+    return names;
+}
+
 }  // namespace roofcast

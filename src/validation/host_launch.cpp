@@ -94,7 +94,7 @@ HostMachine read_machine(TableReader& table) {
 std::string_view weight_format(const KernelRow& row) {
     const auto* gemm = std::get_if<Gemm>(&row.op);
     if (gemm == nullptr) return {};
-    if (gemm->weight_bits >= 8 * element_size(gemm->precision).in(byte)) return name(gemm->precision);
+    if (!gemm->unpacks_weights()) return name(gemm->precision);
     if (gemm->weight_bits == 8) return "int8";
     return gemm->weight_bits >= 4 && gemm->weight_bits < 5 ? "int4" : "";  // four bits and the scales of their groups
 }

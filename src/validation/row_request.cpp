@@ -17,8 +17,9 @@ bool software_has(const ModelRow& row, std::string_view part) {
 
 /// Engines that put consecutive layers on consecutive GPUs when nothing else is said; the others split every layer.
 bool splits_by_layers(const ModelRow& row) {
-    constexpr std::string_view by_layers[] = {"llama.cpp", "ollama", "exllama", "transformers"};
-    return std::any_of(std::begin(by_layers), std::end(by_layers), [&](std::string_view engine) { return software_has(row, engine); });
+    constexpr std::string_view by_layers[] = {"llama.cpp", "ollama", "exllama", "exllamav2", "transformers"};
+    return std::any_of(std::begin(by_layers), std::end(by_layers),
+                       [&](std::string_view engine) { return begins_with_words(row.origin.software, engine); });
 }
 
 double host_time(const std::vector<HostMachine>& machines, const ModelRow& row, const std::string& gpu) {
@@ -53,7 +54,10 @@ RunRequest request_of(const ModelRow& row, const Workload& workload, const std::
         const bool decodes = row.phase == "decode" || row.phase == "generate" || row.phase.empty() || row.served;
         // A decode row that starts from nothing has the first token in its cache; a rate needs a second one to be told from prefill.
         if (row.prompt_tokens) shape.prompt_tokens = std::max<std::int64_t>(1, *row.prompt_tokens);
-        shape.generate_tokens = decodes ? row.output_tokens.value_or(0) : 1;
+        const bool first_token_alone = !decodes || row.output_tokens == 0;
+        if (decodes && first_token_alone && !row.phase.empty())
+            throw unusable(fmt::format("phase '{}' without a token: prompts alone are phase prefill", row.phase));
+        shape.generate_tokens = first_token_alone ? 1 : row.output_tokens.value_or(0);
         if (row.phase == "decode" && shape.generate_tokens == 1) shape.generate_tokens = 2;
         if (!row.image_size) shape.images = 0;
         if (row.parallel.gpus() == 1) (splits_by_layers(row) ? shape.parallel.pipeline : shape.parallel.tensor) = row.gpus;

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "workload/convnet_layer.hpp"
+#include "workload/readers.hpp"
 
 namespace roofcast {
 
@@ -109,7 +110,7 @@ ConvNet read_convnet(TableReader& reader) {
     if (net.aspect != 1 && net.dimensions != 2)
         throw reader.error("aspect", "rows and cubes have no width over height", {}, "dimensions = 2");
     net.channels = reader.count_if("channels", 1, 1 << 16).value_or(net.channels);
-    net.classes = reader.count_if("classes", 1, 1 << 24).value_or(net.classes);
+    net.classes = reader.count_if("classes", 1, largest_size).value_or(net.classes);
     net.depth_multiple = reader.number_if("depth_multiple", positive).value_or(1);
     net.width_multiple = reader.number_if("width_multiple", positive).value_or(1);
     net.max_channels = reader.count_if("max_channels").value_or(0);

@@ -6,8 +6,8 @@
 #include <array>
 #include <charconv>
 #include <iterator>
-#include <sstream>
 
+#include "io/toml_value_text.hpp"
 #include "workload/convnet_vocabulary.hpp"
 
 namespace roofcast {
@@ -213,11 +213,7 @@ private:
 
     Error error(std::string_view key, const toml::node& node, std::string what, std::string found, std::string expected,
                 std::string suggestion = {}) const {
-        if (found.empty()) {
-            std::ostringstream out;
-            node.visit([&out](const auto& n) { out << n; });
-            found = out.str();
-        }
+        if (found.empty()) found = value_text(node);
         return Error({.what = std::move(what),
                       .file = values_.file(),
                       .line = line(node),

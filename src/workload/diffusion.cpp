@@ -13,7 +13,7 @@ constexpr std::size_t most_levels = 8;
 constexpr std::int64_t most_blocks = 100, most_steps = 100'000;
 
 std::vector<std::int64_t> read_levels(TableReader& reader, std::string_view key, std::int64_t least, std::size_t levels) {
-    std::vector<std::int64_t> values = reader.counts_if(key, least);
+    std::vector<std::int64_t> values = reader.counts_if(key, least, largest_size);
     if (values.empty()) throw reader.missing(key, "a number for each level");
     if (levels > 0 && values.size() != levels) throw reader.error(key, "every level needs a number", {}, fmt::format("{} numbers", levels));
     if (values.size() > most_levels) throw reader.error(key, "too many levels", {}, fmt::format("at most {}", most_levels));

@@ -5,12 +5,11 @@
 #include <limits>
 #include <utility>
 
+#include "workload/readers.hpp"
+
 namespace roofcast {
 
 namespace {
-
-/// As `largest_size` of TOML files.
-constexpr std::int64_t largest_count = std::int64_t{1} << 24;
 
 /// Numbers beyond the range of the type are as good as its largest.
 std::int64_t whole(const nlohmann::json& value) {
@@ -47,7 +46,7 @@ Error JsonReader::error(std::string_view key, std::string what, std::string expe
 }
 
 std::int64_t JsonReader::count(std::string_view key, std::int64_t lower) const {
-    return count_between(key, lower, largest_count);
+    return count_between(key, lower, largest_size);
 }
 
 std::int64_t JsonReader::count_between(std::string_view key, std::int64_t lower, std::int64_t upper) const {
@@ -94,8 +93,8 @@ std::vector<std::int64_t> JsonReader::counts(std::string_view key) const {
     if (!list.is_array()) throw error(key, "wrong type", "a list of whole numbers");
     for (const auto& item : list) {
         if (!item.is_number_integer()) throw error(key, "wrong type in the list", "whole numbers");
-        if (whole(item) < 0 || whole(item) > largest_count)
-            throw error(key, "out of range", fmt::format("whole numbers from 0 to {}", largest_count));
+        if (whole(item) < 0 || whole(item) > largest_size)
+            throw error(key, "out of range", fmt::format("whole numbers from 0 to {}", largest_size));
         values.push_back(whole(item));
     }
     return values;

@@ -48,7 +48,7 @@ void read_attention(TableReader& reader, DecoderLlm& model) {
     model.sliding_window = reader.count_if("sliding_window", 0, largest_size).value_or(0);
     const std::int64_t full_every = model.sliding_window > 0 ? 0 : 1;
     model.full_attention_every = reader.count_if("full_attention_every", 0, largest_size).value_or(full_every);
-    model.cross_attention_layers = reader.counts_if("cross_attention_layers", 0);
+    model.cross_attention_layers = reader.counts_if("cross_attention_layers", 0, largest_size);
     if (reader.has("mla")) model.mla = read_mla(reader.table("mla"));
 }
 

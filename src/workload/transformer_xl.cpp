@@ -12,7 +12,7 @@ TransformerXl read_transformer_xl(TableReader& reader) {
     model.vocabulary = reader.count("vocabulary", 1, largest_size);
     model.segment = reader.count_if("segment", 1, largest_size).value_or(model.segment);
     model.memory = reader.count_if("memory", 0, largest_size).value_or(0);
-    model.clusters = reader.counts_if("clusters", 1);
+    model.clusters = reader.counts_if("clusters", 1, largest_size);
     model.divisor = reader.count_if("divisor", 1, largest_size).value_or(1);
     if (model.divisor > 1 && model.clusters.empty())
         throw reader.error("divisor", "without clusters all embeddings are of one width", {}, "clusters beside it");

@@ -54,15 +54,15 @@ Swin read_swin(TableReader& reader) {
     model.embed = reader.count("embed", 1, largest_size);
     model.window = reader.count("window", 1, largest_size);
     model.classes = reader.count_if("classes", 0, largest_size).value_or(1000);
-    model.depths = reader.counts_if("depths", 1);
-    model.heads = reader.counts_if("heads", 1);
+    model.depths = reader.counts_if("depths", 1, largest_size);
+    model.heads = reader.counts_if("heads", 1, largest_size);
     if (model.depths.empty()) throw reader.missing("depths", "layers of each stage");
     if (model.heads.size() != model.depths.size()) throw reader.error("heads", "heads and depths must be lists of equal length");
     if (model.depths.size() > most_stages) throw reader.error("depths", "too many stages", {}, fmt::format("at most {}", most_stages));
     for (std::size_t i = 0; i < model.heads.size(); ++i) {
         if ((model.embed << i) % model.heads[i] != 0) throw reader.error("heads", "a stage's width is not a multiple of its heads");
     }
-    model.windows = reader.counts_if("windows", 1);
+    model.windows = reader.counts_if("windows", 1, largest_size);
     if (!model.windows.empty() && model.windows.size() != model.depths.size())
         throw reader.error("windows", "windows and depths must be lists of equal length");
     model.mlp_ratio = reader.number_if("mlp_ratio", positive).value_or(4);

@@ -101,6 +101,13 @@ TEST_CASE("a series with a figure below 0 is skipped with the reason") {
     CHECK(contains(error_of(R"([{"latencyMs": -1, "computeMs": -1}])"), "latency_ms below 0"));
 }
 
+TEST_CASE("a series of nothing but 0 is skipped, as nothing is a multiple of it") {
+    const auto data = read_bench_text(R"([{"latencyMs": 2, "computeMs": 2, "h2dMs": 0}])", "trtexec.json");
+    for (const auto& series : data.series) CHECK(series.statistics.typical() > 0);
+    REQUIRE(data.skipped.size() == 1);
+    CHECK(contains(data.skipped[0].reason, "h2d_ms is 0"));
+}
+
 TEST_CASE("google-benchmark aggregates serve where the run reported nothing else") {
     const auto data = read_bench_text(R"({"benchmarks": [
         {"name": "x_mean", "run_name": "x", "run_type": "aggregate", "aggregate_name": "mean", "repetitions": 5, "real_time": 3, "cpu_time": 3,
@@ -112,6 +119,20 @@ TEST_CASE("google-benchmark aggregates serve where the run reported nothing else
     CHECK(s.count == 5);
     CHECK(*s.mean == rel(0.003, 1e-12));
     CHECK(*s.variation_percent() == rel(10, 1e-9));
+}
+
+TEST_CASE("google-benchmark's fits of complexity are no measurements, and what was skipped is named") {
+    const auto data = read_bench_text(R"({"benchmarks": [
+        {"name": "sort/8", "run_name": "sort/8", "run_type": "iteration", "real_time": 2, "cpu_time": 2, "time_unit": "ns"},
+        {"name": "sort_BigO", "run_name": "sort", "run_type": "aggregate", "aggregate_name": "BigO", "cpu_coefficient": 0.2,
+         "real_coefficient": 0.2, "big_o": "N", "time_unit": "ns"},
+        {"name": "sort_RMS", "run_name": "sort", "run_type": "aggregate", "aggregate_name": "RMS", "rms": 0.1},
+        {"name": "other", "run_name": "other", "run_type": "iteration", "skipped": true, "skip_message": "no such device"}]})",
+                                      "gb.json");
+    REQUIRE(data.series.size() == 2);
+    CHECK(data.series[0].metric == "real_time_us");
+    REQUIRE(data.skipped.size() == 1);
+    CHECK(contains(data.skipped[0].reason, "other: no such device"));
 }
 
 TEST_CASE("nvbench JSON gives times in microseconds, by device and axes") {

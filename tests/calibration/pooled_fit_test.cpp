@@ -36,6 +36,14 @@ TEST_CASE("leaving out one of two equal GPUs predicts it well, and fewer than tw
     CHECK_THROWS_AS(static_cast<void>(leave_one_out(input, {}, true).at(0)), std::out_of_range);
 }
 
+TEST_CASE("leaving GPUs out takes stages that there are, and holds nothing else out") {
+    CalibrationInput input = input_of(profile, memory_rows(gpu));
+    input.gpus.push_back(synthetic_profile("twin"));
+    CHECK_THROWS_WITH_AS(leave_one_out(input, {.stages = {"gem"}}), doctest::Contains("no such stage"), Error);
+    CHECK_THROWS_WITH_AS(leave_one_out(input, {.holdout = 0.2}), doctest::Contains("holdout"), Error);
+    CHECK_THROWS_WITH_AS(calibrate(input, {.holdout = 1}), doctest::Contains("not a share of rows"), Error);
+}
+
 TEST_CASE("a GPU left out is judged from start values in which it has no part") {
     // Both GPUs run as `truth`, and the start knows it; the neutral values do not. With no stage fitted, the prediction of the GPU left out
     // must be that of the neutral values, not of the start.

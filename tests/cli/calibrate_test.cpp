@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <sstream>
 
 #include "support/paths.hpp"
@@ -108,6 +109,16 @@ TEST_CASE("calibrate without GPU, rows or stage names what is missing") {
     CHECK(contains(program(box.command("--stage streams"), true).output, "streaming"));
     CHECK(program("calibrate --gpu h100-pcie-80gb --data " + (box.root() / "rows.csv").string()).exit_code == 2);
     CHECK(contains(program("calibrate --help").output, "Fit the model's parameters"));
+}
+
+TEST_CASE("calibrate takes the names of GPUs that people write, and lists rows of GPUs that nobody describes") {
+    const Sandbox box;
+    const std::string rows = roofcast::test::text_of(box.root() / "rows.csv");
+    std::ofstream(box.root() / "rows.csv") << std::regex_replace(rows, std::regex("t4,"), "Tesla T4,")
+                                           << "t5,elementwise,fp32,relu,5000,9,excluded,cold,x\n";
+    const auto result = program(box.command("--folds 2 --stage streaming --evaluations 5"), true);
+    CHECK(result.exit_code == 0);
+    CHECK(contains(result.output, "rows.csv:42: row not used: no GPU profile is named 't5'"));
 }
 
 TEST_CASE("calibrate writes no fit that would lose another") {

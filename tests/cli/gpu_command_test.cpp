@@ -1,5 +1,7 @@
 #include <doctest/doctest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "support/compare.hpp"
@@ -62,4 +64,14 @@ TEST_CASE("gpu check takes all that lies in the folder of profiles") {
     CHECK(json::parse(result.output)["files"].size() > 10);
     const TemporaryFile software("software.toml", "[eager]\nkernels = \"some\"\n");
     CHECK(contains(refused("gpu check " + software.path().string()), "eager.kernels"));
+}
+
+TEST_CASE("gpu check reads the facts of every capability of an architecture") {
+    std::string ampere = roofcast::test::text_of(roofcast::test::gpus_dir() / "arch" / "ampere.toml");
+    ampere.insert(ampere.find('\n', ampere.find("[typical.\"8.7\"]")) + 1, "a_typo = 1\n");
+    const TemporaryFile placeholder("readme", "an architecture for a test");
+    const auto folder = placeholder.path().parent_path() / "arch";
+    std::filesystem::create_directory(folder);
+    std::ofstream(folder / "ampere.toml") << ampere;
+    CHECK(contains(refused("gpu check " + (folder / "ampere.toml").string()), "a_typo"));
 }

@@ -270,8 +270,11 @@ TEST_CASE("what is known of equal nodes changes no time") {
     several.eager_kernels = 3;
     OpGraph graph = graph_of({addition(large), addition(small), several, addition(large)}, 2);
     graph.segments.push_back({.name = "head", .nodes = {addition(small), addition(small + 1), addition(large)}});
+    OpNode weighted = addition(small);
+    weighted.weights = 10;  // which mixed precision casts
+    graph.segments.back().nodes.push_back(weighted);
     const std::vector<std::size_t> first = first_equal_nodes(graph);
-    CHECK(first == std::vector<std::size_t>{0, 1, 2, 0, 1, 5, 0});
+    CHECK(first == std::vector<std::size_t>{0, 1, 2, 0, 1, 5, 0, 7});
     for (const KernelSet kernels : {KernelSet::framework, KernelSet::engine, KernelSet::fused}) {
         const SoftwareStack s = stack(kernels, 3 * us);
         const Timeline known = timeline(graph, gpu, s, 1, first), plain = timeline(graph, gpu, s);

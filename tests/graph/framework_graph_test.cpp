@@ -206,6 +206,22 @@ TEST_CASE("a framework runs experts one after the other, or all of a layer in on
     CHECK(kernels() == 31);
 }
 
+TEST_CASE("data-parallel copies that share experts bring their tokens together") {
+    const DecoderLlm model = decoder("deepseek-v3");
+    RunShape shape{.batch = 4, .precision = Precision::fp8};
+    const auto experts = [&] { return op_of<Moe>(decode_graph(model, shape, 1000), "experts"); };
+    const Moe alone = experts();
+    CHECK(alone.tokens == 4);
+    shape.parallel = {.data = 8, .expert = 8};
+    // Eight copies' tokens over eight GPUs: as much work for each as without sharing.
+    CHECK(experts().tokens == 8 * 4);
+    CHECK(op_macs(experts()) == rel(op_macs(alone), 1e-12));
+    shape.parallel = {.tensor = 8, .expert = 8};
+    CHECK(experts().tokens == 4);  // one copy's, which all of its GPUs hold
+    shape.parallel = {.tensor = 4, .data = 4, .expert = 16};
+    CHECK(experts().tokens == 4 * 4);
+}
+
 TEST_CASE("relative positions take a framework ten passes over scores, and indices of 64 bits") {
     RunShape shape{.prompt_tokens = 128, .precision = Precision::fp16};
     const auto graph = [&shape] { return forward_graph(shipped("deberta-v3-xsmall"), shape); };

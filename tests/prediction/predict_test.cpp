@@ -181,6 +181,31 @@ TEST_CASE("tensor parallelism divides weights and adds communication") {
     CHECK(four.latency < one.latency);
 }
 
+TEST_CASE("stages of a pipeline take turns: each does its share of the FLOPs a pass") {
+    const Bench bench;
+    const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
+    const auto decode = [&](std::int64_t stages) {
+        const Prediction p = bench.run("llama-3.1-8b", gpu, {.batch = 8, .precision = Precision::fp16, .parallel = {.pipeline = stages}});
+        return p.phases.back().utilization;
+    };
+    const Utilization one = decode(1), four = decode(4);
+    CHECK(four.compute == rel(one.compute / 4, 0.05));
+    CHECK(four.bandwidth == rel(one.bandwidth / 4, 0.05));
+    CHECK(four.power < one.power);
+}
+
+TEST_CASE("a KV cache wider than what attention computes in is refused") {
+    const Bench bench;
+    const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
+    RunRequest request;
+    request.shape = {.precision = Precision::fp16};
+    request.kv_precision = Precision::fp32;
+    const Workload llama = find_workload(models_dir(), "llama-3.1-8b");
+    CHECK_THROWS_WITH_AS(static_cast<void>(completed(request, llama, gpu)), doctest::Contains("--kv fp16"), Error);
+    request.shape.precision = Precision::fp32;
+    CHECK_NOTHROW(static_cast<void>(completed(request, llama, gpu)));
+}
+
 TEST_CASE("a host that takes a share of the time issues everything in that share, and the prediction says so") {
     const SoftwareStacks software = load_software(gpus_dir());
     const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");

@@ -96,7 +96,7 @@ TEST_CASE("chunks of a prompt are added up, and the whole is no faster than its 
         CAPTURE(chunk);
         const Phase prefill = std::move(bench.run({.prefill_chunk = chunk}).phases.front());
         const double passes = std::ceil(4096.0 / static_cast<double>(chunk));
-        CHECK(prefill.passes == passes);
+        CHECK(prefill.passes == rel(4096.0 / static_cast<double>(chunk), 1e-12));  // the last of 100 tokens' counts by its share
         CHECK(prefill.latency > flops / bench.gpu.profile.matmul_peak(Precision::bf16)->in(FlopsPerSecond{1}) * s);
         // Every pass reads 6.98e9 weights of the layers, 2 bytes each.
         CHECK(prefill.latency.in(s) > passes * 2 * 6.98e9 / bench.gpu.profile.bandwidth.in(BytesPerSecond{1}));

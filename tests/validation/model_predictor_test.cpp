@@ -163,6 +163,9 @@ TEST_CASE("a model that is not shipped is predicted from its published figures")
 TEST_CASE("what is not predicted says so") {
     const Bench predicted;
     CHECK_THROWS_AS(predicted(llama("train", Metric::latency_ms)), Error);
+    ModelRow none = llama("generate", Metric::latency_ms);
+    none.output_tokens = 0;
+    CHECK_THROWS_WITH_AS(predicted(none), doctest::Contains("without a token"), Error);
     CHECK_THROWS_AS(predicted(llama("", Metric::power_w)), Error);
     CHECK_THROWS_AS(predicted(llama("forward", Metric::tokens_per_s)), Error);
 }

@@ -159,6 +159,14 @@ TEST_CASE("as many stages as would shift the width out of its type are refused")
     CHECK(failure(swin.path()).key == "depths");
 }
 
+TEST_CASE("a stage of more layers than can be counted is refused") {
+    const TemporaryFile swin("a.toml",
+                             "id = \"s\"\nfamily = \"swin\"\nsource = \"a test\"\nembed = 8\nwindow = 7\n"
+                             "depths = [9223372036854775807, 2]\nheads = [1, 1]\n");
+    CHECK(failure(swin.path()).key == "depths");
+    CHECK(failure(swin.path()).expected == "whole numbers from 1 to 16777216");
+}
+
 TEST_CASE("an image of more patches and tiles than can be counted is refused") {
     const std::string language =
         "[language]\nlayers = 1\nhidden = 8\nheads = 1\nintermediate = 8\nvocabulary = 8\nmax_context = 8\ncross_attention_layers = [0]\n";

@@ -8,7 +8,7 @@
 #include "report/table.hpp"
 #include "roofcast/gpu_profile.hpp"
 
-namespace roofcast::cli {
+namespace roofcast {
 
 /// One line a GPU: size, bandwidth, main peaks, power, and which of its values are assumed.
 Report gpu_list_report(const std::vector<GpuProfile>& gpus);
@@ -35,4 +35,4 @@ Report gpu_check_report(const std::vector<CheckedProfile>& checked, const std::v
 /// Findings that no `[explained]` entry gives a reason for.
 std::size_t unexplained(const std::vector<CheckedProfile>& checked);
 
-}  // namespace roofcast::cli
+}  // namespace roofcast

@@ -1,4 +1,4 @@
-#include "cli/gpu_report.hpp"
+#include "report/gpu_report.hpp"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 
 #include "profile/profile_keys.hpp"
 
-namespace roofcast::cli {
+namespace roofcast {
 
 namespace {
 
@@ -268,4 +268,4 @@ std::size_t unexplained(const std::vector<CheckedProfile>& checked) {
     return count;
 }
 
-}  // namespace roofcast::cli
+}  // namespace roofcast

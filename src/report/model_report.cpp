@@ -1,0 +1,141 @@
+#include "report/model_report.hpp"
+
+#include <fmt/format.h>
+
+#include "graph/published.hpp"
+#include "roofcast/op_graph.hpp"
+
+namespace roofcast {
+
+namespace {
+
+RunShape default_shape(const Workload& workload) {
+    RunShape shape;
+    shape.precision = shape.kv_precision = workload.default_precision;
+    shape.weights = native_weights(workload.default_precision);
+    return shape;
+}
+
+Cell cell(std::optional<double> value) {
+    return value ? Cell(*value) : Cell();
+}
+
+std::string verdict(const Agreement& agreement) {
+    if (!agreement.worst) return "no published figure";
+    return agreement.holds ? "agrees" : "DISAGREES";
+}
+
+/// The operator's sizes, in the order in which its kind is spoken of.
+struct Sizes {
+    std::string operator()(const Gemm& g) const {
+        return g.batch > 1 ? fmt::format("{} × [{}, {}] · [{}, {}]", g.batch, g.m, g.k, g.k, g.n)
+                           : fmt::format("[{}, {}] · [{}, {}]", g.m, g.k, g.k, g.n);
+    }
+    std::string operator()(const Attention& a) const {
+        return fmt::format("batch {}, heads {}/{}, dim {}, {} × {}{}", a.batch, a.heads, a.kv_heads, a.head_dim, a.query_len, a.kv_len,
+                           a.causal ? ", causal" : "");
+    }
+    std::string operator()(const Conv2d& c) const {
+        return fmt::format("[{}, {}, {}, {}] → {} channels, {}×{}, stride {}{}", c.batch, c.in_channels, c.height, c.width, c.out_channels,
+                           c.kernel_h, c.kernel_w, c.stride, c.groups > 1 ? fmt::format(", groups {}", c.groups) : "");
+    }
+    std::string operator()(const Elementwise& e) const { return fmt::format("{} elements", e.elements); }
+    std::string operator()(const RowWise& r) const { return fmt::format("[{}, {}]", r.rows, r.cols); }
+    std::string operator()(const Embedding& e) const { return fmt::format("{} rows of {}", e.tokens, e.hidden); }
+    std::string operator()(const Reduce& r) const { return fmt::format("{} → {}", r.inputs, r.outputs); }
+    std::string operator()(const Move& m) const { return fmt::format("{} → {} elements", m.read, m.written); }
+    std::string operator()(const Moe& m) const {
+        return fmt::format("{} tokens, {} of {} experts of {}", m.tokens, m.top_k, m.experts, m.intermediate);
+    }
+    std::string operator()(const Collective& c) const { return fmt::format("{} GPUs, {}", c.gpus, readable_bytes(c.bytes.in(byte))); }
+    std::string operator()(const Copy& c) const { return readable_bytes(c.bytes.in(byte)); }
+    std::string operator()(const Unmodelled& u) const { return std::string(u.reason); }
+};
+
+Table operators(const OpGraph& graph) {
+    Table table;
+    table.title = "Operators at the default shape";
+    table.columns = {{"segment", "segment"}, {"repeat", "×"},      {"operator", "operator"},        {"op", "kind"},
+                     {"shape", "shape"},     {"gflops", "GFLOPs"}, {"parameters", "parameters", 12}};
+    for (const Segment& segment : graph.segments) {
+        for (const OpNode& node : segment.nodes) {
+            const double flops = op_flops(node.op).in(gflop) * static_cast<double>(node.repeat);
+            table.rows.push_back({segment.name, segment.repeat * node.repeat, node.name, std::string(op_class(node.op)),
+                                  std::visit(Sizes{}, node.op), flops, node.weights * static_cast<double>(node.repeat)});
+        }
+    }
+    return table;
+}
+
+Table weights_by_precision(const Workload& workload) {
+    Table table;
+    table.title = "Weights by precision";
+    table.columns = {{"precision", "precision"}, {"weights_gb", "GB"}};
+    for (const char* format : {"fp32", "fp16", "bf16", "int8", "int4"}) {
+        RunShape shape = default_shape(workload);
+        shape.weights = parse_weight_format(format).value();
+        if (shape.weights.precision == Precision::fp32) shape.precision = Precision::fp32;
+        table.rows.push_back({std::string(format), weight_size(forward_graph(workload, shape)).in(gb)});
+    }
+    return table;
+}
+
+}  // namespace
+
+Report model_list_report(const std::vector<Workload>& workloads) {
+    Table table;
+    table.columns = {{"id", "id"},
+                     {"family", "family"},
+                     {"parameters_millions", "parameters M"},
+                     {"gmacs", "GMACs"},
+                     {"published_parameters_millions", "published M"},
+                     {"published_gmacs", "published GMACs"},
+                     {"deviation_percent", "deviation %", 2},
+                     {"agreement", "agreement"}};
+    for (const Workload& workload : workloads) {
+        const Agreement agreement = agreement_with_published(workload);
+        const Published& published = workload.published;
+        constexpr double million = 1e6, percent = 100;
+        std::optional<double> gmacs = published.gmacs;
+        if (!gmacs && published.gflops) gmacs = *published.gflops / 2;
+        table.rows.push_back({workload.id, workload.family, agreement.parameters / million, agreement.gmacs,
+                              published.parameters ? Cell(*published.parameters / million) : Cell(), cell(gmacs),
+                              agreement.worst ? Cell(*agreement.worst * percent) : Cell(), verdict(agreement)});
+    }
+    Report report;
+    report.document["models"] = as_json(table);
+    report.tables.push_back(std::move(table));
+    return report;
+}
+
+Report model_report(const Workload& workload) {
+    const OpGraph graph = forward_graph(workload, default_shape(workload));
+    const Agreement agreement = agreement_with_published(workload);
+    Report report;
+    auto& json = report.document;
+    json["id"] = workload.id;
+    json["name"] = workload.name;
+    json["family"] = workload.family;
+    json["aliases"] = workload.aliases;
+    json["source"] = workload.source;
+    json["file"] = workload.file;
+    json["parameters"] = agreement.parameters;
+    json["gmacs"] = total_macs(graph) / 1e9;
+    json["gflops"] = total_flops(graph).in(gflop);
+    json["published_agreement"] = verdict(agreement);
+    report.before = {
+        fmt::format("{} ({}, {})", workload.name, workload.id, workload.family),
+        fmt::format("source: {}", workload.source),
+        fmt::format("parameters {:.0f}; {} GMACs and {} GFLOPs per pass at the default shape", agreement.parameters,
+                    significant(total_macs(graph) / 1e9), significant(total_flops(graph).in(gflop))),
+        agreement.worst ? fmt::format("published figures: {} within {} % ({})", verdict(agreement), significant(100 * *agreement.worst, 2),
+                                      workload.published.source)
+                        : std::string("published figures: none"),
+    };
+    report.tables = {operators(graph), weights_by_precision(workload)};
+    json["operators"] = as_json(report.tables[0]);
+    json["weights"] = as_json(report.tables[1]);
+    return report;
+}
+
+}  // namespace roofcast
