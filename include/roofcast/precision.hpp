@@ -74,6 +74,9 @@ struct WeightFormat {
     friend bool operator==(const WeightFormat&, const WeightFormat&) = default;
 };
 
+/// Its label, else its precision's name.
+std::string name(const WeightFormat& format);
+
 /// The format of weights that are stored just as they are computed with.
 WeightFormat native_weights(Precision p);
 

@@ -135,6 +135,7 @@ struct RateSearch {
     Hertz saturated;                     ///< what the engine finishes when all requests are there at the start
     bool limited_by_throughput = false;  ///< met even at `saturated`
     std::int64_t simulations = 0;
+    [[nodiscard]] Hertz simulated() const { return rate.value_or(lowest); }  ///< the rate that figures are of
 };
 
 /// Bisects rates of the Poisson process `requests` were drawn from at a rate of 1/s, until bounds are within 0.5 %. A share of `least` of

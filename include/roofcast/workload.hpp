@@ -64,13 +64,17 @@ struct DecoderLlm {
 
 /// BERT-like encoder.
 struct Encoder {
-    std::int64_t layers = 0, hidden = 0, heads = 0, intermediate = 0, vocabulary = 0, max_positions = 0, type_vocabulary = 0;
+    std::int64_t layers = 0, hidden = 0, heads = 0, intermediate = 0, vocabulary = 0, type_vocabulary = 0;
+    std::int64_t max_positions = 0;       ///< rows of the table of absolute positions; 0: none, and no limit to the tokens
+    std::int64_t padding_positions = 0;   ///< those of them that no token has (RoBERTa, BART: 2)
     std::int64_t embedding_dim = 0;       ///< ELECTRA-small, DeBERTa; 0 = hidden
     std::int64_t relative_positions = 0;  ///< DeBERTa: rows of the shared relative embedding; 0 = absolute positions
     bool pooler = true;
     std::int64_t decoder_layers = 0;  ///< BART: decoder with cross-attention
     std::int64_t default_tokens = 512;
     double activation_kernels = 1;  ///< as a decoder's
+    /// 0: any number.
+    [[nodiscard]] std::int64_t max_tokens() const { return max_positions - padding_positions; }
 };
 
 /// Transformer decoder that reads a text in segments, with a memory of those before and relative positions. Dai et al., Transformer-XL

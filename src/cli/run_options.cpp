@@ -52,26 +52,6 @@ std::int64_t given_degree(const std::optional<std::int64_t>& value, const char* 
     return given(value, option, 1);
 }
 
-/// Throws Error for options that would change nothing: a user who gives one expects that it does.
-void refuse_useless(const RunOptions& o, const Workload& workload) {
-    const auto refuse = [&workload](bool is_given, const char* option, const char* why) {
-        if (is_given) throw Error({.what = fmt::format("{} {}", workload.id, why), .key = option, .suggestion = "leave it out"});
-    };
-    const Architecture& a = workload.architecture;
-    const auto* vlm = std::get_if<VisionLanguage>(&a);
-    const bool language = vlm != nullptr || std::holds_alternative<DecoderLlm>(a), diffusion = std::holds_alternative<Diffusion>(a);
-    const bool encoder = std::holds_alternative<Encoder>(a) || std::holds_alternative<TransformerXl>(a);
-    refuse(o.prompt && diffusion, "--prompt", "reads texts of a fixed length");
-    refuse(o.prompt && !language && !encoder, "--prompt", "takes no text");
-    refuse(o.generate && !language, "--generate", "generates no text");
-    refuse(!o.kv.empty() && !language, "--kv", "has no KV cache");
-    refuse(o.image_size && (std::holds_alternative<DecoderLlm>(a) || encoder), "--image-size", "takes no images");
-    refuse(o.image_size && std::holds_alternative<Summary>(a), "--image-size", "is known by published totals of one image size only");
-    refuse(o.image_size && vlm != nullptr && vlm->tiles > 1, "--image-size", "takes images in tiles of a fixed size");
-    refuse(o.steps && !diffusion, "--steps", "is not a diffusion model");
-    refuse(o.images && vlm == nullptr, "--images", "is not a vision-language model; --batch sets images at once");
-}
-
 /// What memory is planned in without a GPU: the model's own 16-bit format.
 Precision planned_precision(const Workload& workload) {
     return workload.default_precision == Precision::bf16 ? Precision::bf16 : Precision::fp16;
@@ -210,7 +190,13 @@ void add_host_option(CLI::App& command, RunOptions& o) {
 }
 
 RunRequest run_request(const RunOptions& o, const Workload& workload, const GpuProfile* gpu, const std::filesystem::path& models_folder) {
-    refuse_useless(o, workload);
+    refuse_useless({.prompt = o.prompt.has_value(),
+                    .generate = o.generate.has_value(),
+                    .kv_precision = !o.kv.empty(),
+                    .image_size = o.image_size.has_value(),
+                    .steps = o.steps.has_value(),
+                    .images = o.images.has_value()},
+                   workload);
     RunRequest request;
     RunShape& shape = request.shape;
     if (!o.precision.empty()) {

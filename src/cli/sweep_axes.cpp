@@ -37,18 +37,15 @@ void set_layout(RunOptions& o, const std::string& text, const char* option) {
     o.layout = text;
 }
 
+enum class Kind { setting, technique, scaling };
+
 struct Entry {
     const char* option;
     const char* key;
     const char* meaning;
     void (*set)(RunOptions&, const std::string&, const char*);
-    bool scales = false;
+    Kind kind = Kind::setting;
 };
-
-bool is_technique(const Entry& entry) {
-    constexpr std::string_view keys[] = {"cached_prefix", "prefill_chunk", "kv_block", "offload", "draft", "draft_tokens", "acceptance"};
-    return std::find(std::begin(keys), std::end(keys), entry.key) != std::end(keys);
-}
 
 const Entry entries[] = {
     {"--precision", "precision", "Precisions (default: each model's own, or the nearest that the GPU has)",
@@ -67,23 +64,24 @@ const Entry entries[] = {
     {"--image-size", "image_size", "Pixels on a side", set_count<&RunOptions::image_size>},
     {"--images", "images", "Images of each sequence, for vision-language models", set_count<&RunOptions::images>},
     {"--steps", "steps", "Denoising steps of diffusion models (default: each model's)", set_count<&RunOptions::steps>},
-    {"--cached-prefix", "cached_prefix", "Shares of the prompt that are cached", set_technique<&TechniqueOptions::cached_prefix>},
-    {"--prefill-chunk", "prefill_chunk", "Tokens in one pass of prefill", set_technique<&TechniqueOptions::prefill_chunk>},
-    {"--kv-block", "kv_block", "Tokens in a block of a paged KV cache", set_technique<&TechniqueOptions::kv_block>},
-    {"--offload", "offload", "Shares of the weights in host memory", set_technique<&TechniqueOptions::offload>},
-    {"--draft", "draft", "Draft models of speculative decoding", set_technique<&TechniqueOptions::draft>},
-    {"--draft-tokens", "draft_tokens", "Tokens that it proposes", set_technique<&TechniqueOptions::draft_tokens>},
-    {"--acceptance", "acceptance", "Probabilities that one is accepted", set_technique<&TechniqueOptions::acceptance>},
+    {"--cached-prefix", "cached_prefix", "Shares of the prompt that are cached", set_technique<&TechniqueOptions::cached_prefix>,
+     Kind::technique},
+    {"--prefill-chunk", "prefill_chunk", "Tokens in one pass of prefill", set_technique<&TechniqueOptions::prefill_chunk>, Kind::technique},
+    {"--kv-block", "kv_block", "Tokens in a block of a paged KV cache", set_technique<&TechniqueOptions::kv_block>, Kind::technique},
+    {"--offload", "offload", "Shares of the weights in host memory", set_technique<&TechniqueOptions::offload>, Kind::technique},
+    {"--draft", "draft", "Draft models of speculative decoding", set_technique<&TechniqueOptions::draft>, Kind::technique},
+    {"--draft-tokens", "draft_tokens", "Tokens that it proposes", set_technique<&TechniqueOptions::draft_tokens>, Kind::technique},
+    {"--acceptance", "acceptance", "Probabilities that one is accepted", set_technique<&TechniqueOptions::acceptance>, Kind::technique},
     {"--ep", "expert_parallel", "Expert-parallel degrees", set_count<&RunOptions::expert>},
-    {"--gpus", "gpus", "GPUs in all", set_count<&RunOptions::gpus>, true},
-    {"--tp", "tensor_parallel", "Tensor-parallel degrees", set_count<&RunOptions::tensor>, true},
-    {"--pp", "pipeline_parallel", "Pipeline-parallel degrees", set_count<&RunOptions::pipeline>, true},
-    {"--dp", "data_parallel", "Data-parallel copies", set_count<&RunOptions::data>, true},
+    {"--gpus", "gpus", "GPUs in all", set_count<&RunOptions::gpus>, Kind::scaling},
+    {"--tp", "tensor_parallel", "Tensor-parallel degrees", set_count<&RunOptions::tensor>, Kind::scaling},
+    {"--pp", "pipeline_parallel", "Pipeline-parallel degrees", set_count<&RunOptions::pipeline>, Kind::scaling},
+    {"--dp", "data_parallel", "Data-parallel copies", set_count<&RunOptions::data>, Kind::scaling},
     {"--streams", "streams", "Streams for independent operators (default: 1)",
      [](RunOptions& o, const std::string& t, const char* option) {
          o.streams = static_cast<int>(whole(t, option, static_cast<std::int64_t>(most_streams)));
      },
-     true},
+     Kind::scaling},
 };
 
 }  // namespace
@@ -91,8 +89,13 @@ const Entry entries[] = {
 std::vector<SweepAxis> sweep_axes() {
     std::vector<SweepAxis> axes;
     for (const Entry& e : entries)
-        axes.push_back(
-            {.option = e.option, .key = e.key, .words = {}, .values = {}, .set = e.set, .technique = is_technique(e), .scales = e.scales});
+        axes.push_back({.option = e.option,
+                        .key = e.key,
+                        .words = {},
+                        .values = {},
+                        .set = e.set,
+                        .technique = e.kind == Kind::technique,
+                        .scales = e.kind == Kind::scaling});
     return axes;
 }
 

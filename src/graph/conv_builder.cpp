@@ -66,8 +66,8 @@ OpNode& ConvBuilder::emit(std::string name, Op op, Fusion fusion, std::int64_t i
 }
 
 Conv2d ConvBuilder::convolution(const Map& in, const Map& out, const ConvSpec& spec) const {
-    if (in.channels % spec.groups != 0 || spec.channels % spec.groups != 0) {
-        throw Error({.what = "the groups of a convolution must divide its channels",
+    if (spec.groups < 1 || spec.channels < 1 || in.channels % spec.groups != 0 || spec.channels % spec.groups != 0) {
+        throw Error({.what = "a convolution has channels, which its groups divide",
                      .key = "groups",
                      .found = fmt::format("{} groups for {} to {} channels", spec.groups, in.channels, spec.channels)});
     }

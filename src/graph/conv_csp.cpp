@@ -1,6 +1,9 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "graph/conv_blocks.hpp"
+#include "roofcast/error.hpp"
 
 namespace roofcast {
 
@@ -93,7 +96,10 @@ namespace {
 void attention_block(ConvBuilder& b, const Map& x, std::int64_t heads, double key_ratio, double mlp_ratio, std::int64_t area,
                      std::int64_t position_kernel) {
     const ConvNorm norm = b.net.norm;
-    const std::int64_t c = x.channels, value_dim = c / heads;
+    const std::int64_t c = x.channels;
+    if (heads < 1 || c % heads != 0)
+        throw Error({.what = "heads must divide the channels", .found = fmt::format("{} heads for {} channels", heads, c)});
+    const std::int64_t value_dim = c / heads;
     const auto key_dim = static_cast<std::int64_t>(static_cast<double>(value_dim) * key_ratio);
     const Kept input(b, x);
     const Map qkv = b.conv(input.map(), {.channels = c + 2 * key_dim * heads, .norm = norm});

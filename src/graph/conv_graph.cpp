@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdlib>
+#include <string_view>
 
 #include "graph/conv_blocks.hpp"
 #include "roofcast/error.hpp"
@@ -41,8 +44,7 @@ public:
 
     OpGraph run() && {
         for (std::size_t i = 0; i < net_.layers.size(); ++i) {
-            const ConvLayer& layer = net_.layers[i];
-            Map y = layer.block == ConvBlock::again ? again(i) : block(layer, inputs(i));
+            Map y = output(i);
             y.kept = is_view(i);
             for (std::size_t j = 0; j < i; ++j) {
                 if (outputs_[j].kept && last_use_[j] == i && !is_view(j)) builder_.release(outputs_[j]);
@@ -54,6 +56,21 @@ public:
     }
 
 private:
+    /// Throws Error that names the layer where its sizes do not fit together.
+    Map output(std::size_t i) {
+        const ConvLayer& layer = net_.layers[i];
+        try {
+            return layer.block == ConvBlock::again ? again(i) : block(layer, inputs(i));
+        } catch (const Error& e) {
+            ErrorDetail detail = e.detail();
+            if (detail.key == "image_size") throw;  // of the run, not of the layer
+            const std::string_view block = roofcast::name(layer.block);
+            const bool same = detail.key.empty() || detail.key == block;
+            detail.key = fmt::format("layers[{}].{}{}{}", i, block, same ? "" : ": ", same ? "" : detail.key);
+            throw Error(std::move(detail));
+        }
+    }
+
     /// A part of a map that is kept with it.
     [[nodiscard]] bool is_view(std::size_t i) const { return net_.layers[i].block == ConvBlock::slice && !net_.layers[i].copied; }
 
@@ -168,10 +185,14 @@ Map Walk::fully_connected(const ConvLayer& layer, const Map& x) {
 Map Walk::sum(const std::vector<Map>& in) {
     Map sum = in.front();
     for (std::size_t i = 1; i < in.size(); ++i) {
-        if (in[i].channels != in.front().channels) {
-            throw Error({.what = "layers that are added must have equal channels",
+        const Map &a = in.front(), &b = in[i];
+        // Half of an odd side, stretched again, lacks a place.
+        const auto fits = [](std::int64_t one, std::int64_t other) { return std::abs(one - other) <= 1; };
+        if (a.channels != b.channels || !fits(a.height, b.height) || !fits(a.width, b.width) || !fits(a.depth, b.depth)) {
+            const auto size = [](const Map& map) { return fmt::format("{} x {} x {}", map.channels, map.height, map.width); };
+            throw Error({.what = "layers that are added must have as many channels, of one size",
                          .key = "add",
-                         .found = fmt::format("{} and {}", in.front().channels, in[i].channels)});
+                         .found = fmt::format("{} and {}", size(a), size(b))});
         }
         sum = builder_.add(in[i], sum);
     }
@@ -262,7 +283,15 @@ Map Walk::resized(const ConvLayer& layer, const Map& x) {
 Map Walk::backbone(const ConvLayer& written, const Map& x) {
     ConvLayer layer = written;
     layer.repeat = depth(written);
-    return backbone_block(builder_, x, layer, width(layer));
+    const std::int64_t channels = width(layer);
+    constexpr std::array keep_channels{ConvBlock::convnext,   ConvBlock::convmixer,       ConvBlock::poolformer, ConvBlock::mlp,
+                                       ConvBlock::convformer, ConvBlock::class_attention, ConvBlock::outlook};
+    const bool keeps = std::find(keep_channels.begin(), keep_channels.end(), layer.block) != keep_channels.end();
+    if (keeps && layer.size > 0 && channels != x.channels)
+        throw Error({.what = "the block keeps its channels",
+                     .found = std::to_string(channels),
+                     .expected = fmt::format("{}, as its input has", x.channels)});
+    return backbone_block(builder_, x, layer, channels);
 }
 
 }  // namespace

@@ -16,17 +16,17 @@ Map filtered(ConvBuilder& b, const Map& in, std::int64_t stride, bool bias) {
 }
 
 /// Of every `stride`-th place, with a filtered neighbourhood.
-Map queries_of(ConvBuilder& b, const Map& in, const ConvLayer& layer, std::int64_t width) {
+Map queries_of(ConvBuilder& b, const Map& in, const ConvLayer& layer, std::int64_t width, std::int64_t stride) {
     Map x = in;
-    if (layer.stride > 1) {
+    if (stride > 1) {
         const ConvSpec local{.channels = in.channels,
                              .kernel = local_kernel,
-                             .stride = layer.stride,
+                             .stride = stride,
                              .groups = in.channels,
                              .bias = layer.bias,
                              .norm = ConvNorm::none};
         x = b.conv(in, local);
-        b.pool(in, Pooling::average, 1, layer.stride, 0);
+        b.pool(in, Pooling::average, 1, stride, 0);
         b.add(x);
     }
     return b.conv(x, {.channels = width, .bias = layer.bias, .norm = b.net.norm});
@@ -37,24 +37,25 @@ Map queries_of(ConvBuilder& b, const Map& in, const ConvLayer& layer, std::int64
 Map local_attend_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t channels) {
     const std::int64_t width = layer.inner > 0 ? layer.inner : channels, heads = heads_of(layer, width);
     const std::int64_t values = value_channels(layer, width);
-    b.segment("local_attend", layer.repeat);
-    const Kept in(b, layer.reduction > 1 ? filtered(b, x, layer.reduction, layer.bias) : b.narrowed(x));
-    const Map q = queries_of(b, in.map(), layer, width);
-    const Map k = b.conv(in.map(), {.channels = width, .bias = layer.bias, .norm = b.net.norm});
-    const Map v = b.conv(in.map(), {.channels = values, .bias = layer.bias, .norm = b.net.norm});
-    Map y = filtered(b, v, layer.stride, layer.bias);
-    // Heads are groups of planes: channels that lie side by side are copied.
-    for (const Map& map : {q, k, v}) b.to_planes(map);
-    OpNode& attention = b.cross_attention(q.places(), k.places(), heads, width / heads, 1, values / heads);
-    std::get<Attention>(attention.op).fused = false;
-    attention.weights = static_cast<double>(heads * k.places());
-    b.weigh({.channels = heads, .height = q.places(), .width = k.places()});  // the sum with these biases
-    if (layer.talking_heads) add_talking_heads(b, heads, k.places());
-    y = b.to_planes(y);
-    b.add(y);
-    if (layer.reduction > 1) y = b.upsample(y, layer.reduction, true);
-    b.activate(y, layer.activation.value_or(b.net.activation));
-    return b.conv(y, {.channels = channels, .bias = layer.bias, .norm = b.net.norm});
+    return stage(b, x, "local_attend", layer, channels, [&](const Map& map, std::int64_t stride) {
+        const Kept in(b, layer.reduction > 1 ? filtered(b, map, layer.reduction, layer.bias) : b.narrowed(map));
+        const Map q = queries_of(b, in.map(), layer, width, stride);
+        const Map k = b.conv(in.map(), {.channels = width, .bias = layer.bias, .norm = b.net.norm});
+        const Map v = b.conv(in.map(), {.channels = values, .bias = layer.bias, .norm = b.net.norm});
+        Map y = filtered(b, v, stride, layer.bias);
+        // Heads are groups of planes: channels that lie side by side are copied.
+        for (const Map& part : {q, k, v}) b.to_planes(part);
+        OpNode& attention = b.cross_attention(q.places(), k.places(), heads, width / heads, 1, values / heads);
+        std::get<Attention>(attention.op).fused = false;
+        attention.weights = static_cast<double>(heads * k.places());
+        b.weigh({.channels = heads, .height = q.places(), .width = k.places()});  // the sum with these biases
+        if (layer.talking_heads) add_talking_heads(b, heads, k.places());
+        y = b.to_planes(y);
+        b.add(y);
+        if (layer.reduction > 1) y = b.upsample(y, layer.reduction, true);
+        b.activate(y, layer.activation.value_or(b.net.activation));
+        return b.conv(y, {.channels = channels, .bias = layer.bias, .norm = b.net.norm});
+    });
 }
 
 }  // namespace roofcast

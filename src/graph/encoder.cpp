@@ -97,9 +97,13 @@ void add_cross_attention(LayerBuilder& b, const EncoderPass& pass) {
     b.norm("cross_norm", layernorm, pass.rows(), m.hidden);
 }
 
+std::int64_t embedding_width(const Encoder& m) {
+    return m.embedding_dim > 0 ? m.embedding_dim : m.hidden;
+}
+
 Segment embedding_segment(const EncoderPass& pass, const Numerics& n) {
     const Encoder& m = pass.model;
-    const std::int64_t width = m.embedding_dim > 0 ? m.embedding_dim : m.hidden, rows = pass.rows();
+    const std::int64_t width = embedding_width(m), rows = pass.rows();
     LayerBuilder b(n, 8);
     b.embedding("words", rows, width, m.vocabulary);
     if (m.max_positions > 0 && m.relative_positions == 0) {
@@ -144,7 +148,7 @@ void add_decoder(OpGraph& graph, const EncoderPass& pass, const Numerics& n) {
     add_cross_attention(b, pass);
     add_mlp(b, pass);
     graph.segments.push_back({"decoder_layer", m.decoder_layers, b.take()});
-    graph.tied_weights = static_cast<double>(m.vocabulary * m.hidden);
+    graph.tied_weights = static_cast<double>(m.vocabulary * embedding_width(m));
     graph.tied_weight_bits = n.head_bits;
 }
 

@@ -125,11 +125,16 @@ Segment blocks(const Stage& s, const Numerics& n) {
     return {"stage" + std::to_string(s.index + 1), s.model.depths[s.index], b.take()};
 }
 
+/// Of the map behind a merging; an odd side is padded.
+std::int64_t merged_side(std::int64_t side) {
+    return (side + 1) / 2;
+}
+
 /// Four neighbours become one token of twice the width.
 Segment merging(const Stage& s, const Numerics& n) {
-    const std::int64_t rows = s.tokens() / 4;
+    const std::int64_t side = merged_side(s.side), rows = s.shape.batch * side * side;
     LayerBuilder b(n, 3);
-    b.move("gather_patches", s.tokens() * s.width);
+    b.move("gather_patches", 4 * rows * s.width);
     b.norm("merge_norm", layernorm, rows, s.model.v2 ? 2 * s.width : 4 * s.width);
     b.linear("merge_proj", rows, 2 * s.width, 4 * s.width);
     return {"merge" + std::to_string(s.index + 1), 1, b.take()};
@@ -187,7 +192,7 @@ OpGraph swin_graph(const Swin& model, const RunShape& shape) {
         graph.segments.push_back(merging(stage, n));
         ++stage.index;
         stage.width *= 2;
-        stage.side = (stage.side + 1) / 2;
+        stage.side = merged_side(stage.side);
     }
     graph.segments.push_back(head_segment(stage, n));
     return graph;

@@ -71,6 +71,14 @@ std::optional<double> positive_if(const Row& row, MeasuredColumn column) {
     return value;
 }
 
+/// Of one image: billions of operations, millions of values.
+std::optional<double> total_if(const Row& row, MeasuredColumn column) {
+    constexpr double most = 1e9;
+    const auto value = positive_if(row, column);
+    if (value && *value > most) throw Unusable{fmt::format("{} {} is beyond any model", name(column), *value)};
+    return value;
+}
+
 Execution parse_execution_column(const Row& row) {
     std::vector<std::string_view> known;
     for (std::size_t i = 0; i < execution_count; ++i) known.push_back(name(static_cast<Execution>(i)));
@@ -175,9 +183,9 @@ ModelRow parse_model_row(const Row& row) {
     result.prompt_tokens = row.count_if(MeasuredColumn::prompt_tokens, 0);
     result.output_tokens = row.count_if(MeasuredColumn::output_tokens, 0);
     result.image_size = row.count_if(MeasuredColumn::image_size);
-    result.gmacs = positive_if(row, MeasuredColumn::gmacs);
-    result.mactivations = positive_if(row, MeasuredColumn::mactivations);
-    result.mparams = positive_if(row, MeasuredColumn::mparams);
+    result.gmacs = total_if(row, MeasuredColumn::gmacs);
+    result.mactivations = total_if(row, MeasuredColumn::mactivations);
+    result.mparams = total_if(row, MeasuredColumn::mparams);
     result.execution = parse_execution_column(row);
     result.metric = parse_metric(row);
     result.value = parse_value(row, result.metric);

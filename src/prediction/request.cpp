@@ -167,9 +167,9 @@ void check_draft(const Workload& workload, const RunRequest& request) {
 
 void complete_encoder(const Workload& workload, const Encoder& encoder, RunShape& shape) {
     if (shape.prompt_tokens == 0)
-        shape.prompt_tokens = encoder.max_positions > 0 ? std::min(encoder.default_tokens, encoder.max_positions) : encoder.default_tokens;
-    if (encoder.max_positions > 0 && shape.prompt_tokens > encoder.max_positions) {
-        throw Error({.what = fmt::format("{} holds at most {} tokens", workload.id, encoder.max_positions),
+        shape.prompt_tokens = encoder.max_tokens() > 0 ? std::min(encoder.default_tokens, encoder.max_tokens()) : encoder.default_tokens;
+    if (encoder.max_tokens() > 0 && shape.prompt_tokens > encoder.max_tokens()) {
+        throw Error({.what = fmt::format("{} holds at most {} tokens", workload.id, encoder.max_tokens()),
                      .key = "--prompt",
                      .found = std::to_string(shape.prompt_tokens)});
     }

@@ -1,6 +1,9 @@
 #include "prediction/shapes.hpp"
 
+#include <fmt/format.h>
+
 #include "prediction/techniques.hpp"
+#include "roofcast/error.hpp"
 
 namespace roofcast {
 
@@ -43,6 +46,25 @@ std::vector<OpGraph> weight_graphs(const Workload& workload, const RunRequest& r
     const std::int64_t tokens = pass_tokens(request, *llm, context - cached_tokens(request));
     graphs.push_back(prefill_graph(*llm, shape, tokens, context - tokens));
     return graphs;
+}
+
+void refuse_useless(const GivenSettings& given, const Workload& workload) {
+    const auto refuse = [&workload](bool is_given, const char* option, const char* why) {
+        if (is_given) throw Error({.what = fmt::format("{} {}", workload.id, why), .key = option, .suggestion = "leave it out"});
+    };
+    const Architecture& a = workload.architecture;
+    const auto* vlm = std::get_if<VisionLanguage>(&a);
+    const bool language = vlm != nullptr || std::holds_alternative<DecoderLlm>(a), diffusion = std::holds_alternative<Diffusion>(a);
+    const bool encoder = std::holds_alternative<Encoder>(a) || std::holds_alternative<TransformerXl>(a);
+    refuse(given.prompt && diffusion, "--prompt", "reads texts of a fixed length");
+    refuse(given.prompt && !language && !encoder, "--prompt", "takes no text");
+    refuse(given.generate && !language, "--generate", "generates no text");
+    refuse(given.kv_precision && !language, "--kv", "has no KV cache");
+    refuse(given.image_size && (std::holds_alternative<DecoderLlm>(a) || encoder), "--image-size", "takes no images");
+    refuse(given.image_size && std::holds_alternative<Summary>(a), "--image-size", "is known by published totals of one image size only");
+    refuse(given.image_size && vlm != nullptr && vlm->tiles > 1, "--image-size", "takes images in tiles of a fixed size");
+    refuse(given.steps && !diffusion, "--steps", "is not a diffusion model");
+    refuse(given.images && vlm == nullptr, "--images", "is not a vision-language model; --batch sets images at once");
 }
 
 }  // namespace roofcast

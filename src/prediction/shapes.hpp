@@ -15,6 +15,14 @@ const VisionLanguage* vision_language(const Workload& workload);
 /// Tokens in the cache of one sequence before the first is generated: prompt and images.
 std::int64_t context_tokens(const Workload& workload, const RunShape& shape);
 
+/// What a user gave of a run, whatever its value.
+struct GivenSettings {
+    bool prompt = false, generate = false, kv_precision = false, image_size = false, steps = false, images = false;
+};
+
+/// Throws Error, which names the option, for settings that would change nothing: a user who gives one expects that it does.
+void refuse_useless(const GivenSettings& given, const Workload& workload);
+
 /// How weights are stored when the user does not say: as the checkpoint is published when it is quantized, which 16-bit runs unpack.
 WeightFormat stored_weights(const Workload& workload, Precision precision);
 

@@ -44,10 +44,7 @@ bool offloads(const ContestantRun& run) {
 void add_settings(Rows& rows, const ContestantRun& run, bool offload) {
     rows.add({"gpu", "GPU"}, run.contestant.gpu->profile.id);
     rows.add({"precision", "precision"}, of(run, [](const Prediction& p) { return std::string(name(p.request.shape.precision)); }));
-    rows.add({"weights", "weights"}, of(run, [](const Prediction& p) {
-                 const WeightFormat& w = p.request.shape.weights;
-                 return w.label.empty() ? std::string(name(w.precision)) : w.label;
-             }));
+    rows.add({"weights", "weights"}, of(run, [](const Prediction& p) { return name(p.request.shape.weights); }));
     rows.add({"batch", "batch"}, of(run, [](const Prediction& p) { return p.request.shape.batch; }));
     rows.add({"execution", "execution"}, of(run, [](const Prediction& p) { return std::string(name(p.request.execution)); }));
     if (offload)

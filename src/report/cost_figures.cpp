@@ -25,7 +25,7 @@ void add_run(std::vector<Figure>& figures, const NamedCost& c) {
     add({"gpu", "GPU"}, c.named.gpu_id);
     add({"gpus", "GPUs"}, shape.parallel.gpus());
     add({"precision", "precision"}, std::string(name(shape.precision)));
-    add({"weights", "weights"}, shape.weights.label.empty() ? std::string(name(shape.weights.precision)) : shape.weights.label);
+    add({"weights", "weights"}, name(shape.weights));
     add({"batch", "batch"}, shape.batch);
     add({"prompt_tokens", "prompt"}, p.ttft || shape.prompt_tokens > 0 ? Cell(shape.prompt_tokens) : Cell(), false);
     add({"output_tokens", "output"}, p.ttft ? Cell(shape.generate_tokens) : Cell(), false);

@@ -126,10 +126,12 @@ Table all_stages(const PipelineResult& result, const PipelineResult* other) {
     table.rows.clear();
     for (const PipelineResult* r : {&result, other}) {
         if (r == nullptr) continue;
-        for (std::vector<Cell>& row : stage_table(*r).rows) {
+        Table stages = stage_table(*r);
+        for (std::size_t i = 0; i < stages.rows.size(); ++i) {
+            std::vector<Cell>& row = stages.rows[i];
             std::string keys;
             for (const auto& [device, a] : r->assumed) {
-                if (std::get<std::string>(row[3]).starts_with(device)) keys += (keys.empty() ? "" : ";") + a.key;
+                if (device == r->stages[i].stage.device) keys += (keys.empty() ? "" : ";") + a.key;
             }
             row.insert(row.begin(), r->name);
             row.emplace_back(keys);

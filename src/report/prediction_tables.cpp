@@ -18,7 +18,7 @@ Cell optional_flag(const std::optional<bool>& b) {
 }
 
 std::string weights_label(const RunShape& shape) {
-    return shape.weights.label.empty() ? std::string(name(shape.weights.precision)) : shape.weights.label;
+    return name(shape.weights);
 }
 
 /// Bounds of the 80 % interval; of rates, from the inverses of the times' factors. Empty where no interval is known.

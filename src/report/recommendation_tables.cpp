@@ -19,10 +19,6 @@ const GpuProfile& profile_of(const NamedRecommendation& n, const Deployment& d) 
     return n.contestants[d.gpu].gpu->profile;
 }
 
-std::string weights_text(const WeightFormat& w) {
-    return w.label.empty() ? std::string(name(w.precision)) : w.label;
-}
-
 void add_settings(std::vector<Entry>& row, const NamedRecommendation& n, const Deployment& d) {
     row.push_back({{"gpu", "GPU"}, profile_of(n, d).id});
     row.push_back({{"gpus", "GPUs"}, d.parallel.gpus()});
@@ -30,7 +26,7 @@ void add_settings(std::vector<Entry>& row, const NamedRecommendation& n, const D
     row.push_back({{"pipeline_parallel", "pp"}, d.parallel.pipeline});
     row.push_back({{"data_parallel", "dp"}, d.parallel.data});
     row.push_back({{"precision", "precision"}, std::string(name(d.precision))});
-    row.push_back({{"weights", "weights"}, weights_text(d.weights)});
+    row.push_back({{"weights", "weights"}, name(d.weights)});
     row.push_back({{"batch", "batch"}, d.batch});
 }
 

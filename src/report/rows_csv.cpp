@@ -3,21 +3,12 @@
 #include <iterator>
 
 #include "report/describe.hpp"
+#include "report/table.hpp"
 #include "report/validation_report.hpp"
 
 namespace roofcast {
 
 namespace {
-
-std::string csv_field(std::string_view text) {
-    if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
-    std::string out = "\"";
-    for (const char c : text) {
-        if (c == '"') out += '"';
-        out += c;
-    }
-    return out + '"';
-}
 
 constexpr std::string_view header =
     "gpu,op,function,model,precision,shape,metric,measured,predicted,roofline,ape_percent,compute_us,dram_us,l2_us,launch_us,power_us,"

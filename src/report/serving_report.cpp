@@ -23,9 +23,11 @@ std::string tokens_text(double mean, double cv) {
 std::string arrivals_text(const NamedServing& n) {
     if (!n.process) return fmt::format("{} requests of {}", n.offered, n.trace);
     const ArrivalProcess& p = *n.process;
+    const auto& search = n.answer.predicted.search;
     const std::string how = n.question.users > 0 ? fmt::format("of {} users that wait for each answer", n.question.users)
-                            : n.question.share   ? "Poisson at the highest rate that meets the objective"
-                                                 : fmt::format("Poisson at {}/s", significant(p.rate.in(1 / s)));
+                            : !search            ? fmt::format("Poisson at {}/s", significant(p.rate.in(1 / s)))
+                            : search->rate       ? "Poisson at the highest rate that meets the objective"
+                                           : fmt::format("Poisson at {}/s, the lowest tried", significant(search->lowest.in(1 / s), 3));
     return fmt::format("{} requests, {}, {} prompt and {} output tokens, seed {}", n.offered, how, tokens_text(p.prompt_mean, p.prompt_cv),
                        tokens_text(p.output_mean, p.output_cv), p.seed);
 }
@@ -114,7 +116,7 @@ nlohmann::ordered_json document_of(const NamedServing& n) {
     nlohmann::ordered_json d{{"model", n.model_id},
                              {"gpu", n.gpu_id},
                              {"precision", std::string(name(shape.precision))},
-                             {"weights", shape.weights.label.empty() ? std::string(name(shape.weights.precision)) : shape.weights.label},
+                             {"weights", name(shape.weights)},
                              {"kv_precision", std::string(name(shape.kv_precision))},
                              {"execution", std::string(name(n.question.request.execution))}};
     d["parallel"] = {{"gpus", shape.parallel.gpus()},

@@ -153,8 +153,7 @@ Table serving_row(const NamedServing& n) {
     row.add("execution", std::string(name(n.question.request.execution)));
     row.add("offered", n.offered);
     row.add("served", a.served);
-    row.add("offered_per_s",
-            a.predicted.search && a.predicted.search->rate ? Cell(a.predicted.search->rate->in(1 / s)) : Cell(a.rate.in(1 / s)));
+    row.add("offered_per_s", (a.predicted.search ? a.predicted.search->simulated() : a.rate).in(1 / s));
     row.add("image_tokens", a.image_tokens);
     row.add("mean_prompt_tokens", a.mean_prompt);
     row.add("mean_output_tokens", a.mean_output);

@@ -62,7 +62,7 @@ Cell if_given(T value) {
 Cell setting(const RunRequest& request, const std::string& key) {
     const RunShape& shape = request.shape;
     if (key == "precision") return std::string(name(shape.precision));
-    if (key == "weights") return shape.weights.label.empty() ? std::string(name(shape.weights.precision)) : shape.weights.label;
+    if (key == "weights") return name(shape.weights);
     if (key == "kv_precision") return std::string(name(shape.kv_precision));
     if (key == "execution") return std::string(name(request.execution));
     if (key == "batch") return shape.batch;

@@ -36,16 +36,6 @@ nlohmann::ordered_json cell_json(const Cell& cell) {
     return nullptr;
 }
 
-std::string csv_field(const std::string& text) {
-    if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-    std::string quoted = "\"";
-    for (const char c : text) {
-        if (c == '"') quoted += '"';
-        quoted += c;
-    }
-    return quoted + '"';
-}
-
 std::string csv_cell(const Cell& cell) {
     if (const auto* number = std::get_if<double>(&cell)) return std::isfinite(*number) ? fmt::format("{}", *number) : "";
     return csv_field(cell_text(cell, 0));
@@ -93,6 +83,16 @@ nlohmann::ordered_json as_json(const Table& table) {
         rows.push_back(std::move(object));
     }
     return rows;
+}
+
+std::string csv_field(std::string_view text) {
+    if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+    std::string quoted = "\"";
+    for (const char c : text) {
+        if (c == '"') quoted += '"';
+        quoted += c;
+    }
+    return quoted + '"';
 }
 
 std::string csv_header(const Table& table) {

@@ -39,6 +39,9 @@ inline constexpr int schema_version = 1;
 /// Text of `report` in `format`, ending in a newline.
 std::string rendered(const Report& report, Format format);
 
+/// `text` in quotes where RFC 4180 asks for them.
+std::string csv_field(std::string_view text);
+
 /// Rows as JSON objects under the columns' keys.
 nlohmann::ordered_json as_json(const Table& table);
 /// RFC 4180 with a header line.

@@ -63,7 +63,7 @@ void add_throughput(PipelineResult& result) {
 /// How a model is held in memory.
 std::string storage_key(const StageResult& stage) {
     const RunRequest& r = stage.stage.request;
-    return fmt::format("{}|{}|{}|{}|{}|{}", stage.stage.model, stage.precision, r.shape.weights.bits, r.shape.parallel.tensor,
+    return fmt::format("{}|{}|{}|{}|{}|{}", stage.stage.model, stage.precision, name(r.shape.weights), r.shape.parallel.tensor,
                        name(r.execution), r.software);
 }
 

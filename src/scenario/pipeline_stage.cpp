@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "prediction/shapes.hpp"
 #include "roofcast/error.hpp"
 
 namespace roofcast {
@@ -40,20 +41,6 @@ std::string key_of(const std::string& option) {
     throw Error(std::move(detail));
 }
 
-/// Keys that the model has no use for.
-void refuse_useless(const PipelineStage& stage, const Workload& workload) {
-    const std::string& family = workload.family;
-    const bool language = family == "llm" || family == "vlm", text = language || family == "encoder";
-    const auto refuse = [&](std::int64_t value, const char* key, const char* why) {
-        if (value > 0) throw Error({.what = fmt::format("{} {}", workload.id, why), .key = key, .suggestion = "leave it out"});
-    };
-    const RunShape& shape = stage.request.shape;
-    if (!text) refuse(shape.prompt_tokens, "prompt_tokens", "takes no text");
-    if (!language) refuse(shape.generate_tokens, "output_tokens", "generates no text");
-    if (!language) refuse(stage.request.kv_precision ? 1 : 0, "kv_precision", "has no KV cache");
-    if (family == "llm" || family == "encoder") refuse(shape.image_size, "image_size", "takes no images");
-}
-
 void require_engine(const PipelineStage& stage, const SoftwareStacks& software) {
     const RunRequest& r = stage.request;
     if (r.software.empty() || software.engine(r.execution, r.software) != nullptr) return;
@@ -75,7 +62,12 @@ Gpu load_device(const PipelineStage& stage, const PipelineData& data, PredictedS
 void predict_model(PredictedStage& into, const PipelineStage& stage, const PipelineData& data) {
     const Gpu gpu = load_device(stage, data, into);
     const Workload workload = find_workload(data.models_folder, stage.model);
-    refuse_useless(stage, workload);
+    const RunShape& given = stage.request.shape;
+    refuse_useless({.prompt = given.prompt_tokens > 0,
+                    .generate = given.generate_tokens > 0,
+                    .kv_precision = stage.request.kv_precision.has_value(),
+                    .image_size = given.image_size > 0},
+                   workload);
     require_engine(stage, data.software);
     RunRequest request = stage.request;
     request.shape.precision = stage.precision.value_or(default_precision(workload, gpu.profile));

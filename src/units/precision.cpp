@@ -72,6 +72,10 @@ std::optional<Precision> parse_precision(std::string_view text) {
     return std::nullopt;
 }
 
+std::string name(const WeightFormat& format) {
+    return format.label.empty() ? std::string(name(format.precision)) : format.label;
+}
+
 WeightFormat native_weights(Precision p) {
     return {p, element_size(p).in(byte)*8, {}};
 }

@@ -6,11 +6,21 @@
 #include <array>
 
 #include "workload/convnet_layer.hpp"
+#include "workload/convnet_vocabulary.hpp"
 #include "workload/readers.hpp"
 
 namespace roofcast {
 
 namespace {
+
+template <class Word, class Names>
+std::optional<Word> word_if(TableReader& reader, const Names& names, std::string_view key) {
+    const auto text = reader.text_if(key);
+    if (!text) return std::nullopt;
+    return word_of<Word>(names, *text, [&](std::string expected, std::string suggestion) {
+        return reader.error(key, "unknown word", {}, std::move(expected), std::move(suggestion));
+    });
+}
 
 CompoundScaling read_scaling(TableReader& reader) {
     const auto text = reader.text_if("scaling");
@@ -111,14 +121,14 @@ ConvNet read_convnet(TableReader& reader) {
         throw reader.error("aspect", "rows and cubes have no width over height", {}, "dimensions = 2");
     net.channels = reader.count_if("channels", 1, 1 << 16).value_or(net.channels);
     net.classes = reader.count_if("classes", 1, largest_size).value_or(net.classes);
-    net.depth_multiple = reader.number_if("depth_multiple", positive).value_or(1);
-    net.width_multiple = reader.number_if("width_multiple", positive).value_or(1);
-    net.max_channels = reader.count_if("max_channels").value_or(0);
-    net.channel_divisor = reader.count_if("channel_divisor").value_or(net.channel_divisor);
+    net.depth_multiple = reader.number_if("depth_multiple", plausible_factor).value_or(1);
+    net.width_multiple = reader.number_if("width_multiple", plausible_factor).value_or(1);
+    net.max_channels = reader.count_if("max_channels", 1, largest_size).value_or(0);
+    net.channel_divisor = reader.count_if("channel_divisor", 1, largest_size).value_or(net.channel_divisor);
     net.scaling = read_scaling(reader);
-    if (const auto text = reader.text_if("activation")) net.activation = read_activation(*text, reader.file(), reader.line());
-    if (const auto text = reader.text_if("norm")) net.norm = read_conv_norm(*text, reader.file(), reader.line());
-    net.norm_groups = reader.count_if("norm_groups").value_or(net.norm_groups);
+    if (const auto found = word_if<Activation>(reader, activation_names, "activation")) net.activation = *found;
+    if (const auto found = word_if<ConvNorm>(reader, norm_names, "norm")) net.norm = *found;
+    net.norm_groups = reader.count_if("norm_groups", 1, largest_size).value_or(net.norm_groups);
     net.fp32_norms = reader.flag_if("fp32_norms").value_or(false);
     net.standardized_weights = reader.flag_if("standardized_weights").value_or(false);
     net.same_padding = reader.flag_if("same_padding").value_or(false);

@@ -6,9 +6,11 @@
 #include <array>
 #include <charconv>
 #include <iterator>
+#include <sstream>
 
 #include "io/toml_value_text.hpp"
 #include "workload/convnet_vocabulary.hpp"
+#include "workload/readers.hpp"
 
 namespace roofcast {
 
@@ -17,20 +19,6 @@ namespace {
 std::vector<std::string> words(std::string_view text) {
     std::istringstream in{std::string(text)};
     return {std::istream_iterator<std::string>(in), {}};
-}
-
-template <class Names>
-std::size_t position(const Names& names, const std::string& text, std::string what, const std::string& file, int line) {
-    for (std::size_t i = 0; i < names.size(); ++i) {
-        if (names[i] == text) return i;
-    }
-    const std::vector<std::string> known(names.begin(), names.end());
-    throw Error({.what = std::move(what),
-                 .file = file,
-                 .line = line,
-                 .found = text,
-                 .expected = fmt::format("one of {}", fmt::join(known, ", ")),
-                 .suggestion = did_you_mean(text, known)});
 }
 
 /// Reads the options of one layer.
@@ -54,6 +42,7 @@ public:
         const bool by_window = std::find(strides_by_window.begin(), strides_by_window.end(), layer.block) != strides_by_window.end();
         if (by_window && table_.contains("stride")) layer.pool_stride = layer.stride;
         check_size(spec, layer);
+        check_repeat(spec, layer);
         check_layers(spec, layer);
         check_combinations(layer);
         return layer;
@@ -61,21 +50,27 @@ public:
 
 private:
     void check_size(const BlockSpec& spec, const ConvLayer& layer) const {
-        if (layer.size > 0) return;
-        const toml::node& node = *table_.get(spec.name);
-        const bool squeezes = layer.gate.value_or(ChannelGate::squeeze) == ChannelGate::squeeze;
-        if (layer.block == ConvBlock::channel_gate && squeezes)
-            throw error(spec.name, node, "a squeezing gate needs the number of its channels", {}, "a whole number of at least 1");
-        constexpr std::array makes_channels{ConvBlock::project, ConvBlock::dot_product, ConvBlock::channel_product, ConvBlock::lstm};
-        constexpr std::array has_queries{ConvBlock::detr_head, ConvBlock::mask_head, ConvBlock::owl_head};
-        if (std::find(has_queries.begin(), has_queries.end(), layer.block) != has_queries.end())
-            throw error(spec.name, node, "a head needs the number of its queries", {}, "a whole number of at least 1");
-        if (std::find(makes_channels.begin(), makes_channels.end(), layer.block) != makes_channels.end())
-            throw error(spec.name, node, "a layer of this block needs the number of its channels", {}, "a whole number of at least 1");
+        if (layer.size > 0 || layer.repeat == 0 || spec.is(bare)) return;
+        if (layer.block == ConvBlock::channel_gate && layer.gate.value_or(ChannelGate::squeeze) != ChannelGate::squeeze) return;
+        throw error(spec.name, *table_.get(spec.name),
+                    "a layer of this block needs its number (docs/formats.md: channels, window, queries)", {},
+                    "a whole number of at least 1");
+    }
+
+    void check_repeat(const BlockSpec& spec, const ConvLayer& layer) const {
+        if (layer.repeat <= 1 || spec.is(repeated)) return;
+        throw error("repeat", *table_.get("repeat"), fmt::format("a {} layer is not repeated", spec.name), {}, "0 or 1",
+                    "write it again, or {again = 1, repeat = n} behind it");
     }
 
     void check_layers(const BlockSpec& spec, const ConvLayer& layer) const {
         constexpr std::array has_layers{ConvBlock::deformable_encoder, ConvBlock::detr_head, ConvBlock::mask_head, ConvBlock::owl_head};
+        const auto require = [&](ConvBlock block, std::string_view key, std::int64_t value, const char* why) {
+            if (layer.block == block && value == 0)
+                throw error(key, *table_.get(spec.name), why, "none", fmt::format("{} = a whole number of at least 1", key));
+        };
+        require(ConvBlock::dense, "growth", layer.growth, "its layers need the number of channels that each adds");
+        require(ConvBlock::segment, "protos", layer.protos, "a head for masks needs the number of its prototypes");
         if (layer.layers > 0 || std::find(has_layers.begin(), has_layers.end(), layer.block) == has_layers.end()) return;
         throw error("layers", *table_.get(spec.name), "a transformer needs the number of its layers", "none",
                     "layers = a whole number of at least 1");
@@ -91,8 +86,13 @@ private:
         refuse("talking_heads", layer.talking_heads && !layer.fused_attention, "products across heads have kernels of their own besides",
                "no fused_attention = false beside it");
         refuse("shifted", layer.window == 0, "only windows can be shifted", "a window beside it");
-        refuse("shifted", layer.reduction > 1 || layer.cross_covariance, "these scores are not those of windows",
-               "neither reduction nor cross_covariance");
+        refuse("shifted", layer.cross_covariance, "these scores are not those of windows", "no cross_covariance");
+        const bool attends = layer.block == ConvBlock::attend || layer.block == ConvBlock::transformer;
+        for (const std::string_view key : {"window", "shifted", "relative_positions", "position_network", "decomposed_positions",
+                                           "fused_attention", "library_attention", "talking_heads", "cross_covariance"})
+            refuse(key, attends && layer.reduction > 1, "keys of a smaller map are attended to by plain fused attention", "no reduction");
+        for (const std::string_view key : {"inner", "expand"})
+            refuse(key, layer.block == ConvBlock::attend && layer.reduction > 1, "its products are as wide as its output", "no reduction");
         refuse("stride", layer.block == ConvBlock::transposed && layer.stride > layer.kernel,
                "a kernel that its stride exceeds leaves gaps", "at most the kernel");
         const double expansion = static_cast<double>(layer.inner) + layer.expand;
@@ -134,10 +134,9 @@ private:
         if (key == "padding") layer.padding = count(key, node, 0);
         if (key == "expand") layer.expand = number(key, node);
         if (key == "squeeze_excite") layer.squeeze_excite = number(key, node);
-        if (key == "activation") layer.activation = read_activation(text(key, node), values_.file(), line(node));
-        if (key == "norm") layer.norm = read_conv_norm(text(key, node), values_.file(), line(node));
-        if (key == "gate")
-            layer.gate = static_cast<ChannelGate>(position(gate_names, text(key, node), "unknown gate", values_.file(), line(node)));
+        if (key == "activation") layer.activation = word<Activation>(activation_names, key, node);
+        if (key == "norm") layer.norm = word<ConvNorm>(norm_names, key, node);
+        if (key == "gate") layer.gate = word<ChannelGate>(gate_names, key, node);
         if (key == "from") layer.from = list(key, node, -1000);
         if (key == "anchors") layer.anchors = list(key, node, 1);
     }
@@ -147,9 +146,9 @@ private:
         const toml::node* target = &node;
         if (const auto* reference = node.as_string()) target = value(key, node, reference->get());
         const auto found = target->is_number() ? target->value<double>() : std::nullopt;
-        constexpr double largest = 1 << 20;
-        if (!found || !(*found >= 0 && *found <= largest))
-            throw error(key, node, "wrong value", {}, "a number, or the name of one in values");
+        constexpr std::int64_t largest = 1 << 20;
+        if (!found || !(*found >= 0 && *found <= static_cast<double>(largest)))
+            throw error(key, node, "wrong value", {}, fmt::format("a number from 0 to {}, or the name of one in values", largest));
         return *found;
     }
 
@@ -173,7 +172,7 @@ private:
         const auto whole = static_cast<std::int64_t>(found);
         // Each repetition may become operators of its own.
         constexpr std::int64_t most_repeats = 1000;
-        if ((key == "repeat" || key == "dense" || key == "convs") && whole > most_repeats) {
+        if ((key == "repeat" || key == "dense" || key == "convs" || key == "layers") && whole > most_repeats) {
             throw error(key, node, "out of range", {}, fmt::format("at most {}", most_repeats));
         }
         if (static_cast<double>(whole) != found || whole < lower) {
@@ -194,10 +193,19 @@ private:
         return node.as_string()->get();
     }
 
+    template <class Word, class Names>
+    Word word(const Names& names, std::string_view key, const toml::node& node) const {
+        return word_of<Word>(names, text(key, node), [&](std::string expected, std::string suggestion) {
+            return error(key, node, "unknown word", {}, std::move(expected), std::move(suggestion));
+        });
+    }
+
     std::vector<std::int64_t> list(std::string_view key, const toml::node& node, std::int64_t lower) const {
         std::vector<std::int64_t> numbers;
         const auto add = [&](const toml::node& item) {
-            if (!item.is_integer() || item.as_integer()->get() < lower) throw error(key, node, "wrong value", {}, "whole numbers");
+            const auto value = item.is_integer() ? std::optional(item.as_integer()->get()) : std::nullopt;
+            if (!value || *value < lower || *value > largest_size)
+                throw error(key, node, "wrong value", {}, fmt::format("whole numbers from {} to {}", lower, largest_size));
             numbers.push_back(item.as_integer()->get());
         };
         if (const auto* items = node.as_array()) {
@@ -235,14 +243,6 @@ std::string_view name(ConvBlock block) {
         if (spec.block == block) return spec.name;
     }
     return {};
-}
-
-Activation read_activation(const std::string& text, const std::string& file, int line) {
-    return static_cast<Activation>(position(activation_names, text, "unknown activation", file, line));
-}
-
-ConvNorm read_conv_norm(const std::string& text, const std::string& file, int line) {
-    return static_cast<ConvNorm>(position(norm_names, text, "unknown normalization", file, line));
 }
 
 ConvLayer read_conv_layer(const toml::table& layer, std::size_t index, TableReader& values) {

@@ -12,8 +12,4 @@ namespace roofcast {
 /// Throws Error with file, line and the nearest known block or option.
 ConvLayer read_conv_layer(const toml::table& layer, std::size_t index, TableReader& values);
 
-/// Throw Error at `node` when `text` is no activation or normalization.
-Activation read_activation(const std::string& text, const std::string& file, int line);
-ConvNorm read_conv_norm(const std::string& text, const std::string& file, int line);
-
 }  // namespace roofcast

@@ -1,90 +1,110 @@
 #pragma once
 /// The words of a convolutional net's layers: blocks with their options, and where each option goes.
 
-#include <array>
-#include <string_view>
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "roofcast/error.hpp"
 #include "roofcast/workload.hpp"
 
 namespace roofcast {
 
+/// What else a block's entry may say.
+enum BlockTraits : unsigned {
+    plain = 0,
+    bare = 1,      ///< `true` may stand in place of its number
+    repeated = 2,  ///< `repeat` may be above 1
+};
+
 struct BlockSpec {
     std::string_view name;
     ConvBlock block;
-    std::string_view options;  ///< besides `from` and `repeat`, which every block has
+    std::string_view options;  ///< besides `from` and `repeat`, which every block has: 0 leaves it out
+    unsigned traits = plain;
+    [[nodiscard]] bool is(BlockTraits trait) const { return (traits & trait) != 0; }
 };
 
 inline constexpr std::array block_specs{
-    BlockSpec{"conv", ConvBlock::conv, "kernel kernel_width stride groups group_width padding dilation bias norm activation scaled"},
+    BlockSpec{"conv", ConvBlock::conv, "kernel kernel_width stride groups group_width padding dilation bias norm activation scaled",
+              repeated},
     BlockSpec{"transposed", ConvBlock::transposed, "kernel stride bias norm activation"},
-    BlockSpec{"normalize", ConvBlock::normalize, "norm activation wide"},
+    BlockSpec{"normalize", ConvBlock::normalize, "norm activation wide", bare},
     BlockSpec{"maxpool", ConvBlock::maxpool, "stride padding"},
     BlockSpec{"avgpool", ConvBlock::avgpool, "stride padding"},
     BlockSpec{"blurpool", ConvBlock::blurpool, "stride"},
     BlockSpec{"adaptive_pool", ConvBlock::adaptive_pool, ""},
-    BlockSpec{"global_pool", ConvBlock::global_pool, ""},
-    BlockSpec{"positions", ConvBlock::positions, ""},
-    BlockSpec{"affine", ConvBlock::affine, ""},
-    BlockSpec{"linear", ConvBlock::linear, "activation"},
+    BlockSpec{"global_pool", ConvBlock::global_pool, "", bare},
+    BlockSpec{"positions", ConvBlock::positions, "", bare},
+    BlockSpec{"affine", ConvBlock::affine, "", bare},
+    BlockSpec{"linear", ConvBlock::linear, "activation", bare},
     BlockSpec{"upsample", ConvBlock::upsample, "bilinear"},
-    BlockSpec{"concat", ConvBlock::concat, ""},
+    BlockSpec{"concat", ConvBlock::concat, "", bare},
     BlockSpec{"slice", ConvBlock::slice, "copied"},
-    BlockSpec{"planes", ConvBlock::planes, ""},
-    BlockSpec{"pointwise", ConvBlock::pointwise, "wide"},
-    BlockSpec{"scale", ConvBlock::scale, ""},
+    BlockSpec{"planes", ConvBlock::planes, "", bare},
+    BlockSpec{"pointwise", ConvBlock::pointwise, "wide", bare},
+    BlockSpec{"scale", ConvBlock::scale, "", bare},
     BlockSpec{"channel_gate", ConvBlock::channel_gate, "gate activation"},
     BlockSpec{"split_attention", ConvBlock::split_attention, "parts groups norm activation bias"},
-    BlockSpec{"again", ConvBlock::again, ""},
+    BlockSpec{"again", ConvBlock::again, "", repeated},
     BlockSpec{"project", ConvBlock::project, "bias activation"},
     BlockSpec{
         "dot_product", ConvBlock::dot_product,
         "heads inner window kernel relative_positions position_network decomposed_positions fused_attention library_attention score_passes "
         "wide_scores"},
     BlockSpec{"channel_product", ConvBlock::channel_product, "heads"},
-    BlockSpec{"mix_places", ConvBlock::mix_places, "gated activation"},
+    BlockSpec{"mix_places", ConvBlock::mix_places, "gated activation", bare},
     BlockSpec{"lstm", ConvBlock::lstm, ""},
-    BlockSpec{"deformable_encoder", ConvBlock::deformable_encoder, "heads inner layers"},
-    BlockSpec{"add", ConvBlock::add, ""},
-    BlockSpec{"basic", ConvBlock::basic, "stride squeeze_excite average_downsample gate"},
-    BlockSpec{"bottleneck", ConvBlock::bottleneck, "stride groups inner expand squeeze_excite average_downsample gate"},
-    BlockSpec{"regnet", ConvBlock::regnet, "stride group_width squeeze_excite"},
-    BlockSpec{"norm_free", ConvBlock::norm_free, "stride expand group_width squeeze_excite gate inverted second_conv skip_gain"},
+    BlockSpec{"deformable_encoder", ConvBlock::deformable_encoder, "heads inner layers", bare},
+    BlockSpec{"add", ConvBlock::add, "", bare},
+    BlockSpec{"basic", ConvBlock::basic, "stride squeeze_excite average_downsample gate", repeated},
+    BlockSpec{"bottleneck", ConvBlock::bottleneck, "stride groups inner expand squeeze_excite average_downsample gate", repeated},
+    BlockSpec{"regnet", ConvBlock::regnet, "stride group_width squeeze_excite", repeated},
+    BlockSpec{"norm_free", ConvBlock::norm_free, "stride expand group_width squeeze_excite gate inverted second_conv skip_gain", repeated},
     BlockSpec{"dense", ConvBlock::dense, "growth expand"},
-    BlockSpec{"transition", ConvBlock::transition, ""},
-    BlockSpec{"separable", ConvBlock::separable, "kernel stride"},
-    BlockSpec{"mbconv", ConvBlock::mbconv, "kernel stride expand inner group_width squeeze_excite wide_squeeze activation pre_norm bias"},
-    BlockSpec{"fused_mbconv", ConvBlock::fused_mbconv, "kernel stride expand squeeze_excite activation"},
-    BlockSpec{"convnext", ConvBlock::convnext, "kernel expand conv_mlp response_norm"},
-    BlockSpec{"convmixer", ConvBlock::convmixer, "kernel"},
-    BlockSpec{"poolformer", ConvBlock::poolformer, "expand bias norm layer_scale residual_scale"},
-    BlockSpec{"convformer", ConvBlock::convformer, "kernel expand layer_scale residual_scale"},
+    BlockSpec{"transition", ConvBlock::transition, "", bare},
+    BlockSpec{"separable", ConvBlock::separable, "kernel stride", repeated},
+    BlockSpec{"mbconv", ConvBlock::mbconv, "kernel stride expand inner group_width squeeze_excite wide_squeeze activation pre_norm bias",
+              repeated},
+    BlockSpec{"fused_mbconv", ConvBlock::fused_mbconv, "kernel stride expand squeeze_excite activation", repeated},
+    BlockSpec{"convnext", ConvBlock::convnext, "kernel expand conv_mlp response_norm", repeated},
+    BlockSpec{"convmixer", ConvBlock::convmixer, "kernel", repeated},
+    BlockSpec{"poolformer", ConvBlock::poolformer, "expand bias norm layer_scale residual_scale", repeated},
+    BlockSpec{"convformer", ConvBlock::convformer, "kernel expand layer_scale residual_scale", repeated},
     BlockSpec{"transformer", ConvBlock::transformer,
               "heads stride expand window reduction tokens kernel bias layer_scale residual_scale pooled_shortcut "
-              "relative_positions position_network talking_heads cross_covariance gated activation fused_attention"},
+              "relative_positions position_network talking_heads cross_covariance gated activation fused_attention",
+              repeated},
     BlockSpec{
         "attend", ConvBlock::attend,
         "heads stride inner expand window shifted reduction tokens separate_projections bias layer_scale residual_scale pooled_shortcut "
         "relative_positions position_network decomposed_positions library_attention score_passes wide_scores talking_heads "
         "cross_covariance norm "
-        "shortcut fused_attention wide"},
-    BlockSpec{"local_attend", ConvBlock::local_attend, "heads inner expand stride reduction bias activation talking_heads"},
-    BlockSpec{"pooling_attend", ConvBlock::pooling_attend, "heads stride reduction tokens"},
-    BlockSpec{"mlp", ConvBlock::mlp, "expand inner tokens kernel bias layer_scale residual_scale gated activation norm shortcut wide"},
-    BlockSpec{"class_attention", ConvBlock::class_attention, "heads expand bias layer_scale feed_forward"},
-    BlockSpec{"outlook", ConvBlock::outlook, "heads kernel expand bias"},
-    BlockSpec{"c3", ConvBlock::c3, "shortcut"},
-    BlockSpec{"c2", ConvBlock::c2, "shortcut"},
-    BlockSpec{"c2f", ConvBlock::c2f, "shortcut"},
-    BlockSpec{"c3k2", ConvBlock::c3k2, "shortcut nested expand"},
+        "shortcut fused_attention wide",
+        repeated},
+    BlockSpec{"local_attend", ConvBlock::local_attend, "heads inner expand stride reduction bias activation talking_heads", repeated},
+    BlockSpec{"pooling_attend", ConvBlock::pooling_attend, "heads stride reduction tokens", repeated},
+    BlockSpec{"mlp", ConvBlock::mlp, "expand inner tokens kernel bias layer_scale residual_scale gated activation norm shortcut wide",
+              bare | repeated},
+    BlockSpec{"class_attention", ConvBlock::class_attention, "heads expand bias layer_scale feed_forward", bare | repeated},
+    BlockSpec{"outlook", ConvBlock::outlook, "heads kernel expand bias", repeated},
+    BlockSpec{"c3", ConvBlock::c3, "shortcut", repeated},
+    BlockSpec{"c2", ConvBlock::c2, "shortcut", repeated},
+    BlockSpec{"c2f", ConvBlock::c2f, "shortcut", repeated},
+    BlockSpec{"c3k2", ConvBlock::c3k2, "shortcut nested expand", repeated},
     BlockSpec{"sppf", ConvBlock::sppf, "kernel"},
-    BlockSpec{"c2psa", ConvBlock::c2psa, ""},
-    BlockSpec{"a2c2f", ConvBlock::a2c2f, "attention area residual expand"},
-    BlockSpec{"detect", ConvBlock::detect, "depthwise"},
-    BlockSpec{"segment", ConvBlock::segment, "depthwise protos"},
-    BlockSpec{"pose", ConvBlock::pose, "depthwise"},
+    BlockSpec{"c2psa", ConvBlock::c2psa, "", repeated},
+    BlockSpec{"a2c2f", ConvBlock::a2c2f, "attention area residual expand", repeated},
+    BlockSpec{"detect", ConvBlock::detect, "depthwise", bare},
+    BlockSpec{"segment", ConvBlock::segment, "depthwise protos", bare},
+    BlockSpec{"pose", ConvBlock::pose, "depthwise", bare},
     BlockSpec{"anchor_detect", ConvBlock::anchor_detect, ""},
-    BlockSpec{"classify", ConvBlock::classify, ""},
-    BlockSpec{"ssd_head", ConvBlock::ssd_head, "anchors"},
+    BlockSpec{"classify", ConvBlock::classify, "", bare},
+    BlockSpec{"ssd_head", ConvBlock::ssd_head, "anchors", bare},
     BlockSpec{"retina_head", ConvBlock::retina_head, "anchors convs norm"},
     BlockSpec{"bifpn_head", ConvBlock::bifpn_head, "anchors convs layers"},
     BlockSpec{"detr_head", ConvBlock::detr_head, "layers heads inner conditional"},
@@ -165,5 +185,14 @@ inline constexpr std::array<std::string_view, 10> activation_names{"none",      
 inline constexpr std::array<std::string_view, 9> norm_names{"none",         "batch",    "layer", "frozen",         "group",
                                                             "standardized", "instance", "evo",   "filter_response"};
 inline constexpr std::array<std::string_view, 3> gate_names{"squeeze", "effective", "eca"};
+
+/// The place of `text` among `names`. Throws what `refuse(expected, suggestion)` makes where it is none of them.
+template <class Word, class Names, class Refuse>
+Word word_of(const Names& names, const std::string& text, Refuse refuse) {
+    const std::vector<std::string> known(names.begin(), names.end());
+    const auto found = std::find(known.begin(), known.end(), text);
+    if (found == known.end()) throw refuse(fmt::format("one of {}", fmt::join(known, ", ")), did_you_mean(text, known));
+    return static_cast<Word>(found - known.begin());
+}
 
 }  // namespace roofcast

@@ -49,7 +49,7 @@ const std::map<std::string_view, ModelType>& model_types() {
         {"starcoder2", {"llm", as_architecture<hf::starcoder2>}},
         {"bart", {"encoder", as_architecture<hf::bart>}},
         {"bert", {"encoder", as_architecture<hf::bert>}},
-        {"roberta", {"encoder", as_architecture<hf::bert>}},
+        {"roberta", {"encoder", as_architecture<hf::roberta>}},
         {"electra", {"encoder", as_architecture<hf::electra>}},
         {"deberta-v2", {"encoder", as_architecture<hf::deberta_v2>}},
         {"vit", {"vit", as_architecture<hf::vit>}},
@@ -128,7 +128,8 @@ Workload load_hugging_face_config(const std::filesystem::path& file) {
     Workload workload;
     const std::string folder = std::filesystem::absolute(file).parent_path().filename().string();
     workload.id = file.stem() == "config" && !folder.empty() ? folder : file.stem().string();
-    workload.name = config.text_or("_name_or_path", workload.id);
+    workload.name = config.text_or("_name_or_path", "");
+    if (workload.name.empty()) workload.name = workload.id;
     workload.family = type->second.family;
     workload.source = "Hugging Face config.json";
     workload.file = file.string();

@@ -20,6 +20,14 @@ Encoder bert(const JsonReader& config) {
     return m;
 }
 
+Encoder roberta(const JsonReader& config) {
+    Encoder m = bert(config);
+    m.padding_positions = 2;  // the table counts from behind the token of padding, whose number is 1
+    if (m.max_tokens() < 1) throw config.error("max_position_embeddings", "no position is left for a token", "more than 2");
+    m.default_tokens = std::min<std::int64_t>(m.default_tokens, m.max_tokens());
+    return m;
+}
+
 Encoder bart(const JsonReader& config) {
     Encoder m;
     m.layers = config.count("encoder_layers");
@@ -30,9 +38,9 @@ Encoder bart(const JsonReader& config) {
     config.require_count("decoder_attention_heads", m.heads);
     config.require_count("decoder_ffn_dim", m.intermediate);
     m.vocabulary = config.count("vocab_size");
-    constexpr std::int64_t position_offset = 2;
-    m.max_positions = config.count("max_position_embeddings") + position_offset;
-    m.default_tokens = std::min<std::int64_t>(m.default_tokens, m.max_positions);
+    m.padding_positions = 2;
+    m.max_positions = config.count("max_position_embeddings") + m.padding_positions;
+    m.default_tokens = std::min<std::int64_t>(m.default_tokens, m.max_tokens());
     m.activation_kernels = eager_activation(config, "activation_function", "gelu");
     m.pooler = false;
     return m;

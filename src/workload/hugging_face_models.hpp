@@ -30,11 +30,15 @@ DecoderLlm starcoder2(const JsonReader& config);
 /// Element-wise kernels of the activation that `key` names, as read_activation() counts them; `standard` when absent.
 double eager_activation(const JsonReader& config, const char* key, const char* standard);
 
+/// Width of an MLP over that of its block.
+double mlp_ratio(const JsonReader& config);
+
 /// Outputs of the classifier; a config without labels describes a model without one.
 std::int64_t classes(const JsonReader& config);
 
 Encoder bart(const JsonReader& config);
 Encoder bert(const JsonReader& config);
+Encoder roberta(const JsonReader& config);
 Encoder electra(const JsonReader& config);
 Encoder deberta_v2(const JsonReader& config);
 

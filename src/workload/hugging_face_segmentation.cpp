@@ -80,7 +80,7 @@ Counts add_swin(ConvNet& net, const JsonReader& config) {
         net.layers.push_back(std::move(attention));
         ConvLayer mlp = layer(ConvBlock::mlp);
         mlp.bias = true;
-        mlp.expand = own.number_or("mlp_ratio", 0);
+        mlp.expand = mlp_ratio(own);
         net.layers.push_back(std::move(mlp));
         repeat_since(net, first, depths[i]);
         outputs.push_back(last(net));
@@ -169,6 +169,10 @@ ConvNet mask2former(const JsonReader& config) {
 }
 
 ConvNet segformer(const JsonReader& config) {
+    for (const std::string& model : config.texts("architectures")) {
+        if (model.ends_with("ForImageClassification"))
+            throw config.error("architectures", "only segmentation is supported", "SegformerForSemanticSegmentation");
+    }
     ConvNet net = net_of(0, classes(config) > 0 ? classes(config) : 150);
     net.image_size = config.count_or("image_size", 512, 1);
     if (net.image_size == 224) net.image_size = 512;  // the library's default, which checkpoints for segmentation leave as it is

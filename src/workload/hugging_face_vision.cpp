@@ -9,14 +9,6 @@ namespace roofcast::hugging_face {
 
 namespace {
 
-/// Width of an MLP over that of its block.
-double mlp_ratio(const JsonReader& config) {
-    constexpr double usual = 4, least = 0.01, most = 100;
-    const double ratio = config.number_or("mlp_ratio", usual);
-    if (!(ratio >= least && ratio <= most)) throw config.error("mlp_ratio", "out of range", "a number from 0.01 to 100");
-    return ratio;
-}
-
 Vit tower(const JsonReader& config) {
     Vit m;
     m.image_size = config.count_or("image_size", 224, 1);
@@ -75,6 +67,15 @@ VisionLanguage qwen_vl(const JsonReader& config, const JsonReader& vision, Vit t
 }
 
 }  // namespace
+
+double mlp_ratio(const JsonReader& config) {
+    constexpr double usual = 4;
+    const double ratio = config.number_or("mlp_ratio", usual);
+    if (!(ratio >= plausible_factor.lower && ratio <= plausible_factor.upper))
+        throw config.error("mlp_ratio", "out of range",
+                           fmt::format("a number from {} to {}", plausible_factor.lower, plausible_factor.upper));
+    return ratio;
+}
 
 Vit vit(const JsonReader& config) {
     Vit m = tower(config);

@@ -99,6 +99,9 @@ Encoder read_encoder(TableReader& reader) {
     model.intermediate = reader.count("intermediate", 1, largest_size);
     model.vocabulary = reader.count("vocabulary", 1, largest_size);
     model.max_positions = reader.count_if("max_positions", 0, largest_size).value_or(0);
+    model.padding_positions = reader.count_if("padding_positions", 0, largest_size).value_or(0);
+    if (model.padding_positions > 0 && model.padding_positions >= model.max_positions)
+        throw reader.error("padding_positions", "no position is left for a token", {}, "fewer than max_positions");
     model.type_vocabulary = reader.count_if("type_vocabulary", 0, largest_size).value_or(0);
     model.embedding_dim = reader.count_if("embedding_dim", 0, largest_size).value_or(0);
     model.relative_positions = reader.count_if("relative_positions", 0, largest_size).value_or(0);
@@ -111,9 +114,9 @@ Encoder read_encoder(TableReader& reader) {
 
 Summary read_summary(TableReader& reader) {
     Summary model;
-    model.gmacs = reader.number("gmacs", positive);
-    model.mactivations = reader.number("mactivations", positive);
-    model.mparams = reader.number("mparams", positive);
+    model.gmacs = reader.number("gmacs", plausible_total);
+    model.mactivations = reader.number("mactivations", plausible_total);
+    model.mparams = reader.number("mparams", plausible_total);
     model.layers = reader.count_if("layers", 0, largest_size).value_or(0);
     model.transformer = reader.flag_if("transformer").value_or(false);
     return model;

@@ -65,7 +65,7 @@ Swin read_swin(TableReader& reader) {
     model.windows = reader.counts_if("windows", 1, largest_size);
     if (!model.windows.empty() && model.windows.size() != model.depths.size())
         throw reader.error("windows", "windows and depths must be lists of equal length");
-    model.mlp_ratio = reader.number_if("mlp_ratio", positive).value_or(4);
+    model.mlp_ratio = reader.number_if("mlp_ratio", plausible_factor).value_or(4);
     model.v2 = reader.flag_if("v2").value_or(false);
     return model;
 }

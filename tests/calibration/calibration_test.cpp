@@ -165,6 +165,8 @@ TEST_CASE("a stage that does not help rows it has not seen is not kept") {
     for (const FittedParameter& p : fit.details) {
         if (!p.fitted()) CHECK(p.before == p.after);
     }
+    CHECK(fit.stages.empty());
+    CHECK_FALSE(fit.warnings.empty());
     for (const FitAccuracy& group : fit.groups) {
         if (group.cross_validated) CHECK(group.cross_validated->mape_percent <= group.start.mape_percent * 1.05);
     }

@@ -48,6 +48,7 @@ TEST_CASE("every key of the JSON output is documented") {
         {"predict", "predict --gpu a100 --model llama-3.1-8b --draft llama-3.2-1b --draft-tokens 4 --acceptance 0.7 --prefill-chunk 256"},
         {"predict", "predict --gpu a100 --model sd-1.5-txt2img"},
         {"sweep", "sweep --gpu a100 --model llama-3.1-8b --tp 1,2 --streams 1,2 --kv-block 16"},
+        {"sweep", "sweep --gpu a100 --model sd-1.5-txt2img --steps 10,20"},
         {"pipeline", "pipeline " ROOFCAST_SOURCE_DIR "/docs/examples/retrieval.toml --against " ROOFCAST_SOURCE_DIR
                      "/docs/examples/retrieval-batched.toml"},
         {"memory", "memory --model llama-3.1-8b"},

@@ -42,6 +42,7 @@ TEST_CASE("a recommendation agrees with the prediction and the cost of the same 
 
 TEST_CASE("recommended copies carry the rate, and the budget leaves out what is dearer") {
     const json document = recommended(three + "--rate 20/s");
+    REQUIRE_FALSE(document["ranked"].empty());
     for (const json& row : document["ranked"]) {
         CHECK(number(row["capacity_per_s"]) >= 20);
         // An hour has 72,000 requests of 128 tokens.
@@ -98,6 +99,7 @@ TEST_CASE("deployments that only queueing rules out are named with the limit mis
 
 TEST_CASE("limits by the upper bound are met by the upper bound") {
     const json by_bound = recommended(three + "--by-bound");
+    REQUIRE_FALSE(by_bound["ranked"].empty());
     for (const json& row : by_bound["ranked"]) {
         CHECK(number(row["ttft_ms_high"]) <= 500);
         CHECK(number(row["tpot_ms_high"]) <= 40);

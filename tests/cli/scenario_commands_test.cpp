@@ -38,12 +38,15 @@ TEST_CASE("scenario: a point of a sweep is what predict says") {
     const json points = json::parse(printed(grid + "json"))["points"];
     const json alone =
         json::parse(printed("predict --gpu a100-sxm4-80gb --model llama-3.1-8b --precision bf16 --batch 8 --tp 2 --format json"));
+    int same = 0;
     for (const json& p : points) {
         if (p["gpu"] != "a100-sxm4-80gb" || p["precision"] != "bf16" || p["batch"] != 8 || p["tensor_parallel"] != 2) continue;
+        ++same;
         for (const char* key :
              {"latency_ms", "ttft_ms", "tpot_ms", "throughput_per_s", "tokens_per_s", "memory_gb", "latency_ms_low", "bound"})
             CHECK(p[key] == alone[key]);
     }
+    CHECK(same == 1);
 }
 
 TEST_CASE("scenario: shards of a sweep, one after the other, are the whole") {

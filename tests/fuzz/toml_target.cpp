@@ -5,6 +5,7 @@
 #include "roofcast/calibration.hpp"
 #include "roofcast/execution.hpp"
 #include "roofcast/gpu_profile.hpp"
+#include "roofcast/op_graph.hpp"
 #include "roofcast/pipeline.hpp"
 #include "roofcast/validation.hpp"
 #include "workload/catalogue.hpp"
@@ -29,7 +30,7 @@ void read_profile(std::string_view text) {
 void read_architecture(std::string_view text) {
     const auto file = fuzz::folder().file("arch/fuzzed.toml", text);
     static_cast<void>(check_parameter_file(file));
-    static_cast<void>(load_architecture_facts(fuzz::folder().path(), "fuzzed", std::nullopt));
+    check_architecture_facts(file);
 }
 
 /// Each of the readers sees every file: what one of them refuses another may accept.
@@ -50,7 +51,7 @@ void read_fit(std::string_view text) {
 void read_models(std::string_view text) {
     const auto file = fuzz::folder().file("models.toml", text);
     static_cast<void>(workload_names(file));
-    static_cast<void>(load_workloads(file));
+    for (const Workload& workload : load_workloads(file)) static_cast<void>(forward_graph(workload, {}));
 }
 
 void read_software(std::string_view text) {

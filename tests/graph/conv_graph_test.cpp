@@ -3,6 +3,9 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <map>
+#include <set>
+#include <string>
 
 #include "graph/conv_builder.hpp"
 #include "roofcast/error.hpp"
@@ -76,12 +79,13 @@ TEST_CASE("an image too small for the net is an error that names the image size"
 
 TEST_CASE("batch norm is folded, activations and shortcuts are epilogues") {
     const OpGraph graph = forward_graph(shipped("resnet50"), RunShape{});
+    std::map<std::string, std::set<Fusion>> fusions;
     for (const Segment& segment : graph.segments) {
-        for (const OpNode& node : segment.nodes) {
-            if (node.name == "batchnorm") CHECK(node.fusion == Fusion::folded);
-            if (node.name == "relu" || node.name == "add") CHECK(node.fusion == Fusion::epilogue);
-        }
+        for (const OpNode& node : segment.nodes) fusions[std::string(node.name)].insert(node.fusion);
     }
+    CHECK(fusions["batchnorm"] == std::set{Fusion::folded});
+    CHECK(fusions["relu"] == std::set{Fusion::epilogue});
+    CHECK(fusions["add"] == std::set{Fusion::epilogue});
 }
 
 TEST_CASE("the largest live set of ResNet-50 is the input, output and shortcut of the first bottleneck's end") {

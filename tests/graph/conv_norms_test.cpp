@@ -295,6 +295,17 @@ TEST_CASE("attention at half the resolution is stretched by one thread a place, 
     CHECK_THROWS_AS(graph_of({layer}), Error);
 }
 
+TEST_CASE("of repeated attention with filtered values only the first has the stride and the width of its input") {
+    ConvLayer first = layer_of(ConvBlock::local_attend, 2 * channels), second = layer_of(ConvBlock::local_attend, 2 * channels);
+    first.heads = second.heads = 4;
+    first.stride = 2;
+    const OpGraph apart = graph_of({first, second});
+    first.repeat = 2;
+    const OpGraph together = graph_of({first});
+    CHECK(total_parameters(together) == rel(total_parameters(apart), 1e-12));
+    CHECK(total_macs(together) == rel(total_macs(apart), 1e-12));
+}
+
 TEST_CASE("a convolution with a wide kernel keeps the size, and has as many weights as the kernel has taps") {
     ConvLayer layer = conv_with(ConvNorm::none);
     layer.kernel_width = 5;

@@ -31,6 +31,33 @@ TEST_CASE("attention FLOPs count what causal masking and windows leave") {
     CHECK(pairs(1, 100, true, 16) == rel(16, 1e-12));
 }
 
+TEST_CASE("a decoder shares the encoder's words, however wide these are") {
+    Encoder model{.layers = 1, .hidden = 64, .heads = 4, .intermediate = 128, .vocabulary = 100'000, .max_positions = 128};
+    model.pooler = false;
+    model.embedding_dim = 8;
+    Workload workload;
+    workload.architecture = model;
+    const double encoder = total_parameters(forward_graph(workload, {.prompt_tokens = 16}));
+    model.decoder_layers = 1;
+    workload.architecture = model;
+    const double both = total_parameters(forward_graph(workload, {.prompt_tokens = 16}));
+    CHECK(both > encoder);
+    CHECK(both < encoder + 100'000);  // not another table of words
+}
+
+TEST_CASE("merging an odd side of windows' maps pads it") {
+    const Workload swin = shipped("swin-tiny-patch4-window7-224");
+    // 200 / 4 = 50 patches on a side, then 25, 13 and 7.
+    const OpGraph graph = forward_graph(swin, {.batch = 2, .image_size = 200});
+    std::vector<std::int64_t> rows;
+    for (const Segment& segment : graph.segments) {
+        for (const OpNode& node : segment.nodes) {
+            if (node.name == "merge_proj") rows.push_back(std::get<Gemm>(node.op).m);
+        }
+    }
+    CHECK(rows == std::vector<std::int64_t>{2 * 25 * 25, 2 * 13 * 13, 2 * 7 * 7});
+}
+
 TEST_CASE("the KV cache of grouped-query attention is two vectors a KV head and layer") {
     // Llama 3.1 8B: 2 · 32 layers · 8 heads · 128 · 2 bytes = 131072 bytes a token.
     CHECK(kv_cache_size(decoder("llama-3.1-8b"), {}, 1000).in(byte) == rel(131072e3, 1e-12));

@@ -171,6 +171,20 @@ TEST_CASE("a context of just the model's length is allowed, one more token is no
     CHECK_THROWS_AS(bench.run("llama-2-7b", gpu, {.prompt_tokens = 4096, .generate_tokens = 2, .precision = Precision::fp16}), Error);
 }
 
+TEST_CASE("an encoder holds as many tokens as it has positions, less those of padding") {
+    const Bench bench;
+    const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
+    const auto run = [&](const char* model, std::int64_t tokens) {
+        return bench.run(model, gpu, {.prompt_tokens = tokens, .precision = Precision::fp16});
+    };
+    for (const char* model : {"bert-base", "roberta-base"}) {
+        CHECK_NOTHROW(run(model, 512));
+        CHECK_THROWS_WITH_AS(run(model, 513), doctest::Contains("at most 512 tokens"), Error);
+    }
+    CHECK_NOTHROW(run("bart-large", 1024));
+    CHECK_THROWS_AS(run("bart-large", 1025), Error);
+}
+
 TEST_CASE("tensor parallelism divides weights and adds communication") {
     const Bench bench;
     const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");

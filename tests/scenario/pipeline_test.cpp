@@ -89,6 +89,15 @@ TEST_CASE("scenario: models on one device share its memory, equal ones their wei
     CHECK(contains(large.notes.back(), "does not hold"));
 }
 
+TEST_CASE("scenario: a model in two formats of equal size is held twice") {
+    const auto stage = [](const std::string& name, const std::string& weights) {
+        return "[[stage]]\nname = \"" + name + "\"\nmodel = \"llama-3.1-8b\"\ndevice = \"h200\"\nweights = \"" + weights +
+               "\"\nprompt_tokens = 128\noutput_tokens = 16\n";
+    };
+    const PipelineResult same = predicted(stage("a", "int8") + stage("b", "int8")), two = predicted(stage("a", "int8") + stage("b", "fp8"));
+    CHECK(two.devices[0].memory > same.devices[0].memory + 0.9 * same.stages[0].memory.weights);
+}
+
 TEST_CASE("scenario: errors of one device go together, those of two are independent") {
     const std::string a = "device = \"t4\"", b = "device = \"a100-sxm4-80gb\"";
     const PipelineResult one = predicted(model("a", a)), same = predicted(model("a", a) + model("b", a));
@@ -153,6 +162,8 @@ TEST_CASE("scenario: what a pipeline gets wrong is named by key, line and stage"
     CHECK(contains(refusal(model("a", "device = \"t4\"\nbatch = 0")), "batch"));
     CHECK(contains(refusal(model("a", "device = \"t4\"\nprompt_tokens = 4096")), "prompt_tokens"));
     CHECK(contains(refusal(model("a", "device = \"t4\"\noutput_tokens = 4")), "output_tokens"));
+    const std::string tiled = "\n[[stage]]\nname = \"a\"\nmodel = \"llama-3.2-11b-vision\"\ndevice = \"h200\"\nimage_size = 300\n";
+    CHECK(contains(refusal(tiled), "tiles of a fixed size"));
     const std::string unsupported = refusal("\n\n[[stage]]\nname = \"a\"\nmodel = \"bert-base\"\ndevice = \"t4\"\nprecision = \"bf16\"\n");
     CHECK(contains(unsupported, "stage a"));
     CHECK(contains(unsupported, ":3"));

@@ -20,7 +20,7 @@ struct Plain {
     [[nodiscard]] bool decoding() const { return computed >= to_compute; }
 };
 
-/// Steps of one second, prompts in chunks.
+/// Steps of one second.
 class PlainEngine {
 public:
     PlainEngine(const SchedulerOptions& options, std::int64_t blocks, const std::vector<ServingRequest>& requests, std::size_t users)
@@ -71,34 +71,71 @@ private:
         return left;
     }
 
-    void step() {
+    /// Of a prompt, in whole blocks and never its last token.
+    [[nodiscard]] std::int64_t cached(const Plain& q) const {
+        const std::int64_t prompt = requests_[q.request].prompt_tokens;
+        const auto share = static_cast<std::int64_t>(o_.prefix_cached * static_cast<double>(prompt) + 1e-9);
+        return std::min(share - share % o_.block_tokens, prompt - 1);
+    }
+
+    [[nodiscard]] bool may_enter() const {
+        return !waiting_.empty() && static_cast<std::int64_t>(running_.size()) < o_.max_sequences &&
+               entry_blocks(waiting_.front()) <= free_;
+    }
+
+    Plain& enter() {
+        running_.push_back(waiting_.front());
+        waiting_.pop_front();
+        Plain& q = running_.back();
+        q.blocks = entry_blocks(q);
+        q.computed = cached(q);
+        free_ -= q.blocks;
+        return q;
+    }
+
+    /// Tokens of each running sequence in a step of chunks beside decodes; of decoding ones one.
+    std::vector<std::int64_t> mixed_step() {
         const bool left = grow();
-        std::vector<bool> decodes;
-        for (const Plain& q : running_) decodes.push_back(q.decoding());
-        std::int64_t budget = std::min(o_.max_tokens - std::count(decodes.begin(), decodes.end(), true), o_.chunk.value_or(o_.max_tokens));
-        std::vector<std::int64_t> tokens(running_.size(), 0);
-        const auto compute = [&](std::size_t i) {
-            tokens[i] = std::min(budget, running_[i].to_compute - running_[i].computed);
-            budget -= tokens[i];
+        std::vector<std::int64_t> tokens;
+        for (const Plain& q : running_) tokens.push_back(q.decoding() ? 1 : 0);
+        const std::int64_t decodes = std::count(tokens.begin(), tokens.end(), 1);
+        std::int64_t budget = std::min(o_.max_tokens - decodes, o_.chunk.value_or(o_.max_tokens));
+        const auto compute = [&](const Plain& q) {
+            const std::int64_t taken = std::min(budget, q.to_compute - q.computed);
+            budget -= taken;
+            return taken;
         };
         for (std::size_t i = 0; i < running_.size(); ++i) {
-            if (!decodes[i]) compute(i);
+            if (!running_[i].decoding()) tokens[i] = compute(running_[i]);
         }
-        while (!left && budget > 0 && !waiting_.empty() && static_cast<std::int64_t>(running_.size()) < o_.max_sequences &&
-               entry_blocks(waiting_.front()) <= free_) {
-            running_.push_back(waiting_.front());
-            waiting_.pop_front();
-            running_.back().blocks = entry_blocks(running_.back());
-            free_ -= running_.back().blocks;
-            decodes.push_back(false);
-            tokens.push_back(0);
-            compute(running_.size() - 1);
+        while (!left && budget > 0 && may_enter()) tokens.push_back(compute(enter()));
+        return tokens;
+    }
+
+    /// The same where prompts run whole, in steps of their own that go first.
+    std::vector<std::int64_t> apart_step() {
+        std::vector<std::int64_t> tokens(running_.size(), 0);
+        std::int64_t budget = o_.max_tokens;
+        for (bool begun = false; may_enter(); begun = true) {
+            const std::int64_t whole = waiting_.front().to_compute - cached(waiting_.front());
+            if (begun && whole > budget) break;
+            budget -= whole;
+            enter();
+            tokens.push_back(whole);
         }
+        if (std::any_of(tokens.begin(), tokens.end(), [](std::int64_t t) { return t > 0; })) return tokens;
+        grow();
+        tokens.assign(running_.size(), 1);
+        return tokens;
+    }
+
+    void step() {
+        const std::vector<std::int64_t> tokens = o_.chunked ? mixed_step() : apart_step();
         clock_ += 1;
         for (std::size_t i = 0; i < running_.size(); ++i) {
             Plain& q = running_[i];
-            q.computed += decodes[i] ? 1 : tokens[i];
-            if (decodes[i] || (tokens[i] > 0 && q.decoding())) ++q.output;
+            q.computed += tokens[i];
+            if (tokens[i] > 0 && q.decoding()) ++q.output;
         }
         std::erase_if(running_, [this](const Plain& q) {
             if (q.output < requests_[q.request].output_tokens) return false;
@@ -126,12 +163,15 @@ public:
 
 TEST_CASE("the scheduler does in each step what one that looks at every sequence does") {
     std::int64_t preemptions = 0;
-    for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    for (std::uint64_t seed = 0; seed < 80; ++seed) {
         CAPTURE(seed);
         SchedulerOptions options{.max_sequences = 12, .max_tokens = 40, .block_tokens = 1 + static_cast<std::int64_t>(seed % 5)};
         if (seed % 2 == 0) options.chunk = 7 + static_cast<std::int64_t>(seed % 9);
         const std::int64_t blocks = 160 / options.block_tokens;
         if (seed % 3 == 0) options.admission = Admission::output;
+        options.chunked = seed % 7 > 2;
+        if (!options.chunked) options.chunk.reset();
+        if (seed % 5 == 4) options.prefix_cached = 0.4;
         ServingEngine engine = constant_engine(options, blocks);
         engine.users = seed % 4 == 1 ? 20 : 0;
         auto requests = drawn(

@@ -65,12 +65,59 @@ TEST_CASE("a name that values do not have, a value that no layer uses and a laye
     CHECK(error_of(tiny("{basic = \"depths.0\"}, {add = true, from = [-1, 1]}")).key == "layers[1].from");
 }
 
-TEST_CASE("layers that make channels need their number") {
-    for (const std::string block : {"project", "dot_product", "channel_product", "lstm"}) {
-        const ErrorDetail detail = error_of(tiny("{basic = \"depths.0\"}, {" + block + " = true}"));
-        CHECK(detail.what == "a layer of this block needs the number of its channels");
-        CHECK(detail.key == "layers[1]." + block);
+TEST_CASE("layers need their number, but for those that have none to give") {
+    for (const std::string block : {"project", "dot_product", "channel_product", "lstm", "conv", "maxpool", "adaptive_pool", "blurpool",
+                                    "c3", "mbconv", "attend", "retina_head"}) {
+        for (const char* none : {"true", "0"}) {
+            const ErrorDetail detail = error_of(tiny("{basic = \"depths.0\"}, {" + block + " = " + none + "}"));
+            CHECK(detail.what.find("needs its number") != std::string::npos);
+            CHECK(detail.key == "layers[1]." + block);
+        }
     }
+    CHECK(error_of(tiny("{basic = \"depths.0\"}, {conv = 0, repeat = 0}")).what == "no error");
+    CHECK(error_of(tiny("{basic = \"depths.0\"}, {dense = 4}")).key == "layers[1].growth");
+    CHECK(error_of(tiny("{basic = \"depths.0\"}, {segment = true}")).key == "layers[1].protos");
+}
+
+TEST_CASE("only blocks that repeat take a repeat above 1, and any may be left out") {
+    const auto error = [](const std::string& layer) { return error_of(tiny("{basic = \"depths.0\"}, " + layer)); };
+    CHECK(error("{project = 8, repeat = 2}").key == "layers[1].repeat");
+    CHECK(error("{dense = 4, growth = 8, repeat = 3}").key == "layers[1].repeat");
+    CHECK(error("{maxpool = 2, repeat = 0}").what == "no error");
+    CHECK(error("{mbconv = 8, kernel = 3, expand = 1, repeat = 3}").what == "no error");
+}
+
+TEST_CASE("layers whose sizes do not fit together are named, and none divides by nothing") {
+    const auto message = [](const std::string& layers) {
+        const test::TemporaryFile file("tiny.toml", tiny("{conv = \"depths.0\"}, " + layers));
+        const Workload net = load_workload(file.path());
+        try {
+            static_cast<void>(forward_graph(net, RunShape{}));
+        } catch (const Error& e) {
+            return std::string(e.what());
+        }
+        return std::string("no error");
+    };
+    for (const char* layer : {"{conv = 32, kernel = 3, group_width = 64}", "{mbconv = 32, kernel = 3, expand = 1, group_width = 64}",
+                              "{norm_free = 32, group_width = 64}"})
+        CHECK(message(layer).find("which its groups divide") != std::string::npos);
+    CHECK(message("{conv = 32}, {a2c2f = 32, attention = true}").find("layers[2].a2c2f: heads must divide") != std::string::npos);
+    CHECK(message("{conv = 32}, {c2psa = 1}").find("layers[2].c2psa") != std::string::npos);
+    CHECK(message("{conv = 32}, {conv = 32, kernel = 3, stride = 2}, {add = true, from = [-1, -2]}").find("layers[3].add") !=
+          std::string::npos);
+    CHECK(message("{conv = 32}, {convnext = 64}").find("expected 32, as its input has") != std::string::npos);
+    CHECK(message("{conv = 32}, {convnext = 32}") == "no error");
+}
+
+TEST_CASE("numbers of a net beyond any that there is are refused, with their key and line") {
+    const auto error = [](const std::string& line) { return error_of(line + "\n" + tiny("{basic = \"depths.0\"}")); };
+    CHECK(error("width_multiple = 1e300").key == "width_multiple");
+    CHECK(error("depth_multiple = 1e300").key == "depth_multiple");
+    CHECK(error("activation = \"rellu\"").key == "activation");
+    CHECK(error("activation = \"rellu\"").line == 1);
+    CHECK(error("activation = \"rellu\"").suggestion.find("relu") != std::string::npos);
+    CHECK(error_of(tiny("{basic = \"depths.0\"}, {ssd_head = true, anchors = [4611686018427387904]}")).key == "layers[1].anchors");
+    CHECK(error_of(tiny("{conv = 8, norm = \"bach\"}")).key == "layers[0].norm");
 }
 
 TEST_CASE("options that would be ignored beside others are refused") {
@@ -82,6 +129,10 @@ TEST_CASE("options that would be ignored beside others are refused") {
     CHECK(refused("{split_attention = 8, parts = 2, from = [-1, -2]}") == "layers[1].parts");
     CHECK(refused("{attend = 8, fused_attention = false, score_passes = 2, wide_scores = true}").empty());
     CHECK(refused("{split_attention = 8, parts = 2}").empty());
+    for (const std::string key : {"window = 7", "relative_positions = true", "talking_heads = true", "cross_covariance = true",
+                                  "fused_attention = false", "inner = 4", "expand = 2"})
+        CHECK(refused("{attend = 8, reduction = 2, " + key + "}") == "layers[1]." + key.substr(0, key.find(' ')));
+    CHECK(refused("{transformer = 8, reduction = 2, expand = 2}").empty());
 }
 
 TEST_CASE("rows and volumes have no blocks that know only squares, and no kernels with a width of their own") {

@@ -55,6 +55,9 @@ TEST_CASE("backbones and widths that are not modelled are refused by their key")
     CHECK(key(with(mask2former, {{"hidden_dim", 128}})) == "hidden_dim");
     CHECK(key(with(mask2former, {{"common_stride", 8}})) == "common_stride");
     CHECK(key(with(segformer, {{"sr_ratios", {8, 4, 2}}})) == "hidden_sizes");
+    CHECK(key(with(segformer, {{"architectures", {"SegformerForImageClassification"}}})) == "architectures");
+    for (const double ratio : {1e18, -3.0})
+        CHECK(key(with(mask2former, {{"backbone_config", {{"model_type", "swin"}, {"mlp_ratio", ratio}}}})) == "backbone_config.mlp_ratio");
     json other = maskformer;
     other["decoder_config"]["d_model"] = 128;
     CHECK(key(other) == "decoder_config.d_model");
