@@ -64,6 +64,8 @@ struct RunShape {
     bool state_on_host = false;       ///< what a recurrent model carries from pass to pass goes through host memory
     double suppression_kernels = 0;   ///< for each class and image, to leave out overlapping boxes
     bool narrow_activations = false;  ///< int8 runs keep activations between layers in 8 bits too (language models apart)
+    /// Sequences or images at once, on all data-parallel copies.
+    [[nodiscard]] double items() const { return static_cast<double>(batch * parallel.data); }
     [[nodiscard]] bool stays_narrow() const { return narrow_activations && precision == Precision::int8; }
 };
 

@@ -55,7 +55,7 @@ void predict_language(Prediction& p, const Workload& workload, const DecoderLlm&
         p.ttft = p.latency;
         add_decode(p, large, nullptr, context);
     }
-    p.tokens_per_second = static_cast<double>(shape.batch * shape.parallel.data * shape.generate_tokens) / p.latency.in(s);
+    p.tokens_per_second = shape.items() * static_cast<double>(shape.generate_tokens) / p.latency.in(s);
 }
 
 /// Prompts, and where guidance needs them as many empty ones; an image to start from; the steps; the image that they end in.
@@ -95,7 +95,7 @@ Prediction predict(const Workload& workload, const Gpu& device, const RunRequest
         const Seconds cold = cold_start(phase.timeline, stack);
         p.cold_extra += cold - (p.cold_extra > Seconds{} ? stack.cold_context : Seconds{});
     }
-    p.items_per_second = static_cast<double>(p.request.shape.batch * p.request.shape.parallel.data) / p.latency.in(s);
+    p.items_per_second = p.request.shape.items() / p.latency.in(s);
     p.memory = memory_estimate(workload, p.request, software);
     p.memory.usable = gpu.profile.usable_memory();
     p.intervals = prediction_intervals(p, workload, gpu);

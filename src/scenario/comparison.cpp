@@ -14,10 +14,6 @@ namespace roofcast {
 
 namespace {
 
-double items_of_batch(const RunShape& shape) {
-    return static_cast<double>(shape.batch * shape.parallel.data);
-}
-
 /// Precisions of a run that names none, in the order in which they are tried.
 std::vector<Precision> preferred(const Workload& workload) {
     std::vector<Precision> order{workload.default_precision};
@@ -103,11 +99,11 @@ std::optional<Objective> parse_objective(std::string_view text) {
 }
 
 Seconds time_per_item(const Prediction& prediction) {
-    return prediction.latency / items_of_batch(prediction.request.shape);
+    return prediction.latency / prediction.request.shape.items();
 }
 
 Seconds job_time(const Prediction& prediction, std::int64_t items) {
-    const double batches = std::ceil(static_cast<double>(items) / items_of_batch(prediction.request.shape));
+    const double batches = std::ceil(static_cast<double>(items) / prediction.request.shape.items());
     return batches * prediction.latency + prediction.cold_extra;
 }
 

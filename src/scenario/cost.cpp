@@ -18,10 +18,6 @@ void require(const char* option, double value, double low, bool low_allowed, dou
                  .expected = fmt::format("a number {} {} and at most {}", low_allowed ? "from" : "above", low, high)});
 }
 
-double sequences(const RunShape& shape) {
-    return static_cast<double>(shape.batch * shape.parallel.data);
-}
-
 OwningCost owning_cost(const Prediction& p, const RunEnergy& energy, UsDollars purchase_of_one, const CostSettings& settings) {
     OwningCost cost{.purchase = static_cast<double>(energy.gpus) * purchase_of_one,
                     .depreciation = {},
@@ -55,7 +51,7 @@ void check(const CostSettings& settings) {
 }
 
 Seconds paid_time_per_item(const Prediction& prediction, double utilization) {
-    return prediction.latency / (sequences(prediction.request.shape) * utilization);
+    return prediction.latency / (prediction.request.shape.items() * utilization);
 }
 
 RentalCost rental_cost(const Prediction& prediction, std::int64_t input_tokens, UsDollarsPerSecond rent_of_one, double utilization) {

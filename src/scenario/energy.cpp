@@ -4,11 +4,6 @@ namespace roofcast {
 
 namespace {
 
-/// Sequences or images of one batch on every data-parallel copy.
-double items_of(const RunShape& shape) {
-    return static_cast<double>(shape.batch * shape.parallel.data);
-}
-
 /// Mean power without the board's limit.
 Watts asked_power(const GpuProfile& gpu, Joules dynamic, Seconds time) {
     return gpu.idle + dynamic / time;
@@ -46,7 +41,7 @@ std::optional<RunEnergy> run_energy(const Prediction& prediction, const Gpu& gpu
         energy.joules += energy.phases.back().joules;
     }
     energy.watts = energy.joules / prediction.latency / static_cast<double>(energy.gpus);
-    energy.joules_per_item = energy.joules / items_of(shape);
+    energy.joules_per_item = energy.joules / shape.items();
     if (prediction.ttft) energy.joules_per_output_token = energy.joules_per_item / static_cast<double>(shape.generate_tokens);
     return energy;
 }

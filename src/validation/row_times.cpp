@@ -61,7 +61,7 @@ double counted(const Workload& workload, const RunShape& shape) {
 Times sizes_of(const RunShape& shape, double counted_per_item) {
     Times t;
     t.counted = counted_per_item;
-    t.sequences = static_cast<double>(shape.batch * shape.parallel.data);
+    t.sequences = shape.items();
     t.prompt_tokens = static_cast<double>(shape.prompt_tokens);
     t.output_tokens = static_cast<double>(shape.generate_tokens);
     return t;
