@@ -31,9 +31,9 @@ void compare_contestants(const BenchOptions& options) {
 CLI::App* add_subcommand(CLI::App& bench, const char* name, const char* description, BenchOptions& options) {
     CLI::App* command = bench.add_subcommand(name, description);
     command
-        ->add_option(
-            "files", options.files,
-            "roofcast measurement CSV; JSON or CSV of google-benchmark, nvbench, llama-bench, trtexec; or JSON of modes and metrics")
+        ->add_option("files", options.files,
+                     "roofcast measurement CSV; JSON of google-benchmark; JSON or CSV of nvbench and llama-bench; times of trtexec; or "
+                     "JSON of modes and metrics")
         ->required();
     add_common_options(*command, options.common);
     return command;

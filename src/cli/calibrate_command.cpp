@@ -222,6 +222,8 @@ void add_calibrate_command(CLI::App& app) {
     command->add_flag("--summary", options->summary, "Fit nothing: the accuracy table of all fit files");
     for (const char* judging : {"--leave-one-out", "--leave-architecture-out", "--summary"})
         write_flag->excludes(command->get_option(judging));
+    for (const char* of_a_fit : {"--gpu", "--architecture", "--data"})
+        command->get_option("--summary")->excludes(command->get_option(of_a_fit));
     command->add_option("--date", options->date, "Date to state in the fit file, ISO 8601");
     add_common_options(*command, options->common);
     command->callback([options] { run(*options); });

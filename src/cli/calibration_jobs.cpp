@@ -101,6 +101,13 @@ std::vector<GpuProfile> pooled_profiles(const CalibrateOptions& options, const s
                      .key = "--architecture",
                      .found = options.architecture,
                      .suggestion = did_you_mean(options.architecture, architectures)});
+    for (const GpuProfile& profile : profiles) {
+        if (options.architecture == all_architectures || profile.architecture == options.architecture) continue;
+        throw Error({.what = fmt::format("{} is no GPU of that architecture but of {}", profile.id, profile.architecture),
+                     .key = "--architecture",
+                     .found = options.architecture,
+                     .suggestion = fmt::format("--architecture {}, or all", profile.architecture)});
+    }
     if (profiles.empty())
         throw Error({.what = "no GPU of this architecture was measured", .key = "--architecture", .found = options.architecture});
     return profiles;

@@ -20,8 +20,9 @@ Format parsed_format(const std::string& text) {
     return Format::csv;
 }
 
-/// The complaint about a bare number: who gives one to --output means tokens.
-std::string no_count(const std::string& file) {
+/// The complaint about what is no file: who gives a bare number to --output means tokens, and who gives a dash standard output.
+std::string no_file(const std::string& file) {
+    if (file == "-") return "standard output is where results go without --output";
     const bool count = std::all_of(file.begin(), file.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
     return count ? fmt::format("a file is needed, found \"{}\"; output tokens are --generate", file) : std::string();
 }
@@ -33,17 +34,18 @@ std::filesystem::path CommonOptions::data() const {
 }
 
 void add_common_options(CLI::App& command, CommonOptions& options) {
+    options.command = &command;
     command.add_option("--format", options.format, "How to print: table, json or csv")
         ->check(CLI::IsMember({"table", "json", "csv"}))
         ->capture_default_str();
-    command.add_option("--output", options.output, "Write to this file instead of standard output")->check(no_count);
+    command.add_option("--output", options.output, "Write to this file instead of standard output")->check(no_file);
     command.add_option("--data-dir", options.data_dir, "Folder that holds gpus/ and models/ (else ROOFCAST_DATA, else beside the program)");
 }
 
 void write(const Report& report, const CommonOptions& options) {
     const std::string text = rendered(report, parsed_format(options.format));
     if (!options.output.empty()) {
-        require_no_toml("--output", options.output);
+        require_output("--output", options.output, options);
         write_file_atomically(options.output, text);
         return;
     }
@@ -52,12 +54,24 @@ void write(const Report& report, const CommonOptions& options) {
     }
 }
 
-void require_no_toml(std::string_view option, const std::string& file) {
-    if (!file.ends_with(".toml")) return;
-    throw Error({.what = "what is printed is no TOML, and profiles, models and fits are",
-                 .key = std::string(option),
-                 .found = file,
-                 .suggestion = "name a .txt, .json or .csv file"});
+void require_output(std::string_view option, const std::string& file, const CommonOptions& options) {
+    if (file.ends_with(".toml"))
+        throw Error({.what = "what is printed is no TOML, and profiles, models and fits are",
+                     .key = std::string(option),
+                     .found = file,
+                     .suggestion = "name a .txt, .json or .csv file"});
+    std::vector<std::filesystem::path> read;
+    for (const CLI::Option* given : options.command->get_options()) {
+        if (given->get_name() == "--output" || given->get_name() == "--rows") continue;
+        for (const std::string& value : given->results()) {
+            // A folder stands for the config in it.
+            for (const std::filesystem::path& input : {std::filesystem::path(value), std::filesystem::path(value) / "config.json"}) {
+                std::error_code ec;
+                if (std::filesystem::is_regular_file(input, ec)) read.push_back(input);
+            }
+        }
+    }
+    require_apart(option, file, read);
 }
 
 void require_apart(std::string_view option, const std::string& file, const std::vector<std::filesystem::path>& others) {
@@ -91,6 +105,9 @@ GpuProfile load_chosen_gpu(const std::filesystem::path& gpus_folder, const std::
     const GpuChoice choice = choose_gpu(gpus_folder, id_or_file);
     GpuProfile gpu = load_gpu_profile(choice.file, gpus_folder);
     notes.add(choice, gpu);
+    for (const ProfileFinding& f : check_gpu_profile(gpu)) {
+        if (!f.explained) notes.add(fmt::format("{}: {} is {}, expected {} ({})", gpu.id, f.key, f.found, f.expected, f.rule));
+    }
     return gpu;
 }
 

@@ -15,8 +15,9 @@ namespace roofcast::cli {
 /// Options of every command. Filled by CLI11 before a command runs.
 struct CommonOptions {
     std::string format = "table";
-    std::string output;    ///< file; empty: standard output
-    std::string data_dir;  ///< empty: found beside the program
+    std::string output;                 ///< file; empty: standard output
+    std::string data_dir;               ///< empty: found beside the program
+    const CLI::App* command = nullptr;  ///< whose options these are
 
     [[nodiscard]] std::filesystem::path data() const;
     [[nodiscard]] std::filesystem::path gpus() const { return data() / "gpus"; }
@@ -29,8 +30,9 @@ void add_common_options(CLI::App& command, CommonOptions& options);
 /// Writes `report` where the options say: standard output, or a file that is replaced as a whole.
 void write(const Report& report, const CommonOptions& options);
 
-/// Throws Error where `option` names a file for what is printed that only what is edited by hand, or fitted, can be.
-void require_no_toml(std::string_view option, const std::string& file);
+/// Throws Error where `file`, which `option` names for what is printed, is one that the command line names to be read, or a TOML file: only
+/// what is edited by hand, or fitted, is one.
+void require_output(std::string_view option, const std::string& file, const CommonOptions& options);
 
 /// Throws Error where the file that `option` names is one of those that the command reads, or writes besides: it would be lost.
 void require_apart(std::string_view option, const std::string& file, const std::vector<std::filesystem::path>& others);

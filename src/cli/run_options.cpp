@@ -105,7 +105,8 @@ Execution required_execution(const std::string& text) {
 
 WeightFormat required_weights(const std::string& text) {
     if (const auto format = parse_weight_format(text)) return *format;
-    const std::vector<std::string> names = weight_format_names();
+    std::vector<std::string> names = weight_format_names();
+    names.emplace_back("exl2-B-bpw of B bits up to 8");
     throw Error({.what = "unknown weight format",
                  .key = "--weights",
                  .found = text,

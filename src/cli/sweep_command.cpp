@@ -78,7 +78,7 @@ void add_assumptions(Report& report, const SweepInputs& inputs) {
 
 void run(const SweepOptions& options) {
     Notes notes;
-    require_no_toml("--output", options.common.output);
+    require_output("--output", options.common.output, options.common);
     const SweepInputs inputs = load_sweep(options.gpus, options.models, options.axes, options.common, notes);
     const Sweep sweep(inputs);
     const Shard shard = parse_shard(options.shard);

@@ -138,7 +138,7 @@ void run(const ValidateOptions& options) {
     GpuShelf shelf(options.common.gpus());
     const std::vector<std::filesystem::path> data = data_paths(options.data, options.common);
     const std::vector<std::filesystem::path> read = measurement_files(data);
-    require_no_toml("--rows", options.rows_file);
+    require_output("--rows", options.rows_file, options.common);
     require_apart("--rows", options.rows_file, read);
     require_apart("--output", options.common.output, read);
     require_apart("--output", options.common.output, {options.rows_file});
@@ -153,9 +153,12 @@ void run(const ValidateOptions& options) {
     if (!options.rows_file.empty()) write_file_atomically(options.rows_file, rows_csv(validation, measurements));
     write(validation_report(validation, measurements, report_options), options.common);
     if (validation.rows.empty()) {
-        note(validation.skipped.empty() && validation.impossible.empty()
-                 ? "no row is left to be judged: does --data hold rows of the GPUs and operators asked for?"
-                 : "no row is left to be judged: all were skipped or set aside");
+        const std::size_t lost = validation.skipped.size() + validation.impossible.size();
+        const bool filtered = !options.gpus.empty() || !options.ops.empty();
+        note(lost == 0 ? std::string("no row is left to be judged: does --data hold rows of the GPUs and operators asked for?")
+             : filtered
+                 ? fmt::format("no row is left to be judged: {} were skipped or set aside, others are not of what was asked for", lost)
+                 : std::string("no row is left to be judged: all were skipped or set aside"));
     }
     if (options.common.format == "csv" && !validation.skipped.empty())
         note(fmt::format("{} rows were skipped; tables and JSON list them with their reasons", validation.skipped.size()));

@@ -11,6 +11,7 @@ namespace {
 constexpr std::int64_t sorted_at_once = 128;  // experts, by one kernel: TensorRT-LLM 1.3 on a B200 takes 22 us up to here, 40 from 160 on
 constexpr double moved_per_sm_clock = 10;     // bytes in L2, by kernels around the products, where DRAM is not faster; 6 to 24 tried
 constexpr std::int64_t wide_load_elements = 16;  // that a row's length is a multiple of, for Triton to know that its loads may be wide
+constexpr std::int64_t group_elements = 32;      // of weights in fewer than 8 bits that share a scale: engines pad rows to whole groups
 
 /// Rows of the busiest rank over the mean, when the popularity of experts falls as rank^-exponent and the most popular sits with average
 /// ones: its share is 1/H, with the harmonic sum H ≈ 1 + ∫₁ᴱ x^-a dx.
@@ -89,7 +90,8 @@ KernelCost cost(const Moe& op, const Gpu& gpu, Cache cache) {
     const auto& p = gpu.parameters.values.moe;
     const ExpertLoad load = expert_load(op);
     const double rows = load.rows * (1 + p.skew * (rank_imbalance(op) - 1));
-    const std::int64_t intermediate = std::max<std::int64_t>(1, op.intermediate / op.tensor_parallel);
+    std::int64_t intermediate = std::max<std::int64_t>(1, op.intermediate / op.tensor_parallel);
+    if (op.weight_bits < 8) intermediate = (intermediate + group_elements - 1) / group_elements * group_elements;
     MatrixProduct up = grouped_product(op, gpu, load.experts, rows, (op.gated ? 2 : 1) * intermediate, op.hidden);
     MatrixProduct down = grouped_product(op, gpu, load.experts, rows, op.hidden, intermediate);
     down.load_cycles = intermediate % wide_load_elements == 0 ? 0 : single_load_cycles(op, gpu);

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <unordered_map>
 
@@ -46,14 +48,30 @@ public:
         values.push_back(measured(row));
     }
 
-    std::vector<MeasuredRow> merged() && {
+    /// Values too far apart to be of one thing have no median: such rows join `skipped`.
+    std::vector<MeasuredRow> merged(std::vector<SkippedRow>& skipped) && {
+        constexpr double farthest = 100;  // that equal rows are apart: what published ones differ by is below, a slip of units above
+        std::vector<bool> apart(rows_.size());
         for (const auto& [index, values] : duplicates_) {
             const double middle = median(values);
             const auto [smallest, largest] = std::minmax_element(values.begin(), values.end());
+            apart[index] = *largest > farthest * *smallest;
             set_measured(rows_[index], middle);
             rows_[index].repeats = {static_cast<int>(values.size()), (*largest - *smallest) / middle};
         }
-        return std::move(rows_);
+        std::vector<MeasuredRow> kept;
+        kept.reserve(rows_.size());
+        for (std::size_t i = 0; i < rows_.size(); ++i) {
+            if (!apart[i]) {
+                kept.push_back(std::move(rows_[i]));
+                continue;
+            }
+            const auto [smallest, largest] = std::minmax_element(duplicates_[i].begin(), duplicates_[i].end());
+            skipped.push_back({rows_[i].origin.file, rows_[i].origin.line,
+                               fmt::format("{} equal rows measure from {:.4g} to {:.4g}: are some in other units?", duplicates_[i].size(),
+                                           *smallest, *largest)});
+        }
+        return kept;
     }
 
 private:
@@ -82,7 +100,11 @@ public:
         if (columns.empty()) throw Error({.what = "the file holds no header line", .file = file, .expected = "a CSV header"});
     }
 
-    Measurements result() && { return {std::move(kernels_).merged(), std::move(models_).merged(), std::move(skipped_)}; }
+    Measurements result() && {
+        std::vector<KernelRow> kernels = std::move(kernels_).merged(skipped_);
+        std::vector<ModelRow> models = std::move(models_).merged(skipped_);
+        return {std::move(kernels), std::move(models), std::move(skipped_)};
+    }
 
 private:
     void add(Row& row, const std::vector<MeasuredColumn>& columns, const CsvRecord& record, const std::string& file) {

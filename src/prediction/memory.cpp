@@ -79,8 +79,11 @@ std::vector<Remedy> spread(const RunRequest& request, const DecoderLlm* llm, std
         if (!accepted) continue;
         RunRequest r = request;
         r.shape.parallel.*degree = ways;
-        const char* kind = tensor ? "tensor parallelism" : "a pipeline";
-        remedies.push_back({fmt::format("{} over {} GPUs", kind, ways), std::move(r)});
+        const std::int64_t gpus = r.shape.parallel.gpus();
+        // Beside other degrees, the option says which one is meant.
+        std::string name = gpus == ways ? fmt::format("{} over {} GPUs", tensor ? "tensor parallelism" : "a pipeline", ways)
+                                        : fmt::format("{} {}, {} GPUs in all", tensor ? "--tp" : "--pp", ways, gpus);
+        remedies.push_back({std::move(name), std::move(r)});
     }
     return remedies;
 }

@@ -113,11 +113,18 @@ void check_language(const Workload& workload, const DecoderLlm& llm, const RunSh
     // The last token is generated but never read back, so it takes no place in the context.
     const std::int64_t context = context_tokens(workload, shape) + shape.generate_tokens - 1;
     if (llm.max_context > 0 && context > llm.max_context) {
+        // The option that can make up for it: the prompt, else the output, else the images.
+        const std::int64_t prompt = llm.max_context - (context - shape.prompt_tokens),
+                           output = llm.max_context - (context - shape.generate_tokens);
+        const bool by_prompt = prompt >= 1, by_output = !by_prompt && output >= 1;
         throw Error({.what = fmt::format("{} holds at most {} tokens of context", workload.id, llm.max_context),
-                     .key = "--prompt",
+                     .key = by_prompt   ? "--prompt"
+                            : by_output ? "--generate"
+                                        : "--image-size",
                      .found = fmt::format("{} tokens with those to generate", context),
-                     .suggestion =
-                         fmt::format("--prompt {} or less", std::max<std::int64_t>(1, llm.max_context - (context - shape.prompt_tokens)))});
+                     .suggestion = by_prompt   ? fmt::format("--prompt {} or less", prompt)
+                                   : by_output ? fmt::format("--generate {} or less", output)
+                                               : std::string("smaller or fewer images")});
     }
     if (llm.heads % shape.parallel.tensor != 0) {
         throw Error({.what = fmt::format("{} has {} attention heads, which --tp must divide", workload.id, llm.heads),

@@ -107,7 +107,21 @@ std::optional<BytesPerSecond> channel_bandwidth(const std::string& memory_type) 
     return million_transfers * channels * bus / (1 * us);
 }
 
+/// Orders of magnitude, which slips of units miss by a thousand: of 80 devices the bandwidth is 1.8 to 57 GB/s for each TFLOPS.
+void check_magnitudes(const GpuProfile& gpu, Findings& findings) {
+    const auto within = [&](const char* key, double found, double lower, double upper, const char* unit, const char* rule) {
+        if (found < lower || found > upper)
+            findings.add(key, fmt::format("{:.4g} {}", found, unit), fmt::format("{:.4g} to {:.4g} {}", lower, upper, unit), rule);
+    };
+    constexpr double least_ratio = 0.5, most_ratio = 500;
+    const double peak = std::max(full_rate(gpu).value_or(0), gpu.vector_peak[index(Precision::fp32)]->in(tflops));
+    within("bandwidth_gb_s", gpu.bandwidth.in(gb_per_s), least_ratio * peak, most_ratio * peak, "GB/s", "0.5 to 500 GB/s for each TFLOPS");
+    if (gpu.capacity) within("capacity_gb", gpu.capacity->in(gib), 0.5, 2048, "GB", "of one device");
+    if (gpu.nvlink) within("nvlink_gb_s", gpu.nvlink->in(gb_per_s), 20, 20'000, "GB/s", "both directions of all links");
+}
+
 void check_board(const GpuProfile& gpu, Findings& findings) {
+    check_magnitudes(gpu, findings);
     if (const auto exact = channel_bandwidth(gpu.memory_type))
         findings.compare("bandwidth_gb_s", gpu.bandwidth.in(gb_per_s), exact->in(gb_per_s), "GB/s", gpu.memory_type);
     for (const auto& type : gpu.facts.memory_types) {

@@ -30,7 +30,14 @@ std::string headline(const NamedPrediction& n) {
     if (shape.parallel.gpus() > 1)
         text += fmt::format(", {} GPUs (tp {}, pp {}, dp {}{})", shape.parallel.gpus(), shape.parallel.tensor, shape.parallel.pipeline,
                             shape.parallel.data, shape.parallel.expert > 1 ? fmt::format(", ep {}", shape.parallel.expert) : "");
-    return text + fmt::format(", {}", name(n.prediction.request.execution));
+    const RunRequest& request = n.prediction.request;
+    if (n.prediction.ttft && element_size(shape.kv_precision) < element_size(activation_precision(shape.precision)))
+        text += fmt::format(", KV cache in {}", name(shape.kv_precision));
+    text += fmt::format(", {}", name(request.execution));
+    if (!request.software.empty()) text += fmt::format(" under {}", request.software);
+    if (request.channels_last) text += *request.channels_last ? ", channels last" : ", channels first";
+    if (request.streams > 1) text += fmt::format(", {} streams", request.streams);
+    return text;
 }
 
 }  // namespace

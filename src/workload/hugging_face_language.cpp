@@ -38,6 +38,7 @@ void require_no_window(const JsonReader& config, DecoderLlm& m) {
 }  // namespace
 
 DecoderLlm llama(const JsonReader& config) {
+    for (const char* another : {"num_local_experts", "num_experts", "n_routed_experts", "kv_lora_rank"}) config.require_count(another, 0);
     DecoderLlm m = gated_decoder(config);
     m.attention_bias = m.output_bias = config.flag_or("attention_bias", false);
     m.mlp_bias = config.flag_or("mlp_bias", false);

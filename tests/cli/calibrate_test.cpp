@@ -141,6 +141,12 @@ TEST_CASE("calibrate writes no fit that would lose another") {
     CHECK(box.text() == "# an earlier fit\n");
 }
 
+TEST_CASE("calibrate pools no GPU for an architecture that it is not of") {
+    const Sandbox box;
+    CHECK(contains(refused(box.command("--architecture ampere --arch-fit --folds 0")), "t4 is no GPU of that architecture but of turing"));
+    CHECK(contains(refused("calibrate --summary --gpu t4"), "--gpu"));
+}
+
 TEST_CASE("a fit file states the command that writes it again") {
     const Sandbox box;
     REQUIRE(program(box.command("--folds 2 --write")).exit_code == 0);

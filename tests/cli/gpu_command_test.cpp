@@ -75,3 +75,23 @@ TEST_CASE("gpu check reads the facts of every capability of an architecture") {
     std::ofstream(folder / "ampere.toml") << ampere;
     CHECK(contains(refused("gpu check " + (folder / "ampere.toml").string()), "a_typo"));
 }
+
+TEST_CASE("slips of units in a profile of a few lines are found, and said by predictions") {
+    const auto card = [](const std::string& wrong, const std::string& right) {
+        std::string text = profile;
+        text.replace(text.find(right), right.size(), wrong);
+        return TemporaryFile("card.toml", text);
+    };
+    const std::string as_it_is = TemporaryFile("card.toml", profile).path().string();
+    const std::pair<const char*, const char*> slips[] = {{"memory_bandwidth_gbps = 2.039", "memory_bandwidth_gbps = 2039"},
+                                                         {"memory_gb = 81920", "memory_gb = 80"},
+                                                         {"compute_tflops = 0.312", "compute_tflops = 312"}};
+    for (const auto& [wrong, right] : slips) {
+        const TemporaryFile file = card(wrong, right);
+        const auto checked = roofcast::test::roofcast("gpu check --format json " + file.path().string());
+        CHECK(checked.exit_code != 0);
+        const auto predicted = roofcast::test::roofcast("predict --model resnet50 --precision fp16 --gpu " + file.path().string(), true);
+        CHECK(predicted.exit_code == 0);
+        CHECK(contains(predicted.output, ", expected "));
+    }
+}

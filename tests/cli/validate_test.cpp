@@ -128,6 +128,7 @@ TEST_CASE("no output takes the place of an input or of another output") {
     CHECK(contains(refused("predict --gpu t4 --model resnet50 --output " + folder + "/t4.toml"), "no TOML"));
     CHECK(contains(refused("sweep --gpu t4 --model resnet50 --format csv --output " + folder + "/t4.toml"), "no TOML"));
     CHECK(contains(refused("validate --data " + name + " --rows " + folder + "/t4.toml"), "--rows"));
+    CHECK(contains(refused("predict --gpu t4 --model resnet50 --output -"), "standard output"));
     CHECK(roofcast::test::text_of(file.path()) == one_bad_row);
 }
 
@@ -135,6 +136,21 @@ TEST_CASE("JSON is valid whatever bytes a row holds") {
     const TemporaryFile file("rows.csv", "gpu,op,precision,rows,cols,latency_us,source\nt4,softmax,fp32,1024,1024,60,caf\xE9\n");
     const json document = json::parse(roofcast::test::printed("validate --format json --by source --data " + file.path().string()));
     CHECK(document["groups"][0]["rows"] == 1);
+}
+
+TEST_CASE("no output replaces a file that the command line names to be read") {
+    const std::string llama = R"({"model_type": "gpt2", "n_layer": 2, "n_embd": 64, "n_head": 2, "vocab_size": 100, "n_positions": 64})";
+    const TemporaryFile config("config.json", llama), trace("t.csv", "arrival_s,prompt_tokens,output_tokens\n0,10,2\n");
+    using roofcast::test::refused;
+    const std::string file = config.path().string(), folder = config.path().parent_path().string(), times = trace.path().string();
+    CHECK(contains(refused("predict --gpu t4 --precision fp16 --prompt 8 --generate 4 --model " + file + " --output " + file), "--output"));
+    CHECK(
+        contains(refused("predict --gpu t4 --precision fp16 --prompt 8 --generate 4 --model " + folder + " --output " + file), "--output"));
+    CHECK(contains(refused("sweep --gpu t4 --precision fp16 --prompt 8 --generate 4 --model " + file + " --format csv --output " + file),
+                   "--output"));
+    CHECK(contains(refused("serve-sim --gpu a100-sxm4-80gb --model gpt2-large --trace " + times + " --output " + times), "--output"));
+    CHECK(roofcast::test::text_of(config.path()) == llama);
+    CHECK(contains(roofcast::test::text_of(trace.path()), "arrival_s"));
 }
 
 TEST_CASE("validate reads the profiles of the GPUs asked for alone, and says what a name of several was taken for") {

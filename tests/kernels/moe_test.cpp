@@ -34,6 +34,26 @@ TEST_CASE("the expected number of experts hit grows from top_k to all") {
     CHECK(expert_load(dealt).experts == rel(8, 1e-9));
 }
 
+TEST_CASE("rows of weights in groups are padded to whole ones, whose loads are wide") {
+    Gpu gpu = test::toy_gpu_with_matrix_units();
+    gpu.parameters.values.moe.plain_load_cycles = 100;
+    Moe op = eight_experts(1000);
+    op.precision = Precision::fp16;
+    op.weight_bits = 4.25;
+    op.intermediate = 2880;
+    const auto time = [&](std::int64_t gpus) {
+        op.tensor_parallel = gpus;
+        return cost(op, gpu).total;
+    };
+    CHECK(time(8) < time(4));  // 360 is no multiple of 16
+    op.intermediate = 8 * 384;
+    const Seconds padded = time(8);
+    op.intermediate = 8 * 360;
+    CHECK(time(8) == padded);
+    op.weight_bits = 16;
+    CHECK(time(8) > padded);
+}
+
 TEST_CASE("steps along k of experts' kernels start once, also where weights are stored in fewer bits") {
     Gpu gpu = test::toy_gpu_with_matrix_units();
     gpu.profile.bandwidth = 100 * tb_per_s;

@@ -265,6 +265,17 @@ TEST_CASE("duplicates are merged by median with their spread kept") {
     CHECK(found.kernels[1].repeats.spread == 0);
 }
 
+TEST_CASE("equal rows too far apart to be of one thing have no median") {
+    const std::string header = "gpu,op,precision,m,n,k,latency_us\n", row = "t4,gemm,fp16,4096,4096,4096,";
+    const auto found =
+        read_measurements_text(header + row + "6000\n" + row + "6.1\n" + row + "6200\nt4,gemm,fp16,64,64,64,9\n", "rows.csv");
+    REQUIRE(found.kernels.size() == 1);
+    CHECK(found.kernels[0].latency.in(us) == 9);
+    REQUIRE(found.skipped.size() == 1);
+    CHECK(found.skipped[0].line == 2);
+    CHECK(found.skipped[0].reason == "3 equal rows measure from 6.1 to 6200: are some in other units?");
+}
+
 TEST_CASE("files and folders are read; what does not exist is an error") {
     const test::TemporaryFile file("a.csv", "gpu,op,precision,rows,cols,latency_us\ng,layernorm,fp16,8,8,3\n");
     CHECK(read_measurements({file.path()}).kernels.size() == 1);

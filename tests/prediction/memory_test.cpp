@@ -54,6 +54,17 @@ TEST_CASE("remedies are runs that are accepted: degrees divide the heads") {
     CHECK(any_contains(advice.remedies, "a pipeline over"));
 }
 
+TEST_CASE("remedies beside other degrees name the option and count all GPUs") {
+    const Gpu gpu = load_gpu(gpus_dir(), "t4");
+    RunRequest request;
+    request.shape = {.precision = Precision::fp16, .parallel = {.tensor = 4}};
+    const Workload mixtral = find_workload(models_dir(), "mixtral-8x7b");
+    request = completed(request, mixtral, gpu);
+    const auto advice = memory_advice(mixtral, request, load_software(gpus_dir()), *gpu.profile.usable_memory());
+    CHECK(any_contains(advice.remedies, "--pp 2, 8 GPUs in all"));
+    CHECK(any_contains(advice.remedies, "tensor parallelism over 8 GPUs"));
+}
+
 TEST_CASE("when no single change fits, two together are offered") {
     const Workload llama = find_workload(models_dir(), "llama-3.1-405b");
     const RunRequest request = complete(llama, {});

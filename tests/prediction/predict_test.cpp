@@ -171,6 +171,22 @@ TEST_CASE("a context of just the model's length is allowed, one more token is no
     CHECK_THROWS_AS(bench.run("llama-2-7b", gpu, {.prompt_tokens = 4096, .generate_tokens = 2, .precision = Precision::fp16}), Error);
 }
 
+TEST_CASE("a context that is too long names what can be shortened") {
+    const Bench bench;
+    const Gpu gpu = load_gpu(gpus_dir(), "h200-sxm-141gb");
+    const auto refusal = [&](std::int64_t prompt, std::int64_t output) {
+        try {
+            static_cast<void>(
+                bench.run("llama-2-7b", gpu, {.prompt_tokens = prompt, .generate_tokens = output, .precision = Precision::fp16}));
+        } catch (const Error& e) {
+            return e.detail().key + " " + e.detail().suggestion;
+        }
+        return std::string();
+    };
+    CHECK(refusal(4000, 200) == "--prompt --prompt 3897 or less");
+    CHECK(refusal(100, 5000) == "--generate --generate 3997 or less");
+}
+
 TEST_CASE("an encoder holds as many tokens as it has positions, less those of padding") {
     const Bench bench;
     const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");

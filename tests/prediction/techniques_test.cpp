@@ -179,6 +179,18 @@ TEST_CASE("a verification scores every proposed token and costs no less than a d
     }
 }
 
+TEST_CASE("speculative decoding takes a whole iteration at least, however many tokens it yields") {
+    Bench bench;
+    bench.shape.generate_tokens = 2;
+    const Prediction p = bench.run(drafted(1, 8));
+    double verifications = 0;
+    for (const Phase& phase : p.phases) {
+        if (phase.name == "verify") verifications = phase.passes;
+    }
+    CHECK(verifications == 1);
+    CHECK(p.latency > *p.ttft + p.phases.back().timeline.total);
+}
+
 TEST_CASE("memory counts both models of speculative decoding") {
     const Bench bench;
     const MemoryEstimate plain = bench.run({}).memory, both = bench.run(drafted(0.5)).memory,

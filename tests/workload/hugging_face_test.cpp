@@ -115,6 +115,7 @@ TEST_CASE("a config that cannot be read says which key and what is supported") {
     CHECK(failure(R"({"hidden_size": 4})").key == "model_type");
     CHECK(failure(R"({"model_type": "llama"})").key == "num_hidden_layers");
     CHECK(failure(R"({"model_type": "llama", "num_hidden_layers": -1})").what == "out of range");
+    CHECK(failure(with(decoder("llama", 2, 64, 4, 2, 128, 1000, 1024), {{"num_local_experts", 8}}).dump()).key == "num_local_experts");
     CHECK(failure(R"({"model_type": "llama", "num_hidden_layers": "many"})").what == "wrong type");
     CHECK(failure("[1, 2]").what == "a JSON object is needed");
     CHECK(failure("{").what.find("not valid JSON") != std::string::npos);
