@@ -164,9 +164,12 @@ struct Diffusion {
     std::vector<Encoder> texts;
 };
 
+/// Of each figure of a `Summary`: beyond any model.
+inline constexpr double largest_total = 1e9;
+
 /// What published tables give when the architecture is not shipped.
 struct Summary {
-    double gmacs = 0, mactivations = 0, mparams = 0;  ///< per image
+    double gmacs = 0, mactivations = 0, mparams = 0;  ///< per image: billions of multiply-adds, millions of values and parameters
     std::int64_t layers = 0;                          ///< operators; 0: estimated from the parameters
     bool transformer = false;
 };

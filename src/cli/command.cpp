@@ -101,10 +101,15 @@ void Notes::add(const GpuChoice& choice, const GpuProfile& gpu) {
     }
 }
 
-GpuProfile load_chosen_gpu(const std::filesystem::path& gpus_folder, const std::string& id_or_file, Notes& notes) {
+GpuProfile chosen_gpu(const std::filesystem::path& gpus_folder, const std::string& id_or_file, Notes& notes) {
     const GpuChoice choice = choose_gpu(gpus_folder, id_or_file);
     GpuProfile gpu = load_gpu_profile(choice.file, gpus_folder);
     notes.add(choice, gpu);
+    return gpu;
+}
+
+GpuProfile load_chosen_gpu(const std::filesystem::path& gpus_folder, const std::string& id_or_file, Notes& notes) {
+    GpuProfile gpu = chosen_gpu(gpus_folder, id_or_file, notes);
     for (const ProfileFinding& f : check_gpu_profile(gpu)) {
         if (!f.explained) notes.add(fmt::format("{}: {} is {}, expected {} ({})", gpu.id, f.key, f.found, f.expected, f.rule));
     }

@@ -56,7 +56,9 @@ private:
     std::vector<std::string> texts_;
 };
 
-/// Resolves and reads a profile, with its notes.
+/// Resolves and reads a profile, with notes of how it was chosen.
+GpuProfile chosen_gpu(const std::filesystem::path& gpus_folder, const std::string& id_or_file, Notes& notes);
+/// The same, with notes of what contradicts what in it.
 GpuProfile load_chosen_gpu(const std::filesystem::path& gpus_folder, const std::string& id_or_file, Notes& notes);
 
 // One function a command, each in a file of its own: registers the command and what runs when it is chosen.

@@ -68,10 +68,7 @@ void check_gpus(const GpuOptions& options) {
         if (auto file = check_other_file(name)) {
             files.push_back(std::move(*file));
         } else {
-            const GpuChoice choice = choose_gpu(folder, name);
-            GpuProfile gpu = load_gpu_profile(choice.file, folder);
-            notes.add(choice, gpu);
-            checked.push_back(checked_profile(folder, std::move(gpu)));
+            checked.push_back(checked_profile(folder, chosen_gpu(folder, name, notes)));
         }
     }
     if (options.asked.empty()) {

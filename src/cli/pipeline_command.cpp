@@ -14,7 +14,6 @@ struct PipelineOptions {
 };
 
 void run(const PipelineOptions& options) {
-    require_apart("--output", options.common.output, {options.file, options.against});
     const auto gpus_folder = options.common.gpus(), models_folder = options.common.models();
     const SoftwareStacks software = load_software(gpus_folder);
     const auto predicted = [&](const std::string& file) {

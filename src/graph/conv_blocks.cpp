@@ -1,6 +1,12 @@
 #include "graph/conv_blocks.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
+#include <string>
+
+#include "roofcast/error.hpp"
 
 namespace roofcast {
 
@@ -12,7 +18,23 @@ std::int64_t rounded_near(double channels, std::int64_t divisor) {
     return static_cast<double>(nearest) < tolerated * channels ? nearest + divisor : nearest;
 }
 
+namespace {
+
+/// Throws Error where a block that keeps its channels is given another number of them.
+void require_kept(const Map& x, const ConvLayer& layer, std::int64_t channels) {
+    constexpr std::array keeping{ConvBlock::convnext, ConvBlock::convmixer,       ConvBlock::poolformer, ConvBlock::convformer,
+                                 ConvBlock::mlp,      ConvBlock::class_attention, ConvBlock::outlook};
+    const bool keeps = std::find(keeping.begin(), keeping.end(), layer.block) != keeping.end();
+    if (!keeps || layer.size == 0 || channels == x.channels) return;
+    throw Error({.what = "the block keeps its channels",
+                 .found = std::to_string(channels),
+                 .expected = fmt::format("{}, as its input has", x.channels)});
+}
+
+}  // namespace
+
 Map backbone_block(ConvBuilder& b, const Map& x, const ConvLayer& layer, std::int64_t channels) {
+    require_kept(x, layer, channels);
     switch (layer.block) {
         case ConvBlock::basic:
             return basic_block(b, x, layer, channels);

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <string_view>
@@ -283,15 +282,7 @@ Map Walk::resized(const ConvLayer& layer, const Map& x) {
 Map Walk::backbone(const ConvLayer& written, const Map& x) {
     ConvLayer layer = written;
     layer.repeat = depth(written);
-    const std::int64_t channels = width(layer);
-    constexpr std::array keep_channels{ConvBlock::convnext,   ConvBlock::convmixer,       ConvBlock::poolformer, ConvBlock::mlp,
-                                       ConvBlock::convformer, ConvBlock::class_attention, ConvBlock::outlook};
-    const bool keeps = std::find(keep_channels.begin(), keep_channels.end(), layer.block) != keep_channels.end();
-    if (keeps && layer.size > 0 && channels != x.channels)
-        throw Error({.what = "the block keeps its channels",
-                     .found = std::to_string(channels),
-                     .expected = fmt::format("{}, as its input has", x.channels)});
-    return backbone_block(builder_, x, layer, channels);
+    return backbone_block(builder_, x, layer, width(layer));
 }
 
 }  // namespace

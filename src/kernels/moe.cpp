@@ -91,7 +91,7 @@ KernelCost cost(const Moe& op, const Gpu& gpu, Cache cache) {
     const ExpertLoad load = expert_load(op);
     const double rows = load.rows * (1 + p.skew * (rank_imbalance(op) - 1));
     std::int64_t intermediate = std::max<std::int64_t>(1, op.intermediate / op.tensor_parallel);
-    if (op.weight_bits < 8) intermediate = (intermediate + group_elements - 1) / group_elements * group_elements;
+    if (op.weight_bits < 8) intermediate = static_cast<std::int64_t>(blocks(intermediate, group_elements)) * group_elements;
     MatrixProduct up = grouped_product(op, gpu, load.experts, rows, (op.gated ? 2 : 1) * intermediate, op.hidden);
     MatrixProduct down = grouped_product(op, gpu, load.experts, rows, op.hidden, intermediate);
     down.load_cycles = intermediate % wide_load_elements == 0 ? 0 : single_load_cycles(op, gpu);

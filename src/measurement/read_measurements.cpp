@@ -51,25 +51,23 @@ public:
     /// Values too far apart to be of one thing have no median: such rows join `skipped`.
     std::vector<MeasuredRow> merged(std::vector<SkippedRow>& skipped) && {
         constexpr double farthest = 100;  // that equal rows are apart: what published ones differ by is below, a slip of units above
-        std::vector<bool> apart(rows_.size());
-        for (const auto& [index, values] : duplicates_) {
-            const double middle = median(values);
-            const auto [smallest, largest] = std::minmax_element(values.begin(), values.end());
-            apart[index] = *largest > farthest * *smallest;
-            set_measured(rows_[index], middle);
-            rows_[index].repeats = {static_cast<int>(values.size()), (*largest - *smallest) / middle};
-        }
         std::vector<MeasuredRow> kept;
         kept.reserve(rows_.size());
         for (std::size_t i = 0; i < rows_.size(); ++i) {
-            if (!apart[i]) {
-                kept.push_back(std::move(rows_[i]));
-                continue;
+            if (const auto found = duplicates_.find(i); found != duplicates_.end()) {
+                const std::vector<double>& values = found->second;
+                const auto [smallest, largest] = std::minmax_element(values.begin(), values.end());
+                if (*largest > farthest * *smallest) {
+                    skipped.push_back({rows_[i].origin.file, rows_[i].origin.line,
+                                       fmt::format("{} equal rows measure from {:.4g} to {:.4g}: are some in other units?", values.size(),
+                                                   *smallest, *largest)});
+                    continue;
+                }
+                const double middle = median(values);
+                set_measured(rows_[i], middle);
+                rows_[i].repeats = {static_cast<int>(values.size()), (*largest - *smallest) / middle};
             }
-            const auto [smallest, largest] = std::minmax_element(duplicates_[i].begin(), duplicates_[i].end());
-            skipped.push_back({rows_[i].origin.file, rows_[i].origin.line,
-                               fmt::format("{} equal rows measure from {:.4g} to {:.4g}: are some in other units?", duplicates_[i].size(),
-                                           *smallest, *largest)});
+            kept.push_back(std::move(rows_[i]));
         }
         return kept;
     }

@@ -71,11 +71,10 @@ std::optional<double> positive_if(const Row& row, MeasuredColumn column) {
     return value;
 }
 
-/// Of one image: billions of operations, millions of values.
+/// A figure of a summary.
 std::optional<double> total_if(const Row& row, MeasuredColumn column) {
-    constexpr double most = 1e9;
     const auto value = positive_if(row, column);
-    if (value && *value > most) throw Unusable{fmt::format("{} {} is beyond any model", name(column), *value)};
+    if (value && *value > largest_total) throw Unusable{fmt::format("{} {} is beyond any model", name(column), *value)};
     return value;
 }
 

@@ -32,7 +32,7 @@ SpeculativeDecode speculative_decode(const PhaseSetting& large, const PhaseSetti
     SpeculativeDecode result;
     result.outcome.tokens_per_iteration = expected_tokens(speculation.acceptance, k);
     // The last iteration may yield more than is asked for, but takes its time.
-    const double iterations = steps > 0 ? std::max(1.0, static_cast<double>(steps) / result.outcome.tokens_per_iteration) : 0;
+    const double iterations = std::max(1.0, static_cast<double>(steps) / result.outcome.tokens_per_iteration);
     // The cache grows by one in each of the k draft steps: their mean is the middle one.
     const auto step = [&](std::int64_t kv_len) { return decode_graph(*draft.llm, draft.request.shape, kv_len + (k - 1) / 2); };
     const auto check = [&](std::int64_t kv_len) { return verify_graph(*large.llm, large.request.shape, k + 1, kv_len - 1); };

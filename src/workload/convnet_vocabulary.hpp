@@ -189,10 +189,10 @@ inline constexpr std::array<std::string_view, 3> gate_names{"squeeze", "effectiv
 /// The place of `text` among `names`. Throws what `refuse(expected, suggestion)` makes where it is none of them.
 template <class Word, class Names, class Refuse>
 Word word_of(const Names& names, const std::string& text, Refuse refuse) {
+    const auto found = std::find(names.begin(), names.end(), text);
+    if (found != names.end()) return static_cast<Word>(found - names.begin());
     const std::vector<std::string> known(names.begin(), names.end());
-    const auto found = std::find(known.begin(), known.end(), text);
-    if (found == known.end()) throw refuse(fmt::format("one of {}", fmt::join(known, ", ")), did_you_mean(text, known));
-    return static_cast<Word>(found - known.begin());
+    throw refuse(fmt::format("one of {}", fmt::join(known, ", ")), did_you_mean(text, known));
 }
 
 }  // namespace roofcast

@@ -12,8 +12,8 @@ inline constexpr std::int64_t largest_size = std::int64_t{1} << 24;
 /// Of what widths and depths are multiplied by.
 inline constexpr Range plausible_factor{0.01, 100};
 
-/// Billions of operations, millions of values or parameters of an image.
-inline constexpr Range plausible_total{0, 1e9, true};
+/// Of the figures of a summary.
+inline constexpr Range plausible_total{0, largest_total, true};
 
 /// Of stages that each double the width, of patches merged along a side, and of tiles of an image: what dimensions are multiplied by.
 inline constexpr std::int64_t most_stages = 16, most_merged = 1024, most_tiles = 1024;
