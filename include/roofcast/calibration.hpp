@@ -46,7 +46,7 @@ struct CalibrationOptions {
     double holdout = 0;                   ///< share of shapes that no fit sees
     std::optional<Seconds> budget;        ///< wall-clock time; results then depend on the machine
     std::vector<std::string> stages;      ///< names of `stage_names()`; empty: all
-    int evaluations_per_parameter = 120;  ///< of the local solver, on all rows; as many again go to the global one, on a sample
+    int evaluations_per_parameter = 120;  ///< of the local solver, on all rows; of kernels as many again go to the global one, on a sample
     bool diagnose = true;                 ///< standard errors, sensitivities and plateaus
     CalibrationCallback progress;         ///< may be empty
 };

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -195,6 +196,7 @@ struct ParameterSpec {
     std::function<double&(CostParameters&)> slot;  ///< the member, in base units
     bool pooled = true;                            ///< false: GPUs differ in it for reasons of their own, and fits to several leave it
     bool carries_over = false;                     ///< hardware facts carry it from GPU to GPU, so that rows of one hardly move it
+    std::optional<MathUnit> math_unit{};           ///< of kernels on this one alone: GPUs without it do not depend on it
 
     [[nodiscard]] double get(const CostParameters& p) const { return slot(const_cast<CostParameters&>(p)) / scale; }
     void set(CostParameters& p, double in_unit) const { slot(p) = in_unit * scale; }

@@ -181,6 +181,8 @@ struct GpuProfile {
     [[nodiscard]] FlopsPerSecond vector_rate(Precision p) const;
     /// The unit that a matrix product in `p` runs on.
     [[nodiscard]] MathUnit math_unit(Precision p) const;
+    /// Whether products of any format run on `unit`.
+    [[nodiscard]] bool has_unit(MathUnit unit) const;
     [[nodiscard]] bool supports(Precision p) const { return matmul_peak(p).has_value(); }
     /// What reaches the chip as data: the data sheet's bandwidth less what the memory controller and check bits take.
     [[nodiscard]] BytesPerSecond data_bandwidth(Traffic traffic) const {

@@ -7,8 +7,6 @@
 ///
 /// GB is 1e9 bytes, GiB is 2^30 bytes. A multiply-add is two FLOPs.
 
-#include <compare>
-
 namespace roofcast {
 
 template <int Time, int Data, int Work, int Energy, int Money>
@@ -35,7 +33,12 @@ struct Quantity {
     friend constexpr Quantity operator*(double factor, Quantity q) { return {factor * q.value}; }
     friend constexpr Quantity operator*(Quantity q, double factor) { return {factor * q.value}; }
     friend constexpr Quantity operator/(Quantity q, double divisor) { return {q.value / divisor}; }
-    friend constexpr auto operator<=>(Quantity, Quantity) = default;
+    // One by one: GCC 12 compiles comparisons by way of `<=>` to several branches.
+    friend constexpr bool operator==(Quantity a, Quantity b) { return a.value == b.value; }
+    friend constexpr bool operator<(Quantity a, Quantity b) { return a.value < b.value; }
+    friend constexpr bool operator>(Quantity a, Quantity b) { return a.value > b.value; }
+    friend constexpr bool operator<=(Quantity a, Quantity b) { return a.value <= b.value; }
+    friend constexpr bool operator>=(Quantity a, Quantity b) { return a.value >= b.value; }
 };
 
 template <int T1, int D1, int W1, int E1, int M1, int T2, int D2, int W2, int E2, int M2>

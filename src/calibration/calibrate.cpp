@@ -7,9 +7,10 @@
 
 #include "calibration/diagnostics.hpp"
 #include "calibration/folds.hpp"
-#include "calibration/jobs.hpp"
 #include "calibration/judged.hpp"
+#include "calibration/parallel.hpp"
 #include "calibration/probe.hpp"
+#include "calibration/session.hpp"
 #include "calibration/start_without.hpp"
 #include "calibration/worth.hpp"
 #include "roofcast/calibration.hpp"
@@ -165,7 +166,7 @@ private:
     }
 
     void add_stages(Fit& fit) {
-        Bench bench(input_.gpus, full_.parameters);
+        const Bench bench(input_.gpus, full_.parameters);
         for (StageOutcome& stage : full_.stages) {
             if (options_.diagnose) {
                 StageDiagnosis diagnosis = diagnose(bench, stage, start_.values);
@@ -207,7 +208,7 @@ private:
             const Samples some = thinned(training_, coarse_rows / 4, options_.seed);
             used.insert(used.end(), some.begin(), some.end());
         }
-        Bench bench(input_.gpus, full_.parameters);
+        const Bench bench(input_.gpus, full_.parameters);
         for (const std::size_t spec : parameters_that_matter(bench, used, others)) {
             const double value = parameter_specs()[spec].get(full_.parameters);
             fit.details.push_back({.spec = spec, .before = value, .after = value});

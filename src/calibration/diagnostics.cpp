@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "calibration/coordinates.hpp"
+#include "calibration/parallel.hpp"
 
 namespace roofcast {
 
@@ -59,7 +60,7 @@ struct LinearTheory {
     Eigen::VectorXd errors, singular_values;
 };
 
-LinearTheory linear_theory(Bench& bench, const StageOutcome& outcome) {
+LinearTheory linear_theory(Bench bench, const StageOutcome& outcome) {
     const Eigen::ArrayXd e = error_vector(bench, outcome.rows).array();
     const Eigen::ArrayXd say = Eigen::Map<const Eigen::ArrayXd>(outcome.weights.data(), static_cast<Eigen::Index>(outcome.weights.size()));
     const Eigen::ArrayXd weights = say / say.mean() * (1 + (e / robust_scale(*outcome.stage)).square()).rsqrt();
@@ -131,21 +132,23 @@ FittedParameter probe(Bench& bench, const StageOutcome& outcome, std::size_t spe
 
 }  // namespace
 
-StageDiagnosis diagnose(Bench& bench, const StageOutcome& outcome, const CostParameters& start) {
+StageDiagnosis diagnose(const Bench& bench, const StageOutcome& outcome, const CostParameters& start) {
     StageDiagnosis result;
     if (outcome.specs.empty()) return result;
     const LinearTheory theory = linear_theory(bench, outcome);
     result.singular_values.assign(theory.singular_values.begin(), theory.singular_values.end());
     const double best = stage_mape(bench, outcome);
-    for (std::size_t i = 0; i < outcome.specs.size(); ++i) {
+    result.parameters.resize(outcome.specs.size());
+    in_parallel(outcome.specs.size(), [&](std::size_t i) {
         const ParameterSpec& spec = parameter_specs()[outcome.specs[i]];
-        FittedParameter p = probe(bench, outcome, outcome.specs[i], best);
+        Bench own = bench;
+        FittedParameter p = probe(own, outcome, outcome.specs[i], best);
         p.before = spec.get(start);
         const double error = theory.errors(static_cast<Eigen::Index>(i));
         p.identifiable = error < identifiable_error;
         if (std::isfinite(error)) p.standard_error = error * unit_slope(spec, p.after);
-        result.parameters.push_back(std::move(p));
-    }
+        result.parameters[i] = std::move(p);
+    });
     return result;
 }
 

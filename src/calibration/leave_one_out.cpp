@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <set>
 
-#include "calibration/jobs.hpp"
 #include "calibration/judged.hpp"
+#include "calibration/parallel.hpp"
 #include "calibration/start_without.hpp"
 #include "roofcast/error.hpp"
 

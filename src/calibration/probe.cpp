@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "calibration/coordinates.hpp"
+#include "calibration/parallel.hpp"
 
 namespace roofcast {
 
@@ -19,11 +21,10 @@ struct ProbedChange {
     double sum = 0, most = 0;  ///< of all rows; of one
 };
 
-/// `base`: residuals of `rows` on `bench`, which is left as it was.
-ProbedChange change_under_probe(Bench& bench, const Samples& rows, const std::vector<double>& base, std::size_t parameter) {
+/// `base`: residuals of `rows` on `bench`.
+ProbedChange change_under_probe(Bench bench, const Samples& rows, const std::vector<double>& base, std::size_t parameter) {
     const ParameterSpec& spec = parameter_specs()[parameter];
-    const CostParameters before = bench.parameters();
-    const double u = to_unit(spec, spec.get(before));
+    const double u = to_unit(spec, spec.get(bench.parameters()));
     ProbedChange change;
     for (const double moved : {std::max(0.0, u - probe), std::min(1.0, u + probe)}) {
         bench.set(spec, from_unit(spec, moved));
@@ -33,30 +34,34 @@ ProbedChange change_under_probe(Bench& bench, const Samples& rows, const std::ve
             change.most = std::max(change.most, std::abs(r[row] - base[row]));
         }
     }
-    bench.set(before);
     return change;
+}
+
+/// Those of `candidates` whose change `matters`.
+std::vector<std::size_t> probed(const Bench& bench, const Samples& rows, const std::vector<std::size_t>& candidates,
+                                const std::function<bool(const ProbedChange&)>& matters) {
+    const std::vector<double> base = residuals(bench, rows);
+    std::vector<ProbedChange> changes(candidates.size());
+    in_parallel(candidates.size(), [&](std::size_t i) {
+        if (bench.has_unit_of(parameter_specs()[candidates[i]])) changes[i] = change_under_probe(bench, rows, base, candidates[i]);
+    });
+    std::vector<std::size_t> found;
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+        if (matters(changes[i])) found.push_back(candidates[i]);
+    }
+    return found;
 }
 
 }  // namespace
 
-std::vector<std::size_t> parameters_that_matter(Bench& bench, const Samples& rows, const std::vector<std::size_t>& candidates) {
+std::vector<std::size_t> parameters_that_matter(const Bench& bench, const Samples& rows, const std::vector<std::size_t>& candidates) {
     const bool of_models = std::all_of(rows.begin(), rows.end(), [](const Sample* row) { return row->model != nullptr; });
-    const double least = of_models ? noticeable_in_models : noticeable;
-    const std::vector<double> base = residuals(bench, rows);
-    std::vector<std::size_t> found;
-    for (const std::size_t i : candidates) {
-        if (change_under_probe(bench, rows, base, i).sum > least * static_cast<double>(rows.size())) found.push_back(i);
-    }
-    return found;
+    const double least = (of_models ? noticeable_in_models : noticeable) * static_cast<double>(rows.size());
+    return probed(bench, rows, candidates, [&](const ProbedChange& change) { return change.sum > least; });
 }
 
-std::vector<std::size_t> parameters_that_any_needs(Bench& bench, const Samples& kernels, const std::vector<std::size_t>& candidates) {
-    const std::vector<double> base = residuals(bench, kernels);
-    std::vector<std::size_t> found;
-    for (const std::size_t i : candidates) {
-        if (change_under_probe(bench, kernels, base, i).most > noticeable_in_a_row) found.push_back(i);
-    }
-    return found;
+std::vector<std::size_t> parameters_that_any_needs(const Bench& bench, const Samples& kernels, const std::vector<std::size_t>& candidates) {
+    return probed(bench, kernels, candidates, [](const ProbedChange& change) { return change.most > noticeable_in_a_row; });
 }
 
 }  // namespace roofcast

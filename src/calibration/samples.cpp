@@ -43,6 +43,11 @@ void Bench::set(const ParameterSpec& spec, double in_unit) {
     for (Gpu& gpu : gpus_) spec.set(gpu.parameters.values, in_unit);
 }
 
+bool Bench::has_unit_of(const ParameterSpec& spec) const {
+    if (!spec.math_unit) return true;
+    return std::any_of(gpus_.begin(), gpus_.end(), [&](const Gpu& gpu) { return gpu.profile.has_unit(*spec.math_unit); });
+}
+
 double Bench::predicted(const Sample& sample) const {
     const Gpu& gpu = gpus_[sample.gpu];
     if (sample.model != nullptr) return sample.planned(gpu);

@@ -34,6 +34,8 @@ public:
     [[nodiscard]] std::size_t gpu_count() const { return gpus_.size(); }
     void set(const CostParameters& parameters);
     void set(const ParameterSpec& spec, double in_unit);
+    /// Whether a GPU has the math unit that `spec` is of, if it is of one.
+    [[nodiscard]] bool has_unit_of(const ParameterSpec& spec) const;
 
     /// Microseconds of a kernel row, the metric's unit of a model row.
     [[nodiscard]] double predicted(const Sample& sample) const;

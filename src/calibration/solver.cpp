@@ -114,8 +114,8 @@ Solution minimize(const Problem& problem, const SolverOptions& options) {
         stop = coarse.solve(nlopt::GN_CRS2_LM, problem.start, options.global_evaluations);
         coarse_evaluations = coarse.evaluations;
         if (!coarse.best.empty()) full.at(coarse.best);
-        if (stop != StopReason::time_budget) stop = full.scan();
     }
+    if (options.scan && stop != StopReason::time_budget) stop = full.scan();
     if (stop != StopReason::time_budget) {
         // BOBYQA models the loss as a quadratic and needs two dimensions; Sbplx gets over the kinks where that stalls.
         const int half = std::max(1, options.local_evaluations / 2);

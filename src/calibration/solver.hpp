@@ -20,7 +20,8 @@ struct Problem {
 };
 
 struct SolverOptions {
-    int global_evaluations = 1000;  ///< of the coarse loss; 0: BOBYQA and Sbplx only
+    int global_evaluations = 1000;  ///< of the coarse loss; 0: no global solver
+    bool scan = true;               ///< moves each coordinate across its range before the local solvers
     int local_evaluations = 1000;
     std::uint64_t seed = 1;
     std::optional<std::chrono::steady_clock::time_point> deadline;

@@ -66,7 +66,9 @@ public:
         const int per_run = with_.options->evaluations_per_parameter * static_cast<int>(from.size());
         SolverOptions options = with_.solver;
         options.local_evaluations = global ? per_run : per_run / 2;
-        options.global_evaluations = global ? per_run : 0;
+        options.scan = global;
+        // Of whole models a random search found nothing that scan and local solvers miss (docs/model_log.md).
+        options.global_evaluations = global && !outcome_.stage->of_models ? per_run : 0;
         outcome_.weights = row_weights(outcome_.rows);
         const Samples few = coarse(outcome_, options.seed);
         const std::vector<double> few_weights = row_weights(few);

@@ -11,9 +11,10 @@
 
 namespace roofcast {
 
-inline constexpr double pull_spread = 0.3;            ///< of a parameter's range: how far off a start value is expected to be
-inline constexpr std::size_t coarse_rows = 300;       ///< that the global solver looks at, and that tell which parameters matter
-inline constexpr std::size_t coarse_model_rows = 75;  ///< the same of whole models, which mix all kernels and cost a hundred times a kernel
+inline constexpr double pull_spread = 0.3;       ///< of a parameter's range: how far off a start value is expected to be
+inline constexpr std::size_t coarse_rows = 300;  ///< that the global solver looks at, and that tell which parameters matter
+/// That tell so of whole models, which mix all kernels and cost a hundred times a kernel.
+inline constexpr std::size_t coarse_model_rows = 75;
 
 /// δ: relative errors below it count squared, larger ones linearly. About what half of a stage's rows are off by.
 double robust_scale(const Stage& stage);

@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "calibration/jobs.hpp"
+#include "calibration/session.hpp"
 #include "roofcast/calibration.hpp"
 
 namespace roofcast {

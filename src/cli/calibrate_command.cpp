@@ -188,7 +188,7 @@ void add_fit_options(CLI::App& command, const std::shared_ptr<CalibrateOptions>&
         ->capture_default_str();
     command
         .add_option("--evaluations", options->calibration.evaluations_per_parameter,
-                    "Of the local solver for each parameter of a stage; as many again go to the global one")
+                    "Of the local solver for each parameter of a stage; of kernels as many again go to the global one")
         ->check(CLI::Range(1, 100000))
         ->capture_default_str();
     command

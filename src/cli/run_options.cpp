@@ -195,6 +195,7 @@ RunRequest run_request(const RunOptions& o, const Workload& workload, const GpuP
                     .generate = o.generate.has_value(),
                     .kv_precision = !o.kv.empty(),
                     .image_size = o.image_size.has_value(),
+                    .layout = !o.layout.empty(),
                     .steps = o.steps.has_value(),
                     .images = o.images.has_value()},
                    workload);

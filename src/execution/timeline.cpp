@@ -38,6 +38,9 @@ public:
         : gpu_(gpu), stack_(stack), streams_(streams), first_equal_(first_equal), known_(first_equal.size()) {}
 
     Timeline run(const OpGraph& graph) {
+        std::size_t nodes = 0;
+        for (const Segment& segment : graph.segments) nodes += segment.nodes.size();
+        timeline_.ops.reserve(nodes);
         clocks_.run(1, stack_.host_per_pass, {});
         for (const Segment& segment : graph.segments) run(segment);
         timeline_.total = clocks_.gpu;

@@ -75,9 +75,8 @@ KernelCost fused_cost(const Attention& op, const Gpu& gpu, Cache cache, bool lan
     const auto& p = *kernel.efficiency;
     const Work w = work(op);
     Terms t;
-    t.unit = lanes ? MathUnit::simt : gpu.profile.math_unit(op.precision);
+    const MathUnit unit = lanes ? MathUnit::simt : gpu.profile.math_unit(op.precision);
     t.flops = w.matrix;
-    t.energy_weight = relative_flop_energy(op.precision, t.unit);
     const bool has_past = op.cached && op.kv_len > op.query_len;
     const FromDram source = from_dram(w.bytes, p, gpu, cache == Cache::produced && has_past ? Cache::cold : cache);
     t.dram_bytes = source.bytes;
@@ -85,12 +84,13 @@ KernelCost fused_cost(const Attention& op, const Gpu& gpu, Cache cache, bool lan
     const Seconds start = fills_cache(op) ? lasting(p.fixed_cycles, gpu.profile) : kernel_start(op, kernel, gpu);
     t.latency = start + around_cache(op, kernel, gpu) + scan_time(op, kernel, gpu) + source.share * far_start(kernel);
     t.overlap = lanes ? 1 : p.overlap;
-    const BesideBlocks beside{t.dram, t.overlap, power_limit(t.energy_weight * t.flops, t.dram_bytes, t.unit, gpu)};
+    const Joules arithmetic = arithmetic_energy(relative_flop_energy(op.precision, unit) * t.flops, unit, gpu);
+    const BesideBlocks beside{t.dram, t.overlap, power_limit(arithmetic, t.dram_bytes, gpu)};
     const AttentionBlocks best = lanes ? lane_blocks(op, kernel, gpu, beside) : matrix_blocks(op, kernel, gpu, beside);
     t.compute = best.compute;
     t.l2 = best.stream;
     t.latency += best.alone;
-    return combine(t, gpu);
+    return combine(t, gpu, arithmetic, beside.power);
 }
 
 }  // namespace

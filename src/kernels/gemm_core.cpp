@@ -62,6 +62,7 @@ struct Rates {
     double large_tiles;
     double relative_epilogue, shared_epilogue;  // relative time of it; share that waits for all that the chip writes
     bool parts_in_turn, steps_in_turn;
+    Joules arithmetic;
     PowerLimit power;
 };
 
@@ -125,18 +126,23 @@ Rates rates_of(const MatrixProduct& op, const Gpu& gpu, const GemmParameters& p,
     r.blocks_per_sm = op.blocks_per_sm;
     r.parts_in_turn = op.parts_in_turn;
     r.steps_in_turn = op.steps_in_turn;
-    r.power = power_limit(relative_flop_energy(op.precision, unit) * product_flops(op), traffic, unit, gpu);
+    r.arithmetic = arithmetic_energy(relative_flop_energy(op.precision, unit) * product_flops(op), unit, gpu);
+    r.power = power_limit(r.arithmetic, traffic, gpu);
     return r;
 }
 
 struct Candidate {
-    double compute, dram, l2, latency, busy;
+    double compute, dram, l2, latency;
     int split;
-    [[nodiscard]] double time() const { return busy + latency; }
+    [[nodiscard]] double time(const GemmParameters& p, const PowerLimit& power) const {
+        return busy_time(compute * s, dram * s, l2 * s, p.overlap, power).in(s) + latency;
+    }
+    /// No longer than `time`, and sooner known.
+    [[nodiscard]] double least_time() const { return std::max(compute, std::max(dram, l2)) + latency; }
 };
 
 /// `padding`: mean time of a step along k, over that of tiles within the product.
-Candidate evaluate(const Rates& r, const GemmParameters& p, Tile tile, double tiles, double padding, int split, double k) {
+Candidate terms_of(const Rates& r, const GemmParameters& p, Tile tile, double tiles, double padding, int split, double k) {
     const double area = tile.m * tile.n;
     const double w = r.blocks_per_sm * waves(tiles * split, r.blocks_per_sm * r.sm_count, p.tiling.tail);
     Candidate c{};
@@ -148,7 +154,7 @@ Candidate evaluate(const Rates& r, const GemmParameters& p, Tile tile, double ti
     const double between = std::max(0.0, p.wave_cycles - epilogue);  // two waves, beside the epilogue of the first
     const double unshared = w - tiles * split / r.sm_count;          // whole waves less filled ones
     const double step = padding * (area + p.tiling.tile_half / r.accumulators * r.lost_weight) * r.per_output_step + tile.n * r.per_weight;
-    const double waiting = waves(r.large_tiles * split, waiting_blocks * r.sm_count, 1) * k * r.waiting;
+    const double waiting = r.waiting > 0 ? waves(r.large_tiles * split, waiting_blocks * r.sm_count, 1) * k * r.waiting : 0;
     c.compute = std::max(w * k * step, waiting) +
                 (w * epilogue + (w - r.blocks_per_sm) * between + in_turn - r.shared_epilogue * unshared * epilogue) * r.cycle;
     c.l2 = w * k *
@@ -157,7 +163,6 @@ Candidate evaluate(const Rates& r, const GemmParameters& p, Tile tile, double ti
     c.dram = r.dram + summed_parts(r.parts_in_turn, split) * r.sums;
     const int additions = r.parts_in_turn ? split - 1 : std::min(split - 1, 1);
     c.latency = (p.fixed_cycles + r.later + (r.steps_in_turn ? 0 : steps) + additions * p.tiling.split_k_cycles) * r.cycle;
-    c.busy = busy_time(c.compute * s, c.dram * s, c.l2 * s, p.overlap, r.power).in(s);
     return c;
 }
 
@@ -166,9 +171,10 @@ Candidate evaluate(const Rates& r, const GemmParameters& p, Tile tile, double ti
 /// decides on the only tile or on its padding, or, where far rows are slow, on the large one.
 Candidate best_candidate(const MatrixProduct& op, const Rates& r, const GemmParameters& p, MathUnit unit) {
     Candidate best{};
+    double best_time = 0;
     bool found = false;
     std::array<double, std::size(split_factors)> split_k{};
-    for (std::size_t i = 0; i < split_k.size(); ++i) split_k[i] = blocks(op.k, op.depth * split_factors[i]) * static_cast<double>(op.depth);
+    std::size_t known = 0;  // of these
     const Tile only{op.tile_rows, op.tile_columns};
     for (const Tile tile : op.tile_rows > 0 ? std::span(&only, 1) : tiles_of(op, unit)) {
         const double tiles = static_cast<double>(op.batch) * covered_rows(op, tile) / tile.m * blocks(op.n, tile.n);
@@ -177,8 +183,13 @@ Candidate best_candidate(const MatrixProduct& op, const Rates& r, const GemmPara
         for (std::size_t i = 0; i < split_k.size(); ++i) {
             const int split = split_factors[i];
             if (split > 1 && (tiles * split > split_waves * r.sm_count || split > op.most_parts)) break;
-            const Candidate c = evaluate(r, p, tile, tiles, padding, split, split_k[i]);
-            if (!found || c.time() < best.time()) best = c;
+            if (i == known) split_k[known++] = blocks(op.k, op.depth * split) * static_cast<double>(op.depth);
+            const Candidate c = terms_of(r, p, tile, tiles, padding, split, split_k[i]);
+            if (found && c.least_time() >= best_time) continue;
+            const double time = c.time(p, r.power);
+            if (found && time >= best_time) continue;
+            best = c;
+            best_time = time;
             found = true;
         }
     }
@@ -226,16 +237,15 @@ KernelCost matrix_product_cost(const MatrixProduct& op, const GemmParameters& p,
     const MathUnit unit = gpu.profile.math_unit(op.precision);
     Terms t;
     t.dram_bytes = dram_traffic(op, gpu, p, cache);
-    const Candidate best = best_candidate(op, rates_of(op, gpu, p, t.dram_bytes), p, unit);
+    const Rates rates = rates_of(op, gpu, p, t.dram_bytes);
+    const Candidate best = best_candidate(op, rates, p, unit);
     t.compute = best.compute * s;
     t.dram = best.dram * s;
     t.l2 = best.l2 * s;
     t.latency = best.latency * s;
     t.flops = product_flops(op);
-    t.unit = unit;
-    t.energy_weight = relative_flop_energy(op.precision, unit);
     t.overlap = p.overlap;
-    KernelCost c = combine(t, gpu);
+    KernelCost c = combine(t, gpu, rates.arithmetic, rates.power);
     if (best.split > 1) {
         const Bytes partial = summed_parts(op.parts_in_turn, best.split) * partial_sums(op);
         c.dram_bytes += partial;

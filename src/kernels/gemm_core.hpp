@@ -50,9 +50,10 @@ struct MatrixProduct {
     double load_cycles = 0;     ///< of an SM to load an element one by one or of rows that lie far apart; 0: by the width of its path
 };
 
-/// Whether rows of `count` elements start at multiples of `step`.
+/// Whether rows of `count` elements start at multiples of `step`, a power of two.
 inline bool in_whole(Bytes step, std::int64_t count, Bytes element) {
-    return std::fmod(static_cast<double>(count) * element.in(byte), step.in(byte)) == 0;
+    const double steps = static_cast<double>(count) * element.in(byte) / step.in(byte);
+    return std::floor(steps) == steps;
 }
 
 /// The same for the 16 bytes that vector loads and asynchronous copies take.

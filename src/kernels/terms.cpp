@@ -47,17 +47,26 @@ double relative_flop_energy(Precision precision, MathUnit unit) {
     }
 }
 
-PowerLimit power_limit(Flops flops, Bytes dram_bytes, MathUnit unit, const Gpu& gpu) {
+Joules arithmetic_energy(Flops weighted, MathUnit unit, const Gpu& gpu) {
+    return weighted * flop_energy(unit, gpu);
+}
+
+PowerLimit power_limit(Joules arithmetic, Bytes dram_bytes, const Gpu& gpu) {
     const auto& profile = gpu.profile;
     const auto& power = gpu.parameters.values.power;
     if (!(profile.tdp > 0 * watt)) return {};
     const Watts budget = profile.tdp - profile.idle;
     const bool floor_known = !profile.thermally_limited && profile.base_clock > 0 * hertz;
-    return {profile.clock_headroom() * (flops * flop_energy(unit, gpu)) / budget, dram_bytes * power.dram_byte / budget,
+    return {profile.clock_headroom() * arithmetic / budget, dram_bytes * power.dram_byte / budget,
             floor_known ? std::max(1.0, running_clock(profile) / profile.base_clock) : no_floor};
 }
 
 KernelCost combine(const Terms& t, const Gpu& gpu) {
+    const Joules arithmetic = arithmetic_energy(t.flops, MathUnit::simt, gpu);
+    return combine(t, gpu, arithmetic, power_limit(arithmetic, t.dram_bytes, gpu));
+}
+
+KernelCost combine(const Terms& t, const Gpu& gpu, Joules arithmetic, const PowerLimit& limit) {
     KernelCost c;
     c.compute = t.compute;
     c.dram = t.dram;
@@ -68,11 +77,9 @@ KernelCost combine(const Terms& t, const Gpu& gpu) {
     c.dram_bytes = t.dram_bytes;
     c.kernels = t.kernels;
     const Seconds on_chip = max(t.compute, t.l2), unlimited = unlimited_time(t.compute, t.dram, t.l2, t.overlap) + t.communication;
-    const Flops weighted = t.energy_weight * t.flops;
-    c.power = power_limit(weighted, t.dram_bytes, t.unit, gpu).least_time(on_chip);
+    c.power = limit.least_time(on_chip);
     const double clock = c.power > unlimited ? std::max(on_chip / c.power, PowerLimit::lowest_voltage_clock) : 1;  // over the running one
-    c.energy =
-        gpu.profile.clock_headroom() * clock * (weighted * flop_energy(t.unit, gpu)) + t.dram_bytes * gpu.parameters.values.power.dram_byte;
+    c.energy = gpu.profile.clock_headroom() * clock * arithmetic + t.dram_bytes * gpu.parameters.values.power.dram_byte;
     c.unthrottled = t.latency + unlimited;
     c.total = t.latency + max(unlimited, c.power);
     c.bound = largest(c, unlimited);

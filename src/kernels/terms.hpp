@@ -14,9 +14,7 @@ struct Terms {
     Seconds compute, dram, l2, latency, communication;
     Flops flops;
     Bytes dram_bytes;
-    MathUnit unit = MathUnit::simt;
-    double energy_weight = 1;  ///< `relative_flop_energy` of the format
-    double overlap = 1;        ///< share of the non-bounding terms that the bounding one hides
+    double overlap = 1;  ///< share of the non-bounding terms that the bounding one hides
     int kernels = 1;
 };
 
@@ -38,7 +36,10 @@ struct PowerLimit {
         return min(max(scaled, lowest_voltage_clock * arithmetic + memory), on_chip * slowest);
     }
 };
-PowerLimit power_limit(Flops flops, Bytes dram_bytes, MathUnit unit, const Gpu& gpu);
+PowerLimit power_limit(Joules arithmetic, Bytes dram_bytes, const Gpu& gpu);
+
+/// Dynamic energy of arithmetic at boost clock; `weighted`: FLOPs times `relative_flop_energy` of their format.
+Joules arithmetic_energy(Flops weighted, MathUnit unit, const Gpu& gpu);
 
 /// Width of an operand over 16 bits, where matrix units read wider ones: TF32's take twice the steps along k and, loaded one by one, no
 /// longer. On lanes and of narrower formats 1.
@@ -61,8 +62,11 @@ inline Seconds busy_time(Seconds compute, Seconds dram, Seconds l2, double overl
     return max(unlimited_time(compute, dram, l2, overlap), limit.least_time(max(compute, l2)));
 }
 
-/// latency + busy_time, with communication before it.
+/// latency + busy_time, with communication before it. Of a kernel on the lanes.
 KernelCost combine(const Terms& terms, const Gpu& gpu);
+
+/// The same of any kernel, of which the energy of arithmetic and what follows from it are known.
+KernelCost combine(const Terms& terms, const Gpu& gpu, Joules arithmetic, const PowerLimit& limit);
 
 /// Smallest whole number of `step`s that covers `x`.
 inline double blocks(std::int64_t x, std::int64_t step) {

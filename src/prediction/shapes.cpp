@@ -60,7 +60,9 @@ void refuse_useless(const GivenSettings& given, const Workload& workload) {
     refuse(given.prompt && !language && !encoder, "--prompt", "takes no text");
     refuse(given.generate && !language, "--generate", "generates no text");
     refuse(given.kv_precision && !language, "--kv", "has no KV cache");
-    refuse(given.image_size && (std::holds_alternative<DecoderLlm>(a) || encoder), "--image-size", "takes no images");
+    const bool text = std::holds_alternative<DecoderLlm>(a) || encoder;
+    refuse(given.image_size && text, "--image-size", "takes no images");
+    refuse(given.layout && text, "--layout", "takes no images");
     refuse(given.image_size && std::holds_alternative<Summary>(a), "--image-size", "is known by published totals of one image size only");
     refuse(given.image_size && vlm != nullptr && vlm->tiles > 1, "--image-size", "takes images in tiles of a fixed size");
     refuse(given.steps && !diffusion, "--steps", "is not a diffusion model");

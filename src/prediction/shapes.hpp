@@ -17,7 +17,7 @@ std::int64_t context_tokens(const Workload& workload, const RunShape& shape);
 
 /// What a user gave of a run, whatever its value.
 struct GivenSettings {
-    bool prompt = false, generate = false, kv_precision = false, image_size = false, steps = false, images = false;
+    bool prompt = false, generate = false, kv_precision = false, image_size = false, layout = false, steps = false, images = false;
 };
 
 /// Throws Error, which names the option, for settings that would change nothing: a user who gives one expects that it does.

@@ -73,7 +73,13 @@ void add_tile_ends(Specs& specs, const std::string& prefix, Group group) {
     g.put("split_k_cycles", "cycles", 1, 0, 25000, lin, "of adding the parts of a split k", &T::split_k_cycles);
 }
 
+/// Says of the specs from `first` on that they are of kernels on `unit` alone.
+void limit_to(MathUnit unit, Specs& specs, std::size_t first) {
+    for (std::size_t i = first; i < specs.size(); ++i) specs[i].math_unit = unit;
+}
+
 void add_gemm(Specs& specs, MathUnit unit) {
+    const std::size_t first = specs.size();
     const std::string prefix = "gemm." + std::string(name(unit));
     GroupAdder g(specs, prefix, [unit](CostParameters& p) -> GemmParameters& { return p.gemm[index(unit)]; });
     using G = GemmParameters;
@@ -104,15 +110,18 @@ void add_gemm(Specs& specs, MathUnit unit) {
           &G::wave_cycles);
     g.put("misaligned", "1", 1, 0, 0.95, lin, "loss of peak when a row of n or k is not a multiple of 16 bytes", &G::misaligned);
     g.put("l2_residency", "1", 1, 0, 1, lin, "share of a small working set that is found in L2 when warm", &G::l2_residency);
+    limit_to(unit, specs, first);
 }
 
 /// The kernel that quantizes activations for products on `unit`.
 void add_quantization(Specs& specs, MathUnit unit) {
     using Q = QuantizationParameters;
+    const std::size_t first = specs.size();
     GroupAdder q(specs, "quantization." + std::string(name(unit)), [unit](CostParameters& p) -> Q& { return p.quantization[index(unit)]; });
     q.put("fixed_cycles", "cycles", 1, 0, 30000, lin, "start of the kernel that quantizes activations", &Q::fixed_cycles);
     q.put("row_cycles", "cycles", 1, 0, 20000, lin, "of an SM per row that it quantizes", &Q::row_cycles);
     q.put("bytes_per_sm_clock", "bytes", 1, 1, 64, log, "that an SM reads and writes per clock while it quantizes", &Q::bytes_per_sm_clock);
+    limit_to(unit, specs, first);
 }
 
 void add_weight_only(Specs& specs) {
@@ -140,6 +149,7 @@ void add_power(Specs& specs) {
                     "1 GHz; it grows with the process, with the root of the clock, and as units get narrower",
             [unit](CostParameters& p) -> double& { return p.power.flop[index(unit)].value; });
         specs.back().carries_over = true;
+        specs.back().math_unit = unit;
     }
     GroupAdder e(specs, "power", &CostParameters::power);
     e.put("dram_pj_per_byte", "pJ/byte", pico, 10, 300, log, "dynamic energy of a byte from or to DRAM", &PowerParameters::dram_byte);

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "roofcast/error.hpp"
 #include "roofcast/gpu_profile.hpp"
 
@@ -69,6 +71,10 @@ MathUnit GpuProfile::math_unit(Precision p) const {
     if (bits < 8) return MathUnit::tensor4;
     if (bits >= 16) return MathUnit::tensor16;
     return p == Precision::int8 ? MathUnit::integer8 : MathUnit::tensor8;
+}
+
+bool GpuProfile::has_unit(MathUnit unit) const {
+    return std::any_of(all_precisions.begin(), all_precisions.end(), [&](Precision p) { return math_unit(p) == unit; });
 }
 
 Precision nearest_precision(const GpuProfile& gpu, Precision p) {

@@ -40,9 +40,14 @@ TEST_CASE("the solver finds a valley along one coordinate that the coarse loss d
     CHECK(found.loss < 1e-4);
 }
 
-TEST_CASE("without its global part the solver stays in the near valley") {
-    const Solution found = minimize({{0.1, 0.5}, two_valleys, {}}, {.global_evaluations = 0, .local_evaluations = 600});
+TEST_CASE("without a look across the range the solver stays in the near valley") {
+    const Solution found = minimize({{0.1, 0.5}, two_valleys, {}}, {.global_evaluations = 0, .scan = false, .local_evaluations = 600});
     CHECK(found.loss == rel(0.05, 0.01));
+}
+
+TEST_CASE("moving one coordinate after the other leaves a valley without a random search") {
+    const Solution found = minimize({{0.1, 0.5}, two_valleys, {}}, {.global_evaluations = 0, .local_evaluations = 600});
+    CHECK(found.loss < 0.001);
 }
 
 TEST_CASE("the solver gives the same bits for the same seed and others for another") {

@@ -294,6 +294,29 @@ TEST_CASE("collectives never get faster with bytes or GPUs") {
     }
 }
 
+TEST_CASE("parameters of math units that a GPU lacks move none of its kernels") {
+    Shapes shapes;
+    int moved = 0;
+    for (const Gpu& gpu : all_gpus()) {
+        Gpu other = gpu;
+        for (const ParameterSpec& spec : parameter_specs()) {
+            if (!spec.math_unit || gpu.profile.has_unit(*spec.math_unit)) continue;
+            spec.set(other.parameters.values, (spec.lower + spec.upper) / 2);
+            ++moved;
+        }
+        for (const Precision p : all_precisions) {
+            if (!gpu.profile.supports(p)) continue;
+            for (const Op& op : shapes.operators(p)) {
+                for (const Cache cache : {Cache::cold, Cache::produced}) {
+                    INFO(gpu.profile.id << " " << name(p) << " operator " << op.index());
+                    REQUIRE(time(op, other, cache) == time(op, gpu, cache));
+                }
+            }
+        }
+    }
+    CHECK(moved > 0);
+}
+
 TEST_CASE("more bandwidth never makes a kernel slower") {
     Shapes shapes;
     for (const Gpu& gpu : some_gpus()) {

@@ -1,8 +1,6 @@
 #pragma once
-/// Independent fits side by side on the processor's cores.
+/// What fits that run side by side share.
 
-#include <cstddef>
-#include <functional>
 #include <mutex>
 #include <string>
 
@@ -10,10 +8,7 @@
 
 namespace roofcast {
 
-/// Runs `job(0)` to `job(count − 1)` on all cores. The first exception ends the rest and is thrown on.
-void in_parallel(std::size_t count, const std::function<void(std::size_t)>& job);
-
-/// What concurrent fits share: the deadline, and the user's callback, which sees one caller at a time.
+/// The deadline, and the user's callback, which sees one caller at a time.
 class Session {
 public:
     /// Throws Error where an option is out of range or names no stage.
