@@ -2,6 +2,7 @@
 /// A GPU's data sheet, and the GPU as the cost model sees it: facts plus tuned parameters.
 
 #include <array>
+#include <compare>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -181,7 +182,7 @@ struct GpuProfile {
     [[nodiscard]] FlopsPerSecond vector_rate(Precision p) const;
     /// The unit that a matrix product in `p` runs on.
     [[nodiscard]] MathUnit math_unit(Precision p) const;
-    /// Whether products of any format run on `unit`.
+    /// Whether it has `unit`: lanes always, others where a format runs on them.
     [[nodiscard]] bool has_unit(MathUnit unit) const;
     [[nodiscard]] bool supports(Precision p) const { return matmul_peak(p).has_value(); }
     /// What reaches the chip as data: the data sheet's bandwidth less what the memory controller and check bits take.

@@ -5,6 +5,7 @@
 
 #include "calibration/judged.hpp"
 #include "calibration/parallel.hpp"
+#include "calibration/session.hpp"
 #include "calibration/start_without.hpp"
 #include "roofcast/error.hpp"
 

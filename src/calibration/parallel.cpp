@@ -4,6 +4,7 @@
 #include <atomic>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -25,9 +26,14 @@ void in_parallel(std::size_t count, const std::function<void(std::size_t)>& job)
         }
     };
     {
-        std::vector<std::jthread> threads;
+        std::vector<std::jthread> others;
         const std::size_t wanted = std::min<std::size_t>(count, std::max(1u, std::thread::hardware_concurrency()));
-        for (std::size_t i = 0; i < wanted; ++i) threads.emplace_back(work);
+        try {
+            while (others.size() + 1 < wanted) others.emplace_back(work);
+        } catch (const std::system_error&) {
+            // No more threads to be had: those that there are do it.
+        }
+        work();
     }
     if (failure) std::rethrow_exception(failure);
 }

@@ -35,8 +35,8 @@ struct Solution {
     StopReason stop = StopReason::converged;
 };
 
-/// The better of start and what CRS2 finds on the coarse loss, improved by moving each coordinate across its range and by BOBYQA and Sbplx
-/// in turn. Never worse than the start. Deterministic for equal seeds unless the deadline passes.
+/// The better of start and what CRS2, if asked for, finds on the coarse loss, improved by moving each coordinate across its range, if asked
+/// for, and by BOBYQA and Sbplx in turn. Never worse than the start. Deterministic for equal seeds unless the deadline passes.
 Solution minimize(const Problem& problem, const SolverOptions& options);
 
 }  // namespace roofcast

@@ -219,7 +219,7 @@ std::set<std::size_t> told_by_kernels(const CalibrationInput& input, const Sampl
 ParameterSet start_values(const CalibrationInput& input, const std::vector<Sample>& rows) {
     ParameterSet start = input.start;
     if (!input.architecture) return start;
-    Bench bench(input.gpus, start.values);
+    const Bench bench(input.gpus, start.values);
     std::set<std::size_t> told;
     for (const Stage& stage : stages()) {
         if (stage.of_models) continue;

@@ -13,7 +13,7 @@ namespace roofcast {
 
 inline constexpr double pull_spread = 0.3;       ///< of a parameter's range: how far off a start value is expected to be
 inline constexpr std::size_t coarse_rows = 300;  ///< that the global solver looks at, and that tell which parameters matter
-/// That tell so of whole models, which mix all kernels and cost a hundred times a kernel.
+/// Rows of whole models that tell which parameters matter: they mix all kernels and cost a hundred times a kernel.
 inline constexpr std::size_t coarse_model_rows = 75;
 
 /// δ: relative errors below it count squared, larger ones linearly. About what half of a stage's rows are off by.
@@ -42,7 +42,7 @@ struct StagedFitOptions {
     const CostParameters* start = nullptr;  ///< where the search starts and what the pull is towards
     std::vector<std::string> stages{};      ///< empty: all; what stages that are not here but among the options' would fit stays as it is
     std::set<std::size_t> told{};           ///< by kernels of the whole fit: models do not move these, whichever rows are left out
-    SolverOptions solver{};                 ///< its evaluation limits are set here by the number of parameters
+    SolverOptions solver{};                 ///< its search and limits are set here by the stage and its number of parameters
     std::function<void(const Stage&)> begin{};  ///< told before each stage; may be empty
 };
 

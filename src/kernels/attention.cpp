@@ -74,8 +74,8 @@ KernelCost fused_cost(const Attention& op, const Gpu& gpu, Cache cache, bool lan
     const AttentionKernel kernel = lanes ? lane_kernel(op, gpu) : matrix_kernel(op, gpu);
     const auto& p = *kernel.efficiency;
     const Work w = work(op);
-    Terms t;
     const MathUnit unit = lanes ? MathUnit::simt : gpu.profile.math_unit(op.precision);
+    Terms t;
     t.flops = w.matrix;
     const bool has_past = op.cached && op.kv_len > op.query_len;
     const FromDram source = from_dram(w.bytes, p, gpu, cache == Cache::produced && has_past ? Cache::cold : cache);

@@ -62,7 +62,7 @@ struct Rates {
     double large_tiles;
     double relative_epilogue, shared_epilogue;  // relative time of it; share that waits for all that the chip writes
     bool parts_in_turn, steps_in_turn;
-    Joules arithmetic;
+    Joules arithmetic;  // at boost clock
     PowerLimit power;
 };
 
@@ -137,7 +137,7 @@ struct Candidate {
     [[nodiscard]] double time(const GemmParameters& p, const PowerLimit& power) const {
         return busy_time(compute * s, dram * s, l2 * s, p.overlap, power).in(s) + latency;
     }
-    /// No longer than `time`, and sooner known.
+    /// No longer than `time`, as terms overlap by 1 at most, and sooner known.
     [[nodiscard]] double least_time() const { return std::max(compute, std::max(dram, l2)) + latency; }
 };
 
@@ -174,7 +174,7 @@ Candidate best_candidate(const MatrixProduct& op, const Rates& r, const GemmPara
     double best_time = 0;
     bool found = false;
     std::array<double, std::size(split_factors)> split_k{};
-    std::size_t known = 0;  // of these
+    std::size_t known_splits = 0;
     const Tile only{op.tile_rows, op.tile_columns};
     for (const Tile tile : op.tile_rows > 0 ? std::span(&only, 1) : tiles_of(op, unit)) {
         const double tiles = static_cast<double>(op.batch) * covered_rows(op, tile) / tile.m * blocks(op.n, tile.n);
@@ -183,11 +183,11 @@ Candidate best_candidate(const MatrixProduct& op, const Rates& r, const GemmPara
         for (std::size_t i = 0; i < split_k.size(); ++i) {
             const int split = split_factors[i];
             if (split > 1 && (tiles * split > split_waves * r.sm_count || split > op.most_parts)) break;
-            if (i == known) split_k[known++] = blocks(op.k, op.depth * split) * static_cast<double>(op.depth);
+            if (i == known_splits) split_k[known_splits++] = blocks(op.k, op.depth * split) * static_cast<double>(op.depth);
             const Candidate c = terms_of(r, p, tile, tiles, padding, split, split_k[i]);
             if (found && c.least_time() >= best_time) continue;
             const double time = c.time(p, r.power);
-            if (found && time >= best_time) continue;
+            if (found && !(time < best_time)) continue;
             best = c;
             best_time = time;
             found = true;

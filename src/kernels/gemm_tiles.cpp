@@ -16,7 +16,7 @@ constexpr int small_rows = 32;  // of the latter
 constexpr Tile matrix_unit_tiles[] = {{256, 128}, {128, 256}, {128, 128}, {256, 64}, {64, 256}, {128, 64}, {64, 128},
                                       {64, 64},   {32, 128},  {32, 64},   {64, 32},  {16, 128}, {16, 64}};
 constexpr Tile largest_tiles[] = {{256, 128}, {128, 256}};
-constexpr int largest_area = 256 * 128;
+constexpr int largest_area = largest_tiles[0].m * largest_tiles[0].n;
 constexpr int replaced_area = 8192;         // of the smallest that give way to these
 constexpr double waves_before_largest = 2;  // of smaller tiles; A100 bf16 rows are a staircase of the largest tiles' waves
 

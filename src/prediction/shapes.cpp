@@ -63,7 +63,9 @@ void refuse_useless(const GivenSettings& given, const Workload& workload) {
     const bool text = std::holds_alternative<DecoderLlm>(a) || encoder;
     refuse(given.image_size && text, "--image-size", "takes no images");
     refuse(given.layout && text, "--layout", "takes no images");
-    refuse(given.image_size && std::holds_alternative<Summary>(a), "--image-size", "is known by published totals of one image size only");
+    const bool totals = std::holds_alternative<Summary>(a);
+    refuse(given.image_size && totals, "--image-size", "is known by published totals of one image size only");
+    refuse(given.layout && totals, "--layout", "is known by published totals only");
     refuse(given.image_size && vlm != nullptr && vlm->tiles > 1, "--image-size", "takes images in tiles of a fixed size");
     refuse(given.steps && !diffusion, "--steps", "is not a diffusion model");
     refuse(given.images && vlm == nullptr, "--images", "is not a vision-language model; --batch sets images at once");

@@ -74,6 +74,7 @@ MathUnit GpuProfile::math_unit(Precision p) const {
 }
 
 bool GpuProfile::has_unit(MathUnit unit) const {
+    if (unit == MathUnit::simt) return true;
     return std::any_of(all_precisions.begin(), all_precisions.end(), [&](Precision p) { return math_unit(p) == unit; });
 }
 

@@ -66,8 +66,7 @@ void predict_model(PredictedStage& into, const PipelineStage& stage, const Pipel
     refuse_useless({.prompt = given.prompt_tokens > 0,
                     .generate = given.generate_tokens > 0,
                     .kv_precision = stage.request.kv_precision.has_value(),
-                    .image_size = given.image_size > 0,
-                    .layout = stage.request.channels_last.has_value()},
+                    .image_size = given.image_size > 0},
                    workload);
     require_engine(stage, data.software);
     RunRequest request = stage.request;

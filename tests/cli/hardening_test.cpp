@@ -45,7 +45,8 @@ TEST_CASE("options that the model has no use for are refused") {
     CHECK(contains(refused("predict --gpu a100 --model resnet50 --generate 5"), "--generate"));
     CHECK(contains(refused("predict --gpu a100 --model bert-base --kv fp8"), "--kv"));
     CHECK(contains(refused("predict --gpu a100 --model llama-3.1-8b --image-size 224"), "takes no images"));
-    CHECK(contains(refused("predict --gpu a100 --model llama-3.1-8b --layout nhwc"), "takes no images"));
+    CHECK(contains(refused("predict --gpu a100 --model llama-3.1-8b --layout nhwc"), "--layout: llama-3.1-8b takes no images"));
+    CHECK(contains(refused("predict --gpu a100 --model bert-base --layout nchw"), "--layout: bert-base takes no images"));
     CHECK(contains(refused("predict --gpu a100 --model llama-3.1-8b --images 2"), "--images"));
     CHECK(contains(refused("predict --gpu a100 --model qwen2.5-vl-3b --images 0"), "--images"));
 }

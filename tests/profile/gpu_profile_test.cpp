@@ -290,3 +290,15 @@ TEST_CASE("a misspelt required key of a profile is named with its line") {
     const std::string full = with(minimal, "memory_bandwidth_gbps = 2039", "[memory]\nbandwith_gb_s = 2039");
     CHECK(message(full).find("my-card.toml:6: memory.bandwith_gb_s: unknown key") != std::string::npos);
 }
+
+TEST_CASE("a GPU has lanes, and the matrix units that some format runs on") {
+    GpuProfile gpu;
+    gpu.vector_peak[index(Precision::fp32)] = 10 * tflops;
+    CHECK(gpu.has_unit(MathUnit::simt));
+    CHECK_FALSE(gpu.has_unit(MathUnit::tensor16));
+    gpu.tensor_peak[index(Precision::int8)] = 100 * tflops;
+    CHECK(gpu.has_unit(MathUnit::integer8));
+    CHECK_FALSE(gpu.has_unit(MathUnit::tensor8));
+    for (const Precision p : all_precisions) gpu.tensor_peak[index(p)] = 100 * tflops;
+    for (const MathUnit unit : all_math_units) CHECK(gpu.has_unit(unit));
+}
