@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 
 namespace roofcast {
 
@@ -15,7 +14,7 @@ constexpr Tile linear_lane_tiles[] = {{128, 128}, {64, 128}, {32, 32}};
 constexpr int small_rows = 32;  // of the latter
 constexpr Tile matrix_unit_tiles[] = {{256, 128}, {128, 256}, {128, 128}, {256, 64}, {64, 256}, {128, 64}, {64, 128},
                                       {64, 64},   {32, 128},  {32, 64},   {64, 32},  {16, 128}, {16, 64}};
-constexpr Tile largest_tiles[] = {{256, 128}, {128, 256}};
+constexpr std::span largest_tiles(matrix_unit_tiles, 2);  // the first of them
 constexpr int largest_area = largest_tiles[0].m * largest_tiles[0].n;
 constexpr int replaced_area = 8192;         // of the smallest that give way to these
 constexpr double waves_before_largest = 2;  // of smaller tiles; A100 bf16 rows are a staircase of the largest tiles' waves
@@ -26,7 +25,7 @@ bool too_wide(Tile tile, const MatrixProduct& op) {
 
 /// Whether one of the largest tiles covers more of the product than `tile` does.
 bool has_larger(Tile tile, const MatrixProduct& op) {
-    return std::any_of(std::begin(largest_tiles), std::end(largest_tiles), [&](Tile larger) {
+    return std::any_of(largest_tiles.begin(), largest_tiles.end(), [&](Tile larger) {
         const bool taller = larger.m > tile.m, wider = larger.n > tile.n;
         if (too_wide(larger, op)) return false;
         return larger.m >= tile.m && larger.n >= tile.n && (!taller || op.m > tile.m) && (!wider || op.n > tile.n);
