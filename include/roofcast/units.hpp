@@ -96,5 +96,6 @@ inline constexpr Watts watt{1};
 inline constexpr JoulesPerFlop pj_per_flop{1e-12};
 inline constexpr JoulesPerByte pj_per_byte{1e-12};
 inline constexpr UsDollars usd{1};
+inline constexpr UsDollarsPerSecond usd_per_hour{1.0 / 3600};
 
 }  // namespace roofcast

@@ -12,7 +12,7 @@ namespace roofcast {
 
 namespace {
 
-constexpr double microseconds = 1e6;  ///< in a second
+constexpr double us_per_s = 1e6;
 
 /// Values by tag of one state's summaries.
 std::map<std::string, double> tagged_values(const JsonField& state) {
@@ -35,13 +35,13 @@ std::optional<SampleStatistics> time_statistics(const std::map<std::string, doub
                                                 const std::string& samples_tag) {
     const auto value = [&](const std::string& suffix) -> std::optional<double> {
         const auto found = values.find(tag + suffix);
-        return found == values.end() ? std::nullopt : std::optional(found->second * microseconds);
+        return found == values.end() ? std::nullopt : std::optional(found->second * us_per_s);
     };
     SampleStatistics s;
     s.mean = value("/mean");
     if (!s.mean) return std::nullopt;
     s.std = value("/stdev/absolute");
-    if (!s.std && value("/stdev/relative")) s.std = *value("/stdev/relative") / microseconds * *s.mean;
+    if (!s.std && value("/stdev/relative")) s.std = *value("/stdev/relative") / us_per_s * *s.mean;
     s.min = value("/min");
     s.max = value("/max");
     s.median = value("/median");
@@ -137,7 +137,7 @@ void read_nvbench_table(const BenchTable& table, const BenchSource& source) {
             const auto mean = at ? parsed_number(row.fields[*at]) : std::nullopt;
             if (!mean) continue;
             SampleStatistics figures;
-            figures.mean = *mean * microseconds;
+            figures.mean = *mean * us_per_s;
             if (const auto noise = noise_after(header, row, *at)) figures.std = *noise * *figures.mean;
             if (samples) figures.count = sample_count(parsed_number(row.fields[*samples]).value_or(0));
             source.add({work, {{"gpu", row.fields[device]}}, time.metric, true, figures});

@@ -11,7 +11,7 @@ namespace roofcast {
 
 namespace {
 
-constexpr double probe = 0.2;        // of a parameter's range: how far it is moved to see whether rows depend on it
+constexpr double probe_step = 0.2;   // of a parameter's range: how far it is moved to see whether rows depend on it
 constexpr double noticeable = 1e-4;  // mean change of ln(predicted) under the probe: of kernels, whose rows differ in what bounds them
 constexpr double noticeable_in_models = 1e-3;  // of models, which mix all kernels
 constexpr double noticeable_in_a_row = 1e-3;   // of a single kernel
@@ -26,7 +26,7 @@ ProbedChange change_under_probe(Bench bench, const Samples& rows, const std::vec
     const ParameterSpec& spec = parameter_specs()[parameter];
     const double u = to_unit(spec, spec.get(bench.parameters()));
     ProbedChange change;
-    for (const double moved : {std::max(0.0, u - probe), std::min(1.0, u + probe)}) {
+    for (const double moved : {std::max(0.0, u - probe_step), std::min(1.0, u + probe_step)}) {
         bench.set(spec, from_unit(spec, moved));
         const std::vector<double> r = residuals(bench, rows);
         for (std::size_t row = 0; row < r.size(); ++row) {

@@ -78,7 +78,7 @@ void towers(ConvBuilder& b, const std::vector<Map>& levels, const ConvLayer& lay
 }  // namespace
 
 void bifpn_head(ConvBuilder& b, const std::vector<Map>& features, const ConvLayer& layer) {
-    constexpr std::int64_t usual_anchors = 9, box_sides = 4;
+    constexpr std::int64_t usual_anchors = 9;
     constexpr int coarse_levels = 2;
     const Pyramid pyramid{.b = b, .width = layer.size};
     std::vector<Map> levels = features;

@@ -10,6 +10,8 @@
 
 namespace roofcast {
 
+inline constexpr std::int64_t box_sides = 4;
+
 // Residual nets.
 Map basic_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t channels);
 Map bottleneck_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t channels);

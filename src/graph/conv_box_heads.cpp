@@ -6,7 +6,6 @@ namespace roofcast {
 
 namespace {
 
-constexpr std::int64_t box_sides = 4;
 
 std::int64_t anchors_of(const ConvLayer& layer, std::size_t level) {
     if (layer.anchors.empty()) return 1;

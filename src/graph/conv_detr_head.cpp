@@ -59,7 +59,6 @@ struct ConditionalDecoder {
 }  // namespace
 
 void detr_head(ConvBuilder& b, const Map& x, const ConvLayer& layer) {
-    constexpr std::int64_t box_sides = 4;
     const std::int64_t queries = layer.size, channels = x.channels;
     const QueryTransformer transformer = query_transformer(b, channels, layer);
     const Kept features(b, x);

@@ -10,7 +10,7 @@ namespace roofcast {
 namespace {
 
 /// Hidden channels: a multiple of 8, then of the groups.
-std::int64_t hidden_channels(const ConvLayer& layer, std::int64_t base) {
+std::int64_t norm_free_hidden(const ConvLayer& layer, std::int64_t base) {
     constexpr std::int64_t divisor = 8;
     constexpr double usual_ratio = 0.25;
     const std::int64_t hidden = rounded_near((layer.expand > 0 ? layer.expand : usual_ratio) * static_cast<double>(base), divisor);
@@ -28,7 +28,7 @@ void gate(ConvBuilder& b, const Map& y, const ConvLayer& layer) {
 
 Map branch(ConvBuilder& b, const Map& activated, const ConvLayer& layer, std::int64_t channels, std::int64_t stride) {
     const Activation activation = b.net.activation;
-    const std::int64_t hidden = hidden_channels(layer, layer.inverted ? activated.channels : channels);
+    const std::int64_t hidden = norm_free_hidden(layer, layer.inverted ? activated.channels : channels);
     const std::int64_t groups = layer.group_width > 0 ? hidden / layer.group_width : 1;
     Map y = b.conv(activated, {.channels = hidden, .norm = ConvNorm::standardized, .activation = activation});
     const ConvSpec mixing{.channels = hidden, .kernel = 3, .stride = stride, .groups = groups, .norm = ConvNorm::standardized};

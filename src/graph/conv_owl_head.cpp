@@ -48,7 +48,7 @@ void encode_texts(const QueryTransformer& t, std::int64_t texts, std::int64_t to
 }  // namespace
 
 void owl_head(ConvBuilder& b, const Map& x, const ConvLayer& layer) {
-    constexpr std::int64_t box_sides = 4, text_width = 512;
+    constexpr std::int64_t text_width = 512;
     const Kept features(b, x);
     const std::int64_t texts = layer.size, places = x.places();
     const QueryTransformer text = query_transformer(b, text_width, layer);

@@ -7,7 +7,6 @@ namespace roofcast {
 namespace {
 
 constexpr std::int64_t box_bins = 16;  ///< bins of the distribution over each box side
-constexpr std::int64_t box_sides = 4;
 
 ConvSpec plain(std::int64_t channels) {
     return {.channels = channels, .bias = true, .norm = ConvNorm::none};

@@ -9,8 +9,6 @@ namespace roofcast {
 
 namespace {
 
-constexpr auto layernorm = Normalization::layernorm;
-
 struct EncoderPass {
     const Encoder& model;
     const RunShape& shape;
@@ -72,7 +70,7 @@ void add_mlp(LayerBuilder& b, const EncoderPass& pass) {
     b.gelu(pass.rows() * m.intermediate, m.activation_kernels);
     b.linear("ffn_down", pass.rows(), m.hidden, m.intermediate, true);
     b.residual("residual", pass.rows() * m.hidden);
-    b.norm("ffn_norm", layernorm, pass.rows(), m.hidden);
+    b.norm("ffn_norm", Normalization::layernorm, pass.rows(), m.hidden);
 }
 
 void add_self_attention(LayerBuilder& b, const EncoderPass& pass, bool causal) {
@@ -84,7 +82,7 @@ void add_self_attention(LayerBuilder& b, const EncoderPass& pass, bool causal) {
     add_attention_op(b, pass, causal, fused && !relative);
     b.linear("attention_out", pass.rows(), m.hidden, m.hidden, true);
     b.residual("residual", pass.rows() * m.hidden);
-    b.norm("attention_norm", layernorm, pass.rows(), m.hidden);
+    b.norm("attention_norm", Normalization::layernorm, pass.rows(), m.hidden);
 }
 
 void add_cross_attention(LayerBuilder& b, const EncoderPass& pass) {
@@ -94,7 +92,7 @@ void add_cross_attention(LayerBuilder& b, const EncoderPass& pass) {
     add_attention_op(b, pass, false, pass.shape.fused_attention);
     b.linear("cross_out", pass.rows(), m.hidden, m.hidden, true);
     b.residual("residual", pass.rows() * m.hidden);
-    b.norm("cross_norm", layernorm, pass.rows(), m.hidden);
+    b.norm("cross_norm", Normalization::layernorm, pass.rows(), m.hidden);
 }
 
 std::int64_t embedding_width(const Encoder& m) {
@@ -114,10 +112,10 @@ Segment embedding_segment(const EncoderPass& pass, const Numerics& n) {
         b.embedding("types", rows, width, m.type_vocabulary);
         b.elementwise("add_types", rows * width, 2, 1);
     }
-    b.norm("embedding_norm", layernorm, rows, width);
+    b.norm("embedding_norm", Normalization::layernorm, rows, width);
     if (width != m.hidden) b.linear("embedding_proj", rows, m.hidden, width, true);
     if (m.relative_positions > 0) {
-        OpNode& table = b.norm("relative_norm", layernorm, m.relative_positions, m.hidden);
+        OpNode& table = b.norm("relative_norm", Normalization::layernorm, m.relative_positions, m.hidden);
         table.weights += static_cast<double>(m.relative_positions * m.hidden);
     }
     return {"embedding", 1, b.take()};

@@ -2,14 +2,6 @@
 
 namespace roofcast {
 
-namespace {
-
-double as_count(std::int64_t n) {
-    return static_cast<double>(n);
-}
-
-}  // namespace
-
 Numerics numerics_of(const RunShape& shape, bool serving) {
     Numerics n;
     n.matmul = product_precision(shape);

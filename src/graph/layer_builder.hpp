@@ -10,6 +10,8 @@
 
 namespace roofcast {
 
+inline double as_count(std::int64_t n) { return static_cast<double>(n); }
+
 /// Number formats of a run.
 struct Numerics {
     Precision matmul = Precision::fp16;  ///< products of activations and weights

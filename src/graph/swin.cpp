@@ -10,12 +10,6 @@ namespace roofcast {
 
 namespace {
 
-constexpr auto layernorm = Normalization::layernorm;
-
-double as_count(std::int64_t n) {
-    return static_cast<double>(n);
-}
-
 struct Stage {
     const Swin& model;
     const RunShape& shape;
@@ -114,10 +108,10 @@ Segment blocks(const Stage& s, const Numerics& n) {
     const auto hidden = static_cast<std::int64_t>(static_cast<double>(s.width) * s.model.mlp_ratio);
     LayerBuilder b(n, 16);
     // V2 normalizes after each branch instead of before: as many operators.
-    b.norm("attention_norm", layernorm, rows, s.width);
+    b.norm("attention_norm", Normalization::layernorm, rows, s.width);
     add_window_attention(b, s);
     b.residual("residual", elements);
-    b.norm("mlp_norm", layernorm, rows, s.width);
+    b.norm("mlp_norm", Normalization::layernorm, rows, s.width);
     b.linear("mlp_up", rows, hidden, s.width, true);
     b.gelu(rows * hidden);
     b.linear("mlp_down", rows, s.width, hidden, true);
@@ -135,7 +129,7 @@ Segment merging(const Stage& s, const Numerics& n) {
     const std::int64_t side = merged_side(s.side), rows = s.shape.batch * side * side;
     LayerBuilder b(n, 3);
     b.move("gather_patches", 4 * rows * s.width);
-    b.norm("merge_norm", layernorm, rows, s.model.v2 ? 2 * s.width : 4 * s.width);
+    b.norm("merge_norm", Normalization::layernorm, rows, s.model.v2 ? 2 * s.width : 4 * s.width);
     b.linear("merge_proj", rows, 2 * s.width, 4 * s.width);
     return {"merge" + std::to_string(s.index + 1), 1, b.take()};
 }
@@ -153,13 +147,13 @@ Segment patch_segment(const Swin& m, const RunShape& shape, std::int64_t size, c
                       .precision = n.vector,
                       .channels_last = shape.channels_last};
     b.add("patch_embed", conv, as_count(m.embed) * as_count(m.patch * m.patch * m.channels + 1));
-    b.norm("patch_norm", layernorm, shape.batch * conv.out_height() * conv.out_width(), m.embed);
+    b.norm("patch_norm", Normalization::layernorm, shape.batch * conv.out_height() * conv.out_width(), m.embed);
     return {"patches", 1, b.take()};
 }
 
 Segment head_segment(const Stage& last, const Numerics& n) {
     LayerBuilder b(n, 3);
-    b.norm("final_norm", layernorm, last.tokens(), last.width);
+    b.norm("final_norm", Normalization::layernorm, last.tokens(), last.width);
     b.add("pool", Reduce{last.tokens() * last.width, last.shape.batch * last.width, as_count(last.side * last.side), n.stored});
     if (last.model.classes > 0) b.linear("classifier", last.shape.batch, last.model.classes, last.width, true);
     return {"head", 1, b.take()};

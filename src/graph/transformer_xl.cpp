@@ -7,7 +7,6 @@ namespace roofcast {
 
 namespace {
 
-constexpr Normalization layernorm = Normalization::layernorm;
 constexpr double selection = 4;  // kernels: which tokens are in a cluster, and their rows there and back
 
 /// Sizes of one pass.
@@ -101,12 +100,12 @@ Segment layers(const XlPass& pass, const Numerics& n) {
     b.move("transpose", rows * pass.inner());
     b.linear("proj", rows, m.hidden, pass.inner());
     b.residual("residual", rows * m.hidden);
-    b.norm("attention_norm", layernorm, rows, m.hidden);
+    b.norm("attention_norm", Normalization::layernorm, rows, m.hidden);
     b.linear("mlp_up", rows, m.intermediate, m.hidden, true);
     b.elementwise("relu", rows * m.intermediate, 1, 1, Fusion::epilogue);
     b.linear("mlp_down", rows, m.hidden, m.intermediate, true);
     b.residual("residual", rows * m.hidden);
-    b.norm("mlp_norm", layernorm, rows, m.hidden);
+    b.norm("mlp_norm", Normalization::layernorm, rows, m.hidden);
     b.move("keep_memory", all * m.hidden, pass.tensorflow ? 2 : 1);
     return {"layer", m.layers, b.take()};
 }

@@ -9,10 +9,6 @@ namespace roofcast {
 
 namespace {
 
-double as_count(std::int64_t n) {
-    return static_cast<double>(n);
-}
-
 /// Aspect ratios of at most `tiles` tiles, and one for "none": each has embeddings of its own.
 std::int64_t aspect_ratios(std::int64_t tiles) {
     std::int64_t ratios = 1;

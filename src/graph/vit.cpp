@@ -9,10 +9,6 @@ namespace roofcast {
 
 namespace {
 
-double as_count(std::int64_t n) {
-    return static_cast<double>(n);
-}
-
 /// Attention of `queries` rows to `keys` rows in each of `groups`.
 OpNode& add_attention_op(LayerBuilder& b, const VitPass& pass, std::string_view name, std::int64_t groups, std::int64_t queries,
                          std::int64_t keys) {

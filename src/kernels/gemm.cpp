@@ -195,7 +195,7 @@ bool has_vector_product(const Gemm& op, const MatrixProduct& product, const Gpu&
 
 /// Parts of k that there are kernels for: of 8 and 4 bits none in CUTLASS, as serving engines compile it, which quantize activations
 /// themselves, nor in libraries without small tiles; cuBLASLt splits k of plain products in 8 bits as of 16.
-int most_parts(const Gemm& op, const MatrixProduct& product) {
+int gemm_parts(const Gemm& op, const MatrixProduct& product) {
     if (product.least_rows > 0) return 1;
     const bool by_library = (op.by_library || op.precision == Precision::fp8) && !op.dynamic_quantized;
     return by_library && element_size(op.precision) == 1 * byte ? MatrixProduct{}.most_parts : product.most_parts;
@@ -216,7 +216,7 @@ KernelCost cost(const Gemm& op, const Gpu& gpu, Cache cache) {
         as_unpacking(tiled, p, gpu);
     } else {
         tiled.least_rows = gpu.profile.facts.least_tile_rows;
-        tiled.most_parts = most_parts(op, tiled);
+        tiled.most_parts = gemm_parts(op, tiled);
         if (!tiled.aligned) as_misaligned(tiled, p, gpu, cache);
     }
     // Serving engines compile one fp8 kernel for each range of shapes.

@@ -8,8 +8,6 @@ namespace roofcast {
 
 namespace {
 
-constexpr UsDollarsPerSecond usd_per_hour = 1 * usd / hour;
-
 /// Builds a table row by row from cells that name their columns.
 class Rows {
 public:

@@ -4,9 +4,6 @@ namespace roofcast {
 
 namespace {
 
-constexpr UsDollarsPerSecond usd_per_hour = 1 * usd / hour;
-constexpr double thousand = 1e3, million = 1e6;
-
 using Part = Figure::Part;
 
 template <class Q>

@@ -7,6 +7,8 @@
 
 namespace roofcast {
 
+inline constexpr double thousand = 1e3, million = 1e6;
+
 /// A column with what it holds, and whether the text tables show it.
 struct Figure {
     enum class Part { run, rent, energy, owning };

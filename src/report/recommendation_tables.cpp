@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
+#include "report/cost_figures.hpp"
+
 namespace roofcast {
 
 namespace {
-
-constexpr double thousand = 1e3, million = 1e6;
 
 /// A cell with its column; `in_text` where the text table has room for it.
 struct Entry {

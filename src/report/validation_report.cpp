@@ -38,7 +38,7 @@ std::vector<Cell> figure_cells(const AccuracyGroup& group) {
     return cells;
 }
 
-std::vector<Column> figure_columns() {
+std::vector<Column> error_columns() {
     std::vector<Column> columns{{"rows", "rows"}};
     for (const auto& figure : figures) columns.push_back({figure.key, figure.title, 3});
     columns.push_back({"band", "band"});
@@ -50,7 +50,7 @@ std::vector<Column> figure_columns() {
 Table accuracy_table(const Validation& validation, const Measurements& measurements, const std::vector<GroupKey>& by) {
     Table table{"Accuracy by group, the plain data-sheet roofline beside it", {}, {}};
     for (const GroupKey key : by) table.columns.push_back({std::string(name(key)), std::string(name(key))});
-    for (auto& column : figure_columns()) table.columns.push_back(std::move(column));
+    for (auto& column : error_columns()) table.columns.push_back(std::move(column));
     for (const auto& group : group_by(validation, measurements, by)) {
         std::vector<Cell> cells(group.values.begin(), group.values.end());
         for (auto& cell : figure_cells(group)) cells.push_back(std::move(cell));
@@ -60,7 +60,7 @@ Table accuracy_table(const Validation& validation, const Measurements& measureme
 }
 
 Table overall_table(const Validation& validation) {
-    return {"Overall", figure_columns(), {figure_cells(overall(validation))}};
+    return {"Overall", error_columns(), {figure_cells(overall(validation))}};
 }
 
 /// What a judged row is, in words.
