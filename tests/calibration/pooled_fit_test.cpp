@@ -14,15 +14,15 @@ using namespace roofcast::test;
 
 namespace {
 
-const GpuProfile profile = synthetic_profile();
-const Gpu gpu{profile, {.values = truth(), .provenance = {}, .source = {}}};
+const GpuProfile pool_profile = synthetic_profile();
+const Gpu pool_gpu{pool_profile, {.values = truth(), .provenance = {}, .source = {}}};
 
 }  // namespace
 
 TEST_CASE("leaving out one of two equal GPUs predicts it well, and fewer than two cannot be left out") {
-    CalibrationInput input = input_of(profile, memory_rows(gpu));
+    CalibrationInput input = input_of(pool_profile, memory_rows(pool_gpu));
     CHECK_THROWS_AS(leave_one_out(input, {}), Error);
-    Gpu twin{synthetic_profile("twin"), gpu.parameters};
+    Gpu twin{synthetic_profile("twin"), pool_gpu.parameters};
     input.gpus.push_back(twin.profile);
     for (KernelRow& row : memory_rows(twin).kernels) input.kernels.push_back(std::move(row));
     const Fit pooled = calibrate(input, {.folds = 2});
@@ -37,7 +37,7 @@ TEST_CASE("leaving out one of two equal GPUs predicts it well, and fewer than tw
 }
 
 TEST_CASE("leaving GPUs out takes stages that there are, and holds nothing else out") {
-    CalibrationInput input = input_of(profile, memory_rows(gpu));
+    CalibrationInput input = input_of(pool_profile, memory_rows(pool_gpu));
     input.gpus.push_back(synthetic_profile("twin"));
     CHECK_THROWS_WITH_AS(leave_one_out(input, {.stages = {"gem"}}), doctest::Contains("no such stage"), Error);
     CHECK_THROWS_WITH_AS(leave_one_out(input, {.holdout = 0.2}), doctest::Contains("holdout"), Error);
@@ -132,10 +132,10 @@ TEST_CASE("a fit judged on a GPU left out starts from the other GPUs of the pool
 TEST_CASE("a fit says whether it was made from one GPU, from one architecture's, or from all") {
     const std::size_t bandwidth = parameter_index("streaming.bandwidth_fraction");
     const auto provenance = [&](const std::vector<std::string>& architectures) {
-        CalibrationInput input = input_of(profile, {});
+        CalibrationInput input = input_of(pool_profile, {});
         input.gpus.clear();
         for (const std::string& architecture : architectures) {
-            Gpu one{synthetic_profile("gpu" + std::to_string(input.gpus.size())), gpu.parameters};
+            Gpu one{synthetic_profile("gpu" + std::to_string(input.gpus.size())), pool_gpu.parameters};
             one.profile.architecture = architecture;
             for (KernelRow& row : memory_rows(one).kernels) input.kernels.push_back(std::move(row));
             input.gpus.push_back(one.profile);

@@ -29,7 +29,7 @@ double number(const json& value) {
     return value.get<double>();
 }
 
-std::string refused(const std::string& arguments) {
+std::string compare_refused(const std::string& arguments) {
     return roofcast::test::refused("compare " + arguments);
 }
 
@@ -146,16 +146,16 @@ TEST_CASE("a comparison is the same every time") {
 
 TEST_CASE("comparisons that make no sense are refused") {
     const std::string two = "--gpu a100 --gpu t4 --model resnet50 ";
-    CHECK(contains(refused("--gpu a100 --model resnet50"), "two or more"));
-    CHECK(contains(refused("--gpu a100 --gpu a100-sxm4-80gb --model resnet50"), "twice"));
-    CHECK(contains(refused(two + "--policy best"), "--policy"));
-    CHECK(contains(refused(two + "--objective speed"), "--objective"));
-    CHECK(contains(refused(two + "--items 0"), "--items"));
-    CHECK(contains(refused(two + "--items -5"), "--items"));
-    CHECK(contains(refused(two + "--items 99999999999999999999"), "--items"));
-    CHECK(contains(refused(two + "--items nan"), "--items"));
-    CHECK(contains(refused(two + "--batch 0"), "--batch"));
-    CHECK(contains(refused(two + "--prompt 5"), "--prompt"));
-    CHECK(contains(refused(two + "--usd-per-hour nan"), "--usd-per-hour"));
-    CHECK(contains(refused(two + "--software none"), "--software"));
+    CHECK(contains(compare_refused("--gpu a100 --model resnet50"), "two or more"));
+    CHECK(contains(compare_refused("--gpu a100 --gpu a100-sxm4-80gb --model resnet50"), "twice"));
+    CHECK(contains(compare_refused(two + "--policy best"), "--policy"));
+    CHECK(contains(compare_refused(two + "--objective speed"), "--objective"));
+    CHECK(contains(compare_refused(two + "--items 0"), "--items"));
+    CHECK(contains(compare_refused(two + "--items -5"), "--items"));
+    CHECK(contains(compare_refused(two + "--items 99999999999999999999"), "--items"));
+    CHECK(contains(compare_refused(two + "--items nan"), "--items"));
+    CHECK(contains(compare_refused(two + "--batch 0"), "--batch"));
+    CHECK(contains(compare_refused(two + "--prompt 5"), "--prompt"));
+    CHECK(contains(compare_refused(two + "--usd-per-hour nan"), "--usd-per-hour"));
+    CHECK(contains(compare_refused(two + "--software none"), "--software"));
 }

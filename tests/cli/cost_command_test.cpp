@@ -22,7 +22,7 @@ double number(const json& value) {
     return value.get<double>();
 }
 
-std::string refused(const std::string& arguments) {
+std::string cost_refused(const std::string& arguments) {
     return roofcast::test::refused("cost " + arguments);
 }
 
@@ -96,9 +96,9 @@ TEST_CASE("a missing price is a note beside other rows, and an error when no row
     CHECK(rows[0]["usd_per_hour"].is_null());
     CHECK(contains(rows[0]["notes"][0], "--usd-per-hour"));
     CHECK_FALSE(rows[1]["usd_per_hour"].is_null());
-    CHECK(contains(refused("--gpu a800 --model resnet50"), "--usd-per-hour"));
-    CHECK(contains(refused("--gpu a100-sxm4-80gb --model resnet50 --provider Lamda"), "did you mean Lambda"));
-    CHECK(contains(refused("--gpu a100-sxm4-80gb --model llama-3.1-70b"), "does not fit"));
+    CHECK(contains(cost_refused("--gpu a800 --model resnet50"), "--usd-per-hour"));
+    CHECK(contains(cost_refused("--gpu a100-sxm4-80gb --model resnet50 --provider Lamda"), "did you mean Lambda"));
+    CHECK(contains(cost_refused("--gpu a100-sxm4-80gb --model llama-3.1-70b"), "does not fit"));
 }
 
 TEST_CASE("a profile of five lines can be costed with prices from the command line") {
@@ -117,17 +117,17 @@ TEST_CASE("costs out of range are refused with the option's name") {
         for (const char* value : {"0", "-1", "nan", "inf", "1e300", "many"}) {
             CAPTURE(option);
             CAPTURE(value);
-            CHECK(contains(refused(run + option + " " + value), option));
+            CHECK(contains(cost_refused(run + option + " " + value), option));
         }
     }
     for (const char* value : {"-1", "nan", "inf", "1e300"}) {
-        CHECK(contains(refused(run + "--residual " + value), "--residual"));
-        CHECK(contains(refused(run + "--host-watts " + value), "--host-watts"));
+        CHECK(contains(cost_refused(run + "--residual " + value), "--residual"));
+        CHECK(contains(cost_refused(run + "--host-watts " + value), "--host-watts"));
     }
-    CHECK(contains(refused(run + "--price spott"), "did you mean spot"));
-    CHECK(contains(refused(run + "--date yesterday"), "--date"));
-    CHECK(contains(refused(run + "--usd-per-hour 1 --provider AWS"), "--provider"));
-    CHECK(contains(refused(run + "--usd-per-hour many"), "a number is needed"));
+    CHECK(contains(cost_refused(run + "--price spott"), "did you mean spot"));
+    CHECK(contains(cost_refused(run + "--date yesterday"), "--date"));
+    CHECK(contains(cost_refused(run + "--usd-per-hour 1 --provider AWS"), "--provider"));
+    CHECK(contains(cost_refused(run + "--usd-per-hour many"), "a number is needed"));
 }
 
 TEST_CASE("CSV of costs has a header and a row for each run") {

@@ -22,7 +22,7 @@ double number(const json& value) {
     return value.get<double>();
 }
 
-std::string refused(const std::string& arguments) {
+std::string recommend_refused(const std::string& arguments) {
     return roofcast::test::refused("recommend " + arguments);
 }
 
@@ -147,17 +147,17 @@ TEST_CASE("wrong questions for a recommendation are refused with the option's na
         for (const char* value : {"0", "-1", "nan", "1e300", "many"}) {
             CAPTURE(option);
             CAPTURE(value);
-            CHECK(contains(refused(run + option + " " + value), option));
+            CHECK(contains(recommend_refused(run + option + " " + value), option));
         }
     }
-    for (const char* option : {"--tp", "--gpus", "--pp", "--dp", "--ep"}) CHECK(contains(refused(run + option + " 2"), option));
-    CHECK(contains(refused("--gpu t4 --model llama-3.2-1b --slo ttfft=1s"), "did you mean ttft"));
-    CHECK(contains(refused("--gpu t4 --model resnet50 --slo ttft=1s"), "latency=TIME"));
-    CHECK(contains(refused("--gpu t4 --model resnet50"), "--slo"));
-    CHECK(contains(refused("--model resnet50 --slo latency=1s --usd-per-hour 2"), "--usd-per-hour"));
-    CHECK(contains(refused("--gpu t4 --gpu t4 --model resnet50 --slo latency=1s"), "twice"));
-    CHECK(contains(refused("--gpu t44 --model resnet50 --slo latency=1s"), "did you mean"));
-    CHECK(contains(refused(run + "--generate 1"), "tpot"));
-    CHECK(contains(refused("--model llama-3.2-1b --slo tpot=50ms --provider AWSS"), "did you mean AWS?"));
-    CHECK(contains(refused(run + "--prompt 1000000000"), "--prompt"));
+    for (const char* option : {"--tp", "--gpus", "--pp", "--dp", "--ep"}) CHECK(contains(recommend_refused(run + option + " 2"), option));
+    CHECK(contains(recommend_refused("--gpu t4 --model llama-3.2-1b --slo ttfft=1s"), "did you mean ttft"));
+    CHECK(contains(recommend_refused("--gpu t4 --model resnet50 --slo ttft=1s"), "latency=TIME"));
+    CHECK(contains(recommend_refused("--gpu t4 --model resnet50"), "--slo"));
+    CHECK(contains(recommend_refused("--model resnet50 --slo latency=1s --usd-per-hour 2"), "--usd-per-hour"));
+    CHECK(contains(recommend_refused("--gpu t4 --gpu t4 --model resnet50 --slo latency=1s"), "twice"));
+    CHECK(contains(recommend_refused("--gpu t44 --model resnet50 --slo latency=1s"), "did you mean"));
+    CHECK(contains(recommend_refused(run + "--generate 1"), "tpot"));
+    CHECK(contains(recommend_refused("--model llama-3.2-1b --slo tpot=50ms --provider AWSS"), "did you mean AWS?"));
+    CHECK(contains(recommend_refused(run + "--prompt 1000000000"), "--prompt"));
 }

@@ -17,7 +17,7 @@ json predicted(const std::string& options) {
     return json::parse(roofcast::test::printed(run + "--format json " + options));
 }
 
-std::string refused(const std::string& options) {
+std::string technique_refused(const std::string& options) {
     return roofcast::test::refused(run + options);
 }
 
@@ -48,14 +48,14 @@ TEST_CASE("scenario: wrong techniques are refused with one message that names th
          {"--offload -1", "--offload nan", "--offload 1.5", "--offload abc", "--offload 1e999", "--cached-prefix 1", "--cached-prefix inf",
           "--prefill-chunk 0", "--prefill-chunk 1.5", "--kv-block 99999999999999999999", "--kv-block 0", "--kv-block 16tokens"}) {
         const std::string text = option;
-        CHECK(contains(refused(text), text.substr(0, text.find(' '))));
+        CHECK(contains(technique_refused(text), text.substr(0, text.find(' '))));
     }
-    CHECK(contains(refused("--draft llama-3.2-1b"), "--draft-tokens"));
-    CHECK(contains(refused("--acceptance 0.5"), "--draft"));
-    CHECK(contains(refused("--draft llama-3.2-1b --draft-tokens 4 --acceptance 1.5"), "--acceptance"));
-    CHECK(contains(refused("--draft llama-3.2-1c --draft-tokens 4 --acceptance 0.5"), "--draft: unknown model"));
-    CHECK(contains(refused("--draft llama-3.2-1c --draft-tokens 4 --acceptance 0.5"), "llama-3.2-1b"));
-    CHECK(contains(refused("--draft bert-base --draft-tokens 4 --acceptance 0.5"), "language model"));
+    CHECK(contains(technique_refused("--draft llama-3.2-1b"), "--draft-tokens"));
+    CHECK(contains(technique_refused("--acceptance 0.5"), "--draft"));
+    CHECK(contains(technique_refused("--draft llama-3.2-1b --draft-tokens 4 --acceptance 1.5"), "--acceptance"));
+    CHECK(contains(technique_refused("--draft llama-3.2-1c --draft-tokens 4 --acceptance 0.5"), "--draft: unknown model"));
+    CHECK(contains(technique_refused("--draft llama-3.2-1c --draft-tokens 4 --acceptance 0.5"), "llama-3.2-1b"));
+    CHECK(contains(technique_refused("--draft bert-base --draft-tokens 4 --acceptance 0.5"), "language model"));
 }
 
 TEST_CASE("scenario: memory takes techniques too") {

@@ -34,7 +34,7 @@ double parameters(std::int64_t channels, const ConvLayer& layer) {
     return total_parameters(conv_graph(net_of(channels, {layer}), RunShape{}));
 }
 
-std::vector<const OpNode*> nodes_named(const OpGraph& graph, std::string_view name) {
+std::vector<const OpNode*> node_pointers(const OpGraph& graph, std::string_view name) {
     std::vector<const OpNode*> found;
     for (const Segment& segment : graph.segments) {
         for (const OpNode& node : segment.nodes) {
@@ -60,7 +60,7 @@ TEST_CASE("windows divide the places: 8x8 in windows of 4x4 are 4 attentions of 
     ConvLayer layer = attention_of(32, 4);
     layer.window = 4;
     const OpGraph graph = conv_graph(net_of(32, {layer}), RunShape{.batch = 3});
-    const auto found = nodes_named(graph, "attention");
+    const auto found = node_pointers(graph, "attention");
     REQUIRE(found.size() == 1);
     const auto& op = std::get<Attention>(found.front()->op);
     CHECK(op.batch == 3 * 4);
@@ -73,18 +73,18 @@ TEST_CASE("attention among channels multiplies heads of width by width, over all
     ConvLayer layer = attention_of(32, 4);
     layer.cross_covariance = true;
     const OpGraph graph = conv_graph(net_of(32, {layer}), RunShape{});
-    const auto found = nodes_named(graph, "covariance");
+    const auto found = node_pointers(graph, "covariance");
     REQUIRE(found.size() == 1);
     // 4 heads · 8 · 8 · 64 places.
     CHECK(op_macs(found.front()->op) == rel(4 * 8 * 8 * 64, 1e-12));
-    CHECK(nodes_named(graph, "attention").empty());
+    CHECK(node_pointers(graph, "attention").empty());
 }
 
 TEST_CASE("talking heads need the scores in memory and two products across the heads") {
     ConvLayer layer = attention_of(32, 4);
     layer.talking_heads = true;
     const OpGraph graph = conv_graph(net_of(32, {layer}), RunShape{});
-    CHECK_FALSE(std::get<Attention>(nodes_named(graph, "attention").front()->op).fused);
+    CHECK_FALSE(std::get<Attention>(node_pointers(graph, "attention").front()->op).fused);
     // Two of 4·4 + 4 more than plain attention.
     ConvLayer plain = layer;
     plain.talking_heads = false;
@@ -107,7 +107,7 @@ TEST_CASE("class attention projects all places but asks with one token") {
     // Norm, four products of 32·32, the bias of the last.
     CHECK(parameters(32, layer) == rel(64 + 4 * 1024 + 32, 1e-12));
     const OpGraph graph = conv_graph(net_of(32, {layer}), RunShape{});
-    const auto& op = std::get<Attention>(nodes_named(graph, "attention").front()->op);
+    const auto& op = std::get<Attention>(node_pointers(graph, "attention").front()->op);
     CHECK(op.query_len == 1);
     CHECK(op.kv_len == 65);
 }
@@ -120,7 +120,7 @@ TEST_CASE("outlook attention makes 9·9 weights a head at every place of the hal
     CHECK(parameters(32, layer) == rel(2 * 64 + 1024 + 1024 + 32 + (32 + 1) * 81 * 4 + 2 * 32 * 64, 1e-12));
     const OpGraph graph = conv_graph(net_of(32, {layer}), RunShape{});
     // 16 places · 4 heads · 9 · 9 · 8 channels.
-    CHECK(op_macs(nodes_named(graph, "mix").front()->op) == rel(16 * 4 * 9 * 9 * 8, 1e-12));
+    CHECK(op_macs(node_pointers(graph, "mix").front()->op) == rel(16 * 4 * 9 * 9 * 8, 1e-12));
 }
 
 TEST_CASE("layers that run again take the same work each time") {

@@ -20,7 +20,7 @@ using test::rel;
 
 namespace {
 
-struct Bench : test::LlamaOnA100 {
+struct TechniqueBench : test::LlamaOnA100 {
     RunShape shape{.prompt_tokens = 4096, .generate_tokens = 129, .precision = Precision::bf16};
 
     [[nodiscard]] Prediction run(const Techniques& techniques) const { return run(llama, techniques); }
@@ -54,7 +54,7 @@ TEST_CASE("a share of tokens is rounded down, but not by what a product of doubl
 }
 
 TEST_CASE("techniques that are off leave a prediction as it was, to the last bit") {
-    const Bench bench;
+    const TechniqueBench bench;
     const Prediction plain = bench.run({});
     for (const Techniques& off : {Techniques{.cached_prefix = 0}, Techniques{.prefill_chunk = 4096}, Techniques{.prefill_chunk = 99999}}) {
         const Prediction p = bench.run(off);
@@ -66,7 +66,7 @@ TEST_CASE("techniques that are off leave a prediction as it was, to the last bit
 }
 
 TEST_CASE("a cached prefix spares its share of the prompt, and TTFT falls with it") {
-    const Bench bench;
+    const TechniqueBench bench;
     Seconds before{1e9};
     for (const double share : {0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 0.99999}) {
         CAPTURE(share);
@@ -86,7 +86,7 @@ TEST_CASE("a cached prefix spares its share of the prompt, and TTFT falls with i
 }
 
 TEST_CASE("chunks of a prompt are added up, and the whole is no faster than its arithmetic and its weights allow") {
-    const Bench bench;
+    const TechniqueBench bench;
     const auto& llm = std::get<DecoderLlm>(bench.llama.architecture);
     const Prediction whole = bench.run({});
     const RunShape& shape = whole.request.shape;
@@ -111,7 +111,7 @@ TEST_CASE("chunks of a prompt are added up, and the whole is no faster than its 
 }
 
 TEST_CASE("many chunks are integrated as close as makes no difference") {
-    const Bench bench;
+    const TechniqueBench bench;
     const auto& llm = std::get<DecoderLlm>(bench.llama.architecture);
     const Prediction p = bench.run({.prefill_chunk = 64});
     Seconds sum;
@@ -121,7 +121,7 @@ TEST_CASE("many chunks are integrated as close as makes no difference") {
 }
 
 TEST_CASE("a paged cache takes whole blocks") {
-    Bench bench;
+    TechniqueBench bench;
     bench.shape.prompt_tokens = 500;
     bench.shape.generate_tokens = 100;
     // 600 tokens are 38 blocks of 16, 608; a token takes 32 layers x 2 x 8 heads x 128 x 2 bytes = 131 072 bytes.
@@ -131,7 +131,7 @@ TEST_CASE("a paged cache takes whole blocks") {
 }
 
 TEST_CASE("smaller passes of a prompt keep fewer activations") {
-    const Bench bench;
+    const TechniqueBench bench;
     CHECK(bench.run({.prefill_chunk = 512}).memory.activations < 0.2 * bench.run({}).memory.activations);
     CHECK(bench.run({.cached_prefix = 0.5}).memory.activations < bench.run({}).memory.activations);
 }
@@ -145,7 +145,7 @@ TEST_CASE("an iteration of speculative decoding yields as many tokens as Leviath
 }
 
 TEST_CASE("speculative decoding that nothing is accepted of is slower than none, and says so; that everything is accepted of is faster") {
-    const Bench bench;
+    const TechniqueBench bench;
     const Prediction plain = bench.run({}), none = bench.run(drafted(0)), all = bench.run(drafted(1));
     CHECK(*none.tpot > *plain.tpot);
     CHECK(none.speculation->speedup < 1);
@@ -165,7 +165,7 @@ TEST_CASE("speculative decoding that nothing is accepted of is slower than none,
 }
 
 TEST_CASE("a verification scores every proposed token and costs no less than a decode step") {
-    const Bench bench;
+    const TechniqueBench bench;
     const auto& llm = std::get<DecoderLlm>(bench.llama.architecture);
     const RunShape shape = bench.run({}).request.shape;
     const SoftwareStack& stack = bench.software.find(Execution::cuda_graph, "");
@@ -180,7 +180,7 @@ TEST_CASE("a verification scores every proposed token and costs no less than a d
 }
 
 TEST_CASE("speculative decoding takes a whole iteration at least, however many tokens it yields") {
-    Bench bench;
+    TechniqueBench bench;
     bench.shape.generate_tokens = 2;
     const Prediction p = bench.run(drafted(1, 8));
     double verifications = 0;
@@ -192,7 +192,7 @@ TEST_CASE("speculative decoding takes a whole iteration at least, however many t
 }
 
 TEST_CASE("memory counts both models of speculative decoding") {
-    const Bench bench;
+    const TechniqueBench bench;
     const MemoryEstimate plain = bench.run({}).memory, both = bench.run(drafted(0.5)).memory,
                          draft = bench.run(*drafted(0.5).speculation->draft, {}).memory;
     CHECK(both.weights.in(gb) == rel((plain.weights + draft.weights).in(gb), 1e-12));
@@ -200,7 +200,7 @@ TEST_CASE("memory counts both models of speculative decoding") {
 }
 
 TEST_CASE("weights in host memory make every pass longer and the GPU's memory smaller") {
-    const Bench bench;
+    const TechniqueBench bench;
     const Prediction none = bench.run({});
     Seconds latency = none.latency;
     Bytes weights = none.memory.weights;
@@ -222,13 +222,13 @@ TEST_CASE("weights in host memory make every pass longer and the GPU's memory sm
 }
 
 TEST_CASE("little offloading hides behind compute but for the first layer") {
-    const Bench bench;
+    const TechniqueBench bench;
     const Seconds layer = cost(Copy{CopyKind::h2d, 0.01 * 2 * 218'112'000.0 * byte, true}, bench.gpu).total;
     CHECK(bench.run({.offload = 0.01}).ttft->in(ms) == rel((*bench.run({}).ttft + layer).in(ms), 1e-9));
 }
 
 TEST_CASE("what does not fit is offered as many weights in host memory as it takes") {
-    const Bench bench;
+    const TechniqueBench bench;
     RunRequest request;
     request.shape = bench.shape;
     request = completed_sizes(request, bench.llama);
@@ -244,7 +244,7 @@ TEST_CASE("what does not fit is offered as many weights in host memory as it tak
 }
 
 TEST_CASE("engines that cut prompts take passes of so many tokens of all sequences, unless asked otherwise") {
-    Bench bench;
+    TechniqueBench bench;
     bench.software = load_software(gpus_dir());
     const auto passes = [&](const Techniques& techniques, std::int64_t batch) {
         RunRequest request;
@@ -261,7 +261,7 @@ TEST_CASE("engines that cut prompts take passes of so many tokens of all sequenc
 }
 
 TEST_CASE("techniques out of range, or of no use to a model, are refused") {
-    const Bench bench;
+    const TechniqueBench bench;
     const double nan = std::numeric_limits<double>::quiet_NaN();
     for (const Techniques& wrong : {Techniques{.cached_prefix = 1}, Techniques{.cached_prefix = nan}, Techniques{.cached_prefix = -0.1},
                                     Techniques{.offload = 1.01}, Techniques{.offload = nan}, Techniques{.prefill_chunk = -1},
@@ -273,7 +273,7 @@ TEST_CASE("techniques out of range, or of no use to a model, are refused") {
     for (const Techniques& useless :
          {Techniques{.cached_prefix = 0.5}, Techniques{.offload = 0.5}, Techniques{.kv_block = 16}, drafted(0.5)})
         CHECK_THROWS_AS(bench.run(resnet, useless), Error);
-    Bench shared;
+    TechniqueBench shared;
     shared.gpu = load_gpu(gpus_dir(), "jetson-agx-orin");
     CHECK_THROWS_AS(shared.run({.offload = 0.5}), Error);
 }

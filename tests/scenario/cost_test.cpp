@@ -33,8 +33,6 @@ PriceChoice bought(double dollars) {
     return given_price(PriceKind::purchase, dollars * usd, "--purchase-usd");
 }
 
-constexpr UsDollarsPerSecond usd_per_hour = 1 * usd / hour;
-
 }  // namespace
 
 TEST_CASE("rent is shared out over the items and tokens of the hours at work") {

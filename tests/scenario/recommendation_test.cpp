@@ -15,11 +15,9 @@ using test::toy_phase;
 
 namespace {
 
-constexpr UsDollarsPerSecond usd_per_hour = 1 * usd / hour;
-
 /// 4 requests in 10 s on two GPUs, 2 s until the first token, 0.4 s a token after it: 0.4 requests per second. Measurements lie between
 /// half and twice as long. 100 W boards with 20 W idling and 80 J a second of work in the first phase, 10 J a second in the second.
-Prediction requests() {
+Prediction full_load() {
     Prediction p;
     p.request.shape = {.batch = 4, .prompt_tokens = 100, .generate_tokens = 21};
     p.request.shape.parallel.tensor = 2;
@@ -33,12 +31,12 @@ Prediction requests() {
     return p;
 }
 
-struct Fixture {
+struct RecommendationFixture {
     Gpu gpu = toy_device();
     Contestant contestant{&gpu, given_price(PriceKind::on_demand_hour, 1.8 * usd, "--usd-per-hour")};
     RecommendationRequest request;
-    Fixture() { request.objective.latency = 15 * s; }
-    [[nodiscard]] Deployment judge() const { return judged(requests(), contestant, request); }
+    RecommendationFixture() { request.objective.latency = 15 * s; }
+    [[nodiscard]] Deployment judge() const { return judged(full_load(), contestant, request); }
 };
 
 Recommendation recommended(const char* model, const std::vector<const char*>& ids, const RecommendationRequest& request,
@@ -51,7 +49,7 @@ Recommendation recommended(const char* model, const std::vector<const char*>& id
 
 }  // namespace
 
-TEST_CASE_FIXTURE(Fixture, "without a rate a recommended copy works at full load and its requests share the rent") {
+TEST_CASE_FIXTURE(RecommendationFixture, "without a rate a recommended copy works at full load and its requests share the rent") {
     const Deployment d = judge();
     CHECK(d.outcome == Outcome::meets);
     CHECK(d.parallel.gpus() == 2);
@@ -65,7 +63,7 @@ TEST_CASE_FIXTURE(Fixture, "without a rate a recommended copy works at full load
     CHECK(d.figures->watts->in(watt) == rel(72, 1e-12));
 }
 
-TEST_CASE_FIXTURE(Fixture, "a rate takes whole copies, which its requests pay for") {
+TEST_CASE_FIXTURE(RecommendationFixture, "a rate takes whole copies, which its requests pay for") {
     request.rate = 1 / s;
     const Deployment d = judge();
     // 1 / 0.4 = 2.5: 3 copies of two GPUs, 6 · 1.8 USD an hour over 3600 requests.
@@ -88,7 +86,7 @@ TEST_CASE("copies needed are whole, at least one, and refused when absurdly many
     CHECK_FALSE(copies_needed(1e9 / s, 1e-9 / s));
 }
 
-TEST_CASE_FIXTURE(Fixture, "of several limits missed the recommendation names the one missed by most") {
+TEST_CASE_FIXTURE(RecommendationFixture, "of several limits missed the recommendation names the one missed by most") {
     request.objective = {.ttft = 1 * s, .tpot = 0.1 * s, .latency = 8 * s};
     Deployment d = judge();
     CHECK(d.outcome == Outcome::misses_tpot);
@@ -102,7 +100,7 @@ TEST_CASE_FIXTURE(Fixture, "of several limits missed the recommendation names th
     CHECK(judge().outcome == Outcome::misses_latency);
 }
 
-TEST_CASE_FIXTURE(Fixture, "by bound, limits and copies of a recommendation count with the upper bounds") {
+TEST_CASE_FIXTURE(RecommendationFixture, "by bound, limits and copies of a recommendation count with the upper bounds") {
     request.by_bound = true;
     CHECK(judge().outcome == Outcome::misses_latency);  // 10 s may be 20
     CHECK(judge().excess == rel(20.0 / 15, 1e-12));
@@ -113,12 +111,12 @@ TEST_CASE_FIXTURE(Fixture, "by bound, limits and copies of a recommendation coun
     request.objective = {.latency = 20 * s};
     request.rate = 1 / s;
     CHECK(judge().parallel.data == 5);  // 1 / 0.2
-    Prediction p = requests();
+    Prediction p = full_load();
     p.intervals.reset();
     CHECK(judged(p, contestant, request).outcome == Outcome::unknown_error);
 }
 
-TEST_CASE_FIXTURE(Fixture, "a recommendation says when the budget, the price, a kernel model or the number of copies stands against it") {
+TEST_CASE_FIXTURE(RecommendationFixture, "a recommendation says when the budget, the price, a kernel model or the number of copies stands against it") {
     request.budget = 3 * usd_per_hour;
     CHECK(judge().outcome == Outcome::over_budget);
     CHECK(judge().excess == rel(1.2, 1e-12));
@@ -131,7 +129,7 @@ TEST_CASE_FIXTURE(Fixture, "a recommendation says when the budget, the price, a 
     request.rate = 4096 / s;
     CHECK(judge().outcome == Outcome::too_many_copies);
     CHECK(judge().excess == rel(10, 1e-12));  // 4096 / 0.4 of 1024
-    Prediction p = requests();
+    Prediction p = full_load();
     p.withheld.emplace_back("scan");
     CHECK(judged(p, contestant, request).outcome == Outcome::withheld);
 }

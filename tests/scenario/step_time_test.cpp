@@ -17,7 +17,7 @@ using test::rel;
 
 namespace {
 
-struct Bench {
+struct StepBench {
     SoftwareStacks software = load_software(gpus_dir());
 
     StepModel model(const char* gpu_id, const char* model_id, Execution execution = Execution::cuda_graph, const char* engine = "") const {
@@ -65,7 +65,7 @@ std::vector<StepMix> mixes(int count) {
 }  // namespace
 
 TEST_CASE("a step without prompts is a decode step, and one without decodes a prefill") {
-    const Bench bench;
+    const StepBench bench;
     for (const char* id : {"llama-3.1-8b", "mixtral-8x7b", "deepseek-v3", "gpt-oss-20b"}) {
         CAPTURE(id);
         const StepModel m = bench.model("a100-sxm4-80gb", id);
@@ -77,7 +77,7 @@ TEST_CASE("a step without prompts is a decode step, and one without decodes a pr
 }
 
 TEST_CASE("a mixed step reads the weights once") {
-    const Bench bench;
+    const StepBench bench;
     const StepModel m = bench.model("a100-sxm4-80gb", "llama-3.1-8b");
     const Seconds decode = step_time(m, {.decodes = 8, .context = 500}), prompt = step_time(m, {.prompts = 1, .prompt_tokens = 64}),
                   both = step_time(m, {.decodes = 8, .context = 500, .prompts = 1, .prompt_tokens = 64});
@@ -88,7 +88,7 @@ TEST_CASE("a mixed step reads the weights once") {
 }
 
 TEST_CASE("a prompt in chunks takes longer than whole, by the weights that each chunk reads") {
-    const Bench bench;
+    const StepBench bench;
     const StepModel m = bench.model("h200-sxm-141gb", "llama-3.1-8b");
     Seconds chunks;
     for (int past = 0; past < 2048; past += 256)
@@ -99,7 +99,7 @@ TEST_CASE("a prompt in chunks takes longer than whole, by the weights that each 
 }
 
 TEST_CASE("vLLM's steps of prompts and decodes have one attention kernel, which FlashAttention-2 cuts as prompts") {
-    const Bench bench;
+    const StepBench bench;
     const StepMix both{.decodes = 64, .context = 4000, .prompts = 1, .prompt_tokens = 1984};
     const auto times = [&](const char* gpu, const StepMix& mix) {
         const StepModel m = bench.model(gpu, "qwen3-14b", Execution::cuda_graph, "vllm");
@@ -132,7 +132,7 @@ TEST_CASE("vLLM's steps of prompts and decodes have one attention kernel, which 
 }
 
 TEST_CASE("the table is within a few percent of the graphs that it interpolates") {
-    const Bench bench;
+    const StepBench bench;
     const std::vector<StepMix> sizes = mixes(450);
     for (const char* gpu : {"a100-sxm4-80gb", "rtx-4090"}) {
         for (const char* id : {"llama-3.1-8b", "mixtral-8x7b", "gpt-oss-20b"}) {
@@ -156,7 +156,7 @@ TEST_CASE("the table is within a few percent of the graphs that it interpolates"
 }
 
 TEST_CASE("a table follows the host where that issues kernels, also between parts that it hides and parts that it does not") {
-    const Bench bench;
+    const StepBench bench;
     const StepRange range{.sequences = 16, .tokens = 4096, .prompt_tokens = 4096, .context = 1024};
     const StepTable graphs = tabulated(bench.model("rtx-4090", "gpt-oss-20b"), range);
     CHECK(graphs.waiting.empty());
@@ -174,7 +174,7 @@ TEST_CASE("a table follows the host where that issues kernels, also between part
 }
 
 TEST_CASE("interpolated times never fall when contexts or caches grow, and pass through the grid's points") {
-    const Bench bench;
+    const StepBench bench;
     const StepModel m = bench.model("rtx-4090", "llama-3.1-8b");
     const StepTable table = tabulated(m, {.sequences = 64, .tokens = 1024, .prompt_tokens = 1024, .context = 4096});
     Seconds decode, prompt;
@@ -197,7 +197,7 @@ TEST_CASE("interpolated times never fall when contexts or caches grow, and pass 
 }
 
 TEST_CASE("images go through the vision part in a pass of their own, before whatever the step computes") {
-    const Bench bench;
+    const StepBench bench;
     const StepModel m = bench.model("rtx-4090", "qwen2.5-vl-3b");
     REQUIRE(m.vision);
     const StepMix text{.decodes = 4, .context = 900, .prompts = 2, .prompt_tokens = 1400};

@@ -14,7 +14,7 @@ using test::rel;
 
 namespace {
 
-struct Bench : test::LlamaOnA100 {
+struct SweepBench : test::LlamaOnA100 {
     [[nodiscard]] SweepPoint point(RunShape shape, int streams = 1) const {
         RunRequest request;
         request.shape = shape;
@@ -68,7 +68,7 @@ TEST_CASE("scenario: a shard is i/n, 1-based, and nothing else") {
 }
 
 TEST_CASE("scenario: a point that cannot run says why and has no figures") {
-    const Bench bench;
+    const SweepBench bench;
     const SweepPoint unsupported = bench.point({.precision = Precision::fp8});
     CHECK_FALSE(unsupported.runs());
     CHECK(test::contains(unsupported.reason, "fp8"));
@@ -80,7 +80,7 @@ TEST_CASE("scenario: a point that cannot run says why and has no figures") {
 }
 
 TEST_CASE("scenario: speed-up and efficiency are against the fewest GPUs that can run") {
-    const Bench bench;
+    const SweepBench bench;
     std::vector<SweepPoint> points;
     // Three ways cannot divide 32 heads: they take no part.
     for (const std::int64_t ways : {4, 3, 2, 8})
@@ -98,7 +98,7 @@ TEST_CASE("scenario: speed-up and efficiency are against the fewest GPUs that ca
 }
 
 TEST_CASE("scenario: data-parallel copies scale without loss") {
-    const Bench bench;
+    const SweepBench bench;
     std::vector<SweepPoint> points;
     for (const std::int64_t copies : {1, 2, 16})
         points.push_back(bench.point({.precision = Precision::bf16, .parallel = {.data = copies}}));
@@ -107,7 +107,7 @@ TEST_CASE("scenario: data-parallel copies scale without loss") {
 }
 
 TEST_CASE("scenario: streams are compared at equal degrees, GPUs at equal streams") {
-    const Bench bench;
+    const SweepBench bench;
     std::vector<SweepPoint> points;
     for (const std::int64_t ways : {1, 2}) {
         for (const int streams : {1, 4})
