@@ -63,13 +63,19 @@ void check_vector_peaks(const GpuProfile& gpu, Findings& findings) {
     }
 }
 
+/// The 16-bit format that runs at full rate on the matrix units: fp16, unless only bf16 does (Gaudi 3).
+std::optional<Precision> full_rate_format(const GpuProfile& gpu) {
+    for (const Precision p : {Precision::fp16, Precision::bf16}) {
+        if (gpu.tensor_peak[index(p)] && gpu.facts.tensor_ratio[index(p)] == 1) return p;
+    }
+    return std::nullopt;
+}
+
 /// The 16-bit peak of the matrix units at full rate: with fp16 accumulation where that is faster.
 std::optional<double> full_rate(const GpuProfile& gpu) {
     if (gpu.fp16_accumulate_peak) return gpu.fp16_accumulate_peak->in(tflops);
-    for (const Precision p : {Precision::fp16, Precision::bf16}) {
-        if (gpu.tensor_peak[index(p)]) return gpu.tensor_peak[index(p)]->in(tflops);
-    }
-    return std::nullopt;
+    const auto format = full_rate_format(gpu);
+    return format ? std::optional(gpu.tensor_peak[index(*format)]->in(tflops)) : std::nullopt;
 }
 
 void check_tensor_peaks(const GpuProfile& gpu, Findings& findings) {
@@ -82,9 +88,7 @@ void check_tensor_peaks(const GpuProfile& gpu, Findings& findings) {
     }
     const auto full = full_rate(gpu);
     if (!full) return;
-    const bool has_fp16 = gpu.tensor_peak[index(Precision::fp16)].has_value();
-    const std::string full_key =
-        gpu.fp16_accumulate_peak ? "fp16_tensor_fp16_accumulate_tflops" : tensor_key(has_fp16 ? Precision::fp16 : Precision::bf16);
+    const std::string full_key = gpu.fp16_accumulate_peak ? "fp16_tensor_fp16_accumulate_tflops" : tensor_key(*full_rate_format(gpu));
     const double expected = facts.tensor_flops_per_sm_clock * static_cast<double>(gpu.sm_count) * gpu.tensor_clock.in(hertz);
     findings.compare(
         full_key, *full, FlopsPerSecond{expected}.in(tflops), "TFLOPS",
