@@ -125,7 +125,10 @@ void note_skipped(const std::vector<SkippedRow>& skipped) {
 }
 
 void run(const CalibrateOptions& options) {
-    if (options.summary) return write(fit_summary_report(fit_summaries(options.common.gpus())), options.common);
+    if (options.summary) {
+        const auto fits = fit_summaries(options.common.gpus());
+        return write(options.by_kind ? accuracy_by_kind_report(fits) : fit_summary_report(fits), options.common);
+    }
     const bool pooled = options.pooled || !options.architecture.empty();
     if (options.gpus.empty() && !pooled)
         throw Error({.what = "nothing to calibrate", .key = "--gpu", .expected = "--gpu ID or --architecture NAME"});
@@ -219,7 +222,8 @@ void add_calibrate_command(CLI::App& app) {
     command->add_flag("--dry-run", options->dry_run, "Only report (the default)")->excludes(write_flag);
     command->add_flag("--neutral-start", options->neutral,
                       "Start from the hand values of arch/_default.toml alone: those of an architecture may know the rows already");
-    command->add_flag("--summary", options->summary, "Fit nothing: the accuracy table of all fit files");
+    auto* summary = command->add_flag("--summary", options->summary, "Fit nothing: the accuracy table of all fit files");
+    command->add_flag("--by-kind", options->by_kind, "With --summary: one row a kind of work")->needs(summary);
     for (const char* judging : {"--leave-one-out", "--leave-architecture-out", "--summary"})
         write_flag->excludes(command->get_option(judging));
     for (const char* of_a_fit : {"--gpu", "--architecture", "--data"})

@@ -16,7 +16,8 @@ struct CalibrateOptions {
     std::string architecture, date;
     CalibrationOptions calibration{};
     double budget_seconds = 0;
-    bool pooled = false, leave_one_out = false, by_architecture = false, without_models = false, neutral = false, summary = false;
+    bool pooled = false, leave_one_out = false, by_architecture = false, without_models = false, neutral = false, summary = false,
+         by_kind = false;
     bool write = false, dry_run = false;
 };
 

@@ -6,7 +6,6 @@ namespace roofcast {
 
 namespace {
 
-
 std::int64_t anchors_of(const ConvLayer& layer, std::size_t level) {
     if (layer.anchors.empty()) return 1;
     return layer.anchors[std::min(level, layer.anchors.size() - 1)];

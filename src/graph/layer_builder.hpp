@@ -10,7 +10,9 @@
 
 namespace roofcast {
 
-inline double as_count(std::int64_t n) { return static_cast<double>(n); }
+inline double as_count(std::int64_t n) {
+    return static_cast<double>(n);
+}
 
 /// Number formats of a run.
 struct Numerics {

@@ -26,4 +26,7 @@ Report left_out_report(const std::vector<LeftOutGpu>& left_out);
 /// Accuracy by GPU and operator class as fit files state it: GPUs measured and GPUs never measured apart.
 Report fit_summary_report(const std::vector<FitSummary>& fits);
 
+/// The same in one row a kind of work, weighted by rows: cross-validated where the GPU was measured, and with each GPU left out.
+Report accuracy_by_kind_report(const std::vector<FitSummary>& fits);
+
 }  // namespace roofcast

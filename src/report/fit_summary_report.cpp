@@ -1,4 +1,7 @@
+#include <algorithm>
+#include <array>
 #include <map>
+#include <string_view>
 #include <tuple>
 
 #include "report/calibration_report.hpp"
@@ -31,8 +34,55 @@ std::map<LineKey, Line> lines_of(const std::vector<FitSummary>& fits) {
     return lines;
 }
 
+/// A kind of work, as readers of a short table think of it, and the start of the operator classes that belong to it.
+struct Kind {
+    std::string_view name;
+    std::vector<std::string_view> classes;
+};
+
+const std::vector<Kind>& kinds() {
+    static const std::vector<Kind> all{{"GEMM", {"gemm"}},
+                                       {"attention", {"attention"}},
+                                       {"convolution", {"conv2d"}},
+                                       {"element-wise, norms, softmax", {"elementwise", "layernorm", "rmsnorm", "softmax"}},
+                                       {"mixture of experts", {"moe"}},
+                                       {"collectives, copies", {"all_", "reduce_scatter", "memcpy"}},
+                                       {"language models", {"model_llm", "model_vlm"}},
+                                       {"image models, detectors", {"model_cnn", "model_vit", "model_detector"}},
+                                       {"encoders, other models", {"model_"}}};
+    return all;
+}
+
+/// Index of the first kind that `op` belongs to; the number of kinds for none.
+std::size_t kind_of(std::string_view op) {
+    const auto belongs = [op](const Kind& kind) {
+        return std::any_of(kind.classes.begin(), kind.classes.end(), [op](std::string_view start) { return op.starts_with(start); });
+    };
+    return static_cast<std::size_t>(std::find_if(kinds().begin(), kinds().end(), belongs) - kinds().begin());
+}
+
+/// Mean of MAPEs, each weighted with its rows.
+struct WeightedMape {
+    std::int64_t rows = 0;
+    double sum = 0;
+    void add(const std::optional<AccuracySummary>& a) {
+        if (!a || a->rows == 0) return;
+        rows += a->rows;
+        sum += a->mape_percent * static_cast<double>(a->rows);
+    }
+    [[nodiscard]] Cell mean() const { return rows > 0 ? Cell(sum / static_cast<double>(rows)) : Cell(); }
+};
+
 Cell mape(const std::optional<AccuracySummary>& a) {
     return a && a->rows > 0 ? Cell(a->mape_percent) : Cell();
+}
+
+Report accuracy_report(Table table) {
+    Report report;
+    report.document["accuracy"] = as_json(table);
+    if (table.rows.empty()) report.after.emplace_back("No fit file was found. `roofcast calibrate --write` or tools/refit makes them.");
+    report.tables.push_back(std::move(table));
+    return report;
 }
 
 }  // namespace
@@ -56,11 +106,29 @@ Report fit_summary_report(const std::vector<FitSummary>& fits) {
                               line.own != nullptr ? mape(line.own->cross_validated) : Cell(),
                               line.left_out != nullptr ? mape(line.left_out->gpu_left_out) : Cell(), line.pooled});
     }
-    Report report;
-    report.document["accuracy"] = as_json(table);
-    if (table.rows.empty()) report.after.emplace_back("no fit file: `roofcast calibrate --write` or tools/refit makes them");
-    report.tables.push_back(std::move(table));
-    return report;
+    return accuracy_report(std::move(table));
+}
+
+Report accuracy_by_kind_report(const std::vector<FitSummary>& fits) {
+    std::vector<WeightedMape> measured(kinds().size()), unseen(kinds().size());
+    for (const auto& [key, line] : lines_of(fits)) {
+        const std::size_t kind = kind_of(std::get<1>(key));
+        if (kind == kinds().size()) continue;
+        if (line.own != nullptr) measured[kind].add(line.own->cross_validated);
+        if (line.left_out != nullptr) unseen[kind].add(line.left_out->gpu_left_out);
+    }
+    Table table{"Error on rows that the fit did not see: MAPE in percent",
+                {{"kind", "kind of work"},
+                 {"measured_rows", "rows"},
+                 {"measured_mape_percent", "GPU measured", 3},
+                 {"unseen_rows", "rows"},
+                 {"unseen_mape_percent", "GPU never measured", 3}},
+                {}};
+    for (std::size_t i = 0; i < kinds().size(); ++i) {
+        if (measured[i].rows == 0 && unseen[i].rows == 0) continue;
+        table.rows.push_back({std::string(kinds()[i].name), measured[i].rows, measured[i].mean(), unseen[i].rows, unseen[i].mean()});
+    }
+    return accuracy_report(std::move(table));
 }
 
 }  // namespace roofcast

@@ -116,7 +116,8 @@ TEST_CASE_FIXTURE(RecommendationFixture, "by bound, limits and copies of a recom
     CHECK(judged(p, contestant, request).outcome == Outcome::unknown_error);
 }
 
-TEST_CASE_FIXTURE(RecommendationFixture, "a recommendation says when the budget, the price, a kernel model or the number of copies stands against it") {
+TEST_CASE_FIXTURE(RecommendationFixture,
+                  "a recommendation says when the budget, the price, a kernel model or the number of copies stands against it") {
     request.budget = 3 * usd_per_hour;
     CHECK(judge().outcome == Outcome::over_budget);
     CHECK(judge().excess == rel(1.2, 1e-12));
