@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <map>
 
 #include "cli/command.hpp"
 #include "roofcast/error.hpp"
@@ -35,6 +36,47 @@ std::vector<std::string> known_names(const CLI::App& command, const std::string&
     return names;
 }
 
+/// The option that other tools of the field call `word`; empty: none.
+std::string usual_option(const std::string& word) {
+    static const std::map<std::string, std::string> others{{"--dtype", "--precision"},
+                                                           {"--quantization", "--weights"},
+                                                           {"--quant", "--weights"},
+                                                           {"--kv-cache-dtype", "--kv"},
+                                                           {"--kv-precision", "--kv"},
+                                                           {"--batch-size", "--batch"},
+                                                           {"--bs", "--batch"},
+                                                           {"--input-len", "--prompt"},
+                                                           {"--prompt-tokens", "--prompt"},
+                                                           {"--isl", "--prompt"},
+                                                           {"--output-len", "--generate"},
+                                                           {"--max-tokens", "--generate"},
+                                                           {"--max-new-tokens", "--generate"},
+                                                           {"--osl", "--generate"},
+                                                           {"--tensor-parallel-size", "--tp"},
+                                                           {"--tensor-parallel", "--tp"},
+                                                           {"--pipeline-parallel-size", "--pp"},
+                                                           {"--data-parallel-size", "--dp"},
+                                                           {"--num-gpus", "--gpus"},
+                                                           {"--gpu-count", "--gpus"},
+                                                           {"--engine", "--software"},
+                                                           {"--backend", "--software"},
+                                                           {"--request-rate", "--rate"},
+                                                           {"--qps", "--rate"},
+                                                           {"--max-concurrency", "--concurrency"},
+                                                           {"--json", "--format json"},
+                                                           {"--csv", "--format csv"}};
+    const auto found = others.find(word.substr(0, word.find('=')));
+    return found == others.end() ? std::string() : found->second;
+}
+
+/// What was probably meant by `word`, among the options or commands that `command` has.
+std::string meant(const CLI::App& command, const std::string& word) {
+    const auto names = known_names(command, word);
+    const std::string usual = usual_option(word);
+    const bool known = std::find(names.begin(), names.end(), usual.substr(0, usual.find(' '))) != names.end();
+    return known ? fmt::format("did you mean {}?", usual) : did_you_mean(word, names);
+}
+
 /// What a value that could not be converted should have been: "1e3" is a whole number to people, though not to an option.
 std::string written_out(const CLI::App& command, const std::string& message) {
     const auto equals = message.rfind("= "), name = message.find("--");
@@ -60,7 +102,7 @@ std::string message(const CLI::App& app, const CLI::ParseError& e) {
     if (!left.empty()) {
         detail.what = left.front().starts_with('-') ? "unknown option" : &command == &app ? "unknown command" : "unexpected argument";
         detail.found = left.front();
-        detail.suggestion = did_you_mean(left.front(), known_names(command, left.front()));
+        detail.suggestion = meant(command, left.front());
     } else if (dynamic_cast<const CLI::ConversionError*>(&e) != nullptr) {
         detail.suggestion = written_out(command, e.what());
     }

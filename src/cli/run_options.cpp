@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 #include <utility>
 
 #include "prediction/shapes.hpp"
@@ -123,6 +124,11 @@ Precision required_precision(const std::string& text, const std::string& option)
                  .suggestion = did_you_mean(text, precision_names())});
 }
 
+std::string format_note(const RunRequest& request) {
+    if (request.shape.precision != Precision::int4 || request.weights) return {};
+    return "int4 is what GEMMs compute in; for 4-bit weights that are computed in 16 bits, give --weights int4 instead of --precision int4";
+}
+
 std::string precision_note(const Workload& workload, const GpuProfile& gpu, Precision taken) {
     const auto own = name(workload.default_precision);
     if (taken == workload.default_precision) return fmt::format("precision {}, which is {}'s own; --precision sets it", own, workload.id);
@@ -144,13 +150,17 @@ void require_software(const RunOptions& options, const SoftwareStacks& software)
     // Some are known by the source of a measurement, in brackets, which nobody types.
     const auto typed = [](const std::string& match) { return match.find('(') == std::string::npos; };
     for (const Engine& engine : software.engines) std::copy_if(engine.match.begin(), engine.match.end(), std::back_inserter(names), typed);
-    std::sort(names.begin(), names.end());
-    names.erase(std::unique(names.begin(), names.end()), names.end());
+    std::set<std::string> families;
+    for (const std::string& engine : names) families.insert(engine.substr(0, engine.find_first_of(" /")));
+    std::string suggestion = did_you_mean(options.software, names);
+    for (const std::string& engine : names) {
+        if (suggestion.empty() && engine.starts_with(options.software + " ")) suggestion = fmt::format("did you mean '{}'?", engine);
+    }
     throw Error({.what = "unknown engine",
                  .key = "--software",
                  .found = options.software,
-                 .expected = fmt::format("one of {}", fmt::join(names, ", ")),
-                 .suggestion = did_you_mean(options.software, names)});
+                 .expected = fmt::format("one of {}, some with a version behind the name", fmt::join(families, ", ")),
+                 .suggestion = suggestion});
 }
 
 void add_run_options(CLI::App& command, RunOptions& o) {

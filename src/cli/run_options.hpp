@@ -32,6 +32,9 @@ void add_host_option(CLI::App& command, RunOptions& options);
 RunRequest run_request(const RunOptions& options, const Workload& workload, const GpuProfile* gpu,
                        const std::filesystem::path& models_folder = {});
 
+/// What `--precision int4` means, for those who want weights alone in 4 bits; empty for other runs.
+std::string format_note(const RunRequest& request);
+
 /// What a run that names no precision took.
 std::string precision_note(const Workload& workload, const GpuProfile& gpu, Precision taken);
 

@@ -6,6 +6,7 @@
 
 #include "cli/command.hpp"
 #include "cli/measured_rows.hpp"
+#include "cli/progress.hpp"
 #include "io/atomic_file.hpp"
 #include "report/validation_report.hpp"
 #include "roofcast/error.hpp"
@@ -117,6 +118,19 @@ Predictors predictors(const ValidateOptions& options, Measurements& measurements
     return result;
 }
 
+/// Shows how many whole models are judged: a row of a server under load takes about a second.
+Validation judged(const Measurements& measurements, Predictors with) {
+    Progress progress(static_cast<std::int64_t>(measurements.models.size()));
+    std::int64_t done = 0;
+    if (with.model) {
+        with.model = [&progress, &done, predict = std::move(with.model)](const ModelRow& row, const Gpu& gpu) {
+            progress.show(done++);
+            return predict(row, gpu);
+        };
+    }
+    return judge(measurements, with);
+}
+
 void require_nothing_left_out(const Validation& validation) {
     const std::size_t left_out = validation.skipped.size() + validation.impossible.size();
     if (left_out == 0) return;
@@ -147,8 +161,7 @@ void run(const ValidateOptions& options) {
     for (const auto& gpu : options.gpus) ids.push_back(shelf.add(gpu));
     Measurements measurements = read_measurements(data);
     keep_wanted(measurements, shelf, ids, options.ops);
-    const Predictors with = predictors(options, measurements, shelf);
-    const Validation validation = judge(measurements, with);
+    const Validation validation = judged(measurements, predictors(options, measurements, shelf));
 
     if (!options.rows_file.empty()) write_file_atomically(options.rows_file, rows_csv(validation, measurements));
     write(validation_report(validation, measurements, report_options), options.common);

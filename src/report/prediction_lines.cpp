@@ -64,7 +64,7 @@ std::vector<std::string> result_lines(const NamedPrediction& n) {
         lines.push_back(
             fmt::format("throughput   {} items/s{}", significant(p.items_per_second), interval_text(latency, p.items_per_second)));
     if (p.intervals) lines.push_back(fmt::format("intervals    from {}", known.basis));
-    lines.push_back(fmt::format("first run    {} more (not in the latency)", readable_time(p.cold_extra.in(s))));
+    lines.push_back(fmt::format("first run    some {} more, assumed; not in the latency", readable_time(p.cold_extra.in(s))));
     lines.push_back(fmt::format("bound by     {}", main_bound(p)));
     return lines;
 }

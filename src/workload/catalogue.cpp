@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
+#include <utility>
 
 #include "io/text_file.hpp"
 #include "roofcast/error.hpp"
@@ -36,6 +37,26 @@ bool looks_like_file(std::string_view name) {
     return name.ends_with(".toml") || name.ends_with(".json") || name.find('/') != std::string_view::npos;
 }
 
+/// Formats of models that roofcast does not read yet.
+void refuse_unread_format(std::string_view name) {
+    constexpr std::pair<std::string_view, std::string_view> unread[] = {
+        {".onnx", "ONNX"}, {".gguf", "GGUF"}, {".safetensors", "safetensors"}, {".pt", "PyTorch"}, {".pth", "PyTorch"}};
+    for (const auto& [ending, format] : unread) {
+        if (!lower(name).ends_with(ending)) continue;
+        throw Error({.what = fmt::format("roofcast does not read {} files yet", format),
+                     .key = "model",
+                     .found = std::string(name),
+                     .expected = "an id from `roofcast model list`, a TOML file, or a Hugging Face config.json",
+                     .suggestion = "give the config.json of the same model, or its id"});
+    }
+}
+
+/// "organization/name", as Hugging Face names models.
+bool looks_like_hub_id(std::string_view name) {
+    return std::count(name.begin(), name.end(), '/') == 1 && !name.starts_with('/') && !name.starts_with('.') && !name.ends_with('/') &&
+           !name.ends_with(".toml") && !name.ends_with(".json");
+}
+
 Error unknown_model(const std::vector<std::filesystem::path>& files, std::string_view wanted) {
     std::vector<std::string> known;
     for (const auto& file : files) {
@@ -48,6 +69,13 @@ Error unknown_model(const std::vector<std::filesystem::path>& files, std::string
                   .found = std::string(wanted),
                   .expected = "an id or alias of models/, a TOML file, file.toml#id, or a Hugging Face config.json",
                   .suggestion = std::move(suggestion)});
+}
+
+Error unknown_hub_id(std::string_view wanted) {
+    return Error({.what = "this is neither a file nor the hub id of a shipped model",
+                  .key = "model",
+                  .found = std::string(wanted),
+                  .suggestion = fmt::format("fetch its configuration with `hf download {} config.json` and give that file", wanted)});
 }
 
 }  // namespace
@@ -79,7 +107,9 @@ Workload find_workload(const std::filesystem::path& models_folder, std::string_v
     if (const auto hash = id_or_file.rfind('#'); hash != std::string_view::npos) {
         return load_workload(id_or_file.substr(0, hash), id_or_file.substr(hash + 1));
     }
-    if (looks_like_file(id_or_file)) return load_workload(id_or_file);
+    refuse_unread_format(id_or_file);
+    const bool hub_id = looks_like_hub_id(id_or_file) && !std::filesystem::exists(id_or_file);
+    if (looks_like_file(id_or_file) && !hub_id) return load_workload(id_or_file);
     // Parsing every file would take longer than a prediction: only a file that holds the quoted name can define it.
     const auto files = model_files(models_folder);
     const std::string wanted = lower(id_or_file);
@@ -89,6 +119,7 @@ Workload find_workload(const std::filesystem::path& models_folder, std::string_v
         const auto names = workload_names(file);
         if (std::find(names.begin(), names.end(), wanted) != names.end()) return load_workload(file, wanted);
     }
+    if (hub_id) throw unknown_hub_id(id_or_file);
     if (is_checkpoint(id_or_file)) return load_workload(id_or_file);
     throw unknown_model(files, id_or_file);
 }

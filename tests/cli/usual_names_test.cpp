@@ -1,0 +1,39 @@
+// Names that users of other tools bring along.
+#include "support/program.hpp"
+
+using roofcast::test::contains;
+using roofcast::test::printed;
+using roofcast::test::refused;
+
+TEST_CASE("a hub id names a shipped model, in any case") {
+    const std::string by_id = printed("predict --gpu h100-sxm5-80gb --precision bf16 --model llama-3.1-70b --tp 4");
+    CHECK(printed("predict --gpu h100-sxm5-80gb --precision bf16 --model meta-llama/Llama-3.1-70B-Instruct --tp 4") == by_id);
+    CHECK(printed("predict --gpu h100-sxm5-80gb --precision bf16 --model meta-llama/llama-3.1-70b-instruct --tp 4") == by_id);
+}
+
+TEST_CASE("an unknown hub id says which file to fetch, and a path stays a path") {
+    CHECK(contains(refused("predict --gpu h100-sxm5-80gb --model some-lab/New-7B"), "hf download some-lab/New-7B config.json"));
+    CHECK(contains(refused("predict --gpu h100-sxm5-80gb --model ./some-lab/model.toml"), "does not exist"));
+}
+
+TEST_CASE("model formats that are not read yet are named") {
+    CHECK(contains(refused("predict --gpu h100-sxm5-80gb --model net.onnx"), "does not read ONNX files yet"));
+    CHECK(contains(refused("predict --gpu h100-sxm5-80gb --model dir/net.Q4_K_M.gguf"), "does not read GGUF files yet"));
+}
+
+TEST_CASE("options of other tools point to ours") {
+    CHECK(contains(refused("predict --gpu h100-sxm5-80gb --model llama-3.1-8b --dtype bf16"), "did you mean --precision?"));
+    CHECK(contains(refused("predict --gpu h100-sxm5-80gb --model llama-3.1-8b --tensor-parallel-size=2"), "did you mean --tp?"));
+    CHECK(contains(refused("predict --gpu h100-sxm5-80gb --model llama-3.1-8b --batch-size 2"), "did you mean --batch?"));
+}
+
+TEST_CASE("an engine without a version is answered with the one that is known, and engines are listed by name") {
+    const std::string message = refused("predict --gpu h100-sxm5-80gb --model llama-3.1-8b --software sglang");
+    CHECK(contains(message, "did you mean 'sglang 0.4'?"));
+    CHECK(message.size() < 400);
+}
+
+TEST_CASE("int4 as a precision says that weights alone are another option") {
+    const std::string text = printed("predict --gpu a100-sxm4-80gb --model llama-3.1-8b --precision int4");
+    CHECK(contains(text, "--weights int4"));
+}
