@@ -51,6 +51,19 @@ struct CalibrationOptions {
     CalibrationCallback progress;         ///< may be empty
 };
 
+/// What is in force for a GPU, as a fit to further rows of it takes it: where parameters start, and how much that weighs.
+struct PriorFit {
+    std::string name;           ///< "shipped fit of t4", "fit of turing"
+    bool of_gpu = false;        ///< a fit of the GPU itself: machines of this GPU then differ by time factors first
+    ParameterSet parameters;    ///< all that are in force
+    std::vector<double> rows;   ///< by spec index: rows that its value weighs as much as
+    std::vector<double> noise;  ///< by spec index: standard deviation of these rows' relative errors; 0: not known
+};
+
+/// The prior that `parameters` are, as in force for `gpu`, and `fit_file`, the GPU's own fit where there is one. A parameter weighs as much
+/// as the rows of its stage in that fit, less where its standard error says that these hardly told it.
+PriorFit prior_fit(ParameterSet parameters, const GpuProfile& gpu, const std::optional<std::filesystem::path>& fit_file);
+
 /// What is fitted: one GPU, or several that share parameters.
 struct CalibrationInput {
     std::vector<GpuProfile> gpus;
@@ -65,6 +78,8 @@ struct CalibrationInput {
     std::vector<ModelRow> models;  ///< used for parameters that no kernel row can tell
     HostLaunchModel host_launch;   ///< of known measuring hosts; may be empty
     ModelPlanner model;            ///< may be empty: model rows are not used
+    /// Given: rows refine this fit. Fits start from it, few rows of a kind teach one factor, whole models one factor of the machine.
+    std::optional<PriorFit> prior{};
 };
 
 /// Names of the stages in their order.
@@ -79,7 +94,9 @@ struct FittedParameter {
     std::size_t spec = 0;  ///< index into parameter_specs()
     std::string stage;     ///< that fitted it; empty: kept at its start value, though rows depend on it
     double before = 0, after = 0;
-    std::optional<double> standard_error;  ///< absent where the data leave it open
+    std::optional<double> standard_error;               ///< absent where the data leave it open
+    std::optional<double> interval_low, interval_high;  ///< of time factors: 80 %
+    bool unchanged = false;                             ///< as in the shipped fit, which a user's fit stands in place of
     BoundHit hit = BoundHit::none;
     bool identifiable = false;                    ///< its standard error is below a quarter of its range
     double mape_change_minus = 0;                 ///< points of the stage's MAPE when it is 10 % smaller
@@ -121,6 +138,18 @@ struct EstimatedHost {
     Seconds floor, around;
 };
 
+/// How a fit that refines another one compares with it.
+struct Refinement {
+    std::string refines;      ///< name of the fit
+    AccuracySummary before;   ///< of that fit, on the rows
+    AccuracySummary after;    ///< of this one on the same rows, cross-validated
+    std::int64_t judged = 0;  ///< rows that a fit without them predicted; the others count as before
+    /// On rows that shipped with the program; absent: not found.
+    std::optional<AccuracySummary> shipped_before{}, shipped_after{};
+    /// Whether it is worth writing.
+    [[nodiscard]] bool better() const { return judged > 0 && after.mape_percent < before.mape_percent; }
+};
+
 struct DataFile {
     std::string file;
     std::int64_t rows_used = 0, rows_dropped = 0;
@@ -137,6 +166,7 @@ struct Fit {
     std::vector<FitAccuracy> groups;  ///< by GPU, op and precision
     std::vector<ResidualInterval> intervals;
     std::vector<EstimatedHost> hosts;
+    std::optional<Refinement> refinement;  ///< with a prior only
     std::vector<std::string> warnings;
     std::int64_t host_bound_rows = 0;  ///< measured at the host's own pace: no say in device parameters
     int folds = 0;
@@ -147,6 +177,9 @@ struct Fit {
 /// Fits. Throws Error when no row can be used, Cancelled when told to stop. Bit for bit the same for the same input and options, unless
 /// a time budget stops it.
 Fit calibrate(const CalibrationInput& input, const CalibrationOptions& options);
+
+/// Accuracy of `parameters` on all rows of `input` that can be used; nullopt: there are none.
+std::optional<AccuracySummary> accuracy_on(const CalibrationInput& input, const CostParameters& parameters);
 
 /// Accuracy on each GPU of parameters fitted on all the others.
 struct LeftOutGpu {
@@ -170,6 +203,9 @@ struct FitFileHeader {
 
 /// Text of `gpus/<id>.fit.toml`. Reads the data files once more for their hashes.
 std::string fit_file_text(const Fit& fit, const FitFileHeader& header);
+
+/// Throws Error unless `text`, which is to be written to `file`, can be read and gives the parameters of `fit`.
+void require_readable(const std::string& text, const Fit& fit, const std::filesystem::path& file);
 
 /// What a fit file says about its accuracy.
 struct FitSummary {

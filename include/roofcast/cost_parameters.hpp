@@ -154,6 +154,32 @@ struct CopyParameters {
     Seconds fixed = 8 * us;          ///< start of a transfer
 };
 
+/// Kinds of kernels that are calibrated together, each on rows of its own.
+enum class KernelFamily {
+    streaming,
+    row_wise,
+    weight_only,
+    convolution,
+    moe,
+    collective,
+    copy,
+    gemm_simt,
+    gemm_tensor16,
+    gemm_tensor8,
+    gemm_integer8,
+    gemm_tensor4,
+    attention_plain,
+    attention_narrow
+};
+inline constexpr std::size_t kernel_family_count = 14;
+
+/// By what a user's machine differs from the one that the other parameters were fitted on, all alike: other software, clocks or layout, or
+/// a power limit. Only users' fits set them; 1 everywhere else.
+struct MachineFactors {
+    double models = 1;  ///< time of whole models over the predicted time
+    std::array<double, kernel_family_count> kernels{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};  ///< the same of kernels, by KernelFamily
+};
+
 /// Everything the kernel models may tune, for one GPU or one architecture.
 struct CostParameters {
     std::array<GemmParameters, math_unit_count> gemm{};
@@ -167,6 +193,7 @@ struct CostParameters {
     MoeParameters moe{};
     CollectiveParameters collective{};
     CopyParameters copy{};
+    MachineFactors time_factor{};
 };
 
 /// How the solver sees a parameter.
@@ -174,7 +201,8 @@ enum class Transform { linear, log };
 
 /// Where a parameter's value came from; in order of increasing trust. `pooled_fit`: of the fit to GPUs of all architectures.
 /// A value that a fit needed and did not fit has the provenance of where it comes from.
-enum class Provenance { assumed, cited, pooled_fit, architecture_fit, gpu_fit };
+/// `user_fit`: of a fit that a user made; `gpu_fit`: of the shipped fit of the GPU.
+enum class Provenance { assumed, cited, pooled_fit, architecture_fit, gpu_fit, user_fit };
 std::string_view name(Provenance p);
 
 /// How the source of a fitted parameter begins that whole models told, not kernels.
@@ -183,6 +211,9 @@ inline constexpr std::string_view told_by_models = "fitted to whole models";
 /// The same of one that a fit needs and did not fit: its start value, by hand or from a fit to other GPUs.
 inline constexpr std::string_view kept_source = "kept";
 inline constexpr std::string_view kept_from_others = "kept from the fit of other GPUs";
+
+/// The same of one in a user's fit that the user's rows did not change: it is as good as in the shipped fit.
+inline constexpr std::string_view unchanged_from_shipped = "unchanged from the shipped fit";
 
 /// Declaration of one parameter: name as in the TOML files ("gemm.tensor16.peak_fraction"), unit and bounds in that unit.
 struct ParameterSpec {
@@ -197,6 +228,7 @@ struct ParameterSpec {
     bool pooled = true;                            ///< false: GPUs differ in it for reasons of their own, and fits to several leave it
     bool carries_over = false;                     ///< hardware facts carry it from GPU to GPU, so that rows of one hardly move it
     std::optional<MathUnit> math_unit{};           ///< of kernels on this one alone: GPUs without it do not depend on it
+    bool of_machine = false;                       ///< a time factor: only fits that refine another one set it
 
     [[nodiscard]] double get(const CostParameters& p) const { return slot(const_cast<CostParameters&>(p)) / scale; }
     void set(CostParameters& p, double in_unit) const { slot(p) = in_unit * scale; }

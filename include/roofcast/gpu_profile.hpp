@@ -248,8 +248,17 @@ std::filesystem::path architecture_fit_file(const std::filesystem::path& gpus_fo
 /// Whether `file` lies where files of architectures do.
 bool is_of_architecture(const std::filesystem::path& file);
 
-/// Parameters for a profile: architecture defaults, then the architecture's fit, then the GPU's own fit, where the files exist.
-ParameterSet load_parameters(const std::filesystem::path& gpus_folder, const GpuProfile& profile);
+/// Parameters for a profile: architecture defaults, then the architecture's fit, then the GPU's own fit, where the files exist. Fits in
+/// `user_fits`, a folder laid out as `gpus_folder` (empty: none), stand in place of the shipped ones.
+ParameterSet load_parameters(const std::filesystem::path& gpus_folder, const GpuProfile& profile,
+                             const std::filesystem::path& user_fits = {});
+
+/// The same with the fit in `own_fit`, a file, in place of the GPU's own.
+ParameterSet load_parameters_with(const std::filesystem::path& gpus_folder, const GpuProfile& profile,
+                                  const std::filesystem::path& own_fit);
+
+/// Whether a user made the fit in `file`, or refined a shipped one to it. Throws Error when the file cannot be read.
+bool is_refined_fit(const std::filesystem::path& fit_file);
 
 /// The same without the GPU's own fit and what whole models told the architecture's, of which its own may be some: where a calibration
 /// starts for what the GPU has no kernels of.
@@ -264,6 +273,9 @@ ParameterSet load_neutral_parameters(const std::filesystem::path& gpus_folder);
 /// Reads a file of parameters, `<name>.fit.toml` or `arch/<architecture>.toml`, and returns how many it sets. Throws Error naming file,
 /// line and key of a parameter that is unknown, outside its physical bounds, or outside the bounds that the file itself gives.
 std::size_t check_parameter_file(const std::filesystem::path& file);
+
+/// The same of `text`, which is to be written to `file`; the parameters as `file` would give them.
+ParameterSet parameters_in_fit(std::string_view text, const std::filesystem::path& file);
 
 /// The residual intervals of a fit file. Throws Error as other readers do.
 std::vector<ResidualInterval> load_residual_intervals(const std::filesystem::path& fit_file);

@@ -4,6 +4,7 @@
 /// Every model obeys the data-sheet roofline: total ≥ max(flops / peak, cold bytes / bandwidth) when nothing is resident in L2; peaks times
 /// `clock_headroom` where boards run above the clock that they are quoted at.
 
+#include <optional>
 #include <string_view>
 
 #include "roofcast/gpu_profile.hpp"
@@ -70,6 +71,16 @@ KernelCost unpacking_cost(const Gemm& op, const Gpu& gpu, BytesPerSecond most_pe
 
 /// Dispatches on the operator. An `Unmodelled` one has bound `unmodelled` and no time.
 KernelCost cost(const Op& op, const Gpu& gpu, Cache cache = Cache::cold);
+
+/// The family of kernels that `op` runs in; nullopt: `Unmodelled`.
+std::optional<KernelFamily> kernel_family(const Op& op, const GpuProfile& gpu);
+
+/// `kernel`, which runs `op`, as it is on this machine: times its family's time factor, but no faster than the data sheet allows.
+/// `cost(const Op&, …)` has done so.
+KernelCost on_this_machine(const KernelCost& kernel, const Op& op, const Gpu& gpu, Cache cache);
+
+/// All times of `kernel` by `factor`.
+KernelCost stretched(const KernelCost& kernel, double factor);
 
 /// Lower bound that no kernel can beat: the larger of flops over data-sheet peak and compulsory bytes over data-sheet bandwidth
 /// (bytes that fit L2 are free unless `cache` is cold).

@@ -84,9 +84,10 @@ struct PipelineResult {
     std::vector<std::pair<std::string, Assumption>> assumed;  ///< with the device
 };
 
-/// Predicts all stages. Throws Error naming the file and the stage.
+/// Predicts all stages. Fits in `user_fits` stand in place of shipped ones. Throws Error naming the file and the stage.
 PipelineResult predict_pipeline(const Pipeline& pipeline, const std::filesystem::path& gpus_folder,
-                                const std::filesystem::path& models_folder, const SoftwareStacks& software);
+                                const std::filesystem::path& models_folder, const SoftwareStacks& software,
+                                const std::filesystem::path& user_fits = {});
 
 /// One pipeline against another.
 struct PipelineComparison {

@@ -10,6 +10,7 @@
 #include "calibration/judged.hpp"
 #include "calibration/parallel.hpp"
 #include "calibration/probe.hpp"
+#include "calibration/refinement.hpp"
 #include "calibration/session.hpp"
 #include "calibration/start_without.hpp"
 #include "calibration/worth.hpp"
@@ -21,7 +22,9 @@ namespace roofcast {
 namespace {
 
 /// Of what a fit to rows of `gpus` says.
-Provenance provenance_of_fit(const std::vector<GpuProfile>& gpus) {
+Provenance provenance_of_fit(const CalibrationInput& input) {
+    const std::vector<GpuProfile>& gpus = input.gpus;
+    if (input.prior) return Provenance::user_fit;
     if (gpus.size() == 1) return Provenance::gpu_fit;
     const bool one_architecture =
         std::all_of(gpus.begin(), gpus.end(), [&](const GpuProfile& gpu) { return gpu.architecture == gpus.front().architecture; });
@@ -37,12 +40,12 @@ struct Split {
 };
 
 /// Folds; of pooled fits, also each GPU by itself.
-std::vector<Split> cross_validation(const CalibrationInput& input, const CalibrationOptions& options) {
+std::vector<Split> cross_validation(const CalibrationInput& input, const CalibrationOptions& options,
+                                    const std::function<int(const Sample&)>& fold_of_row) {
     std::vector<Split> splits;
     for (int fold = 0; options.folds >= 2 && fold < options.folds; ++fold) {
         splits.push_back({fmt::format("fold {} of {}", fold + 1, options.folds),
-                          [fold, &options](const Sample& sample) { return fold_of(sample.group, options.folds, options.seed) == fold; },
-                          &Judged::unseen});
+                          [fold, fold_of_row](const Sample& sample) { return fold_of_row(sample) == fold; }, &Judged::unseen});
     }
     for (std::size_t gpu = 0; !splits.empty() && input.gpus.size() > 1 && gpu < input.gpus.size(); ++gpu) {
         splits.push_back(
@@ -60,12 +63,15 @@ public:
           set_(collect_samples(input)),
           start_(start_values(input, set_.samples)),
           left_out_starts_(input.gpus.size()) {
+        if (input.prior) split_lone_model(set_.samples);
+        if (input.prior) folds_ = even_folds(set_.samples, options.folds, options.seed);
         for (const Sample& sample : set_.samples) {
             judged_.push_back({.sample = &sample, .held_out = is_held_out(sample.group, options.holdout, options.seed)});
             if (!judged_.back().held_out) training_.push_back(&sample);
         }
         if (training_.empty()) throw nothing_to_fit();
         told_ = told_by_kernels(input_, training_);
+        few_ = few_rows(input_, training_);
     }
 
     Fit run(Session& session) {
@@ -73,14 +79,17 @@ public:
         stages_ = options_.stages;
         fit_and_cross_validate(session);
         if (options_.folds >= 2) {
-            const std::vector<RejectedStage> rejected = rejected_stages(full_, judged_, input_, start_.values);
-            if (!rejected.empty()) {
-                leave_out(rejected);
-                fit_and_cross_validate(session);
+            if (input_.prior) {
+                predict_all(full_.parameters, [](Judged& j, double p) { j.fit = p; });
+                leave_out(factors_by_chance(full_, *input_.prior, judged_));
             }
+            leave_out(rejected_stages(full_, judged_, input_, start_.values));
+            if (!warnings_.empty()) fit_and_cross_validate(session);
         }
         predict_all(full_.parameters, [](Judged& j, double p) { j.fit = p; });
-        return result();
+        Fit fit = result();
+        if (input_.prior) complete_refinement(fit, *input_.prior, full_, judged_);
+        return fit;
     }
 
 private:
@@ -95,10 +104,13 @@ private:
     }
 
     void fit_and_cross_validate(Session& session) {
-        const std::vector<Split> splits = cross_validation(input_, options_);
+        const auto fold = [this](const Sample& sample) {
+            return folds_.empty() ? fold_of(sample.group, options_.folds, options_.seed) : folds_.at(sample.group);
+        };
+        const std::vector<Split> splits = cross_validation(input_, options_, fold);
         in_parallel(1 + splits.size(), [&](std::size_t job) {
             if (job == 0) {
-                full_ = session.fit(input_, training_, "fit", {.start = &start_.values, .stages = stages_, .told = told_});
+                full_ = session.fit(input_, training_, "fit", {.start = &start_.values, .stages = stages_, .few = few_, .told = told_});
             } else {
                 cross_validate(session, splits[job - 1]);
             }
@@ -106,10 +118,10 @@ private:
     }
 
     void leave_out(const std::vector<RejectedStage>& rejected) {
+        if (rejected.empty()) return;
         if (stages_.empty()) stages_ = stage_names();
         for (const RejectedStage& stage : rejected) {
-            std::erase(stages_, stage.name);
-            warnings_.push_back(stage.reason);
+            if (std::erase(stages_, stage.name) > 0) warnings_.push_back(stage.reason);
         }
         if (stages_.empty()) stages_.emplace_back("none");
     }
@@ -127,7 +139,7 @@ private:
         }
         if (seen.empty() || seen.size() == training_.size()) return;
         const CostParameters start = split.gpu ? start_left_out(*split.gpu, session) : start_.values;
-        const StagedFit fit = session.fit(input_, seen, split.activity, {.start = &start, .stages = stages_, .told = told_});
+        const StagedFit fit = session.fit(input_, seen, split.activity, {.start = &start, .stages = stages_, .few = few_, .told = told_});
         const Bench bench(input_.gpus, fit.parameters);
         // Every row is unseen in one split of a kind only, so that threads write to different places.
         for (Judged& j : judged_) {
@@ -195,7 +207,7 @@ private:
         for (const FittedParameter& p : fit.details) fitted.insert(p.spec);
         std::vector<std::size_t> others;
         for (std::size_t i = 0; i < parameter_specs().size(); ++i) {
-            if (!fitted.contains(i)) others.push_back(i);
+            if (!fitted.contains(i) && !parameter_specs()[i].of_machine) others.push_back(i);
         }
         Samples used;
         for (const StageOutcome& stage : full_.stages) {
@@ -223,8 +235,10 @@ private:
         fit.parameters.source.resize(parameter_specs().size());
         for (const FittedParameter& p : fit.details) {
             if (!p.fitted()) continue;
-            fit.parameters.provenance[p.spec] = provenance_of_fit(input_.gpus);
-            fit.parameters.source[p.spec] = fmt::format("fitted to {} rows", fit.gpus.size() > 1 ? "several GPUs'" : fit.gpus.front());
+            fit.parameters.provenance[p.spec] = provenance_of_fit(input_);
+            fit.parameters.source[p.spec] = fmt::format("fitted to {} rows", input_.prior          ? "your"
+                                                                             : fit.gpus.size() > 1 ? "several GPUs'"
+                                                                                                   : fit.gpus.front());
         }
     }
 
@@ -246,7 +260,9 @@ private:
     ParameterSet start_;  ///< of the fit and its folds
     std::vector<Judged> judged_;
     Samples training_;
-    std::set<std::size_t> told_;  ///< by kernels among the training rows
+    std::set<std::size_t> told_;              ///< by kernels among the training rows
+    std::set<std::string, std::less<>> few_;  ///< stages with few of these
+    std::map<std::string, int> folds_;        ///< of groups, where they are dealt out; empty: drawn
     StagedFit full_;
     std::vector<std::optional<CostParameters>> left_out_starts_;  ///< by GPU
     std::vector<std::string> stages_;                             ///< to fit; empty: all
@@ -258,6 +274,18 @@ private:
 std::string_view name(StopReason r) {
     constexpr std::string_view names[] = {"converged", "evaluation limit", "time budget", "nothing to fit"};
     return names[static_cast<std::size_t>(r)];
+}
+
+std::optional<AccuracySummary> accuracy_on(const CalibrationInput& input, const CostParameters& parameters) {
+    const SampleSet set = collect_samples(input);
+    if (set.samples.empty()) return std::nullopt;
+    const Bench bench(input.gpus, parameters);
+    std::vector<double> predicted, measured;
+    for (const Sample& sample : set.samples) {
+        predicted.push_back(bench.predicted(sample));
+        measured.push_back(sample.measured());
+    }
+    return summarize(predicted, measured);
 }
 
 Fit calibrate(const CalibrationInput& input, const CalibrationOptions& options) {

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <map>
 
+#include "calibration/printable.hpp"
 #include "calibration/sha256.hpp"
 #include "calibration/stages.hpp"
 #include "io/text_file.hpp"
 #include "roofcast/calibration.hpp"
+#include "roofcast/error.hpp"
 
 namespace roofcast {
 
@@ -20,15 +22,9 @@ std::string number(double value, int digits = 5) {
 /// A basic string of TOML.
 std::string toml_string(std::string_view text) {
     std::string out = "\"";
-    for (const char c : text) {
-        if (c == '"' || c == '\\') {
-            out += '\\';
-            out += c;
-        } else if (static_cast<unsigned char>(c) < 0x20) {
-            out += fmt::format("\\u{:04x}", static_cast<int>(c));
-        } else {
-            out += c;
-        }
+    for (const char c : printable(text)) {
+        if (c == '"' || c == '\\') out += '\\';
+        out += c;
     }
     return out + '"';
 }
@@ -64,14 +60,26 @@ std::string accuracy_lines(const FitAccuracy& group) {
 }
 
 std::string head(const Fit& fit, const FitFileHeader& header) {
-    std::string out = fmt::format("# Written by `{}`; not to be edited: run it again.\n\n[fit]\n", header.command);
+    std::string out = fmt::format("# Written by `{}`; not to be edited: run it again.\n\n[fit]\n", printable(header.command));
     out += fmt::format("gpus    = {}\n", toml_strings(fit.gpus));
     out += fmt::format("tool    = {}\n", toml_string(header.tool));
     out += fmt::format("command = {}\n", toml_string(header.command));
     if (!header.date.empty()) out += fmt::format("date    = {}\n", toml_string(header.date));
     out += fmt::format("seed    = {}\nfolds   = {}\nholdout = {}\n", fit.seed, fit.folds, number(fit.holdout));
     if (fit.host_bound_rows > 0) out += fmt::format("host_bound_rows = {}  # no say in parameters of the GPU\n", fit.host_bound_rows);
+    if (fit.refinement) out += fmt::format("refines = {}\n", toml_string(fit.refinement->refines));
     if (!fit.warnings.empty()) out += fmt::format("warnings = {}\n", toml_strings(fit.warnings));
+    return out;
+}
+
+/// Before and after on the rows of the fit, and on those that shipped with the program.
+std::string comparison_text(const Fit& fit) {
+    if (!fit.refinement) return {};
+    const Refinement& r = *fit.refinement;
+    std::string out = "\n[fit.comparison]  # with the fit that this one refines; after: cross-validated\n";
+    out += accuracy_line("before", r.before) + accuracy_line("after", r.after);
+    if (r.shipped_before) out += accuracy_line("shipped_rows_before", *r.shipped_before);
+    if (r.shipped_after) out += accuracy_line("shipped_rows_after", *r.shipped_after);
     return out;
 }
 
@@ -136,6 +144,7 @@ std::string files_text(const Fit& fit, const FitFileHeader& header) {
 
 /// Why a parameter that no stage fitted has its value.
 std::string kept_from(const FittedParameter& p, const Fit& fit) {
+    if (p.unchanged) return std::string(unchanged_from_shipped);
     const bool elsewhere = fit.parameters.provenance[p.spec] >= Provenance::pooled_fit;
     return fmt::format("{}: not fitted, but the rows depend on it", elsewhere ? kept_from_others : kept_source);
 }
@@ -151,6 +160,8 @@ std::string parameter_line(const FittedParameter& p, const std::string& key, con
     std::string out = fmt::format("{} = {{ value = {}, unit = {}", key, number(p.after), toml_string(spec.unit));
     if (!p.fitted()) return out + fmt::format(", source = {} }}\n", toml_string(kept_from(p, fit)));
     if (p.standard_error) out += fmt::format(", standard_error = {}", number(*p.standard_error, 2));
+    if (p.interval_low) out += fmt::format(", interval_low = {}", number(*p.interval_low));
+    if (p.interval_high) out += fmt::format(", interval_high = {}", number(*p.interval_high));
     out += fmt::format(", lower = {}, upper = {}", number(spec.fitted_lower), number(spec.fitted_upper));
     if (p.hit != BoundHit::none) out += fmt::format(", at_bound = \"{}\"", p.hit == BoundHit::lower ? "lower" : "upper");
     if (const std::string source = fitted_to(p); !source.empty()) out += fmt::format(", source = {}", toml_string(source));
@@ -174,7 +185,21 @@ std::string parameters_text(const Fit& fit) {
 }  // namespace
 
 std::string fit_file_text(const Fit& fit, const FitFileHeader& header) {
-    return head(fit, header) + accuracy(fit) + stages_text(fit) + hosts_text(fit) + files_text(fit, header) + parameters_text(fit);
+    return head(fit, header) + comparison_text(fit) + accuracy(fit) + stages_text(fit) + hosts_text(fit) + files_text(fit, header) +
+           parameters_text(fit);
+}
+
+void require_readable(const std::string& text, const Fit& fit, const std::filesystem::path& file) {
+    const ParameterSet read = parameters_in_fit(text, file);
+    for (const FittedParameter& p : fit.details) {
+        const ParameterSpec& spec = parameter_specs()[p.spec];
+        if (number(spec.get(read.values)) == number(p.after)) continue;
+        throw Error({.what = "the fit reads back differently and is not written",
+                     .file = file.string(),
+                     .key = spec.name,
+                     .found = number(spec.get(read.values)),
+                     .expected = number(p.after)});
+    }
 }
 
 }  // namespace roofcast

@@ -52,13 +52,6 @@ struct Ways {
     }
 };
 
-/// Operator class, or class of whole models. Rates turn their residuals over: times are what intervals speak of.
-std::string interval_class(const Sample& sample) {
-    if (sample.kernel != nullptr) return std::string(op_class(sample.kernel->op));
-    const ModelRow& row = *sample.model;
-    return model_class(row.family, row.metric == Metric::ttft_ms ? "prefill" : row.metric == Metric::tpot_ms ? "decode" : row.phase);
-}
-
 /// What accuracies are told apart by: operators as measured, prompt and decode attention, classes of whole models.
 std::string accuracy_class(const Sample& sample) {
     if (sample.kernel == nullptr) return interval_class(sample);
@@ -76,6 +69,12 @@ std::string group_name(const FitAccuracy& group) {
 }
 
 }  // namespace
+
+std::string interval_class(const Sample& sample) {
+    if (sample.kernel != nullptr) return std::string(op_class(sample.kernel->op));
+    const ModelRow& row = *sample.model;
+    return model_class(row.family, row.metric == Metric::ttft_ms ? "prefill" : row.metric == Metric::tpot_ms ? "decode" : row.phase);
+}
 
 FitAccuracy overall_accuracy(const std::vector<Judged>& judged) {
     Ways all;

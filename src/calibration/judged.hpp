@@ -17,6 +17,9 @@ struct Judged {
     bool held_out = false;           ///< no fit saw it: `fit` is its held-out prediction
 };
 
+/// Operator class, or class of whole models. Rates turn their residuals over: times are what intervals speak of.
+std::string interval_class(const Sample& sample);
+
 /// Over all rows.
 FitAccuracy overall_accuracy(const std::vector<Judged>& judged);
 /// By GPU, op and precision, in that order.

@@ -4,21 +4,14 @@
 #include <cmath>
 #include <set>
 
-#include "calibration/coordinates.hpp"
 #include "calibration/probe.hpp"
+#include "calibration/stage_solver.hpp"
 
 namespace roofcast {
 
 namespace {
 
-constexpr std::size_t rows_for_a_stage = 8;
-// Start values weigh as much as so many rows:
-constexpr double kernel_pull = 3;        // among kernels of one GPU, of which those of a library and kind of shape err alike
-constexpr double firm_pull = 30;         // where whole sets of rows err alike: models by some 30 %, in all rows of a model and engine; GPUs
-                                         // that share parameters, in all rows of one
-constexpr double firmest_pull = 900;     // of what hardware facts carry from GPU to GPU: energies, which rows that power hardly limits
-                                         // would take anywhere
-constexpr std::size_t model_rows = 400;  // whole models cost a hundred times a kernel: a sample serves
+constexpr std::size_t model_rows = 400;      // whole models cost a hundred times a kernel: a sample serves
 constexpr double outlier_deviations = 8;     // robust standard deviations, and
 constexpr double normal_deviation = 1.4826;  // standard over median absolute deviation of a normal distribution
 const double outlier_ratio = std::log(3);    // at least this factor
@@ -26,94 +19,6 @@ const double outlier_ratio = std::log(3);    // at least this factor
 bool starts_with_any(const std::string& name, const std::vector<std::string_view>& prefixes) {
     return std::any_of(prefixes.begin(), prefixes.end(), [&](std::string_view p) { return name.starts_with(p); });
 }
-
-double spec_value(const CostParameters& parameters, std::size_t spec) {
-    return parameter_specs()[spec].get(parameters);
-}
-
-/// Every GPU has the same say, however many rows it has.
-std::vector<double> row_weights(const Samples& rows) {
-    std::vector<double> count;
-    for (const Sample* row : rows) {
-        if (row->gpu >= count.size()) count.resize(row->gpu + 1);
-        count[row->gpu] += 1;
-    }
-    std::vector<double> weights;
-    weights.reserve(rows.size());
-    for (const Sample* row : rows) weights.push_back(1 / count[row->gpu]);
-    return weights;
-}
-
-double mean_loss(const Bench& bench, const Samples& rows, const std::vector<double>& weights, double scale) {
-    double sum = 0, total = 0;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        sum += weights[i] * robust_loss(bench.fit_residual(*rows[i]), scale);
-        total += weights[i];
-    }
-    return sum / total;
-}
-
-/// Fits one stage on one bench.
-class StageSolver {
-public:
-    StageSolver(Bench& bench, StageOutcome& outcome, const CostParameters& start, const StagedFitOptions& with)
-        : bench_(bench), outcome_(outcome), with_(with) {
-        for (const std::size_t spec : outcome.specs) origin_.push_back(to_unit(parameter_specs()[spec], spec_value(start, spec)));
-    }
-
-    /// Solves from `from`, sets the bench to what it finds, rounded as the fit file holds it, and returns it.
-    Point solve(const Point& from, bool global) {
-        const int per_run = with_.options->evaluations_per_parameter * static_cast<int>(from.size());
-        SolverOptions options = with_.solver;
-        options.local_evaluations = global ? per_run : per_run / 2;
-        options.scan = global;
-        // Of whole models a random search found nothing that scan and local solvers miss (docs/model_log.md).
-        options.global_evaluations = global && !outcome_.stage->of_models ? per_run : 0;
-        outcome_.weights = row_weights(outcome_.rows);
-        const Samples few = coarse(outcome_, options.seed);
-        const std::vector<double> few_weights = row_weights(few);
-        const Problem problem{from, [&](const Point& u) { return loss(u, outcome_.rows, outcome_.weights); },
-                              [&](const Point& u) { return loss(u, few, few_weights); }};
-        Solution solution = minimize(problem, options);
-        outcome_.summary.evaluations += solution.evaluations;
-        outcome_.summary.stop = solution.stop;
-        set(solution.point);
-        for (const std::size_t spec : outcome_.specs) {
-            bench_.set(parameter_specs()[spec], rounded(parameter_specs()[spec], spec_value(bench_.parameters(), spec)));
-        }
-        return solution.point;
-    }
-
-    [[nodiscard]] const Point& origin() const { return origin_; }
-
-    double loss(const Point& u, const Samples& rows, const std::vector<double>& weights) {
-        set(u);
-        const bool err_alike = outcome_.stage->of_models || bench_.gpu_count() > 1;
-        const double usual_pull = err_alike ? firm_pull : kernel_pull;
-        double distance = 0;
-        for (std::size_t i = 0; i < u.size(); ++i) {
-            const double own_pull = parameter_specs()[outcome_.specs[i]].carries_over ? firmest_pull : usual_pull;
-            distance += own_pull * (u[i] - origin_[i]) * (u[i] - origin_[i]);
-        }
-        const double scale = robust_scale(*outcome_.stage), pull = scale * scale / (2 * pull_spread * pull_spread);
-        return mean_loss(bench_, rows, weights, scale) + pull / static_cast<double>(outcome_.rows.size()) * distance;
-    }
-
-private:
-    void set(const Point& u) {
-        CostParameters parameters = bench_.parameters();
-        for (std::size_t i = 0; i < u.size(); ++i) {
-            const ParameterSpec& spec = parameter_specs()[outcome_.specs[i]];
-            spec.set(parameters, from_unit(spec, u[i]));
-        }
-        bench_.set(parameters);
-    }
-
-    Bench& bench_;
-    StageOutcome& outcome_;
-    const StagedFitOptions& with_;
-    Point origin_;
-};
 
 /// Moves rows that no setting of the parameters explains from `rows` to `outliers`.
 bool set_outliers_aside(const Bench& bench, StageOutcome& outcome) {
@@ -140,7 +45,7 @@ bool of_several_gpus(const Samples& rows) {
     return std::any_of(rows.begin(), rows.end(), [&](const Sample* row) { return row->gpu != rows.front()->gpu; });
 }
 
-StageOutcome fit_stage(Bench& bench, const Stage& stage, Samples rows, std::vector<std::size_t> candidates, const CostParameters& start,
+StageOutcome fit_stage(Bench& bench, const Stage& stage, Samples rows, std::vector<std::size_t> candidates, const CalibrationInput& input,
                        const StagedFitOptions& with) {
     StageOutcome outcome{.stage = &stage, .summary = {.name = std::string(stage.name)}, .rows = std::move(rows)};
     if (stage.of_models) outcome.rows = thinned(outcome.rows, model_rows, with.options->seed);
@@ -152,7 +57,7 @@ StageOutcome fit_stage(Bench& bench, const Stage& stage, Samples rows, std::vect
     outcome.specs = parameters_that_matter(bench, coarse(outcome, with.options->seed), candidates);
     outcome.summary.parameters = static_cast<std::int64_t>(outcome.specs.size());
     if (!outcome.specs.empty()) {
-        StageSolver solver(bench, outcome, start, with);
+        StageSolver solver(bench, outcome, *with.start, with, input.prior ? &*input.prior : nullptr);
         const Point found = solver.solve(solver.origin(), true);
         if (set_outliers_aside(bench, outcome)) solver.solve(found, false);
     }
@@ -162,13 +67,13 @@ StageOutcome fit_stage(Bench& bench, const Stage& stage, Samples rows, std::vect
     return outcome;
 }
 
-/// Those of `rows` that tell something about the stage; none when they are too few.
-Samples rows_of(const Stage& stage, const CalibrationInput& input, const Samples& rows) {
+/// Those of `rows` that tell something about the stage; none when they are fewer than `least`.
+Samples rows_of(const Stage& stage, const CalibrationInput& input, const Samples& rows, std::size_t least = rows_for_a_stage) {
     Samples taken;
     for (const Sample* row : rows) {
         if (stage.takes(*row, input.gpus[row->gpu])) taken.push_back(row);
     }
-    return taken.size() < rows_for_a_stage ? Samples{} : taken;
+    return taken.size() < least ? Samples{} : taken;
 }
 
 /// Models of several GPUs differ by their software more than the GPUs do: they complete what kernels of these GPUs tell and do not stand
@@ -184,6 +89,23 @@ bool told_by_kin(const CalibrationInput& input, std::size_t spec) {
 
 bool among(const std::vector<std::string>& names, const Stage& stage) {
     return names.empty() || std::find(names.begin(), names.end(), stage.name) != names.end();
+}
+
+/// Whether the fit has the stage at all: whole models tell a machine's factor only beside a fit that it refines, and where that one is of
+/// the GPU, whose kernels told it, they tell nothing else.
+bool applies(const Stage& stage, const CalibrationInput& input) {
+    if (is_of_machine(stage)) return input.prior.has_value();
+    return !stage.of_models || !input.prior || !input.prior->of_gpu;
+}
+
+/// What the rows of a stage may move, of its `own` parameters and others.
+std::vector<std::size_t> candidates_of(const Stage& stage, const CalibrationInput& input, const StagedFitOptions& with,
+                                       const std::vector<std::size_t>& own, const std::set<std::size_t>& settled) {
+    if (is_of_machine(stage) || with.few.contains(stage.name)) return {factor_of(stage)};
+    std::vector<std::size_t> candidates = open_parameters(stage.otherwise, settled);
+    candidates.insert(candidates.end(), own.begin(), own.end());
+    if (input.prior && input.prior->of_gpu && !stage.of_models) candidates.push_back(factor_of(stage));
+    return candidates;
 }
 
 }  // namespace
@@ -205,7 +127,7 @@ Samples coarse(const StageOutcome& outcome, std::uint64_t seed) {
 std::set<std::size_t> told_by_kernels(const CalibrationInput& input, const Samples& rows) {
     std::set<std::size_t> told;
     for (const Stage& stage : stages()) {
-        if (rows_of(stage, input, rows).empty()) continue;
+        if (is_of_machine(stage) || rows_of(stage, input, rows).empty()) continue;
         const std::vector<std::size_t> own = open_parameters(stage.parameters, {});
         told.insert(own.begin(), own.end());
     }
@@ -216,7 +138,16 @@ std::set<std::size_t> told_by_kernels(const CalibrationInput& input, const Sampl
     return told;
 }
 
+std::set<std::string, std::less<>> few_rows(const CalibrationInput& input, const Samples& rows) {
+    std::set<std::string, std::less<>> few;
+    for (const Stage& stage : stages()) {
+        if (input.prior && !stage.of_models && rows_of(stage, input, rows).empty()) few.emplace(stage.name);
+    }
+    return few;
+}
+
 ParameterSet start_values(const CalibrationInput& input, const std::vector<Sample>& rows) {
+    if (input.prior) return input.prior->parameters;
     ParameterSet start = input.start;
     if (!input.architecture) return start;
     const Bench bench(input.gpus, start.values);
@@ -246,12 +177,13 @@ StagedFit fit_stages(const CalibrationInput& input, const Samples& rows, const S
     std::set<std::size_t> settled;
     for (const Stage& stage : stages()) {
         const bool kept = among(with.stages, stage);
-        if (!kept && !among(with.options->stages, stage)) continue;
+        if (!applies(stage, input) || (!kept && !among(with.options->stages, stage))) continue;
         if (stage.of_models && with.options->stages.empty()) {
             if (only_other_kernels_tell(input, with.told)) continue;
             settled.insert(with.told.begin(), with.told.end());
         }
-        Samples taken = rows_of(stage, input, rows);
+        const bool few_serve = input.prior && (!stage.of_models || is_of_machine(stage));
+        Samples taken = rows_of(stage, input, rows, few_serve ? 1 : rows_for_a_stage);
         if (taken.empty()) continue;
         const std::vector<std::size_t> own = open_parameters(stage.parameters, settled);
         if (!kept) {  // asked for but not worth it: its parameters stay where they start
@@ -259,9 +191,7 @@ StagedFit fit_stages(const CalibrationInput& input, const Samples& rows, const S
             continue;
         }
         if (with.begin) with.begin(stage);
-        std::vector<std::size_t> candidates = open_parameters(stage.otherwise, settled);
-        candidates.insert(candidates.end(), own.begin(), own.end());
-        fit.stages.push_back(fit_stage(bench, stage, std::move(taken), candidates, *with.start, with));
+        fit.stages.push_back(fit_stage(bench, stage, std::move(taken), candidates_of(stage, input, with, own, settled), input, with));
         // Its own are settled even where they made no difference: a later stage must not bend them behind this one's back.
         settled.insert(own.begin(), own.end());
         settled.insert(fit.stages.back().specs.begin(), fit.stages.back().specs.end());

@@ -11,6 +11,7 @@
 
 namespace roofcast {
 
+inline constexpr std::size_t rows_for_a_stage = 8;
 inline constexpr double pull_spread = 0.3;       ///< of a parameter's range: how far off a start value is expected to be
 inline constexpr std::size_t coarse_rows = 300;  ///< that the global solver looks at, and that tell which parameters matter
 /// Rows of whole models that tell which parameters matter: they mix all kernels and cost a hundred times a kernel.
@@ -41,8 +42,9 @@ struct StagedFitOptions {
     const CalibrationOptions* options = nullptr;
     const CostParameters* start = nullptr;  ///< where the search starts and what the pull is towards
     std::vector<std::string> stages{};      ///< empty: all; what stages that are not here but among the options' would fit stays as it is
-    std::set<std::size_t> told{};           ///< by kernels of the whole fit: models do not move these, whichever rows are left out
-    SolverOptions solver{};                 ///< its search and limits are set here by the stage and its number of parameters
+    std::set<std::string, std::less<>> few{};   ///< stages of which only the time factor is fitted
+    std::set<std::size_t> told{};               ///< by kernels of the whole fit: models do not move these, whichever rows are left out
+    SolverOptions solver{};                     ///< its search and limits are set here by the stage and its number of parameters
     std::function<void(const Stage&)> begin{};  ///< told before each stage; may be empty
 };
 
@@ -53,8 +55,11 @@ StagedFit fit_stages(const CalibrationInput& input, const Samples& rows, const S
 /// architecture told.
 std::set<std::size_t> told_by_kernels(const CalibrationInput& input, const Samples& rows);
 
+/// Stages of kernels with fewer rows than a stage needs, where the fit refines another one: these teach a time factor.
+std::set<std::string, std::less<>> few_rows(const CalibrationInput& input, const Samples& rows);
+
 /// Where parameters start in fits to some of `rows`: at `input.start`, and those that not a single kernel of their stage depends on at the
-/// architecture's fit, if any, in which these rows then had no part.
+/// architecture's fit, if any, in which these rows then had no part. Of a refinement: what it refines.
 ParameterSet start_values(const CalibrationInput& input, const std::vector<Sample>& rows);
 
 /// Of a stage's rows, those that a first look is taken at.

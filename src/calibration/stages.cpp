@@ -33,6 +33,8 @@ bool is_attention_on(const Sample& s, const GpuProfile&) {
     return a != nullptr && a->cache_format() == format;
 }
 
+constexpr std::string_view machine_stage = "machine";
+
 bool is_model(const Sample& s, const GpuProfile&) {
     return s.model != nullptr;
 }
@@ -58,9 +60,18 @@ std::span<const Stage> stages() {
         {"moe", {"moe."}, {"gemm."}, is_one_of<Moe>},
         {"collective", {"collective."}, {}, is_one_of<Collective>},
         {"copy", {"copy."}, {}, is_one_of<Copy>},
+        {machine_stage, {"time_factor.models"}, {}, is_model, true},
         {"models", {}, {"gemm.", "convolution.", "attention.", "power.simt_", "power.tensor", "power.integer8_"}, is_model, true},
     };
     return all;
+}
+
+bool is_of_machine(const Stage& stage) {
+    return stage.name == machine_stage;
+}
+
+std::size_t factor_of(const Stage& stage) {
+    return parameter_index("time_factor." + std::string(is_of_machine(stage) ? "models" : stage.name));
 }
 
 bool is_of_models(std::string_view stage_name) {

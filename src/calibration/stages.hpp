@@ -21,6 +21,12 @@ struct Stage {
 /// All stages in order. A parameter belongs to the first stage that names it and has rows, and is fitted there if these depend on it.
 std::span<const Stage> stages();
 
+/// The stage in which whole models tell how much slower or faster the user's machine is.
+bool is_of_machine(const Stage& stage);
+
+/// Index of the time factor that the stage's rows have in common.
+std::size_t factor_of(const Stage& stage);
+
 /// Whether the rows of the stage of this name are whole models.
 bool is_of_models(std::string_view stage_name);
 

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::size_t rows_for_a_say = 20;  // whole models fewer than this do not overrule kernels
 constexpr std::size_t models_looked_at = 400;
+constexpr double errors_of_refinement = 2;  // that a stage must gain where it would replace a fit to many rows
 
 double mape(const std::vector<double>& errors) {
     double sum = 0;
@@ -88,7 +89,7 @@ std::vector<RejectedStage> rejected_stages(const StagedFit& fit, const std::vect
         if (stage.specs.empty()) continue;
         const std::string& name = stage.summary.name;
         const auto [gain, noise] = own_gain(stage, fit, input, start, by_sample);
-        if (gain <= noise) {
+        if (gain <= (input.prior ? errors_of_refinement : 1) * noise) {
             rejected.push_back(
                 {name, fmt::format("stage {} not kept: cross-validated MAPE {:.2f} points {} the start values', standard error "
                                    "{:.2f}",

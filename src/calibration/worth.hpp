@@ -14,8 +14,8 @@ struct RejectedStage {
 };
 
 /// Stages whose own rows, cross-validated, are not better off than with the stage's parameters at their start values by more than the
-/// standard error of that difference, or gain less than whole models lose by them (all in points of MAPE). Rows that no fold judged count
-/// as they are under those.
+/// standard error of that difference (of refinements: by two), or gain less than whole models lose by them (all in points of MAPE). Rows
+/// that no fold judged count as they are under those.
 std::vector<RejectedStage> rejected_stages(const StagedFit& fit, const std::vector<Judged>& judged, const CalibrationInput& input,
                                            const CostParameters& start);
 

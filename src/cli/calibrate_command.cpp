@@ -11,6 +11,7 @@
 
 #include "cli/calibration_jobs.hpp"
 #include "cli/command.hpp"
+#include "cli/fit_writing.hpp"
 #include "cli/measured_rows.hpp"
 #include "io/atomic_file.hpp"
 #include "io/number_text.hpp"
@@ -73,20 +74,36 @@ CalibrationOptions calibration_of(const CalibrateOptions& options, ProgressLine&
     return calibration;
 }
 
+/// The shipped rows of the job's GPU under the fit that was refined, and under the new one. Nothing where these rows are not installed.
+void compare_on_shipped_rows(Fit& fit, const CalibrationJob& job, const CalibrateOptions& options) {
+    const std::optional<CalibrationInput> shipped = with_shipped_rows(job, options);
+    if (!shipped) return;
+    fit.refinement->shipped_before = accuracy_on(*shipped, job.input.prior->parameters.values);
+    fit.refinement->shipped_after = accuracy_on(*shipped, fit.parameters.values);
+}
+
 NamedFit fitted(const CalibrationJob& job, const CalibrateOptions& options) {
-    ProgressLine line(job.title);
-    NamedFit named{.title = job.title, .file = job.file.string(), .fit = calibrate(job.input, calibration_of(options, line))};
-    if (!options.write || named.fit.stages.empty()) return named;
-    const FitFileHeader header{.command = job.command, .date = options.date, .data_folder = options.common.data() / "validation_data"};
-    write_file_atomically(job.file, fit_file_text(named.fit, header));
+    NamedFit named{.title = job.title, .file = job.file.string(), .fit = {}};
+    {
+        ProgressLine line(job.title);
+        named.fit = calibrate(job.input, calibration_of(options, line));
+        if (named.fit.refinement) compare_on_shipped_rows(named.fit, job, options);
+    }
+    const bool worth_it = !named.fit.refinement || named.fit.refinement->better();
+    if (!options.write || named.fit.stages.empty() || !worth_it) return named;
+    if (!may_replace(job, options, comparison_line(named.fit))) return named;
+    write_fit(job, named.fit, {.command = job.command, .date = options.date, .data_folder = options.common.data() / "validation_data"});
     named.written = true;
     return named;
 }
 
-/// Throws Error for the first fit that was to be written and has nothing to write.
-void require_stages(const std::vector<NamedFit>& fits) {
+/// Throws for the first fit that was to be written and was not: Error where rows are too few for any fit, and the answer "no" where they
+/// are enough and do not help.
+void require_written(const std::vector<NamedFit>& fits) {
     for (const NamedFit& named : fits) {
-        if (!named.fit.stages.empty()) continue;
+        if (named.written) continue;
+        if (named.fit.refinement)
+            throw std::runtime_error(fmt::format("{}: nothing is written: {}", named.title, why_not_written(named.fit)));
         const auto& warnings = named.fit.warnings;
         throw Error({.what = fmt::format("no stage of {} is fitted: its file is not written", named.title),
                      .file = named.file,
@@ -124,6 +141,23 @@ void note_skipped(const std::vector<SkippedRow>& skipped) {
     if (skipped.size() > listed) note(fmt::format("{} rows more are not used; roofcast validate lists all", skipped.size() - listed));
 }
 
+/// Throws Error where no row is of a GPU to fit: the names that rows have say why.
+void require_rows(const Measurements& data, GpuNames& names, const CalibrateOptions& options) {
+    std::set<std::string> measured;
+    for (const auto& row : data.kernels) measured.insert(row.gpu);
+    for (const auto& row : data.models) measured.insert(row.gpu);
+    for (const auto& asked : options.gpus) {
+        const auto id = is_profile_file(asked) ? load_gpu_profile(asked, options.common.gpus()).id : names.id(asked).value_or(asked);
+        const bool any =
+            std::any_of(measured.begin(), measured.end(), [&](const std::string& of) { return of == id || of.starts_with(asked + "-"); });
+        if (any || options.data.empty()) continue;
+        throw Error({.what = fmt::format("no row is of {}", id),
+                     .key = "--gpu",
+                     .found = measured.empty() ? "no row of any known GPU" : fmt::format("rows of {}", fmt::join(measured, ", ")),
+                     .expected = "its id, name or an alias in the column gpu"});
+    }
+}
+
 void run(const CalibrateOptions& options) {
     if (options.summary) {
         const auto fits = fit_summaries(options.common.gpus());
@@ -144,6 +178,12 @@ void run(const CalibrateOptions& options) {
                      .key = "--stage",
                      .found = fmt::format("{}", fmt::join(options.calibration.stages, ", ")),
                      .suggestion = "leave out --stage or --write"});
+    if (options.write && options.refines() && options.calibration.folds < 2)
+        throw Error({.what = "--write keeps only a fit that cross-validation shows to be better",
+                     .key = "--folds",
+                     .found = fmt::format("{}", options.calibration.folds),
+                     .expected = "at least 2"});
+    require_data_files(options.common);
     if (!options.date.empty() && !parse_date(options.date))
         throw Error({.what = "not a date", .key = "--date", .found = options.date, .expected = "YYYY-MM-DD, YYYY-MM or YYYY"});
     const std::vector<std::filesystem::path> paths = data_paths(options.data, options.common);
@@ -152,21 +192,23 @@ void run(const CalibrateOptions& options) {
     Measurements data = read_measurements(paths);
     GpuNames names(options.common.gpus());
     for (const auto& gpu : options.gpus) {
-        if (is_profile_file(gpu)) names.add(load_gpu_profile(gpu, options.common.gpus()).id);
+        if (is_profile_file(gpu)) names.add(load_gpu_profile(gpu, options.common.gpus()));
     }
     name_by_profiles(data, names);
     for (const auto& text : names.notes()) note(text);
     note_skipped(data.skipped);
+    if (!pooled) require_rows(data, names, options);
     const std::vector<CalibrationJob> jobs = pooled ? std::vector{pooled_job(options, data)} : single_jobs(options, data);
     if (options.leave_one_out || options.by_architecture) {
         if (!pooled)
             throw Error({.what = "leaving GPUs out needs a pooled fit", .key = "--leave-one-out", .expected = "--architecture NAME"});
         return write(left_out(jobs.front(), options), options.common);
     }
+    for (const CalibrationJob& job : jobs) require_may_write(job, options);
     std::vector<NamedFit> fits;
     for (const CalibrationJob& job : jobs) fits.push_back(fitted(job, options));
     write(calibration_report(fits), options.common);
-    if (options.write) require_stages(fits);
+    if (options.write) require_written(fits);
 }
 
 /// The complaint about what is no share that can be held out: "nan" lies within any range for the parser.
@@ -218,7 +260,12 @@ void add_calibrate_command(CLI::App& app) {
     add_fit_options(*command, options);
     command->add_flag("--leave-one-out", options->leave_one_out, "Fit on all but one GPU at a time and judge on that one; writes nothing");
     command->add_flag("--leave-architecture-out", options->by_architecture, "The same with a whole architecture left out");
-    auto* write_flag = command->add_flag("--write", options->write, "Write gpus/<id>.fit.toml or gpus/arch/<architecture>.fit.toml");
+    auto* write_flag = command->add_flag("--write", options->write,
+                                         "Write the fit where predictions find it: into gpus/ of --data-dir, else into your own folder "
+                                         "($XDG_DATA_HOME/roofcast, else ~/.local/share/roofcast)");
+    command->add_flag("--yes", options->yes, "Replace a shipped fit without asking")->needs(write_flag);
+    command->add_flag("--from-scratch", options->from_scratch,
+                      "Ignore the fit in force, and fit all parameters to the rows given alone (default without --data)");
     command->add_flag("--dry-run", options->dry_run, "Only report (the default)")->excludes(write_flag);
     command->add_flag("--neutral-start", options->neutral,
                       "Start from the hand values of arch/_default.toml alone: those of an architecture may know the rows already");

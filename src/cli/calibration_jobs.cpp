@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "cli/measured_rows.hpp"
 #include "roofcast/error.hpp"
 #include "roofcast/prediction.hpp"
 
@@ -37,13 +38,19 @@ std::vector<std::string> measured_variants(const std::filesystem::path& folder, 
     return variants;
 }
 
+/// Without a description of hosts their launch cost is estimated from the rows.
+MeasuringHosts known_hosts(const CalibrateOptions& options) {
+    const auto file = options.common.data() / "validation_data" / "host_launch.toml";
+    return std::filesystem::exists(file) ? load_measuring_hosts(file) : MeasuringHosts{};
+}
+
 CalibrationInput input_of(const CalibrateOptions& options, const Measurements& data, std::vector<GpuProfile> gpus, ParameterSet start) {
     CalibrationInput input;
     input.gpus = std::move(gpus);
     input.start = std::move(start);
     input.left_out_start = load_neutral_parameters(options.common.gpus());
     input.kernels = data.kernels;
-    MeasuringHosts hosts = load_measuring_hosts(options.common.data() / "validation_data" / "host_launch.toml");
+    MeasuringHosts hosts = known_hosts(options);
     mark_habits(hosts.stacks, input.kernels);
     input.host_launch = [stacks = std::move(hosts.stacks)](const KernelRow& row) { return host_launch(stacks, row); };
     if (options.without_models) return input;
@@ -61,7 +68,24 @@ std::string name_alone(const std::filesystem::path& path) {
 
 /// As a shell reads it back.
 std::string quoted(const std::string& word) {
-    return word.find_first_of(" '\"$&;()*?") == std::string::npos ? word : fmt::format("'{}'", word);
+    return word.find_first_of(" '\"$&;()*?\n\t") == std::string::npos ? word : fmt::format("'{}'", word);
+}
+
+/// Where a fit goes: into the folder that --data-dir names, else into the user's own, never over what was installed.
+std::filesystem::path fit_folder(const CalibrateOptions& options) {
+    if (!options.common.data_dir.empty()) return options.common.gpus();
+    const auto folder = options.common.user_fits();
+    if (folder.empty() && options.write)
+        throw Error({.what = "there is no folder for your fits", .key = "--write", .suggestion = "set XDG_DATA_HOME, or give --data-dir"});
+    return folder;
+}
+
+/// The fit of a GPU that rows refine: what shipped, never what earlier rows of the user made of it.
+PriorFit shipped_prior(const std::filesystem::path& folder, const GpuProfile& profile) {
+    std::filesystem::path file = folder / (profile.id + ".fit.toml");
+    if (std::filesystem::exists(file) && is_refined_fit(file)) file += ".shipped";
+    const bool is_there = std::filesystem::exists(file);
+    return prior_fit(load_parameters_with(folder, profile, file), profile, is_there ? std::optional(file) : std::nullopt);
 }
 
 std::string settings(const CalibrateOptions& options) {
@@ -74,6 +98,7 @@ std::string settings(const CalibrateOptions& options) {
         text += fmt::format(" --evaluations {}", options.calibration.evaluations_per_parameter);
     if (options.neutral) text += " --neutral-start";
     if (options.without_models) text += " --kernels-only";
+    if (options.from_scratch && !options.data.empty()) text += " --from-scratch";  // without --data that is what happens
     // Files by their names alone, as the fit file lists them: where they lie is this machine's affair.
     for (const auto& path : options.data) text += fmt::format(" --data {}", quoted(name_alone(path)));
     if (options.budget_seconds > 0) text += fmt::format(" --budget {}", options.budget_seconds);
@@ -124,6 +149,20 @@ std::vector<GpuProfile> profiles_with_kernels(const CalibrateOptions& options, c
 
 }  // namespace
 
+void require_data_files(const CommonOptions& common) {
+    const std::filesystem::path data = common.data();
+    std::vector<std::string> missing;
+    for (const char* file : {"gpus/arch/_default.toml", "gpus/software.toml"}) {
+        if (!std::filesystem::exists(data / file)) missing.emplace_back(file);
+    }
+    if (missing.empty()) return;
+    throw Error({.what = fmt::format("the data folder has no {}", fmt::join(missing, " and no ")),
+                 .file = data.string(),
+                 .key = common.data_dir.empty() ? "" : "--data-dir",
+                 .expected = "gpus/ with profiles, arch/_default.toml and software.toml, and models/",
+                 .suggestion = "copy the shipped gpus/ and models/ there; validation_data/ is optional"});
+}
+
 CalibrationJob pooled_job(const CalibrateOptions& options, const Measurements& data) {
     const auto folder = options.common.gpus();
     std::vector<GpuProfile> profiles = pooled_profiles(options, gpus_with_rows(data, options));
@@ -141,8 +180,27 @@ CalibrationJob pooled_job(const CalibrateOptions& options, const Measurements& d
     for (const auto& gpu : options.gpus) chosen += fmt::format(" --gpu {}", is_profile_file(gpu) ? quoted(name_alone(gpu)) : gpu);
     return {.title = all ? "all architectures" : "architecture " + options.architecture,
             .command = fmt::format("roofcast calibrate --architecture {}{}{} --write", options.architecture, chosen, settings(options)),
-            .file = architecture_fit_file(folder, nobody.architecture),
+            .file = architecture_fit_file(fit_folder(options), nobody.architecture),
             .input = std::move(input)};
+}
+
+std::optional<CalibrationInput> with_shipped_rows(const CalibrationJob& job, const CalibrateOptions& options) {
+    std::vector<std::filesystem::path> paths = data_paths({}, options.common);
+    std::erase_if(paths, [](const auto& path) { return !std::filesystem::exists(path); });
+    if (paths.empty()) return std::nullopt;
+    const GpuProfile& gpu = job.input.gpus.front();
+    Measurements shipped = read_measurements(paths);
+    GpuNames names(options.common.gpus());
+    names.add(gpu);
+    name_by_profiles(shipped, names);
+    const auto of_others = [&](const auto& row) { return row.gpu != gpu.id; };
+    std::erase_if(shipped.kernels, of_others);
+    std::erase_if(shipped.models, of_others);
+    mark_habits(known_hosts(options).stacks, shipped.kernels);
+    CalibrationInput input = job.input;
+    input.kernels = std::move(shipped.kernels);
+    input.models = std::move(shipped.models);
+    return input;
 }
 
 std::vector<CalibrationJob> single_jobs(const CalibrateOptions& options, const Measurements& data) {
@@ -156,12 +214,15 @@ std::vector<CalibrationJob> single_jobs(const CalibrateOptions& options, const M
             ParameterSet start = options.neutral ? load_neutral_parameters(folder) : load_unfitted_parameters(folder, profile);
             std::optional<ParameterSet> architecture;
             if (!options.neutral) architecture = load_architecture_parameters(folder, profile);
+            std::optional<PriorFit> prior;
+            if (options.refines()) prior = shipped_prior(folder, profile);
             CalibrationInput input = input_of(options, data, {std::move(profile)}, std::move(start));
             input.architecture = std::move(architecture);
+            input.prior = std::move(prior);
             jobs.push_back({.title = id,
                             .command = fmt::format("roofcast calibrate --gpu {}{} --write", is_file ? quoted(name_alone(asked)) : id,
                                                    settings(options)),
-                            .file = folder / (id + ".fit.toml"),
+                            .file = fit_folder(options) / (id + ".fit.toml"),
                             .input = std::move(input)});
         }
     }

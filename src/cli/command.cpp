@@ -33,6 +33,11 @@ std::filesystem::path CommonOptions::data() const {
     return data_folder(data_dir.empty() ? std::nullopt : std::optional<std::filesystem::path>(data_dir));
 }
 
+std::filesystem::path CommonOptions::user_fits() const {
+    const auto folder = data_dir.empty() ? user_data_folder() : std::filesystem::path();
+    return folder.empty() ? folder : folder / "gpus";
+}
+
 void add_common_options(CLI::App& command, CommonOptions& options) {
     options.command = &command;
     command.add_option("--format", options.format, "How to print: table, json or csv")

@@ -22,6 +22,8 @@ struct CommonOptions {
     [[nodiscard]] std::filesystem::path data() const;
     [[nodiscard]] std::filesystem::path gpus() const { return data() / "gpus"; }
     [[nodiscard]] std::filesystem::path models() const { return data() / "models"; }
+    /// Folder of the user's own fits, which stand in place of shipped ones; empty with --data-dir, whose gpus/ holds them.
+    [[nodiscard]] std::filesystem::path user_fits() const;
 };
 
 /// Adds --format, --output and --data-dir to `command`.

@@ -33,7 +33,7 @@ std::vector<Gpu> load_gpus(const CompareOptions& options, Notes& notes) {
         GpuProfile profile = load_chosen_gpu(options.common.gpus(), id, notes);
         if (!seen.insert(profile.id).second)
             throw Error({.what = "a GPU is compared with itself", .key = "--gpu", .found = fmt::format("{} twice", profile.id)});
-        ParameterSet parameters = load_parameters(options.common.gpus(), profile);
+        ParameterSet parameters = load_parameters(options.common.gpus(), profile, options.common.user_fits());
         gpus.push_back({std::move(profile), std::move(parameters)});
     }
     return gpus;

@@ -91,7 +91,7 @@ void run(const CostOptions& options) {
     std::vector<Gpu> gpus;
     for (const auto& id : options.gpus) {
         GpuProfile profile = load_chosen_gpu(options.common.gpus(), id, notes);
-        ParameterSet parameters = load_parameters(options.common.gpus(), profile);
+        ParameterSet parameters = load_parameters(options.common.gpus(), profile, options.common.user_fits());
         gpus.push_back({std::move(profile), std::move(parameters)});
     }
     std::vector<NamedCost> costs;

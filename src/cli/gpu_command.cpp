@@ -26,7 +26,7 @@ void show_gpu(const GpuOptions& options) {
     Notes notes;
     Gpu gpu;
     gpu.profile = load_chosen_gpu(folder, options.asked.front(), notes);
-    gpu.parameters = load_parameters(folder, gpu.profile);
+    gpu.parameters = load_parameters(folder, gpu.profile, options.user_fits());
     write(gpu_report(gpu), options);
     notes.print();
 }

@@ -2,10 +2,31 @@
 
 #include <fmt/format.h>
 
+#include <cctype>
+
 #include "roofcast/error.hpp"
 #include "roofcast/gpu_profile.hpp"
 
 namespace roofcast::cli {
+
+namespace {
+
+/// A name as look-ups compare it: lower case, without spaces, hyphens and underscores.
+std::string compared(std::string_view name) {
+    std::string out;
+    for (const char c : name) {
+        if (c != ' ' && c != '-' && c != '_') out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    }
+    return out;
+}
+
+bool starts_with_maker(const std::string& name) {
+    const std::string first = compared(name.substr(0, name.find(' ')));
+    if (name.find(' ') == std::string::npos) return false;
+    return first == "nvidia" || first == "amd" || first == "intel" || first == "apple" || first == "geforce" || first == "radeon";
+}
+
+}  // namespace
 
 std::vector<std::filesystem::path> data_paths(const std::vector<std::string>& data, const CommonOptions& common) {
     if (!data.empty()) return {data.begin(), data.end()};
@@ -13,18 +34,34 @@ std::vector<std::filesystem::path> data_paths(const std::vector<std::string>& da
     return {folder / "kernels", folder / "models"};
 }
 
+void GpuNames::add(const GpuProfile& profile) {
+    for (const std::string& name : {profile.id, profile.name, std::filesystem::path(profile.file).stem().string()})
+        added_.insert_or_assign(compared(name), profile.id);
+    for (const std::string& alias : profile.aliases) added_.emplace(compared(alias), profile.id);
+}
+
 const std::optional<std::string>& GpuNames::id(const std::string& name) {
     const auto known = ids_.find(name);
     if (known != ids_.end()) return known->second;
-    std::optional<std::string> id;
-    try {
-        const GpuChoice choice = choose_gpu(folder_, name);
-        id = choice.file.stem().string();
-        if (!choice.note.empty()) ambiguous_.emplace(*id, choice.note);
-    } catch (const Error&) {
-        // Rows say so, with their file and line.
+    std::optional<std::string> id = found(name);
+    // Drivers put the maker before the name: "NVIDIA GeForce RTX 4090".
+    for (std::string rest = name; !id && starts_with_maker(rest);) {
+        rest.erase(0, rest.find(' ') + 1);
+        id = found(rest);
     }
     return ids_.emplace(name, std::move(id)).first->second;
+}
+
+std::optional<std::string> GpuNames::found(const std::string& name) {
+    if (const auto added = added_.find(compared(name)); added != added_.end()) return added->second;
+    try {
+        const GpuChoice choice = choose_gpu(folder_, name);
+        std::string id = choice.file.stem().string();
+        if (!choice.note.empty()) ambiguous_.emplace(id, choice.note);
+        return id;
+    } catch (const Error&) {
+        return std::nullopt;  // rows say so, with their file and line
+    }
 }
 
 std::string GpuNames::note(const std::string& id) const {

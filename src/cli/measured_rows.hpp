@@ -21,8 +21,8 @@ class GpuNames {
 public:
     explicit GpuNames(std::filesystem::path gpus_folder) : folder_(std::move(gpus_folder)) {}
 
-    /// `id` stands for itself: of a profile that lies elsewhere.
-    void add(const std::string& id) { ids_.insert_or_assign(id, id); }
+    /// A profile that lies elsewhere: its id, name and aliases, and the name of its file, stand for its id before those of others.
+    void add(const GpuProfile& profile);
     /// nullopt: no profile has that name.
     const std::optional<std::string>& id(const std::string& name);
     /// What is to be said of an id that a name of several GPUs was taken for; empty: nothing.
@@ -31,8 +31,11 @@ public:
     [[nodiscard]] std::vector<std::string> notes() const;
 
 private:
+    std::optional<std::string> found(const std::string& name);
+
     std::filesystem::path folder_;
     std::map<std::string, std::optional<std::string>> ids_;
+    std::map<std::string, std::string> added_;      ///< ids by what look-ups compare
     std::map<std::string, std::string> ambiguous_;  ///< notes by id
 };
 

@@ -57,7 +57,7 @@ void run(const PredictOptions& options) {
     std::vector<Gpu> gpus;
     for (const auto& id : options.gpus) {
         GpuProfile profile = load_chosen_gpu(gpus_folder, id, notes);
-        ParameterSet parameters = load_parameters(gpus_folder, profile);
+        ParameterSet parameters = load_parameters(gpus_folder, profile, options.common.user_fits());
         gpus.push_back({std::move(profile), std::move(parameters)});
     }
     std::vector<NamedPrediction> predictions;

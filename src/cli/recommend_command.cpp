@@ -68,7 +68,7 @@ std::vector<Gpu> load_gpus(const RecommendOptions& o, Notes& notes) {
     for (GpuProfile& profile : profiles) {
         if (!seen.insert(profile.id).second)
             throw Error({.what = "a GPU stands twice", .key = "--gpu", .found = profile.id, .suggestion = "name it once"});
-        ParameterSet parameters = load_parameters(folder, profile);
+        ParameterSet parameters = load_parameters(folder, profile, o.common.user_fits());
         gpus.push_back({std::move(profile), std::move(parameters)});
     }
     return gpus;

@@ -57,7 +57,7 @@ void run(const ServeSimOptions& o) {
     Notes notes;
     Gpu gpu;
     gpu.profile = load_chosen_gpu(gpus_folder, o.gpu, notes);
-    gpu.parameters = load_parameters(gpus_folder, gpu.profile);
+    gpu.parameters = load_parameters(gpus_folder, gpu.profile, o.common.user_fits());
     const Workload workload = find_workload(o.common.models(), o.model);
     NamedServing named{.model_id = workload.id, .model_name = workload.name, .gpu_id = gpu.profile.id, .gpu_name = gpu.profile.name};
     named.question = {.request = request_of(o, workload, gpu),

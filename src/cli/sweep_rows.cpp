@@ -72,7 +72,7 @@ SweepInputs load_sweep(const std::vector<std::string>& gpus, const std::vector<s
     require_engines(inputs.axes, inputs.software);
     for (const std::string& id : list_values(gpus, "--gpu")) {
         GpuProfile profile = load_chosen_gpu(gpus_folder, id, notes);
-        ParameterSet parameters = load_parameters(gpus_folder, profile);
+        ParameterSet parameters = load_parameters(gpus_folder, profile, common.user_fits());
         inputs.gpus.push_back({std::move(profile), std::move(parameters)});
     }
     for (const std::string& id : list_values(models, "--model")) inputs.models.push_back(find_workload(models_folder, id));

@@ -27,7 +27,8 @@ struct ValidateOptions {
 /// GPUs by id, each loaded when a row first names it.
 class GpuShelf {
 public:
-    explicit GpuShelf(const std::filesystem::path& folder) : folder_(folder), names_(folder) {}
+    GpuShelf(const std::filesystem::path& folder, std::filesystem::path user_fits)
+        : folder_(folder), user_fits_(std::move(user_fits)), names_(folder) {}
 
     /// Loads what the user named and returns its id.
     std::string add(const std::string& id_or_file) {
@@ -35,8 +36,8 @@ public:
         Gpu gpu = loaded(choice.file);
         notes_.add(choice, gpu.profile);
         std::string id = gpu.profile.id;
+        names_.add(gpu.profile);
         gpus_.insert_or_assign(id, std::move(gpu));
-        names_.add(id);
         return id;
     }
 
@@ -63,11 +64,11 @@ public:
 private:
     [[nodiscard]] Gpu loaded(const std::filesystem::path& file) const {
         GpuProfile profile = load_gpu_profile(file, folder_);
-        ParameterSet parameters = load_parameters(folder_, profile);
+        ParameterSet parameters = load_parameters(folder_, profile, user_fits_);
         return {std::move(profile), std::move(parameters)};
     }
 
-    std::filesystem::path folder_;
+    std::filesystem::path folder_, user_fits_;
     std::map<std::string, std::optional<Gpu>> gpus_;  ///< addresses stay valid while it grows
     GpuNames names_;                                  ///< of rows
     Notes notes_;
@@ -149,7 +150,7 @@ void run(const ValidateOptions& options) {
     for (const auto& key : options.by) report_options.by.push_back(parse_group_key(key));
     report_options.worst = static_cast<std::size_t>(options.worst);
 
-    GpuShelf shelf(options.common.gpus());
+    GpuShelf shelf(options.common.gpus(), options.common.user_fits());
     const std::vector<std::filesystem::path> data = data_paths(options.data, options.common);
     const std::vector<std::filesystem::path> read = measurement_files(data);
     require_output("--rows", options.rows_file, options.common);

@@ -25,9 +25,9 @@ std::optional<KernelCost> vector_kernel(const Op& op, const Gpu& gpu, const Soft
     const BytesPerSecond most = most_per_sm(stack, gpu.profile);
     if (most == BytesPerSecond{}) return std::nullopt;
     if (const auto* gemm = std::get_if<Gemm>(&op); gemm != nullptr && gemm->m <= most_vector_rows)
-        return vector_product_cost(*gemm, gpu, most);
+        return on_this_machine(vector_product_cost(*gemm, gpu, most), op, gpu, Cache::produced);
     if (const auto* moe = std::get_if<Moe>(&op); moe != nullptr && moe->tokens <= most_vector_rows)
-        return vector_product_cost(*moe, gpu, most);
+        return on_this_machine(vector_product_cost(*moe, gpu, most), op, gpu, Cache::produced);
     return std::nullopt;
 }
 

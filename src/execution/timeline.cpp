@@ -184,10 +184,35 @@ private:
     std::vector<int> host_of_;
 };
 
+/// What no machine runs `graph` in less than: each operator at data-sheet rates.
+Seconds least_time(const OpGraph& graph, const GpuProfile& gpu) {
+    Seconds total;
+    for (const Segment& segment : graph.segments) {
+        for (const OpNode& node : segment.nodes) {
+            if (node.fusion == Fusion::folded) continue;
+            total += static_cast<double>(segment.repeat * node.repeat) * datasheet_roofline(node.op, gpu, Cache::produced);
+        }
+    }
+    return total / gpu.clock_headroom();
+}
+
+/// `t` by the factor that whole models take on this machine, but no faster than the data sheet allows.
+Timeline on_this_machine(Timeline t, const OpGraph& graph, const Gpu& gpu) {
+    double factor = gpu.parameters.values.time_factor.models;
+    if (factor == 1 || !(t.total > Seconds{})) return t;
+    if (factor < 1) factor = std::max(factor, std::min(1.0, least_time(graph, gpu.profile) / t.total));
+    for (Seconds* time : {&t.total, &t.gpu_busy, &t.host, &t.communication}) *time *= factor;
+    for (TimedOp& op : t.ops) {
+        op.time *= factor;
+        op.kernel = stretched(op.kernel, factor);
+    }
+    return t;
+}
+
 }  // namespace
 
 Timeline timeline(const OpGraph& graph, const Gpu& gpu, const SoftwareStack& stack, int streams, std::span<const std::size_t> first_equal) {
-    return Runner(gpu, stack, streams, first_equal).run(graph);
+    return on_this_machine(Runner(gpu, stack, streams, first_equal).run(graph), graph, gpu);
 }
 
 std::vector<std::size_t> first_equal_nodes(const OpGraph& graph) {

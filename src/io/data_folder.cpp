@@ -18,7 +18,7 @@ bool holds_data(const std::filesystem::path& folder) {
 std::filesystem::path required(const std::filesystem::path& folder, const char* given_by) {
     if (holds_data(folder)) return folder;
     throw Error(
-        {.what = "no roofcast data there", .file = folder.string(), .key = given_by, .expected = "a folder that holds gpus/ and models/"});
+        {.what = "no roofcast data there", .file = folder.string(), .key = given_by, .expected = "a folder that holds gpus/ (profiles, arch/_default.toml, software.toml) and models/"});
 }
 
 }  // namespace
@@ -39,6 +39,18 @@ std::filesystem::path data_folder(const std::optional<std::filesystem::path>& ch
     if (holds_data(std::filesystem::current_path(ec))) return std::filesystem::current_path(ec);
     throw Error({.what = "the data folder (gpus/, models/) was not found beside the program",
                  .suggestion = "give --data-dir or set ROOFCAST_DATA"});
+}
+
+std::filesystem::path user_data_folder() {
+    // The XDG base directory specification: relative paths are to be ignored.
+    const auto absolute = [](const char* variable) {
+        const char* value = std::getenv(variable);
+        const std::filesystem::path folder = value == nullptr ? "" : value;
+        return folder.is_absolute() ? folder : std::filesystem::path();
+    };
+    if (const auto data = absolute("XDG_DATA_HOME"); !data.empty()) return data / "roofcast";
+    if (const auto home = absolute("HOME"); !home.empty()) return home / ".local" / "share" / "roofcast";
+    return {};
 }
 
 }  // namespace roofcast

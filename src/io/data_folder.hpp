@@ -10,4 +10,8 @@ namespace roofcast {
 /// there is none.
 std::filesystem::path data_folder(const std::optional<std::filesystem::path>& chosen);
 
+/// Where a user's own fits are kept: $XDG_DATA_HOME/roofcast, else ~/.local/share/roofcast; it need not exist. Empty when
+/// neither XDG_DATA_HOME nor HOME names an absolute folder.
+std::filesystem::path user_data_folder();
+
 }  // namespace roofcast

@@ -1,5 +1,8 @@
 #include "roofcast/kernel_cost.hpp"
 
+#include <algorithm>
+#include <array>
+
 #include "kernels/terms.hpp"
 #include "kernels/transfer.hpp"
 #include "kernels/work.hpp"
@@ -35,6 +38,30 @@ Seconds floor_of(const Operator& op, const GpuProfile& gpu, Cache cache) {
     }
 }
 
+struct FamilyOf {
+    const GpuProfile& gpu;
+    using F = KernelFamily;
+    std::optional<F> operator()(const Gemm& g) const {
+        if (g.unpacks_weights()) return F::weight_only;
+        constexpr std::array by_unit{F::gemm_simt, F::gemm_tensor16, F::gemm_tensor8, F::gemm_integer8, F::gemm_tensor4};
+        static_assert(by_unit.size() == math_unit_count);
+        return by_unit[index(gpu.math_unit(g.precision))];
+    }
+    std::optional<F> operator()(const Attention& a) const {
+        return a.cache_format() == CacheFormat::plain ? F::attention_plain : F::attention_narrow;
+    }
+    std::optional<F> operator()(const Conv2d&) const { return F::convolution; }
+    std::optional<F> operator()(const Elementwise&) const { return F::streaming; }
+    std::optional<F> operator()(const Embedding&) const { return F::streaming; }
+    std::optional<F> operator()(const Reduce&) const { return F::streaming; }
+    std::optional<F> operator()(const Move&) const { return F::streaming; }
+    std::optional<F> operator()(const RowWise&) const { return F::row_wise; }
+    std::optional<F> operator()(const Moe&) const { return F::moe; }
+    std::optional<F> operator()(const Collective&) const { return F::collective; }
+    std::optional<F> operator()(const Copy&) const { return F::copy; }
+    std::optional<F> operator()(const Unmodelled&) const { return std::nullopt; }
+};
+
 }  // namespace
 
 std::string_view name(Bound b) {
@@ -48,7 +75,7 @@ std::string_view name(Cache c) {
 }
 
 KernelCost cost(const Op& op, const Gpu& gpu, Cache cache) {
-    return std::visit(
+    const KernelCost kernel = std::visit(
         [&](const auto& o) {
             if constexpr (std::is_same_v<std::decay_t<decltype(o)>, Unmodelled>) {
                 KernelCost unknown;
@@ -59,6 +86,29 @@ KernelCost cost(const Op& op, const Gpu& gpu, Cache cache) {
             }
         },
         op);
+    return on_this_machine(kernel, op, gpu, cache);
+}
+
+std::optional<KernelFamily> kernel_family(const Op& op, const GpuProfile& gpu) {
+    return std::visit(FamilyOf{gpu}, op);
+}
+
+KernelCost stretched(const KernelCost& kernel, double factor) {
+    KernelCost c = kernel;
+    for (Seconds* time : {&c.compute, &c.dram, &c.l2, &c.launch, &c.power, &c.communication, &c.total, &c.unthrottled}) *time *= factor;
+    return c;
+}
+
+KernelCost on_this_machine(const KernelCost& kernel, const Op& op, const Gpu& gpu, Cache cache) {
+    const std::optional<KernelFamily> family = kernel_family(op, gpu.profile);
+    if (!family) return kernel;
+    double factor = gpu.parameters.values.time_factor.kernels[static_cast<std::size_t>(*family)];
+    if (factor == 1 || !(kernel.total > 0 * s)) return kernel;
+    if (factor < 1) {
+        const Seconds floor = datasheet_roofline(op, gpu.profile, cache) / gpu.profile.clock_headroom();
+        factor = std::max(factor, std::min(1.0, floor / kernel.total));
+    }
+    return stretched(kernel, factor);
 }
 
 Seconds datasheet_roofline(const Op& op, const GpuProfile& gpu, Cache cache) {

@@ -259,6 +259,40 @@ void add_moe_and_transfers(Specs& specs) {
     k.put("fixed_us", "us", micro, 0.5, 50, log, "start of a transfer", &K::fixed);
 }
 
+/// Bounds: machines that differ by more are no machines of that GPU.
+void add_time_factors(Specs& specs) {
+    const std::size_t first = specs.size();
+    const auto put = [&](const char* key, const char* meaning, auto slot) {
+        add(specs, std::string("time_factor.") + key, "1", 1, 0.2, 10, log, meaning, slot);
+    };
+    put("models", "time of whole models on this machine over the predicted time",
+        [](CostParameters& p) -> double& { return p.time_factor.models; });
+    const auto put_kernels = [&](const char* key, const char* meaning, KernelFamily family) {
+        put(key, meaning, [family](CostParameters& p) -> double& { return p.time_factor.kernels[static_cast<std::size_t>(family)]; });
+    };
+    using F = KernelFamily;
+    put_kernels("streaming", "time of element-wise kernels, moves and gathers on this machine over the predicted time", F::streaming);
+    put_kernels("row_wise", "the same of softmax and normalizations", F::row_wise);
+    put_kernels("weight_only", "the same of 16-bit GEMMs with 8- or 4-bit weights", F::weight_only);
+    put_kernels("convolution", "the same of convolutions", F::convolution);
+    put_kernels("moe", "the same of experts", F::moe);
+    put_kernels("collective", "the same of collectives", F::collective);
+    put_kernels("copy", "the same of copies", F::copy);
+    put_kernels("gemm.simt", "the same of GEMMs on CUDA cores", F::gemm_simt);
+    put_kernels("gemm.tensor16", "the same of 16-bit GEMMs on tensor cores", F::gemm_tensor16);
+    put_kernels("gemm.tensor8", "the same of 8-bit floating-point GEMMs on tensor cores", F::gemm_tensor8);
+    put_kernels("gemm.integer8", "the same of 8-bit integer GEMMs on tensor cores", F::gemm_integer8);
+    put_kernels("gemm.tensor4", "the same of 4-bit GEMMs on tensor cores", F::gemm_tensor4);
+    put_kernels("attention.plain", "the same of attention on a cache in the compute format", F::attention_plain);
+    put_kernels("attention.narrow", "the same of attention on a narrower cache", F::attention_narrow);
+    for (std::size_t i = first; i < specs.size(); ++i) {
+        specs[i].of_machine = true;
+        for (const MathUnit unit : all_math_units) {
+            if (specs[i].name == "time_factor.gemm." + std::string(name(unit))) specs[i].math_unit = unit;
+        }
+    }
+}
+
 Specs all_specs() {
     Specs specs;
     for (const MathUnit unit : all_math_units) add_gemm(specs, unit);
@@ -269,6 +303,7 @@ Specs all_specs() {
     add_convolution(specs);
     add_memory_bound(specs);
     add_moe_and_transfers(specs);
+    add_time_factors(specs);
     return specs;
 }
 
@@ -290,7 +325,7 @@ std::size_t parameter_index(std::string_view name) {
 }
 
 std::string_view name(Provenance p) {
-    constexpr std::array<std::string_view, 5> names{"assumed", "cited", "pooled_fit", "architecture_fit", "gpu_fit"};
+    constexpr std::array<std::string_view, 6> names{"assumed", "cited", "pooled_fit", "architecture_fit", "gpu_fit", "user_fit"};
     return names.at(static_cast<std::size_t>(p));
 }
 

@@ -24,12 +24,18 @@ struct Origins {
 class ParameterFile {
 public:
     ParameterFile(std::filesystem::path file, const SpecIndex& specs, ParameterSet& set, Origins& hand, std::optional<Provenance> fit,
-                  bool without_models = false)
-        : file_(std::move(file)), specs_(specs), set_(set), hand_(hand), fit_(fit), without_models_(without_models) {}
+                  bool without_models = false, bool of_user = false)
+        : file_(std::move(file)),
+          specs_(specs),
+          set_(set),
+          hand_(hand),
+          fit_(fit),
+          without_models_(without_models),
+          name_((of_user ? "your " : "") + file_.filename().string()) {}
 
     /// Returns the number of parameters.
-    std::size_t read() {
-        const toml::table document = parse_toml_file(file_);
+    std::size_t read() { return read(parse_toml_file(file_)); }
+    std::size_t read(const toml::table& document) {
         read_table(document, "", "");
         return count_;
     }
@@ -63,6 +69,7 @@ private:
         if (place == specs_.end()) throw unknown(node, dotted);
         const ParameterSpec& spec = parameter_specs()[place->second];
         double value = 0;
+        std::string interval;
         if (node.is_number()) {
             value = number_of(node);
         } else {
@@ -73,6 +80,8 @@ private:
                 throw reader.error("unit", "wrong unit", {}, fmt::format("\"{}\"", spec.unit));
             static_cast<void>(reader.number_if("standard_error", non_negative));
             static_cast<void>(reader.text_if("at_bound"));
+            const auto low = reader.number_if("interval_low", non_negative), high = reader.number_if("interval_high", non_negative);
+            if (low && high) interval = fmt::format(", 80 % within {:.3g} to {:.3g}", *low, *high);
             const Range own{reader.number_if("lower").value_or(spec.lower), reader.number_if("upper").value_or(spec.upper)};
             reader.finish();
             if (value < own.lower || value > own.upper)
@@ -86,6 +95,7 @@ private:
         spec.set(set_.values, value);
         if (fit_) {
             trace_fit(place->second, source);
+            set_.source[place->second] += interval;
         } else {
             hand_.provenance[place->second] = source.starts_with("assumed") ? Provenance::assumed : Provenance::cited;
             hand_.source[place->second] = source;
@@ -102,8 +112,9 @@ private:
     void trace_fit(std::size_t spec, const std::string& source) {
         if (source.starts_with(kept_from_others)) return;
         if (source.starts_with(kept_source)) return trace_hand(spec);
-        set_.provenance[spec] = *fit_;
-        set_.source[spec] = source.empty() ? file_.filename().string() : source;
+        const bool unchanged = source.starts_with(unchanged_from_shipped);
+        set_.provenance[spec] = unchanged ? Provenance::gpu_fit : *fit_;
+        set_.source[spec] = source.empty() ? name_ : source;
     }
 
     [[nodiscard]] Error unknown(const toml::node& node, const std::string& dotted) const {
@@ -133,6 +144,7 @@ private:
     Origins& hand_;  ///< of values by hand, whatever fits say
     std::optional<Provenance> fit_;
     bool without_models_;  ///< passes over what whole models told
+    std::string name_;     ///< of the file, as sources say it
     std::size_t count_ = 0;
 };
 
@@ -160,12 +172,17 @@ std::string stem(const std::filesystem::path& file) {
 }
 
 /// Intervals of `[fit.intervals]`, or of `[interval]` among hand values.
-std::vector<ResidualInterval> read_intervals(const std::filesystem::path& file, std::optional<Provenance> fit) {
-    const toml::table document = parse_toml_file(file);
+std::vector<ResidualInterval> read_intervals(const toml::table& document, const std::filesystem::path& file, std::optional<Provenance> fit,
+                                             bool of_user = false) {
     TableReader root(document, file.string());
     if (!fit) return read_intervals(root.table("interval"), Provenance::assumed, "defaults");
-    const std::string of = stem(file) == default_architecture ? "fit of all architectures" : "fit of " + stem(file);
+    const std::string whose = of_user ? "your fit of " : "fit of ";
+    const std::string of = whose + (stem(file) == default_architecture ? "all architectures" : stem(file));
     return read_intervals(root.table("fit").table("intervals"), *fit, of);
+}
+
+bool is_refined(const toml::table& document) {
+    return document["fit"]["refines"].is_string();
 }
 
 SpecIndex spec_index() {
@@ -185,32 +202,59 @@ ParameterSet built_in() {
 /// Which fit files are read.
 enum class Fits { none, architecture, all };
 
-/// Reads what lies in the folder for `profile`, least specific first, each over the one before.
-ParameterSet load(const std::filesystem::path& gpus_folder, const GpuProfile& profile, Fits fits) {
+/// Where fits of users lie; empty: none.
+struct UserFits {
+    std::filesystem::path folder{};   ///< laid out as the folder of profiles
+    std::filesystem::path own_fit{};  ///< a file in place of the GPU's fit, whoever made it
+};
+
+bool is_file(const std::filesystem::path& file) {
+    std::error_code ec;
+    return std::filesystem::is_regular_file(file, ec);
+}
+
+/// Reads what lies in the folder for `profile`, least specific first, each over the one before. Fits of users stand in place of others.
+ParameterSet load(const std::filesystem::path& gpus_folder, const GpuProfile& profile, Fits fits, const UserFits& users = {}) {
     const SpecIndex by_name = spec_index();
     ParameterSet set = built_in();
     Origins hand{set.provenance, set.source};
-    const auto read = [&](const std::filesystem::path& file, std::optional<Provenance> fit) {
-        std::error_code ec;
-        if (!std::filesystem::is_regular_file(file, ec)) return;
-        ParameterFile(file, by_name, set, hand, fit, fits == Fits::architecture).read();
-        for (ResidualInterval& interval : read_intervals(file, fit)) set.intervals.push_back(std::move(interval));
+    const auto read = [&](const std::filesystem::path& file, std::optional<Provenance> fit, bool of_user = false) {
+        if (!is_file(file)) return;
+        const toml::table document = parse_toml_file(file);
+        of_user = of_user || (fit && is_refined(document));
+        if (of_user && fit == Provenance::gpu_fit) fit = Provenance::user_fit;
+        ParameterFile(file, by_name, set, hand, fit, fits == Fits::architecture, of_user).read(document);
+        for (ResidualInterval& interval : read_intervals(document, file, fit, of_user)) set.intervals.push_back(std::move(interval));
+    };
+    const auto read_fit = [&](const std::filesystem::path& relative, Provenance fit) {
+        const bool of_user = !users.folder.empty() && is_file(users.folder / relative);
+        read((of_user ? users.folder : gpus_folder) / relative, fit, of_user);
     };
     const auto hand_values = [&](std::string_view of) { return architecture_file(gpus_folder, of); };
-    const auto fit_of = [&](std::string_view of) { return architecture_fit_file(gpus_folder, of); };
+    const auto fit_of = [&](std::string_view of) { return architecture_fit_file({}, of); };
     const std::string& kernels = profile.facts.kernels_of.empty() ? profile.architecture : profile.facts.kernels_of;
     read(hand_values(default_architecture), std::nullopt);
-    if (fits != Fits::none && profile.vendor == "NVIDIA") read(fit_of(default_architecture), Provenance::pooled_fit);
+    if (fits != Fits::none && profile.vendor == "NVIDIA") read_fit(fit_of(default_architecture), Provenance::pooled_fit);
     if (kernels != default_architecture) read(hand_values(kernels), std::nullopt);
-    if (fits != Fits::none) read(fit_of(kernels), Provenance::architecture_fit);
-    if (fits == Fits::all) read(gpus_folder / (profile.id + ".fit.toml"), Provenance::gpu_fit);
+    if (fits != Fits::none) read_fit(fit_of(kernels), Provenance::architecture_fit);
+    if (fits == Fits::all && !users.own_fit.empty()) read(users.own_fit, Provenance::gpu_fit);
+    if (fits == Fits::all && users.own_fit.empty()) read_fit(profile.id + ".fit.toml", Provenance::gpu_fit);
     return set;
 }
 
 }  // namespace
 
-ParameterSet load_parameters(const std::filesystem::path& gpus_folder, const GpuProfile& profile) {
-    return load(gpus_folder, profile, Fits::all);
+ParameterSet load_parameters(const std::filesystem::path& gpus_folder, const GpuProfile& profile, const std::filesystem::path& user_fits) {
+    return load(gpus_folder, profile, Fits::all, {.folder = user_fits});
+}
+
+ParameterSet load_parameters_with(const std::filesystem::path& gpus_folder, const GpuProfile& profile,
+                                  const std::filesystem::path& own_fit) {
+    return load(gpus_folder, profile, Fits::all, {.own_fit = own_fit});
+}
+
+bool is_refined_fit(const std::filesystem::path& fit_file) {
+    return is_refined(parse_toml_file(fit_file));
 }
 
 ParameterSet load_architecture_parameters(const std::filesystem::path& gpus_folder, const GpuProfile& profile) {
@@ -233,13 +277,24 @@ std::size_t check_parameter_file(const std::filesystem::path& file) {
     const SpecIndex by_name = spec_index();
     ParameterSet set = built_in();
     Origins hand{set.provenance, set.source};
-    const std::size_t count = ParameterFile(file, by_name, set, hand, fit).read();
-    static_cast<void>(read_intervals(file, fit));
+    const toml::table document = parse_toml_file(file);
+    const std::size_t count = ParameterFile(file, by_name, set, hand, fit).read(document);
+    static_cast<void>(read_intervals(document, file, fit));
     return count;
 }
 
+ParameterSet parameters_in_fit(std::string_view text, const std::filesystem::path& file) {
+    const SpecIndex by_name = spec_index();
+    ParameterSet set = built_in();
+    Origins hand{set.provenance, set.source};
+    const toml::table document = parse_toml(text, file.string());
+    ParameterFile(file, by_name, set, hand, Provenance::gpu_fit).read(document);
+    set.intervals = read_intervals(document, file, Provenance::gpu_fit);
+    return set;
+}
+
 std::vector<ResidualInterval> load_residual_intervals(const std::filesystem::path& fit_file) {
-    return read_intervals(fit_file, Provenance::gpu_fit);
+    return read_intervals(parse_toml_file(fit_file), fit_file, Provenance::gpu_fit);
 }
 
 }  // namespace roofcast

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <map>
 
+#include "report/refinement_lines.hpp"
+
 namespace roofcast {
 
 namespace {
@@ -76,7 +78,7 @@ Table stage_table(const Fit& fit) {
 }
 
 std::string remark(const FittedParameter& p) {
-    if (!p.fitted()) return "kept";
+    if (!p.fitted()) return p.unchanged ? "as shipped" : "kept";
     std::string text = p.hit == BoundHit::lower ? "at lower bound" : p.hit == BoundHit::upper ? "at upper bound" : "";
     if (!p.identifiable) text += text.empty() ? "not identified" : ", not identified";
     return text;
@@ -132,6 +134,28 @@ Table dropped_table(const Fit& fit) {
     return table;
 }
 
+Json summary_json(const AccuracySummary& a) {
+    return {{"rows", a.rows}, {"mape_percent", a.mape_percent}, {"median_ape_percent", a.median_ape_percent}};
+}
+
+Json factors_json(const Fit& fit) {
+    Json list = Json::array();
+    for (const FittedParameter& p : fit.details) {
+        if (!p.fitted() || !parameter_specs()[p.spec].of_machine) continue;
+        list.push_back({{"name", parameter_specs()[p.spec].name}, {"value", p.after}});
+        if (p.interval_low) list.back()["interval_low"] = *p.interval_low;
+        if (p.interval_high) list.back()["interval_high"] = *p.interval_high;
+    }
+    return list;
+}
+
+Json refinement_json(const Refinement& r) {
+    Json json{{"refines", r.refines}, {"better", r.better()}, {"before", summary_json(r.before)}, {"after", summary_json(r.after)}};
+    if (r.shipped_before) json["shipped_rows_before"] = summary_json(*r.shipped_before);
+    if (r.shipped_after) json["shipped_rows_after"] = summary_json(*r.shipped_after);
+    return json;
+}
+
 Json document(const NamedFit& named) {
     const Fit& fit = named.fit;
     Json json{{"title", named.title}, {"file", named.file}, {"written", named.written}, {"gpus", fit.gpus}, {"seed", fit.seed}};
@@ -145,11 +169,17 @@ Json document(const NamedFit& named) {
     json["dropped"] = Json::array();
     for (const DroppedRow& row : fit.dropped)
         json["dropped"].push_back({{"file", row.file}, {"line", row.line}, {"gpu", row.gpu}, {"op", row.op}, {"reason", row.reason}});
+    if (fit.refinement) {
+        json["comparison"] = refinement_json(*fit.refinement);
+        json["time_factors"] = factors_json(fit);
+    }
     json["warnings"] = fit.warnings;
     return json;
 }
 
 std::string closing_line(const NamedFit& named) {
+    if (!named.written && named.fit.refinement && (!named.fit.refinement->better() || named.fit.stages.empty()))
+        return fmt::format("{}: nothing to write: {}", named.title, why_not_written(named.fit));
     return named.written ? fmt::format("{} written to {}", named.title, named.file)
                          : fmt::format("{}: nothing written; --write puts the fit into {}", named.title, named.file);
 }
@@ -176,6 +206,8 @@ Report calibration_report(const std::vector<NamedFit>& fits) {
             report.after.push_back(
                 fmt::format("{} rows ran at the pace of the host: they only bound the GPU's time from above", named.fit.host_bound_rows));
         for (const auto& warning : named.fit.warnings) report.after.push_back("warning: " + warning);
+        for (std::string& line : factor_lines(named.fit)) report.after.push_back(std::move(line));
+        if (named.fit.refinement) report.after.push_back(comparison_line(named.fit));
         report.after.push_back(closing_line(named));
     }
     return report;

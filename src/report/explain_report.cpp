@@ -87,7 +87,9 @@ public:
             return std::any_of(units_.begin(), units_.end(),
                                [&](MathUnit unit) { return parameter.starts_with(fmt::format("power.{}_", name(unit))); });
         }
-        if (parameter.starts_with("power.") || parameter == "streaming.l2_residency") return true;
+        if (parameter.starts_with("power.") || parameter == "streaming.l2_residency" || parameter == "time_factor.models") return true;
+        constexpr std::string_view factor = "time_factor.";
+        if (parameter.starts_with(factor)) return groups_.contains(parameter.substr(factor.size()));
         return groups_.contains(parameter.substr(0, parameter.rfind('.')));
     }
 
@@ -162,7 +164,8 @@ Table used_parameters(const std::vector<Phase>& phases, const Gpu& gpu) {
         .columns = {{"parameter", "parameter"}, {"value", "value"}, {"unit", "unit"}, {"provenance", "provenance"}, {"source", "source"}}};
     const auto& specs = parameter_specs();
     for (std::size_t i = 0; i < specs.size(); ++i) {
-        if (!used.hold(specs[i].name)) continue;
+        const bool no_factor = specs[i].of_machine && specs[i].get(gpu.parameters.values) == 1;
+        if (no_factor || !used.hold(specs[i].name)) continue;
         table.rows.push_back({specs[i].name, specs[i].get(gpu.parameters.values), specs[i].unit,
                               std::string(name(gpu.parameters.provenance.at(i))), gpu.parameters.source.at(i)});
     }

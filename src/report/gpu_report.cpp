@@ -134,6 +134,7 @@ Table parameters(const ParameterSet& set) {
                 {}};
     const auto& specs = parameter_specs();
     for (std::size_t i = 0; i < specs.size(); ++i) {
+        if (specs[i].of_machine && specs[i].get(set.values) == 1) continue;  // no fit of the user's says that this machine differs
         table.rows.push_back({specs[i].name, specs[i].get(set.values), specs[i].unit, std::string(name(set.provenance[i])), set.source[i],
                               specs[i].meaning});
     }

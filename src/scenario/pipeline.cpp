@@ -132,14 +132,15 @@ IntervalRatio interval_of(const std::vector<ErrorShare>& errors) {
 }
 
 PipelineResult predict_pipeline(const Pipeline& pipeline, const std::filesystem::path& gpus_folder,
-                                const std::filesystem::path& models_folder, const SoftwareStacks& software) {
+                                const std::filesystem::path& models_folder, const SoftwareStacks& software,
+                                const std::filesystem::path& user_fits) {
     PipelineResult result;
     result.name = pipeline.name;
     result.file = pipeline.file;
     std::vector<std::string> families;
     std::size_t steps = 0;
     for (const PipelineStage& stage : pipeline.stages) {
-        PredictedStage predicted = predicted_stage(pipeline, stage, {gpus_folder, models_folder, software});
+        PredictedStage predicted = predicted_stage(pipeline, stage, {gpus_folder, models_folder, software, user_fits});
         const auto beside = std::find_if(result.stages.begin(), result.stages.end(),
                                          [&](const StageResult& r) { return r.stage.name == stage.parallel_with; });
         predicted.result.step = beside != result.stages.end() ? beside->step : steps++;

@@ -53,7 +53,7 @@ void require_engine(const PipelineStage& stage, const SoftwareStacks& software) 
 Gpu load_device(const PipelineStage& stage, const PipelineData& data, PredictedStage& into) {
     const GpuChoice choice = choose_gpu(data.gpus_folder, stage.device);
     Gpu gpu{load_gpu_profile(choice.file, data.gpus_folder), {}};
-    gpu.parameters = load_parameters(data.gpus_folder, gpu.profile);
+    gpu.parameters = load_parameters(data.gpus_folder, gpu.profile, data.user_fits);
     if (!choice.note.empty()) into.notes.push_back(choice.note);
     for (const Assumption& a : gpu.profile.assumed) into.assumed.emplace_back(gpu.profile.id, a);
     return gpu;

@@ -11,6 +11,7 @@ namespace roofcast {
 struct PipelineData {
     const std::filesystem::path &gpus_folder, &models_folder;
     const SoftwareStacks& software;
+    const std::filesystem::path& user_fits;
 };
 
 struct PredictedStage {

@@ -41,7 +41,7 @@ public:
     [[nodiscard]] std::filesystem::path root() const { return marker_.path().parent_path(); }
     [[nodiscard]] std::filesystem::path fit_file() const { return root() / "gpus" / "t4.fit.toml"; }
     [[nodiscard]] std::string command(const std::string& more) const {
-        return "calibrate --gpu t4 --data-dir " + root().string() + " --data " + (root() / "rows.csv").string() + " " + more;
+        return "calibrate --gpu t4 --from-scratch --data-dir " + root().string() + " --data " + (root() / "rows.csv").string() + " " + more;
     }
     [[nodiscard]] std::string text() const {
         std::ifstream in(fit_file());
@@ -69,8 +69,9 @@ TEST_CASE("calibrate reports without writing, and writes the same file twice whe
     const std::string first = box.text();
     CHECK(contains(first, "[streaming]"));
     CHECK_FALSE(contains(first, box.root().string()));
-    REQUIRE(program(box.command("--folds 2 --write")).exit_code == 0);
+    REQUIRE(program(box.command("--folds 2 --write --yes")).exit_code == 0);
     CHECK(box.text() == first);
+    CHECK_FALSE(std::filesystem::exists(box.fit_file().string() + ".previous"));  // nothing was lost
 }
 
 TEST_CASE("the summary shows what fit files state without fitting") {
@@ -95,7 +96,7 @@ TEST_CASE("interrupting a fit leaves the file of an earlier one as it was") {
     std::ofstream(file) << "# an earlier fit\n";
     // `timeout` sends the signal of Ctrl-C after a moment; fifty folds of thousands of rows take far longer.
     const std::string command = "timeout -s INT 0.7 '" ROOFCAST_BINARY
-                                "' calibrate --architecture ampere --kernels-only --folds 50 --write" +
+                                "' calibrate --architecture ampere --kernels-only --folds 50 --write --yes" +
                                 (" --data-dir " + box.root().string()) + " --data '" ROOFCAST_SOURCE_DIR "/validation_data/kernels'";
     CHECK(std::system((command + " >/dev/null 2>&1").c_str()) != 0);
     CHECK(roofcast::test::text_of(file) == "# an earlier fit\n");
@@ -134,7 +135,7 @@ TEST_CASE("calibrate writes no fit that would lose another") {
     std::ofstream(box.root() / "rows.csv") << "gpu,op,precision,function,elements,latency_us\n"
                                               "t4,elementwise,fp32,relu,1000,5\n"
                                               "t4,elementwise,fp32,relu,-1000,5\n";
-    const auto few = program(box.command("--write"), true);
+    const auto few = program(box.command("--write --yes"), true);
     CHECK(few.exit_code == 2);
     CHECK(contains(few.output, "rows.csv:3: row not used"));
     CHECK(contains(few.output, "no stage of t4 is fitted: its file is not written"));
@@ -150,8 +151,8 @@ TEST_CASE("calibrate pools no GPU for an architecture that it is not of") {
 TEST_CASE("a fit file states the command that writes it again") {
     const Sandbox box;
     REQUIRE(program(box.command("--folds 2 --write")).exit_code == 0);
-    CHECK(contains(box.text(), "roofcast calibrate --gpu t4 --folds 2 --data rows.csv --write"));
-    REQUIRE(program(box.command("--folds 2 --write --arch-fit --architecture turing")).exit_code == 0);
+    CHECK(contains(box.text(), "roofcast calibrate --gpu t4 --folds 2 --from-scratch --data rows.csv --write"));
+    REQUIRE(program(box.command("--folds 2 --write --yes --arch-fit --architecture turing")).exit_code == 0);
     CHECK(contains(roofcast::test::text_of(box.root() / "gpus" / "arch" / "turing.fit.toml"),
                    "roofcast calibrate --architecture turing --arch-fit --gpu t4 --folds 2"));
 }

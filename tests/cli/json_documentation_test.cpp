@@ -64,6 +64,8 @@ TEST_CASE("every key of the JSON output is documented") {
         {"model", "model list"},
         {"model", "model show resnet50"},
         {"calibrate", "calibrate --gpu t4 --kernels-only --stage streaming --evaluations 1 --folds 2"},
+        {"calibrate", "calibrate --gpu p4 --kernels-only --stage streaming --evaluations 1 --folds 2 --data " ROOFCAST_SOURCE_DIR
+                      "/validation_data/kernels/p4_fp32_pytorch.csv"},
     };
     for (const auto& [command, arguments] : runs) {
         CAPTURE(std::string(arguments));

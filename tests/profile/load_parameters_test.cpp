@@ -126,3 +126,38 @@ TEST_CASE("a fit cannot set a peak") {
     folder.write("card.fit.toml", "[compute]\nfp32_tflops = 40\n");
     CHECK_THROWS_WITH_AS(folder.load(), Contains("a fact of the data sheet cannot be set here"), Error);
 }
+
+TEST_CASE("a user's fit stands in place of the shipped one, and says whose it is") {
+    ParameterFolder shipped, users;
+    GpuProfile gpu;
+    gpu.id = "card";
+    gpu.vendor = "NVIDIA";
+    gpu.architecture = "ada";
+    const std::size_t i = parameter_index(key), factor = parameter_index("time_factor.models");
+    shipped.write("arch/_default.toml", assumed);
+    shipped.write("card.fit.toml",
+                  "[fit.intervals]\ngemm = { rows = 9, lower = -0.1, upper = 0.1 }\n[gemm.tensor16]\npeak_fraction = 0.8\n");
+    CHECK(load_parameters(shipped.path(), gpu, users.path()).provenance[i] == Provenance::gpu_fit);
+    users.write("card.fit.toml",
+                "[fit.intervals]\ngemm = { rows = 9, lower = -0.2, upper = 0.2 }\n[gemm.tensor16]\npeak_fraction = { value = 0.9, source = "
+                "\"unchanged from the shipped fit\" }\n[time_factor]\nmodels = { value = 2.2, interval_low = 2.1, interval_high = 2.3 }\n");
+    const ParameterSet set = load_parameters(shipped.path(), gpu, users.path());
+    CHECK(parameter_specs()[i].get(set.values) == rel(0.9, 1e-12));
+    CHECK(set.provenance[i] == Provenance::gpu_fit);  // as good as in the shipped fit
+    CHECK(set.provenance[factor] == Provenance::user_fit);
+    CHECK(name(set.provenance[factor]) == "user_fit");
+    CHECK(set.source[factor] == "your card.fit.toml, 80 % within 2.1 to 2.3");
+    REQUIRE(set.intervals.size() == 1);
+    CHECK(set.intervals[0].lower == -0.2);
+    CHECK(set.intervals[0].basis == "your fit of card");
+    CHECK(load_parameters(shipped.path(), gpu).source[i] == "card.fit.toml");
+}
+
+TEST_CASE("a fit that refines a shipped one is a user's wherever it lies") {
+    ParameterFolder folder;
+    folder.write("arch/_default.toml", assumed);
+    folder.write("card.fit.toml", "[fit]\nrefines = \"shipped fit of card\"\n[gemm.tensor16]\npeak_fraction = 0.8\n");
+    CHECK(folder.load().provenance[parameter_index(key)] == Provenance::user_fit);
+    CHECK(folder.load().source[parameter_index(key)] == "your card.fit.toml");
+    CHECK(is_refined_fit(folder.path() / "card.fit.toml"));
+}

@@ -16,11 +16,12 @@ struct ProgramResult {
     std::string output;  ///< standard output, or standard error with `errors`
 };
 
-/// Runs `roofcast ARGUMENTS` through the shell. With `errors`, captures standard error in place of standard output.
-inline ProgramResult roofcast(const std::string& arguments, bool errors = false) {
+/// Runs `roofcast ARGUMENTS` through the shell. With `errors`, captures standard error in place of standard output. Fits of users are
+/// looked for in `user_data` alone: those of whoever runs the tests would change predictions.
+inline ProgramResult roofcast(const std::string& arguments, bool errors = false, const std::string& user_data = "/nonexistent") {
     const std::string redirection = errors ? " 2>&1 >/dev/null" : " 2>/dev/null";
-    const std::string command =
-        std::string("ROOFCAST_DATA='" ROOFCAST_SOURCE_DIR "' '" ROOFCAST_BINARY "' ") + arguments + redirection + " </dev/null";
+    const std::string command = "XDG_DATA_HOME='" + user_data + "' ROOFCAST_DATA='" ROOFCAST_SOURCE_DIR "' '" ROOFCAST_BINARY "' " +
+                                arguments + redirection + " </dev/null";
     ProgramResult result;
     FILE* pipe = popen(command.c_str(), "r");
     if (pipe == nullptr) return result;
