@@ -11,6 +11,8 @@ namespace roofcast {
 
 namespace {
 
+constexpr double worth_a_word = 1.05;  // error of shipped rows after over before
+
 std::string capitalized(std::string text) {
     if (!text.empty()) text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
     return text;
@@ -36,8 +38,11 @@ std::string comparison_line(const Fit& fit) {
     std::string line = fmt::format("{} {:.1f} % on your {} rows, yours {:.1f} % (cross-validated)", capitalized(r.refines),
                                    r.before.mape_percent, r.before.rows, r.after.mape_percent);
     if (!r.shipped_before || !r.shipped_after) return line + "; shipped rows of this GPU were not found to compare on.";
-    return line + fmt::format("; on the {} shipped rows {:.1f} % and {:.1f} %.", r.shipped_before->rows, r.shipped_before->mape_percent,
-                              r.shipped_after->mape_percent);
+    line += fmt::format("; on the {} shipped rows {:.1f} % and {:.1f} %.", r.shipped_before->rows, r.shipped_before->mape_percent,
+                        r.shipped_after->mape_percent);
+    if (r.shipped_after->mape_percent > worth_a_word * r.shipped_before->mape_percent)
+        line += " Keep yours only if your machine differs from the one measured, or if your rows are what you run.";
+    return line;
 }
 
 std::string why_not_written(const Fit& fit) {

@@ -65,6 +65,7 @@ TEST_CASE("a user's fit goes to the user's folder, is preferred there, and every
     CHECK(contains(written.output, "Shipped fit of t4 "));
     CHECK(contains(written.output, "% on your 6 rows, yours "));
     CHECK(contains(written.output, "(cross-validated); on the "));
+    CHECK(contains(written.output, "Keep yours only if your machine differs"));
     CHECK(contains(written.output, "Your kernels of stage streaming run "));
     const auto report = nlohmann::json::parse(home.run("calibrate --gpu t4 --format json --data " + quoted(home.rows())).output);
     const auto& factor = report["fits"][0]["time_factors"][0];
