@@ -35,30 +35,30 @@ std::map<LineKey, Line> lines_of(const std::vector<FitSummary>& fits) {
 }
 
 /// A kind of work, as readers of a short table think of it, and the start of the operator classes that belong to it.
-struct Kind {
+struct WorkKind {
     std::string_view name;
     std::vector<std::string_view> classes;
 };
 
-const std::vector<Kind>& kinds() {
-    static const std::vector<Kind> all{{"GEMM", {"gemm"}},
-                                       {"attention", {"attention"}},
-                                       {"convolution", {"conv2d"}},
-                                       {"element-wise, norms, softmax", {"elementwise", "layernorm", "rmsnorm", "softmax"}},
-                                       {"mixture of experts", {"moe"}},
-                                       {"collectives, copies", {"all_", "reduce_scatter", "memcpy"}},
-                                       {"language models", {"model_llm", "model_vlm"}},
-                                       {"image models, detectors", {"model_cnn", "model_vit", "model_detector"}},
-                                       {"encoders, other models", {"model_"}}};
+const std::vector<WorkKind>& work_kinds() {
+    static const std::vector<WorkKind> all{{"GEMM", {"gemm"}},
+                                           {"attention", {"attention"}},
+                                           {"convolution", {"conv2d"}},
+                                           {"element-wise, norms, softmax", {"elementwise", "layernorm", "rmsnorm", "softmax"}},
+                                           {"mixture of experts", {"moe"}},
+                                           {"collectives, copies", {"all_", "reduce_scatter", "memcpy"}},
+                                           {"language models", {"model_llm", "model_vlm"}},
+                                           {"image models, detectors", {"model_cnn", "model_vit", "model_detector"}},
+                                           {"encoders, other models", {"model_"}}};
     return all;
 }
 
 /// Index of the first kind that `op` belongs to; the number of kinds for none.
 std::size_t kind_of(std::string_view op) {
-    const auto belongs = [op](const Kind& kind) {
+    const auto belongs = [op](const WorkKind& kind) {
         return std::any_of(kind.classes.begin(), kind.classes.end(), [op](std::string_view start) { return op.starts_with(start); });
     };
-    return static_cast<std::size_t>(std::find_if(kinds().begin(), kinds().end(), belongs) - kinds().begin());
+    return static_cast<std::size_t>(std::find_if(work_kinds().begin(), work_kinds().end(), belongs) - work_kinds().begin());
 }
 
 /// Mean of MAPEs, each weighted with its rows.
@@ -110,10 +110,10 @@ Report fit_summary_report(const std::vector<FitSummary>& fits) {
 }
 
 Report accuracy_by_kind_report(const std::vector<FitSummary>& fits) {
-    std::vector<WeightedMape> measured(kinds().size()), unseen(kinds().size());
+    std::vector<WeightedMape> measured(work_kinds().size()), unseen(work_kinds().size());
     for (const auto& [key, line] : lines_of(fits)) {
         const std::size_t kind = kind_of(std::get<1>(key));
-        if (kind == kinds().size()) continue;
+        if (kind == work_kinds().size()) continue;
         if (line.own != nullptr) measured[kind].add(line.own->cross_validated);
         if (line.left_out != nullptr) unseen[kind].add(line.left_out->gpu_left_out);
     }
@@ -124,9 +124,9 @@ Report accuracy_by_kind_report(const std::vector<FitSummary>& fits) {
                  {"unseen_rows", "rows"},
                  {"unseen_mape_percent", "GPU never measured", 3}},
                 {}};
-    for (std::size_t i = 0; i < kinds().size(); ++i) {
+    for (std::size_t i = 0; i < work_kinds().size(); ++i) {
         if (measured[i].rows == 0 && unseen[i].rows == 0) continue;
-        table.rows.push_back({std::string(kinds()[i].name), measured[i].rows, measured[i].mean(), unseen[i].rows, unseen[i].mean()});
+        table.rows.push_back({std::string(work_kinds()[i].name), measured[i].rows, measured[i].mean(), unseen[i].rows, unseen[i].mean()});
     }
     return accuracy_report(std::move(table));
 }
