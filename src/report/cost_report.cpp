@@ -38,8 +38,9 @@ std::vector<Table> text_tables(const std::vector<NamedCost>& costs, const CostSe
     const std::pair<Part, std::string> parts[] = {
         {Part::rent, "Renting"},
         {Part::energy, "Energy of the GPUs: modelled, not measured; GeForce boards draw a multiple of it when they decode"},
-        {Part::owning, fmt::format("Owning: TCO is depreciation and electricity; ROI over {} years, if every hour at work would otherwise be rented",
-                                  significant(horizon))}};
+        {Part::owning,
+         fmt::format("Owning: TCO is depreciation and electricity; ROI over {} years, if every hour at work would otherwise be rented",
+                     significant(horizon))}};
     std::vector<Table> tables;
     for (const auto& [part, title] : parts) {
         Table table{.title = title, .columns = {}, .rows = {}};
