@@ -17,8 +17,10 @@ bool holds_data(const std::filesystem::path& folder) {
 
 std::filesystem::path required(const std::filesystem::path& folder, const char* given_by) {
     if (holds_data(folder)) return folder;
-    throw Error(
-        {.what = "no roofcast data there", .file = folder.string(), .key = given_by, .expected = "a folder that holds gpus/ (profiles, arch/_default.toml, software.toml) and models/"});
+    throw Error({.what = "no roofcast data there",
+                 .file = folder.string(),
+                 .key = given_by,
+                 .expected = "a folder that holds gpus/ (profiles, arch/_default.toml, software.toml) and models/"});
 }
 
 }  // namespace

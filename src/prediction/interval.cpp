@@ -14,7 +14,8 @@ constexpr std::string_view model_prefix = "model_";
 constexpr double enough_of_the_time = 0.5;  // of all kernels, that operators known to a fit must take before it may speak for the run
 
 /// Values by hand have intervals without a citation of their own.
-constexpr Provenance by_trust[] = {Provenance::user_fit, Provenance::gpu_fit, Provenance::architecture_fit, Provenance::pooled_fit, Provenance::assumed};
+constexpr Provenance by_trust[] = {Provenance::user_fit, Provenance::gpu_fit, Provenance::architecture_fit, Provenance::pooled_fit,
+                                   Provenance::assumed};
 
 const ResidualInterval* find_at(const ParameterSet& parameters, std::string_view op, Provenance provenance) {
     const auto last = std::find_if(parameters.intervals.rbegin(), parameters.intervals.rend(), [&](const ResidualInterval& interval) {

@@ -34,5 +34,6 @@ TEST_CASE("the accuracy by kind of work weighs each fit's error with its rows") 
 TEST_CASE("the table of kinds fits 80 columns") {
     const std::string text = roofcast::test::printed("calibrate --summary --by-kind");
     std::size_t start = 0;
-    for (std::size_t end = text.find('\n'); end != std::string::npos; start = end + 1, end = text.find('\n', start)) CHECK(end - start <= 80);
+    for (std::size_t end = text.find('\n'); end != std::string::npos; start = end + 1, end = text.find('\n', start))
+        CHECK(end - start <= 80);
 }

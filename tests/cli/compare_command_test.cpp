@@ -4,10 +4,12 @@
 #include <nlohmann/json.hpp>
 
 #include "support/compare.hpp"
+#include "support/json_number.hpp"
 #include "support/paths.hpp"
 #include "support/program.hpp"
 
 using nlohmann::json;
+using roofcast::test::as_number;
 using roofcast::test::contains;
 using roofcast::test::rel;
 
@@ -25,10 +27,6 @@ const json& policy(const json& document, const std::string& name) {
     return document;
 }
 
-double number(const json& value) {
-    return value.get<double>();
-}
-
 std::string compare_refused(const std::string& arguments) {
     return roofcast::test::refused("compare " + arguments);
 }
@@ -41,14 +39,15 @@ TEST_CASE("a comparison has equal settings, each GPU's best, and what a dollar b
                &cost = policy(document, "cost")["rows"];
     for (const char* key : {"precision", "batch", "execution"}) CHECK(baseline[0][key] == baseline[1][key]);
     for (std::size_t i = 0; i < 2; ++i) {
-        CHECK(number(optimized[i]["items_per_minute"]) >= number(baseline[i]["items_per_minute"]));
-        CHECK(number(cost[i]["items_per_usd"]) == rel(1 / number(cost[i]["usd_per_item"]), 1e-9));
+        CHECK(as_number(optimized[i]["items_per_minute"]) >= as_number(baseline[i]["items_per_minute"]));
+        CHECK(as_number(cost[i]["items_per_usd"]) == rel(1 / as_number(cost[i]["usd_per_item"]), 1e-9));
         CHECK_FALSE(optimized[i]["choices"].empty());
     }
     // Batch 1: 500 batches, and the first run's extra.
-    CHECK(number(baseline[0]["job_s"]) > 0.5 * number(baseline[0]["time_per_item_ms"]));
-    CHECK(number(baseline[1]["speedup"]) == rel(number(baseline[0]["time_per_item_ms"]) / number(baseline[1]["time_per_item_ms"]), 1e-9));
-    CHECK(number(baseline[1]["speedup_low"]) < number(baseline[1]["speedup_high"]));
+    CHECK(as_number(baseline[0]["job_s"]) > 0.5 * as_number(baseline[0]["time_per_item_ms"]));
+    CHECK(as_number(baseline[1]["speedup"]) ==
+          rel(as_number(baseline[0]["time_per_item_ms"]) / as_number(baseline[1]["time_per_item_ms"]), 1e-9));
+    CHECK(as_number(baseline[1]["speedup_low"]) < as_number(baseline[1]["speedup_high"]));
     CHECK(document["prices"]["t4"]["date"].is_string());
 }
 
@@ -56,18 +55,18 @@ TEST_CASE("figures of the baseline are those of predict") {
     const json row = policy(compared("--gpu a100-sxm4-80gb --gpu h100-sxm5-80gb --model llama-3.1-8b --batch 4"), "baseline")["rows"][0];
     const auto result = roofcast::test::roofcast("predict --format json --gpu a100-sxm4-80gb --model llama-3.1-8b --batch 4");
     const json p = json::parse(result.output);
-    CHECK(number(row["latency_ms"]) == rel(number(p["latency_ms"]), 1e-12));
-    CHECK(number(row["tokens_per_s"]) == rel(number(p["tokens_per_s"]), 1e-12));
-    CHECK(number(row["items_per_minute"]) == rel(60 * number(p["throughput_per_s"]), 1e-12));
-    CHECK(number(row["memory_percent"]) == rel(100 * number(p["memory_gb"]) / number(p["capacity_gb"]), 1e-12));
-    CHECK(number(row["time_per_item_ms"]) == rel(number(p["latency_ms"]) / 4, 1e-12));
+    CHECK(as_number(row["latency_ms"]) == rel(as_number(p["latency_ms"]), 1e-12));
+    CHECK(as_number(row["tokens_per_s"]) == rel(as_number(p["tokens_per_s"]), 1e-12));
+    CHECK(as_number(row["items_per_minute"]) == rel(60 * as_number(p["throughput_per_s"]), 1e-12));
+    CHECK(as_number(row["memory_percent"]) == rel(100 * as_number(p["memory_gb"]) / as_number(p["capacity_gb"]), 1e-12));
+    CHECK(as_number(row["time_per_item_ms"]) == rel(as_number(p["latency_ms"]) / 4, 1e-12));
 }
 
 TEST_CASE("a comparison whose interval holds 1 says that it decides nothing") {
     const json document = compared("--gpu rtx-3090 --gpu rtx-3090-ti --model resnet50 --policy baseline");
     const json &baseline = policy(document, "baseline"), &row = baseline["rows"][1];
-    REQUIRE(number(row["speedup_low"]) < 1);
-    REQUIRE(number(row["speedup_high"]) > 1);
+    REQUIRE(as_number(row["speedup_low"]) < 1);
+    REQUIRE(as_number(row["speedup_high"]) > 1);
     CHECK(row["speedup_decides"] == false);
     CHECK(contains(baseline["undecided"][0], "decides nothing"));
     const auto text = roofcast::test::roofcast("compare --gpu rtx-3090 --gpu rtx-3090-ti --model resnet50 --policy baseline");
@@ -117,7 +116,7 @@ TEST_CASE("policies can be asked for one by one") {
 TEST_CASE("offloading is a setting of the search, with its reason, in text, JSON and CSV") {
     const std::string run = "--gpu t4 --gpu a100-sxm4-80gb --model llama-3.1-8b --precision fp16 --weights fp16 --policy optimized";
     const json rows = policy(compared(run), "optimized")["rows"];
-    const double percent = number(rows[0]["offload_percent"]);
+    const double percent = as_number(rows[0]["offload_percent"]);
     CHECK(percent > 0);
     CHECK(rows[1]["offload_percent"] == 0);
     const std::string reason = rows[0]["choices"][0];
@@ -126,8 +125,8 @@ TEST_CASE("offloading is a setting of the search, with its reason, in text, JSON
     const std::string asked = " --precision fp16 --weights fp16 --batch " + std::to_string(rows[0]["batch"].get<int>()) + " --execution " +
                               rows[0]["execution"].get<std::string>() + " --offload " + std::to_string(percent / 100);
     const json p = json::parse(roofcast::test::printed("predict --format json --gpu t4 --model llama-3.1-8b" + asked));
-    CHECK(number(p["latency_ms"]) == rel(number(rows[0]["latency_ms"]), 1e-9));
-    CHECK(number(p["memory_gb"]) <= 16);
+    CHECK(as_number(p["latency_ms"]) == rel(as_number(rows[0]["latency_ms"]), 1e-9));
+    CHECK(as_number(p["memory_gb"]) <= 16);
     const std::string text = roofcast::test::printed("compare " + run), csv = roofcast::test::printed("compare --format csv " + run);
     CHECK(contains(text, "offload %"));
     CHECK(contains(text, reason));

@@ -4,10 +4,12 @@
 #include <nlohmann/json.hpp>
 
 #include "support/compare.hpp"
+#include "support/json_number.hpp"
 #include "support/paths.hpp"
 #include "support/program.hpp"
 
 using nlohmann::json;
+using roofcast::test::as_number;
 using roofcast::test::contains;
 using roofcast::test::rel;
 using roofcast::test::TemporaryFile;
@@ -16,10 +18,6 @@ namespace {
 
 json costs(const std::string& arguments, const std::string& date = "2026-11-21") {
     return json::parse(roofcast::test::printed("cost --format json --date " + date + " " + arguments));
-}
-
-double number(const json& value) {
-    return value.get<double>();
 }
 
 std::string cost_refused(const std::string& arguments) {
@@ -31,10 +29,10 @@ std::string cost_refused(const std::string& arguments) {
 TEST_CASE("the cost of an item is the rent over what the prediction says is done in an hour") {
     const json row = costs("--gpu rtx-4090 --model resnet50 --batch 8 --usd-per-hour 0.36 --utilization 0.5")["rows"][0];
     // Half of each hour's 3600 s at work.
-    const double items_per_hour = 0.5 * 3600 * number(row["throughput_per_s"]);
-    CHECK(number(row["usd_per_item"]) == rel(0.36 / items_per_hour, 1e-9));
-    CHECK(number(row["usd_per_1000_items"]) == rel(360 / items_per_hour, 1e-9));
-    CHECK(number(row["usd_per_1000_items_low"]) < number(row["usd_per_1000_items_high"]));
+    const double items_per_hour = 0.5 * 3600 * as_number(row["throughput_per_s"]);
+    CHECK(as_number(row["usd_per_item"]) == rel(0.36 / items_per_hour, 1e-9));
+    CHECK(as_number(row["usd_per_1000_items"]) == rel(360 / items_per_hour, 1e-9));
+    CHECK(as_number(row["usd_per_1000_items_low"]) < as_number(row["usd_per_1000_items_high"]));
     CHECK(row["rental_price"]["source"] == "given by --usd-per-hour");
     CHECK(row["usd_per_million_output_tokens"].is_null());
 }
@@ -42,34 +40,34 @@ TEST_CASE("the cost of an item is the rent over what the prediction says is done
 TEST_CASE("prices of input and output tokens add up to the price of a request") {
     const json row = costs("--gpu a100-sxm4-80gb --model llama-3.1-8b --batch 4 --prompt 512 --generate 128 --usd-per-hour 2")["rows"][0];
     const double request =
-        512e-6 * number(row["prefill_usd_per_million_input_tokens"]) + 128e-6 * number(row["decode_usd_per_million_output_tokens"]);
-    CHECK(request == rel(number(row["usd_per_item"]), 1e-9));
-    CHECK(number(row["usd_per_million_output_tokens"]) == rel(1e6 * request / 128, 1e-9));
-    CHECK(number(row["usd_per_million_tokens"]) == rel(1e6 * request / 640, 1e-9));
+        512e-6 * as_number(row["prefill_usd_per_million_input_tokens"]) + 128e-6 * as_number(row["decode_usd_per_million_output_tokens"]);
+    CHECK(request == rel(as_number(row["usd_per_item"]), 1e-9));
+    CHECK(as_number(row["usd_per_million_output_tokens"]) == rel(1e6 * request / 128, 1e-9));
+    CHECK(as_number(row["usd_per_million_tokens"]) == rel(1e6 * request / 640, 1e-9));
     // A batch of 4 at 2 USD an hour.
-    CHECK(request == rel(2.0 / 3600 / number(row["throughput_per_s"]), 1e-9));
+    CHECK(request == rel(2.0 / 3600 / as_number(row["throughput_per_s"]), 1e-9));
 }
 
 TEST_CASE("rent and energy are those of all GPUs of the run") {
     const json one = costs("--gpu a100-sxm4-80gb --model llama-3.1-8b --usd-per-hour 2")["rows"][0],
                two = costs("--gpu a100-sxm4-80gb --model llama-3.1-8b --usd-per-hour 2 --dp 2")["rows"][0];
     CHECK(two["gpus"] == 2);
-    CHECK(number(two["usd_per_hour"]) == rel(4, 1e-9));
-    CHECK(number(two["usd_per_item"]) == rel(number(one["usd_per_item"]), 1e-9));
-    CHECK(number(two["joules_per_item"]) == rel(number(one["joules_per_item"]), 1e-9));
-    CHECK(number(two["joules_per_batch"]) == rel(2 * number(one["joules_per_batch"]), 1e-9));
+    CHECK(as_number(two["usd_per_hour"]) == rel(4, 1e-9));
+    CHECK(as_number(two["usd_per_item"]) == rel(as_number(one["usd_per_item"]), 1e-9));
+    CHECK(as_number(two["joules_per_item"]) == rel(as_number(one["joules_per_item"]), 1e-9));
+    CHECK(as_number(two["joules_per_batch"]) == rel(2 * as_number(one["joules_per_batch"]), 1e-9));
 }
 
 TEST_CASE("owning is set against renting with every assumption stated") {
     const std::string arguments =
         "--gpu rtx-4090 --model resnet50 --usd-per-hour 1 --purchase-usd 8766 --life-years 1 --electricity 0.1 --pue 1 --horizon-years 2";
     const json document = costs(arguments), row = document["rows"][0];
-    const double electricity = number(row["watts_per_gpu"]) / 1000 * 0.1;
-    CHECK(number(row["depreciation_usd_per_hour"]) == rel(1, 1e-9));
-    CHECK(number(row["electricity_usd_per_hour"]) == rel(electricity, 1e-9));
-    CHECK(number(row["break_even_hours"]) == rel(8766 / (1 - electricity), 1e-9));
+    const double electricity = as_number(row["watts_per_gpu"]) / 1000 * 0.1;
+    CHECK(as_number(row["depreciation_usd_per_hour"]) == rel(1, 1e-9));
+    CHECK(as_number(row["electricity_usd_per_hour"]) == rel(electricity, 1e-9));
+    CHECK(as_number(row["break_even_hours"]) == rel(8766 / (1 - electricity), 1e-9));
     // Two years of 8766 hours; nothing is left of the purchase.
-    CHECK(number(row["return_on_investment_percent"]) == rel(100 * (2 * (1 - electricity) - 1), 1e-9));
+    CHECK(as_number(row["return_on_investment_percent"]) == rel(100 * (2 * (1 - electricity) - 1), 1e-9));
     CHECK(document["assumptions"]["electricity_usd_per_kwh"] == 0.1);
     CHECK(document["currency"] == "USD");
     const std::string text = roofcast::test::roofcast("cost --date 2026-11-21 " + arguments).output;
@@ -106,7 +104,7 @@ TEST_CASE("a profile of five lines can be costed with prices from the command li
                                 "name = \"Mine\"\narchitecture = \"ampere\"\nmemory_gb = 80\ncompute_tflops = 312\n"
                                 "memory_bandwidth_gbps = 2039\n");
     const json row = costs("--gpu " + profile.path().string() + " --model bert-base --usd-per-hour 1 --purchase-usd 5000")["rows"][0];
-    CHECK(number(row["usd_per_hour"]) == rel(1, 1e-12));
+    CHECK(as_number(row["usd_per_hour"]) == rel(1, 1e-12));
     CHECK_FALSE(row["assumed"].empty());
 }
 

@@ -12,14 +12,14 @@ using roofcast::test::rel;
 
 namespace {
 
-json predicted(const std::string& arguments) {
+json diffusion_run(const std::string& arguments) {
     return json::parse(roofcast::test::printed("predict --format json " + arguments));
 }
 
 }  // namespace
 
 TEST_CASE("a diffusion model has the time of a step and of an image") {
-    const json p = predicted("--gpu rtx-4090 --model sd-1.5-txt2img --batch 1");
+    const json p = diffusion_run("--gpu rtx-4090 --model sd-1.5-txt2img --batch 1");
     CHECK(p["steps"] == 50);
     const double step_ms = p["step_ms"].get<double>();
     // Twice 402 G multiply-adds at 165 TFLOP/s: no step is under 9.7 ms.
@@ -32,7 +32,7 @@ TEST_CASE("a diffusion model has the time of a step and of an image") {
 }
 
 TEST_CASE("steps belong to diffusion models, text and tokens do not") {
-    CHECK(predicted("--gpu rtx-4090 --model sdxl-base --steps 30")["steps"] == 30);
+    CHECK(diffusion_run("--gpu rtx-4090 --model sdxl-base --steps 30")["steps"] == 30);
     CHECK(contains(refused("predict --gpu rtx-4090 --model resnet50 --steps 30"), "--steps"));
     CHECK(contains(refused("predict --gpu rtx-4090 --model sd-1.5-txt2img --steps 0"), "--steps"));
     CHECK(contains(refused("predict --gpu rtx-4090 --model sd-1.5-txt2img --prompt 77"), "--prompt"));

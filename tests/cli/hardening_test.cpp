@@ -14,7 +14,7 @@ using roofcast::test::TemporaryFile;
 
 namespace {
 
-json printed(const std::string& arguments) {
+json printed_json(const std::string& arguments) {
     return json::parse(roofcast::test::printed(arguments + " --format json"));
 }
 
@@ -36,7 +36,7 @@ TEST_CASE("expert parallelism needs experts that it divides, on as many GPUs") {
     CHECK(contains(refused("predict --gpu h100 --model llama-3.1-8b --tp 2 --ep 2"), "no experts"));
     CHECK(contains(refused("predict --gpu h100 --model mixtral-8x7b --tp 4 --ep 3"), "8 experts"));
     CHECK(contains(refused("predict --gpu h100 --model mixtral-8x7b --ep 2"), "--tp 2 --ep 2"));
-    CHECK(printed("predict --gpu h100 --model mixtral-8x7b --tp 4 --ep 2")["parallel"]["expert"] == 2);
+    CHECK(printed_json("predict --gpu h100 --model mixtral-8x7b --tp 4 --ep 2")["parallel"]["expert"] == 2);
     CHECK(contains(roofcast::test::roofcast("predict --gpu h100 --model mixtral-8x7b --tp 4 --ep 2").output, "ep 2"));
 }
 
@@ -75,34 +75,34 @@ TEST_CASE("assumed values are marked in every output, and an unknown architectur
     CHECK(contains(roofcast::test::roofcast(two + " --format csv").output, ";compute.sm_count"));
     CHECK(contains(roofcast::test::roofcast(two).output, "x1: assumed: compute.sm_count"));
     CHECK(contains(roofcast::test::roofcast(two).output, "note, x1: precision"));
-    CHECK_FALSE(printed(two)["predictions"][0]["assumed"].empty());
+    CHECK_FALSE(printed_json(two)["predictions"][0]["assumed"].empty());
     const std::string memory = "memory --model resnet50 --gpu " + gpu.path().string();
     CHECK(contains(roofcast::test::roofcast(memory).output, "x1: assumed: compute.sm_count"));
-    CHECK_FALSE(printed(memory)["assumed"]["x1"].empty());
+    CHECK_FALSE(printed_json(memory)["assumed"]["x1"].empty());
     const auto errors = roofcast::test::roofcast(one, true);
     CHECK(errors.exit_code == 0);
     CHECK(contains(errors.output, "did you mean ampere"));
 }
 
 TEST_CASE("memory shows the precision or the weights asked for") {
-    const json half = printed("memory --model llama-2-7b --precision bf16")["rows"];
+    const json half = printed_json("memory --model llama-2-7b --precision bf16")["rows"];
     REQUIRE(half.size() == 4);
     CHECK(half[0]["storage"] == "bf16");
     CHECK(half[3]["activations"] == "bf16");
-    const json fp4 = printed("memory --model llama-2-7b --precision fp4")["rows"];
+    const json fp4 = printed_json("memory --model llama-2-7b --precision fp4")["rows"];
     REQUIRE(fp4.size() == 1);
     CHECK(fp4[0]["storage"] == "fp4");
-    const json awq = printed("memory --model llama-2-7b --weights awq-int4")["rows"];
+    const json awq = printed_json("memory --model llama-2-7b --weights awq-int4")["rows"];
     REQUIRE(awq.size() == 1);
     CHECK(awq[0]["storage"] == "awq-int4");
 }
 
 TEST_CASE("checkpoints that are published quantized are stored so unless --weights says otherwise") {
-    const json p = printed("predict --gpu h100 --model gpt-oss-120b --precision bf16");
+    const json p = printed_json("predict --gpu h100 --model gpt-oss-120b --precision bf16");
     CHECK(p["weights"] == "mxfp4");
     // 116.8e9 parameters at 4.25 bits are 62 GB; embedding and head, 2 x 201088 x 2880, keep 16: 1.7 GB more.
     CHECK(p["memory"]["weights_gb"].get<double>() == rel(63.8, 0.01));
-    CHECK(printed("predict --gpu h100 --model gpt-oss-20b --precision bf16 --weights bf16")["weights"] == "bf16");
+    CHECK(printed_json("predict --gpu h100 --model gpt-oss-20b --precision bf16 --weights bf16")["weights"] == "bf16");
 }
 
 TEST_CASE("output to a device is written to it, and a full one is an error") {
@@ -113,14 +113,14 @@ TEST_CASE("output to a device is written to it, and a full one is an error") {
 
 TEST_CASE("whether a model fits a device without a capacity is not known") {
     const std::string run = "predict --gpu xeon-8480 --model llama-3.1-405b --batch 64 --precision bf16";
-    const json p = printed(run);
+    const json p = printed_json(run);
     CHECK(p["fits"].is_null());
     CHECK(p["memory"]["fits"].is_null());
     CHECK(p["memory"]["largest_batch"].is_null());
     const std::string text = roofcast::test::roofcast(run).output;
     CHECK(contains(text, "Whether it fits is not known"));
     CHECK_FALSE(contains(text, " yes"));
-    CHECK(printed(run + " --gpu a100")["predictions"][0]["fits"].is_null());
+    CHECK(printed_json(run + " --gpu a100")["predictions"][0]["fits"].is_null());
 }
 
 TEST_CASE("empty values are refused with their option") {
@@ -143,20 +143,20 @@ TEST_CASE("a number beyond all bounds is shown as it was given") {
 TEST_CASE("GPUs that the heads of a model do not divide over are blamed on --gpus") {
     CHECK(contains(refused("predict --gpu a100 --model llama-3.1-8b --gpus 3"), "--gpus: llama-3.1-8b has 32 attention heads"));
     CHECK(contains(refused("predict --gpu a100 --model llama-3.1-8b --tp 3"), "--tp"));
-    CHECK(printed("predict --gpu a100 --model resnet50 --precision fp16 --gpus 3")["parallel"]["data"] == 3);
+    CHECK(printed_json("predict --gpu a100 --model resnet50 --precision fp16 --gpus 3")["parallel"]["data"] == 3);
 }
 
 TEST_CASE("the folder of a checkpoint stands for its config.json") {
     const TemporaryFile config("config.json", R"({"model_type": "llama", "num_hidden_layers": 2, "hidden_size": 64, "vocab_size": 100,
         "num_attention_heads": 4, "intermediate_size": 128, "max_position_embeddings": 4096})");
     const std::filesystem::path folder = config.path().parent_path();
-    CHECK(printed("predict --gpu a100 --model " + folder.string())["model"] == folder.filename().string());
-    CHECK(printed("predict --gpu a100 --model " + folder.string() + "/")["model"] == folder.filename().string());
+    CHECK(printed_json("predict --gpu a100 --model " + folder.string())["model"] == folder.filename().string());
+    CHECK(printed_json("predict --gpu a100 --model " + folder.string() + "/")["model"] == folder.filename().string());
     const auto here = std::filesystem::current_path();
     std::filesystem::current_path(folder.parent_path());
-    CHECK(printed("predict --gpu a100 --model " + folder.filename().string())["model"] == folder.filename().string());
-    CHECK(printed("model show " + folder.filename().string())["id"] == folder.filename().string());
-    CHECK(printed("model check " + folder.filename().string())["models"].size() == 1);
+    CHECK(printed_json("predict --gpu a100 --model " + folder.filename().string())["model"] == folder.filename().string());
+    CHECK(printed_json("model show " + folder.filename().string())["id"] == folder.filename().string());
+    CHECK(printed_json("model check " + folder.filename().string())["models"].size() == 1);
     std::filesystem::current_path(here);
 }
 

@@ -13,7 +13,7 @@ namespace {
 
 const std::string run = "predict --gpu a100-sxm4-80gb --model llama-3.1-8b --precision bf16 ";
 
-json predicted(const std::string& options) {
+json with_techniques(const std::string& options) {
     return json::parse(roofcast::test::printed(run + "--format json " + options));
 }
 
@@ -26,11 +26,11 @@ std::string technique_refused(const std::string& options) {
 TEST_CASE("scenario: techniques off print what a plain run prints") {
     const std::string plain = roofcast::test::roofcast(run).output;
     CHECK(roofcast::test::roofcast(run + "--cached-prefix 0 --offload 0 --kv-block 1").output == plain);
-    CHECK_FALSE(predicted("").contains("techniques"));
+    CHECK_FALSE(with_techniques("").contains("techniques"));
 }
 
 TEST_CASE("scenario: techniques say what they are and what they bring") {
-    const json p = predicted("--draft llama-3.2-1b --draft-tokens 4 --acceptance 0.8 --cached-prefix 0.25 --kv-block 16");
+    const json p = with_techniques("--draft llama-3.2-1b --draft-tokens 4 --acceptance 0.8 --cached-prefix 0.25 --kv-block 16");
     CHECK(p["techniques"]["draft"] == "llama-3.2-1b");
     CHECK(p["techniques"]["cached_prefix"] == 0.25);
     CHECK(p["techniques"]["prefill_chunk"].is_null());

@@ -11,7 +11,7 @@ using roofcast::test::TemporaryFile;
 
 namespace {
 
-OpGraph graph_of(const std::string& text, const RunShape& shape = {}) {
+OpGraph dimensions_graph(const std::string& text, const RunShape& shape = {}) {
     const TemporaryFile file("net.toml", "id = \"net\"\nfamily = \"cnn\"\nsource = \"a test\"\n" + text);
     return forward_graph(load_workload(file.path()), shape);
 }
@@ -30,7 +30,7 @@ const OpNode& first_conv(const OpGraph& graph) {
 
 TEST_CASE("a convolution over frames has a kernel of one row") {
     const OpGraph graph =
-        graph_of("dimensions = 1\nimage_size = 100\nchannels = 8\nnorm = \"none\"\nlayers = [{conv = 16, kernel = 5, stride = 2}]");
+        dimensions_graph("dimensions = 1\nimage_size = 100\nchannels = 8\nnorm = \"none\"\nlayers = [{conv = 16, kernel = 5, stride = 2}]");
     const OpNode& node = first_conv(graph);
     const auto& conv = std::get<Conv2d>(node.op);
     CHECK(conv.out_height() == 1);
@@ -41,8 +41,8 @@ TEST_CASE("a convolution over frames has a kernel of one row") {
 
 TEST_CASE("a convolution of a volume multiplies all taps of its cube for each voxel") {
     const std::string net = "dimensions = 3\nimage_size = 16\nchannels = 8\nnorm = \"none\"\n";
-    const OpGraph kept = graph_of(net + "layers = [{conv = 4, kernel = 3}]"),
-                  halved = graph_of(net + "layers = [{conv = 4, kernel = 3, stride = 2}]");
+    const OpGraph kept = dimensions_graph(net + "layers = [{conv = 4, kernel = 3}]"),
+                  halved = dimensions_graph(net + "layers = [{conv = 4, kernel = 3, stride = 2}]");
     CHECK(first_conv(kept).weights == 4 * 8 * 27);
     CHECK(op_macs(first_conv(kept).op) == 16 * 16 * 16 * 4 * 8 * 27);
     // Half the size in each of three directions.
@@ -51,7 +51,7 @@ TEST_CASE("a convolution of a volume multiplies all taps of its cube for each vo
 
 TEST_CASE("volumes are pooled, stretched and joined in three directions") {
     // 8 voxels a side, pooled to 4, back to 8, beside the volume itself: the last convolution sees 4 + 4 channels of 512 voxels.
-    const OpGraph graph = graph_of(R"(dimensions = 3
+    const OpGraph graph = dimensions_graph(R"(dimensions = 3
 image_size = 8
 channels = 4
 norm = "none"
@@ -66,7 +66,7 @@ layers = [
 
 TEST_CASE("a transposed convolution multiplies its whole kernel for each input, and stretches the map by its stride") {
     const std::string net = "image_size = 8\nchannels = 4\nnorm = \"none\"\nlayers = [{transposed = 6, kernel = ";
-    const OpGraph apart = graph_of(net + "2}, {conv = 1}]"), overlapping = graph_of(net + "4, stride = 2}, {conv = 1}]");
+    const OpGraph apart = dimensions_graph(net + "2}, {conv = 1}]"), overlapping = dimensions_graph(net + "4, stride = 2}, {conv = 1}]");
     const auto product = [](const OpGraph& graph) { return std::get<Gemm>(graph.segments.front().nodes.front().op); };
     CHECK(product(apart).n == 6 * 2 * 2);
     CHECK(product(overlapping).n == 6 * 4 * 4);
@@ -74,7 +74,7 @@ TEST_CASE("a transposed convolution multiplies its whole kernel for each input, 
     // Published counts: 16 x 16 outputs of 6 channels, each by 4 inputs and the whole kernel.
     CHECK(apart.segments.front().nodes.front().macs == 256 * 6 * 4 * 4);
     CHECK(overlapping.segments.front().nodes.front().macs == 256 * 6 * 4 * 16);
-    CHECK_THROWS_AS(graph_of(net + "2, stride = 3}]"), Error);
+    CHECK_THROWS_AS(dimensions_graph(net + "2, stride = 3}]"), Error);
     // Products that overlap are summed where they fall.
     const auto& scatter = std::get<Move>(overlapping.segments.front().nodes[1].op);
     CHECK(scatter.read == 64 * 6 * 16);
@@ -85,12 +85,12 @@ TEST_CASE("a transposed convolution multiplies its whole kernel for each input, 
 TEST_CASE("frames beyond the end of an utterance are zeroed only where the net says so") {
     const std::string net = "dimensions = 1\nimage_size = 100\nchannels = 8\nnorm = \"none\"\nlayers = [{conv = 16, kernel = 5}]\n";
     const auto nodes = [](const OpGraph& graph) { return graph.segments.front().nodes.size(); };
-    CHECK(nodes(graph_of("masks_frames = true\n" + net)) > nodes(graph_of(net)));
-    CHECK_THROWS_AS(graph_of("masks_frames = true\nlayers = [{conv = 6}]"), Error);
+    CHECK(nodes(dimensions_graph("masks_frames = true\n" + net)) > nodes(dimensions_graph(net)));
+    CHECK_THROWS_AS(dimensions_graph("masks_frames = true\nlayers = [{conv = 6}]"), Error);
 }
 
 TEST_CASE("instance norm is a norm of each channel of each image, with two numbers a channel") {
-    const OpGraph graph = graph_of("image_size = 10\nnorm = \"instance\"\nlayers = [{conv = 6}]", RunShape{.batch = 5});
+    const OpGraph graph = dimensions_graph("image_size = 10\nnorm = \"instance\"\nlayers = [{conv = 6}]", RunShape{.batch = 5});
     const OpNode* norm = nullptr;
     for (const OpNode& node : graph.segments.front().nodes) {
         if (std::holds_alternative<RowWise>(node.op)) norm = &node;
@@ -102,9 +102,9 @@ TEST_CASE("instance norm is a norm of each channel of each image, with two numbe
 }
 
 TEST_CASE("a net has one to three dimensions, and sides that a machine can hold") {
-    CHECK_THROWS_AS(graph_of("dimensions = 0\nlayers = [{conv = 6}]"), Error);
-    CHECK_THROWS_AS(graph_of("dimensions = 4\nlayers = [{conv = 6}]"), Error);
-    CHECK_THROWS_AS(graph_of("dimensions = 3\nimage_size = 2\nlayers = [{conv = 6, kernel = 5, padding = 0}]"), Error);
+    CHECK_THROWS_AS(dimensions_graph("dimensions = 0\nlayers = [{conv = 6}]"), Error);
+    CHECK_THROWS_AS(dimensions_graph("dimensions = 4\nlayers = [{conv = 6}]"), Error);
+    CHECK_THROWS_AS(dimensions_graph("dimensions = 3\nimage_size = 2\nlayers = [{conv = 6, kernel = 5, padding = 0}]"), Error);
 }
 
 TEST_CASE("levels of EfficientDet's pyramid shrink to a 128th of the image, and all have the same towers") {
@@ -143,7 +143,8 @@ TEST_CASE("boxes are suppressed class by class only where scripts do, with kerne
     const std::string detector =
         "image_size = 32\nclasses = 5\nlayers = [{conv = 8, kernel = 3, stride = 4}, "
         "{retina_head = 8, convs = 1, anchors = [6], from = [0]}]";
-    const OpGraph plain = graph_of(detector, {.batch = 3}), scripted = graph_of(detector, {.batch = 3, .suppression_kernels = 4});
+    const OpGraph plain = dimensions_graph(detector, {.batch = 3}),
+                  scripted = dimensions_graph(detector, {.batch = 3, .suppression_kernels = 4});
     REQUIRE(scripted.segments.size() == plain.segments.size() + 1);
     const Segment& last = scripted.segments.back();
     CHECK(last.after_gpu);

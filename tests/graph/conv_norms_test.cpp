@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::int64_t side = 8, channels = 16;
 
-OpGraph graph_of(std::vector<ConvLayer> layers, bool standardized_weights = false, ConvNorm norm = ConvNorm::none) {
+OpGraph norms_graph(std::vector<ConvLayer> layers, bool standardized_weights = false, ConvNorm norm = ConvNorm::none) {
     ConvNet net;
     net.image_size = side;
     net.channels = channels;
@@ -179,7 +179,7 @@ TEST_CASE("a map made contiguous is planes; what is joined with planes becomes p
               both = layer_of(ConvBlock::concat, 0);
     half.copied = false;
     both.from = {-2, -1};
-    const OpGraph graph = graph_of({conv_with(ConvNorm::none), half, planes, both, conv_with(ConvNorm::none)});
+    const OpGraph graph = norms_graph({conv_with(ConvNorm::none), half, planes, both, conv_with(ConvNorm::none)});
     const auto copies = nodes_named(graph, "to_planes"), joined = nodes_named(graph, "concat");
     REQUIRE(copies.size() == 1);
     REQUIRE(joined.size() == 1);
@@ -209,19 +209,19 @@ TEST_CASE("frameworks sum parts of a map in channels last into planes, and fetch
 }
 
 TEST_CASE("EvoNorm has three numbers a channel and brings its own activation, or two and none") {
-    const OpGraph activated = graph_of({conv_with(ConvNorm::evo)});
+    const OpGraph activated = norms_graph({conv_with(ConvNorm::evo)});
     // 16 to 16 channels, then gate, gain and bias.
     CHECK(total_parameters(activated) == rel(256 + 3 * 16, 1e-12));
     CHECK(nodes_named(activated, "relu").empty());
     CHECK(nodes_named(activated, "evo_gate").size() == 1);
-    const OpGraph bare = graph_of({conv_with(ConvNorm::evo, Activation::none)});
+    const OpGraph bare = norms_graph({conv_with(ConvNorm::evo, Activation::none)});
     CHECK(total_parameters(bare) == rel(256 + 2 * 16, 1e-12));
     CHECK(nodes_named(bare, "evo_gate").empty());
 }
 
 TEST_CASE("the variance of EvoNorm and the mean square of filter response normalization are taken in fp32") {
     for (const ConvNorm norm : {ConvNorm::evo, ConvNorm::filter_response}) {
-        const auto moments = nodes_named(graph_of({conv_with(norm)}), "moments");
+        const auto moments = nodes_named(norms_graph({conv_with(norm)}), "moments");
         REQUIRE(moments.size() == 1);
         const auto& op = std::get<Reduce>(moments.front().op);
         CHECK(op.precision == Precision::fp32);
@@ -233,10 +233,10 @@ TEST_CASE("the variance of EvoNorm and the mean square of filter response normal
 
 TEST_CASE("group norms want planes and convolutions channels last, unless standardized weights are planes too") {
     const ConvLayer layer = conv_with(ConvNorm::group);
-    const OpGraph plain = graph_of({layer, layer});
+    const OpGraph plain = norms_graph({layer, layer});
     CHECK(nodes_named(plain, "to_planes").size() == 2);
     CHECK(nodes_named(plain, "to_channels_last").size() == 1);
-    const OpGraph planes = graph_of({layer, layer}, true);
+    const OpGraph planes = norms_graph({layer, layer}, true);
     CHECK(nodes_named(planes, "to_planes").size() == 1);
     CHECK(nodes_named(planes, "to_channels_last").empty());
     CHECK(std::get<Conv2d>(nodes_named(planes, "conv").back().op).channels_last == false);
@@ -245,7 +245,7 @@ TEST_CASE("group norms want planes and convolutions channels last, unless standa
 TEST_CASE("split attention sums and weighs parts in fp32 and leaves planes of one part") {
     ConvLayer layer = layer_of(ConvBlock::split_attention, 4);
     layer.bias = true;
-    const OpGraph graph = graph_of({layer, conv_with(ConvNorm::none)});
+    const OpGraph graph = norms_graph({layer, conv_with(ConvNorm::none)});
     // 8 to 4 channels, 4 to 16, with biases; then 8 to 16.
     CHECK(total_parameters(graph) == rel(8 * 4 + 4 + 4 * 16 + 16 + 8 * 16, 1e-12));
     const auto sums = nodes_named(graph, "sum_of_parts");
@@ -259,7 +259,7 @@ TEST_CASE("split attention sums and weighs parts in fp32 and leaves planes of on
     CHECK(moved(sums[1]) == rel(1024 * (2 * 4 + 4), 1e-12));
     CHECK(nodes_named(graph, "to_channels_last").size() == 1);
     layer.parts = 3;
-    CHECK_THROWS_AS(graph_of({layer}), Error);
+    CHECK_THROWS_AS(norms_graph({layer}), Error);
 }
 
 TEST_CASE("maps that split attention reads are stacked first") {
@@ -267,7 +267,7 @@ TEST_CASE("maps that split attention reads are stacked first") {
     second.from = {-2};
     ConvLayer both = layer_of(ConvBlock::split_attention, 4);
     both.from = {-2, -1};
-    const OpGraph graph = graph_of({conv_with(ConvNorm::none), second, both});
+    const OpGraph graph = norms_graph({conv_with(ConvNorm::none), second, both});
     const auto stacks = nodes_named(graph, "concat");
     REQUIRE(stacks.size() == 1);
     CHECK(std::get<Move>(stacks.front().op).apart == std::get<Move>(stacks.front().op).written);
@@ -280,7 +280,7 @@ TEST_CASE("attention at half the resolution is stretched by one thread a place, 
     layer.inner = 8;
     layer.expand = 3;
     layer.reduction = 2;
-    const OpGraph graph = graph_of({layer});
+    const OpGraph graph = norms_graph({layer});
     // Values have 3 · 8 channels; two images.
     const auto stretched = nodes_named(graph, "upsample");
     REQUIRE(stretched.size() == 1);
@@ -292,16 +292,16 @@ TEST_CASE("attention at half the resolution is stretched by one thread a place, 
     CHECK(op.head_dim == 2);
     CHECK(op.value_dim == 6);
     layer.heads = 3;
-    CHECK_THROWS_AS(graph_of({layer}), Error);
+    CHECK_THROWS_AS(norms_graph({layer}), Error);
 }
 
 TEST_CASE("of repeated attention with filtered values only the first has the stride and the width of its input") {
     ConvLayer first = layer_of(ConvBlock::local_attend, 2 * channels), second = layer_of(ConvBlock::local_attend, 2 * channels);
     first.heads = second.heads = 4;
     first.stride = 2;
-    const OpGraph apart = graph_of({first, second});
+    const OpGraph apart = norms_graph({first, second});
     first.repeat = 2;
-    const OpGraph together = graph_of({first});
+    const OpGraph together = norms_graph({first});
     CHECK(total_parameters(together) == rel(total_parameters(apart), 1e-12));
     CHECK(total_macs(together) == rel(total_macs(apart), 1e-12));
 }
@@ -309,7 +309,7 @@ TEST_CASE("of repeated attention with filtered values only the first has the str
 TEST_CASE("a convolution with a wide kernel keeps the size, and has as many weights as the kernel has taps") {
     ConvLayer layer = conv_with(ConvNorm::none);
     layer.kernel_width = 5;
-    const OpGraph graph = graph_of({layer});
+    const OpGraph graph = norms_graph({layer});
     const auto op = std::get<Conv2d>(nodes_named(graph, "conv").front().op);
     CHECK(op.out_height() == side);
     CHECK(op.out_width() == side);
@@ -319,7 +319,7 @@ TEST_CASE("a convolution with a wide kernel keeps the size, and has as many weig
 TEST_CASE("a blurring pool pads planes and has no parameters") {
     ConvLayer layer = layer_of(ConvBlock::blurpool, 3);
     layer.stride = 2;
-    const OpGraph graph = graph_of({layer});
+    const OpGraph graph = norms_graph({layer});
     const auto filters = nodes_named(graph, "depthwise");
     REQUIRE(filters.size() == 1);
     const auto& op = std::get<Conv2d>(filters.front().op);

@@ -28,7 +28,7 @@ ConvLayer block_of(std::int64_t channels) {
     return layer;
 }
 
-OpGraph graph_of(const ConvLayer& layer, bool gain = false) {
+OpGraph norm_free_graph(const ConvLayer& layer, bool gain = false) {
     return conv_graph(net_of(layer, gain), RunShape{});
 }
 
@@ -69,7 +69,7 @@ TEST_CASE("a GELU with a gain is two kernels, neither of which takes as long as 
 
 TEST_CASE("each output channel of a standardized convolution has a gain and a bias") {
     // 16 to 8: 128 + 16; 3x3 of 8 to 8: 576 + 16; 8 to 16: 128 + 32.
-    const OpGraph graph = graph_of(block_of(16));
+    const OpGraph graph = norm_free_graph(block_of(16));
     CHECK(total_parameters(graph) == rel(128 + 16 + 576 + 16 + 128 + 32, 1e-12));
     CHECK(count(graph, "standardize_weights") == 3);
     CHECK(count(graph, "batchnorm") == 0);
@@ -77,19 +77,19 @@ TEST_CASE("each output channel of a standardized convolution has a gain and a bi
 
 TEST_CASE("published multiply-adds of norm-free nets hold five a weight for the standardization") {
     // 64 places · (128 + 576 + 128) and 5 · (128 + 576 + 128).
-    CHECK(total_macs(graph_of(block_of(16))) == rel((64 + 5) * 832, 1e-12));
+    CHECK(total_macs(norm_free_graph(block_of(16))) == rel((64 + 5) * 832, 1e-12));
 }
 
 TEST_CASE("a norm-free block scales what enters and what leaves it; gates and gains are kernels more") {
     ConvLayer layer = block_of(16);
-    CHECK(count(graph_of(layer), "scale") == 2);
+    CHECK(count(norm_free_graph(layer), "scale") == 2);
     layer.skip_gain = true;
-    CHECK(count(graph_of(layer), "scale") == 3);
+    CHECK(count(norm_free_graph(layer), "scale") == 3);
     layer.squeeze_excite = 0.5;
     // The gate itself and the constant that makes up for it.
-    CHECK(count(graph_of(layer), "scale") == 5);
+    CHECK(count(norm_free_graph(layer), "scale") == 5);
     // Three activations, one kernel more each.
-    CHECK(kernels(graph_of(block_of(16), true)) - kernels(graph_of(block_of(16))) == rel(3, 1e-12));
+    CHECK(kernels(norm_free_graph(block_of(16), true)) - kernels(norm_free_graph(block_of(16))) == rel(3, 1e-12));
 }
 
 TEST_CASE("an inverted norm-free block is as wide inside as its inputs say, in whole groups") {
@@ -99,15 +99,15 @@ TEST_CASE("an inverted norm-free block is as wide inside as its inputs say, in w
     layer.group_width = 8;
     // 2.25 · 16 = 36, to a multiple of 8: 40. 16 to 40, 5 groups of 3x3 on 8, 40 to 32; the shortcut's 16 to 32.
     const double expected = 16 * 40 + 80 + 40 * 8 * 9 + 80 + 40 * 32 + 64 + 16 * 32 + 64;
-    CHECK(total_parameters(graph_of(layer)) == rel(expected, 1e-12));
+    CHECK(total_parameters(norm_free_graph(layer)) == rel(expected, 1e-12));
 }
 
 TEST_CASE("effective squeeze has one product, efficient channel attention none worth counting") {
     ConvLayer layer = block_of(16);
-    const double plain = total_parameters(graph_of(layer));
+    const double plain = total_parameters(norm_free_graph(layer));
     layer.gate = ChannelGate::effective;
-    CHECK(total_parameters(graph_of(layer)) - plain == rel(16 * 16 + 16, 1e-12));
+    CHECK(total_parameters(norm_free_graph(layer)) - plain == rel(16 * 16 + 16, 1e-12));
     layer.gate = ChannelGate::eca;
-    CHECK(total_parameters(graph_of(layer)) == plain);
-    CHECK(count(graph_of(layer), "channel_conv") == 1);
+    CHECK(total_parameters(norm_free_graph(layer)) == plain);
+    CHECK(count(norm_free_graph(layer), "channel_conv") == 1);
 }

@@ -17,7 +17,7 @@ using roofcast::test::rel;
 namespace {
 
 /// A net of `layers` on images of 8x8 with 32 channels.
-OpGraph graph_of(std::vector<ConvLayer> layers, const RunShape& shape = {}) {
+OpGraph places_graph(std::vector<ConvLayer> layers, const RunShape& shape = {}) {
     ConvNet net;
     net.image_size = 8;
     net.channels = 32;
@@ -27,11 +27,11 @@ OpGraph graph_of(std::vector<ConvLayer> layers, const RunShape& shape = {}) {
     return conv_graph(net, shape);
 }
 
-RunShape mixed() {
+RunShape mixed_places() {
     return {.batch = 2, .precision = Precision::fp16, .mixed_precision = true};
 }
 
-double bytes_per_element(const Elementwise& op) {
+double bytes_of_each(const Elementwise& op) {
     return (op.reads + op.writes) * element_size(op.precision).in(byte);
 }
 
@@ -40,7 +40,7 @@ double bytes_per_element(const Elementwise& op) {
 TEST_CASE("a projection is a linear layer of each place") {
     ConvLayer layer = layer_of(ConvBlock::project, 48);
     layer.bias = true;
-    const OpGraph graph = graph_of({layer}, {.batch = 3});
+    const OpGraph graph = places_graph({layer}, {.batch = 3});
     CHECK(total_parameters(graph) == 32 * 48 + 48);
     CHECK(std::get<Gemm>(nodes_named(graph, "linear").front().op).m == 3 * 64);
 }
@@ -49,7 +49,7 @@ TEST_CASE("a dot product attends from the places of one map to those of another"
     ConvLayer pool = layer_of(ConvBlock::avgpool, 2), product = layer_of(ConvBlock::dot_product, 64, 4);
     product.from = {-2, -1};
     product.inner = 16;
-    const OpGraph graph = graph_of({layer_of(ConvBlock::project, 80), pool, product});
+    const OpGraph graph = places_graph({layer_of(ConvBlock::project, 80), pool, product});
     const auto op = std::get<Attention>(nodes_named(graph, "attention").front().op);
     CHECK(op.query_len == 64);
     CHECK(op.kv_len == 16);
@@ -61,7 +61,7 @@ TEST_CASE("keys of a window may reach beyond it") {
     ConvLayer layer = layer_of(ConvBlock::dot_product, 32, 4);
     layer.window = 4;
     layer.kernel = 6;
-    const auto op = std::get<Attention>(nodes_named(graph_of({layer}), "attention").front().op);
+    const auto op = std::get<Attention>(nodes_named(places_graph({layer}), "attention").front().op);
     CHECK(op.batch == 4);
     CHECK(op.query_len == 16);
     CHECK(op.kv_len == 36);
@@ -73,7 +73,7 @@ TEST_CASE("separate products copy heads side by side and back, and may keep thei
     layer.fused_attention = false;
     layer.relative_positions = true;
     layer.score_passes = 2;
-    const OpGraph narrow = graph_of({layer}, mixed());
+    const OpGraph narrow = places_graph({layer}, mixed_places());
     CHECK(nodes_named(narrow, "attention").empty());
     const auto scores = std::get<Gemm>(nodes_named(narrow, "scores").front().op);
     // 2 images, 4 windows of 16 places, 4 heads of 8.
@@ -87,7 +87,7 @@ TEST_CASE("separate products copy heads side by side and back, and may keep thei
     CHECK(total_parameters(narrow) == 49 * 4);
     CHECK(nodes_named(narrow, "cast").empty());
     layer.wide_scores = true;
-    const OpGraph wide = graph_of({layer}, mixed());
+    const OpGraph wide = places_graph({layer}, mixed_places());
     CHECK(nodes_named(wide, "cast").size() == 2);
     CHECK(std::get<RowWise>(nodes_named(wide, "softmax").front().op).precision == Precision::fp32);
     CHECK(total_macs(wide) == total_macs(narrow));
@@ -97,7 +97,7 @@ TEST_CASE("decomposed positions are products of the queries with a table of rows
     ConvLayer layer = layer_of(ConvBlock::dot_product, 32, 4);
     layer.fused_attention = false;
     layer.decomposed_positions = true;
-    const OpGraph graph = graph_of({layer});
+    const OpGraph graph = places_graph({layer});
     const auto tables = nodes_named(graph, "positions");
     REQUIRE(tables.size() == 2);
     // 15 offsets of 8 channels each; 4 heads · 64 queries to 8 rows.
@@ -106,22 +106,22 @@ TEST_CASE("decomposed positions are products of the queries with a table of rows
 }
 
 TEST_CASE("a product among channels multiplies heads of width by width, twice") {
-    const OpGraph graph = graph_of({layer_of(ConvBlock::channel_product, 32, 4)});
+    const OpGraph graph = places_graph({layer_of(ConvBlock::channel_product, 32, 4)});
     CHECK(total_macs(graph) == 2 * 4 * 8 * 8 * 64);
     CHECK(total_parameters(graph) == 0);
 }
 
 TEST_CASE("an MLP over places has rows of channels; a gated one halves its hidden layer; without one it is a single product") {
     ConvLayer layer = layer_of(ConvBlock::mix_places, 16);
-    CHECK(total_parameters(graph_of({layer})) == 64 * 16 + 16 + 16 * 64 + 64);
-    CHECK(total_macs(graph_of({layer})) == 32 * (64 * 16 + 16 * 64));
+    CHECK(total_parameters(places_graph({layer})) == 64 * 16 + 16 + 16 * 64 + 64);
+    CHECK(total_macs(places_graph({layer})) == 32 * (64 * 16 + 16 * 64));
     layer.gated = true;
-    CHECK(total_parameters(graph_of({layer})) == 64 * 16 + 16 + 8 * 64 + 64);
-    CHECK(total_parameters(graph_of({layer_of(ConvBlock::mix_places, 0)})) == 64 * 64 + 64);
+    CHECK(total_parameters(places_graph({layer})) == 64 * 16 + 16 + 8 * 64 + 64);
+    CHECK(total_parameters(places_graph({layer_of(ConvBlock::mix_places, 0)})) == 64 * 64 + 64);
 }
 
 TEST_CASE("an LSTM multiplies all inputs at once, and the states once a step and direction") {
-    const OpGraph graph = graph_of({layer_of(ConvBlock::lstm, 8)}, {.batch = 3});
+    const OpGraph graph = places_graph({layer_of(ConvBlock::lstm, 8)}, {.batch = 3});
     // Both directions: four gates of 8 units that see 32 channels and 8 states, with two biases.
     CHECK(total_parameters(graph) == 2 * 4 * 8 * (32 + 8 + 2));
     const OpNode recurrent = nodes_named(graph, "recurrent").front();
@@ -133,14 +133,14 @@ TEST_CASE("an LSTM multiplies all inputs at once, and the states once a step and
 TEST_CASE("attention with pooled heads has one filter and one norm for all heads") {
     ConvLayer layer = layer_of(ConvBlock::pooling_attend, 32, 4);
     layer.reduction = 2;
-    const OpGraph graph = graph_of({layer});
+    const OpGraph graph = places_graph({layer});
     // Norm; queries, keys and values; 3x3 filters and norms of 8 channels; two tables of 15 offsets; projection.
     CHECK(total_parameters(graph) == 64 + 32 * 96 + 96 + 3 * (9 * 8 + 16) + 2 * 15 * 8 + 32 * 32 + 32);
     CHECK(std::get<Gemm>(nodes_named(graph, "scores").front().op).n == 16);
     // Wider outputs take a projection of the shortcut, and strides halve the queries.
     layer.size = 64;
     layer.stride = 2;
-    const OpGraph wider = graph_of({layer});
+    const OpGraph wider = places_graph({layer});
     CHECK(std::get<Gemm>(nodes_named(wider, "scores").front().op).m == 16);
     CHECK(nodes_named(wider, "linear").size() == 3);
 }
@@ -148,30 +148,30 @@ TEST_CASE("attention with pooled heads has one filter and one norm for all heads
 TEST_CASE("sums with what is in fp32 are in fp32, and norms and element-wise kernels may compute in it") {
     ConvLayer sum = layer_of(ConvBlock::add, 0);
     sum.from = {-2, -1};
-    const OpGraph graph = graph_of({layer_of(ConvBlock::positions, 0), layer_of(ConvBlock::conv, 32), sum}, mixed());
+    const OpGraph graph = places_graph({layer_of(ConvBlock::positions, 0), layer_of(ConvBlock::conv, 32), sum}, mixed_places());
     // Reads 4 + 2 bytes, writes 4.
-    CHECK(bytes_per_element(std::get<Elementwise>(nodes_named(graph, "add").front().op)) == 10);
+    CHECK(bytes_of_each(std::get<Elementwise>(nodes_named(graph, "add").front().op)) == 10);
     ConvLayer norm = layer_of(ConvBlock::normalize, 0);
     norm.norm = ConvNorm::layer;
     const auto precision_of_norm = [&] {
-        return std::get<RowWise>(nodes_named(graph_of({norm}, mixed()), "layernorm").front().op).precision;
+        return std::get<RowWise>(nodes_named(places_graph({norm}, mixed_places()), "layernorm").front().op).precision;
     };
     CHECK(precision_of_norm() == Precision::fp16);
     norm.wide = true;
     CHECK(precision_of_norm() == Precision::fp32);
     ConvLayer kernels = layer_of(ConvBlock::pointwise, 2);
     kernels.wide = true;
-    const OpNode node = nodes_named(graph_of({kernels}, mixed()), "pointwise").front();
+    const OpNode node = nodes_named(places_graph({kernels}, mixed_places()), "pointwise").front();
     CHECK(node.eager_kernels == 3);  // and the casts
     CHECK(std::get<Elementwise>(node.op).precision == Precision::fp32);
 }
 
 TEST_CASE("heads must divide the channels of queries, and those of values") {
-    CHECK_THROWS_AS(graph_of({layer_of(ConvBlock::dot_product, 30, 4)}), Error);
+    CHECK_THROWS_AS(places_graph({layer_of(ConvBlock::dot_product, 30, 4)}), Error);
     ConvLayer layer = layer_of(ConvBlock::dot_product, 32, 4);
     layer.inner = 30;
-    CHECK_THROWS_AS(graph_of({layer}), Error);
-    CHECK_THROWS_AS(graph_of({layer_of(ConvBlock::channel_product, 30, 4)}), Error);
+    CHECK_THROWS_AS(places_graph({layer}), Error);
+    CHECK_THROWS_AS(places_graph({layer_of(ConvBlock::channel_product, 30, 4)}), Error);
 }
 
 TEST_CASE("Swin adds positions and masks between separate products, and rolls an image in a copy for each axis") {
@@ -183,7 +183,7 @@ TEST_CASE("Swin adds positions and masks between separate products, and rolls an
     CHECK(std::get<Move>(nodes_named(graph, "merge_windows").front().op).read == 2 * 56 * 56 * 96);
     // Half of the blocks read and write the scores once more for the mask; in mixed precision 16 bytes a score, four times that.
     CHECK(nodes_named(graph, "score_bias").front().eager_kernels == 0.5);
-    CHECK(nodes_named(forward_graph(swin, mixed()), "score_bias").front().eager_kernels == 4);
+    CHECK(nodes_named(forward_graph(swin, mixed_places()), "score_bias").front().eager_kernels == 4);
     // Engines with kernels of their own for scores have them for heads and windows.
     const OpGraph engine = forward_graph(swin, {.fused_attention = false});
     CHECK(nodes_named(engine, "heads_first").empty());
