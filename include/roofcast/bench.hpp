@@ -31,7 +31,7 @@ struct BenchSeries {
 
 struct BenchData {
     std::vector<BenchSeries> series;
-    std::vector<SkippedRow> skipped;  ///< rows that hold no usable figure
+    SkippedRows skipped;  ///< rows that hold no usable figure
 };
 
 /// Keys that tell contestants apart rather than pieces of work, in the order in which they are shown.

@@ -1,7 +1,7 @@
 #pragma once
 /// Measured kernels and models, as read from CSV files. The columns are described in docs/formats.md, Measurements.
 ///
-/// A row that cannot be used is never dropped in silence: it is in `Measurements::skipped` with its file, line and reason.
+/// A row that cannot be used is never dropped in silence: `Measurements::skipped` counts it by its reason, with file and line of the first.
 
 #include <cstdint>
 #include <filesystem>
@@ -16,6 +16,7 @@
 #include "roofcast/op_graph.hpp"
 #include "roofcast/precision.hpp"
 #include "roofcast/scheduler_options.hpp"
+#include "roofcast/skipped_rows.hpp"
 #include "roofcast/units.hpp"
 
 namespace roofcast {
@@ -88,17 +89,10 @@ struct ModelRow {
     Origin origin;
 };
 
-/// A row that cannot be used, and why.
-struct SkippedRow {
-    std::string file;
-    int line = 0;
-    std::string reason;
-};
-
 struct Measurements {
     std::vector<KernelRow> kernels;
     std::vector<ModelRow> models;
-    std::vector<SkippedRow> skipped;
+    SkippedRows skipped;
 };
 
 /// Files as they are, and all `*.csv` of folders and their subfolders, each folder's in alphabetical order. Throws Error when a folder

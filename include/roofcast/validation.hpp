@@ -198,7 +198,7 @@ struct ImpossibleRow {
 struct Validation {
     std::vector<JudgedRow> rows;
     std::vector<ImpossibleRow> impossible;  ///< set aside
-    std::vector<SkippedRow> skipped;        ///< by the reader and for want of a GPU or a model; impossible rows are not among them
+    SkippedRows skipped;                    ///< by the reader and for want of a GPU or a model; impossible rows are not among them
 };
 
 /// Predicts every row of `measurements`.

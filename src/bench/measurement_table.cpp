@@ -1,7 +1,8 @@
 /// Our measurement CSV: every column but the measured ones is a label.
 
 #include <algorithm>
-#include <map>
+#include <unordered_map>
+#include <utility>
 
 #include "bench/readers.hpp"
 #include "measurement/columns.hpp"
@@ -46,54 +47,69 @@ SampleStatistics row_statistics(const Row& row, double measured) {
     return s;
 }
 
-/// Rows that agree in all but the measurement, as samples of one series.
-struct Group {
-    BenchSeries series;
-    std::vector<double> values;
-};
-
-double add_identity(const Row& row, BenchSeries& series) {
-    add_labels(row, series);
-    if (!row.text(MeasuredColumn::op).empty()) {
-        const KernelRow kernel = parse_kernel_row(row);
-        series.metric = "latency_us";
-        return kernel.latency.in(us);
-    }
+/// The measured value of a row that can be used, and its metric.
+std::pair<double, std::string_view> measured_value(const Row& row) {
+    if (!row.text(MeasuredColumn::op).empty()) return {parse_kernel_row(row).latency.in(us), "latency_us"};
     const ModelRow model = parse_model_row(row);
-    series.metric = name(model.metric);
-    return model.value;
+    return {model.value, name(model.metric)};
+}
+
+BenchSeries series_of(const Row& row, double value, std::string_view metric) {
+    BenchSeries series;
+    add_labels(row, series);
+    series.metric = metric;
+    series.statistics = row_statistics(row, value);
+    series.lower_is_better = !higher_is_better(metric);
+    return series;
 }
 
 }  // namespace
 
-void read_measurement_table(const BenchTable& table, const BenchSource& source) {
-    const std::vector<std::string_view> header(table.front().fields.begin(), table.front().fields.end());
-    const std::vector<MeasuredColumn> columns = parse_header(header, source.file, table.front().line);
-    std::map<std::string, std::size_t> places;
-    std::vector<Group> groups;
-    for (std::size_t r = 1; r < table.size(); ++r) {
-        const BenchRecord& record = table[r];
-        try {
-            if (record.fields.size() != columns.size()) throw Unusable{"the row has not as many fields as the header"};
-            Row row;
-            for (std::size_t c = 0; c < columns.size(); ++c) row.set(columns[c], record.fields[c]);
-            Group group;
-            group.values = {add_identity(row, group.series)};
-            group.series.statistics = row_statistics(row, group.values.front());
-            group.series.lower_is_better = !higher_is_better(group.series.metric);
-            const auto [place, is_new] = places.emplace(row.identity(), groups.size());
-            if (is_new) {
-                groups.push_back(std::move(group));
-            } else {
-                groups[place->second].values.push_back(group.values.front());
-            }
-        } catch (const Unusable& problem) {
-            source.skip(record.line, problem.reason);
+/// Rows that agree in all but the measurement are samples of one series.
+struct MeasurementSeries::Groups {
+    struct Group {
+        BenchSeries series;
+        double first = 0;
+        std::vector<double> more;
+    };
+    std::vector<MeasuredColumn> columns;
+    std::unordered_map<std::string, std::size_t> places;  ///< in all, by the identity of rows
+    std::vector<Group> all;
+};
+
+MeasurementSeries::MeasurementSeries(const CsvRecord& header, const BenchSource& source)
+    : source_(source), groups_(std::make_unique<Groups>()) {
+    groups_->columns = parse_header(header.fields, source.file, header.line);
+}
+
+MeasurementSeries::~MeasurementSeries() = default;
+
+void MeasurementSeries::add(const CsvRecord& record) {
+    const std::vector<MeasuredColumn>& columns = groups_->columns;
+    if (record.fields.size() != columns.size()) return source_.skip(record.line, "the row has not as many fields as the header");
+    try {
+        Row row;
+        for (std::size_t c = 0; c < columns.size(); ++c) row.set(columns[c], record.fields[c]);
+        const auto [value, metric] = measured_value(row);
+        const auto [place, is_new] = groups_->places.emplace(row.identity(), groups_->all.size());
+        if (is_new) {
+            groups_->all.push_back({series_of(row, value, metric), value, {}});
+        } else {
+            groups_->all[place->second].more.push_back(value);
         }
+    } catch (const Unusable& problem) {
+        source_.skip(record.line, problem.reason);
     }
-    for (Group& group : groups) {
-        if (group.values.size() > 1) group.series.statistics = sample_statistics(group.values);
-        source.add(std::move(group.series));
+}
+
+void MeasurementSeries::finish() {
+    groups_->places.clear();
+    for (Groups::Group& group : groups_->all) {
+        if (!group.more.empty()) {
+            group.more.insert(group.more.begin(), group.first);
+            group.series.statistics = sample_statistics(group.more);
+        }
+        source_.add(std::move(group.series));
     }
 }
 

@@ -4,11 +4,14 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
+#include <optional>
 
 #include "bench/readers.hpp"
 #include "io/csv_reader.hpp"
 #include "io/json_text.hpp"
 #include "io/text_file.hpp"
+#include "io/within_memory.hpp"
 #include "roofcast/error.hpp"
 
 namespace roofcast {
@@ -44,18 +47,38 @@ void read_json(std::string_view text, const BenchSource& source) {
     unknown_format(source.file, document.is_array() ? "a JSON list" : "JSON of another form");
 }
 
+enum class TableFormat { nvbench, llama_bench, device, measurements, unknown };
+
+TableFormat format_of(const BenchRecord& header) {
+    if (column(header, "Benchmark") && column(header, "Device Name")) return TableFormat::nvbench;
+    if (column(header, "avg_ts")) return TableFormat::llama_bench;
+    if (column(header, "quantity") && column(header, "value")) return TableFormat::device;
+    return column(header, "op") || column(header, "model") ? TableFormat::measurements : TableFormat::unknown;
+}
+
 void read_table(std::string_view text, const BenchSource& source) {
     BenchTable table;
+    std::optional<MeasurementSeries> series;
     read_csv(text, source.file, [&](const CsvRecord& record) {
+        if (series) return series->add(record);
         table.push_back({record.line, {record.fields.begin(), record.fields.end()}});
+        if (table.size() > 1) return;
+        const TableFormat format = format_of(table.front());
+        if (format == TableFormat::measurements) series.emplace(record, source);
+        if (format == TableFormat::unknown)
+            unknown_format(source.file,
+                           fmt::format("a CSV with {} columns, the first of them '{}'", record.fields.size(), record.fields.front()));
     });
+    if (series) return series->finish();
     if (table.empty()) unknown_format(source.file, "a file without a header line");
-    const BenchRecord& header = table.front();
-    if (column(header, "Benchmark") && column(header, "Device Name")) return read_nvbench_table(table, source);
-    if (column(header, "avg_ts")) return read_llama_bench_table(table, source);
-    if (column(header, "quantity") && column(header, "value")) return read_device_table(table, source);
-    if (column(header, "op") || column(header, "model")) return read_measurement_table(table, source);
-    unknown_format(source.file, fmt::format("a CSV with {} columns, the first of them '{}'", header.fields.size(), header.fields.front()));
+    switch (format_of(table.front())) {
+        case TableFormat::nvbench:
+            return read_nvbench_table(table, source);
+        case TableFormat::llama_bench:
+            return read_llama_bench_table(table, source);
+        default:
+            return read_device_table(table, source);
+    }
 }
 
 /// A file of nothing but unusable rows is an error, with the first of them.
@@ -63,8 +86,8 @@ void require_series(const BenchData& data, const std::string& file) {
     if (!data.series.empty()) return;
     ErrorDetail detail{.what = "no usable measurement", .file = file};
     if (!data.skipped.empty()) {
-        detail.line = data.skipped.front().line;
-        detail.found = data.skipped.front().reason;
+        detail.line = data.skipped.reasons().front().line;
+        detail.found = data.skipped.reasons().front().reason;
     }
     throw Error(std::move(detail));
 }
@@ -115,9 +138,9 @@ BenchData read_bench_text(std::string_view text, const std::string& file) {
 BenchData read_bench(const std::vector<std::filesystem::path>& files) {
     BenchData all;
     for (const auto& file : files) {
-        BenchData data = read_bench_text(read_text_file(file), file.string());
+        BenchData data = within_memory(file, [&] { return read_bench_text(read_text_file(file), file.string()); });
         std::move(data.series.begin(), data.series.end(), std::back_inserter(all.series));
-        std::move(data.skipped.begin(), data.skipped.end(), std::back_inserter(all.skipped));
+        all.skipped.add(data.skipped);
     }
     return all;
 }

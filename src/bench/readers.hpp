@@ -1,8 +1,10 @@
 #pragma once
 /// One reader a harness format. Each appends what it finds; `file` is the name that errors and labels carry.
 
+#include <memory>
 #include <nlohmann/json.hpp>
 
+#include "io/csv_reader.hpp"
 #include "io/number_text.hpp"
 #include "roofcast/bench.hpp"
 
@@ -15,7 +17,7 @@ struct BenchSource {
 
     /// Adds a series with the label `file`.
     void add(BenchSeries series) const;
-    void skip(int line, std::string reason) const { data.skipped.push_back({file, line, std::move(reason)}); }
+    void skip(int line, std::string_view reason) const { data.skipped.add(file, line, reason); }
 };
 
 /// A CSV record with its line, fields owned.
@@ -27,7 +29,24 @@ struct BenchRecord {
 /// All records of a CSV, header first.
 using BenchTable = std::vector<BenchRecord>;
 
-void read_measurement_table(const BenchTable& table, const BenchSource& source);
+/// Our measurement CSV, row by row: memory grows with its series, not with its rows.
+class MeasurementSeries {
+public:
+    /// Throws Error for an unknown column. `source` must outlive it.
+    MeasurementSeries(const CsvRecord& header, const BenchSource& source);
+    MeasurementSeries(const MeasurementSeries&) = delete;
+    MeasurementSeries& operator=(const MeasurementSeries&) = delete;
+    ~MeasurementSeries();
+    void add(const CsvRecord& record);
+    /// Gives the series to the source, in the order of their first rows.
+    void finish();
+
+private:
+    struct Groups;
+    const BenchSource& source_;
+    std::unique_ptr<Groups> groups_;
+};
+
 void read_device_table(const BenchTable& table, const BenchSource& source);
 void read_nvbench_table(const BenchTable& table, const BenchSource& source);
 void read_llama_bench_table(const BenchTable& table, const BenchSource& source);

@@ -18,7 +18,7 @@ std::vector<std::filesystem::path> paths(const BenchOptions& options) {
 }
 
 void summarize(const BenchOptions& options) {
-    write(bench_summary_report(read_bench(paths(options))), options.common);
+    write(bench_summary_report(read_bench(paths(options)), format_of(options.common)), options.common);
 }
 
 void compare_contestants(const BenchOptions& options) {

@@ -13,7 +13,7 @@
 #include "cli/command.hpp"
 #include "cli/fit_writing.hpp"
 #include "cli/measured_rows.hpp"
-#include "io/atomic_file.hpp"
+#include "cli/output.hpp"
 #include "io/number_text.hpp"
 #include "report/calibration_report.hpp"
 #include "roofcast/error.hpp"
@@ -47,13 +47,12 @@ public:
     ProgressLine(const ProgressLine&) = delete;
     ProgressLine& operator=(const ProgressLine&) = delete;
     ~ProgressLine() {
-        if (shown_) fmt::print(stderr, "\r\033[K");
+        if (shown_) draw("\r\033[K");
     }
     bool show(const CalibrationProgress& p) {
         const auto now = std::chrono::steady_clock::now();
         if (terminal_ && now - last_ > std::chrono::milliseconds(100)) {
-            fmt::print(stderr, "\r\033[K{}: {}, {}, {} evaluations", title_, p.activity, p.stage, p.evaluations);
-            std::fflush(stderr);
+            draw(fmt::format("\r\033[K{}: {}, {}, {} evaluations", title_, p.activity, p.stage, p.evaluations));
             last_ = now;
             shown_ = true;
         }
@@ -133,12 +132,12 @@ std::vector<FitSummary> fit_summaries(const std::filesystem::path& gpus_folder) 
     return summaries;
 }
 
-/// Rows that no fit can have, with file, line and reason.
-void note_skipped(const std::vector<SkippedRow>& skipped) {
+/// Rows that no fit can have, by reason.
+void note_skipped(const SkippedRows& skipped) {
     constexpr std::size_t listed = 20;
-    for (std::size_t i = 0; i < std::min(listed, skipped.size()); ++i)
-        note(fmt::format("{}:{}: row not used: {}", skipped[i].file, skipped[i].line, skipped[i].reason));
-    if (skipped.size() > listed) note(fmt::format("{} rows more are not used; roofcast validate lists all", skipped.size() - listed));
+    const std::vector<SkippedReason> reasons = skipped.by_rows();
+    for (std::size_t i = 0; i < std::min(listed, reasons.size()); ++i) note("not used: " + skipped_text(reasons[i]));
+    if (reasons.size() > listed) note(fmt::format("{} reasons more; roofcast validate lists all", reasons.size() - listed));
 }
 
 /// Throws Error where no row is of a GPU to fit: the names that rows have say why.

@@ -4,27 +4,39 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstdio>
+#include <sstream>
 
-#include "io/atomic_file.hpp"
+#include "cli/output.hpp"
 #include "io/data_folder.hpp"
+#include "io/printable.hpp"
 #include "roofcast/error.hpp"
 
 namespace roofcast::cli {
 
 namespace {
 
-Format parsed_format(const std::string& text) {
-    if (text == "table") return Format::table;
-    if (text == "json") return Format::json;
-    return Format::csv;
-}
-
 /// The complaint about what is no file: who gives a bare number to --output means tokens, and who gives a dash standard output.
 std::string no_file(const std::string& file) {
     if (file == "-") return "standard output is where results go without --output";
     const bool count = std::all_of(file.begin(), file.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
     return count ? fmt::format("a file is needed, found \"{}\"; output tokens are --generate", file) : std::string();
+}
+
+/// What an option's value may name: itself, and where it is a list each entry.
+std::vector<std::string> names_in(const std::string& value) {
+    std::vector<std::string> names{value};
+    std::istringstream list(value);
+    for (std::string entry; std::getline(list, entry, ',');) names.push_back(entry);
+    return names;
+}
+
+/// Adds the files that are read where `name` is given: a folder stands for the config in it, "file#id" for one model of the file.
+void add_files_of(const std::string& name, std::vector<std::filesystem::path>& files) {
+    const std::filesystem::path path = name, file = name.substr(0, name.rfind('#'));
+    for (const std::filesystem::path& input : {path, path / "config.json", file}) {
+        std::error_code ec;
+        if (std::filesystem::is_regular_file(input, ec)) files.push_back(input);
+    }
 }
 
 }  // namespace
@@ -47,16 +59,19 @@ void add_common_options(CLI::App& command, CommonOptions& options) {
     command.add_option("--data-dir", options.data_dir, "Folder that holds gpus/ and models/ (else ROOFCAST_DATA, else beside the program)");
 }
 
+Format format_of(const CommonOptions& options) {
+    if (options.format == "table") return Format::table;
+    return options.format == "json" ? Format::json : Format::csv;
+}
+
 void write(const Report& report, const CommonOptions& options) {
-    const std::string text = rendered(report, parsed_format(options.format));
+    const std::string text = rendered(report, format_of(options));
     if (!options.output.empty()) {
         require_output("--output", options.output, options);
-        write_file_atomically(options.output, text);
+        write_file(options.output, text);
         return;
     }
-    if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
-        throw std::runtime_error("standard output cannot be written");
-    }
+    print(text);
 }
 
 void require_output(std::string_view option, const std::string& file, const CommonOptions& options) {
@@ -69,11 +84,7 @@ void require_output(std::string_view option, const std::string& file, const Comm
     for (const CLI::Option* given : options.command->get_options()) {
         if (given->get_name() == "--output" || given->get_name() == "--rows") continue;
         for (const std::string& value : given->results()) {
-            // A folder stands for the config in it.
-            for (const std::filesystem::path& input : {std::filesystem::path(value), std::filesystem::path(value) / "config.json"}) {
-                std::error_code ec;
-                if (std::filesystem::is_regular_file(input, ec)) read.push_back(input);
-            }
+            for (const std::string& name : names_in(value)) add_files_of(name, read);
         }
     }
     require_apart(option, file, read);
@@ -96,7 +107,7 @@ void require_apart(std::string_view option, const std::string& file, const std::
 }
 
 void note(const std::string& text) {
-    fmt::print(stderr, "{}\n", text);
+    message(printable(text));  // a note is one line
 }
 
 void Notes::add(const GpuChoice& choice, const GpuProfile& gpu) {

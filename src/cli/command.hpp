@@ -29,6 +29,9 @@ struct CommonOptions {
 /// Adds --format, --output and --data-dir to `command`.
 void add_common_options(CLI::App& command, CommonOptions& options);
 
+/// Of `--format`.
+Format format_of(const CommonOptions& options);
+
 /// Writes `report` where the options say: standard output, or a file that is replaced as a whole.
 void write(const Report& report, const CommonOptions& options);
 

@@ -5,7 +5,8 @@
 
 #include <iostream>
 
-#include "io/atomic_file.hpp"
+#include "cli/output.hpp"
+#include "io/printable.hpp"
 #include "io/text_file.hpp"
 #include "roofcast/error.hpp"
 
@@ -51,8 +52,8 @@ void require_may_write(const CalibrationJob& job, const CalibrateOptions& option
 bool may_replace(const CalibrationJob& job, const CalibrateOptions& options, const std::string& comparison) {
     if (options.yes || !replaces_shipped(job, options)) return true;
     if (!comparison.empty()) note(comparison);
-    fmt::print(stderr, "Replace the shipped fit {}? It is kept as {}. [y/N] ", job.file.string(),
-               beside(job.file, ".previous").filename().string());
+    draw(printable(fmt::format("Replace the shipped fit {}? It is kept as {}. [y/N] ", job.file.string(),
+                               beside(job.file, ".previous").filename().string())));
     std::string answer;
     std::getline(std::cin, answer);
     return answer == "y" || answer == "Y" || answer == "yes";
@@ -66,10 +67,10 @@ void write_fit(const CalibrationJob& job, const Fit& fit, const FitFileHeader& h
     if (std::filesystem::exists(job.file, ec)) {
         const std::string before = read_text_file(job.file);
         if (before == text) return;
-        if (fit.refinement && is_shipped_fit(job.file)) write_file_atomically(beside(job.file, ".shipped"), before);
-        write_file_atomically(beside(job.file, ".previous"), before);
+        if (fit.refinement && is_shipped_fit(job.file)) write_file(beside(job.file, ".shipped"), before);
+        write_file(beside(job.file, ".previous"), before);
     }
-    write_file_atomically(job.file, text);
+    write_file(job.file, text);
 }
 
 }  // namespace roofcast::cli

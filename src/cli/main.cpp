@@ -3,12 +3,17 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
-#include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <map>
+#include <new>
+#include <sstream>
 
 #include "cli/command.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/output.hpp"
+#include "io/printable.hpp"
+#include "io/write_error.hpp"
 #include "roofcast/error.hpp"
 #include "roofcast/version.hpp"
 
@@ -17,7 +22,7 @@ namespace {
 using roofcast::did_you_mean;
 using roofcast::ErrorDetail;
 
-constexpr int failed = 1, bad_input = 2;
+using roofcast::cli::ExitCode;
 
 /// The innermost command that the user named.
 const CLI::App& chosen(const CLI::App& app) {
@@ -98,7 +103,7 @@ std::string written_out(const CLI::App& command, const std::string& message) {
 std::string message(const CLI::App& app, const CLI::ParseError& e) {
     const CLI::App& command = chosen(app);
     const auto left = app.remaining(true);
-    ErrorDetail detail{.what = e.what()};
+    ErrorDetail detail{.what = roofcast::printable(e.what())};
     if (!left.empty()) {
         detail.what = left.front().starts_with('-') ? "unknown option" : &command == &app ? "unknown command" : "unexpected argument";
         detail.found = left.front();
@@ -142,7 +147,12 @@ void refuse_empty_values(int argc, char** argv) {
     }
 }
 
-int run(int argc, char** argv) {
+ExitCode complaint(const std::string& what, ExitCode code) {
+    roofcast::cli::message("roofcast: " + what);
+    return code;
+}
+
+ExitCode run(int argc, char** argv) {
     refuse_empty_values(argc, argv);
     refuse_leading_zeros(argc, argv);
     CLI::App app{"roofcast: how fast a model runs on a GPU, how much memory it takes, and why", "roofcast"};
@@ -164,23 +174,34 @@ int run(int argc, char** argv) {
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& e) {
-        if (e.get_exit_code() == 0) return app.exit(e);
-        fmt::print(stderr, "roofcast: {}\n", message(app, e));
-        return bad_input;
+        if (e.get_exit_code() == 0) {
+            std::ostringstream help, nothing;
+            app.exit(e, help, nothing);
+            roofcast::cli::print(help.str());
+            return ExitCode::answered;
+        }
+        return complaint(message(app, e), ExitCode::bad_input);
     }
-    return 0;
+    return ExitCode::answered;
+}
+
+ExitCode exit_code_of_run(int argc, char** argv) {
+    try {
+        return run(argc, argv);
+    } catch (const roofcast::WriteError& e) {
+        return complaint(e.what(), ExitCode::no);
+    } catch (const roofcast::Error& e) {
+        return complaint(e.what(), ExitCode::bad_input);
+    } catch (const std::bad_alloc&) {
+        return complaint("out of memory: ask for less at once, or give this program more", ExitCode::no);
+    } catch (const std::exception& e) {
+        return complaint(e.what(), ExitCode::no);
+    }
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-    try {
-        return run(argc, argv);
-    } catch (const roofcast::Error& e) {
-        fmt::print(stderr, "roofcast: {}\n", e.what());
-        return bad_input;
-    } catch (const std::exception& e) {
-        fmt::print(stderr, "roofcast: {}\n", e.what());
-        return failed;
-    }
+    roofcast::cli::prepare_output();
+    return static_cast<int>(exit_code_of_run(argc, argv));
 }

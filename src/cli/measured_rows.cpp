@@ -80,7 +80,7 @@ void name_by_profiles(Measurements& rows, GpuNames& names) {
         std::erase_if(of_a_kind, [&](auto& row) {
             const std::optional<std::string>& id = names.id(row.gpu);
             if (!id) {
-                rows.skipped.push_back({row.origin.file, row.origin.line, fmt::format("no GPU profile is named '{}'", row.gpu)});
+                rows.skipped.add(row.origin.file, row.origin.line, fmt::format("no GPU profile is named '{}'", row.gpu));
                 return true;
             }
             row.gpu = *id;

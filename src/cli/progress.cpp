@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <string>
+
+#include "cli/output.hpp"
 
 namespace roofcast::cli {
 
@@ -18,7 +19,7 @@ constexpr std::chrono::milliseconds between_frames{100};
 Progress::Progress(std::int64_t total) : total_(total), visible_(::isatty(STDERR_FILENO) == 1) {}
 
 Progress::~Progress() {
-    if (drawn_) fmt::print(stderr, "\r\x1b[K");
+    if (drawn_) draw("\r\x1b[K");
 }
 
 void Progress::show(std::int64_t done) {
@@ -29,9 +30,8 @@ void Progress::show(std::int64_t done) {
     drawn_ = true;
     const double share = static_cast<double>(done) / static_cast<double>(total_);
     const auto filled = static_cast<std::size_t>(share * bar_width);
-    fmt::print(stderr, "\r[{}{}] {:3.0f} %  {} of {}", std::string(filled, '#'), std::string(bar_width - filled, '.'), 100 * share, done,
-               total_);
-    std::fflush(stderr);
+    draw(fmt::format("\r[{}{}] {:3.0f} %  {} of {}", std::string(filled, '#'), std::string(bar_width - filled, '.'), 100 * share, done,
+                     total_));
 }
 
 }  // namespace roofcast::cli

@@ -4,8 +4,10 @@
 #include <memory>
 
 #include "cli/command.hpp"
+#include "cli/output.hpp"
 #include "cli/progress.hpp"
 #include "cli/sweep_rows.hpp"
+#include "cli/temporary_files.hpp"
 #include "io/atomic_file.hpp"
 #include "report/prediction_report.hpp"
 #include "roofcast/error.hpp"
@@ -40,11 +42,10 @@ void for_each_group(const Sweep& sweep, const Shard& shard, Take take) {
 
 void write_csv(const Sweep& sweep, const Shard& shard, const std::vector<std::string>& extra, const std::string& output) {
     std::unique_ptr<AtomicFile> file;
-    if (!output.empty()) file = std::make_unique<AtomicFile>(output);
+    if (!output.empty()) file = std::make_unique<AtomicFile>(output, &temporary_files());
     const auto put = [&file](const std::string& text) {
         if (file) return file->write(text);
-        if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
-            throw std::runtime_error("standard output cannot be written");
+        print(text);
     };
     const Table columns = sweep_table(extra);
     put(csv_header(columns));

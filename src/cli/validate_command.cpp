@@ -6,8 +6,8 @@
 
 #include "cli/command.hpp"
 #include "cli/measured_rows.hpp"
+#include "cli/output.hpp"
 #include "cli/progress.hpp"
-#include "io/atomic_file.hpp"
 #include "report/validation_report.hpp"
 #include "roofcast/error.hpp"
 
@@ -132,14 +132,20 @@ Validation judged(const Measurements& measurements, Predictors with) {
     return judge(measurements, with);
 }
 
+/// Rows that were skipped or set aside.
+std::size_t unusable(const Validation& validation) {
+    return static_cast<std::size_t>(validation.skipped.rows()) + validation.impossible.size();
+}
+
 void require_nothing_left_out(const Validation& validation) {
-    const std::size_t left_out = validation.skipped.size() + validation.impossible.size();
+    const std::size_t left_out = unusable(validation);
     if (left_out == 0) return;
     ErrorDetail detail{.what = fmt::format("{} rows cannot be used, and --strict is given", left_out)};
     if (!validation.skipped.empty()) {
-        detail.file = validation.skipped.front().file;
-        detail.line = validation.skipped.front().line;
-        detail.found = validation.skipped.front().reason;
+        const SkippedReason& first = validation.skipped.reasons().front();
+        detail.file = first.file;
+        detail.line = first.line;
+        detail.found = first.reason;
     }
     throw Error(std::move(detail));
 }
@@ -164,10 +170,10 @@ void run(const ValidateOptions& options) {
     keep_wanted(measurements, shelf, ids, options.ops);
     const Validation validation = judged(measurements, predictors(options, measurements, shelf));
 
-    if (!options.rows_file.empty()) write_file_atomically(options.rows_file, rows_csv(validation, measurements));
+    if (!options.rows_file.empty()) write_file(options.rows_file, rows_csv(validation, measurements));
     write(validation_report(validation, measurements, report_options), options.common);
     if (validation.rows.empty()) {
-        const std::size_t lost = validation.skipped.size() + validation.impossible.size();
+        const std::size_t lost = unusable(validation);
         const bool filtered = !options.gpus.empty() || !options.ops.empty();
         note(lost == 0 ? std::string("no row is left to be judged: does --data hold rows of the GPUs and operators asked for?")
              : filtered
@@ -175,7 +181,7 @@ void run(const ValidateOptions& options) {
                  : std::string("no row is left to be judged: all were skipped or set aside"));
     }
     if (options.common.format == "csv" && !validation.skipped.empty())
-        note(fmt::format("{} rows were skipped; tables and JSON list them with their reasons", validation.skipped.size()));
+        note(fmt::format("{} rows were skipped; tables and JSON list them with their reasons", validation.skipped.rows()));
     if (options.strict) require_nothing_left_out(validation);
     shelf.notes().print();
 }

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "execution/software_tables.hpp"
+#include "io/identifier.hpp"
 #include "io/toml_reader.hpp"
 #include "roofcast/execution.hpp"
 
@@ -153,7 +154,7 @@ Engine read_engine(const toml::table& own, const toml::table& root, const std::s
     const toml::table defaults = defaults_of(names, root, first);
     TableReader table(own, file, fmt::format("engine[{}]", number), &defaults);
     engine.stack.execution = first;
-    engine.stack.name = table.text("name");
+    engine.stack.name = required_identifier(table, "name", table.text("name"));
     for (const std::string_view key : {"match", "execution"}) static_cast<void>(table.texts_if(key));
     for (const std::string_view key : {"vendor", "like"}) static_cast<void>(table.text_if(key));
     read_stack(table, engine.stack);

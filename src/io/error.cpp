@@ -5,16 +5,20 @@
 #include <algorithm>
 #include <cctype>
 
+#include "io/printable.hpp"
+
 namespace roofcast {
 
 namespace {
 
+/// What stands in files and on command lines is shown, line ends included: it is not to look like a message of its own.
 std::string message(const ErrorDetail& d) {
     std::string text;
-    if (!d.file.empty()) text += d.line > 0 ? fmt::format("{}:{}: ", d.file, d.line) : d.file + ": ";
-    if (!d.key.empty()) text += d.key + ": ";
+    const std::string file = printable(d.file);
+    if (!file.empty()) text += d.line > 0 ? fmt::format("{}:{}: ", file, d.line) : file + ": ";
+    if (!d.key.empty()) text += printable(d.key) + ": ";
     text += d.what;
-    if (!d.found.empty()) text += fmt::format("; found {}", d.found);
+    if (!d.found.empty()) text += fmt::format("; found {}", printable(d.found));
     if (!d.expected.empty()) text += fmt::format("; expected {}", d.expected);
     if (!d.suggestion.empty()) text += fmt::format("; {}", d.suggestion);
     return text;

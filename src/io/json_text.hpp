@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "io/within_memory.hpp"
 #include "roofcast/error.hpp"
 
 namespace roofcast {
@@ -20,7 +21,7 @@ Json parse_json(std::string_view text, const std::string& file) {
         return true;
     };
     try {
-        return Json::parse(text, check_depth);
+        return within_memory(file, [&] { return Json::parse(text, check_depth); });
     } catch (const typename Json::parse_error& e) {
         const auto end = text.begin() + static_cast<std::ptrdiff_t>(std::min(e.byte, text.size()));
         const int line = 1 + static_cast<int>(std::count(text.begin(), end, '\n'));

@@ -3,6 +3,7 @@
 #include <fstream>
 #include <system_error>
 
+#include "io/within_memory.hpp"
 #include "roofcast/error.hpp"
 
 namespace roofcast {
@@ -40,7 +41,7 @@ std::string read_text_file(const std::filesystem::path& file) {
     }
     std::ifstream in(file, std::ios::binary);
     if (!in) throw Error({.what = "the file cannot be opened", .file = file.string(), .suggestion = "check its permissions"});
-    std::string text = text_of(in, file);
+    std::string text = within_memory(file, [&] { return text_of(in, file); });
     if (text.find_first_not_of(" \t\r\n") == std::string::npos) throw Error({.what = "the file is empty", .file = file.string()});
     return text;
 }

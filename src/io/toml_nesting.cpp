@@ -1,51 +1,90 @@
 #include "io/toml_nesting.hpp"
 
+#include <pthread.h>
+
 #include <algorithm>
+#include <exception>
+#include <new>
+#include <vector>
 
 namespace roofcast {
 
 namespace {
 
-/// Position behind the string that begins at `begin`; a single-line one that is left open ends with its line.
-std::size_t end_of_string(std::string_view text, std::size_t begin) {
-    const char quote = text[begin];
-    const bool is_long = text.substr(begin).starts_with(quote == '"' ? R"(""")" : "'''");
-    const std::string_view closing = text.substr(begin, is_long ? 3 : 1);
-    for (std::size_t i = begin + closing.size(); i < text.size(); ++i) {
-        if (text[i] == '\\' && quote == '"') {
-            ++i;
-        } else if (text[i] == '\n' && !is_long) {
-            return i;
-        } else if (text.substr(i).starts_with(closing)) {
-            return i + closing.size();
-        }
+/// Stack that one level takes while toml++ parses, measures or frees it: under 320 bytes measured, to which sanitizers add.
+constexpr std::size_t bytes_per_level = 2048;
+/// What the parser takes besides, with its 256 levels of lists and inline tables.
+constexpr std::size_t bytes_of_parser = std::size_t{4} << 20;
+/// Fits into the stack of any thread beside the parser.
+constexpr std::size_t few_levels = 1000;
+
+struct Task {
+    const std::function<void()>* work;
+    std::exception_ptr failure;
+};
+
+void* run_task(void* data) {
+    Task& task = *static_cast<Task*>(data);
+    try {
+        (*task.work)();
+    } catch (...) {
+        task.failure = std::current_exception();
     }
-    return text.size();
+    return nullptr;
 }
+
+struct ThreadAttributes {
+    explicit ThreadAttributes(std::size_t stack) {
+        if (pthread_attr_init(&value) != 0) throw std::bad_alloc();
+        if (pthread_attr_setstacksize(&value, stack) == 0) return;
+        pthread_attr_destroy(&value);
+        throw std::bad_alloc();
+    }
+    ThreadAttributes(const ThreadAttributes&) = delete;
+    ThreadAttributes& operator=(const ThreadAttributes&) = delete;
+    ~ThreadAttributes() { pthread_attr_destroy(&value); }
+    pthread_attr_t value{};
+};
 
 }  // namespace
 
-int line_of_deep_key(std::string_view text) {
-    constexpr int most_dots = 15;
-    constexpr std::string_view ends_of_key = "=,[]{}\n";
-    int dots = 0;
-    for (std::size_t i = 0; i < text.size();) {
-        const char c = text[i];
-        if (c == '"' || c == '\'') {
-            i = end_of_string(text, i);
-            continue;
+std::size_t most_levels(std::string_view text) {
+    return 1 + static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return c == '.' || c == '[' || c == '{'; }));
+}
+
+void with_stack_for(std::size_t levels, const std::function<void()>& work) {
+    if (levels <= few_levels) return work();
+    const ThreadAttributes attributes(bytes_of_parser + levels * bytes_per_level);
+    Task task{&work, nullptr};
+    pthread_t thread{};
+    if (pthread_create(&thread, &attributes.value, run_task, &task) != 0) throw std::bad_alloc();
+    pthread_join(thread, nullptr);
+    if (task.failure) std::rethrow_exception(task.failure);
+}
+
+std::optional<int> line_deeper_than(std::size_t deepest, const toml::table& root) {
+    struct Place {
+        const toml::node* node;
+        std::size_t level;
+        int line;  ///< of a table that stands nowhere as such, that of the one around it
+    };
+    std::vector<Place> open{{&root, 0, 1}};
+    while (!open.empty()) {
+        const Place at = open.back();
+        open.pop_back();
+        if (at.level >= deepest) return at.line;
+        const auto enter = [&](const toml::node& child) {
+            if (!child.is_table() && !child.is_array()) return;
+            const int line = static_cast<int>(child.source().begin.line);
+            open.push_back({&child, at.level + 1, line > 0 ? line : at.line});
+        };
+        if (const auto* table = at.node->as_table()) {
+            for (const auto& [key, child] : *table) enter(child);
+        } else {
+            for (const auto& child : *at.node->as_array()) enter(child);
         }
-        if (c == '#') {
-            i = std::min(text.find('\n', i), text.size());
-            continue;
-        }
-        if (ends_of_key.find(c) != std::string_view::npos) dots = 0;
-        if (c == '.' && ++dots > most_dots) {
-            return 1 + static_cast<int>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(i), '\n'));
-        }
-        ++i;
     }
-    return 0;
+    return std::nullopt;
 }
 
 }  // namespace roofcast

@@ -4,8 +4,6 @@
 
 #include <cmath>
 
-#include "io/text_file.hpp"
-#include "io/toml_nesting.hpp"
 #include "io/toml_value_text.hpp"
 
 namespace roofcast {
@@ -35,21 +33,6 @@ std::string described(std::int64_t lower, std::int64_t upper) {
 }
 
 }  // namespace
-
-toml::table parse_toml_file(const std::filesystem::path& file) {
-    return parse_toml(read_text_file(file), file.string());
-}
-
-toml::table parse_toml(std::string_view text, const std::string& file) {
-    if (const int line = line_of_deep_key(text); line > 0)
-        throw Error({.what = "a key of too many parts", .file = file, .line = line, .expected = "at most 16 parts between dots"});
-    try {
-        return toml::parse(text, file);
-    } catch (const toml::parse_error& e) {
-        throw Error(
-            {.what = fmt::format("not valid TOML: {}", e.description()), .file = file, .line = static_cast<int>(e.source().begin.line)});
-    }
-}
 
 TableReader::TableReader(const toml::table& table, std::string file, std::string prefix, const toml::table* base)
     : table_(&table), base_(base), file_(std::move(file)), prefix_(std::move(prefix)) {}

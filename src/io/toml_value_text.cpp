@@ -45,7 +45,10 @@ void append(std::string& text, const toml::node& node) {
 std::string value_text(const toml::node& node) {
     std::string text;
     append(text, node);
-    return text.size() > longest_value ? text.substr(0, longest_value) + "…" : text;
+    if (text.size() <= longest_value) return text;
+    std::size_t end = longest_value;
+    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;  // not inside a character
+    return text.substr(0, end) + "…";
 }
 
 }  // namespace roofcast

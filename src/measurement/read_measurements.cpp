@@ -5,6 +5,7 @@
 
 #include "io/csv_reader.hpp"
 #include "io/text_file.hpp"
+#include "io/within_memory.hpp"
 #include "measurement/rows.hpp"
 #include "roofcast/error.hpp"
 #include "roofcast/measurement.hpp"
@@ -49,7 +50,7 @@ public:
     }
 
     /// Values too far apart to be of one thing have no median: such rows join `skipped`.
-    std::vector<MeasuredRow> merged(std::vector<SkippedRow>& skipped) && {
+    std::vector<MeasuredRow> merged(SkippedRows& skipped) && {
         constexpr double farthest = 100;  // that equal rows are apart: what published ones differ by is below, a slip of units above
         std::vector<MeasuredRow> kept;
         kept.reserve(rows_.size());
@@ -58,9 +59,9 @@ public:
                 const std::vector<double>& values = found->second;
                 const auto [smallest, largest] = std::minmax_element(values.begin(), values.end());
                 if (*largest > farthest * *smallest) {
-                    skipped.push_back({rows_[i].origin.file, rows_[i].origin.line,
-                                       fmt::format("{} equal rows measure from {:.4g} to {:.4g}: are some in other units?", values.size(),
-                                                   *smallest, *largest)});
+                    skipped.add(rows_[i].origin.file, rows_[i].origin.line,
+                                fmt::format("{} equal rows measure from {:.4g} to {:.4g}: are some in other units?", values.size(),
+                                            *smallest, *largest));
                     continue;
                 }
                 const double middle = median(values);
@@ -89,10 +90,14 @@ public:
                 columns = parse_header(record.fields, file, record.line);
                 return;
             }
+            if (record.fields.size() != columns.size()) {
+                skipped_.add(file, record.line, fmt::format("the row has {} fields, the header {}", record.fields.size(), columns.size()));
+                return;
+            }
             try {
                 add(row, columns, record, file);
             } catch (const Unusable& problem) {
-                skipped_.push_back({file, record.line, problem.reason});
+                skipped_.add(file, record.line, problem.reason);
             }
         });
         if (columns.empty()) throw Error({.what = "the file holds no header line", .file = file, .expected = "a CSV header"});
@@ -106,9 +111,6 @@ public:
 
 private:
     void add(Row& row, const std::vector<MeasuredColumn>& columns, const CsvRecord& record, const std::string& file) {
-        if (record.fields.size() != columns.size()) {
-            throw Unusable{"the row has " + std::to_string(record.fields.size()) + " fields, the header " + std::to_string(columns.size())};
-        }
         row.clear();
         for (std::size_t c = 0; c < columns.size(); ++c) row.set(columns[c], record.fields[c]);
         const bool is_kernel = !row.text(MeasuredColumn::op).empty();
@@ -131,7 +133,7 @@ private:
 
     Merger<KernelRow> kernels_;
     Merger<ModelRow> models_;
-    std::vector<SkippedRow> skipped_;
+    SkippedRows skipped_;
 };
 
 /// The CSV files that `path` stands for, in alphabetical order.
@@ -161,7 +163,8 @@ std::vector<std::filesystem::path> measurement_files(const std::vector<std::file
 
 Measurements read_measurements(const std::vector<std::filesystem::path>& files_or_folders) {
     Collector collector;
-    for (const auto& file : measurement_files(files_or_folders)) collector.read(read_text_file(file), file.string());
+    for (const auto& file : measurement_files(files_or_folders))
+        within_memory(file, [&] { collector.read(read_text_file(file), file.string()); });
     return std::move(collector).result();
 }
 

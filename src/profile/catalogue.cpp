@@ -4,6 +4,7 @@
 #include <cctype>
 #include <map>
 
+#include "io/identifier.hpp"
 #include "io/text_file.hpp"
 #include "io/toml_reader.hpp"
 #include "roofcast/gpu_profile.hpp"
@@ -57,7 +58,7 @@ Names names_in(const std::filesystem::path& file) {
     }
     TableReader reader(head, file.string());
     return {.file = file,
-            .id = reader.text_if("id").value_or(file.stem().string()),
+            .id = reader.text_if("id").value_or(identifier_of(file.stem().string())),
             .name = reader.text("name"),
             .aliases = reader.texts_if("aliases"),
             .also_called = reader.texts_if("also_called")};

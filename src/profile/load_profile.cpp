@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "io/data_folder.hpp"
+#include "io/identifier.hpp"
 #include "io/toml_reader.hpp"
 #include "profile/architecture_facts.hpp"
 #include "profile/derive.hpp"
@@ -30,12 +31,11 @@ std::string joined_notes(TableReader& top) {
 void read_identity(TableReader& top, GpuProfile& gpu, const std::filesystem::path& file) {
     gpu.file = file.string();
     gpu.name = top.text("name");
-    gpu.id = top.text_if("id").value_or(file.stem().string());
-    if (gpu.id.empty()) throw top.error("id", "an id cannot be empty", "\"\"");
+    gpu.id = required_identifier(top, "id", top.text_if("id").value_or(identifier_of(file.stem().string())));
     gpu.vendor = top.text_if("vendor").value_or("");
     gpu.aliases = top.texts_if("aliases");
     gpu.also_called = top.texts_if("also_called");
-    gpu.architecture = architecture_id(top.text("architecture"));
+    gpu.architecture = required_identifier(top, "architecture", architecture_id(top.text("architecture")));
     if (const auto text = top.text_if("compute_capability")) {
         gpu.compute_capability = parse_capability(*text);
         if (!gpu.compute_capability) throw top.error("compute_capability", "not a compute capability", {}, "such as \"8.0\"");

@@ -58,20 +58,23 @@ void append(std::vector<Cell>& row, const std::vector<Cell>& cells) {
     row.insert(row.end(), cells.begin(), cells.end());
 }
 
-nlohmann::ordered_json skipped_json(const std::vector<SkippedRow>& skipped) {
+nlohmann::ordered_json skipped_json(const SkippedRows& skipped) {
     auto list = nlohmann::ordered_json::array();
-    for (const auto& s : skipped) list.push_back({{"file", s.file}, {"line", s.line}, {"reason", s.reason}});
+    for (const SkippedReason& s : skipped.reasons())
+        list.push_back({{"rows", s.rows}, {"file", s.file}, {"line", s.line}, {"reason", s.reason}});
     return list;
 }
 
-std::vector<std::string> skipped_lines(const std::vector<SkippedRow>& skipped) {
+std::vector<std::string> skipped_lines(const SkippedRows& skipped) {
     constexpr std::size_t most = 5;
     std::vector<std::string> lines;
-    for (std::size_t i = 0; i < std::min(most, skipped.size()); ++i) {
-        const std::string line = skipped[i].line > 0 ? fmt::format(":{}", skipped[i].line) : "";
-        lines.push_back(fmt::format("skipped: {}{}: {}", skipped[i].file, line, skipped[i].reason));
+    const std::vector<SkippedReason> reasons = skipped.by_rows();
+    std::int64_t left = skipped.rows();
+    for (std::size_t i = 0; i < std::min(most, reasons.size()); ++i) {
+        lines.push_back("skipped: " + skipped_text(reasons[i]));
+        left -= reasons[i].rows;
     }
-    if (skipped.size() > most) lines.push_back(fmt::format("skipped: {} more", skipped.size() - most));
+    if (left > 0) lines.push_back(fmt::format("skipped: {} rows more, for {} other reasons", left, reasons.size() - most));
     return lines;
 }
 
@@ -159,21 +162,24 @@ std::string change_text(double relative) {
     return fmt::format("{:+.{}f} %", percent, std::abs(percent) < 10 ? 1 : 0);
 }
 
-Report bench_summary_report(const BenchData& data) {
+Report bench_summary_report(const BenchData& data, Format wanted) {
     const auto standing = standings(data.series);
     const auto keys = shown_keys(data.series);
     Report report;
-    report.csv = summary_table(data, standing, keys, false);
-    report.tables.push_back(summary_table(data, standing, keys, true));
-    report.document["series"] = as_json(report.csv);
-    report.document["skipped"] = skipped_json(data.skipped);
+    Table table = summary_table(data, standing, keys, wanted == Format::table);
+    if (wanted == Format::json) {
+        report.document["series"] = as_json(table);
+        report.document["skipped"] = skipped_json(data.skipped);
+        return report;
+    }
+    report.tables.push_back(std::move(table));
     const auto count = std::count_if(data.series.begin(), data.series.end(), unsteady);
     if (count > 0) report.after.push_back(variance_line(count));
     for (auto& line : skipped_lines(data.skipped)) report.after.push_back(std::move(line));
     return report;
 }
 
-Report bench_comparison_report(const BenchComparison& comparison, const std::vector<SkippedRow>& skipped) {
+Report bench_comparison_report(const BenchComparison& comparison, const SkippedRows& skipped) {
     Report report;
     report.csv = comparison_table(comparison, false);
     report.tables = {comparison_table(comparison, true), contestants_table(comparison, true)};

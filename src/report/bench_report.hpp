@@ -12,9 +12,10 @@ std::string relative_text(double relative);
 std::string change_text(double relative);
 
 /// Statistics of every series, with its standing among those that did the same work.
-Report bench_summary_report(const BenchData& data);
+/// There can be many series: only what `wanted` shows is made.
+Report bench_summary_report(const BenchData& data, Format wanted);
 
 /// Contestants side by side, work by work, and summaries by metric.
-Report bench_comparison_report(const BenchComparison& comparison, const std::vector<SkippedRow>& skipped);
+Report bench_comparison_report(const BenchComparison& comparison, const SkippedRows& skipped);
 
 }  // namespace roofcast

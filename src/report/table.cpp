@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "io/number_text.hpp"
+#include "io/printable.hpp"
+
 namespace roofcast {
 
 namespace {
@@ -16,7 +19,7 @@ std::size_t width(const std::string& text) {
 }
 
 std::string cell_text(const Cell& cell, int digits) {
-    if (const auto* text = std::get_if<std::string>(&cell)) return *text;
+    if (const auto* text = std::get_if<std::string>(&cell)) return printable(*text);
     if (const auto* number = std::get_if<double>(&cell)) return significant(*number, digits);
     if (const auto* count = std::get_if<std::int64_t>(&cell)) return fmt::format("{}", *count);
     if (const auto* flag = std::get_if<bool>(&cell)) return *flag ? "yes" : "no";
@@ -38,13 +41,22 @@ nlohmann::ordered_json cell_json(const Cell& cell) {
 
 std::string csv_cell(const Cell& cell) {
     if (const auto* number = std::get_if<double>(&cell)) return std::isfinite(*number) ? fmt::format("{}", *number) : "";
-    return csv_field(cell_text(cell, 0));
+    if (const auto* count = std::get_if<std::int64_t>(&cell)) return fmt::format("{}", *count);
+    const auto* text = std::get_if<std::string>(&cell);
+    return csv_field(text != nullptr ? *text : cell_text(cell, 0));
 }
 
 std::string as_lines(const std::vector<std::string>& lines) {
     std::string out;
-    for (const auto& line : lines) out += line + '\n';
+    for (const auto& line : lines) out += printable(line, "\n") + '\n';
     return out;
+}
+
+/// Whether a spreadsheet would calculate what stands in the cell.
+bool is_formula(std::string_view text) {
+    constexpr std::string_view beginnings = "=+-@\t\r";
+    if (text.empty() || beginnings.find(text[0]) == std::string_view::npos) return false;
+    return !parsed_number(text[0] == '+' ? text.substr(1) : text);
 }
 
 }  // namespace
@@ -85,8 +97,9 @@ nlohmann::ordered_json as_json(const Table& table) {
     return rows;
 }
 
-std::string csv_field(std::string_view text) {
-    if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+std::string csv_field(std::string_view raw) {
+    const std::string text = (is_formula(raw) ? "'" : "") + printable(raw, "\t\r\n");
+    if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
     std::string quoted = "\"";
     for (const char c : text) {
         if (c == '"') quoted += '"';
@@ -135,7 +148,7 @@ std::string as_text(const Table& table) {
         out.erase(out.find_last_not_of(' ') + 1);
         return out + '\n';
     };
-    std::string out = table.title.empty() ? "" : table.title + '\n';
+    std::string out = table.title.empty() ? "" : printable(table.title) + '\n';
     out += line([&](std::size_t c) { return table.columns[c].title; });
     out += line([&](std::size_t c) { return std::string(widths[c], '-'); });
     for (const auto& row : table.rows) out += line([&](std::size_t c) { return cell_text(row[c], table.columns[c].digits); });
@@ -149,7 +162,7 @@ std::string rendered(const Report& report, Format format) {
         nlohmann::ordered_json document{{"schema_version", schema_version}};
         document.update(report.document);
         // Names that others gave need not be UTF-8, which JSON is.
-        return document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n';
+        return printable_json(document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace)) + '\n';
     }
     std::string out = as_lines(report.before);
     for (const auto& table : report.tables) {

@@ -39,7 +39,8 @@ inline constexpr int schema_version = 1;
 /// Text of `report` in `format`, ending in a newline.
 std::string rendered(const Report& report, Format format);
 
-/// `text` in quotes where RFC 4180 asks for them.
+/// `text` in quotes where RFC 4180 asks for them. What a spreadsheet would take for a formula begins with an apostrophe, which makes it
+/// text: cells that begin with = + - @ and are no numbers.
 std::string csv_field(std::string_view text);
 
 /// Rows as JSON objects under the columns' keys.

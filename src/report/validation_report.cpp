@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
 
 #include "report/describe.hpp"
 
@@ -157,25 +156,18 @@ Table impossible_table(const Validation& validation, const Measurements& measure
     return table;
 }
 
-/// Skipped rows by file and reason, most frequent first.
+/// Skipped rows by reason, most frequent first.
 Table skipped_table(const Validation& validation, std::size_t limit) {
-    struct Bundle {
-        std::int64_t rows = 0;
-        int first_line = 0;
-    };
-    std::map<std::pair<std::string, std::string>, Bundle> bundles;
-    for (const auto& row : validation.skipped) {
-        auto& bundle = bundles[{row.file, row.reason}];
-        if (bundle.rows++ == 0) bundle.first_line = row.line;
-    }
-    std::vector<std::pair<std::pair<std::string, std::string>, Bundle>> order(bundles.begin(), bundles.end());
-    std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.second.rows > b.second.rows; });
+    const std::vector<SkippedReason> reasons = validation.skipped.by_rows();
     Table table{
-        fmt::format("Skipped: {} rows", validation.skipped.size()), {{"rows", "rows"}, {"first", "first at"}, {"reason", "reason"}}, {}};
-    for (std::size_t i = 0; i < std::min(limit, order.size()); ++i) {
-        const auto& [where, bundle] = order[i];
-        table.rows.push_back({bundle.rows, place_text({{}, {}, where.first, bundle.first_line}), where.second});
+        fmt::format("Skipped: {} rows", validation.skipped.rows()), {{"rows", "rows"}, {"first", "first at"}, {"reason", "reason"}}, {}};
+    std::int64_t left = validation.skipped.rows();
+    for (std::size_t i = 0; i < std::min(limit, reasons.size()); ++i) {
+        const SkippedReason& r = reasons[i];
+        table.rows.push_back({r.rows, place_text({{}, {}, r.file, r.line}), r.reason});
+        left -= r.rows;
     }
+    if (left > 0) table.rows.push_back({left, "", fmt::format("{} other reasons; --format json lists them", reasons.size() - limit)});
     return table;
 }
 
@@ -185,20 +177,25 @@ Json json_document(const Validation& validation, const Measurements& measurement
     Json total;
     for (auto& [key, value] : all.items()) {
         total[key] = value;
-        if (key == "rows") total["skipped"] = validation.skipped.size() + validation.impossible.size();
+        if (key != "rows") continue;
+        total["skipped"] = validation.skipped.rows();
+        total["impossible"] = validation.impossible.size();
     }
     document["overall"] = std::move(total);
     document["groups"] = as_json(accuracy);
     Json skipped = Json::array();
-    for (const auto& row : validation.skipped) skipped.push_back({{"file", row.file}, {"line", row.line}, {"reason", row.reason}});
+    for (const SkippedReason& r : validation.skipped.reasons())
+        skipped.push_back({{"rows", r.rows}, {"file", r.file}, {"line", r.line}, {"reason", r.reason}});
+    document["skipped"] = std::move(skipped);
+    Json impossible = Json::array();
     for (const auto& row : validation.impossible) {
         const ImpossibleText text = text_of(row, measurements);
-        skipped.push_back({{"file", text.origin.file},
-                           {"line", text.origin.line},
-                           {"reason", fmt::format("impossible: {} {:.4g} measured, physics allows {:.4g} at best ({})", text.metric,
-                                                  text.measured, row.limit, text.shape)}});
+        impossible.push_back({{"file", text.origin.file},
+                              {"line", text.origin.line},
+                              {"reason", fmt::format("{} {:.4g} measured, physics allows {:.4g} at best ({})", text.metric, text.measured,
+                                                     row.limit, text.shape)}});
     }
-    document["skipped"] = std::move(skipped);
+    document["impossible"] = std::move(impossible);
     document["worst"] = as_json(worst);
     return document;
 }
@@ -215,7 +212,7 @@ Report validation_report(const Validation& validation, const Measurements& measu
     if (!validation.impossible.empty()) report.tables.push_back(impossible_table(validation, measurements));
     if (!validation.skipped.empty()) report.tables.push_back(skipped_table(validation, options.listed_skips));
     report.before = {fmt::format("{} rows judged, {} set aside as impossible, {} skipped", validation.rows.size(),
-                                 validation.impossible.size(), validation.skipped.size())};
+                                 validation.impossible.size(), validation.skipped.rows())};
     report.after = {"APE = |predicted - measured| / measured; accuracy = 100 - MAPE; bias = median of predicted / measured - 1",
                     "in 80 % interval: share of rows, in percent, within the interval that predictions come with; near 80 is right",
                     "roofline: flops over data-sheet peak or bytes over data-sheet bandwidth, the larger"};

@@ -12,7 +12,7 @@ namespace roofcast {
 struct ValidationReportOptions {
     std::vector<GroupKey> by{GroupKey::gpu, GroupKey::op, GroupKey::precision};
     std::size_t worst = 10;         ///< rows listed with their predicted terms
-    std::size_t listed_skips = 20;  ///< reasons in the text table, most frequent first; JSON has every row
+    std::size_t listed_skips = 20;  ///< reasons in the text table, most frequent first; JSON has all that are kept
 };
 
 /// Accuracy by group with the data-sheet roofline beside it, the worst rows, what was set aside and what was skipped.

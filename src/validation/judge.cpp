@@ -65,7 +65,7 @@ public:
     }
 
     Validation result() && { return std::move(result_); }
-    void start_with(const std::vector<SkippedRow>& skipped) { result_.skipped = skipped; }
+    void start_with(const SkippedRows& skipped) { result_.skipped = skipped; }
 
 private:
     static void add_interval(JudgedRow& judged, const Op& op, const ParameterSet& parameters) {
@@ -79,7 +79,7 @@ private:
         if (gpu == nullptr) skip(origin, fmt::format("unknown GPU '{}'", id));
         return gpu;
     }
-    void skip(const Origin& origin, std::string reason) { result_.skipped.push_back({origin.file, origin.line, std::move(reason)}); }
+    void skip(const Origin& origin, std::string_view reason) { result_.skipped.add(origin.file, origin.line, reason); }
 
     const Predictors& predictors_;
     Validation result_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "io/identifier.hpp"
 #include "io/toml_reader.hpp"
 #include "workload/catalogue.hpp"
 #include "workload/convnet.hpp"
@@ -61,7 +62,7 @@ OwnScript read_own_script(TableReader reader) {
 
 Workload read_workload(TableReader reader) {
     Workload workload;
-    workload.id = reader.text("id");
+    workload.id = required_identifier(reader, "id", reader.text("id"));
     workload.name = reader.text_if("name").value_or(workload.id);
     workload.family = reader.text("family");
     workload.aliases = reader.texts_if("aliases");

@@ -69,8 +69,8 @@ TEST_CASE("model rows are series of their metric, and rates are better when larg
     REQUIRE(data.series.size() == 2);
     CHECK(data.series[0].lower_is_better);
     CHECK_FALSE(data.series[1].lower_is_better);
-    REQUIRE(data.skipped.size() == 1);
-    CHECK(data.skipped[0].line == 4);
+    REQUIRE(data.skipped.rows() == 1);
+    CHECK(data.skipped.reasons()[0].line == 4);
 }
 
 TEST_CASE("google-benchmark repetitions are samples, and times are converted") {
@@ -85,8 +85,8 @@ TEST_CASE("google-benchmark repetitions are samples, and times are converted") {
     CHECK(data.series[0].metric == "real_time_us");
     CHECK(data.series[0].statistics.count == 2);
     CHECK(*data.series[0].statistics.mean == rel(3000, 1e-12));
-    REQUIRE(data.skipped.size() == 1);
-    CHECK(contains(data.skipped[0].reason, "no device"));
+    REQUIRE(data.skipped.rows() == 1);
+    CHECK(contains(data.skipped.reasons()[0].reason, "no device"));
 }
 
 TEST_CASE("a series with a figure below 0 is skipped with the reason") {
@@ -96,16 +96,16 @@ TEST_CASE("a series with a figure below 0 is skipped with the reason") {
     const auto data = read_bench_text(text, "file");
     REQUIRE(data.series.size() == 1);
     CHECK(data.series[0].metric == "cpu_time_us");
-    REQUIRE(data.skipped.size() == 1);
-    CHECK(contains(data.skipped[0].reason, "real_time_us below 0, -5"));
+    REQUIRE(data.skipped.rows() == 1);
+    CHECK(contains(data.skipped.reasons()[0].reason, "real_time_us below 0, -5"));
     CHECK(contains(error_of(R"([{"latencyMs": -1, "computeMs": -1}])"), "latency_ms below 0"));
 }
 
 TEST_CASE("a series of nothing but 0 is skipped, as nothing is a multiple of it") {
     const auto data = read_bench_text(R"([{"latencyMs": 2, "computeMs": 2, "h2dMs": 0}])", "trtexec.json");
     for (const auto& series : data.series) CHECK(series.statistics.typical() > 0);
-    REQUIRE(data.skipped.size() == 1);
-    CHECK(contains(data.skipped[0].reason, "h2d_ms is 0"));
+    REQUIRE(data.skipped.rows() == 1);
+    CHECK(contains(data.skipped.reasons()[0].reason, "h2d_ms is 0"));
 }
 
 TEST_CASE("google-benchmark aggregates serve where the run reported nothing else") {
@@ -131,8 +131,8 @@ TEST_CASE("google-benchmark's fits of complexity are no measurements, and what w
                                       "gb.json");
     REQUIRE(data.series.size() == 2);
     CHECK(data.series[0].metric == "real_time_us");
-    REQUIRE(data.skipped.size() == 1);
-    CHECK(contains(data.skipped[0].reason, "other: no such device"));
+    REQUIRE(data.skipped.rows() == 1);
+    CHECK(contains(data.skipped.reasons()[0].reason, "other: no such device"));
 }
 
 TEST_CASE("nvbench JSON gives times in microseconds, by device and axes") {
@@ -152,7 +152,7 @@ TEST_CASE("nvbench JSON gives times in microseconds, by device and axes") {
     CHECK(*s.statistics.mean == rel(20, 1e-12));
     CHECK(*s.statistics.std == rel(1, 1e-9));
     CHECK(s.statistics.count == 120);
-    CHECK(contains(data.skipped.at(0).reason, "too large"));
+    CHECK(contains(data.skipped.reasons().at(0).reason, "too large"));
 }
 
 TEST_CASE("nvbench CSV takes the noise behind each time") {
@@ -166,7 +166,7 @@ TEST_CASE("nvbench CSV takes the noise behind each time") {
     CHECK(data.series[0].metric == "gpu_time_us");
     CHECK(*data.series[0].statistics.std == rel(1, 1e-9));
     CHECK(*data.series[1].statistics.variation_percent() == rel(20, 1e-9));
-    CHECK(data.skipped.at(0).line == 3);
+    CHECK(data.skipped.reasons().at(0).line == 3);
 }
 
 TEST_CASE("llama-bench tests are named as its own table names them") {
@@ -180,7 +180,7 @@ TEST_CASE("llama-bench tests are named as its own table names them") {
     CHECK(label(csv.series[0].run_by, "weight_precision") == "Q4_0");
     CHECK(csv.series[0].statistics.typical() == 2400.5);
     CHECK_FALSE(csv.series[0].lower_is_better);
-    CHECK(contains(csv.skipped.at(0).reason, "fast"));
+    CHECK(contains(csv.skipped.reasons().at(0).reason, "fast"));
 
     const auto json = read_bench_text(R"([{"gpu_info": "NVIDIA L4", "model_type": "llama 7B Q4_0", "n_prompt": 0, "n_gen": 128,
         "avg_ts": 1, "stddev_ts": 0, "samples_ts": [130, 132, 134]}])",

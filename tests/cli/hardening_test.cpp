@@ -106,7 +106,9 @@ TEST_CASE("checkpoints that are published quantized are stored so unless --weigh
 }
 
 TEST_CASE("output to a device is written to it, and a full one is an error") {
-    CHECK(contains(refused("predict --gpu t4 --model resnet50 --output /dev/full"), "/dev/full"));
+    const auto full = roofcast::test::roofcast("predict --gpu t4 --model resnet50 --output /dev/full", true);
+    CHECK(full.exit_code == 1);
+    CHECK(contains(full.output, "/dev/full: the device or pipe cannot be written: No space left on device"));
     CHECK(contains(refused("predict --gpu t4 --model /dev/zero"), "/dev/zero"));
     CHECK(std::filesystem::is_character_file("/dev/full"));
 }

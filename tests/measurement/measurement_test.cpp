@@ -19,12 +19,12 @@ Measurements read(std::string_view text) {
 /// The reason for which the only row of `text` was skipped.
 std::string reason(std::string_view text) {
     const auto found = read(text);
-    REQUIRE(found.skipped.size() == 1);
+    REQUIRE(found.skipped.rows() == 1);
     CHECK(found.kernels.empty());
     CHECK(found.models.empty());
-    CHECK(found.skipped[0].file == "rows.csv");
-    CHECK(found.skipped[0].line == 2);
-    return found.skipped[0].reason;
+    CHECK(found.skipped.reasons()[0].file == "rows.csv");
+    CHECK(found.skipped.reasons()[0].line == 2);
+    return found.skipped.reasons()[0].reason;
 }
 
 bool contains(const std::string& text, std::string_view part) {
@@ -271,9 +271,9 @@ TEST_CASE("equal rows too far apart to be of one thing have no median") {
         read_measurements_text(header + row + "6000\n" + row + "6.1\n" + row + "6200\nt4,gemm,fp16,64,64,64,9\n", "rows.csv");
     REQUIRE(found.kernels.size() == 1);
     CHECK(found.kernels[0].latency.in(us) == 9);
-    REQUIRE(found.skipped.size() == 1);
-    CHECK(found.skipped[0].line == 2);
-    CHECK(found.skipped[0].reason == "3 equal rows measure from 6.1 to 6200: are some in other units?");
+    REQUIRE(found.skipped.rows() == 1);
+    CHECK(found.skipped.reasons()[0].line == 2);
+    CHECK(found.skipped.reasons()[0].reason == "3 equal rows measure from 6.1 to 6200: are some in other units?");
 }
 
 TEST_CASE("files and folders are read; what does not exist is an error") {
@@ -288,7 +288,7 @@ TEST_CASE("every shipped measurement file is read without a skipped row") {
         read_measurements({test::source_dir() / "validation_data" / "kernels", test::source_dir() / "validation_data" / "models"});
     CHECK(found.kernels.size() > 27000);
     CHECK(found.models.size() > 4500);
-    for (const auto& row : found.skipped) FAIL_CHECK(row.file << ":" << row.line << ": " << row.reason);
+    for (const auto& row : found.skipped.reasons()) FAIL_CHECK(row.file << ":" << row.line << ": " << row.reason);
 }
 
 TEST_CASE("every row that no fit has seen is read") {
@@ -318,7 +318,7 @@ TEST_CASE("rows of serving engines say how requests came and what the engine was
     CHECK(rate.rate_per_s == 2.5);
     CHECK(rate.options.admission == Admission::prompt);
     CHECK(users.users == 16);
-    const auto why_not = [&](const std::string& row) { return rows_of(row).skipped.at(0).reason; };
+    const auto why_not = [&](const std::string& row) { return rows_of(row).skipped.reasons().at(0).reason; };
     CHECK(roofcast::test::contains(why_not("h100,llama-3.1-8b,fp8,serve,128,64,,,,,,,,ttft_ms,30\n"), "requests"));
     CHECK(roofcast::test::contains(why_not("h100,llama-3.1-8b,fp8,serve,128,,300,,,,,,,ttft_ms,30\n"), "output_tokens"));
     CHECK(roofcast::test::contains(why_not("h100,llama-3.1-8b,fp8,serve,128,64,300,2,16,,,,,ttft_ms,30\n"), "both"));

@@ -47,3 +47,21 @@ TEST_CASE("times and sizes take the unit that suits them") {
     CHECK(readable_time(4.2e-6) == "4.2 us");
     CHECK(readable_bytes(15.3e9) == "15.3 GB");
 }
+
+TEST_CASE("cells that a terminal or a spreadsheet would obey are shown as text") {
+    CHECK(csv_field("=1+2") == "'=1+2");
+    CHECK(csv_field("=HYPERLINK(\"x\",\"y\")") == "\"'=HYPERLINK(\"\"x\"\",\"\"y\"\")\"");
+    CHECK(csv_field("+cmd") == "'+cmd");
+    CHECK(csv_field("-cmd") == "'-cmd");
+    CHECK(csv_field("@SUM(A1)") == "'@SUM(A1)");
+    for (const char* number : {"-1.5", "+2", "-1e-3", "1"}) CHECK(csv_field(number) == number);
+    CHECK(csv_field("a=b") == "a=b");
+    CHECK(csv_field("red \x1b[31m") == "red \\x1b[31m");
+    const Table table{.title = "t\x1b[2J", .columns = {{"name", "name"}}, .rows = {{std::string("a\nb\x1b[31m")}, {-1.5}}};
+    CHECK(as_csv(table) == "name\n\"a\nb\\x1b[31m\"\n-1.5\n");
+    CHECK(as_text(table).find("a\\x0ab\\x1b[31m") != std::string::npos);
+    CHECK(as_text(table).find('\x1b') == std::string::npos);
+    Report report{.document = {{"name", "\xc2\x9b"}}, .tables = {}, .before = {"note \x1b[1m"}, .after = {}};
+    CHECK(rendered(report, Format::table) == "note \\x1b[1m\n");
+    CHECK(rendered(report, Format::json).find("\\u009b") != std::string::npos);
+}

@@ -78,7 +78,7 @@ TEST_CASE("rows of every kernel suite are read back by the measurement reader") 
         written = cases.size();
     }
     const auto measurements = roofcast::read_measurements({place.path});
-    for (const auto& skipped : measurements.skipped) MESSAGE(skipped.line << ": " << skipped.reason);
+    for (const auto& skipped : measurements.skipped.reasons()) MESSAGE(skipped.line << ": " << skipped.reason);
     CHECK(measurements.kernels.size() == written);
     CHECK(measurements.skipped.empty());
     CHECK(measurements.kernels[0].latency.in(roofcast::us) == 5.25);

@@ -1,0 +1,21 @@
+#pragma once
+/// Ids of profiles, models and engines: `[a-z0-9][a-z0-9._-]*`. Files are named after them, so that they can be no path.
+
+#include <string>
+#include <string_view>
+
+#include "roofcast/error.hpp"
+
+namespace roofcast {
+
+class TableReader;
+
+bool is_identifier(std::string_view text);
+
+/// `text`, which stands at `key` of `table`. Throws Error with file, line and key when it is no id.
+std::string required_identifier(const TableReader& table, std::string_view key, std::string text);
+
+/// An id made of a name: lower case, a hyphen for each run of other characters. Empty where nothing is left.
+std::string identifier_of(std::string_view name);
+
+}  // namespace roofcast
