@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <map>
 
-#include "calibration/printable.hpp"
 #include "calibration/sha256.hpp"
 #include "calibration/stages.hpp"
+#include "io/printable.hpp"
 #include "io/text_file.hpp"
 #include "roofcast/calibration.hpp"
 #include "roofcast/error.hpp"
