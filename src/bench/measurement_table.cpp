@@ -75,6 +75,7 @@ struct MeasurementSeries::Groups {
     std::vector<MeasuredColumn> columns;
     std::unordered_map<std::string, std::size_t> places;  ///< in all, by the identity of rows
     std::vector<Group> all;
+    std::int64_t refused = 0;  ///< rows
 };
 
 MeasurementSeries::MeasurementSeries(const CsvRecord& header, const BenchSource& source)
@@ -99,6 +100,7 @@ void MeasurementSeries::add(const CsvRecord& record) {
         }
     } catch (const Unusable& problem) {
         source_.skip(record.line, problem.reason);
+        require_some_use(++groups_->refused, !groups_->all.empty(), source_.file, record.line, problem.reason);
     }
 }
 

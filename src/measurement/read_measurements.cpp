@@ -85,6 +85,8 @@ public:
     void read(std::string_view text, const std::string& file) {
         std::vector<MeasuredColumn> columns;
         Row row;
+        std::int64_t refused = 0;
+        bool any_kept = false;
         read_csv(text, file, [&](const CsvRecord& record) {
             if (columns.empty()) {
                 columns = parse_header(record.fields, file, record.line);
@@ -96,8 +98,10 @@ public:
             }
             try {
                 add(row, columns, record, file);
+                any_kept = true;
             } catch (const Unusable& problem) {
                 skipped_.add(file, record.line, problem.reason);
+                require_some_use(++refused, any_kept, file, record.line, problem.reason);
             }
         });
         if (columns.empty()) throw Error({.what = "the file holds no header line", .file = file, .expected = "a CSV header"});

@@ -6,6 +6,8 @@
 #include <array>
 #include <cctype>
 
+#include "roofcast/error.hpp"
+
 namespace roofcast {
 
 namespace {
@@ -132,6 +134,16 @@ ServedLoad parse_served(const Row& row, const Parallelism& parallel) {
 }
 
 }  // namespace
+
+void require_some_use(std::int64_t rows, bool any_kept, const std::string& file, int line, const std::string& reason) {
+    constexpr std::int64_t enough = 100'000;
+    if (any_kept || rows < enough) return;
+    throw Error({.what = fmt::format("none of the first {} rows can be used", rows),
+                 .file = file,
+                 .line = line,
+                 .found = reason,
+                 .suggestion = "check that these are measurements, with the columns that their op or model needs"});
+}
 
 bool names_software(std::string_view software, std::string_view part) {
     const auto same = [](char a, char b) {

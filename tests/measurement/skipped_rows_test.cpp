@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "roofcast/error.hpp"
 #include "roofcast/measurement.hpp"
 
 using namespace roofcast;
@@ -38,4 +39,15 @@ TEST_CASE("a million bad rows of a file are counted in seconds") {
     const Measurements found = read_measurements_text(text, "bad.csv");
     REQUIRE(found.skipped.reasons().size() == 1);
     CHECK(skipped_text(found.skipped.reasons()[0]) == "1000000 rows (first: bad.csv:2): the row has 1 fields, the header 7");
+}
+
+TEST_CASE("a long file of nothing but bad rows is given up, one with a row that can be used is not") {
+    const std::string header = "gpu,op,precision,m,n,k,latency_us\n", bad = "t4,gemm,fp16,,64,64,9\n";
+    std::string text;
+    for (int i = 0; i < 100'000; ++i) text += bad;
+    CHECK_THROWS_WITH_AS(read_measurements_text(header + text, "bad.csv"),
+                         doctest::Contains("bad.csv:100001: none of the first 100000 rows can be used; found m is missing"), Error);
+    const Measurements found = read_measurements_text(header + "t4,gemm,fp16,64,64,64,9\n" + text, "long.csv");
+    CHECK(found.kernels.size() == 1);
+    CHECK(found.skipped.rows() == 100'000);
 }
