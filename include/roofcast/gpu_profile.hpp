@@ -12,6 +12,7 @@
 
 #include "roofcast/cost_parameters.hpp"
 #include "roofcast/precision.hpp"
+#include "roofcast/run_shape.hpp"
 #include "roofcast/units.hpp"
 
 namespace roofcast {
@@ -21,6 +22,17 @@ struct ComputeCapability {
     friend auto operator<=>(const ComputeCapability&, const ComputeCapability&) = default;
 };
 
+/// Who sells: the `kind` of gpus/providers.csv. Prices of different kinds are not alike.
+enum class ProviderKind {
+    hyperscaler,  ///< AWS, Azure, GCP
+    specialized,  ///< clouds for GPUs with data centers of their own
+    community,    ///< machines of private owners, through a marketplace
+    retail        ///< a purchase
+};
+std::string_view name(ProviderKind kind);
+/// nullopt when unknown. "specialised" is understood too.
+std::optional<ProviderKind> parse_provider_kind(std::string_view text);
+
 /// A dated price. Currency is US dollars.
 struct Price {
     std::string kind;      ///< on_demand_hour, spot_hour or purchase
@@ -29,6 +41,8 @@ struct Price {
     UsDollars usd;         ///< per GPU: an hour's rent, or the purchase
     std::string date;      ///< ISO 8601, as precise as known
     std::string source;
+    std::optional<double> gpus_in_instance{};     ///< sold together; a fraction where a GPU is shared; absent: not known
+    std::optional<ProviderKind> provider_kind{};  ///< absent: a provider that gpus/providers.csv does not list
 };
 
 /// A value that the file did not give and that was derived from the architecture.
@@ -48,6 +62,12 @@ struct MemoryTypeBandwidth {
 struct MemoryTypeIdlePower {
     std::string type;      ///< how types begin: "GDDR" for GDDR6X; the longest that fits counts
     JoulesPerByte energy;  ///< power over bandwidth
+};
+
+/// The most GPUs of one form factor that a machine usually takes.
+struct FormFactorMachine {
+    std::string form_factor;  ///< how its name begins: "PCIe" for "PCIe single-slot"; the longest that fits counts; "other": any
+    std::int64_t gpus = 1;
 };
 
 /// The tile of the only kernel that a library has for products of at most m rows and n columns.
@@ -108,6 +128,7 @@ struct ArchitectureFacts {
     std::optional<double> usable_memory_fraction;  ///< of memory that the driver, or what shares it, leaves to programs
     std::vector<MemoryTypeIdlePower> idle_powers;
     std::vector<MemoryTypeBandwidth> memory_types;
+    std::vector<FormFactorMachine> machines;
 };
 
 /// Reason for a value that differs from what `gpu check` expects.
@@ -165,6 +186,8 @@ struct GpuProfile {
     std::optional<std::int64_t> nvlink_gpus;   ///< that a bridge joins, more reach each other over PCIe; absent: all of a machine
     std::optional<BytesPerSecond> nvlink;      ///< total of both directions; Infinity Fabric on AMD
     int pcie_generation = 0, pcie_lanes = 16;  ///< 1 to `newest_pcie`, 1 to 256
+    std::int64_t gpus_per_machine = 8;         ///< the most that one machine joins: between machines there is a network
+    std::string gpus_per_machine_source;       ///< begins with "assumed" where nothing says so of this device
     double process_nm = 0;                     ///< of the chip's manufacturing process, as it is named: 7 for TSMC N7
     Watts tdp;
     Watts idle;  ///< of the board at full clocks while no kernel runs
@@ -202,6 +225,8 @@ struct GpuProfile {
     }
     /// Whether so many GPUs of a machine reach each other over NVLink: bridges join few.
     [[nodiscard]] bool over_nvlink(std::int64_t gpus) const { return nvlink.has_value() && gpus <= nvlink_gpus.value_or(gpus); }
+    /// How so many GPUs of a machine are joined: "NVLink switches", "NVLink bridge", "PCIe 4.0 x16"; empty for one.
+    [[nodiscard]] std::string topology(std::int64_t gpus) const;
     /// L2 for data that all SMs read.
     [[nodiscard]] Bytes shared_l2() const { return l2 / static_cast<double>(facts.l2_partitions); }
     /// How far above the boost clock, at which peaks are quoted, boards run: 1 or a little more.
@@ -220,11 +245,15 @@ Precision nearest_precision(const GpuProfile& gpu, Precision p);
 /// Throws Error unless `gpu` can multiply in `p`; the message lists what it has and offers the nearest.
 void require_precision(const GpuProfile& gpu, Precision p);
 
+/// Throws Error unless the GPUs that one copy of a model runs on fit into a machine. Data-parallel copies are independent and may lie in
+/// several machines, unless expert parallelism spans them.
+void require_one_machine(const Parallelism& parallel, const GpuProfile& gpu);
+
 /// Reads and checks one profile, full or minimal. Architecture facts come from `gpus_folder`/arch; when that is empty, from arch/ beside
 /// `file`, else from the shipped data. Throws Error naming file, line and key.
 GpuProfile load_gpu_profile(const std::filesystem::path& file, const std::filesystem::path& gpus_folder = {});
 
-/// All profiles of a folder, by id. Throws Error on the first bad file or duplicate id or alias.
+/// All profiles of a folder, by id, with the prices of its prices.csv. Throws Error on the first bad file or duplicate id or alias.
 std::vector<GpuProfile> load_gpu_catalogue(const std::filesystem::path& gpus_folder);
 
 /// What an id, alias or path given by a user stands for.

@@ -144,8 +144,9 @@ MemoryEstimate memory_estimate(const Workload& workload, const RunRequest& reque
 /// Whether the memory of `gpu` is apart from the host's, so that weights can be kept out of it.
 bool can_offload(const GpuProfile& gpu);
 
-/// Searches batch, context, weight formats, GPU counts and, with `offload`, weights kept in host memory for what fits `capacity`.
+/// Searches batch, context, weight formats, GPU counts and, with `offload`, weights kept in host memory for what fits `capacity`. A copy
+/// takes at most `gpus_per_machine` GPUs.
 MemoryAdvice memory_advice(const Workload& workload, const RunRequest& request, const SoftwareStacks& software, Bytes capacity,
-                           bool offload = true);
+                           bool offload = true, std::int64_t gpus_per_machine = 16);
 
 }  // namespace roofcast

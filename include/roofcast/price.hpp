@@ -2,13 +2,15 @@
 /// Which of a profile's prices a scenario counts with, and how old it is.
 ///
 /// Several prices of one provider and instance are one offer at several dates: the newest stands for it. Among the offers that a query
-/// leaves, the lowest is taken, and the choice says so. Prices are in US dollars, of one GPU.
+/// leaves, the lowest is taken, and the choice says so. Unless the query names a kind of provider, hyperscalers and specialized clouds come
+/// before community clouds, which count only where a GPU has no other price. Prices are in US dollars, of one GPU.
 
 #include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "roofcast/gpu_profile.hpp"
@@ -38,11 +40,13 @@ inline constexpr std::int64_t old_price_days = 365;
 struct PriceQuery {
     PriceKind kind = PriceKind::on_demand_hour;
     std::string provider, instance;  ///< only offers whose provider or instance contains this, in any case; empty: any
+    std::optional<ProviderKind> provider_kind{};  ///< only offers of such providers
 };
 
 struct PriceChoice {
     Price price;
     bool given = false;                    ///< by the user, not from the profile: no age
+    bool fallback = false;                 ///< of a community cloud, as neither hyperscalers nor specialized clouds offer the GPU
     std::size_t offers = 1;                ///< that the query left; the lowest was taken
     std::optional<std::int64_t> age_days;  ///< counted from the first day its date may mean; absent: undated
     [[nodiscard]] bool is_old() const { return age_days && *age_days > old_price_days; }
@@ -51,6 +55,27 @@ struct PriceChoice {
 
 /// The lowest of the newest prices that `query` leaves; of equal ones the newest. nullopt when there is none.
 std::optional<PriceChoice> find_price(const GpuProfile& gpu, const PriceQuery& query, Date today);
+
+/// What a provider rents or sells as a whole.
+struct Instance {
+    std::string provider, name;  ///< "AWS", "p5.48xlarge (us-east-1)"
+    std::optional<ProviderKind> provider_kind;
+    std::int64_t gpus = 1;
+    bool any_number = false;  ///< the price does not say how many GPUs go together: it is of one, and any number can be had
+    std::string topology;     ///< how they are joined, as `GpuProfile::topology` says
+    UsDollars usd;            ///< of all: an hour's rent, or the purchase
+    std::string date, source;
+    [[nodiscard]] UsDollars usd_per_gpu() const { return usd / static_cast<double>(gpus); }
+    /// Rent of all. The price is of a kind by the hour.
+    [[nodiscard]] UsDollarsPerSecond rent() const { return usd / hour; }
+};
+
+/// The offers that `query` leaves at their newest prices, fewest GPUs first, then lowest price. Kinds of providers are preferred as by
+/// `find_price`. Offers of less than a GPU are left out.
+std::vector<Instance> instances(const GpuProfile& gpu, const PriceQuery& query);
+
+/// What a reader has to know before he compares prices of different kinds of providers; nullopt when all are of one kind.
+std::optional<std::string> unlike_prices(const std::vector<std::pair<std::string, std::optional<PriceChoice>>>& price_of_gpu);
 
 /// Throws Error, with what is known and near, when `query` names a provider or an instance that no price of any of `gpus` is of.
 void require_offer(const std::vector<Gpu>& gpus, const PriceQuery& query);

@@ -100,6 +100,9 @@ void run(const CompareOptions& options) {
         contestants.push_back({&gpu, rent_of(gpu.profile, options.prices, day)});
         if (!contestants.back().rental_price) named.notes.push_back(no_price_text(gpu.profile, rent_query(options.prices), rent_option));
     }
+    std::vector<std::pair<std::string, std::optional<PriceChoice>>> prices;
+    for (const Contestant& c : contestants) prices.emplace_back(c.gpu->profile.id, c.rental_price);
+    if (auto text = unlike_prices(prices)) named.notes.push_back(*std::move(text));
     const bool side_by_side = options.policy == "all" || options.policy == "both" || options.policy == "baseline";
     if (side_by_side) named.baseline = baseline_comparison(workload, contestants, named.request, software);
     if (options.policy != "baseline") named.optimized = optimized_comparison(workload, contestants, named.request, software);

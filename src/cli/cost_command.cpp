@@ -100,6 +100,9 @@ void run(const CostOptions& options) {
         for (const Gpu& gpu : gpus) costs.push_back(named_cost(options, settings, workload, gpu, software, day));
     }
     if (std::all_of(costs.begin(), costs.end(), has_no_cost)) refuse_without_cost(options, costs.front(), day);
+    std::vector<std::pair<std::string, std::optional<PriceChoice>>> rents;
+    for (const NamedCost& cost : costs) rents.emplace_back(cost.named.gpu->profile.id, cost.estimate.rental_price);
+    if (auto text = unlike_prices(rents)) costs.back().notes.push_back(*std::move(text));
     write(cost_report(costs, settings, day), options.common);
     notes.print();
 }

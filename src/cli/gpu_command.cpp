@@ -1,10 +1,12 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <numeric>
 #include <stdexcept>
 
 #include "cli/command.hpp"
 #include "profile/architecture_facts.hpp"
+#include "profile/prices.hpp"
 #include "report/gpu_report.hpp"
 #include "roofcast/calibration.hpp"
 #include "roofcast/execution.hpp"
@@ -31,8 +33,8 @@ void show_gpu(const GpuOptions& options) {
     notes.print();
 }
 
-/// Reads `name` when it is one of the files beside profiles that are none: a fit, an architecture, the table of software. Throws Error on
-/// what is wrong in it.
+/// Reads `name` when it is one of the files beside profiles that are none: a fit, an architecture, the table of software, prices. Throws
+/// Error on what is wrong in it.
 std::optional<CheckedFile> check_other_file(const std::string& name) {
     const std::filesystem::path file = name;
     if (name.ends_with(".fit.toml")) {
@@ -43,6 +45,12 @@ std::optional<CheckedFile> check_other_file(const std::string& name) {
     if (file.filename() == "software.toml") {
         const SoftwareStacks software = load_software(file.parent_path());
         return CheckedFile{name, "software", software.by_execution.size() + software.engines.size()};
+    }
+    if (file.filename() == "prices.csv" || file.filename() == "providers.csv") {
+        const PriceList list = load_price_list(file.parent_path());
+        if (file.filename() == "providers.csv") return CheckedFile{name, "providers", list.providers.size()};
+        const auto rows = [](std::size_t sum, const auto& of_gpu) { return sum + of_gpu.second.size(); };
+        return CheckedFile{name, "prices", std::accumulate(list.of_gpu.begin(), list.of_gpu.end(), std::size_t{0}, rows)};
     }
     if (!is_of_architecture(file) || file.extension() != ".toml") return std::nullopt;
     const std::size_t parameters = check_parameter_file(file);

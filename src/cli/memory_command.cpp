@@ -101,6 +101,7 @@ void run(const MemoryOptions& options) {
     for (const auto& model : options.models) {
         const Workload workload = find_workload(options.common.models(), model);
         const RunRequest request = run_request(options.run, workload, nullptr, options.common.models());
+        for (const GpuProfile& gpu : gpus) require_one_machine(request.shape.parallel, gpu);
         for (const Storage& storage : storages(options.run, workload, request)) add_row(table, workload, request, storage, gpus, software);
     }
     Report report;

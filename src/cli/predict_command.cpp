@@ -27,7 +27,8 @@ NamedPrediction named_prediction(const PredictOptions& options, const Workload& 
     if (options.run.precision.empty()) named.prediction.notes.push_back(precision_note(workload, gpu.profile, request.shape.precision));
     if (std::string note = format_note(request); !note.empty()) named.prediction.notes.push_back(std::move(note));
     if (const auto usable = gpu.profile.usable_memory())
-        named.advice = memory_advice(workload, named.prediction.request, software, *usable, can_offload(gpu.profile));
+        named.advice =
+            memory_advice(workload, named.prediction.request, software, *usable, can_offload(gpu.profile), gpu.profile.gpus_per_machine);
     return named;
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 
@@ -32,7 +33,7 @@ void refuse_beside_given(const std::string& value, const char* option) {
 void add_rent_options(CLI::App& command, PriceOptions& o) {
     command.add_option(rent_option, o.usd_per_hour, "Rent of one GPU in US dollars (default: the lowest of the profile)");
     command.add_option("--price", o.kind, "Which rent of the profile: on_demand or spot")->capture_default_str();
-    command.add_option("--provider", o.provider, "Only prices whose provider contains this, such as AWS");
+    command.add_option("--provider", o.provider, "Only prices of this provider (AWS) or kind: hyperscaler, specialized or community");
     command.add_option("--instance", o.instance, "Only prices whose instance contains this");
     command.add_option("--date", o.date, "Day to which the age of prices is counted, as YYYY-MM-DD (default: today)");
 }
@@ -59,7 +60,8 @@ PriceQuery rent_query(const PriceOptions& o) {
         refuse_beside_given(o.provider, "--provider");
         refuse_beside_given(o.instance, "--instance");
     }
-    return {.kind = *kind, .provider = o.provider, .instance = o.instance};
+    const auto provider_kind = parse_provider_kind(o.provider);
+    return {.kind = *kind, .provider = provider_kind ? "" : o.provider, .instance = o.instance, .provider_kind = provider_kind};
 }
 
 std::optional<PriceChoice> rent_of(const GpuProfile& gpu, const PriceOptions& o, Date today) {
@@ -67,6 +69,23 @@ std::optional<PriceChoice> rent_of(const GpuProfile& gpu, const PriceOptions& o,
     const PriceQuery query = rent_query(o);
     if (o.usd_per_hour) return given_price(query.kind, in_range(*o.usd_per_hour, rent_option, most_usd_per_hour), rent_option);
     return find_price(gpu, query, today);
+}
+
+std::vector<std::optional<PriceChoice>> like_rents(const std::vector<Gpu>& gpus, const PriceOptions& o, Date today,
+                                                   std::vector<std::string>& notes) {
+    std::vector<std::optional<PriceChoice>> rents;
+    for (const Gpu& gpu : gpus) rents.push_back(rent_of(gpu.profile, o, today));
+    const auto others = std::count_if(rents.begin(), rents.end(), [](const auto& rent) { return rent && !rent->fallback; });
+    std::vector<std::string> left_out;
+    for (std::size_t i = 0; i < gpus.size() && others > 0; ++i) {
+        if (!rents[i] || !rents[i]->fallback) continue;
+        left_out.push_back(gpus[i].profile.id);
+        rents[i].reset();
+    }
+    if (!left_out.empty())
+        notes.push_back(fmt::format("only community clouds offer {}: not compared with other clouds (--provider community compares these)",
+                                    fmt::join(left_out, ", ")));
+    return rents;
 }
 
 std::optional<PriceChoice> purchase_of(const GpuProfile& gpu, const PriceOptions& o, Date today) {

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "roofcast/price.hpp"
 
@@ -30,6 +31,9 @@ PriceQuery rent_query(const PriceOptions& options);
 
 /// The given rent, else the profile's; nullopt when there is none. Throws Error as `rent_query` does and on a price out of range.
 std::optional<PriceChoice> rent_of(const GpuProfile& gpu, const PriceOptions& options, Date today);
+/// The rents of `gpus`, in their order. Those that only a community cloud offers are left out beside others, and `notes` says so.
+std::vector<std::optional<PriceChoice>> like_rents(const std::vector<Gpu>& gpus, const PriceOptions& options, Date today,
+                                                   std::vector<std::string>& notes);
 std::optional<PriceChoice> purchase_of(const GpuProfile& gpu, const PriceOptions& options, Date today);
 
 }  // namespace roofcast::cli

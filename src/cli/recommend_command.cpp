@@ -108,7 +108,13 @@ void run(const RecommendOptions& o) {
                               .notes = {}};
     const std::vector<Gpu> gpus = load_gpus(o, notes);
     require_offer(gpus, rent_query(o.prices));
-    for (const Gpu& gpu : gpus) named.contestants.push_back({&gpu, rent_of(gpu.profile, o.prices, day)});
+    // A GPU that the user names is ranked at the price that it has.
+    const auto rents = o.gpus.empty() ? like_rents(gpus, o.prices, day, named.notes) : std::vector<std::optional<PriceChoice>>{};
+    for (std::size_t i = 0; i < gpus.size(); ++i)
+        named.contestants.push_back({&gpus[i], o.gpus.empty() ? rents[i] : rent_of(gpus[i].profile, o.prices, day)});
+    std::vector<std::pair<std::string, std::optional<PriceChoice>>> prices;
+    for (const Contestant& c : named.contestants) prices.emplace_back(c.gpu->profile.id, c.rental_price);
+    if (auto text = unlike_prices(prices); text && !o.gpus.empty()) named.notes.push_back(*std::move(text));
     named.answer = recommend(workload, named.contestants, named.request, software);
     named.request.run = completed_sizes(named.request.run, workload);
     write(recommendation_report(named), o.common);

@@ -67,13 +67,14 @@ std::vector<Remedy> lighter_formats(const RunRequest& request, bool language) {
     return remedies;
 }
 
-/// More GPUs by one degree of parallelism, fewest first: only those that a run of the model accepts.
-std::vector<Remedy> spread(const RunRequest& request, const DecoderLlm* llm, std::int64_t Parallelism::*degree) {
+/// More GPUs of one machine by one degree of parallelism, fewest first: only those that a run of the model accepts.
+std::vector<Remedy> spread(const RunRequest& request, const DecoderLlm* llm, std::int64_t Parallelism::*degree, std::int64_t most_gpus) {
     std::vector<Remedy> remedies;
     if (llm == nullptr) return remedies;
     const bool tensor = degree == &Parallelism::tensor;
-    constexpr std::int64_t largest_node = 16;
-    for (std::int64_t ways = request.shape.parallel.*degree + 1; ways <= largest_node; ++ways) {
+    const Parallelism& now = request.shape.parallel;
+    const std::int64_t beside = tensor ? now.pipeline : std::max(now.tensor, now.expert);  // GPUs of a copy for each way
+    for (std::int64_t ways = now.*degree + 1; ways * beside <= most_gpus; ++ways) {
         const bool accepted = tensor ? llm->heads % ways == 0 && ways * request.shape.parallel.data % request.shape.parallel.expert == 0
                                      : ways <= llm->layers;
         if (!accepted) continue;
@@ -89,14 +90,14 @@ std::vector<Remedy> spread(const RunRequest& request, const DecoderLlm* llm, std
 }
 
 /// Two changes at once, each list from the smallest change on: the formats with the fewest bits, over several GPUs.
-std::vector<std::vector<Remedy>> combinations(const RunRequest& request, const DecoderLlm* llm) {
+std::vector<std::vector<Remedy>> combinations(const RunRequest& request, const DecoderLlm* llm, std::int64_t most_gpus) {
     std::vector<std::vector<Remedy>> all;
     for (const Remedy& light : lighter_formats(request, false)) {
         RunRequest with_kv = light.request;
         with_kv.shape.kv_precision = Precision::fp8;
         if (llm != nullptr) all.push_back({{light.name + " and fp8 KV cache", with_kv}});
         for (const auto degree : {&Parallelism::tensor, &Parallelism::pipeline}) {
-            all.push_back(spread(light.request, llm, degree));
+            all.push_back(spread(light.request, llm, degree, most_gpus));
             for (Remedy& remedy : all.back()) remedy.name = light.name + " and " + remedy.name;
         }
     }
@@ -127,7 +128,7 @@ MemoryEstimate memory_estimate(const Workload& workload, const RunRequest& asked
 }
 
 MemoryAdvice memory_advice(const Workload& workload, const RunRequest& request, const SoftwareStacks& software, Bytes capacity,
-                           bool offload) {
+                           bool offload, std::int64_t gpus_per_machine) {
     const auto total = [&](const RunRequest& r) { return memory_estimate(workload, r, software).total(); };
     MemoryAdvice advice;
     advice.largest_batch = largest(most_sequences, [&](std::int64_t batch) {
@@ -154,12 +155,13 @@ MemoryAdvice memory_advice(const Workload& workload, const RunRequest& request, 
         return needed <= capacity;
     };
     for (const Remedy& remedy : lighter_formats(request, llm != nullptr)) add(remedy);
-    for (const auto& kind : {spread(request, llm, &Parallelism::tensor), spread(request, llm, &Parallelism::pipeline)})
+    for (const auto& kind :
+         {spread(request, llm, &Parallelism::tensor, gpus_per_machine), spread(request, llm, &Parallelism::pipeline, gpus_per_machine)})
         static_cast<void>(std::any_of(kind.begin(), kind.end(), add));
     if (advice.largest_batch > 0) advice.remedies.push_back(fmt::format("batch {} or less", advice.largest_batch));
     if (advice.largest_context > 0) advice.remedies.push_back(fmt::format("{} tokens of context or less", advice.largest_context));
     if (advice.remedies.empty()) {
-        for (const auto& combined : combinations(request, llm)) {
+        for (const auto& combined : combinations(request, llm, gpus_per_machine)) {
             if (std::any_of(combined.begin(), combined.end(), add)) break;
         }
     }

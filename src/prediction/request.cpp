@@ -187,6 +187,7 @@ void complete_encoder(const Workload& workload, const Encoder& encoder, RunShape
 
 RunRequest completed(RunRequest request, const Workload& workload, const Gpu& gpu) {
     require_precision(gpu.profile, request.shape.precision);
+    require_one_machine(request.shape.parallel, gpu.profile);
     return completed_sizes(std::move(request), workload);
 }
 

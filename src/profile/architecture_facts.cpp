@@ -70,6 +70,13 @@ std::vector<MemoryTypeIdlePower> idle_powers(TableReader table) {
     return powers;
 }
 
+std::vector<FormFactorMachine> machines(TableReader table) {
+    constexpr std::int64_t most_in_a_machine = 1024;
+    std::vector<FormFactorMachine> found;
+    for (const auto& form_factor : table.keys()) found.push_back({form_factor, table.count(form_factor, 1, most_in_a_machine)});
+    return found;
+}
+
 FarRows far_rows(TableReader table) {
     const FarRows rows{.fetch_cycles = table.number("fetch_cycles", positive),
                        .length = table.number("kib", positive) * kib,
@@ -136,6 +143,7 @@ ArchitectureFacts read_facts(TableReader& table) {
     facts.usable_memory_fraction = table.number_if("usable_memory_fraction", {0, 1, true});
     facts.idle_powers = idle_powers(table.table("idle_watts_per_gb_s"));
     facts.memory_types = memory_types(table.table("bandwidth_gb_s"));
+    facts.machines = machines(table.table("gpus_per_machine"));
     return facts;
 }
 
@@ -178,7 +186,8 @@ constexpr std::string_view fact_keys[] = {"source",
                                           "idle_fraction",
                                           "usable_memory_fraction",
                                           "idle_watts_per_gb_s",
-                                          "bandwidth_gb_s"};
+                                          "bandwidth_gb_s",
+                                          "gpus_per_machine"};
 
 const toml::table& typical_table(const toml::table& document, const std::filesystem::path& file) {
     const toml::table* typical = document["typical"].as_table();
@@ -240,6 +249,7 @@ ArchitectureFacts load_architecture_facts(const std::filesystem::path& gpus_fold
     ArchitectureFacts facts = facts_in(file, capability);
     const ArchitectureFacts general = facts_in(fallback, std::nullopt);
     if (facts.memory_types.empty()) facts.memory_types = general.memory_types;
+    if (facts.machines.empty()) facts.machines = general.machines;
     if (facts.idle_powers.empty()) facts.idle_powers = general.idle_powers;
     if (!facts.idle_fraction) facts.idle_fraction = general.idle_fraction;
     if (!facts.usable_memory_fraction) facts.usable_memory_fraction = general.usable_memory_fraction;

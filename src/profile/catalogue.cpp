@@ -7,6 +7,7 @@
 #include "io/identifier.hpp"
 #include "io/text_file.hpp"
 #include "io/toml_reader.hpp"
+#include "profile/prices.hpp"
 #include "roofcast/gpu_profile.hpp"
 
 namespace roofcast {
@@ -101,13 +102,30 @@ GpuChoice choose_by_name(const std::filesystem::path& folder, std::string_view a
     return {found->file, fmt::format("{} is ambiguous: took {} (others: {})", asked, found->id, fmt::join(others, ", "))};
 }
 
+/// A price of no GPU of the folder is a slip of the id.
+void require_known_gpus(const PriceList& prices, const std::vector<GpuProfile>& gpus, const std::filesystem::path& file) {
+    std::vector<std::string> ids;
+    for (const GpuProfile& gpu : gpus) ids.push_back(gpu.id);
+    for (const auto& [id, line] : prices.first_line) {
+        if (std::find(ids.begin(), ids.end(), id) == ids.end())
+            throw Error({.what = "no profile of the folder has this id",
+                         .file = file.string(),
+                         .line = line,
+                         .key = "gpu",
+                         .found = fmt::format("\"{}\"", id),
+                         .expected = "an id of `roofcast gpu list`",
+                         .suggestion = did_you_mean(id, ids)});
+    }
+}
+
 }  // namespace
 
 std::vector<GpuProfile> load_gpu_catalogue(const std::filesystem::path& gpus_folder) {
     std::vector<GpuProfile> gpus;
     std::map<std::string, std::string> owner;  // folded name → id
+    const PriceList prices = load_price_list(gpus_folder);
     for (const auto& file : profile_files(gpus_folder)) {
-        GpuProfile gpu = load_gpu_profile(file, gpus_folder);
+        GpuProfile gpu = load_gpu_profile(file, gpus_folder, prices);
         std::vector<std::string> names = gpu.aliases;
         names.push_back(gpu.id);
         for (const auto& n : names) {
@@ -121,6 +139,7 @@ std::vector<GpuProfile> load_gpu_catalogue(const std::filesystem::path& gpus_fol
         gpus.push_back(std::move(gpu));
     }
     std::sort(gpus.begin(), gpus.end(), [](const GpuProfile& a, const GpuProfile& b) { return a.id < b.id; });
+    require_known_gpus(prices, gpus, gpus_folder / "prices.csv");
     return gpus;
 }
 

@@ -91,6 +91,20 @@ void derive_memory(GpuProfile& gpu) {
     }
 }
 
+/// As many as machines for the form factor usually take: a boundary, not a quantity that predictions are computed from.
+void derive_machine(GpuProfile& gpu) {
+    if (gpu.gpus_per_machine > 0) return;
+    const FormFactorMachine* machine = nullptr;
+    for (const FormFactorMachine& m : gpu.facts.machines) {
+        const bool fits = m.form_factor == "other" ? machine == nullptr : gpu.form_factor.starts_with(m.form_factor);
+        if (fits && (machine == nullptr || machine->form_factor == "other" || m.form_factor.size() > machine->form_factor.size()))
+            machine = &m;
+    }
+    gpu.gpus_per_machine = machine == nullptr ? 1 : machine->gpus;
+    const bool by_form = machine != nullptr && machine->form_factor != "other";
+    gpu.gpus_per_machine_source = fmt::format("assumed: {}", by_form ? "usual for " + gpu.form_factor : typical_of(gpu));
+}
+
 }  // namespace
 
 void assume(GpuProfile& gpu, std::string key, std::string value, std::string reason) {
@@ -164,6 +178,7 @@ void derive_missing(GpuProfile& gpu) {
         gpu.pcie_generation = gpu.facts.pcie_generation;
         assume(gpu, "interconnect.pcie_generation", std::to_string(gpu.pcie_generation), typical_of(gpu));
     }
+    derive_machine(gpu);
     derive_power(gpu, *fp32);
 }
 

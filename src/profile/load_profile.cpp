@@ -7,6 +7,7 @@
 #include "io/toml_reader.hpp"
 #include "profile/architecture_facts.hpp"
 #include "profile/derive.hpp"
+#include "profile/prices.hpp"
 #include "profile/profile_keys.hpp"
 #include "roofcast/cost_parameters.hpp"
 #include "roofcast/gpu_profile.hpp"
@@ -20,7 +21,7 @@ namespace {
 constexpr Range physical_tflops{1e-3, 1e6}, physical_clock_mhz{1, 20'000}, physical_lanes{1, 4096};
 constexpr Range physical_bandwidth_gb_s{0.1, 1e6}, physical_capacity_gb{1e-2, 1e5}, physical_cache_mb{1e-3, 1e5},
     physical_delivered_fraction{0.3, 1};
-constexpr Range physical_sm_memory_kib{0.1, 1e6}, physical_watts{0.1, 1e5}, physical_usd{1e-6, 1e8};
+constexpr Range physical_sm_memory_kib{0.1, 1e6}, physical_watts{0.1, 1e5}, physical_usd{1e-6, 1e8}, physical_gpus_in_instance{1e-3, 1024};
 
 std::string joined_notes(TableReader& top) {
     const toml::node* node = top.node("notes");
@@ -157,6 +158,16 @@ void read_memory(TableReader& top, GpuProfile& gpu) {
     table.finish();
 }
 
+/// How many GPUs one machine takes; a source without a number is a slip.
+void read_machine(TableReader& interconnect, GpuProfile& gpu) {
+    constexpr std::int64_t most_in_a_machine = 1024;
+    const auto gpus = interconnect.count_if("gpus_per_machine", 1, most_in_a_machine);
+    gpu.gpus_per_machine = gpus.value_or(0);
+    const auto source = interconnect.text_if("gpus_per_machine_source");
+    if (source && !gpus) throw interconnect.missing("gpus_per_machine", {}, "the number that gpus_per_machine_source is of");
+    gpu.gpus_per_machine_source = source.value_or(gpus ? "the profile" : "");
+}
+
 void read_board(TableReader& top, GpuProfile& gpu) {
     TableReader interconnect = top.table("interconnect");
     if (const auto rate = interconnect.number_if("nvlink_gb_s", physical_bandwidth_gb_s)) gpu.nvlink = *rate * gb_per_s;
@@ -165,26 +176,43 @@ void read_board(TableReader& top, GpuProfile& gpu) {
     gpu.nvlink_gpus = interconnect.count_if("nvlink_gpus", fewest_joined, most_joined);
     if (gpu.nvlink_gpus && (!gpu.nvlink || gpu.nvlink_switch))
         throw interconnect.error("nvlink_gpus", "is of bridges, which join few GPUs", {}, "nvlink_gb_s beside it, and no nvlink_switch");
+    read_machine(interconnect, gpu);
     gpu.pcie_generation = static_cast<int>(interconnect.count_if("pcie_generation", 1, newest_pcie).value_or(0));
     gpu.pcie_lanes = static_cast<int>(interconnect.count_if("pcie_lanes", 1, most_lanes).value_or(usual_lanes));
     interconnect.finish();
     read_power(top.table("power"), gpu);
 }
 
-void read_prices(TableReader& top, GpuProfile& gpu) {
-    for (TableReader& table : top.tables("price")) {
-        Price price{.kind = table.text("kind"),
-                    .provider = table.text_if("provider").value_or(""),
-                    .instance = table.text_if("instance").value_or(""),
-                    .usd = table.number("usd", physical_usd) * usd,
-                    .date = table.text_if("date").value_or(""),
-                    .source = table.text("source")};
-        if (price.kind != "on_demand_hour" && price.kind != "spot_hour" && price.kind != "purchase")
-            throw table.error("kind", "unknown kind of price", {}, "on_demand_hour, spot_hour or purchase",
-                              did_you_mean(price.kind, {"on_demand_hour", "spot_hour", "purchase"}));
-        table.finish();
-        gpu.prices.push_back(std::move(price));
+/// One `[[price]]`: what is sold together, and who sells it, may be said.
+Price read_price(TableReader& table, const PriceList& list) {
+    Price price{.kind = table.text("kind"),
+                .provider = table.text_if("provider").value_or(""),
+                .instance = table.text_if("instance").value_or(""),
+                .usd = table.number("usd", physical_usd) * usd,
+                .date = table.text_if("date").value_or(""),
+                .source = table.text("source"),
+                .gpus_in_instance = table.number_if("gpus_in_instance", physical_gpus_in_instance)};
+    if (price.kind != "on_demand_hour" && price.kind != "spot_hour" && price.kind != "purchase")
+        throw table.error("kind", "unknown kind of price", {}, "on_demand_hour, spot_hour or purchase",
+                          did_you_mean(price.kind, {"on_demand_hour", "spot_hour", "purchase"}));
+    if (price.kind == "purchase") price.provider_kind = ProviderKind::retail;
+    if (!price.provider_kind) price.provider_kind = list.kind_of(price.provider, price.instance);
+    if (const auto text = table.text_if("provider_kind")) {
+        price.provider_kind = parse_provider_kind(*text);
+        const std::vector<std::string> kinds{"hyperscaler", "specialized", "community", "retail"};
+        if (!price.provider_kind)
+            throw table.error("provider_kind", "unknown kind of provider", {}, fmt::format("{}", fmt::join(kinds, ", ")),
+                              did_you_mean(*text, kinds));
     }
+    table.finish();
+    return price;
+}
+
+/// The profile's own prices take the place of those of prices.csv: whoever types one means it.
+void read_prices(TableReader& top, GpuProfile& gpu, const PriceList& list) {
+    for (TableReader& table : top.tables("price")) gpu.prices.push_back(read_price(table, list));
+    const auto listed = list.of_gpu.find(gpu.id);
+    if (gpu.prices.empty() && listed != list.of_gpu.end()) gpu.prices = listed->second;
 }
 
 void read_explanations(TableReader table, GpuProfile& gpu) {
@@ -234,15 +262,20 @@ void find_facts(TableReader& top, GpuProfile& gpu, const std::filesystem::path& 
 }  // namespace
 
 GpuProfile load_gpu_profile(const std::filesystem::path& file, const std::filesystem::path& gpus_folder) {
+    const std::filesystem::path folder = facts_folder(file, gpus_folder);
+    return load_gpu_profile(file, folder, load_price_list(folder));
+}
+
+GpuProfile load_gpu_profile(const std::filesystem::path& file, const std::filesystem::path& gpus_folder, const PriceList& prices) {
     const toml::table document = parse_toml_file(file);
     TableReader top(document, file.string());
     GpuProfile gpu;
     read_identity(top, gpu, file);
-    find_facts(top, gpu, facts_folder(file, gpus_folder));
+    find_facts(top, gpu, gpus_folder);
     read_compute(top.table("compute"), gpu);
     read_memory(top, gpu);
     read_board(top, gpu);
-    read_prices(top, gpu);
+    read_prices(top, gpu, prices);
     read_explanations(top.table("explained"), gpu);
     const auto peak = single_peak(top);
     top.finish();

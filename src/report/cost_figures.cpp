@@ -105,6 +105,8 @@ void add_price_columns(std::vector<Figure>& figures, const std::string& key, con
     text("_kind", price.kind);
     text("_provider", price.provider);
     text("_instance", price.instance);
+    text("_provider_kind", price.provider_kind ? std::string(name(*price.provider_kind)) : std::string());
+    figures.push_back({Part::run, {key + "_gpus_in_instance", ""}, price.gpus_in_instance ? Cell(*price.gpus_in_instance) : Cell()});
     text("_date", price.date);
     figures.push_back({Part::run, {key + "_age_days", ""}, choice && choice->age_days ? Cell(*choice->age_days) : Cell()});
     figures.push_back({Part::run, {key + "_older_than_a_year", ""}, choice ? Cell(choice->is_old()) : Cell()});

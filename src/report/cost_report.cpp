@@ -103,6 +103,9 @@ nlohmann::ordered_json as_json(const std::optional<PriceChoice>& choice) {
             {"age_days", choice->age_days ? nlohmann::ordered_json(*choice->age_days) : nlohmann::ordered_json()},
             {"older_than_a_year", choice->is_old()},
             {"offers", choice->offers},
+            {"provider_kind", p.provider_kind ? nlohmann::ordered_json(name(*p.provider_kind)) : nlohmann::ordered_json()},
+            {"fallback", choice->fallback},
+            {"gpus_in_instance", p.gpus_in_instance ? nlohmann::ordered_json(*p.gpus_in_instance) : nlohmann::ordered_json()},
             {"source", p.source}};
 }
 

@@ -45,6 +45,7 @@ private:
         for (const auto& a : gpu_.assumed) {
             if (last_part(a.key) == key) return "assumed: " + a.reason;
         }
+        if (key == "gpus_per_machine" && gpu_.gpus_per_machine_source.starts_with("assumed")) return gpu_.gpus_per_machine_source;
         return {};
     }
     const GpuProfile& gpu_;
@@ -79,6 +80,7 @@ Table facts(const GpuProfile& gpu) {
     if (gpu.nvlink_switch) table.add("nvlink_switch", "yes");
     table.add("nvlink_gb_s", gpu.nvlink ? Cell(gpu.nvlink->in(gb_per_s)) : Cell(), "GB/s, total of both directions");
     if (gpu.nvlink_gpus) table.add("nvlink_gpus", *gpu.nvlink_gpus, "joined by a bridge; more reach each other over PCIe");
+    table.add("gpus_per_machine", gpu.gpus_per_machine, "at most; between machines there is a network");
     table.add("pcie_generation", std::int64_t{gpu.pcie_generation});
     table.add("pcie_lanes", std::int64_t{gpu.pcie_lanes});
     table.add("process_nm", gpu.process_nm, "nm");
@@ -112,13 +114,20 @@ Table precisions(const GpuProfile& gpu) {
 }
 
 Table prices(const GpuProfile& gpu) {
-    Table table{
-        "Prices (USD for one GPU: an hour's rent, or the purchase)",
-        {{"kind", "kind"}, {"usd", "USD"}, {"date", "date"}, {"provider", "provider"}, {"instance", "instance"}, {"source", "source"}},
-        {}};
+    Table table{"Prices (USD for one GPU: an hour's rent, or the purchase)",
+                {{"kind", "kind"},
+                 {"usd", "USD"},
+                 {"date", "date"},
+                 {"provider", "provider"},
+                 {"provider_kind", "provider is"},
+                 {"instance", "instance"},
+                 {"gpus_in_instance", "GPUs in it"},
+                 {"source", "source"}},
+                {}};
     for (const auto& p : gpu.prices) {
-        table.rows.push_back(
-            {p.kind, p.usd.in(usd), text(p.date.empty() ? "unknown" : p.date), text(p.provider), text(p.instance), p.source});
+        table.rows.push_back({p.kind, p.usd.in(usd), text(p.date.empty() ? "unknown" : p.date), text(p.provider),
+                              p.provider_kind ? Cell(std::string(name(*p.provider_kind))) : Cell(), text(p.instance),
+                              p.gpus_in_instance ? Cell(*p.gpus_in_instance) : Cell(), p.source});
     }
     return table;
 }
@@ -156,6 +165,7 @@ nlohmann::ordered_json identity(const GpuProfile& gpu) {
     if (!gpu.sustained_clock_source.empty()) document["sustained_clock_source"] = gpu.sustained_clock_source;
     if (!gpu.delivered_source.empty()) document["delivered_source"] = gpu.delivered_source;
     if (!gpu.idle_source.empty()) document["idle_source"] = gpu.idle_source;
+    document["gpus_per_machine_source"] = gpu.gpus_per_machine_source;
     document["notes"] = gpu.notes;
     if (!gpu.capacity) document["capacity_gb"] = nullptr;
     return document;
@@ -215,6 +225,7 @@ Report gpu_report(const Gpu& gpu) {
     if (!profile.sustained_clock_source.empty()) report.after.push_back("sustained clock: " + profile.sustained_clock_source);
     if (!profile.delivered_source.empty()) report.after.push_back("delivered bandwidth: " + profile.delivered_source);
     if (!profile.idle_source.empty()) report.after.push_back("idle power: " + profile.idle_source);
+    if (!profile.gpus_per_machine_source.starts_with("assumed")) report.after.push_back("machine: " + profile.gpus_per_machine_source);
     auto explained = nlohmann::ordered_json::object();
     for (const auto& e : profile.explained) {
         explained[e.key] = e.reason;

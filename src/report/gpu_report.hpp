@@ -25,8 +25,8 @@ struct CheckedProfile {
 /// A file beside the profiles that was read and found in order.
 struct CheckedFile {
     std::string file;
-    std::string kind;         ///< fit, architecture or software
-    std::size_t entries = 0;  ///< parameters; ways of execution and engines
+    std::string kind;         ///< fit, architecture, software, prices or providers
+    std::size_t entries = 0;  ///< parameters; ways of execution and engines; rows
 };
 
 /// One line a finding.

@@ -137,8 +137,17 @@ std::optional<SpeedUp> per_dollar_ratio(const ContestantRun& reference, const Co
     return result;
 }
 
+namespace {
+
+void require_machines(const std::vector<Contestant>& contestants, const ComparisonRequest& request) {
+    for (const Contestant& contestant : contestants) require_one_machine(request.run.shape.parallel, contestant.gpu->profile);
+}
+
+}  // namespace
+
 Comparison baseline_comparison(const Workload& workload, const std::vector<Contestant>& contestants, const ComparisonRequest& request,
                                const SoftwareStacks& software) {
+    require_machines(contestants, request);
     const Shared shared = shared_precision(workload, contestants, request);
     RunRequest run = request.run;
     run.shape.precision = shared.precision;
@@ -151,6 +160,7 @@ Comparison baseline_comparison(const Workload& workload, const std::vector<Conte
 
 Comparison optimized_comparison(const Workload& workload, const std::vector<Contestant>& contestants, const ComparisonRequest& request,
                                 const SoftwareStacks& software) {
+    require_machines(contestants, request);
     Comparison comparison;
     for (const Contestant& contestant : contestants) comparison.runs.push_back(best_run(workload, contestant, request, software));
     add_speed_ups(comparison);

@@ -45,6 +45,7 @@ std::vector<Parallelism> copy_degrees(const Workload& workload, const GpuProfile
     if (llm == nullptr || !is_joined(gpu)) return {{}};
     std::vector<Parallelism> degrees;
     for (const std::int64_t gpus : gpus_of_a_copy) {
+        if (gpus > gpu.gpus_per_machine) break;
         if (llm->heads % gpus == 0) {
             degrees.push_back({.tensor = gpus});
         } else if (gpus <= llm->layers) {

@@ -54,6 +54,20 @@ TEST_CASE("remedies are runs that are accepted: degrees divide the heads") {
     CHECK(any_contains(advice.remedies, "a pipeline over"));
 }
 
+TEST_CASE("remedies take no more GPUs than one machine has") {
+    const Workload llama = find_workload(models_dir(), "llama-3.1-70b");
+    const RunRequest request = complete(llama, {});
+    // 141 GB of weights: 8 GPUs of 24 GB hold them, 4 do not.
+    CHECK(any_contains(memory_advice(llama, request, stacks(), 24 * gb, false, 8).remedies, "tensor parallelism over 8 GPUs"));
+    const MemoryAdvice small = memory_advice(llama, request, stacks(), 24 * gb, false, 4);
+    for (const char* spread : {"over 8 GPUs", "over 7 GPUs", "a pipeline over 8"}) CHECK_FALSE(any_contains(small.remedies, spread));
+    for (const auto& remedy : memory_advice(llama, request, stacks(), 24 * gb, true, 1).remedies)
+        CHECK_FALSE(test::contains(remedy, "GPUs"));
+    const RunRequest staged = complete(llama, {.parallel = {.pipeline = 2}});
+    CHECK(any_contains(memory_advice(llama, staged, stacks(), 24 * gb, false, 8).remedies, "--tp 4, 8 GPUs in all"));
+    CHECK_FALSE(any_contains(memory_advice(llama, staged, stacks(), 24 * gb, false, 4).remedies, "GPUs in all"));
+}
+
 TEST_CASE("remedies beside other degrees name the option and count all GPUs") {
     const Gpu gpu = load_gpu(gpus_dir(), "t4");
     RunRequest request;

@@ -111,6 +111,70 @@ TEST_CASE("a provider or an instance that no GPU has a price of is refused with 
     CHECK(contains(message({.provider = "RunPod", .instance = "no such"}), "--instance"));
 }
 
+TEST_CASE("community clouds count only where a GPU has no other offer, or when asked for") {
+    GpuProfile gpu = priced();
+    const ProviderKind kinds[] = {ProviderKind::hyperscaler, ProviderKind::hyperscaler, ProviderKind::specialized, ProviderKind::community};
+    for (std::size_t i = 0; i < 4; ++i) gpu.prices[i].provider_kind = kinds[i];
+    // AWS 3.0 and RunPod secure 2.5; the community pod at 1.5 is another market.
+    const PriceChoice choice = *find_price(gpu, {}, today);
+    CHECK(choice.price.usd.in(usd) == rel(2.5, 1e-12));
+    CHECK(choice.offers == 2);
+    CHECK_FALSE(choice.fallback);
+    CHECK(contains(described(choice), "RunPod secure pod, specialized cloud"));
+    CHECK(find_price(gpu, {.provider_kind = ProviderKind::hyperscaler}, today)->price.usd.in(usd) == rel(3.0, 1e-12));
+    const PriceChoice community = *find_price(gpu, {.provider_kind = ProviderKind::community}, today);
+    CHECK(community.price.usd.in(usd) == rel(1.5, 1e-12));
+    CHECK_FALSE(community.fallback);
+    gpu.prices.erase(gpu.prices.begin(), gpu.prices.begin() + 3);
+    const PriceChoice only = *find_price(gpu, {}, today);
+    CHECK(only.fallback);
+    CHECK(contains(described(only), "NO OTHER CLOUD OFFERS IT"));
+    CHECK_FALSE(find_price(gpu, {.provider_kind = ProviderKind::hyperscaler}, today));
+    CHECK(contains(no_price_text(gpu, {.provider_kind = ProviderKind::hyperscaler}, "--usd-per-hour"), "known: community"));
+    CHECK_FALSE(find_price(gpu, {.kind = PriceKind::purchase}, today)->fallback);
+}
+
+TEST_CASE("prices of different kinds of providers are said to be unlike") {
+    const auto of = [](std::optional<ProviderKind> kind) {
+        PriceChoice choice = *find_price(priced(), {.provider = "AWS"}, today);
+        choice.price.provider_kind = kind;
+        return std::optional(choice);
+    };
+    CHECK_FALSE(unlike_prices({{"a", of(ProviderKind::hyperscaler)}, {"b", of(ProviderKind::hyperscaler)}, {"c", std::nullopt}}));
+    CHECK_FALSE(
+        unlike_prices({{"a", of(ProviderKind::hyperscaler)}, {"b", given_price(PriceKind::on_demand_hour, 2 * usd, "--usd-per-hour")}}));
+    const auto text = unlike_prices({{"a", of(ProviderKind::hyperscaler)}, {"b", of(ProviderKind::community)}});
+    REQUIRE(text);
+    for (const char* part : {"hyperscaler (a)", "community cloud (b)", "--provider"}) CHECK(contains(*text, part));
+}
+
+TEST_CASE("instances are listed whole, with GPUs, price, topology and source") {
+    const GpuProfile h100 = load_gpu_profile(test::gpus_dir() / "h100-sxm5-80gb.toml", test::gpus_dir());
+    const auto aws = instances(h100, {.provider = "AWS"});
+    // p5.4xlarge has one GPU, p5.48xlarge eight: 55.04 USD on 2026-11-09, 98.32 on 2025-04-28.
+    REQUIRE(aws.size() == 2);
+    CHECK(aws[0].gpus == 1);
+    CHECK(aws[0].topology.empty());
+    CHECK(aws[1].name == "p5.48xlarge (us-east-1)");
+    CHECK(aws[1].gpus == 8);
+    CHECK(aws[1].usd.in(usd) == rel(55.04, 1e-12));
+    CHECK(aws[1].usd_per_gpu().in(usd) == rel(6.88, 1e-12));
+    CHECK(aws[1].rent().in(usd / hour) == rel(55.04, 1e-12));
+    CHECK(aws[1].topology == "NVLink switches");
+    CHECK(aws[1].date == "2026-11-09");
+    CHECK(contains(aws[1].source, "hyperscalers.json"));
+    CHECK(aws[1].provider_kind == ProviderKind::hyperscaler);
+    for (const Instance& i : instances(h100, {})) CHECK(i.provider_kind != ProviderKind::community);
+    CHECK(instances(h100, {.provider_kind = ProviderKind::community}).size() == 1);
+    // A third of an A10 is none that a model can have for itself.
+    const GpuProfile a10 = load_gpu_profile(test::gpus_dir() / "a10.toml", test::gpus_dir());
+    CHECK(find_price(a10, {.kind = PriceKind::spot_hour}, today)->price.usd.in(usd) == rel(0.5034, 1e-4));
+    CHECK(instances(a10, {.kind = PriceKind::spot_hour}).empty());
+    const auto own = instances(priced(), {.provider = "AWS"});
+    REQUIRE(own.size() == 1);
+    CHECK(own[0].any_number);
+}
+
 TEST_CASE("dates are as precise as known, and anything else is none") {
     CHECK(day("2026") == day("2026-01-01"));
     CHECK(day("2026-07") == day("2026-07-01"));

@@ -1,0 +1,134 @@
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "support/paths.hpp"
+#include "support/program.hpp"
+
+using nlohmann::json;
+using roofcast::test::contains;
+using roofcast::test::printed;
+using roofcast::test::refused;
+using roofcast::test::TemporaryFile;
+
+TEST_CASE("machines: every command refuses tensor parallelism beyond one machine") {
+    const TemporaryFile pipeline(
+        "wide.toml", "name = \"wide\"\n[[stage]]\nname = \"a\"\nmodel = \"llama-3.1-70b\"\ndevice = \"h100\"\ntensor_parallel = 64\n");
+    for (const std::string& run :
+         {std::string("predict --gpu h100 --model llama-3.1-70b --tp 64"), std::string("memory --gpu h100 --model llama-3.1-70b --tp 64"),
+          std::string("compare --gpu h200 --gpu h100 --model llama-3.1-70b --tp 64"),
+          std::string("compare --policy cost --gpu gb200 --gpu h100 --model llama-3.1-70b --tp 64"),
+          std::string("cost --gpu h100 --model llama-3.1-70b --tp 64"),
+          std::string("serve-sim --gpu h100 --model llama-3.1-70b --rate 1 --tp 64"), "pipeline " + pipeline.path().string()}) {
+        const std::string error = refused(run);
+        CAPTURE(error);
+        for (const char* part : {"--tp", "64", "one machine holds 8 H", "no network between machines", "use --tp 8 or fewer"})
+            CHECK(contains(error, part));
+    }
+}
+
+TEST_CASE("machines: the refusal fits the GPU") {
+    const std::string card = refused("predict --gpu rtx-3060 --model llama-3.1-8b --tp 16");
+    for (const char* part : {"one machine holds 8", "(assumed)", "set interconnect.gpus_per_machine"}) CHECK(contains(card, part));
+    CHECK(contains(refused("predict --gpu m4-max --model llama-3.1-8b --tp 4"), "one machine holds 1"));
+    CHECK(contains(refused("predict --gpu h100 --model llama-3.1-8b --tp 4 --pp 4"), "--pp"));
+    CHECK(contains(refused("predict --gpu h100 --model mixtral-8x7b --tp 2 --dp 8 --pp 2 --ep 8"), "16 GPUs in one copy"));
+}
+
+TEST_CASE("machines: independent copies may lie in several machines, and racks hold more") {
+    CHECK(json::parse(printed("predict --gpu m4-max --model llama-3.1-8b --dp 4 --format json"))["parallel"]["gpus"] == 4);
+    CHECK(json::parse(printed("predict --gpu h100 --model llama-3.1-70b --tp 8 --dp 2 --format json"))["parallel"]["gpus"] == 16);
+    CHECK(json::parse(printed("predict --gpu gb200 --model llama-3.1-405b --tp 16 --format json"))["parallel"]["gpus"] == 16);
+}
+
+TEST_CASE("machines: a sweep lists points beyond a machine as not runnable") {
+    const json points = json::parse(printed("sweep --gpu h100,m4-max --model llama-3.1-8b --tp 1,8,16 --format json"))["points"];
+    REQUIRE(points.size() == 6);
+    for (const json& p : points) {
+        CAPTURE(p.dump());
+        const std::int64_t most = p["gpu"] == "m4-max" ? 1 : 8;
+        const bool runs = p["tensor_parallel"] <= most;
+        CHECK(p["reason"].is_null() == runs);
+        CHECK(p["latency_ms"].is_null() != runs);
+        if (!runs) CHECK(contains(p["reason"], "one machine holds"));
+    }
+}
+
+TEST_CASE("machines: rows measured on more GPUs than a machine has are skipped with the reason") {
+    const TemporaryFile rows("rows.csv",
+                             "gpu,model,precision,batch,prompt_tokens,output_tokens,gpus,tensor_parallel,phase,metric,value\n"
+                             "h100,llama-3.1-8b,fp16,1,128,128,8,8,generate,latency_ms,900\n"
+                             "h100,llama-3.1-8b,fp16,1,128,128,16,16,generate,latency_ms,900\n");
+    const json document = json::parse(printed("validate --format json --data " + rows.path().string()));
+    REQUIRE(document["skipped"].size() == 1);
+    CHECK(document["skipped"][0]["line"] == 3);
+    CHECK(contains(document["skipped"][0]["reason"], "one machine holds 8"));
+}
+
+TEST_CASE("machines: recommend puts no copy on more GPUs than a machine has") {
+    const json document =
+        json::parse(printed("recommend --gpu gh200 --model llama-3.1-8b --slo tpot=100ms --date 2026-11-21 --top 100 --format json"));
+    REQUIRE(document["ranked"].size() > 0);
+    for (const json& d : document["ranked"]) CHECK(d["tensor_parallel"].get<int>() * d["pipeline_parallel"].get<int>() == 1);
+}
+
+TEST_CASE("machines: gpu show states the machine and where it is from") {
+    const json rack = json::parse(printed("gpu show gb200 --format json"))["gpu"];
+    CHECK(rack["gpus_per_machine"] == 72);
+    CHECK(contains(rack["gpus_per_machine_source"], "NVL72"));
+    const std::string card = printed("gpu show rtx-3060");
+    CHECK(contains(card, "gpus_per_machine"));
+    CHECK(contains(card, "assumed: usual for PCIe"));
+}
+
+TEST_CASE("providers: prices are chosen by kind of provider, and unlike ones are said to be so") {
+    const std::string date = " --date 2026-11-21 --format json";
+    const auto rent = [&](const std::string& options) {
+        return json::parse(printed("cost --gpu rtx-4090 --model resnet50 " + options + date))["rows"][0]["rental_price"];
+    };
+    // RunPod: 0.74 in its data centers, 0.34 on machines of private owners.
+    CHECK(rent("")["usd"] == 0.74);
+    CHECK(rent("")["provider_kind"] == "specialized");
+    CHECK(rent("")["fallback"] == false);
+    CHECK(rent("--provider community")["usd"] == 0.34);
+    const json only = json::parse(printed("cost --gpu rtx-3080 --model resnet50" + date))["rows"][0]["rental_price"];
+    CHECK(only["provider_kind"] == "community");
+    CHECK(only["fallback"] == true);
+    CHECK(contains(refused("cost --gpu rtx-4090 --model resnet50 --provider hyperscaler"), "expected community, specialized"));
+    for (const char* command : {"cost", "compare"}) {
+        const std::string text = printed(std::string(command) + " --gpu rtx-4090 --gpu mi300x --model llama-3.1-8b --date 2026-11-21");
+        CHECK(contains(text, "hyperscaler (mi300x), specialized cloud (rtx-4090)"));
+        CHECK_FALSE(
+            contains(printed(std::string(command) + " --gpu h200 --gpu h100 --model llama-3.1-8b --provider AWS"), "different kinds"));
+    }
+}
+
+TEST_CASE("prices: gpu check reads the shipped lists, and says what is wrong in others") {
+    const std::string folder = (roofcast::test::gpus_dir()).string();
+    const json files = json::parse(printed("gpu check " + folder + "/prices.csv " + folder + "/providers.csv --format json"))["files"];
+    REQUIRE(files.size() == 2);
+    CHECK(files[0]["kind"] == "prices");
+    CHECK(files[0]["entries"].get<int>() >= 199);
+    CHECK(files[1]["kind"] == "providers");
+    const TemporaryFile wrong("prices.csv", "gpu,kind,provider,instance,gpus_in_instance,usd,date,source\nt4,on_demand_hour,,,1,free,,x\n");
+    for (const char* part : {"prices.csv:2", "usd", "\"free\""}) CHECK(contains(refused("gpu check " + wrong.path().string()), part));
+}
+
+TEST_CASE("providers: recommend leaves out what only community clouds offer, unless asked for") {
+    const std::string run = "recommend --model llama-3.2-1b --slo tpot=1s --date 2026-11-21 --format json";
+    const auto note = [](const json& document) {
+        for (const json& text : document["notes"]) {
+            if (contains(text, "only community clouds offer")) return text.get<std::string>();
+        }
+        return std::string();
+    };
+    const json all = json::parse(printed(run));
+    CHECK(contains(note(all), "rtx-3080"));
+    CHECK(all["prices"]["rtx-3080"].is_null());
+    for (const auto& [gpu, price] : all["prices"].items()) CHECK((price.is_null() || price["provider_kind"] != "community"));
+    const json named = json::parse(printed(run + " --gpu rtx-3080 --gpu t4"));
+    CHECK(note(named).empty());
+    CHECK(named["prices"]["rtx-3080"]["fallback"] == true);
+    for (const auto& [gpu, price] : json::parse(printed(run + " --provider community"))["prices"].items())
+        CHECK((price.is_null() || price["provider_kind"] == "community"));
+}

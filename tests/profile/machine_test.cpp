@@ -1,0 +1,101 @@
+#include <doctest/doctest.h>
+
+#include "roofcast/error.hpp"
+#include "roofcast/gpu_profile.hpp"
+#include "support/paths.hpp"
+#include "support/program.hpp"
+
+using namespace roofcast;
+using test::contains;
+using test::gpus_dir;
+using test::TemporaryFile;
+
+namespace {
+
+GpuProfile minimal(const std::string& architecture, const std::string& more) {
+    const TemporaryFile file("my-card.toml", "name = \"My card\"\narchitecture = \"" + architecture +
+                                                 "\"\nmemory_gb = 80\ncompute_tflops = 312\nmemory_bandwidth_gbps = 2039\n" + more);
+    return load_gpu_profile(file.path(), gpus_dir());
+}
+
+std::string refusal(const Parallelism& parallel, const GpuProfile& gpu) {
+    try {
+        require_one_machine(parallel, gpu);
+    } catch (const Error& e) {
+        return e.what();
+    }
+    return "";
+}
+
+GpuProfile machine_of(std::int64_t gpus, const char* source = "a data sheet") {
+    GpuProfile gpu;
+    gpu.name = "Toy";
+    gpu.gpus_per_machine = gpus;
+    gpu.gpus_per_machine_source = source;
+    return gpu;
+}
+
+}  // namespace
+
+TEST_CASE("shipped GPUs come in machines as their sources say") {
+    // HGX A100 of 16, HGX H100 of 8, NVL72, one GPU on an Apple chip, 8 OAM modules.
+    for (const auto& [id, gpus] : {std::pair{"a100-sxm4-40gb", 16}, std::pair{"h100-sxm5-80gb", 8}, std::pair{"gb200", 72},
+                                   std::pair{"gh200", 1}, std::pair{"m4-max", 1}, std::pair{"gaudi2", 8}, std::pair{"mi300x", 8},
+                                   std::pair{"rtx-3060", 8}, std::pair{"jetson-agx-orin", 1}, std::pair{"epyc-9654", 2}}) {
+        CAPTURE(id);
+        CHECK(load_gpu_profile(gpus_dir() / (std::string(id) + ".toml"), gpus_dir()).gpus_per_machine == gpus);
+    }
+    for (const GpuProfile& gpu : load_gpu_catalogue(gpus_dir())) {
+        CAPTURE(gpu.id);
+        CHECK(gpu.gpus_per_machine_source.size() > 5);
+        CHECK(gpu.gpus_per_machine_source != "the profile");  // a number without a source
+    }
+}
+
+TEST_CASE("a machine that the profile does not state is assumed from form factor and architecture") {
+    const GpuProfile card = minimal("ampere", "");
+    CHECK(card.gpus_per_machine == 8);
+    CHECK(contains(card.gpus_per_machine_source, "assumed"));
+    CHECK(minimal("ampere", "form_factor = \"SoM\"\n").gpus_per_machine == 1);
+    CHECK(minimal("ampere", "form_factor = \"PCIe single-slot\"\n").gpus_per_machine == 8);
+    CHECK(minimal("cpu", "").gpus_per_machine == 1);
+    const GpuProfile stated = minimal("ampere", "[interconnect]\ngpus_per_machine = 10\n");
+    CHECK(stated.gpus_per_machine == 10);
+    CHECK_FALSE(contains(stated.gpus_per_machine_source, "assumed"));
+    CHECK_THROWS_AS(minimal("ampere", "[interconnect]\ngpus_per_machine = 0\n"), Error);
+    CHECK_THROWS_AS(minimal("ampere", "[interconnect]\ngpus_per_machine_source = \"x\"\n"), Error);
+}
+
+TEST_CASE("GPUs of one copy have to fit into one machine") {
+    const GpuProfile gpu = machine_of(8);
+    for (const Parallelism& p :
+         {Parallelism{}, Parallelism{.tensor = 8}, Parallelism{.tensor = 2, .pipeline = 4}, Parallelism{.tensor = 8, .data = 100},
+          Parallelism{.tensor = 2, .data = 4, .expert = 8}, Parallelism{.tensor = 4, .data = 64, .expert = 4}})
+        CHECK(refusal(p, gpu).empty());
+    const std::string wide = refusal({.tensor = 64}, gpu);
+    for (const char* part : {"--tp", "found 64", "one machine holds 8 Toy", "no network between machines", "use --tp 8 or fewer"})
+        CHECK(contains(wide, part));
+    // 4 x 4 GPUs of a copy: 2 stages of 4 fit.
+    const std::string deep = refusal({.tensor = 4, .pipeline = 4}, gpu);
+    for (const char* part : {"--pp", "16 GPUs in one copy", "use --pp 2 or fewer"}) CHECK(contains(deep, part));
+    // Experts that lie on all copies join them.
+    const std::string spread = refusal({.tensor = 1, .data = 16, .expert = 16}, gpu);
+    for (const char* part : {"--ep", "found 16", "use --ep 8 or fewer"}) CHECK(contains(spread, part));
+    CHECK(contains(refusal({.tensor = 2, .pipeline = 2, .data = 4, .expert = 8}, gpu), "16 GPUs in one copy"));
+    CHECK(contains(refusal({.tensor = 2}, machine_of(1)), "use --tp 1"));
+    CHECK(contains(refusal({.tensor = 16}, machine_of(8, "assumed: usual for PCIe")), "gpus_per_machine"));
+    CHECK_FALSE(refusal({.tensor = std::int64_t{1} << 40, .pipeline = std::int64_t{1} << 40}, gpu).empty());
+}
+
+TEST_CASE("the topology of some GPUs of a machine is that of what joins them") {
+    const auto topology = [](const char* id, std::int64_t gpus) {
+        return load_gpu_profile(gpus_dir() / (std::string(id) + ".toml"), gpus_dir()).topology(gpus);
+    };
+    CHECK(topology("h100-sxm5-80gb", 8) == "NVLink switches");
+    CHECK(topology("h100-sxm5-80gb", 1).empty());
+    CHECK(topology("a40", 2) == "NVLink bridge");
+    CHECK(topology("a40", 4) == "PCIe 4.0 x16");
+    CHECK(topology("v100-sxm2-16gb", 8) == "NVLink");
+    CHECK(topology("mi300x", 8) == "Infinity Fabric");
+    CHECK(topology("rtx-3060", 2) == "PCIe 4.0 x16");
+}
