@@ -261,8 +261,11 @@ Report gpu_check_report(const std::vector<CheckedProfile>& checked, const std::v
     auto others = nlohmann::ordered_json::array();
     for (const auto& [file, kind, entries] : files) {
         others.push_back({{"file", file}, {"kind", kind}, {"entries", entries}});
+        const bool rows = kind == "prices" || kind == "providers";
         report.after.push_back(fmt::format("{}: {} of {} {}", file, kind, entries,
-                                           kind == "software" ? "ways and engines" : "parameters within their bounds"));
+                                           kind == "software" ? "ways and engines"
+                                           : rows             ? "rows"
+                                                              : "parameters within their bounds"));
     }
     report.document = {{"profiles", checked.size()}, {"findings", as_json(table)}, {"unexplained", open}, {"files", others}};
     const std::size_t findings = table.rows.size();

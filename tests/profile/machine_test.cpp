@@ -12,13 +12,13 @@ using test::TemporaryFile;
 
 namespace {
 
-GpuProfile minimal(const std::string& architecture, const std::string& more) {
+GpuProfile minimal_card(const std::string& architecture, const std::string& more) {
     const TemporaryFile file("my-card.toml", "name = \"My card\"\narchitecture = \"" + architecture +
                                                  "\"\nmemory_gb = 80\ncompute_tflops = 312\nmemory_bandwidth_gbps = 2039\n" + more);
     return load_gpu_profile(file.path(), gpus_dir());
 }
 
-std::string refusal(const Parallelism& parallel, const GpuProfile& gpu) {
+std::string machine_refusal(const Parallelism& parallel, const GpuProfile& gpu) {
     try {
         require_one_machine(parallel, gpu);
     } catch (const Error& e) {
@@ -27,7 +27,7 @@ std::string refusal(const Parallelism& parallel, const GpuProfile& gpu) {
     return "";
 }
 
-GpuProfile machine_of(std::int64_t gpus, const char* source = "a data sheet") {
+GpuProfile toy_machine(std::int64_t gpus, const char* source = "a data sheet") {
     GpuProfile gpu;
     gpu.name = "Toy";
     gpu.gpus_per_machine = gpus;
@@ -53,38 +53,38 @@ TEST_CASE("shipped GPUs come in machines as their sources say") {
 }
 
 TEST_CASE("a machine that the profile does not state is assumed from form factor and architecture") {
-    const GpuProfile card = minimal("ampere", "");
+    const GpuProfile card = minimal_card("ampere", "");
     CHECK(card.gpus_per_machine == 8);
     CHECK(contains(card.gpus_per_machine_source, "assumed"));
-    CHECK(minimal("ampere", "form_factor = \"SoM\"\n").gpus_per_machine == 1);
-    CHECK(minimal("ampere", "form_factor = \"PCIe single-slot\"\n").gpus_per_machine == 8);
-    CHECK(minimal("cpu", "").gpus_per_machine == 1);
-    const GpuProfile stated = minimal("ampere", "[interconnect]\ngpus_per_machine = 10\n");
+    CHECK(minimal_card("ampere", "form_factor = \"SoM\"\n").gpus_per_machine == 1);
+    CHECK(minimal_card("ampere", "form_factor = \"PCIe single-slot\"\n").gpus_per_machine == 8);
+    CHECK(minimal_card("cpu", "").gpus_per_machine == 1);
+    const GpuProfile stated = minimal_card("ampere", "[interconnect]\ngpus_per_machine = 10\n");
     CHECK(stated.gpus_per_machine == 10);
     CHECK_FALSE(contains(stated.gpus_per_machine_source, "assumed"));
-    CHECK_THROWS_AS(minimal("ampere", "[interconnect]\ngpus_per_machine = 0\n"), Error);
-    CHECK_THROWS_AS(minimal("ampere", "[interconnect]\ngpus_per_machine_source = \"x\"\n"), Error);
+    CHECK_THROWS_AS(minimal_card("ampere", "[interconnect]\ngpus_per_machine = 0\n"), Error);
+    CHECK_THROWS_AS(minimal_card("ampere", "[interconnect]\ngpus_per_machine_source = \"x\"\n"), Error);
 }
 
 TEST_CASE("GPUs of one copy have to fit into one machine") {
-    const GpuProfile gpu = machine_of(8);
+    const GpuProfile gpu = toy_machine(8);
     for (const Parallelism& p :
          {Parallelism{}, Parallelism{.tensor = 8}, Parallelism{.tensor = 2, .pipeline = 4}, Parallelism{.tensor = 8, .data = 100},
           Parallelism{.tensor = 2, .data = 4, .expert = 8}, Parallelism{.tensor = 4, .data = 64, .expert = 4}})
-        CHECK(refusal(p, gpu).empty());
-    const std::string wide = refusal({.tensor = 64}, gpu);
+        CHECK(machine_refusal(p, gpu).empty());
+    const std::string wide = machine_refusal({.tensor = 64}, gpu);
     for (const char* part : {"--tp", "found 64", "one machine holds 8 Toy", "no network between machines", "use --tp 8 or fewer"})
         CHECK(contains(wide, part));
     // 4 x 4 GPUs of a copy: 2 stages of 4 fit.
-    const std::string deep = refusal({.tensor = 4, .pipeline = 4}, gpu);
+    const std::string deep = machine_refusal({.tensor = 4, .pipeline = 4}, gpu);
     for (const char* part : {"--pp", "16 GPUs in one copy", "use --pp 2 or fewer"}) CHECK(contains(deep, part));
     // Experts that lie on all copies join them.
-    const std::string spread = refusal({.tensor = 1, .data = 16, .expert = 16}, gpu);
+    const std::string spread = machine_refusal({.tensor = 1, .data = 16, .expert = 16}, gpu);
     for (const char* part : {"--ep", "found 16", "use --ep 8 or fewer"}) CHECK(contains(spread, part));
-    CHECK(contains(refusal({.tensor = 2, .pipeline = 2, .data = 4, .expert = 8}, gpu), "16 GPUs in one copy"));
-    CHECK(contains(refusal({.tensor = 2}, machine_of(1)), "use --tp 1"));
-    CHECK(contains(refusal({.tensor = 16}, machine_of(8, "assumed: usual for PCIe")), "gpus_per_machine"));
-    CHECK_FALSE(refusal({.tensor = std::int64_t{1} << 40, .pipeline = std::int64_t{1} << 40}, gpu).empty());
+    CHECK(contains(machine_refusal({.tensor = 2, .pipeline = 2, .data = 4, .expert = 8}, gpu), "16 GPUs in one copy"));
+    CHECK(contains(machine_refusal({.tensor = 2}, toy_machine(1)), "use --tp 1"));
+    CHECK(contains(machine_refusal({.tensor = 16}, toy_machine(8, "assumed: usual for PCIe")), "gpus_per_machine"));
+    CHECK_FALSE(machine_refusal({.tensor = std::int64_t{1} << 40, .pipeline = std::int64_t{1} << 40}, gpu).empty());
 }
 
 TEST_CASE("the topology of some GPUs of a machine is that of what joins them") {

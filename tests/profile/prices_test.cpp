@@ -18,19 +18,19 @@ using test::TemporaryFile;
 
 namespace {
 
-const std::string header = "gpu,kind,provider,instance,gpus_in_instance,usd,date,source\n";
-const std::string providers = "provider,instance,kind\nAWS,,hyperscaler\nRunPod,community,community\nRunPod,,specialized\n";
+const std::string price_header = "gpu,kind,provider,instance,gpus_in_instance,usd,date,source\n";
+const std::string provider_rows = "provider,instance,kind\nAWS,,hyperscaler\nRunPod,community,community\nRunPod,,specialized\n";
 
 /// prices.csv with `rows`, beside providers.csv.
-PriceList list_of(const std::string& rows, const std::string& kinds = providers) {
+PriceList price_list_of(const std::string& rows, const std::string& kinds = provider_rows) {
     const TemporaryFile prices("prices.csv", rows);
     std::ofstream(prices.path().parent_path() / "providers.csv") << kinds;
     return load_price_list(prices.path().parent_path());
 }
 
-std::string refusal(const std::string& rows, const std::string& kinds = providers) {
+std::string price_refusal(const std::string& rows, const std::string& kinds = provider_rows) {
     try {
-        list_of(rows, kinds);
+        price_list_of(rows, kinds);
     } catch (const Error& e) {
         return e.what();
     }
@@ -61,11 +61,11 @@ GpuProfile with_own_price(const std::string& price) {
 }  // namespace
 
 TEST_CASE("the price of an instance is divided by its GPUs, and the kind of its provider is looked up") {
-    const PriceList list = list_of(header +
-                                   "h100,on_demand_hour,AWS,p5.48xlarge,8,55.04,2026-11-09,a list\n"
-                                   "h100,on_demand_hour,RunPod,Community pod,1,2.69,,\"a list, quoted\"\n"
-                                   "h100,on_demand_hour,RunPod,secure pod,,3.49,2026,a list\n"
-                                   "t4,purchase,,launch MSRP,1,329,2021-02-25,a list\n");
+    const PriceList list = price_list_of(price_header +
+                                         "h100,on_demand_hour,AWS,p5.48xlarge,8,55.04,2026-11-09,a list\n"
+                                         "h100,on_demand_hour,RunPod,Community pod,1,2.69,,\"a list, quoted\"\n"
+                                         "h100,on_demand_hour,RunPod,secure pod,,3.49,2026,a list\n"
+                                         "t4,purchase,,launch MSRP,1,329,2021-02-25,a list\n");
     const auto& prices = list.of_gpu.at("h100");
     REQUIRE(prices.size() == 3);
     CHECK(prices[0].usd.in(usd) == rel(6.88, 1e-12));  // 55.04 / 8
@@ -80,7 +80,7 @@ TEST_CASE("the price of an instance is divided by its GPUs, and the kind of its 
 }
 
 TEST_CASE("a wrong row of prices is refused with file, line, column, what was found and what was expected") {
-    const auto row = [](const std::string& text) { return refusal(header + text + "\n"); };
+    const auto row = [](const std::string& text) { return price_refusal(price_header + text + "\n"); };
     const std::string wrong_usd = row("h100,on_demand_hour,AWS,p5,8,free,2026,a list");
     for (const char* part : {"prices.csv:2", "usd", "\"free\"", "a number from"}) CHECK(contains(wrong_usd, part));
     CHECK(contains(row("h100,on_demand_hour,AWS,p5,0,1,2026,a list"), "gpus_in_instance"));
@@ -90,9 +90,9 @@ TEST_CASE("a wrong row of prices is refused with file, line, column, what was fo
     CHECK(contains(row("h100,on_demand_hour,AWS,p5,8,1,2026,"), "source"));
     CHECK(contains(row(",on_demand_hour,AWS,p5,8,1,2026,a list"), "gpu"));
     CHECK(contains(row("h100,on_demand_hour,AWS,p5,8,1,2026"), "wrong number of fields; found 7; expected 8"));
-    CHECK(contains(refusal("gpu,kind\n"), "wrong header"));
-    CHECK(contains(refusal(""), "the file is empty"));
-    CHECK(contains(refusal(header, "provider,instance,kind\nAWS,,hyperscale\n"), "did you mean hyperscaler"));
+    CHECK(contains(price_refusal("gpu,kind\n"), "wrong header"));
+    CHECK(contains(price_refusal(""), "the file is empty"));
+    CHECK(contains(price_refusal(price_header, "provider,instance,kind\nAWS,,hyperscale\n"), "did you mean hyperscaler"));
 }
 
 TEST_CASE("every row of the shipped prices is of a shipped GPU, and none is lost") {
@@ -110,8 +110,8 @@ TEST_CASE("a price of a GPU that no profile describes is refused") {
     const TemporaryFile profile("t4.toml", test::text_of(gpus_dir() / "t4.toml"));
     const auto folder = profile.path().parent_path();
     std::filesystem::copy(gpus_dir() / "arch", folder / "arch");
-    std::ofstream(folder / "providers.csv") << providers;
-    std::ofstream(folder / "prices.csv") << header << "t44,on_demand_hour,AWS,g4dn.xlarge,1,0.526,2026,a list\n";
+    std::ofstream(folder / "providers.csv") << provider_rows;
+    std::ofstream(folder / "prices.csv") << price_header << "t44,on_demand_hour,AWS,g4dn.xlarge,1,0.526,2026,a list\n";
     std::string message;
     try {
         load_gpu_catalogue(folder);
