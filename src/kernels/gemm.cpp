@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <optional>
 
 #include "kernels/gemm_core.hpp"
 #include "kernels/gemm_traffic.hpp"
@@ -72,8 +73,9 @@ bool unpacks_on_lanes(const Gemm& op, const MatrixProduct& product) {
 
 /// A matrix times a few vectors: each lane reads weights once and multiplies them with every row; nothing is padded to tiles. Blocks of
 /// kernels that an engine has for packed weights multiply in 16 bits and walk along all of k, load by load. `p` are the efficiencies of the
-/// library's other products.
-KernelCost lane_product_cost(const Gemm& op, const MatrixProduct& product, const GemmParameters& p, const Gpu& gpu, Cache cache) {
+/// library's other products. `reads`: times that weights are read and unpacked.
+KernelCost lane_product_cost(const Gemm& op, const MatrixProduct& product, const GemmParameters& p, const Gpu& gpu, Cache cache,
+                             double reads = 1) {
     const Work w = work(op);
     const double weights = static_cast<double>(product.batch) * static_cast<double>(product.n) * static_cast<double>(product.k);
     const double unpacking = product.unpack_weights ? gpu.parameters.values.weight_only.dequantization_operations : 0;
@@ -84,11 +86,11 @@ KernelCost lane_product_cost(const Gemm& op, const MatrixProduct& product, const
     t.flops = instructions;  // as far as energy is concerned
     const FlopsPerSecond plain = lane_rate(gpu.profile, Precision::fp32);
     const bool walks = unpacks_on_lanes(op, product);
-    t.compute =
-        (instructions / (walks ? lane_rate(gpu.profile, w.precision) : plain) + 2 * unpacking * weights * flop / plain) / p.peak_fraction;
-    if (walks) t.compute = max(t.compute, lasting(element_cycles * static_cast<double>(product.k), gpu.profile));
+    t.compute = (instructions / (walks ? lane_rate(gpu.profile, w.precision) : plain) + reads * 2 * unpacking * weights * flop / plain) /
+                p.peak_fraction;
+    if (walks) t.compute = max(t.compute, reads * lasting(element_cycles * static_cast<double>(product.k), gpu.profile));
     // Nearly all of its bytes are weights.
-    t.dram_bytes = after_l2(w.bytes, gpu.profile.l2, p.l2_residency, of_weights(cache));
+    t.dram_bytes = reads * after_l2(w.bytes, gpu.profile.l2, p.l2_residency, of_weights(cache));
     t.dram = t.dram_bytes / (gpu.profile.data_bandwidth(Traffic::read) * p.bandwidth_fraction);
     t.latency = lasting(p.fixed_cycles, gpu.profile);
     t.overlap = p.overlap;
@@ -181,16 +183,31 @@ Seconds waits_for_dram(const Gemm& op, const MatrixProduct& product, const GemmP
     return (1 + (op.bias ? bias_wait : 0)) * gpu.parameters.values.streaming.dram_wait;
 }
 
+constexpr std::int64_t vector_rows = 4;  // of kernels that multiply several at once: SMALL_M_FAST_PATH of TensorRT-LLM's plugins is 5
+
 /// Whether few rows are multiplied on the SIMT lanes: one row that no kernel of matrix units takes, some in int8 or with weights to unpack
 /// (TensorRT-LLM's kernels).
 bool has_vector_product(const Gemm& op, const MatrixProduct& product, const Gpu& gpu) {
-    constexpr std::int64_t most_rows = 4;  // SMALL_M_FAST_PATH of TensorRT-LLM's plugins is 5
     if (op.batch > 1) return false;
-    if (op.precision == Precision::int8) return op.m <= most_rows && !op.by_library;
-    if (unpacks_on_lanes(op, product)) return op.m <= most_rows;
+    if (op.precision == Precision::int8) return op.m <= vector_rows && !op.by_library;
+    if (unpacks_on_lanes(op, product)) return op.m <= vector_rows;
     if (op.m > 1 || element_size(op.precision) < 2 * byte || op.precision == Precision::fp64) return false;
     if (gpu.profile.math_unit(op.precision) == MathUnit::simt) return true;
     return !product.aligned && !product.unpack_weights && has_group_instructions(gpu.profile);
+}
+
+/// Rows of SIMT units that the kernel for vectors takes one after the other, in int8 four at a time: any library can do so, and none takes
+/// longer. It bounds what tiles made for many rows cost where arithmetic is slow beside memory. Not on Hopper, whose kernels for few rows
+/// were measured.
+std::optional<KernelCost> rows_in_turn_cost(const Gemm& op, const MatrixProduct& product, const GemmParameters& p, const Gpu& gpu,
+                                            Cache cache) {
+    constexpr std::int64_t most_rows = 32;
+    const bool on_simt = gpu.profile.math_unit(op.precision) == MathUnit::simt;
+    if (!on_simt || has_group_instructions(gpu.profile) || op.m > most_rows) return std::nullopt;
+    Gemm row = op;
+    row.m = 1;
+    if (!has_vector_product(row, product, gpu)) return std::nullopt;
+    return lane_product_cost(op, product, p, gpu, cache, blocks(op.m, op.precision == Precision::int8 ? vector_rows : 1));
 }
 
 /// Parts of k that there are kernels for: of 8 and 4 bits none in CUTLASS, as serving engines compile it, which quantize activations
@@ -230,6 +247,8 @@ KernelCost cost(const Gemm& op, const Gpu& gpu, Cache cache) {
     if (has_vector_product(op, tiled, gpu)) {
         const KernelCost by_vectors = lane_product_cost(op, tiled, library, gpu, cache);
         if (by_vectors.total < product.total) product = by_vectors;
+    } else if (const auto in_turn = rows_in_turn_cost(op, tiled, library, gpu, cache)) {
+        if (in_turn->total < product.total) product = *in_turn;
     }
     if (has_few_row_kernel(op, tiled, gpu)) {
         const KernelCost few = few_row_cost(op, library, gpu, cache);
