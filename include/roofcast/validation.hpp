@@ -16,6 +16,7 @@
 #include "roofcast/gpu_profile.hpp"
 #include "roofcast/kernel_cost.hpp"
 #include "roofcast/measurement.hpp"
+#include "roofcast/physical_floor.hpp"
 #include "roofcast/sample_statistics.hpp"
 #include "roofcast/units.hpp"
 #include "roofcast/workload.hpp"
@@ -42,16 +43,6 @@ std::string_view name(Band b);
 /// Share by which a measurement may beat the data sheet before it is called impossible. Data sheets state a guaranteed boost clock;
 /// boards run above it: 5 % on a Tesla P4 (1114 against 1063 MHz), 8 % on a GeForce RTX 4090 (2.73 against 2.52 GHz).
 inline constexpr double impossible_margin = 0.10;
-
-/// Time that no implementation of `op` can beat at data-sheet rates, whatever the state of the caches and the algorithm:
-/// max(flops / peak, (compulsory bytes − L2) / bandwidth). Of a convolution with a filter larger than 1×1 only the multiplications of the
-/// 1×1 one count, the limit of Winograd and FFT algorithms for large tiles (Winograd, Arithmetic Complexity of Computations, 1980).
-/// Zero for what moves between GPUs, whose algorithm and topology are unknown.
-Seconds physical_floor(const Op& op, const GpuProfile& gpu);
-
-/// The same of one pass of a model: all its products at the peak, or the weights of its matrix products that L2 cannot hold at data-sheet
-/// bandwidth, the longer of the two. Activations may stay on the chip, and experts may rest.
-Seconds physical_floor(const OpGraph& graph, const GpuProfile& gpu);
 
 /// Whether a measured figure is beyond `limit`, of the same unit, by more than impossible_margin: a time below it, a rate or a size above.
 bool is_impossible(double measured, double limit, Metric metric);

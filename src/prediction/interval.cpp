@@ -5,12 +5,15 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
+
+#include "roofcast/physical_floor.hpp"
 
 namespace roofcast {
 
 namespace {
 
-constexpr std::string_view model_prefix = "model_";
+constexpr std::string_view model_prefix = "model_", assumption_prefix = "assumed_";
 constexpr double enough_of_the_time = 0.5;  // of all kernels, that operators known to a fit must take before it may speak for the run
 
 /// Values by hand have intervals without a citation of their own.
@@ -54,6 +57,7 @@ struct Figure {
 struct Found {
     ResidualInterval interval;
     std::string basis;
+    Provenance trust = Provenance::assumed;  ///< of the fit that speaks for the figure
 };
 
 bool all_known_at(const ParameterSet& parameters, const std::vector<TimeShare>& shares, Provenance provenance) {
@@ -78,11 +82,11 @@ double share_known_from(const ParameterSet& parameters, const std::vector<TimeSh
 std::optional<Found> found_at(const ParameterSet& parameters, const Figure& figure, Provenance provenance) {
     if (!figure.whole.empty()) {
         if (const auto* whole = find_at(parameters, figure.whole, provenance))
-            return Found{*whole, "whole models of this kind, " + whole->basis};
+            return Found{.interval = *whole, .basis = "whole models of this kind, " + whole->basis};
     }
     if (!figure.by_phase.empty() && all_known_at(parameters, figure.by_phase, provenance)) {
         const std::string basis = find_at(parameters, figure.by_phase.front().op, provenance)->basis;
-        return Found{combined(parameters, figure.by_phase), "whole models of this kind, " + basis};
+        return Found{.interval = combined(parameters, figure.by_phase), .basis = "whole models of this kind, " + basis};
     }
     if (provenance < Provenance::pooled_fit) return std::nullopt;
     std::vector<TimeShare> shares = shares_of(figure.phases);
@@ -93,17 +97,20 @@ std::optional<Found> found_at(const ParameterSet& parameters, const Figure& figu
     });
     const std::string basis = find_interval(parameters, largest->op)->basis;
     shares.push_back({"assembly", 1});
-    return Found{combined(parameters, shares), "operators, " + basis};
+    return Found{.interval = combined(parameters, shares), .basis = "operators, " + basis};
 }
 
 std::optional<Found> find(const ParameterSet& parameters, const Figure& figure) {
     for (const Provenance p : by_trust) {
-        if (auto found = found_at(parameters, figure, p)) return found;
+        if (auto found = found_at(parameters, figure, p)) {
+            found->trust = p;
+            return found;
+        }
     }
     if (parameters.intervals.empty()) return std::nullopt;
     std::vector<TimeShare> shares = shares_of(figure.phases);
     shares.push_back({"assembly", 1});
-    return Found{combined(parameters, shares), "operators, defaults"};
+    return Found{.interval = combined(parameters, shares), .basis = "operators, defaults"};
 }
 
 /// Passes after the first token: a verification reads all weights for a few tokens, as a decode step does.
@@ -137,6 +144,45 @@ IntervalRatio of_parts(const IntervalRatio& a, double share, const IntervalRatio
     const LogInterval first = logarithmic(a), second = logarithmic(b);
     return ratio(LogInterval{.middle = share * first.middle + (1 - share) * second.middle,
                              .half = std::hypot(share * first.half, (1 - share) * second.half)});
+}
+
+/// Name of what `key` of a profile leaves to assumption, among the intervals: "assumed_l2_mib"; all rates of arithmetic are one kind.
+std::string assumption_class(const std::string& key) {
+    const std::string name = key.substr(key.rfind('.') + 1);
+    return std::string(assumption_prefix) + (name.ends_with("_tflops") || name.ends_with("_tops") ? "tflops" : name);
+}
+
+/// What the values that `gpu` does not state leave open, each kind of value once. Kinds without an entry change no time.
+LogInterval left_to_assumption(const Gpu& gpu) {
+    std::set<std::string> kinds;
+    for (const Assumption& a : gpu.profile.assumed) kinds.insert(assumption_class(a.key));
+    LogInterval sum;
+    for (const std::string& kind : kinds) {
+        const ResidualInterval* known = find_at(gpu.parameters, kind, Provenance::assumed);
+        if (known == nullptr) continue;
+        sum.middle += (known->upper + known->lower) / 2;
+        sum.half = std::hypot(sum.half, (known->upper - known->lower) / 2);
+    }
+    return sum;
+}
+
+/// `factor` with the independent error `other` beside it.
+IntervalRatio widened(const IntervalRatio& factor, const LogInterval& other) {
+    if (other.half == 0) return factor;
+    const LogInterval own = logarithmic(factor);
+    return ratio(LogInterval{.middle = own.middle + other.middle, .half = std::hypot(own.half, other.half)});
+}
+
+/// The least time of `phases` at data-sheet rates over the predicted one, at most 1: the figure stays within its interval. Stages of a
+/// pipeline share a prompt, and take turns in decode.
+double least_ratio(const std::vector<const Phase*>& phases, const Gpu& gpu, const Parallelism& parallel) {
+    Seconds floor, predicted;
+    for (const Phase* phase : phases) {
+        const Seconds all = phase->passes * physical_floor(phase->graph, gpu.profile);
+        floor += is_decode(*phase) ? all : all / static_cast<double>(parallel.pipeline);
+        predicted += phase->latency;
+    }
+    return predicted > Seconds{} ? std::min(1.0, floor / predicted) : 0;
 }
 
 /// GPUs that a fit left out may all lie to one side of what it predicts of them. The figure that a reader sees stays within its interval.
@@ -198,16 +244,28 @@ std::optional<PredictionIntervals> prediction_intervals(const Prediction& p, con
     }
     const auto whole = find(gpu.parameters, figure_of(all, workload));
     if (!whole) return std::nullopt;
-    PredictionIntervals result{.latency = about_one(ratio(whole->interval)), .ttft = {}, .tpot = {}, .basis = whole->basis};
-    if (!p.ttft) return result;
-    if (const auto first = find(gpu.parameters, figure_of(before_first_token, workload))) result.ttft = about_one(ratio(first->interval));
-    if (decode.empty()) return result;
-    if (const auto step = find(gpu.parameters, figure_of(decode, workload))) result.tpot = about_one(ratio(step->interval));
+    const LogInterval assumed = left_to_assumption(gpu);
+    // Rows of the GPU itself were measured on what it is, whatever its profile leaves out.
+    const auto shown = [&](const Found& found) {
+        return about_one(widened(ratio(found.interval), found.trust == Provenance::gpu_fit ? LogInterval{} : assumed));
+    };
+    PredictionIntervals result{.latency = shown(*whole), .ttft = {}, .tpot = {}, .basis = whole->basis};
+    if (p.ttft) {
+        if (const auto first = find(gpu.parameters, figure_of(before_first_token, workload))) result.ttft = shown(*first);
+        const auto step = decode.empty() ? std::nullopt : find(gpu.parameters, figure_of(decode, workload));
+        if (step) result.tpot = shown(*step);
+    }
     if (result.ttft && result.tpot) {
         // Whole requests were measured of other engines and batches than the one asked about: they widen what the parts say, no more.
         const IntervalRatio parts = of_parts(*result.ttft, *p.ttft / p.latency, *result.tpot);
         result.latency = {std::min(result.latency.low, parts.low), std::max(result.latency.high, parts.high)};
     }
+    const auto above_floor = [&](IntervalRatio& factor, const std::vector<const Phase*>& phases) {
+        factor.low = std::max(factor.low, least_ratio(phases, gpu, p.request.shape.parallel));
+    };
+    above_floor(result.latency, all);
+    if (result.ttft) above_floor(*result.ttft, before_first_token);
+    if (result.tpot) above_floor(*result.tpot, decode);
     return result;
 }
 

@@ -39,7 +39,8 @@ struct TimeShare {
 ResidualInterval combined(const ParameterSet& parameters, const std::vector<TimeShare>& shares);
 
 /// Intervals of a whole run. From whole models of the same kind where a fit saw some; else from its operators; else the hand values of
-/// whole models. Absent when `gpu` knows no interval at all.
+/// whole models. Wider by what values of the profile that are assumed leave open; never below what the data sheet allows. Absent when `gpu`
+/// knows no interval at all.
 std::optional<PredictionIntervals> prediction_intervals(const Prediction& p, const Workload& workload, const Gpu& gpu);
 
 }  // namespace roofcast

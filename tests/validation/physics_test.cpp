@@ -108,6 +108,27 @@ TEST_CASE("a pass takes its products one after the other, or its weights, and no
     CHECK(physical_floor(graph, gpu).in(us) == rel(((4e9 * byte - gpu.l2) / gpu.bandwidth).in(us), 1e-6));
 }
 
+TEST_CASE("a pass reads the keys and values of earlier tokens, and the experts of one token at least") {
+    const GpuProfile gpu = round_gpu();
+    const auto floor_of = [&](Op op) {
+        const OpNode node{.name = "x", .op = std::move(op)};
+        return physical_floor(OpGraph{.segments = {Segment{.name = "layer", .repeat = 2, .nodes = {node}}}}, gpu).in(us);
+    };
+    const auto reading = [&](double bytes) { return ((bytes * byte - gpu.l2) / gpu.bandwidth).in(us); };
+    // 2 layers · 64 sequences · 8 heads · 99,999 earlier tokens · (128 + 128) elements of 2 bytes.
+    Attention decode{.batch = 64, .heads = 8, .kv_heads = 8, .head_dim = 128, .query_len = 1, .kv_len = 100'000};
+    CHECK(floor_of(decode) == rel(reading(2.0 * 64 * 8 * 99'999 * 256 * 2), 1e-9));
+    decode.window = 1001;  // of which one is its own
+    CHECK(floor_of(decode) == rel(reading(2.0 * 64 * 8 * 1000 * 256 * 2), 1e-9));
+    decode.window = 0;
+    decode.cached = false;  // nothing lies in a cache; keys may stay on the chip
+    CHECK(floor_of(decode) < 0.9 * reading(2.0 * 64 * 8 * 99'999 * 256 * 2));
+    // 2 layers · 2 experts of two matrices of 8192 x 16384 in 16 bits.
+    Moe moe{.tokens = 1, .hidden = 8192, .intermediate = 16384, .experts = 8, .top_k = 2};
+    moe.weight_bits = 16;
+    CHECK(floor_of(moe) == rel(reading(2.0 * 2 * 2 * 8192 * 16384 * 2), 1e-9));
+}
+
 TEST_CASE("times are impossible below their limit, rates and sizes above") {
     CHECK(is_impossible(8.9, 10, Metric::latency_ms));
     CHECK_FALSE(is_impossible(9.1, 10, Metric::tpot_ms));

@@ -1,0 +1,116 @@
+#include "roofcast/physical_floor.hpp"
+
+#include <algorithm>
+
+#include "kernels/work.hpp"
+#include "roofcast/kernel_cost.hpp"
+
+namespace roofcast {
+
+namespace {
+
+/// The peak of products of `p` that accumulate in fp16; absent where that is no faster.
+std::optional<FlopsPerSecond> accumulate_peak(const GpuProfile& gpu, Precision p) {
+    if (p == Precision::fp16) return gpu.fp16_accumulate_peak;
+    // Products with block scales reach it too, though they accumulate in fp32 (cuBLASLt on GeForce Blackwell).
+    if (p == Precision::fp8) return gpu.fp8_accumulate_peak;
+    return std::nullopt;
+}
+
+/// The fastest rate at which products of `p` can run at the clock that boards hold, fp16 accumulation included. None when the GPU has no
+/// such unit.
+std::optional<FlopsPerSecond> fastest_peak(const GpuProfile& gpu, Precision p) {
+    auto peak = gpu.matmul_peak(p);
+    if (const auto faster = accumulate_peak(gpu, p); peak && faster) peak = max(*peak, *faster);
+    return peak ? std::optional(*peak * gpu.clock_headroom()) : peak;
+}
+
+/// Time of `flops` at the peak; zero when the peak is not known.
+Seconds arithmetic_floor(Flops flops, std::optional<FlopsPerSecond> peak) {
+    return peak ? flops / *peak : Seconds{};
+}
+
+/// A working set of the L2's size may have been left there by the call before, whatever the row says about the cache: rotated buffers of
+/// some benchmarks are smaller than the L2 of newer GPUs.
+Seconds traffic_floor(Bytes bytes, const GpuProfile& gpu) {
+    return max(Bytes{}, bytes - gpu.l2) / gpu.bandwidth;
+}
+
+/// What bounds an operator: that of a model may find its tensors on the chip.
+enum class Counted { products, products_and_traffic };
+
+struct Floor {
+    const GpuProfile& gpu;
+    const Op& any;
+    Counted counted = Counted::products_and_traffic;
+
+    Seconds operator()(const Gemm& op) const { return products(op.precision); }
+    Seconds operator()(const Moe& op) const {
+        // Measurements do not say whether experts are gated; without a gate two of three matrices are left.
+        Moe plain = op;
+        plain.gated = false;
+        const Op least = plain;
+        return max(arithmetic_floor(op_flops(least), fastest_peak(gpu, op.precision)), traffic(least));
+    }
+    Seconds operator()(const Attention& op) const {
+        // With an 8-bit cache the products may run in 8 bits as well.
+        const Precision products = op.products == Precision::tf32 ? Precision::tf32 : op.precision;
+        const auto peak = fastest_peak(gpu, products), cache_peak = fastest_peak(gpu, op.kv_precision);
+        return max(arithmetic_floor(op_flops(any), peak && cache_peak ? max(*peak, *cache_peak) : peak), traffic());
+    }
+    Seconds operator()(const Conv2d& op) const {
+        const auto filter = static_cast<double>(op.kernel_h * op.kernel_w);
+        return max(arithmetic_floor(op_flops(any) / filter, fastest_peak(gpu, op.precision)), traffic());
+    }
+    Seconds operator()(const Elementwise&) const { return traffic(); }
+    Seconds operator()(const RowWise&) const { return traffic(); }
+    Seconds operator()(const Embedding&) const { return traffic(); }
+    Seconds operator()(const Reduce&) const { return traffic(); }
+    Seconds operator()(const Move&) const { return traffic(); }
+    Seconds operator()(const Collective&) const { return {}; }
+    Seconds operator()(const Copy&) const { return {}; }
+    Seconds operator()(const Unmodelled&) const { return {}; }
+
+private:
+    [[nodiscard]] Seconds traffic() const { return traffic(any); }
+    [[nodiscard]] Seconds traffic(const Op& op) const {
+        return counted == Counted::products ? Seconds{} : traffic_floor(compulsory_bytes(op), gpu);
+    }
+    [[nodiscard]] Seconds products(Precision p) const { return max(arithmetic_floor(op_flops(any), fastest_peak(gpu, p)), traffic()); }
+};
+
+/// What one run of `node` reads that no earlier operator of the pass wrote: weights, and what the KV cache holds of earlier passes.
+Bytes unavoidable_reads(const OpNode& node) {
+    if (const auto* gemm = std::get_if<Gemm>(&node.op)) return node.weights * gemm->weight_bits / 8 * byte;
+    if (const auto* moe = std::get_if<Moe>(&node.op)) {
+        if (moe->expert_parallel > 1) return {};  // all tokens may choose experts of other ranks
+        const double expert = 2 * real(moe->hidden) * real(moe->intermediate) / real(moe->tensor_parallel);
+        return real(std::min(moe->top_k, moe->experts)) * expert * moe->weight_bits / 8 * byte;
+    }
+    const auto* attention = std::get_if<Attention>(&node.op);
+    if (attention == nullptr || !attention->cached) return {};
+    const std::int64_t earlier = attention->kv_len - attention->query_len;
+    const double keys = real(attention->window > 0 ? std::min(earlier, attention->window - 1) : earlier);
+    return real(attention->batch) * real(attention->kv_heads) * keys * cached_width(*attention) * element_size(attention->kv_precision);
+}
+
+}  // namespace
+
+Seconds physical_floor(const Op& op, const GpuProfile& gpu) {
+    return std::visit(Floor{gpu, op}, op);
+}
+
+Seconds physical_floor(const OpGraph& graph, const GpuProfile& gpu) {
+    Seconds products;
+    Bytes read = -graph.tied_weights * graph.tied_weight_bits / 8 * byte;
+    for (const Segment& segment : graph.segments) {
+        for (const OpNode& node : segment.nodes) {
+            const double runs = static_cast<double>(segment.repeat * node.repeat);
+            products += runs * std::visit(Floor{gpu, node.op, Counted::products}, node.op);
+            read += runs * unavoidable_reads(node);
+        }
+    }
+    return max(products, traffic_floor(max(Bytes{}, read), gpu));
+}
+
+}  // namespace roofcast
