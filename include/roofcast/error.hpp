@@ -19,7 +19,7 @@ struct ErrorDetail {
     std::string suggestion{};  ///< a likely fix, such as the nearest known name
 };
 
-/// Thrown for bad input only; bugs assert instead.
+/// Thrown for bad input; bugs assert instead.
 class Error : public std::runtime_error {
 public:
     explicit Error(ErrorDetail detail);
@@ -27,6 +27,12 @@ public:
 
 private:
     ErrorDetail detail_;
+};
+
+/// The question is sound and its answer is no: the model does not fit, an operator has no kernel model, nothing usable is left.
+class NoAnswer : public Error {
+public:
+    using Error::Error;
 };
 
 /// The names of `known` nearest to `name`, best first, at most `limit`; by Damerau-Levenshtein distance, containment first.

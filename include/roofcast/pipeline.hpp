@@ -79,10 +79,17 @@ struct PipelineResult {
     std::string longest_stage, bottleneck;  ///< of the latency; of the throughput, a device
     std::vector<ErrorShare> errors;
     std::optional<IntervalRatio> interval;  ///< absent: a stage without known errors
-    std::vector<std::string> withheld;      ///< operators without a kernel model: when not empty, times are not to be shown
+    std::vector<std::string> withheld;      ///< operators without a kernel model
+    std::vector<std::string> remedies;      ///< what would make a stage fit a device that does not hold it alone; else other devices
     std::vector<std::string> notes;
     std::vector<std::pair<std::string, Assumption>> assumed;  ///< with the device
+
+    /// Whether its times may be shown: every device holds its models, as far as is known, and all operators have kernel models.
+    [[nodiscard]] bool runs() const;
 };
+
+/// Why `result` has no times to show, a line for each device that does not hold its models; empty where it runs.
+std::vector<std::string> obstacles(const PipelineResult& result);
 
 /// Predicts all stages. Fits in `user_fits` stand in place of shipped ones. Throws Error naming the file and the stage.
 PipelineResult predict_pipeline(const Pipeline& pipeline, const std::filesystem::path& gpus_folder,

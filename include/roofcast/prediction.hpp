@@ -102,9 +102,19 @@ struct Prediction {
     Seconds cold_extra;                       ///< first run only, not in `latency`
     MemoryEstimate memory;
     std::optional<PredictionIntervals> intervals;  ///< absent: nothing is known of the errors
-    std::vector<std::string> withheld;             ///< operators without a model: when not empty, times are not to be shown
+    std::vector<std::string> withheld;             ///< operators without a model
     std::vector<std::string> notes;                ///< assumptions and what was chosen for the user
+
+    /// Whether its times may be shown: it is not known to exceed the memory, and all operators have models. Times of others stay, for rows
+    /// that were measured all the same.
+    [[nodiscard]] bool runs() const { return withheld.empty() && memory.fits() != false; }
 };
+
+/// "needs 143.2 GB, 23.6 GB usable"; of a memory whose capacity is known.
+std::string needs_text(const MemoryEstimate& memory);
+
+/// Why `prediction` has no times to show: "does not fit: needs 143.2 GB, 23.6 GB usable", "no kernel model covers …"; empty where it runs.
+std::string obstacle(const Prediction& prediction);
 
 /// Fills in the model's defaults: tokens, image size. Throws Error on sizes that are not positive, beyond the model's context, or
 /// a precision that `gpu` lacks.

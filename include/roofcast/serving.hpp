@@ -47,11 +47,20 @@ std::vector<ServingRequest> read_trace_text(std::string_view text, const std::st
 /// Where one GPU's memory goes.
 struct CacheRoom {
     Bytes weights, activations, overhead, cache;  ///< `cache`: what is left for keys and values
+    Bytes available;                              ///< for all of these: the engine's part of what programs can allocate
     Bytes per_token;                              ///< keys and values of one token on one GPU
-    std::int64_t blocks = 0;                      ///< that fit
+    std::int64_t blocks = 0;                      ///< that fit; below 1: the model cannot be served
+    /// Of one GPU, with at least one block.
+    [[nodiscard]] Bytes taken(std::int64_t block_tokens) const {
+        return weights + activations + overhead + static_cast<double>(block_tokens) * per_token;
+    }
 };
 
-/// Room for the KV cache of a completed `request`. Throws Error when the capacity is not known or nothing is left.
+/// Room for the KV cache of a completed `request`, none at worst. Throws Error when the capacity is not known.
+CacheRoom cache_room_left(const Workload& workload, const RunRequest& request, const SoftwareStacks& software, const GpuProfile& gpu,
+                          const SchedulerOptions& options);
+
+/// The same; throws NoAnswer when nothing is left.
 CacheRoom cache_room(const Workload& workload, const RunRequest& request, const SoftwareStacks& software, const GpuProfile& gpu,
                      const SchedulerOptions& options);
 
@@ -153,6 +162,12 @@ struct ServingQuestion {
     ServiceObjective objective;
     std::optional<double> share;  ///< search for the highest rate at which this share of requests meets the objective; arrivals are at 1/s
     std::int64_t users = 0;       ///< as in ServingEngine
+    bool finite = false;          ///< no more requests will come: a burst before the first answer is no overload
+};
+
+/// Requests that arrive faster than they are finished: their latencies grow with the length of the simulation and say nothing else.
+struct Overload {
+    Hertz offered, sustained;  ///< arrivals; what the engine finishes while there is always work
 };
 
 /// What one factor on the time of every step makes of the simulation.
@@ -161,7 +176,20 @@ struct ServingCase {
     ServingStatistics statistics;
     EngineLoad load;
     std::optional<RateSearch> search;
+    std::optional<Overload> overload;  ///< then latencies are not to be shown
 };
+
+/// Least and largest figure of the cases, each for itself: shorter steps can make a request wait for longer, so that the simulation of
+/// bounds does not bound every figure of the one between.
+struct ServingBounds {
+    ServingStatistics low;
+    std::optional<ServingStatistics> high;  ///< absent: overloaded at the upper bound of step times
+};
+ServingBounds bounds_of(const ServingCase& predicted, const ServingCase& low, const ServingCase& high);
+
+/// Whether `run` of `requests`, which arrive at times of their own, is overloaded: they arrive faster than `engine` finishes them when
+/// there is always work, and more and more of them are in the system while they arrive.
+std::optional<Overload> overload(const ServingEngine& engine, const std::vector<ServingRequest>& requests, const ServingRun& run);
 
 struct ServingAnswer {
     CacheRoom room;
@@ -172,11 +200,12 @@ struct ServingAnswer {
     Hertz rate;  ///< of served requests, first to last arrival; 0 for one request, and where users send them
     ServingCase predicted;
     std::optional<ServingCase> low, high;          ///< every step's time at a bound of the prediction's interval
+    std::optional<ServingBounds> bounds;           ///< absent: no interval, an overload, or each case at a rate of its own
     std::optional<PredictionIntervals> intervals;  ///< of a run of mean tokens at the mean batch
 };
 
 /// Serves those of `requests` that can be served. With `question.share`, at the highest rate (each case at its own; where there is none, at
-/// the lowest tried). Throws Error when no request can be served, an operator has no model, or memory does not suffice.
+/// the lowest tried). Throws NoAnswer when no request can be served, an operator has no model, or memory does not suffice.
 ServingAnswer serve(const Workload& workload, const Gpu& gpu, const SoftwareStacks& software, const ServingQuestion& question,
                     const std::vector<ServingRequest>& requests);
 

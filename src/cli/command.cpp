@@ -106,6 +106,11 @@ void require_apart(std::string_view option, const std::string& file, const std::
     }
 }
 
+void end_with(ExitCode code) {
+    // The parser hands this code through to `main`.
+    if (code != ExitCode::answered) throw CLI::RuntimeError(static_cast<int>(code));
+}
+
 void note(const std::string& text) {
     message(printable(text));  // a note is one line
 }

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/exit_code.hpp"
 #include "report/table.hpp"
 #include "roofcast/gpu_profile.hpp"
 

@@ -108,6 +108,8 @@ void run(const CompareOptions& options) {
     if (options.policy != "baseline") named.optimized = optimized_comparison(workload, contestants, named.request, software);
     write(comparison_report(named), options.common);
     notes.print();
+    const auto answers = [](const std::optional<Comparison>& comparison) { return comparison && comparison->reference; };
+    end_with(answers(named.baseline) || answers(named.optimized) ? ExitCode::answered : ExitCode::no);
 }
 
 }  // namespace

@@ -58,14 +58,9 @@ NamedCost named_cost(const CostOptions& options, const CostSettings& settings, c
                    {}};
     Prediction& p = cost.named.prediction;
     if (options.run.precision.empty()) p.notes.push_back(precision_note(workload, gpu.profile, p.request.shape.precision));
-    if (p.memory.fits() == false) {
-        cost.notes.push_back(
-            fmt::format("{} does not fit {}: {:.1f} GB of {:.1f}; no costs are shown (roofcast predict says what would fit)", workload.id,
-                        gpu.profile.id, p.memory.total().in(gb), p.memory.usable->in(gb)));
-        return cost;
-    }
-    if (!p.withheld.empty())
-        cost.notes.push_back(fmt::format("{}: no costs, as no kernel model covers {}", workload.id, fmt::join(p.withheld, ", ")));
+    if (p.memory.fits() == false)
+        cost.named.advice = memory_advice(workload, p.request, software, *p.memory.usable, can_offload(gpu.profile));
+    if (!p.runs()) return cost;
     cost.estimate = cost_estimate(p, context_tokens(workload, p.request.shape), gpu, rental_price, purchase_price, settings);
     for (auto& text : missing(options, cost.estimate, gpu.profile)) cost.notes.push_back(std::move(text));
     return cost;
@@ -77,8 +72,7 @@ bool has_no_cost(const NamedCost& cost) {
 
 /// Nothing is left to show: says why the first run has no cost.
 [[noreturn]] void refuse_without_cost(const CostOptions& options, const NamedCost& cost, Date day) {
-    const bool costed = cost.named.prediction.withheld.empty() && cost.named.prediction.memory.fits() != false;
-    if (costed) static_cast<void>(choose_price(cost.named.gpu->profile, rent_query(options.prices), day, rent_option));
+    static_cast<void>(choose_price(cost.named.gpu->profile, rent_query(options.prices), day, rent_option));
     throw Error({.what = fmt::format("{}", fmt::join(cost.notes, "; "))});
 }
 
@@ -99,12 +93,15 @@ void run(const CostOptions& options) {
         const Workload workload = find_workload(options.common.models(), model);
         for (const Gpu& gpu : gpus) costs.push_back(named_cost(options, settings, workload, gpu, software, day));
     }
-    if (std::all_of(costs.begin(), costs.end(), has_no_cost)) refuse_without_cost(options, costs.front(), day);
+    const auto first = std::find_if(costs.begin(), costs.end(), [](const NamedCost& cost) { return cost.named.prediction.runs(); });
+    const bool any_runs = first != costs.end();
+    if (any_runs && std::all_of(costs.begin(), costs.end(), has_no_cost)) refuse_without_cost(options, *first, day);
     std::vector<std::pair<std::string, std::optional<PriceChoice>>> rents;
     for (const NamedCost& cost : costs) rents.emplace_back(cost.named.gpu->profile.id, cost.estimate.rental_price);
     if (auto text = unlike_prices(rents)) costs.back().notes.push_back(*std::move(text));
     write(cost_report(costs, settings, day), options.common);
     notes.print();
+    end_with(any_runs ? ExitCode::answered : ExitCode::no);
 }
 
 void add_settings(CLI::App& command, CostOptions& o) {

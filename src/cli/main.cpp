@@ -173,6 +173,8 @@ ExitCode run(int argc, char** argv) {
     roofcast::cli::add_recommend_command(app);
     try {
         app.parse(argc, argv);
+    } catch (const CLI::RuntimeError& e) {
+        return static_cast<ExitCode>(e.get_exit_code());
     } catch (const CLI::ParseError& e) {
         if (e.get_exit_code() == 0) {
             std::ostringstream help, nothing;
@@ -189,6 +191,8 @@ ExitCode exit_code_of_run(int argc, char** argv) {
     try {
         return run(argc, argv);
     } catch (const roofcast::WriteError& e) {
+        return complaint(e.what(), ExitCode::no);
+    } catch (const roofcast::NoAnswer& e) {
         return complaint(e.what(), ExitCode::no);
     } catch (const roofcast::Error& e) {
         return complaint(e.what(), ExitCode::bad_input);

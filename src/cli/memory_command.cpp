@@ -5,6 +5,7 @@
 
 #include "cli/command.hpp"
 #include "cli/run_options.hpp"
+#include "report/prediction_lines.hpp"
 #include "report/prediction_report.hpp"
 #include "roofcast/error.hpp"
 
@@ -67,6 +68,42 @@ void add_row(Table& table, const Workload& workload, RunRequest request, const S
     table.rows.push_back(std::move(row));
 }
 
+bool fits_somewhere(const Table& table, const std::string& key) {
+    const auto column = std::find_if(table.columns.begin(), table.columns.end(), [&key](const Column& c) { return c.key == key; });
+    const auto at = static_cast<std::size_t>(column - table.columns.begin());
+    return std::any_of(table.rows.begin(), table.rows.end(), [at](const std::vector<Cell>& row) {
+        const bool* fits = std::get_if<bool>(&row[at]);
+        return fits == nullptr || *fits;  // what is not known is no refusal
+    });
+}
+
+/// What each GPU can hold, and what would make a model fit where no row of it does. Whether any row fits any GPU, or none is asked about.
+bool add_fit(Report& report, const Table& table, const MemoryOptions& options, const std::vector<GpuProfile>& gpus,
+             const SoftwareStacks& software) {
+    auto capacities = nlohmann::ordered_json::object(), all_remedies = nlohmann::ordered_json::array();
+    bool any = gpus.empty();
+    for (const GpuProfile& gpu : gpus) {
+        const auto usable = gpu.usable_memory();
+        capacities[gpu.id] = usable ? nlohmann::ordered_json(usable->in(gb)) : nlohmann::ordered_json();
+        if (usable) report.after.push_back(fmt::format("{}: {:.1f} GB usable", gpu.id, usable->in(gb)));
+        any = any || fits_somewhere(table, "fits_" + gpu.id);
+        for (const auto& model : options.models) {
+            const Workload workload = find_workload(options.common.models(), model);
+            Table own = table;
+            std::erase_if(own.rows, [&](const std::vector<Cell>& row) { return row.front() != Cell(workload.id); });
+            if (!usable || fits_somewhere(own, "fits_" + gpu.id)) continue;
+            const RunRequest request = run_request(options.run, workload, nullptr, options.common.models());
+            const auto advice = memory_advice(workload, completed_sizes(request, workload), software, *usable, can_offload(gpu));
+            report.after.push_back(
+                fmt::format("{} does not fit {} in any of these. {}", workload.id, gpu.id, remedies_line(advice.remedies)));
+            all_remedies.push_back({{"model", workload.id}, {"gpu", gpu.id}, {"remedies", advice.remedies}});
+        }
+    }
+    report.document["capacity_gb"] = std::move(capacities);
+    report.document["remedies"] = std::move(all_remedies);
+    return any;
+}
+
 /// Marks what was assumed of each GPU: lines of text, a list in JSON, a column of CSV.
 void add_assumed(Report& report, const Table& table, const std::vector<GpuProfile>& gpus) {
     std::string keys;
@@ -109,10 +146,12 @@ void run(const MemoryOptions& options) {
     report.after.push_back(
         "GB is 1e9 bytes. KV cache as activations unless --kv says otherwise. 8- and 4-bit rows of a 16-bit run: weights only; int4 with a "
         "16-bit scale and zero point for each 128 weights.");
+    const bool any_fits = add_fit(report, table, options, gpus, software);
     add_assumed(report, table, gpus);
     report.tables.push_back(std::move(table));
     write(report, options.common);
     notes.print();
+    end_with(any_fits ? ExitCode::answered : ExitCode::no);
 }
 
 }  // namespace

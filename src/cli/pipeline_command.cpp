@@ -22,10 +22,11 @@ void run(const PipelineOptions& options) {
     const PipelineResult result = predicted(options.file);
     if (options.against.empty()) {
         write(pipeline_report(result, nullptr), options.common);
-        return;
+        return end_with(result.runs() ? ExitCode::answered : ExitCode::no);
     }
     const PipelineResult other = predicted(options.against);
     write(pipeline_report(result, &other), options.common);
+    end_with(result.runs() || other.runs() ? ExitCode::answered : ExitCode::no);
 }
 
 }  // namespace

@@ -32,20 +32,6 @@ NamedPrediction named_prediction(const PredictOptions& options, const Workload& 
     return named;
 }
 
-/// The batch is what does not fit: a smaller one would.
-bool past_memory(const NamedPrediction& named) {
-    return named.prediction.request.shape.batch > 1 && named.prediction.memory.fits() == false && named.advice.largest_batch > 0;
-}
-
-[[noreturn]] void refuse_batch(const NamedPrediction& named) {
-    const MemoryEstimate& memory = named.prediction.memory;
-    throw Error({.what = fmt::format("the batch does not fit: {} needs {:.1f} GB", named.model_id, memory.total().in(gb)),
-                 .key = "--batch",
-                 .found = std::to_string(named.prediction.request.shape.batch),
-                 .expected = fmt::format("at most the {:.1f} GB of {}", memory.usable->in(gb), named.gpu_id),
-                 .suggestion = fmt::format("--batch {} is the largest that fits", named.advice.largest_batch)});
-}
-
 void run(const PredictOptions& options) {
     if (options.explain && options.common.format == "csv")
         throw Error({.what = "CSV holds one table, and --explain adds several",
@@ -66,13 +52,14 @@ void run(const PredictOptions& options) {
         const Workload workload = find_workload(models_folder, model);
         for (const Gpu& gpu : gpus) predictions.push_back(named_prediction(options, workload, gpu, software));
     }
-    if (options.run.batch && std::all_of(predictions.begin(), predictions.end(), past_memory)) refuse_batch(predictions.front());
     if (predictions.size() == 1) {
         write(prediction_report(predictions.front(), options.explain), options.common);
     } else {
         write(predictions_report(predictions, options.explain), options.common);
     }
     notes.print();
+    const bool any_runs = std::any_of(predictions.begin(), predictions.end(), [](const auto& named) { return named.prediction.runs(); });
+    end_with(any_runs ? ExitCode::answered : ExitCode::no);
 }
 
 }  // namespace

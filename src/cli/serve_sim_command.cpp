@@ -49,6 +49,19 @@ RunRequest request_of(const ServeSimOptions& o, const Workload& workload, const 
     return completed(std::move(request), workload, gpu);
 }
 
+/// Nothing where there is room for a KV cache. Remedies are those of one request, beside the activations of the largest step.
+std::optional<MemoryMisfit> misfit(const ServingQuestion& question, const Workload& workload, const Gpu& gpu,
+                                   const SoftwareStacks& software, CacheRoom& room) {
+    static_cast<void>(step_model(workload, gpu, question.request, software));  // refuses what cannot be served on any GPU
+    room = cache_room_left(workload, question.request, software, gpu.profile, question.options);
+    if (room.blocks >= 1) return std::nullopt;
+    RunRequest one = question.request;
+    one.shape.batch = 1;
+    const Bytes step = max(Bytes{}, room.activations - memory_estimate(workload, one, software).activations);
+    const MemoryAdvice advice = memory_advice(workload, one, software, max(Bytes{}, room.available - step), false);
+    return MemoryMisfit{room.taken(question.options.block_tokens), room.available, advice.remedies};
+}
+
 void run(const ServeSimOptions& o) {
     refuse_useless(o);
     const auto gpus_folder = o.common.gpus();
@@ -66,17 +79,20 @@ void run(const ServeSimOptions& o) {
                       .share = o.serving.find_rate ? std::optional(share_to_meet(o.serving)) : std::nullopt};
     named.question.users = concurrent_users(o.serving, named.question.request.shape.parallel);
     named.trace = o.serving.trace;
+    named.question.finite = !named.trace.empty();
     if (named.trace.empty()) named.process = arrival_process(o.serving, named.question.request.shape);
     const std::vector<ServingRequest> requests = named.process ? drawn(*named.process) : read_trace(named.trace);
     refuse_endless(requests);
     named.offered = static_cast<std::int64_t>(requests.size());
-    named.answer = serve(workload, gpu, software, named.question, requests);
+    named.misfit = misfit(named.question, workload, gpu, software, named.answer.room);
+    if (!named.misfit) named.answer = serve(workload, gpu, software, named.question, requests);
     named.assumptions = serving_assumptions(named.question, workload);
     named.assumed = gpu.profile.assumed;
     if (o.run.precision.empty())
         named.notes.push_back(fmt::format("precision {}; --precision sets it", name(named.question.request.shape.precision)));
     write(serving_report(named), o.common);
     notes.print();
+    end_with(has_answer(named) ? ExitCode::answered : ExitCode::no);
 }
 
 }  // namespace

@@ -40,7 +40,17 @@ void for_each_group(const Sweep& sweep, const Shard& shard, Take take) {
     }
 }
 
-void write_csv(const Sweep& sweep, const Shard& shard, const std::vector<std::string>& extra, const std::string& output) {
+bool any_runs(const std::vector<SweepRow>& rows) {
+    return std::any_of(rows.begin(), rows.end(), [](const SweepRow& row) { return row.point.runs(); });
+}
+
+/// One of several parts answers no question: a job array is not to fail where a part of the grid does not fit.
+ExitCode code_of(const Shard& shard, bool answered) {
+    return answered || shard.count > 1 ? ExitCode::answered : ExitCode::no;
+}
+
+/// Whether some point runs.
+bool write_csv(const Sweep& sweep, const Shard& shard, const std::vector<std::string>& extra, const std::string& output) {
     std::unique_ptr<AtomicFile> file;
     if (!output.empty()) file = std::make_unique<AtomicFile>(output, &temporary_files());
     const auto put = [&file](const std::string& text) {
@@ -49,12 +59,15 @@ void write_csv(const Sweep& sweep, const Shard& shard, const std::vector<std::st
     };
     const Table columns = sweep_table(extra);
     put(csv_header(columns));
+    bool answered = false;
     for_each_group(sweep, shard, [&](const std::vector<SweepRow>& rows) {
         Table group{.title = {}, .columns = columns.columns, .rows = {}};
         for (const SweepRow& row : rows) group.rows.push_back(sweep_cells(row, extra));
+        answered = answered || any_runs(rows);
         put(csv_rows(group));
     });
     if (file) file->commit();
+    return answered;
 }
 
 void add_assumptions(Report& report, const SweepInputs& inputs) {
@@ -85,9 +98,9 @@ void run(const SweepOptions& options) {
     const Shard shard = parse_shard(options.shard);
     const std::int64_t size = sweep.grid().size(), held = shard.end(size) - shard.first(size);
     if (options.common.format == "csv") {
-        write_csv(sweep, shard, inputs.extra, options.common.output);
+        const bool answered = write_csv(sweep, shard, inputs.extra, options.common.output);
         notes.print();
-        return;
+        return end_with(code_of(shard, answered));
     }
     if (held > most_held)
         throw Error({.what = "too many rows to hold in memory",
@@ -96,7 +109,9 @@ void run(const SweepOptions& options) {
                      .expected = fmt::format("at most {} points", most_held),
                      .suggestion = "--format csv writes rows as they come; --shard takes a part"});
     Table table = sweep_table(inputs.extra);
+    bool answered = false;
     for_each_group(sweep, shard, [&](const std::vector<SweepRow>& rows) {
+        answered = answered || any_runs(rows);
         for (const SweepRow& row : rows) table.rows.push_back(sweep_cells(row, inputs.extra));
     });
     Report report = sweep_report(std::move(table));
@@ -105,6 +120,7 @@ void run(const SweepOptions& options) {
     add_assumptions(report, inputs);
     write(report, options.common);
     notes.print();
+    end_with(code_of(shard, answered));
 }
 
 }  // namespace

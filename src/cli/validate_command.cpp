@@ -184,6 +184,7 @@ void run(const ValidateOptions& options) {
         note(fmt::format("{} rows were skipped; tables and JSON list them with their reasons", validation.skipped.rows()));
     if (options.strict) require_nothing_left_out(validation);
     shelf.notes().print();
+    end_with(validation.rows.empty() ? ExitCode::no : ExitCode::answered);
 }
 
 }  // namespace

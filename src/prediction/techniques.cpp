@@ -108,9 +108,11 @@ std::vector<std::string> technique_notes(const Prediction& p, const Workload& wo
         const SpeculationOutcome& o = *p.speculation;
         notes.push_back(
             fmt::format("speculative decoding: {:.4g} tokens expected of {} draft steps and a verification, (1 - a^(k+1)) / (1 - a) with "
-                        "a = {:.4g}, k = {} (Leviathan et al. 2023); TPOT {:.4g} ms without: {:.3g} times as fast{}",
-                        o.tokens_per_iteration, t.speculation->tokens, t.speculation->acceptance, t.speculation->tokens,
-                        o.plain_tpot.in(ms), o.speedup, o.speedup < 1 ? ", SLOWER than without" : ""));
+                        "a = {:.4g}, k = {} (Leviathan et al. 2023)",
+                        o.tokens_per_iteration, t.speculation->tokens, t.speculation->acceptance, t.speculation->tokens));
+        if (p.runs())
+            notes.back() += fmt::format("; TPOT {:.4g} ms without: {:.3g} times as fast{}", o.plain_tpot.in(ms), o.speedup,
+                                        o.speedup < 1 ? ", SLOWER than without" : "");
     }
     if (const DecoderLlm* llm = language_model(workload); t.speculation && llm != nullptr) {
         const auto& draft = std::get<DecoderLlm>(t.speculation->draft->architecture);

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "report/prediction_tables.hpp"
+
 namespace roofcast {
 
 namespace {
@@ -51,6 +53,12 @@ void add_settings(Rows& rows, const ContestantRun& run, bool offload) {
 
 void add_speed(Rows& rows, const ContestantRun& run, std::int64_t items) {
     rows.add({"latency_ms", "latency ms"}, of(run, [](const Prediction& p) { return p.latency.in(ms); }));
+    const auto bound = [&run](double IntervalRatio::*side) {
+        return run.prediction && run.prediction->intervals ? Cell(run.prediction->intervals->latency.*side * run.prediction->latency.in(ms))
+                                                           : Cell();
+    };
+    rows.add({"latency_ms_low", bound_title("low")}, bound(&IntervalRatio::low));
+    rows.add({"latency_ms_high", bound_title("high")}, bound(&IntervalRatio::high));
     rows.add({"time_per_item_ms", "ms/item"}, of(run, [](const Prediction& p) { return time_per_item(p).in(ms); }));
     rows.add({"items_per_minute", "items/min"}, of(run, [](const Prediction& p) { return 60 * p.items_per_second; }));
     const bool has_tokens = run.prediction && run.prediction->tokens_per_second;

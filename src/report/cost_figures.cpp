@@ -1,5 +1,7 @@
 #include "report/cost_figures.hpp"
 
+#include "report/prediction_tables.hpp"
+
 namespace roofcast {
 
 namespace {
@@ -14,7 +16,7 @@ Cell cell(const std::optional<Q>& quantity, Q unit) {
 void add_run(std::vector<Figure>& figures, const NamedCost& c) {
     const Prediction& p = c.named.prediction;
     const RunShape& shape = p.request.shape;
-    const bool shown = p.withheld.empty();
+    const bool shown = p.runs();
     const auto add = [&](Column column, Cell value, bool in_text = true) {
         figures.push_back({Part::run, std::move(column), std::move(value), in_text});
     };
@@ -33,7 +35,8 @@ void add_run(std::vector<Figure>& figures, const NamedCost& c) {
 void add_rent(std::vector<Figure>& figures, const NamedCost& c) {
     const std::optional<RentalCost>& rental = c.estimate.rental;
     const auto& intervals = c.named.prediction.intervals;
-    const auto add = [&](const char* key, const char* title, const std::optional<UsDollars>& amount, double times, bool in_text = true) {
+    const auto add = [&](const char* key, const std::string& title, const std::optional<UsDollars>& amount, double times,
+                         bool in_text = true) {
         figures.push_back({Part::rent, {key, title}, amount ? Cell(times * amount->in(usd)) : Cell(), in_text});
     };
     const auto of = [&rental](auto member) { return rental ? std::optional<UsDollars>((*rental).*member) : std::nullopt; };
@@ -47,8 +50,8 @@ void add_rent(std::vector<Figure>& figures, const NamedCost& c) {
     figures.push_back({Part::rent, {"usd_per_hour", "USD/hour"}, rental ? Cell(rental->rate.in(usd_per_hour)) : Cell()});
     add("usd_per_item", "USD/item", item, 1, false);
     add("usd_per_1000_items", "USD/1000 items", item, thousand);
-    add("usd_per_1000_items_low", "low", low, thousand);
-    add("usd_per_1000_items_high", "high", high, thousand);
+    add("usd_per_1000_items_low", bound_title("low"), low, thousand);
+    add("usd_per_1000_items_high", bound_title("high"), high, thousand);
     add("prefill_usd_per_million_input_tokens", "prefill USD/M input", token(&RentalCost::per_input_token), million);
     add("decode_usd_per_million_output_tokens", "decode USD/M output", token(&RentalCost::decode_per_output_token), million);
     add("usd_per_million_output_tokens", "all USD/M output", token(&RentalCost::per_output_token), million);

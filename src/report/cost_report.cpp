@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "report/cost_figures.hpp"
+#include "report/prediction_lines.hpp"
+#include "report/prediction_tables.hpp"
 
 namespace roofcast {
 
@@ -48,7 +50,9 @@ std::vector<Table> text_tables(const std::vector<NamedCost>& costs, const CostSe
             const bool has = part == Part::rent     ? c.estimate.rental.has_value()
                              : part == Part::energy ? c.estimate.energy.has_value()
                                                     : c.estimate.owning.has_value();
-            if (!has) continue;
+            // What does not run stays in the first table, without figures.
+            const bool stays = part == Part::rent && !c.named.prediction.runs();
+            if (!has && !stays) continue;
             add_row(table, figures_of(c),
                     [wanted = part](const Figure& f) { return f.in_text && (f.part == Part::run || f.part == wanted); });
         }
@@ -72,6 +76,10 @@ nlohmann::ordered_json document_of(const NamedCost& c) {
     document["phases"] = std::move(phases);
     document["rental_price"] = as_json(c.estimate.rental_price);
     document["purchase_price"] = as_json(c.estimate.purchase_price);
+    const Prediction& p = c.named.prediction;
+    document["fits"] = p.memory.usable ? nlohmann::ordered_json(*p.memory.fits()) : nlohmann::ordered_json();
+    document["obstacle"] = p.runs() ? nlohmann::ordered_json() : nlohmann::ordered_json(obstacle(p));
+    document["remedies"] = c.named.advice.remedies;
     document["notes"] = c.notes;
     for (const auto& text : c.named.prediction.notes) document["notes"].push_back(text);
     document["assumed"] = as_json(c.named.assumed);
@@ -81,6 +89,7 @@ nlohmann::ordered_json document_of(const NamedCost& c) {
 std::vector<std::string> lines_of(const NamedCost& c) {
     std::vector<std::string> lines;
     const std::string& gpu = c.named.gpu_id;
+    for (const auto& text : obstacle_lines(c.named)) lines.push_back(fmt::format("{} on {}: {}", c.named.model_id, gpu, text));
     if (c.estimate.rental_price) lines.push_back(fmt::format("rent of {}: {}", gpu, described(*c.estimate.rental_price)));
     if (c.estimate.purchase_price) lines.push_back(fmt::format("purchase of {}: {}", gpu, described(*c.estimate.purchase_price)));
     for (const auto& text : c.notes) lines.push_back("note: " + text);
@@ -156,6 +165,7 @@ Report cost_report(const std::vector<NamedCost>& costs, const CostSettings& sett
         for (const auto& [key, value] : assumptions.items()) figures.push_back({Part::run, {key, ""}, value.get<double>()});
         figures.push_back({Part::run, {"assumed", ""}, assumed_keys(c.named.assumed)});
         figures.push_back({Part::run, {"notes", ""}, fmt::format("{}", fmt::join(c.notes, ";"))});
+        figures.push_back({Part::run, {"obstacle", ""}, c.named.prediction.runs() ? Cell() : Cell(obstacle(c.named.prediction))});
         add_row(report.csv, figures, [](const Figure&) { return true; });
         for (std::string& line : lines_of(c)) once(std::move(line));
     }
@@ -164,7 +174,7 @@ Report cost_report(const std::vector<NamedCost>& costs, const CostSettings& sett
     const std::string remarks[] = {
         "Renting pays all hours and includes electricity. Owning counts the GPUs and electricity alone: no interest, staff, space, "
         "network.",
-        fmt::format("low, high: {} % interval of the latency.", interval_percent), energy_remark()};
+        fmt::format("{}, {}: interval of the latency.", bound_title("low"), bound_title("high")), energy_remark()};
     report.document["remarks"] = remarks;
     for (const std::string& remark : remarks) once(remark);
     return report;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "report/prediction_report.hpp"
+#include "report/prediction_tables.hpp"
 
 namespace roofcast {
 
@@ -16,11 +17,21 @@ void put_text(Cell& cell, const std::string& text) {
 
 Table stage_table(const PipelineResult& result) {
     Table table{.title = fmt::format("{}: stages", result.name), .columns = {}, .rows = {}};
-    table.columns = {{"stage", "stage"},           {"step", "step"},          {"model", "model"},          {"device", "device"},
-                     {"precision", "precision"},   {"batch", "batch"},        {"calls", "calls"},          {"call_ms", "a call ms"},
-                     {"latency_ms", "latency ms"}, {"latency_ms_low", "low"}, {"latency_ms_high", "high"}, {"share_percent", "share %", 3},
-                     {"bound", "bound"},           {"on_path", "waited for"}};
-    const bool shown = result.withheld.empty();
+    table.columns = {{"stage", "stage"},
+                     {"step", "step"},
+                     {"model", "model"},
+                     {"device", "device"},
+                     {"precision", "precision"},
+                     {"batch", "batch"},
+                     {"calls", "calls"},
+                     {"call_ms", "a call ms"},
+                     {"latency_ms", "latency ms"},
+                     {"latency_ms_low", bound_title("low")},
+                     {"latency_ms_high", bound_title("high")},
+                     {"share_percent", "share %", 3},
+                     {"bound", "bound"},
+                     {"on_path", "waited for"}};
+    const bool shown = result.runs();
     for (const StageResult& r : result.stages) {
         std::vector<Cell> row(table.columns.size());
         row[0] = r.stage.name;
@@ -37,8 +48,8 @@ Table stage_table(const PipelineResult& result) {
             if (r.interval) row[10] = r.interval->high * r.latency.in(ms);
             if (r.on_path) row[11] = 100 * (r.latency / result.latency);
         }
-        put_text(row[12], r.bound);
-        row[13] = r.on_path;
+        if (shown) put_text(row[12], r.bound);
+        if (shown) row[13] = r.on_path;
         table.rows.push_back(std::move(row));
     }
     return table;
@@ -51,7 +62,7 @@ Table device_table(const PipelineResult& result) {
     for (const DeviceLoad& load : result.devices) {
         std::vector<Cell> row(table.columns.size());
         row[0] = load.device;
-        if (result.withheld.empty()) {
+        if (result.runs()) {
             row[1] = load.busy.in(ms);
             row[2] = 100 * load.busy.in(s)*result.requests_per_second;
         }
@@ -66,13 +77,15 @@ Table device_table(const PipelineResult& result) {
 }
 
 nlohmann::ordered_json document_of(const PipelineResult& r) {
-    const bool shown = r.withheld.empty();
+    const bool shown = r.runs();
     nlohmann::ordered_json document{{"pipeline", r.name},         {"file", r.file},
                                     {"latency_ms", nullptr},      {"latency_ms_low", nullptr},
                                     {"latency_ms_high", nullptr}, {"interval_percent", interval_percent},
-                                    {"requests_per_s", nullptr},  {"longest_stage", r.longest_stage},
-                                    {"bottleneck", r.bottleneck}};
+                                    {"requests_per_s", nullptr},  {"longest_stage", nullptr},
+                                    {"bottleneck", nullptr}};
     if (shown) {
+        document["longest_stage"] = r.longest_stage;
+        document["bottleneck"] = r.bottleneck;
         document["latency_ms"] = r.latency.in(ms);
         document["requests_per_s"] = r.requests_per_second;
         if (r.interval) {
@@ -82,6 +95,8 @@ nlohmann::ordered_json document_of(const PipelineResult& r) {
     }
     document["stages"] = as_json(stage_table(r));
     document["devices"] = as_json(device_table(r));
+    document["obstacles"] = obstacles(r);
+    document["remedies"] = r.remedies;
     document["withheld"] = r.withheld;
     document["notes"] = r.notes;
     auto& assumed = document["assumed"] = nlohmann::ordered_json::array();
@@ -91,7 +106,7 @@ nlohmann::ordered_json document_of(const PipelineResult& r) {
 }
 
 std::string headline(const PipelineResult& r) {
-    if (!r.withheld.empty()) return fmt::format("{}: no total, no kernel model covers {}", r.name, fmt::join(r.withheld, ", "));
+    if (!r.runs()) return fmt::format("{}: no times: {}", r.name, fmt::join(obstacles(r), "; "));
     std::string text = fmt::format("{}: {} a request", r.name, readable_time(r.latency.in(s)));
     if (r.interval)
         text += fmt::format(" ({} to {}, {} % interval)", readable_time(r.interval->low * r.latency.in(s)),
@@ -102,6 +117,7 @@ std::string headline(const PipelineResult& r) {
 
 void add(Report& report, const PipelineResult& r) {
     report.before.push_back(headline(r));
+    for (const std::string& remedy : r.remedies) report.before.push_back("What would fit: " + remedy + ".");
     report.tables.push_back(stage_table(r));
     report.tables.push_back(device_table(r));
     const auto once = [&report](const std::string& line) {
@@ -156,7 +172,7 @@ Report pipeline_report(const PipelineResult& result, const PipelineResult* other
     if (other == nullptr) return report;
     add(report, *other);
     report.document["against"] = document_of(*other);
-    if (!result.withheld.empty() || !other->withheld.empty()) return report;
+    if (!result.runs() || !other->runs()) return report;
     const PipelineComparison c = compared(result, *other);
     auto& document = report.document["comparison"] = {{"speedup", c.speedup},
                                                       {"speedup_low", nullptr},

@@ -45,8 +45,8 @@ std::string headline(const NamedPrediction& n) {
 std::vector<std::string> result_lines(const NamedPrediction& n) {
     const Prediction& p = n.prediction;
     std::vector<std::string> lines{headline(n), ""};
-    if (!p.withheld.empty()) {
-        lines.push_back(fmt::format("No total: no kernel model covers {}.", fmt::join(p.withheld, ", ")));
+    if (!p.runs()) {
+        for (std::string& line : obstacle_lines(n)) lines.push_back(std::move(line));
         return lines;
     }
     const PredictionIntervals known = p.intervals.value_or(PredictionIntervals{});
@@ -72,19 +72,25 @@ std::vector<std::string> result_lines(const NamedPrediction& n) {
 std::vector<std::string> memory_lines(const NamedPrediction& n) {
     const MemoryEstimate& m = n.prediction.memory;
     if (!m.usable) return {"Whether it fits is not known: the device has no capacity of its own."};
-    std::vector<std::string> lines;
+    if (!*m.fits()) return {};
     const bool language = n.prediction.ttft.has_value();
-    if (*m.fits()) {
-        lines.push_back(fmt::format("It fits. Largest batch at this size: {}.{}", n.advice.largest_batch,
-                                    language ? fmt::format(" Longest context at this batch: {} tokens.", n.advice.largest_context) : ""));
-        return lines;
-    }
-    lines.push_back(fmt::format("It does not fit: {:.1f} GB too much. The times assume that it did.", (m.total() - *m.usable).in(gb)));
+    return {fmt::format("It fits. Largest batch at this size: {}.{}", n.advice.largest_batch,
+                        language ? fmt::format(" Longest context at this batch: {} tokens.", n.advice.largest_context) : "")};
+}
+
+std::string remedies_line(const std::vector<std::string>& remedies) {
+    if (!remedies.empty()) return fmt::format("What would fit: {}.", fmt::join(remedies, "; "));
+    return "Nothing among fewer bits, up to 16 GPUs, both together, smaller batch or context, weights in host memory makes it fit.";
+}
+
+std::vector<std::string> obstacle_lines(const NamedPrediction& n) {
+    const Prediction& p = n.prediction;
+    std::vector<std::string> lines;
+    if (!p.withheld.empty()) lines.push_back(fmt::format("No total: no kernel model covers {}.", fmt::join(p.withheld, ", ")));
+    if (p.memory.fits() != false) return lines;
     lines.push_back(
-        n.advice.remedies.empty()
-            ? std::string(
-                  "Nothing among fewer bits, up to 16 GPUs, both together, smaller batch or context, weights in host memory makes it fit.")
-            : fmt::format("What would fit: {}.", fmt::join(n.advice.remedies, "; ")));
+        fmt::format("It does not fit: {}, {:.1f} GB too much.", needs_text(p.memory), (p.memory.total() - *p.memory.usable).in(gb)));
+    lines.push_back(remedies_line(n.advice.remedies));
     return lines;
 }
 

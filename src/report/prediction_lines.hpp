@@ -8,7 +8,13 @@ namespace roofcast {
 /// Model, GPU and run shape; then latency, throughput and bound, with their intervals.
 std::vector<std::string> result_lines(const NamedPrediction& named);
 
-/// Whether it fits, and what would.
+/// That it fits, and how much more would.
 std::vector<std::string> memory_lines(const NamedPrediction& named);
+
+/// Why there are no times, and what would make it fit; empty where it runs.
+std::vector<std::string> obstacle_lines(const NamedPrediction& named);
+
+/// "What would fit: int8 weights: 41.2 GB; …".
+std::string remedies_line(const std::vector<std::string>& remedies);
 
 }  // namespace roofcast

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "report/condensed.hpp"
 #include "report/explain_report.hpp"
 #include "report/prediction_lines.hpp"
 #include "report/prediction_tables.hpp"
@@ -59,7 +60,7 @@ nlohmann::ordered_json document_of(const NamedPrediction& n) {
     document["image_size"] = shape.image_size > 0 ? nlohmann::ordered_json(shape.image_size) : nlohmann::ordered_json();
     if (p.step) {
         document["steps"] = shape.steps;
-        document["step_ms"] = p.withheld.empty() ? nlohmann::ordered_json(p.step->in(ms)) : nlohmann::ordered_json();
+        document["step_ms"] = p.runs() ? nlohmann::ordered_json(p.step->in(ms)) : nlohmann::ordered_json();
     }
     document["kv_precision"] = std::string(name(shape.kv_precision));
     document["parallel"] = {{"gpus", shape.parallel.gpus()},
@@ -68,8 +69,8 @@ nlohmann::ordered_json document_of(const NamedPrediction& n) {
                             {"data", shape.parallel.data},
                             {"expert", shape.parallel.expert}};
     if (p.request.techniques.any()) document["techniques"] = techniques_of(p.request.techniques);
-    if (p.speculation) document["speculation"] = outcome_of(*p.speculation);
-    document["cold_start_extra_ms"] = p.cold_extra.in(ms);
+    if (p.speculation) document["speculation"] = p.runs() ? outcome_of(*p.speculation) : nlohmann::ordered_json();
+    document["cold_start_extra_ms"] = p.runs() ? nlohmann::ordered_json(p.cold_extra.in(ms)) : nlohmann::ordered_json();
     document["phases"] = as_json(phase_table(p));
     document["memory"] = as_json(memory_table(p.memory)).front();
     const auto known = [&p](std::int64_t largest, bool has) {
@@ -78,6 +79,7 @@ nlohmann::ordered_json document_of(const NamedPrediction& n) {
     document["memory"]["largest_batch"] = known(n.advice.largest_batch, true);
     document["memory"]["largest_context"] = known(n.advice.largest_context, p.ttft.has_value());
     document["memory"]["remedies"] = n.advice.remedies;
+    document["obstacle"] = p.runs() ? nlohmann::ordered_json() : nlohmann::ordered_json(obstacle(p));
     document["withheld"] = p.withheld;
     document["notes"] = p.notes;
     document["assumed"] = as_json(n.assumed);
@@ -92,6 +94,7 @@ void add_explanation(const NamedPrediction& n, const std::string& prefix, nlohma
     };
     auto phases = nlohmann::ordered_json::array();
     for (const Phase& phase : n.prediction.phases) {
+        if (!n.prediction.runs()) break;
         Table operators = costliest_operators(phase, n.gpu->profile), fused = fused_operators(phase);
         phases.push_back({{"phase", phase.name}, {"operators", as_json(operators)}, {"fused", as_json(fused)}});
         add(std::move(operators));
@@ -110,7 +113,7 @@ Report prediction_report(const NamedPrediction& named, bool explain) {
     report.document = document_of(named);
     report.csv = full_summary(named, true);
     report.before = result_lines(named);
-    if (p.withheld.empty()) report.tables.push_back(phase_table(p));
+    if (p.runs()) report.tables.push_back(phase_table(p));
     report.tables.push_back(memory_table(p.memory));
     report.after = memory_lines(named);
     for (const auto& text : p.notes) report.after.push_back("note: " + text);
@@ -121,7 +124,6 @@ Report prediction_report(const NamedPrediction& named, bool explain) {
 
 Report predictions_report(const std::vector<NamedPrediction>& predictions, bool explain) {
     Report report;
-    Table table{.columns = summary_columns()};
     std::vector<Table> explanations;
     auto list = nlohmann::ordered_json::array();
     std::vector<std::string> assumed;
@@ -129,7 +131,8 @@ Report predictions_report(const std::vector<NamedPrediction>& predictions, bool 
         if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(std::move(line));
     };
     for (const auto& named : predictions) {
-        table.rows.push_back(summary_row(named));
+        for (const auto& line : obstacle_lines(named))
+            report.after.push_back(fmt::format("{} on {}: {}", named.model_id, named.gpu_id, line));
         Table full = full_summary(named, true);
         report.csv.columns = std::move(full.columns);
         report.csv.rows.push_back(std::move(full.rows.front()));
@@ -140,7 +143,7 @@ Report predictions_report(const std::vector<NamedPrediction>& predictions, bool 
     }
     report.after.insert(report.after.end(), assumed.begin(), assumed.end());
     report.document["predictions"] = std::move(list);
-    report.tables.push_back(std::move(table));
+    report.tables.push_back(condensed(text_summary(predictions), {.settings = "latency_ms"}, report.before));
     for (Table& explanation : explanations) report.tables.push_back(std::move(explanation));
     return report;
 }

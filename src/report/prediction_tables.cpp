@@ -1,5 +1,9 @@
 #include "report/prediction_tables.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
 namespace roofcast {
 
 namespace {
@@ -24,7 +28,7 @@ std::string weights_label(const RunShape& shape) {
 /// Bounds of the 80 % interval; of rates, from the inverses of the times' factors. Empty where no interval is known.
 std::vector<std::pair<Column, Cell>> interval_cells(const Prediction& p) {
     std::vector<std::pair<Column, Cell>> cells;
-    const bool known = p.intervals && p.withheld.empty();
+    const bool known = p.intervals && p.runs();
     const auto add = [&](const std::string& key, const std::optional<double>& value, const std::optional<IntervalRatio>& factor) {
         std::optional<double> low, high;
         if (known && value && factor) {
@@ -85,8 +89,7 @@ std::vector<Column> summary_columns() {
 std::vector<Cell> summary_row(const NamedPrediction& n) {
     const Prediction& p = n.prediction;
     const RunShape& shape = p.request.shape;
-    const bool shown = p.withheld.empty();
-    const auto unless_withheld = [shown](const Cell& cell) { return shown ? cell : Cell(); };
+    const auto if_it_runs = [runs = p.runs()](const Cell& cell) { return runs ? cell : Cell(); };
     return {n.model_id,
             n.gpu_id,
             std::string(name(shape.precision)),
@@ -95,15 +98,15 @@ std::vector<Cell> summary_row(const NamedPrediction& n) {
             p.ttft || shape.prompt_tokens > 0 ? Cell(shape.prompt_tokens) : Cell(),
             p.ttft ? Cell(shape.generate_tokens) : Cell(),
             std::string(name(p.request.execution)),
-            unless_withheld(p.latency.in(ms)),
-            unless_withheld(optional_ms(p.ttft)),
-            unless_withheld(optional_ms(p.tpot)),
-            unless_withheld(p.items_per_second),
-            unless_withheld(optional_number(p.tokens_per_second)),
+            if_it_runs(p.latency.in(ms)),
+            if_it_runs(optional_ms(p.ttft)),
+            if_it_runs(optional_ms(p.tpot)),
+            if_it_runs(p.items_per_second),
+            if_it_runs(optional_number(p.tokens_per_second)),
             p.memory.total().in(gb),
             optional_gb(p.memory.usable),
             optional_flag(p.memory.fits()),
-            main_bound(p)};
+            if_it_runs(main_bound(p))};
 }
 
 Table full_summary(const NamedPrediction& n, bool assumed) {
@@ -116,6 +119,33 @@ Table full_summary(const NamedPrediction& n, bool assumed) {
     if (assumed) add({"assumed", "assumed"}, assumed_keys(n.assumed));
     for (auto& [column, cell] : interval_cells(n.prediction)) add(column, std::move(cell));
     return table;
+}
+
+Table text_summary(const std::vector<NamedPrediction>& predictions) {
+    Table table;
+    for (const NamedPrediction& n : predictions) {
+        Table one{.title = {}, .columns = summary_columns(), .rows = {summary_row(n)}};
+        const auto at = [&one](std::string_view key) {
+            return std::find_if(one.columns.begin(), one.columns.end(), [key](const Column& c) { return c.key == key; }) -
+                   one.columns.begin();
+        };
+        const Prediction& p = n.prediction;
+        const auto latency = at("latency_ms");
+        if (!p.runs())
+            one.rows[0][static_cast<std::size_t>(latency)] = std::string(p.memory.fits() == false ? "does not fit" : "no kernel model");
+        std::vector<Cell> bounds(2);
+        if (p.runs() && p.intervals) bounds = {p.intervals->latency.low * p.latency.in(ms), p.intervals->latency.high * p.latency.in(ms)};
+        one.columns.insert(one.columns.begin() + latency + 1,
+                           {{"latency_ms_low", bound_title("low")}, {"latency_ms_high", bound_title("high")}});
+        one.rows[0].insert(one.rows[0].begin() + latency + 1, bounds.begin(), bounds.end());
+        table.columns = one.columns;
+        table.rows.push_back(std::move(one.rows[0]));
+    }
+    return table;
+}
+
+std::string bound_title(std::string_view bound) {
+    return fmt::format("{}% {}", interval_percent, bound);
 }
 
 Table phase_table(const Prediction& p) {
@@ -132,6 +162,7 @@ Table phase_table(const Prediction& p) {
                      {"compute_percent", "% of peak", 3},
                      {"bandwidth_percent", "% of bandwidth", 3},
                      {"power_percent", "% of TDP", 3}};
+    if (!p.runs()) return table;
     for (const Phase& phase : p.phases) {
         const Timeline& t = phase.timeline;
         table.rows.push_back({phase.name, phase.passes, phase.latency.in(ms), t.total.in(ms), t.gpu_busy.in(ms), t.host.in(ms), t.kernels,

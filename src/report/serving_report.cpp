@@ -2,7 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <iterator>
+
 #include "prediction/shapes.hpp"
+#include "report/condensed.hpp"
+#include "report/prediction_lines.hpp"
 #include "report/prediction_report.hpp"
 #include "report/serving_tables.hpp"
 
@@ -24,33 +28,54 @@ std::string arrivals_text(const NamedServing& n) {
     if (!n.process) return fmt::format("{} requests of {}", n.offered, n.trace);
     const ArrivalProcess& p = *n.process;
     const auto& search = n.answer.predicted.search;
-    const std::string how = n.question.users > 0 ? fmt::format("of {} users that wait for each answer", n.question.users)
-                            : !search            ? fmt::format("Poisson at {}/s", significant(p.rate.in(1 / s)))
-                            : search->rate       ? "Poisson at the highest rate that meets the objective"
+    const std::string how = n.question.users > 0           ? fmt::format("of {} users that wait for each answer", n.question.users)
+                            : n.misfit && n.question.share ? std::string("Poisson")
+                            : !search                      ? fmt::format("Poisson at {}/s", significant(p.rate.in(1 / s)))
+                            : search->rate                 ? "Poisson at the highest rate that meets the objective"
                                            : fmt::format("Poisson at {}/s, the lowest tried", significant(search->lowest.in(1 / s), 3));
     return fmt::format("{} requests, {}, {} prompt and {} output tokens, seed {}", n.offered, how, tokens_text(p.prompt_mean, p.prompt_cv),
                        tokens_text(p.output_mean, p.output_cv), p.seed);
 }
 
-std::string rate_text(const std::optional<ServingCase>& c) {
-    return c && c->search && c->search->rate ? significant(c->search->rate->in(1 / s), 3) : "none";
+std::string rate_text(const ServingCase& c) {
+    if (!c.search || !c.search->rate) return "none";
+    return significant(c.search->rate->in(1 / s), 4) + "/s";
 }
 
+/// The rate of each case by name: the low bound of times has the high rate.
 std::vector<std::string> search_lines(const NamedServing& n) {
     const auto& search = n.answer.predicted.search;
     if (!search) return {};
     const std::string goal = fmt::format("{} % of requests within the objective", significant(100 * *n.question.share));
-    std::string bounds;
-    if (n.answer.low)
-        bounds = fmt::format(" ({} to {}, {} % interval)", rate_text(n.answer.high), rate_text(n.answer.low), interval_percent);
-    if (!search->rate)
-        return {fmt::format("highest rate   none: even at {}/s fewer than {}{}", significant(search->lowest.in(1 / s), 3), goal, bounds),
-                ""};
-    std::vector<std::string> lines{fmt::format("highest rate   {}/s{}: {}", significant(search->rate->in(1 / s), 4), bounds, goal)};
+    const std::string none =
+        search->rate ? "" : fmt::format(": even at {}/s fewer than {}", significant(search->lowest.in(1 / s), 3), goal);
+    std::vector<std::string> lines{fmt::format("highest rate   {} expected{}", rate_text(n.answer.predicted), none)};
+    if (search->rate) lines.back() += ": " + goal;
+    if (n.answer.low && n.answer.high) {
+        lines.push_back(fmt::format("               {} if every step has the high bound of its {} % interval (x{})",
+                                    rate_text(*n.answer.high), interval_percent, significant(n.answer.high->time_scale, 3)));
+        lines.push_back(fmt::format("               {} if every step has the low bound (x{})", rate_text(*n.answer.low),
+                                    significant(n.answer.low->time_scale, 3)));
+    }
     if (search->limited_by_throughput)
-        lines.emplace_back("               bounded by what the engine finishes when all requests are there at once");
+        lines.emplace_back("               limited by what the engine finishes when all requests are there at once");
     lines.emplace_back();
     return lines;
+}
+
+std::string rates_text(const Overload& o) {
+    return fmt::format("offered {}/s, sustained {}/s", significant(o.offered.in(1 / s), 3), significant(o.sustained.in(1 / s), 3));
+}
+
+/// What stands before everything else.
+std::vector<std::string> overload_lines(const ServingAnswer& a) {
+    if (a.predicted.overload)
+        return {fmt::format("overloaded: {}; latencies grow without bound", rates_text(*a.predicted.overload)),
+                "Lower --rate, add GPUs (--dp, --tp), or let --find-rate search the highest rate that meets --slo."};
+    if (a.high && a.high->overload)
+        return {fmt::format("overloaded at the high bound of step times: {}; the high bounds of latencies grow without bound",
+                            rates_text(*a.high->overload))};
+    return {};
 }
 
 /// Lengths of those served, where not all are equal; and what was refused.
@@ -98,16 +123,27 @@ nlohmann::ordered_json arrivals_json(const NamedServing& n) {
 nlohmann::ordered_json search_json(const NamedServing& n) {
     const auto& search = n.answer.predicted.search;
     if (!search) return nullptr;
-    const auto rate = [](const std::optional<ServingCase>& c) {
-        return c && c->search && c->search->rate ? nlohmann::ordered_json(c->search->rate->in(1 / s)) : nlohmann::ordered_json();
+    const auto rate = [](const ServingCase& c) { return c.search->rate; };
+    const auto as_number = [](const std::optional<Hertz>& r) {
+        return r ? nlohmann::ordered_json(r->in(1 / s)) : nlohmann::ordered_json();
     };
-    return {{"highest_rate_per_s", rate(n.answer.predicted)},
-            {"highest_rate_per_s_low", rate(n.answer.high)},
-            {"highest_rate_per_s_high", rate(n.answer.low)},
+    // Rates of the cases can cross, as latencies can: the expected one stays between its bounds.
+    std::optional<Hertz> low = n.answer.high ? rate(*n.answer.high) : std::nullopt,
+                         high = n.answer.low ? rate(*n.answer.low) : std::nullopt;
+    if (low && search->rate) low = min(*low, *search->rate);
+    if (high && search->rate) high = max(*high, *search->rate);
+    return {{"highest_rate_per_s", as_number(search->rate)},
+            {"highest_rate_per_s_low", as_number(low)},
+            {"highest_rate_per_s_high", as_number(high)},
             {"share_percent", 100 * *n.question.share},
             {"saturated_per_s", search->saturated.in(1 / s)},
             {"limited_by_throughput", search->limited_by_throughput},
             {"simulations", search->simulations}};
+}
+
+nlohmann::ordered_json overload_json(const ServingCase& c) {
+    if (!c.overload) return nullptr;
+    return {{"offered_per_s", c.overload->offered.in(1 / s)}, {"sustained_per_s", c.overload->sustained.in(1 / s)}};
 }
 
 nlohmann::ordered_json document_of(const NamedServing& n) {
@@ -134,13 +170,19 @@ nlohmann::ordered_json document_of(const NamedServing& n) {
                      {"image_tokens", a.image_tokens},
                      {"mean_prompt_tokens", a.mean_prompt},
                      {"mean_output_tokens", a.mean_output}};
-    d["latencies"] = as_json(latency_table(a));
-    d["loads"] = as_json(load_table(n));
+    d["fits"] = !n.misfit;
+    d["needed_gb"] = n.misfit ? nlohmann::ordered_json(n.misfit->needed.in(gb)) : nlohmann::ordered_json();
+    d["capacity_gb"] = n.misfit ? nlohmann::ordered_json(n.misfit->usable.in(gb)) : nlohmann::ordered_json();
+    d["remedies"] = n.misfit ? nlohmann::ordered_json(n.misfit->remedies) : nlohmann::ordered_json::array();
+    d["overload"] = overload_json(a.predicted);
+    d["overload_high"] = a.high ? overload_json(*a.high) : nlohmann::ordered_json();
+    d["latencies"] = as_json(latency_table(n));
+    d["loads"] = n.misfit ? nlohmann::ordered_json::array() : as_json(load_table(n));
     d["objectives"] = as_json(objective_table(n));
     d["rate_search"] = search_json(n);
     d["memory"] = as_json(cache_table(n)).front();
-    d["duration_s"] = a.predicted.load.end.in(s);
-    d["steps"] = a.predicted.load.steps;
+    d["duration_s"] = n.misfit ? nlohmann::ordered_json() : nlohmann::ordered_json(a.predicted.load.end.in(s));
+    d["steps"] = n.misfit ? nlohmann::ordered_json() : nlohmann::ordered_json(a.predicted.load.steps);
     d["interval_percent"] = a.intervals ? nlohmann::ordered_json(interval_percent) : nlohmann::ordered_json();
     d["interval_basis"] = a.intervals ? nlohmann::ordered_json(a.intervals->basis) : nlohmann::ordered_json();
     d["assumptions"] = n.assumptions;
@@ -180,6 +222,39 @@ std::vector<std::string> serving_assumptions(const ServingQuestion& question, co
     return lines;
 }
 
+namespace {
+
+std::vector<std::string> misfit_lines(const NamedServing& n) {
+    const MemoryMisfit& m = *n.misfit;
+    return {fmt::format("It does not fit: {} needs {:.1f} GB with one block of its KV cache, {:.1f} GB usable on {}.", n.model_id,
+                        m.needed.in(gb), m.usable.in(gb), n.gpu_id),
+            remedies_line(m.remedies)};
+}
+
+void add_simulation(Report& report, const NamedServing& n) {
+    const ServingAnswer& a = n.answer;
+    for (auto& line : counted_lines(n)) report.before.push_back(std::move(line));
+    report.before.emplace_back();
+    for (auto& line : search_lines(n)) report.before.push_back(std::move(line));
+    report.before.pop_back();
+    const auto shown = [&report](const Table& table) {
+        report.tables.push_back(condensed(table, {.settings = table.columns.front().key}, report.before));
+    };
+    if (!a.predicted.overload) shown(latency_table(n));
+    shown(load_table(n));
+    if (!n.question.objective.empty() && !a.predicted.overload) shown(objective_table(n));
+    if (a.intervals)
+        report.after.push_back(fmt::format("cases low and high: every step's time at a bound of the {} % interval, from {}",
+                                           interval_percent, a.intervals->basis));
+}
+
+}  // namespace
+
+bool has_answer(const NamedServing& n) {
+    const ServingCase& c = n.answer.predicted;
+    return !n.misfit && !c.overload && (!c.search || c.search->rate);
+}
+
 Report serving_report(const NamedServing& n) {
     const ServingAnswer& a = n.answer;
     Report report;
@@ -189,16 +264,10 @@ Report serving_report(const NamedServing& n) {
     report.before = {fmt::format("{} on {}: {}{}, {}", n.model_name, n.gpu_name, name(shape.precision), parallel_text(shape.parallel),
                                  name(n.question.request.execution)),
                      arrivals_text(n)};
-    for (auto& line : counted_lines(n)) report.before.push_back(std::move(line));
-    report.before.emplace_back();
-    for (auto& line : search_lines(n)) report.before.push_back(std::move(line));
-    report.before.pop_back();
-    report.tables = {latency_table(a), load_table(n)};
-    if (!n.question.objective.empty()) report.tables.push_back(objective_table(n));
+    auto first = n.misfit ? misfit_lines(n) : overload_lines(a);
+    report.before.insert(report.before.begin(), std::make_move_iterator(first.begin()), std::make_move_iterator(first.end()));
+    if (!n.misfit) add_simulation(report, n);
     report.tables.push_back(cache_table(n));
-    if (a.intervals)
-        report.after.push_back(
-            fmt::format("low and high: every step's time at a bound of the {} % interval, from {}", interval_percent, a.intervals->basis));
     for (const auto& text : n.assumptions) report.after.push_back("assumption: " + text);
     for (const auto& text : n.notes) report.after.push_back("note: " + text);
     for (const Assumption& assumption : n.assumed) report.after.push_back(assumed_line(assumption));

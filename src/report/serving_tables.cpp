@@ -1,5 +1,7 @@
 #include "report/serving_tables.hpp"
 
+#include "report/prediction_tables.hpp"
+
 namespace roofcast {
 
 namespace {
@@ -7,26 +9,37 @@ namespace {
 using Times = std::optional<Spread>;
 
 /// One kind of times, as predicted and at the bounds.
-struct Kind {
+struct TimesKind {
     const char *key, *title;
     Times (*of)(const ServingStatistics&);
 };
 
-constexpr Kind kinds[] = {{"ttft", "TTFT", [](const ServingStatistics& x) { return Times(x.ttft); }},
-                          {"tpot", "TPOT", [](const ServingStatistics& x) { return x.tpot; }},
-                          {"latency", "latency", [](const ServingStatistics& x) { return Times(x.latency); }},
-                          {"queue_wait", "queue wait", [](const ServingStatistics& x) { return Times(x.wait); }}};
+constexpr TimesKind times_kinds[] = {{"ttft", "TTFT", [](const ServingStatistics& x) { return Times(x.ttft); }},
+                                     {"tpot", "TPOT", [](const ServingStatistics& x) { return x.tpot; }},
+                                     {"latency", "latency", [](const ServingStatistics& x) { return Times(x.latency); }},
+                                     {"queue_wait", "queue wait", [](const ServingStatistics& x) { return Times(x.wait); }}};
 
 Cell in_ms(const Times& times, Seconds Spread::*figure) {
     return times ? Cell(((*times).*figure).in(ms)) : Cell();
 }
 
-Times times_of(const std::optional<ServingCase>& c, const Kind& kind) {
-    return c ? kind.of(c->statistics) : std::nullopt;
+/// Statistics that may be shown: what was not simulated, or is overloaded, has none.
+const ServingStatistics* shown(const NamedServing& n) {
+    return n.misfit || n.answer.predicted.overload ? nullptr : &n.answer.predicted.statistics;
+}
+const ServingStatistics* shown_low(const NamedServing& n) {
+    return n.answer.bounds ? &n.answer.bounds->low : nullptr;
+}
+const ServingStatistics* shown_high(const NamedServing& n) {
+    return n.answer.bounds && n.answer.bounds->high ? &*n.answer.bounds->high : nullptr;
 }
 
-Cell share_of(const std::optional<ServingCase>& c, double ServingStatistics::*share) {
-    return c ? Cell(100 * c->statistics.*share) : Cell();
+Times times_of(const ServingStatistics* x, const TimesKind& kind) {
+    return x != nullptr ? kind.of(*x) : std::nullopt;
+}
+
+Cell share_of(const ServingStatistics* x, double ServingStatistics::*share) {
+    return x != nullptr ? Cell(100 * x->*share) : Cell();
 }
 
 double gpus(const NamedServing& n) {
@@ -38,16 +51,32 @@ Cell tokens_per_user(const ServingStatistics& x) {
     return x.tpot ? Cell(1 / x.tpot->mean.in(s)) : Cell();
 }
 
+/// At which requests arrive in this case; none of users that wait for answers.
+Cell offered_rate(const NamedServing& n, const ServingCase& c) {
+    if (n.question.users > 0) return {};
+    return (c.search ? c.search->simulated() : n.answer.rate).in(1 / s);
+}
+
 std::vector<Cell> load_cells(const NamedServing& n, const ServingCase& c) {
     const ServingStatistics& x = c.statistics;
-    return {x.requests_per_second, x.tokens_per_second, x.tokens_per_second / gpus(n),
-            tokens_per_user(x),    100 * x.busy,        x.mean_waiting,
-            c.load.most_waiting,   x.mean_in_system,    x.mean_batch,
-            100 * x.cache_mean,    100 * x.cache_most,  c.load.preemptions};
+    return {offered_rate(n, c),
+            x.requests_per_second,
+            x.tokens_per_second,
+            x.tokens_per_second / gpus(n),
+            c.overload ? Cell() : tokens_per_user(x),
+            100 * x.busy,
+            x.mean_waiting,
+            c.load.most_waiting,
+            x.mean_in_system,
+            x.mean_batch,
+            100 * x.cache_mean,
+            100 * x.cache_most,
+            c.load.preemptions};
 }
 
 std::vector<Column> load_columns() {
-    return {{"requests_per_s", "requests/s"},
+    return {{"rate_per_s", "arrivals/s"},
+            {"requests_per_s", "requests/s"},
             {"tokens_per_s", "tokens/s"},
             {"tokens_per_s_per_gpu", "tokens/s/GPU"},
             {"tokens_per_s_per_user", "tokens/s/user"},
@@ -83,13 +112,20 @@ private:
 
 }  // namespace
 
-Table latency_table(const ServingAnswer& a) {
+Table latency_table(const NamedServing& n) {
     Table table;
-    table.columns = {{"metric", "ms"},          {"mean_ms", "mean"},        {"p50_ms", "P50"},           {"p90_ms", "P90"},
-                     {"p95_ms", "P95"},         {"p99_ms", "P99"},          {"mean_ms_low", "mean low"}, {"mean_ms_high", "mean high"},
-                     {"p99_ms_low", "P99 low"}, {"p99_ms_high", "P99 high"}};
-    for (const Kind& kind : kinds) {
-        const Times x = kind.of(a.predicted.statistics), low = times_of(a.low, kind), high = times_of(a.high, kind);
+    table.columns = {{"metric", "ms"},
+                     {"mean_ms", "mean"},
+                     {"p50_ms", "P50"},
+                     {"p90_ms", "P90"},
+                     {"p95_ms", "P95"},
+                     {"p99_ms", "P99"},
+                     {"mean_ms_low", "mean " + bound_title("low")},
+                     {"mean_ms_high", bound_title("high")},
+                     {"p99_ms_low", "P99 " + bound_title("low")},
+                     {"p99_ms_high", bound_title("high")}};
+    for (const TimesKind& kind : times_kinds) {
+        const Times x = times_of(shown(n), kind), low = times_of(shown_low(n), kind), high = times_of(shown_high(n), kind);
         table.rows.push_back({std::string(kind.title), in_ms(x, &Spread::mean), in_ms(x, &Spread::p50), in_ms(x, &Spread::p90),
                               in_ms(x, &Spread::p95), in_ms(x, &Spread::p99), in_ms(low, &Spread::mean), in_ms(high, &Spread::mean),
                               in_ms(low, &Spread::p99), in_ms(high, &Spread::p99)});
@@ -117,13 +153,13 @@ Table objective_table(const NamedServing& n) {
     table.columns = {{"objective", "objective"},
                      {"limit_ms", "limit ms"},
                      {"missed_percent", "missed %", 3},
-                     {"missed_percent_low", "low", 3},
-                     {"missed_percent_high", "high", 3}};
+                     {"missed_percent_low", bound_title("low"), 3},
+                     {"missed_percent_high", bound_title("high"), 3}};
     const ServiceObjective& o = n.question.objective;
     if (o.empty()) return table;
     const auto add = [&](const char* name, Cell limit, double ServingStatistics::*share) {
-        table.rows.push_back({std::string(name), std::move(limit), share_of(n.answer.predicted, share), share_of(n.answer.low, share),
-                              share_of(n.answer.high, share)});
+        table.rows.push_back({std::string(name), std::move(limit), share_of(shown(n), share), share_of(shown_low(n), share),
+                              share_of(shown_high(n), share)});
     };
     if (o.ttft) add("ttft", o.ttft->in(ms), &ServingStatistics::missed_ttft);
     if (o.tpot) add("tpot", o.tpot->in(ms), &ServingStatistics::missed_tpot);
@@ -153,12 +189,12 @@ Table serving_row(const NamedServing& n) {
     row.add("execution", std::string(name(n.question.request.execution)));
     row.add("offered", n.offered);
     row.add("served", a.served);
-    row.add("offered_per_s", (a.predicted.search ? a.predicted.search->simulated() : a.rate).in(1 / s));
+    row.add("offered_per_s", n.misfit ? Cell() : Cell((a.predicted.search ? a.predicted.search->simulated() : a.rate).in(1 / s)));
     row.add("image_tokens", a.image_tokens);
     row.add("mean_prompt_tokens", a.mean_prompt);
     row.add("mean_output_tokens", a.mean_output);
-    for (const Kind& kind : kinds) {
-        const Times x = kind.of(a.predicted.statistics), low = times_of(a.low, kind), high = times_of(a.high, kind);
+    for (const TimesKind& kind : times_kinds) {
+        const Times x = times_of(shown(n), kind), low = times_of(shown_low(n), kind), high = times_of(shown_high(n), kind);
         const std::string key = kind.key;
         row.add(key + "_mean_ms", in_ms(x, &Spread::mean));
         row.add(key + "_mean_ms_low", in_ms(low, &Spread::mean));
@@ -168,9 +204,11 @@ Table serving_row(const NamedServing& n) {
         row.add(key + "_p95_ms", in_ms(x, &Spread::p95));
         row.add(key + "_p99_ms", in_ms(x, &Spread::p99));
     }
-    row.add(load_columns(), load_cells(n, a.predicted));
+    row.add(load_columns(), n.misfit ? std::vector<Cell>(load_columns().size()) : load_cells(n, a.predicted));
+    row.add("fits", !n.misfit);
+    row.add("overloaded", n.misfit ? Cell() : Cell(a.predicted.overload.has_value()));
     const ServiceObjective& o = n.question.objective;
-    const auto missed = [&](bool is_set, double ServingStatistics::*share) { return is_set ? share_of(a.predicted, share) : Cell(); };
+    const auto missed = [&](bool is_set, double ServingStatistics::*share) { return is_set ? share_of(shown(n), share) : Cell(); };
     row.add("missed_ttft_percent", missed(o.ttft.has_value(), &ServingStatistics::missed_ttft));
     row.add("missed_tpot_percent", missed(o.tpot.has_value(), &ServingStatistics::missed_tpot));
     row.add("missed_latency_percent", missed(o.latency.has_value(), &ServingStatistics::missed_latency));

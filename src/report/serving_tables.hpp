@@ -6,7 +6,7 @@
 namespace roofcast {
 
 /// A row for each of TTFT, TPOT, latency and wait.
-Table latency_table(const ServingAnswer& answer);
+Table latency_table(const NamedServing& named);
 /// Throughput, queue, batch and cache; a row for each case: as predicted, and at the bounds of the interval.
 Table load_table(const NamedServing& named);
 /// A row for each limit that is set, and one for any of them; no row without objective.

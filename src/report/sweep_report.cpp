@@ -6,6 +6,9 @@
 #include <charconv>
 #include <iterator>
 
+#include "report/condensed.hpp"
+#include "report/prediction_tables.hpp"
+
 namespace roofcast {
 
 namespace {
@@ -31,8 +34,8 @@ const std::vector<Column>& setting_columns() {
 
 const std::vector<Column>& figure_columns() {
     static const std::vector<Column> columns{{"latency_ms", "latency ms"},
-                                             {"latency_ms_low", "low"},
-                                             {"latency_ms_high", "high"},
+                                             {"latency_ms_low", bound_title("low")},
+                                             {"latency_ms_high", bound_title("high")},
                                              {"ttft_ms", "TTFT ms"},
                                              {"tpot_ms", "TPOT ms"},
                                              {"throughput_per_s", "items/s"},
@@ -143,39 +146,6 @@ std::vector<Cell> figure_cells(const SweepRow& row) {
     return figures.take();
 }
 
-/// What column `c` holds in all rows; those that cannot run may lack it. nullptr: rows differ.
-const Cell* only_value(const Table& table, std::size_t c) {
-    const Cell* value = &table.rows.front()[c];
-    for (const std::vector<Cell>& row : table.rows) {
-        if (std::holds_alternative<std::monostate>(row[c])) continue;
-        if (!std::holds_alternative<std::monostate>(*value) && *value != row[c]) return nullptr;
-        value = &row[c];
-    }
-    return value;
-}
-
-/// The text table: without columns that say nothing, and those of `settings` that never change in `constant`.
-Table condensed(const Table& table, std::size_t settings, std::vector<std::string>& constant) {
-    Table shown;
-    shown.rows.resize(table.rows.size());
-    for (std::size_t c = 0; c < table.columns.size(); ++c) {
-        const Cell* value = only_value(table, c);
-        const bool all_same = value != nullptr, empty = all_same && std::holds_alternative<std::monostate>(*value);
-        const bool named = c < 2, unread = table.columns[c].key == "assumed" || table.columns[c].key == "interval_percent";
-        if (empty || unread) continue;
-        if (all_same && c < settings && !named && table.rows.size() > 1) {
-            Table one{.title = {}, .columns = {{"", ""}}, .rows = {{*value}}};
-            std::string text = csv_rows(one);
-            text.pop_back();
-            constant.push_back(table.columns[c].title + " " + text);
-            continue;
-        }
-        shown.columns.push_back(table.columns[c]);
-        for (std::size_t r = 0; r < table.rows.size(); ++r) shown.rows[r].push_back(table.rows[r][c]);
-    }
-    return shown;
-}
-
 }  // namespace
 
 bool is_sweep_column(const std::string& key) {
@@ -204,17 +174,13 @@ std::vector<Cell> sweep_cells(const SweepRow& row, const std::vector<std::string
 Report sweep_report(Table table) {
     Report report;
     report.document["points"] = as_json(table);
-    std::vector<std::string> constant;
-    const auto first_figure =
-        std::find_if(table.columns.begin(), table.columns.end(), [](const Column& c) { return c.key == figure_columns().front().key; });
     if (!table.rows.empty())
-        report.tables.push_back(condensed(table, static_cast<std::size_t>(first_figure - table.columns.begin()), constant));
-    if (!constant.empty()) report.before.push_back(fmt::format("in every row: {}", fmt::join(constant, ", ")));
-    report.after.push_back(
-        fmt::format("low, high: {} % interval of the latency. speed-up: items/s against the point of equal other settings with the fewest "
-                    "GPUs that can "
-                    "run; efficiency: that over the ratio of GPUs. What does not fit has no times.",
-                    interval_percent));
+        report.tables.push_back(
+            condensed(table, {.settings = figure_columns().front().key, .unread = {"assumed", "interval_percent"}}, report.before));
+    report.after.push_back(fmt::format(
+        "{}, {}: interval of the latency. speed-up: items/s against the point of equal other settings with the fewest GPUs that "
+        "can run; efficiency: that over the ratio of GPUs. What does not fit has no times.",
+        bound_title("low"), bound_title("high")));
     report.csv = std::move(table);
     return report;
 }

@@ -137,8 +137,7 @@ ContestantRun without_run(const Contestant& contestant, std::string reason) {
 }
 
 ContestantRun with_run(const Contestant& contestant, Prediction prediction, std::vector<std::string> choices) {
-    if (!prediction.withheld.empty())
-        return without_run(contestant, fmt::format("no kernel model covers {}", fmt::join(prediction.withheld, ", ")));
+    if (!prediction.runs()) return without_run(contestant, obstacle(prediction));
     ContestantRun run = without_run(contestant, {});
     run.choices = std::move(choices);
     run.utilization = run_utilization(prediction, contestant.gpu->profile);

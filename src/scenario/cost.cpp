@@ -107,7 +107,7 @@ CostEstimate cost_estimate(const Prediction& prediction, std::int64_t input_toke
                           .rental = {},
                           .owning = {},
                           .buy_or_rent = {}};
-    if (!prediction.withheld.empty()) return estimate;
+    if (!prediction.runs()) return estimate;
     if (rental_price) estimate.rental = rental_cost(prediction, input_tokens, rent(*rental_price), settings.utilization);
     if (purchase_price && estimate.energy) estimate.owning = owning_cost(prediction, *estimate.energy, purchase_price->price.usd, settings);
     if (estimate.rental && estimate.owning) estimate.buy_or_rent = buy_or_rent(*estimate.owning, estimate.rental->rate, settings);

@@ -105,16 +105,18 @@ void add_errors(PipelineResult& result, const std::vector<std::string>& families
     if (known) result.interval = interval_of(result.errors);
 }
 
+/// Stages that fit one by one, though not together, need more devices.
+void add_remedies(PipelineResult& result) {
+    const auto is_full = [](const DeviceLoad& load) { return load.fits() == false; };
+    if (result.remedies.empty() && std::any_of(result.devices.begin(), result.devices.end(), is_full))
+        result.remedies.emplace_back("stages on several devices (`unit = 2`), or smaller `batch`, `weights` or `prompt_tokens`");
+}
+
 void add_notes(PipelineResult& result) {
     for (const StageResult& stage : result.stages) {
         if (stage.stage.known_latency)
             result.notes.push_back(fmt::format("{}: {:.4g} ms a call as given, taken for exact, {} at a time ({})", stage.stage.name,
                                                stage.call.in(ms), stage.stage.concurrency, stage.stage.source));
-    }
-    for (const DeviceLoad& load : result.devices) {
-        if (load.fits() == false)
-            result.notes.push_back(fmt::format("{} does not hold its models: {:.1f} GB of {:.1f} GB. The times assume that it did.",
-                                               load.device, load.memory.in(gb), load.usable->in(gb)));
     }
 }
 
@@ -146,6 +148,8 @@ PipelineResult predict_pipeline(const Pipeline& pipeline, const std::filesystem:
         predicted.result.step = beside != result.stages.end() ? beside->step : steps++;
         families.push_back(predicted.family);
         for (const std::string& op : predicted.withheld) result.withheld.push_back(stage.name + ": " + op);
+        if (!predicted.remedies.empty())
+            result.remedies.push_back(fmt::format("stage {}: {}", stage.name, fmt::join(predicted.remedies, "; ")));
         for (std::string& note : predicted.notes) {
             if (std::find(result.notes.begin(), result.notes.end(), note) == result.notes.end()) result.notes.push_back(std::move(note));
         }
@@ -159,8 +163,24 @@ PipelineResult predict_pipeline(const Pipeline& pipeline, const std::filesystem:
     add_throughput(result);
     add_memory(result);
     add_errors(result, families);
+    add_remedies(result);
     add_notes(result);
     return result;
+}
+
+bool PipelineResult::runs() const {
+    return withheld.empty() && std::none_of(devices.begin(), devices.end(), [](const DeviceLoad& load) { return load.fits() == false; });
+}
+
+std::vector<std::string> obstacles(const PipelineResult& result) {
+    std::vector<std::string> lines;
+    if (!result.withheld.empty()) lines.push_back(fmt::format("no kernel model covers {}", fmt::join(result.withheld, ", ")));
+    for (const DeviceLoad& load : result.devices) {
+        if (load.fits() == false)
+            lines.push_back(fmt::format("{} does not hold its models: {:.1f} GB needed, {:.1f} GB usable", load.device, load.memory.in(gb),
+                                        load.usable->in(gb)));
+    }
+    return lines;
 }
 
 PipelineComparison compared(const PipelineResult& first, const PipelineResult& other) {

@@ -17,7 +17,7 @@ struct PipelineData {
 struct PredictedStage {
     StageResult result;
     std::string family;  ///< of the model; empty for a known latency
-    std::vector<std::string> withheld, notes;
+    std::vector<std::string> withheld, notes, remedies;
     std::vector<std::pair<std::string, Assumption>> assumed;
 };
 

@@ -35,23 +35,30 @@ std::vector<ServingRequest> accepted(const ServingEngine& engine, const std::vec
         return served;
     }
     const auto most = std::max_element(answer.refused.begin(), answer.refused.end()) - answer.refused.begin();
-    throw Error({.what = "no request can be served",
-                 .found = fmt::format("{} of {}: {}", answer.refused[static_cast<std::size_t>(most)], requests.size(),
-                                      refusal_reasons[static_cast<std::size_t>(most)]),
-                 .expected = fmt::format("prompt and output of at most {} tokens in the cache{}{}",
-                                         engine.cache_blocks * engine.options.block_tokens,
-                                         engine.max_context > 0 ? fmt::format(", {} in the context", engine.max_context) : "",
-                                         engine.options.chunked ? "" : fmt::format(", prompts of {} in a step", engine.options.max_tokens)),
-                 .suggestion = answer.image_tokens > 0
-                                   ? fmt::format("smaller --image-size or fewer --images ({} tokens of each prompt), a larger "
-                                                 "--max-tokens, or more memory",
-                                                 answer.image_tokens)
-                                   : std::string("shorter --prompt or --generate, a larger --max-tokens, or more memory")});
+    throw NoAnswer(
+        {.what = "no request can be served",
+         .found = fmt::format("{} of {}: {}", answer.refused[static_cast<std::size_t>(most)], requests.size(),
+                              refusal_reasons[static_cast<std::size_t>(most)]),
+         .expected =
+             fmt::format("prompt and output of at most {} tokens in the cache{}{}", engine.cache_blocks * engine.options.block_tokens,
+                         engine.max_context > 0 ? fmt::format(", {} in the context", engine.max_context) : "",
+                         engine.options.chunked ? "" : fmt::format(", prompts of {} in a step", engine.options.max_tokens)),
+         .suggestion = answer.image_tokens > 0 ? fmt::format("smaller --image-size or fewer --images ({} tokens of each prompt), a larger "
+                                                             "--max-tokens, or more memory",
+                                                             answer.image_tokens)
+                                               : std::string("shorter --prompt or --generate, a larger --max-tokens, or more memory")});
+}
+
+/// All requests are there before the first of them is answered.
+bool is_burst(const ServingRun& run) {
+    const auto first =
+        std::min_element(run.times.begin(), run.times.end(), [](const auto& a, const auto& b) { return a.finished < b.finished; });
+    return run.times.back().arrived <= first->finished;
 }
 
 ServingCase served_at(ServingEngine& engine, double time_scale, const ServingQuestion& question, std::vector<ServingRequest> requests) {
     engine.time_scale = time_scale;
-    ServingCase result{.time_scale = time_scale, .statistics = {}, .load = {}, .search = {}};
+    ServingCase result{.time_scale = time_scale, .statistics = {}, .load = {}, .search = {}, .overload = {}};
     if (question.share) {
         result.search = highest_rate(engine, requests, question.objective, *question.share);
         requests = spread_out(std::move(requests), 1 / result.search->rate.value_or(result.search->lowest).in(1 / s));
@@ -59,6 +66,7 @@ ServingCase served_at(ServingEngine& engine, double time_scale, const ServingQue
     const ServingRun run = simulated(engine, requests);
     result.load = run.load;
     result.statistics = statistics(engine, requests, run, question.objective);
+    if (!question.share && !(question.finite && is_burst(run))) result.overload = overload(engine, requests, run);
     return result;
 }
 
@@ -107,15 +115,16 @@ ServingAnswer serve(const Workload& workload, const Gpu& gpu, const SoftwareStac
     const std::vector<ServingRequest> served = accepted(engine, with_images(requests, answer.image_tokens), answer);
     const Prediction one = typical_run(workload, gpu, software, question.request, answer, 1);
     if (!one.withheld.empty())
-        throw Error({.what = fmt::format("no kernel model covers an operator of {}", workload.id),
-                     .key = "--model",
-                     .found = one.withheld.front()});
+        throw NoAnswer({.what = fmt::format("no kernel model covers an operator of {}", workload.id),
+                        .key = "--model",
+                        .found = one.withheld.front()});
     engine.steps = tabulated(model, step_range(question.options, served));
     answer.predicted = served_at(engine, 1, question, served);
     answer.intervals = typical_run(workload, gpu, software, question.request, answer, answer.predicted.statistics.mean_batch).intervals;
     if (answer.intervals) {
         answer.low = served_at(engine, answer.intervals->latency.low, question, served);
         answer.high = served_at(engine, answer.intervals->latency.high, question, served);
+        if (!question.share && !answer.predicted.overload) answer.bounds = bounds_of(answer.predicted, *answer.low, *answer.high);
     }
     return answer;
 }

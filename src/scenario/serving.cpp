@@ -59,8 +59,8 @@ Bytes largest_activations(const Workload& workload, const RunRequest& request, c
 
 }  // namespace
 
-CacheRoom cache_room(const Workload& workload, const RunRequest& request, const SoftwareStacks& software, const GpuProfile& gpu,
-                     const SchedulerOptions& options) {
+CacheRoom cache_room_left(const Workload& workload, const RunRequest& request, const SoftwareStacks& software, const GpuProfile& gpu,
+                          const SchedulerOptions& options) {
     const auto usable = gpu.usable_memory();
     if (!usable)
         throw Error({.what = fmt::format("the memory of {} is not known, so that its KV cache is not either", gpu.id), .key = "--gpu"});
@@ -74,14 +74,20 @@ CacheRoom cache_room(const Workload& workload, const RunRequest& request, const 
     const bool of_free = stack_of(software, request, workload, gpu.vendor).cache_of_free;
     const Bytes left = of_free ? options.memory_fraction * (*usable - taken) : options.memory_fraction * *usable - taken;
     room.cache = max(Bytes{}, left);
+    room.available = of_free ? *usable : options.memory_fraction * *usable;
     room.blocks = static_cast<std::int64_t>(room.cache / (static_cast<double>(options.block_tokens) * room.per_token));
-    if (room.blocks < 1)
-        throw Error({.what = fmt::format("{} leaves no room for a KV cache on {}: weights, activations and framework take {:.1f} GB",
-                                         workload.id, gpu.id, taken.in(gb)),
-                     .key = "--memory-fraction",
-                     .found = fmt::format("{} of {:.1f} GB", options.memory_fraction, usable->in(gb)),
-                     .suggestion = "more GPUs with --tp or --pp, fewer bits with --weights, or a smaller --max-tokens"});
     return room;
+}
+
+CacheRoom cache_room(const Workload& workload, const RunRequest& request, const SoftwareStacks& software, const GpuProfile& gpu,
+                     const SchedulerOptions& options) {
+    CacheRoom room = cache_room_left(workload, request, software, gpu, options);
+    if (room.blocks >= 1) return room;
+    throw NoAnswer({.what = fmt::format("{} leaves no room for a KV cache on {}: weights, activations and framework take {:.1f} GB",
+                                        workload.id, gpu.id, (room.weights + room.activations + room.overhead).in(gb)),
+                    .key = "--memory-fraction",
+                    .found = fmt::format("{} of {:.1f} GB", options.memory_fraction, gpu.usable_memory()->in(gb)),
+                    .suggestion = "more GPUs with --tp or --pp, fewer bits with --weights, or a smaller --max-tokens"});
 }
 
 std::optional<Refusal> refusal(const ServingEngine& engine, const ServingRequest& request) {

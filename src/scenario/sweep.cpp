@@ -19,10 +19,6 @@ std::optional<std::int64_t> whole_number(std::string_view text) {
     return error == std::errc{} && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
 }
 
-std::string misfit(const MemoryEstimate& memory, const GpuProfile& gpu) {
-    return fmt::format("does not fit: {:.1f} GB of {:.1f} GB on {}", memory.total().in(gb), memory.usable->in(gb), gpu.id);
-}
-
 void take_figures(SweepPoint& point, const Prediction& p) {
     point.latency = p.latency;
     point.ttft = p.ttft;
@@ -93,13 +89,8 @@ SweepPoint sweep_point(const Workload& workload, const Gpu& gpu, const RunReques
         const Prediction p = predict(workload, gpu, request, software);
         point.request = p.request;
         point.memory = p.memory;
-        if (!p.withheld.empty()) {
-            point.reason = fmt::format("no kernel model covers {}", fmt::join(p.withheld, ", "));
-        } else if (p.memory.fits() == false) {
-            point.reason = misfit(p.memory, gpu.profile);
-        } else {
-            take_figures(point, p);
-        }
+        point.reason = obstacle(p);
+        if (p.runs()) take_figures(point, p);
     } catch (const Error& e) {
         point.reason = e.what();
     }

@@ -96,7 +96,9 @@ TEST_CASE("a missing price is a note beside other rows, and an error when no row
     CHECK_FALSE(rows[1]["usd_per_hour"].is_null());
     CHECK(contains(cost_refused("--gpu a800 --model resnet50"), "--usd-per-hour"));
     CHECK(contains(cost_refused("--gpu a100-sxm4-80gb --model resnet50 --provider Lamda"), "did you mean Lambda"));
-    CHECK(contains(cost_refused("--gpu a100-sxm4-80gb --model llama-3.1-70b"), "does not fit"));
+    const auto large = roofcast::test::roofcast("cost --gpu a100-sxm4-80gb --model llama-3.1-70b");
+    CHECK(large.exit_code == 1);
+    CHECK(contains(large.output, "It does not fit: needs 14"));
 }
 
 TEST_CASE("a profile of five lines can be costed with prices from the command line") {

@@ -59,12 +59,13 @@ TEST_CASE("a wrong command line is answered in one line with the nearest name") 
     CHECK(contains(refused("predict --gpu a100 --model resnet50 --execution trt"), "did you mean tensorrt?"));
 }
 
-TEST_CASE("a batch past memory is refused with the largest one that fits") {
-    const std::string message = refused("predict --gpu rtx-4090 --model llama-3.1-8b --precision fp16 --batch 100000");
-    CHECK(contains(message, "--batch"));
-    CHECK(contains(message, "is the largest that fits"));
-    // A batch of 1 does not fit either: the model is too large, which the estimate says.
-    CHECK(roofcast::test::roofcast("predict --gpu rtx-4090 --model llama-3.1-70b --precision fp16 --batch 2").exit_code == 0);
+TEST_CASE("a batch past memory has no times, and the largest one that fits is said") {
+    const auto result = roofcast::test::roofcast("predict --gpu rtx-4090 --model llama-3.1-8b --precision fp16 --batch 100000");
+    CHECK(result.exit_code == 1);
+    CHECK(contains(result.output, "It does not fit: needs "));
+    CHECK(contains(result.output, "What would fit: "));
+    CHECK(contains(result.output, "batch "));
+    CHECK(contains(result.output, " or less"));
 }
 
 TEST_CASE("assumed values are marked in every output, and an unknown architecture on standard error") {

@@ -37,8 +37,9 @@ TEST_CASE("a language model has TTFT, TPOT, and an end-to-end latency made of bo
 
 TEST_CASE("a model that does not fit says by how much and what would") {
     const auto result = roofcast::test::roofcast("predict --gpu rtx-4090 --model llama-3.1-70b --precision fp16");
-    CHECK(result.exit_code == 0);
-    CHECK(contains(result.output, "It does not fit"));
+    CHECK(result.exit_code == 1);
+    CHECK(contains(result.output, "It does not fit: needs 14"));
+    CHECK(contains(result.output, " GB usable, 1"));
     CHECK(contains(result.output, "tensor parallelism over 8 GPUs"));
 }
 
@@ -189,9 +190,9 @@ TEST_CASE("a run that names no precision takes the model's own, or the nearest t
     CHECK(own["precision"] == "bf16");
     CHECK(contains(own["notes"][0], "llama-3.1-8b's own"));
     CHECK(predicted("--gpu h100 --model resnet50")["precision"] == "fp16");
-    const json nearest = predicted("--gpu v100-sxm2-16gb --model llama-3.1-8b");
+    const json nearest = predicted("--gpu v100-pcie-32gb --model llama-3.1-8b");
     CHECK(nearest["precision"] == "fp16");
-    CHECK(contains(nearest["notes"][0], "the nearest to llama-3.1-8b's own bf16 that v100-sxm2-16gb has"));
+    CHECK(contains(nearest["notes"][0], "the nearest to llama-3.1-8b's own bf16 that v100-pcie-32gb has"));
     const TemporaryFile config("config.json", R"({"model_type": "llama", "num_hidden_layers": 2, "hidden_size": 64, "vocab_size": 100,
         "num_attention_heads": 4, "intermediate_size": 128, "max_position_embeddings": 4096, "torch_dtype": "bfloat16"})");
     CHECK(predicted("--gpu h100 --model " + config.path().string())["precision"] == "bf16");

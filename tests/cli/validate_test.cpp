@@ -91,7 +91,7 @@ TEST_CASE("validate refuses operators that no row can have, and says when no row
     const TemporaryFile file("rows.csv", one_bad_row);
     CHECK(contains(refused("validate --op softmx --data " + file.path().string()), "did you mean softmax"));
     const auto none = roofcast::test::roofcast("validate --op gemm --data " + file.path().string(), true);
-    CHECK(none.exit_code == 0);
+    CHECK(none.exit_code == 1);
     CHECK(contains(none.output, "no row is left"));
 }
 

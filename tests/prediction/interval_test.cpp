@@ -148,3 +148,51 @@ TEST_CASE("without a fit every prediction carries the documented default") {
         CHECK(p.intervals->basis.find("defaults") != std::string::npos);
     }
 }
+
+TEST_CASE("what a profile leaves to assumption widens the interval, each kind of value once") {
+    const auto latency = [](const std::vector<std::string>& keys, Provenance fit = Provenance::architecture_fit) {
+        Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
+        gpu.parameters.intervals = {interval("model_cnn", -0.3, 0.3, fit), interval("assumed_tflops", -0.4, 0.4, Provenance::assumed),
+                                    interval("assumed_sm_count", -0.1, 0.3, Provenance::assumed)};
+        gpu.profile.assumed.clear();
+        for (const auto& key : keys) gpu.profile.assumed.push_back({key, "1", "test"});
+        return predict(find_workload(models_dir(), "resnet50"), gpu, {}, load_software(gpus_dir())).intervals->latency;
+    };
+    CHECK(latency({}).high == rel(std::exp(0.3), 1e-12));
+    CHECK(latency({"power.idle_watts"}).high == rel(std::exp(0.3), 1e-12));  // changes no time
+    // √(0.3² + 0.4²) = 0.5
+    CHECK(latency({"compute.fp32_tflops"}).high == rel(std::exp(0.5), 1e-12));
+    CHECK(latency({"compute.fp32_tflops", "compute.int8_tops"}).low == rel(std::exp(-0.5), 1e-12));
+    // -0.1 to 0.3 is 0.1 ± 0.2
+    CHECK(latency({"compute.sm_count"}).high == rel(std::exp(0.1 + std::hypot(0.3, 0.2)), 1e-12));
+    // Rows of the GPU itself know what it is.
+    CHECK(latency({"compute.sm_count"}, Provenance::gpu_fit).high == rel(std::exp(0.3), 1e-12));
+}
+
+TEST_CASE("an interval ends where the data sheet does") {
+    Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
+    gpu.parameters.intervals = {interval("model_llm_decode", -5, 0.1, Provenance::gpu_fit),
+                                interval("model_llm_prefill", -5, 0.1, Provenance::gpu_fit)};
+    RunRequest request;
+    request.shape.precision = Precision::fp16;
+    const Prediction p = predict(find_workload(models_dir(), "llama-3.1-8b"), gpu, request, load_software(gpus_dir()));
+    // 15.0 GB that a step reads (8.03e9 parameters less an embedding of 128256 · 4096, two bytes each) at 2039 GB/s: 7.36 ms; the cache and
+    // 40 MB of L2 change 1 % of it. e^-5 of the step would be below 0.1 ms.
+    CHECK((p.intervals->tpot->low * *p.tpot).in(ms) == rel(7.36, 0.02));
+    CHECK(p.intervals->tpot->high == rel(std::exp(0.1), 1e-12));
+    CHECK(p.intervals->latency.low * p.latency >= 127 * p.intervals->tpot->low * *p.tpot);
+}
+
+TEST_CASE("a prediction of what does not fit says so, and keeps its times for rows that were measured") {
+    Gpu gpu = load_gpu(gpus_dir(), "rtx-4090");
+    RunRequest request;
+    request.shape.precision = Precision::fp16;
+    const SoftwareStacks software = load_software(gpus_dir());
+    const Prediction large = predict(find_workload(models_dir(), "llama-3.1-70b"), gpu, request, software),
+                     small = predict(find_workload(models_dir(), "llama-3.1-8b"), gpu, request, software);
+    CHECK_FALSE(large.runs());
+    CHECK(large.latency > Seconds{});
+    CHECK(obstacle(large).starts_with("does not fit: needs 14"));  // 70.6e9 parameters of two bytes
+    CHECK(small.runs());
+    CHECK(obstacle(small).empty());
+}

@@ -86,7 +86,12 @@ TEST_CASE("scenario: models on one device share its memory, equal ones their wei
         "[[stage]]\nname = \"l\"\nmodel = \"llama-3.1-70b\"\ndevice = \"rtx-4090\"\nprecision = \"fp16\"\nprompt_tokens = "
         "128\noutput_tokens = 16\n");
     CHECK(large.devices[0].fits() == false);
-    CHECK(contains(large.notes.back(), "does not hold"));
+    CHECK_FALSE(large.runs());
+    REQUIRE(obstacles(large).size() == 1);
+    CHECK(contains(obstacles(large)[0], "rtx-4090 does not hold its models: 14"));
+    CHECK(contains(large.remedies.at(0), "stage l: "));
+    CHECK(one.runs());
+    CHECK(obstacles(one).empty());
 }
 
 TEST_CASE("scenario: a model in two formats of equal size is held twice") {

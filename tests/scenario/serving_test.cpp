@@ -182,3 +182,94 @@ TEST_CASE("a whole answer is bounded by its interval and counts what cannot be s
     const Workload bert = find_workload(models_dir(), "bert-base");
     CHECK_THROWS_AS(serve(bert, bench.gpu, bench.software, question, requests), Error);
 }
+
+TEST_CASE("more requests than an engine finishes overload it, fewer do not") {
+    // One request a second is all that one place with steps of a second serves.
+    const ServingEngine engine = constant_engine({.max_sequences = 1}, 10);
+    const auto found = [&](double rate, std::int64_t count) {
+        const auto requests = drawn({.requests = count, .rate = rate / s, .seed = 3});
+        return overload(engine, requests, simulated(engine, requests));
+    };
+    for (const double rate : {0.3, 0.7, 0.9}) CHECK_FALSE(found(rate, 4000));
+    const auto twice = found(2, 4000);
+    REQUIRE(twice);
+    CHECK(twice->offered.in(1 / s) == rel(2, 0.05));
+    CHECK(twice->sustained.in(1 / s) == rel(1, 0.01));
+    CHECK(found(1.2, 4000));
+    CHECK_FALSE(found(2, 4));  // too few to tell
+}
+
+TEST_CASE("an engine that serves many at once is overloaded beyond its largest batch") {
+    const Bench bench;
+    const ServingEngine engine = bench.engine({.max_sequences = 32}, 100'000);
+    const auto found = [&](double rate) {
+        const auto requests = varied(1500, rate);
+        return overload(engine, requests, simulated(engine, requests));
+    };
+    const auto far_beyond = found(200);
+    REQUIRE(far_beyond);
+    const double capacity = far_beyond->sustained.in(1 / s);
+    CHECK_FALSE(found(0.8 * capacity));
+    CHECK(found(1.3 * capacity));
+    ServingEngine users = engine;
+    users.users = 64;
+    const auto requests = varied(1500, 1);
+    CHECK_FALSE(overload(users, requests, simulated(users, requests)));  // they wait
+}
+
+TEST_CASE("every figure of a simulation lies within its bounds, whatever the seed and the load") {
+    const Bench bench;
+    const std::vector<double ServingStatistics::*> shares{&ServingStatistics::missed_ttft, &ServingStatistics::missed_any};
+    for (std::uint64_t seed = 0; seed < 12; ++seed) {
+        for (const double rate : {2.0, 8.0, 12.0}) {
+            CAPTURE(seed);
+            CAPTURE(rate);
+            ServingQuestion question{.request = bench.request(), .options = {.max_sequences = seed % 2 == 0 ? 256 : 8}};
+            question.objective.ttft = 100 * ms;
+            const auto requests = drawn({.requests = 60,
+                                         .rate = rate / s,
+                                         .prompt_mean = 300,
+                                         .prompt_cv = 0.6,
+                                         .output_mean = 60,
+                                         .output_cv = 0.8,
+                                         .seed = seed});
+            const ServingAnswer answer = serve(bench.llama, bench.gpu, bench.software, question, requests);
+            if (!answer.bounds) {
+                CHECK(answer.predicted.overload);
+                continue;
+            }
+            const auto within = [&](const auto& figure) {
+                CHECK(figure(answer.bounds->low) <= figure(answer.predicted.statistics));
+                if (answer.bounds->high) CHECK(figure(answer.predicted.statistics) <= figure(*answer.bounds->high));
+            };
+            for (const auto figure : {&Spread::mean, &Spread::p50, &Spread::p90, &Spread::p95, &Spread::p99}) {
+                within([&](const ServingStatistics& x) { return x.ttft.*figure; });
+                within([&](const ServingStatistics& x) { return (*x.tpot).*figure; });
+                within([&](const ServingStatistics& x) { return x.latency.*figure; });
+                within([&](const ServingStatistics& x) { return x.wait.*figure; });
+            }
+            for (const auto share : shares) within([&](const ServingStatistics& x) { return x.*share; });
+        }
+    }
+}
+
+TEST_CASE("bounds are the least and the largest of the three cases, and an overload has none above") {
+    ServingCase predicted, low, high;
+    predicted.statistics.ttft.p99 = 10 * ms;
+    low.statistics.ttft.p99 = 12 * ms;  // shorter steps, and a longer wait all the same
+    high.statistics.ttft.p99 = 11 * ms;
+    CHECK(bounds_of(predicted, low, high).low.ttft.p99 == 10 * ms);
+    CHECK(bounds_of(predicted, low, high).high->ttft.p99 == 12 * ms);
+    high.overload = Overload{2 / s, 1 / s};
+    CHECK_FALSE(bounds_of(predicted, low, high).high);
+    CHECK(bounds_of(predicted, low, high).low.ttft.p99 == 10 * ms);
+}
+
+TEST_CASE("room for a cache that is not there is none, and serving it is no answer") {
+    const Bench bench;
+    const SchedulerOptions small{.memory_fraction = 0.1};
+    const CacheRoom room = cache_room_left(bench.llama, bench.request(), bench.software, bench.gpu.profile, small);
+    CHECK(room.blocks == 0);
+    CHECK(room.taken(small.block_tokens) > room.available);
+    CHECK_THROWS_AS(cache_room(bench.llama, bench.request(), bench.software, bench.gpu.profile, small), NoAnswer);
+}
