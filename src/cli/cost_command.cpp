@@ -59,7 +59,8 @@ NamedCost named_cost(const CostOptions& options, const CostSettings& settings, c
     Prediction& p = cost.named.prediction;
     if (options.run.precision.empty()) p.notes.push_back(precision_note(workload, gpu.profile, p.request.shape.precision));
     if (p.memory.fits() == false)
-        cost.named.advice = memory_advice(workload, p.request, software, *p.memory.usable, can_offload(gpu.profile));
+        cost.named.advice =
+            memory_advice(workload, p.request, software, *p.memory.usable, can_offload(gpu.profile), gpu.profile.gpus_per_machine);
     if (!p.runs()) return cost;
     cost.estimate = cost_estimate(p, context_tokens(workload, p.request.shape), gpu, rental_price, purchase_price, settings);
     for (auto& text : missing(options, cost.estimate, gpu.profile)) cost.notes.push_back(std::move(text));

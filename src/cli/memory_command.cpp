@@ -93,7 +93,8 @@ bool add_fit(Report& report, const Table& table, const MemoryOptions& options, c
             std::erase_if(own.rows, [&](const std::vector<Cell>& row) { return row.front() != Cell(workload.id); });
             if (!usable || fits_somewhere(own, "fits_" + gpu.id)) continue;
             const RunRequest request = run_request(options.run, workload, nullptr, options.common.models());
-            const auto advice = memory_advice(workload, completed_sizes(request, workload), software, *usable, can_offload(gpu));
+            const auto advice =
+                memory_advice(workload, completed_sizes(request, workload), software, *usable, can_offload(gpu), gpu.gpus_per_machine);
             report.after.push_back(
                 fmt::format("{} does not fit {} in any of these. {}", workload.id, gpu.id, remedies_line(advice.remedies)));
             all_remedies.push_back({{"model", workload.id}, {"gpu", gpu.id}, {"remedies", advice.remedies}});

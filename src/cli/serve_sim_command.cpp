@@ -58,7 +58,8 @@ std::optional<MemoryMisfit> misfit(const ServingQuestion& question, const Worklo
     RunRequest one = question.request;
     one.shape.batch = 1;
     const Bytes step = max(Bytes{}, room.activations - memory_estimate(workload, one, software).activations);
-    const MemoryAdvice advice = memory_advice(workload, one, software, max(Bytes{}, room.available - step), false);
+    const MemoryAdvice advice =
+        memory_advice(workload, one, software, max(Bytes{}, room.available - step), false, gpu.profile.gpus_per_machine);
     return MemoryMisfit{room.taken(question.options.block_tokens), room.available, advice.remedies};
 }
 

@@ -84,7 +84,8 @@ void predict_model(PredictedStage& into, const PipelineStage& stage, const Pipel
     result.bound = longest->bound;
     if (p.intervals) result.interval = p.intervals->latency;
     result.memory = p.memory;
-    if (p.memory.fits() == false) into.remedies = memory_advice(workload, p.request, data.software, *p.memory.usable, false).remedies;
+    if (p.memory.fits() == false)
+        into.remedies = memory_advice(workload, p.request, data.software, *p.memory.usable, false, gpu.profile.gpus_per_machine).remedies;
     into.family = workload.family;
     into.withheld = p.withheld;
 }

@@ -65,6 +65,24 @@ TEST_CASE("machines: rows measured on more GPUs than a machine has are skipped w
     CHECK(contains(document["skipped"][0]["reason"], "one machine holds 8"));
 }
 
+TEST_CASE("machines: no command advises more GPUs than a machine has") {
+    // 141 GB of weights: a rack of 72 would hold them, one Apple chip of 128 GB does not.
+    const TemporaryFile pipeline("large.toml",
+                                 "name = \"large\"\n[[stage]]\nname = \"a\"\nmodel = \"llama-3.1-70b\"\ndevice = \"m4-max\"\n");
+    for (const std::string& run :
+         {std::string("predict --gpu m4-max --model llama-3.1-70b"),
+          std::string("memory --gpu m4-max --model llama-3.1-70b --precision fp16 --weights fp16"),
+          std::string("cost --gpu m4-max --model llama-3.1-70b"), std::string("serve-sim --gpu m4-max --model llama-3.1-70b --rate 1"),
+          "pipeline " + pipeline.path().string()}) {
+        CAPTURE(run);
+        const auto result = roofcast::test::roofcast(run);
+        CHECK(result.exit_code == 1);
+        CHECK(contains(result.output, "int8 weights"));
+        CHECK_FALSE(contains(result.output, "tensor parallelism over"));
+        CHECK_FALSE(contains(result.output, "a pipeline over"));
+    }
+}
+
 TEST_CASE("machines: recommend puts no copy on more GPUs than a machine has") {
     const json document =
         json::parse(printed("recommend --gpu gh200 --model llama-3.1-8b --slo tpot=100ms --date 2026-11-21 --top 100 --format json"));
