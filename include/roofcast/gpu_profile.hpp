@@ -50,6 +50,7 @@ struct Assumption {
     std::string key;    ///< "memory.l2_mb"
     std::string value;  ///< as printed, with unit
     std::string reason;
+    std::optional<double> relative_error;  ///< nine of ten boards lie within this fraction of the value; absent: not a number, or unknown
 };
 
 /// Lowest and highest bandwidth of devices with one type of memory.
@@ -68,6 +69,14 @@ struct MemoryTypeIdlePower {
 struct FormFactorMachine {
     std::string form_factor;  ///< how its name begins: "PCIe" for "PCIe single-slot"; the longest that fits counts; "other": any
     std::int64_t gpus = 1;
+};
+
+/// What the boards of an architecture lie within.
+struct BoardRanges {
+    double fewest_sms = 0, most_sms = 0;
+    Hertz lowest_boost_clock, highest_boost_clock;
+    Watts least_power_per_sm, most_power_per_sm;  ///< board power over SMs
+    BytesPerSecond least_bandwidth_per_sm, most_bandwidth_per_sm;
 };
 
 /// The tile of the only kernel that a library has for products of at most m rows and n columns.
@@ -101,6 +110,8 @@ struct ArchitectureFacts {
     std::array<double, precision_count> tensor_ratio{};        ///< rate on matrix units to that one; 0: no such inputs
     std::array<double, precision_count> wide_tensor_ratio{};   ///< fp32, fp64 on matrix units, to the fp32 lanes
     std::array<bool, precision_count> half_rate_accumulate{};  ///< may run at half rate with fp32 accumulation (GeForce)
+    double sparse_ratio = 1;                                   ///< rate on structured sparse inputs, which vendors quote too, to dense
+    std::optional<BoardRanges> boards;                         ///< absent: too few boards are known
     Hertz boost_clock, tensor_clock;                           ///< of the typical chip
     double base_clock_ratio = 0;                               ///< base to boost clock
     Bytes l2_per_sm, shared_memory_per_sm, registers_per_sm;

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "cli/command.hpp"
+#include "cli/gpu_new_command.hpp"
 #include "profile/architecture_facts.hpp"
 #include "profile/prices.hpp"
 #include "report/gpu_report.hpp"
@@ -93,7 +94,7 @@ void check_gpus(const GpuOptions& options) {
 }  // namespace
 
 void add_gpu_command(CLI::App& app) {
-    auto* gpu = app.add_subcommand("gpu", "GPU profiles: list, show, check");
+    auto* gpu = app.add_subcommand("gpu", "GPU profiles: list, show, check, new");
     gpu->require_subcommand(1);
     const auto add = [gpu](const char* name, const char* meaning, void (*run)(const GpuOptions&)) {
         auto options = std::make_shared<GpuOptions>();
@@ -109,6 +110,7 @@ void add_gpu_command(CLI::App& app) {
         add("check", "Hold profiles to what follows from SMs, clocks and architecture; exit 1 on what they do not explain", check_gpus);
     check->add_option("gpu", checked->asked,
                       "Ids, aliases or profile files, fit files, gpus/arch/*.toml or software.toml; none: all shipped profiles");
+    add_gpu_new_command(*gpu);
 }
 
 }  // namespace roofcast::cli

@@ -54,12 +54,17 @@ std::array<std::vector<std::int64_t>, cache_format_count> head_widths(TableReade
     return widths;
 }
 
+std::array<double, 2> positive_range(TableReader& table, std::string_view key) {
+    const auto bounds = table.numbers_if(key, positive);
+    if (bounds.size() != 2 || bounds[0] > bounds[1]) throw table.error(key, "wrong list", {}, "[lowest, highest]");
+    return {bounds[0], bounds[1]};
+}
+
 std::vector<MemoryTypeBandwidth> memory_types(TableReader table) {
     std::vector<MemoryTypeBandwidth> types;
     for (const auto& type : table.keys()) {
-        const auto bounds = table.numbers_if(type, positive);
-        if (bounds.size() != 2 || bounds[0] > bounds[1]) throw table.error(type, "wrong list", {}, "[lowest, highest]");
-        types.push_back({type, bounds[0] * gb_per_s, bounds[1] * gb_per_s});
+        const auto [lowest, highest] = positive_range(table, type);
+        types.push_back({type, lowest * gb_per_s, highest * gb_per_s});
     }
     return types;
 }
@@ -83,6 +88,20 @@ FarRows far_rows(TableReader table) {
                        .rows = table.number("rows", positive)};
     table.finish();
     return rows;
+}
+
+BoardRanges board_ranges(TableReader table) {
+    const auto sms = positive_range(table, "sm_count"), clock = positive_range(table, "boost_clock_mhz"),
+               power = positive_range(table, "watts_per_sm"), bandwidth = positive_range(table, "gb_s_per_sm");
+    table.finish();
+    return {.fewest_sms = sms[0],
+            .most_sms = sms[1],
+            .lowest_boost_clock = clock[0] * mhz,
+            .highest_boost_clock = clock[1] * mhz,
+            .least_power_per_sm = power[0] * watt,
+            .most_power_per_sm = power[1] * watt,
+            .least_bandwidth_per_sm = bandwidth[0] * gb_per_s,
+            .most_bandwidth_per_sm = bandwidth[1] * gb_per_s};
 }
 
 /// Name of an architecture that has a file beside the table's own; empty when the key is absent.
@@ -113,6 +132,8 @@ ArchitectureFacts read_facts(TableReader& table) {
     facts.tensor_ratio = ratios(table.table("tensor_ratio"));
     facts.wide_tensor_ratio = ratios(table.table("wide_tensor_ratio"));
     facts.half_rate_accumulate = precision_set(table, "half_rate_accumulate");
+    facts.sparse_ratio = table.number_if("sparse_ratio", {1, 4}).value_or(1);
+    if (table.has("boards")) facts.boards = board_ranges(table.table("boards"));
     facts.boost_clock = table.number("boost_clock_mhz", positive) * mhz;
     facts.tensor_clock = table.number_if("tensor_clock_mhz", positive).value_or(facts.boost_clock.in(mhz)) * mhz;
     facts.base_clock_ratio = table.number("base_clock_ratio", {0, 1, true});
@@ -158,6 +179,8 @@ constexpr std::string_view fact_keys[] = {"source",
                                           "tensor_ratio",
                                           "wide_tensor_ratio",
                                           "half_rate_accumulate",
+                                          "sparse_ratio",
+                                          "boards",
                                           "boost_clock_mhz",
                                           "tensor_clock_mhz",
                                           "base_clock_ratio",

@@ -7,6 +7,8 @@
 #include "io/identifier.hpp"
 #include "io/text_file.hpp"
 #include "io/toml_reader.hpp"
+#include "profile/architecture_names.hpp"
+#include "profile/board_class.hpp"
 #include "profile/prices.hpp"
 #include "roofcast/gpu_profile.hpp"
 
@@ -47,16 +49,19 @@ struct Names {
     std::vector<std::string> aliases, also_called;
 };
 
-/// Reads only what stands before the first table: a look-up by alias opens every profile.
-Names names_in(const std::filesystem::path& file) {
+/// What stands before the first table: look-ups open every profile.
+toml::table head_of(const std::filesystem::path& file) {
     std::string text = read_text_file(file);
     if (const auto first_table = text.find("\n["); first_table != std::string::npos) text.resize(first_table + 1);
-    toml::table head;
     try {
-        head = parse_toml(text, file.string());
+        return parse_toml(text, file.string());
     } catch (const Error&) {
-        head = parse_toml_file(file);
+        return parse_toml_file(file);
     }
+}
+
+Names names_in(const std::filesystem::path& file) {
+    const toml::table head = head_of(file);
     TableReader reader(head, file.string());
     return {.file = file,
             .id = reader.text_if("id").value_or(identifier_of(file.stem().string())),
@@ -118,7 +123,32 @@ void require_known_gpus(const PriceList& prices, const std::vector<GpuProfile>& 
     }
 }
 
+/// The full profile in `file` if it is of `architecture`.
+std::optional<GpuProfile> board_in(const std::filesystem::path& file, const std::filesystem::path& gpus_folder,
+                                   const std::string& architecture, FactsByCapability& facts) {
+    try {
+        const toml::table head = head_of(file);
+        const auto written = head["architecture"].value<std::string>();
+        if (!written || head.contains("compute_tflops")) return std::nullopt;
+        if (known_architecture(architecture_id(*written), {architecture}) != architecture) return std::nullopt;
+        return load_gpu_profile(file, gpus_folder, PriceList{}, facts);
+    } catch (const Error&) {
+        return std::nullopt;
+    }
+}
+
 }  // namespace
+
+std::vector<GpuProfile> known_boards(const std::filesystem::path& gpus_folder, const std::string& architecture) {
+    std::vector<GpuProfile> boards;
+    FactsByCapability facts;
+    std::error_code ec;
+    if (!std::filesystem::is_directory(gpus_folder, ec)) return boards;
+    for (const auto& file : profile_files(gpus_folder)) {
+        if (auto board = board_in(file, gpus_folder, architecture, facts)) boards.push_back(std::move(*board));
+    }
+    return boards;
+}
 
 std::vector<GpuProfile> load_gpu_catalogue(const std::filesystem::path& gpus_folder) {
     std::vector<GpuProfile> gpus;

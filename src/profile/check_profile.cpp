@@ -124,8 +124,32 @@ void check_magnitudes(const GpuProfile& gpu, Findings& findings) {
     if (gpu.nvlink) within("nvlink_gb_s", gpu.nvlink->in(gb_per_s), 20, 20'000, "GB/s", "both directions of all links");
 }
 
+/// Of boards of the architecture: what a peak that was read wrong, or a slip of a digit, brings out of range.
+void check_ranges(const GpuProfile& gpu, Findings& findings) {
+    if (!gpu.facts.boards) return;
+    const BoardRanges& boards = *gpu.facts.boards;
+    const double sms = static_cast<double>(gpu.sm_count);
+    const auto within = [&](const char* key, double found, double lower, double upper, const char* unit, std::string rule) {
+        if (found < lower || found > upper)
+            findings.add(key, fmt::format("{:.4g}{}", found, unit), fmt::format("{:.4g} to {:.4g}{}", lower, upper, unit), std::move(rule));
+    };
+    const std::string of = gpu.compute_capability ? fmt::format("of {} {}.{} boards", gpu.architecture, gpu.compute_capability->major,
+                                                                gpu.compute_capability->minor)
+                                                  : fmt::format("of {} boards", gpu.architecture);
+    within("sm_count", sms, boards.fewest_sms, boards.most_sms, " SMs", of);
+    within("boost_clock_mhz", gpu.boost_clock.in(mhz), boards.lowest_boost_clock.in(mhz), boards.highest_boost_clock.in(mhz), " MHz", of);
+    within("tdp_watts", gpu.tdp.in(watt), sms * boards.least_power_per_sm.in(watt), sms * boards.most_power_per_sm.in(watt), " W",
+           fmt::format("{:g} to {:g} W per SM {}, {} SMs", boards.least_power_per_sm.in(watt), boards.most_power_per_sm.in(watt), of,
+                       gpu.sm_count));
+    within("bandwidth_gb_s", gpu.bandwidth.in(gb_per_s), sms * boards.least_bandwidth_per_sm.in(gb_per_s),
+           sms * boards.most_bandwidth_per_sm.in(gb_per_s), " GB/s",
+           fmt::format("{:g} to {:g} GB/s per SM {}, {} SMs", boards.least_bandwidth_per_sm.in(gb_per_s),
+                       boards.most_bandwidth_per_sm.in(gb_per_s), of, gpu.sm_count));
+}
+
 void check_board(const GpuProfile& gpu, Findings& findings) {
     check_magnitudes(gpu, findings);
+    check_ranges(gpu, findings);
     if (const auto exact = channel_bandwidth(gpu.memory_type))
         findings.compare("bandwidth_gb_s", gpu.bandwidth.in(gb_per_s), exact->in(gb_per_s), "GB/s", gpu.memory_type);
     for (const auto& type : gpu.facts.memory_types) {

@@ -6,7 +6,7 @@
 #include "io/identifier.hpp"
 #include "io/toml_reader.hpp"
 #include "profile/architecture_facts.hpp"
-#include "profile/derive.hpp"
+#include "profile/minimal_profile.hpp"
 #include "profile/prices.hpp"
 #include "profile/profile_keys.hpp"
 #include "roofcast/cost_parameters.hpp"
@@ -16,10 +16,8 @@ namespace roofcast {
 
 namespace {
 
-// What a chip or board can be, with room to spare on either side of all that were ever sold: a slip of the decimal point or of the unit is
-// an error, and nothing derived from these leaves the range of a double.
-constexpr Range physical_tflops{1e-3, 1e6}, physical_clock_mhz{1, 20'000}, physical_lanes{1, 4096};
-constexpr Range physical_bandwidth_gb_s{0.1, 1e6}, physical_capacity_gb{1e-2, 1e5}, physical_cache_mb{1e-3, 1e5},
+// Beside those of minimal profiles.
+constexpr Range physical_lanes{1, 4096}, physical_bandwidth_gb_s{0.1, 1e6}, physical_capacity_gb{1e-2, 1e5}, physical_cache_mb{1e-3, 1e5},
     physical_delivered_fraction{0.3, 1};
 constexpr Range physical_sm_memory_kib{0.1, 1e6}, physical_watts{0.1, 1e5}, physical_usd{1e-6, 1e8}, physical_gpus_in_instance{1e-3, 1024};
 
@@ -60,17 +58,17 @@ std::string source_of(TableReader& table, std::string_view stem, std::string_vie
 
 /// Consumer boards run above the boost clock of their data sheet; how far is measured, and needs a source.
 void read_sustained_clock(TableReader& table, GpuProfile& gpu) {
-    const auto clock = table.number_if("sustained_clock_mhz", physical_clock_mhz);
+    const auto clock = clock_if(table, "sustained_clock_mhz");
     gpu.sustained_clock_source = source_of(table, "sustained_clock", "sustained_clock_mhz", clock.has_value(), "clock");
     if (!clock) return;
     if (gpu.boost_clock <= 0 * hertz) throw table.missing("boost_clock_mhz", "the clock that sustained_clock_mhz is compared with");
     constexpr double most_headroom = 1.5;
     const double boost = gpu.boost_clock.in(mhz);
-    if (*clock < boost || *clock > most_headroom * boost)
-        throw table.error("sustained_clock_mhz", "sustained clock out of range", fmt::format("{:g}", *clock),
+    if (*clock < gpu.boost_clock || *clock > most_headroom * gpu.boost_clock)
+        throw table.error("sustained_clock_mhz", "sustained clock out of range", fmt::format("{:g}", clock->in(mhz)),
                           fmt::format("from boost_clock_mhz ({:g}) to {:g} of it", boost, most_headroom),
                           "boards that fall below their boost clock are described by tdp_watts and thermally_limited");
-    gpu.sustained_clock = *clock * mhz;
+    gpu.sustained_clock = *clock;
 }
 
 /// What the board draws without work is read off its own sensor, and needs a source.
@@ -85,28 +83,35 @@ void read_power(TableReader table, GpuProfile& gpu) {
     table.finish();
 }
 
-void read_compute(TableReader table, GpuProfile& gpu) {
-    const auto frequency = [&table](std::string_view key) { return table.number_if(key, physical_clock_mhz).value_or(0) * mhz; };
-    const auto peak = [&table](const std::string& key) -> std::optional<FlopsPerSecond> {
-        const auto value = table.number_if(key, physical_tflops);
-        return value ? std::optional(*value * tflops) : std::nullopt;
-    };
+std::optional<FlopsPerSecond> peak_at(TableReader& table, const std::string& key) {
+    const auto value = table.number_if(key, physical_tflops);
+    return value ? std::optional(*value * tflops) : std::nullopt;
+}
+
+/// What needs no facts of the architecture, and tells which boards a minimal profile is like.
+void read_sms_and_clocks(TableReader& table, GpuProfile& gpu) {
+    const auto frequency = [&table](std::string_view key) { return clock_if(table, key).value_or(Hertz{}); };
     constexpr std::int64_t most_sms = 100'000;
     gpu.sm_count = table.count_if("sm_count", 1, most_sms).value_or(0);
-    gpu.fp32_lanes_per_sm = table.number_if("fp32_lanes_per_sm", physical_lanes).value_or(gpu.facts.fp32_lanes_per_sm);
-    gpu.process_nm = table.number_if("process_nm", physical_process_nm).value_or(gpu.facts.process_nm);
+    gpu.vector_peak[index(Precision::fp32)] = peak_at(table, vector_key(Precision::fp32));
     gpu.base_clock = frequency("base_clock_mhz");
     gpu.boost_clock = frequency("boost_clock_mhz");
     gpu.peak_clock = frequency("peak_clock_mhz");
     gpu.tensor_clock = frequency("tensor_clock_mhz");
     if (gpu.boost_clock > 0 * hertz && gpu.base_clock > gpu.boost_clock)
-        throw table.error("base_clock_mhz", "base clock above boost clock", {}, fmt::format("at most {:.0f}", gpu.boost_clock.in(mhz)));
+        throw table.error("base_clock_mhz", "base clock above boost clock", fmt::format("{:g} MHz", gpu.base_clock.in(mhz)),
+                          fmt::format("at most boost_clock_mhz, which is {:g} MHz", gpu.boost_clock.in(mhz)));
     read_sustained_clock(table, gpu);
+}
+
+void read_peaks(TableReader& table, GpuProfile& gpu) {
+    gpu.fp32_lanes_per_sm = table.number_if("fp32_lanes_per_sm", physical_lanes).value_or(gpu.facts.fp32_lanes_per_sm);
+    gpu.process_nm = table.number_if("process_nm", physical_process_nm).value_or(gpu.facts.process_nm);
     for (const Precision p : all_precisions) {
         const bool has_lanes = gpu.facts.vector_ratio[index(p)] > 0;
         const bool has_matrix = gpu.facts.tensor_ratio[index(p)] > 0 || gpu.facts.wide_tensor_ratio[index(p)] > 0;
-        gpu.vector_peak[index(p)] = peak(vector_key(p));
-        gpu.tensor_peak[index(p)] = peak(tensor_key(p));
+        gpu.vector_peak[index(p)] = peak_at(table, vector_key(p));
+        gpu.tensor_peak[index(p)] = peak_at(table, tensor_key(p));
         const std::string what = gpu.compute_capability ? fmt::format("compute capability {}", written(*gpu.compute_capability))
                                                         : fmt::format("the architecture {}", gpu.architecture);
         if (gpu.vector_peak[index(p)] && !has_lanes)
@@ -116,8 +121,8 @@ void read_compute(TableReader table, GpuProfile& gpu) {
             throw table.error(tensor_key(p), fmt::format("{} has no {} matrix units", what, name(p)), {}, "no such key",
                               "remove the key, or add the ratio to " + gpu.facts.file);
     }
-    gpu.fp16_accumulate_peak = peak("fp16_tensor_fp16_accumulate_tflops");
-    gpu.fp8_accumulate_peak = peak("fp8_tensor_fp16_accumulate_tflops");
+    gpu.fp16_accumulate_peak = peak_at(table, "fp16_tensor_fp16_accumulate_tflops");
+    gpu.fp8_accumulate_peak = peak_at(table, "fp8_tensor_fp16_accumulate_tflops");
     table.finish();
 }
 
@@ -219,21 +224,6 @@ void read_explanations(TableReader table, GpuProfile& gpu) {
     for (const auto& key : table.keys()) gpu.explained.push_back({key, table.text(key)});
 }
 
-std::optional<SinglePeak> single_peak(TableReader& top) {
-    const auto value = top.number_if("compute_tflops", physical_tflops);
-    const auto text = top.text_if("compute_precision");
-    if (!value) {
-        if (text) throw top.error("compute_precision", "says what compute_tflops is, which is missing");
-        return std::nullopt;
-    }
-    SinglePeak peak{*value * tflops, {}};
-    if (text) {
-        peak.precision = parse_precision(*text);
-        if (!peak.precision) throw top.error("compute_precision", "unknown precision", {}, "a name such as fp16");
-    }
-    return peak;
-}
-
 std::filesystem::path facts_folder(const std::filesystem::path& file, const std::filesystem::path& gpus_folder) {
     std::error_code ec;
     if (!gpus_folder.empty()) return gpus_folder;
@@ -241,11 +231,15 @@ std::filesystem::path facts_folder(const std::filesystem::path& file, const std:
     return data_folder(std::nullopt) / "gpus";
 }
 
-void find_facts(TableReader& top, GpuProfile& gpu, const std::filesystem::path& folder) {
+void find_facts(TableReader& top, GpuProfile& gpu, const std::filesystem::path& folder, FactsByCapability& read) {
     const auto known = known_architectures(folder);
+    if (gpu.architecture.empty()) throw top.error("architecture", "empty", "\"\"", fmt::format("one of {}", fmt::join(known, ", ")));
     gpu.architecture = known_architecture(gpu.architecture, known);
     try {
-        gpu.facts = load_architecture_facts(folder, gpu.architecture, gpu.compute_capability);
+        auto place = read.find(gpu.compute_capability);
+        if (place == read.end())
+            place = read.emplace(gpu.compute_capability, load_architecture_facts(folder, gpu.architecture, gpu.compute_capability)).first;
+        gpu.facts = place->second;
     } catch (const Error& e) {
         if (e.detail().key != "compute_capability") throw;
         throw top.error("compute_capability", e.detail().what, e.detail().found, e.detail().expected, e.detail().suggestion);
@@ -267,25 +261,32 @@ GpuProfile load_gpu_profile(const std::filesystem::path& file, const std::filesy
 }
 
 GpuProfile load_gpu_profile(const std::filesystem::path& file, const std::filesystem::path& gpus_folder, const PriceList& prices) {
+    FactsByCapability facts;
+    return load_gpu_profile(file, gpus_folder, prices, facts);
+}
+
+GpuProfile load_gpu_profile(const std::filesystem::path& file, const std::filesystem::path& gpus_folder, const PriceList& prices,
+                            FactsByCapability& facts) {
     const toml::table document = parse_toml_file(file);
     TableReader top(document, file.string());
     GpuProfile gpu;
     read_identity(top, gpu, file);
-    find_facts(top, gpu, gpus_folder);
-    read_compute(top.table("compute"), gpu);
+    find_facts(top, gpu, gpus_folder, facts);
     read_memory(top, gpu);
     read_board(top, gpu);
     read_prices(top, gpu, prices);
     read_explanations(top.table("explained"), gpu);
-    const auto peak = single_peak(top);
+    TableReader compute = top.table("compute");
+    read_sms_and_clocks(compute, gpu);
+    const auto minimal = read_minimal_profile(top, gpu, gpus_folder);
+    read_peaks(compute, gpu);
     top.finish();
     if (!gpu.compute_capability && gpu.facts.default_capability) {
         gpu.compute_capability = gpu.facts.default_capability;
         assume(gpu, "compute_capability", written(*gpu.compute_capability), "not stated; the first of " + gpu.architecture);
     }
     try {
-        if (peak) derive_from_single_peak(gpu, *peak);
-        derive_missing(gpu);
+        derive(gpu, minimal);
     } catch (const Error& e) {
         throw top.error(e.detail().key, e.detail().what, e.detail().found, e.detail().expected, e.detail().suggestion);
     }

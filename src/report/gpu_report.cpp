@@ -219,8 +219,10 @@ Report gpu_report(const Gpu& gpu) {
     report.tables.push_back(parameters(gpu.parameters));
     auto assumed = nlohmann::ordered_json::array();
     for (const auto& a : profile.assumed) {
-        assumed.push_back({{"key", a.key}, {"value", a.value}, {"reason", a.reason}});
-        report.after.push_back(fmt::format("assumed: {} = {} ({})", a.key, a.value, a.reason));
+        assumed.push_back({{"key", a.key}, {"value", a.value}, {"reason", a.reason}, {"relative_error", nullptr}});
+        if (a.relative_error) assumed.back()["relative_error"] = *a.relative_error;
+        const std::string within = a.relative_error ? fmt::format("; nine of ten boards within {:.0f} %", 100 * *a.relative_error) : "";
+        report.after.push_back(fmt::format("assumed: {} = {} ({}{})", a.key, a.value, a.reason, within));
     }
     if (!profile.sustained_clock_source.empty()) report.after.push_back("sustained clock: " + profile.sustained_clock_source);
     if (!profile.delivered_source.empty()) report.after.push_back("delivered bandwidth: " + profile.delivered_source);

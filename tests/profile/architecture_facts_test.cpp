@@ -110,6 +110,24 @@ TEST_CASE("wrong tiles of fp8 kernels are refused with file, line and key") {
     CHECK_THROWS_WITH_AS(with_fp8_tiles("[{ tile = [16, 64], epilogue = 2 }]"), Contains("epilogue"), Error);
 }
 
+TEST_CASE("an architecture says what its boards lie within, and how much faster sparse inputs are") {
+    const auto with_boards = [](const std::string& line) { return ada_with("boards = {", "\n", line); };
+    const std::string rest = ", boost_clock_mhz = [1400, 2800], watts_per_sm = [1, 6], gb_s_per_sm = [4, 14] }\n";
+    const auto boards = with_boards("boards = { sm_count = [18, 144]" + rest).boards;
+    REQUIRE(boards);
+    CHECK(boards->fewest_sms == 18);
+    CHECK(boards->highest_boost_clock.in(mhz) == 2800);
+    CHECK(boards->most_power_per_sm.in(watt) == 6);
+    CHECK(boards->least_bandwidth_per_sm.in(gb_per_s) == 4);
+    CHECK_FALSE(with_boards("").boards);
+    CHECK_THROWS_WITH_AS(with_boards("boards = { sm_count = [144, 18]" + rest), Contains("sm_count: wrong list"), Error);
+    CHECK_THROWS_WITH_AS(with_boards("boards = { sm_count = [18]" + rest), Contains("[lowest, highest]"), Error);
+    CHECK_THROWS_WITH_AS(with_boards("boards = { sm_counts = [18, 144]" + rest), Contains("sm_count"), Error);
+    CHECK(with_boards("").sparse_ratio == 2);
+    CHECK(load_architecture_facts(gpus_dir(), "turing", std::nullopt).sparse_ratio == 1);
+    CHECK_THROWS_WITH_AS(with_boards("sparse_ratio = 0.5\n"), Contains("sparse_ratio: out of range"), Error);
+}
+
 TEST_CASE("linear layers on lanes have tiles of 64 or 128 rows") {
     const auto rows = [](const std::string& line) { return ada_with("linear_lane_rows = ", "\n", line).linear_lane_rows; };
     CHECK(rows("linear_lane_rows = 64\n") == 64);
