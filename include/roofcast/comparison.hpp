@@ -46,6 +46,7 @@ struct ComparisonRequest {
 struct Contestant {
     const Gpu* gpu = nullptr;
     std::optional<PriceChoice> rental_price;
+    std::vector<Instance> instances{};  ///< that have such GPUs; empty: any number of them can be rented at that price
 };
 
 /// A ratio of speeds, above 1 when faster.

@@ -1,19 +1,22 @@
 #pragma once
-/// Which GPUs to rent for a model that is to answer within limits: all deployments of a grid, those that keep the limits by cost.
+/// Which GPUs to rent for a model that is to answer within limits: the cheapest deployment of each GPU that meets the objective.
 ///
-/// A deployment is d equal copies of the model, each on n = tensor · pipeline GPUs with a batch of B requests, which takes T. With a rate
-/// R of requests and r the rent of one GPU:
+/// A deployment is d equal copies of the model, each on n = tensor · pipeline GPUs. Language models at a rate of requests are judged by the
+/// simulated serving engine (roofcast/serving.hpp) alone: with Poisson arrivals at that rate, the 99th percentile of TTFT, TPOT and latency
+/// keeps each limit, and the copies finish as many requests as arrive. The search finds the fewest copies of each number format and degree
+/// of parallelism, and the limit on sequences in an engine that needs fewest. Others, and all without a rate, are judged by the latency T
+/// of one batch of B items:
 ///
-///     copies    d = ⌈R / (B / T)⌉;                 without a rate 1
-///     cost      r · n · d / R of a request;        without a rate r · n · T / B: all hours at work
+///     copies    d = ⌈R · T / B⌉ at a rate R;       without one as many as fill an instance, or 1
+///     cost      r · n · d / R of an item;          without a rate r · n · T / B: all hours at work
 ///
-/// Limits are held against the prediction of one batch: TTFT is that of B prompts computed together, as `predict` says. Of those that keep
-/// them so, the finalists are simulated under random arrivals (roofcast/serving.hpp) and take more copies where requests wait too long.
-/// GPUs of one copy are taken for one machine, joined as the profile says, and any number for one that can be rented, at the price of one
-/// each.
+/// Rent is that of whole instances: a copy lies in one, and an instance takes as many copies as its GPUs allow.
+///
+/// Everything is answered twice: as predicted, and at the upper bound of the interval of the times, which one measurement in ten exceeds.
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,27 +27,43 @@
 
 namespace roofcast {
 
-/// Random arrivals that the finalists of a recommendation have to stand.
-struct QueueingTest {
-    std::size_t finalists = 10;        ///< rows of the ranking that are to hold, beside the whole front
-    std::int64_t requests = 4'000;     ///< of one simulation: fewer where outputs are long, more where copies are many
-    std::uint64_t seed = 0;            ///< of a Poisson process at the rate of the recommendation
-    std::int64_t max_sequences = 256;  ///< of each copy's engine; where the batch is fixed, that
+/// How sure the objective is to be met.
+enum class Confidence {
+    expected,  ///< at the predicted times
+    upper      ///< at the upper bound of their interval
 };
+inline constexpr std::array<Confidence, 2> confidences{Confidence::expected, Confidence::upper};
+inline constexpr std::array<std::string_view, 2> confidence_names{"expected", "upper"};
+constexpr std::string_view name(Confidence c) {
+    return confidence_names[static_cast<std::size_t>(c)];
+}
 
-/// Share of requests that is to keep each limit under random arrivals: that of `serve-sim`, there of all limits at once.
-inline constexpr int queueing_percentile = 99;
+/// Fraction of requests, in percent, that is to keep each limit under random arrivals.
+inline constexpr int load_percentile = 99;
+
+/// The requests of one simulation.
+struct LoadTest {
+    std::int64_t requests = 4'000;  ///< fewer where outputs are long, more where copies are many
+    std::uint64_t seed = 0;
+};
 
 /// What is asked of all deployments. What is not fixed is searched.
 struct RecommendationRequest {
-    RunRequest run;  ///< the user's settings and the defaults; its parallelism is not read, its precision only when fixed
-    bool precision_fixed = false, weights_fixed = false, batch_fixed = false;
+    RunRequest run;  ///< the user's settings and the defaults; its parallelism is not read, its precision and batch only when fixed
+    bool precision_fixed = false, weights_fixed = false;
+    bool batch_fixed = false;                  ///< of an engine: the most sequences in it
     bool allow_quantization = false;           ///< formats that lose quality, too
+    std::optional<std::int64_t> tensor, pipeline;  ///< degrees of a copy; absent: searched
+    std::optional<std::int64_t> most_gpus;     ///< of all copies together
     ServiceObjective objective;                ///< at least one limit; of models that generate no text the latency alone
-    std::optional<Hertz> rate;                 ///< of requests, all copies together; absent: one copy at full load
+    std::optional<Hertz> rate;                 ///< of requests, all copies together; absent: all copies at full load
     std::optional<UsDollarsPerSecond> budget;  ///< for the rent of all GPUs
-    bool by_bound = false;                     ///< limits and the rate are to hold at the upper bound of the times
-    std::optional<QueueingTest> queueing;      ///< absent: nothing is simulated
+    Confidence confidence = Confidence::expected;  ///< that ranks
+    LoadTest load;
+    bool every_way = false;        ///< a row for each GPU, format and degree of parallelism, not only for each GPU
+    bool without_prices = false;  ///< GPUs that have no price take part too, by their number
+    /// Told how many of how many GPUs are done. Called from one thread at a time; may be empty.
+    std::function<void(std::size_t done, std::size_t all)> progress;
 };
 
 /// What becomes of a deployment: the first of these that is true of it.
@@ -53,14 +72,14 @@ enum class Outcome {
     lacks_precision,  ///< the GPU, or a layer's kernel on it
     does_not_fit,     ///< the memory of one GPU
     withheld,         ///< an operator has no kernel model
-    unknown_error,    ///< no bound to judge by
-    misses_ttft,      ///< of several limits missed, the one missed by the largest factor
+    unknown_error,    ///< no upper bound is known
+    misses_ttft,      ///< of several limits missed by a request or batch that is alone, the one missed by the largest factor
     misses_tpot,
     misses_latency,
     too_many_copies,  ///< more than `most_copies`
+    too_many_gpus,    ///< more than asked for
     no_price,
-    over_budget,
-    queueing  ///< one batch keeps the limits; random arrivals, with as many copies as may be, do not
+    over_budget
 };
 inline constexpr std::size_t outcome_count = 12;
 std::string_view name(Outcome outcome);      ///< "misses_ttft": in JSON
@@ -69,36 +88,19 @@ std::string_view in_words(Outcome outcome);  ///< "misses TTFT"
 /// More copies than this are no answer but a mistake in the rate.
 inline constexpr std::int64_t most_copies = 1024;
 
-/// Rent of a deployment. Bounds are those of the times: without a rate of the time that a request takes, with one of the copies needed.
+/// Rent of a deployment, in whole instances.
 struct DeploymentCost {
-    UsDollarsPerSecond rate;  ///< all GPUs
+    UsDollarsPerSecond rate;  ///< all instances
     UsDollars per_item;
-    std::optional<UsDollars> per_item_low, per_item_high;  ///< absent: nothing is known of the errors
+    std::optional<Instance> instance{};  ///< that is rented; absent where none is listed with so many GPUs, or the user gave the price
+    std::int64_t instances = 0;          ///< of these
+    bool listed = true;                  ///< false: no listed instance has the GPUs of a copy, and the rent is that of as many single GPUs
 };
 
-/// The figures of a deployment that could be predicted. Times are those of one batch.
-struct DeploymentFigures {
-    Seconds latency;
-    std::optional<Seconds> ttft, tpot;
-    std::optional<PredictionIntervals> intervals;
-    Hertz capacity;              ///< items per second that all copies can do
-    std::optional<Watts> watts;  ///< of all boards at work
-};
-
-/// A limit that too few requests keep under random arrivals.
-struct QueueingMiss {
-    std::string_view metric;             ///< "TTFT"
-    Seconds seen, limit;                 ///< `seen`: the percentile
-    std::optional<std::int64_t> copies;  ///< that are too few; absent: a request that is alone misses it, whatever their number
-};
-
-/// A deployment under random arrivals.
-struct UnderLoad {
-    std::int64_t batch_copies = 1;               ///< what the time of a batch asks for
-    std::int64_t requests = 0;                   ///< of the simulation; 0: the engine cannot serve any
-    std::optional<Seconds> ttft, tpot, latency;  ///< percentile over requests
-    std::optional<QueueingMiss> miss;            ///< why fewer copies do not do, or for outcome `queueing` why any do not
-    std::string error;                           ///< why the engine cannot serve any
+/// The limit that too many requests are beyond with one copy less.
+struct Shortfall {
+    std::int64_t copies = 1;
+    std::optional<Outcome> misses;  ///< the limit; absent: fewer requests are finished than arrive
 };
 
 struct Deployment {
@@ -106,68 +108,59 @@ struct Deployment {
     Parallelism parallel;
     Precision precision = Precision::fp16;
     WeightFormat weights;
-    std::int64_t batch = 1;  ///< of each copy
-    Outcome outcome = Outcome::meets;
-    double excess = 0;  ///< what the outcome is about over its limit: above 1 for a miss; 0 where there is no such factor
-    MemoryEstimate memory;
-    std::optional<DeploymentFigures> figures;  ///< absent where it cannot run
-    std::optional<DeploymentCost> cost;        ///< absent without figures or a price
-    std::optional<UnderLoad> load;             ///< absent: not simulated
-    bool front = false;                        ///< none that meets all is at once cheaper and faster
+    std::int64_t batch = 1;                      ///< of each copy; simulated: the most sequences in its engine
+    std::optional<Seconds> ttft, tpot, latency;  ///< of one batch; simulated: the 99th percentile
+    Hertz capacity;                              ///< items per second that all copies finish at full load
+    std::optional<DeploymentCost> cost;          ///< absent without a price
+    std::int64_t requests = 0;                   ///< of the simulation; 0: not simulated
+    std::optional<Shortfall> shortfall;          ///< why one copy less does not do; absent: not simulated, or there is one
 };
 
-/// What the search says of one GPU.
-struct GpuVerdict {
-    std::size_t tried = 0, meeting = 0;  ///< deployments
-    Outcome outcome = Outcome::meets;    ///< why none meets all; `no_price` of every GPU without a price
-    std::optional<Deployment>
-        nearest;  ///< of a GPU without any: the one that misses by least, those that keep the limits first, then those that run
+/// One line of the answer. Both are on one GPU; with `every_way` in one format and degree of parallelism.
+struct RecommendedRow {
+    std::optional<Deployment> expected, upper;  ///< the cheapest that meets the objective at each confidence
+    [[nodiscard]] const std::optional<Deployment>& at(Confidence c) const { return c == Confidence::expected ? expected : upper; }
+};
+
+/// A GPU without an answer at the confidence asked for.
+struct RejectedGpu {
+    std::size_t gpu = 0;
+    Outcome outcome = Outcome::does_not_fit;  ///< of what comes nearest
+    double excess = 0;                        ///< its figure over the limit; 0 where there is none
+    std::string nearest;                      ///< "tp 8, bf16"
 };
 
 /// What was simulated.
-struct QueueingSummary {
-    std::string why_not;  ///< nothing was, because of this
-    std::int64_t simulations = 0;
-    std::int64_t requests = 0;           ///< of a simulation, where copies are few
-    std::size_t unreached = 0;           ///< deployments that would have been, had there been no limit to the work
-    std::vector<Deployment> overloaded;  ///< outcome `queueing`
+struct LoadSummary {
+    std::string why_not;           ///< nothing was, because of this
+    std::int64_t simulations = 0;  ///< in all
+    std::int64_t requests = 0;     ///< of one, where copies are few
 };
 
 struct Recommendation {
-    std::vector<Deployment> ranked;  ///< the cheapest batch of each GPU, parallelism and format that meets all, cheapest first
-    std::vector<Deployment> front;   ///< Pareto front of cost and latency over all that meet, cheapest first
-    std::vector<GpuVerdict> gpus;    ///< by contestant
-    std::array<std::size_t, outcome_count> deployments{};  ///< how many were tried, by outcome
-    QueueingSummary queueing;
+    std::vector<RecommendedRow> rows;  ///< each has a deployment at the confidence asked for; cheapest first, those that no listed
+                                     ///< instance has after them, those without a price last
+    std::optional<Deployment> cheapest_expected, cheapest_upper;  ///< of all GPUs
+    std::vector<RejectedGpu> rejected;
+    LoadSummary load;
     std::int64_t output_tokens = 0;  ///< of a request; 0 for models that generate no text
+    [[nodiscard]] const std::optional<Deployment>& cheapest(Confidence c) const {
+        return c == Confidence::expected ? cheapest_expected : cheapest_upper;
+    }
 };
 
-/// Goes through all deployments of `contestants`. Throws Error on sizes that the model does not take and limits that it has no time for.
+/// Searches all `contestants`, on all cores of this machine. Throws Error on sizes that the model does not take and limits that it has no
+/// time for. The same answer for the same input.
 Recommendation recommend(const Workload& workload, const std::vector<Contestant>& contestants, const RecommendationRequest& request,
                          const SoftwareStacks& software);
 
 /// What the search goes through, for people.
-std::string recommendation_grid_text(const RecommendationRequest& request);
-
-// The steps, one by one.
+std::string recommendation_grid_text(const RecommendationRequest& request, bool simulated);
 
 /// ⌈rate / of_one⌉, at least 1; nullopt above `most_copies`. `of_one` above 0.
 std::optional<std::int64_t> copies_needed(Hertz rate, Hertz of_one);
 
-/// What `one_copy`, which fits, comes to with as many copies as are needed, and whether it meets all of `request`.
-Deployment judged(const Prediction& one_copy, const Contestant& contestant, const RecommendationRequest& request);
-
-/// `one_batch`, which meets all and is of a rate, with `copies` in place of those that it has: capacity, power and rent follow. Each bound
-/// of the cost takes as many copies more.
-Deployment with_copies(const Deployment& one_batch, std::int64_t copies, const Contestant& contestant,
-                       const RecommendationRequest& request);
-
-/// Indices of the points that no other beats in cost or latency without being worse in the other, cheapest first; of equal points the
-/// first.
-struct CostPoint {
-    UsDollars cost;
-    Seconds latency;
-};
-std::vector<std::size_t> pareto_front(const std::vector<CostPoint>& points);
+/// By cost, those that no listed instance has after the others, those without a price last; then by number of GPUs, then by latency.
+bool is_cheaper(const Deployment& a, const Deployment& b);
 
 }  // namespace roofcast

@@ -64,6 +64,12 @@ CacheRoom cache_room_left(const Workload& workload, const RunRequest& request, c
 CacheRoom cache_room(const Workload& workload, const RunRequest& request, const SoftwareStacks& software, const GpuProfile& gpu,
                      const SchedulerOptions& options);
 
+/// Limits on what a user sees.
+struct ServiceObjective {
+    std::optional<Seconds> ttft, tpot, latency;
+    [[nodiscard]] bool empty() const { return !ttft && !tpot && !latency; }
+};
+
 /// When what happened to one request, since the simulation's start.
 struct RequestTimes {
     Seconds arrived, started, first_token, finished;
@@ -76,6 +82,7 @@ struct EngineLoad {
     Seconds waiting, in_engine, blocks_used,
         batch;  ///< integrals over time of requests waiting and in the engine, blocks, sequences of a step
     std::int64_t most_waiting = 0, most_blocks = 0;       ///< of one copy
+    std::int64_t most_running = 0;                        ///< sequences in the engine of one copy
     std::int64_t steps = 0, preemptions = 0, tokens = 0;  ///< `tokens`: output tokens
     std::int64_t blocks_left = 0;                         ///< in use at the end; 0 unless the simulation is wrong
 };
@@ -84,6 +91,13 @@ struct EngineLoad {
 struct ServingRun {
     std::vector<RequestTimes> times;
     EngineLoad load;
+    bool complete = true;  ///< false: given up early, so that times of the last requests are missing
+};
+
+/// When a simulation need not go on: so many requests are beyond one limit of the objective.
+struct EarlyEnd {
+    ServiceObjective objective;
+    std::int64_t misses = 1;
 };
 
 /// Why a request can never be served.
@@ -108,14 +122,9 @@ struct ServingEngine {
 /// Nothing when `engine` can serve `request` once it is alone.
 std::optional<Refusal> refusal(const ServingEngine& engine, const ServingRequest& request);
 
-/// Serves `requests`, in order of arrival; none is refused.
-ServingRun simulated(const ServingEngine& engine, const std::vector<ServingRequest>& requests);
-
-/// Limits on what a user sees.
-struct ServiceObjective {
-    std::optional<Seconds> ttft, tpot, latency;
-    [[nodiscard]] bool empty() const { return !ttft && !tpot && !latency; }
-};
+/// Serves `requests`, in order of arrival; none is refused. Gives up where `early_end` says so.
+ServingRun simulated(const ServingEngine& engine, const std::vector<ServingRequest>& requests,
+                     const std::optional<EarlyEnd>& early_end = {});
 
 /// Of one kind of times. TPOT is known of requests with two output tokens and more.
 struct Spread {

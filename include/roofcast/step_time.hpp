@@ -14,7 +14,10 @@
 /// in Agrawal et al., "Sarathi-Serve" (2024); the terms are those of `predict`.
 
 #include <cstdint>
+#include <functional>
+#include <initializer_list>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "roofcast/execution.hpp"
@@ -63,6 +66,30 @@ struct LogAxis {
     double offset = 0;  ///< above 0 where the axis begins at 0
 };
 
+/// A list whose values are computed when they are first read: a simulation visits few points of a large grid. Reading changes it, so that
+/// each thread needs a list of its own; a copy is one.
+template <class T>
+class OnDemand {
+public:
+    OnDemand() = default;
+    OnDemand(std::initializer_list<T> values) : known_(values.begin(), values.end()) {}
+    OnDemand(std::size_t size, std::function<T(std::size_t)> value) : known_(size), value_(std::move(value)) {}
+
+    [[nodiscard]] std::size_t size() const { return known_.size(); }
+    [[nodiscard]] bool empty() const { return known_.empty(); }
+    /// `i` is below `size()`.
+    T operator[](std::size_t i) const {
+        std::optional<T>& known = known_[i];
+        if (!known) known = value_(i);
+        return *known;
+    }
+    [[nodiscard]] T back() const { return (*this)[size() - 1]; }
+
+private:
+    mutable std::vector<std::optional<T>> known_;
+    std::function<T(std::size_t)> value_;
+};
+
 /// What a pass takes beside W: D − W or P − W, on a grid.
 ///
 /// Of the GPU's work in it, A, as much is hidden as the GPU waits for the host in W, w; but the part takes no less than H, which is that of
@@ -72,26 +99,28 @@ struct LogAxis {
 ///
 /// A is smooth in all sizes, where the part itself has a kink between two points of the grid; `rest` is small.
 struct StepPart {
-    std::vector<double> log_work;  ///< log of A in seconds
-    std::vector<double> rest;      ///< seconds; empty where the host issues whole passes: the part is A then
-    Seconds host;                  ///< H
+    OnDemand<double> log_work;  ///< log of A in seconds
+    OnDemand<double> rest;      ///< seconds; empty where the host issues whole passes: the part is A then
+    Seconds host;               ///< H
 };
 
 /// Step times on a grid: the parts of the equation, each over the few sizes that it depends on. Between the points A is interpolated
-/// linearly in its logarithm, which powers of a size make exact, and `rest` linearly; A is monotone where its points are.
+/// linearly in its logarithm, which powers of a size make exact, and `rest` linearly; A is monotone where its points are. Points are
+/// computed when a step first needs them: one thread at a time reads a table.
 struct StepTable {
-    std::vector<Seconds> body;             ///< W without logits, by rows
-    std::vector<Seconds> head;             ///< logits and sampling, by sequences
-    std::vector<Seconds> waiting;          ///< w: of the GPU for the host in `body`, by rows; empty where the host issues whole passes
+    OnDemand<Seconds> body;                ///< W without logits, by rows
+    OnDemand<Seconds> head;                ///< logits and sampling, by sequences
+    OnDemand<Seconds> waiting;             ///< w: of the GPU for the host in `body`, by rows; empty where the host issues whole passes
     LogAxis decodes, context;              ///< of `decode`
     LogAxis prompts, tokens, past;         ///< of `prompt`; `tokens` of one sequence
     LogAxis encoded;                       ///< of `vision_part`; empty without a vision part
     StepPart decode;                       ///< [decodes, context]
     std::optional<StepPart> joint_decode;  ///< the same of D'; absent where engines have a kernel for decodes alone
     StepPart prompt;                       ///< [prompts, tokens, past]
-    std::vector<double> vision_part;       ///< log of V in seconds, [encoded]
+    OnDemand<double> vision_part;          ///< log of V in seconds, [encoded]
 };
 
+/// Keeps a copy of `model`.
 StepTable tabulated(const StepModel& model, const StepRange& range);
 
 /// Interpolated. Sizes beyond the table's range count as its end.

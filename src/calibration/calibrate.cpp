@@ -8,7 +8,7 @@
 #include "calibration/diagnostics.hpp"
 #include "calibration/folds.hpp"
 #include "calibration/judged.hpp"
-#include "calibration/parallel.hpp"
+#include "io/parallel.hpp"
 #include "calibration/probe.hpp"
 #include "calibration/refinement.hpp"
 #include "calibration/session.hpp"

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "calibration/judged.hpp"
-#include "calibration/parallel.hpp"
+#include "io/parallel.hpp"
 #include "calibration/session.hpp"
 #include "calibration/start_without.hpp"
 #include "roofcast/error.hpp"

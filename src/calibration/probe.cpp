@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "calibration/coordinates.hpp"
-#include "calibration/parallel.hpp"
+#include "io/parallel.hpp"
 
 namespace roofcast {
 

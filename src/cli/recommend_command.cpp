@@ -5,7 +5,9 @@
 #include <set>
 
 #include "cli/command.hpp"
+#include "cli/exit_code.hpp"
 #include "cli/price_options.hpp"
+#include "cli/progress.hpp"
 #include "cli/run_options.hpp"
 #include "cli/serving_options.hpp"
 #include "report/recommendation_report.hpp"
@@ -20,30 +22,32 @@ struct RecommendOptions {
     RunOptions run;
     PriceOptions prices;
     std::vector<std::string> gpus;
-    std::string model, slo, rate, queueing = "on";
+    std::string model, slo, rate, confidence{name(Confidence::expected)};
     std::optional<double> budget;
-    std::int64_t top = 10;
-    bool allow_quantization = false, by_bound = false;
+    std::optional<std::int64_t> most_gpus, top;
+    bool allow_quantization = false, all = false;
 };
 
+constexpr std::int64_t usual_rows = 10, most_rows = 1'000'000;
+
 void check(const RecommendOptions& o) {
-    const std::pair<const char*, bool> degrees[] = {{"--gpus", o.run.gpus.has_value()},
-                                                    {"--tp", o.run.tensor.has_value()},
-                                                    {"--pp", o.run.pipeline.has_value()},
-                                                    {"--dp", o.run.data.has_value()},
-                                                    {"--ep", o.run.expert.has_value()}};
+    const std::pair<const char*, bool> degrees[] = {
+        {"--gpus", o.run.gpus.has_value()}, {"--dp", o.run.data.has_value()}, {"--ep", o.run.expert.has_value()}};
     for (const auto& [option, is_given] : degrees) {
         if (is_given)
             throw Error({.what = "how many GPUs to take is what is searched for",
                          .key = option,
-                         .suggestion = "leave it out; roofcast predict takes it"});
+                         .suggestion = "--tp and --pp fix the GPUs of one copy, --max-gpus limits all"});
     }
-    constexpr std::int64_t most_rows = 1000;
-    if (o.top < 1 || o.top > most_rows)
-        throw Error({.what = "out of range",
-                     .key = "--top",
-                     .found = std::to_string(o.top),
-                     .expected = fmt::format("a whole number from 1 to {}", most_rows)});
+    const auto within = [](const char* option, const std::optional<std::int64_t>& value, std::int64_t most) {
+        if (value && (*value < 1 || *value > most))
+            throw Error({.what = "out of range",
+                         .key = option,
+                         .found = std::to_string(*value),
+                         .expected = fmt::format("a whole number from 1 to {}", most)});
+    };
+    within("--top", o.top, most_rows);
+    within("--max-gpus", o.most_gpus, largest_run_count);
     constexpr double most_usd_per_hour = 1e7;
     if (o.budget && !(std::isfinite(*o.budget) && *o.budget > 0 && *o.budget <= most_usd_per_hour))
         throw Error({.what = "out of range",
@@ -75,20 +79,36 @@ std::vector<Gpu> load_gpus(const RecommendOptions& o, Notes& notes) {
 }
 
 RecommendationRequest request_of(const RecommendOptions& o, const Workload& workload) {
-    RecommendationRequest request{.run = run_request(o.run, workload, nullptr, o.common.models()),
-                                  .precision_fixed = !o.run.precision.empty(),
-                                  .weights_fixed = !o.run.weights.empty(),
-                                  .batch_fixed = o.run.batch.has_value(),
-                                  .allow_quantization = o.allow_quantization,
-                                  .objective = service_objective(o.slo),
-                                  .rate = {},
-                                  .budget = {},
-                                  .by_bound = o.by_bound,
-                                  .queueing = {}};
-    if (o.queueing == "on") request.queueing = QueueingTest{.finalists = static_cast<std::size_t>(o.top)};
+    RecommendationRequest request;
+    request.run = run_request(o.run, workload, nullptr, o.common.models());
+    request.precision_fixed = !o.run.precision.empty();
+    request.weights_fixed = !o.run.weights.empty();
+    request.batch_fixed = o.run.batch.has_value();
+    request.allow_quantization = o.allow_quantization;
+    request.tensor = o.run.tensor;
+    request.pipeline = o.run.pipeline;
+    request.most_gpus = o.most_gpus;
+    request.objective = service_objective(o.slo);
     if (!o.rate.empty()) request.rate = required_rate(o.rate);
     if (o.budget) request.budget = *o.budget * usd / hour;
+    request.confidence = o.confidence == name(Confidence::upper) ? Confidence::upper : Confidence::expected;
+    request.every_way = o.all;
+    request.without_prices = !o.gpus.empty();
     return request;
+}
+
+/// All rows where GPUs are named or --all asks for them.
+std::size_t rows_shown(const RecommendOptions& o) {
+    const bool few = !o.all && o.gpus.empty();
+    return static_cast<std::size_t>(o.top.value_or(few ? usual_rows : most_rows));
+}
+
+/// With what rents it; a price that the user gives is of any number of GPUs.
+Contestant contestant_of(const Gpu& gpu, std::optional<PriceChoice> price, const PriceOptions& options) {
+    Contestant contestant{.gpu = &gpu, .rental_price = std::move(price)};
+    if (contestant.rental_price && !contestant.rental_price->given)
+        contestant.instances = instances(gpu.profile, rent_query(options));
+    return contestant;
 }
 
 void run(const RecommendOptions& o) {
@@ -103,7 +123,7 @@ void run(const RecommendOptions& o) {
                               .request = request_of(o, workload),
                               .contestants = {},
                               .answer = {},
-                              .top = static_cast<std::size_t>(o.top),
+                              .top = rows_shown(o),
                               .today = day,
                               .notes = {}};
     const std::vector<Gpu> gpus = load_gpus(o, notes);
@@ -111,34 +131,40 @@ void run(const RecommendOptions& o) {
     // A GPU that the user names is ranked at the price that it has.
     const auto rents = o.gpus.empty() ? like_rents(gpus, o.prices, day, named.notes) : std::vector<std::optional<PriceChoice>>{};
     for (std::size_t i = 0; i < gpus.size(); ++i)
-        named.contestants.push_back({&gpus[i], o.gpus.empty() ? rents[i] : rent_of(gpus[i].profile, o.prices, day)});
+        named.contestants.push_back(contestant_of(gpus[i], o.gpus.empty() ? rents[i] : rent_of(gpus[i].profile, o.prices, day), o.prices));
     std::vector<std::pair<std::string, std::optional<PriceChoice>>> prices;
     for (const Contestant& c : named.contestants) prices.emplace_back(c.gpu->profile.id, c.rental_price);
     if (auto text = unlike_prices(prices); text && !o.gpus.empty()) named.notes.push_back(*std::move(text));
-    named.answer = recommend(workload, named.contestants, named.request, software);
+    {
+        Progress progress(static_cast<std::int64_t>(gpus.size()));
+        named.request.progress = [&progress](std::size_t done, std::size_t) { progress.show(static_cast<std::int64_t>(done)); };
+        named.answer = recommend(workload, named.contestants, named.request, software);
+        named.request.progress = {};
+    }
     named.request.run = completed_sizes(named.request.run, workload);
     write(recommendation_report(named), o.common);
     notes.print();
+    end_with(named.answer.rows.empty() ? ExitCode::no : ExitCode::answered);
 }
 
 }  // namespace
 
 void add_recommend_command(CLI::App& app) {
     auto options = std::make_shared<RecommendOptions>();
-    CLI::App* command = app.add_subcommand("recommend", "Which GPUs to rent for a model that is to answer in time, cheapest first");
+    CLI::App* command = app.add_subcommand("recommend", "Find the cheapest GPUs that serve a model within latency limits");
     command->add_option("--model", options->model, "Model id, TOML file or Hugging Face config.json")->required();
     command->add_option("--slo", options->slo, "Limits: ttft=200ms,tpot=30ms,latency=5s, or some of them")->required();
-    command->add_option("--rate", options->rate, "Requests per second of all copies: 5 or 5/s (default: one copy at full load)");
-    command->add_option("--budget", options->budget, "US dollars per hour that the rent of all GPUs may come to");
-    command->add_option("--gpu", options->gpus, "Only these: GPU id, alias or profile file (default: all of roofcast gpu list)");
-    command->add_flag("--allow-quantization", options->allow_quantization, "Formats of 8 and 4 bits, too");
-    command->add_flag("--by-bound", options->by_bound, "Limits and rate are to hold at the upper bound of the interval of the times");
-    command
-        ->add_option("--queueing", options->queueing,
-                     "on: with --rate, the deployments shown hold --slo under random arrivals; off: only one batch at a time")
-        ->check(CLI::IsMember({"on", "off"}))
+    command->add_option("--rate", options->rate, "Requests of all copies: 5/s, 300/min or 1000/h (default: copies at full load)");
+    command->add_option("--confidence", options->confidence,
+                        "What ranks and decides: expected times, or the upper bound of their interval")
+        ->check(CLI::IsMember(std::vector<std::string>{confidence_names.begin(), confidence_names.end()}))
         ->capture_default_str();
-    command->add_option("--top", options->top, "Rows of the ranking")->capture_default_str();
+    command->add_option("--budget", options->budget, "Most US dollars per hour for all GPUs");
+    command->add_option("--max-gpus", options->most_gpus, "Most GPUs of all copies together");
+    command->add_option("--gpu", options->gpus, "Only these: GPU id, alias or profile file (default: all of roofcast gpu list)");
+    command->add_flag("--allow-quantization", options->allow_quantization, "Search 8- and 4-bit formats, too");
+    command->add_flag("--all", options->all, "A row for each number format and degree of parallelism, not only for each GPU");
+    command->add_option("--top", options->top, "Most rows (default: 10; all with --gpu or --all)");
     add_run_options(*command, options->run);
     add_rent_options(*command, options->prices);
     add_common_options(*command, options->common);

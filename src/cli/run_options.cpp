@@ -183,7 +183,7 @@ void add_run_options(CLI::App& command, RunOptions& o) {
     count("--dp", o.data, "Data-parallel copies");
     count("--ep", o.expert, "Expert-parallel degree");
     command.add_option("--execution", o.execution, "eager, cuda_graph, compiled, tensorrt or fused")->capture_default_str();
-    command.add_option("--software", o.software,
+    command.add_option("--software,--engine", o.software,
                        "Engine whose habits gpus/software.toml describes, such as llama.cpp (default: the way of execution's table)");
     command.add_option("--layout", o.layout, "Layout of images: nhwc (channels last) or nchw (default: the way of execution's)")
         ->check(CLI::IsMember({"nhwc", "nchw"}));

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 
@@ -53,11 +55,19 @@ double number(const std::string& text, const char* option, double least, double 
     return *value;
 }
 
+/// "TTFT" and "ttft" are one to people.
+std::string lower_case(std::string_view text) {
+    std::string result(text);
+    std::transform(result.begin(), result.end(), result.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return result;
+}
+
 Seconds required_time(const std::string& key, const std::string& text) {
     constexpr std::pair<std::string_view, Seconds> units[] = {{"ms", ms}, {"us", us}, {"s", s}};
+    const std::string lower = lower_case(text);
     for (const auto& [unit, size] : units) {
-        if (!text.ends_with(unit)) continue;
-        const auto value = parsed_number(std::string_view(text).substr(0, text.size() - unit.size()));
+        if (!lower.ends_with(unit)) continue;
+        const auto value = parsed_number(std::string_view(lower).substr(0, lower.size() - unit.size()));
         if (value && *value > 0 && (*value * size).in(s) <= longest) return *value * size;
         break;
     }
@@ -67,7 +77,7 @@ Seconds required_time(const std::string& key, const std::string& text) {
 }  // namespace
 
 void add_serving_options(CLI::App& command, ServingOptions& o) {
-    command.add_option("--rate", o.rate, "Requests per second of a Poisson process: 5 or 5/s");
+    command.add_option("--rate", o.rate, "Requests of a Poisson process: 5/s, 300/min or 1000/h (a bare number: per second)");
     command.add_option("--trace", o.trace, "CSV file of arrival_s, prompt_tokens, output_tokens in place of random requests");
     command.add_option("--concurrency", o.users, "Users that each send a request once the one before is finished, in place of a rate");
     command.add_flag("--find-rate", o.find_rate, "Find the highest rate at which enough requests meet --slo");
@@ -97,15 +107,19 @@ void add_serving_options(CLI::App& command, ServingOptions& o) {
     command.add_option("--prefix-cached", o.prefix_cached, "Share of each prompt that a prefix cache holds already")->capture_default_str();
 }
 
-Hertz required_rate(std::string text) {
-    const std::string found = text;
-    if (text.ends_with("/s")) text.resize(text.size() - 2);
-    const auto value = parsed_number(text);
+Hertz required_rate(const std::string& text) {
+    constexpr std::pair<std::string_view, Seconds> units[] = {{"/s", s}, {"/sec", s}, {"/min", 60 * s}, {"/h", hour}, {"/hour", hour}};
+    const std::string lower = lower_case(text);
+    const std::size_t slash = std::min(lower.find('/'), lower.size());
+    const auto unit = std::find_if(std::begin(units), std::end(units), [&](const auto& u) { return u.first == lower.substr(slash); });
+    const auto value = parsed_number(std::string_view(lower).substr(0, slash));
     constexpr double slowest = 1e-9;
-    if (!value || *value < slowest || *value > fastest)
-        throw wrong("--rate", found, fmt::format("requests per second, such as 5 or 5/s, from {:g} to {:g}", slowest, fastest),
-                    value ? "out of range" : "not a rate");
-    return *value / s;
+    const bool known = value && (slash == lower.size() || unit != std::end(units));
+    const double per_second = known ? (*value / (slash == lower.size() ? s : unit->second)).in(1 / s) : 0;
+    if (!known || !(per_second >= slowest && per_second <= fastest))
+        throw wrong("--rate", text, fmt::format("requests such as 5/s, 300/min or 1000/h, from {:g} to {:g} per second", slowest, fastest),
+                    known ? "out of range" : "not a rate");
+    return per_second / s;
 }
 
 SchedulerOptions scheduler_options(const ServingOptions& o) {
@@ -142,7 +156,7 @@ ServiceObjective service_objective(const std::string& text) {
         const std::string_view item = rest.substr(0, rest.find(','));
         rest.remove_prefix(std::min(rest.size(), item.size() + 1));
         const std::size_t equals = std::min(item.find('='), item.size());
-        const std::string key(item.substr(0, equals));
+        const std::string key = lower_case(item.substr(0, equals));
         auto* limit = key == "ttft" ? &objective.ttft : key == "tpot" ? &objective.tpot : key == "latency" ? &objective.latency : nullptr;
         if (limit == nullptr || equals == item.size())
             throw Error({.what = "not an objective",

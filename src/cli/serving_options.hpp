@@ -22,8 +22,8 @@ void add_serving_options(CLI::App& command, ServingOptions& options);
 
 /// Each throws Error naming the option, what was found and what is expected.
 SchedulerOptions scheduler_options(const ServingOptions& options);
-/// Requests per second, of --rate.
-Hertz required_rate(std::string text);
+/// Of --rate: "5", "5/s", "300/min", "1000/h".
+Hertz required_rate(const std::string& text);
 ServiceObjective service_objective(const std::string& text);
 /// Poisson arrivals; at 1/s when the rate is searched for and where users send requests. Token counts are those of the run's shape.
 ArrivalProcess arrival_process(const ServingOptions& options, const RunShape& shape);

@@ -15,12 +15,12 @@ struct NamedRecommendation {
     RecommendationRequest request;  ///< its run completed in sizes
     std::vector<Contestant> contestants;
     Recommendation answer;
-    std::size_t top = 10;  ///< rows of the ranking that are shown
+    std::size_t top = 10;  ///< rows that are shown
     Date today;
     std::vector<std::string> notes;
 };
 
-/// The ranking and the front of cost and latency, why the other GPUs fall out, prices and assumptions. CSV is the ranking.
+/// The cheapest deployments, why other GPUs were rejected, prices and assumptions. CSV is the rows.
 Report recommendation_report(const NamedRecommendation& named);
 
 }  // namespace roofcast

@@ -2,207 +2,229 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "report/cost_figures.hpp"
 
 namespace roofcast {
 
 namespace {
 
-/// A cell with its column; `in_text` where the text table has room for it.
-struct Entry {
+/// A cell with its column.
+struct DeploymentFigure {
     Column column;
     Cell cell;
-    bool in_text = true;
 };
 
-const GpuProfile& profile_of(const NamedRecommendation& n, const Deployment& d) {
-    return n.contestants[d.gpu].gpu->profile;
+Cell milliseconds(const std::optional<Seconds>& time) {
+    return time ? Cell(time->in(ms)) : Cell();
 }
 
-void add_settings(std::vector<Entry>& row, const NamedRecommendation& n, const Deployment& d) {
-    row.push_back({{"gpu", "GPU"}, profile_of(n, d).id});
-    row.push_back({{"gpus", "GPUs"}, d.parallel.gpus()});
-    row.push_back({{"tensor_parallel", "tp"}, d.parallel.tensor});
-    row.push_back({{"pipeline_parallel", "pp"}, d.parallel.pipeline});
-    row.push_back({{"data_parallel", "dp"}, d.parallel.data});
-    row.push_back({{"precision", "precision"}, std::string(name(d.precision))});
-    row.push_back({{"weights", "weights"}, name(d.weights)});
-    row.push_back({{"batch", "batch"}, d.batch});
+Cell count_if(bool known, std::int64_t count) {
+    return known ? Cell(count) : Cell();
 }
 
-/// A time, and the bounds of its interval.
-void add_time(std::vector<Entry>& row, const std::string& key, const std::string& title, const std::optional<Seconds>& time,
-              const std::optional<IntervalRatio>& interval) {
-    const auto times = [&](double factor) { return Cell(time->in(ms)*factor); };
-    const bool bounds = time && interval;
-    row.push_back({{key + "_ms", title + " ms"}, time ? times(1) : Cell(), time.has_value()});
-    row.push_back({{key + "_ms_low", ""}, bounds ? times(interval->low) : Cell(), false});
-    row.push_back({{key + "_ms_high", "to"}, bounds ? times(interval->high) : Cell(), time.has_value()});
+/// "P99 TTFT with 1 copy".
+std::string shortfall_text(const Deployment& d) {
+    if (!d.shortfall) return {};
+    const std::string copies = fmt::format("{} {}", d.shortfall->copies, d.shortfall->copies == 1 ? "copy" : "copies");
+    if (!d.shortfall->misses) return copies + " cannot sustain the rate";
+    return fmt::format("{} {}", copies, in_words(*d.shortfall->misses));
 }
 
-void add_times(std::vector<Entry>& row, const Deployment& d) {
-    const DeploymentFigures figures = d.figures.value_or(DeploymentFigures{});
-    std::optional<IntervalRatio> latency, ttft, tpot;
-    if (const auto& known = figures.intervals) {
-        latency = known->latency;
-        ttft = known->ttft.value_or(known->latency);
-        tpot = known->tpot.value_or(known->latency);
-    }
-    add_time(row, "ttft", "TTFT", figures.ttft, ttft);
-    add_time(row, "tpot", "TPOT", figures.tpot, tpot);
-    add_time(row, "latency", "latency", d.figures ? std::optional(figures.latency) : std::nullopt, latency);
-    row.push_back({{"capacity_per_s", "can do/s"}, d.figures ? Cell(figures.capacity.in(1 / s)) : Cell()});
-    row.push_back({{"watts", "W"}, figures.watts ? Cell(figures.watts->in(watt)) : Cell()});
-}
-
-/// What requests that arrive at random see.
-void add_load(std::vector<Entry>& row, const NamedRecommendation& n, const Deployment& d) {
-    const bool is_shown = has_queueing(n), has_tokens = n.answer.output_tokens > 0;
-    const UnderLoad load = d.load.value_or(UnderLoad{});
-    const auto time = [](const std::optional<Seconds>& t) { return t ? Cell(t->in(ms)) : Cell(); };
-    row.push_back({{"p99_ttft_ms", "P99 TTFT"}, time(load.ttft), is_shown && has_tokens});
-    row.push_back({{"p99_tpot_ms", "P99 TPOT"}, time(load.tpot), is_shown && has_tokens});
-    row.push_back({{"p99_latency_ms", "P99 latency"}, time(load.latency), false});
-    row.push_back({{"simulated_requests", ""}, load.requests > 0 ? Cell(load.requests) : Cell(), false});
-    row.push_back({{"batch_copies", ""}, d.load ? Cell(load.batch_copies) : Cell(), false});
-    const std::string reason = queueing_reason(n, d);
-    row.push_back({{"queueing_reason", ""}, reason.empty() ? Cell() : Cell(reason), false});
-}
-
-void add_cost(std::vector<Entry>& row, const NamedRecommendation& n, const Deployment& d) {
-    row.push_back({{"usd_per_hour", "USD/hour"}, d.cost ? Cell(d.cost->rate.in(1 * usd / hour)) : Cell()});
-    const auto amounts = [&](const std::string& key, const std::string& title, double times, bool in_text) {
-        const auto cell = [times](const std::optional<UsDollars>& amount) { return amount ? Cell(times * amount->in(usd)) : Cell(); };
-        row.push_back({{key, title}, d.cost && times > 0 ? cell(d.cost->per_item) : Cell(), in_text});
-        row.push_back({{key + "_low", "low"}, d.cost && times > 0 ? cell(d.cost->per_item_low) : Cell(), in_text});
-        row.push_back({{key + "_high", "high"}, d.cost && times > 0 ? cell(d.cost->per_item_high) : Cell(), in_text});
-    };
+/// `d` is any deployment where there is none: `known` empties the cells.
+std::vector<DeploymentFigure> deployment_figures(const NamedRecommendation& n, const Deployment& d, bool known) {
     const std::int64_t tokens = n.answer.output_tokens;
-    amounts("usd_per_million_output_tokens", "USD/M output", tokens > 0 ? million / static_cast<double>(tokens) : 0, tokens > 0);
-    amounts("usd_per_1000_items", "USD/1000 items", thousand, tokens == 0);
+    const auto dollars = [&](double items) { return known && d.cost && items > 0 ? Cell(items * d.cost->per_item.in(usd)) : Cell(); };
+    const auto time = [&](const std::optional<Seconds>& t) { return known ? milliseconds(t) : Cell(); };
+    const std::string shortfall = shortfall_text(d);
+    return {{{"gpus", ""}, count_if(known, d.parallel.gpus())},
+            {{"tensor_parallel", ""}, count_if(known, d.parallel.tensor)},
+            {{"pipeline_parallel", ""}, count_if(known, d.parallel.pipeline)},
+            {{"data_parallel", ""}, count_if(known, d.parallel.data)},
+            {{"precision", ""}, known ? Cell(std::string(name(d.precision))) : Cell()},
+            {{"weights", ""}, known ? Cell(name(d.weights)) : Cell()},
+            {{"batch", ""}, count_if(known, d.batch)},
+            {{"ttft_ms", ""}, time(d.ttft)},
+            {{"tpot_ms", ""}, time(d.tpot)},
+            {{"latency_ms", ""}, time(d.latency)},
+            {{"capacity_per_s", ""}, known ? Cell(d.capacity.in(1 / s)) : Cell()},
+            {{"usd_per_hour", ""}, known && d.cost ? Cell(d.cost->rate.in(1 * usd / hour)) : Cell()},
+            {{"instance", ""}, known && d.cost && d.cost->instance ? Cell(instance_name(*d.cost->instance)) : Cell()},
+            {{"instances", ""}, count_if(known && d.cost && d.cost->instance, d.cost ? d.cost->instances : 0)},
+            {{"listed_instance", ""}, known && d.cost ? Cell(d.cost->listed) : Cell()},
+            {{"usd_per_million_output_tokens", ""}, dollars(tokens > 0 ? million / static_cast<double>(tokens) : 0)},
+            {{"usd_per_1000_items", ""}, dollars(thousand)},
+            {{"simulated_requests", ""}, count_if(known && d.requests > 0, d.requests)},
+            {{"one_copy_less", ""}, known && !shortfall.empty() ? Cell(shortfall) : Cell()}};
 }
 
-/// In `text` an old price is flagged in the cell itself.
-void add_price(std::vector<Entry>& row, const NamedRecommendation& n, const Deployment& d, bool text) {
-    const auto& price = n.contestants[d.gpu].rental_price;
-    const bool dated = price && !price->given;
-    const std::string date = !price ? "" : price->given ? "given" : price->price.date.empty() ? "UNDATED" : price->price.date;
-    row.push_back({{"price", "price of"}, date + (text && price && price->is_old() ? " OLD" : "")});
-    row.push_back({{"price_age_days", ""}, dated && price->age_days ? Cell(*price->age_days) : Cell(), false});
-    row.push_back({{"price_older_than_a_year", ""}, price && price->is_old(), false});
+const GpuProfile& profile_of(const NamedRecommendation& n, const RecommendedRow& row) {
+    return n.contestants[row.at(n.request.confidence)->gpu].gpu->profile;
 }
 
-std::vector<Entry> entries_of(const NamedRecommendation& n, const Deployment& d, bool text) {
-    std::vector<Entry> row;
-    row.push_back({{"pareto", "front"}, d.front ? Cell(std::string("*")) : Cell()});
-    add_settings(row, n, d);
-    add_times(row, d);
-    add_load(row, n, d);
-    add_cost(row, n, d);
-    row.push_back({{"memory_gb", "GB/GPU"}, d.memory.total().in(gb), false});
-    add_price(row, n, d, text);
-    return row;
+/// Limits on sequences matter to read where one is not the default.
+bool limits_differ(const NamedRecommendation& n, const std::vector<RecommendedRow>& rows) {
+    const std::int64_t usual = SchedulerOptions{}.max_sequences;
+    return !is_simulated(n) || std::any_of(rows.begin(), rows.end(), [&](const RecommendedRow& row) {
+        return row.at(n.request.confidence)->batch != usual;
+    });
 }
 
-Table table_of(const NamedRecommendation& n, const std::vector<Deployment>& deployments, bool text) {
-    if (deployments.empty()) {  // the columns alone, of any deployment
-        Table table = table_of(n, {Deployment{}}, text);
-        table.rows.clear();
-        return table;
+/// How the table shows one deployment; `prefix` stands before the first heading.
+struct TextColumns {
+    bool formats = false, limits = false, times = true, has_tokens = true;
+    std::string prefix;
+};
+
+void add_text(std::vector<DeploymentFigure>& row, const NamedRecommendation& n, const std::optional<Deployment>& known, const TextColumns& show) {
+    const Deployment d = known.value_or(Deployment{});
+    const auto text = [&known](std::string value) { return known ? Cell(std::move(value)) : Cell(); };
+    const std::string percentile = is_simulated(n) ? "P99 " : "";
+    row.push_back({{"gpus", show.prefix + "GPUs"}, count_if(known.has_value(), d.parallel.gpus())});
+    row.push_back({{"copies", "copies"}, text(copies_text(d))});
+    if (show.formats) row.push_back({{"format", "format"}, text(format_text(d))});
+    if (show.limits) row.push_back({{"batch", is_simulated(n) ? "max seqs" : "batch"}, count_if(known.has_value(), d.batch)});
+    if (show.times && show.has_tokens) {
+        row.push_back({{"ttft_ms", percentile + "TTFT"}, milliseconds(d.ttft)});
+        row.push_back({{"tpot_ms", percentile + "TPOT"}, milliseconds(d.tpot)});
     }
-    Table table;
-    for (std::size_t i = 0; i < deployments.size(); ++i) {
-        std::vector<Entry> entries = entries_of(n, deployments[i], text);
-        if (!text) entries.front().cell = deployments[i].front;
-        entries.insert(entries.begin(), {{"rank", "rank"}, static_cast<std::int64_t>(i + 1)});
-        if (!text) {
-            entries.push_back({{"outcome", ""}, std::string(name(deployments[i].outcome))});
-            entries.push_back({{"excess", ""}, deployments[i].excess > 0 ? Cell(deployments[i].excess) : Cell()});
-        }
-        std::vector<Cell> row;
-        for (const Entry& e : entries) {
-            if (text && !e.in_text) continue;
-            if (i == 0) table.columns.push_back(e.column);
-            row.push_back(e.cell);
-        }
-        table.rows.push_back(std::move(row));
+    if (show.times && (!show.has_tokens || n.request.objective.latency))
+        row.push_back({{"latency_ms", percentile + (show.has_tokens ? "latency" : "latency ms")}, milliseconds(d.latency)});
+    if (show.times && !n.request.rate) {
+        const double items = show.has_tokens ? million / static_cast<double>(n.answer.output_tokens) : thousand;
+        row.push_back({{"usd_per_many", show.has_tokens ? "USD/M tokens" : "USD/1000"},
+                       d.cost ? Cell(items * d.cost->per_item.in(usd)) : Cell()});
     }
-    return table;
+    row.push_back({{"usd_per_hour", "USD/h"}, d.cost ? Cell(d.cost->rate.in(1 * usd / hour)) : Cell()});
+}
+
+/// Rents of the rows, numbered as they are.
+void add_rent(Table& table, Date today, std::int64_t rank, const std::string& which, const std::optional<Deployment>& d) {
+    if (!d || !d->cost) return;
+    const DeploymentCost& cost = *d->cost;
+    const bool known = cost.instance.has_value();
+    const auto text = [known](const std::string& value) { return known ? Cell(value) : Cell(); };
+    table.rows.push_back({rank, which, known ? Cell(cost.instances) : Cell(),
+                          known         ? Cell(instance_name(*cost.instance))
+                          : cost.listed ? Cell(std::string("given price"))
+                                        : Cell(std::string("no listed instance")),
+                          known && !cost.instance->any_number ? Cell(cost.instance->gpus) : Cell(),
+                          known && cost.instance->provider_kind ? text(std::string(name(*cost.instance->provider_kind))) : Cell(),
+                          known ? text(price_date(*cost.instance, today)) : Cell()});
 }
 
 }  // namespace
 
-bool has_queueing(const NamedRecommendation& n) {
-    return n.answer.queueing.why_not.empty();
+std::string instance_name(const Instance& instance) {
+    return instance.provider + (instance.provider.empty() || instance.name.empty() ? "" : " ") + instance.name;
 }
 
-std::string queueing_reason(const NamedRecommendation& n, const Deployment& d) {
-    if (!d.load) return {};
-    if (!d.load->error.empty()) return d.load->error;
-    if (!d.load->miss) return {};
-    const QueueingMiss& miss = *d.load->miss;
-    const std::string over = fmt::format("{} {} over {}", miss.metric, readable_time(miss.seen.in(s)), readable_time(miss.limit.in(s)));
-    if (!miss.copies) return over + " of a request that is alone";
-    return fmt::format("P{} {} at {}/s with {} {}", queueing_percentile, over, significant(n.request.rate->in(1 / s)), *miss.copies,
-                       *miss.copies == 1 ? "copy" : "copies");
+std::string price_date(const Instance& instance, Date today) {
+    const auto date = parse_date(instance.date);
+    if (!date) return "UNDATED";
+    return instance.date + (days_between(*date, today) > old_price_days ? " OLDER THAN A YEAR" : "");
 }
 
-std::vector<std::string> gpus_with(const NamedRecommendation& n, Outcome outcome) {
-    std::vector<std::string> ids;
-    for (std::size_t i = 0; i < n.contestants.size(); ++i) {
-        if (n.answer.gpus[i].outcome == outcome) ids.push_back(n.contestants[i].gpu->profile.id);
-    }
-    return ids;
-}
-
-std::vector<Outcome> reasons_met(const NamedRecommendation& n) {
-    std::vector<Outcome> reasons;
-    for (std::size_t i = 1; i < outcome_count; ++i) {
-        const auto outcome = static_cast<Outcome>(i);
-        if (n.answer.deployments[i] > 0 || !gpus_with(n, outcome).empty()) reasons.push_back(outcome);
-    }
-    return reasons;
-}
-
-Table deployment_rows(const NamedRecommendation& n, const std::vector<Deployment>& deployments) {
-    return table_of(n, deployments, false);
-}
-
-Table deployment_table(const NamedRecommendation& n, const std::vector<Deployment>& deployments, std::string title) {
-    Table table = table_of(n, deployments, true);
-    table.title = std::move(title);
-    return table;
-}
-
-Table reason_table(const NamedRecommendation& n) {
-    Table table{.title = "Why others fall out: GPUs by what is nearest of them, and all deployments tried",
-                .columns = {{"reason", "reason"}, {"gpus", "GPUs"}, {"deployments", "deployments"}},
-                .rows = {}};
-    for (const Outcome outcome : reasons_met(n)) {
-        const auto deployments = static_cast<std::int64_t>(n.answer.deployments[static_cast<std::size_t>(outcome)]);
-        table.rows.push_back({std::string(in_words(outcome)), static_cast<std::int64_t>(gpus_with(n, outcome).size()), deployments});
+Table rent_rows_of(const NamedRecommendation& n) {
+    Table table{.title = "Rented as", .columns = {}, .rows = {}};
+    table.columns = {{"rank", "rank"}, {"for", "for"}, {"instances", "count"}, {"instance", "instance"},
+                     {"gpus", "GPUs each"}, {"provider_kind", "provider"}, {"date", "price of"}};
+    std::int64_t rank = 0;
+    for (const RecommendedRow& row : shown_rows(n)) {
+        ++rank;
+        const auto rents = table.rows.size();
+        for (const Confidence c : confidences) add_rent(table, n.today, rank, std::string(name(c)), row.at(c));
+        // One line where both rent the same.
+        if (table.rows.size() != rents + 2) continue;
+        auto &first = table.rows[rents], &second = table.rows[rents + 1];
+        if (!std::equal(first.begin() + 2, first.end(), second.begin() + 2)) continue;
+        first[1] = std::string("both");
+        table.rows.pop_back();
     }
     return table;
 }
 
-nlohmann::ordered_json misses_json(const NamedRecommendation& n) {
-    auto misses = nlohmann::ordered_json::array();
-    for (std::size_t i = 0; i < n.contestants.size(); ++i) {
-        const GpuVerdict& verdict = n.answer.gpus[i];
-        if (verdict.meeting > 0) continue;
-        nlohmann::ordered_json nearest;
-        if (verdict.nearest) {
-            Deployment d = *verdict.nearest;
-            d.gpu = i;
-            nearest = as_json(table_of(n, {d}, false)).front();
-            nearest.erase("rank");
+bool is_simulated(const NamedRecommendation& n) {
+    return n.answer.load.why_not.empty();
+}
+
+std::vector<RecommendedRow> shown_rows(const NamedRecommendation& n) {
+    const auto& rows = n.answer.rows;
+    return {rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(std::min(n.top, rows.size()))};
+}
+
+std::string copies_text(const Deployment& d) {
+    std::string one = d.parallel.tensor > 1 ? fmt::format("tp {}", d.parallel.tensor) : "";
+    if (d.parallel.pipeline > 1) one += fmt::format("{}pp {}", one.empty() ? "" : " ", d.parallel.pipeline);
+    if (one.empty()) one = "1 GPU";
+    return d.parallel.data > 1 ? fmt::format("{} x {}", d.parallel.data, one) : one;
+}
+
+std::string format_text(const Deployment& d) {
+    const std::string weights = name(d.weights);
+    return weights.empty() || weights == name(d.precision) ? std::string(name(d.precision))
+                                                            : fmt::format("{}, {} weights", name(d.precision), weights);
+}
+
+nlohmann::ordered_json deployment_json(const NamedRecommendation& n, const std::optional<Deployment>& d) {
+    if (!d) return nullptr;
+    Table one;
+    one.columns = {{"gpu", ""}};
+    one.rows = {{n.contestants[d->gpu].gpu->profile.id}};
+    for (const DeploymentFigure& figure : deployment_figures(n, *d, true)) {
+        one.columns.push_back(figure.column);
+        one.rows.front().push_back(figure.cell);
+    }
+    return as_json(one).front();
+}
+
+Table csv_rows_of(const NamedRecommendation& n) {
+    Table table;
+    std::int64_t rank = 0;
+    const auto add = [&](const RecommendedRow& row, const std::string& gpu) {
+        std::vector<DeploymentFigure> all{{{"rank", ""}, ++rank}, {{"gpu", ""}, gpu}};
+        for (DeploymentFigure& f : deployment_figures(n, row.expected.value_or(Deployment{}), row.expected.has_value())) all.push_back(std::move(f));
+        for (DeploymentFigure& f : deployment_figures(n, row.upper.value_or(Deployment{}), row.upper.has_value())) {
+            f.column.key = "upper_" + f.column.key;
+            all.push_back(std::move(f));
         }
-        misses.push_back({{"gpu", n.contestants[i].gpu->profile.id},
-                          {"reason", std::string(name(verdict.outcome))},
-                          {"tried", verdict.tried},
-                          {"nearest", nearest}});
+        table.columns.clear();
+        table.rows.emplace_back();
+        for (DeploymentFigure& f : all) {
+            table.columns.push_back(f.column);
+            table.rows.back().push_back(std::move(f.cell));
+        }
+    };
+    for (const RecommendedRow& row : shown_rows(n)) add(row, profile_of(n, row).id);
+    if (!table.rows.empty()) return table;
+    add({}, "");
+    table.rows.clear();  // the columns alone
+    return table;
+}
+
+Table text_rows_of(const NamedRecommendation& n) {
+    const std::vector<RecommendedRow> rows = shown_rows(n);
+    const bool upper_ranks = n.request.confidence == Confidence::upper;
+    TextColumns first{.formats = n.request.allow_quantization, .limits = limits_differ(n, rows), .prefix = {}};
+    first.has_tokens = n.answer.output_tokens > 0;
+    TextColumns second = first;
+    second.times = second.formats = second.limits = false;
+    second.prefix = upper_ranks ? "expected: " : "upper: ";
+    Table table;
+    std::int64_t rank = 0;
+    for (const RecommendedRow& row : rows) {
+        std::vector<DeploymentFigure> all{{{"rank", "rank"}, ++rank}, {{"gpu", "GPU"}, profile_of(n, row).id}};
+        add_text(all, n, row.at(n.request.confidence), first);
+        add_text(all, n, upper_ranks ? row.expected : row.upper, second);
+        table.columns.clear();
+        table.rows.emplace_back();
+        for (DeploymentFigure& f : all) {
+            table.columns.push_back(f.column);
+            table.rows.back().push_back(std::move(f.cell));
+        }
     }
-    return misses;
+    return table;
 }
 
 }  // namespace roofcast

@@ -1,29 +1,33 @@
 #pragma once
-/// Tables of a recommendation: deployments with their figures, and the GPUs that fall out by reason.
+/// Deployments of a recommendation as rows.
 
 #include "report/recommendation_report.hpp"
 
 namespace roofcast {
 
-/// Ids of the GPUs whose verdict is `outcome`.
-std::vector<std::string> gpus_with(const NamedRecommendation& n, Outcome outcome);
-/// What rules out any GPU or deployment.
-std::vector<Outcome> reasons_met(const NamedRecommendation& n);
+/// Whether the simulator decided.
+bool is_simulated(const NamedRecommendation& n);
 
-/// "P99 TTFT 412 ms over 200 ms at 5/s with 2 copies": why a simulated deployment takes more copies, or falls out; empty: for no reason.
-std::string queueing_reason(const NamedRecommendation& n, const Deployment& d);
-/// Whether anything was simulated.
-bool has_queueing(const NamedRecommendation& n);
+/// The rows that are shown.
+std::vector<RecommendedRow> shown_rows(const NamedRecommendation& n);
 
-/// All figures of `deployments`, for JSON and CSV.
-Table deployment_rows(const NamedRecommendation& n, const std::vector<Deployment>& deployments);
-/// Those that a text table has room for.
-Table deployment_table(const NamedRecommendation& n, const std::vector<Deployment>& deployments, std::string title);
+/// "tp 2", "3 x tp 2", "4 x 1 GPU".
+std::string copies_text(const Deployment& d);
+/// "bf16", "bf16 with int4 weights".
+std::string format_text(const Deployment& d);
 
-/// GPUs without a deployment that meets all, by reason, and the deployments that fail for it.
-Table reason_table(const NamedRecommendation& n);
+/// All figures of a deployment; null for none.
+nlohmann::ordered_json deployment_json(const NamedRecommendation& n, const std::optional<Deployment>& d);
 
-/// What of each GPU without one comes nearest.
-nlohmann::ordered_json misses_json(const NamedRecommendation& n);
+/// All figures of both deployments of each row: those at the upper bound under keys that begin with `upper_`.
+Table csv_rows_of(const NamedRecommendation& n);
+/// "AWS p5.48xlarge (us-east-1)".
+std::string instance_name(const Instance& instance);
+/// "2026-07-20", "2025-01 OLDER THAN A YEAR", "UNDATED".
+std::string price_date(const Instance& instance, Date today);
+/// What is rented for the rows.
+Table rent_rows_of(const NamedRecommendation& n);
+/// What a text table has room for.
+Table text_rows_of(const NamedRecommendation& n);
 
 }  // namespace roofcast

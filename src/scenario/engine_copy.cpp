@@ -14,10 +14,11 @@ double as_double(std::int64_t n) {
 }  // namespace
 
 EngineCopy::EngineCopy(const ServingEngine& engine, const std::vector<ServingRequest>& requests, std::size_t first,
-                       std::vector<RequestTimes>& times)
+                       std::vector<RequestTimes>& times, MissCounter* misses)
     : engine_(engine),
       requests_(requests),
       times_(times),
+      misses_(misses),
       first_(first),
       stride_(static_cast<std::size_t>(engine.copies)),
       count_(requests.size() > first ? (requests.size() - first + stride_ - 1) / stride_ : 0),
@@ -27,7 +28,7 @@ EngineCopy::EngineCopy(const ServingEngine& engine, const std::vector<ServingReq
       block_phases_(static_cast<std::size_t>(engine.options.block_tokens)) {}
 
 EngineLoad EngineCopy::run() {
-    while (arrived_ < count_ || waiting() > 0 || running_ > 0) {
+    while ((arrived_ < count_ || waiting() > 0 || running_ > 0) && (misses_ == nullptr || !misses_->gives_up())) {
         if (waiting() == 0 && running_ == 0 && users_ == 0) clock_ = max(clock_, request(arrived_).arrival);
         receive();
         parts_.clear();
@@ -111,6 +112,7 @@ void EngineCopy::advance(const StepMix& m) {
     const Seconds time = engine_.time_scale * step_time(engine_.steps, m);
     const std::int64_t used = engine_.cache_blocks - free_blocks_;
     load_.most_blocks = std::max(load_.most_blocks, used);
+    load_.most_running = std::max(load_.most_running, running_);
     load_.busy += time;
     load_.waiting += as_double(waiting()) * time;
     load_.in_engine += as_double(running_) * time;

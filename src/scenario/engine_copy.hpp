@@ -9,14 +9,23 @@
 #include <tuple>
 
 #include "roofcast/serving.hpp"
+#include "scenario/misses.hpp"
 
 namespace roofcast {
 
+/// Counts misses of all copies, until there are enough to give up.
+struct MissCounter {
+    EarlyEnd end;
+    Misses count;
+    [[nodiscard]] bool gives_up() const { return count.most() >= end.misses; }
+};
+
 class EngineCopy {
 public:
-    /// Serves requests `first`, `first` + copies, `first` + 2·copies, … and writes their `times`. Users are shared out alike.
+    /// Serves requests `first`, `first` + copies, `first` + 2·copies, … and writes their `times`. Users are shared out alike. Ends early
+    /// where `misses` gives up; nullptr: never.
     EngineCopy(const ServingEngine& engine, const std::vector<ServingRequest>& requests, std::size_t first,
-               std::vector<RequestTimes>& times);
+               std::vector<RequestTimes>& times, MissCounter* misses = nullptr);
 
     EngineLoad run();
 
@@ -66,6 +75,7 @@ private:
     const ServingEngine& engine_;
     const std::vector<ServingRequest>& requests_;
     std::vector<RequestTimes>& times_;
+    MissCounter* misses_;
     std::size_t first_, stride_, count_;
 
     Seconds clock_;

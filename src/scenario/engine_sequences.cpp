@@ -95,6 +95,7 @@ void EngineCopy::begin_decoding(std::size_t i) {
 
 void EngineCopy::finish(std::size_t i) {
     times(i).finished = clock_;
+    if (misses_ != nullptr) misses_->count.add(request(i), times(i), misses_->end.objective);
     ++finished_;
     release(i);
 }

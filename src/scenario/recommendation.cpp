@@ -1,16 +1,35 @@
 #include "roofcast/recommendation.hpp"
 
-#include <algorithm>
-#include <tuple>
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <mutex>
+
+#include "io/parallel.hpp"
 #include "prediction/shapes.hpp"
 #include "roofcast/error.hpp"
-#include "scenario/recommendation_grid.hpp"
-#include "scenario/recommendation_queueing.hpp"
+#include "scenario/gpu_search.hpp"
+#include "scenario/simulated_engine.hpp"
 
 namespace roofcast {
 
 namespace {
+
+constexpr std::array<std::pair<std::string_view, std::string_view>, outcome_count> outcomes{{
+    {"meets", "meets the objective"},
+    {"lacks_precision", "lacks the number format"},
+    {"does_not_fit", "does not fit"},
+    {"withheld", "an operator has no kernel model"},
+    {"unknown_error", "no upper bound is known"},
+    {"misses_ttft", "misses TTFT"},
+    {"misses_tpot", "misses TPOT"},
+    {"misses_latency", "misses latency"},
+    {"too_many_copies", "needs more than 1024 copies"},
+    {"too_many_gpus", "needs more GPUs than --max-gpus"},
+    {"no_price", "no price is known"},
+    {"over_budget", "over budget"},
+}};
+static_assert(most_copies == 1024);
 
 /// A limit that the model has no time for would be met by everything.
 void check_limits(const Workload& workload, const ServiceObjective& objective) {
@@ -26,183 +45,91 @@ void check_limits(const Workload& workload, const ServiceObjective& objective) {
                  .expected = "latency=TIME"});
 }
 
-RunRequest asked(const RecommendationRequest& request, const RunFormat& format, const Parallelism& parallel, std::int64_t batch) {
-    RunRequest run = request.run;
-    run.shape.precision = format.precision;
-    run.weights = format.weights;
-    run.shape.batch = batch;
-    run.shape.parallel = parallel;
+/// Throws Error where no run of these sizes is possible.
+RunRequest smallest_run(const Workload& workload, const RecommendationRequest& request) {
+    const CopySettings one{.format = {request.run.shape.precision, request.run.weights, Quality::kept},
+                           .parallel = {.tensor = request.tensor.value_or(1), .pipeline = request.pipeline.value_or(1)}};
+    RunRequest run = run_of_copy(workload, request, one, deployment_batches(request).front());
+    if (request.objective.tpot && run.shape.generate_tokens < 2)
+        throw Error({.what = "one output token has no time per token after the first",
+                     .key = "--slo",
+                     .found = "tpot",
+                     .suggestion = "leave it out, or --generate 2 or more"});
     return run;
 }
 
-/// Whether a larger batch may still do better: of one that does not fit or is too slow it does not.
-bool goes_on(Outcome outcome) {
-    return outcome == Outcome::meets || outcome == Outcome::over_budget || outcome == Outcome::no_price ||
-           outcome == Outcome::too_many_copies || outcome == Outcome::queueing;
+/// Why nothing can be simulated; empty: it can.
+std::string why_not_simulated(const Workload& workload, const RecommendationRequest& request) {
+    const DecoderLlm* llm = language_model(workload);
+    if (llm == nullptr) return fmt::format("{} is not a language model", workload.id);
+    if (llm->cross_attention_tokens > 0) return fmt::format("{} keeps images in layers of cross attention", workload.id);
+    if (!request.rate) return "no --rate says when requests arrive";
+    if (request.run.techniques.any()) return "the simulated engine has none of the techniques asked for";
+    return {};
 }
 
-/// All deployments of one GPU.
-class GpuSearch {
-public:
-    GpuSearch(const Workload& workload, const Contestant& contestant, const RecommendationRequest& request, const SoftwareStacks& software)
-        : workload_(workload), contestant_(contestant), request_(request), software_(software) {}
+void keep_cheapest(std::optional<Deployment>& best, const std::optional<Deployment>& other) {
+    if (other && (!best || is_cheaper(*other, *best))) best = other;
+}
 
-    std::vector<Deployment> all() {
-        const GpuProfile& gpu = contestant_.gpu->profile;
-        for (const RunFormat& format : deployment_formats(workload_, gpu, request_)) {
-            for (const Parallelism& parallel : copy_degrees(workload_, gpu)) {
-                for (const std::int64_t batch : deployment_batches(request_)) {
-                    if (!add(asked(request_, format, parallel, batch))) break;
-                }
-            }
+/// One answer of each contestant, in their order.
+std::vector<GpuAnswer> answers(const Workload& workload, const std::vector<Contestant>& contestants, const RecommendationRequest& request,
+                               const SoftwareStacks& software, bool simulates) {
+    std::vector<GpuAnswer> all(contestants.size());
+    std::size_t done = 0;
+    std::mutex mutex;
+    in_parallel(contestants.size(), [&](std::size_t i) {
+        const Contestant& contestant = contestants[i];
+        if (!contestant.rental_price && (request.budget || !request.without_prices)) {
+            all[i].rejected = RejectedGpu{.outcome = Outcome::no_price};
+        } else {
+            all[i] = simulates ? answer_under_load(workload, contestant, request, software)
+                               : answer_by_batch(workload, contestant, request, software);
         }
-        return std::move(found_);
-    }
-
-private:
-    /// False when larger batches are out of the question.
-    bool add(const RunRequest& run) {
-        const auto d = tried(run);
-        if (!d) return false;
-        found_.push_back(*d);
-        return goes_on(d->outcome);
-    }
-
-    /// nullopt: the batch asks for more tokens or pixels than any run may have.
-    std::optional<Deployment> tried(const RunRequest& run) {
-        RunRequest complete;
-        try {
-            complete = completed_sizes(run, workload_);
-        } catch (const Error&) {
-            return std::nullopt;
-        }
-        Deployment d{.parallel = run.shape.parallel,
-                     .precision = run.shape.precision,
-                     .weights = complete.shape.weights,
-                     .batch = run.shape.batch,
-                     .memory = memory_estimate(workload_, complete, software_)};
-        d.memory.usable = contestant_.gpu->profile.usable_memory();
-        if (d.memory.fits() == false) {
-            d.outcome = Outcome::does_not_fit;
-            d.excess = d.memory.total() / *d.memory.usable;
-            return d;
-        }
-        try {
-            return judged(predict(workload_, *contestant_.gpu, run, software_), contestant_, request_);
-        } catch (const Error&) {  // a layer would run in a format that the GPU lacks, whatever it multiplies in
-            d.outcome = Outcome::lacks_precision;
-            return d;
-        }
-    }
-
-    const Workload& workload_;
-    const Contestant& contestant_;
-    const RecommendationRequest& request_;
-    const SoftwareStacks& software_;
-    std::vector<Deployment> found_;
-};
-
-/// How far a deployment got: 0 where it keeps the limits, 1 where it runs, 2 where it does not.
-int stage(const Deployment& d) {
-    if (!d.figures) return 2;
-    return goes_on(d.outcome) ? 0 : 1;
+        const std::lock_guard lock(mutex);
+        if (request.progress) request.progress(++done, contestants.size());
+    });
+    return all;
 }
 
-/// What got further is nearer; of equal ones that with the smaller factor beyond a limit.
-bool is_nearer(const Deployment& a, const Deployment& b) {
-    return std::tuple(stage(a), a.excess) < std::tuple(stage(b), b.excess);
-}
-
-GpuVerdict verdict_on(const std::vector<Deployment>& tried, bool has_price) {
-    GpuVerdict verdict{.tried = tried.size()};
-    for (const Deployment& d : tried) {
-        if (d.outcome == Outcome::meets) ++verdict.meeting;
+void add(Recommendation& result, GpuAnswer& answer, std::size_t gpu, Confidence confidence) {
+    for (RecommendedRow& row : answer.rows) {
+        if (row.expected) row.expected->gpu = gpu;
+        if (row.upper) row.upper->gpu = gpu;
+        keep_cheapest(result.cheapest_expected, row.expected);
+        keep_cheapest(result.cheapest_upper, row.upper);
+        if (row.at(confidence)) result.rows.push_back(std::move(row));
     }
-    if (verdict.meeting > 0) return verdict;
-    const auto nearest = std::min_element(tried.begin(), tried.end(), is_nearer);
-    if (nearest != tried.end()) verdict.nearest = *nearest;
-    verdict.outcome = !has_price ? Outcome::no_price : verdict.nearest ? verdict.nearest->outcome : Outcome::lacks_precision;
-    return verdict;
-}
-
-/// Takes out what random arrivals are too much for.
-void drop_overloaded(std::vector<Deployment>& meeting, Recommendation& result) {
-    for (const Deployment& d : meeting) {
-        if (d.outcome != Outcome::queueing) continue;
-        --result.deployments[static_cast<std::size_t>(Outcome::meets)];
-        ++result.deployments[static_cast<std::size_t>(Outcome::queueing)];
-        GpuVerdict& verdict = result.gpus[d.gpu];
-        if (!verdict.nearest || is_nearer(d, *verdict.nearest)) verdict.nearest = d;
-        if (--verdict.meeting == 0) verdict.outcome = Outcome::queueing;
-    }
-    std::erase_if(meeting, [](const Deployment& d) { return d.outcome == Outcome::queueing; });
-    for (GpuVerdict& verdict : result.gpus) {
-        if (verdict.meeting > 0) verdict.nearest.reset();
-    }
-}
-
-void mark_front(std::vector<Deployment>& meeting, Recommendation& result) {
-    std::vector<CostPoint> points;
-    for (const Deployment& d : meeting) points.push_back({d.cost->per_item, d.figures->latency});
-    for (const std::size_t i : pareto_front(points)) {
-        meeting[i].front = true;
-        result.front.push_back(meeting[i]);
-    }
-}
-
-/// The cheapest batch of each; `meeting` is sorted.
-void rank(const std::vector<Deployment>& meeting, Recommendation& result) {
-    for (const Deployment& d : meeting) {
-        const bool is_known =
-            std::any_of(result.ranked.begin(), result.ranked.end(), [&d](const Deployment& other) { return same_but_batch(d, other); });
-        if (!is_known) result.ranked.push_back(d);
-    }
+    result.load.simulations += answer.simulations;
+    if (!answer.rejected) return;
+    answer.rejected->gpu = gpu;
+    result.rejected.push_back(std::move(*answer.rejected));
 }
 
 }  // namespace
 
-std::vector<std::size_t> pareto_front(const std::vector<CostPoint>& points) {
-    std::vector<std::size_t> order(points.size());
-    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-    std::stable_sort(order.begin(), order.end(), [&points](std::size_t a, std::size_t b) {
-        return std::tuple(points[a].cost, points[a].latency) < std::tuple(points[b].cost, points[b].latency);
-    });
-    std::vector<std::size_t> front;
-    for (const std::size_t i : order) {
-        if (front.empty() || points[i].latency < points[front.back()].latency) front.push_back(i);
-    }
-    return front;
+std::string_view name(Outcome outcome) {
+    return outcomes[static_cast<std::size_t>(outcome)].first;
+}
+
+std::string_view in_words(Outcome outcome) {
+    return outcomes[static_cast<std::size_t>(outcome)].second;
 }
 
 Recommendation recommend(const Workload& workload, const std::vector<Contestant>& contestants, const RecommendationRequest& request,
                          const SoftwareStacks& software) {
     check_limits(workload, request.objective);
-    const RunRequest smallest = completed_sizes(
-        asked(request, {request.run.shape.precision, request.run.weights, Quality::kept}, {}, deployment_batches(request).front()),
-        workload);
-    if (request.objective.tpot && smallest.shape.generate_tokens < 2)
-        throw Error({.what = "one output token has no time per token after the first",
-                     .key = "--slo",
-                     .found = "tpot",
-                     .suggestion = "leave it out, or --generate 2 or more"});
+    const RunRequest smallest = smallest_run(workload, request);
     Recommendation result;
     if (language_model(workload) != nullptr) result.output_tokens = smallest.shape.generate_tokens;
-    std::vector<Deployment> meeting;
-    for (std::size_t i = 0; i < contestants.size(); ++i) {
-        std::vector<Deployment> tried = GpuSearch(workload, contestants[i], request, software).all();
-        for (Deployment& d : tried) {
-            d.gpu = i;
-            ++result.deployments[static_cast<std::size_t>(d.outcome)];
-            if (d.outcome == Outcome::meets) meeting.push_back(d);
-        }
-        result.gpus.push_back(verdict_on(tried, contestants[i].rental_price.has_value()));
-    }
-    std::stable_sort(meeting.begin(), meeting.end(), is_cheaper);
-    result.queueing = judge_queueing(workload, contestants, request, software, meeting);
-    drop_overloaded(meeting, result);
-    std::stable_sort(meeting.begin(), meeting.end(), is_cheaper);
-    mark_front(meeting, result);
-    rank(meeting, result);
+    result.load.why_not = why_not_simulated(workload, request);
+    const bool simulates = result.load.why_not.empty();
+    if (simulates) result.load.requests = simulated_requests(request.load, 1, result.output_tokens);
+    std::vector<GpuAnswer> all = answers(workload, contestants, request, software, simulates);
+    for (std::size_t i = 0; i < all.size(); ++i) add(result, all[i], i, request.confidence);
+    std::stable_sort(result.rows.begin(), result.rows.end(), [&request](const RecommendedRow& a, const RecommendedRow& b) {
+        return is_cheaper(*a.at(request.confidence), *b.at(request.confidence));
+    });
     return result;
 }
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <tuple>
 
 #include "prediction/shapes.hpp"
 
@@ -26,21 +25,22 @@ bool is_joined(const GpuProfile& gpu) {
     return gpu.nvlink.has_value() || gpu.pcie_generation > 0;
 }
 
-}  // namespace
-
-std::vector<RunFormat> deployment_formats(const Workload& workload, const GpuProfile& gpu, const RecommendationRequest& request) {
-    std::vector<RunFormat> formats;
+/// Formats for `gpu`, those that keep quality first.
+std::vector<RunFormat> formats(const Workload& workload, const GpuProfile& gpu, const RecommendationRequest& request) {
+    std::vector<RunFormat> found;
     const auto precision = request.precision_fixed ? std::optional(request.run.shape.precision) : sixteen_bits(workload, gpu);
-    if (precision) formats.push_back({*precision, request.run.weights, Quality::kept});
+    if (precision) found.push_back({*precision, request.run.weights, Quality::kept});
     if (request.allow_quantization && !request.weights_fixed) {
-        if (precision) add_weight_formats(formats, workload, *precision);
-        if (!request.precision_fixed) add_narrow_precisions(formats, workload, true);
+        if (precision) add_weight_formats(found, workload, *precision);
+        if (!request.precision_fixed) add_narrow_precisions(found, workload, true);
     }
-    std::erase_if(formats, [&gpu](const RunFormat& f) { return !gpu.supports(f.precision); });
-    return formats;
+    std::erase_if(found, [&gpu](const RunFormat& f) { return !gpu.supports(f.precision); });
+    return found;
 }
 
-std::vector<Parallelism> copy_degrees(const Workload& workload, const GpuProfile& gpu) {
+/// How the GPUs of one copy share it: tensor-parallel, or a pipeline where the heads do not divide. Other models take one GPU.
+std::vector<Parallelism> copy_degrees(const Workload& workload, const GpuProfile& gpu, const RecommendationRequest& request) {
+    if (request.tensor || request.pipeline) return {{.tensor = request.tensor.value_or(1), .pipeline = request.pipeline.value_or(1)}};
     const DecoderLlm* llm = language_model(workload);
     if (llm == nullptr || !is_joined(gpu)) return {{}};
     std::vector<Parallelism> degrees;
@@ -55,33 +55,47 @@ std::vector<Parallelism> copy_degrees(const Workload& workload, const GpuProfile
     return degrees;
 }
 
+}  // namespace
+
+std::vector<CopySettings> ways_of_running(const Workload& workload, const GpuProfile& gpu, const RecommendationRequest& request) {
+    std::vector<CopySettings> ways;
+    for (const RunFormat& format : formats(workload, gpu, request)) {
+        for (const Parallelism& parallel : copy_degrees(workload, gpu, request)) ways.push_back({format, parallel});
+    }
+    return ways;
+}
+
+RunRequest run_of_copy(const Workload& workload, const RecommendationRequest& request, const CopySettings& way, std::int64_t batch) {
+    RunRequest run = request.run;
+    run.shape.precision = way.format.precision;
+    run.weights = way.format.weights;
+    run.shape.batch = batch;
+    run.shape.parallel = way.parallel;
+    return completed_sizes(run, workload);
+}
+
+std::string described(const CopySettings& way) {
+    const auto degree = [](const char* name, std::int64_t ways) { return ways > 1 ? fmt::format("{} {}, ", name, ways) : std::string(); };
+    return fmt::format("{}{}{}", degree("tp", way.parallel.tensor), degree("pp", way.parallel.pipeline), described(way.format));
+}
+
 std::vector<std::int64_t> deployment_batches(const RecommendationRequest& request) {
     if (request.batch_fixed) return {request.run.shape.batch};
     return {batch_grid.begin(), batch_grid.end()};
 }
 
-std::string recommendation_grid_text(const RecommendationRequest& r) {
+std::string recommendation_grid_text(const RecommendationRequest& r, bool simulated) {
     const std::string precision = r.precision_fixed ? fmt::format("precision {} as asked for", name(r.run.shape.precision))
-                                                    : std::string("16 bits: the model's own, else bf16, else fp16");
+                                                    : std::string("16 bits (the model's own, else bf16, else fp16)");
     const std::string narrow = r.weights_fixed || !r.allow_quantization ? ""
-                               : r.precision_fixed                      ? "; int8 and int4 weights, as allowed"
-                                                   : "; int8 and int4 weights, fp8, int8 and fp4 arithmetic, as allowed";
-    return fmt::format(
-        "{}; weights {}{}; batch {}; {} GPUs for a copy of a language model, tensor-parallel, or a pipeline where its heads "
-        "do not divide, one for a copy of others; execution {}",
-        precision, r.weights_fixed ? "as asked for" : "as computed or published", narrow,
-        r.batch_fixed ? fmt::format("{} as asked for", r.run.shape.batch)
-                      : fmt::format("{} until one does not fit or misses a limit", fmt::join(batch_grid, ", ")),
-        fmt::join(gpus_of_a_copy, ", "), name(r.run.execution));
-}
-
-bool is_cheaper(const Deployment& a, const Deployment& b) {
-    return std::tuple(a.cost->per_item, a.figures->latency) < std::tuple(b.cost->per_item, b.figures->latency);
-}
-
-bool same_but_batch(const Deployment& a, const Deployment& b) {
-    return a.gpu == b.gpu && a.parallel.tensor == b.parallel.tensor && a.parallel.pipeline == b.parallel.pipeline &&
-           a.precision == b.precision && a.weights == b.weights;
+                               : r.precision_fixed                      ? ", also int8 and int4 weights"
+                                                   : ", also int8 and int4 weights and fp8, int8 and fp4 arithmetic";
+    std::string degrees = fmt::format("{} GPUs a copy (tp, or pp where heads do not divide)", fmt::join(gpus_of_a_copy, ", "));
+    if (r.tensor || r.pipeline) degrees = fmt::format("tp {}, pp {} as asked for", r.tensor.value_or(1), r.pipeline.value_or(1));
+    return fmt::format("{}{}; {}; {} {}; execution {}", precision, narrow, degrees,
+                       simulated ? "at most so many sequences in an engine:" : "batch",
+                       r.batch_fixed ? fmt::format("{} as asked for", r.run.shape.batch) : fmt::format("{}", fmt::join(batch_grid, ", ")),
+                       name(r.run.execution));
 }
 
 }  // namespace roofcast

@@ -1,5 +1,5 @@
 #pragma once
-/// What deployments a recommendation goes through.
+/// What ways of running a copy a recommendation goes through.
 
 #include <vector>
 
@@ -8,17 +8,23 @@
 
 namespace roofcast {
 
-/// Formats for `gpu`, those that keep quality first; empty: it has none of them.
-std::vector<RunFormat> deployment_formats(const Workload& workload, const GpuProfile& gpu, const RecommendationRequest& request);
+/// How one copy of the model runs.
+struct CopySettings {
+    RunFormat format;
+    Parallelism parallel;  ///< `data` is 1
+};
 
-/// How the GPUs of one copy share it: tensor-parallel, or a pipeline where the heads do not divide. Other models take one GPU.
-std::vector<Parallelism> copy_degrees(const Workload& workload, const GpuProfile& gpu);
+/// All ways of running a copy on `gpu`: formats that keep quality first, of each format the smallest degrees first. Empty: the GPU has none
+/// of the formats.
+std::vector<CopySettings> ways_of_running(const Workload& workload, const GpuProfile& gpu, const RecommendationRequest& request);
 
+/// `request` as one copy asks it, completed in sizes.
+RunRequest run_of_copy(const Workload& workload, const RecommendationRequest& request, const CopySettings& way, std::int64_t batch);
+
+/// "tp 8, bf16", "int4 weights on fp16".
+std::string described(const CopySettings& way);
+
+/// Batches of one copy, ascending.
 std::vector<std::int64_t> deployment_batches(const RecommendationRequest& request);
-
-/// By cost, and of equal costs the faster one.
-bool is_cheaper(const Deployment& a, const Deployment& b);
-/// The same but for the batch and the copies that it takes.
-bool same_but_batch(const Deployment& a, const Deployment& b);
 
 }  // namespace roofcast

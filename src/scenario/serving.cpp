@@ -23,6 +23,7 @@ void add(EngineLoad& sum, const EngineLoad& copy) {
     sum.batch += copy.batch;
     sum.most_waiting = std::max(sum.most_waiting, copy.most_waiting);
     sum.most_blocks = std::max(sum.most_blocks, copy.most_blocks);
+    sum.most_running = std::max(sum.most_running, copy.most_running);
     sum.steps += copy.steps;
     sum.preemptions += copy.preemptions;
     sum.tokens += copy.tokens;
@@ -100,11 +101,15 @@ std::optional<Refusal> refusal(const ServingEngine& engine, const ServingRequest
     return std::nullopt;
 }
 
-ServingRun simulated(const ServingEngine& engine, const std::vector<ServingRequest>& requests) {
+ServingRun simulated(const ServingEngine& engine, const std::vector<ServingRequest>& requests, const std::optional<EarlyEnd>& early_end) {
     ServingRun run;
     run.times.resize(requests.size());
-    for (std::int64_t copy = 0; copy < engine.copies; ++copy)
-        add(run.load, EngineCopy(engine, requests, static_cast<std::size_t>(copy), run.times).run());
+    std::optional<MissCounter> misses;
+    if (early_end) misses = MissCounter{.end = *early_end, .count = {}};
+    for (std::int64_t copy = 0; copy < engine.copies && run.complete; ++copy) {
+        add(run.load, EngineCopy(engine, requests, static_cast<std::size_t>(copy), run.times, misses ? &*misses : nullptr).run());
+        run.complete = !misses || !misses->gives_up();
+    }
     return run;
 }
 

@@ -3,6 +3,7 @@
 
 #include "roofcast/sample_statistics.hpp"
 #include "roofcast/serving.hpp"
+#include "scenario/misses.hpp"
 
 namespace roofcast {
 
@@ -19,35 +20,9 @@ Spread spread(const std::vector<double>& seconds) {
             .p99 = percentile(seconds, 0.99) * s};
 }
 
-Seconds ttft(const RequestTimes& t) {
-    return t.first_token - t.arrived;
-}
-
-std::optional<Seconds> tpot(const ServingRequest& request, const RequestTimes& t) {
-    if (request.output_tokens < 2) return std::nullopt;
-    return (t.finished - t.first_token) / static_cast<double>(request.output_tokens - 1);
-}
-
-bool beyond(const std::optional<Seconds>& value, const std::optional<Seconds>& limit) {
-    return value && limit && *value > *limit;
-}
-
-/// Requests beyond each limit.
-struct Misses {
-    std::int64_t ttft = 0, tpot = 0, latency = 0, any = 0;
-};
-
 Misses misses(const std::vector<ServingRequest>& requests, const ServingRun& run, const ServiceObjective& objective) {
     Misses count;
-    for (std::size_t i = 0; i < requests.size(); ++i) {
-        const RequestTimes& t = run.times[i];
-        const bool first = beyond(ttft(t), objective.ttft), later = beyond(tpot(requests[i], t), objective.tpot),
-                   whole = beyond(t.finished - t.arrived, objective.latency);
-        count.ttft += first ? 1 : 0;
-        count.tpot += later ? 1 : 0;
-        count.latency += whole ? 1 : 0;
-        count.any += first || later || whole ? 1 : 0;
-    }
+    for (std::size_t i = 0; i < requests.size(); ++i) count.add(requests[i], run.times[i], objective);
     return count;
 }
 

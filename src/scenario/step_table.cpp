@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <memory>
 
 #include "scenario/step_parts.hpp"
 
@@ -55,8 +56,15 @@ double between(double low, double high, double share) {
     return low + share * (high - low);
 }
 
-double along(const std::vector<double>& values, std::size_t row, const Place& p) {
-    return between(values[row + p.below], values[row + p.above], p.share);
+/// `value` of both points of `p`; of the second only where it counts, as it may have to be computed.
+template <class Value>
+double among(const Place& p, Value value) {
+    const double low = value(p.below);
+    return p.share == 0 ? low : between(low, value(p.above), p.share);
+}
+
+double along(const OnDemand<double>& values, std::size_t row, const Place& p) {
+    return among(p, [&](std::size_t i) { return values[row + i]; });
 }
 
 double log_of(Seconds part) {
@@ -64,25 +72,21 @@ double log_of(Seconds part) {
 }
 
 /// `time` of each whole number from 1 to `last`, evaluated at `rows_an_octave` and interpolated between them; entry 0 is zero.
-template <class Time>
-std::vector<Seconds> dense(std::int64_t last, Time time) {
+OnDemand<Seconds> dense(std::int64_t last, const std::function<Seconds(std::int64_t)>& time) {
     const auto points = spaced(last, rows_an_octave);
-    std::vector<Seconds> times{Seconds{}};
-    Seconds before;
-    for (std::size_t i = 0; i < points.size(); ++i) {
-        const Seconds here = time(points[i]);
-        const double start = std::log(i == 0 ? 1.0 : static_cast<double>(points[i - 1])), end = std::log(static_cast<double>(points[i]));
-        while (static_cast<std::int64_t>(times.size()) < points[i]) {
-            const double share = (std::log(static_cast<double>(times.size())) - start) / (end - start);
-            times.push_back(std::exp(between(log_of(before), log_of(here), share)) * s);
-        }
-        times.push_back(here);
-        before = here;
-    }
-    return times;
+    const OnDemand<Seconds> at_points(points.size(), [=](std::size_t i) { return time(points[i]); });
+    return {static_cast<std::size_t>(last) + 1, [=](std::size_t rows) {
+                if (rows == 0) return Seconds{};
+                const auto next = std::lower_bound(points.begin(), points.end(), static_cast<std::int64_t>(rows));
+                const auto above = static_cast<std::size_t>(next - points.begin());
+                if (*next == static_cast<std::int64_t>(rows)) return at_points[above];
+                const double start = std::log(static_cast<double>(points[above - 1])), end = std::log(static_cast<double>(*next));
+                const double share = (std::log(static_cast<double>(rows)) - start) / (end - start);
+                return std::exp(between(log_of(at_points[above - 1]), log_of(at_points[above]), share)) * s;
+            }};
 }
 
-Seconds entry(const std::vector<Seconds>& times, std::int64_t i) {
+Seconds entry(const OnDemand<Seconds>& times, std::int64_t i) {
     return times[std::min(static_cast<std::size_t>(i), times.size() - 1)];
 }
 
@@ -101,54 +105,61 @@ Seconds exposed(Seconds work, Seconds waiting, Seconds host) {
     return max(work - waiting, host);
 }
 
-/// Adds the points of a part that share W of so many rows, one for each of `sizes`: `pass` is the time of a whole pass of that size under
-/// a model.
-template <class Pass>
-void add_points(StepPart& part, const StepTable& table, const StepModel& m, std::int64_t rows, std::int64_t logits,
-                const std::vector<std::int64_t>& sizes, Pass pass) {
-    const StepModel busy = without_host(m);
-    const Seconds shared_busy = shared_step(busy, rows, logits);
-    const bool corrects = host_issues_kernels(m);
-    const Seconds shared = corrects ? shared_step(m, rows, logits) : shared_busy;
-    for (const std::int64_t size : sizes) {
-        const Seconds work = pass(busy, size) - shared_busy;
-        part.log_work.push_back(log_of(work));
-        if (corrects) part.rest.push_back((pass(m, size) - shared - exposed(work, entry(table.waiting, rows), part.host)).in(s));
-    }
+/// The model, the same on a host that takes no time, and what both have in common: W by rows and logits.
+struct Tabulation {
+    StepModel model, busy;
+    bool corrects = false;  ///< the host issues kernels, so that both differ
+};
+
+/// One cell of a grid: rows and logits of its W, and the time of its whole pass under a model.
+struct PartPoint {
+    std::int64_t rows = 1, logits = 1;
+    std::function<Seconds(const StepModel&)> pass;
+};
+
+/// Points of a part, by `point` of each index.
+StepPart part_of(const std::shared_ptr<const Tabulation>& t, const OnDemand<Seconds>& waiting, std::size_t size, Seconds host,
+                 const std::function<PartPoint(std::size_t)>& point) {
+    const auto work = [t, point](std::size_t i) {
+        const PartPoint p = point(i);
+        return p.pass(t->busy) - shared_step(t->busy, p.rows, p.logits);
+    };
+    StepPart part{.log_work = {size, [work](std::size_t i) { return log_of(work(i)); }}, .rest = {}, .host = host};
+    if (!t->corrects) return part;
+    part.rest = {size, [t, point, work, waiting, host](std::size_t i) {
+                     const PartPoint p = point(i);
+                     const Seconds exact = p.pass(t->model) - shared_step(t->model, p.rows, p.logits);
+                     return (exact - exposed(work(i), entry(waiting, p.rows), host)).in(s);
+                 }};
+    return part;
 }
 
-void repeat_last(StepPart& part, std::size_t times) {
-    for (std::vector<double>* values : {&part.log_work, &part.rest}) {
-        if (!values->empty()) values->insert(values->end(), times, values->back());
-    }
+void tabulate_shared(StepTable& table, const std::shared_ptr<const Tabulation>& t, const StepRange& range) {
+    const auto body = dense(range.tokens, [t](std::int64_t rows) { return shared_step(t->model, rows, 1); });
+    table.body = body;
+    table.head =
+        dense(range.sequences, [t](std::int64_t rows) { return shared_step(t->model, rows, rows) - shared_step(t->model, rows, 1); });
+    if (!t->corrects) return;
+    const auto busy = dense(range.tokens, [t](std::int64_t rows) { return shared_step(t->busy, rows, 1); });
+    table.waiting = {body.size(), [body, busy](std::size_t rows) { return max(Seconds{}, body[rows] - busy[rows]); }};
 }
 
-void tabulate_shared(StepTable& table, const StepModel& m, const StepRange& range) {
-    const auto body = [&](const StepModel& of) { return dense(range.tokens, [&](std::int64_t rows) { return shared_step(of, rows, 1); }); };
-    table.body = body(m);
-    table.head = dense(range.sequences, [&](std::int64_t rows) { return shared_step(m, rows, rows) - shared_step(m, rows, 1); });
-    if (!host_issues_kernels(m)) return;
-    table.waiting = body(without_host(m));
-    for (std::size_t rows = 0; rows < table.waiting.size(); ++rows)
-        table.waiting[rows] = max(Seconds{}, table.body[rows] - table.waiting[rows]);
-}
-
-void tabulate_decodes(StepTable& table, const StepModel& m, const StepRange& range) {
+void tabulate_decodes(StepTable& table, const std::shared_ptr<const Tabulation>& t, const StepRange& range) {
     const auto decodes = spaced(range.sequences, decodes_an_octave), contexts = spaced(range.context, contexts_an_octave);
     table.decodes = axis(decodes, 0);
     table.context = axis(contexts, 0);
-    const auto tabulate = [&](StepPart& part, bool beside_prompts) {
-        if (host_issues_kernels(m)) part.host = decode_step(m, 1, 1, beside_prompts) - shared_step(m, 1, 1);
-        for (const std::int64_t n : decodes) {
-            add_points(part, table, m, n, n, contexts,
-                       [=](const StepModel& of, std::int64_t c) { return decode_step(of, n, c, beside_prompts); });
-        }
+    const auto part = [&](bool beside_prompts) {
+        const Seconds host = t->corrects ? decode_step(t->model, 1, 1, beside_prompts) - shared_step(t->model, 1, 1) : Seconds{};
+        return part_of(t, table.waiting, decodes.size() * contexts.size(), host, [=](std::size_t i) {
+            const std::int64_t n = decodes[i / contexts.size()], c = contexts[i % contexts.size()];
+            return PartPoint{n, n, [=](const StepModel& of) { return decode_step(of, n, c, beside_prompts); }};
+        });
     };
-    tabulate(table.decode, false);
-    if (m.stack.joint_attention) tabulate(table.joint_decode.emplace(), true);
+    table.decode = part(false);
+    if (t->model.stack.joint_attention) table.joint_decode = part(true);
 }
 
-void tabulate_prompts(StepTable& table, const StepModel& m, const StepRange& range) {
+void tabulate_prompts(StepTable& table, const std::shared_ptr<const Tabulation>& t, const StepRange& range) {
     const auto prompts = spaced(std::min(range.sequences, range.prompt_tokens), prompts_an_octave),
                tokens = spaced(range.prompt_tokens, tokens_an_octave);
     std::vector<std::int64_t> past{0};
@@ -158,26 +169,19 @@ void tabulate_prompts(StepTable& table, const StepModel& m, const StepRange& ran
     table.prompts = axis(prompts, 0);
     table.tokens = axis(tokens, 0);
     table.past = axis(past, past_offset);
-    if (host_issues_kernels(m)) table.prompt.host = prompt_step(m, 1, 1, 0) - shared_step(m, 1, 1);
-    // A step's own cell reaches to the next point of two axes: twice and √2 times as much. Points beyond that are never read.
-    const std::int64_t most = 3 * range.prompt_tokens;
-    for (const std::int64_t n : prompts) {
-        for (const std::int64_t q : tokens) {
-            if (n * q > most) {
-                repeat_last(table.prompt, past.size());
-                continue;
-            }
-            add_points(table.prompt, table, m, n * q, n, past,
-                       [n, q](const StepModel& of, std::int64_t h) { return prompt_step(of, n, q, h); });
-        }
-    }
+    const Seconds host = t->corrects ? prompt_step(t->model, 1, 1, 0) - shared_step(t->model, 1, 1) : Seconds{};
+    const std::size_t width = past.size(), layer = tokens.size() * width;
+    table.prompt = part_of(t, table.waiting, prompts.size() * layer, host, [=](std::size_t i) {
+        const std::int64_t n = prompts[i / layer], q = tokens[i % layer / width], h = past[i % width];
+        return PartPoint{n * q, n, [=](const StepModel& of) { return prompt_step(of, n, q, h); }};
+    });
 }
 
-void tabulate_images(StepTable& table, const StepModel& m, const StepRange& range) {
-    if (!m.vision) return;
+void tabulate_images(StepTable& table, const std::shared_ptr<const Tabulation>& t, const StepRange& range) {
+    if (!t->model.vision) return;
     const auto encoded = spaced(range.sequences, encoded_an_octave);
     table.encoded = axis(encoded, 0);
-    for (const std::int64_t v : encoded) table.vision_part.push_back(log_of(vision_step(m, v)));
+    table.vision_part = {encoded.size(), [t, encoded](std::size_t i) { return log_of(vision_step(t->model, encoded[i])); }};
 }
 
 /// A part of a step whose W has so many rows; `interpolated` reads a grid of the part at the step's sizes.
@@ -191,11 +195,12 @@ Seconds part_time(const StepTable& t, const StepPart& part, std::int64_t rows, I
 }  // namespace
 
 StepTable tabulated(const StepModel& m, const StepRange& range) {
+    const auto t = std::make_shared<const Tabulation>(Tabulation{m, without_host(m), host_issues_kernels(m)});
     StepTable table;
-    tabulate_shared(table, m, range);
-    tabulate_decodes(table, m, range);
-    tabulate_prompts(table, m, range);
-    tabulate_images(table, m, range);
+    tabulate_shared(table, t, range);
+    tabulate_decodes(table, t, range);
+    tabulate_prompts(table, t, range);
+    tabulate_images(table, t, range);
     return table;
 }
 
@@ -206,20 +211,18 @@ Seconds step_time(const StepTable& t, const StepMix& mix) {
         const std::size_t width = t.context.values.size();
         const auto rows = static_cast<std::int64_t>(std::min(static_cast<double>(mix.decodes), t.decodes.values.back()));
         const StepPart& part = mix.prompts > 0 && t.joint_decode ? *t.joint_decode : t.decode;
-        time += part_time(t, part, rows, [&](const std::vector<double>& grid) {
-            return between(along(grid, n.below * width, c), along(grid, n.above * width, c), n.share);
+        time += part_time(t, part, rows, [&](const OnDemand<double>& grid) {
+            return among(n, [&](std::size_t decodes) { return along(grid, decodes * width, c); });
         });
     }
     if (mix.prompts > 0) {
         const double each = static_cast<double>(mix.prompt_tokens) / static_cast<double>(mix.prompts);
         const Place n = place(t.prompts, static_cast<double>(mix.prompts)), q = place(t.tokens, each), h = place(t.past, mix.past);
         const std::size_t width = t.past.values.size(), layer = t.tokens.values.size() * width;
-        time += part_time(t, t.prompt, mix.prompt_tokens, [&](const std::vector<double>& grid) {
-            const auto plane = [&](std::size_t prompts) {
-                return between(along(grid, prompts * layer + q.below * width, h), along(grid, prompts * layer + q.above * width, h),
-                               q.share);
-            };
-            return between(plane(n.below), plane(n.above), n.share);
+        time += part_time(t, t.prompt, mix.prompt_tokens, [&](const OnDemand<double>& grid) {
+            return among(n, [&](std::size_t prompts) {
+                return among(q, [&](std::size_t tokens) { return along(grid, prompts * layer + tokens * width, h); });
+            });
         });
     }
     if (mix.encoded > 0 && !t.vision_part.empty())

@@ -57,7 +57,7 @@ TEST_CASE("every key of the JSON output is documented") {
         {"serve-sim", "serve-sim --gpu a100 --model llama-3.1-8b --rate 5 --requests 50 --slo ttft=200ms,tpot=30ms,latency=5s"},
         {"serve-sim", "serve-sim --gpu a100 --model llama-3.1-8b --find-rate --requests 50 --slo ttft=200ms"},
         {"recommend",
-         "recommend --gpu a100-sxm4-80gb --gpu t4 --gpu a800 --model llama-3.1-8b --slo ttft=1s,tpot=30ms --rate 5 --budget 2"},
+         "recommend --gpu a100-sxm4-80gb --gpu t4 --gpu a800 --model llama-3.1-8b --slo ttft=1s,tpot=30ms --rate 5 --budget 20"},
         {"gpu", "gpu list"},
         {"gpu", "gpu show a100-sxm4-80gb"},
         {"gpu", "gpu check"},

@@ -85,9 +85,10 @@ TEST_CASE("machines: no command advises more GPUs than a machine has") {
 
 TEST_CASE("machines: recommend puts no copy on more GPUs than a machine has") {
     const json document =
-        json::parse(printed("recommend --gpu gh200 --model llama-3.1-8b --slo tpot=100ms --date 2026-11-21 --top 100 --format json"));
-    REQUIRE(document["ranked"].size() > 0);
-    for (const json& d : document["ranked"]) CHECK(d["tensor_parallel"].get<int>() * d["pipeline_parallel"].get<int>() == 1);
+        json::parse(printed("recommend --gpu gh200 --model llama-3.1-8b --slo tpot=100ms --date 2026-11-21 --all --format json"));
+    REQUIRE(document["rows"].size() > 0);
+    for (const json& row : document["rows"])
+        CHECK(row["expected"]["tensor_parallel"].get<int>() * row["expected"]["pipeline_parallel"].get<int>() == 1);
 }
 
 TEST_CASE("machines: gpu show states the machine and where it is from") {

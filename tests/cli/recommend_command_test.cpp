@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "support/compare.hpp"
 #include "support/program.hpp"
@@ -12,13 +13,13 @@ using roofcast::test::rel;
 
 namespace {
 
-const std::string three = "--gpu a100-sxm4-80gb --gpu rtx-4090 --gpu t4 --model llama-3.1-8b --slo ttft=500ms,tpot=40ms ";
+const std::string three_gpus = "--gpu a100-sxm4-80gb --gpu rtx-4090 --gpu t4 --model llama-3.1-8b --slo ttft=500ms,tpot=40ms ";
 
 json recommended(const std::string& arguments) {
-    return json::parse(roofcast::test::printed("recommend --format json --date 2026-11-21 " + arguments));
+    return json::parse(roofcast::test::roofcast("recommend --format json --date 2026-11-21 " + arguments).output);
 }
 
-double number(const json& value) {
+double figure(const json& value) {
     return value.get<double>();
 }
 
@@ -26,131 +27,186 @@ std::string recommend_refused(const std::string& arguments) {
     return roofcast::test::refused("recommend " + arguments);
 }
 
+int exit_code(const std::string& arguments) {
+    return roofcast::test::roofcast("recommend " + arguments).exit_code;
+}
+
 }  // namespace
 
-TEST_CASE("a recommendation agrees with the prediction and the cost of the same run") {
-    const json row = recommended(three)["ranked"][0];
+TEST_CASE("a recommendation without a rate agrees with the cost of the same run") {
+    const json row = recommended(three_gpus)["rows"][0]["expected"];
     const std::string run = "cost --format json --date 2026-11-21 --model llama-3.1-8b --gpu " + row["gpu"].get<std::string>() + " --tp " +
-                            std::to_string(row["tensor_parallel"].get<int>()) + " --batch " + std::to_string(row["batch"].get<int>()) +
+                            std::to_string(row["tensor_parallel"].get<int>()) + " --dp " +
+                            std::to_string(row["data_parallel"].get<int>()) + " --batch " + std::to_string(row["batch"].get<int>()) +
                             " --precision " + row["precision"].get<std::string>();
     const json cost = json::parse(roofcast::test::roofcast(run).output)["rows"][0];
-    CHECK(number(row["usd_per_million_output_tokens"]) == rel(number(cost["usd_per_million_output_tokens"]), 1e-9));
-    CHECK(number(row["usd_per_hour"]) == rel(number(cost["usd_per_hour"]), 1e-9));
-    CHECK(number(row["watts"]) == rel(number(cost["watts_per_gpu"]) * number(row["gpus"]), 1e-9));
-    CHECK(number(row["capacity_per_s"]) == rel(number(cost["throughput_per_s"]), 1e-9));
+    CHECK(figure(row["usd_per_million_output_tokens"]) == rel(figure(cost["usd_per_million_output_tokens"]), 1e-9));
+    CHECK(figure(row["usd_per_hour"]) == rel(figure(cost["usd_per_hour"]), 1e-9));
+    CHECK(figure(row["capacity_per_s"]) == rel(figure(cost["throughput_per_s"]), 1e-9));
 }
 
-TEST_CASE("recommended copies carry the rate, and the budget leaves out what is dearer") {
-    const json document = recommended(three + "--rate 20/s");
-    REQUIRE_FALSE(document["ranked"].empty());
-    for (const json& row : document["ranked"]) {
-        CHECK(number(row["capacity_per_s"]) >= 20);
-        // An hour has 72,000 requests of 128 tokens.
-        CHECK(number(row["usd_per_million_output_tokens"]) == rel(number(row["usd_per_hour"]) / (0.072 * 128), 1e-9));
+TEST_CASE("70B at 5/s takes the GPUs that serve-sim needs, and serve-sim confirms the command that is printed") {
+    const std::string run = "--model llama-3.1-70b --slo ttft=500ms,tpot=40ms --rate 5/s --gpu h100 --gpu h200";
+    const json document = recommended(run);
+    REQUIRE(document["rows"].size() == 2);
+    CHECK(document["load"]["simulated"] == true);
+    for (const json& row : document["rows"]) {
+        const json& d = row["expected"];
+        CHECK(figure(d["gpus"]) <= (row["gpu"] == "h200-sxm-141gb" ? 2 : 4));
+        CHECK(figure(d["ttft_ms"]) <= 500);
+        CHECK(figure(d["tpot_ms"]) <= 40);
+        // An hour has 18,000 requests of 128 tokens.
+        CHECK(figure(d["usd_per_million_output_tokens"]) == rel(figure(d["usd_per_hour"]) / (0.018 * 128), 1e-9));
+        if (!row["upper"].is_null()) CHECK(figure(row["upper"]["usd_per_hour"]) >= figure(d["usd_per_hour"]));
     }
-    const json cheap = recommended(three + "--budget 1");
-    REQUIRE_FALSE(cheap["ranked"].empty());
-    for (const json& row : cheap["ranked"]) CHECK(number(row["usd_per_hour"]) <= 1);
-    CHECK(cheap["misses"][0]["gpu"] == "a100-sxm4-80gb");
-    CHECK(cheap["misses"][0]["reason"] == "over_budget");
-    CHECK(number(cheap["misses"][0]["nearest"]["excess"]) > 1);
+    const std::string text = roofcast::test::printed("recommend " + run);
+    const std::string mark = "check: roofcast ";
+    const auto start = text.find(mark);
+    REQUIRE(start != std::string::npos);
+    const std::string command = text.substr(start + mark.size(), text.find('\n', start) - start - mark.size());
+    const json served = json::parse(roofcast::test::printed(command + " --format json"));
+    const json& best = document["rows"][0]["expected"];
+    CHECK(best == document["cheapest"]["expected"]);
+    const auto& metrics = served["latencies"];
+    const auto ttft = std::find_if(metrics.begin(), metrics.end(), [](const json& m) { return m["metric"] == "TTFT"; });
+    REQUIRE(ttft != metrics.end());
+    CHECK(figure((*ttft)["p99_ms"]) == rel(figure(best["ttft_ms"]), 1e-9));
 }
 
-TEST_CASE("recommendations with a rate say what was simulated, and what queueing changes") {
-    const std::string run = three + "--rate 5/s --batch 4";
-    const json document = recommended(run), &queueing = document["queueing"], off = recommended(run + " --queueing off");
-    CHECK(queueing["simulated"] == true);
-    CHECK(queueing["percentile"] == 99);
-    CHECK(queueing["requests"] == 4000);
-    CHECK(queueing["seed"] == 0);
-    CHECK(number(queueing["simulations"]) > 0);
-    const json& best = document["ranked"][0];
-    CHECK(number(best["p99_ttft_ms"]) <= 500);
-    CHECK(number(best["p99_tpot_ms"]) <= 40);
-    CHECK(number(best["data_parallel"]) > number(best["batch_copies"]));
-    const std::string reason = best["queueing_reason"];
-    CHECK(contains(reason, "P99 TTFT"));
-    CHECK(contains(reason, "over 500 ms at 5/s with"));
-    CHECK(off["queueing"]["simulated"] == false);
-    CHECK(off["ranked"][0]["p99_ttft_ms"].is_null());
-    CHECK(number(off["ranked"][0]["usd_per_hour"]) < number(best["usd_per_hour"]));
-    const std::string text = roofcast::test::printed("recommend --date 2026-11-21 " + run);
-    for (const std::string& part :
-         {reason, std::string("4000 requests, Poisson at 5/s, seed 0"), std::string("--max-seqs 4"), std::string("copies rather than")}) {
-        CAPTURE(part);
-        CHECK(contains(text, part));
+TEST_CASE("--confidence chooses which deployment ranks and decides the exit code") {
+    const std::string run = "--gpu h100-sxm5-80gb --model llama-3.1-8b --rate 2 --slo ";
+    const json loose = recommended(run + "tpot=1s");
+    const double alone = figure(loose["cheapest"]["expected"]["tpot_ms"]), upper = figure(loose["cheapest"]["upper"]["tpot_ms"]);
+    CHECK(upper > 1.02 * alone);
+    // Between a lone request's time with eight GPUs, which is shorter, and its upper bound.
+    const json both = recommended(run + "tpot=1s --tp 1");
+    const double between = (figure(both["cheapest"]["expected"]["tpot_ms"]) + figure(both["cheapest"]["upper"]["tpot_ms"])) / 2;
+    const std::string limit = run + "tpot=" + std::to_string(between) + "ms --tp 1 --max-gpus 1 ";
+    CHECK(exit_code(limit) == 0);
+    CHECK(exit_code(limit + "--confidence upper") == 1);
+    const json none = recommended(limit + "--confidence upper");
+    CHECK(none["rows"].empty());
+    CHECK(none["cheapest"]["upper"].is_null());
+    CHECK_FALSE(none["cheapest"]["expected"].is_null());
+    CHECK(none["objective"]["confidence"] == "upper");
+    REQUIRE(none["rejected"].size() == 1);
+    CHECK(contains(roofcast::test::roofcast("recommend " + limit).output, "cheapest, upper bound  none"));
+}
+
+TEST_CASE("a recommendation has one row for each GPU, and with --all one for each way of running") {
+    const json one = recommended(three_gpus + "--rate 5/s"), all = recommended(three_gpus + "--rate 5/s --all");
+    CHECK(one["rows"].size() + one["rejected"].size() == 3);
+    CHECK(all["rows"].size() > one["rows"].size());
+    CHECK(all["cheapest"] == one["cheapest"]);
+    CHECK(recommended(three_gpus + "--rate 5/s --all --top 2")["rows"].size() == 2);
+    const json fixed = recommended(three_gpus + "--rate 5/s --all --tp 4");
+    for (const json& row : fixed["rows"]) CHECK(row["expected"]["tensor_parallel"] == 4);
+    for (const json& row : recommended(three_gpus + "--rate 40/s --max-gpus 2")["rows"]) CHECK(figure(row["expected"]["gpus"]) <= 2);
+}
+
+TEST_CASE("the budget leaves out what is dearer, and says of which GPUs") {
+    const json cheap = recommended(three_gpus + "--budget 1");
+    REQUIRE_FALSE(cheap["rows"].empty());
+    for (const json& row : cheap["rows"]) CHECK(figure(row["expected"]["usd_per_hour"]) <= 1);
+    const auto& rejected = cheap["rejected"];
+    CHECK(std::any_of(rejected.begin(), rejected.end(),
+                      [](const json& r) { return r["gpu"] == "a100-sxm4-80gb" && r["reason"] == "over_budget"; }));
+}
+
+TEST_CASE("rates and limits are understood as people write them") {
+    const std::string gpu = "--gpu rtx-4090 --model llama-3.1-8b ";
+    const json usual = recommended(gpu + "--slo ttft=500ms,tpot=40ms --rate 5/s");
+    for (const char* other : {"--slo TTFT=0.5s,TPOT=40MS --rate 5", "--slo ttft=500000us,Tpot=0.04s --rate 300/min",
+                              "--slo ttft=500ms,tpot=40ms --rate 18000/h"}) {
+        CAPTURE(other);
+        CHECK(recommended(gpu + other)["rows"] == usual["rows"]);
     }
-    CHECK(text == roofcast::test::printed("recommend --date 2026-11-21 " + run));
-    CHECK(contains(roofcast::test::printed("recommend --format csv " + run), reason));
+    CHECK(recommended(gpu + "--slo tpot=40ms --rate 5 --engine vllm")["rows"] ==
+          recommended(gpu + "--slo tpot=40ms --rate 5 --software vllm")["rows"]);
 }
 
-TEST_CASE("deployments that only queueing rules out are named with the limit missed") {
-    const std::string run = "--gpu h100-pcie-80gb --model llama-3.1-8b --slo ttft=200ms,tpot=30ms --rate 5/s --batch 8 --budget 2";
-    const json document = recommended(run), &out = document["queueing"]["overloaded"];
-    CHECK(document["ranked"].empty());
-    REQUIRE(out.size() == 1);
-    CHECK(out[0]["gpu"] == "h100-pcie-80gb");
-    CHECK(contains(out[0]["why"], "at 5/s with 1 copy"));
-    CHECK(document["misses"][0]["reason"] == "queueing");
-    CHECK(document["misses"][0]["nearest"]["outcome"] == "queueing");
-    CHECK_FALSE(recommended(run + " --queueing off")["ranked"].empty());
-    CHECK(contains(roofcast::test::printed("recommend " + run), "falls out: P99 TTFT"));
-}
-
-TEST_CASE("limits by the upper bound are met by the upper bound") {
-    const json by_bound = recommended(three + "--by-bound");
-    REQUIRE_FALSE(by_bound["ranked"].empty());
-    for (const json& row : by_bound["ranked"]) {
-        CHECK(number(row["ttft_ms_high"]) <= 500);
-        CHECK(number(row["tpot_ms_high"]) <= 40);
+TEST_CASE("tables of recommendations are at most 100 columns wide") {
+    const std::string text = roofcast::test::printed(
+        "recommend --model llama-3.1-70b --slo ttft=500ms,tpot=40ms --rate 5/s --gpu h200-sxm-141gb --gpu l40s --gpu rtx-4090");
+    std::istringstream lines(text);
+    bool inside = false;
+    std::size_t rows = 0;
+    for (std::string line; std::getline(lines, line);) {
+        inside = (inside && !line.empty()) || line.starts_with("rank ");
+        if (!inside) continue;
+        ++rows;
+        CAPTURE(line);
+        CHECK(line.size() <= 100);
     }
+    CHECK(rows >= 4);
+    CHECK(contains(text, "upper: GPUs"));
 }
 
-TEST_CASE("the whole catalogue is gone through, and GPUs without a price are listed") {
+TEST_CASE("a catalogue's recommendation shows ten GPUs and lists those without a price") {
     const json document = recommended("--model llama-3.1-8b --slo tpot=50ms");
     CHECK(document["prices"].size() > 50);
-    CHECK(document["ranked"].size() == 10);
-    const auto& misses = document["misses"];
-    const auto unpriced = std::count_if(misses.begin(), misses.end(), [](const json& m) { return m["reason"] == "no_price"; });
+    CHECK(document["rows"].size() == 10);
+    CHECK(figure(document["rows_in_all"]) > 10);
+    const auto& rejected = document["rejected"];
+    const auto unpriced = std::count_if(rejected.begin(), rejected.end(), [](const json& m) { return m["reason"] == "no_price"; });
     const auto& prices = document["prices"];
     CHECK(unpriced == std::count_if(prices.begin(), prices.end(), [](const json& price) { return price.is_null(); }));
     CHECK(unpriced > 0);
-    const std::string text = roofcast::test::roofcast("recommend --date 2026-11-21 --model llama-3.1-8b --slo tpot=50ms").output;
-    for (const char* part : {"no price known", "a800", "front", "serve-sim", "days old", "searched: ", "--top"}) {
+    const std::string text = roofcast::test::printed("recommend --date 2026-11-21 --model llama-3.1-8b --slo tpot=50ms");
+    for (const char* part : {"no price is known, ", "a800", "price: ", "searched: ", "--top", "not simulated: no --rate"}) {
         CAPTURE(part);
         CHECK(contains(text, part));
     }
+    // A GPU that is named takes part without a price, by the number of GPUs.
+    const json named = recommended("--gpu a800 --model llama-3.1-8b --slo ttft=500ms,tpot=40ms --rate 5");
+    REQUIRE(named["rows"].size() == 1);
+    CHECK(figure(named["rows"][0]["expected"]["gpus"]) >= 1);
+    CHECK(named["rows"][0]["expected"]["usd_per_hour"].is_null());
 }
 
 TEST_CASE("old prices are flagged in recommendations") {
-    const auto later = roofcast::test::roofcast("recommend --date 2028-01-01 " + three);
-    CHECK(contains(later.output, " OLD"));
-    CHECK(contains(later.output, "OLDER THAN A YEAR"));
+    CHECK(contains(roofcast::test::roofcast("recommend --date 2028-01-01 " + three_gpus).output, "OLDER THAN A YEAR"));
 }
 
-TEST_CASE("models without text are recommended by item, and a limit that nothing meets leaves the ranking empty") {
+TEST_CASE("models without text are recommended by item, and a limit that nothing meets is an answer of no") {
     const json images = recommended("--model resnet50 --slo latency=50ms --gpu t4 --gpu l4");
-    REQUIRE_FALSE(images["ranked"].empty());
-    CHECK(images["ranked"][0]["usd_per_million_output_tokens"].is_null());
-    CHECK(number(images["ranked"][0]["usd_per_1000_items"]) > 0);
-    const json none = recommended("--model resnet50 --slo latency=1us --gpu t4");
-    CHECK(none["ranked"].empty());
-    CHECK(none["front"].empty());
-    CHECK(none["misses"][0]["reason"] == "misses_latency");
-    const auto csv = roofcast::test::roofcast("recommend --format csv --model resnet50 --slo latency=1us --gpu t4");
+    REQUIRE_FALSE(images["rows"].empty());
+    CHECK(images["rows"][0]["expected"]["usd_per_million_output_tokens"].is_null());
+    CHECK(figure(images["rows"][0]["expected"]["usd_per_1000_items"]) > 0);
+    const std::string impossible = "--model resnet50 --slo latency=1us --gpu t4";
+    const json none = recommended(impossible);
+    CHECK(none["rows"].empty());
+    CHECK(none["rejected"][0]["reason"] == "misses_latency");
+    CHECK(figure(none["rejected"][0]["excess"]) > 1);
+    CHECK(exit_code(impossible) == 1);
+    CHECK(contains(roofcast::test::roofcast("recommend " + impossible).output, "misses latency, 1 GPU: t4 ("));
+    const auto csv = roofcast::test::roofcast("recommend --format csv " + impossible);
     CHECK(std::count(csv.output.begin(), csv.output.end(), '\n') == 1);
+}
+
+TEST_CASE("rows of a recommendation in CSV have both deployments") {
+    const std::string csv = roofcast::test::printed("recommend --format csv --date 2026-11-21 " + three_gpus + "--rate 5/s");
+    for (const char* column : {"rank,gpu,gpus,", ",usd_per_hour,", ",upper_gpus,", ",upper_usd_per_hour,"}) {
+        CAPTURE(column);
+        CHECK(contains(csv, column));
+    }
 }
 
 TEST_CASE("wrong questions for a recommendation are refused with the option's name") {
     const std::string run = "--gpu t4 --model llama-3.2-1b --slo tpot=50ms ";
-    for (const char* option : {"--rate", "--budget", "--top", "--batch", "--prompt"}) {
+    for (const char* option : {"--rate", "--budget", "--top", "--batch", "--prompt", "--max-gpus", "--tp"}) {
         for (const char* value : {"0", "-1", "nan", "1e300", "many"}) {
             CAPTURE(option);
             CAPTURE(value);
             CHECK(contains(recommend_refused(run + option + " " + value), option));
         }
     }
-    for (const char* option : {"--tp", "--gpus", "--pp", "--dp", "--ep"}) CHECK(contains(recommend_refused(run + option + " 2"), option));
+    for (const char* option : {"--gpus", "--dp", "--ep"}) CHECK(contains(recommend_refused(run + option + " 2"), option));
+    CHECK(contains(recommend_refused(run + "--confidence sure"), "--confidence"));
+    for (const char* rate : {"5/day", "5/", "/s", "5 / s", "5/s/s"}) {
+        CAPTURE(rate);
+        CHECK(contains(recommend_refused(run + "--rate '" + rate + "'"), "300/min"));
+    }
     CHECK(contains(recommend_refused("--gpu t4 --model llama-3.2-1b --slo ttfft=1s"), "did you mean ttft"));
     CHECK(contains(recommend_refused("--gpu t4 --model resnet50 --slo ttft=1s"), "latency=TIME"));
     CHECK(contains(recommend_refused("--gpu t4 --model resnet50"), "--slo"));

@@ -189,3 +189,22 @@ TEST_CASE("a prompt that gave its room back is encoded anew") {
     // One step encodes for both (one point on the axis), one for the second when it comes back.
     CHECK((simulated(engine, requests).load.busy - text.load.busy).in(s) == rel(20, tolerance));
 }
+
+TEST_CASE("a simulation is given up once enough requests are beyond a limit, and else runs as it would") {
+    // One request at a time, two steps of a second each, all there at the start: the n-th has its first token after 2n − 1 seconds.
+    const ServingEngine engine = constant_engine({.max_sequences = 1}, 100);
+    const std::vector<ServingRequest> requests(10, ServingRequest{0 * s, 2, 2});
+    const ServingRun whole = simulated(engine, requests);
+    CHECK(whole.complete);
+    CHECK(whole.load.most_running == 1);
+    // Three are beyond 4 s when the fifth is finished, after 10 s.
+    const ServingRun given_up = simulated(engine, requests, EarlyEnd{{.ttft = 4 * s}, 3});
+    CHECK_FALSE(given_up.complete);
+    CHECK(given_up.load.end.in(s) == rel(10, tolerance));
+    CHECK(given_up.times[4].finished == whole.times[4].finished);
+    CHECK(given_up.times[5].finished == Seconds{});
+    const ServingRun kept = simulated(engine, requests, EarlyEnd{{.ttft = 4 * s}, 9});
+    CHECK(kept.complete);
+    CHECK(kept.load.end == whole.load.end);
+    CHECK(kept.times.back().finished == whole.times.back().finished);
+}

@@ -214,3 +214,20 @@ TEST_CASE("images go through the vision part in a pass of their own, before what
     const StepModel language = bench.model("rtx-4090", "llama-3.1-8b");
     CHECK(step_time(language, images) == step_time(language, text));
 }
+
+TEST_CASE("values on demand are computed once, when they are first read") {
+    std::vector<std::size_t> computed;
+    const OnDemand<double> squares(5, [&computed](std::size_t i) {
+        computed.push_back(i);
+        return static_cast<double>(i * i);
+    });
+    CHECK(squares.size() == 5);
+    CHECK(computed.empty());
+    CHECK(squares[3] == 9);
+    CHECK(squares[3] == 9);
+    CHECK(squares.back() == 16);
+    CHECK(computed == std::vector<std::size_t>{3, 4});
+    const OnDemand<double> known{1, 2};
+    CHECK(known[1] == 2);
+    CHECK(OnDemand<double>().empty());
+}

@@ -1,4 +1,4 @@
-#include "calibration/parallel.hpp"
+#include "io/parallel.hpp"
 
 #include <doctest/doctest.h>
 
