@@ -10,7 +10,7 @@ namespace roofcast {
 namespace {
 
 /// El-Nouby et al., XCiT (2021), equation 2: channels of a head attend to each other.
-void cross_covariance(ConvBuilder& b, const Map& in, std::int64_t heads, std::int64_t channels) {
+void cross_covariance(ConvBuilder& b, const Map& in, Count heads, Count channels) {
     const Map both{.channels = 2 * channels, .height = in.places(), .width = 1};
     constexpr double kernels = 2, flops = 4;  // the norm reads, the division reads and writes; both in fp32
     b.wide_pointwise("normalize", both, kernels, flops);
@@ -18,8 +18,7 @@ void cross_covariance(ConvBuilder& b, const Map& in, std::int64_t heads, std::in
 }
 
 /// Wang et al., Pyramid Vision Transformer (2021): keys and values of a smaller map.
-void reduced_attention(ConvBuilder& b, const Map& in, const ConvLayer& layer, std::int64_t channels, std::int64_t heads,
-                       std::int64_t queries) {
+void reduced_attention(ConvBuilder& b, const Map& in, const ConvLayer& layer, Count channels, Count heads, Count queries) {
     b.linear(in.places() + layer.tokens, in.channels, channels, layer.bias);
     const Map keys = b.conv(in, {.channels = in.channels,
                                  .kernel = layer.reduction,
@@ -34,7 +33,7 @@ void reduced_attention(ConvBuilder& b, const Map& in, const ConvLayer& layer, st
 
 }  // namespace
 
-void add_talking_heads(ConvBuilder& b, std::int64_t heads, std::int64_t places) {
+void add_talking_heads(ConvBuilder& b, Count heads, Count places) {
     // Each product wants heads last and the softmax wants them first, in fp32 under mixed precision.
     const Map scores{.channels = heads, .height = places, .width = places};
     constexpr double copies = 2;
@@ -44,13 +43,13 @@ void add_talking_heads(ConvBuilder& b, std::int64_t heads, std::int64_t places) 
     b.linear(places * places, heads, heads);
 }
 
-std::int64_t mlp_channels(const ConvLayer& layer, std::int64_t channels) {
+Count mlp_channels(const ConvLayer& layer, Count channels) {
     constexpr double usual_expansion = 4;
     if (layer.inner > 0) return layer.inner;
-    return std::llround((layer.expand > 0 ? layer.expand : usual_expansion) * static_cast<double>(channels));
+    return rounded_count((layer.expand > 0 ? layer.expand : usual_expansion) * static_cast<double>(channels));
 }
 
-void scored_attention(ConvBuilder& b, const ConvLayer& layer, const HeadShape& shape, std::int64_t query_side, std::int64_t key_side) {
+void scored_attention(ConvBuilder& b, const ConvLayer& layer, const HeadShape& shape, Count query_side, Count key_side) {
     if (layer.decomposed_positions) decomposed_positions(b, shape, query_side, key_side);
     if (!layer.fused_attention) {
         // The same table or network gives the bias, whatever adds it.
@@ -69,7 +68,7 @@ void scored_attention(ConvBuilder& b, const ConvLayer& layer, const HeadShape& s
     add_talking_heads(b, shape.heads, shape.keys);
 }
 
-Map skipping(ConvBuilder& b, const Map& stream, const ConvLayer& layer, std::int64_t channels, std::int64_t stride) {
+Map skipping(ConvBuilder& b, const Map& stream, const ConvLayer& layer, Count channels, Count stride) {
     if (stride == 1 && stream.channels == channels) return stream;
     if (!layer.pooled_shortcut) b.linear(stream.places(), stream.channels, channels);
     return b.pool({.channels = channels, .height = stream.height, .width = stream.width}, Pooling::average, stride, stride, 0);
@@ -84,26 +83,26 @@ Map entering(const ConvBuilder& b, const ConvLayer& layer, const Map& in) {
     return layer.layer_scale || layer.residual_scale ? b.as_stream(in) : in;
 }
 
-Map rows_of(const Map& map, std::int64_t tokens) {
+Map rows_of(const Map& map, Count tokens) {
     return {.channels = map.channels, .height = map.places() + tokens, .width = 1, .wide = map.wide};
 }
 
-void attend(ConvBuilder& b, const Map& in, const ConvLayer& layer, std::int64_t channels, std::int64_t stride, bool partition_first) {
-    const std::int64_t width = layer.inner > 0 ? layer.inner : channels, heads = heads_of(layer, width), head_dim = width / heads;
+void attend(ConvBuilder& b, const Map& in, const ConvLayer& layer, Count channels, Count stride, bool partition_first) {
+    const Count width = layer.inner > 0 ? Count(layer.inner) : channels, heads = heads_of(layer, width), head_dim = width / heads;
     // Elsewhere `expand` is the MLP's.
-    const std::int64_t values = layer.block == ConvBlock::attend ? value_channels(layer, width) : width;
-    const std::int64_t queries = in.places() / (stride * stride) + layer.tokens, side = layer.window;
+    const Count values = layer.block == ConvBlock::attend ? value_channels(layer, width) : width;
+    const Count queries = in.places() / (stride * stride) + layer.tokens, side = layer.window;
     const bool windowed = side > 0 && side < std::max(in.height, in.width);
-    const std::int64_t windows = windowed ? windows_along(in.height, side) * windows_along(in.width, side) : 1;
-    const std::int64_t keys = windowed ? side * side : in.places() + layer.tokens;
-    const std::int64_t outputs = windowed && partition_first ? windows * keys / (stride * stride) : queries;
+    const Count windows = windowed ? windows_along(in.height, side) * windows_along(in.width, side) : Count(1);
+    const Count keys = windowed ? side * side : in.places() + layer.tokens;
+    const Count outputs = windowed && partition_first ? windows * keys / (stride * stride) : queries;
     if (layer.reduction > 1) {
         reduced_attention(b, in, layer, channels, heads, queries);
     } else {
         if (windowed && partition_first) b.copy(windows * keys * in.channels, "partition");
         if (windowed && layer.shifted) b.mask_shifted_windows(windows, keys);
-        const std::int64_t rows = partition_first ? windows * keys : in.places() + layer.tokens;
-        const auto project = [&](std::int64_t wide) { b.linear(rows, in.channels, wide, layer.bias); };
+        const Count rows = partition_first ? windows * keys : in.places() + layer.tokens;
+        const auto project = [&](Count wide) { b.linear(rows, in.channels, wide, layer.bias); };
         if (layer.separate_projections) {
             project(width);
             project(width);
@@ -132,7 +131,7 @@ void attend(ConvBuilder& b, const Map& in, const ConvLayer& layer, std::int64_t 
 }
 
 void feed_forward(ConvBuilder& b, const Map& map, const ConvLayer& layer) {
-    const std::int64_t hidden = mlp_channels(layer, map.channels), rows = map.places() + layer.tokens;
+    const Count hidden = mlp_channels(layer, map.channels), rows = map.places() + layer.tokens;
     b.linear(rows, map.channels, layer.gated ? 2 * hidden : hidden, layer.bias);
     const Map inner = b.as_rows({.channels = hidden, .height = map.height, .width = map.width});
     if (layer.kernel > 1)
@@ -142,8 +141,8 @@ void feed_forward(ConvBuilder& b, const Map& map, const ConvLayer& layer) {
     b.linear(rows, hidden, map.channels, layer.bias);
 }
 
-Map attend_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t channels) {
-    return stage(b, x, "attend", layer, channels, [&](const Map& in, std::int64_t stride) {
+Map attend_block(ConvBuilder& b, Map x, const ConvLayer& layer, Count channels) {
+    return stage(b, x, "attend", layer, channels, [&](const Map& in, Count stride) {
         const Kept shortcut(b, entering(b, layer, in));
         const Map rows = rows_of(shortcut.map(), layer.tokens);
         b.normalize(rows, layer.norm.value_or(ConvNorm::layer), layer.wide);
@@ -169,25 +168,25 @@ Map mixed_channels(ConvBuilder& b, const Map& in, const ConvLayer& layer) {
 }
 
 Map mlp_block(ConvBuilder& b, Map x, const ConvLayer& layer) {
-    return stage(b, x, "mlp", layer, x.channels, [&](const Map& in, std::int64_t) { return mixed_channels(b, in, layer); });
+    return stage(b, x, "mlp", layer, x.channels, [&](const Map& in, Count) { return mixed_channels(b, in, layer); });
 }
 
 Map outlook_block(ConvBuilder& b, Map x, const ConvLayer& layer) {
     // Yuan et al., VOLO (2021), section 3.1: each place of the halved map mixes a window of values with weights that are a product of its
     // own features. The windows are written out, and overlapping ones summed back.
-    constexpr std::int64_t stride = 2;
+    constexpr Count stride = 2;
     constexpr double softmax_flops = 5;
-    const std::int64_t channels = x.channels, heads = heads_of(layer, channels);
-    const std::int64_t kernel = layer.kernel > 1 ? layer.kernel : 3, window = kernel * kernel;
-    return stage(b, x, "outlook", layer, channels, [&](const Map& in, std::int64_t) {
+    const Count channels = x.channels, heads = heads_of(layer, channels);
+    const Count kernel = layer.kernel > 1 ? layer.kernel : 3, window = kernel * kernel;
+    return stage(b, x, "outlook", layer, channels, [&](const Map& in, Count) {
         const Kept shortcut(b, in);
         b.normalize(shortcut.map(), ConvNorm::layer);
         b.linear(in.places(), channels, channels, false);
         const Map coarse = b.pool(in, Pooling::average, stride, stride, 0);
-        const std::int64_t unfolded = coarse.places() * window * channels;
+        const Count unfolded = coarse.places() * window * channels;
         b.transpose_rows(in.elements(), "planes");
         b.copy_by_image(unfolded, "unfold");
-        const std::int64_t scores = heads * window * window;
+        const Count scores = heads * window * window;
         b.linear(coarse.places(), channels, scores);
         b.scale({.channels = scores, .height = coarse.height, .width = coarse.width}, 0, Fusion::chain);
         // In fp32 under mixed precision: what a softmax of 16 bits does not move is one more kernel.
@@ -207,8 +206,8 @@ Map outlook_block(ConvBuilder& b, Map x, const ConvLayer& layer) {
 }
 
 Map class_attention_block(ConvBuilder& b, Map x, const ConvLayer& layer) {
-    const std::int64_t channels = x.channels, heads = heads_of(layer, channels), hidden = mlp_channels(layer, channels);
-    return stage(b, x, "class_attention", layer, channels, [&](const Map& in, std::int64_t) {
+    const Count channels = x.channels, heads = heads_of(layer, channels), hidden = mlp_channels(layer, channels);
+    return stage(b, x, "class_attention", layer, channels, [&](const Map& in, Count) {
         // One token more than places; only it is a query.
         const Map all = rows_of(in, 1), one{.channels = channels, .height = 1, .width = 1};
         b.copy(all.elements(), "concat");

@@ -9,10 +9,10 @@ namespace roofcast {
 
 namespace {
 
-constexpr std::int64_t window = 3;
+constexpr Count window = 3;
 
 /// A depthwise convolution, then a 1×1 one with a bias.
-Map separated(ConvBuilder& b, const Map& x, std::int64_t channels, bool shared) {
+Map separated(ConvBuilder& b, const Map& x, Count channels, bool shared) {
     const Map filtered =
         b.conv(x, {.channels = x.channels, .kernel = window, .groups = x.channels, .norm = ConvNorm::none, .shared_weights = shared});
     return b.conv(filtered, {.channels = channels, .bias = true, .norm = ConvNorm::none, .shared_weights = shared});
@@ -21,7 +21,7 @@ Map separated(ConvBuilder& b, const Map& x, std::int64_t channels, bool shared) 
 /// Levels of a pyramid, the largest first.
 struct Pyramid {
     ConvBuilder& b;
-    std::int64_t width;
+    Count width;
 
     /// To the width, where it is another: a 1×1 convolution with a norm.
     [[nodiscard]] Map projected(const Map& x) const {
@@ -63,11 +63,11 @@ struct Pyramid {
 };
 
 /// The towers of classes and boxes: their convolutions are those of all levels, their norms are not.
-void towers(ConvBuilder& b, const std::vector<Map>& levels, const ConvLayer& layer, std::int64_t outputs) {
+void towers(ConvBuilder& b, const std::vector<Map>& levels, const ConvLayer& layer, Count outputs) {
     for (std::size_t i = 0; i < levels.size(); ++i) {
         b.segment("bifpn_head");
         Map y = levels[i];
-        for (std::int64_t c = 0; c < layer.convs; ++c) {
+        for (Count c = 0; c < layer.convs; ++c) {
             y = b.normalize(separated(b, y, layer.size, i > 0), b.net.norm);
             b.activate(y, b.net.activation);
         }
@@ -78,14 +78,14 @@ void towers(ConvBuilder& b, const std::vector<Map>& levels, const ConvLayer& lay
 }  // namespace
 
 void bifpn_head(ConvBuilder& b, const std::vector<Map>& features, const ConvLayer& layer) {
-    constexpr std::int64_t usual_anchors = 9;
+    constexpr Count usual_anchors = 9;
     constexpr int coarse_levels = 2;
     const Pyramid pyramid{.b = b, .width = layer.size};
     std::vector<Map> levels = features;
     b.segment("coarse_levels");
     for (int i = 0; i < coarse_levels; ++i) levels.push_back(pyramid.halved(pyramid.projected(levels.back())));
-    for (std::int64_t i = 0; i < layer.layers; ++i) levels = pyramid.layer(levels);
-    const std::int64_t anchors = layer.anchors.empty() ? usual_anchors : layer.anchors.front();
+    for (Count i = 0; i < layer.layers; ++i) levels = pyramid.layer(levels);
+    const Count anchors = layer.anchors.empty() ? usual_anchors : Count(layer.anchors.front());
     towers(b, levels, layer, anchors * b.net.classes);
     towers(b, levels, layer, anchors * box_sides);
 }

@@ -11,9 +11,9 @@
 namespace roofcast {
 
 /// To the nearest multiple, but never more than a tenth below.
-std::int64_t rounded_near(double channels, std::int64_t divisor) {
+Count rounded_near(double channels, Count divisor) {
     const auto d = static_cast<double>(divisor);
-    const std::int64_t nearest = std::max(divisor, static_cast<std::int64_t>((channels + d / 2) / d) * divisor);
+    const Count nearest = std::max(divisor, static_cast<Count>((channels + d / 2) / d) * divisor);
     constexpr double tolerated = 0.9;
     return static_cast<double>(nearest) < tolerated * channels ? nearest + divisor : nearest;
 }
@@ -21,7 +21,7 @@ std::int64_t rounded_near(double channels, std::int64_t divisor) {
 namespace {
 
 /// Throws Error where a block that keeps its channels is given another number of them.
-void require_kept(const Map& x, const ConvLayer& layer, std::int64_t channels) {
+void require_kept(const Map& x, const ConvLayer& layer, Count channels) {
     constexpr std::array keeping{ConvBlock::convnext, ConvBlock::convmixer,       ConvBlock::poolformer, ConvBlock::convformer,
                                  ConvBlock::mlp,      ConvBlock::class_attention, ConvBlock::outlook};
     const bool keeps = std::find(keeping.begin(), keeping.end(), layer.block) != keeping.end();
@@ -33,7 +33,7 @@ void require_kept(const Map& x, const ConvLayer& layer, std::int64_t channels) {
 
 }  // namespace
 
-Map backbone_block(ConvBuilder& b, const Map& x, const ConvLayer& layer, std::int64_t channels) {
+Map backbone_block(ConvBuilder& b, const Map& x, const ConvLayer& layer, Count channels) {
     require_kept(x, layer, channels);
     switch (layer.block) {
         case ConvBlock::basic:
@@ -93,7 +93,7 @@ Map backbone_block(ConvBuilder& b, const Map& x, const ConvLayer& layer, std::in
     }
 }
 
-void head_block(ConvBuilder& b, const std::vector<Map>& in, const ConvLayer& layer, std::int64_t protos) {
+void head_block(ConvBuilder& b, const std::vector<Map>& in, const ConvLayer& layer, Count protos) {
     switch (layer.block) {
         case ConvBlock::detect:
             return detect_head(b, in, layer, b.net.classes);

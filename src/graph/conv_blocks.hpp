@@ -10,53 +10,53 @@
 
 namespace roofcast {
 
-inline constexpr std::int64_t box_sides = 4;
+inline constexpr Count box_sides = 4;
 
 // Residual nets.
-Map basic_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t channels);
-Map bottleneck_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t channels);
-Map regnet_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t channels);
-Map norm_free_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t channels);
+Map basic_block(ConvBuilder& b, Map x, const ConvLayer& layer, Count channels);
+Map bottleneck_block(ConvBuilder& b, Map x, const ConvLayer& layer, Count channels);
+Map regnet_block(ConvBuilder& b, Map x, const ConvLayer& layer, Count channels);
+Map norm_free_block(ConvBuilder& b, Map x, const ConvLayer& layer, Count channels);
 // Densely connected nets.
 Map dense_block(ConvBuilder& b, Map x, const ConvLayer& layer);
 Map transition_block(ConvBuilder& b, const Map& x);
 // Mobile nets.
-Map separable_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t channels);
-Map mbconv_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t channels);
-Map fused_mbconv_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t channels);
+Map separable_block(ConvBuilder& b, Map x, const ConvLayer& layer, Count channels);
+Map mbconv_block(ConvBuilder& b, Map x, const ConvLayer& layer, Count channels);
+Map fused_mbconv_block(ConvBuilder& b, Map x, const ConvLayer& layer, Count channels);
 Map convnext_block(ConvBuilder& b, Map x, const ConvLayer& layer);
-Map convmixer_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t channels);
+Map convmixer_block(ConvBuilder& b, Map x, const ConvLayer& layer, Count channels);
 // Blocks that mix places, then channels, each added to the stream.
-Map poolformer_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t channels);
-Map convformer_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t channels);
-Map transformer_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t channels);
-Map attend_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t channels);
-Map local_attend_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t channels);
+Map poolformer_block(ConvBuilder& b, Map x, const ConvLayer& layer, Count channels);
+Map convformer_block(ConvBuilder& b, Map x, const ConvLayer& layer, Count channels);
+Map transformer_block(ConvBuilder& b, Map x, const ConvLayer& layer, Count channels);
+Map attend_block(ConvBuilder& b, Map x, const ConvLayer& layer, Count channels);
+Map local_attend_block(ConvBuilder& b, Map x, const ConvLayer& layer, Count channels);
 Map mlp_block(ConvBuilder& b, Map x, const ConvLayer& layer);
 Map outlook_block(ConvBuilder& b, Map x, const ConvLayer& layer);
 Map class_attention_block(ConvBuilder& b, Map x, const ConvLayer& layer);
-Map pooling_attention_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t channels);
+Map pooling_attention_block(ConvBuilder& b, Map x, const ConvLayer& layer, Count channels);
 /// What other mixers of places are made of: one of the blocks from `project` to `deformable_encoder`.
 Map place_mixer(ConvBuilder& b, const std::vector<Map>& in, const ConvLayer& layer);
 /// Maps of several sizes, whose places attend to a few learned ones of each. Returns the last, and largest, of them.
 Map deformable_encoder(ConvBuilder& b, const std::vector<Map>& levels, const ConvLayer& layer);
 // Cross-stage partial blocks of the YOLO family. `repeat` counts the blocks inside.
-Map c3_block(ConvBuilder& b, const Map& x, std::int64_t channels, std::int64_t repeat, bool shortcut);
-Map c2_block(ConvBuilder& b, const Map& x, std::int64_t channels, std::int64_t repeat, bool shortcut);
-Map c2f_block(ConvBuilder& b, const Map& x, std::int64_t channels, std::int64_t repeat, bool shortcut);
-Map c3k2_block(ConvBuilder& b, const Map& x, const ConvLayer& layer, std::int64_t channels, std::int64_t repeat);
-Map sppf_block(ConvBuilder& b, const Map& x, std::int64_t channels, std::int64_t kernel);
-Map c2psa_block(ConvBuilder& b, const Map& x, std::int64_t channels, std::int64_t repeat);
-Map a2c2f_block(ConvBuilder& b, const Map& x, const ConvLayer& layer, std::int64_t channels, std::int64_t repeat);
+Map c3_block(ConvBuilder& b, const Map& x, Count channels, Count repeat, bool shortcut);
+Map c2_block(ConvBuilder& b, const Map& x, Count channels, Count repeat, bool shortcut);
+Map c2f_block(ConvBuilder& b, const Map& x, Count channels, Count repeat, bool shortcut);
+Map c3k2_block(ConvBuilder& b, const Map& x, const ConvLayer& layer, Count channels, Count repeat);
+Map sppf_block(ConvBuilder& b, const Map& x, Count channels, Count kernel);
+Map c2psa_block(ConvBuilder& b, const Map& x, Count channels, Count repeat);
+Map a2c2f_block(ConvBuilder& b, const Map& x, const ConvLayer& layer, Count channels, Count repeat);
 /// Two 3×3 units with shortcut, hidden channels `hidden`.
-void csp_bottleneck(ConvBuilder& b, const Map& x, std::int64_t first_kernel, std::int64_t hidden, bool shortcut);
+void csp_bottleneck(ConvBuilder& b, const Map& x, Count first_kernel, Count hidden, bool shortcut);
 // Heads. They end the graph.
 /// The head that `layer` names; `protos`: channels of its mask prototypes, scaled as the net is.
-void head_block(ConvBuilder& b, const std::vector<Map>& in, const ConvLayer& layer, std::int64_t protos);
-void detect_head(ConvBuilder& b, const std::vector<Map>& levels, const ConvLayer& layer, std::int64_t classes);
-void segment_head(ConvBuilder& b, const std::vector<Map>& levels, const ConvLayer& layer, std::int64_t protos);
+void head_block(ConvBuilder& b, const std::vector<Map>& in, const ConvLayer& layer, Count protos);
+void detect_head(ConvBuilder& b, const std::vector<Map>& levels, const ConvLayer& layer, Count classes);
+void segment_head(ConvBuilder& b, const std::vector<Map>& levels, const ConvLayer& layer, Count protos);
 void pose_head(ConvBuilder& b, const std::vector<Map>& levels, const ConvLayer& layer);
-void anchor_head(ConvBuilder& b, const std::vector<Map>& levels, std::int64_t anchors);
+void anchor_head(ConvBuilder& b, const std::vector<Map>& levels, Count anchors);
 Map classify_head(ConvBuilder& b, const Map& x);
 void ssd_head(ConvBuilder& b, const std::vector<Map>& levels, const ConvLayer& layer);
 void detr_head(ConvBuilder& b, const Map& x, const ConvLayer& layer);
@@ -67,10 +67,10 @@ void bifpn_head(ConvBuilder& b, const std::vector<Map>& levels, const ConvLayer&
 void retina_head(ConvBuilder& b, const std::vector<Map>& levels, const ConvLayer& layer);
 
 /// Squeeze-and-excitation: pooled, two small products, a sigmoid gate per channel.
-void squeeze_excite(ConvBuilder& b, const Map& x, std::int64_t squeezed, Activation inner, Activation gate = Activation::sigmoid);
+void squeeze_excite(ConvBuilder& b, const Map& x, Count squeezed, Activation inner, Activation gate = Activation::sigmoid);
 
 /// Weighs the channels of `x` as the layer's `gate` says.
-void gate_channels(ConvBuilder& b, const Map& x, const ConvLayer& layer, std::int64_t squeezed, Activation inner);
+void gate_channels(ConvBuilder& b, const Map& x, const ConvLayer& layer, Count squeezed, Activation inner);
 [[nodiscard]] inline bool gates_channels(const ConvLayer& layer) {
     return layer.gate.has_value() || layer.squeeze_excite > 0;
 }
@@ -80,19 +80,19 @@ Map split_attention(ConvBuilder& b, const std::vector<Map>& in, const ConvLayer&
 
 // What transformers over maps are made of.
 /// Products across heads, before and after the softmax: Touvron et al., Going Deeper with Image Transformers (2021).
-void add_talking_heads(ConvBuilder& b, std::int64_t heads, std::int64_t places);
+void add_talking_heads(ConvBuilder& b, Count heads, Count places);
 /// Rows of a map and of the tokens beside it, as a map of one column.
-Map rows_of(const Map& map, std::int64_t tokens);
+Map rows_of(const Map& map, Count tokens);
 /// stream + branch, with the learned factors that the layer has.
 Map joined(ConvBuilder& b, const ConvLayer& layer, const Map& stream, const Map& branch);
 /// The stream that enters a block: wide once blocks before it have scaled it.
 Map entering(const ConvBuilder& b, const ConvLayer& layer, const Map& in);
 /// Queries, keys and values of the places of `in`, their attention, and its projection to `channels`. Queries are pooled by `stride`.
 /// `partition_first`: windows are cut out of the input, else out of queries, keys and values.
-void attend(ConvBuilder& b, const Map& in, const ConvLayer& layer, std::int64_t channels, std::int64_t stride, bool partition_first);
+void attend(ConvBuilder& b, const Map& in, const ConvLayer& layer, Count channels, Count stride, bool partition_first);
 /// Heads that attend, in each of `windows` of an image.
 struct HeadShape {
-    std::int64_t windows = 1, queries = 0, keys = 0, heads = 1, key_dim = 0, value_dim = 0;
+    Count windows = 1, queries = 0, keys = 0, heads = 1, key_dim = 0, value_dim = 0;
     bool heads_first = false;  ///< queries, keys and values of a head are side by side
 };
 /// Attention of separate products, whose heads are copied to be side by side and back. `passes`: kernels over the scores besides;
@@ -102,39 +102,39 @@ void separate_attention(ConvBuilder& b, const HeadShape& shape, double passes = 
 void wide_library_attention(ConvBuilder& b, const HeadShape& shape, double passes);
 /// A bias for the rows and one for the columns between `side` by `side` queries and keys of `key_side`, as products of the queries.
 /// Li et al., MViTv2 (2022), equation 4. Parameters are those of one window.
-void decomposed_positions(ConvBuilder& b, const HeadShape& shape, std::int64_t side, std::int64_t key_side);
+void decomposed_positions(ConvBuilder& b, const HeadShape& shape, Count side, Count key_side);
 /// Attention among the channels of a head.
-void channel_products(ConvBuilder& b, std::int64_t places, std::int64_t heads, std::int64_t channels);
+void channel_products(ConvBuilder& b, Count places, Count heads, Count channels);
 /// Attention with the positions, kernels and products across heads that the layer has.
-void scored_attention(ConvBuilder& b, const ConvLayer& layer, const HeadShape& shape, std::int64_t query_side, std::int64_t key_side);
+void scored_attention(ConvBuilder& b, const ConvLayer& layer, const HeadShape& shape, Count query_side, Count key_side);
 /// Parameters and kernels of a bias on the scores, between places on a side of `side`.
-void add_positions(OpNode& attention, const ConvLayer& layer, std::int64_t heads, std::int64_t side);
+void add_positions(OpNode& attention, const ConvLayer& layer, Count heads, Count side);
 /// Heads of `layer`, which divide `width`. Throws Error where they do not.
-std::int64_t heads_of(const ConvLayer& layer, std::int64_t width);
+Count heads_of(const ConvLayer& layer, Count width);
 /// Channels of the values where those of the queries are `width`: `expand` times as many, which the heads divide. Throws Error else.
-std::int64_t value_channels(const ConvLayer& layer, std::int64_t width);
+Count value_channels(const ConvLayer& layer, Count width);
 /// Windows on a side of `size` places.
-inline std::int64_t windows_along(std::int64_t size, std::int64_t window) {
+inline Count windows_along(Count size, Count window) {
     return (size + window - 1) / window;
 }
 /// What skips an attention that ends in `channels`: projected and pooled as its queries are. Ryali et al., Hiera (2023).
-Map skipping(ConvBuilder& b, const Map& stream, const ConvLayer& layer, std::int64_t channels, std::int64_t stride);
+Map skipping(ConvBuilder& b, const Map& stream, const ConvLayer& layer, Count channels, Count stride);
 /// Hidden channels of the MLP: four times the outer ones, unless the layer says otherwise.
-std::int64_t mlp_channels(const ConvLayer& layer, std::int64_t channels);
+Count mlp_channels(const ConvLayer& layer, Count channels);
 /// The MLP with its norm and shortcut.
 Map mixed_channels(ConvBuilder& b, const Map& in, const ConvLayer& layer);
 /// The MLP over rows, with a depthwise convolution of its hidden map where the layer has a kernel.
 void feed_forward(ConvBuilder& b, const Map& map, const ConvLayer& layer);
 
 /// To the nearest multiple, but never more than a tenth below.
-std::int64_t rounded_near(double channels, std::int64_t divisor);
+Count rounded_near(double channels, Count divisor);
 
 /// The block that `layer` names, to `channels`.
-Map backbone_block(ConvBuilder& b, const Map& x, const ConvLayer& layer, std::int64_t channels);
+Map backbone_block(ConvBuilder& b, const Map& x, const ConvLayer& layer, Count channels);
 
 /// `layer.repeat` times `block(x, stride)`, the first with the layer's stride; equal ones share a segment.
 template <class Block>
-Map stage(ConvBuilder& b, const Map& x, const std::string& name, const ConvLayer& layer, std::int64_t channels, Block block) {
+Map stage(ConvBuilder& b, const Map& x, const std::string& name, const ConvLayer& layer, Count channels, Block block) {
     const bool equal = layer.stride == 1 && x.channels == channels;
     b.segment(name, equal ? layer.repeat : 1);
     const Map y = block(x, layer.stride);

@@ -6,7 +6,7 @@ namespace roofcast {
 
 namespace {
 
-std::int64_t anchors_of(const ConvLayer& layer, std::size_t level) {
+Count anchors_of(const ConvLayer& layer, std::size_t level) {
     if (layer.anchors.empty()) return 1;
     return layer.anchors[std::min(level, layer.anchors.size() - 1)];
 }
@@ -14,10 +14,10 @@ std::int64_t anchors_of(const ConvLayer& layer, std::size_t level) {
 }  // namespace
 
 void ssd_head(ConvBuilder& b, const std::vector<Map>& levels, const ConvLayer& layer) {
-    std::int64_t boxes = 0;
+    Count boxes = 0;
     for (std::size_t i = 0; i < levels.size(); ++i) {
         b.segment("ssd_head");
-        for (const std::int64_t outputs : {box_sides, b.net.classes}) {
+        for (const Count outputs : {box_sides, Count(b.net.classes)}) {
             const Map y =
                 b.conv(levels[i], {.channels = anchors_of(layer, i) * outputs, .kernel = 3, .bias = true, .norm = ConvNorm::none});
             b.copy(y.elements(), "concat");
@@ -29,12 +29,12 @@ void ssd_head(ConvBuilder& b, const std::vector<Map>& levels, const ConvLayer& l
 
 void retina_head(ConvBuilder& b, const std::vector<Map>& levels, const ConvLayer& layer) {
     const ConvNorm norm = layer.norm.value_or(ConvNorm::none);
-    std::int64_t boxes = 0;
+    Count boxes = 0;
     for (std::size_t i = 0; i < levels.size(); ++i) {
         b.segment("retina_head");
-        for (const std::int64_t outputs : {box_sides, b.net.classes}) {
+        for (const Count outputs : {box_sides, Count(b.net.classes)}) {
             Map y = levels[i];
-            for (std::int64_t c = 0; c < layer.convs; ++c) {
+            for (Count c = 0; c < layer.convs; ++c) {
                 y = b.conv(y, {.channels = layer.size,
                                .kernel = 3,
                                .bias = norm == ConvNorm::none,

@@ -12,9 +12,13 @@ namespace roofcast {
 
 namespace {
 
-void require_image(std::int64_t height, std::int64_t width) {
-    constexpr std::int64_t largest = 1 << 20;
-    if (height > largest || width > largest) throw Error({.what = "the image is too large", .key = "image_size"});
+void require_image(Count height, Count width) {
+    constexpr Count largest = 1 << 20;
+    if (height > largest || width > largest) {
+        throw Error({.what = "the output has too many places on a side",
+                     .found = fmt::format("{} x {}", height, width),
+                     .expected = fmt::format("at most {}", largest)});
+    }
     if (height >= 1 && width >= 1) return;
     throw Error({.what = "the image is too small: a layer would have no output", .key = "image_size", .expected = "a larger image"});
 }
@@ -37,25 +41,32 @@ ConvBuilder::ConvBuilder(const ConvNet& n, const RunShape& shape)
 }
 
 Map ConvBuilder::image() const {
-    const std::int64_t size = shape_.image_size > 0 ? shape_.image_size : net.image_size;
-    Map whole = resized({.channels = net.channels, .height = 1, .width = 1}, [size](std::int64_t) { return size; });
-    if (net.dimensions == 2) whole.width = std::max<std::int64_t>(1, std::llround(static_cast<double>(size) * net.aspect));
+    const Count size = shape_.image_size > 0 ? shape_.image_size : net.image_size;
+    Map whole = resized({.channels = net.channels, .height = 1, .width = 1}, [size](Count) { return size; });
+    if (net.dimensions == 2) whole.width = std::max<Count>(1, rounded_count(static_cast<double>(size) * net.aspect));
     whole.kept = shape_.framework;  // scripts hold the images of the batch
     return whole;
 }
 
-std::int64_t ConvBuilder::window_places(std::int64_t side) const {
+Count ConvBuilder::window_places(Count side) const {
     return net.dimensions == 1 ? side : net.dimensions == 2 ? side * side : side * side * side;
 }
 
-void ConvBuilder::segment(std::string name, std::int64_t repeat) {
-    constexpr std::size_t usual_nodes = 12;
+void ConvBuilder::segment(std::string name, Count repeat) {
+    constexpr std::size_t usual_nodes = 4;
     if (!graph_.segments.empty() && graph_.segments.back().nodes.empty()) graph_.segments.pop_back();
     graph_.segments.push_back({.name = std::move(name), .repeat = repeat * times_, .nodes = {}});
     graph_.segments.back().nodes.reserve(usual_nodes);
 }
 
-OpNode& ConvBuilder::emit(std::string name, Op op, Fusion fusion, std::int64_t in, std::int64_t out) {
+OpNode& ConvBuilder::emit(std::string name, Op op, Fusion fusion, Count in, Count out) {
+    constexpr std::size_t most_operators = std::size_t{1} << 20;  // some hundred bytes each, here and in the timeline
+    if (++operators_ > most_operators) {
+        throw Error({.what = "the net has too many operators",
+                     .key = name,
+                     .expected = fmt::format("at most {} operators in all layers and their repetitions", most_operators)});
+    }
+    require_countable(name, op);
     peak_ = std::max(peak_, kept_ + in + out);
     OpNode& node = graph_.segments.back().nodes.emplace_back();
     node.name = std::move(name);
@@ -74,17 +85,17 @@ Conv2d ConvBuilder::convolution(const Map& in, const Map& out, const ConvSpec& s
     // A row has a kernel of one row. Planes of a volume are images, and all planes of its kernel lie side by side in one wide kernel:
     // products and bytes are the same.
     const bool row = net.dimensions == 1, volume = net.dimensions > 2;
-    const std::int64_t kernel_w = volume ? spec.kernel * spec.kernel : spec.columns();
-    const std::int64_t padding = spec.padding_of(spec.kernel);
+    const Count kernel_w = volume ? spec.kernel * spec.kernel : spec.columns();
+    const Count padding = spec.padding_of(spec.kernel);
     return {.batch = shape_.batch * out.depth,
             .in_channels = in.channels,
             .height = in.height,
             .width = in.width,
             .out_channels = spec.channels,
-            .kernel_h = row ? 1 : spec.kernel,
+            .kernel_h = row ? Count(1) : spec.kernel,
             .kernel_w = kernel_w,
             .stride = spec.stride,
-            .padding_h = row ? 0 : padding,
+            .padding_h = row ? Count(0) : padding,
             .padding_w = volume ? padding + spec.dilation * (kernel_w - spec.kernel) / 2 : spec.padding_of(kernel_w),
             .dilation = spec.dilation,
             .groups = spec.groups,
@@ -101,27 +112,26 @@ Map ConvBuilder::conv(const Map& input, const ConvSpec& spec) {
     const bool stays_planar = in.planar && net.standardized_weights;
     if (in.planar && !stays_planar) transpose(in, "to_channels_last");
     if (net.masks_frames) mask_frames(in);
-    const auto convolved = [&spec](std::int64_t side, std::int64_t kernel) {
-        const std::int64_t reach = spec.dilation * (kernel - 1) + 1 - 2 * spec.padding_of(kernel);
+    const auto convolved = [&spec](Count side, Count kernel) {
+        const Count reach = spec.dilation * (kernel - 1) + 1 - 2 * spec.padding_of(kernel);
         require_image(side - reach + 1, side - reach + 1);
         return (side - reach) / spec.stride + 1;
     };
-    Map out = resized(in, [&](std::int64_t side) { return convolved(side, spec.kernel); });
+    Map out = resized(in, [&](Count side) { return convolved(side, spec.kernel); });
     out.width = convolved(in.width, spec.columns());
     out.channels = spec.channels;
     out.kept = false;
     out.planar = stays_planar;
     const Conv2d op = convolution(in, out, spec);
-    const std::int64_t taps = spec.kernel_width > 0 ? spec.kernel * spec.kernel_width : window_places(spec.kernel);
-    const std::int64_t filter = in.channels / spec.groups * taps;
+    const Count taps = spec.kernel_width > 0 ? spec.kernel * spec.kernel_width : window_places(spec.kernel);
+    const Count filter = in.channels / spec.groups * taps;
     const bool standardized = spec.norm == ConvNorm::standardized;
     pad(in, spec);
     if (standardized || net.standardized_weights) standardize(spec.channels, filter, standardized);
-    OpNode& node = emit(spec.groups > 1 && spec.groups == in.channels ? "depthwise" : "conv", op, Fusion::none, in.kept ? 0 : in.elements(),
-                        out.elements());
+    OpNode& node = emit(spec.groups > 1 && spec.groups == in.channels ? "depthwise" : "conv", op, Fusion::none, in.taken(), out.elements());
     if (!spec.published) node.macs = 0;
     const bool folds = spec.norm == ConvNorm::batch && shape_.folds_norms;
-    const std::int64_t factors = (spec.bias || standardized ? 1 : 0) + (folds ? 2 : 0);
+    const Count factors = (spec.bias || standardized ? 1 : 0) + (folds ? 2 : 0);
     if (!spec.shared_weights) node.weights = static_cast<double>(spec.channels) * static_cast<double>(filter + factors);
     // The host's time of a kernel was measured with a bias as one of its own; that of a folded norm goes with the convolution.
     if (factors > 0 && shape_.separate_bias) {
@@ -133,7 +143,7 @@ Map ConvBuilder::conv(const Map& input, const ConvSpec& spec) {
 }
 
 void ConvBuilder::pad(const Map& in, const ConvSpec& spec) {
-    const std::int64_t padded = in.elements() * shape_.batch;
+    const Count padded = in.elements() * shape_.batch;
     if (spec.kernel == 1) {
         if (net.pads_apart) emit("pad", Move{.read = padded, .written = padded, .precision = stored_}, Fusion::folded, 0, 0);
         return;
@@ -154,33 +164,33 @@ void ConvBuilder::mask_frames(const Map& map) {
     pointwise("mask", map, 1, 1, Fusion::chain);
 }
 
-Map ConvBuilder::unit(const Map& in, std::int64_t channels, std::int64_t kernel, std::int64_t stride, std::int64_t groups) {
+Map ConvBuilder::unit(const Map& in, Count channels, Count kernel, Count stride, Count groups) {
     return conv(
         in, {.channels = channels, .kernel = kernel, .stride = stride, .groups = groups, .norm = net.norm, .activation = net.activation});
 }
 
-Map ConvBuilder::transposed(const Map& in, std::int64_t channels, std::int64_t kernel, std::int64_t stride, bool bias) {
-    Map out = resized(in, [stride](std::int64_t side) { return side * stride; });
+Map ConvBuilder::transposed(const Map& in, Count channels, Count kernel, Count stride, bool bias) {
+    Map out = resized(in, [stride](Count side) { return side * stride; });
     out.channels = channels;
     out.kept = out.wide = out.planar = false;
     require_image(out.height, out.width);
-    const std::int64_t taps = window_places(kernel);
+    const Count taps = window_places(kernel);
     const Gemm product{.m = shape_.batch * in.places(),
                        .n = channels * taps,
                        .k = in.channels,
                        .precision = shape_.precision,
                        .weight_bits = shape_.weights.bits};
-    OpNode& node = emit("transposed", product, Fusion::none, in.kept ? 0 : in.elements(), out.elements());
+    OpNode& node = emit("transposed", product, Fusion::none, in.taken(), out.elements());
     node.weights = static_cast<double>(channels) * static_cast<double>(taps * in.channels + (bias ? 1 : 0));
     // Published counts multiply outputs by inputs by the whole kernel, although each output sees a stride's share of its taps.
     node.macs = op_macs(product) * static_cast<double>(window_places(stride));
-    const std::int64_t products = product.m * product.n, moved = out.elements() * shape_.batch;
+    const Count products = Count(product.m) * product.n, moved = out.elements() * shape_.batch;
     emit("scatter", Move{.read = products, .written = moved, .precision = stored_}, Fusion::none, out.elements(), out.elements())
         .eager_kernels = 0;
     return out;
 }
 
-OpNode& ConvBuilder::linear(std::int64_t rows, std::int64_t in, std::int64_t out, bool bias) {
+OpNode& ConvBuilder::linear(Count rows, Count in, Count out, bool bias) {
     const Gemm op{.m = shape_.batch * rows,
                   .n = out,
                   .k = in,
@@ -193,8 +203,8 @@ OpNode& ConvBuilder::linear(std::int64_t rows, std::int64_t in, std::int64_t out
     return node;
 }
 
-Map ConvBuilder::pool(const Map& in, Pooling kind, std::int64_t window, std::int64_t stride, std::int64_t padding) {
-    Map out = resized(in, [&](std::int64_t side) {
+Map ConvBuilder::pool(const Map& in, Pooling kind, Count window, Count stride, Count padding) {
+    Map out = resized(in, [&](Count side) {
         require_image(side + 2 * padding - window + 1, side + 2 * padding - window + 1);
         return (side + 2 * padding - window) / stride + 1;
     });
@@ -205,14 +215,14 @@ Map ConvBuilder::pool(const Map& in, Pooling kind, std::int64_t window, std::int
                     .precision = format(in),
                     .addressed = shape_.framework,
                     .indexed = shape_.framework && kind == Pooling::maximum};
-    emit("pool", op, Fusion::none, in.kept ? 0 : in.elements(), out.elements());
+    emit("pool", op, Fusion::none, in.taken(), out.elements());
     return out;
 }
 
-Map ConvBuilder::blur(const Map& in, std::int64_t kernel, std::int64_t stride) {
+Map ConvBuilder::blur(const Map& in, Count kernel, Count stride) {
     // PyTorch pads by reflection, and such pads planes.
     Map padded = to_planes(narrowed(in));
-    const std::int64_t border = (stride - 1 + kernel - 1) / 2;
+    const Count border = (stride - 1 + kernel - 1) / 2;
     padded.height += 2 * border;
     padded.width += 2 * border;
     padded.kept = false;
@@ -227,19 +237,19 @@ Map ConvBuilder::blur(const Map& in, std::int64_t kernel, std::int64_t stride) {
     return conv(padded, filter);
 }
 
-Map ConvBuilder::pool_to(const Map& in, std::int64_t size) {
-    Map out = resized(in, [size](std::int64_t) { return size; });
+Map ConvBuilder::pool_to(const Map& in, Count size) {
+    Map out = resized(in, [size](Count) { return size; });
     out.kept = out.wide = out.planar = false;
     const Reduce op{.inputs = in.elements() * shape_.batch,
                     .outputs = out.elements() * shape_.batch,
                     .window = static_cast<double>(in.places()) / static_cast<double>(out.places()),
                     .precision = format(in)};
-    emit("pool", op, Fusion::none, in.kept ? 0 : in.elements(), out.elements());
+    emit("pool", op, Fusion::none, in.taken(), out.elements());
     return out;
 }
 
-Map ConvBuilder::upsample(const Map& in, std::int64_t factor, bool bilinear) {
-    return interpolate(in, resized(in, [factor](std::int64_t side) { return side * factor; }), bilinear);
+Map ConvBuilder::upsample(const Map& in, Count factor, bool bilinear) {
+    return interpolate(in, resized(in, [factor](Count side) { return side * factor; }), bilinear);
 }
 
 Map ConvBuilder::interpolate(const Map& in, Map out, bool bilinear) {
@@ -250,7 +260,7 @@ Map ConvBuilder::interpolate(const Map& in, Map out, bool bilinear) {
     // output.
     if (bilinear && !channels_last(in)) op.waits = shape_.batch * in.channels;
     if (bilinear && channels_last(in) && shape_.framework) op.integer_instructions = bilinear_instructions;
-    emit("upsample", op, Fusion::none, in.kept ? 0 : in.elements(), out.elements());
+    emit("upsample", op, Fusion::none, in.taken(), out.elements());
     return out;
 }
 

@@ -6,36 +6,39 @@
 #include <string>
 #include <vector>
 
+#include "graph/count.hpp"
 #include "roofcast/op_graph.hpp"
 
 namespace roofcast {
 
 /// An activation map [batch, channels, depth, height, width]. A kept one stays in memory until its keeper lets go.
 struct Map {
-    std::int64_t channels = 0, height = 0, width = 0;
+    Count channels = 0, height = 0, width = 0;
     bool kept = false;
     bool planar = false;   ///< plane by plane although convolutions want channels last: what PyTorch's group norm leaves
     bool by_rows = false;  ///< the other way around: channels last in a run of planes, as PyTorch's views of rows are
     bool wide = false;     ///< in fp32 although products are in 16 bits: mixed precision
-    std::int64_t depth = 1;
-    [[nodiscard]] std::int64_t places() const { return depth * height * width; }
-    [[nodiscard]] std::int64_t elements() const { return channels * places(); }
+    Count depth = 1;
+    [[nodiscard]] Count places() const { return depth * height * width; }
+    [[nodiscard]] Count elements() const { return channels * places(); }
+    /// Elements that its reader takes beside what is kept.
+    [[nodiscard]] Count taken() const { return kept ? Count(0) : elements(); }
 };
 
 /// A convolution with what follows it.
 struct ConvSpec {
-    std::int64_t channels = 0, kernel = 1, stride = 1, groups = 1, dilation = 1;
-    std::int64_t kernel_width = 0;          ///< 0: a square
-    std::optional<std::int64_t> padding{};  ///< absent: keeps the size at stride 1
+    Count channels = 0, kernel = 1, stride = 1, groups = 1, dilation = 1;
+    Count kernel_width = 0;          ///< 0: a square
+    std::optional<Count> padding{};  ///< absent: keeps the size at stride 1
     bool bias = false;
     ConvNorm norm = ConvNorm::batch;
     Activation activation = Activation::none;
     bool shared_weights = false;  ///< counted elsewhere
     bool published = true;        ///< false: published counts leave it out
 
-    [[nodiscard]] std::int64_t columns() const { return kernel_width > 0 ? kernel_width : kernel; }
+    [[nodiscard]] Count columns() const { return kernel_width > 0 ? kernel_width : kernel; }
     /// Zeros on either end of a side that `taps` run along.
-    [[nodiscard]] std::int64_t padding_of(std::int64_t taps) const { return padding.value_or(dilation * (taps - 1) / 2); }
+    [[nodiscard]] Count padding_of(Count taps) const { return padding.value_or(dilation * (taps - 1) / 2); }
 };
 
 /// What a pool takes of its windows. Eager frameworks' maximum also writes where it lies (PyTorch, `max_pool2d_with_indices`).
@@ -50,17 +53,17 @@ public:
 
     [[nodiscard]] Map image() const;
     /// Starts a segment that runs `repeat` times; what follows belongs to it.
-    void segment(std::string name, std::int64_t repeat = 1);
+    void segment(std::string name, Count repeat = 1);
     /// Segments from now on run `times` as often.
-    void repeat_segments(std::int64_t times) { times_ = times; }
+    void repeat_segments(Count times) { times_ = times; }
 
     Map conv(const Map& in, const ConvSpec& spec);
     /// `conv` with the net's normalization and activation.
-    Map unit(const Map& in, std::int64_t channels, std::int64_t kernel = 1, std::int64_t stride = 1, std::int64_t groups = 1);
+    Map unit(const Map& in, Count channels, Count kernel = 1, Count stride = 1, Count groups = 1);
     /// Transposed convolution: a matrix product, then a scatter, which sums where kernels overlap.
-    Map transposed(const Map& in, std::int64_t channels, std::int64_t kernel, std::int64_t stride, bool bias);
+    Map transposed(const Map& in, Count channels, Count kernel, Count stride, bool bias);
     /// Fully connected, on `rows` rows an image. The node is valid until the next one.
-    OpNode& linear(std::int64_t rows, std::int64_t in, std::int64_t out, bool bias = true);
+    OpNode& linear(Count rows, Count in, Count out, bool bias = true);
     /// Normalizes for the product that follows. `wide`: in fp32 under mixed precision whatever the net's norms compute in.
     Map normalize(const Map& map, ConvNorm norm, bool wide = false);
     /// The same, then activates: EvoNorm and filter response normalization have a non-linearity of their own in place of the activation.
@@ -68,7 +71,7 @@ public:
     /// Normalizes for what is no product: wide where norms compute in fp32.
     Map normalized(const Map& map, ConvNorm norm, bool wide = false);
     /// Normalizes over `groups` groups of channels, plane by plane.
-    Map group_norm(const Map& map, std::int64_t groups);
+    Map group_norm(const Map& map, Count groups);
     void activate(const Map& map, Activation activation, Fusion fusion = Fusion::epilogue);
     /// map = map + other, both of one shape.
     void add(const Map& map);
@@ -79,7 +82,7 @@ public:
     /// map = map · a factor for each channel of each image.
     void gate(const Map& map);
     /// The sum of `parts` of the channels: wide under mixed precision.
-    Map sum_of_parts(const Map& map, std::int64_t parts);
+    Map sum_of_parts(const Map& map, Count parts);
     /// map · a factor per channel that a softmax gave: wide under mixed precision.
     Map weigh(const Map& map);
     /// map · a learned factor per channel: wide under mixed precision.
@@ -96,67 +99,66 @@ public:
     [[nodiscard]] Map as_stream(const Map& map) const;
     /// As the next product reads it.
     Map narrowed(const Map& map);
-    Map pool(const Map& in, Pooling kind, std::int64_t window, std::int64_t stride, std::int64_t padding);
+    Map pool(const Map& in, Pooling kind, Count window, Count stride, Count padding);
     /// A fixed filter over each channel: Zhang, Making Convolutional Networks Shift-Invariant Again (2019).
-    Map blur(const Map& in, std::int64_t kernel, std::int64_t stride);
-    Map pool_to(const Map& in, std::int64_t size);
+    Map blur(const Map& in, Count kernel, Count stride);
+    Map pool_to(const Map& in, Count size);
     /// To the nearest place, or between the four nearest ones.
-    Map upsample(const Map& in, std::int64_t factor, bool bilinear = false);
+    Map upsample(const Map& in, Count factor, bool bilinear = false);
     /// The same, to the places of `out`.
     Map interpolate(const Map& in, Map out, bool bilinear);
     /// `points` places of `values` for each of `rows`, between the four nearest ones, in planes.
-    void sample(const Map& values, std::int64_t rows, std::int64_t points);
+    void sample(const Map& values, Count rows, Count points);
     /// Channels side by side, in the widest format; larger maps are cropped to the smallest.
     Map concat(const std::vector<Map>& parts);
     /// The same, as planes.
     Map stack(const std::vector<Map>& parts);
     /// Some of the channels: copied where what reads them wants them side by side.
-    Map slice(const Map& in, std::int64_t channels, bool copied);
+    Map slice(const Map& in, Count channels, bool copied);
     /// Planes of a map whose channels lie side by side.
     Map to_planes(const Map& map);
     /// Copies `elements` an image: a transpose or a slice that has to be made contiguous.
-    void copy(std::int64_t elements, std::string name = "copy");
+    void copy(Count elements, std::string name = "copy");
     /// `copy` of elements that lie side by side after it and apart before.
-    void transpose_rows(std::int64_t elements, std::string name);
+    void transpose_rows(Count elements, std::string name);
     /// Copies `map` so that what lay apart lies side by side.
     void transpose(const Map& map, std::string name);
     /// `copy`, for which eager frameworks launch a kernel an image.
-    void copy_by_image(std::int64_t elements, std::string name);
+    void copy_by_image(Count elements, std::string name);
     /// Masks of windows that every other block shifts, where the host computes them.
-    void mask_shifted_windows(std::int64_t windows, std::int64_t places);
+    void mask_shifted_windows(Count windows, Count places);
     /// What is emitted before the next segment is issued when the GPU has finished what came before, where models ask it for sizes.
     void read_back_sizes() { graph_.segments.back().after_gpu |= shape_.reads_back_sizes; }
     /// Leaves out those of `boxes` an image that overlap, where scripts do it class by class: kernels for each class of each image.
-    void suppress(std::int64_t boxes);
+    void suppress(Count boxes);
     /// Self-attention over the places of a map, in `area` stripes.
-    void attention(const Map& in, std::int64_t heads, std::int64_t key_dim, std::int64_t value_dim, std::int64_t area = 1);
+    void attention(const Map& in, Count heads, Count key_dim, Count value_dim, Count area = 1);
     /// Attention of `queries` rows to `keys` rows, in each of `windows` of an image. `value_dim`: 0 where values are as wide as keys.
-    OpNode& cross_attention(std::int64_t queries, std::int64_t keys, std::int64_t heads, std::int64_t head_dim, std::int64_t windows = 1,
-                            std::int64_t value_dim = 0);
+    OpNode& cross_attention(Count queries, Count keys, Count heads, Count head_dim, Count windows = 1, Count value_dim = 0);
     /// `batch` products of activations [m, k] · [k, n] an image. `wide`: in fp32 whatever the run's format.
-    void product(std::string name, std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k, bool wide = false);
+    void product(std::string name, Count batch, Count m, Count n, Count k, bool wide = false);
     /// Whether attention that the framework's library has no fused kernel for is separate kernels in fp32.
     [[nodiscard]] bool widens_library_attention() const { return shape_.fp32_library_attention && element_size(stored_) == 2 * byte; }
     /// Softmax in fp32 between the two products (PyTorch's safe softmax): a mask in the stored format is added where scores are `masked`,
     /// and rows that are masked as a whole are looked for in any case.
-    void safe_softmax(std::int64_t rows, std::int64_t cols, bool masked);
+    void safe_softmax(Count rows, Count cols, bool masked);
     /// Writes `elements` an image in fp32, multiplies them there, or writes them in the stored format again.
-    void widen(std::int64_t elements, std::string name);
-    void scale_wide(std::int64_t elements, std::string name);
-    void narrow(std::int64_t elements, std::string name);
+    void widen(Count elements, std::string name);
+    void scale_wide(Count elements, std::string name);
+    void narrow(Count elements, std::string name);
     /// `kernels` element-wise ones over `map` in an eager framework, in the map's own format.
     OpNode& pointwise_kernels(std::string name, const Map& map, double kernels, double flops);
     /// The same that add or multiply tensors of fewer dimensions.
     void broadcast_kernels(std::string name, const Map& map, double kernels);
     /// Adds a learned table of positions: one of `rows` that is stretched to the map, or 0 for one of its places.
-    Map add_positions(const Map& map, std::int64_t rows = 0);
+    Map add_positions(const Map& map, Count rows = 0);
     /// `wide`: in fp32 under mixed precision, cast there and back.
-    void softmax(std::int64_t rows, std::int64_t cols, bool wide = false);
+    void softmax(Count rows, Count cols, bool wide = false);
 
     /// Parameters of what is too small to count as an operator.
     void parameters(std::string name, double count);
     /// `steps` kernels that turn four gates a unit, of a product of the inputs and one of the states, and a cell into state and cell.
-    void gates(const Map& map, std::int64_t steps);
+    void gates(const Map& map, Count steps);
 
     /// Memory of `map` stays taken until `release`.
     void keep(Map& map);
@@ -172,16 +174,16 @@ private:
     void evo_norm(const Map& map, bool activated);
     void filter_response_norm(const Map& map, bool activated);
     /// A norm of each of `rows` equal parts of the map.
-    void normalize_rows(const Map& map, std::int64_t rows);
+    void normalize_rows(const Map& map, Count rows);
     /// `norm`: batch, or frozen, which has no weights of its own.
     void batch_norm(const Map& map, ConvNorm norm);
     /// A frozen batch norm as PyTorch models write it: there is no kernel of it.
     void frozen_norm(const Map& map);
     /// Reads `map` in fp32, for a variance or mean square of each of `groups` of its channels.
-    void moments(const Map& map, std::int64_t groups);
+    void moments(const Map& map, Count groups);
     /// Normalizes the weights of a convolution that reads `filter` numbers for each of its output channels.
     /// `gain`: with a learned one for each output channel.
-    void standardize(std::int64_t channels, std::int64_t filter, bool gain);
+    void standardize(Count channels, Count filter, bool gain);
     /// What an operator of its own pads before a convolution, if any does.
     void pad(const Map& in, const ConvSpec& spec);
     /// The operator of `spec` from `in` to `out`.
@@ -189,7 +191,7 @@ private:
     /// Utterances of a batch have lengths of their own: a convolution over frames is given zeros beyond them.
     void mask_frames(const Map& map);
     /// Places of a window of `side` along every dimension of the net.
-    [[nodiscard]] std::int64_t window_places(std::int64_t side) const;
+    [[nodiscard]] Count window_places(Count side) const;
     /// `map` with `along(side)` for each side that the net has: height only of squares, depth only of cubes.
     template <class Along>
     [[nodiscard]] Map resized(Map map, Along along) const {
@@ -198,11 +200,11 @@ private:
         if (net.dimensions > 2) map.depth = along(map.depth);
         return map;
     }
-    OpNode& emit(std::string name, Op op, Fusion fusion, std::int64_t in, std::int64_t out);
+    OpNode& emit(std::string name, Op op, Fusion fusion, Count in, Count out);
     /// An element-wise operator with `op`'s traffic over all elements of `map` in all images.
     OpNode& convert(std::string name, const Map& map, Elementwise op);
     /// The same over a row of `elements` in each image.
-    void convert_row(std::string name, std::int64_t elements, const Elementwise& op);
+    void convert_row(std::string name, Count elements, const Elementwise& op);
     [[nodiscard]] Elementwise elementwise(const Map& map, double reads, double flops) const;
     [[nodiscard]] bool channels_last(const Map& map) const { return (shape_.channels_last || map.by_rows) && !map.planar; }
     /// `map` as it is where a kernel has written planes.
@@ -218,8 +220,9 @@ private:
     Precision norm_;    ///< what layer and group norms compute in
     OpGraph graph_;
     int stream_ = 0;
-    std::int64_t times_ = 1;
-    std::int64_t kept_ = 0, peak_ = 0;  ///< elements an image
+    Count times_ = 1;
+    Count kept_ = 0, peak_ = 0;  ///< elements an image
+    std::size_t operators_ = 0;
 };
 
 /// Keeps a map alive for the duration of a block: a shortcut, or a part that is joined later.

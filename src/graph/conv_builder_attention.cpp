@@ -5,8 +5,8 @@
 
 namespace roofcast {
 
-void ConvBuilder::attention(const Map& in, std::int64_t heads, std::int64_t key_dim, std::int64_t value_dim, std::int64_t area) {
-    const std::int64_t rows = in.places() / area;
+void ConvBuilder::attention(const Map& in, Count heads, Count key_dim, Count value_dim, Count area) {
+    const Count rows = in.places() / area;
     const AttentionSize size{
         .batch = shape_.batch * area, .heads = heads, .key_dim = key_dim, .value_dim = value_dim, .queries = rows, .keys = rows};
     // Published counts of these nets come from a profiler of modules, which does not see the two products of attention.
@@ -15,8 +15,7 @@ void ConvBuilder::attention(const Map& in, std::int64_t heads, std::int64_t key_
         .macs = 0;
 }
 
-OpNode& ConvBuilder::cross_attention(std::int64_t queries, std::int64_t keys, std::int64_t heads, std::int64_t head_dim,
-                                     std::int64_t windows, std::int64_t value_dim) {
+OpNode& ConvBuilder::cross_attention(Count queries, Count keys, Count heads, Count head_dim, Count windows, Count value_dim) {
     const AttentionSize size{.batch = shape_.batch * windows,
                              .heads = heads,
                              .key_dim = head_dim,
@@ -29,42 +28,42 @@ OpNode& ConvBuilder::cross_attention(std::int64_t queries, std::int64_t keys, st
     return node;
 }
 
-void ConvBuilder::softmax(std::int64_t rows, std::int64_t cols, bool wide) {
+void ConvBuilder::softmax(Count rows, Count cols, bool wide) {
     const bool cast = wide && mixed_precision();
     const Map scores{.channels = cols, .height = rows, .width = 1};
-    const std::int64_t elements = scores.elements() * shape_.batch;
+    const Count elements = scores.elements() * shape_.batch;
     if (cast) convert("cast", scores, widening(elements, stored_, wide_));
     const RowWise op{.kind = RowOp::softmax, .rows = rows * shape_.batch, .cols = cols, .precision = cast ? wide_ : stored_};
     emit("softmax", op, Fusion::chain, rows * cols, rows * cols);
     if (cast) convert("cast", scores, narrowing(elements, wide_, stored_));
 }
 
-void ConvBuilder::product(std::string name, std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k, bool wide) {
+void ConvBuilder::product(std::string name, Count batch, Count m, Count n, Count k, bool wide) {
     const Precision precision = wide ? Precision::fp32 : stored_ == Precision::tf32 ? product_precision(shape_) : stored_;
     const Gemm op{
         .batch = shape_.batch * batch, .m = m, .n = n, .k = k, .precision = precision, .weight_bits = 8 * element_size(precision).in(byte)};
     emit(std::move(name), op, Fusion::none, batch * (m + n) * k, batch * m * n);
 }
 
-void ConvBuilder::convert_row(std::string name, std::int64_t elements, const Elementwise& op) {
+void ConvBuilder::convert_row(std::string name, Count elements, const Elementwise& op) {
     convert(std::move(name), {.channels = elements, .height = 1, .width = 1}, op);
 }
 
-void ConvBuilder::widen(std::int64_t elements, std::string name) {
+void ConvBuilder::widen(Count elements, std::string name) {
     convert_row(std::move(name), elements, widening(elements * shape_.batch, stored_, Precision::fp32));
 }
 
-void ConvBuilder::scale_wide(std::int64_t elements, std::string name) {
+void ConvBuilder::scale_wide(Count elements, std::string name) {
     convert_row(std::move(name), elements, {.elements = elements * shape_.batch, .precision = Precision::fp32});
 }
 
-void ConvBuilder::narrow(std::int64_t elements, std::string name) {
+void ConvBuilder::narrow(Count elements, std::string name) {
     convert_row(std::move(name), elements, narrowing(elements * shape_.batch, Precision::fp32, stored_));
 }
 
-void ConvBuilder::safe_softmax(std::int64_t rows, std::int64_t cols, bool masked) {
+void ConvBuilder::safe_softmax(Count rows, Count cols, bool masked) {
     const Map scores{.channels = cols, .height = rows, .width = 1};
-    const std::int64_t elements = scores.elements() * shape_.batch;
+    const Count elements = scores.elements() * shape_.batch;
     const auto pass = [&](std::string name, const Elementwise& op) { convert(std::move(name), scores, op); };
     if (masked) pass("mask_scores", joining(elements, stored_, Precision::fp32));
     emit("softmax", RowWise{.kind = RowOp::softmax, .rows = rows * shape_.batch, .cols = cols, .precision = Precision::fp32}, Fusion::chain,

@@ -17,17 +17,17 @@ Map ConvBuilder::concat(const std::vector<Map>& parts) {
         out.planar = out.planar || part.planar;
         out.wide = out.wide || part.wide;
     }
-    std::int64_t unkept = 0, apart = 0;
+    Count unkept = 0, apart = 0;
     for (const Map& part : parts) {
         out.height = std::min(out.height, part.height);
         out.width = std::min(out.width, part.width);
         out.depth = std::min(out.depth, part.depth);
         out.channels += part.channels;
-        unkept += part.kept ? 0 : part.elements();
+        unkept += part.taken();
         if (channels_last(part) && !channels_last(out)) apart += part.elements();
         if (out.wide && !part.wide) convert("cast", part, widening(part.elements() * shape_.batch, stored_, wide_));
     }
-    const std::int64_t moved = out.elements() * shape_.batch;
+    const Count moved = out.elements() * shape_.batch;
     const Move op{.read = moved,
                   .written = moved,
                   .precision = format(out),
@@ -46,7 +46,7 @@ Map ConvBuilder::stack(const std::vector<Map>& parts) {
     return out;
 }
 
-Map ConvBuilder::slice(const Map& in, std::int64_t channels, bool copied) {
+Map ConvBuilder::slice(const Map& in, Count channels, bool copied) {
     Map out = in;
     out.kept = false;
     out.channels = std::min(channels, in.channels);
@@ -54,34 +54,34 @@ Map ConvBuilder::slice(const Map& in, std::int64_t channels, bool copied) {
     return out;
 }
 
-void ConvBuilder::copy(std::int64_t elements, std::string name) {
-    const std::int64_t moved = elements * shape_.batch;
+void ConvBuilder::copy(Count elements, std::string name) {
+    const Count moved = elements * shape_.batch;
     emit(std::move(name), Move{.read = moved, .written = moved, .precision = stored_}, Fusion::none, elements, elements);
 }
 
-void ConvBuilder::transpose_rows(std::int64_t elements, std::string name) {
+void ConvBuilder::transpose_rows(Count elements, std::string name) {
     copy(elements, std::move(name));
     auto& op = std::get<Move>(graph_.segments.back().nodes.back().op);
     op.apart = op.written;
 }
 
 void ConvBuilder::transpose(const Map& map, std::string name) {
-    const std::int64_t moved = map.elements() * shape_.batch;
+    const Count moved = map.elements() * shape_.batch;
     const Move op{.read = moved, .written = moved, .precision = format(map), .apart = moved};
     // Compilers and engines write each map in the layout that its reader wants.
     emit(std::move(name), op, Fusion::folded, map.elements(), map.elements());
 }
 
-void ConvBuilder::copy_by_image(std::int64_t elements, std::string name) {
+void ConvBuilder::copy_by_image(Count elements, std::string name) {
     copy(elements, std::move(name));
     graph_.segments.back().nodes.back().eager_kernels = static_cast<double>(shape_.batch);
 }
 
-void ConvBuilder::mask_shifted_windows(std::int64_t windows, std::int64_t places) {
+void ConvBuilder::mask_shifted_windows(Count windows, Count places) {
     if (shape_.window_mask_time > Seconds{}) graph_.segments.back().nodes.push_back(window_mask(windows, places, shape_.window_mask_time));
 }
 
-void ConvBuilder::suppress(std::int64_t boxes) {
+void ConvBuilder::suppress(Count boxes) {
     if (shape_.suppression_kernels == 0) return;
     segment("suppression");
     graph_.segments.back().after_gpu = true;
@@ -89,10 +89,10 @@ void ConvBuilder::suppress(std::int64_t boxes) {
     graph_.segments.back().nodes.back().eager_kernels = shape_.suppression_kernels * static_cast<double>(net.classes * shape_.batch);
 }
 
-void ConvBuilder::sample(const Map& values, std::int64_t rows, std::int64_t points) {
+void ConvBuilder::sample(const Map& values, Count rows, Count points) {
     // Two rows of a plane lie apart for each number that is written: each is fetched with its sector.
     constexpr double rows_of_plane = 2, flops = 8;
-    const std::int64_t elements = rows * points * values.channels * shape_.batch;
+    const Count elements = rows * points * values.channels * shape_.batch;
     const double read = static_cast<double>(values.elements() * shape_.batch) / static_cast<double>(elements);
     const Elementwise op{.elements = elements, .reads = read, .flops_per_element = flops, .precision = stored_, .apart = rows_of_plane};
     emit("sample", op, Fusion::none, values.elements(), rows * points * values.channels);

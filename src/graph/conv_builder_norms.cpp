@@ -8,12 +8,12 @@ namespace roofcast {
 namespace {
 
 /// Three kernels that read four tensors and write three: two with a number for each channel or group, one with a second map.
-constexpr double kernels = 3, reads = 4.0 / 3;
+constexpr double evo_kernels = 3, evo_reads = 4.0 / 3;
 
 }  // namespace
 
-void ConvBuilder::moments(const Map& map, std::int64_t groups) {
-    const std::int64_t elements = map.elements() * shape_.batch;
+void ConvBuilder::moments(const Map& map, Count groups) {
+    const Count elements = map.elements() * shape_.batch;
     if (stored_ != Precision::fp32) convert("cast", map, widening(elements, stored_, Precision::fp32));
     const Reduce op{.inputs = elements,
                     .outputs = groups * shape_.batch,
@@ -26,7 +26,7 @@ void ConvBuilder::frozen_norm(const Map& map) {
     // A factor and a summand of each channel, by five kernels over the channels; then a product and a sum, broadcast over the map.
     constexpr double of_channels = 5, of_map = 2, flops_of_each = 1;
     const Elementwise factors{.elements = map.channels, .precision = format(map)};
-    emit("norm_factors", factors, Fusion::chain, map.kept ? 0 : map.elements(), 0).eager_kernels = of_channels;
+    emit("norm_factors", factors, Fusion::chain, map.taken(), 0).eager_kernels = of_channels;
     OpNode& node = pointwise("frozen_norm", map, 1, flops_of_each, Fusion::chain);
     std::get<Elementwise>(node.op).strided = true;
     node.eager_kernels = of_map;
@@ -34,16 +34,16 @@ void ConvBuilder::frozen_norm(const Map& map) {
 
 void ConvBuilder::evo_norm(const Map& map, bool activated) {
     // Liu et al., Evolving Normalization-Activation Layers (2020), table 2, S0: x · sigmoid(v · x) / deviation of the group · gain + bias.
-    constexpr std::int64_t usual_groups = 32;
+    constexpr Count usual_groups = 32;
     constexpr double gate_flops = 2, affine_flops = 1;
     const auto channels = static_cast<double>(map.channels);
-    if (activated) pointwise("evo_gate", map, reads, gate_flops, Fusion::chain, channels).eager_kernels = kernels;
+    if (activated) pointwise("evo_gate", map, evo_reads, gate_flops, Fusion::chain, channels).eager_kernels = evo_kernels;
     moments(map, usual_groups);
     // Planes, which the division then reads beside channels that lie side by side.
-    const std::int64_t written = map.elements() * shape_.batch;
-    const Move expanded{.read = 0, .written = written, .precision = stored_, .apart = shape_.channels_last ? written : 0};
+    const Count written = map.elements() * shape_.batch;
+    const Move expanded{.read = 0, .written = written, .precision = stored_, .apart = shape_.channels_last ? written : Count(0)};
     emit("expand_deviation", expanded, Fusion::chain, map.elements(), 0);
-    pointwise("evo_norm", map, reads, affine_flops, Fusion::chain, 2 * channels).eager_kernels = kernels;
+    pointwise("evo_norm", map, evo_reads, affine_flops, Fusion::chain, 2 * channels).eager_kernels = evo_kernels;
 }
 
 void ConvBuilder::filter_response_norm(const Map& map, bool activated) {

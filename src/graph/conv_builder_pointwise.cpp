@@ -48,18 +48,18 @@ Elementwise ConvBuilder::elementwise(const Map& map, double reads, double flops)
 }
 
 OpNode& ConvBuilder::pointwise(std::string name, const Map& map, double reads, double flops, Fusion fusion, double weights) {
-    const std::int64_t written = shape_.framework ? map.elements() : 0;  // eager frameworks write another map
-    OpNode& node = emit(std::move(name), elementwise(map, reads, flops), fusion, map.kept ? 0 : map.elements(), written);
+    const Count written = shape_.framework ? map.elements() : Count(0);  // eager frameworks write another map
+    OpNode& node = emit(std::move(name), elementwise(map, reads, flops), fusion, map.taken(), written);
     node.weights = weights;
     return node;
 }
 
 OpNode& ConvBuilder::add_in_place(std::string name, const Map& map, double reads, Fusion fusion) {
-    return emit(std::move(name), elementwise(map, reads, 1), fusion, map.kept ? 0 : map.elements(), 0);
+    return emit(std::move(name), elementwise(map, reads, 1), fusion, map.taken(), 0);
 }
 
 OpNode& ConvBuilder::convert(std::string name, const Map& map, Elementwise op) {
-    return emit(std::move(name), op, Fusion::chain, map.kept ? 0 : map.elements(), 0);
+    return emit(std::move(name), op, Fusion::chain, map.taken(), 0);
 }
 
 Map ConvBuilder::normalized(const Map& map, ConvNorm norm, bool wide) {
@@ -98,16 +98,16 @@ void ConvBuilder::batch_norm(const Map& map, ConvNorm norm) {
     if (by_kernel) std::get<Elementwise>(node.op).normalized = {shape_.batch, map.channels, channels_last(map), by_library};
 }
 
-void ConvBuilder::normalize_rows(const Map& map, std::int64_t rows) {
+void ConvBuilder::normalize_rows(const Map& map, Count rows) {
     const RowWise op{.kind = RowOp::layernorm,
                      .rows = rows * shape_.batch,
                      .cols = map.elements() / rows,
                      .precision = format(map),
                      .framework = shape_.framework};
-    emit("layernorm", op, Fusion::chain, map.kept ? 0 : map.elements(), map.elements()).weights = 2.0 * static_cast<double>(map.channels);
+    emit("layernorm", op, Fusion::chain, map.taken(), map.elements()).weights = 2.0 * static_cast<double>(map.channels);
 }
 
-Map ConvBuilder::group_norm(const Map& map, std::int64_t groups) {
+Map ConvBuilder::group_norm(const Map& map, Count groups) {
     if (map.channels % groups != 0)
         throw Error({.what = "channels are normalized in groups",
                      .key = "channels",
@@ -166,18 +166,17 @@ void ConvBuilder::broadcast_kernels(std::string name, const Map& map, double ker
 
 void ConvBuilder::parameters(std::string name, double count) {
     if (count > 0)
-        emit(std::move(name), Elementwise{.elements = static_cast<std::int64_t>(count), .precision = wide_}, Fusion::folded, 0, 0).weights =
-            count;
+        emit(std::move(name), Elementwise{.elements = static_cast<Count>(count), .precision = wide_}, Fusion::folded, 0, 0).weights = count;
 }
 
-void ConvBuilder::gates(const Map& map, std::int64_t steps) {
+void ConvBuilder::gates(const Map& map, Count steps) {
     constexpr double gates = 4, reads = (2 * gates + 1) / gates, writes = 2 / gates, flops = 8;
     const Elementwise op{
         .elements = map.elements() * shape_.batch, .reads = reads, .writes = writes, .flops_per_element = flops, .precision = stored_};
     emit("gates", op, Fusion::none, map.elements(), 0).repeat = steps;
 }
 
-void ConvBuilder::standardize(std::int64_t channels, std::int64_t filter, bool gain) {
+void ConvBuilder::standardize(Count channels, Count filter, bool gain) {
     // Brock et al., High-Performance Large-Scale Image Recognition Without Normalization (2021), equation 1: in fp32, as weights are.
     constexpr double kernels = 3;  // gain, statistics, normalization
     const RowWise op{.kind = RowOp::layernorm, .rows = channels, .cols = filter, .precision = wide_};
@@ -211,7 +210,7 @@ void ConvBuilder::gate(const Map& map) {
     std::get<Elementwise>(pointwise("gate", map, 1, 1, Fusion::chain).op).strided = shape_.framework;
 }
 
-Map ConvBuilder::sum_of_parts(const Map& map, std::int64_t parts) {
+Map ConvBuilder::sum_of_parts(const Map& map, Count parts) {
     Map out = as_stream(map);
     out.channels /= parts;
     out.kept = false;
@@ -244,7 +243,7 @@ Map ConvBuilder::layer_scale(const Map& map) {
     return out;
 }
 
-Map ConvBuilder::add_positions(const Map& map, std::int64_t rows) {
+Map ConvBuilder::add_positions(const Map& map, Count rows) {
     Map out = as_stream(map);
     convert("add_positions", map, scaling(map.elements() * shape_.batch, format(map), format(out))).weights =
         static_cast<double>((rows > 0 ? rows : map.places()) * map.channels);

@@ -10,9 +10,9 @@ namespace roofcast {
 namespace {
 
 /// C3k: two bottlenecks between 1×1 units, half the channels. Appends to the current segment.
-void c3k(ConvBuilder& b, const Map& x, std::int64_t channels, bool shortcut) {
+void c3k(ConvBuilder& b, const Map& x, Count channels, bool shortcut) {
     constexpr int bottlenecks = 2;
-    const std::int64_t half = channels / 2;
+    const Count half = channels / 2;
     const Kept input(b, x);
     Map y = b.unit(input.map(), half);
     for (int i = 0; i < bottlenecks; ++i) csp_bottleneck(b, y, 3, half, shortcut);
@@ -23,11 +23,11 @@ void c3k(ConvBuilder& b, const Map& x, std::int64_t channels, bool shortcut) {
 
 /// Splits in two, passes one half through `repeat` inner blocks and joins all that was seen on the way, or the two ends only.
 template <class Inner>
-Map split_and_join(ConvBuilder& b, const std::string& name, const Map& x, std::int64_t channels, std::int64_t hidden, std::int64_t repeat,
-                   Inner inner, bool join_all = true) {
+Map split_and_join(ConvBuilder& b, const std::string& name, const Map& x, Count channels, Count hidden, Count repeat, Inner inner,
+                   bool join_all = true) {
     b.segment(name);
     Map part = b.unit(x, 2 * hidden);
-    part.channels = (join_all ? 2 + repeat : 2) * hidden;
+    part.channels = (join_all ? 2 + repeat : Count(2)) * hidden;
     const Kept parts(b, part);
     b.segment(name + " block", repeat);
     inner(Map{.channels = hidden, .height = part.height, .width = part.width, .kept = true});
@@ -37,14 +37,14 @@ Map split_and_join(ConvBuilder& b, const std::string& name, const Map& x, std::i
 
 }  // namespace
 
-void csp_bottleneck(ConvBuilder& b, const Map& x, std::int64_t first_kernel, std::int64_t hidden, bool shortcut) {
+void csp_bottleneck(ConvBuilder& b, const Map& x, Count first_kernel, Count hidden, bool shortcut) {
     const Kept input(b, x);
     const Map y = b.unit(b.unit(input.map(), hidden, first_kernel), x.channels, 3);
     if (shortcut) b.add(y);
 }
 
-Map c3_block(ConvBuilder& b, const Map& x, std::int64_t channels, std::int64_t repeat, bool shortcut) {
-    const std::int64_t half = channels / 2;
+Map c3_block(ConvBuilder& b, const Map& x, Count channels, Count repeat, bool shortcut) {
+    const Count half = channels / 2;
     const Kept input(b, x);
     b.segment("c3");
     const Map y = b.unit(input.map(), half);
@@ -56,21 +56,21 @@ Map c3_block(ConvBuilder& b, const Map& x, std::int64_t channels, std::int64_t r
     return b.unit(b.concat({branch.map(), bypass}), channels);
 }
 
-Map c2_block(ConvBuilder& b, const Map& x, std::int64_t channels, std::int64_t repeat, bool shortcut) {
-    const std::int64_t half = channels / 2;
+Map c2_block(ConvBuilder& b, const Map& x, Count channels, Count repeat, bool shortcut) {
+    const Count half = channels / 2;
     return split_and_join(
         b, "c2", x, channels, half, repeat, [&](const Map& part) { csp_bottleneck(b, part, 3, half, shortcut); }, false);
 }
 
-Map c2f_block(ConvBuilder& b, const Map& x, std::int64_t channels, std::int64_t repeat, bool shortcut) {
-    const std::int64_t half = channels / 2;
+Map c2f_block(ConvBuilder& b, const Map& x, Count channels, Count repeat, bool shortcut) {
+    const Count half = channels / 2;
     return split_and_join(b, "c2f", x, channels, half, repeat, [&](const Map& part) { csp_bottleneck(b, part, 3, half, shortcut); });
 }
 
-Map c3k2_block(ConvBuilder& b, const Map& x, const ConvLayer& layer, std::int64_t channels, std::int64_t repeat) {
+Map c3k2_block(ConvBuilder& b, const Map& x, const ConvLayer& layer, Count channels, Count repeat) {
     constexpr double usual_expansion = 0.5;
     const double expand = layer.expand > 0 ? layer.expand : usual_expansion;
-    const auto hidden = static_cast<std::int64_t>(expand * static_cast<double>(channels));
+    const auto hidden = static_cast<Count>(expand * static_cast<double>(channels));
     return split_and_join(b, "c3k2", x, channels, hidden, repeat, [&](const Map& part) {
         if (layer.nested) {
             c3k(b, part, hidden, layer.shortcut);
@@ -80,12 +80,12 @@ Map c3k2_block(ConvBuilder& b, const Map& x, const ConvLayer& layer, std::int64_
     });
 }
 
-Map sppf_block(ConvBuilder& b, const Map& x, std::int64_t channels, std::int64_t kernel) {
-    constexpr std::int64_t pools = 3;
+Map sppf_block(ConvBuilder& b, const Map& x, Count channels, Count kernel) {
+    constexpr Count pools = 3;
     b.segment("sppf");
     Map y = b.unit(x, x.channels / 2);
     const Kept first(b, y);
-    for (std::int64_t i = 0; i < pools; ++i) y = b.pool(y, Pooling::maximum, kernel, 1, kernel / 2);
+    for (Count i = 0; i < pools; ++i) y = b.pool(y, Pooling::maximum, kernel, 1, kernel / 2);
     y.channels *= 1 + pools;
     return b.unit(b.concat({y}), channels);
 }
@@ -93,14 +93,13 @@ Map sppf_block(ConvBuilder& b, const Map& x, std::int64_t channels, std::int64_t
 namespace {
 
 /// Attention with a depthwise positional encoding, then two 1×1 units, each with a shortcut.
-void attention_block(ConvBuilder& b, const Map& x, std::int64_t heads, double key_ratio, double mlp_ratio, std::int64_t area,
-                     std::int64_t position_kernel) {
+void attention_block(ConvBuilder& b, const Map& x, Count heads, double key_ratio, double mlp_ratio, Count area, Count position_kernel) {
     const ConvNorm norm = b.net.norm;
-    const std::int64_t c = x.channels;
+    const Count c = x.channels;
     if (heads < 1 || c % heads != 0)
         throw Error({.what = "heads must divide the channels", .found = fmt::format("{} heads for {} channels", heads, c)});
-    const std::int64_t value_dim = c / heads;
-    const auto key_dim = static_cast<std::int64_t>(static_cast<double>(value_dim) * key_ratio);
+    const Count value_dim = c / heads;
+    const auto key_dim = static_cast<Count>(static_cast<double>(value_dim) * key_ratio);
     const Kept input(b, x);
     const Map qkv = b.conv(input.map(), {.channels = c + 2 * key_dim * heads, .norm = norm});
     b.copy(qkv.elements(), "split heads");
@@ -108,27 +107,27 @@ void attention_block(ConvBuilder& b, const Map& x, std::int64_t heads, double ke
     const Map position = b.conv(x, {.channels = c, .kernel = position_kernel, .groups = c, .norm = norm});
     b.add(position);
     b.add(b.conv(position, {.channels = c, .norm = norm}));
-    const auto hidden = static_cast<std::int64_t>(static_cast<double>(c) * mlp_ratio);
+    const auto hidden = static_cast<Count>(static_cast<double>(c) * mlp_ratio);
     b.add(b.conv(b.unit(input.map(), hidden), {.channels = c, .norm = norm}));
 }
 
 }  // namespace
 
-Map c2psa_block(ConvBuilder& b, const Map& x, std::int64_t channels, std::int64_t repeat) {
-    constexpr std::int64_t head_channels = 64;
-    const std::int64_t half = channels / 2;
+Map c2psa_block(ConvBuilder& b, const Map& x, Count channels, Count repeat) {
+    constexpr Count head_channels = 64;
+    const Count half = channels / 2;
     b.segment("c2psa");
     const Kept parts(b, b.unit(x, 2 * half));
     b.segment("c2psa block", repeat);
     const Map part{.channels = half, .height = x.height, .width = x.width, .kept = true};
-    attention_block(b, part, std::max<std::int64_t>(1, half / head_channels), 0.5, 2, 1, 3);
+    attention_block(b, part, std::max<Count>(1, half / head_channels), 0.5, 2, 1, 3);
     b.segment("c2psa");
     return b.unit(b.concat({parts.map()}), channels);
 }
 
-Map a2c2f_block(ConvBuilder& b, const Map& x, const ConvLayer& layer, std::int64_t channels, std::int64_t repeat) {
-    constexpr std::int64_t head_channels = 32, position_kernel = 7;
-    const std::int64_t hidden = channels / 2;
+Map a2c2f_block(ConvBuilder& b, const Map& x, const ConvLayer& layer, Count channels, Count repeat) {
+    constexpr Count head_channels = 32, position_kernel = 7;
+    const Count hidden = channels / 2;
     const double mlp_ratio = layer.expand > 0 ? layer.expand : 2;
     const Kept input(b, x);
     b.segment("a2c2f");

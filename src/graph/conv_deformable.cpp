@@ -9,8 +9,8 @@ namespace roofcast {
 
 namespace {
 
-constexpr std::int64_t points = 4;  // of each head, in each map
-constexpr std::int64_t coordinates = 2;
+constexpr Count points = 4;  // of each head, in each map
+constexpr Count coordinates = 2;
 
 /// Sizes of `maps` maps, which are computed with on the GPU.
 void look_up_sizes(const QueryTransformer& t, double maps) {
@@ -19,7 +19,7 @@ void look_up_sizes(const QueryTransformer& t, double maps) {
 }
 
 /// Where each place looks, in each map.
-void sampling_locations(const QueryTransformer& t, std::int64_t places, std::int64_t samples) {
+void sampling_locations(const QueryTransformer& t, Count places, Count samples) {
     t.b.linear(places, t.channels, samples * coordinates);
     t.b.linear(places, t.channels, samples);
     t.b.softmax(places * t.heads, samples / t.heads);
@@ -29,8 +29,7 @@ void sampling_locations(const QueryTransformer& t, std::int64_t places, std::int
 }
 
 /// Samples of each map, side by side, weighed and summed.
-void weighed_samples(const QueryTransformer& t, const std::vector<Map>& levels, std::int64_t places, std::int64_t samples,
-                     std::int64_t layers) {
+void weighed_samples(const QueryTransformer& t, const std::vector<Map>& levels, Count places, Count samples, Count layers) {
     for (const Map& level : levels) {
         t.b.segment("sample", layers);
         t.b.read_back_sizes();
@@ -53,10 +52,10 @@ void weighed_samples(const QueryTransformer& t, const std::vector<Map>& levels, 
 
 Map deformable_encoder(ConvBuilder& b, const std::vector<Map>& levels, const ConvLayer& layer) {
     require_equal_channels(levels, name(layer.block));
-    const std::int64_t channels = levels.front().channels;
+    const Count channels = levels.front().channels;
     const QueryTransformer t = query_transformer(b, channels, layer);
-    const std::int64_t samples = t.heads * points * std::ssize(levels);
-    std::int64_t places = 0;
+    const Count samples = t.heads * points * std::ssize(levels);
+    Count places = 0;
     for (const Map& level : levels) {
         places += level.places();
         t.read_level(level);

@@ -5,8 +5,8 @@ namespace roofcast {
 Map dense_block(ConvBuilder& b, Map x, const ConvLayer& layer) {
     constexpr double usual_expansion = 4;
     const double expand = layer.expand > 0 ? layer.expand : usual_expansion;
-    const auto inner = static_cast<std::int64_t>(expand * static_cast<double>(layer.growth));
-    for (std::int64_t i = 0; i < layer.size; ++i) {
+    const auto inner = static_cast<Count>(expand * static_cast<double>(layer.growth));
+    for (Count i = 0; i < layer.size; ++i) {
         b.segment("dense");
         const Kept features(b, x);
         b.normalize(features.map(), b.net.norm);

@@ -8,9 +8,9 @@ namespace {
 /// Convergence (2021).
 struct ConditionalDecoder {
     const QueryTransformer& t;
-    std::int64_t queries, places;
+    Count queries, places;
 
-    void project(std::int64_t rows, int times) const {
+    void project(Count rows, int times) const {
         for (int i = 0; i < times; ++i) t.b.linear(rows, t.channels, t.channels);
     }
 
@@ -41,10 +41,10 @@ struct ConditionalDecoder {
         t.b.scale({.channels = t.channels, .height = queries, .width = 1});
     }
 
-    void layers(std::int64_t count) const {
-        constexpr std::int64_t coordinates = 2;
+    void layers(Count count) const {
+        constexpr Count of_box = 2;
         constexpr double sine_kernels = 8;
-        t.perceptron(queries, 1, coordinates);
+        t.perceptron(queries, 1, of_box);
         t.b.pointwise_kernels("sines", {.channels = t.channels, .height = queries, .width = 1}, sine_kernels, sine_kernels);
         // Only the first layer adds the places of the queries when they look at the map; all share the factors.
         project(queries, 1);
@@ -59,7 +59,7 @@ struct ConditionalDecoder {
 }  // namespace
 
 void detr_head(ConvBuilder& b, const Map& x, const ConvLayer& layer) {
-    const std::int64_t queries = layer.size, channels = x.channels;
+    const Count queries = layer.size, channels = x.channels;
     const QueryTransformer transformer = query_transformer(b, channels, layer);
     const Kept features(b, x);
     transformer.sine_positions(x);

@@ -8,47 +8,33 @@
 #include <string_view>
 
 #include "graph/conv_blocks.hpp"
+#include "graph/conv_lifetimes.hpp"
 #include "roofcast/error.hpp"
 
 namespace roofcast {
 
 namespace {
 
-std::int64_t rounded_up(double channels, std::int64_t divisor) {
-    return static_cast<std::int64_t>(std::ceil(channels / static_cast<double>(divisor))) * divisor;
+Count rounded_up(double channels, Count divisor) {
+    return static_cast<Count>(std::ceil(channels / static_cast<double>(divisor))) * divisor;
 }
 
 /// Walks the layers of one net.
 class Walk {
 public:
-    Walk(const ConvNet& net, const RunShape& shape) : net_(net), builder_(net, shape) {
-        const std::size_t count = net.layers.size();
-        outputs_.reserve(count);
-        last_use_.assign(count, 0);
-        for (std::size_t i = 0; i < count; ++i) {
-            for (const std::int64_t from : net.layers[i].from) {
-                const std::int64_t source = absolute(from, i);
-                if (source >= 0) last_use_[static_cast<std::size_t>(source)] = i;
-            }
-        }
-        // What reads a view reads the map that it is a part of.
-        for (std::size_t i = count; i-- > 0;) {
-            if (!is_view(i)) continue;
-            const std::int64_t source = absolute(net.layers[i].from.front(), i);
-            if (source < 0) continue;
-            std::size_t& last = last_use_[static_cast<std::size_t>(source)];
-            last = std::max(last, last_use_[i]);
-        }
+    Walk(const ConvNet& net, const RunShape& shape) : net_(net), builder_(net, shape), lifetimes_(net) {
+        outputs_.reserve(net.layers.size());
     }
 
     OpGraph run() && {
         for (std::size_t i = 0; i < net_.layers.size(); ++i) {
             Map y = output(i);
-            y.kept = is_view(i);
-            for (std::size_t j = 0; j < i; ++j) {
-                if (outputs_[j].kept && last_use_[j] == i && !is_view(j)) builder_.release(outputs_[j]);
+            y.kept = lifetimes_.is_view(i);
+            require_channels(i, y.channels);
+            for (const std::size_t source : lifetimes_.ending_at(i)) {
+                if (outputs_[source].kept) builder_.release(outputs_[source]);
             }
-            if (last_use_[i] > i + 1 && !is_view(i)) builder_.keep(y);
+            if (lifetimes_.outlives_next(i) && !lifetimes_.is_view(i)) builder_.keep(y);
             outputs_.push_back(y);
         }
         return std::move(builder_).finish();
@@ -70,39 +56,43 @@ private:
         }
     }
 
-    /// A part of a map that is kept with it.
-    [[nodiscard]] bool is_view(std::size_t i) const { return net_.layers[i].block == ConvBlock::slice && !net_.layers[i].copied; }
-
-    /// Layer number that `from` of layer `i` means; -1 is the image.
-    static std::int64_t absolute(std::int64_t from, std::size_t i) { return from >= 0 ? from : static_cast<std::int64_t>(i) + from; }
+    /// Channels multiply from layer to layer: a few joined with themselves outgrow every machine.
+    void require_channels(std::size_t i, Count channels) const {
+        constexpr std::int64_t most = std::int64_t{1} << 24;
+        if (channels <= most) return;
+        throw Error({.what = "the layer has too many channels",
+                     .key = fmt::format("layers[{}].{}", i, roofcast::name(net_.layers[i].block)),
+                     .found = std::to_string(channels),
+                     .expected = fmt::format("at most {}", most)});
+    }
 
     std::vector<Map> inputs(std::size_t i) const {
         std::vector<Map> maps;
         maps.reserve(net_.layers[i].from.size());
-        for (const std::int64_t from : net_.layers[i].from) {
-            const std::int64_t source = absolute(from, i);
+        for (const Count from : net_.layers[i].from) {
+            const Count source = source_layer(from, i);
             maps.push_back(source < 0 ? builder_.image() : outputs_[static_cast<std::size_t>(source)]);
         }
         return maps;
     }
 
-    [[nodiscard]] std::int64_t width(const ConvLayer& layer) const { return layer.scaled ? width(layer.size) : layer.size; }
-    [[nodiscard]] std::int64_t width(std::int64_t channels) const {
+    [[nodiscard]] Count width(const ConvLayer& layer) const { return layer.scaled ? width(layer.size) : Count(layer.size); }
+    [[nodiscard]] Count width(Count channels) const {
         if (net_.width_multiple == 1) return capped(channels);
         const double scaled = static_cast<double>(capped(channels)) * net_.width_multiple;
         return net_.scaling == CompoundScaling::yolo ? rounded_up(scaled, net_.channel_divisor)
                                                      : rounded_near(scaled, net_.channel_divisor);
     }
-    [[nodiscard]] std::int64_t capped(std::int64_t channels) const {
-        return net_.max_channels > 0 ? std::min(channels, net_.max_channels) : channels;
+    [[nodiscard]] Count capped(Count channels) const {
+        return net_.max_channels > 0 ? std::min<Count>(channels, net_.max_channels) : channels;
     }
 
-    [[nodiscard]] std::int64_t depth(const ConvLayer& layer) const {
+    [[nodiscard]] Count depth(const ConvLayer& layer) const {
         if (layer.repeat == 1 && net_.scaling == CompoundScaling::yolo) return 1;
         constexpr double noise = 1e-9;
         const double scaled = static_cast<double>(layer.repeat) * net_.depth_multiple;
         const double whole = net_.scaling == CompoundScaling::yolo ? std::nearbyint(scaled) : std::ceil(scaled - noise);
-        return std::max<std::int64_t>(1, static_cast<std::int64_t>(whole));
+        return std::max<Count>(1, static_cast<Count>(whole));
     }
 
     Map block(const ConvLayer& layer, const std::vector<Map>& in);
@@ -118,7 +108,7 @@ private:
     const ConvNet& net_;
     ConvBuilder builder_;
     std::vector<Map> outputs_;
-    std::vector<std::size_t> last_use_;
+    Lifetimes lifetimes_;
 };
 
 Map Walk::block(const ConvLayer& layer, const std::vector<Map>& in) {
@@ -140,8 +130,8 @@ Map Walk::again(std::size_t i) {
     builder_.repeat_segments(net_.layers[i].repeat - 1);
     for (std::size_t j = start; j < i; ++j) {
         std::vector<Map> in;
-        for (const std::int64_t from : net_.layers[j].from) {
-            const std::int64_t source = absolute(from, j) - static_cast<std::int64_t>(start);
+        for (const Count from : net_.layers[j].from) {
+            const Count source = source_layer(from, j) - static_cast<Count>(start);
             in.push_back(source < 0 ? y : made[static_cast<std::size_t>(source)]);
             in.back().kept = false;
         }
@@ -158,14 +148,14 @@ Map Walk::convolutions(const ConvLayer& layer, Map x) {
     ConvSpec spec{.channels = width(layer),
                   .kernel = layer.kernel,
                   .stride = layer.stride,
-                  .groups = layer.group_width > 0 ? width(layer) / layer.group_width : layer.groups,
+                  .groups = layer.group_width > 0 ? width(layer) / layer.group_width : Count(layer.groups),
                   .dilation = layer.dilation,
                   .kernel_width = layer.kernel_width,
                   .padding = layer.padding,
                   .bias = layer.bias,
                   .norm = layer.norm.value_or(net_.norm),
                   .activation = layer.activation.value_or(net_.activation)};
-    for (std::int64_t i = 0; i < layer.repeat; ++i) {
+    for (Count i = 0; i < layer.repeat; ++i) {
         builder_.segment("conv");
         x = builder_.conv(x, spec);
         spec.stride = 1;
@@ -174,7 +164,7 @@ Map Walk::convolutions(const ConvLayer& layer, Map x) {
 }
 
 Map Walk::fully_connected(const ConvLayer& layer, const Map& x) {
-    const std::int64_t outputs = layer.size > 0 ? layer.size : net_.classes;
+    const Count outputs = layer.size > 0 ? layer.size : net_.classes;
     builder_.linear(1, x.elements(), outputs);
     const Map y{.channels = outputs, .height = 1, .width = 1};
     builder_.activate(y, layer.activation.value_or(Activation::none));
@@ -186,7 +176,7 @@ Map Walk::sum(const std::vector<Map>& in) {
     for (std::size_t i = 1; i < in.size(); ++i) {
         const Map &a = in.front(), &b = in[i];
         // Half of an odd side, stretched again, lacks a place.
-        const auto fits = [](std::int64_t one, std::int64_t other) { return std::abs(one - other) <= 1; };
+        const auto fits = [](Count one, Count other) { return std::abs(one - other) <= 1; };
         if (a.channels != b.channels || !fits(a.height, b.height) || !fits(a.width, b.width) || !fits(a.depth, b.depth)) {
             const auto size = [](const Map& map) { return fmt::format("{} x {} x {}", map.channels, map.height, map.width); };
             throw Error({.what = "layers that are added must have as many channels, of one size",
@@ -250,7 +240,7 @@ Map Walk::by_element(const ConvLayer& layer, const Map& x) {
             return x;
         }
         case ConvBlock::pointwise: {
-            const auto kernels = static_cast<double>(std::max<std::int64_t>(1, layer.size));
+            const auto kernels = static_cast<double>(std::max<Count>(1, layer.size));
             if (layer.wide) builder_.wide_pointwise("pointwise", x, kernels, 1);
             if (!layer.wide) builder_.pointwise_kernels("pointwise", x, kernels, 1);
             return x;
@@ -262,7 +252,7 @@ Map Walk::by_element(const ConvLayer& layer, const Map& x) {
 
 /// Layers that change the size of a map and not its channels.
 Map Walk::resized(const ConvLayer& layer, const Map& x) {
-    const std::int64_t stride = layer.pool_stride > 0 ? layer.pool_stride : layer.size;
+    const Count stride = layer.pool_stride > 0 ? layer.pool_stride : layer.size;
     switch (layer.block) {
         case ConvBlock::maxpool:
         case ConvBlock::avgpool:

@@ -7,16 +7,16 @@ namespace roofcast {
 
 namespace {
 
-constexpr std::int64_t local_kernel = 3;
+constexpr Count local_kernel = 3;
 
 /// Depthwise, with the net's norm.
-Map filtered(ConvBuilder& b, const Map& in, std::int64_t stride, bool bias) {
+Map filtered(ConvBuilder& b, const Map& in, Count stride, bool bias) {
     return b.conv(
         in, {.channels = in.channels, .kernel = local_kernel, .stride = stride, .groups = in.channels, .bias = bias, .norm = b.net.norm});
 }
 
 /// Of every `stride`-th place, with a filtered neighbourhood.
-Map queries_of(ConvBuilder& b, const Map& in, const ConvLayer& layer, std::int64_t width, std::int64_t stride) {
+Map queries_of(ConvBuilder& b, const Map& in, const ConvLayer& layer, Count width, Count stride) {
     Map x = in;
     if (stride > 1) {
         const ConvSpec local{.channels = in.channels,
@@ -34,10 +34,10 @@ Map queries_of(ConvBuilder& b, const Map& in, const ConvLayer& layer, std::int64
 
 }  // namespace
 
-Map local_attend_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t channels) {
-    const std::int64_t width = layer.inner > 0 ? layer.inner : channels, heads = heads_of(layer, width);
-    const std::int64_t values = value_channels(layer, width);
-    return stage(b, x, "local_attend", layer, channels, [&](const Map& map, std::int64_t stride) {
+Map local_attend_block(ConvBuilder& b, Map x, const ConvLayer& layer, Count channels) {
+    const Count width = layer.inner > 0 ? Count(layer.inner) : channels, heads = heads_of(layer, width);
+    const Count values = value_channels(layer, width);
+    return stage(b, x, "local_attend", layer, channels, [&](const Map& map, Count stride) {
         const Kept in(b, layer.reduction > 1 ? filtered(b, map, layer.reduction, layer.bias) : b.narrowed(map));
         const Map q = queries_of(b, in.map(), layer, width, stride);
         const Map k = b.conv(in.map(), {.channels = width, .bias = layer.bias, .norm = b.net.norm});

@@ -17,7 +17,7 @@ namespace {
 struct MaskDecoder {
     const QueryTransformer& t;
     Map masks;  ///< the map that masks are products of
-    std::int64_t queries, classes;
+    Count queries, classes;
 
     [[nodiscard]] Map scores_of(const Map& level) const {
         return {.channels = t.heads * queries, .height = level.height, .width = level.width};
@@ -56,12 +56,12 @@ struct MaskDecoder {
 };
 
 /// Mask2Former: levels take turns, and masks of each layer limit the next one.
-void masked_decoder(const MaskDecoder& d, const std::vector<Map>& levels, std::int64_t layers) {
+void masked_decoder(const MaskDecoder& d, const std::vector<Map>& levels, Count layers) {
     for (const Map& level : levels) d.t.read_level(level);
     d.predict_masks(false);
     d.limit(levels.front());
-    const std::int64_t count = std::ssize(levels);
-    for (std::int64_t i = 0; i < std::min(count, layers); ++i) {
+    const Count count = std::ssize(levels);
+    for (Count i = 0; i < std::min(count, layers); ++i) {
         const Map& level = levels[static_cast<std::size_t>(i)];
         d.t.b.segment("decoder layer", (layers - i + count - 1) / count);
         d.t.b.read_back_sizes();
@@ -89,7 +89,7 @@ void mask_head(ConvBuilder& b, const std::vector<Map>& in, const ConvLayer& laye
     const std::vector<Map> levels(in.begin() + (in.size() > 1 ? 1 : 0), in.end());
     std::deque<Kept> attended;
     for (const Map& level : levels) attended.emplace_back(b, level);
-    const std::int64_t channels = levels.front().channels, queries = layer.size;
+    const Count channels = levels.front().channels, queries = layer.size;
     const QueryTransformer t = query_transformer(b, channels, layer);
     const MaskDecoder decoder{.t = t, .masks = masks.map(), .queries = queries, .classes = b.net.classes};
     b.segment("queries");

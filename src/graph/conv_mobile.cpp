@@ -8,23 +8,23 @@ namespace roofcast {
 namespace {
 
 /// Hidden channels of an inverted residual block.
-std::int64_t hidden_channels(const ConvLayer& layer, std::int64_t in) {
+Count hidden_channels(const ConvLayer& layer, Count in) {
     if (layer.inner > 0) return layer.inner;
     const double expand = layer.expand > 0 ? layer.expand : 1;
-    return std::llround(expand * static_cast<double>(in));
+    return rounded_count(expand * static_cast<double>(in));
 }
 
-std::int64_t squeezed_channels(const ConvLayer& layer, std::int64_t in, std::int64_t hidden) {
+Count squeezed_channels(const ConvLayer& layer, Count in, Count hidden) {
     const double base = static_cast<double>(layer.wide_squeeze ? hidden : in);
-    return std::max<std::int64_t>(1, std::llround(layer.squeeze_excite * base));
+    return std::max<Count>(1, rounded_count(layer.squeeze_excite * base));
 }
 
-void add_shortcut(ConvBuilder& b, const Map& x, const Map& y, std::int64_t stride) {
+void add_shortcut(ConvBuilder& b, const Map& x, const Map& y, Count stride) {
     if (stride == 1 && x.channels == y.channels) b.add(y);
 }
 
 /// Adds the shortcut of MaxViT (Tu et al., 2022), which pools, then projects with a bias.
-void add_pooled_shortcut(ConvBuilder& b, const Map& x, const Map& y, std::int64_t stride, bool bias) {
+void add_pooled_shortcut(ConvBuilder& b, const Map& x, const Map& y, Count stride, bool bias) {
     const Kept branch(b, y);
     const Map pooled = stride > 1 ? b.pool(x, Pooling::average, stride, stride, 0) : x;
     if (pooled.channels != y.channels) b.conv(pooled, {.channels = y.channels, .bias = bias, .norm = ConvNorm::none});
@@ -33,7 +33,7 @@ void add_pooled_shortcut(ConvBuilder& b, const Map& x, const Map& y, std::int64_
 
 }  // namespace
 
-void squeeze_excite(ConvBuilder& b, const Map& x, std::int64_t squeezed, Activation inner, Activation gate) {
+void squeeze_excite(ConvBuilder& b, const Map& x, Count squeezed, Activation inner, Activation gate) {
     const Kept features(b, x);
     const Map pooled = b.pool_to(features.map(), 1);
     b.linear(1, x.channels, squeezed);
@@ -43,7 +43,7 @@ void squeeze_excite(ConvBuilder& b, const Map& x, std::int64_t squeezed, Activat
     b.gate(features.map());
 }
 
-void gate_channels(ConvBuilder& b, const Map& x, const ConvLayer& layer, std::int64_t squeezed, Activation inner) {
+void gate_channels(ConvBuilder& b, const Map& x, const ConvLayer& layer, Count squeezed, Activation inner) {
     const ChannelGate gate = layer.gate.value_or(ChannelGate::squeeze);
     if (gate == ChannelGate::squeeze) return squeeze_excite(b, x, squeezed, inner);
     const Kept features(b, x);
@@ -60,24 +60,24 @@ void gate_channels(ConvBuilder& b, const Map& x, const ConvLayer& layer, std::in
     b.gate(features.map());
 }
 
-Map separable_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t channels) {
-    const std::int64_t kernel = layer.kernel > 1 ? layer.kernel : 3;
-    return stage(b, x, "separable", layer, channels, [&](const Map& in, std::int64_t stride) {
+Map separable_block(ConvBuilder& b, Map x, const ConvLayer& layer, Count channels) {
+    const Count kernel = layer.kernel > 1 ? layer.kernel : 3;
+    return stage(b, x, "separable", layer, channels, [&](const Map& in, Count stride) {
         const Map filtered = b.unit(in, in.channels, kernel, stride, in.channels);
         return b.unit(filtered, channels);
     });
 }
 
-Map mbconv_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t channels) {
+Map mbconv_block(ConvBuilder& b, Map x, const ConvLayer& layer, Count channels) {
     const Activation activation = layer.activation.value_or(b.net.activation);
     const ConvNorm norm = b.net.norm;
-    return stage(b, x, "mbconv", layer, channels, [&](const Map& in, std::int64_t stride) {
+    return stage(b, x, "mbconv", layer, channels, [&](const Map& in, Count stride) {
         const Kept shortcut(b, in);
-        const std::int64_t hidden = hidden_channels(layer, in.channels);
+        const Count hidden = hidden_channels(layer, in.channels);
         Map y = shortcut.map();
         if (layer.pre_norm) b.normalize(y, norm);
         if (hidden != in.channels) y = b.conv(y, {.channels = hidden, .norm = norm, .activation = activation});
-        const std::int64_t groups = layer.group_width > 0 ? hidden / layer.group_width : hidden;
+        const Count groups = layer.group_width > 0 ? hidden / layer.group_width : hidden;
         y = b.conv(
             y, {.channels = hidden, .kernel = layer.kernel, .stride = stride, .groups = groups, .norm = norm, .activation = activation});
         if (layer.squeeze_excite > 0) {
@@ -91,11 +91,11 @@ Map mbconv_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t cha
     });
 }
 
-Map fused_mbconv_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t channels) {
+Map fused_mbconv_block(ConvBuilder& b, Map x, const ConvLayer& layer, Count channels) {
     const Activation activation = layer.activation.value_or(b.net.activation);
-    return stage(b, x, "fused_mbconv", layer, channels, [&](const Map& in, std::int64_t stride) {
+    return stage(b, x, "fused_mbconv", layer, channels, [&](const Map& in, Count stride) {
         const Kept shortcut(b, in);
-        const std::int64_t hidden = hidden_channels(layer, in.channels);
+        const Count hidden = hidden_channels(layer, in.channels);
         const bool expands = hidden != in.channels;
         Map y = b.conv(shortcut.map(), {.channels = expands ? hidden : channels,
                                         .kernel = layer.kernel,
@@ -110,16 +110,16 @@ Map fused_mbconv_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64
 }
 
 Map convnext_block(ConvBuilder& b, Map x, const ConvLayer& layer) {
-    constexpr std::int64_t usual_kernel = 7;
+    constexpr Count usual_kernel = 7;
     constexpr double usual_expansion = 4;
-    const std::int64_t kernel = layer.kernel > 1 ? layer.kernel : usual_kernel;
+    const Count kernel = layer.kernel > 1 ? Count(layer.kernel) : usual_kernel;
     const double expand = layer.expand > 0 ? layer.expand : usual_expansion;
-    const std::int64_t channels = x.channels;
-    return stage(b, x, "convnext", layer, channels, [&](const Map& in, std::int64_t) {
+    const Count channels = x.channels;
+    return stage(b, x, "convnext", layer, channels, [&](const Map& in, Count) {
         // Rows that the norm and the products are of leave a map of channels last, in runs of planes too.
         const Map rows = b.as_rows(in);
         const Kept shortcut(b, layer.response_norm ? rows : b.as_stream(rows));
-        const auto hidden = static_cast<std::int64_t>(expand * static_cast<double>(channels));
+        const auto hidden = static_cast<Count>(expand * static_cast<double>(channels));
         const Map wider{.channels = hidden, .height = in.height, .width = in.width};
         const Map mixed =
             b.conv(shortcut.map(), {.channels = channels, .kernel = kernel, .groups = channels, .bias = true, .norm = ConvNorm::layer});
@@ -144,8 +144,8 @@ Map convnext_block(ConvBuilder& b, Map x, const ConvLayer& layer) {
     });
 }
 
-Map convmixer_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t channels) {
-    return stage(b, x, "convmixer", layer, channels, [&](const Map& in, std::int64_t) {
+Map convmixer_block(ConvBuilder& b, Map x, const ConvLayer& layer, Count channels) {
+    return stage(b, x, "convmixer", layer, channels, [&](const Map& in, Count) {
         const Kept shortcut(b, in);
         // Activation, then normalization: the other way around than elsewhere.
         const ConvSpec depthwise{.channels = channels,

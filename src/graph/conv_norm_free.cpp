@@ -10,26 +10,26 @@ namespace roofcast {
 namespace {
 
 /// Hidden channels: a multiple of 8, then of the groups.
-std::int64_t norm_free_hidden(const ConvLayer& layer, std::int64_t base) {
-    constexpr std::int64_t divisor = 8;
+Count norm_free_hidden(const ConvLayer& layer, Count base) {
+    constexpr Count divisor = 8;
     constexpr double usual_ratio = 0.25;
-    const std::int64_t hidden = rounded_near((layer.expand > 0 ? layer.expand : usual_ratio) * static_cast<double>(base), divisor);
+    const Count hidden = rounded_near((layer.expand > 0 ? layer.expand : usual_ratio) * static_cast<double>(base), divisor);
     return layer.group_width > 0 ? hidden / layer.group_width * layer.group_width : hidden;
 }
 
 /// A gate on the channels, then the constant factor that makes up for it.
 void gate(ConvBuilder& b, const Map& y, const ConvLayer& layer) {
     if (!gates_channels(layer)) return;
-    constexpr std::int64_t divisor = 8;
+    constexpr Count divisor = 8;
     const double wanted = layer.squeeze_excite * static_cast<double>(y.channels);
-    gate_channels(b, y, layer, std::max(divisor, static_cast<std::int64_t>(wanted + divisor / 2.0) / divisor * divisor), Activation::relu);
+    gate_channels(b, y, layer, std::max(divisor, static_cast<Count>(wanted + divisor / 2.0) / divisor * divisor), Activation::relu);
     b.scale(y);
 }
 
-Map branch(ConvBuilder& b, const Map& activated, const ConvLayer& layer, std::int64_t channels, std::int64_t stride) {
+Map branch(ConvBuilder& b, const Map& activated, const ConvLayer& layer, Count channels, Count stride) {
     const Activation activation = b.net.activation;
-    const std::int64_t hidden = norm_free_hidden(layer, layer.inverted ? activated.channels : channels);
-    const std::int64_t groups = layer.group_width > 0 ? hidden / layer.group_width : 1;
+    const Count hidden = norm_free_hidden(layer, layer.inverted ? activated.channels : channels);
+    const Count groups = layer.group_width > 0 ? hidden / layer.group_width : Count(1);
     Map y = b.conv(activated, {.channels = hidden, .norm = ConvNorm::standardized, .activation = activation});
     const ConvSpec mixing{.channels = hidden, .kernel = 3, .stride = stride, .groups = groups, .norm = ConvNorm::standardized};
     y = b.conv(y, mixing);
@@ -49,8 +49,8 @@ Map branch(ConvBuilder& b, const Map& activated, const ConvLayer& layer, std::in
 
 }  // namespace
 
-Map norm_free_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t channels) {
-    return stage(b, x, "norm_free", layer, channels, [&](const Map& in, std::int64_t stride) {
+Map norm_free_block(ConvBuilder& b, Map x, const ConvLayer& layer, Count channels) {
+    return stage(b, x, "norm_free", layer, channels, [&](const Map& in, Count stride) {
         const Kept stream(b, in);
         b.activate(stream.map(), b.net.activation);
         b.scale(in);  // by the inverse of the expected deviation

@@ -7,13 +7,13 @@ namespace roofcast {
 
 namespace {
 
-constexpr std::int64_t vocabulary = 49408, default_tokens = 16;  // CLIP's words; OWL-ViT's texts are short
+constexpr Count vocabulary = 49408, default_tokens = 16;  // CLIP's words; OWL-ViT's texts are short
 constexpr double quick_gelu_kernels = 3;
 
 /// CLIP's text encoder on `texts` of an image. Radford et al. (2021), section 2.4.
-void encode_texts(const QueryTransformer& t, std::int64_t texts, std::int64_t tokens, std::int64_t layers) {
+void encode_texts(const QueryTransformer& t, Count texts, Count tokens, Count layers) {
     ConvBuilder& b = t.b;
-    const std::int64_t count = texts * tokens;
+    const Count count = texts * tokens;
     b.segment("texts");
     constexpr double embeddings = 3, mask_kernels = 12;  // words, positions, their sum; masks of padding and of what comes later
     b.pointwise("embedding", t.rows(count), 1, 1, Fusion::chain, static_cast<double>((vocabulary + tokens) * t.channels)).eager_kernels =
@@ -48,12 +48,12 @@ void encode_texts(const QueryTransformer& t, std::int64_t texts, std::int64_t to
 }  // namespace
 
 void owl_head(ConvBuilder& b, const Map& x, const ConvLayer& layer) {
-    constexpr std::int64_t text_width = 512;
+    constexpr Count text_width = 512;
     const Kept features(b, x);
-    const std::int64_t texts = layer.size, places = x.places();
+    const Count texts = layer.size, places = x.places();
     const QueryTransformer text = query_transformer(b, text_width, layer);
     const QueryTransformer image{.b = b, .channels = x.channels, .heads = 1, .hidden = x.channels};
-    encode_texts(text, texts, layer.tokens > 0 ? layer.tokens : default_tokens, layer.layers);
+    encode_texts(text, texts, layer.tokens > 0 ? Count(layer.tokens) : default_tokens, layer.layers);
     b.segment("owl_head");
     const Map rows = image.rows(places);
     b.normalize(rows, ConvNorm::layer);

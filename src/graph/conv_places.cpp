@@ -17,13 +17,13 @@ Map projected(ConvBuilder& b, const Map& in, const ConvLayer& layer) {
 }
 
 Map dot_product(ConvBuilder& b, const Map& queries, const Map& keys, const ConvLayer& layer) {
-    const std::int64_t inner = layer.inner > 0 ? layer.inner : layer.size, heads = heads_of(layer, inner);
+    const Count inner = layer.inner > 0 ? layer.inner : layer.size, heads = heads_of(layer, inner);
     heads_of(layer, layer.size);
-    const std::int64_t side = layer.window;
+    const Count side = layer.window;
     const bool windowed = side > 0 && side < std::max(queries.height, queries.width);
     // Vaswani et al., HaloNet (2021): keys of a window reach beyond it.
-    const std::int64_t key_side = !windowed ? keys.height : layer.kernel > 1 ? layer.kernel : side;
-    const HeadShape shape{.windows = windowed ? windows_along(queries.height, side) * windows_along(queries.width, side) : 1,
+    const Count key_side = !windowed ? keys.height : layer.kernel > 1 ? Count(layer.kernel) : side;
+    const HeadShape shape{.windows = windowed ? windows_along(queries.height, side) * windows_along(queries.width, side) : Count(1),
                           .queries = windowed ? side * side : queries.places(),
                           .keys = windowed ? key_side * key_side : keys.places(),
                           .heads = heads,
@@ -43,7 +43,7 @@ Map mixed_places(ConvBuilder& b, const Map& in, const ConvLayer& layer) {
     // frameworks add the bias of such a product in a kernel of its own.
     Map y = b.narrowed(in);
     y.kept = false;
-    const std::int64_t channels = in.channels, places = in.places(), hidden = layer.size > 0 ? layer.size : places;
+    const Count channels = in.channels, places = in.places(), hidden = layer.size > 0 ? Count(layer.size) : places;
     b.copy(in.elements(), "transpose");
     const Map inner{.channels = channels, .height = hidden, .width = 1};
     b.linear(channels, places, hidden);
@@ -56,11 +56,11 @@ Map mixed_places(ConvBuilder& b, const Map& in, const ConvLayer& layer) {
     return y;
 }
 
-Map lstm(ConvBuilder& b, const Map& in, std::int64_t hidden) {
+Map lstm(ConvBuilder& b, const Map& in, Count hidden) {
     // Hochreiter and Schmidhuber (1997) as cuDNN runs it: one product of all inputs, then for each step of each direction a product of the
     // states and a kernel that reads both sums of four gates and the cell, and writes state and cell. Rows of the map are sequences.
-    constexpr std::int64_t gates = 4, directions = 2;
-    const std::int64_t outputs = gates * hidden, steps = directions * in.width;
+    constexpr Count gates = 4, directions = 2;
+    const Count outputs = gates * hidden, steps = directions * in.width;
     b.copy(in.elements(), "steps_first");
     const auto row = static_cast<double>(in.channels + hidden + 2);  // two biases a gate
     b.linear(in.places(), in.channels, directions * outputs).weights = static_cast<double>(directions * outputs) * row;

@@ -8,9 +8,9 @@ namespace {
 
 /// A depthwise convolution of each head's map and a layer norm of each head: one weight for all heads. The library copies heads side by
 /// side, turns them into planes, which it convolves, and turns those back into rows to normalize.
-Map pooled_heads(ConvBuilder& b, const Map& in, std::int64_t heads, std::int64_t stride) {
-    constexpr std::int64_t kernel = 3;
-    const std::int64_t width = in.channels / heads;
+Map pooled_heads(ConvBuilder& b, const Map& in, Count heads, Count stride) {
+    constexpr Count kernel = 3;
+    const Count width = in.channels / heads;
     b.copy(in.elements(), "heads_first");
     b.transpose_rows(in.elements(), "planes");
     const Map y = b.conv(in, {.channels = in.channels,
@@ -27,10 +27,10 @@ Map pooled_heads(ConvBuilder& b, const Map& in, std::int64_t heads, std::int64_t
 
 }  // namespace
 
-Map pooling_attention_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t channels) {
-    return stage(b, x, "pooling_attend", layer, channels, [&](const Map& in, std::int64_t stride) {
+Map pooling_attention_block(ConvBuilder& b, Map x, const ConvLayer& layer, Count channels) {
+    return stage(b, x, "pooling_attend", layer, channels, [&](const Map& in, Count stride) {
         const Kept shortcut(b, in);
-        const std::int64_t heads = heads_of(layer, channels), rows = in.places() + layer.tokens;
+        const Count heads = heads_of(layer, channels), rows = in.places() + layer.tokens;
         b.normalize(rows_of(shortcut.map(), layer.tokens), ConvNorm::layer);
         Map skipped{.channels = channels, .height = in.height, .width = in.width};
         if (in.channels != channels) b.linear(rows, in.channels, channels);

@@ -6,13 +6,13 @@
 
 namespace roofcast {
 
-void QueryTransformer::shortcut_and_norm(std::int64_t count) const {
+void QueryTransformer::shortcut_and_norm(Count count) const {
     const Map map = rows(count);
     b.add(map);
     b.normalize(map, ConvNorm::layer);
 }
 
-void QueryTransformer::attend(std::int64_t queries, std::int64_t keys) const {
+void QueryTransformer::attend(Count queries, Count keys) const {
     b.add(rows(queries));
     if (keys != queries) b.add(rows(keys));
     b.linear(queries, channels, channels);
@@ -25,15 +25,15 @@ void QueryTransformer::attend(std::int64_t queries, std::int64_t keys) const {
     shortcut_and_norm(queries);
 }
 
-void QueryTransformer::mlp(std::int64_t count) const {
+void QueryTransformer::mlp(Count count) const {
     b.linear(count, channels, hidden);
     b.activate({.channels = hidden, .height = count, .width = 1}, Activation::relu);
     b.linear(count, hidden, channels);
     shortcut_and_norm(count);
 }
 
-void QueryTransformer::perceptron(std::int64_t count, int hidden_layers, std::int64_t outputs, bool shared, Activation activation) const {
-    const auto product = [&](std::int64_t width) {
+void QueryTransformer::perceptron(Count count, int hidden_layers, Count outputs, bool shared, Activation activation) const {
+    const auto product = [&](Count width) {
         OpNode& node = b.linear(count, channels, width);
         if (shared) node.weights = 0;
     };
@@ -58,7 +58,7 @@ void QueryTransformer::read_level(const Map& level) const {
     b.pointwise("add_level", level, 1, 1, Fusion::chain, static_cast<double>(channels));
 }
 
-QueryTransformer query_transformer(ConvBuilder& b, std::int64_t channels, const ConvLayer& layer) {
+QueryTransformer query_transformer(ConvBuilder& b, Count channels, const ConvLayer& layer) {
     return {.b = b, .channels = channels, .heads = heads_of(layer, channels), .hidden = mlp_channels(layer, channels)};
 }
 

@@ -12,16 +12,15 @@ namespace roofcast {
 /// Transformer of `channels`, on rows of an image.
 struct QueryTransformer {
     ConvBuilder& b;
-    std::int64_t channels, heads, hidden;
+    Count channels, heads, hidden;
 
-    [[nodiscard]] Map rows(std::int64_t count) const { return {.channels = channels, .height = count, .width = 1}; }
-    void shortcut_and_norm(std::int64_t count) const;
+    [[nodiscard]] Map rows(Count count) const { return {.channels = channels, .height = count, .width = 1}; }
+    void shortcut_and_norm(Count count) const;
     /// Rows of queries attend to rows of keys; both are projected first. Positions are added to queries and keys.
-    void attend(std::int64_t queries, std::int64_t keys) const;
-    void mlp(std::int64_t count) const;
+    void attend(Count queries, Count keys) const;
+    void mlp(Count count) const;
     /// Products of `hidden_layers` with an activation, then one of `outputs`. `shared`: its weights are counted elsewhere.
-    void perceptron(std::int64_t count, int hidden_layers, std::int64_t outputs, bool shared = false,
-                    Activation activation = Activation::relu) const;
+    void perceptron(Count count, int hidden_layers, Count outputs, bool shared = false, Activation activation = Activation::relu) const;
     /// Sines and cosines that stand for the places of a map, which frameworks compute in every pass.
     void sine_positions(const Map& places) const;
     /// Rows of one of several maps, with the positions of its places and what tells it from the others.
@@ -29,7 +28,7 @@ struct QueryTransformer {
 };
 
 /// The transformer of `channels` that `layer` describes. Throws Error where its heads do not divide them.
-QueryTransformer query_transformer(ConvBuilder& b, std::int64_t channels, const ConvLayer& layer);
+QueryTransformer query_transformer(ConvBuilder& b, Count channels, const ConvLayer& layer);
 
 /// Throws Error unless all maps that `block` reads have equal channels.
 void require_equal_channels(const std::vector<Map>& maps, std::string_view block);

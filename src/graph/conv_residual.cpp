@@ -8,18 +8,18 @@ namespace roofcast {
 namespace {
 
 /// The shortcut around a block that changes channels or size: 1×1 convolution, after pooling where the net wants it so.
-Map projected(ConvBuilder& b, const Map& x, std::int64_t channels, std::int64_t stride, bool average) {
+Map projected(ConvBuilder& b, const Map& x, Count channels, Count stride, bool average) {
     if (x.channels == channels && stride == 1) return x;
     const Map in = average && stride > 1 ? b.pool(x, Pooling::average, stride, stride, 0) : x;
-    return b.conv(in, {.channels = channels, .stride = average ? 1 : stride, .norm = b.net.norm});
+    return b.conv(in, {.channels = channels, .stride = average ? Count(1) : stride, .norm = b.net.norm});
 }
 
-std::int64_t squeezed(double ratio, std::int64_t channels) {
-    return std::llround(ratio * static_cast<double>(channels));
+Count squeezed(double ratio, Count channels) {
+    return rounded_count(ratio * static_cast<double>(channels));
 }
 
 /// Adds the shortcut of `x` to `y` and activates.
-void join(ConvBuilder& b, const Map& x, const Map& y, std::int64_t stride, bool average) {
+void join(ConvBuilder& b, const Map& x, const Map& y, Count stride, bool average) {
     const Kept branch(b, y);
     constexpr int beside_block = 1;
     b.on_stream(beside_block);
@@ -31,8 +31,8 @@ void join(ConvBuilder& b, const Map& x, const Map& y, std::int64_t stride, bool 
 
 }  // namespace
 
-Map basic_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t channels) {
-    return stage(b, x, "basic", layer, channels, [&](const Map& in, std::int64_t stride) {
+Map basic_block(ConvBuilder& b, Map x, const ConvLayer& layer, Count channels) {
+    return stage(b, x, "basic", layer, channels, [&](const Map& in, Count stride) {
         const Kept shortcut(b, in);
         const Map inner = b.unit(shortcut.map(), channels, 3, stride);
         const Map y = b.conv(inner, {.channels = channels, .kernel = 3, .norm = b.net.norm});
@@ -42,12 +42,12 @@ Map basic_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t chan
     });
 }
 
-Map bottleneck_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t channels) {
+Map bottleneck_block(ConvBuilder& b, Map x, const ConvLayer& layer, Count channels) {
     constexpr double usual_expansion = 4;
     const double expand = layer.expand > 0 ? layer.expand : usual_expansion;
-    const auto outer = static_cast<std::int64_t>(expand * static_cast<double>(channels));
-    const std::int64_t width = layer.inner > 0 ? layer.inner : channels;
-    return stage(b, x, "bottleneck", layer, outer, [&](const Map& in, std::int64_t stride) {
+    const auto outer = static_cast<Count>(expand * static_cast<double>(channels));
+    const Count width = layer.inner > 0 ? Count(layer.inner) : channels;
+    return stage(b, x, "bottleneck", layer, outer, [&](const Map& in, Count stride) {
         const Kept shortcut(b, in);
         const Map reduced = b.unit(shortcut.map(), width);
         const Map mixed = b.unit(reduced, width, 3, stride, layer.groups);
@@ -58,9 +58,9 @@ Map bottleneck_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t
     });
 }
 
-Map regnet_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t channels) {
-    const std::int64_t groups = layer.group_width > 0 ? channels / std::min(layer.group_width, channels) : 1;
-    return stage(b, x, "regnet", layer, channels, [&](const Map& in, std::int64_t stride) {
+Map regnet_block(ConvBuilder& b, Map x, const ConvLayer& layer, Count channels) {
+    const Count groups = layer.group_width > 0 ? channels / std::min<Count>(layer.group_width, channels) : Count(1);
+    return stage(b, x, "regnet", layer, channels, [&](const Map& in, Count stride) {
         const Kept shortcut(b, in);
         const Map widened = b.unit(shortcut.map(), channels);
         const Map mixed = b.unit(widened, channels, 3, stride, groups);

@@ -11,27 +11,27 @@ namespace roofcast {
 
 namespace {
 
-Map rows(std::int64_t count, std::int64_t width) {
+Map rows(Count count, Count width) {
     return {.channels = width, .height = count, .width = 1};
 }
 
 }  // namespace
 
-std::int64_t heads_of(const ConvLayer& layer, std::int64_t width) {
-    const std::int64_t heads = std::max<std::int64_t>(1, layer.heads);
+Count heads_of(const ConvLayer& layer, Count width) {
+    const Count heads = std::max<Count>(1, layer.heads);
     if (width % heads == 0) return heads;
     throw Error({.what = "the heads of an attention must divide its channels",
                  .key = "heads",
                  .found = fmt::format("{} heads for {} channels", heads, width)});
 }
 
-std::int64_t value_channels(const ConvLayer& layer, std::int64_t width) {
-    const auto channels = static_cast<std::int64_t>((layer.expand > 0 ? layer.expand : 1) * static_cast<double>(width));
+Count value_channels(const ConvLayer& layer, Count width) {
+    const auto channels = static_cast<Count>((layer.expand > 0 ? layer.expand : 1) * static_cast<double>(width));
     heads_of(layer, channels);
     return channels;
 }
 
-void add_positions(OpNode& attention, const ConvLayer& layer, std::int64_t heads, std::int64_t side) {
+void add_positions(OpNode& attention, const ConvLayer& layer, Count heads, Count side) {
     if (layer.position_network) {
         constexpr double width = 512, kernels = 8;
         attention.weights += 2 * width + width + (width + 1) * static_cast<double>(heads);
@@ -45,11 +45,11 @@ void add_positions(OpNode& attention, const ConvLayer& layer, std::int64_t heads
 
 /// PyTorch from 2.5 on, where scaled_dot_product_attention has no fused kernel: in fp32, with a check for rows that are masked as a whole.
 void wide_library_attention(ConvBuilder& b, const HeadShape& shape, double passes) {
-    const std::int64_t groups = shape.windows * shape.heads;
-    const std::int64_t queries = groups * shape.queries * shape.key_dim, keys = groups * shape.keys * shape.key_dim;
+    const Count groups = shape.windows * shape.heads;
+    const Count queries = groups * shape.queries * shape.key_dim, keys = groups * shape.keys * shape.key_dim;
     const Map scores = rows(groups * shape.queries, shape.keys);
-    for (const std::int64_t elements : {queries, keys, groups * shape.keys * shape.value_dim}) b.widen(elements, "widen_heads");
-    for (const std::int64_t elements : {queries, keys}) b.scale_wide(elements, "scale");  // by the root of the scale
+    for (const Count elements : {queries, keys, groups * shape.keys * shape.value_dim}) b.widen(elements, "widen_heads");
+    for (const Count elements : {queries, keys}) b.scale_wide(elements, "scale");  // by the root of the scale
     b.product("scores", groups, shape.queries, shape.keys, shape.key_dim, true);
     if (passes > 0) b.broadcast_kernels("score_bias", scores, passes);
     b.safe_softmax(scores.height, shape.keys, passes > 0);
@@ -59,7 +59,7 @@ void wide_library_attention(ConvBuilder& b, const HeadShape& shape, double passe
 }
 
 void separate_attention(ConvBuilder& b, const HeadShape& shape, double passes, bool wide) {
-    const std::int64_t groups = shape.windows * shape.heads;
+    const Count groups = shape.windows * shape.heads;
     const Map queries = rows(groups * shape.queries, shape.key_dim), scores = rows(groups * shape.queries, shape.keys);
     b.pointwise_kernels("scale", queries, 1, 1);
     // Heads are a dimension inside that of tokens; batched products want them outside.
@@ -71,11 +71,11 @@ void separate_attention(ConvBuilder& b, const HeadShape& shape, double passes, b
     b.copy(groups * shape.queries * shape.value_dim, "heads_last");
 }
 
-void decomposed_positions(ConvBuilder& b, const HeadShape& shape, std::int64_t side, std::int64_t key_side) {
-    const std::int64_t groups = shape.windows * shape.heads;
-    const std::int64_t table = (2 * std::max(side, key_side) - 1) * shape.key_dim;
-    constexpr std::int64_t axes = 2;
-    for (std::int64_t axis = 0; axis < axes; ++axis) {
+void decomposed_positions(ConvBuilder& b, const HeadShape& shape, Count side, Count key_side) {
+    const Count groups = shape.windows * shape.heads;
+    const Count table = (2 * std::max(side, key_side) - 1) * shape.key_dim;
+    constexpr Count axes = 2;
+    for (Count axis = 0; axis < axes; ++axis) {
         b.copy(groups * shape.queries * shape.key_dim, "rows_first");
         // One small matrix for each row of queries, which all images share: as many rows of a product.
         OpNode& node = b.linear(groups * shape.queries, shape.key_dim, key_side, false);
@@ -84,8 +84,8 @@ void decomposed_positions(ConvBuilder& b, const HeadShape& shape, std::int64_t s
     }
 }
 
-void channel_products(ConvBuilder& b, std::int64_t places, std::int64_t heads, std::int64_t channels) {
-    const std::int64_t width = channels / heads;
+void channel_products(ConvBuilder& b, Count places, Count heads, Count channels) {
+    const Count width = channels / heads;
     b.copy(3 * places * channels, "transpose");
     b.product("covariance", heads, width, width, places);
     b.softmax(channels, width);

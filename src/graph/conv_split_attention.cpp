@@ -11,7 +11,7 @@ namespace roofcast {
 Map split_attention(ConvBuilder& b, const std::vector<Map>& in, const ConvLayer& layer) {
     // Maps of their own are stacked first, which leaves planes.
     const bool stacked = in.size() > 1;
-    const std::int64_t parts = stacked ? static_cast<std::int64_t>(in.size()) : layer.parts;
+    const Count parts = stacked ? Count(in.size()) : Count(layer.parts);
     const Kept all(b, stacked ? b.stack(in) : in.front());
     if (all.map().channels % parts != 0) {
         throw Error({.what = "the parts of a split attention must divide its channels",

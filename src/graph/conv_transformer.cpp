@@ -18,7 +18,7 @@ Map channel_mixer(ConvBuilder& b, const Map& stream, const ConvLayer& layer, Con
     if (!follows) b.normalize(shortcut.map(), norm);
     Map in = shortcut.map();
     in.wide = false;
-    const std::int64_t hidden = mlp_channels(layer, in.channels);
+    const Count hidden = mlp_channels(layer, in.channels);
     const ConvNorm after = follows ? norm : ConvNorm::none;
     const Map inner = b.conv(in, {.channels = hidden, .bias = layer.bias, .norm = after, .activation = activation_of(b, layer)});
     const Map y = b.conv(inner, {.channels = in.channels, .bias = layer.bias, .norm = after});
@@ -27,28 +27,28 @@ Map channel_mixer(ConvBuilder& b, const Map& stream, const ConvLayer& layer, Con
 
 }  // namespace
 
-Map poolformer_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t channels) {
-    return stage(b, x, "poolformer", layer, channels, [&](const Map& in, std::int64_t) {
+Map poolformer_block(ConvBuilder& b, Map x, const ConvLayer& layer, Count channels) {
+    return stage(b, x, "poolformer", layer, channels, [&](const Map& in, Count) {
         // What is pooled leaves its normalization wide, and so is the stream that it is added to.
         const Kept shortcut(b, b.as_stream(in));
         const ConvNorm norm = layer.norm.value_or(ConvNorm::group);
         const Map normed = norm == ConvNorm::batch ? shortcut.map() : b.normalized(shortcut.map(), norm);
-        constexpr std::int64_t window = 3;
+        constexpr Count window = 3;
         const Map pooled = b.pool(normed, Pooling::average, window, 1, 1);
         const Map difference = b.add(normed, pooled);
         return channel_mixer(b, joined(b, layer, shortcut.map(), difference), layer, norm);
     });
 }
 
-Map convformer_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t channels) {
-    constexpr std::int64_t mixer_expansion = 2, usual_kernel = 7;
-    const std::int64_t kernel = layer.kernel > 1 ? layer.kernel : usual_kernel;
-    return stage(b, x, "convformer", layer, channels, [&](const Map& in, std::int64_t) {
+Map convformer_block(ConvBuilder& b, Map x, const ConvLayer& layer, Count channels) {
+    constexpr Count mixer_expansion = 2, usual_kernel = 7;
+    const Count kernel = layer.kernel > 1 ? Count(layer.kernel) : usual_kernel;
+    return stage(b, x, "convformer", layer, channels, [&](const Map& in, Count) {
         const Kept shortcut(b, entering(b, layer, in));
         b.normalize(shortcut.map(), ConvNorm::layer);
         Map y = shortcut.map();
         y.wide = false;
-        const std::int64_t hidden = mixer_expansion * channels;
+        const Count hidden = mixer_expansion * channels;
         y = b.conv(y, {.channels = hidden, .norm = ConvNorm::none, .activation = activation_of(b, layer)});
         y = b.conv(y, {.channels = hidden, .kernel = kernel, .groups = hidden, .norm = ConvNorm::none});
         y = b.conv(y, {.channels = channels, .norm = ConvNorm::none});
@@ -56,8 +56,8 @@ Map convformer_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t
     });
 }
 
-Map transformer_block(ConvBuilder& b, Map x, const ConvLayer& layer, std::int64_t channels) {
-    return stage(b, x, "transformer", layer, channels, [&](const Map& in, std::int64_t stride) {
+Map transformer_block(ConvBuilder& b, Map x, const ConvLayer& layer, Count channels) {
+    return stage(b, x, "transformer", layer, channels, [&](const Map& in, Count stride) {
         const Map stream = entering(b, layer, in);
         const Kept shortcut(b, stream);
         b.normalize(rows_of(stream, layer.tokens), ConvNorm::layer);

@@ -6,34 +6,34 @@ namespace roofcast {
 
 namespace {
 
-constexpr std::int64_t box_bins = 16;  ///< bins of the distribution over each box side
+constexpr Count box_bins = 16;  ///< bins of the distribution over each box side
 
-ConvSpec plain(std::int64_t channels) {
+ConvSpec plain(Count channels) {
     return {.channels = channels, .bias = true, .norm = ConvNorm::none};
 }
 
 /// Two 3×3 units, then a plain 1×1 convolution to `outputs`.
-void branch(ConvBuilder& b, const Map& level, std::int64_t hidden, std::int64_t outputs) {
+void branch(ConvBuilder& b, const Map& level, Count hidden, Count outputs) {
     b.conv(b.unit(b.unit(level, hidden, 3), hidden, 3), plain(outputs));
 }
 
 /// The same with each 3×3 unit as depthwise and pointwise.
-void depthwise_branch(ConvBuilder& b, const Map& level, std::int64_t hidden, std::int64_t outputs) {
+void depthwise_branch(ConvBuilder& b, const Map& level, Count hidden, Count outputs) {
     const Map first = b.unit(b.unit(level, level.channels, 3, 1, level.channels), hidden);
     const Map second = b.unit(b.unit(first, hidden, 3, 1, hidden), hidden);
     b.conv(second, plain(outputs));
 }
 
 /// Places of all levels as one row.
-Map all_places(const std::vector<Map>& levels, std::int64_t channels) {
-    std::int64_t places = 0;
+Map all_places(const std::vector<Map>& levels, Count channels) {
+    Count places = 0;
     for (const Map& level : levels) places += level.places();
     return {.channels = channels, .height = places, .width = 1};
 }
 
 /// One more output a place: mask coefficients or keypoints.
-void extra_branches(ConvBuilder& b, const std::vector<Map>& levels, std::int64_t outputs) {
-    const std::int64_t hidden = std::max(levels.front().channels / 4, outputs);
+void extra_branches(ConvBuilder& b, const std::vector<Map>& levels, Count outputs) {
+    const Count hidden = std::max(levels.front().channels / 4, outputs);
     for (const Map& level : levels) {
         b.segment("head");
         branch(b, level, hidden, outputs);
@@ -43,11 +43,11 @@ void extra_branches(ConvBuilder& b, const std::vector<Map>& levels, std::int64_t
 
 }  // namespace
 
-void detect_head(ConvBuilder& b, const std::vector<Map>& levels, const ConvLayer& layer, std::int64_t classes) {
-    constexpr std::int64_t usual_classes = 100;
-    const std::int64_t first = levels.front().channels;
-    const std::int64_t box_hidden = std::max({std::int64_t{16}, first / 4, box_bins * box_sides});
-    const std::int64_t class_hidden = std::max(first, std::min(classes, usual_classes));
+void detect_head(ConvBuilder& b, const std::vector<Map>& levels, const ConvLayer& layer, Count classes) {
+    constexpr Count usual_classes = 100;
+    const Count first = levels.front().channels;
+    const Count box_hidden = std::max({Count{16}, first / 4, box_bins * box_sides});
+    const Count class_hidden = std::max(first, std::min(classes, usual_classes));
     for (const Map& level : levels) {
         b.segment("detect");
         branch(b, level, box_hidden, box_bins * box_sides);
@@ -68,8 +68,8 @@ void detect_head(ConvBuilder& b, const std::vector<Map>& levels, const ConvLayer
     b.copy(all_places(levels, box_sides + classes).elements(), "concat");
 }
 
-void segment_head(ConvBuilder& b, const std::vector<Map>& levels, const ConvLayer& layer, std::int64_t protos) {
-    constexpr std::int64_t masks = 32;
+void segment_head(ConvBuilder& b, const std::vector<Map>& levels, const ConvLayer& layer, Count protos) {
+    constexpr Count masks = 32;
     b.segment("mask prototypes");
     const Map wide = b.transposed(b.unit(levels.front(), protos, 3), protos, 2, 2, true);
     b.unit(b.unit(wide, protos, 3), masks);
@@ -78,13 +78,13 @@ void segment_head(ConvBuilder& b, const std::vector<Map>& levels, const ConvLaye
 }
 
 void pose_head(ConvBuilder& b, const std::vector<Map>& levels, const ConvLayer& layer) {
-    constexpr std::int64_t keypoints = 17, numbers = 3;
+    constexpr Count keypoints = 17, numbers = 3;
     extra_branches(b, levels, keypoints * numbers);
     detect_head(b, levels, layer, b.net.classes);
 }
 
-void anchor_head(ConvBuilder& b, const std::vector<Map>& levels, std::int64_t anchors) {
-    const std::int64_t outputs = anchors * (b.net.classes + box_sides + 1);
+void anchor_head(ConvBuilder& b, const std::vector<Map>& levels, Count anchors) {
+    const Count outputs = anchors * (b.net.classes + box_sides + 1);
     for (const Map& level : levels) {
         b.segment("detect");
         const Map y = b.conv(level, plain(outputs));
@@ -96,7 +96,7 @@ void anchor_head(ConvBuilder& b, const std::vector<Map>& levels, std::int64_t an
 }
 
 Map classify_head(ConvBuilder& b, const Map& x) {
-    constexpr std::int64_t features = 1280;
+    constexpr Count features = 1280;
     b.segment("classify");
     b.pool_to(b.unit(x, features), 1);
     OpNode& last = b.linear(1, features, b.net.classes);

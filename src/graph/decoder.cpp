@@ -6,7 +6,7 @@ namespace roofcast {
 
 namespace {
 
-AttentionKind attention_kind(const DecoderLlm& m, std::int64_t layer) {
+AttentionKind attention_kind(const DecoderLlm& m, Count layer) {
     const auto& cross = m.cross_attention_layers;
     if (std::find(cross.begin(), cross.end(), layer) != cross.end()) return AttentionKind::cross;
     const bool full = m.sliding_window == 0 || (m.full_attention_every > 0 && (layer + 1) % m.full_attention_every == 0);
@@ -23,7 +23,7 @@ void add_mlp(LayerBuilder& b, const DecoderPass& pass, bool moe) {
 
 Segment layer_segment(const DecoderPass& pass, const Numerics& n, const LayerKind& kind) {
     const DecoderLlm& m = pass.model;
-    const std::int64_t rows = pass.rows(), elements = rows * m.hidden;
+    const Count rows = pass.rows(), elements = rows * m.hidden;
     const bool post_norms = m.norms_per_layer > 2;
     LayerBuilder b(n, 24);
     b.norm("input_norm", m.norm, rows, m.hidden);
@@ -52,7 +52,7 @@ Segment layer_segment(const DecoderPass& pass, const Numerics& n, const LayerKin
 
 Segment embedding_segment(const DecoderPass& pass, const Numerics& n) {
     const DecoderLlm& m = pass.model;
-    const std::int64_t width = m.embedding_dim > 0 ? m.embedding_dim : m.hidden, rows = pass.rows();
+    const Count width = m.embedding_dim > 0 ? m.embedding_dim : m.hidden, rows = pass.rows();
     LayerBuilder b(n, 5);
     b.embedding("embedding", rows, width, shard(m.vocabulary, pass.tensor()));
     if (pass.tensor() > 1) b.all_reduce("all_reduce", pass.tensor(), rows * width);
@@ -67,15 +67,14 @@ Segment embedding_segment(const DecoderPass& pass, const Numerics& n) {
 /// Logits of the last token of each sequence, of all that are verified, or of a whole prompt, and the choice of the next one.
 Segment head_segment(const DecoderPass& pass, const Numerics& n) {
     const DecoderLlm& m = pass.model;
-    const std::int64_t width = m.embedding_dim > 0 ? m.embedding_dim : m.hidden, batch = pass.shape.batch * pass.logits,
-                       gpus = pass.tensor();
-    const std::int64_t logits = shard(m.vocabulary, gpus);
+    const Count width = m.embedding_dim > 0 ? m.embedding_dim : m.hidden, batch = pass.shape.batch * pass.logits, gpus = pass.tensor();
+    const Count logits = shard(m.vocabulary, gpus);
     LayerBuilder b(n, 5);
     if (m.final_norm) b.norm("final_norm", m.norm, pass.rows(), m.hidden);
     if (width != m.hidden) b.head("output_proj", batch, width, m.hidden);
     // The last tokens of prompts are rows apart: a framework that does not gather them has a product for each.
     const bool apart = pass.shape.head_by_sequences && !pass.decode && pass.logits == 1 && pass.tokens > 1;
-    const std::int64_t products = apart ? batch : 1;
+    const Count products = apart ? batch : Count(1);
     b.head("lm_head", batch / products, logits, width, m.head_bias, products);
     if (gpus > 1) {
         const Bytes bytes = static_cast<double>(batch * logits) * n.element();
@@ -84,7 +83,7 @@ Segment head_segment(const DecoderPass& pass, const Numerics& n) {
     const bool of_prompt = pass.logits > 1 && !pass.decode;
     if (of_prompt && n.element() < element_size(Precision::fp32))
         b.add("widen_logits", Elementwise{batch * logits, 0.5, 1, 1, Precision::fp32}, 0, Fusion::chain);
-    b.add("sampling", RowWise{RowOp::softmax, of_prompt ? pass.shape.batch : batch, m.vocabulary, Precision::fp32}, 0, Fusion::chain,
+    b.add("sampling", RowWise{RowOp::softmax, of_prompt ? Count(pass.shape.batch) : batch, m.vocabulary, Precision::fp32}, 0, Fusion::chain,
           eager::sampling);
     return {"head", 1, b.take()};
 }
@@ -98,17 +97,17 @@ Segment stage_segment(const DecoderPass& pass, const Numerics& n) {
 }
 
 /// Elements of one token alive at once: the residual stream beside the widest pair of neighbouring tensors of a layer.
-std::int64_t widest_pair(const DecoderPass& pass) {
+Count widest_pair(const DecoderPass& pass) {
     const DecoderLlm& m = pass.model;
-    const std::int64_t gpus = pass.tensor(), heads = shard(m.heads, gpus), kv_heads = shard(m.kv_heads, gpus);
-    std::int64_t qkv = (heads + 2 * kv_heads) * m.head_dim, attended = heads * m.head_dim;
+    const Count gpus = pass.tensor(), heads = shard(m.heads, gpus), kv_heads = shard(m.kv_heads, gpus);
+    Count qkv = (heads + 2 * kv_heads) * m.head_dim, attended = heads * m.head_dim;
     if (m.mla) {
         qkv = heads * (2 * (m.mla->nope_dim + m.mla->rope_dim) + m.mla->value_dim);
         attended = heads * m.mla->value_dim;
     }
-    std::int64_t mlp = shard(m.intermediate, gpus);
+    Count mlp = shard(m.intermediate, gpus);
     if (m.moe) mlp = std::max(mlp, m.moe->top_k * shard(m.moe->expert_intermediate, gpus));
-    const std::int64_t up = m.gated_mlp ? 2 * mlp : mlp;
+    const Count up = m.gated_mlp ? 2 * mlp : mlp;
     return std::max({m.hidden + qkv, qkv + attended, m.hidden + up, up + mlp});
 }
 
@@ -117,7 +116,7 @@ Bytes peak_activations(const DecoderPass& pass, const Numerics& n) {
     const double rows = static_cast<double>(pass.rows()), batch = static_cast<double>(pass.shape.batch * pass.logits);
     // Scripts of eager frameworks hold the embeddings, each layer's input and what its last norm wrote (Hugging Face's LlamaModel on the
     // H200).
-    const std::int64_t held = n.framework ? 3 * m.hidden : 0;
+    const Count held = n.framework ? 3 * m.hidden : 0;
     Bytes peak = rows * static_cast<double>(held + m.hidden + widest_pair(pass)) * n.element();
     if (!pass.shape.fused_attention) {
         const double scores = rows * static_cast<double>(shard(m.heads, pass.tensor()) * pass.kv_len);
@@ -140,7 +139,7 @@ OpGraph decoder_graph(const DecoderPass& pass, const char* name) {
     graph.segments.push_back(head_segment(pass, n));
     graph.peak_activations = peak_activations(pass, n);
     if (m.tied_embeddings) {
-        const std::int64_t width = m.embedding_dim > 0 ? m.embedding_dim : m.hidden;
+        const Count width = m.embedding_dim > 0 ? m.embedding_dim : m.hidden;
         graph.tied_weights = static_cast<double>(shard(m.vocabulary, pass.tensor()) * width);
         graph.tied_weight_bits = n.head_bits;
     }
@@ -150,7 +149,7 @@ OpGraph decoder_graph(const DecoderPass& pass, const char* name) {
 }  // namespace
 
 std::vector<LayerKind> layer_kinds(const DecoderLlm& model) {
-    const std::int64_t dense = model.moe ? model.moe->dense_layers : model.layers;
+    const Count dense = model.moe ? model.moe->dense_layers : model.layers;
     if (model.sliding_window == 0 && model.cross_attention_layers.empty()) {
         std::vector<LayerKind> kinds;
         if (dense > 0) kinds.push_back({AttentionKind::full, false, dense});
@@ -158,7 +157,7 @@ std::vector<LayerKind> layer_kinds(const DecoderLlm& model) {
         return kinds;
     }
     std::vector<LayerKind> kinds;
-    for (std::int64_t layer = 0; layer < model.layers; ++layer) {
+    for (Count layer = 0; layer < model.layers; ++layer) {
         const AttentionKind attention = attention_kind(model, layer);
         const bool moe = layer >= dense;
         auto same = std::find_if(kinds.begin(), kinds.end(), [&](const LayerKind& k) { return k.attention == attention && k.moe == moe; });
@@ -169,7 +168,7 @@ std::vector<LayerKind> layer_kinds(const DecoderLlm& model) {
 }
 
 OpGraph prefill_graph(const DecoderLlm& model, const RunShape& shape, std::int64_t tokens, std::int64_t past) {
-    const std::int64_t logits = shape.logits_of_prompt ? tokens : 1;
+    const Count logits = shape.logits_of_prompt ? tokens : 1;
     return decoder_graph({.model = model, .shape = shape, .tokens = tokens, .kv_len = past + tokens, .logits = logits}, "prefill");
 }
 
@@ -183,11 +182,11 @@ OpGraph verify_graph(const DecoderLlm& model, const RunShape& shape, std::int64_
 }
 
 Bytes kv_cache_size(const DecoderLlm& model, const RunShape& shape, std::int64_t tokens) {
-    std::int64_t elements_per_token = 2 * shard(model.kv_heads, shape.parallel.tensor) * model.head_dim;
+    Count elements_per_token = 2 * shard(model.kv_heads, shape.parallel.tensor) * model.head_dim;
     if (model.mla) elements_per_token = model.mla->kv_rank + model.mla->rope_dim;  // one latent for all heads: every GPU holds it
-    std::int64_t cached = 0;                                                       // tokens, summed over layers
+    Count cached = 0;                                                              // tokens, summed over layers
     for (const LayerKind& kind : layer_kinds(model)) {
-        std::int64_t held = tokens;
+        Count held = tokens;
         if (kind.attention == AttentionKind::windowed) held = std::min(tokens, model.sliding_window);
         if (kind.attention == AttentionKind::cross) held = model.cross_attention_tokens;
         cached += kind.layers * held;

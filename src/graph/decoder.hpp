@@ -9,11 +9,11 @@ namespace roofcast {
 struct DecoderPass {
     const DecoderLlm& model;
     const RunShape& shape;
-    std::int64_t tokens = 1, kv_len = 1;
-    bool decode = false;      ///< one token per sequence, or the few of a verification: MLA runs absorbed
-    std::int64_t logits = 1;  ///< tokens per sequence that the head scores
-    [[nodiscard]] std::int64_t rows() const { return shape.batch * tokens; }
-    [[nodiscard]] std::int64_t tensor() const { return shape.parallel.tensor; }
+    Count tokens = 1, kv_len = 1;
+    bool decode = false;  ///< one token per sequence, or the few of a verification: MLA runs absorbed
+    Count logits = 1;     ///< tokens per sequence that the head scores
+    [[nodiscard]] Count rows() const { return shape.batch * tokens; }
+    [[nodiscard]] Count tensor() const { return shape.parallel.tensor; }
 };
 
 enum class AttentionKind { full, windowed, cross };
@@ -22,21 +22,21 @@ enum class AttentionKind { full, windowed, cross };
 struct LayerKind {
     AttentionKind attention = AttentionKind::full;
     bool moe = false;
-    std::int64_t layers = 0;  ///< how many are of this kind
+    Count layers = 0;  ///< how many are of this kind
 };
 
 /// The kinds of layers of `model`, dense ones first.
 std::vector<LayerKind> layer_kinds(const DecoderLlm& model);
 
 /// `part` of `whole` on one GPU, rounded up; at least one.
-constexpr std::int64_t shard(std::int64_t whole, std::int64_t gpus) {
+constexpr Count shard(Count whole, Count gpus) {
     return (whole + gpus - 1) / gpus;
 }
 
 /// Projections, rotary embedding, cache, attention, output projection: from the normed input to what the residual takes.
 void add_attention(LayerBuilder& b, const DecoderPass& pass, AttentionKind kind);
 void add_latent_attention(LayerBuilder& b, const DecoderPass& pass);
-void add_dense_mlp(LayerBuilder& b, const DecoderPass& pass, std::int64_t intermediate);
+void add_dense_mlp(LayerBuilder& b, const DecoderPass& pass, Count intermediate);
 void add_moe(LayerBuilder& b, const DecoderPass& pass);
 
 }  // namespace roofcast

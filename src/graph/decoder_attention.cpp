@@ -7,7 +7,7 @@ namespace roofcast {
 namespace {
 
 Attention attention_op(const DecoderPass& pass, const Numerics& n) {
-    constexpr std::int64_t even_keys = 2;  // caches grow by a token: rows of every other pass are odd
+    constexpr Count even_keys = 2;  // caches grow by a token: rows of every other pass are odd
     return {.batch = pass.shape.batch,
             .query_len = pass.tokens,
             .kv_len = pass.kv_len,
@@ -26,7 +26,7 @@ Attention attention_op(const DecoderPass& pass, const Numerics& n) {
             .beside_prompts = pass.decode && pass.shape.beside_prompts};
 }
 
-LaneDecoding lane_decoding(const DecoderPass& pass, std::int64_t group) {
+LaneDecoding lane_decoding(const DecoderPass& pass, Count group) {
     if (!pass.decode || !pass.shape.sharing_groups) return LaneDecoding::none;
     return pass.shape.sharing_groups->has(group) ? LaneDecoding::possible : LaneDecoding::only;
 }
@@ -39,9 +39,9 @@ double attention_kernels(const DecoderPass& pass, bool grouped) {
 
 /// `width` elements a token join the cache: those of the pass's own tokens, or with them all that were cached before, together `kept` of
 /// each sequence.
-void append_to_cache(LayerBuilder& b, const DecoderPass& pass, std::int64_t width, std::int64_t kept) {
+void append_to_cache(LayerBuilder& b, const DecoderPass& pass, Count width, Count kept) {
     const bool anew = pass.shape.concatenates_cache && kept > pass.tokens;
-    const std::int64_t elements = width * (anew ? pass.shape.batch * kept : pass.rows());
+    const Count elements = width * (anew ? pass.shape.batch * kept : pass.rows());
     OpNode& node = b.move("kv_append", elements, eager::kv_append, Fusion::chain);
     if (anew) std::get<Move>(node.op).integer_instructions = pass.shape.copy_instructions;
 }
@@ -49,7 +49,7 @@ void append_to_cache(LayerBuilder& b, const DecoderPass& pass, std::int64_t widt
 /// Keys and values of all query heads, copied from those that they share.
 void add_repeated_keys(LayerBuilder& b, const DecoderPass& pass, Attention& op) {
     if (!pass.shape.repeats_keys || op.kv_heads == op.heads) return;
-    const std::int64_t width = pass.shape.batch * op.kv_len * (op.head_dim + op.value_dim);
+    const Count width = Count(pass.shape.batch) * op.kv_len * (op.head_dim + op.value_dim);
     b.add("repeat_kv",
           Move{.read = width * op.kv_heads,
                .written = width * op.heads,
@@ -60,7 +60,7 @@ void add_repeated_keys(LayerBuilder& b, const DecoderPass& pass, Attention& op) 
     op.kv_precision = op.precision;
 }
 
-void add_query_key_norm(LayerBuilder& b, const DecoderPass& pass, std::int64_t heads, std::int64_t kv_heads) {
+void add_query_key_norm(LayerBuilder& b, const DecoderPass& pass, Count heads, Count kv_heads) {
     if (b.numerics().framework) {
         OpNode& first = b.norm("q_norm", Normalization::rmsnorm, pass.rows() * heads, pass.model.head_dim);
         if (kv_heads == 0)
@@ -74,7 +74,7 @@ void add_query_key_norm(LayerBuilder& b, const DecoderPass& pass, std::int64_t h
 }
 
 /// Rotates pairs of channels of `elements` of queries and of keys.
-void add_rope(LayerBuilder& b, std::int64_t query_elements, std::int64_t key_elements) {
+void add_rope(LayerBuilder& b, Count query_elements, Count key_elements) {
     constexpr double flops = 3;
     if (!b.numerics().framework) {
         b.elementwise("rope", query_elements + key_elements, 1, flops);
@@ -85,21 +85,21 @@ void add_rope(LayerBuilder& b, std::int64_t query_elements, std::int64_t key_ele
 }
 
 /// Queries from the text, keys and values from image tokens: projected in the prompt's pass and cached for the rest.
-void add_cross_projections(LayerBuilder& b, const DecoderPass& pass, std::int64_t heads, std::int64_t kv_heads) {
+void add_cross_projections(LayerBuilder& b, const DecoderPass& pass, Count heads, Count kv_heads) {
     const DecoderLlm& m = pass.model;
-    const std::int64_t image_rows = pass.shape.batch * m.cross_attention_tokens, kv_width = 2 * kv_heads * m.head_dim;
+    const Count image_rows = pass.shape.batch * m.cross_attention_tokens, kv_width = 2 * kv_heads * m.head_dim;
     OpNode& query = b.linear("cross_q_proj", pass.rows(), heads * m.head_dim, m.hidden);
     if (pass.decode) {
         query.weights += static_cast<double>(kv_width * m.hidden);  // there, but idle: the keys and values are cached
     } else {
         b.projections("cross_kv_proj", image_rows, {{"cross_k_proj", kv_width / 2}, {"cross_v_proj", kv_width / 2}}, m.hidden);
     }
-    add_query_key_norm(b, pass, heads, pass.decode ? 0 : kv_heads);
+    add_query_key_norm(b, pass, heads, pass.decode ? Count(0) : kv_heads);
 }
 
-void add_self_projections(LayerBuilder& b, const DecoderPass& pass, std::int64_t heads, std::int64_t kv_heads, std::int64_t kept) {
+void add_self_projections(LayerBuilder& b, const DecoderPass& pass, Count heads, Count kv_heads, Count kept) {
     const DecoderLlm& m = pass.model;
-    const std::int64_t rows = pass.rows(), kv_width = kv_heads * m.head_dim;
+    const Count rows = pass.rows(), kv_width = kv_heads * m.head_dim;
     b.projections("qkv_proj", rows, {{"q_proj", heads * m.head_dim}, {"k_proj", kv_width}, {"v_proj", kv_width}}, m.hidden,
                   m.attention_bias);
     if (m.qk_norm) add_query_key_norm(b, pass, heads, kv_heads);
@@ -111,7 +111,7 @@ void add_self_projections(LayerBuilder& b, const DecoderPass& pass, std::int64_t
 
 void add_attention(LayerBuilder& b, const DecoderPass& pass, AttentionKind kind) {
     const DecoderLlm& m = pass.model;
-    const std::int64_t heads = shard(m.heads, pass.tensor()), kv_heads = shard(m.kv_heads, pass.tensor());
+    const Count heads = shard(m.heads, pass.tensor()), kv_heads = shard(m.kv_heads, pass.tensor());
     Attention op = attention_op(pass, b.numerics());
     op.heads = heads;
     op.kv_heads = kv_heads;
@@ -120,7 +120,7 @@ void add_attention(LayerBuilder& b, const DecoderPass& pass, AttentionKind kind)
     if (kind == AttentionKind::windowed) {
         op.window = m.sliding_window;
         // Keys that left every query's window are not in the cache.
-        op.kv_len = std::min(op.kv_len, m.sliding_window + pass.tokens - 1);
+        op.kv_len = std::min<Count>(op.kv_len, m.sliding_window + pass.tokens - 1);
     }
     if (kind == AttentionKind::cross) {
         add_cross_projections(b, pass, heads, kv_heads);
@@ -140,8 +140,8 @@ void add_attention(LayerBuilder& b, const DecoderPass& pass, AttentionKind kind)
 void add_latent_attention(LayerBuilder& b, const DecoderPass& pass) {
     const DecoderLlm& m = pass.model;
     const MlaShape& mla = *m.mla;
-    const std::int64_t rows = pass.rows(), heads = shard(m.heads, pass.tensor());
-    const std::int64_t query_width = heads * (mla.nope_dim + mla.rope_dim);
+    const Count rows = pass.rows(), heads = shard(m.heads, pass.tensor());
+    const Count query_width = heads * (mla.nope_dim + mla.rope_dim);
     if (mla.q_rank > 0) {
         b.linear("q_down", rows, mla.q_rank, m.hidden, m.attention_bias);
         b.norm("q_norm", Normalization::rmsnorm, rows, mla.q_rank);

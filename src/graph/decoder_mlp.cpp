@@ -6,7 +6,7 @@ namespace roofcast {
 
 namespace {
 
-void add_activation(LayerBuilder& b, const DecoderPass& pass, std::int64_t width) {
+void add_activation(LayerBuilder& b, const DecoderPass& pass, Count width) {
     // The gate's SiLU and the product read both halves; a plain MLP's GELU folds into the product before it.
     if (pass.model.gated_mlp) {
         b.elementwise("silu_mul", pass.rows() * width, 2, 5, Fusion::chain, 2);
@@ -22,7 +22,7 @@ void add_exchange(LayerBuilder& b, const DecoderPass& pass, std::string_view nam
 
 void add_shared_expert(LayerBuilder& b, const DecoderPass& pass) {
     const DecoderLlm& m = pass.model;
-    const std::int64_t width = shard(m.moe->shared_intermediate, pass.tensor()), rows = pass.rows();
+    const Count width = shard(m.moe->shared_intermediate, pass.tensor()), rows = pass.rows();
     constexpr int beside_routed = 1;
     b.on_stream(beside_routed);
     if (m.gated_mlp) {
@@ -41,21 +41,21 @@ void add_shared_expert(LayerBuilder& b, const DecoderPass& pass) {
 }
 
 /// Kernels that an eager framework launches for the experts of a layer.
-double expert_kernels(const MoeShape& moe, std::int64_t rows, bool grouped) {
+double expert_kernels(const MoeShape& moe, Count rows, bool grouped) {
     // Tokens are sorted by expert, gathered, and their results scattered around two products (transformers 5.17 traced: 31 of Qwen3's).
     constexpr double of_groups = 31;
     if (grouped) return of_groups;
     // A loop over the experts finds each one's tokens, and runs it when it has any.
     constexpr double of_expert = 3, of_busy_expert = 8;
-    const double busy = static_cast<double>(std::min(moe.experts, rows * moe.top_k));
+    const double busy = static_cast<double>(std::min<Count>(moe.experts, rows * moe.top_k));
     return of_expert * static_cast<double>(moe.experts) + of_busy_expert * busy;
 }
 
 }  // namespace
 
-void add_dense_mlp(LayerBuilder& b, const DecoderPass& pass, std::int64_t intermediate) {
+void add_dense_mlp(LayerBuilder& b, const DecoderPass& pass, Count intermediate) {
     const DecoderLlm& m = pass.model;
-    const std::int64_t width = shard(intermediate, pass.tensor());
+    const Count width = shard(intermediate, pass.tensor());
     if (m.gated_mlp) {
         b.projections("gate_up_proj", pass.rows(), {{"gate_proj", width}, {"up_proj", width}}, m.hidden, m.mlp_bias);
     } else {
@@ -70,10 +70,10 @@ void add_moe(LayerBuilder& b, const DecoderPass& pass) {
     const DecoderLlm& m = pass.model;
     const MoeShape& moe = *m.moe;
     const Numerics& n = b.numerics();
-    const std::int64_t rows = pass.rows(), expert_gpus = std::max<std::int64_t>(1, pass.shape.parallel.expert);
-    const std::int64_t tensor_gpus = std::max<std::int64_t>(1, pass.tensor() / expert_gpus);
+    const Count rows = pass.rows(), expert_gpus = std::max<Count>(1, pass.shape.parallel.expert);
+    const Count tensor_gpus = std::max<Count>(1, pass.tensor() / expert_gpus);
     // Data-parallel copies that share experts bring their tokens together.
-    const std::int64_t gathered = rows * std::max<std::int64_t>(1, expert_gpus / pass.tensor());
+    const Count gathered = rows * std::max<Count>(1, expert_gpus / pass.tensor());
     b.head("router", rows, moe.experts, m.hidden, moe.expert_bias);
     constexpr double top_k_kernels = 4;  // softmax, top-k, normalize, cast
     b.add("router_top_k", RowWise{RowOp::softmax, rows, moe.experts, n.vector}, 0, Fusion::chain, top_k_kernels);

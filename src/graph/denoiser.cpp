@@ -31,13 +31,13 @@ public:
 
 private:
     [[nodiscard]] std::size_t levels() const { return denoiser_.channels.size(); }
-    [[nodiscard]] std::int64_t time_width() const { return 4 * denoiser_.channels.front(); }
+    [[nodiscard]] Count time_width() const { return 4 * denoiser_.channels.front(); }
 
     /// Sines and cosines of the time, and two products; other conditions likewise.
     void embed_time() {
         builder_.segment("time");
         constexpr double kernels = 8;  // frequencies, products, sine, cosine, joined and cast
-        const std::int64_t waves = denoiser_.channels.front();
+        const Count waves = denoiser_.channels.front();
         builder_.pointwise_kernels("sines", {.channels = waves, .height = 1, .width = 1}, kernels, kernels);
         embed(waves);
         if (denoiser_.conditions == 0) return;
@@ -45,7 +45,7 @@ private:
         builder_.add({.channels = time_width(), .height = 1, .width = 1});
     }
 
-    void embed(std::int64_t width) {
+    void embed(Count width) {
         builder_.linear(1, width, time_width());
         builder_.activate({.channels = time_width(), .height = 1, .width = 1}, Activation::silu);
         builder_.linear(1, time_width(), time_width());
@@ -57,7 +57,7 @@ private:
                           denoiser_.channels.front());
     }
 
-    Map transformer(const Map& x, std::size_t level, std::int64_t layers) {
+    Map transformer(const Map& x, std::size_t level, Count layers) {
         const SpatialTransformer block{.layers = layers,
                                        .heads = denoiser_.heads[level],
                                        .tokens = denoiser_.tokens,
@@ -74,7 +74,7 @@ private:
     Map way_down(Map x) {
         skip(x);
         for (std::size_t level = 0; level < levels(); ++level) {
-            for (std::int64_t i = 0; i < denoiser_.blocks; ++i) {
+            for (Count i = 0; i < denoiser_.blocks; ++i) {
                 x = residual_block(builder_, skips_.back(), denoiser_.channels[level], time_width());
                 x = transformer(x, level, denoiser_.transformers[level]);
                 skip(x);
@@ -88,9 +88,9 @@ private:
 
     /// As many layers as in the deepest transformer before it.
     Map middle(const Map& in) {
-        const std::int64_t channels = denoiser_.channels.back();
-        std::int64_t layers = 0;
-        for (const std::int64_t count : denoiser_.transformers) layers = count > 0 ? count : layers;
+        const Count channels = denoiser_.channels.back();
+        Count layers = 0;
+        for (const Count count : denoiser_.transformers) layers = count > 0 ? count : layers;
         Map x = residual_block(builder_, in, channels, time_width());
         x = transformer(x, levels() - 1, layers);
         return residual_block(builder_, x, channels, time_width());
@@ -98,7 +98,7 @@ private:
 
     void way_up(Map x) {
         for (std::size_t level = levels(); level-- > 0;) {
-            for (std::int64_t i = 0; i <= denoiser_.blocks; ++i) {
+            for (Count i = 0; i <= denoiser_.blocks; ++i) {
                 builder_.segment("join");
                 const Map joined = builder_.concat({x, skips_.back()});
                 builder_.release(skips_.back());
@@ -116,10 +116,10 @@ private:
 
     /// The image that guides becomes a map of the latent size by strided convolutions.
     Map conditioning() {
-        constexpr std::int64_t widths[] = {16, 32, 96, 256};
-        const std::int64_t size = shape_.image_size * model_.autoencoder.factor();
+        constexpr Count widths[] = {16, 32, 96, 256};
+        const Count size = shape_.image_size * model_.autoencoder.factor();
         builder_.segment("conditioning");
-        const auto unit = [&](const Map& x, std::int64_t channels, std::int64_t stride) {
+        const auto unit = [&](const Map& x, Count channels, Count stride) {
             const Map y = plain_conv(builder_, x, channels, stride);
             builder_.activate(y, Activation::silu);
             return y;

@@ -12,8 +12,8 @@
 namespace roofcast {
 
 RunShape latent_shape(const Diffusion& model, const RunShape& shape) {
-    const std::int64_t size = shape.image_size > 0 ? shape.image_size : model.image_size, factor = model.autoencoder.factor();
-    const std::int64_t multiple = factor << (model.denoiser.channels.size() - 1);
+    const Count size = shape.image_size > 0 ? shape.image_size : model.image_size, factor = model.autoencoder.factor();
+    const Count multiple = factor << (model.denoiser.channels.size() - 1);
     if (size % multiple != 0)
         throw Error({.what = "every level halves the image",
                      .key = "image_size",

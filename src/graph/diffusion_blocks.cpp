@@ -12,7 +12,7 @@ void add_and_divide(ConvBuilder& b, const Map& map) {
 
 }  // namespace
 
-ConvNet latent_net(std::int64_t channels, std::int64_t size) {
+ConvNet latent_net(Count channels, Count size) {
     ConvNet net;
     net.image_size = size;
     net.channels = channels;
@@ -21,12 +21,12 @@ ConvNet latent_net(std::int64_t channels, std::int64_t size) {
     return net;
 }
 
-Map plain_conv(ConvBuilder& b, const Map& x, std::int64_t channels, std::int64_t stride) {
-    constexpr std::int64_t kernel = 3;
+Map plain_conv(ConvBuilder& b, const Map& x, Count channels, Count stride) {
+    constexpr Count kernel = 3;
     return b.conv(x, {.channels = channels, .kernel = kernel, .stride = stride, .bias = true, .norm = ConvNorm::none});
 }
 
-Map residual_block(ConvBuilder& b, const Map& x, std::int64_t channels, std::int64_t time) {
+Map residual_block(ConvBuilder& b, const Map& x, Count channels, Count time) {
     b.segment("residual_block");
     const Kept stream(b, x);
     Map normed = b.group_norm(stream.map(), norm_groups);
@@ -47,13 +47,13 @@ Map residual_block(ConvBuilder& b, const Map& x, std::int64_t channels, std::int
 }
 
 Map upsampled(ConvBuilder& b, const Map& x) {
-    constexpr std::int64_t factor = 2;
+    constexpr Count factor = 2;
     b.segment("upsample");
     return plain_conv(b, b.upsample(x, factor), x.channels);
 }
 
-void SpatialTransformer::attend(ConvBuilder& b, const Map& rows, std::int64_t keys, std::int64_t key_width) const {
-    const std::int64_t width = rows.channels, queries = rows.places();
+void SpatialTransformer::attend(ConvBuilder& b, const Map& rows, Count keys, Count key_width) const {
+    const Count width = rows.channels, queries = rows.places();
     b.normalize(rows, ConvNorm::layer);
     b.linear(queries, width, width, false);
     for (int i = 0; i < 2; ++i) b.linear(keys, key_width, width, false);
@@ -63,7 +63,7 @@ void SpatialTransformer::attend(ConvBuilder& b, const Map& rows, std::int64_t ke
 }
 
 void SpatialTransformer::feed_forward(ConvBuilder& b, const Map& rows) {
-    constexpr std::int64_t expansion = 4, halves = 2;
+    constexpr Count expansion = 4, halves = 2;
     const Map hidden{.channels = expansion * rows.channels, .height = rows.places(), .width = 1};
     b.normalize(rows, ConvNorm::layer);
     b.linear(rows.places(), rows.channels, halves * hidden.channels);
@@ -105,7 +105,7 @@ Map SpatialTransformer::operator()(ConvBuilder& b, const Map& x) const {
 }
 
 Map place_attention(ConvBuilder& b, const Map& x) {
-    const std::int64_t places = x.places(), width = x.channels;
+    const Count places = x.places(), width = x.channels;
     b.segment("attention");
     const Kept stream(b, x);
     b.group_norm(stream.map(), norm_groups);

@@ -6,27 +6,27 @@
 namespace roofcast {
 
 /// A net of no layers of its own: what a ConvBuilder needs to know of one.
-ConvNet latent_net(std::int64_t channels, std::int64_t size);
+ConvNet latent_net(Count channels, Count size);
 
 /// A 3×3 convolution with a bias.
-Map plain_conv(ConvBuilder& b, const Map& x, std::int64_t channels, std::int64_t stride = 1);
+Map plain_conv(ConvBuilder& b, const Map& x, Count channels, Count stride = 1);
 
 /// Two 3×3 convolutions, each behind a group norm and SiLU, with a shortcut, which is projected where channels change. `time`: width of the
 /// embedding of the time, which is projected and added between them; 0: none.
-Map residual_block(ConvBuilder& b, const Map& x, std::int64_t channels, std::int64_t time);
+Map residual_block(ConvBuilder& b, const Map& x, Count channels, Count time);
 
 /// Twice the size, then a convolution.
 Map upsampled(ConvBuilder& b, const Map& x);
 
 /// A transformer over the places of a map, each of whose `layers` attends to the places, then to a text of `tokens` rows of `context`.
 struct SpatialTransformer {
-    std::int64_t layers = 0, heads = 0, tokens = 0, context = 0;
+    Count layers = 0, heads = 0, tokens = 0, context = 0;
     bool linear_projections = false;
     [[nodiscard]] Map operator()(ConvBuilder& b, const Map& x) const;
 
 private:
     void layer(ConvBuilder& b, const Map& rows) const;
-    void attend(ConvBuilder& b, const Map& rows, std::int64_t keys, std::int64_t key_width) const;
+    void attend(ConvBuilder& b, const Map& rows, Count keys, Count key_width) const;
     static void feed_forward(ConvBuilder& b, const Map& rows);
 };
 

@@ -12,14 +12,14 @@ namespace {
 struct EncoderPass {
     const Encoder& model;
     const RunShape& shape;
-    std::int64_t tokens;
-    [[nodiscard]] std::int64_t rows() const { return shape.batch * tokens; }
+    Count tokens;
+    [[nodiscard]] Count rows() const { return shape.batch * tokens; }
 };
 
 void add_attention_op(LayerBuilder& b, const EncoderPass& pass, bool causal, bool fused) {
-    const std::int64_t head_dim = pass.model.hidden / pass.model.heads;
-    const std::int64_t parts = pass.shape.half_padded && fused ? 2 : 1;  // tokens and padding are sequences of their own
-    const std::int64_t tokens = (pass.tokens + parts - 1) / parts;
+    const Count head_dim = pass.model.hidden / pass.model.heads;
+    const Count parts = pass.shape.half_padded && fused ? 2 : 1;  // tokens and padding are sequences of their own
+    const Count tokens = (pass.tokens + parts - 1) / parts;
     Attention op = pass_attention(pass.shape, b.numerics().stored,
                                   {.batch = parts * pass.shape.batch,
                                    .heads = pass.model.heads,
@@ -35,9 +35,9 @@ void add_attention_op(LayerBuilder& b, const EncoderPass& pass, bool causal, boo
 
 /// What frameworks pass over all scores for: each step is a kernel of its own, gathers read an index of 64 bits an element, and one term
 /// lies transposed. The scale and the softmax belong to the attention. DebertaV2 of transformers: disentangled_attention_bias, XSoftmax.
-void add_bias_passes(LayerBuilder& b, std::int64_t scores) {
+void add_bias_passes(LayerBuilder& b, Count scores) {
     constexpr double index_kernels = 8;  // of each gather, on indices: arithmetic, clamp, expand, copies
-    const auto index = static_cast<std::int64_t>(8 * byte / element_size(b.numerics().stored));
+    const auto index = static_cast<Count>(8 * byte / element_size(b.numerics().stored));
     OpNode& gathered = b.strided_move("gather_scores", 2 * scores);
     std::get<Move>(gathered.op).read *= 1 + index;
     gathered.eager_kernels = 2 * (1 + index_kernels);
@@ -54,11 +54,11 @@ void add_bias_passes(LayerBuilder& b, std::int64_t scores) {
 /// are shared with the content's, so they carry no weights of their own. He et al., DeBERTa, 2021, eq. 4.
 void add_relative_scores(LayerBuilder& b, const EncoderPass& pass) {
     const Encoder& m = pass.model;
-    const std::int64_t maps = pass.shape.batch * m.heads, head_dim = m.hidden / m.heads;
+    const Count maps = pass.shape.batch * m.heads, head_dim = m.hidden / m.heads;
     b.linear("position_qk", m.relative_positions, 2 * m.hidden, m.hidden, false, 2).weights = 0;
     b.batched("content_to_pos", maps, pass.tokens, m.relative_positions, head_dim);
     b.batched("pos_to_content", maps, pass.tokens, m.relative_positions, head_dim);
-    const std::int64_t scores = maps * pass.tokens * pass.tokens;
+    const Count scores = maps * pass.tokens * pass.tokens;
     if (b.numerics().framework) return add_bias_passes(b, scores);
     b.move("gather_scores", 2 * scores, 2, Fusion::chain);
     b.elementwise("add_scores", scores, 3, 2, Fusion::chain, 2);
@@ -95,13 +95,13 @@ void add_cross_attention(LayerBuilder& b, const EncoderPass& pass) {
     b.norm("cross_norm", Normalization::layernorm, pass.rows(), m.hidden);
 }
 
-std::int64_t embedding_width(const Encoder& m) {
+Count embedding_width(const Encoder& m) {
     return m.embedding_dim > 0 ? m.embedding_dim : m.hidden;
 }
 
 Segment embedding_segment(const EncoderPass& pass, const Numerics& n) {
     const Encoder& m = pass.model;
-    const std::int64_t width = embedding_width(m), rows = pass.rows();
+    const Count width = embedding_width(m), rows = pass.rows();
     LayerBuilder b(n, 8);
     b.embedding("words", rows, width, m.vocabulary);
     if (m.max_positions > 0 && m.relative_positions == 0) {
@@ -152,9 +152,9 @@ void add_decoder(OpGraph& graph, const EncoderPass& pass, const Numerics& n) {
 
 Bytes peak_activations(const EncoderPass& pass, const Numerics& n) {
     const Encoder& m = pass.model;
-    const std::int64_t widest = std::max({4 * m.hidden, m.hidden + m.intermediate, 2 * m.intermediate});
+    const Count widest = std::max({4 * m.hidden, m.hidden + m.intermediate, 2 * m.intermediate});
     // Scripts of eager frameworks hold the embeddings and each layer's input until that returns (Hugging Face's BertModel on the H200).
-    const std::int64_t held = n.framework ? 2 * m.hidden : 0;
+    const Count held = n.framework ? 2 * m.hidden : 0;
     double elements = static_cast<double>(pass.rows()) * static_cast<double>(held + m.hidden + widest);
     const bool scores_in_memory = !fuses_attention(pass.shape, pass.tokens) || m.relative_positions > 0;
     if (scores_in_memory) elements += 2 * static_cast<double>(pass.rows() * m.heads) * static_cast<double>(pass.tokens);
@@ -164,7 +164,7 @@ Bytes peak_activations(const EncoderPass& pass, const Numerics& n) {
 }  // namespace
 
 OpGraph encoder_graph(const Encoder& model, const RunShape& shape) {
-    const std::int64_t tokens = shape.prompt_tokens > 0 ? shape.prompt_tokens : model.default_tokens;
+    const Count tokens = shape.prompt_tokens > 0 ? shape.prompt_tokens : model.default_tokens;
     const EncoderPass pass{model, shape, tokens};
     const Numerics n = numerics_of(shape, false);
     OpGraph graph;

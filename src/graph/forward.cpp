@@ -7,7 +7,7 @@ namespace roofcast {
 
 namespace {
 
-std::int64_t prompt_tokens(const DecoderLlm& model, const RunShape& shape) {
+Count prompt_tokens(const DecoderLlm& model, const RunShape& shape) {
     return shape.prompt_tokens > 0 ? shape.prompt_tokens : default_prompt(model);
 }
 
@@ -24,7 +24,7 @@ struct Forward {
     OpGraph operator()(const Summary& model) const { return summary_graph(model, shape); }
     OpGraph operator()(const VisionLanguage& model) const {
         OpGraph graph = vision_graph(model, shape);
-        const std::int64_t tokens = prompt_tokens(model.language, shape) + image_tokens(model, shape);
+        const Count tokens = prompt_tokens(model.language, shape) + image_tokens(model, shape);
         OpGraph language = prefill_graph(model.language, shape, tokens);
         for (Segment& segment : language.segments) graph.segments.push_back(std::move(segment));
         graph.name = "forward";
@@ -38,8 +38,8 @@ struct Forward {
 }  // namespace
 
 std::int64_t default_prompt(const DecoderLlm& model) {
-    constexpr std::int64_t usual = 512;
-    return model.max_context > 0 ? std::min(usual, model.max_context) : usual;
+    constexpr Count usual = 512;
+    return model.max_context > 0 ? std::min<Count>(usual, model.max_context) : usual;
 }
 
 OpGraph forward_graph(const Workload& workload, const RunShape& shape) {

@@ -7,7 +7,7 @@ namespace roofcast {
 
 namespace {
 
-constexpr std::int64_t colours = 3;
+constexpr Count colours = 3;
 
 Map middle(ConvBuilder& b, Map x) {
     x = residual_block(b, x, x.channels, 0);
@@ -15,7 +15,7 @@ Map middle(ConvBuilder& b, Map x) {
     return residual_block(b, x, x.channels, 0);
 }
 
-void last_conv(ConvBuilder& b, const Map& x, std::int64_t channels) {
+void last_conv(ConvBuilder& b, const Map& x, Count channels) {
     b.segment("last_conv");
     const Map y = b.group_norm(x, norm_groups);
     b.activate(y, Activation::silu);
@@ -37,7 +37,7 @@ OpGraph latent_decoder_graph(const Diffusion& model, const RunShape& shape) {
     Map x = mixed(b, b.image());
     x = middle(b, plain_conv(b, x, a.channels.back()));
     for (std::size_t level = a.channels.size(); level-- > 0;) {
-        for (std::int64_t i = 0; i <= a.blocks; ++i) x = residual_block(b, x, a.channels[level], 0);
+        for (Count i = 0; i <= a.blocks; ++i) x = residual_block(b, x, a.channels[level], 0);
         if (level > 0) x = upsampled(b, x);
     }
     last_conv(b, x, colours);
@@ -56,7 +56,7 @@ OpGraph latent_encoder_graph(const Diffusion& model, const RunShape& shape) {
     b.segment("first_conv");
     Map x = plain_conv(b, b.image(), a.channels.front());
     for (std::size_t level = 0; level < a.channels.size(); ++level) {
-        for (std::int64_t i = 0; i < a.blocks; ++i) x = residual_block(b, x, a.channels[level], 0);
+        for (Count i = 0; i < a.blocks; ++i) x = residual_block(b, x, a.channels[level], 0);
         if (level + 1 == a.channels.size()) break;
         b.segment("downsample");
         x = plain_conv(b, x, x.channels, 2);

@@ -29,11 +29,11 @@ Precision norm_precision(const RunShape& shape, Precision stored) {
     return shape.fp32_norms ? stream_precision(shape, stored) : stored;
 }
 
-bool fuses_attention(const RunShape& shape, std::int64_t tokens) {
+bool fuses_attention(const RunShape& shape, Count tokens) {
     return shape.fused_attention || tokens <= shape.fused_encoder_tokens;
 }
 
-std::optional<Precision> attention_products(const RunShape& shape, Precision stored, std::int64_t keys) {
+std::optional<Precision> attention_products(const RunShape& shape, Precision stored, Count keys) {
     const bool wide = element_size(stored) > 2 * byte;
     const bool tf32 = wide && shape.framework && product_precision(shape) == Precision::tf32;
     if ((tf32 || !wide) && shape.odd_rows_on_lanes && keys % 2 != 0) return Precision::fp32;
@@ -61,18 +61,18 @@ Attention pass_attention(const RunShape& shape, Precision stored, const Attentio
             .head_blocks = shape.head_blocks};
 }
 
-OpNode window_mask(std::int64_t windows, std::int64_t places, Seconds per_element) {
+OpNode window_mask(Count windows, Count places, Seconds per_element) {
     constexpr double shifted = 0.5;  // of the blocks
     const double elements = shifted * static_cast<double>(windows * places * places);
     const Copy op{.kind = CopyKind::h2d, .bytes = elements * element_size(Precision::fp32), .pinned = false};
     return {.name = "window_mask", .op = op, .host_work = elements * per_element};
 }
 
-Elementwise narrowing(std::int64_t elements, Precision stream, Precision stored) {
+Elementwise narrowing(Count elements, Precision stream, Precision stored) {
     return {.elements = elements, .reads = element_size(stream) / element_size(stored), .flops_per_element = 1, .precision = stored};
 }
 
-Elementwise widening(std::int64_t elements, Precision from, Precision wide) {
+Elementwise widening(Count elements, Precision from, Precision wide) {
     return {.elements = elements,
             .reads = element_size(from) / element_size(wide),
             .flops_per_element = 1,
@@ -80,7 +80,7 @@ Elementwise widening(std::int64_t elements, Precision from, Precision wide) {
             .mixed_operands = from == wide ? 0 : 1};
 }
 
-Elementwise scaling(std::int64_t elements, Precision from, Precision stream) {
+Elementwise scaling(Count elements, Precision from, Precision stream) {
     Elementwise op = widening(elements, from, stream);
     op.mixed_operands = from == stream ? 0 : 2;
     return op;
@@ -90,7 +90,7 @@ void by_error_function(OpNode& gelu, bool framework) {
     if (framework && gelu.eager_kernels == 1) std::get<Elementwise>(gelu.op).instructions = error_function_instructions;
 }
 
-Elementwise joining(std::int64_t elements, Precision branch, Precision stream) {
+Elementwise joining(Count elements, Precision branch, Precision stream) {
     return {.elements = elements,
             .reads = 1 + element_size(branch) / element_size(stream),
             .flops_per_element = 1,
@@ -99,11 +99,13 @@ Elementwise joining(std::int64_t elements, Precision branch, Precision stream) {
 }
 
 OpNode& LayerBuilder::add(OpNode node) {
+    require_countable(node.name, node.op);
     node.stream = stream_;
     return nodes_.emplace_back(std::move(node));
 }
 
 OpNode& LayerBuilder::add(std::string_view name, Op op, double weights, Fusion fusion, double eager_kernels) {
+    require_countable(name, op);
     OpNode& node = nodes_.emplace_back();
     node.name = name;
     node.op = op;
@@ -114,7 +116,7 @@ OpNode& LayerBuilder::add(std::string_view name, Op op, double weights, Fusion f
     return node;
 }
 
-OpNode& LayerBuilder::linear(std::string_view name, std::int64_t m, std::int64_t n, std::int64_t k, bool bias, double eager_kernels) {
+OpNode& LayerBuilder::linear(std::string_view name, Count m, Count n, Count k, bool bias, double eager_kernels) {
     const Gemm gemm{.m = m,
                     .n = n,
                     .k = k,
@@ -127,9 +129,8 @@ OpNode& LayerBuilder::linear(std::string_view name, std::int64_t m, std::int64_t
     return add(name, gemm, as_count(n) * as_count(k) + (bias ? as_count(n) : 0), Fusion::none, eager_kernels);
 }
 
-void LayerBuilder::projections(std::string_view name, std::int64_t rows, std::initializer_list<Projection> parts, std::int64_t k,
-                               bool bias) {
-    std::int64_t width = 0;
+void LayerBuilder::projections(std::string_view name, Count rows, std::initializer_list<Projection> parts, Count k, bool bias) {
+    Count width = 0;
     for (const Projection& part : parts) {
         if (n_.framework) linear(part.name, rows, part.width, k, bias);
         width += part.width;
@@ -137,7 +138,7 @@ void LayerBuilder::projections(std::string_view name, std::int64_t rows, std::in
     if (!n_.framework) linear(name, rows, width, k, bias);
 }
 
-OpNode& LayerBuilder::head(std::string_view name, std::int64_t m, std::int64_t n, std::int64_t k, bool bias, std::int64_t times) {
+OpNode& LayerBuilder::head(std::string_view name, Count m, Count n, Count k, bool bias, Count times) {
     const Gemm gemm{.batch = times,
                     .m = m,
                     .n = n,
@@ -149,12 +150,12 @@ OpNode& LayerBuilder::head(std::string_view name, std::int64_t m, std::int64_t n
     return add(name, gemm, as_count(n) * as_count(k) + (bias ? as_count(n) : 0));
 }
 
-OpNode& LayerBuilder::batched(std::string_view name, std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k, double weights) {
+OpNode& LayerBuilder::batched(std::string_view name, Count batch, Count m, Count n, Count k, double weights) {
     const Gemm gemm{.batch = batch, .m = m, .n = n, .k = k, .precision = n_.vector, .weight_bits = native_weights(n_.vector).bits};
     return add(name, gemm, weights);
 }
 
-void LayerBuilder::normalization(std::string_view name, Normalization kind, std::int64_t rows, std::int64_t cols) {
+void LayerBuilder::normalization(std::string_view name, Normalization kind, Count rows, Count cols) {
     const bool rms = kind == Normalization::rmsnorm;
     if (rms && n_.framework) return separate_rmsnorm(name, rows, cols);
     const RowWise op{
@@ -162,9 +163,9 @@ void LayerBuilder::normalization(std::string_view name, Normalization kind, std:
     add(name, op, as_count(cols) * (rms ? 1 : 2), Fusion::chain);
 }
 
-void LayerBuilder::separate_rmsnorm(std::string_view name, std::int64_t rows, std::int64_t cols) {
+void LayerBuilder::separate_rmsnorm(std::string_view name, Count rows, Count cols) {
     constexpr Precision wide = Precision::fp32;
-    const std::int64_t elements = rows * cols;
+    const Count elements = rows * cols;
     const bool widens = n_.norm != wide;
     const auto pass = [&](Precision precision, bool addressed) {
         return Elementwise{.elements = elements, .precision = precision, .strided = addressed};
@@ -180,63 +181,62 @@ void LayerBuilder::separate_rmsnorm(std::string_view name, std::int64_t rows, st
     add(name, pass(n_.norm, true), as_count(cols));
 }
 
-OpNode& LayerBuilder::norm(std::string_view name, Normalization kind, std::int64_t rows, std::int64_t cols) {
+OpNode& LayerBuilder::norm(std::string_view name, Normalization kind, Count rows, Count cols) {
     const std::size_t place = nodes_.size();
     normalization(name, kind, rows, cols);
     if (n_.stream != n_.stored) add("cast", narrowing(rows * cols, n_.stream, n_.stored), 0, Fusion::chain);
     return nodes_[place];
 }
 
-void LayerBuilder::branch_norm(std::string_view name, Normalization kind, std::int64_t rows, std::int64_t cols) {
+void LayerBuilder::branch_norm(std::string_view name, Normalization kind, Count rows, Count cols) {
     const bool cast = n_.norm != n_.stored;
     if (cast) add("cast", widening(rows * cols, n_.stored, n_.norm), 0, Fusion::chain);
     normalization(name, kind, rows, cols);
     if (cast) add("cast", narrowing(rows * cols, n_.norm, n_.stored), 0, Fusion::chain);
 }
 
-OpNode& LayerBuilder::residual(std::string_view name, std::int64_t elements, bool scaled) {
+OpNode& LayerBuilder::residual(std::string_view name, Count elements, bool scaled) {
     return add(name, joining(elements, scaled ? n_.stream : n_.stored, n_.stream), 0, Fusion::chain);
 }
 
-OpNode& LayerBuilder::layer_scale(std::string_view name, std::int64_t rows, std::int64_t cols) {
+OpNode& LayerBuilder::layer_scale(std::string_view name, Count rows, Count cols) {
     return add(name, scaling(rows * cols, n_.stored, n_.stream), as_count(cols), Fusion::chain);
 }
 
-OpNode& LayerBuilder::elementwise(std::string_view name, std::int64_t elements, double reads, double flops, Fusion fusion,
-                                  double eager_kernels) {
+OpNode& LayerBuilder::elementwise(std::string_view name, Count elements, double reads, double flops, Fusion fusion, double eager_kernels) {
     const Elementwise op{.elements = elements, .reads = reads, .flops_per_element = flops, .precision = n_.stored};
     return add(name, op, 0, fusion, eager_kernels);
 }
 
-OpNode& LayerBuilder::gelu(std::int64_t elements, double eager_kernels) {
+OpNode& LayerBuilder::gelu(Count elements, double eager_kernels) {
     constexpr double flops = 8;
     OpNode& node = elementwise("gelu", elements, 1, flops, Fusion::epilogue, eager_kernels);
     by_error_function(node, n_.framework);
     return node;
 }
 
-OpNode& LayerBuilder::move(std::string_view name, std::int64_t elements, double eager_kernels, Fusion fusion) {
+OpNode& LayerBuilder::move(std::string_view name, Count elements, double eager_kernels, Fusion fusion) {
     return add(name, Move{.read = elements, .written = elements, .precision = n_.stored}, 0, fusion, eager_kernels);
 }
 
-OpNode& LayerBuilder::strided_move(std::string_view name, std::int64_t elements, Fusion fusion) {
+OpNode& LayerBuilder::strided_move(std::string_view name, Count elements, Fusion fusion) {
     OpNode& node = move(name, elements, 1, fusion);
     std::get<Move>(node.op).strided = n_.framework;
     return node;
 }
 
-OpNode& LayerBuilder::strided_elementwise(std::string_view name, std::int64_t elements, double reads, double flops, double eager_kernels) {
+OpNode& LayerBuilder::strided_elementwise(std::string_view name, Count elements, double reads, double flops, double eager_kernels) {
     OpNode& node = elementwise(name, elements, reads, flops, Fusion::chain, eager_kernels);
     std::get<Elementwise>(node.op).strided = n_.framework;
     return node;
 }
 
-OpNode& LayerBuilder::embedding(std::string_view name, std::int64_t tokens, std::int64_t hidden, std::int64_t rows) {
+OpNode& LayerBuilder::embedding(std::string_view name, Count tokens, Count hidden, Count rows) {
     return add(name, Embedding{.tokens = tokens, .hidden = hidden, .precision = n_.stored, .weight_bits = n_.head_bits},
                as_count(rows) * as_count(hidden));
 }
 
-OpNode& LayerBuilder::all_reduce(std::string_view name, std::int64_t gpus, std::int64_t elements) {
+OpNode& LayerBuilder::all_reduce(std::string_view name, Count gpus, Count elements) {
     return add(name, Collective{.kind = CollectiveKind::all_reduce, .gpus = gpus, .bytes = as_count(elements) * n_.element()});
 }
 

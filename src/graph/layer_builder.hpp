@@ -6,11 +6,12 @@
 #include <utility>
 #include <vector>
 
+#include "graph/count.hpp"
 #include "roofcast/op_graph.hpp"
 
 namespace roofcast {
 
-inline double as_count(std::int64_t n) {
+inline double as_count(Count n) {
     return static_cast<double>(n);
 }
 
@@ -38,30 +39,30 @@ Precision stream_precision(const RunShape& shape, Precision stored);
 /// What layer and group norms of such a run compute in.
 Precision norm_precision(const RunShape& shape, Precision stored);
 /// Writes `elements` of `stream` again in `stored`, as mixed precision does before each product.
-Elementwise narrowing(std::int64_t elements, Precision stream, Precision stored);
+Elementwise narrowing(Count elements, Precision stream, Precision stored);
 /// Multiplies `elements` in `from` with a parameter a channel: comes out in `stream`.
-Elementwise scaling(std::int64_t elements, Precision from, Precision stream);
+Elementwise scaling(Count elements, Precision from, Precision stream);
 /// Writes `elements` of `from` in `wide`.
-Elementwise widening(std::int64_t elements, Precision from, Precision wide);
+Elementwise widening(Count elements, Precision from, Precision wide);
 /// A GELU that a `framework` runs as one kernel is an error function; one of several kernels is what these do.
 void by_error_function(OpNode& gelu, bool framework);
 /// Adds `elements` in `branch` to as many in `stream`.
-Elementwise joining(std::int64_t elements, Precision branch, Precision stream);
+Elementwise joining(Count elements, Precision branch, Precision stream);
 
 /// Whether the run's software has one kernel for `tokens` that all attend to each other.
-bool fuses_attention(const RunShape& shape, std::int64_t tokens);
+bool fuses_attention(const RunShape& shape, Count tokens);
 
 /// Masks of `windows` windows of `places` places, every other block of which shifts them: what the host computes for one block, in the
 /// mean, and hands over.
-OpNode window_mask(std::int64_t windows, std::int64_t places, Seconds per_element);
+OpNode window_mask(Count windows, Count places, Seconds per_element);
 
 /// Rows and widths of an attention all of whose heads have keys and values of their own.
 struct AttentionSize {
-    std::int64_t batch = 1, heads = 1, key_dim = 0, value_dim = 0, queries = 0, keys = 0;
+    Count batch = 1, heads = 1, key_dim = 0, value_dim = 0, queries = 0, keys = 0;
 };
 /// What separate products of attention over `keys` tokens compute in where that is not the `stored` format: TF32 where a framework's other
 /// products do, fp32 where its library has no kernels of matrix units for rows of an odd number of elements.
-std::optional<Precision> attention_products(const RunShape& shape, Precision stored, std::int64_t keys);
+std::optional<Precision> attention_products(const RunShape& shape, Precision stored, Count keys);
 
 /// Attention to rows that the same pass computes, stored in `stored`; fused where the run's software fuses it.
 Attention pass_attention(const RunShape& shape, Precision stored, const AttentionSize& size);
@@ -84,34 +85,34 @@ public:
     OpNode& add(std::string_view name, Op op, double weights = 0, Fusion fusion = Fusion::none, double eager_kernels = 1);
 
     /// y[m, n] = x[m, k] · W + bias.
-    OpNode& linear(std::string_view name, std::int64_t m, std::int64_t n, std::int64_t k, bool bias = false, double eager_kernels = 1);
+    OpNode& linear(std::string_view name, Count m, Count n, Count k, bool bias = false, double eager_kernels = 1);
     /// Products of one input [rows, k] with weights of several widths: an eager framework runs one after the other, engines all as `name`.
     struct Projection {
         std::string_view name;
-        std::int64_t width;
+        Count width;
     };
-    void projections(std::string_view name, std::int64_t rows, std::initializer_list<Projection> parts, std::int64_t k, bool bias = false);
+    void projections(std::string_view name, Count rows, std::initializer_list<Projection> parts, Count k, bool bias = false);
     /// As linear, in the precision of embeddings; `times` of them, each of which reads the weights.
-    OpNode& head(std::string_view name, std::int64_t m, std::int64_t n, std::int64_t k, bool bias = false, std::int64_t times = 1);
+    OpNode& head(std::string_view name, Count m, Count n, Count k, bool bias = false, Count times = 1);
     /// `batch` products of activations with activations, or of one weight per head.
-    OpNode& batched(std::string_view name, std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k, double weights = 0);
+    OpNode& batched(std::string_view name, Count batch, Count m, Count n, Count k, double weights = 0);
     /// Of the stream, for the product that follows: a cast comes before or after it where formats differ.
-    OpNode& norm(std::string_view name, Normalization kind, std::int64_t rows, std::int64_t cols);
+    OpNode& norm(std::string_view name, Normalization kind, Count rows, Count cols);
     /// Of what a product left in the stored format.
-    void branch_norm(std::string_view name, Normalization kind, std::int64_t rows, std::int64_t cols);
-    OpNode& elementwise(std::string_view name, std::int64_t elements, double reads, double flops, Fusion fusion = Fusion::chain,
+    void branch_norm(std::string_view name, Normalization kind, Count rows, Count cols);
+    OpNode& elementwise(std::string_view name, Count elements, double reads, double flops, Fusion fusion = Fusion::chain,
                         double eager_kernels = 1);
-    OpNode& gelu(std::int64_t elements, double eager_kernels = 1);
+    OpNode& gelu(Count elements, double eager_kernels = 1);
     /// stream = stream + branch; `scaled`: the branch comes from `layer_scale`.
-    OpNode& residual(std::string_view name, std::int64_t elements, bool scaled = false);
+    OpNode& residual(std::string_view name, Count elements, bool scaled = false);
     /// A learned factor for each of `cols` channels.
-    OpNode& layer_scale(std::string_view name, std::int64_t rows, std::int64_t cols);
-    OpNode& move(std::string_view name, std::int64_t elements, double eager_kernels = 1, Fusion fusion = Fusion::none);
+    OpNode& layer_scale(std::string_view name, Count rows, Count cols);
+    OpNode& move(std::string_view name, Count elements, double eager_kernels = 1, Fusion fusion = Fusion::none);
     /// Between two orders of dimensions, or of broadcast operands: the address of each element is computed.
-    OpNode& strided_move(std::string_view name, std::int64_t elements, Fusion fusion = Fusion::none);
-    OpNode& strided_elementwise(std::string_view name, std::int64_t elements, double reads, double flops, double eager_kernels = 1);
-    OpNode& embedding(std::string_view name, std::int64_t tokens, std::int64_t hidden, std::int64_t rows);
-    OpNode& all_reduce(std::string_view name, std::int64_t gpus, std::int64_t elements);
+    OpNode& strided_move(std::string_view name, Count elements, Fusion fusion = Fusion::none);
+    OpNode& strided_elementwise(std::string_view name, Count elements, double reads, double flops, double eager_kernels = 1);
+    OpNode& embedding(std::string_view name, Count tokens, Count hidden, Count rows);
+    OpNode& all_reduce(std::string_view name, Count gpus, Count elements);
 
     /// What is added from now on runs on `stream`.
     void on_stream(int stream) { stream_ = stream; }
@@ -121,9 +122,9 @@ public:
 
 private:
     /// As Hugging Face's layers write it, kernel by kernel, in fp32.
-    void separate_rmsnorm(std::string_view name, std::int64_t rows, std::int64_t cols);
+    void separate_rmsnorm(std::string_view name, Count rows, Count cols);
     /// The kernel alone.
-    void normalization(std::string_view name, Normalization kind, std::int64_t rows, std::int64_t cols);
+    void normalization(std::string_view name, Normalization kind, Count rows, Count cols);
 
     Numerics n_;
     std::vector<OpNode> nodes_;

@@ -18,19 +18,19 @@ constexpr double mega = 1e6, giga = 1e9;
 // latency = 2 gmacs / peak + passes * 2 bytes * mactivations / bandwidth over the timm-results rows of the RTX 3090 and 4090.
 constexpr double joined_reads_convolutional = 1.3, joined_reads_transformer = 0.5;
 
-std::int64_t rounded(double x) {
-    return std::max<std::int64_t>(1, std::llround(x));
+Count rounded(double x) {
+    return std::max<Count>(1, rounded_count(x));
 }
 
 /// Layers when none are given: deep enough that each holds about as many parameters as a layer of published nets of that size does.
-std::int64_t estimated_layers(const Summary& m) {
+Count estimated_layers(const Summary& m) {
     // ResNet-50 has 54 for 25.6 million, ViT-B 50 for 86.6 million, EfficientNet-B0 82 for 5.3 million: nearly independent of size.
     const double typical = m.transformer ? 50 : 60;
     return rounded(typical * std::pow(std::max(m.mparams, 1.0) / 25, 0.1));
 }
 
 /// Product of which `rows` × `k` activations and `k` × `n` weights give the layer's share of the multiply-adds, outputs and parameters.
-Gemm mean_gemm(const Summary& m, double layers, std::int64_t batch, const Numerics& n) {
+Gemm mean_gemm(const Summary& m, double layers, Count batch, const Numerics& n) {
     const double macs = m.gmacs * giga / layers, outputs = m.mactivations * mega / layers, weights = m.mparams * mega / layers;
     const double k = std::max(1.0, macs / outputs);
     const double columns = std::clamp(weights / k, 1.0, outputs);
@@ -42,10 +42,10 @@ Gemm mean_gemm(const Summary& m, double layers, std::int64_t batch, const Numeri
 
 OpGraph summary_graph(const Summary& model, const RunShape& shape) {
     const Numerics n = numerics_of(shape, false);
-    const std::int64_t layers = model.layers > 0 ? model.layers : estimated_layers(model);
+    const Count layers = model.layers > 0 ? Count(model.layers) : estimated_layers(model);
     const double count = static_cast<double>(layers), batch = static_cast<double>(shape.batch);
     // GMACs are published for the default image; another size scales work and activations, which the caller does beforehand.
-    const std::int64_t outputs = shape.batch * rounded(model.mactivations * mega / count);
+    const Count outputs = shape.batch * rounded(model.mactivations * mega / count);
     LayerBuilder b(n, 2);
     OpNode& product = b.add("product", mean_gemm(model, count, shape.batch, n), model.mparams * mega / count);
     product.macs = batch * model.gmacs * giga / count;

@@ -14,20 +14,18 @@ struct Stage {
     const Swin& model;
     const RunShape& shape;
     std::size_t index = 0;
-    std::int64_t width = 0, side = 0;  ///< channels, and tokens on a side
-    [[nodiscard]] std::int64_t heads() const { return model.heads[index]; }
-    [[nodiscard]] std::int64_t window() const { return std::min(model.windows.empty() ? model.window : model.windows[index], side); }
-    [[nodiscard]] std::int64_t tokens() const { return shape.batch * side * side; }
-    [[nodiscard]] std::int64_t windows() const {
-        return shape.batch * ((side + window() - 1) / window()) * ((side + window() - 1) / window());
-    }
+    Count width = 0, side = 0;  ///< channels, and tokens on a side
+    [[nodiscard]] Count heads() const { return model.heads[index]; }
+    [[nodiscard]] Count window() const { return std::min<Count>(model.windows.empty() ? model.window : model.windows[index], side); }
+    [[nodiscard]] Count tokens() const { return shape.batch * side * side; }
+    [[nodiscard]] Count windows() const { return shape.batch * ((side + window() - 1) / window()) * ((side + window() - 1) / window()); }
     /// Tokens with the padding that fills the last windows.
-    [[nodiscard]] std::int64_t windowed_tokens() const { return windows() * window() * window(); }
+    [[nodiscard]] Count windowed_tokens() const { return windows() * window() * window(); }
 };
 
 /// Parameters of the position bias: a table of offsets; in V2 a small network from offsets to heads, and a temperature a head.
 double position_weights(const Stage& s) {
-    constexpr std::int64_t network_width = 512;
+    constexpr Count network_width = 512;
     if (s.model.v2) return as_count(2 * network_width + network_width + network_width * s.heads() + s.heads());
     return as_count((2 * s.window() - 1) * (2 * s.window() - 1) * s.heads());
 }
@@ -58,20 +56,20 @@ WindowKernels window_kernels(const RunShape& shape) {
 /// Whether kernels for windows compute scores, bias, mask and softmax in one: FasterTransformer's do for heads of 32 and windows of up to
 /// 256 tokens, in up to 16 bits. Others run a product for each, as the models' code does.
 bool fuses_window(WindowKernels kernels, const Attention& op) {
-    constexpr std::int64_t head = 32, longest = 256;
+    constexpr Count head = 32, longest = 256;
     return kernels == WindowKernels::fused && op.head_dim == head && op.kv_len <= longest && element_size(op.precision) <= 2 * byte;
 }
 
 void add_window_attention(LayerBuilder& b, const Stage& s) {
-    const std::int64_t rows = s.windowed_tokens(), length = s.window() * s.window(), head_dim = s.width / s.heads();
+    const Count rows = s.windowed_tokens(), length = s.window() * s.window(), head_dim = s.width / s.heads();
     const WindowKernels kernels = window_kernels(s.shape);
     const bool framework = kernels == WindowKernels::framework, own = kernels == WindowKernels::fused;
     // Blocks alternate between plain and shifted windows: half of them roll the image there and back, frameworks in a copy for each axis.
-    const std::int64_t rolls = s.side <= s.window() || own ? 0 : framework ? 2 : 1;
-    const std::int64_t moved = rows * s.width * (2 + rolls) / 2;
+    const Count rolls = s.side <= s.window() || own ? 0 : framework ? 2 : 1;
+    const Count moved = rows * s.width * (2 + rolls) / 2;
     // On the way there, padding copies too, also by nothing, and all is in the format that normalizations leave.
-    const auto formats = static_cast<std::int64_t>(element_size(b.numerics().norm) / element_size(b.numerics().stored));
-    const auto move_windows = [&](std::string_view name, std::int64_t elements) {
+    const auto formats = static_cast<Count>(element_size(b.numerics().norm) / element_size(b.numerics().stored));
+    const auto move_windows = [&](std::string_view name, Count elements) {
         if (framework) {
             b.strided_move(name, elements, Fusion::chain);
         } else {
@@ -104,8 +102,8 @@ void add_window_attention(LayerBuilder& b, const Stage& s) {
 }
 
 Segment blocks(const Stage& s, const Numerics& n) {
-    const std::int64_t rows = s.tokens(), elements = rows * s.width;
-    const auto hidden = static_cast<std::int64_t>(static_cast<double>(s.width) * s.model.mlp_ratio);
+    const Count rows = s.tokens(), elements = rows * s.width;
+    const auto hidden = static_cast<Count>(static_cast<double>(s.width) * s.model.mlp_ratio);
     LayerBuilder b(n, 16);
     // V2 normalizes after each branch instead of before: as many operators.
     b.norm("attention_norm", Normalization::layernorm, rows, s.width);
@@ -120,13 +118,13 @@ Segment blocks(const Stage& s, const Numerics& n) {
 }
 
 /// Of the map behind a merging; an odd side is padded.
-std::int64_t merged_side(std::int64_t side) {
+Count merged_side(Count side) {
     return (side + 1) / 2;
 }
 
 /// Four neighbours become one token of twice the width.
 Segment merging(const Stage& s, const Numerics& n) {
-    const std::int64_t side = merged_side(s.side), rows = s.shape.batch * side * side;
+    const Count side = merged_side(s.side), rows = s.shape.batch * side * side;
     LayerBuilder b(n, 3);
     b.move("gather_patches", 4 * rows * s.width);
     b.norm("merge_norm", Normalization::layernorm, rows, s.model.v2 ? 2 * s.width : 4 * s.width);
@@ -134,7 +132,7 @@ Segment merging(const Stage& s, const Numerics& n) {
     return {"merge" + std::to_string(s.index + 1), 1, b.take()};
 }
 
-Segment patch_segment(const Swin& m, const RunShape& shape, std::int64_t size, const Numerics& n) {
+Segment patch_segment(const Swin& m, const RunShape& shape, Count size, const Numerics& n) {
     LayerBuilder b(n, 2);
     const Conv2d conv{.batch = shape.batch,
                       .in_channels = m.channels,
@@ -146,8 +144,8 @@ Segment patch_segment(const Swin& m, const RunShape& shape, std::int64_t size, c
                       .stride = m.patch,
                       .precision = n.vector,
                       .channels_last = shape.channels_last};
-    b.add("patch_embed", conv, as_count(m.embed) * as_count(m.patch * m.patch * m.channels + 1));
-    b.norm("patch_norm", Normalization::layernorm, shape.batch * conv.out_height() * conv.out_width(), m.embed);
+    b.add("patch_embed", conv, as_count(m.embed) * as_count(Count(m.patch) * m.patch * m.channels + 1));
+    b.norm("patch_norm", Normalization::layernorm, Count(shape.batch) * conv.out_height() * conv.out_width(), m.embed);
     return {"patches", 1, b.take()};
 }
 
@@ -162,8 +160,8 @@ Segment head_segment(const Stage& last, const Numerics& n) {
 }  // namespace
 
 OpGraph swin_graph(const Swin& model, const RunShape& shape) {
-    const std::int64_t size = shape.image_size > 0 ? shape.image_size : model.image_size;
-    const std::int64_t smallest = model.patch << (model.depths.size() - 1);
+    const Count size = shape.image_size > 0 ? shape.image_size : model.image_size;
+    const Count smallest = model.patch << (model.depths.size() - 1);
     if (size < smallest) {
         throw Error({.what = "the image is too small for the stages",
                      .key = "image-size",

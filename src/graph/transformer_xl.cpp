@@ -12,23 +12,23 @@ constexpr double selection = 4;  // kernels: which tokens are in a cluster, and 
 /// Sizes of one pass.
 struct XlPass {
     const TransformerXl& model;
-    std::int64_t batch, tokens;
+    Count batch, tokens;
     bool tensorflow;  ///< of the two codes that NVIDIA publishes, the one that keeps its memory on the host
-    [[nodiscard]] std::int64_t seen() const { return tokens + model.memory; }
-    [[nodiscard]] std::int64_t rows() const { return batch * tokens; }
-    [[nodiscard]] std::int64_t inner() const { return model.heads * model.head_dim; }
+    [[nodiscard]] Count seen() const { return tokens + model.memory; }
+    [[nodiscard]] Count rows() const { return batch * tokens; }
+    [[nodiscard]] Count inner() const { return model.heads * model.head_dim; }
 };
 
 /// Words `first` to `last`, with embeddings of `width`.
 struct Cluster {
-    std::int64_t first, last, width;
-    [[nodiscard]] std::int64_t words() const { return last - first; }
+    Count first, last, width;
+    [[nodiscard]] Count words() const { return last - first; }
 };
 
 std::vector<Cluster> clusters_of(const TransformerXl& m) {
     std::vector<Cluster> clusters;
-    std::int64_t first = 0, width = m.hidden;
-    for (const std::int64_t next : m.clusters) {
+    Count first = 0, width = m.hidden;
+    for (const Count next : m.clusters) {
         clusters.push_back({first, next, width});
         first = next;
         width /= m.divisor;
@@ -56,7 +56,7 @@ Segment embedding(const XlPass& pass, const Numerics& n) {
 /// a product an image and head, the mask computes in fp32.
 void add_scores_of_tensorflow(LayerBuilder& b, const XlPass& pass) {
     const TransformerXl& m = pass.model;
-    const std::int64_t groups = pass.batch * m.heads, scores = groups * pass.tokens * pass.seen();
+    const Count groups = pass.batch * m.heads, scores = groups * pass.tokens * pass.seen();
     b.elementwise("add_biases", pass.rows() * pass.inner(), 1, 1, Fusion::chain, 2);
     b.batched("content", groups, pass.tokens, pass.seen(), m.head_dim);
     b.batched("distance", groups, pass.tokens, pass.seen(), m.head_dim);
@@ -72,8 +72,8 @@ void add_scores_of_tensorflow(LayerBuilder& b, const XlPass& pass) {
 /// distances are one product a head; sum and scale are one generated kernel.
 void add_scores_of_pytorch(LayerBuilder& b, const XlPass& pass) {
     const TransformerXl& m = pass.model;
-    const std::int64_t groups = pass.batch * m.heads, scores = groups * pass.tokens * pass.seen();
-    const std::int64_t queries = pass.rows() * pass.inner(), keys = pass.batch * pass.seen() * pass.inner();
+    const Count groups = pass.batch * m.heads, scores = groups * pass.tokens * pass.seen();
+    const Count queries = pass.rows() * pass.inner(), keys = pass.batch * pass.seen() * pass.inner();
     b.elementwise("add_biases", queries, 1, 1, Fusion::chain, 2);
     b.strided_move("copy_keys", keys);
     b.batched("content", groups, pass.tokens, pass.seen(), m.head_dim);
@@ -87,7 +87,7 @@ void add_scores_of_pytorch(LayerBuilder& b, const XlPass& pass) {
 
 Segment layers(const XlPass& pass, const Numerics& n) {
     const TransformerXl& m = pass.model;
-    const std::int64_t rows = pass.rows(), all = pass.batch * pass.seen();
+    const Count rows = pass.rows(), all = pass.batch * pass.seen();
     LayerBuilder b(n);
     b.move("join_memory", all * m.hidden);
     b.linear("qkv_proj", all, 3 * pass.inner(), m.hidden);
@@ -118,9 +118,9 @@ Segment softmax(const XlPass& pass, const Numerics& n) {
     LayerBuilder b(n);
     for (const Cluster& c : clusters) {
         const bool head = c.first == 0;
-        const auto rare = static_cast<std::int64_t>(share * static_cast<double>(pass.rows())) + 1;
-        const std::int64_t rows = head ? pass.rows() : rare;
-        const std::int64_t words = c.words() + (head ? static_cast<std::int64_t>(clusters.size()) - 1 : 0);
+        const auto rare = static_cast<Count>(share * static_cast<double>(pass.rows())) + 1;
+        const Count rows = head ? pass.rows() : rare;
+        const Count words = c.words() + (head ? Count(clusters.size()) - 1 : Count(0));
         if (!head) b.move("select", rows * m.hidden, selection);
         if (m.divisor > 1) b.linear("cluster_proj", rows, c.width, m.hidden).weights = 0;
         // The tables are those of the embedding; the biases are not.

@@ -10,10 +10,9 @@ namespace roofcast {
 namespace {
 
 /// Attention of `queries` rows to `keys` rows in each of `groups`.
-OpNode& add_attention_op(LayerBuilder& b, const VitPass& pass, std::string_view name, std::int64_t groups, std::int64_t queries,
-                         std::int64_t keys) {
+OpNode& add_attention_op(LayerBuilder& b, const VitPass& pass, std::string_view name, Count groups, Count queries, Count keys) {
     const Vit& m = pass.model;
-    const std::int64_t head_dim = m.hidden / m.heads;
+    const Count head_dim = m.hidden / m.heads;
     const AttentionSize size{
         .batch = groups, .heads = m.heads, .key_dim = head_dim, .value_dim = head_dim, .queries = queries, .keys = keys};
     const Attention op = pass_attention(pass.shape, b.numerics().stored, size);
@@ -21,11 +20,11 @@ OpNode& add_attention_op(LayerBuilder& b, const VitPass& pass, std::string_view 
 }
 
 /// Self-attention over `groups` windows of `length` tokens.
-void add_self_attention(LayerBuilder& b, const VitPass& pass, std::int64_t groups, std::int64_t length) {
+void add_self_attention(LayerBuilder& b, const VitPass& pass, Count groups, Count length) {
     const Vit& m = pass.model;
     // Hugging Face's layers go through packed images and windows in a loop, whose turns take the host as long as a kernel more.
     const bool loops = pass.packed && b.numerics().framework;
-    OpNode& node = add_attention_op(b, pass, "attention", loops ? 1 : groups, length, length);
+    OpNode& node = add_attention_op(b, pass, "attention", loops ? Count(1) : groups, length, length);
     if (loops) {
         node.repeat = groups;
         node.eager_kernels += 1;
@@ -33,7 +32,7 @@ void add_self_attention(LayerBuilder& b, const VitPass& pass, std::int64_t group
     if (!m.relative_position_bias) return;
     std::get<Attention>(node.op).biased = true;
     // BEiT: a table of offsets between patches, and three entries for the class token.
-    const std::int64_t side = m.image_size / m.patch;
+    const Count side = m.image_size / m.patch;
     const double table = as_count((2 * side - 1) * (2 * side - 1) + 3);
     constexpr double bias_kernels = 3;  // gather, reshape, add
     node.weights = table * as_count(m.heads);
@@ -44,10 +43,10 @@ void add_self_attention(LayerBuilder& b, const VitPass& pass, std::int64_t group
 /// which is left out.
 void add_packed_rotation(LayerBuilder& b, const VitPass& pass) {
     if (!pass.packed || !b.numerics().framework) return;
-    constexpr std::int64_t queries_and_keys = 2;
+    constexpr Count queries_and_keys = 2;
     constexpr Precision wide = Precision::fp32;
     const Precision stored = b.numerics().stored;
-    const std::int64_t elements = pass.rows() * pass.model.hidden;
+    const Count elements = pass.rows() * pass.model.hidden;
     const auto add = [&](std::string_view name, const Elementwise& op) -> OpNode& {
         OpNode& node = b.add(name, op);
         node.repeat = queries_and_keys;
@@ -75,7 +74,7 @@ void add_projections(LayerBuilder& b, const VitPass& pass) {
 /// Su et al., RoFormer (2021), on pairs of channels of queries and keys.
 void add_rotation(LayerBuilder& b, const VitPass& pass) {
     if (!pass.model.rotary) return;
-    const std::int64_t elements = 2 * pass.rows() * pass.model.hidden;
+    const Count elements = 2 * pass.rows() * pass.model.hidden;
     // In kernels that read and write once: negating half and pairing it with the other half. Then, with the fp32 sines of mixed precision,
     // two products that read 16 bits (0.75 each), their sum (1.5), joining the class token, and the cast back (0.75).
     constexpr double pairing = 1.5, products = 4.75;
@@ -91,7 +90,7 @@ void add_layer_scale(LayerBuilder& b, const VitPass& pass) {
 
 void add_mlp(LayerBuilder& b, const VitPass& pass) {
     const Vit& m = pass.model;
-    const std::int64_t rows = pass.rows();
+    const Count rows = pass.rows();
     if (m.gated_mlp) {
         b.projections("gate_up", rows, {{"mlp_gate", m.intermediate}, {"mlp_up", m.intermediate}}, m.hidden, true);
         b.elementwise("silu_mul", rows * m.intermediate, 2, 5, Fusion::chain, 2);
@@ -130,8 +129,8 @@ Segment head_segment(const VitPass& pass, const Numerics& n) {
 
 }  // namespace
 
-std::int64_t patches_of(const Vit& model, std::int64_t image_size) {
-    const std::int64_t side = image_size / model.patch;
+Count patches_of(const Vit& model, Count image_size) {
+    const Count side = image_size / model.patch;
     if (side < 1) {
         throw Error({.what = "the image is smaller than one patch",
                      .key = "image-size",
@@ -154,9 +153,9 @@ Segment patch_segment(const VitPass& pass, const Numerics& n) {
                       .stride = m.patch,
                       .precision = n.vector,
                       .channels_last = pass.shape.channels_last};
-    const double filter = as_count(m.patch * m.patch * conv.in_channels);
+    const double filter = as_count(Count(m.patch) * m.patch * conv.in_channels);
     b.add("patch_embed", conv, as_count(m.hidden) * (filter + (m.patch_bias ? 1 : 0)));
-    const std::int64_t elements = pass.rows() * m.hidden;
+    const Count elements = pass.rows() * m.hidden;
     if (m.extra_tokens > 0) b.move("class_token", elements).weights = as_count(m.extra_tokens * m.hidden);
     if (m.absolute_positions) {
         // The table is that of the default image; other sizes interpolate it.
@@ -167,16 +166,16 @@ Segment patch_segment(const VitPass& pass, const Numerics& n) {
     return {"patches", 1, b.take()};
 }
 
-Segment vit_layers(const VitPass& pass, const Numerics& n, std::int64_t layers, std::int64_t window) {
+Segment vit_layers(const VitPass& pass, const Numerics& n, Count layers, Count window) {
     const Vit& m = pass.model;
     LayerBuilder b(n, 16);
-    const std::int64_t rows = pass.rows(), elements = rows * m.hidden;
+    const Count rows = pass.rows(), elements = rows * m.hidden;
     b.norm("attention_norm", m.norm, rows, m.hidden);
     add_projections(b, pass);
     add_rotation(b, pass);
     add_packed_rotation(b, pass);
     if (window > 0 && window * window < pass.patches) {
-        const std::int64_t windows = (pass.patches + window * window - 1) / (window * window);
+        const Count windows = (pass.patches + window * window - 1) / (window * window);
         add_self_attention(b, pass, pass.images * windows, window * window);
     } else {
         add_self_attention(b, pass, pass.images, pass.tokens());
@@ -194,19 +193,19 @@ Segment vit_layers(const VitPass& pass, const Numerics& n, std::int64_t layers, 
 
 Bytes vit_peak_activations(const VitPass& pass, const Numerics& n) {
     const Vit& m = pass.model;
-    const std::int64_t up = m.gated_mlp ? 2 * m.intermediate : m.intermediate;
-    const std::int64_t widest = std::max({4 * m.hidden, m.hidden + up, up + m.intermediate});
+    const Count up = m.gated_mlp ? 2 * m.intermediate : m.intermediate;
+    const Count widest = std::max<Count>({4 * m.hidden, m.hidden + up, up + m.intermediate});
     double elements = as_count(pass.rows()) * as_count(m.hidden + widest);
     // Scripts of eager frameworks hold images, embeddings, each layer's input and what its last norm wrote (Hugging Face's ViTModel on the
     // H200).
-    const double pixels = as_count(pass.images * pass.patches * pass.temporal) * as_count(m.channels * m.patch * m.patch);
+    const double pixels = as_count(pass.images * pass.patches * pass.temporal) * as_count(Count(m.channels) * m.patch * m.patch);
     if (n.framework) elements += pixels + 3 * as_count(pass.rows()) * as_count(m.hidden);
     if (!fuses_attention(pass.shape, pass.tokens())) elements += 2 * as_count(pass.rows() * m.heads) * as_count(pass.tokens());
     return elements * n.element();
 }
 
 OpGraph vit_graph(const Vit& model, const RunShape& shape) {
-    const std::int64_t size = shape.image_size > 0 ? shape.image_size : model.image_size;
+    const Count size = shape.image_size > 0 ? shape.image_size : model.image_size;
     const VitPass pass{.model = model, .shape = shape, .images = shape.batch, .patches = patches_of(model, size), .image_size = size};
     const Numerics n = numerics_of(shape, false);
     OpGraph graph;

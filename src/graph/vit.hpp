@@ -9,21 +9,21 @@ namespace roofcast {
 struct VitPass {
     const Vit& model;
     const RunShape& shape;
-    std::int64_t images = 1;      ///< in the whole batch
-    std::int64_t patches = 0;     ///< of one image
-    std::int64_t image_size = 0;  ///< pixels on a side
-    std::int64_t temporal = 1;    ///< frames a patch spans
-    bool packed = false;          ///< images of different sizes lie side by side, with rotary positions: Qwen2-VL and later
-    [[nodiscard]] std::int64_t tokens() const { return patches + model.extra_tokens; }
-    [[nodiscard]] std::int64_t rows() const { return images * tokens(); }
+    Count images = 1;      ///< in the whole batch
+    Count patches = 0;     ///< of one image
+    Count image_size = 0;  ///< pixels on a side
+    Count temporal = 1;    ///< frames a patch spans
+    bool packed = false;   ///< images of different sizes lie side by side, with rotary positions: Qwen2-VL and later
+    [[nodiscard]] Count tokens() const { return patches + model.extra_tokens; }
+    [[nodiscard]] Count rows() const { return images * tokens(); }
 };
 
 /// Patches of one image of `image_size` pixels on a side. Throws Error when these are fewer than a patch.
-std::int64_t patches_of(const Vit& model, std::int64_t image_size);
+Count patches_of(const Vit& model, Count image_size);
 
 Segment patch_segment(const VitPass& pass, const Numerics& n);
 /// `window`: patches on a side of a local attention window; 0: all.
-Segment vit_layers(const VitPass& pass, const Numerics& n, std::int64_t layers, std::int64_t window = 0);
+Segment vit_layers(const VitPass& pass, const Numerics& n, Count layers, Count window = 0);
 Bytes vit_peak_activations(const VitPass& pass, const Numerics& n);
 
 }  // namespace roofcast

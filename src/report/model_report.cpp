@@ -95,11 +95,11 @@ Report model_list_report(const std::vector<Workload>& workloads) {
     for (const Workload& workload : workloads) {
         const Agreement agreement = agreement_with_published(workload);
         const Published& published = workload.published;
-        constexpr double million = 1e6, percent = 100;
+        constexpr double mega = 1e6, percent = 100;
         std::optional<double> gmacs = published.gmacs;
         if (!gmacs && published.gflops) gmacs = *published.gflops / 2;
-        table.rows.push_back({workload.id, workload.family, agreement.parameters / million, agreement.gmacs,
-                              published.parameters ? Cell(*published.parameters / million) : Cell(), cell(gmacs),
+        table.rows.push_back({workload.id, workload.family, agreement.parameters / mega, agreement.gmacs,
+                              published.parameters ? Cell(*published.parameters / mega) : Cell(), cell(gmacs),
                               agreement.worst ? Cell(*agreement.worst * percent) : Cell(), verdict(agreement)});
     }
     Report report;

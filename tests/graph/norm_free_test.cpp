@@ -20,10 +20,10 @@ ConvNet net_of(const ConvLayer& layer, bool gain = false) {
     return net;
 }
 
-ConvLayer block_of(std::int64_t channels) {
+ConvLayer block_of(std::int64_t size) {
     ConvLayer layer;
     layer.block = ConvBlock::norm_free;
-    layer.size = channels;
+    layer.size = size;
     layer.expand = 0.5;
     return layer;
 }
