@@ -6,6 +6,7 @@
 #include "prediction/offload.hpp"
 #include "prediction/pass.hpp"
 #include "prediction/shapes.hpp"
+#include "prediction/sound.hpp"
 #include "prediction/speculative.hpp"
 #include "prediction/techniques.hpp"
 #include "roofcast/prediction.hpp"
@@ -124,6 +125,7 @@ MemoryEstimate memory_estimate(const Workload& workload, const RunRequest& asked
         memory.kv_cache = static_cast<double>(request.shape.batch) * kv_cache_size(*llm, request.shape, tokens);
     }
     if (request.techniques.speculation) add_draft_memory(memory, workload, request, software);
+    require_sound(memory);
     return memory;
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "prediction/offload.hpp"
+#include "prediction/sound.hpp"
 
 namespace roofcast {
 
@@ -38,6 +39,7 @@ Utilization utilization(Flops flops, Bytes dram_bytes, Seconds time, const GpuPr
 
 TimedPass timed_pass(const OpGraph& graph, const PhaseSetting& setting, std::span<const std::size_t> first_equal) {
     TimedPass pass{.timeline = timeline(graph, setting.gpu, setting.stack, setting.request.streams, first_equal)};
+    require_sound(pass.timeline, graph.name);
     pass.waits_for_host = wait_for_host_weights(pass.timeline, graph, setting.request, setting.gpu);
     return pass;
 }

@@ -5,6 +5,7 @@
 #include "prediction/pass.hpp"
 #include "prediction/phases.hpp"
 #include "prediction/shapes.hpp"
+#include "prediction/sound.hpp"
 #include "prediction/speculative.hpp"
 #include "prediction/techniques.hpp"
 #include "roofcast/prediction.hpp"
@@ -98,6 +99,7 @@ Prediction predict(const Workload& workload, const Gpu& device, const RunRequest
     p.items_per_second = p.request.shape.items() / p.latency.in(s);
     p.memory = memory_estimate(workload, p.request, software);
     p.memory.usable = gpu.profile.usable_memory();
+    require_sound(p);
     p.intervals = prediction_intervals(p, workload, gpu);
     p.notes = technique_notes(p, workload);
     if (stack.half_padded && std::holds_alternative<Encoder>(workload.architecture))

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "prediction/sound.hpp"
 #include "roofcast/error.hpp"
 
 namespace roofcast {
@@ -110,6 +111,8 @@ CostEstimate cost_estimate(const Prediction& prediction, std::int64_t input_toke
     if (!prediction.runs()) return estimate;
     if (rental_price) estimate.rental = rental_cost(prediction, input_tokens, rent(*rental_price), settings.utilization);
     if (purchase_price && estimate.energy) estimate.owning = owning_cost(prediction, *estimate.energy, purchase_price->price.usd, settings);
+    if (estimate.rental) require_sound("cost of an item, rented", estimate.rental->per_item.in(usd), "USD");
+    if (estimate.owning) require_sound("cost of an item, owned", estimate.owning->per_item.in(usd), "USD");
     if (estimate.rental && estimate.owning) estimate.buy_or_rent = buy_or_rent(*estimate.owning, estimate.rental->rate, settings);
     return estimate;
 }
