@@ -2,6 +2,7 @@
 
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "roofcast/prediction.hpp"
@@ -78,6 +79,25 @@ void prediction(benchmark::State& state, const char* model) {
 }
 BENCHMARK_CAPTURE(prediction, llama_8b, "llama-3.1-8b");
 BENCHMARK_CAPTURE(prediction, resnet50, "resnet50");
+
+/// A net of many layers, some of which are read far behind: the time must be linear in them (a hundred thousand: under two seconds).
+void many_layers(benchmark::State& state) {
+    const Gpu gpu = load_gpu(gpus(), "h200-sxm-141gb");
+    const SoftwareStacks software = load_software(gpus());
+    constexpr std::int64_t behind = 500;
+    ConvNet net{.image_size = 8};
+    for (std::int64_t i = 0; i < state.range(0); ++i) {
+        ConvLayer layer{.block = ConvBlock::add};
+        layer.from = {-1, -1 - std::min(i, behind)};
+        net.layers.push_back(layer);
+    }
+    const Workload workload{.id = "net", .architecture = net};
+    RunRequest request;
+    request.shape.precision = Precision::fp16;
+    for (auto _ : state) benchmark::DoNotOptimize(predict(workload, gpu, request, software).latency);
+    state.SetComplexityN(state.range(0));
+}
+BENCHMARK(many_layers)->RangeMultiplier(10)->Range(1000, 100'000)->Unit(benchmark::kMillisecond)->Complexity(benchmark::oN);
 BENCHMARK_CAPTURE(prediction, bert_large, "bert-large");
 
 }  // namespace

@@ -215,23 +215,6 @@ Timeline timeline(const OpGraph& graph, const Gpu& gpu, const SoftwareStack& sta
     return on_this_machine(Runner(gpu, stack, streams, first_equal).run(graph), graph, gpu);
 }
 
-std::vector<std::size_t> first_equal_nodes(const OpGraph& graph) {
-    std::vector<std::size_t> first;
-    std::vector<std::pair<const OpNode*, std::size_t>> distinct;
-    for (const Segment& segment : graph.segments) {
-        for (const OpNode& node : segment.nodes) {
-            const auto found = std::find_if(distinct.begin(), distinct.end(), [&](const auto& seen) {
-                return seen.first->op == node.op && seen.first->weights == node.weights &&
-                       seen.first->eager_kernels == node.eager_kernels && seen.first->same_call == node.same_call;
-            });
-            const std::size_t place = first.size();
-            first.push_back(found != distinct.end() ? found->second : place);
-            if (found == distinct.end()) distinct.emplace_back(&node, place);
-        }
-    }
-    return first;
-}
-
 Seconds cold_start(const Timeline& t, const SoftwareStack& stack) {
     const auto distinct = std::count_if(t.ops.begin(), t.ops.end(), [](const TimedOp& op) {
         return !op.fused && !std::holds_alternative<Copy>(op.node->op) && !std::holds_alternative<Collective>(op.node->op);

@@ -327,3 +327,17 @@ TEST_CASE("the GPU idles while the host computes what it then hands over") {
     // The host waits for the kernel before it, and issues the rest when the GPU has nothing to do.
     CHECK(timeline(graph_of({addition(large), handed, addition(large)}), gpu, s).total > hidden.total);
 }
+
+TEST_CASE("equal nodes among a hundred thousand different ones are found without comparing each with all") {
+    // Comparing each with all distinct ones would be 5e9 comparisons.
+    constexpr std::int64_t distinct = 100'000;
+    std::vector<OpNode> nodes;
+    for (std::int64_t i = 0; i < distinct; ++i) nodes.push_back(addition(1 + i));
+    nodes.push_back(addition(distinct));
+    nodes.push_back(addition(1));
+    nodes.push_back({.name = "add", .op = Elementwise{.elements = 1, .reads = 3}});
+    const std::vector<std::size_t> first = first_equal_nodes(graph_of(std::move(nodes)));
+    CHECK(first[distinct] == distinct - 1);
+    CHECK(first[distinct + 1] == 0);
+    CHECK(first[distinct + 2] == distinct + 2);  // of equal size, but it reads one tensor more
+}

@@ -1,0 +1,58 @@
+// Which nodes of a graph have the same kernels: found by their sizes, in time linear in the nodes.
+
+#include <algorithm>
+#include <functional>
+#include <initializer_list>
+#include <unordered_map>
+
+#include "roofcast/execution.hpp"
+
+namespace roofcast {
+
+namespace {
+
+std::size_t combined(std::initializer_list<std::int64_t> sizes) {
+    std::size_t all = 0;
+    for (const std::int64_t size : sizes) all = all * 1'000'003 ^ std::hash<std::int64_t>{}(size);
+    return all;
+}
+
+/// Of the sizes alone: operators that differ in anything else may share it.
+struct SizeHash {
+    std::size_t operator()(const Gemm& g) const { return combined({g.batch, g.m, g.n, g.k}); }
+    std::size_t operator()(const Attention& a) const { return combined({a.batch, a.heads, a.head_dim, a.query_len, a.kv_len}); }
+    std::size_t operator()(const Conv2d& c) const {
+        return combined({c.batch, c.in_channels, c.height, c.width, c.out_channels, c.kernel_h, c.kernel_w, c.stride, c.groups});
+    }
+    std::size_t operator()(const Elementwise& e) const { return combined({e.elements}); }
+    std::size_t operator()(const RowWise& r) const { return combined({r.rows, r.cols}); }
+    std::size_t operator()(const Embedding& e) const { return combined({e.tokens, e.hidden}); }
+    std::size_t operator()(const Reduce& r) const { return combined({r.inputs, r.outputs}); }
+    std::size_t operator()(const Move& m) const { return combined({m.read, m.written, m.apart}); }
+    std::size_t operator()(const Moe& m) const { return combined({m.tokens, m.hidden, m.intermediate, m.experts}); }
+    std::size_t operator()(const Collective& c) const { return std::hash<double>{}(c.bytes.in(byte)); }
+    std::size_t operator()(const Copy& c) const { return std::hash<double>{}(c.bytes.in(byte)); }
+    std::size_t operator()(const Unmodelled&) const { return 0; }
+};
+
+}  // namespace
+
+std::vector<std::size_t> first_equal_nodes(const OpGraph& graph) {
+    std::vector<std::size_t> first;
+    std::unordered_map<std::size_t, std::vector<std::pair<const OpNode*, std::size_t>>> distinct;
+    for (const Segment& segment : graph.segments) {
+        for (const OpNode& node : segment.nodes) {
+            auto& alike = distinct[std::visit(SizeHash{}, node.op) + node.op.index()];
+            const auto found = std::find_if(alike.begin(), alike.end(), [&](const auto& seen) {
+                return seen.first->op == node.op && seen.first->weights == node.weights &&
+                       seen.first->eager_kernels == node.eager_kernels && seen.first->same_call == node.same_call;
+            });
+            const std::size_t place = first.size();
+            first.push_back(found != alike.end() ? found->second : place);
+            if (found == alike.end()) alike.emplace_back(&node, place);
+        }
+    }
+    return first;
+}
+
+}  // namespace roofcast
