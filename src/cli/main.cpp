@@ -12,6 +12,7 @@
 #include "cli/command.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/output.hpp"
+#include "cli/program.hpp"
 #include "io/printable.hpp"
 #include "io/write_error.hpp"
 #include "roofcast/error.hpp"
@@ -205,7 +206,7 @@ ExitCode exit_code_of_run(int argc, char** argv) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-    roofcast::cli::prepare_output();
+int roofcast::cli::program(int argc, char** argv) {
+    prepare_output();
     return static_cast<int>(exit_code_of_run(argc, argv));
 }
