@@ -127,6 +127,7 @@ struct ArchitectureFacts {
     std::array<int, 2> batched_lane_tile{};  ///< rows and columns of the library's only one for batched products on SIMT lanes; 0: several
     FarRows far_rows;                        ///< no slower than others where the architecture says nothing
     int linear_lane_rows = 128;              ///< rows of the lowest large tile that it runs for linear layers on them: 64 or 128
+    bool rows_in_turn = false;               ///< few rows on SIMT units take at most the kernel for one row, row by row
     std::vector<ShapedTile> expert_tiles;    ///< of serving engines' kernels for experts, by tokens; empty: the fastest tile of many
     std::vector<ShapedTile> fp8_tiles;       ///< of serving engines' fp8 products, the first that fits; empty: the fastest tile of many
     Seconds fp8_single_row;                  ///< that these products of one row take longer than those of two

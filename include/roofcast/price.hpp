@@ -39,7 +39,7 @@ inline constexpr std::int64_t old_price_days = 365;
 
 struct PriceQuery {
     PriceKind kind = PriceKind::on_demand_hour;
-    std::string provider, instance;  ///< only offers whose provider or instance contains this, in any case; empty: any
+    std::string provider, instance;               ///< only offers whose provider or instance contains this, in any case; empty: any
     std::optional<ProviderKind> provider_kind{};  ///< only offers of such providers
 };
 

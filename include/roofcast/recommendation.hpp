@@ -51,16 +51,16 @@ struct LoadTest {
 struct RecommendationRequest {
     RunRequest run;  ///< the user's settings and the defaults; its parallelism is not read, its precision and batch only when fixed
     bool precision_fixed = false, weights_fixed = false;
-    bool batch_fixed = false;                  ///< of an engine: the most sequences in it
-    bool allow_quantization = false;           ///< formats that lose quality, too
+    bool batch_fixed = false;                      ///< of an engine: the most sequences in it
+    bool allow_quantization = false;               ///< formats that lose quality, too
     std::optional<std::int64_t> tensor, pipeline;  ///< degrees of a copy; absent: searched
-    std::optional<std::int64_t> most_gpus;     ///< of all copies together
-    ServiceObjective objective;                ///< at least one limit; of models that generate no text the latency alone
-    std::optional<Hertz> rate;                 ///< of requests, all copies together; absent: all copies at full load
-    std::optional<UsDollarsPerSecond> budget;  ///< for the rent of all GPUs
+    std::optional<std::int64_t> most_gpus;         ///< of all copies together
+    ServiceObjective objective;                    ///< at least one limit; of models that generate no text the latency alone
+    std::optional<Hertz> rate;                     ///< of requests, all copies together; absent: all copies at full load
+    std::optional<UsDollarsPerSecond> budget;      ///< for the rent of all GPUs
     Confidence confidence = Confidence::expected;  ///< that ranks
     LoadTest load;
-    bool every_way = false;        ///< a row for each GPU, format and degree of parallelism, not only for each GPU
+    bool every_way = false;       ///< a row for each GPU, format and degree of parallelism, not only for each GPU
     bool without_prices = false;  ///< GPUs that have no price take part too, by their number
     /// Told how many of how many GPUs are done. Called from one thread at a time; may be empty.
     std::function<void(std::size_t done, std::size_t all)> progress;
@@ -139,7 +139,7 @@ struct LoadSummary {
 
 struct Recommendation {
     std::vector<RecommendedRow> rows;  ///< each has a deployment at the confidence asked for; cheapest first, those that no listed
-                                     ///< instance has after them, those without a price last
+                                       ///< instance has after them, those without a price last
     std::optional<Deployment> cheapest_expected, cheapest_upper;  ///< of all GPUs
     std::vector<RejectedGpu> rejected;
     LoadSummary load;

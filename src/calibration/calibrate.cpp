@@ -8,12 +8,12 @@
 #include "calibration/diagnostics.hpp"
 #include "calibration/folds.hpp"
 #include "calibration/judged.hpp"
-#include "io/parallel.hpp"
 #include "calibration/probe.hpp"
 #include "calibration/refinement.hpp"
 #include "calibration/session.hpp"
 #include "calibration/start_without.hpp"
 #include "calibration/worth.hpp"
+#include "io/parallel.hpp"
 #include "roofcast/calibration.hpp"
 #include "roofcast/error.hpp"
 

@@ -4,9 +4,9 @@
 #include <set>
 
 #include "calibration/judged.hpp"
-#include "io/parallel.hpp"
 #include "calibration/session.hpp"
 #include "calibration/start_without.hpp"
+#include "io/parallel.hpp"
 #include "roofcast/error.hpp"
 
 namespace roofcast {

@@ -106,8 +106,7 @@ std::size_t rows_shown(const RecommendOptions& o) {
 /// With what rents it; a price that the user gives is of any number of GPUs.
 Contestant contestant_of(const Gpu& gpu, std::optional<PriceChoice> price, const PriceOptions& options) {
     Contestant contestant{.gpu = &gpu, .rental_price = std::move(price)};
-    if (contestant.rental_price && !contestant.rental_price->given)
-        contestant.instances = instances(gpu.profile, rent_query(options));
+    if (contestant.rental_price && !contestant.rental_price->given) contestant.instances = instances(gpu.profile, rent_query(options));
     return contestant;
 }
 
@@ -155,8 +154,7 @@ void add_recommend_command(CLI::App& app) {
     command->add_option("--model", options->model, "Model id, TOML file or Hugging Face config.json")->required();
     command->add_option("--slo", options->slo, "Limits: ttft=200ms,tpot=30ms,latency=5s, or some of them")->required();
     command->add_option("--rate", options->rate, "Requests of all copies: 5/s, 300/min or 1000/h (default: copies at full load)");
-    command->add_option("--confidence", options->confidence,
-                        "What ranks and decides: expected times, or the upper bound of their interval")
+    command->add_option("--confidence", options->confidence, "What ranks and decides: expected times, or the upper bound of their interval")
         ->check(CLI::IsMember(std::vector<std::string>{confidence_names.begin(), confidence_names.end()}))
         ->capture_default_str();
     command->add_option("--budget", options->budget, "Most US dollars per hour for all GPUs");

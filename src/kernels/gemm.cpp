@@ -197,13 +197,13 @@ bool has_vector_product(const Gemm& op, const MatrixProduct& product, const Gpu&
 }
 
 /// Rows of SIMT units that the kernel for vectors takes one after the other, in int8 four at a time: any library can do so, and none takes
-/// longer. It bounds what tiles made for many rows cost where arithmetic is slow beside memory. Not on Hopper, whose kernels for few rows
-/// were measured.
+/// longer. It bounds what tiles made for many rows cost where arithmetic is slow beside memory, on chips whose libraries' kernels
+/// for few rows were not measured.
 std::optional<KernelCost> rows_in_turn_cost(const Gemm& op, const MatrixProduct& product, const GemmParameters& p, const Gpu& gpu,
                                             Cache cache) {
     constexpr std::int64_t most_rows = 32;
     const bool on_simt = gpu.profile.math_unit(op.precision) == MathUnit::simt;
-    if (!on_simt || has_group_instructions(gpu.profile) || op.m > most_rows) return std::nullopt;
+    if (!on_simt || !gpu.profile.facts.rows_in_turn || op.m > most_rows) return std::nullopt;
     Gemm row = op;
     row.m = 1;
     if (!has_vector_product(row, product, gpu)) return std::nullopt;

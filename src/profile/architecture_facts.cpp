@@ -152,6 +152,7 @@ ArchitectureFacts read_facts(TableReader& table) {
     if (table.has("batched_lane_tile")) facts.batched_lane_tile = tile_sides(table, "batched_lane_tile");
     if (table.has("far_rows")) facts.far_rows = far_rows(table.table("far_rows"));
     facts.linear_lane_rows = linear_lane_rows(table);
+    facts.rows_in_turn = table.flag_if("rows_in_turn").value_or(false);
     facts.expert_tiles = shaped_tiles(table, "expert_tiles");
     facts.fp8_tiles = shaped_tiles(table, "fp8_tiles");
     facts.fp8_single_row = table.number_if("fp8_single_row_us", non_negative).value_or(0) * us;
@@ -198,6 +199,7 @@ constexpr std::string_view fact_keys[] = {"source",
                                           "batched_lane_tile",
                                           "far_rows",
                                           "linear_lane_rows",
+                                          "rows_in_turn",
                                           "expert_tiles",
                                           "fp8_tiles",
                                           "fp8_single_row_us",

@@ -56,15 +56,15 @@ std::string price_text(const NamedRecommendation& n, const Deployment& d) {
     if (!d.cost->instance) return fmt::format("{}: {}", gpu, described(*contestant.rental_price));
     const Instance& i = *d.cost->instance;
     const std::string what = i.any_number ? gpu : fmt::format("{} {}", i.gpus, gpu);
-    return fmt::format("{}: {}{}, {} USD/hour, {}; source: {}", instance_name(i), what,
-                       i.topology.empty() ? "" : " over " + i.topology, significant(i.usd.in(usd)), price_date(i, n.today), i.source);
+    return fmt::format("{}: {}{}, {} USD/hour, {}; source: {}", instance_name(i), what, i.topology.empty() ? "" : " over " + i.topology,
+                       significant(i.usd.in(usd)), price_date(i, n.today), i.source);
 }
 
 /// The command that shows what a simulated deployment does.
 std::string check_command(const NamedRecommendation& n, const Deployment& d) {
     const RunShape& shape = n.request.run.shape;
-    std::string text = fmt::format("roofcast serve-sim --gpu {} --model {} --precision {}", n.contestants[d.gpu].gpu->profile.id, n.model_id,
-                                   name(d.precision));
+    std::string text = fmt::format("roofcast serve-sim --gpu {} --model {} --precision {}", n.contestants[d.gpu].gpu->profile.id,
+                                   n.model_id, name(d.precision));
     const auto add = [&text](const char* option, std::int64_t value, std::int64_t usual) {
         if (value != usual) text += fmt::format(" {} {}", option, value);
     };
@@ -84,8 +84,9 @@ std::string check_command(const NamedRecommendation& n, const Deployment& d) {
 
 std::vector<std::string> assumptions(const NamedRecommendation& n) {
     std::vector<std::string> lines;
-    lines.push_back(fmt::format("expected: predicted times; upper: the upper bound of their {} % interval, which one measurement in ten exceeds",
-                                interval_percent));
+    lines.push_back(
+        fmt::format("expected: predicted times; upper: the upper bound of their {} % interval, which one measurement in ten exceeds",
+                    interval_percent));
     if (is_simulated(n)) {
         lines.emplace_back("requests arrive at random and go to the copies in turn; each copy is the engine of roofcast serve-sim");
     } else {
@@ -132,7 +133,8 @@ std::vector<std::string> rejected_lines(const NamedRecommendation& n) {
             const std::string factor = gpu.excess > 0 ? fmt::format(" ({} x)", significant(gpu.excess, 2)) : "";
             ids.push_back(n.contestants[gpu.gpu].gpu->profile.id + factor);
         }
-        lines.push_back(fmt::format("{}, {} {}: {}", in_words(outcome), ids.size(), ids.size() == 1 ? "GPU" : "GPUs", fmt::join(ids, ", ")));
+        lines.push_back(
+            fmt::format("{}, {} {}: {}", in_words(outcome), ids.size(), ids.size() == 1 ? "GPU" : "GPUs", fmt::join(ids, ", ")));
     }
     return lines;
 }
@@ -239,7 +241,8 @@ std::string title_of(const NamedRecommendation& n) {
     const std::size_t shown = shown_rows(n).size(), all = n.answer.rows.size();
     std::string text = n.request.every_way ? "Every way of running, cheapest first" : "Cheapest deployment of each GPU";
     if (shown < all) text += fmt::format(", {} of {} (--top)", shown, all);
-    return text + fmt::format("; ranked by --confidence {}", name(n.request.confidence)) + (n.answer.output_tokens > 0 ? "; times in ms" : "");
+    return text + fmt::format("; ranked by --confidence {}", name(n.request.confidence)) +
+           (n.answer.output_tokens > 0 ? "; times in ms" : "");
 }
 
 }  // namespace

@@ -66,9 +66,8 @@ const GpuProfile& profile_of(const NamedRecommendation& n, const RecommendedRow&
 /// Limits on sequences matter to read where one is not the default.
 bool limits_differ(const NamedRecommendation& n, const std::vector<RecommendedRow>& rows) {
     const std::int64_t usual = SchedulerOptions{}.max_sequences;
-    return !is_simulated(n) || std::any_of(rows.begin(), rows.end(), [&](const RecommendedRow& row) {
-        return row.at(n.request.confidence)->batch != usual;
-    });
+    return !is_simulated(n) ||
+           std::any_of(rows.begin(), rows.end(), [&](const RecommendedRow& row) { return row.at(n.request.confidence)->batch != usual; });
 }
 
 /// How the table shows one deployment; `prefix` stands before the first heading.
@@ -77,7 +76,8 @@ struct TextColumns {
     std::string prefix;
 };
 
-void add_text(std::vector<DeploymentFigure>& row, const NamedRecommendation& n, const std::optional<Deployment>& known, const TextColumns& show) {
+void add_text(std::vector<DeploymentFigure>& row, const NamedRecommendation& n, const std::optional<Deployment>& known,
+              const TextColumns& show) {
     const Deployment d = known.value_or(Deployment{});
     const auto text = [&known](std::string value) { return known ? Cell(std::move(value)) : Cell(); };
     const std::string percentile = is_simulated(n) ? "P99 " : "";
@@ -93,8 +93,8 @@ void add_text(std::vector<DeploymentFigure>& row, const NamedRecommendation& n, 
         row.push_back({{"latency_ms", percentile + (show.has_tokens ? "latency" : "latency ms")}, milliseconds(d.latency)});
     if (show.times && !n.request.rate) {
         const double items = show.has_tokens ? million / static_cast<double>(n.answer.output_tokens) : thousand;
-        row.push_back({{"usd_per_many", show.has_tokens ? "USD/M tokens" : "USD/1000"},
-                       d.cost ? Cell(items * d.cost->per_item.in(usd)) : Cell()});
+        row.push_back(
+            {{"usd_per_many", show.has_tokens ? "USD/M tokens" : "USD/1000"}, d.cost ? Cell(items * d.cost->per_item.in(usd)) : Cell()});
     }
     row.push_back({{"usd_per_hour", "USD/h"}, d.cost ? Cell(d.cost->rate.in(1 * usd / hour)) : Cell()});
 }
@@ -128,8 +128,9 @@ std::string price_date(const Instance& instance, Date today) {
 
 Table rent_rows_of(const NamedRecommendation& n) {
     Table table{.title = "Rented as", .columns = {}, .rows = {}};
-    table.columns = {{"rank", "rank"}, {"for", "for"}, {"instances", "count"}, {"instance", "instance"},
-                     {"gpus", "GPUs each"}, {"provider_kind", "provider"}, {"date", "price of"}};
+    table.columns = {{"rank", "rank"},         {"for", "for"},        {"instances", "count"},
+                     {"instance", "instance"}, {"gpus", "GPUs each"}, {"provider_kind", "provider"},
+                     {"date", "price of"}};
     std::int64_t rank = 0;
     for (const RecommendedRow& row : shown_rows(n)) {
         ++rank;
@@ -164,7 +165,7 @@ std::string copies_text(const Deployment& d) {
 std::string format_text(const Deployment& d) {
     const std::string weights = name(d.weights);
     return weights.empty() || weights == name(d.precision) ? std::string(name(d.precision))
-                                                            : fmt::format("{}, {} weights", name(d.precision), weights);
+                                                           : fmt::format("{}, {} weights", name(d.precision), weights);
 }
 
 nlohmann::ordered_json deployment_json(const NamedRecommendation& n, const std::optional<Deployment>& d) {
@@ -184,7 +185,8 @@ Table csv_rows_of(const NamedRecommendation& n) {
     std::int64_t rank = 0;
     const auto add = [&](const RecommendedRow& row, const std::string& gpu) {
         std::vector<DeploymentFigure> all{{{"rank", ""}, ++rank}, {{"gpu", ""}, gpu}};
-        for (DeploymentFigure& f : deployment_figures(n, row.expected.value_or(Deployment{}), row.expected.has_value())) all.push_back(std::move(f));
+        for (DeploymentFigure& f : deployment_figures(n, row.expected.value_or(Deployment{}), row.expected.has_value()))
+            all.push_back(std::move(f));
         for (DeploymentFigure& f : deployment_figures(n, row.upper.value_or(Deployment{}), row.upper.has_value())) {
             f.column.key = "upper_" + f.column.key;
             all.push_back(std::move(f));

@@ -119,7 +119,8 @@ private:
     bool take(std::optional<Deployment>& best, const CopySettings& way, const RunRequest& run, Confidence confidence) {
         const Judged j = tried(run, confidence);
         if (j.meets && (!best || is_cheaper(*j.meets, *best))) best = j.meets;
-        if (!j.meets && confidence == request_.confidence && (first_ || is_nearer(j.outcome, j.excess, nearest_.outcome, nearest_.excess))) {
+        if (!j.meets && confidence == request_.confidence &&
+            (first_ || is_nearer(j.outcome, j.excess, nearest_.outcome, nearest_.excess))) {
             nearest_ = {.outcome = j.outcome, .excess = j.excess, .nearest = described(way)};
             first_ = false;
         }

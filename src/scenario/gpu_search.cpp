@@ -15,11 +15,14 @@ int stage(Outcome outcome) {
         case Outcome::too_many_copies:
         case Outcome::too_many_gpus:
         case Outcome::no_price:
-        case Outcome::over_budget: return 0;
+        case Outcome::over_budget:
+            return 0;
         case Outcome::misses_ttft:
         case Outcome::misses_tpot:
-        case Outcome::misses_latency: return 1;
-        default: return 2;
+        case Outcome::misses_latency:
+            return 1;
+        default:
+            return 2;
     }
 }
 
@@ -92,7 +95,8 @@ private:
     }
 
     /// The cheapest deployment that is served and cheaper than `best`.
-    std::optional<Deployment> cheapest(Candidate& candidate, Confidence c, std::int64_t least, const std::optional<Deployment>& best) const {
+    std::optional<Deployment> cheapest(Candidate& candidate, Confidence c, std::int64_t least,
+                                       const std::optional<Deployment>& best) const {
         WayUnderLoad& way = candidate.way;
         const auto most = most_allowed(least, [&](std::int64_t copies) {
             return !forbids(candidate, copies) && (!best || is_cheaper(priced(candidate, copies), *best));

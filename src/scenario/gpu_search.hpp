@@ -28,7 +28,8 @@ std::optional<std::int64_t> fewest_copies(std::int64_t least, std::int64_t most,
 /// The most copies from `least` on that are allowed, given that what is forbidden to some is to more; nullopt: not even `least`.
 std::optional<std::int64_t> most_allowed(std::int64_t least, const std::function<bool(std::int64_t)>& allowed);
 
-/// Which of two failures got further: too little money or too few GPUs, then a limit missed (by the smaller factor), then what does not run.
+/// Which of two failures got further: too little money or too few GPUs, then a limit missed (by the smaller factor), then what does not
+/// run.
 bool is_nearer(Outcome a, double excess_a, Outcome b, double excess_b);
 
 /// What the rest of one GPU's answers is put together with: cheapest first, without `every_way` only the cheapest at each confidence.

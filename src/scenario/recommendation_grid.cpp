@@ -89,7 +89,7 @@ std::string recommendation_grid_text(const RecommendationRequest& r, bool simula
                                                     : std::string("16 bits (the model's own, else bf16, else fp16)");
     const std::string narrow = r.weights_fixed || !r.allow_quantization ? ""
                                : r.precision_fixed                      ? ", also int8 and int4 weights"
-                                                   : ", also int8 and int4 weights and fp8, int8 and fp4 arithmetic";
+                                                                        : ", also int8 and int4 weights and fp8, int8 and fp4 arithmetic";
     std::string degrees = fmt::format("{} GPUs a copy (tp, or pp where heads do not divide)", fmt::join(gpus_of_a_copy, ", "));
     if (r.tensor || r.pipeline) degrees = fmt::format("tp {}, pp {} as asked for", r.tensor.value_or(1), r.pipeline.value_or(1));
     return fmt::format("{}{}; {}; {} {}; execution {}", precision, narrow, degrees,

@@ -44,10 +44,8 @@ void price(Deployment& d, const Contestant& contestant, const RecommendationRequ
     d.capacity = static_cast<double>(d.parallel.data) * of_one;
     const auto rent = rent_of_copies(contestant, d.parallel.tensor * d.parallel.pipeline, d.parallel.data);
     if (!rent) return;
-    d.cost = DeploymentCost{.rate = rent->rate,
-                            .per_item = rent->rate / request.rate.value_or(d.capacity),
-                            .instances = rent->count,
-                            .listed = rent->listed};
+    d.cost = DeploymentCost{
+        .rate = rent->rate, .per_item = rent->rate / request.rate.value_or(d.capacity), .instances = rent->count, .listed = rent->listed};
     if (rent->instance != nullptr) d.cost->instance = *rent->instance;
 }
 
@@ -59,7 +57,10 @@ std::optional<std::int64_t> copies_needed(Hertz rate, Hertz of_one) {
 
 bool is_cheaper(const Deployment& a, const Deployment& b) {
     const auto rank = [](const Deployment& d) {
-        return std::tuple(!d.cost ? 2 : d.cost->listed ? 0 : 1, d.cost ? d.cost->per_item : UsDollars{}, d.parallel.gpus(), d.latency.value_or(Seconds{}));
+        return std::tuple(!d.cost          ? 2
+                          : d.cost->listed ? 0
+                                           : 1,
+                          d.cost ? d.cost->per_item : UsDollars{}, d.parallel.gpus(), d.latency.value_or(Seconds{}));
     };
     return rank(a) < rank(b);
 }

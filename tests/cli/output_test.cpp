@@ -115,7 +115,7 @@ TEST_CASE("names of others cannot steer the terminal") {
     CHECK_FALSE(contains(error.output, "\x1b"));
     const TemporaryFile gpu("x1.toml",
                             "id = \"x1\"\nname = \"X\\u001B[31m\"\narchitecture = \"ampere\"\nmemory_gb = 40\n"
-                            "memory_bandwidth_gbps = 1000\ncompute_tflops = 100\nnotes = \"\\u009B2J\"\n");
+                            "memory_bandwidth_gbps = 1555\ncompute_tflops = 312\nnotes = \"\\u009B2J\"\n");
     for (const char* format : {"table", "json", "csv"}) {
         CAPTURE(format);
         const ProgramResult shown = shell("$R gpu show " + gpu.path().string() + " --format " + format + " 2>&1");
@@ -140,7 +140,7 @@ TEST_CASE("an id that is a path is refused where it is read") {
     CHECK(contains(refused("model check " + model.path().string()), "m.toml:1: id: not an id"));
     // A profile without an id goes by the name of its file.
     const TemporaryFile named(
-        "My X1.toml", "name = \"X1\"\narchitecture = \"ampere\"\nmemory_gb = 40\nmemory_bandwidth_gbps = 1000\ncompute_tflops = 100\n");
+        "My X1.toml", "name = \"X1\"\narchitecture = \"ampere\"\nmemory_gb = 40\nmemory_bandwidth_gbps = 1555\ncompute_tflops = 312\n");
     CHECK(contains(roofcast::test::printed("gpu show --format json '" + named.path().string() + "'"), "\"my-x1\""));
 }
 

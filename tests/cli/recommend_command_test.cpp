@@ -36,9 +36,8 @@ int exit_code(const std::string& arguments) {
 TEST_CASE("a recommendation without a rate agrees with the cost of the same run") {
     const json row = recommended(three_gpus)["rows"][0]["expected"];
     const std::string run = "cost --format json --date 2026-11-21 --model llama-3.1-8b --gpu " + row["gpu"].get<std::string>() + " --tp " +
-                            std::to_string(row["tensor_parallel"].get<int>()) + " --dp " +
-                            std::to_string(row["data_parallel"].get<int>()) + " --batch " + std::to_string(row["batch"].get<int>()) +
-                            " --precision " + row["precision"].get<std::string>();
+                            std::to_string(row["tensor_parallel"].get<int>()) + " --dp " + std::to_string(row["data_parallel"].get<int>()) +
+                            " --batch " + std::to_string(row["batch"].get<int>()) + " --precision " + row["precision"].get<std::string>();
     const json cost = json::parse(roofcast::test::roofcast(run).output)["rows"][0];
     CHECK(figure(row["usd_per_million_output_tokens"]) == rel(figure(cost["usd_per_million_output_tokens"]), 1e-9));
     CHECK(figure(row["usd_per_hour"]) == rel(figure(cost["usd_per_hour"]), 1e-9));

@@ -70,7 +70,8 @@ TEST_CASE_FIXTURE(LoadFixture, "a recommended deployment has the times that serv
     }
 }
 
-TEST_CASE_FIXTURE(LoadFixture, "at the upper bound a recommended deployment meets the objective with every step as long as serve-sim's high case") {
+TEST_CASE_FIXTURE(LoadFixture,
+                  "at the upper bound a recommended deployment meets the objective with every step as long as serve-sim's high case") {
     const Recommendation r = recommended();
     for (const RecommendedRow& row : r.rows) {
         const Deployment &expected = row.expected.value(), &upper = row.upper.value();

@@ -109,7 +109,7 @@ TEST_CASE("at the upper bound of the times a recommendation without a rate takes
     const Recommendation r = shop.recommended("llama-3.1-8b", request);
     const Deployment &expected = r.cheapest_expected.value(), &upper = r.cheapest_upper.value();
     const Prediction p = shop.predicted("llama-3.1-8b", request, upper);
-    CHECK(upper.tpot->in(ms) == rel(p.tpot->in(ms) * p.intervals->tpot.value_or(p.intervals->latency).high, 1e-12));
+    CHECK(upper.tpot->in(ms) == rel(p.tpot->in(ms)*p.intervals->tpot.value_or(p.intervals->latency).high, 1e-12));
     CHECK(*upper.tpot <= 30 * ms);
     CHECK(upper.batch <= expected.batch);
     CHECK(upper.cost->per_item > expected.cost->per_item);
@@ -210,7 +210,8 @@ TEST_CASE("copies are rented in the whole instances that cost least, and each co
         return std::tuple(whole.rate.in(dollar_per_hour), whole.instance == nullptr ? 0 : whole.instance->gpus, whole.count, whole.listed);
     };
     CHECK(rented(2, 3) == std::tuple(rel(6, 1e-12), 0, 0, true));  // 6 GPUs at 1 USD, any number
-    contestant.instances = {{.provider = "A", .name = "one", .gpus = 1, .usd = 3 * usd}, {.provider = "B", .name = "eight", .gpus = 8, .usd = 16 * usd}};
+    contestant.instances = {{.provider = "A", .name = "one", .gpus = 1, .usd = 3 * usd},
+                            {.provider = "B", .name = "eight", .gpus = 8, .usd = 16 * usd}};
     CHECK(rented(1, 5) == std::tuple(rel(15, 1e-12), 1, 5, true));
     CHECK(rented(1, 6) == std::tuple(rel(16, 1e-12), 8, 1, true));  // 18 USD one by one
     CHECK(rented(2, 1) == std::tuple(rel(16, 1e-12), 8, 1, true));  // one GPU is too few for a copy
