@@ -1,4 +1,5 @@
 // Names that users of other tools bring along.
+#include "support/paths.hpp"
 #include "support/program.hpp"
 
 using roofcast::test::contains;
@@ -36,4 +37,17 @@ TEST_CASE("an engine without a version is answered with the one that is known, a
 TEST_CASE("int4 as a precision says that weights alone are another option") {
     const std::string text = printed("predict --gpu a100-sxm4-80gb --model llama-3.1-8b --precision int4");
     CHECK(contains(text, "--weights int4"));
+}
+
+TEST_CASE("the ending of --output chooses the format, and --format comes first") {
+    const roofcast::test::TemporaryFile folder("here", "");
+    const std::string run = "predict --gpu h100-sxm5-80gb --model resnet50 --output ";
+    const auto written = [&](const std::string& name, const std::string& more = "") {
+        const std::filesystem::path file = folder.path().parent_path() / name;
+        CHECK(printed(run + file.string() + more).empty());
+        return roofcast::test::text_of(file);
+    };
+    CHECK(written("a.json").starts_with("{"));
+    CHECK(written("a.csv").starts_with("model,"));
+    CHECK(written("b.json", " --format table").starts_with("resnet50 on "));
 }
