@@ -87,7 +87,8 @@ TEST_CASE("a norm-free block scales what enters and what leaves it; gates and ga
     CHECK(count(norm_free_graph(layer), "scale") == 3);
     layer.squeeze_excite = 0.5;
     // The gate itself and the constant that makes up for it.
-    CHECK(count(norm_free_graph(layer), "scale") == 5);
+    CHECK(count(norm_free_graph(layer), "gate") == 1);
+    CHECK(count(norm_free_graph(layer), "scale") == 4);
     // Three activations, one kernel more each.
     CHECK(kernels(norm_free_graph(block_of(16), true)) - kernels(norm_free_graph(block_of(16))) == rel(3, 1e-12));
 }
