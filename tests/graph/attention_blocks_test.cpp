@@ -91,7 +91,7 @@ TEST_CASE("talking heads need the scores in memory and two products across the h
     CHECK(parameters(32, layer) - parameters(32, plain) == rel(40, 1e-12));
 }
 
-TEST_CASE("an MLP has a norm and two products; a gated one is half again as large") {
+TEST_CASE("an MLP has a norm and two products, a gated one is half again as large") {
     ConvLayer layer = layer_of(ConvBlock::mlp, 0);
     layer.inner = 64;
     layer.bias = true;
@@ -170,7 +170,7 @@ TEST_CASE("a slice that is not copied is no kernel of its own, and takes no memo
     CHECK(graph(false).peak_activations.in(byte) == rel(64 * (32 + 8 + 16) * 2.0, 1e-12));
 }
 
-TEST_CASE("pools over windows compute addresses in frameworks, and maxima write their places; means over maps do neither") {
+TEST_CASE("pools over windows compute addresses in frameworks, and maxima write their places, means over maps do neither") {
     for (const bool framework : {false, true}) {
         RunShape shape;
         shape.framework = framework;

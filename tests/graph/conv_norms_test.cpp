@@ -174,7 +174,7 @@ TEST_CASE("a net that pads as TensorFlow does fills and copies a map for each co
     CHECK(pads[1].fusion == Fusion::folded);
 }
 
-TEST_CASE("a map made contiguous is planes; what is joined with planes becomes planes, and convolutions want channels last again") {
+TEST_CASE("a map made contiguous is planes, what is joined with planes becomes planes, and convolutions want channels last again") {
     ConvLayer half = layer_of(ConvBlock::slice, channels / 2), planes = layer_of(ConvBlock::planes, 0),
               both = layer_of(ConvBlock::concat, 0);
     half.copied = false;

@@ -67,7 +67,7 @@ TEST_CASE("PoolFormer pools a group-normalized map in each block") {
     CHECK(pools == 12 + 1);
 }
 
-TEST_CASE("ConvFormer's mixer widens twice around a depthwise convolution; CAFormer replaces it by attention in half of the stages") {
+TEST_CASE("ConvFormer's mixer widens twice around a depthwise convolution, CAFormer replaces it by attention in half of the stages") {
     const auto depthwise = [](const OpGraph& graph) {
         std::int64_t count = 0;
         for (const Conv2d& conv : operators<Conv2d>(graph)) count += conv.groups == conv.in_channels && conv.groups > 1 ? 1 : 0;

@@ -80,7 +80,7 @@ TEST_CASE("published multiply-adds of norm-free nets hold five a weight for the 
     CHECK(total_macs(norm_free_graph(block_of(16))) == rel((64 + 5) * 832, 1e-12));
 }
 
-TEST_CASE("a norm-free block scales what enters and what leaves it; gates and gains are kernels more") {
+TEST_CASE("a norm-free block scales what enters and what leaves it, gates and gains are kernels more") {
     ConvLayer layer = block_of(16);
     CHECK(count(norm_free_graph(layer), "scale") == 2);
     layer.skip_gain = true;

@@ -111,7 +111,7 @@ TEST_CASE("a product among channels multiplies heads of width by width, twice") 
     CHECK(total_parameters(graph) == 0);
 }
 
-TEST_CASE("an MLP over places has rows of channels; a gated one halves its hidden layer; without one it is a single product") {
+TEST_CASE("an MLP over places has rows of channels, a gated one halves its hidden layer, without one it is a single product") {
     ConvLayer layer = layer_of(ConvBlock::mix_places, 16);
     CHECK(total_parameters(places_graph({layer})) == 64 * 16 + 16 + 16 * 64 + 64);
     CHECK(total_macs(places_graph({layer})) == 32 * (64 * 16 + 16 * 64));

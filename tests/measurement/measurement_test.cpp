@@ -276,7 +276,7 @@ TEST_CASE("equal rows too far apart to be of one thing have no median") {
     CHECK(found.skipped.reasons()[0].reason == "3 equal rows measure from 6.1 to 6200: are some in other units?");
 }
 
-TEST_CASE("files and folders are read; what does not exist is an error") {
+TEST_CASE("files and folders are read, what does not exist is an error") {
     const test::TemporaryFile file("a.csv", "gpu,op,precision,rows,cols,latency_us\ng,layernorm,fp16,8,8,3\n");
     CHECK(read_measurements({file.path()}).kernels.size() == 1);
     CHECK(read_measurements({file.path().parent_path()}).kernels.size() == 1);

@@ -144,7 +144,7 @@ TEST_CASE("an iteration of speculative decoding yields as many tokens as Leviath
     CHECK(expected_tokens(1 - 1e-9, 5) == rel(6, 1e-6));
 }
 
-TEST_CASE("speculative decoding that nothing is accepted of is slower than none, and says so; that everything is accepted of is faster") {
+TEST_CASE("speculative decoding that nothing is accepted of is slower than none, and says so, that everything is accepted of is faster") {
     const TechniqueBench bench;
     const Prediction plain = bench.run({}), none = bench.run(drafted(0)), all = bench.run(drafted(1));
     CHECK(*none.tpot > *plain.tpot);

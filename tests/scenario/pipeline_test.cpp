@@ -115,7 +115,7 @@ TEST_CASE("scenario: errors of one device go together, those of two are independ
     CHECK(half(*two.interval) == rel(std::sqrt(first * first + second * second), 1e-9));
 }
 
-TEST_CASE("scenario: a pipeline against itself is as fast for certain; against another, common errors cancel") {
+TEST_CASE("scenario: a pipeline against itself is as fast for certain, against another, common errors cancel") {
     const std::string a = model("a", "device = \"t4\"");
     const PipelineResult one = predicted(a), slower = predicted(a + known("wait", 1000 * one.latency.in(s) / 10));
     const PipelineComparison itself = compared(one, one);

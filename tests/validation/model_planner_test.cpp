@@ -47,7 +47,7 @@ TEST_CASE("what is planned once gives what is predicted, whatever the parameters
     }
 }
 
-TEST_CASE("a planned pass of a diffusion model is one denoising step; models that generate tokens are not planned as one pass") {
+TEST_CASE("a planned pass of a diffusion model is one denoising step, models that generate tokens are not planned as one pass") {
     const Gpu gpu = load_gpu(test::gpus_dir(), "a100-sxm4-80gb");
     const SoftwareStacks software = load_software(test::gpus_dir());
     const Workload diffusion = find_workload(test::models_dir(), "sd-1.5-txt2img");

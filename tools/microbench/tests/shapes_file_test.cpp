@@ -8,7 +8,7 @@
 using namespace roofcast::microbench;
 using roofcast::test::TemporaryFile;
 
-TEST_CASE("matrix products of a measurement file are measured again, each once; what has no counterpart here is passed over") {
+TEST_CASE("matrix products of a measurement file are measured again, each once, what has no counterpart here is passed over") {
     const TemporaryFile file("rows.csv",
                              "# comment\n"
                              "gpu,op,precision,weight_precision,function,batch,m,n,k,latency_us\n"
