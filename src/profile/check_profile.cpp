@@ -63,7 +63,7 @@ void check_vector_peaks(const GpuProfile& gpu, Findings& findings) {
     }
 }
 
-/// The 16-bit format that runs at full rate on the matrix units: fp16, unless only bf16 does (Gaudi 3).
+/// The 16-bit format that runs at full rate on the tensor cores: fp16, unless only bf16 does (Gaudi 3).
 std::optional<Precision> full_rate_format(const GpuProfile& gpu) {
     for (const Precision p : {Precision::fp16, Precision::bf16}) {
         if (gpu.tensor_peak[index(p)] && gpu.facts.tensor_ratio[index(p)] == 1) return p;
@@ -71,7 +71,7 @@ std::optional<Precision> full_rate_format(const GpuProfile& gpu) {
     return std::nullopt;
 }
 
-/// The 16-bit peak of the matrix units at full rate: with fp16 accumulation where that is faster.
+/// The 16-bit peak of the tensor cores at full rate: with fp16 accumulation where that is faster.
 std::optional<double> full_rate(const GpuProfile& gpu) {
     if (gpu.fp16_accumulate_peak) return gpu.fp16_accumulate_peak->in(tflops);
     const auto format = full_rate_format(gpu);

@@ -59,12 +59,12 @@ struct Hypothesis {
 };
 
 /// Clock that an fp32 peak implies on the SMs that are stated.
-double clock_on(const StatedFigures& stated, double fp32_tflops, double lanes) {
-    return fp32_tflops * tflops.value / (2 * lanes * static_cast<double>(stated.sm_count) * mhz.value);
+double clock_on(const StatedFigures& stated, double fp32_tflops, double units) {
+    return fp32_tflops * tflops.value / (2 * units * static_cast<double>(stated.sm_count) * mhz.value);
 }
 
 /// The log density of what is stated beside the peak, of a board of the class; nullopt when it is too far from all of them.
-std::optional<double> density_in_class(const StatedFigures& stated, const Expected& expected, double fp32, double lanes) {
+std::optional<double> density_in_class(const StatedFigures& stated, const Expected& expected, double fp32, double units) {
     double sum = expected.fp32.log_density(fp32);
     double furthest = expected.fp32.distance(fp32);
     const auto weigh = [&](const LogNormal& figure, double value) {
@@ -75,11 +75,11 @@ std::optional<double> density_in_class(const StatedFigures& stated, const Expect
     if (stated.capacity) weigh(expected.capacity, stated.capacity->in(gib) / fp32);
     if (stated.tdp > Watts{}) weigh(expected.watts, stated.tdp.in(watt) / fp32);
     if (stated.fp32) weigh(LogNormal{std::log(fp32), same_clock}, stated.fp32->in(tflops));
-    if (stated.sm_count > 0) weigh(expected.clock, clock_on(stated, fp32, lanes));
+    if (stated.sm_count > 0) weigh(expected.clock, clock_on(stated, fp32, units));
     if (stated.boost_clock > Hertz{}) {
         const double boost = stated.boost_clock.in(mhz);
         weigh(stated.sm_count > 0 ? LogNormal{std::log(boost), same_clock} : expected.clock,
-              stated.sm_count > 0 ? clock_on(stated, fp32, lanes) : boost);
+              stated.sm_count > 0 ? clock_on(stated, fp32, units) : boost);
     }
     if (furthest > most_distance) return std::nullopt;
     return sum;
@@ -122,10 +122,10 @@ void add_hypotheses(std::vector<Hypothesis>& all, const StatedFigures& stated, c
     const Expected expected(c);
     const std::string kind = stated.memory_type.substr(0, stated.memory_type.find_first_of("0123456789"));
     const double prior = std::log(r.prior * (kind.empty() || expected.memory_kinds.count(kind) > 0 ? 1 : other_memory));
-    const double lanes = c.boards.front().fp32_lanes_per_sm;
+    const double units = c.boards.front().fp32_lanes_per_sm;
     const double fp32 = stated.peak.in(tflops) / *ratio;
-    const double sms = fp32 * tflops.value / (2 * lanes * expected.clock.typical() * mhz.value);
-    if (const auto density = density_in_class(stated, expected, fp32, lanes))
+    const double sms = fp32 * tflops.value / (2 * units * expected.clock.typical() * mhz.value);
+    if (const auto density = density_in_class(stated, expected, fp32, units))
         all.push_back({&c, &r.reading, nullptr, fp32, prior + *density, stated.sm_count > 0 ? static_cast<double>(stated.sm_count) : sms});
     for (const GpuProfile& board : c.boards) {
         const auto peak = peak_of(board, r.reading);

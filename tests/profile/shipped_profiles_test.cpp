@@ -102,7 +102,7 @@ TEST_CASE("a board computes in the number formats that its chip has, and in no o
     }
 }
 
-TEST_CASE("consumer boards of Pascal have token fp16 lanes, and multiply 16-bit operands in fp32") {
+TEST_CASE("consumer boards of Pascal have token fp16 units, and multiply 16-bit operands in fp32") {
     for (const char* id : {"gtx-1060", "gtx-1070", "p40"}) {
         CAPTURE(std::string(id));
         const GpuProfile gpu = load_gpu(gpus_dir(), id).profile;
