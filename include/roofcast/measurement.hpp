@@ -43,7 +43,9 @@ struct KernelRow {
     Op op;                ///< the columns of its dimensions
     std::string op_name;  ///< the `op` column: "gemm", "layernorm", "all_reduce", …
     std::string function;
+    std::string kernel;  ///< the library's, as its engine names it; empty when not given
     Precision precision = Precision::fp16;
+    std::optional<WeightFormat> weights{};  ///< as stored; absent: as computed
     Seconds latency;
     bool launch_included = false;  ///< the time holds the host's launch cost
     Cache cache = Cache::cold;

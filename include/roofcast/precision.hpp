@@ -69,8 +69,9 @@ constexpr Precision activation_precision(Precision p) {
 struct WeightFormat {
     Precision precision = Precision::fp16;
     double bits = 16;
-    std::string label{};       ///< as the user named it: "int4", "q4_k_m"; empty when it is the compute precision's own
-    bool every_table = false;  ///< embeddings and LM head too, as llama.cpp does; else they stay in the compute precision
+    std::string label{};        ///< as the user named it: "int4", "q4_k_m"; empty when it is the compute precision's own
+    bool every_table = false;   ///< embeddings and LM head too, as llama.cpp does; else they stay in the compute precision
+    bool block_scales = false;  ///< one scale for each 128 x 128 weights, and one for 128 of a token's activations
     friend bool operator==(const WeightFormat&, const WeightFormat&) = default;
 };
 
@@ -81,7 +82,7 @@ std::string name(const WeightFormat& format);
 WeightFormat native_weights(Precision p);
 
 /// Parses a precision or a named quantization: int8, int4 (16-bit scale and zero point per group of 128: 4.25 bits), gptq-int4, awq-int4,
-/// q4_0 (4.5), q4_k_m (4.85), q8_0 (8.5), mxfp4 (4.25), f16 …; nullopt when unknown.
+/// q4_0 (4.5), q4_k_m (4.85), q8_0 (8.5), mxfp4 (4.25), fp8_block (8), f16 …; nullopt when unknown.
 std::optional<WeightFormat> parse_weight_format(std::string_view text);
 
 /// Names that `parse_weight_format` knows, less spellings of precisions and ExLlamaV2's, which hold a number ("exl2-2.5-bpw").

@@ -200,7 +200,23 @@ KernelCost predicted_cost(const KernelRow& row, const Gpu& gpu);
 
 /// What rows may be grouped by. Keys that a kernel or model row lacks are empty; `op` of a model row is "model"; `bound` is the
 /// prediction's.
-enum class GroupKey { gpu, op, precision, model, source, software, family, metric, phase, file, function, execution, bound };
+enum class GroupKey {
+    gpu,
+    op,
+    precision,
+    model,
+    source,
+    software,
+    family,
+    metric,
+    phase,
+    file,
+    function,
+    execution,
+    bound,
+    kernel,
+    weight_precision
+};
 std::string_view name(GroupKey k);
 /// Throws Error with the nearest names.
 GroupKey parse_group_key(std::string_view text);

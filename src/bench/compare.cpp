@@ -197,8 +197,8 @@ std::vector<Match> matches_of(const Field& field, const Matcher& matcher) {
 }  // namespace
 
 const std::vector<std::string>& contestant_keys() {
-    static const std::vector<std::string> keys{"file",      "gpu",    "gpus",     "precision", "weight_precision", "kv_precision", "mode",
-                                               "execution", "layout", "software", "source"};
+    static const std::vector<std::string> keys{"file", "gpu",       "gpus",   "precision", "weight_precision", "kv_precision",
+                                               "mode", "execution", "layout", "software",  "kernel",           "source"};
     return keys;
 }
 

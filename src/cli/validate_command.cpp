@@ -197,7 +197,8 @@ void add_validate_command(CLI::App& app) {
     command->add_option("--op", options->ops, "Only these operators: gemm, attention, ..., or model; repeatable")->delimiter(',');
     command
         ->add_option("--by", options->by,
-                     "Group by gpu, op, precision, model, source, software, family, metric, phase, file, function, execution, bound")
+                     "Group by gpu, op, precision, model, source, software, family, metric, phase, file, function, execution, bound, "
+                     "kernel, weight_precision")
         ->delimiter(',')
         ->capture_default_str();
     command->add_option("--rows", options->rows_file, "Also write every row with its prediction to this CSV file");

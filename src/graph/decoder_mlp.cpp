@@ -92,6 +92,7 @@ void add_moe(LayerBuilder& b, const DecoderPass& pass) {
               .gated = m.gated_mlp,
               .precision = n.matmul,
               .weight_bits = n.weight_bits,
+              .block_scales = n.block_scales,
               .tensor_parallel = tensor_gpus,
               .expert_parallel = expert_gpus},
           weights / static_cast<double>(tensor_gpus * expert_gpus), Fusion::none,

@@ -11,6 +11,7 @@ Numerics numerics_of(const RunShape& shape, bool serving) {
     n.norm = norm_precision(shape, n.stored);
     n.framework = shape.framework;
     n.weight_bits = shape.weights.label.empty() ? native_weights(shape.precision).bits : shape.weights.bits;
+    n.block_scales = shape.weights.block_scales;
     n.head_bits = shape.weights.every_table ? n.weight_bits : native_weights(n.vector).bits;
     n.quantizes_rows = serving && element_size(shape.precision) < 2 * byte;
     return n;
@@ -122,6 +123,7 @@ OpNode& LayerBuilder::linear(std::string_view name, Count m, Count n, Count k, b
                     .k = k,
                     .precision = n_.matmul,
                     .weight_bits = n_.weight_bits,
+                    .block_scales = n_.block_scales,
                     .dynamic_quantized = n_.quantizes_rows,
                     .bias = bias,
                     .framework = n_.framework,

@@ -23,6 +23,7 @@ struct Numerics {
     Precision stream = Precision::fp16;  ///< what layers add to: fp32 under mixed precision, else as stored
     Precision norm = Precision::fp16;    ///< what normalizations compute in
     double weight_bits = 16;
+    bool block_scales = false;    ///< of `WeightFormat`
     double head_bits = 16;        ///< embedding tables and LM head: weight-only quantizers leave them alone, llama.cpp does not
     bool framework = false;       ///< kernels over strided or broadcast operands compute each address
     bool quantizes_rows = false;  ///< activations are quantized per row at run time (LLM serving); else scales are static

@@ -49,7 +49,9 @@ Gemm parse_gemm(const Row& row, Precision precision) {
     op.k = row.count(MeasuredColumn::k);
     require_plausible({op.batch, op.m, op.n, op.k});
     op.precision = precision;
-    op.weight_bits = row.weights_if().value_or(native_weights(precision)).bits;
+    const WeightFormat weights = row.weights_if().value_or(native_weights(precision));
+    op.weight_bits = weights.bits;
+    op.block_scales = weights.block_scales;
     op.dynamic_quantized = function == "dynamic_quantized";
     op.bias = function == "linear_bias";
     op.framework = names_pytorch(row);
@@ -94,6 +96,7 @@ Attention parse_attention(const Row& row, Precision precision) {
     op.kv_len = row.count(MeasuredColumn::kv_len);
     require_plausible({op.batch, op.heads, op.head_dim, op.query_len, op.kv_len});
     op.causal = row.flag(MeasuredColumn::causal);
+    op.window = row.count_if(MeasuredColumn::sliding_window, 0).value_or(0);
     op.precision = precision;
     op.kv_precision = row.precision_if(MeasuredColumn::kv_precision).value_or(precision);
     if (op.kv_heads > op.heads || op.heads % op.kv_heads != 0) throw Unusable{"kv_heads does not divide heads"};
@@ -186,7 +189,9 @@ Moe parse_moe(const Row& row, Precision precision) {
     op.top_k = row.count(MeasuredColumn::top_k);
     require_plausible({op.tokens, op.hidden, op.intermediate, op.experts, op.top_k});
     op.precision = precision;
-    op.weight_bits = row.weights_if().value_or(native_weights(precision)).bits;
+    const WeightFormat weights = row.weights_if().value_or(native_weights(precision));
+    op.weight_bits = weights.bits;
+    op.block_scales = weights.block_scales;
     const std::string_view function = row.text(MeasuredColumn::function);
     op.balanced = function == "balanced";
     if (!op.balanced && !function.empty()) op.imbalance = parse_imbalance(function);

@@ -167,6 +167,8 @@ KernelRow parse_kernel_row(const Row& row) {
     result.op = parse_op(row, result.precision);
     result.op_name = row.text(MeasuredColumn::op);
     result.function = row.text(MeasuredColumn::function);
+    result.kernel = row.text(MeasuredColumn::kernel);
+    result.weights = row.weights_if();
     result.latency = parse_latency(row);
     result.launch_included = row.choice(MeasuredColumn::launch, {"included", "excluded"}, "excluded") == "included";
     const std::string_view cache = row.choice(MeasuredColumn::cache, {"cold", "warm", "rotated"}, "cold");

@@ -12,8 +12,8 @@ struct Shape {
         return (op.batch > 1 ? fmt::format("batch={} ", op.batch) : "") + fmt::format("m={} n={} k={}", op.m, op.n, op.k) + weights;
     }
     std::string operator()(const Attention& op) const {
-        return fmt::format("batch={} heads={}/{} dim={} query={} kv={}{}{}", op.batch, op.heads, op.kv_heads, op.head_dim, op.query_len,
-                           op.kv_len, op.causal ? " causal" : "",
+        return fmt::format("batch={} heads={}/{} dim={} query={} kv={}{}{}{}", op.batch, op.heads, op.kv_heads, op.head_dim, op.query_len,
+                           op.kv_len, op.causal ? " causal" : "", op.window > 0 ? fmt::format(" window={}", op.window) : "",
                            op.kv_precision == op.precision ? "" : fmt::format(" cache={}", name(op.kv_precision)));
     }
     std::string operator()(const Conv2d& op) const {

@@ -11,7 +11,8 @@ namespace roofcast {
 namespace {
 
 constexpr std::string_view header =
-    "gpu,op,function,model,precision,shape,metric,measured,predicted,roofline,ape_percent,compute_us,dram_us,l2_us,launch_us,power_us,"
+    "gpu,op,function,kernel,model,precision,weight_precision,shape,metric,measured,predicted,roofline,ape_percent,compute_us,dram_us,l2_us,"
+    "launch_us,power_us,"
     "communication_us,host_us,bound,launch,cache,software,source,repeats,spread,file,line\n";
 
 /// The columns from `measured` to `bound`.
@@ -33,14 +34,15 @@ std::string origin_fields(const Origin& origin, const Repeats& repeats) {
 }
 
 void add_kernel(std::string& out, const JudgedRow& row, const KernelRow& k) {
-    fmt::format_to(std::back_inserter(out), "{},{},{},,{},{},latency_us,{},{},{},{}", csv_field(k.gpu), k.op_name, csv_field(k.function),
-                   name(k.precision), shape_text(k.op), prediction_fields(row), k.launch_included ? "included" : "excluded", name(k.cache),
-                   origin_fields(k.origin, k.repeats));
+    fmt::format_to(std::back_inserter(out), "{},{},{},{},,{},{},{},latency_us,{},{},{},{}", csv_field(k.gpu), k.op_name,
+                   csv_field(k.function), csv_field(k.kernel), name(k.precision), k.weights ? name(*k.weights) : "", shape_text(k.op),
+                   prediction_fields(row), k.launch_included ? "included" : "excluded", name(k.cache), origin_fields(k.origin, k.repeats));
 }
 
 void add_model(std::string& out, const JudgedRow& row, const ModelRow& m) {
-    fmt::format_to(std::back_inserter(out), "{},model,,{},{},{},{},{},,,{}", csv_field(m.gpu), csv_field(m.model), name(m.precision),
-                   csv_field(shape_text(m)), name(m.metric), prediction_fields(row), origin_fields(m.origin, m.repeats));
+    fmt::format_to(std::back_inserter(out), "{},model,,,{},{},{},{},{},{},,,{}", csv_field(m.gpu), csv_field(m.model), name(m.precision),
+                   m.weights ? name(*m.weights) : "", csv_field(shape_text(m)), name(m.metric), prediction_fields(row),
+                   origin_fields(m.origin, m.repeats));
 }
 
 }  // namespace

@@ -24,6 +24,7 @@ struct NamedFormat {
     Precision precision;
     double bits;
     bool every_table = false;
+    bool block_scales = false;
 };
 constexpr NamedFormat named_formats[] = {
     {"int4", Precision::int4, 4.25},       // group of 128, 16-bit scale and zero point packed: 4 + 32/128
@@ -31,12 +32,13 @@ constexpr NamedFormat named_formats[] = {
     {"awq-int4", Precision::int4, 4.25},   // AutoAWQ, group 128
     {"awq", Precision::int4, 4.25},
     {"gptq", Precision::int4, 4.25},
-    {"gptq-int8", Precision::int8, 8.25},     // AutoGPTQ, group 128
-    {"q4_0", Precision::int4, 4.5, true},     // llama.cpp: 32 weights share one fp16 scale
-    {"q4_k_m", Precision::int4, 4.85, true},  // llama.cpp: mixture of q4_k and q6_k, mean over Llama weights
-    {"q8_0", Precision::int8, 8.5, true},     // llama.cpp: 32 weights share one fp16 scale
-    {"mxfp4", Precision::fp4, 4.25},          // OCP MX: 32 weights share one 8-bit scale
-    {"nvfp4", Precision::fp4, 4.5},           // 16 weights share one 8-bit scale
+    {"gptq-int8", Precision::int8, 8.25},           // AutoGPTQ, group 128
+    {"q4_0", Precision::int4, 4.5, true},           // llama.cpp: 32 weights share one fp16 scale
+    {"q4_k_m", Precision::int4, 4.85, true},        // llama.cpp: mixture of q4_k and q6_k, mean over Llama weights
+    {"q8_0", Precision::int8, 8.5, true},           // llama.cpp: 32 weights share one fp16 scale
+    {"mxfp4", Precision::fp4, 4.25},                // OCP MX: 32 weights share one 8-bit scale
+    {"nvfp4", Precision::fp4, 4.5},                 // 16 weights share one 8-bit scale
+    {"fp8_block", Precision::fp8, 8, false, true},  // 128 x 128 weights share one 32-bit scale: 0.002 bits, not counted
     {"f16", Precision::fp16, 16},
     {"f32", Precision::fp32, 32},
 };
@@ -100,7 +102,8 @@ std::optional<WeightFormat> parse_weight_format(std::string_view text) {
     const std::string wanted = lower(text);
     if (auto exl2 = parse_exl2(wanted)) return exl2;
     for (const auto& format : named_formats) {
-        if (wanted == format.label) return WeightFormat{format.precision, format.bits, std::string(format.label), format.every_table};
+        if (wanted == format.label)
+            return WeightFormat{format.precision, format.bits, std::string(format.label), format.every_table, format.block_scales};
     }
     const auto p = parse_precision(wanted);
     if (!p) return std::nullopt;

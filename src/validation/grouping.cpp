@@ -9,8 +9,9 @@ namespace roofcast {
 
 namespace {
 
-constexpr std::array<std::string_view, 13> key_names{"gpu",    "op",    "precision", "model",    "source",    "software", "family",
-                                                     "metric", "phase", "file",      "function", "execution", "bound"};
+constexpr std::array<std::string_view, 15> key_names{"gpu",      "op",        "precision", "model",  "source",
+                                                     "software", "family",    "metric",    "phase",  "file",
+                                                     "function", "execution", "bound",     "kernel", "weight_precision"};
 
 std::string file_name(const Origin& origin) {
     return std::filesystem::path(origin.file).filename().string();
@@ -32,6 +33,10 @@ std::string value_of(GroupKey key, const KernelRow& row) {
             return file_name(row.origin);
         case GroupKey::function:
             return row.function;
+        case GroupKey::kernel:
+            return row.kernel;
+        case GroupKey::weight_precision:
+            return row.weights ? name(*row.weights) : std::string();
         case GroupKey::metric:
             return "latency_us";
         case GroupKey::phase:
@@ -70,8 +75,11 @@ std::string value_of(GroupKey key, const ModelRow& row) {
             return file_name(row.origin);
         case GroupKey::execution:
             return std::string(name(row.execution));
+        case GroupKey::weight_precision:
+            return row.weights ? name(*row.weights) : std::string();
         case GroupKey::function:
         case GroupKey::bound:
+        case GroupKey::kernel:
             break;
     }
     return {};

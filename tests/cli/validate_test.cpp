@@ -204,7 +204,7 @@ TEST_CASE("rows of serving engines are compared with what serve-sim predicts") {
         std::string line, cell;
         std::getline(judged, line);
         std::istringstream cells(line);
-        for (int column = 0; column < 9; ++column) std::getline(cells, cell, ',');
+        for (int column = 0; column < 11; ++column) std::getline(cells, cell, ',');
         return cell;
     };
     CHECK(predicted_of_next() == "predicted");

@@ -60,6 +60,46 @@ TEST_CASE("a kernel row is read with its columns in any order") {
     CHECK_FALSE(op.dynamic_quantized);
 }
 
+TEST_CASE("a row keeps its library's kernel and the window of its keys") {
+    const auto found = read(
+        "gpu,op,kernel,precision,heads,head_dim,query_len,kv_len,sliding_window,latency_us\n"
+        "g,attention,fa3,bf16,8,64,1,4096,128,5\n"
+        "g,attention,fa3,bf16,8,64,1,4096,0,6\n"
+        "g,attention,triton,bf16,8,64,1,4096,,6\n");
+    REQUIRE(found.kernels.size() == 3);  // rows of two kernels are not one row measured twice
+    CHECK(found.kernels[0].kernel == "fa3");
+    CHECK(found.kernels[2].kernel == "triton");
+    CHECK(std::get<Attention>(found.kernels[0].op).window == 128);
+    CHECK(std::get<Attention>(found.kernels[1].op).window == 0);
+    CHECK(std::get<Attention>(found.kernels[2].op).window == 0);
+    CHECK(reason("gpu,op,precision,heads,head_dim,query_len,kv_len,sliding_window,latency_us\n"
+                 "g,attention,bf16,8,64,1,4096,-1,5\n") == "sliding_window -1 is below 0");
+}
+
+TEST_CASE("weights are stored in blocks or in 4 bits beside activations of 16, 8 or 4") {
+    const auto found = read(
+        "gpu,op,precision,weight_precision,m,n,k,tokens,hidden,intermediate,experts,top_k,latency_us\n"
+        "g,gemm,fp8,fp8_block,16,256,128,,,,,,5\n"
+        "g,moe,fp8,fp8_block,,,,128,512,256,16,2,5\n"
+        "g,moe,bf16,mxfp4,,,,128,512,256,16,2,5\n"
+        "g,moe,fp8,mxfp4,,,,128,512,256,16,2,5\n"
+        "g,moe,fp4,mxfp4,,,,128,512,256,16,2,5\n"
+        "g,moe,fp4,fp4,,,,128,512,256,16,2,5\n");
+    REQUIRE(found.skipped.empty());
+    const auto& gemm = std::get<Gemm>(found.kernels[0].op);
+    CHECK(gemm.block_scales);
+    CHECK(gemm.weight_bits == 8);
+    CHECK_FALSE(gemm.unpacks_weights());
+    CHECK(name(*found.kernels[0].weights) == "fp8_block");
+    const auto moe = [&](std::size_t row) { return std::get<Moe>(found.kernels[row].op); };
+    CHECK(moe(1).block_scales);
+    CHECK_FALSE(moe(2).block_scales);
+    for (const std::size_t row : {2, 3, 4}) CHECK(moe(row).weight_bits == 4.25);  // 4 and 8 / 32
+    CHECK(moe(2).precision == Precision::bf16);
+    CHECK(moe(3).precision == Precision::fp8);
+    CHECK(moe(5).weight_bits == 4);
+}
+
 TEST_CASE("experts are balanced where a row says so, else chosen at random") {
     const auto found = read(
         "gpu,op,precision,function,tokens,hidden,intermediate,experts,top_k,latency_us\n"

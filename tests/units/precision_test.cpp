@@ -24,6 +24,10 @@ TEST_CASE("weight formats of serving engines carry their mean bits") {
     CHECK(parse_weight_format("q4_k_m")->bits == 4.85);
     CHECK(parse_weight_format("exl2-2.5-bpw")->bits == 2.5);
     CHECK(parse_weight_format("fp8")->bits == 8);
+    CHECK(parse_weight_format("fp8_block")->bits == 8);
+    CHECK(parse_weight_format("fp8_block")->block_scales);
+    CHECK(parse_weight_format("mxfp4")->bits == 4.25);  // 32 weights share 8 bits
+    CHECK_FALSE(parse_weight_format("mxfp4")->block_scales);
     CHECK_FALSE(parse_weight_format("exl2--bpw"));
     CHECK_FALSE(parse_weight_format("exl2-99-bpw"));
     CHECK_FALSE(parse_weight_format("exl2-nan-bpw"));
