@@ -146,6 +146,15 @@ struct CollectiveParameters {
     double pcie_contention = 1.3;               ///< exponent of (GPUs − 1) by which a shared host bridge divides PCIe bandwidth
 };
 
+/// All-reduce by kernels of engines' own libraries, which reach the memory of their peers: what of it is the silicon's.
+struct AllReduceParameters {
+    Seconds start = 1.5 * us;         ///< kernel start and drain
+    Seconds hop = 1.8 * us;           ///< from a flag's write to a peer until the peer acts on it
+    double nvlink_fraction = 0.6;     ///< of one direction's NVLink bandwidth, that reads of all peers' memory at once reach
+    double pcie_fraction = 0.6;       ///< the same of PCIe bandwidth
+    double multicast_fraction = 0.6;  ///< of one direction's NVLink bandwidth, where its switches add and spread
+};
+
 /// Between host and device, or within the device.
 struct CopyParameters {
     double pcie_fraction = 0.8;      ///< of PCIe bandwidth with pinned memory
@@ -192,6 +201,7 @@ struct CostParameters {
     RowWiseParameters row_wise{};
     MoeParameters moe{};
     CollectiveParameters collective{};
+    AllReduceParameters all_reduce{};
     CopyParameters copy{};
     MachineFactors time_factor{};
 };

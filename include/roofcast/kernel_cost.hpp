@@ -17,6 +17,9 @@ namespace roofcast {
 enum class Bound { compute, dram, l2, latency, power, communication, unmodelled };
 std::string_view name(Bound b);
 
+/// `KernelCost::algorithm` of all-reduces by NCCL.
+inline constexpr std::string_view ring_algorithm = "ring";
+
 /// Time of one kernel (or of the few that a library launches for one operator) on the device; host launch cost is not in it.
 struct KernelCost {
     Seconds compute;        ///< arithmetic at the reachable rate
@@ -28,10 +31,11 @@ struct KernelCost {
     Seconds total;
     Seconds unthrottled;  ///< what `total` would be without a power limit
     Bound bound = Bound::latency;
-    Flops flops;       ///< done
-    Bytes dram_bytes;  ///< moved, after L2 residency
-    Joules energy;     ///< dynamic energy: arithmetic and DRAM
-    int kernels = 1;   ///< launches
+    Flops flops;                   ///< done
+    Bytes dram_bytes;              ///< moved, after L2 residency
+    Joules energy;                 ///< dynamic energy: arithmetic and DRAM
+    int kernels = 1;               ///< launches
+    std::string_view algorithm{};  ///< of an all-reduce, static text; empty for other operators
 };
 
 /// Whether inputs may be found in L2 from an earlier kernel. `rotated`: a benchmark that takes its weights from some copies in turn, cold

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,6 +14,7 @@
 
 #include "roofcast/execution.hpp"
 #include "roofcast/kernel_cost.hpp"
+#include "roofcast/kernel_library.hpp"
 #include "roofcast/op_graph.hpp"
 #include "roofcast/precision.hpp"
 #include "roofcast/scheduler_options.hpp"
@@ -53,7 +55,8 @@ struct KernelRow {
     std::optional<Seconds> latency_std;
     Repeats repeats;
     Origin origin;
-    bool habits_known = false;  ///< the other fields are read as the host meant them, not as its file has them
+    std::shared_ptr<const KernelLibrary> library{};  ///< whose kernels it measures; null: the vendor's
+    bool habits_known = false;                       ///< the other fields are read as the host meant them, not as its file has them
 };
 
 /// What a model row measures.

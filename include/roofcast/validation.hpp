@@ -122,6 +122,9 @@ HostLaunch host_launch(const std::vector<HostStack>& stacks, const KernelRow& ro
 /// experts as ungated, and n and k of products where a source has them the other way round.
 void mark_habits(const std::vector<HostStack>& stacks, std::vector<KernelRow>& rows);
 
+/// Gives rows of collectives the library that their `kernel` is of.
+void mark_libraries(const KernelLibraries& libraries, std::vector<KernelRow>& rows);
+
 // ---- judging rows ---------------------------------------------------------------------------------------------------------------
 
 /// What a predicted time is made of: sums over kernels and passes, each kernel's before they overlap.

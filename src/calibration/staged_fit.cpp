@@ -104,7 +104,8 @@ std::vector<std::size_t> candidates_of(const Stage& stage, const CalibrationInpu
     if (is_of_machine(stage) || with.few.contains(stage.name)) return {factor_of(stage)};
     std::vector<std::size_t> candidates = open_parameters(stage.otherwise, settled);
     candidates.insert(candidates.end(), own.begin(), own.end());
-    if (input.prior && input.prior->of_gpu && !stage.of_models) candidates.push_back(factor_of(stage));
+    const bool scales_rows = input.prior && input.prior->of_gpu && !stage.of_models;
+    if (scales_rows && !settled.contains(factor_of(stage))) candidates.push_back(factor_of(stage));
     return candidates;
 }
 

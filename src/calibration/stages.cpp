@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "kernels/collective/all_reduce.hpp"
+
 namespace roofcast {
 
 namespace {
@@ -33,6 +35,16 @@ bool is_attention_on(const Sample& s, const GpuProfile&) {
     return a != nullptr && a->cache_format() == format;
 }
 
+bool is_collective_of_vendor(const Sample& s, const GpuProfile&) {
+    return op_of<Collective>(s) != nullptr && s.kernel->library == nullptr;
+}
+
+/// Not of messages that the engine leaves to NCCL.
+bool is_all_reduce_of_engine(const Sample& s, const GpuProfile& gpu) {
+    const Collective* op = op_of<Collective>(s);
+    return op != nullptr && s.kernel->library != nullptr && chosen_all_reduce(*op, *s.kernel->library, gpu) != nullptr;
+}
+
 constexpr std::string_view machine_stage = "machine";
 
 bool is_model(const Sample& s, const GpuProfile&) {
@@ -58,7 +70,8 @@ std::span<const Stage> stages() {
         {"attention.plain", {"attention.plain."}, {"power.tensor16_", "power.simt_"}, is_attention_on<CacheFormat::plain>},
         {"attention.narrow", {"attention.narrow."}, {"power.tensor16_", "power.simt_"}, is_attention_on<CacheFormat::narrow>},
         {"moe", {"moe."}, {"gemm."}, is_one_of<Moe>},
-        {"collective", {"collective."}, {}, is_one_of<Collective>},
+        {"collective", {"collective."}, {}, is_collective_of_vendor},
+        {"all_reduce", {"all_reduce."}, {}, is_all_reduce_of_engine, false, "collective"},
         {"copy", {"copy."}, {}, is_one_of<Copy>},
         {machine_stage, {"time_factor.models"}, {}, is_model, true},
         {"models", {}, {"gemm.", "convolution.", "attention.", "power.simt_", "power.tensor", "power.integer8_"}, is_model, true},
@@ -71,7 +84,8 @@ bool is_of_machine(const Stage& stage) {
 }
 
 std::size_t factor_of(const Stage& stage) {
-    return parameter_index("time_factor." + std::string(is_of_machine(stage) ? "models" : stage.name));
+    const std::string_view own = stage.factor.empty() ? stage.name : stage.factor;
+    return parameter_index("time_factor." + std::string(is_of_machine(stage) ? "models" : own));
 }
 
 bool is_of_models(std::string_view stage_name) {

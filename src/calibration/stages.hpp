@@ -15,7 +15,8 @@ struct Stage {
     std::vector<std::string_view> parameters;  ///< prefixes of parameter names
     std::vector<std::string_view> otherwise;   ///< prefixes fitted here too when no earlier stage had rows for them
     bool (*takes)(const Sample&, const GpuProfile&);
-    bool of_models = false;  ///< rows are whole models
+    bool of_models = false;     ///< rows are whole models
+    std::string_view factor{};  ///< time factor of its rows, where that is not named as the stage
 };
 
 /// All stages in order. A parameter belongs to the first stage that names it and has rows, and is fitted there if these depend on it.

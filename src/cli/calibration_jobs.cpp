@@ -52,6 +52,7 @@ CalibrationInput input_of(const CalibrateOptions& options, const Measurements& d
     input.kernels = data.kernels;
     MeasuringHosts hosts = known_hosts(options);
     mark_habits(hosts.stacks, input.kernels);
+    mark_libraries(load_kernel_libraries(options.common.data() / "software" / "libraries"), input.kernels);
     input.host_launch = [stacks = std::move(hosts.stacks)](const KernelRow& row) { return host_launch(stacks, row); };
     if (options.without_models) return input;
     input.models = data.models;

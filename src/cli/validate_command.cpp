@@ -111,6 +111,7 @@ Predictors predictors(const ValidateOptions& options, Measurements& measurements
     const auto host_file = options.common.data() / "validation_data" / "host_launch.toml";
     MeasuringHosts hosts = load_measuring_hosts(host_file);
     mark_habits(hosts.stacks, measurements.kernels);
+    mark_libraries(load_kernel_libraries(options.common.data() / "software" / "libraries"), measurements.kernels);
     result.host_launch = [stacks = std::move(hosts.stacks)](const KernelRow& row) { return host_launch(stacks, row); };
     if (!measurements.models.empty()) {
         result.model = model_predictor(load_workload_catalogue(options.common.models()), load_software(options.common.gpus()),

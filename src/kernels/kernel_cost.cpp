@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "kernels/collective/links.hpp"
 #include "kernels/terms.hpp"
-#include "kernels/transfer.hpp"
 #include "kernels/work.hpp"
 
 namespace roofcast {

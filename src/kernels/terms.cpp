@@ -118,6 +118,7 @@ KernelCost in_sequence(const KernelCost& first, const KernelCost& second) {
     c.dram_bytes = first.dram_bytes + second.dram_bytes;
     c.energy = first.energy + second.energy;
     c.kernels = first.kernels + second.kernels;
+    c.algorithm = first.algorithm.empty() ? second.algorithm : first.algorithm;
     return c;
 }
 

@@ -251,6 +251,15 @@ void add_moe_and_transfers(Specs& specs) {
     l.put("direct_gb_s", "GB/s", giga, 0.2, 100, log, "rate of short messages between two ranks", &L::direct_rate);
     l.put("pcie_contention", "1", 1, 0, 2, lin, "exponent of (GPUs - 1) by which a shared host bridge divides PCIe bandwidth",
           &L::pcie_contention);
+    using A = AllReduceParameters;
+    GroupAdder a(specs, "all_reduce", &CostParameters::all_reduce);
+    a.put("start_us", "us", micro, 0.3, 6, log, "start and drain of a kernel that reads its peers' memory", &A::start);
+    a.put("hop_us", "us", micro, 0.3, 8, log, "from a flag's write to a peer until the peer acts on it", &A::hop);
+    a.put("nvlink_fraction", "1", 1, 0.2, 1, lin, "share of one direction's NVLink bandwidth that reads of peers' memory reach",
+          &A::nvlink_fraction);
+    a.put("pcie_fraction", "1", 1, 0.1, 1, lin, "share of PCIe bandwidth that reads of peers' memory reach", &A::pcie_fraction);
+    a.put("multicast_fraction", "1", 1, 0.2, 1, lin, "share of one direction's NVLink bandwidth where its switches add",
+          &A::multicast_fraction);
     using K = CopyParameters;
     GroupAdder k(specs, "copy", &CostParameters::copy);
     k.put("pcie_fraction", "1", 1, 0.3, 1, lin, "share of PCIe bandwidth with pinned memory", &K::pcie_fraction);

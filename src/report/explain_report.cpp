@@ -81,6 +81,13 @@ public:
         add("streaming");
     }
 
+    /// Kernels of engines' libraries read parameters of their own.
+    void kernel(const Op& op, const KernelCost& cost) {
+        if (cost.algorithm.empty() || cost.algorithm == ring_algorithm) return std::visit(*this, op);
+        add("all_reduce");
+        if (cost.kernels > 1) add("streaming");  // copies
+    }
+
     /// Board power and what is read from L2 concern all kernels.
     [[nodiscard]] bool hold(const std::string& parameter) const {
         if (parameter.find("_pj_per_flop") != std::string::npos) {
@@ -156,7 +163,7 @@ Table used_parameters(const std::vector<Phase>& phases, const Gpu& gpu) {
     UsedGroups used(gpu.profile);
     for (const Phase& phase : phases) {
         for (const TimedOp& op : phase.timeline.ops) {
-            if (op.time > Seconds{}) std::visit(used, op.node->op);
+            if (op.time > Seconds{}) used.kernel(op.node->op, op.kernel);
         }
     }
     Table table{

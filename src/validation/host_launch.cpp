@@ -208,4 +208,11 @@ void mark_habits(const std::vector<HostStack>& stacks, std::vector<KernelRow>& r
     }
 }
 
+void mark_libraries(const KernelLibraries& libraries, std::vector<KernelRow>& rows) {
+    for (KernelRow& row : rows) {
+        if (row.kernel.empty() || !std::holds_alternative<Collective>(row.op)) continue;
+        row.library = measured_library(libraries, row.kernel, row.origin.software);
+    }
+}
+
 }  // namespace roofcast

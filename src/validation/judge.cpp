@@ -5,6 +5,7 @@
 #include <map>
 #include <numeric>
 
+#include "kernels/collective/all_reduce.hpp"
 #include "kernels/work.hpp"
 #include "prediction/interval.hpp"
 #include "roofcast/error.hpp"
@@ -38,6 +39,8 @@ public:
             const KernelCost cost = predicted_cost(row, *gpu);
             if (cost.bound == Bound::unmodelled) return skip(row.origin, "the operator has no cost model");
             const HostLaunch host = predictors_.host_launch ? predictors_.host_launch(row) : HostLaunch{};
+            if (row.library && row.launch_included && host.floor == Seconds{})
+                return skip(row.origin, "the time holds the launches of a host that is not described");
             result_.rows.push_back({false, index, row.latency.in(us), with_launch(cost, host).in(us),
                                     datasheet_roofline(row.op, gpu->profile, row.cache).in(us)});
             result_.rows.back().terms = terms(cost);
@@ -101,7 +104,7 @@ double JudgedRow::ape_percent() const {
 }
 
 KernelCost predicted_cost(const KernelRow& row, const Gpu& gpu) {
-    return cost(row.op, gpu, row.cache);
+    return cost_with(row.library.get(), row.op, gpu, row.cache);
 }
 
 Validation judge(const Measurements& measurements, const Predictors& predictors) {

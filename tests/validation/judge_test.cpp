@@ -192,3 +192,22 @@ TEST_CASE("a kernel row carries the interval of its operator") {
     CHECK(*v.rows[0].low == rel(v.rows[0].predicted * std::exp(-0.1), 1e-12));
     CHECK(*v.rows[0].high == rel(v.rows[0].predicted * std::exp(0.2), 1e-12));
 }
+
+TEST_CASE("rows of an engine's all-reduce are judged with its library, and not where they hold an unknown host's launches") {
+    constexpr const char* text =
+        "gpu,op,kernel,precision,gpus,bytes,latency_us,software,source,launch\n"
+        "h200-sxm-141gb,all_reduce,trtllm,bf16,8,16384,3.8,trtllm 1.3.0,lab,excluded\n"
+        "h200-sxm-141gb,all_reduce,,bf16,8,16384,17.8,nccl,lab,excluded\n"
+        "h200-sxm-141gb,all_reduce,vllm_custom_eager,bf16,8,16384,35,vllm 0.24.0,lab,included\n";
+    Measurements measurements = read_measurements_text(text, "rows.csv");
+    mark_libraries(load_kernel_libraries(test::source_dir() / "software" / "libraries"), measurements.kernels);
+    CHECK(measurements.kernels[0].library != nullptr);
+    CHECK(measurements.kernels[1].library == nullptr);
+    const Gpu gpu = load_gpu(test::gpus_dir(), "h200-sxm-141gb");
+    const Validation v = judge(measurements, {.gpu = [&gpu](const std::string&) { return &gpu; }, .host_launch = {}, .model = {}});
+    REQUIRE(v.rows.size() == 2);
+    // Between two rows of custom_allreduce.csv, 3.5 us at 4 KiB and 3.9 at 32, and as collectives_nccl.csv has it.
+    CHECK(v.rows[0].predicted == rel(3.8, 0.15));
+    CHECK(v.rows[1].predicted == rel(17.8, 0.15));
+    CHECK(v.skipped.rows() == 1);
+}

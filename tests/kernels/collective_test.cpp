@@ -1,9 +1,8 @@
-#include "kernels/transfer.hpp"
-
 #include <doctest/doctest.h>
 
 #include <cmath>
 
+#include "kernels/collective/links.hpp"
 #include "kernels/toy_gpu.hpp"
 #include "support/compare.hpp"
 

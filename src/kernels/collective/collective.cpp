@@ -1,8 +1,7 @@
-#include "kernels/transfer.hpp"
-
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/collective/links.hpp"
 #include "kernels/terms.hpp"
 #include "kernels/work.hpp"
 
@@ -57,32 +56,7 @@ double flag_overhead(const Collective& op) {
     return longest > Bytes{} ? std::clamp(2 * longest / op.bytes, 1.0, 2.0) : 1;
 }
 
-/// What a copy starts later than one that the GPU writes to pinned memory: it waits for its first read over PCIe, or for the host to empty
-/// what it wrote for pageable memory. Few bytes from pageable memory come with the command. H100 and H200.
-Seconds later_start(const Copy& op) {
-    constexpr Seconds read_over_pcie = 2.3 * us, emptied_by_host = 6.3 * us;
-    if (op.kind == CopyKind::h2d && op.pinned) return read_over_pcie;
-    return op.kind == CopyKind::d2h && !op.pinned ? emptied_by_host : Seconds{};
-}
-
 }  // namespace
-
-BytesPerSecond pcie_bandwidth(const GpuProfile& gpu) {
-    // PCI Express base specification: bytes per second and lane after line coding, generation 1 to 6.
-    constexpr double lane_gb_s[] = {0.25, 0.5, 0.985, 1.969, 3.938, 7.563};
-    static_assert(std::size(lane_gb_s) == newest_pcie);
-    const int generation = std::clamp(gpu.pcie_generation, 1, newest_pcie);
-    return lane_gb_s[generation - 1] * static_cast<double>(std::max(gpu.pcie_lanes, 1)) * gb_per_s;
-}
-
-BytesPerSecond link_bandwidth(const GpuProfile& gpu, std::int64_t gpus) {
-    return gpu.over_nvlink(gpus) ? 0.5 * *gpu.nvlink : pcie_bandwidth(gpu);
-}
-
-bool adds_in_switch(const Collective& op, const GpuProfile& gpu) {
-    return op.kind == CollectiveKind::all_reduce && op.gpus > 2 && gpu.over_nvlink(op.gpus) && gpu.nvlink_switch &&
-           gpu.facts.switch_reduction > 0;
-}
 
 KernelCost cost(const Collective& op, const Gpu& gpu, Cache) {
     const auto& p = gpu.parameters.values.collective;
@@ -100,20 +74,9 @@ KernelCost cost(const Collective& op, const Gpu& gpu, Cache) {
     const Seconds chunk = lasting(p.chunk_cycles, gpu.profile);
     t.latency = lasting(p.fixed_cycles, gpu.profile) + steps(op) * p.hop;
     t.communication = max(pipelined(chunk, transfer) - chunk, least_direct(op, p));
-    return combine(t, gpu);
-}
-
-KernelCost cost(const Copy& op, const Gpu& gpu, Cache) {
-    const auto& p = gpu.parameters.values.copy;
-    Terms t;
-    t.latency = p.fixed + later_start(op);
-    if (op.kind == CopyKind::d2d) {
-        t.dram_bytes = 2 * op.bytes;
-        t.dram = t.dram_bytes / (gpu.profile.data_bandwidth(Traffic::copied) * p.device_fraction);
-    } else {
-        t.communication = op.bytes / (pcie_bandwidth(gpu.profile) * p.pcie_fraction * (op.pinned ? 1 : p.pageable_fraction));
-    }
-    return combine(t, gpu);
+    KernelCost kernel = combine(t, gpu);
+    if (op.kind == CollectiveKind::all_reduce) kernel.algorithm = ring_algorithm;
+    return kernel;
 }
 
 }  // namespace roofcast
