@@ -163,6 +163,20 @@ struct CopyParameters {
     Seconds fixed = 8 * us;          ///< start of a transfer
 };
 
+/// Of one kernel of a `QuantizeSchedule`, or of those that find the scale.
+struct QuantizePassParameters {
+    double fixed_cycles = 3500;    ///< starts
+    double element_cycles = 0.15;  ///< of an SM, for an element
+    double row_cycles = 0;         ///< of an SM, for a row
+    double walk_cycles = 0;        ///< of a block that goes along its row alone, for an element
+    double dram_fraction = 1;      ///< of the rate at which streaming kernels read DRAM
+};
+
+/// Of the kernels of one `QuantizeSchedule`.
+struct QuantizeParameters {
+    QuantizePassParameters scale{}, find{};
+};
+
 /// Kinds of kernels that are calibrated together, each on rows of its own.
 enum class KernelFamily {
     streaming,
@@ -178,15 +192,16 @@ enum class KernelFamily {
     gemm_integer8,
     gemm_tensor4,
     attention_plain,
-    attention_narrow
+    attention_narrow,
+    quantize
 };
-inline constexpr std::size_t kernel_family_count = 14;
+inline constexpr std::size_t kernel_family_count = 15;
 
 /// By what a user's machine differs from the one that the other parameters were fitted on, all alike: other software, clocks or layout, or
 /// a power limit. Only users' fits set them; 1 everywhere else.
 struct MachineFactors {
     double models = 1;  ///< time of whole models over the predicted time
-    std::array<double, kernel_family_count> kernels{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};  ///< the same of kernels, by KernelFamily
+    std::array<double, kernel_family_count> kernels{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};  ///< the same of kernels, by KernelFamily
 };
 
 /// Everything the kernel models may tune, for one GPU or one architecture.
@@ -203,6 +218,7 @@ struct CostParameters {
     CollectiveParameters collective{};
     AllReduceParameters all_reduce{};
     CopyParameters copy{};
+    std::array<QuantizeParameters, 4> quantize{};  ///< by QuantizeSchedule
     MachineFactors time_factor{};
 };
 

@@ -56,6 +56,7 @@ KernelCost cost(const Move& op, const Gpu& gpu, Cache cache = Cache::cold);
 KernelCost cost(const Moe& op, const Gpu& gpu, Cache cache = Cache::cold);
 KernelCost cost(const Collective& op, const Gpu& gpu, Cache cache = Cache::cold);
 KernelCost cost(const Copy& op, const Gpu& gpu, Cache cache = Cache::cold);
+KernelCost cost(const Quantize& op, const Gpu& gpu, Cache cache = Cache::cold);
 
 /// Most rows that engines multiply by kernels which stream the weights past vectors, without matrix units.
 inline constexpr std::int64_t most_vector_rows = 8;

@@ -194,13 +194,35 @@ struct Copy {
     friend bool operator==(const Copy&, const Copy&) = default;
 };
 
+/// `scale_matrix`: each element times a scale that is known. `compute_scale`: what it takes longer where the scale has to be found first.
+enum class QuantizeKind { compute_scale, scale_matrix };
+
+/// How the software's kernels go through the tensor.
+enum class QuantizeSchedule {
+    tensor,      ///< all elements alike, by wide loads; one scale for the tensor, found by kernels of their own
+    narrow,      ///< the same, loaded one by one
+    rows,        ///< a block a row; scales of rows are found in the kernel that applies them
+    elementwise  ///< a framework's kernels one after the other: quotient, limits, conversion and copy
+};
+inline constexpr std::size_t quantize_schedule_count = 4;
+
+/// Quantizes [rows, cols].
+struct Quantize {
+    QuantizeKind kind = QuantizeKind::scale_matrix;
+    std::int64_t rows = 0, cols = 0;
+    Precision from = Precision::bf16, to = Precision::fp8;
+    QuantizeSchedule schedule = QuantizeSchedule::tensor;
+    friend bool operator==(const Quantize&, const Quantize&) = default;
+};
+
 /// An operator that no kernel model covers: withholds the total, is never counted as zero.
 struct Unmodelled {
     std::string_view reason;  ///< static text
     friend bool operator==(const Unmodelled&, const Unmodelled&) = default;
 };
 
-using Op = std::variant<Gemm, Attention, Conv2d, Elementwise, RowWise, Embedding, Reduce, Move, Moe, Collective, Copy, Unmodelled>;
+using Op =
+    std::variant<Gemm, Attention, Conv2d, Elementwise, RowWise, Embedding, Reduce, Move, Moe, Collective, Copy, Quantize, Unmodelled>;
 
 /// "gemm", "attention", "conv2d", … : the `op` column of measurements.
 std::string_view op_class(const Op& op);

@@ -4,6 +4,7 @@
 /// Vocabulary (all in percent): APE = |predicted − measured| / measured; MAPE is its mean; accuracy = 100 − MAPE; bias = median of
 /// predicted / measured − 1. Percentiles interpolate linearly between order statistics.
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -92,10 +93,12 @@ struct HostStack {
     std::vector<std::pair<Precision, double>> power_shares;        ///< PowerLoad::share of products in these precisions
     std::vector<std::pair<std::string, Seconds>> floors, arounds;  ///< by function or op, overriding `floor` and `around`
     std::vector<std::string> rotated;                              ///< ops whose cold rows take weights from copies in turn
+    std::vector<std::string> repeated;                             ///< ops whose cold rows are calls on the same operands
     bool split_ungrouped = true;                                   ///< its engine splits keys over blocks in ungrouped attention too
     bool reduction_in_n = false;                                   ///< column n of its gemm rows holds k, and k the columns of the product
     std::vector<std::string> ungated_software;                     ///< beginnings of the names of engines that run the next without a gate
     std::vector<UngatedExperts> ungated_experts;
+    std::array<std::vector<std::string>, quantize_schedule_count> quantizing;  ///< beginnings of names of engines by QuantizeSchedule
 };
 
 /// A machine that ran whole models: how fast its host is, apart from its GPU and from the software.
@@ -119,7 +122,8 @@ MeasuringHosts load_measuring_hosts(const std::filesystem::path& file);
 HostLaunch host_launch(const std::vector<HostStack>& stacks, const KernelRow& row);
 
 /// Reads rows by the habits of their hosts, but for those that were read so before: cold rows as rotated, ungrouped attention as unsplit,
-/// experts as ungated, and n and k of products where a source has them the other way round.
+/// experts as ungated, tensors as quantized by the schedule of the engine, and n and k of products where a source has them the other way
+/// round.
 void mark_habits(const std::vector<HostStack>& stacks, std::vector<KernelRow>& rows);
 
 /// Gives rows of collectives the library that their `kernel` is of.

@@ -30,6 +30,7 @@ struct Shape {
     }
     std::string operator()(const Collective& c) const { return fmt::format("{} {}", c.gpus, c.bytes.in(byte)); }
     std::string operator()(const Copy& c) const { return fmt::format("{}", c.bytes.in(byte)); }
+    std::string operator()(const Quantize& q) const { return fmt::format("{} {}", q.rows, q.cols); }
     std::string operator()(const Unmodelled&) const { return {}; }
 };
 

@@ -73,6 +73,7 @@ std::span<const Stage> stages() {
         {"collective", {"collective."}, {}, is_collective_of_vendor},
         {"all_reduce", {"all_reduce."}, {}, is_all_reduce_of_engine, false, "collective"},
         {"copy", {"copy."}, {}, is_one_of<Copy>},
+        {"quantize", {"quantize."}, {"streaming."}, is_one_of<Quantize>},
         {machine_stage, {"time_factor.models"}, {}, is_model, true},
         {"models", {}, {"gemm.", "convolution.", "attention.", "power.simt_", "power.tensor", "power.integer8_"}, is_model, true},
     };

@@ -32,6 +32,7 @@ struct SizeHash {
     std::size_t operator()(const Moe& m) const { return combined({m.tokens, m.hidden, m.intermediate, m.experts}); }
     std::size_t operator()(const Collective& c) const { return std::hash<double>{}(c.bytes.in(byte)); }
     std::size_t operator()(const Copy& c) const { return std::hash<double>{}(c.bytes.in(byte)); }
+    std::size_t operator()(const Quantize& q) const { return combined({q.rows, q.cols}); }
     std::size_t operator()(const Unmodelled&) const { return 0; }
 };
 

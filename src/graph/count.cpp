@@ -41,6 +41,7 @@ struct LargestOperand {
     }
     double operator()(const Collective& c) const { return c.bytes.in(byte); }
     double operator()(const Copy& c) const { return c.bytes.in(byte); }
+    double operator()(const Quantize& q) const { return product({q.rows, q.cols}); }
     double operator()(const Unmodelled&) const { return 0; }
 };
 

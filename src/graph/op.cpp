@@ -60,6 +60,7 @@ struct Name {
         constexpr std::string_view names[] = {"memcpy_h2d", "memcpy_d2h", "memcpy_d2d"};
         return names[static_cast<std::size_t>(c.kind)];
     }
+    std::string_view operator()(const Quantize&) const { return "quantize"; }
     std::string_view operator()(const Unmodelled&) const { return "unmodelled"; }
 };
 

@@ -59,6 +59,7 @@ struct FamilyOf {
     std::optional<F> operator()(const Moe&) const { return F::moe; }
     std::optional<F> operator()(const Collective&) const { return F::collective; }
     std::optional<F> operator()(const Copy&) const { return F::copy; }
+    std::optional<F> operator()(const Quantize&) const { return F::quantize; }
     std::optional<F> operator()(const Unmodelled&) const { return std::nullopt; }
 };
 

@@ -69,6 +69,7 @@ struct Floor {
     Seconds operator()(const Move&) const { return traffic(); }
     Seconds operator()(const Collective&) const { return {}; }
     Seconds operator()(const Copy&) const { return {}; }
+    Seconds operator()(const Quantize&) const { return traffic(); }
     Seconds operator()(const Unmodelled&) const { return {}; }
 
 private:

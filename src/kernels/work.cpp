@@ -93,6 +93,15 @@ Work work(const Moe& op) {
     return {2 * flop * (load.rows * weights), {}, load.experts * weights * (op.weight_bits / 8) * byte + activations, op.precision};
 }
 
+/// A scale that is found in the kernel which applies it costs no traffic of its own.
+Work work(const Quantize& op) {
+    const double elements = real(op.rows) * real(op.cols);
+    const bool apart = op.schedule == QuantizeSchedule::tensor || op.schedule == QuantizeSchedule::narrow;
+    const Bytes read = elements * element_size(op.from);
+    if (op.kind == QuantizeKind::compute_scale) return {{}, {}, apart ? read : Bytes{}, op.from};
+    return {{}, {}, read + elements * element_size(op.to), op.from};
+}
+
 Bytes ring_bytes(const Collective& op) {
     const double n = real(op.gpus);
     if (op.gpus <= 1) return {};

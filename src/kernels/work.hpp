@@ -24,6 +24,7 @@ Work work(const Embedding& op);
 Work work(const Reduce& op);
 Work work(const Move& op);
 Work work(const Moe& op);
+Work work(const Quantize& op);
 
 inline double real(std::int64_t count) {
     return static_cast<double>(count);

@@ -211,9 +211,34 @@ Copy parse_copy(const Row& row, CopyKind kind) {
     return {kind, static_cast<double>(row.count(MeasuredColumn::bytes)) * byte, pinned};
 }
 
-constexpr std::array<std::string_view, 16> operators{
-    "gemm", "conv2d",     "attention",  "elementwise",    "softmax",    "layernorm",  "rmsnorm",    "embedding",
-    "moe",  "all_reduce", "all_gather", "reduce_scatter", "all_to_all", "memcpy_h2d", "memcpy_d2h", "memcpy_d2d"};
+Quantize parse_quantize(const Row& row, Precision precision) {
+    const bool finds = row.required_choice(MeasuredColumn::function, {"compute_scale", "scale_matrix"}) == "compute_scale";
+    const Quantize op{.kind = finds ? QuantizeKind::compute_scale : QuantizeKind::scale_matrix,
+                      .rows = row.count(MeasuredColumn::rows),
+                      .cols = row.count(MeasuredColumn::cols),
+                      .from = activation_precision(precision),
+                      .to = precision};
+    require_plausible({op.rows, op.cols});
+    return op;
+}
+
+/// Of latent attention, a product a head: queries into the latent space, and what was attended to out of it.
+Gemm parse_latent_product(const Row& row, Precision precision) {
+    constexpr std::int64_t published_head = 128, published_latent = 512;  // of DeepSeek-V2 and later; a row may give its own
+    const bool before = row.required_choice(MeasuredColumn::function, {"mla_gen_pre", "mla_gen_post"}) == "mla_gen_pre";
+    const Gemm op{.batch = row.count(MeasuredColumn::heads),
+                  .m = row.count(MeasuredColumn::tokens),
+                  .n = row.count_if(MeasuredColumn::n).value_or(before ? published_latent : published_head),
+                  .k = row.count_if(MeasuredColumn::k).value_or(before ? published_head : published_latent),
+                  .precision = precision,
+                  .weight_bits = native_weights(precision).bits};
+    require_plausible({op.batch, op.m, op.n, op.k});
+    return op;
+}
+
+constexpr std::array<std::string_view, 18> operators{
+    "gemm",       "conv2d",     "attention",      "elementwise", "softmax",    "layernorm",  "rmsnorm",    "embedding", "moe",
+    "all_reduce", "all_gather", "reduce_scatter", "all_to_all",  "memcpy_h2d", "memcpy_d2h", "memcpy_d2d", "quantize",  "mla_bmm"};
 
 }  // namespace
 
@@ -236,6 +261,8 @@ Op parse_op(const Row& row, Precision precision) {
     if (op == "all_gather") return parse_collective(row, CollectiveKind::all_gather);
     if (op == "reduce_scatter") return parse_collective(row, CollectiveKind::reduce_scatter);
     if (op == "all_to_all") return parse_collective(row, CollectiveKind::all_to_all);
+    if (op == "quantize") return parse_quantize(row, precision);
+    if (op == "mla_bmm") return parse_latent_product(row, precision);
     if (op == "memcpy_h2d") return parse_copy(row, CopyKind::h2d);
     if (op == "memcpy_d2h") return parse_copy(row, CopyKind::d2h);
     return parse_copy(row, CopyKind::d2d);

@@ -268,6 +268,35 @@ void add_moe_and_transfers(Specs& specs) {
     k.put("fixed_us", "us", micro, 0.5, 50, log, "start of a transfer", &K::fixed);
 }
 
+/// Kernels that scale a tensor to a narrower format, or find its scale, by schedule.
+void add_quantize(Specs& specs) {
+    using Q = QuantizePassParameters;
+    constexpr std::string_view schedules[] = {"tensor", "narrow", "rows", "elementwise"};
+    const auto put = [&](std::size_t schedule, bool find, bool by_rows) {
+        GroupAdder g(specs, fmt::format("quantize.{}", schedules[schedule]), [=](CostParameters& p) -> Q& {
+            QuantizeParameters& q = p.quantize[schedule];
+            return find ? q.find : q.scale;
+        });
+        g.put(find ? "find_fixed_cycles" : "fixed_cycles", "cycles", 1, 0, 60000, lin,
+              find ? "further starts where the scale has to be found" : "starts", &Q::fixed_cycles);
+        g.put(find ? "find_element_cycles" : "element_cycles", "cycles", 1, 0.02, 8, log, "of an SM for an element", &Q::element_cycles);
+        if (by_rows) {
+            g.put(find ? "find_row_cycles" : "row_cycles", "cycles", 1, 0, 5000, lin, "of an SM for a row", &Q::row_cycles);
+            g.put(find ? "find_walk_cycles" : "walk_cycles", "cycles", 1, 0, 4, lin, "of a block for an element of its row",
+                  &Q::walk_cycles);
+        } else if (find) {
+            g.put("find_dram_fraction", "1", 1, 0.1, 1, lin, "share of the rate at which streaming kernels read DRAM", &Q::dram_fraction);
+        }
+    };
+    for (const std::size_t apart : {0, 1}) {
+        put(apart, false, false);
+        put(apart, true, false);
+    }
+    put(2, false, true);
+    put(2, true, true);
+    put(3, false, false);
+}
+
 /// Bounds: machines that differ by more are no machines of that GPU.
 void add_time_factors(Specs& specs) {
     const std::size_t first = specs.size();
@@ -287,6 +316,7 @@ void add_time_factors(Specs& specs) {
     put_kernels("moe", "the same of experts", F::moe);
     put_kernels("collective", "the same of collectives", F::collective);
     put_kernels("copy", "the same of copies", F::copy);
+    put_kernels("quantize", "the same of kernels that quantize a tensor", F::quantize);
     put_kernels("gemm.simt", "the same of GEMMs on CUDA cores", F::gemm_simt);
     put_kernels("gemm.tensor16", "the same of 16-bit GEMMs on tensor cores", F::gemm_tensor16);
     put_kernels("gemm.tensor8", "the same of 8-bit floating-point GEMMs on tensor cores", F::gemm_tensor8);
@@ -312,6 +342,7 @@ Specs all_specs() {
     add_convolution(specs);
     add_memory_bound(specs);
     add_moe_and_transfers(specs);
+    add_quantize(specs);
     add_time_factors(specs);
     return specs;
 }

@@ -22,6 +22,7 @@ struct Shape {
     }
     std::string operator()(const Elementwise& op) const { return fmt::format("elements={}", op.elements); }
     std::string operator()(const RowWise& op) const { return fmt::format("rows={} cols={}", op.rows, op.cols); }
+    std::string operator()(const Quantize& op) const { return fmt::format("rows={} cols={}", op.rows, op.cols); }
     std::string operator()(const Moe& op) const {
         return fmt::format("tokens={} hidden={} intermediate={} experts={}/{} tp={} ep={}", op.tokens, op.hidden, op.intermediate, op.top_k,
                            op.experts, op.tensor_parallel, op.expert_parallel);

@@ -75,6 +75,11 @@ public:
     void operator()(const RowWise&) { add("row_wise"); }
     void operator()(const Collective&) { add("collective"); }
     void operator()(const Copy&) { add("copy"); }
+    void operator()(const Quantize& q) {
+        constexpr std::string_view groups[] = {"quantize.tensor", "quantize.narrow", "quantize.rows", "quantize.elementwise"};
+        add(std::string(groups[static_cast<std::size_t>(q.schedule)]));
+        add("streaming");
+    }
     void operator()(const Unmodelled&) {}
     template <class Streaming>
     void operator()(const Streaming&) {

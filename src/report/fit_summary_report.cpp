@@ -45,6 +45,7 @@ const std::vector<WorkKind>& work_kinds() {
                                            {"attention", {"attention"}},
                                            {"convolution", {"conv2d"}},
                                            {"element-wise, norms, softmax", {"elementwise", "layernorm", "rmsnorm", "softmax"}},
+                                           {"quantization", {"quantize"}},
                                            {"mixture of experts", {"moe"}},
                                            {"collectives, copies", {"all_", "reduce_scatter", "memcpy"}},
                                            {"language models", {"model_llm", "model_vlm"}},

@@ -49,6 +49,7 @@ struct Sizes {
     }
     std::string operator()(const Collective& c) const { return fmt::format("{} GPUs, {}", c.gpus, readable_bytes(c.bytes.in(byte))); }
     std::string operator()(const Copy& c) const { return readable_bytes(c.bytes.in(byte)); }
+    std::string operator()(const Quantize& q) const { return fmt::format("[{}, {}]", q.rows, q.cols); }
     std::string operator()(const Unmodelled& u) const { return std::string(u.reason); }
 };
 

@@ -37,6 +37,18 @@ std::vector<std::pair<Precision, double>> read_power_shares(TableReader table) {
     return shares;
 }
 
+/// Engines by the way in which their kernels go through a tensor that they quantize.
+std::array<std::vector<std::string>, quantize_schedule_count> read_quantizing(TableReader table) {
+    constexpr std::array<std::string_view, quantize_schedule_count> schedules{"tensor", "narrow", "rows", "elementwise"};
+    std::array<std::vector<std::string>, quantize_schedule_count> engines;
+    for (std::size_t i = 0; i < quantize_schedule_count; ++i) {
+        engines[i] = table.texts_if(schedules[i]);
+        if (contains(engines[i], "")) throw table.error(schedules[i], "an empty name stands for every engine", {}, "names");
+    }
+    table.finish();
+    return engines;
+}
+
 PowerLoad read_power_load(TableReader& table) {
     const auto time = [&](std::string_view key) { return table.number_if(key, non_negative).value_or(0) * us; };
     PowerLoad load{.burst = time("burst_us"), .pause = time("pause_us")};
@@ -61,6 +73,7 @@ HostStack read_stack(TableReader& table) {
     stack.arounds = named_times(table.table("arounds_us"));
     stack.split_ungrouped = table.flag_if("split_ungrouped").value_or(true);
     stack.rotated = table.texts_if("rotated");
+    stack.repeated = table.texts_if("repeated");
     const std::string reduction = table.text_if("reduction").value_or("k");
     if (reduction != "k" && reduction != "n") throw table.error("reduction", "no such column of products", reduction, "k or n");
     stack.reduction_in_n = reduction == "n";
@@ -75,6 +88,7 @@ HostStack read_stack(TableReader& table) {
         throw table.error(experts ? "ungated_experts" : "ungated_software", "stands alone", {},
                           experts ? "ungated_software beside it" : "ungated_experts beside it");
     }
+    stack.quantizing = read_quantizing(table.table("quantizing"));
     table.finish();
     return stack;
 }
@@ -170,13 +184,26 @@ const HostStack* host_of(const std::vector<HostStack>& stacks, const KernelRow& 
     return found;
 }
 
-bool is_ungated(const Moe& moe, const std::string& software, const HostStack& host) {
-    const auto runs_it = [&](const std::string& name) {  // "vllm 0.24" is not "vllm 0.240"
-        return software.starts_with(name) && (software.size() == name.size() || software[name.size()] == '.');
+/// Whether one of `names` begins that of `software` and ends with one of its parts: "vllm 0.24" is not "vllm 0.240".
+bool is_named(const std::vector<std::string>& names, const std::string& software) {
+    const auto begins_it = [&](const std::string& name) {
+        return software.starts_with(name) &&
+               (software.size() == name.size() || software[name.size()] == '.' || software[name.size()] == ' ');
     };
+    return std::any_of(names.begin(), names.end(), begins_it);
+}
+
+bool is_ungated(const Moe& moe, const std::string& software, const HostStack& host) {
     const auto is_size = [&](const UngatedExperts& e) { return e.hidden == moe.hidden && e.intermediate == moe.intermediate; };
-    return std::any_of(host.ungated_software.begin(), host.ungated_software.end(), runs_it) &&
-           std::any_of(host.ungated_experts.begin(), host.ungated_experts.end(), is_size);
+    return is_named(host.ungated_software, software) && std::any_of(host.ungated_experts.begin(), host.ungated_experts.end(), is_size);
+}
+
+/// How the engine goes through a tensor that it quantizes: what no list names goes through it as a whole.
+QuantizeSchedule quantize_schedule(const std::string& software, const HostStack& host) {
+    for (std::size_t i = 0; i < quantize_schedule_count; ++i) {
+        if (is_named(host.quantizing[i], software)) return static_cast<QuantizeSchedule>(i);
+    }
+    return QuantizeSchedule::tensor;
 }
 
 PowerLoad power_load(const HostStack& host, const KernelRow& row) {
@@ -202,9 +229,11 @@ void mark_habits(const std::vector<HostStack>& stacks, std::vector<KernelRow>& r
         const HostStack* host = host_of(stacks, row);
         if (host == nullptr) continue;
         if (row.cache == Cache::cold && contains(host->rotated, row.op_name)) row.cache = Cache::rotated;
+        if (row.cache == Cache::cold && contains(host->repeated, row.op_name)) row.cache = Cache::warm;
         if (auto* attention = std::get_if<Attention>(&row.op)) attention->split_ungrouped = host->split_ungrouped;
         if (auto* gemm = std::get_if<Gemm>(&row.op); gemm != nullptr && host->reduction_in_n) std::swap(gemm->n, gemm->k);
         if (auto* moe = std::get_if<Moe>(&row.op); moe != nullptr && is_ungated(*moe, row.origin.software, *host)) moe->gated = false;
+        if (auto* quantize = std::get_if<Quantize>(&row.op)) quantize->schedule = quantize_schedule(row.origin.software, *host);
     }
 }
 

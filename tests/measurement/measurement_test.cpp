@@ -100,6 +100,42 @@ TEST_CASE("weights are stored in blocks or in 4 bits beside activations of 16, 8
     CHECK(moe(5).weight_bits == 4);
 }
 
+TEST_CASE("quantizing a tensor and products of latent attention are operators of their own") {
+    const auto found = read(
+        "gpu,op,function,precision,rows,cols,tokens,heads,latency_us\n"
+        "g,quantize,compute_scale,fp8,16,512,,,5\n"
+        "g,quantize,scale_matrix,fp8,16,512,,,6\n"
+        "g,mla_bmm,mla_gen_pre,bf16,,,7,16,5\n"
+        "g,mla_bmm,mla_gen_post,fp8,,,7,16,5\n");
+    REQUIRE(found.skipped.empty());
+    const auto& search = std::get<Quantize>(found.kernels[0].op);
+    CHECK(search.kind == QuantizeKind::compute_scale);
+    CHECK(search.rows == 16);
+    CHECK(search.cols == 512);
+    CHECK(search.from == Precision::bf16);
+    CHECK(search.to == Precision::fp8);
+    CHECK(std::get<Quantize>(found.kernels[1].op).kind == QuantizeKind::scale_matrix);
+    const auto& before = std::get<Gemm>(found.kernels[2].op);
+    CHECK(before.batch == 16);
+    CHECK(before.m == 7);
+    CHECK(before.n == 512);  // 128 to 512 a head
+    CHECK(before.k == 128);
+    const auto& after = std::get<Gemm>(found.kernels[3].op);
+    CHECK(after.n == 128);
+    CHECK(after.k == 512);
+    CHECK(after.weight_bits == 8);
+    CHECK(reason("gpu,op,precision,rows,cols,latency_us\ng,quantize,fp8,16,512,5\n") == "function is missing");
+}
+
+TEST_CASE("the shipped rows of several engines are read without a skipped one") {
+    const Measurements all = read_measurements({test::source_dir() / "validation_data" / "kernels_by_family"});
+    CHECK(all.skipped.empty());
+    CHECK(all.kernels.size() > 13'000);
+    for (const KernelRow& row : all.kernels) {
+        if (row.op_name != "quantize" && row.op_name != "mla_bmm") CHECK_FALSE(row.kernel.empty());
+    }
+}
+
 TEST_CASE("experts are balanced where a row says so, else chosen at random") {
     const auto found = read(
         "gpu,op,precision,function,tokens,hidden,intermediate,experts,top_k,latency_us\n"

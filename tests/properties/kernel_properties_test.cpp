@@ -71,6 +71,8 @@ public:
                 RowWise{RowOp::softmax, size(1, 1e5), size(1, 1e5), p},
                 RowWise{RowOp::layernorm, size(1, 1e5), size(1, 1e5), p, flip()},
                 Embedding{size(1, 1e5), size(1, 16384), p},
+                Quantize{.rows = size(1, 1e5), .cols = size(1, 65536), .schedule = static_cast<QuantizeSchedule>(size(0, 3))},
+                Quantize{.kind = QuantizeKind::compute_scale, .rows = size(1, 1e5), .cols = size(1, 65536)},
                 Reduce{size(1, 1e8), size(1, 1e6), 9, p},
                 Move{size(1, 1e8), size(1, 1e8), p},
                 Moe{.tokens = size(1, 16384),

@@ -191,6 +191,30 @@ TEST_CASE("a variant of a host says only what differs, and one of weights goes b
     }
 }
 
+TEST_CASE("a host says how engines go through a tensor that they quantize") {
+    const test::TemporaryFile file("host_launch.toml",
+                                   "[[host]]\nsource = \"lab\"\naround_us = 1\nfloor_us = 2\nrepeated = [\"quantize\"]\n"
+                                   "quantizing = { narrow = [\"trtllm 1.0\"], rows = [\"vllm\"] }\n");
+    const auto stacks = load_measuring_hosts(file.path()).stacks;
+    const auto schedule = [&](const char* software) {
+        KernelRow row = eager_row("any", "scale_matrix");
+        row.op_name = "quantize";
+        row.op = Quantize{.rows = 2, .cols = 3};
+        row.cache = Cache::cold;
+        row.origin.software = software;
+        std::vector<KernelRow> rows{row};
+        mark_habits(stacks, rows);
+        CHECK(rows[0].cache == Cache::warm);
+        return std::get<Quantize>(rows[0].op).schedule;
+    };
+    CHECK(schedule("vllm 0.24.0") == QuantizeSchedule::rows);
+    CHECK(schedule("trtllm 1.0.0") == QuantizeSchedule::narrow);
+    CHECK(schedule("trtllm 1.3.0rc20") == QuantizeSchedule::tensor);
+    const test::TemporaryFile bad("host_launch.toml",
+                                  "[[host]]\nsource = \"lab\"\naround_us = 1\nfloor_us = 2\nquantizing = { rows = [\"\"] }\n");
+    CHECK_THROWS_AS(load_measuring_hosts(bad.path()), Error);
+}
+
 TEST_CASE("products of a source that writes their reduction into column n are read that way") {
     const std::string host = "[[host]]\nsource = \"lab\"\naround_us = 1\nfloor_us = 2\n";
     const auto read = [&](const std::string& more) {
