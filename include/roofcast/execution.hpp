@@ -7,6 +7,7 @@
 
 #include <array>
 #include <filesystem>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,6 +15,7 @@
 
 #include "roofcast/gpu_profile.hpp"
 #include "roofcast/kernel_cost.hpp"
+#include "roofcast/kernel_library.hpp"
 #include "roofcast/op_graph.hpp"
 
 namespace roofcast {
@@ -141,6 +143,8 @@ struct SoftwareStack {
     std::optional<LongContexts> long_contexts{};                ///< absent: as others
     std::optional<DecoderHabits> decoders{};                    ///< absent: as others
     Seconds send_gap;                                           ///< beside each transfer between pipeline stages
+    std::string all_reduce_library;                             ///< whose kernels run all-reduces; empty: the vendor's
+    std::shared_ptr<const KernelLibrary> all_reduce{};          ///< the same library as read; null: the vendor's
     std::optional<double> pcie_contention;  ///< of the machines it was measured on, instead of the GPU's parameter of that name
     double streaming_rate = 1;              ///< of the rate of well-written kernels that its other kernels reach
     double element_instructions = 0;        ///< of the lanes, for each element that its streaming kernels write; 0: hidden behind the bytes
@@ -175,7 +179,7 @@ struct SoftwareStacks {
     [[nodiscard]] const SoftwareStack& find(Execution execution, std::string_view software, std::string_view vendor = {}) const;
 };
 
-/// Reads `gpus/software.toml`. Throws Error naming file, line and key.
+/// Reads `gpus/software.toml` and `software/libraries/` beside `gpus/`. Throws Error naming file, line and key.
 SoftwareStacks load_software(const std::filesystem::path& gpus_folder);
 
 /// One operator of the timeline, all its repetitions together.

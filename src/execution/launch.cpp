@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "execution/fusion.hpp"
+#include "kernels/collective/all_reduce.hpp"
 #include "kernels/terms.hpp"
 #include "kernels/work.hpp"
 
@@ -124,7 +125,7 @@ double unpacking_launches(const Op& op, const SoftwareStack& stack) {
 
 /// The kernel that the stack runs for `op`: in its precision, or in 16 bits where that is faster and the stack chooses by layer.
 KernelCost chosen_kernel(const Op& op, const Gpu& gpu, const SoftwareStack& stack) {
-    const KernelCost own = cost(op, gpu, Cache::produced);
+    const KernelCost own = cost_with(stack.all_reduce.get(), op, gpu, Cache::produced);
     if (!stack.fastest_precision || !gpu.profile.supports(Precision::fp16)) return own;
     const std::optional<Op> wide = in_16_bits(op);
     if (!wide) return own;

@@ -99,6 +99,7 @@ void read_stack(TableReader& table, SoftwareStack& stack) {
     stack.warp_matrix_experts = table.flag_if("warp_matrix_experts").value_or(false);
     stack.vector_bytes_per_sm_clock = table.number_if("vector_bytes_per_sm_clock", positive).value_or(0);
     stack.send_gap = table.number_if("send_gap_us", non_negative).value_or(0) * us;
+    stack.all_reduce_library = table.text_if("all_reduce").value_or("");
     stack.waits_for_8bit_products = table.flag_if("waits_for_8bit_products").value_or(false);
     stack.unpacked_4bit_per_sm_clock = table.number_if("unpacked_4bit_per_sm_clock", positive).value_or(0);
     stack.unpacked_8bit_per_sm_clock = table.number_if("unpacked_8bit_per_sm_clock", positive).value_or(0);
@@ -160,6 +161,25 @@ Engine read_engine(const toml::table& own, const toml::table& root, const std::s
     read_stack(table, engine.stack);
     table.finish();
     return engine;
+}
+
+/// Gives engines the libraries that they name. A data folder without libraries leaves all to the vendor's.
+void attach_libraries(std::vector<Engine>& engines, const KernelLibraries& libraries, const std::string& file) {
+    if (libraries.empty()) return;
+    for (Engine& engine : engines) {
+        const std::string& wanted = engine.stack.all_reduce_library;
+        if (wanted.empty()) continue;
+        engine.stack.all_reduce = find_library(libraries, wanted);
+        if (engine.stack.all_reduce) continue;
+        std::vector<std::string> known;
+        for (const auto& library : libraries) known.push_back(library->name);
+        throw Error({.what = fmt::format("engine {} names an unknown library of kernels", engine.stack.name),
+                     .file = file,
+                     .key = "all_reduce",
+                     .found = wanted,
+                     .expected = fmt::format("{}", fmt::join(known, ", ")),
+                     .suggestion = did_you_mean(wanted, known)});
+    }
 }
 
 }  // namespace
@@ -226,6 +246,7 @@ SoftwareStacks load_software(const std::filesystem::path& gpus_folder) {
             stacks.engines.push_back(read_engine(*node.as_table(), root, file.string(), stacks.engines.size()));
     }
     reader.finish();
+    attach_libraries(stacks.engines, load_kernel_libraries(gpus_folder.parent_path() / "software" / "libraries"), file.string());
     return stacks;
 }
 

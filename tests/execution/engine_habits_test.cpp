@@ -307,3 +307,21 @@ TEST_CASE("an asterisk stands for the rest of a word") {
     CHECK_FALSE(begins_with_words("pytorch 2.11.0 ampere", "pytorch 2* amp"));
     CHECK_FALSE(begins_with_words("pytorch 1.13 amp", "pytorch 2* amp"));
 }
+
+TEST_CASE("engines run all-reduces by the kernels of their library, and others by the vendor's") {
+    const SoftwareStacks stacks = load_software(test::gpus_dir());
+    const Gpu gpu = load_gpu(test::gpus_dir(), "h200");
+    const OpGraph graph = test::layers_of(Collective{CollectiveKind::all_reduce, 8, 16 * kib});
+    const auto run = [&](std::string_view software) {
+        const SoftwareStack& stack = stacks.find(Execution::cuda_graph, software);
+        return timeline(graph, with_software(gpu, stack), stack).ops.front().kernel;
+    };
+    const KernelCost vendor = run("an engine nobody described"), engine = run("vllm 0.24.0");
+    CHECK(vendor.algorithm == ring_algorithm);
+    CHECK(engine.algorithm == "one_shot");
+    CHECK(engine.total < 0.5 * vendor.total);
+    for (const char* software : {"sglang 0.5.14", "sglang 0.5.9", "tensorrt-llm 1.2"}) {
+        CAPTURE(software);
+        CHECK(run(software).algorithm == "one_shot");
+    }
+}
