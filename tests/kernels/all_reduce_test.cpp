@@ -124,3 +124,14 @@ TEST_CASE("without a library, and for other operators, costs are the vendor's") 
     CHECK(cost_with(&library, gemm, gpu, Cache::cold).total == cost(gemm, gpu, Cache::cold).total);
     CHECK(cost_with(&library, op, gpu, Cache::cold).algorithm == "one_shot");
 }
+
+TEST_CASE("a longer message is no faster than the longest one below a switch point") {
+    // Up to 1 MB one-shot, 7 MB at 50 GB/s; beyond it two-shot, 2 · 7/8 MB at 50 GB/s: 143 us where 38 would do.
+    KernelLibrary library = library_of({.name = "one", .accepts = {{.most = 1 * mb}}, .rounds = 1});
+    library.all_reduce.push_back({.name = "two", .algorithm = AllReduceAlgorithm::two_shot, .accepts = {{}}, .rounds = 1});
+    const Gpu gpu = peer_gpu();
+    const auto time = [&](Bytes bytes) { return all_reduce_cost(all_reduce(8, bytes), library, gpu).total.in(us); };
+    CHECK(time(1 * mb) == rel(143, 1e-9));
+    CHECK(time(1.1 * mb) == rel(143, 1e-9));
+    CHECK(time(10 * mb) == rel(353, 1e-9));  // 17.5 MB at 50 GB/s and 3 us
+}

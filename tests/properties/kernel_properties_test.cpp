@@ -2,6 +2,7 @@
 
 #include <random>
 
+#include "kernels/collective/all_reduce.hpp"
 #include "roofcast/kernel_cost.hpp"
 #include "support/paths.hpp"
 
@@ -293,6 +294,27 @@ TEST_CASE("collectives never get faster with bytes or GPUs") {
             check_monotone(Collective{kind, 8, 512 * byte}, gpu, "bytes", [](Collective& c) { c.bytes *= 1.7; });
         }
         check_monotone(Collective{CollectiveKind::all_gather, 2, 1 * mb}, gpu, "GPUs", [](Collective& c) { ++c.gpus; });
+    }
+}
+
+TEST_CASE("all-reduces of engines never get faster with bytes, whatever kernel their library switches to") {
+    for (const auto& library : load_kernel_libraries(test::source_dir() / "software" / "libraries")) {
+        for (const std::string id : {"a100-sxm4-80gb", "h200-sxm-141gb", "b200-sxm", "b300-sxm", "l40s", "rtx-pro-6000-blackwell-server"}) {
+            const Gpu gpu = load_gpu(test::gpus_dir(), id);
+            for (const std::int64_t gpus : {2, 3, 4, 6, 8}) {
+                CAPTURE(library->name);
+                CAPTURE(id);
+                CAPTURE(gpus);
+                Seconds before;
+                for (double bytes = 512; bytes < 3e8; bytes *= 1.1) {
+                    const Collective op{CollectiveKind::all_reduce, gpus, bytes * byte};
+                    const KernelCost c = all_reduce_cost(op, *library, gpu);
+                    CHECK(c.total >= before);
+                    CHECK(c.total >= datasheet_roofline(op, gpu.profile));
+                    before = c.total;
+                }
+            }
+        }
     }
 }
 

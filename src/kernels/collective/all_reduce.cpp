@@ -57,6 +57,38 @@ KernelCost copy_cost(const Collective& op, const Gpu& gpu) {
     return cost(Elementwise{.elements = std::max<std::int64_t>(elements, 1), .reads = 1, .writes = 1}, gpu, Cache::produced);
 }
 
+/// Of one kernel, whatever it accepts.
+KernelCost cost_by(const AllReduceKernel& kernel, const Collective& op, const Gpu& gpu) {
+    const AllReduceParameters& p = gpu.parameters.values.all_reduce;
+    const bool nvlink = gpu.profile.over_nvlink(op.gpus);
+    const double rounds = kernel.rounds + kernel.rounds_per_peer * static_cast<double>(op.gpus - 2);
+    Terms t;
+    t.latency = p.start + rounds * p.hop;
+    t.communication = link_bytes(kernel.algorithm, op) / (link_bandwidth(gpu.profile, op.gpus) * link_fraction(kernel, nvlink, p));
+    KernelCost all = combine(t, gpu);
+    all.algorithm = name(kernel.algorithm);
+    if (kernel.copies > 0) {
+        const KernelCost copy = copy_cost(op, gpu);
+        for (int i = 0; i < kernel.copies; ++i) all = in_sequence(all, copy);
+    }
+    return all;
+}
+
+/// What the longest messages take that kernels run up to a switch point below `op`: where a library switches too late, a longer message
+/// is predicted no faster.
+Seconds longest_of_shorter(const Collective& op, const KernelLibrary& library, const Gpu& gpu) {
+    Seconds longest;
+    for (const AllReduceKernel& kernel : library.all_reduce) {
+        for (const AllReduceCase& stated : kernel.accepts) {
+            if (!stated.most || *stated.most >= op.bytes) continue;
+            const Collective shorter{op.kind, op.gpus, *stated.most};
+            if (!applies(stated, shorter, gpu.profile) || chosen_all_reduce(shorter, library, gpu.profile) != &kernel) continue;
+            longest = max(longest, cost_by(kernel, shorter, gpu).total);
+        }
+    }
+    return longest;
+}
+
 }  // namespace
 
 const AllReduceKernel* chosen_all_reduce(const Collective& op, const KernelLibrary& library, const GpuProfile& gpu) {
@@ -68,20 +100,8 @@ const AllReduceKernel* chosen_all_reduce(const Collective& op, const KernelLibra
 
 KernelCost all_reduce_cost(const Collective& op, const KernelLibrary& library, const Gpu& gpu) {
     const AllReduceKernel* kernel = chosen_all_reduce(op, library, gpu.profile);
-    if (kernel == nullptr) return cost(op, gpu);
-    const AllReduceParameters& p = gpu.parameters.values.all_reduce;
-    const bool nvlink = gpu.profile.over_nvlink(op.gpus);
-    const double rounds = kernel->rounds + kernel->rounds_per_peer * static_cast<double>(op.gpus - 2);
-    Terms t;
-    t.latency = p.start + rounds * p.hop;
-    t.communication = link_bytes(kernel->algorithm, op) / (link_bandwidth(gpu.profile, op.gpus) * link_fraction(*kernel, nvlink, p));
-    KernelCost all = combine(t, gpu);
-    all.algorithm = name(kernel->algorithm);
-    if (kernel->copies > 0) {
-        const KernelCost copy = copy_cost(op, gpu);
-        for (int i = 0; i < kernel->copies; ++i) all = in_sequence(all, copy);
-    }
-    return all;
+    const KernelCost own = kernel == nullptr ? cost(op, gpu) : cost_by(*kernel, op, gpu);
+    return at_least(own, longest_of_shorter(op, library, gpu), Bound::communication, &KernelCost::communication);
 }
 
 KernelCost cost_with(const KernelLibrary* library, const Op& op, const Gpu& gpu, Cache cache) {
