@@ -14,6 +14,9 @@ using namespace roofcast;
 std::filesystem::path gpus() {
     return std::filesystem::path(ROOFCAST_SOURCE_DIR) / "gpus";
 }
+std::filesystem::path software_folder() {
+    return std::filesystem::path(ROOFCAST_SOURCE_DIR) / "software";
+}
 std::filesystem::path models() {
     return std::filesystem::path(ROOFCAST_SOURCE_DIR) / "models";
 }
@@ -56,7 +59,7 @@ void forward(benchmark::State& state, const char* model, bool decode) {
     const Gpu gpu = load_gpu(gpus(), "h200-sxm-141gb");
     const Workload workload = find_workload(models(), model);
     const auto& llm = std::get<DecoderLlm>(workload.architecture);
-    const SoftwareStack stack = load_software(gpus()).find(Execution::cuda_graph, "");
+    const SoftwareStack stack = load_software(software_folder()).find(Execution::cuda_graph, "");
     const RunShape shape{
         .batch = 4, .precision = Precision::bf16, .weights = native_weights(Precision::bf16), .kv_precision = Precision::bf16};
     std::int64_t i = 0;
@@ -72,7 +75,7 @@ BENCHMARK_CAPTURE(forward, llama_70b_decode, "llama-3.1-70b", true);
 void prediction(benchmark::State& state, const char* model) {
     const Gpu gpu = load_gpu(gpus(), "h200-sxm-141gb");
     const Workload workload = find_workload(models(), model);
-    const SoftwareStacks software = load_software(gpus());
+    const SoftwareStacks software = load_software(software_folder());
     RunRequest request;
     request.shape.precision = Precision::fp16;
     for (auto _ : state) benchmark::DoNotOptimize(predict(workload, gpu, request, software).latency);
@@ -83,7 +86,7 @@ BENCHMARK_CAPTURE(prediction, resnet50, "resnet50");
 /// A net of many layers, some of which are read far behind: the time must be linear in them (a hundred thousand: under two seconds).
 void many_layers(benchmark::State& state) {
     const Gpu gpu = load_gpu(gpus(), "h200-sxm-141gb");
-    const SoftwareStacks software = load_software(gpus());
+    const SoftwareStacks software = load_software(software_folder());
     constexpr std::int64_t behind = 500;
     ConvNet net{.image_size = 8};
     for (std::int64_t i = 0; i < state.range(0); ++i) {

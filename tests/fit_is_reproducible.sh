@@ -8,10 +8,13 @@ shift
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cp -R "$source_folder/gpus" "$work/gpus"
-ln -s "$source_folder/models" "$source_folder/validation_data" "$work/"
+ln -s "$source_folder/software" "$source_folder/models" "$source_folder/validation_data" "$work/"
 ROOFCAST_DATA=$work "$source_folder/tools/refit" "$program" "$@"
 for name in "$@"; do
-    cmp "$source_folder/gpus/$name.fit.toml" "$work/gpus/$name.fit.toml" || {
+    case "$name" in
+    */*) name=arch/$name ;;
+    esac
+    cmp "$source_folder/gpus/fits/$name.fit.toml" "$work/gpus/fits/$name.fit.toml" || {
         echo "$name.fit.toml is not what the program writes now: run tools/refit" >&2
         exit 1
     }

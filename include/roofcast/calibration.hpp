@@ -201,7 +201,7 @@ struct FitFileHeader {
     std::string tool{named_version()};  ///< that made the fit
 };
 
-/// Text of `gpus/<id>.fit.toml`. Reads the data files once more for their hashes.
+/// Text of `gpus/fits/<id>.fit.toml`. Reads the data files once more for their hashes.
 std::string fit_file_text(const Fit& fit, const FitFileHeader& header);
 
 /// Throws Error unless `text`, which is to be written to `file`, can be read and gives the parameters of `fit`.

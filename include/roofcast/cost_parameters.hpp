@@ -178,7 +178,7 @@ struct QuantizeParameters {
 };
 
 /// Kinds of kernels that are calibrated together, each on rows of its own.
-enum class KernelFamily {
+enum class KernelClass {
     streaming,
     row_wise,
     weight_only,
@@ -195,13 +195,13 @@ enum class KernelFamily {
     attention_narrow,
     quantize
 };
-inline constexpr std::size_t kernel_family_count = 15;
+inline constexpr std::size_t kernel_class_count = 15;
 
 /// By what a user's machine differs from the one that the other parameters were fitted on, all alike: other software, clocks or layout, or
 /// a power limit. Only users' fits set them; 1 everywhere else.
 struct MachineFactors {
     double models = 1;  ///< time of whole models over the predicted time
-    std::array<double, kernel_family_count> kernels{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};  ///< the same of kernels, by KernelFamily
+    std::array<double, kernel_class_count> kernels{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};  ///< the same of kernels, by KernelClass
 };
 
 /// Everything the kernel models may tune, for one GPU or one architecture.
@@ -275,12 +275,20 @@ struct ResidualInterval {
     std::string basis{};  ///< "fit of t4", "fit of turing", "defaults"
 };
 
+/// What kernels of one family were fitted to on a GPU, or on GPUs of its architecture.
+struct FamilyParameters {
+    std::string family;  ///< name of a `KernelFamily`
+    CostParameters values;
+    std::vector<ResidualInterval> intervals{};
+};
+
 /// Values of all parameters with where each came from.
 struct ParameterSet {
     CostParameters values;
     std::vector<Provenance> provenance;         ///< by spec index
     std::vector<std::string> source;            ///< by spec index: citation, file or "assumed: reason"
     std::vector<ResidualInterval> intervals{};  ///< least trusted first; empty: unknown
+    std::vector<FamilyParameters> families{};   ///< in place of `values` for kernels of these families
 };
 
 }  // namespace roofcast

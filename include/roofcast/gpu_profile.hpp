@@ -5,6 +5,7 @@
 #include <compare>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -130,6 +131,7 @@ struct ArchitectureFacts {
     bool rows_in_turn = false;               ///< few rows on SIMT units take at most the kernel for one row, row by row
     std::vector<ShapedTile> expert_tiles;    ///< of serving engines' kernels for experts, by tokens; empty: the fastest tile of many
     std::vector<ShapedTile> fp8_tiles;       ///< of serving engines' fp8 products, the first that fits; empty: the fastest tile of many
+    bool quantizes_by_tensors = false;       ///< activations: two kernels find one scale and apply it; else one kernel scales each row
     Seconds fp8_single_row;                  ///< that these products of one row take longer than those of two
     std::string kernels_of;                  ///< architecture whose kernels libraries run on these chips too; empty: they have their own
     double switch_reduction = 0;             ///< of a link's bandwidth that an all-reduce in NVLink's switches reaches; 0: they do not add
@@ -245,10 +247,20 @@ struct GpuProfile {
     [[nodiscard]] double clock_headroom() const { return sustained_clock > Hertz{} ? sustained_clock / boost_clock : 1; }
 };
 
+struct Gpu;
+struct KernelFamily;
+
+/// A GPU as kernels of one family see it.
+struct GpuOfFamily {
+    std::shared_ptr<const KernelFamily> family;
+    std::shared_ptr<const Gpu> gpu;
+};
+
 /// A GPU ready for prediction.
 struct Gpu {
     GpuProfile profile;
     ParameterSet parameters;
+    std::vector<GpuOfFamily> families{};  ///< of the software in use (`with_software`): the first that takes an operator runs it
 };
 
 /// `p` where `gpu` can multiply in it, else the nearest format that it has, in range and accuracy first; `p` again when none is near.
@@ -283,7 +295,11 @@ inline constexpr std::string_view default_architecture = "_default";
 /// `gpus_folder`/arch/<architecture>.toml, facts and hand values; whether or not it exists.
 std::filesystem::path architecture_file(const std::filesystem::path& gpus_folder, std::string_view architecture);
 
-/// The same of the fit to GPUs of an architecture, or of all: <architecture>.fit.toml.
+/// Where the fit of a GPU lies: fits/<id>.fit.toml.
+std::filesystem::path gpu_fit_file(const std::filesystem::path& gpus_folder, std::string_view id);
+/// The same of a kernel family's fit: fits/<id>/<family>.fit.toml.
+std::filesystem::path family_fit_file(const std::filesystem::path& gpus_folder, std::string_view id, std::string_view family);
+/// The same of the fit to GPUs of an architecture, or of all: fits/arch/<architecture>.fit.toml.
 std::filesystem::path architecture_fit_file(const std::filesystem::path& gpus_folder, std::string_view architecture);
 
 /// Whether `file` lies where files of architectures do.

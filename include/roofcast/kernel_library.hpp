@@ -48,10 +48,13 @@ struct AllReduceKernel {
     std::string source;
 };
 
+struct KernelFamily;
+
 struct KernelLibrary {
     std::string name;
-    std::vector<std::string> kernels;         ///< what the column `kernel` of measurements calls it
-    std::vector<std::string> software;        ///< first words of the column `software` that those rows must have; empty: any
+    std::vector<std::string> kernels;   ///< what the column `kernel` of measurements calls it
+    std::vector<std::string> software;  ///< first words of the column `software` that those rows must have; empty: any
+    std::vector<std::shared_ptr<const KernelFamily>> families{};
     std::vector<AllReduceKernel> all_reduce;  ///< in the library's order: the first that accepts a message runs, NCCL where none does
 };
 using KernelLibraries = std::vector<std::shared_ptr<const KernelLibrary>>;

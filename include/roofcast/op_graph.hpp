@@ -93,8 +93,8 @@ inline constexpr double silu_instructions = 28, tanh_instructions = 26;
 inline constexpr double pow_instructions = 95;
 
 /// Instructions of the integer lanes for an element that a framework or library copies between strides: caches under transformers
-/// (gpus/software.toml), joined tensors in 16 bits on the H200 (2.1 ps) and what A100 rows of 8 to 64 query heads a KV head take (20 and 85
-/// tried).
+/// (software/engines/transformers.toml), joined tensors in 16 bits on the H200 (2.1 ps) and what A100 rows of 8 to 64 query heads a KV head
+/// take (20 and 85 tried).
 inline constexpr double strided_copy_instructions = 36;
 /// The same for an output of PyTorch's bilinear resizing channels last: 9.3 ps in 16 and in 32 bits on the H200.
 inline constexpr double bilinear_instructions = 150;

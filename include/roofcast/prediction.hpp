@@ -30,7 +30,7 @@ struct RunRequest {
     Execution execution = Execution::cuda_graph;
     std::string software;  ///< engine, such as "llama.cpp"; empty: the way of execution's own table
     int streams = 1;
-    /// Host time of each pass, over that of the hosts that gpus/software.toml describes: of the machine, not of its software.
+    /// Host time of each pass, over that of the hosts that software/ describes: of the machine, not of its software.
     double host_time = 1;
     Techniques techniques;  ///< all off as initialized
 };

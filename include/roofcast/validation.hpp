@@ -109,7 +109,7 @@ struct HostMachine {
     double host_time = 1;           ///< RunRequest::host_time
 };
 
-/// `host_launch.toml`.
+/// `software/hosts.toml`.
 struct MeasuringHosts {
     std::vector<HostStack> stacks;  ///< each host, after its variants
     std::vector<HostMachine> machines;
@@ -128,6 +128,8 @@ void mark_habits(const std::vector<HostStack>& stacks, std::vector<KernelRow>& r
 
 /// Gives rows of collectives the library that their `kernel` is of.
 void mark_libraries(const KernelLibraries& libraries, std::vector<KernelRow>& rows);
+/// Finds the families of the rows' kernels. Products whose family's times hold the quantizing of activations are marked as quantizing.
+void mark_families(const SoftwareStacks& software, std::vector<KernelRow>& rows);
 
 // ---- judging rows ---------------------------------------------------------------------------------------------------------------
 
@@ -203,6 +205,7 @@ struct Validation {
 Validation judge(const Measurements& measurements, const Predictors& predictors);
 
 /// The cost of the row's kernel.
+/// `gpu` is as the row's family sees it, where it has one.
 KernelCost predicted_cost(const KernelRow& row, const Gpu& gpu);
 
 /// What rows may be grouped by. Keys that a kernel or model row lacks are empty; `op` of a model row is "model"; `bound` is the

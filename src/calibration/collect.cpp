@@ -17,7 +17,7 @@ namespace {
 // lie close together.
 constexpr std::size_t rows_for_a_floor = 20;
 constexpr double floor_quantile = 0.03, clump_quantile = 0.10, clump_width = 1.3;
-constexpr double around_of_floor = 0.4;    // on the hosts described in validation_data/host_launch.toml: 0.31 to 0.47
+constexpr double around_of_floor = 0.4;    // on the hosts described in software/hosts.toml: 0.31 to 0.47
 constexpr double host_bound_margin = 1.1;  // calls shorter than this times the floor say nothing about their kernel
 
 using HostKey = std::tuple<std::string, std::string, std::string>;  // source, GPU, op

@@ -119,7 +119,8 @@ Report left_out(const CalibrationJob& job, const CalibrateOptions& options) {
 /// Summaries of all fit files, GPUs before architectures, each in the order of their names.
 std::vector<FitSummary> fit_summaries(const std::filesystem::path& gpus_folder) {
     std::vector<FitSummary> summaries;
-    for (const auto& folder : {gpus_folder, gpus_folder / "arch"}) {
+    const auto fits = gpu_fit_file(gpus_folder, "").parent_path();
+    for (const auto& folder : {fits, fits / "arch"}) {
         std::vector<std::filesystem::path> files;
         std::error_code ec;
         for (std::filesystem::directory_iterator entry(folder, ec), end; !ec && entry != end; entry.increment(ec)) {
@@ -185,7 +186,9 @@ void run(const CalibrateOptions& options) {
     require_data_files(options.common);
     if (!options.date.empty() && !parse_date(options.date))
         throw Error({.what = "not a date", .key = "--date", .found = options.date, .expected = "YYYY-MM-DD, YYYY-MM or YYYY"});
-    const std::vector<std::filesystem::path> paths = data_paths(options.data, options.common);
+    const bool shipped_families = options.data.empty() && !options.family.empty();
+    const auto paths = shipped_families ? std::vector{options.common.data() / "validation_data" / "kernels_by_family"}
+                                        : data_paths(options.data, options.common);
     require_apart("--output", options.common.output, measurement_files(paths));
     const InterruptGuard guard;
     Measurements data = read_measurements(paths);
@@ -255,6 +258,9 @@ void add_calibrate_command(CLI::App& app) {
     command->add_option("--architecture", options->architecture,
                         "Fit all measured GPUs of an architecture together; 'all' pools every one");
     command->add_flag("--arch-fit", options->pooled, "Fit the GPUs named by --gpu together, for --architecture");
+    command->add_option("--family", options->family,
+                        "Fit the kernels of this family alone (software/libraries), over what the GPU or architecture was fitted to; "
+                        "default of --data: validation_data/kernels_by_family");
     command->add_option("--data", options->data, "Measurement files or folders (default: the shipped validation_data)");
     add_fit_options(*command, options);
     command->add_flag("--leave-one-out", options->leave_one_out, "Fit on all but one GPU at a time and judge on that one; writes nothing");

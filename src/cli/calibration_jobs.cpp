@@ -40,8 +40,31 @@ std::vector<std::string> measured_variants(const std::filesystem::path& folder, 
 
 /// Without a description of hosts their launch cost is estimated from the rows.
 MeasuringHosts known_hosts(const CalibrateOptions& options) {
-    const auto file = options.common.data() / "validation_data" / "host_launch.toml";
+    const auto file = options.common.software() / "hosts.toml";
     return std::filesystem::exists(file) ? load_measuring_hosts(file) : MeasuringHosts{};
+}
+
+/// Kernels of a family are fitted by themselves, all others together. Collectives tell their algorithms apart themselves.
+bool is_wanted(const KernelRow& row, const std::string& family) {
+    if (family.empty()) return row.kernel.empty() || std::holds_alternative<Collective>(row.op);
+    return row.family && row.family->name == family;
+}
+
+const KernelFamily& family_named(const std::string& name, const SoftwareStacks& software) {
+    std::vector<std::string> names;
+    for (const auto& family : software.families) {
+        if (family->name == name) return *family;
+        names.push_back(family->name);
+    }
+    throw Error({.what = "no such kernel family",
+                 .key = "--family",
+                 .found = name,
+                 .expected = "a family of software/libraries",
+                 .suggestion = did_you_mean(name, names)});
+}
+
+void see_as_family(CalibrationInput& input, const KernelFamily& family) {
+    for (GpuProfile& gpu : input.gpus) gpu = as_family_sees({gpu, {}}, family).profile;
 }
 
 CalibrationInput input_of(const CalibrateOptions& options, const Measurements& data, std::vector<GpuProfile> gpus, ParameterSet start) {
@@ -52,12 +75,15 @@ CalibrationInput input_of(const CalibrateOptions& options, const Measurements& d
     input.kernels = data.kernels;
     MeasuringHosts hosts = known_hosts(options);
     mark_habits(hosts.stacks, input.kernels);
-    mark_libraries(load_kernel_libraries(options.common.data() / "software" / "libraries"), input.kernels);
+    const SoftwareStacks software = load_software(options.common.software());
+    mark_libraries(software.libraries, input.kernels);
+    mark_families(software, input.kernels);
+    std::erase_if(input.kernels, [&](const KernelRow& row) { return !is_wanted(row, options.family); });
+    if (!options.family.empty()) see_as_family(input, family_named(options.family, software));
     input.host_launch = [stacks = std::move(hosts.stacks)](const KernelRow& row) { return host_launch(stacks, row); };
-    if (options.without_models) return input;
+    if (options.without_models || !options.family.empty()) return input;
     input.models = data.models;
-    input.model =
-        model_planner(load_workload_catalogue(options.common.models()), load_software(options.common.gpus()), std::move(hosts.machines));
+    input.model = model_planner(load_workload_catalogue(options.common.models()), software, std::move(hosts.machines));
     return input;
 }
 
@@ -83,7 +109,7 @@ std::filesystem::path fit_folder(const CalibrateOptions& options) {
 
 /// The fit of a GPU that rows refine: what shipped, never what earlier rows of the user made of it.
 PriorFit shipped_prior(const std::filesystem::path& folder, const GpuProfile& profile) {
-    std::filesystem::path file = folder / (profile.id + ".fit.toml");
+    std::filesystem::path file = gpu_fit_file(folder, profile.id);
     if (std::filesystem::exists(file) && is_refined_fit(file)) file += ".shipped";
     const bool is_there = std::filesystem::exists(file);
     return prior_fit(load_parameters_with(folder, profile, file), profile, is_there ? std::optional(file) : std::nullopt);
@@ -97,6 +123,7 @@ std::string settings(const CalibrateOptions& options) {
     if (options.calibration.holdout > 0) text += fmt::format(" --holdout {}", options.calibration.holdout);
     if (options.calibration.evaluations_per_parameter != defaults.evaluations_per_parameter)
         text += fmt::format(" --evaluations {}", options.calibration.evaluations_per_parameter);
+    if (!options.family.empty()) text += " --family " + options.family;
     if (options.neutral) text += " --neutral-start";
     if (options.without_models) text += " --kernels-only";
     if (options.from_scratch && !options.data.empty()) text += " --from-scratch";  // without --data that is what happens
@@ -153,15 +180,15 @@ std::vector<GpuProfile> profiles_with_kernels(const CalibrateOptions& options, c
 void require_data_files(const CommonOptions& common) {
     const std::filesystem::path data = common.data();
     std::vector<std::string> missing;
-    for (const char* file : {"gpus/arch/_default.toml", "gpus/software.toml"}) {
+    for (const char* file : {"gpus/arch/_default.toml", "software/execution.toml"}) {
         if (!std::filesystem::exists(data / file)) missing.emplace_back(file);
     }
     if (missing.empty()) return;
     throw Error({.what = fmt::format("the data folder has no {}", fmt::join(missing, " and no ")),
                  .file = data.string(),
                  .key = common.data_dir.empty() ? "" : "--data-dir",
-                 .expected = "gpus/ with profiles, arch/_default.toml and software.toml, and models/",
-                 .suggestion = "copy the shipped gpus/ and models/ there; validation_data/ is optional"});
+                 .expected = "gpus/ with profiles and arch/_default.toml, software/ and models/",
+                 .suggestion = "copy the shipped gpus/, software/ and models/ there; validation_data/ is optional"});
 }
 
 CalibrationJob pooled_job(const CalibrateOptions& options, const Measurements& data) {
@@ -173,15 +200,20 @@ CalibrationJob pooled_job(const CalibrateOptions& options, const Measurements& d
     std::vector<std::string> ids;
     for (const auto& profile : profiles) ids.push_back(profile.id);
     note(fmt::format("fitting together: {}", fmt::join(ids, ", ")));
-    ParameterSet start = options.neutral ? load_neutral_parameters(folder) : load_unfitted_parameters(folder, nobody);
+    const bool of_family = !options.family.empty();
+    if (of_family) nobody.vendor = profiles.front().vendor;
+    ParameterSet start = of_family         ? load_parameters(folder, nobody)
+                         : options.neutral ? load_neutral_parameters(folder)
+                                           : load_unfitted_parameters(folder, nobody);
     CalibrationInput input = input_of(options, data, std::move(profiles), std::move(start));
-    if (!all) input.pool = profiles_with_kernels(options, data);
+    if (!all && !of_family) input.pool = profiles_with_kernels(options, data);
     std::string chosen;
     if (options.pooled) chosen = " --arch-fit";
     for (const auto& gpu : options.gpus) chosen += fmt::format(" --gpu {}", is_profile_file(gpu) ? quoted(name_alone(gpu)) : gpu);
     return {.title = all ? "all architectures" : "architecture " + options.architecture,
             .command = fmt::format("roofcast calibrate --architecture {}{}{} --write", options.architecture, chosen, settings(options)),
-            .file = architecture_fit_file(fit_folder(options), nobody.architecture),
+            .file = of_family ? family_fit_file(fit_folder(options), "arch/" + nobody.architecture, options.family)
+                              : architecture_fit_file(fit_folder(options), nobody.architecture),
             .input = std::move(input)};
 }
 
@@ -198,6 +230,7 @@ std::optional<CalibrationInput> with_shipped_rows(const CalibrationJob& job, con
     std::erase_if(shipped.kernels, of_others);
     std::erase_if(shipped.models, of_others);
     mark_habits(known_hosts(options).stacks, shipped.kernels);
+    std::erase_if(shipped.kernels, [](const KernelRow& row) { return !row.kernel.empty(); });
     CalibrationInput input = job.input;
     input.kernels = std::move(shipped.kernels);
     input.models = std::move(shipped.models);
@@ -212,19 +245,23 @@ std::vector<CalibrationJob> single_jobs(const CalibrateOptions& options, const M
         for (const auto& id : measured_variants(folder, asked, measured)) {
             const bool is_file = is_profile_file(asked);
             GpuProfile profile = load_gpu_profile(choose_gpu(folder, is_file ? asked : id).file, folder);
-            ParameterSet start = options.neutral ? load_neutral_parameters(folder) : load_unfitted_parameters(folder, profile);
+            const bool of_family = !options.family.empty();
+            ParameterSet start = of_family         ? load_parameters(folder, profile)
+                                 : options.neutral ? load_neutral_parameters(folder)
+                                                   : load_unfitted_parameters(folder, profile);
             std::optional<ParameterSet> architecture;
-            if (!options.neutral) architecture = load_architecture_parameters(folder, profile);
+            if (!options.neutral && !of_family) architecture = load_architecture_parameters(folder, profile);
             std::optional<PriorFit> prior;
-            if (options.refines()) prior = shipped_prior(folder, profile);
+            if (options.refines() && !of_family) prior = shipped_prior(folder, profile);
             CalibrationInput input = input_of(options, data, {std::move(profile)}, std::move(start));
             input.architecture = std::move(architecture);
             input.prior = std::move(prior);
-            jobs.push_back({.title = id,
-                            .command = fmt::format("roofcast calibrate --gpu {}{} --write", is_file ? quoted(name_alone(asked)) : id,
-                                                   settings(options)),
-                            .file = fit_folder(options) / (id + ".fit.toml"),
-                            .input = std::move(input)});
+            jobs.push_back(
+                {.title = id,
+                 .command =
+                     fmt::format("roofcast calibrate --gpu {}{} --write", is_file ? quoted(name_alone(asked)) : id, settings(options)),
+                 .file = of_family ? family_fit_file(fit_folder(options), id, options.family) : gpu_fit_file(fit_folder(options), id),
+                 .input = std::move(input)});
         }
     }
     return jobs;

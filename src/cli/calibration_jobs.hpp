@@ -13,7 +13,7 @@ namespace roofcast::cli {
 struct CalibrateOptions {
     CommonOptions common;
     std::vector<std::string> gpus, data;
-    std::string architecture, date;
+    std::string architecture, family, date;
     CalibrationOptions calibration{};
     double budget_seconds = 0;
     bool pooled = false, leave_one_out = false, by_architecture = false, without_models = false, neutral = false, summary = false,

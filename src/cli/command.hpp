@@ -22,6 +22,7 @@ struct CommonOptions {
 
     [[nodiscard]] std::filesystem::path data() const;
     [[nodiscard]] std::filesystem::path gpus() const { return data() / "gpus"; }
+    [[nodiscard]] std::filesystem::path software() const { return data() / "software"; }
     [[nodiscard]] std::filesystem::path models() const { return data() / "models"; }
     /// Folder of the user's own fits, which stand in place of shipped ones; empty with --data-dir, whose gpus/ holds them.
     [[nodiscard]] std::filesystem::path user_fits() const;
@@ -70,6 +71,7 @@ GpuProfile load_chosen_gpu(const std::filesystem::path& gpus_folder, const std::
 // One function a command, each in a file of its own: registers the command and what runs when it is chosen.
 void add_gpu_command(CLI::App& app);
 void add_model_command(CLI::App& app);
+void add_software_command(CLI::App& app);
 void add_predict_command(CLI::App& app);
 void add_memory_command(CLI::App& app);
 void add_validate_command(CLI::App& app);

@@ -80,7 +80,7 @@ bool has_no_cost(const NamedCost& cost) {
 void run(const CostOptions& options) {
     const CostSettings settings = settings_of(options);
     const Date day = today(options.prices);
-    const SoftwareStacks software = load_software(options.common.gpus());
+    const SoftwareStacks software = load_software(options.common.software());
     require_software(options.run, software);
     Notes notes;
     std::vector<Gpu> gpus;

@@ -43,7 +43,7 @@ std::optional<CheckedFile> check_other_file(const std::string& name) {
         static_cast<void>(load_fit_summary(file));
         return CheckedFile{name, "fit", parameters};
     }
-    if (file.filename() == "software.toml") {
+    if (file.filename() == "execution.toml") {
         const SoftwareStacks software = load_software(file.parent_path());
         return CheckedFile{name, "software", software.by_execution.size() + software.engines.size()};
     }
@@ -61,7 +61,7 @@ std::optional<CheckedFile> check_other_file(const std::string& name) {
 
 CheckedProfile checked_profile(const std::filesystem::path& folder, GpuProfile gpu) {
     static_cast<void>(load_parameters(folder, gpu));  // throws when a value is outside its bounds
-    const auto fit = std::filesystem::path(gpu.file).replace_filename(gpu.id + ".fit.toml");
+    const auto fit = gpu_fit_file(std::filesystem::path(gpu.file).parent_path(), gpu.id);
     std::error_code ec;
     if (std::filesystem::is_regular_file(fit, ec)) static_cast<void>(check_parameter_file(fit));
     auto findings = check_gpu_profile(gpu);
@@ -109,7 +109,7 @@ void add_gpu_command(CLI::App& app) {
     const auto [check, checked] =
         add("check", "Hold profiles to what follows from SMs, clocks and architecture; exit 1 on what they do not explain", check_gpus);
     check->add_option("gpu", checked->asked,
-                      "Ids, aliases or profile files, fit files, gpus/arch/*.toml or software.toml; none: all shipped profiles");
+                      "Ids, aliases or profile files, fit files, gpus/arch/*.toml or software/execution.toml; none: all shipped profiles");
     add_gpu_new_command(*gpu);
 }
 

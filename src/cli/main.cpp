@@ -165,6 +165,7 @@ ExitCode run(int argc, char** argv) {
     roofcast::cli::add_validate_command(app);
     roofcast::cli::add_calibrate_command(app);
     roofcast::cli::add_model_command(app);
+    roofcast::cli::add_software_command(app);
     roofcast::cli::add_bench_command(app);
     roofcast::cli::add_sweep_command(app);
     roofcast::cli::add_pipeline_command(app);

@@ -122,7 +122,7 @@ void add_assumed(Report& report, const Table& table, const std::vector<GpuProfil
 }
 
 void run(const MemoryOptions& options) {
-    const SoftwareStacks software = load_software(options.common.gpus());
+    const SoftwareStacks software = load_software(options.common.software());
     require_software(options.run, software);
     Notes notes;
     std::vector<GpuProfile> gpus;

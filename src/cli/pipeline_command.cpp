@@ -15,7 +15,7 @@ struct PipelineOptions {
 
 void run(const PipelineOptions& options) {
     const auto gpus_folder = options.common.gpus(), models_folder = options.common.models(), user_fits = options.common.user_fits();
-    const SoftwareStacks software = load_software(gpus_folder);
+    const SoftwareStacks software = load_software(options.common.software());
     const auto predicted = [&](const std::string& file) {
         return predict_pipeline(load_pipeline(file), gpus_folder, models_folder, software, user_fits);
     };

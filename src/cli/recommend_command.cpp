@@ -113,7 +113,7 @@ Contestant contestant_of(const Gpu& gpu, std::optional<PriceChoice> price, const
 void run(const RecommendOptions& o) {
     check(o);
     const Date day = today(o.prices);
-    const SoftwareStacks software = load_software(o.common.gpus());
+    const SoftwareStacks software = load_software(o.common.software());
     require_software(o.run, software);
     Notes notes;
     const Workload workload = find_workload(o.common.models(), o.model);

@@ -137,7 +137,7 @@ std::string precision_note(const Workload& workload, const GpuProfile& gpu, Prec
 
 void require_software(const RunOptions& options, const SoftwareStacks& software) {
     if (options.software.empty() || software.engine(required_execution(options.execution), options.software) != nullptr) return;
-    std::vector<std::string> names, ways;
+    std::vector<std::string> ways;
     for (std::size_t i = 0; i < execution_count; ++i) {
         const auto execution = static_cast<Execution>(i);
         if (software.engine(execution, options.software) != nullptr) ways.emplace_back(name(execution));
@@ -147,20 +147,30 @@ void require_software(const RunOptions& options, const SoftwareStacks& software)
                      .key = "--software",
                      .found = options.software,
                      .suggestion = fmt::format("add --execution {}", fmt::join(ways, " or "))});
-    // Some are known by the source of a measurement, in brackets, which nobody types.
-    const auto typed = [](const std::string& match) { return match.find('(') == std::string::npos; };
-    for (const Engine& engine : software.engines) std::copy_if(engine.match.begin(), engine.match.end(), std::back_inserter(names), typed);
+    throw unknown_engine("--software", options.software, software);
+}
+
+Error unknown_engine(const std::string& key, const std::string& found, const SoftwareStacks& software) {
+    std::vector<std::string> names;
     std::set<std::string> families;
-    for (const std::string& engine : names) families.insert(engine.substr(0, engine.find_first_of(" /")));
-    std::string suggestion = did_you_mean(options.software, names);
-    for (const std::string& engine : names) {
-        if (suggestion.empty() && engine.starts_with(options.software + " ")) suggestion = fmt::format("did you mean '{}'?", engine);
+    for (const Engine& engine : software.engines) {
+        families.insert(engine.family);
+        names.push_back(engine.stack.name);
+        names.insert(names.end(), engine.match.begin(), engine.match.end());
     }
-    throw Error({.what = "unknown engine",
-                 .key = "--software",
-                 .found = options.software,
-                 .expected = fmt::format("one of {}, some with a version behind the name", fmt::join(families, ", ")),
-                 .suggestion = suggestion});
+    return Error({.what = "unknown engine",
+                  .key = key,
+                  .found = found,
+                  .expected = fmt::format("a name of `roofcast software list`: {}", fmt::join(families, ", ")),
+                  .suggestion = did_you_mean(found, names)});
+}
+
+std::string software_note(const RunOptions& options, const SoftwareStacks& software) {
+    if (options.software.empty()) return {};
+    const Engine* engine = software.engine(required_execution(options.execution), options.software);
+    if (engine == nullptr || !engine->versions || engine->versions->hold(options.software)) return {};
+    return fmt::format("software '{}': that version was not looked at; the nearest known stands for it, {} ({} to {})", options.software,
+                       engine->stack.name, engine->versions->first, engine->versions->last);
 }
 
 void add_run_options(CLI::App& command, RunOptions& o) {
@@ -183,8 +193,9 @@ void add_run_options(CLI::App& command, RunOptions& o) {
     count("--dp", o.data, "Data-parallel copies");
     count("--ep", o.expert, "Expert-parallel degree");
     command.add_option("--execution", o.execution, "eager, cuda_graph, compiled, tensorrt or fused")->capture_default_str();
-    command.add_option("--software,--engine", o.software,
-                       "Engine whose habits gpus/software.toml describes, such as llama.cpp (default: the way of execution's table)");
+    command.add_option(
+        "--software,--engine", o.software,
+        "Engine, with its version or without: vllm, \"vllm 0.24\", llama.cpp; `roofcast software list` has all (default: any)");
     command.add_option("--layout", o.layout, "Layout of images: nhwc (channels last) or nchw (default: the way of execution's)")
         ->check(CLI::IsMember({"nhwc", "nchw"}));
     command.add_option("--streams", o.streams, "Streams for independent operators")

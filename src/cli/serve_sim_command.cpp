@@ -66,9 +66,10 @@ std::optional<MemoryMisfit> misfit(const ServingQuestion& question, const Worklo
 void run(const ServeSimOptions& o) {
     refuse_useless(o);
     const auto gpus_folder = o.common.gpus();
-    const SoftwareStacks software = load_software(gpus_folder);
+    const SoftwareStacks software = load_software(o.common.software());
     require_software(o.run, software);
     Notes notes;
+    notes.add(software_note(o.run, software));
     Gpu gpu;
     gpu.profile = load_chosen_gpu(gpus_folder, o.gpu, notes);
     gpu.parameters = load_parameters(gpus_folder, gpu.profile, o.common.user_fits());

@@ -68,7 +68,7 @@ SweepInputs load_sweep(const std::vector<std::string>& gpus, const std::vector<s
     read_values(axes);
     inputs.axes = std::move(axes);
     const auto gpus_folder = common.gpus(), models_folder = common.models();
-    inputs.software = load_software(gpus_folder);
+    inputs.software = load_software(common.software());
     require_engines(inputs.axes, inputs.software);
     for (const std::string& id : list_values(gpus, "--gpu")) {
         GpuProfile profile = load_chosen_gpu(gpus_folder, id, notes);

@@ -108,14 +108,15 @@ void keep_wanted(Measurements& measurements, GpuShelf& shelf, const std::vector<
 Predictors predictors(const ValidateOptions& options, Measurements& measurements, GpuShelf& shelf) {
     Predictors result;
     result.gpu = [&shelf](const std::string& id) { return shelf.find(id); };
-    const auto host_file = options.common.data() / "validation_data" / "host_launch.toml";
+    const auto host_file = options.common.software() / "hosts.toml";
     MeasuringHosts hosts = load_measuring_hosts(host_file);
     mark_habits(hosts.stacks, measurements.kernels);
-    mark_libraries(load_kernel_libraries(options.common.data() / "software" / "libraries"), measurements.kernels);
+    SoftwareStacks software = load_software(options.common.software());
+    mark_libraries(software.libraries, measurements.kernels);
+    mark_families(software, measurements.kernels);
     result.host_launch = [stacks = std::move(hosts.stacks)](const KernelRow& row) { return host_launch(stacks, row); };
     if (!measurements.models.empty()) {
-        result.model = model_predictor(load_workload_catalogue(options.common.models()), load_software(options.common.gpus()),
-                                       std::move(hosts.machines));
+        result.model = model_predictor(load_workload_catalogue(options.common.models()), std::move(software), std::move(hosts.machines));
     }
     return result;
 }

@@ -20,7 +20,7 @@ std::filesystem::path required(const std::filesystem::path& folder, const char* 
     throw Error({.what = "no roofcast data there",
                  .file = folder.string(),
                  .key = given_by,
-                 .expected = "a folder that holds gpus/ (profiles, arch/_default.toml, software.toml) and models/"});
+                 .expected = "a folder that holds gpus/ (profiles, arch/_default.toml), software/ and models/"});
 }
 
 }  // namespace

@@ -24,6 +24,12 @@ constexpr std::int64_t quantized_at_once = 2048;  // elements of a row: 256 thre
 /// time to start, reduce and finish, and as many steps as its threads need. A benchmark that rotates copies of the weights alone leaves A
 /// in L2, as far as these copies leave room.
 KernelCost quantize_cost(const Gemm& op, const Gpu& gpu, Cache cache) {
+    if (gpu.profile.facts.quantizes_by_tensors) {
+        Quantize pass{.kind = QuantizeKind::compute_scale, .rows = op.batch * op.m, .cols = op.k, .to = op.precision};
+        const KernelCost search = cost(pass, gpu, cache);
+        pass.kind = QuantizeKind::scale_matrix;
+        return in_sequence(search, cost(pass, gpu, cache));
+    }
     const auto& p = gpu.parameters.values.quantization[index(gpu.profile.math_unit(op.precision))];
     const double rows = static_cast<double>(op.batch * op.m);
     const Bytes element = 2 * byte + element_size(op.precision);

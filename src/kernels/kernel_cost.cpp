@@ -4,6 +4,7 @@
 #include <array>
 
 #include "kernels/collective/links.hpp"
+#include "kernels/family.hpp"
 #include "kernels/terms.hpp"
 #include "kernels/work.hpp"
 
@@ -40,7 +41,7 @@ Seconds floor_of(const Operator& op, const GpuProfile& gpu, Cache cache) {
 
 struct FamilyOf {
     const GpuProfile& gpu;
-    using F = KernelFamily;
+    using F = KernelClass;
     std::optional<F> operator()(const Gemm& g) const {
         if (g.unpacks_weights()) return F::weight_only;
         constexpr std::array by_unit{F::gemm_simt, F::gemm_tensor16, F::gemm_tensor8, F::gemm_integer8, F::gemm_tensor4};
@@ -75,7 +76,8 @@ std::string_view name(Cache c) {
     return names[static_cast<std::size_t>(c)];
 }
 
-KernelCost cost(const Op& op, const Gpu& gpu, Cache cache) {
+KernelCost cost(const Op& op, const Gpu& device, Cache cache) {
+    const Gpu& gpu = as_seen_by(op, device);
     const KernelCost kernel = std::visit(
         [&](const auto& o) {
             if constexpr (std::is_same_v<std::decay_t<decltype(o)>, Unmodelled>) {
@@ -90,7 +92,7 @@ KernelCost cost(const Op& op, const Gpu& gpu, Cache cache) {
     return on_this_machine(kernel, op, gpu, cache);
 }
 
-std::optional<KernelFamily> kernel_family(const Op& op, const GpuProfile& gpu) {
+std::optional<KernelClass> kernel_class(const Op& op, const GpuProfile& gpu) {
     return std::visit(FamilyOf{gpu}, op);
 }
 
@@ -101,7 +103,7 @@ KernelCost stretched(const KernelCost& kernel, double factor) {
 }
 
 KernelCost on_this_machine(const KernelCost& kernel, const Op& op, const Gpu& gpu, Cache cache) {
-    const std::optional<KernelFamily> family = kernel_family(op, gpu.profile);
+    const std::optional<KernelClass> family = kernel_class(op, gpu.profile);
     if (!family) return kernel;
     double factor = gpu.parameters.values.time_factor.kernels[static_cast<std::size_t>(*family)];
     if (factor == 1 || !(kernel.total > 0 * s)) return kernel;

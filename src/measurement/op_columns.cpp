@@ -30,7 +30,7 @@ bool is_engine(std::string_view software) {
     return std::none_of(std::begin(others), std::end(others), [&](std::string_view name) { return names_software(software, name); });
 }
 
-/// TensorRT-LLM unpacks weights on the lanes for few rows, as `unpacks_on_lanes` of its engines in gpus/software.toml says of whole models.
+/// TensorRT-LLM unpacks weights on the lanes for few rows, as `unpacks_on_lanes` of its engines in software/engines says of whole models.
 bool is_tensorrt_llm(std::string_view software) {
     return names_software(software, "trtllm") || names_software(software, "tensorrt-llm");
 }
@@ -85,8 +85,6 @@ Conv2d parse_conv2d(const Row& row, Precision precision) {
 
 Attention parse_attention(const Row& row, Precision precision) {
     Attention op;
-    op.cached = is_engine(row.text(MeasuredColumn::software));
-    op.framework = !op.cached;
     op.batch = row.count_if(MeasuredColumn::batch).value_or(1);
     op.heads = row.count(MeasuredColumn::heads);
     op.kv_heads = row.count_if(MeasuredColumn::kv_heads).value_or(op.heads);
@@ -101,6 +99,10 @@ Attention parse_attention(const Row& row, Precision precision) {
     op.kv_precision = row.precision_if(MeasuredColumn::kv_precision).value_or(precision);
     if (op.kv_heads > op.heads || op.heads % op.kv_heads != 0) throw Unusable{"kv_heads does not divide heads"};
     if (op.causal && op.query_len > op.kv_len) throw Unusable{"causal attention with more queries than keys"};
+    // Engines keep keys in a cache, but for encoders, whose tokens all attend to each other.
+    const bool encodes = !op.causal && op.query_len > 1 && op.query_len == op.kv_len;
+    op.cached = is_engine(row.text(MeasuredColumn::software)) && !(encodes && !row.text(MeasuredColumn::kernel).empty());
+    op.framework = !op.cached;
     return op;
 }
 

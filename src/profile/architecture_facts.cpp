@@ -29,19 +29,13 @@ std::array<bool, precision_count> precision_set(TableReader& table, std::string_
 }
 
 std::array<AttentionLibrary, cache_format_count> attention_libraries(TableReader table) {
-    constexpr std::pair<std::string_view, AttentionLibrary> names[] = {{"flash-attention-2", AttentionLibrary::flash_attention_2},
-                                                                       {"flash-attention-3", AttentionLibrary::flash_attention_3},
-                                                                       {"flashinfer", AttentionLibrary::flashinfer},
-                                                                       {"trtllm-gen", AttentionLibrary::trtllm_gen}};
     std::array<AttentionLibrary, cache_format_count> libraries{};
     for (const CacheFormat f : all_cache_formats) {
         const auto text = table.text_if(name(f));
         if (!text) continue;
-        const auto* const known = std::find_if(std::begin(names), std::end(names), [&](const auto& n) { return n.first == *text; });
-        if (known == std::end(names))
-            throw table.error(name(f), "unknown library of attention", *text,
-                              "flash-attention-2, flash-attention-3, flashinfer or trtllm-gen");
-        libraries[index(f)] = known->second;
+        const auto known = parse_attention_library(*text);
+        if (!known) throw table.error(name(f), "unknown library of attention", *text, attention_library_names());
+        libraries[index(f)] = *known;
     }
     table.finish();
     return libraries;

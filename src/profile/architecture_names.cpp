@@ -10,7 +10,7 @@ namespace roofcast {
 
 namespace {
 
-constexpr std::string_view architecture_folder = "arch";
+constexpr std::string_view architecture_folder = "arch", fits_folder = "fits";
 
 }  // namespace
 
@@ -29,7 +29,15 @@ std::filesystem::path architecture_file(const std::filesystem::path& gpus_folder
 }
 
 std::filesystem::path architecture_fit_file(const std::filesystem::path& gpus_folder, std::string_view architecture) {
-    return gpus_folder / architecture_folder / fmt::format("{}.fit.toml", architecture);
+    return gpus_folder / fits_folder / architecture_folder / fmt::format("{}.fit.toml", architecture);
+}
+
+std::filesystem::path gpu_fit_file(const std::filesystem::path& gpus_folder, std::string_view id) {
+    return gpus_folder / fits_folder / fmt::format("{}.fit.toml", id);
+}
+
+std::filesystem::path family_fit_file(const std::filesystem::path& gpus_folder, std::string_view id, std::string_view family) {
+    return gpus_folder / fits_folder / id / fmt::format("{}.fit.toml", family);
 }
 
 bool is_of_architecture(const std::filesystem::path& file) {

@@ -25,9 +25,9 @@ std::string folded(std::string_view text) {
     return out;
 }
 
-/// Fits ("<id>.fit.toml") and the costs of software stacks lie beside the profiles.
+/// Other files have a second ending ("card.toml.previous", "card.fit.toml").
 bool is_profile(const std::filesystem::path& file) {
-    return file.extension() == ".toml" && !file.stem().has_extension() && file.stem() != "software";
+    return file.extension() == ".toml" && !file.stem().has_extension();
 }
 
 /// Profiles of a folder, sorted.

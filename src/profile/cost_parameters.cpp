@@ -305,10 +305,10 @@ void add_time_factors(Specs& specs) {
     };
     put("models", "time of whole models on this machine over the predicted time",
         [](CostParameters& p) -> double& { return p.time_factor.models; });
-    const auto put_kernels = [&](const char* key, const char* meaning, KernelFamily family) {
+    const auto put_kernels = [&](const char* key, const char* meaning, KernelClass family) {
         put(key, meaning, [family](CostParameters& p) -> double& { return p.time_factor.kernels[static_cast<std::size_t>(family)]; });
     };
-    using F = KernelFamily;
+    using F = KernelClass;
     put_kernels("streaming", "time of element-wise kernels, moves and gathers on this machine over the predicted time", F::streaming);
     put_kernels("row_wise", "the same of softmax and normalizations", F::row_wise);
     put_kernels("weight_only", "the same of 16-bit GEMMs with 8- or 4-bit weights", F::weight_only);

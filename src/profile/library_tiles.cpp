@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace roofcast {
 
@@ -31,6 +32,29 @@ std::vector<ShapedTile> shaped_tiles(TableReader& table, std::string_view key) {
         entry.finish();
     }
     return tiles;
+}
+
+namespace {
+
+constexpr std::pair<std::string_view, AttentionLibrary> attention_names[] = {{"any", AttentionLibrary::any},
+                                                                             {"flash-attention-2", AttentionLibrary::flash_attention_2},
+                                                                             {"flash-attention-3", AttentionLibrary::flash_attention_3},
+                                                                             {"flashinfer", AttentionLibrary::flashinfer},
+                                                                             {"trtllm-gen", AttentionLibrary::trtllm_gen}};
+
+}  // namespace
+
+std::optional<AttentionLibrary> parse_attention_library(std::string_view text) {
+    for (const auto& [name, library] : attention_names) {
+        if (name == text) return library;
+    }
+    return std::nullopt;
+}
+
+std::string attention_library_names() {
+    std::vector<std::string_view> names;
+    for (const auto& [name, library] : attention_names) names.push_back(name);
+    return fmt::format("{}", fmt::join(names, ", "));
 }
 
 int linear_lane_rows(TableReader& table) {

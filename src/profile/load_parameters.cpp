@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <unordered_map>
@@ -213,6 +214,21 @@ bool is_file(const std::filesystem::path& file) {
     return std::filesystem::is_regular_file(file, ec);
 }
 
+/// In the order of their names; none without the folder.
+std::vector<std::filesystem::path> family_fits(const std::filesystem::path& folder) {
+    std::vector<std::filesystem::path> files;
+    std::error_code ec;
+    for (std::filesystem::directory_iterator entry(folder, ec), end; !ec && entry != end; entry.increment(ec)) {
+        if (entry->path().filename().string().ends_with(".fit.toml")) files.push_back(entry->path());
+    }
+    std::sort(files.begin(), files.end());
+    return files;
+}
+
+bool has_family(const ParameterSet& set, const std::string& family) {
+    return std::any_of(set.families.begin(), set.families.end(), [&family](const FamilyParameters& f) { return f.family == family; });
+}
+
 /// Reads what lies in the folder for `profile`, least specific first, each over the one before. Fits of users stand in place of others.
 ParameterSet load(const std::filesystem::path& gpus_folder, const GpuProfile& profile, Fits fits, const UserFits& users = {}) {
     const SpecIndex by_name = spec_index();
@@ -238,7 +254,19 @@ ParameterSet load(const std::filesystem::path& gpus_folder, const GpuProfile& pr
     if (kernels != default_architecture) read(hand_values(kernels), std::nullopt);
     if (fits != Fits::none) read_fit(fit_of(kernels), Provenance::architecture_fit);
     if (fits == Fits::all && !users.own_fit.empty()) read(users.own_fit, Provenance::gpu_fit);
-    if (fits == Fits::all && users.own_fit.empty()) read_fit(profile.id + ".fit.toml", Provenance::gpu_fit);
+    if (fits == Fits::all && users.own_fit.empty()) read_fit(gpu_fit_file({}, profile.id), Provenance::gpu_fit);
+    if (fits != Fits::all || profile.id.empty()) return set;
+    // Each over the values of the GPU itself; those of the GPU before those of its architecture.
+    for (const std::string& of : {profile.id, "arch/" + kernels}) {
+        for (const std::filesystem::path& file : family_fits(family_fit_file(gpus_folder, of, "").parent_path())) {
+            if (has_family(set, stem(file))) continue;
+            ParameterSet own = set;
+            Origins own_hand = hand;
+            const toml::table document = parse_toml_file(file);
+            ParameterFile(file, by_name, own, own_hand, Provenance::gpu_fit).read(document);
+            set.families.push_back({stem(file), own.values, read_intervals(document, file, Provenance::gpu_fit)});
+        }
+    }
     return set;
 }
 

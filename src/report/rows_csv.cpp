@@ -17,7 +17,7 @@ constexpr std::string_view header =
 
 /// The columns from `measured` to `bound`.
 std::string prediction_fields(const JudgedRow& row) {
-    std::string out = fmt::format("{:.6g},{:.6g},{},{:.4g},", row.measured, row.predicted,
+    std::string out = fmt::format("{:.6g},{:.12g},{},{:.4g},", row.measured, row.predicted,
                                   row.roofline ? fmt::format("{:.6g}", *row.roofline) : "", row.ape_percent());
     if (!row.terms) return out + ",,,,,,,";
     const PredictedTerms& t = *row.terms;

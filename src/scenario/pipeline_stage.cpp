@@ -47,7 +47,7 @@ void require_engine(const PipelineStage& stage, const SoftwareStacks& software) 
     throw Error({.what = fmt::format("no such engine runs as {}", name(r.execution)),
                  .key = "software",
                  .found = r.software,
-                 .expected = "an engine that gpus/software.toml describes for this way of execution"});
+                 .expected = "an engine of `roofcast software list` that runs this way"});
 }
 
 Gpu load_device(const PipelineStage& stage, const PipelineData& data, PredictedStage& into) {

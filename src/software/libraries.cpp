@@ -8,6 +8,8 @@
 #include "io/toml_reader.hpp"
 #include "roofcast/error.hpp"
 #include "roofcast/kernel_library.hpp"
+#include "software/families.hpp"
+#include "software/toml_files.hpp"
 
 namespace roofcast {
 
@@ -88,6 +90,7 @@ KernelLibrary read_library(const std::filesystem::path& file) {
     library.kernels = table.texts_if("kernels");
     library.software = table.texts_if("software");
     const std::string source = table.text("source");
+    for (TableReader& family : table.tables("family")) library.families.push_back(read_family(family, library.name, source));
     for (TableReader& kernel : table.tables("all_reduce")) library.all_reduce.push_back(read_all_reduce(kernel, source));
     table.finish();
     return library;
@@ -110,15 +113,8 @@ std::string_view name(AllReduceAlgorithm algorithm) {
 }
 
 KernelLibraries load_kernel_libraries(const std::filesystem::path& folder) {
-    std::error_code ec;
-    if (!std::filesystem::is_directory(folder, ec)) return {};
-    std::vector<std::filesystem::path> files;
-    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-        if (entry.path().extension() == ".toml") files.push_back(entry.path());
-    }
-    std::sort(files.begin(), files.end());
     KernelLibraries libraries;
-    for (const auto& file : files) libraries.push_back(std::make_shared<const KernelLibrary>(read_library(file)));
+    for (const auto& file : toml_files(folder)) libraries.push_back(std::make_shared<const KernelLibrary>(read_library(file)));
     return libraries;
 }
 

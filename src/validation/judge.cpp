@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <utility>
 
 #include "kernels/collective/all_reduce.hpp"
 #include "kernels/work.hpp"
@@ -28,8 +29,9 @@ public:
     explicit Judge(const Predictors& predictors) : predictors_(predictors) {}
 
     void kernel(const KernelRow& row, std::size_t index) {
-        const Gpu* gpu = known_gpu(row.gpu, row.origin);
-        if (gpu == nullptr) return;
+        const Gpu* known = known_gpu(row.gpu, row.origin);
+        if (known == nullptr) return;
+        const Gpu* gpu = row.family ? &of_family(*known, *row.family) : known;
         try {
             if (const auto p = matrix_precision(row.op)) require_precision(gpu->profile, *p);
             if (is_impossible(row, gpu->profile)) {
@@ -77,6 +79,12 @@ private:
         judged.low = judged.predicted * ratio(*interval).low;
         judged.high = judged.predicted * ratio(*interval).high;
     }
+    /// Made once for each GPU and family.
+    const Gpu& of_family(const Gpu& gpu, const KernelFamily& family) {
+        const auto known = families_.find({&gpu, &family});
+        if (known != families_.end()) return known->second;
+        return families_.emplace(std::pair{&gpu, &family}, as_family_sees(gpu, family)).first->second;
+    }
     const Gpu* known_gpu(const std::string& id, const Origin& origin) {
         const Gpu* gpu = predictors_.gpu(id);
         if (gpu == nullptr) skip(origin, fmt::format("unknown GPU '{}'", id));
@@ -86,6 +94,7 @@ private:
 
     const Predictors& predictors_;
     Validation result_;
+    std::map<std::pair<const Gpu*, const KernelFamily*>, Gpu> families_;
 };
 
 }  // namespace

@@ -25,8 +25,8 @@ Fit example() {
 
 TEST_CASE("a fit file loads and gives the fitted parameters to the last bit") {
     const Fit fit = example();
-    const TemporaryFile file("synthetic.fit.toml", fit_file_text(fit, {.command = "roofcast calibrate --gpu synthetic"}));
-    const ParameterSet loaded = load_parameters(file.path().parent_path(), synthetic_profile());
+    const TemporaryFile file("fits/synthetic.fit.toml", fit_file_text(fit, {.command = "roofcast calibrate --gpu synthetic"}));
+    const ParameterSet loaded = load_parameters(file.path().parent_path().parent_path(), synthetic_profile());
     REQUIRE(!fit.details.empty());
     for (const FittedParameter& p : fit.details) {
         const ParameterSpec& spec = parameter_specs()[p.spec];
@@ -44,8 +44,9 @@ TEST_CASE("a GPU's fit does not start from what whole models, its own among them
     of_models.stage = "models";
     const TemporaryFile file("folder", "");
     const std::filesystem::path folder = file.path().parent_path();
-    std::filesystem::create_directory(folder / "arch");
-    std::ofstream(folder / "arch" / "synthetic.fit.toml") << fit_file_text(fit, {.command = "roofcast calibrate --architecture synthetic"});
+    std::filesystem::create_directories(folder / "fits" / "arch");
+    std::ofstream(folder / "fits" / "arch" / "synthetic.fit.toml")
+        << fit_file_text(fit, {.command = "roofcast calibrate --architecture synthetic"});
     const GpuProfile gpu = synthetic_profile();
     const ParameterSet all = load_parameters(folder, gpu), start = load_architecture_parameters(folder, gpu);
     CHECK(all.provenance[of_kernels.spec] == Provenance::architecture_fit);

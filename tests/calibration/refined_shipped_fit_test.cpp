@@ -10,6 +10,7 @@
 
 using namespace roofcast;
 using roofcast::test::gpus_dir;
+using roofcast::test::software_dir;
 using roofcast::test::source_dir;
 
 namespace {
@@ -23,8 +24,8 @@ struct ShippedGpu {
 
     ShippedGpu(const std::string& id, const char* file)
         : profile(load_gpu_profile(gpus_dir() / (id + ".toml"), gpus_dir())),
-          prior(prior_fit(load_parameters(gpus_dir(), profile), profile, gpus_dir() / (id + ".fit.toml"))),
-          hosts(load_measuring_hosts(source_dir() / "validation_data" / "host_launch.toml").stacks) {
+          prior(prior_fit(load_parameters(gpus_dir(), profile), profile, gpus_dir() / "fits" / (id + ".fit.toml"))),
+          hosts(load_measuring_hosts(software_dir() / "hosts.toml").stacks) {
         for (KernelRow& row : read_measurements({source_dir() / "validation_data" / "kernels" / file}).kernels) {
             if (row.gpu == id) rows.push_back(std::move(row));
         }
@@ -100,7 +101,7 @@ TEST_CASE("rows of a slower machine of the GPU are predicted better, and the sha
     // As far off as the shipped fit is on the machine that it was measured on, to within a few points.
     std::vector<KernelRow> as_shipped = convolutions_of(v100.rows);
     CHECK(mape(v100, others, fit.parameters.values) < mape(v100, as_shipped, v100.prior.parameters.values) + 4);
-    const double factor = fit.parameters.values.time_factor.kernels[static_cast<std::size_t>(KernelFamily::convolution)];
+    const double factor = fit.parameters.values.time_factor.kernels[static_cast<std::size_t>(KernelClass::convolution)];
     CHECK(factor > 1.8);
     CHECK(factor < 2.6);
 }

@@ -165,25 +165,25 @@ TEST_CASE("the file of a refined fit holds all of the shipped one and reads back
     CHECK(text.find("[fit.comparison]") != std::string::npos);
     CHECK(text.find('\x1b') == std::string::npos);
     CHECK(text.find("caf\\xe9.csv") != std::string::npos);
-    const TemporaryFile file("synthetic.fit.toml", text);
+    const TemporaryFile file("fits/synthetic.fit.toml", text);
     CHECK(check_parameter_file(file.path()) == fit.details.size());
     CHECK(load_fit_summary(file.path()).gpus == std::vector<std::string>{"synthetic"});
     REQUIRE_NOTHROW(require_readable(text, fit, file.path()));
     Fit other = fit;
     other.details.front().after *= 1.01;
     CHECK_THROWS_AS(require_readable(text, other, file.path()), Error);
-    const ParameterSet read = load_parameters(file.path().parent_path(), made_up);
+    const ParameterSet read = load_parameters(file.path().parent_path().parent_path(), made_up);
     CHECK(read.provenance[parameter_index("time_factor.streaming")] == Provenance::user_fit);
     CHECK(read.provenance[parameter_index("gemm.simt.peak_fraction")] == Provenance::gpu_fit);
     CHECK(parameter_specs()[parameter_index("gemm.simt.peak_fraction")].get(read.values) == rel(0.8, 1e-12));
 }
 
 TEST_CASE("a prior weighs what its file says of rows and standard errors") {
-    const TemporaryFile file("synthetic.fit.toml",
+    const TemporaryFile file("fits/synthetic.fit.toml",
                              "[[fit.stage]]\nname = \"streaming\"\nrows = 400\nloss = { before = 0.1, after = 0.005 }\n"
                              "[streaming]\nbandwidth_fraction = { value = 0.7, standard_error = 0.0035 }\nfixed_us = { value = 3, "
                              "standard_error = 40 }\n");
-    const PriorFit prior = prior_fit(load_parameters(file.path().parent_path(), made_up), made_up, file.path());
+    const PriorFit prior = prior_fit(load_parameters(file.path().parent_path().parent_path(), made_up), made_up, file.path());
     CHECK(prior.of_gpu);
     CHECK(prior.name == "shipped fit of synthetic");
     // A loss of 0.005 is a scatter of 0.1. An error of 0.5 % of the range is worth (0.1 · 0.3 / (0.1 · 0.005))² = 3600 rows: all there are.

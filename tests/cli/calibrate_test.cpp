@@ -27,7 +27,7 @@ public:
         fs::copy(roofcast::test::gpus_dir(), root() / "gpus", fs::copy_options::recursive);
         fs::create_directories(root() / "models");
         fs::create_directories(root() / "validation_data");
-        fs::copy(roofcast::test::source_dir() / "validation_data" / "host_launch.toml", root() / "validation_data");
+        fs::copy(roofcast::test::software_dir(), root() / "software", fs::copy_options::recursive);
         fs::remove(fit_file());
         std::ofstream rows(root() / "rows.csv");
         rows << "gpu,op,precision,function,elements,latency_us,launch,cache,source\n";
@@ -39,7 +39,7 @@ public:
         }
     }
     [[nodiscard]] std::filesystem::path root() const { return marker_.path().parent_path(); }
-    [[nodiscard]] std::filesystem::path fit_file() const { return root() / "gpus" / "t4.fit.toml"; }
+    [[nodiscard]] std::filesystem::path fit_file() const { return root() / "gpus" / "fits" / "t4.fit.toml"; }
     [[nodiscard]] std::string command(const std::string& more) const {
         return "calibrate --gpu t4 --from-scratch --data-dir " + root().string() + " --data " + (root() / "rows.csv").string() + " " + more;
     }
@@ -92,7 +92,7 @@ TEST_CASE("the summary shows what fit files state without fitting") {
 
 TEST_CASE("interrupting a fit leaves the file of an earlier one as it was") {
     const Sandbox box;
-    const auto file = box.root() / "gpus" / "arch" / "ampere.fit.toml";
+    const auto file = box.root() / "gpus" / "fits" / "arch" / "ampere.fit.toml";
     std::ofstream(file) << "# an earlier fit\n";
     // `timeout` sends the signal of Ctrl-C after a moment; fifty folds of thousands of rows take far longer.
     const std::string command = "timeout -s INT 0.7 '" ROOFCAST_BINARY
@@ -153,6 +153,6 @@ TEST_CASE("a fit file states the command that writes it again") {
     REQUIRE(program(box.command("--folds 2 --write")).exit_code == 0);
     CHECK(contains(box.text(), "roofcast calibrate --gpu t4 --folds 2 --from-scratch --data rows.csv --write"));
     REQUIRE(program(box.command("--folds 2 --write --yes --arch-fit --architecture turing")).exit_code == 0);
-    CHECK(contains(roofcast::test::text_of(box.root() / "gpus" / "arch" / "turing.fit.toml"),
+    CHECK(contains(roofcast::test::text_of(box.root() / "gpus" / "fits" / "arch" / "turing.fit.toml"),
                    "roofcast calibrate --architecture turing --arch-fit --gpu t4 --folds 2"));
 }

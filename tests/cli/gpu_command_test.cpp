@@ -53,7 +53,8 @@ TEST_CASE("gpu show has the data sheet's memory beside what programs can allocat
 TEST_CASE("gpu check of a profile reads the fit beside it") {
     const TemporaryFile card("card.toml", profile);
     CHECK(roofcast::test::roofcast("gpu check " + card.path().string()).exit_code == 0);
-    std::ofstream(card.path().parent_path() / "card.fit.toml") << "[gemm.tensor16]\npeak_fraction = 1.7\n";
+    std::filesystem::create_directory(card.path().parent_path() / "fits");
+    std::ofstream(card.path().parent_path() / "fits" / "card.fit.toml") << "[gemm.tensor16]\npeak_fraction = 1.7\n";
     CHECK(contains(refused("gpu check " + card.path().string()), "gemm.tensor16.peak_fraction"));
 }
 
@@ -62,7 +63,7 @@ TEST_CASE("gpu check takes all that lies in the folder of profiles") {
     const auto result = roofcast::test::roofcast("gpu check --format json " + folder + "/*.toml " + folder + "/arch/*.toml");
     CHECK(result.exit_code == 0);
     CHECK(json::parse(result.output)["files"].size() > 10);
-    const TemporaryFile software("software.toml", "[eager]\nkernels = \"some\"\n");
+    const TemporaryFile software("execution.toml", "[eager]\nkernels = \"some\"\n");
     CHECK(contains(refused("gpu check " + software.path().string()), "eager.kernels"));
 }
 

@@ -148,6 +148,6 @@ TEST_CASE("providers: recommend leaves out what only community clouds offer, unl
     const json named = json::parse(printed(run + " --gpu rtx-3080 --gpu t4"));
     CHECK(note(named).empty());
     CHECK(named["prices"]["rtx-3080"]["fallback"] == true);
-    for (const auto& [gpu, price] : json::parse(printed(run + " --provider community"))["prices"].items())
-        CHECK((price.is_null() || price["provider_kind"] == "community"));
+    const json community = json::parse(printed(run + " --provider community"));
+    for (const auto& [gpu, price] : community["prices"].items()) CHECK((price.is_null() || price["provider_kind"] == "community"));
 }

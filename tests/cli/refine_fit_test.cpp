@@ -22,7 +22,7 @@ public:
     Home() : marker_("marker", "") { write_rows(rows(), "t4", 2.2); }
     [[nodiscard]] fs::path root() const { return marker_.path().parent_path(); }
     [[nodiscard]] fs::path rows() const { return root() / "rows.csv"; }
-    [[nodiscard]] fs::path own_fit(const std::string& id = "t4") const { return root() / "xdg" / "roofcast" / "gpus" / (id + ".fit.toml"); }
+    [[nodiscard]] fs::path own_fit(const std::string& id = "t4") const { return root() / "xdg" / "roofcast" / "fits" / (id + ".fit.toml"); }
 
     /// Element-wise kernels at 250 GB/s after 2.2 us, and `factor` times as long.
     static void write_rows(const fs::path& file, const std::string& gpu, double factor, int count = 6) {
@@ -39,6 +39,7 @@ public:
         if (!fs::exists(data)) {
             fs::create_directories(data / "models");
             fs::copy(roofcast::test::gpus_dir(), data / "gpus", fs::copy_options::recursive);
+            fs::copy(roofcast::test::software_dir(), data / "software", fs::copy_options::recursive);
         }
         return data;
     }
@@ -58,7 +59,7 @@ std::string quoted(const fs::path& path) {
 
 TEST_CASE("a user's fit goes to the user's folder, is preferred there, and every output says so") {
     const Home home;
-    const std::string shipped = text_of(roofcast::test::gpus_dir() / "t4.fit.toml");
+    const std::string shipped = text_of(roofcast::test::gpus_dir() / "fits" / "t4.fit.toml");
     const auto written = home.run("calibrate --gpu t4 --write --data " + quoted(home.rows()));
     CAPTURE(written.output);
     REQUIRE(written.exit_code == 0);
@@ -74,7 +75,7 @@ TEST_CASE("a user's fit goes to the user's folder, is preferred there, and every
     CHECK(factor["interval_high"].get<double>() > factor["value"].get<double>());
     REQUIRE(fs::exists(home.own_fit()));
     CHECK(contains(text_of(home.own_fit()), "refines = \"shipped fit of t4\""));
-    CHECK(text_of(roofcast::test::gpus_dir() / "t4.fit.toml") == shipped);
+    CHECK(text_of(roofcast::test::gpus_dir() / "fits" / "t4.fit.toml") == shipped);
     const std::string shown = home.run("gpu show t4").output;
     CHECK(contains(shown, "time_factor.streaming"));
     CHECK(contains(shown, "user_fit"));
@@ -88,7 +89,7 @@ TEST_CASE("a user's fit goes to the user's folder, is preferred there, and every
 
 TEST_CASE("a shipped fit is replaced only with --yes, and kept beside") {
     const Home home;
-    const fs::path fit = home.data_folder() / "gpus" / "t4.fit.toml";
+    const fs::path fit = home.data_folder() / "gpus" / "fits" / "t4.fit.toml";
     const std::string shipped = text_of(fit);
     const std::string command = "calibrate --gpu t4 --write --data " + quoted(home.rows()) + " --data-dir " + quoted(home.data_folder());
     const std::string refusal = roofcast::test::refused(command);
@@ -113,7 +114,7 @@ TEST_CASE("a shipped fit is replaced only with --yes, and kept beside") {
 TEST_CASE("a terminal is asked before a shipped fit is replaced") {
     if (std::system("command -v script >/dev/null 2>&1") != 0) return;
     const Home home;
-    const fs::path fit = home.data_folder() / "gpus" / "t4.fit.toml";
+    const fs::path fit = home.data_folder() / "gpus" / "fits" / "t4.fit.toml";
     const std::string shipped = text_of(fit);
     const auto answer = [&](const char* word) {
         const std::string program = "ROOFCAST_DATA=" ROOFCAST_SOURCE_DIR " " ROOFCAST_BINARY " calibrate --gpu t4 --write --data " +
@@ -191,12 +192,12 @@ TEST_CASE("a data folder without what a calibration needs is told what is missin
     const Home home;
     const std::string command = "calibrate --gpu t4 --data " + quoted(home.rows()) + " --data-dir " + quoted(home.data_folder());
     CHECK(home.run(command).exit_code == 0);  // validation_data is not needed
-    fs::remove(home.data_folder() / "gpus" / "software.toml");
+    fs::remove(home.data_folder() / "software" / "execution.toml");
     fs::remove(home.data_folder() / "gpus" / "arch" / "_default.toml");
     const std::string refusal = roofcast::test::refused(command);
     CHECK(contains(refusal, "gpus/arch/_default.toml"));
-    CHECK(contains(refusal, "gpus/software.toml"));
-    CHECK(contains(roofcast::test::refused("calibrate --gpu t4 --data-dir " + quoted(home.root())), "software.toml"));
+    CHECK(contains(refusal, "software/execution.toml"));
+    CHECK(contains(roofcast::test::refused("calibrate --gpu t4 --data-dir " + quoted(home.root())), "software/"));
 }
 
 TEST_CASE("models that run 2.2 times slower, all alike, are predicted and their interval holds the rows") {

@@ -70,14 +70,14 @@ TEST_CASE("validate names a broken profile or fit, and skips the rows of GPUs th
         fs::create_directories(data / "validation_data");
         fs::copy(roofcast::test::gpus_dir(), data / "gpus", fs::copy_options::recursive);
         fs::copy(roofcast::test::models_dir(), data / "models", fs::copy_options::recursive);
-        fs::copy(roofcast::test::source_dir() / "validation_data" / "host_launch.toml", data / "validation_data");
+        fs::copy(roofcast::test::software_dir(), data / "software", fs::copy_options::recursive);
         std::ofstream(data / "gpus" / spoilt, std::ios::app) << line;
         return roofcast::test::roofcast("validate --data-dir " + data.string() + " --data " + rows.path().string(), errors);
     };
     const auto sound = judge("t4.toml", "", false);
     CHECK(sound.exit_code == 0);
     CHECK(contains(sound.output, "1 rows judged, 0 set aside as impossible, 1 skipped"));
-    for (const char* spoilt : {"t4.toml", "arch/turing.toml", "t4.fit.toml"}) {
+    for (const char* spoilt : {"t4.toml", "arch/turing.toml", "fits/t4.fit.toml"}) {
         CAPTURE(spoilt);
         const auto broken = judge(spoilt, "\n[no_such_table]\nkey = 1\n", true);
         CHECK(broken.exit_code == 2);
@@ -160,12 +160,12 @@ TEST_CASE("validate reads the profiles of the GPUs asked for alone, and says wha
     fs::create_directories(data / "validation_data");
     fs::copy(roofcast::test::gpus_dir(), data / "gpus", fs::copy_options::recursive);
     fs::copy(roofcast::test::models_dir(), data / "models", fs::copy_options::recursive);
-    fs::copy(roofcast::test::source_dir() / "validation_data" / "host_launch.toml", data / "validation_data");
+    fs::copy(roofcast::test::software_dir(), data / "software", fs::copy_options::recursive);
     const std::string command = "validate --data-dir " + data.string() + " --data " + rows.path().string();
     const auto all = roofcast::test::roofcast(command, true);
     CHECK(all.exit_code == 0);
     CHECK(contains(all.output, "v100 is ambiguous"));
-    for (const char* spoilt : {"v100-sxm2-16gb.fit.toml", "arch/volta.toml"})
+    for (const char* spoilt : {"fits/v100-sxm2-16gb.fit.toml", "arch/volta.toml"})
         std::ofstream(data / "gpus" / spoilt, std::ios::app) << "[no_such_table]\n";
     const auto one = roofcast::test::roofcast(command + " --gpu t4", true);
     CHECK(one.exit_code == 0);

@@ -14,6 +14,7 @@ using test::gpus_dir;
 using test::op_of;
 using test::refused_key;
 using test::rel;
+using test::software_dir;
 
 TEST_CASE("attention of one query to a cache has a rate of its own where as many heads as the engine says share keys") {
     SoftwareStack stack;
@@ -51,7 +52,7 @@ TEST_CASE("attention of one query to a cache has a rate of its own where as many
 TEST_CASE("an engine may fuse attention in 16 bits only") {
     const Workload bert = find_workload(test::models_dir(), "bert-base");
     const Gpu gpu = load_gpu(gpus_dir(), "t4");
-    SoftwareStacks software = load_software(gpus_dir());
+    SoftwareStacks software = load_software(software_dir());
     const auto unfused = [&](Precision precision) {
         RunRequest request;
         request.shape.precision = precision;
@@ -68,7 +69,7 @@ TEST_CASE("an engine may fuse attention in 16 bits only") {
 }
 
 TEST_CASE("the software column may say that attention is of separate operators") {
-    const SoftwareStacks software = load_software(gpus_dir());
+    const SoftwareStacks software = load_software(software_dir());
     const Workload bert = find_workload(test::models_dir(), "bert-base");
     const Gpu gpu = load_gpu(gpus_dir(), "h100-sxm5-80gb");
     const auto fused = [&](const std::string& name) {
@@ -82,7 +83,7 @@ TEST_CASE("the software column may say that attention is of separate operators")
 }
 
 TEST_CASE("engines whose decoding takes groups of one size together keep heads of other groups apart") {
-    const SoftwareStacks software = load_software(gpus_dir());
+    const SoftwareStacks software = load_software(software_dir());
     const Gpu gpu = load_gpu(gpus_dir(), "h100-sxm5-80gb");
     const auto seconds = [&](const char* model, std::int64_t gpus, const char* version) {
         const Workload workload = find_workload(test::models_dir(), model);
@@ -92,8 +93,9 @@ TEST_CASE("engines whose decoding takes groups of one size together keep heads o
             .batch = 256, .prompt_tokens = 128, .generate_tokens = 2048, .precision = Precision::fp8, .parallel = {.tensor = gpus}};
         return predict(workload, gpu, request, software).latency.in(s);
     };
-    // Eight query heads share keys in Llama 2 70B, four in Mistral 7B; products of 2024 are a little slower.
-    CHECK(seconds("llama-2-70b", 4, "tensorrt-llm v0.9") == rel(seconds("llama-2-70b", 4, "tensorrt-llm"), 0.01));
+    // Eight query heads share keys in Llama 2 70B, four in Mistral 7B; products of 2024 are a little slower, attention was fitted to those
+    // of 2026.
+    CHECK(seconds("llama-2-70b", 4, "tensorrt-llm v0.9") == rel(seconds("llama-2-70b", 4, "tensorrt-llm"), 0.05));
     CHECK(seconds("llama-2-70b", 4, "tensorrt-llm v0.6.1") > 1.1 * seconds("llama-2-70b", 4, "tensorrt-llm v0.9"));
     CHECK(seconds("mistral-7b", 1, "tensorrt-llm v0.9") > 1.1 * seconds("mistral-7b", 1, "tensorrt-llm"));
 }
@@ -115,7 +117,7 @@ TEST_CASE("heads decode no slower where they may go either way, and two proposed
 }
 
 TEST_CASE("short attention of TensorRT and FasterTransformer is by kernels of their own, which wait longer for a softmax") {
-    const SoftwareStacks software = load_software(gpus_dir());
+    const SoftwareStacks software = load_software(software_dir());
     CHECK(software.find(Execution::tensorrt, "tensorrt 8.6").head_blocks);
     CHECK(software.find(Execution::fused, "fastertransformer").head_blocks);
     CHECK_FALSE(software.find(Execution::compiled, "").head_blocks);
@@ -132,7 +134,7 @@ TEST_CASE("short attention of TensorRT and FasterTransformer is by kernels of th
 }
 
 TEST_CASE("an engine may run long contexts in another way: prompts in chunks, decoding at a rate of its own") {
-    SoftwareStacks software = load_software(gpus_dir());
+    SoftwareStacks software = load_software(software_dir());
     const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
     const Workload model = find_workload(test::models_dir(), "llama-3.1-8b");
     Engine& engine = software.engines.emplace_back();

@@ -10,9 +10,10 @@ using namespace roofcast;
 using test::gpus_dir;
 using test::refused_key;
 using test::rel;
+using test::software_dir;
 
 TEST_CASE("engines are told apart by their versions") {
-    const SoftwareStacks software = load_software(gpus_dir());
+    const SoftwareStacks software = load_software(software_dir());
     const auto engine = [&](const char* text) { return software.find(Execution::cuda_graph, text).name; };
     for (const char* eager : {"vllm 0.1.7", "vLLM 0.2.6", "vLLM (mlc-ai/llm-perf-bench README (2023-10))"})
         CHECK(engine(eager) == "vllm-0.2");
@@ -25,7 +26,7 @@ TEST_CASE("engines are told apart by their versions") {
 }
 
 TEST_CASE("an engine may be another one on GPUs of a vendor") {
-    const SoftwareStacks software = load_software(gpus_dir());
+    const SoftwareStacks software = load_software(software_dir());
     for (const char* text : {"llama.cpp", "llama.cpp b2781"}) {
         CAPTURE(text);
         CHECK(software.find(Execution::cuda_graph, text, "Apple").name == "llama.cpp-metal");
@@ -46,20 +47,21 @@ TEST_CASE("an engine may be another one on GPUs of a vendor") {
 }
 
 TEST_CASE("an engine has the habits of the one that it is like, but for its own") {
-    const SoftwareStacks software = load_software(gpus_dir());
+    const SoftwareStacks software = load_software(software_dir());
     const SoftwareStack &base = software.find(Execution::cuda_graph, "llama.cpp"), &like = software.find(Execution::cuda_graph, "ollama");
     CHECK(like.unpacks_from_rows == base.unpacks_from_rows);
     CHECK(like.matmul_rate == base.matmul_rate);
     CHECK(like.device_gap < base.device_gap);
-    std::stringstream text;
-    text << std::ifstream(gpus_dir() / "software.toml").rdbuf();
-    const std::string shipped = text.str(), key = "like = \"llama.cpp\"";
-    // Neither a misspelt name nor an engine that is like another itself.
-    for (const char* other : {"like = \"llamacpp\"", "like = \"vllm-0.2\""}) {
+    const std::string shipped = test::text_of(software_dir() / "engines" / "llama-cpp.toml"), key = "like = \"llama.cpp\"";
+    // Neither a misspelt name, nor an engine of another file, nor one that is like another itself.
+    for (const char* other : {"like = \"llamacpp\"", "like = \"vllm\"", "like = \"ollama\""}) {
         CAPTURE(other);
         std::string changed = shipped;
         REQUIRE(changed.find(key) != std::string::npos);
-        const test::TemporaryFile file("software.toml", changed.replace(changed.find(key), key.size(), other));
+        const test::TemporaryFile file("execution.toml", test::text_of(software_dir() / "execution.toml"));
+        const auto engines = file.path().parent_path() / "engines";
+        std::filesystem::create_directory(engines);
+        std::ofstream(engines / "llama-cpp.toml") << changed.replace(changed.find(key), key.size(), other);
         std::string refused;
         try {
             load_software(file.path().parent_path());
@@ -104,7 +106,7 @@ TEST_CASE("habits that are out of range, or mean nothing, are refused by their k
 }
 
 TEST_CASE("engines that score the vocabulary for every token of a prompt need the memory for it, those that score the last do not") {
-    const SoftwareStacks software = load_software(gpus_dir());
+    const SoftwareStacks software = load_software(software_dir());
     const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
     const Workload model = find_workload(test::models_dir(), "qwen2-7b");
     const auto gigabytes = [&](std::int64_t prompt, const char* version) {
@@ -119,7 +121,7 @@ TEST_CASE("engines that score the vocabulary for every token of a prompt need th
 }
 
 TEST_CASE("engines say what the library before and after 2023 does by version, and what compiled code leaves to libraries") {
-    const SoftwareStacks software = load_software(gpus_dir());
+    const SoftwareStacks software = load_software(software_dir());
     const SoftwareStack &eager = software.find(Execution::eager, "transformers/pytorch 2.0.1"),
                         &compiled = software.find(Execution::compiled, "transformers/pytorch 2.1.0dev"),
                         &later = software.find(Execution::eager, "transformers/pytorch");
@@ -135,7 +137,7 @@ TEST_CASE("engines say what the library before and after 2023 does by version, a
 
 TEST_CASE("a model whose script casts it to 16 bits has no part in automatic mixed precision") {
     const Gpu gpu = load_gpu(gpus_dir(), "v100-sxm2-16gb");
-    const SoftwareStacks software = load_software(gpus_dir());
+    const SoftwareStacks software = load_software(software_dir());
     Workload model = find_workload(test::models_dir(), "yolov5s");
     RunRequest request{.execution = Execution::eager, .software = "pytorch"};
     const auto latency = [&](Precision p) {
@@ -153,7 +155,7 @@ TEST_CASE("a model whose script casts it to 16 bits has no part in automatic mix
 }
 
 TEST_CASE("a model whose script traces it runs as TorchScript, where the software has that") {
-    const SoftwareStacks software = load_software(gpus_dir());
+    const SoftwareStacks software = load_software(software_dir());
     const Gpu gpu = load_gpu(gpus_dir(), "v100-sxm2-16gb");
     Workload model = find_workload(test::models_dir(), "gpunet-0");
     REQUIRE(model.own_script.traced);
@@ -173,7 +175,7 @@ TEST_CASE("a model whose script traces it runs as TorchScript, where the softwar
 }
 
 TEST_CASE("an engine may run decoders at another rate than other models, and with other work of the host") {
-    SoftwareStacks software = load_software(gpus_dir());
+    SoftwareStacks software = load_software(software_dir());
     const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
     const auto latency = [&](const char* model) {
         RunRequest request{.execution = Execution::fused, .software = "fastertransformer"};
@@ -190,7 +192,7 @@ TEST_CASE("an engine may run decoders at another rate than other models, and wit
 }
 
 TEST_CASE("keys are copied by other instructions where weights are quantized, if the engine says so") {
-    SoftwareStacks software = load_software(gpus_dir());
+    SoftwareStacks software = load_software(software_dir());
     const Gpu gpu = load_gpu(gpus_dir(), "h20");
     const auto latency = [&](double bits) {
         RunRequest request{.execution = Execution::eager, .software = "transformers 4.51.3"};
@@ -205,7 +207,7 @@ TEST_CASE("keys are copied by other instructions where weights are quantized, if
 }
 
 TEST_CASE("transformers 5 runs the experts of a layer in groups, eagerly and in a graph of its kernels") {
-    SoftwareStacks software = load_software(gpus_dir());
+    SoftwareStacks software = load_software(software_dir());
     const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
     const auto kernels = [&](Execution execution, const char* engine) {
         RunRequest request{.execution = execution, .software = engine};
@@ -219,7 +221,7 @@ TEST_CASE("transformers 5 runs the experts of a layer in groups, eagerly and in 
 }
 
 TEST_CASE("transformers of 2024 goes through all keys of a head in one block, and through the vocabulary once for each prompt") {
-    SoftwareStacks software = load_software(gpus_dir());
+    SoftwareStacks software = load_software(software_dir());
     const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
     const auto predicted = [&](std::int64_t batch, std::int64_t prompt) {
         RunRequest request{.execution = Execution::eager, .software = "transformers 4.46.0"};
@@ -237,7 +239,7 @@ TEST_CASE("transformers of 2024 goes through all keys of a head in one block, an
 }
 
 TEST_CASE("encoders of an engine that was measured on half-padded sequences attend to halves, unless the padding was removed") {
-    SoftwareStacks software = load_software(gpus_dir());
+    SoftwareStacks software = load_software(software_dir());
     const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
     const auto pass = [&](std::int64_t tokens) {
         RunRequest request{.execution = Execution::fused, .software = "fastertransformer-pytorch"};
@@ -254,7 +256,7 @@ TEST_CASE("encoders of an engine that was measured on half-padded sequences atte
 }
 
 TEST_CASE("the loop of FasterTransformer's TensorFlow example is an engine of its own, by its source") {
-    const SoftwareStacks software = load_software(gpus_dir());
+    const SoftwareStacks software = load_software(software_dir());
     const auto name = [&](const char* text) { return software.engine(Execution::compiled, text)->stack.name; };
     CHECK(name("tensorflow1 (NVIDIA/FasterTransformer @df4a753 (2023-10-19))") == "tensorflow-1-loop");
     CHECK(name("tensorflow1 (NVIDIA/DeepLearningExamples @729963dd (2024-04-04))") == "tensorflow-1");
@@ -271,7 +273,7 @@ TEST_CASE("words of software match in any case, and whole") {
 }
 
 TEST_CASE("torch.autocast narrows weights, and leaves norms in fp32 unless a benchmark asks for fast ones") {
-    const SoftwareStacks software = load_software(gpus_dir());
+    const SoftwareStacks software = load_software(software_dir());
     const auto stack = [&](const char* text) { return software.find(Execution::eager, text); };
     for (const char* text : {"pytorch 2 amp", "pytorch 2.11.0 amp nhwc", "pytorch 2.12.1 amp"}) {
         INFO(text);
@@ -287,7 +289,7 @@ TEST_CASE("torch.autocast narrows weights, and leaves norms in fp32 unless a ben
 }
 
 TEST_CASE("PyTorch's attention without a fused kernel is in fp32 from 2.5 on") {
-    const SoftwareStacks software = load_software(gpus_dir());
+    const SoftwareStacks software = load_software(software_dir());
     const Workload sam = find_workload(test::models_dir(), "samvit-base-patch16");
     const Gpu gpu = load_gpu(gpus_dir(), "h100-sxm5-80gb");
     const auto time = [&](const char* text) {
@@ -309,7 +311,7 @@ TEST_CASE("an asterisk stands for the rest of a word") {
 }
 
 TEST_CASE("engines run all-reduces by the kernels of their library, and others by the vendor's") {
-    const SoftwareStacks stacks = load_software(test::gpus_dir());
+    const SoftwareStacks stacks = load_software(test::software_dir());
     const Gpu gpu = load_gpu(test::gpus_dir(), "h200");
     const OpGraph graph = test::layers_of(Collective{CollectiveKind::all_reduce, 8, 16 * kib});
     const auto run = [&](std::string_view software) {

@@ -15,6 +15,7 @@ using test::gpus_dir;
 using test::layers_of;
 using test::product;
 using test::rel;
+using test::software_dir;
 
 TEST_CASE("kernels that unpack weights are issued beside products of so many bits, and beside no others") {
     const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
@@ -90,7 +91,7 @@ TEST_CASE("products padded to the rows of a tile may be slower than those that f
     CHECK(ratio("h20", 1, 4.5) == rel(1, 1e-12));
     CHECK(ratio("a100-sxm4-80gb", 1, 16) == rel(1, 1e-12));
     // At the rate that an engine has, no product gets faster where tiles of more rows begin.
-    const SoftwareStacks software = load_software(gpus_dir());
+    const SoftwareStacks software = load_software(software_dir());
     const SoftwareStack& sglang = software.find(Execution::cuda_graph, "sglang 0.4.6");
     REQUIRE(sglang.least_tile_rate < 1);
     for (const char* id : {"h20", "h100-sxm5-80gb"}) {

@@ -23,14 +23,14 @@ inline OpGraph product(std::int64_t rows, double weight_bits) {
     return layers_of(Gemm{.m = rows, .n = 4096, .k = 4096, .precision = Precision::fp16, .weight_bits = weight_bits});
 }
 
-/// The key that a software.toml is refused for whose way of execution `way` has `line` besides.
+/// The key that an execution.toml is refused for whose way of execution `way` has `line` besides.
 inline std::string refused_key(const std::string& line, const std::string& way = "eager") {
     std::stringstream text;
-    text << std::ifstream(gpus_dir() / "software.toml").rdbuf();
+    text << std::ifstream(software_dir() / "execution.toml").rdbuf();
     std::string shipped = text.str();
     const std::size_t table = shipped.find("\n[" + way + "]") + 1;
     REQUIRE(table > 0);
-    const test::TemporaryFile file("software.toml", shipped.insert(shipped.find('\n', table) + 1, line + "\n"));
+    const test::TemporaryFile file("execution.toml", shipped.insert(shipped.find('\n', table) + 1, line + "\n"));
     try {
         load_software(file.path().parent_path());
     } catch (const Error& e) {

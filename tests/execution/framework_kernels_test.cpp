@@ -9,6 +9,7 @@ using namespace roofcast;
 using test::gpus_dir;
 using test::product;
 using test::rel;
+using test::software_dir;
 
 TEST_CASE("an engine that keeps activations in fp32 converts them around its 16-bit products") {
     const Gpu gpu = load_gpu(gpus_dir(), "rtx-3080");

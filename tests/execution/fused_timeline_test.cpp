@@ -12,6 +12,7 @@ using test::gpus_dir;
 using test::graph_of;
 using test::large;
 using test::rel;
+using test::software_dir;
 using test::stack;
 
 TEST_CASE("a compiler's fusion of a chain saves time and kernels, and says what it fused") {

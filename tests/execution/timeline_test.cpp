@@ -11,6 +11,7 @@ using test::graph_of;
 using test::large;
 using test::rel;
 using test::small;
+using test::software_dir;
 using test::stack;
 
 TEST_CASE("small kernels wait for the host, large ones hide it") {
@@ -122,15 +123,15 @@ TEST_CASE("an operator without a model withholds the total") {
     CHECK(t.unmodelled.front() == "mystery");
 }
 
-TEST_CASE("every way of execution is described in software.toml") {
-    const SoftwareStacks stacks = load_software(gpus_dir());
+TEST_CASE("every way of execution is described in execution.toml") {
+    const SoftwareStacks stacks = load_software(software_dir());
     for (std::size_t i = 0; i < execution_count; ++i) CHECK_FALSE(stacks.by_execution[i].source.empty());
     CHECK(stacks.find(Execution::eager, "").host_per_kernel > stacks.find(Execution::cuda_graph, "").host_per_kernel);
 }
 
 TEST_CASE(
     "an engine is found by the first word of its name, in the ways it runs, and differs from the way's own table only in what it says") {
-    const SoftwareStacks stacks = load_software(gpus_dir());
+    const SoftwareStacks stacks = load_software(software_dir());
     const SoftwareStack& engine = stacks.find(Execution::cuda_graph, "Llama.cpp b2999");
     CHECK(engine.name == "llama.cpp");
     CHECK(engine.fp16_accumulation);
@@ -149,7 +150,7 @@ TEST_CASE("16-bit accumulation doubles the fp16 matrix peak of a GeForce and lea
 }
 
 TEST_CASE("the longest run of words that a software's name begins with picks the engine") {
-    const SoftwareStacks stacks = load_software(gpus_dir());
+    const SoftwareStacks stacks = load_software(software_dir());
     CHECK(stacks.find(Execution::eager, "PyTorch").name == "pytorch-1");
     CHECK(stacks.find(Execution::eager, "pytorch 2.4 cu124").name == "pytorch-2");
     CHECK(stacks.find(Execution::eager, "pytorch 2.1.0 cu121").name == "pytorch-2.1");

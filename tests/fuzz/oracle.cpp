@@ -15,7 +15,7 @@ namespace roofcast::fuzz {
 namespace {
 
 struct Machine {
-    SoftwareStacks software = load_software(source_dir() / "gpus");
+    SoftwareStacks software = load_software(source_dir() / "software");
     Gpu gpu = load_gpu(source_dir() / "gpus", "h100-sxm");
 };
 

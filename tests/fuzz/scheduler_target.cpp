@@ -21,7 +21,7 @@ constexpr std::int64_t most_context = 2048, most_tokens = 1024, most_sequences =
 /// Times of steps of a small model, worked out once and never changed.
 const StepTable& steps() {
     static const StepTable table = [] {
-        const SoftwareStacks software = load_software(fuzz::source_dir() / "gpus");
+        const SoftwareStacks software = load_software(fuzz::source_dir() / "software");
         const Gpu gpu = load_gpu(fuzz::source_dir() / "gpus", "h100-sxm");
         const Workload model = find_workload(fuzz::source_dir() / "models", "llama-3.2-1b");
         RunRequest request;

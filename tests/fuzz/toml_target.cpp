@@ -72,7 +72,7 @@ void read_models(std::string_view text) {
 }
 
 void read_software(std::string_view text) {
-    static_cast<void>(fuzz::folder().file("software.toml", text));
+    static_cast<void>(fuzz::folder().file("execution.toml", text));
     static_cast<void>(load_software(fuzz::folder().path()).engine(Execution::eager, "engine 1.0"));
 }
 

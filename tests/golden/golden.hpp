@@ -39,7 +39,7 @@ public:
         return memory_estimate(workload, completed_sizes(golden_request(shape, how), workload), software);
     }
 
-    SoftwareStacks software = load_software(gpus_dir());
+    SoftwareStacks software = load_software(software_dir());
 };
 
 inline Gpu shipped_gpu(const char* id) {

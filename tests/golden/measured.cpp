@@ -9,8 +9,9 @@
 namespace roofcast::test {
 
 Measured::Measured(const std::vector<std::filesystem::path>& files) : measurements_(read_measurements(files)) {
-    const MeasuringHosts hosts = load_measuring_hosts(source_dir() / "validation_data" / "host_launch.toml");
+    const MeasuringHosts hosts = load_measuring_hosts(software_dir() / "hosts.toml");
     mark_habits(hosts.stacks, measurements_.kernels);
+    mark_families(load_software(software_dir()), measurements_.kernels);
     Predictors with;
     with.gpu = [this](const std::string& id) {
         const auto known = gpus_.find(id);
@@ -19,7 +20,7 @@ Measured::Measured(const std::vector<std::filesystem::path>& files) : measuremen
     };
     with.host_launch = [&hosts](const KernelRow& row) { return host_launch(hosts.stacks, row); };
     if (!measurements_.models.empty())
-        with.model = model_predictor(load_workload_catalogue(models_dir()), load_software(gpus_dir()), hosts.machines);
+        with.model = model_predictor(load_workload_catalogue(models_dir()), load_software(software_dir()), hosts.machines);
     validation_ = judge(measurements_, with);
 }
 

@@ -85,7 +85,7 @@ TEST_CASE("a longer segment is what a run says it is") {
     request.shape.prompt_tokens = 128;
     const Workload model = find_workload(test::models_dir(), "transformer-xl-base");
     const Gpu gpu = load_gpu(test::gpus_dir(), "a100-sxm4-40gb");
-    const SoftwareStacks software = load_software(test::gpus_dir());
+    const SoftwareStacks software = load_software(test::software_dir());
     CHECK(predict(model, gpu, request, software).latency > predict(model, gpu, RunRequest{}, software).latency);
     request.shape.prompt_tokens = std::int64_t{1} << 30;
     CHECK_THROWS_AS(predict(model, gpu, request, software), Error);

@@ -10,7 +10,7 @@ using test::rel;
 
 namespace {
 
-Gpu with_factor(KernelFamily family, double factor) {
+Gpu with_factor(KernelClass family, double factor) {
     Gpu gpu = load_gpu(test::gpus_dir(), "a100-sxm4-80gb");
     gpu.parameters.values.time_factor.kernels[static_cast<std::size_t>(family)] = factor;
     return gpu;
@@ -22,14 +22,14 @@ const Op product = Gemm{1, 4096, 4096, 4096, Precision::fp16, 16};
 }  // namespace
 
 TEST_CASE("a time factor stretches the kernels of its family and no others") {
-    const Gpu plain = with_factor(KernelFamily::convolution, 1), slow = with_factor(KernelFamily::convolution, 2.2);
+    const Gpu plain = with_factor(KernelClass::convolution, 1), slow = with_factor(KernelClass::convolution, 2.2);
     CHECK(cost(conv, slow).total.in(us) == rel(2.2 * cost(conv, plain).total.in(us), 1e-12));
     CHECK(cost(conv, slow).dram.in(us) == rel(2.2 * cost(conv, plain).dram.in(us), 1e-12));
     CHECK(cost(product, slow).total == cost(product, plain).total);
 }
 
 TEST_CASE("a time factor below 1 never beats the data sheet") {
-    const Gpu plain = with_factor(KernelFamily::gemm_tensor16, 1), fast = with_factor(KernelFamily::gemm_tensor16, 0.2);
+    const Gpu plain = with_factor(KernelClass::gemm_tensor16, 1), fast = with_factor(KernelClass::gemm_tensor16, 0.2);
     const Seconds floor = datasheet_roofline(product, plain.profile) / plain.profile.clock_headroom();
     REQUIRE(0.2 * cost(product, plain).total < floor);
     CHECK(cost(product, fast).total.in(us) == rel(floor.in(us), 1e-12));
@@ -37,12 +37,12 @@ TEST_CASE("a time factor below 1 never beats the data sheet") {
 
 TEST_CASE("kernels belong to the families that calibration fits apart") {
     const GpuProfile gpu = load_gpu(test::gpus_dir(), "a100-sxm4-80gb").profile;
-    CHECK(kernel_family(product, gpu) == KernelFamily::gemm_tensor16);
-    CHECK(kernel_family(Gemm{1, 64, 64, 64, Precision::fp32, 32}, gpu) == KernelFamily::gemm_simt);
-    CHECK(kernel_family(Gemm{1, 64, 64, 64, Precision::fp16, 4}, gpu) == KernelFamily::weight_only);
-    CHECK(kernel_family(conv, gpu) == KernelFamily::convolution);
-    CHECK(kernel_family(Elementwise{.elements = 5}, gpu) == KernelFamily::streaming);
-    CHECK_FALSE(kernel_family(Unmodelled{}, gpu));
+    CHECK(kernel_class(product, gpu) == KernelClass::gemm_tensor16);
+    CHECK(kernel_class(Gemm{1, 64, 64, 64, Precision::fp32, 32}, gpu) == KernelClass::gemm_simt);
+    CHECK(kernel_class(Gemm{1, 64, 64, 64, Precision::fp16, 4}, gpu) == KernelClass::weight_only);
+    CHECK(kernel_class(conv, gpu) == KernelClass::convolution);
+    CHECK(kernel_class(Elementwise{.elements = 5}, gpu) == KernelClass::streaming);
+    CHECK_FALSE(kernel_class(Unmodelled{}, gpu));
 }
 
 TEST_CASE("the factor of whole models stretches all of a pass, the CPU's part too") {

@@ -17,7 +17,7 @@ Prediction predicted(std::string_view id, std::int64_t steps = 0, std::int64_t b
     request.shape.steps = steps;
     request.execution = Execution::compiled;
     return predict(find_workload(test::models_dir(), id), load_gpu(test::gpus_dir(), "a100-sxm4-80gb"), request,
-                   load_software(test::gpus_dir()));
+                   load_software(test::software_dir()));
 }
 
 }  // namespace
@@ -53,7 +53,7 @@ TEST_CASE("more steps take longer, each as long as before") {
 
 TEST_CASE("measured rates of diffusion are denoising steps of the batch") {
     const ModelPredictor predictor =
-        model_predictor({find_workload(test::models_dir(), "sd-1.5-txt2img")}, load_software(test::gpus_dir()));
+        model_predictor({find_workload(test::models_dir(), "sd-1.5-txt2img")}, load_software(test::software_dir()));
     ModelRow row;
     row.model = "sd-1.5-txt2img";
     row.execution = Execution::compiled;

@@ -12,6 +12,7 @@ using namespace roofcast;
 using test::gpus_dir;
 using test::models_dir;
 using test::rel;
+using test::software_dir;
 
 namespace {
 
@@ -24,7 +25,7 @@ Prediction run(const std::string& model, const std::vector<ResidualInterval>& in
     gpu.parameters.intervals = intervals;
     RunRequest request;
     request.shape.precision = Precision::fp16;
-    return predict(find_workload(models_dir(), model), gpu, request, load_software(gpus_dir()));
+    return predict(find_workload(models_dir(), model), gpu, request, load_software(software_dir()));
 }
 
 }  // namespace
@@ -57,7 +58,7 @@ TEST_CASE("operators that an architecture's fit lacks are known to the fit of al
 TEST_CASE("a fit speaks for a run when operators that it, or a more specific one, knows take half of its time together") {
     const Workload model = find_workload(models_dir(), "resnet50");
     Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
-    Prediction p = predict(model, gpu, {}, load_software(gpus_dir()));
+    Prediction p = predict(model, gpu, {}, load_software(software_dir()));
     std::map<std::string_view, double> count;
     std::vector<TimedOp>& ops = p.phases.front().timeline.ops;
     for (const TimedOp& op : ops) count[op_class(op.node->op)] += 1;
@@ -140,7 +141,7 @@ TEST_CASE("without a fit every prediction carries the documented default") {
     for (const char* model : {"llama-3.1-8b", "bert-base", "vit-base-patch16-224", "resnet50", "qwen2.5-vl-3b"}) {
         RunRequest request;
         request.shape.precision = Precision::fp16;
-        const Prediction p = predict(find_workload(models_dir(), model), gpu, request, load_software(gpus_dir()));
+        const Prediction p = predict(find_workload(models_dir(), model), gpu, request, load_software(software_dir()));
         INFO(model);
         REQUIRE(p.intervals);
         CHECK(p.intervals->latency.low < 1);
@@ -156,7 +157,7 @@ TEST_CASE("what a profile leaves to assumption widens the interval, each kind of
                                     interval("assumed_sm_count", -0.1, 0.3, Provenance::assumed)};
         gpu.profile.assumed.clear();
         for (const auto& key : keys) gpu.profile.assumed.push_back({key, "1", "test"});
-        return predict(find_workload(models_dir(), "resnet50"), gpu, {}, load_software(gpus_dir())).intervals->latency;
+        return predict(find_workload(models_dir(), "resnet50"), gpu, {}, load_software(software_dir())).intervals->latency;
     };
     CHECK(latency({}).high == rel(std::exp(0.3), 1e-12));
     CHECK(latency({"power.idle_watts"}).high == rel(std::exp(0.3), 1e-12));  // changes no time
@@ -175,7 +176,7 @@ TEST_CASE("an interval ends where the data sheet does") {
                                 interval("model_llm_prefill", -5, 0.1, Provenance::gpu_fit)};
     RunRequest request;
     request.shape.precision = Precision::fp16;
-    const Prediction p = predict(find_workload(models_dir(), "llama-3.1-8b"), gpu, request, load_software(gpus_dir()));
+    const Prediction p = predict(find_workload(models_dir(), "llama-3.1-8b"), gpu, request, load_software(software_dir()));
     // 15.0 GB that a step reads (8.03e9 parameters less an embedding of 128256 · 4096, two bytes each) at 2039 GB/s: 7.36 ms; the cache and
     // 40 MB of L2 change 1 % of it. e^-5 of the step would be below 0.1 ms.
     CHECK((p.intervals->tpot->low * *p.tpot).in(ms) == rel(7.36, 0.02));
@@ -187,7 +188,7 @@ TEST_CASE("a prediction of what does not fit says so, and keeps its times for ro
     Gpu gpu = load_gpu(gpus_dir(), "rtx-4090");
     RunRequest request;
     request.shape.precision = Precision::fp16;
-    const SoftwareStacks software = load_software(gpus_dir());
+    const SoftwareStacks software = load_software(software_dir());
     const Prediction large = predict(find_workload(models_dir(), "llama-3.1-70b"), gpu, request, software),
                      small = predict(find_workload(models_dir(), "llama-3.1-8b"), gpu, request, software);
     CHECK_FALSE(large.runs());

@@ -10,11 +10,12 @@ using namespace roofcast;
 using test::gpus_dir;
 using test::models_dir;
 using test::rel;
+using test::software_dir;
 
 namespace {
 
 const SoftwareStacks& stacks() {
-    static const SoftwareStacks software = load_software(gpus_dir());
+    static const SoftwareStacks software = load_software(software_dir());
     return software;
 }
 
@@ -74,7 +75,7 @@ TEST_CASE("remedies beside other degrees name the option and count all GPUs") {
     request.shape = {.precision = Precision::fp16, .parallel = {.tensor = 4}};
     const Workload mixtral = find_workload(models_dir(), "mixtral-8x7b");
     request = completed(request, mixtral, gpu);
-    const auto advice = memory_advice(mixtral, request, load_software(gpus_dir()), *gpu.profile.usable_memory());
+    const auto advice = memory_advice(mixtral, request, load_software(software_dir()), *gpu.profile.usable_memory());
     CHECK(any_contains(advice.remedies, "--pp 2, 8 GPUs in all"));
     CHECK(any_contains(advice.remedies, "tensor parallelism over 8 GPUs"));
 }

@@ -11,6 +11,7 @@ using namespace roofcast;
 using roofcast::test::FolderWithout;
 using roofcast::test::gpus_dir;
 using roofcast::test::models_dir;
+using roofcast::test::software_dir;
 using roofcast::test::TemporaryFile;
 
 namespace {
@@ -31,7 +32,7 @@ Gpu from_five_lines(const std::string& id, const GpuProfile& full) {
 }  // namespace
 
 TEST_CASE("the interval of a prediction from five lines holds the prediction from the whole data sheet") {
-    const SoftwareStacks software = load_software(gpus_dir());
+    const SoftwareStacks software = load_software(software_dir());
     for (const std::string id : {"rtx-4070-super", "rtx-4080", "rtx-5070-ti", "a100-pcie-80gb", "mi325x"}) {
         Gpu full = load_gpu(gpus_dir(), id);
         const Gpu small = from_five_lines(id, full.profile);

@@ -17,6 +17,7 @@ using namespace roofcast;
 using test::gpus_dir;
 using test::models_dir;
 using test::rel;
+using test::software_dir;
 
 namespace {
 
@@ -245,7 +246,7 @@ TEST_CASE("what does not fit is offered as many weights in host memory as it tak
 
 TEST_CASE("engines that cut prompts take passes of so many tokens of all sequences, unless asked otherwise") {
     TechniqueBench bench;
-    bench.software = load_software(gpus_dir());
+    bench.software = load_software(software_dir());
     const auto passes = [&](const Techniques& techniques, std::int64_t batch) {
         RunRequest request;
         request.shape = bench.shape;

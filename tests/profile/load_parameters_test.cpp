@@ -18,7 +18,10 @@ namespace {
 /// A folder of profiles with parameter files of its own.
 class ParameterFolder {
 public:
-    ParameterFolder() { std::filesystem::create_directory(path() / "arch"); }
+    ParameterFolder() {
+        std::filesystem::create_directory(path() / "arch");
+        std::filesystem::create_directories(path() / "fits" / "arch");
+    }
     [[nodiscard]] std::filesystem::path path() const { return placeholder_.path().parent_path(); }
     ParameterFolder& write(const char* file, const std::string& text) {
         std::ofstream(path() / file) << text;
@@ -49,16 +52,16 @@ TEST_CASE("parameters come from the defaults, the architecture, its fit and the 
     CHECK(value() == rel(0.5, 1e-12));
     CHECK(folder.load().provenance[i] == Provenance::assumed);
     CHECK(folder.load().source[i] == "assumed: test");
-    folder.write("arch/_default.fit.toml", "[gemm.tensor16]\npeak_fraction = 0.55\n");
+    folder.write("fits/arch/_default.fit.toml", "[gemm.tensor16]\npeak_fraction = 0.55\n");
     CHECK(folder.load().provenance[i] == Provenance::pooled_fit);
     folder.write("arch/ada.toml", "[typical]\nanything = 1\n[gemm.tensor16]\npeak_fraction = { value = 0.6, source = \"a paper\" }\n");
     CHECK(value() == rel(0.6, 1e-12));
     CHECK(folder.load().provenance[i] == Provenance::cited);
     CHECK(folder.load().source[i] == "a paper");
-    folder.write("arch/ada.fit.toml", "[fit]\nseed = 1\n[gemm.tensor16]\npeak_fraction = 0.7\n");
+    folder.write("fits/arch/ada.fit.toml", "[fit]\nseed = 1\n[gemm.tensor16]\npeak_fraction = 0.7\n");
     CHECK(value() == rel(0.7, 1e-12));
     CHECK(folder.load().provenance[i] == Provenance::architecture_fit);
-    folder.write("card.fit.toml", "[gemm.tensor16]\npeak_fraction = { value = 0.8, unit = \"1\", standard_error = 0.01 }\n");
+    folder.write("fits/card.fit.toml", "[gemm.tensor16]\npeak_fraction = { value = 0.8, unit = \"1\", standard_error = 0.01 }\n");
     CHECK(value() == rel(0.8, 1e-12));
     CHECK(folder.load().provenance[i] == Provenance::gpu_fit);
     CHECK(folder.load().source[i] == "card.fit.toml");
@@ -68,9 +71,9 @@ TEST_CASE("a value that a fit kept has the provenance and source of where it com
     ParameterFolder folder;
     const std::size_t i = parameter_index(key);
     folder.write("arch/_default.toml", assumed);
-    folder.write("arch/ada.fit.toml", "[gemm.tensor16]\npeak_fraction = 0.7\n");
+    folder.write("fits/arch/ada.fit.toml", "[gemm.tensor16]\npeak_fraction = 0.7\n");
     const auto keep = [&](std::string_view source) {
-        folder.write("card.fit.toml",
+        folder.write("fits/card.fit.toml",
                      fmt::format("[gemm.tensor16]\npeak_fraction = {{ value = 0.8, source = \"{}: not fitted\" }}\n", source));
         CHECK(parameter_specs()[i].get(folder.load().values) == rel(0.8, 1e-12));
     };
@@ -96,8 +99,8 @@ TEST_CASE("chips that run another architecture's kernels have its parameters and
     CHECK(value() == rel(0.9, 1e-12));
     gpu.facts.kernels_of = "ada";
     CHECK(value() == rel(0.6, 1e-12));
-    folder.write("arch/blackwell.fit.toml", "[gemm.tensor16]\npeak_fraction = 0.95\n");
-    folder.write("arch/ada.fit.toml", "[gemm.tensor16]\npeak_fraction = 0.7\n");
+    folder.write("fits/arch/blackwell.fit.toml", "[gemm.tensor16]\npeak_fraction = 0.95\n");
+    folder.write("fits/arch/ada.fit.toml", "[gemm.tensor16]\npeak_fraction = 0.7\n");
     CHECK(value() == rel(0.7, 1e-12));
 }
 
@@ -123,7 +126,7 @@ TEST_CASE("parameter files are read strictly") {
 
 TEST_CASE("a fit cannot set a peak") {
     ParameterFolder folder;
-    folder.write("card.fit.toml", "[compute]\nfp32_tflops = 40\n");
+    folder.write("fits/card.fit.toml", "[compute]\nfp32_tflops = 40\n");
     CHECK_THROWS_WITH_AS(folder.load(), Contains("a fact of the data sheet cannot be set here"), Error);
 }
 
@@ -135,10 +138,10 @@ TEST_CASE("a user's fit stands in place of the shipped one, and says whose it is
     gpu.architecture = "ada";
     const std::size_t i = parameter_index(key), factor = parameter_index("time_factor.models");
     shipped.write("arch/_default.toml", assumed);
-    shipped.write("card.fit.toml",
+    shipped.write("fits/card.fit.toml",
                   "[fit.intervals]\ngemm = { rows = 9, lower = -0.1, upper = 0.1 }\n[gemm.tensor16]\npeak_fraction = 0.8\n");
     CHECK(load_parameters(shipped.path(), gpu, users.path()).provenance[i] == Provenance::gpu_fit);
-    users.write("card.fit.toml",
+    users.write("fits/card.fit.toml",
                 "[fit.intervals]\ngemm = { rows = 9, lower = -0.2, upper = 0.2 }\n[gemm.tensor16]\npeak_fraction = { value = 0.9, source = "
                 "\"unchanged from the shipped fit\" }\n[time_factor]\nmodels = { value = 2.2, interval_low = 2.1, interval_high = 2.3 }\n");
     const ParameterSet set = load_parameters(shipped.path(), gpu, users.path());
@@ -156,8 +159,8 @@ TEST_CASE("a user's fit stands in place of the shipped one, and says whose it is
 TEST_CASE("a fit that refines a shipped one is a user's wherever it lies") {
     ParameterFolder folder;
     folder.write("arch/_default.toml", assumed);
-    folder.write("card.fit.toml", "[fit]\nrefines = \"shipped fit of card\"\n[gemm.tensor16]\npeak_fraction = 0.8\n");
+    folder.write("fits/card.fit.toml", "[fit]\nrefines = \"shipped fit of card\"\n[gemm.tensor16]\npeak_fraction = 0.8\n");
     CHECK(folder.load().provenance[parameter_index(key)] == Provenance::user_fit);
     CHECK(folder.load().source[parameter_index(key)] == "your card.fit.toml");
-    CHECK(is_refined_fit(folder.path() / "card.fit.toml"));
+    CHECK(is_refined_fit(folder.path() / "fits" / "card.fit.toml"));
 }

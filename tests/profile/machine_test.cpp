@@ -8,6 +8,7 @@
 using namespace roofcast;
 using test::contains;
 using test::gpus_dir;
+using test::software_dir;
 using test::TemporaryFile;
 
 namespace {

@@ -14,6 +14,7 @@ using namespace roofcast;
 using test::contains;
 using test::gpus_dir;
 using test::rel;
+using test::software_dir;
 using test::TemporaryFile;
 
 namespace {

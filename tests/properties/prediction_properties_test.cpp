@@ -28,7 +28,7 @@ RunRequest request(Precision p, std::int64_t batch, std::int64_t prompt, std::in
 }  // namespace
 
 TEST_CASE("no interval of a decode step reaches below the time that its weights take at data-sheet bandwidth") {
-    const SoftwareStacks software = load_software(test::gpus_dir());
+    const SoftwareStacks software = load_software(test::software_dir());
     for (const char* id : {"llama-3.1-70b", "llama-3.1-8b", "qwen2.5-0.5b"}) {
         const Workload model = find_workload(test::models_dir(), id);
         for (const Gpu& gpu : shipped_gpus()) {
@@ -56,7 +56,7 @@ TEST_CASE("one sequence more never doubles a decode step") {
     // Any library can compute a row of a product with the kernel that it has for one row, so that b + 1 rows take at most (b + 1) / b of
     // the time of b, and at most twice that of one. Attention reads a cache more, and nothing else grows faster than the batch.
     constexpr double most = 2;
-    const SoftwareStacks software = load_software(test::gpus_dir());
+    const SoftwareStacks software = load_software(test::software_dir());
     const Workload model = find_workload(test::models_dir(), "qwen2.5-0.5b");
     for (const Gpu& gpu : shipped_gpus()) {
         // Known misses: docs/known_misses.md.

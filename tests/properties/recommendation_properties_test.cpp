@@ -17,7 +17,7 @@ namespace {
 struct Market {
     std::vector<Gpu> gpus;
     std::vector<Contestant> contestants;
-    SoftwareStacks software = load_software(test::gpus_dir());
+    SoftwareStacks software = load_software(test::software_dir());
     Workload workload;
     RecommendationRequest request;
 

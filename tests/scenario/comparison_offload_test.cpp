@@ -11,6 +11,7 @@ using namespace roofcast;
 using test::contains;
 using test::gpus_dir;
 using test::models_dir;
+using test::software_dir;
 
 namespace {
 
@@ -18,7 +19,7 @@ namespace {
 struct Best {
     Gpu gpu;
     Workload workload;
-    SoftwareStacks software = load_software(gpus_dir());
+    SoftwareStacks software = load_software(software_dir());
     ContestantRun run;
 
     Best(const char* gpu_id, const char* model, const ComparisonRequest& request = {})

@@ -16,6 +16,7 @@ using test::contains;
 using test::gpus_dir;
 using test::models_dir;
 using test::rel;
+using test::software_dir;
 using test::toy_phase;
 
 namespace {
@@ -33,7 +34,7 @@ Prediction predicted(std::int64_t batch, Seconds latency, double low = 1, double
 struct Field {
     std::vector<Gpu> gpus;
     std::vector<Contestant> contestants;
-    SoftwareStacks software = load_software(gpus_dir());
+    SoftwareStacks software = load_software(software_dir());
 
     explicit Field(const std::vector<const char*>& ids) {
         for (const char* id : ids) gpus.push_back(load_gpu(gpus_dir(), id));

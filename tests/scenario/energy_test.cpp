@@ -10,6 +10,7 @@ using namespace roofcast;
 using test::gpus_dir;
 using test::models_dir;
 using test::rel;
+using test::software_dir;
 using test::toy_device;
 using test::toy_phase;
 
@@ -78,7 +79,7 @@ TEST_CASE("energy is not known without board power or a model of every operator"
 
 TEST_CASE("energy of a predicted run lies between idling and TDP, and a token costs a batch less than alone") {
     const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
-    const SoftwareStacks software = load_software(gpus_dir());
+    const SoftwareStacks software = load_software(software_dir());
     const Workload workload = find_workload(models_dir(), "llama-3.1-8b");
     Joules before{1e30};
     for (const std::int64_t batch : {1, 4, 16, 64}) {

@@ -14,13 +14,14 @@ using test::contains;
 using test::gpus_dir;
 using test::models_dir;
 using test::rel;
+using test::software_dir;
 using test::TemporaryFile;
 
 namespace {
 
 PipelineResult predicted(const std::string& text) {
     const TemporaryFile file("pipeline.toml", text);
-    return predict_pipeline(load_pipeline(file.path()), gpus_dir(), models_dir(), load_software(gpus_dir()));
+    return predict_pipeline(load_pipeline(file.path()), gpus_dir(), models_dir(), load_software(software_dir()));
 }
 
 std::string refusal(const std::string& text) {
@@ -139,7 +140,7 @@ TEST_CASE("scenario: a pipeline against itself is as fast for certain, against a
 TEST_CASE("scenario: the shipped examples load, and batching the critic is faster") {
     const auto example = [](const char* name) {
         return predict_pipeline(load_pipeline(test::source_dir() / "docs" / "examples" / name), gpus_dir(), models_dir(),
-                                load_software(gpus_dir()));
+                                load_software(software_dir()));
     };
     const PipelineResult plain = example("retrieval.toml"), batched = example("retrieval-batched.toml");
     CHECK(plain.stages.size() == 6);

@@ -16,7 +16,7 @@ namespace {
 struct LoadFixture {
     std::vector<Gpu> gpus{load_gpu(test::gpus_dir(), "a100-sxm4-80gb"), load_gpu(test::gpus_dir(), "rtx-4090")};
     std::vector<Contestant> contestants;
-    SoftwareStacks software = load_software(test::gpus_dir());
+    SoftwareStacks software = load_software(test::software_dir());
     Workload workload = find_workload(test::models_dir(), "llama-3.1-8b");
     RecommendationRequest request;
 

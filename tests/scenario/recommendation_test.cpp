@@ -23,7 +23,7 @@ constexpr UsDollarsPerSecond dollar_per_hour = 1 * usd / hour;
 struct GpuShop {
     std::vector<Gpu> gpus;
     std::vector<Contestant> contestants;
-    SoftwareStacks software = load_software(test::gpus_dir());
+    SoftwareStacks software = load_software(test::software_dir());
 
     explicit GpuShop(const std::vector<const char*>& ids) {
         for (const char* id : ids) gpus.push_back(load_gpu(test::gpus_dir(), id));

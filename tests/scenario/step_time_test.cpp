@@ -14,11 +14,12 @@ using namespace roofcast;
 using test::gpus_dir;
 using test::models_dir;
 using test::rel;
+using test::software_dir;
 
 namespace {
 
 struct StepBench {
-    SoftwareStacks software = load_software(gpus_dir());
+    SoftwareStacks software = load_software(software_dir());
 
     StepModel model(const char* gpu_id, const char* model_id, Execution execution = Execution::cuda_graph, const char* engine = "") const {
         const Gpu gpu = load_gpu(gpus_dir(), gpu_id);

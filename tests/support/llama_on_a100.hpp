@@ -9,7 +9,7 @@
 namespace roofcast::test {
 
 struct LlamaOnA100 {
-    SoftwareStacks software = load_software(gpus_dir());
+    SoftwareStacks software = load_software(software_dir());
     Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
     Workload llama = find_workload(models_dir(), "llama-3.1-8b");
 };

@@ -16,6 +16,9 @@ inline std::filesystem::path source_dir() {
 inline std::filesystem::path gpus_dir() {
     return source_dir() / "gpus";
 }
+inline std::filesystem::path software_dir() {
+    return source_dir() / "software";
+}
 inline std::filesystem::path models_dir() {
     return source_dir() / "models";
 }
@@ -26,13 +29,14 @@ inline std::string text_of(const std::filesystem::path& file) {
     return text.str();
 }
 
-/// A file with `text` in a folder of its own, removed when it goes out of scope.
+/// A file with `text` in a folder of its own, and in folders of that one where `name` has slashes, removed when it goes out of scope.
 class TemporaryFile {
 public:
     TemporaryFile(std::string_view name, std::string_view text) {
         std::string pattern = (std::filesystem::temp_directory_path() / "roofcast-test-XXXXXX").string();
         folder_ = mkdtemp(pattern.data());
         path_ = folder_ / name;
+        std::filesystem::create_directories(path_.parent_path());
         std::ofstream(path_, std::ios::binary) << text;
     }
     TemporaryFile(const TemporaryFile&) = delete;

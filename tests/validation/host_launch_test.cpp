@@ -79,20 +79,20 @@ TEST_CASE("power is averaged over the pauses before calls, though a board draws 
 
 TEST_CASE("a least share of power needs a pause") {
     const std::string host = "[[host]]\nsource = \"lab\"\naround_us = 1\nfloor_us = 2\n";
-    const test::TemporaryFile file("host_launch.toml", host + "pause_us = 400\nleast_power_share = 0.88\n");
+    const test::TemporaryFile file("hosts.toml", host + "pause_us = 400\nleast_power_share = 0.88\n");
     const PowerLoad load = host_launch(load_measuring_hosts(file.path()).stacks, eager_row("any", "relu")).power;
     CHECK(load.pause.in(us) == rel(400, 1e-12));
     CHECK(load.least_share == 0.88);
     for (const std::string alone : {"least_power_share = 0.88\n", "pause_us = 4\nleast_power_share = 1.5\n"}) {
         CAPTURE(alone);
-        const test::TemporaryFile broken("host_launch.toml", host + alone);
+        const test::TemporaryFile broken("hosts.toml", host + alone);
         CHECK_THROWS_AS(load_measuring_hosts(broken.path()), Error);
     }
 }
 
 TEST_CASE("a host's shares of power are those of products in the precisions that it names") {
     const std::string host = "[[host]]\nsource = \"lab\"\naround_us = 1\nfloor_us = 2\n[host.power_shares]\n";
-    const test::TemporaryFile file("host_launch.toml", host + "fp16 = 0.6\n");
+    const test::TemporaryFile file("hosts.toml", host + "fp16 = 0.6\n");
     const auto stacks = load_measuring_hosts(file.path()).stacks;
     KernelRow row = eager_row("any", "relu");
     row.op = Elementwise{.elements = 8, .precision = Precision::fp16};
@@ -103,13 +103,13 @@ TEST_CASE("a host's shares of power are those of products in the precisions that
     CHECK(host_launch(stacks, row).power.share == 1);
     for (const std::string wrong : {"pf16 = 0.6\n", "fp16 = 1.5\n"}) {
         CAPTURE(wrong);
-        const test::TemporaryFile broken("host_launch.toml", host + wrong);
+        const test::TemporaryFile broken("hosts.toml", host + wrong);
         CHECK_THROWS_AS(load_measuring_hosts(broken.path()), Error);
     }
 }
 
 TEST_CASE("the host is chosen by source, GPU and function") {
-    const test::TemporaryFile file("host_launch.toml", two_hosts);
+    const test::TemporaryFile file("hosts.toml", two_hosts);
     const auto stacks = load_measuring_hosts(file.path()).stacks;
     REQUIRE(stacks.size() == 2);
     CHECK(host_launch(stacks, eager_row("any", "relu")).floor.in(us) == rel(31, 1e-12));
@@ -124,7 +124,7 @@ TEST_CASE("the host is chosen by source, GPU and function") {
 }
 
 TEST_CASE("hosts stand for launches, weight formats and rotation") {
-    const test::TemporaryFile file("host_launch.toml",
+    const test::TemporaryFile file("hosts.toml",
                                    "[[host]]\nsource = \"lab\"\nlaunch = \"excluded\"\nweights = [\"int4\"]\naround_us = 6\nfloor_us = 0\n"
                                    "[[host]]\nsource = \"lab\"\nlaunch = \"excluded\"\nrotated = [\"gemm\"]\naround_us = 1\nfloor_us = 0\n"
                                    "split_ungrouped = false\nungated_software = [\"vllm 0.24\"]\n"
@@ -167,7 +167,7 @@ TEST_CASE("a variant of a host says only what differs, and one of weights goes b
     const std::string variants =
         "[[host.variant]]\ngpus = [\"slow\"]\naround_us = 3\npower_shares = { fp16 = 0.5 }\n"
         "[[host.variant]]\nweights = [\"int4\"]\naround_us = 6\n";
-    const test::TemporaryFile file("host_launch.toml", host + variants);
+    const test::TemporaryFile file("hosts.toml", host + variants);
     const auto stacks = load_measuring_hosts(file.path()).stacks;
     const auto launch = [&](const char* gpu, double weight_bits) {
         KernelRow row = eager_row(gpu, "linear");
@@ -186,7 +186,7 @@ TEST_CASE("a variant of a host says only what differs, and one of weights goes b
     for (const std::string wrong : {"around_us = 3\n", "gpus = [\"slow\"]\naround = 3\n", "gpus = [\"slow\"]\nlaunch = \"never\"\n",
                                     "gpus = [\"slow\"]\nlaunch = \"included\"\n", "gpus = [\"slow\"]\nsource = \"elsewhere\"\n"}) {
         CAPTURE(wrong);
-        const test::TemporaryFile broken("host_launch.toml", host + "[[host.variant]]\n" + wrong);
+        const test::TemporaryFile broken("hosts.toml", host + "[[host.variant]]\n" + wrong);
         CHECK_THROWS_AS(load_measuring_hosts(broken.path()), Error);
     }
 }
@@ -218,7 +218,7 @@ TEST_CASE("a host says how engines go through a tensor that they quantize") {
 TEST_CASE("products of a source that writes their reduction into column n are read that way") {
     const std::string host = "[[host]]\nsource = \"lab\"\naround_us = 1\nfloor_us = 2\n";
     const auto read = [&](const std::string& more) {
-        const test::TemporaryFile file("host_launch.toml", host + more);
+        const test::TemporaryFile file("hosts.toml", host + more);
         KernelRow row = eager_row("any", "bmm");
         row.op = Gemm{.batch = 2, .m = 3, .n = 5, .k = 7};
         std::vector<KernelRow> rows{row};
@@ -237,9 +237,9 @@ TEST_CASE("products of a source that writes their reduction into column n are re
 }
 
 TEST_CASE("the shipped host costs are read") {
-    const auto stacks = load_measuring_hosts(test::source_dir() / "validation_data" / "host_launch.toml").stacks;
+    const auto stacks = load_measuring_hosts(test::software_dir() / "hosts.toml").stacks;
     CHECK(stacks.size() >= 4);
-    const test::TemporaryFile bad("host_launch.toml", "[[host]]\nsource = \"lab\"\naround_us = -1\nfloor_us = 2\n");
+    const test::TemporaryFile bad("hosts.toml", "[[host]]\nsource = \"lab\"\naround_us = -1\nfloor_us = 2\n");
     CHECK_THROWS_AS(load_measuring_hosts(bad.path()), Error);
 }
 
@@ -248,7 +248,7 @@ TEST_CASE("experts without a gate need engines, and engines need experts") {
     const std::string experts = "ungated_experts = [{ hidden = 64, intermediate = 32 }]\n",
                       engines = "ungated_software = [\"vllm 0.24\"]\n";
     const auto load = [&](const std::string& more) {
-        const test::TemporaryFile file("host_launch.toml", host + more);
+        const test::TemporaryFile file("hosts.toml", host + more);
         return load_measuring_hosts(file.path()).stacks;
     };
     CHECK(load(experts + engines)[0].ungated_experts.size() == 1);
@@ -266,7 +266,7 @@ TEST_CASE("experts without a gate need engines, and engines need experts") {
 
 TEST_CASE("machines that ran whole models are read from beside the hosts, and what they lack is named") {
     const auto load = [](const std::string& machine) {
-        const test::TemporaryFile file("host_launch.toml", "[[machine]]\n" + machine);
+        const test::TemporaryFile file("hosts.toml", "[[machine]]\n" + machine);
         return load_measuring_hosts(file.path()).machines;
     };
     const auto machines = load("source = \"lab\"\ngpus = [\"t4\"]\nsoftware = \"pytorch\"\nhost_time = 1.2\n");
@@ -282,7 +282,7 @@ TEST_CASE("machines that ran whole models are read from beside the hosts, and wh
 }
 
 TEST_CASE("each machine that is shipped stands for rows that are shipped, and none hides another") {
-    const auto machines = load_measuring_hosts(test::source_dir() / "validation_data" / "host_launch.toml").machines;
+    const auto machines = load_measuring_hosts(test::software_dir() / "hosts.toml").machines;
     REQUIRE_FALSE(machines.empty());
     const Measurements measurements = read_measurements({test::source_dir() / "validation_data" / "models"});
     std::vector<int> rows(machines.size(), 0);

@@ -28,7 +28,7 @@ ModelRow row_of(const std::string& model, Metric metric) {
 }  // namespace
 
 TEST_CASE("what is planned once gives what is predicted, whatever the parameters are by then") {
-    const SoftwareStacks software = load_software(test::gpus_dir());
+    const SoftwareStacks software = load_software(test::software_dir());
     const Gpu gpu = load_gpu(test::gpus_dir(), "a100-sxm4-80gb");
     Gpu slower = gpu;
     slower.parameters.values.streaming.bandwidth_fraction *= 0.5;
@@ -49,7 +49,7 @@ TEST_CASE("what is planned once gives what is predicted, whatever the parameters
 
 TEST_CASE("a planned pass of a diffusion model is one denoising step, models that generate tokens are not planned as one pass") {
     const Gpu gpu = load_gpu(test::gpus_dir(), "a100-sxm4-80gb");
-    const SoftwareStacks software = load_software(test::gpus_dir());
+    const SoftwareStacks software = load_software(test::software_dir());
     const Workload diffusion = find_workload(test::models_dir(), "sd-1.5-txt2img");
     const Prediction p = predict(diffusion, gpu, RunRequest{}, software);
     REQUIRE(p.step.has_value());

@@ -12,7 +12,7 @@ namespace {
 
 struct Bench {
     Gpu gpu = load_gpu(test::gpus_dir(), "a100-sxm4-80gb");
-    ModelPredictor predictor = model_predictor({find_workload(test::models_dir(), "llama-3.1-8b")}, load_software(test::gpus_dir()));
+    ModelPredictor predictor = model_predictor({find_workload(test::models_dir(), "llama-3.1-8b")}, load_software(test::software_dir()));
 
     ModelEstimate operator()(const ModelRow& row) const { return predictor(row, gpu); }
 };
@@ -71,7 +71,8 @@ TEST_CASE("the engine of a row whose software has no version is known by its sou
 
 TEST_CASE("a row that does not say how weights are stored has those that the checkpoint is published in") {
     const Gpu gpu = load_gpu(test::gpus_dir(), "a100-sxm4-80gb");
-    const ModelPredictor predictor = model_predictor({find_workload(test::models_dir(), "gpt-oss-20b")}, load_software(test::gpus_dir()));
+    const ModelPredictor predictor =
+        model_predictor({find_workload(test::models_dir(), "gpt-oss-20b")}, load_software(test::software_dir()));
     ModelRow row = llama("", Metric::memory_gb);
     row.model = "gpt-oss-20b";
     row.precision = row.kv_precision = Precision::bf16;
@@ -109,7 +110,7 @@ TEST_CASE("a model's limit is what its weights or products take at data-sheet ra
 
 TEST_CASE("a model row that beats physics is not planned") {
     const Gpu gpu = load_gpu(test::gpus_dir(), "a100-sxm4-80gb");
-    const ModelPlanner planner = model_planner({find_workload(test::models_dir(), "llama-3.1-8b")}, load_software(test::gpus_dir()));
+    const ModelPlanner planner = model_planner({find_workload(test::models_dir(), "llama-3.1-8b")}, load_software(test::software_dir()));
     ModelRow row = llama("decode", Metric::tpot_ms);
     row.value = 7;  // the limit is 7.3
     CHECK_NOTHROW(static_cast<void>(planner(row, gpu)));
@@ -174,7 +175,7 @@ TEST_CASE("what is not predicted says so") {
 
 TEST_CASE("rates of voices count samples of audio") {
     const Workload voice = find_workload(test::models_dir(), "hifigan");
-    const ModelPredictor predictor = model_predictor({voice}, load_software(test::gpus_dir()));
+    const ModelPredictor predictor = model_predictor({voice}, load_software(test::software_dir()));
     const Gpu gpu = load_gpu(test::gpus_dir(), "t4");
     ModelRow row;
     row.model = "hifigan";
@@ -190,7 +191,7 @@ TEST_CASE("rates of voices count samples of audio") {
 
 TEST_CASE("rows of a source are predicted on its machine, and say what their time is made of") {
     const std::vector<Workload> models{find_workload(test::models_dir(), "llama-3.1-8b")};
-    const SoftwareStacks software = load_software(test::gpus_dir());
+    const SoftwareStacks software = load_software(test::software_dir());
     const Gpu gpu = load_gpu(test::gpus_dir(), "a100-sxm4-80gb");
     std::vector<HostMachine> machines{{.source = "lab", .gpus = {"a100-sxm4-80gb"}, .software = "pytorch", .host_time = 3}};
     ModelRow row = llama("decode", Metric::tpot_ms);

@@ -1,12 +1,13 @@
 #pragma once
-/// Keys of `gpus/software.toml` that hold more than a number or a flag. All throw Error naming file, line and key.
+/// Keys of `software/` that hold more than a number or a flag. All throw Error naming file, line and key.
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "io/toml_reader.hpp"
-#include "roofcast/execution.hpp"
+#include "roofcast/software.hpp"
 
 namespace roofcast {
 
@@ -21,6 +22,16 @@ std::optional<GroupedDecoding> read_grouped_decoding(TableReader& table);
 std::optional<LongContexts> read_long_contexts(TableReader& table);
 std::optional<DecoderHabits> read_decoder_habits(TableReader& table);
 std::optional<HalfPadded> read_half_padded(TableReader& table);
+
+/// Throws Error where it is set without fused attention.
+void read_fused_wide_attention(TableReader& table, SoftwareStack& stack);
+
+// As TOML; empty: absent.
+std::string text_of(const std::optional<GroupSizes>& groups);
+std::string text_of(const std::optional<GroupedDecoding>& decoding);
+std::string text_of(const std::optional<LongContexts>& contexts);
+std::string text_of(const std::optional<DecoderHabits>& decoders);
+std::string text_of(const std::optional<HalfPadded>& padding);
 
 /// Side of a square tile, a power of two; 0 when the key is absent.
 int read_tile(TableReader& table, std::string_view key, std::int64_t tallest);

@@ -1,4 +1,4 @@
-#include "execution/software_tables.hpp"
+#include "software/tables.hpp"
 
 #include <fmt/format.h>
 
@@ -19,16 +19,53 @@ auto read_if(TableReader& table, std::string_view key, Read read) -> std::option
     return result;
 }
 
+constexpr std::string_view kernel_sets[] = {"framework", "engine", "generated", "fused"};
+
 }  // namespace
+
+std::string_view name(KernelSet kernels) {
+    return kernel_sets[static_cast<std::size_t>(kernels)];
+}
 
 KernelSet read_kernel_set(TableReader& table) {
     const std::string text = table.text("kernels");
-    if (text == "framework") return KernelSet::framework;
-    if (text == "engine") return KernelSet::engine;
-    if (text == "generated") return KernelSet::generated;
-    if (text == "fused") return KernelSet::fused;
+    for (std::size_t i = 0; i < std::size(kernel_sets); ++i) {
+        if (text == kernel_sets[i]) return static_cast<KernelSet>(i);
+    }
     throw table.error("kernels", "unknown set of kernels", text, "framework, engine, generated or fused",
                       did_you_mean(text, {"framework", "engine", "generated", "fused"}));
+}
+
+void read_fused_wide_attention(TableReader& table, SoftwareStack& stack) {
+    stack.fused_wide_attention = table.flag_if("fused_wide_attention").value_or(stack.fused_attention);
+    if (stack.fused_wide_attention && !stack.fused_attention)
+        throw table.error("fused_wide_attention", "means nothing without fused attention", {}, "fused_attention = true beside it");
+}
+
+std::string text_of(const std::optional<GroupSizes>& groups) {
+    if (!groups) return {};
+    return groups->most < groups->least ? "[]" : fmt::format("[{}, {}]", groups->least, groups->most);
+}
+
+std::string text_of(const std::optional<GroupedDecoding>& decoding) {
+    return decoding ? fmt::format("{{ least_group = {}, rate = {:.6g} }}", decoding->least_group, decoding->rate) : std::string();
+}
+
+std::string text_of(const std::optional<LongContexts>& contexts) {
+    if (!contexts) return {};
+    return fmt::format("{{ beyond_tokens = {}, prefill_chunk_tokens = {}, decode_attention_rate = {:.6g} }}", contexts->beyond,
+                       contexts->prefill_chunk, contexts->decode_attention_rate);
+}
+
+std::string text_of(const std::optional<DecoderHabits>& decoders) {
+    if (!decoders) return {};
+    return fmt::format("{{ matmul_rate = {:.6g}, host_us_per_pass = {:.6g} }}", decoders->matmul_rate, decoders->host_per_pass.in(us));
+}
+
+std::string text_of(const std::optional<HalfPadded>& padding) {
+    if (!padding) return {};
+    return fmt::format("{{ removed_tokens = [{}], host_us_per_pass = {:.6g} }}", fmt::join(padding->removed_tokens, ", "),
+                       padding->host_per_pass.in(us));
 }
 
 std::optional<GroupSizes> read_group_sizes(TableReader& table) {

@@ -1,0 +1,245 @@
+#pragma once
+/// Software as data: how engines and frameworks run a model, and what they cost the host. Facts of `software/`, apart from those of GPUs.
+
+#include <array>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "roofcast/gpu_profile.hpp"
+#include "roofcast/kernel_library.hpp"
+#include "roofcast/run_shape.hpp"
+
+namespace roofcast {
+
+enum class Execution {
+    eager,       ///< a framework issues each operator from the host
+    cuda_graph,  ///< an engine replays a captured graph of its own kernels
+    compiled,    ///< kernels that a compiler generated beside a library's, issued by the host
+    tensorrt,    ///< compiled ahead of time and replayed
+    fused        ///< hand-fused engine issued by the host (FasterTransformer)
+};
+inline constexpr std::size_t execution_count = 5;
+constexpr std::size_t index(Execution e) {
+    return static_cast<std::size_t>(e);
+}
+std::string_view name(Execution e);
+std::optional<Execution> parse_execution(std::string_view text);
+
+/// Whose kernels run.
+enum class KernelSet {
+    framework,  ///< several kernels for one operator where frameworks launch several (`OpNode::eager_kernels`)
+    engine,     ///< one kernel an operator
+    generated,  ///< a compiler writes one kernel for element-wise operators in a row, beside a library's products
+    fused       ///< operators folded into their neighbours as `OpNode::fusion` says
+};
+
+std::string_view name(KernelSet kernels);
+
+/// What kernels of a family have in place of what the architecture's usual ones have.
+struct KernelFacts {
+    std::optional<AttentionLibrary> attention_library{};
+    std::optional<int> query_block{};                ///< queries of a head that a thread block takes
+    bool quantizes_by_tensors = false;               ///< as `ArchitectureFacts`'
+    std::optional<std::vector<ShapedTile>> tiles{};  ///< of products in 8 bits, or of routed experts
+};
+
+/// Kernels of a library that are alike enough to share parameters: "deepgemm". A table `[[family]]` of `software/libraries/`.
+/// Empty lists and absent flags take everything.
+struct KernelFamily {
+    std::string name, library, source;
+    std::string op;                    ///< "gemm", "moe" or "attention"
+    std::vector<std::string> kernels;  ///< values of the column `kernel` of measurements that mean it …
+    std::vector<std::string> engines;  ///< … where the column `software` begins with one of these words
+    std::vector<std::string> architectures;
+    std::vector<Precision> precisions, kv_precisions;
+    std::vector<WeightFormat> weights;
+    std::optional<bool> cached;                  ///< attention with a KV cache, or without one
+    std::optional<bool> windowed;                ///< attention over a sliding window, or over all keys
+    std::optional<GroupSizes> sharing_groups{};  ///< of query heads that a decoding kernel takes together, as `SoftwareStack`'s
+    bool converts_cache = true;                  ///< as `SoftwareStack`'s
+    std::optional<bool> gated;                   ///< experts' inner layer; absent: as the row or model says
+    bool rows_include_quantization = false;      ///< measured times hold the kernel that quantizes activations
+    KernelFacts facts{};
+    [[nodiscard]] bool runs_on(const GpuProfile& gpu) const;
+};
+
+/// Attention of one query per sequence where each KV head serves `least_group` query heads or more: by other kernels, at `rate` of the rate
+/// of kernels that split the cache.
+struct GroupedDecoding {
+    std::int64_t least_group = 2;
+    double rate = 1;
+};
+
+/// How an engine runs sequences of more than `beyond` tokens, prompt and output together, where that differs.
+struct LongContexts {
+    std::int64_t beyond = 0;
+    std::int64_t prefill_chunk = 0;    ///< tokens of all sequences in one pass of prefill
+    double decode_attention_rate = 1;  ///< in place of `SoftwareStack::decode_attention_rate`
+};
+
+/// How an engine runs decoders, where that differs from what else it runs.
+struct DecoderHabits {
+    double matmul_rate = 1;  ///< in place of `SoftwareStack::matmul_rate`
+    Seconds host_per_pass;   ///< in place of `SoftwareStack::host_per_pass`
+};
+
+/// Encoders measured on sequences of which half is padding.
+struct HalfPadded {
+    /// Runs of so many tokens a sequence are of the other half alone: padding was removed before.
+    std::vector<std::int64_t> removed_tokens;
+    Seconds host_per_pass;  ///< that removing it takes more, and that nothing hides
+};
+
+/// What a way of execution, or a named engine, does and costs. Keys, units and meanings: src/software/keys.cpp and docs/software.md.
+struct SoftwareStack {
+    std::string name;  ///< "eager", …, or the engine's: "llama.cpp"
+    Execution execution = Execution::eager;
+    KernelSet kernels = KernelSet::framework;
+    Seconds host_per_kernel;       ///< host time to issue one kernel
+    Seconds host_per_convolution;  ///< beside that of its kernels: the library looks an algorithm up
+    Seconds host_per_pass;         ///< host time of one pass that nothing hides: Python, scheduler, graph launch
+    Seconds device_gap;            ///< between two dependent kernels on the GPU beyond the kernel's own latency
+    bool channels_last = true;     ///< layout of convolutions
+    bool fused_attention = true;
+    bool fused_wide_attention = true;            ///< in fp32 and TF32 too, where attention is fused at all
+    std::int64_t fused_encoder_tokens = 0;       ///< attention of up to so many tokens to each other is fused all the same in up to 16 bits
+    bool window_kernels = false;                 ///< it has kernels for attention in windows: fused, and cut by the norm before it
+    std::optional<GroupSizes> sharing_groups{};  ///< of query heads that decode together; others do on the lanes. Absent: any together
+    bool converts_cache = true;                  ///< its attention converts a KV cache in fewer bits; false: it computes on it as stored
+    bool general_sinks = false;    ///< attention with sinks is by the general kernel where FlashAttention-2, which has none, is the library
+    bool cache_of_free = false;    ///< its share of memory for the cache is of what weights and activations leave, not of all with them
+    bool joint_attention = false;  ///< steps of prompts and decodes have one attention kernel for both
+    bool head_blocks = false;      ///< its attention of short sequences without a cache is by kernels of a block a head
+    bool fp32_library_attention = false;  ///< attention that its library has no fused kernel for is separate kernels in fp32
+    bool fp32_scores = false;             ///< attention without a fused kernel keeps scores in fp32 around the softmax
+    bool copies_heads = false;            ///< the same makes heads the outer dimension, and an inner one of the output again
+    bool concatenates_cache = false;      ///< passes that lengthen the KV cache write all of it anew
+    bool repeats_keys = false;            ///< attention copies keys and values that query heads share out to each of them
+    bool split_ungrouped = true;          ///< attention of one query splits keys over blocks also where no heads share them
+    double copy_instructions = 0;         ///< of the integer lanes, for each element that either writes
+    std::optional<double> quantized_copy_instructions{};  ///< the same where weights are stored in fewer bits than products compute in
+    bool separate_mask = false;                           ///< attention without a fused kernel masks scores by a kernel of its own
+    std::int64_t prefill_chunk = 0;                       ///< tokens of all sequences in one pass of prefill; 0: whole prompts
+    std::optional<HalfPadded> half_padded{};              ///< absent: sequences are full
+    bool separate_bias = false;                           ///< convolutions leave their bias to a kernel of its own
+    bool folds_norms = false;        ///< the script of a model folds its norms into convolutions; not read from the file
+    bool mixed_precision = false;    ///< 16-bit runs keep learned factors in fp32, and with them the sums that layers add to
+    bool fp32_norms = false;         ///< with mixed precision: normalizations compute in fp32 too
+    bool logits_of_prompt = false;   ///< prefill computes scores of the vocabulary for every token, not only for the last
+    bool head_by_sequences = false;  ///< prefill computes those of each sequence's last token by a product of its own
+    bool grouped_experts = false;  ///< eager frameworks run the experts of a layer in one product each way, not one expert after the other
+    bool separate_projections = false;  ///< models multiply queries, keys and values of vision transformers one after the other
+    Seconds window_mask_time{};      ///< of the host, for each element of the masks of shifted windows; 0: the GPU computes or keeps them
+    bool reads_back_sizes = false;   ///< models read sizes of maps and empty masks back from the GPU, and the host waits for them
+    bool state_on_host = false;      ///< what a recurrent model carries from pass to pass goes through host memory
+    double suppression_kernels = 0;  ///< issued for each class and image to leave out overlapping boxes, where scripts do it class by class
+    bool casts_weights = false;      ///< before each product of a 16-bit run kernels narrow weights, in frameworks biases of linear layers
+    double kernels_beside_4bit = 0;  ///< issued beside each product of weights in 4 bits (below 8): its unpacking
+    double kernels_beside_8bit = 0;  ///< the same of weights in 8 bits
+    std::int64_t unpacks_from_rows = 0;  ///< products of so many rows or more run in 16 bits after their weights were unpacked; 0: none
+    bool fp32_activations = false;       ///< 16-bit runs keep activations in fp32, and convert what products take and give
+    int least_tile_rows = 0;             ///< that its products pad to, without split k, if matrix instructions span several warps; 0: any
+    double least_tile_rate = 1;          ///< of the rate in 16 bits, that products padded to these rows reach
+    int fp8_tile = 0;  ///< rows and columns of the only tile of fp8 products that quantize activations; 0: as the GPU's facts say
+    bool odd_rows_on_lanes = false;   ///< separate products of attention over an odd number of tokens compute in fp32, without matrix units
+    bool tf32_products = true;        ///< tf32 runs use it in matrix products too, not only in convolutions
+    bool narrow_activations = false;  ///< int8 engines: 8 bits between layers, not 16
+    bool fp16_accumulation = false;   ///< fp16 products accumulate in 16 bits: twice the rate on GeForce
+    bool fastest_precision = false;   ///< runs an 8-bit layer in fp16 where that is faster
+    std::int64_t pipeline_chunk = 0;  ///< tokens of a prompt that travel through pipeline stages together; 0: the whole prompt
+    double pipeline_overlap = 1;      ///< share of the ideal gain from stages working at the same time
+    bool unpacks_on_lanes = false;    ///< it has kernels for vectors for products of up to 4 rows with weights in fewer bits
+    bool warp_matrix = false;         ///< its matrix products are made of instructions of single warps (mma.sync)
+    bool warp_matrix_experts = false;       ///< those of routed experts in 8 bits are
+    double vector_bytes_per_sm_clock = 0;   ///< most that an SM takes in of weights that products of few rows stream past vectors; 0: there
+                                            ///< are no such kernels
+    bool waits_for_8bit_products = false;   ///< the host issues nothing before a dense product that computes in 8 bits has finished
+    double unpacked_4bit_per_sm_clock = 0;  ///< most weights in 4 bits (below 8) that its 16-bit products unpack; 0: no limit
+    double unpacked_8bit_per_sm_clock = 0;  ///< the same of weights in 8 bits
+    double matmul_rate = 1;                 ///< of the rate of vendors' libraries that its matrix products and attention reach
+    Seconds expert_launch{};                ///< of an expert's own kernel in products with 4-bit weights, tokens or not; 0: they share one
+    double expert_rate = 1;                 ///< of that rate that its grouped products of routed experts in 8 bits reach
+    double decode_attention_rate = 1;       ///< of the rate of kernels that split the cache, attention of one query per sequence
+    std::optional<GroupedDecoding> grouped_decode_attention{};  ///< where many query heads share keys; none: as others
+    std::optional<LongContexts> long_contexts{};                ///< absent: as others
+    std::optional<DecoderHabits> decoders{};                    ///< absent: as others
+    Seconds send_gap;                                           ///< beside each transfer between pipeline stages
+    std::optional<double> pcie_contention;  ///< of the machines it was measured on, instead of the GPU's parameter of that name
+    double streaming_rate = 1;              ///< of the rate of well-written kernels that its other kernels reach
+    double element_instructions = 0;        ///< of the lanes, for each element that its streaming kernels write; 0: hidden behind the bytes
+    Bytes memory_overhead;                  ///< context, workspaces, allocator
+    Seconds cold_context;                   ///< first run only: context and libraries
+    Seconds cold_per_kernel;                ///< first run only: loading or compiling each kernel, those of repeated layers once
+    std::shared_ptr<const KernelLibrary> all_reduce{};          ///< whose kernels run all-reduces; null: the vendor's
+    std::vector<std::shared_ptr<const KernelFamily>> families;  ///< of its own kernels: the first that takes an operator runs it
+    std::string source;
+};
+
+/// What one key of the tables in `software/` means.
+struct SoftwareKeyInfo {
+    std::string_view name;
+    std::string_view unit;     ///< empty: flags and tables
+    std::string_view meaning;  ///< one sentence
+    bool required = false;     ///< in tables of ways of execution
+    std::string fallback{};    ///< value of tables without the key, as TOML
+};
+/// All keys but `source`, in the order of docs/software.md.
+std::vector<SoftwareKeyInfo> software_keys();
+
+/// Keys and values of `stack` that differ from a table without keys, as TOML.
+std::vector<std::pair<std::string_view, std::string>> stated_keys(const SoftwareStack& stack);
+
+/// Versions of an engine, from the first to the last that its facts were seen in.
+struct KnownVersions {
+    std::string first, last;  ///< "0.8", "0.24"
+    /// Whether the version that `software` ends in lies between them, minor versions of the last one included; true without a version.
+    [[nodiscard]] bool hold(std::string_view software) const;
+};
+
+/// An engine that differs from its way of execution's own table.
+struct Engine {
+    std::string family;                       ///< its file in `software/engines/`: "vllm"
+    std::vector<std::string> match;           ///< first words of the `software` column that mean it, in lower case; the longest match wins
+    std::vector<Execution> executions;        ///< in these ways
+    std::string vendor;                       ///< of the GPUs that it is for; empty: of all
+    std::optional<KnownVersions> versions{};  ///< that its facts were seen in; absent: not stated
+    SoftwareStack stack;
+};
+
+/// Whether `software` begins with the whole words `match` in any case: "tensorrt-llm v0.9" does with "tensorrt-llm" and not with
+/// "tensorrt". Words end at a space, '/', ':' or '.';
+/// '*' stands for anything up to the next space.
+bool begins_with_words(std::string_view software, std::string_view match);
+
+/// All software that is described.
+struct SoftwareStacks {
+    std::array<SoftwareStack, execution_count> by_execution;
+    std::vector<Engine> engines;
+    KernelLibraries libraries;
+    std::vector<std::shared_ptr<const KernelFamily>> families;  ///< of all libraries
+
+    /// The engine that runs that way and whose `match` is the longest run of words that `software` begins with (words end at a space, '/',
+    /// ':' or '.'), in any case; of equal ones that for GPUs of `vendor`. nullptr when there is none.
+    [[nodiscard]] const Engine* engine(Execution execution, std::string_view software, std::string_view vendor = {}) const;
+    /// All engines of that family or name, else those that `software` begins with, in any way of execution.
+    [[nodiscard]] std::vector<const Engine*> named(std::string_view software) const;
+    /// That engine's costs, else the way of execution's own table.
+    [[nodiscard]] const SoftwareStack& find(Execution execution, std::string_view software, std::string_view vendor = {}) const;
+};
+
+/// Reads `execution.toml` and `engines/*.toml` of the folder. Throws Error naming file, line and key.
+SoftwareStacks load_software(const std::filesystem::path& software_folder);
+
+/// `gpu` with the family's parameters, as far as it was fitted on it or its architecture, and the facts of its kernels.
+Gpu as_family_sees(const Gpu& gpu, const KernelFamily& family);
+
+/// `gpu` as `stack` uses it: fp16 matrix products at the 16-bit accumulation rate where the stack accumulates so and the GPU is then
+/// faster; PCIe shared as on the stack's machines.
+Gpu with_software(Gpu gpu, const SoftwareStack& stack);
+
+}  // namespace roofcast

@@ -1,0 +1,48 @@
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "cli/command.hpp"
+#include "cli/run_options.hpp"
+#include "report/software_report.hpp"
+#include "roofcast/error.hpp"
+
+namespace roofcast::cli {
+
+namespace {
+
+struct SoftwareOptions {
+    CommonOptions common;
+    std::string name;
+};
+
+void show(const SoftwareOptions& options) {
+    const SoftwareStacks software = load_software(options.common.software());
+    if (const auto way = parse_execution(options.name)) {
+        const std::vector<const Engine*> engines = software.named(options.name);
+        return write(engines.empty() ? software_report(software.by_execution[index(*way)]) : software_report(engines), options.common);
+    }
+    const std::vector<const Engine*> chosen = software.named(options.name);
+    if (chosen.empty()) throw unknown_engine("name", options.name, software);
+    write(software_report(chosen), options.common);
+}
+
+}  // namespace
+
+void add_software_command(CLI::App& app) {
+    CLI::App* software = app.add_subcommand("software", "Engines and frameworks: list, show, keys");
+    software->require_subcommand(1);
+    auto options = std::make_shared<SoftwareOptions>();
+    CLI::App* list = software->add_subcommand("list", "All engines and their versions that are described");
+    add_common_options(*list, options->common);
+    list->callback([options] { write(software_list_report(load_software(options->common.software())), options->common); });
+    CLI::App* shown = software->add_subcommand("show", "What an engine does and costs, with sources");
+    add_common_options(*shown, options->common);
+    shown->add_option("name", options->name, "Family, engine, engine with a version, or way of execution")->required();
+    shown->callback([options] { show(*options); });
+    CLI::App* keys = software->add_subcommand("keys", "Keys of the files in software/: units, defaults, meanings");
+    add_common_options(*keys, options->common);
+    keys->callback([options] { write(software_keys_report(), options->common); });
+}
+
+}  // namespace roofcast::cli

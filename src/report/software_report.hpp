@@ -1,0 +1,22 @@
+#pragma once
+/// What `software list`, `software show` and `software keys` print.
+
+#include <string_view>
+
+#include "report/table.hpp"
+#include "roofcast/software.hpp"
+
+namespace roofcast {
+
+/// One line an engine, by family; ways of execution first.
+Report software_list_report(const SoftwareStacks& software);
+
+/// Keys that `chosen` states, beside what its way of execution has; one table an engine.
+Report software_report(const std::vector<const Engine*>& chosen);
+/// The same of a way of execution.
+Report software_report(const SoftwareStack& way);
+
+/// All keys with units, meanings and values of tables without them.
+Report software_keys_report();
+
+}  // namespace roofcast

@@ -1,0 +1,65 @@
+#include <algorithm>
+#include <limits>
+
+#include "roofcast/software.hpp"
+
+namespace roofcast {
+
+namespace {
+
+template <class T>
+bool has(const std::vector<T>& values, const T& value) {
+    return values.empty() || std::find(values.begin(), values.end(), value) != values.end();
+}
+
+/// What the family's kernels replace of the architecture's facts.
+void put_facts(const KernelFamily& family, ArchitectureFacts& facts) {
+    if (family.facts.attention_library) facts.attention_library.fill(*family.facts.attention_library);
+    if (family.facts.query_block) facts.attention_query_block = *family.facts.query_block;
+    facts.quantizes_by_tensors = family.facts.quantizes_by_tensors;
+    if (family.op == "gemm") facts.fp8_single_row = {};
+    if (family.facts.tiles) (family.op == "moe" ? facts.expert_tiles : facts.fp8_tiles) = *family.facts.tiles;
+}
+
+/// A family without rows on the GPU's architecture is left to the operator's class, which was fitted there.
+bool is_fitted(const KernelFamily& family, const Gpu& gpu) {
+    const auto& fits = gpu.parameters.families;
+    return std::any_of(fits.begin(), fits.end(), [&](const FamilyParameters& fit) { return fit.family == family.name; });
+}
+
+}  // namespace
+
+bool KernelFamily::runs_on(const GpuProfile& gpu) const {
+    return has(architectures, gpu.architecture);
+}
+
+Gpu as_family_sees(const Gpu& gpu, const KernelFamily& family) {
+    Gpu seen;
+    seen.profile = gpu.profile;
+    put_facts(family, seen.profile.facts);
+    const auto& fits = gpu.parameters.families;
+    const auto fit = std::find_if(fits.begin(), fits.end(), [&](const FamilyParameters& f) { return f.family == family.name; });
+    const bool fitted = fit != fits.end();
+    seen.parameters.values = fitted ? fit->values : gpu.parameters.values;
+    seen.parameters.intervals = fitted && !fit->intervals.empty() ? fit->intervals : gpu.parameters.intervals;
+    return seen;
+}
+
+Gpu with_software(Gpu gpu, const SoftwareStack& stack) {
+    auto& peak = gpu.profile.tensor_peak[index(Precision::fp16)];
+    const auto& faster = gpu.profile.fp16_accumulate_peak;
+    if (stack.fp16_accumulation && peak && faster && *faster > *peak) peak = faster;
+    if (gpu.profile.facts.warp_matrix_fraction < 1) gpu.profile.facts.least_tile_rows = stack.least_tile_rows;
+    constexpr std::int64_t any = std::numeric_limits<std::int64_t>::max();
+    if (stack.fp8_tile > 0)
+        gpu.profile.facts.fp8_tiles = {{.most_m = any, .most_n = any, .rows = stack.fp8_tile, .columns = stack.fp8_tile}};
+    auto& contention = gpu.parameters.values.collective.pcie_contention;
+    contention = stack.pcie_contention.value_or(contention);
+    for (const auto& family : stack.families) {
+        if (family->runs_on(gpu.profile) && is_fitted(*family, gpu))
+            gpu.families.push_back({family, std::make_shared<const Gpu>(as_family_sees(gpu, *family))});
+    }
+    return gpu;
+}
+
+}  // namespace roofcast

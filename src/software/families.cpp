@@ -1,0 +1,93 @@
+#include "software/families.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "io/identifier.hpp"
+#include "profile/library_tiles.hpp"
+#include "roofcast/error.hpp"
+#include "software/tables.hpp"
+
+namespace roofcast {
+
+namespace {
+
+Precision read_precision(const TableReader& table, std::string_view key, const std::string& text) {
+    if (const auto precision = parse_precision(text)) return *precision;
+    throw table.error(key, "unknown precision", text, "a precision such as bf16 or fp8");
+}
+
+WeightFormat read_weights(const TableReader& table, const std::string& text) {
+    if (const auto format = parse_weight_format(text)) return *format;
+    throw table.error("weights", "unknown weight format", text, "formats of the column weight_precision");
+}
+
+/// Of a family's kernels, in place of what the GPU's architecture says.
+KernelFacts read_kernel_facts(TableReader& table) {
+    KernelFacts facts;
+    if (const auto name = table.text_if("attention_library")) {
+        facts.attention_library = parse_attention_library(*name);
+        if (!facts.attention_library)
+            throw table.error("attention_library", "unknown library of attention", *name, attention_library_names());
+    }
+    if (const auto queries = table.count_if("query_block", 16, 512)) facts.query_block = static_cast<int>(*queries);
+    facts.quantizes_by_tensors = table.flag_if("quantizes_by_tensors").value_or(false);
+    if (table.has("tiles")) facts.tiles = shaped_tiles(table, "tiles");
+    return facts;
+}
+
+}  // namespace
+
+std::shared_ptr<const KernelFamily> read_family(TableReader& table, const std::string& library, const std::string& source) {
+    KernelFamily family;
+    family.library = library;
+    family.name = required_identifier(table, "name", table.text("name"));
+    family.op = table.text("op");
+    family.kernels = table.texts_if("kernels");
+    family.engines = table.texts_if("engines");
+    family.architectures = table.texts_if("architectures");
+    for (const auto& text : table.texts_if("precisions")) family.precisions.push_back(read_precision(table, "precisions", text));
+    for (const auto& text : table.texts_if("kv_precisions")) family.kv_precisions.push_back(read_precision(table, "kv_precisions", text));
+    for (const auto& text : table.texts_if("weights")) family.weights.push_back(read_weights(table, text));
+    family.cached = table.flag_if("cached");
+    family.windowed = table.flag_if("windowed");
+    family.sharing_groups = read_group_sizes(table);
+    family.converts_cache = table.flag_if("converts_cache").value_or(true);
+    family.gated = table.flag_if("gated");
+    family.rows_include_quantization = table.flag_if("rows_include_quantization").value_or(false);
+    family.facts = read_kernel_facts(table);
+    family.source = table.text_if("source").value_or(source);
+    table.finish();
+    return std::make_shared<const KernelFamily>(std::move(family));
+}
+
+KernelFamilies families_of(const KernelLibraries& libraries) {
+    KernelFamilies families;
+    for (const auto& library : libraries) {
+        for (const auto& family : library->families) {
+            const auto same = [&family](const auto& other) { return other->name == family->name; };
+            if (std::any_of(families.begin(), families.end(), same))
+                throw Error(
+                    {.what = "two kernel families have one name", .file = "software/libraries", .key = "name", .found = family->name});
+            families.push_back(family);
+        }
+    }
+    return families;
+}
+
+KernelFamilies named_families(TableReader& table, std::string_view key, const KernelFamilies& known) {
+    KernelFamilies chosen;
+    for (const std::string& name : table.texts_if(key)) {
+        const auto found = std::find_if(known.begin(), known.end(), [&name](const auto& family) { return family->name == name; });
+        if (found == known.end()) {
+            std::vector<std::string> names;
+            for (const auto& family : known) names.push_back(family->name);
+            throw table.error(key, "no such kernel family in software/libraries", name, "names of families", did_you_mean(name, names));
+        }
+        chosen.push_back(*found);
+    }
+    return chosen;
+}
+
+}  // namespace roofcast

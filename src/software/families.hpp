@@ -1,0 +1,25 @@
+#pragma once
+/// Kernel families: tables `[[family]]` of `software/libraries/*.toml`.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "io/toml_reader.hpp"
+#include "roofcast/kernel_library.hpp"
+#include "roofcast/software.hpp"
+
+namespace roofcast {
+
+using KernelFamilies = std::vector<std::shared_ptr<const KernelFamily>>;
+
+/// `source`: the library's, where the family states none. Throws Error naming file, line and key.
+std::shared_ptr<const KernelFamily> read_family(TableReader& table, const std::string& library, const std::string& source);
+
+/// Those of all libraries. Throws Error where two have one name.
+KernelFamilies families_of(const KernelLibraries& libraries);
+
+/// Those that `key` of an engine's table names, in that order. Throws Error.
+KernelFamilies named_families(TableReader& table, std::string_view key, const KernelFamilies& known);
+
+}  // namespace roofcast

@@ -1,0 +1,286 @@
+#include "software/keys.hpp"
+
+#include <fmt/format.h>
+
+#include "software/tables.hpp"
+
+namespace roofcast {
+
+namespace {
+
+using S = SoftwareStack;
+
+constexpr double base_us = us.in(s), base_ms = ms.in(s), base_ns = ns.in(s), base_mb = mb.in(byte);
+constexpr Range any_share{0, 1}, contention_range{0, 2};
+constexpr Range tile_rows{0, 256};
+
+constexpr KeyNeed framework_kernels{[](const S& x) { return x.kernels == KernelSet::framework; },
+                                    "means nothing where operators are not issued kernel by kernel", "kernels = \"framework\" beside it"};
+constexpr KeyNeed mixed_precision{[](const S& x) { return x.mixed_precision; }, "means nothing without mixed precision",
+                                  "mixed_precision = true beside it"};
+constexpr KeyNeed copied_keys{[](const S& x) { return x.repeats_keys || x.concatenates_cache; }, "means nothing where no keys are copied",
+                              "concatenates_cache or repeats_keys beside it"};
+constexpr KeyNeed separate_attention{[](const S& x) { return !x.fused_attention; }, "means nothing where all attention is fused",
+                                     "fused_attention = false beside it"};
+constexpr KeyNeed padded_products{[](const S& x) { return x.least_tile_rows > 0; }, "means nothing where products are not padded",
+                                  "least_tile_rows beside it"};
+
+const SoftwareKey keys[] = {
+    // Host
+    {{"kernels", "",
+      "framework: several kernels an operator; engine: one; generated: a compiler joins element-wise operators; fused: epilogues too",
+      true},
+     SpecialKey{[](TableReader& t, S& x) { x.kernels = read_kernel_set(t); },
+                [](const S& x) { return fmt::format("\"{}\"", name(x.kernels)); }}},
+    {{"host_us_per_kernel", "us", "host time to issue one kernel", true}, &S::host_per_kernel, non_negative, base_us},
+    {{"host_us_per_convolution", "us", "further host time of a convolution, whose algorithm the library looks up"},
+     &S::host_per_convolution,
+     non_negative,
+     base_us},
+    {{"host_us_per_pass", "us", "host time of one pass that nothing hides: Python, scheduler, graph launch", true},
+     &S::host_per_pass,
+     non_negative,
+     base_us},
+    {{"device_gap_us", "us", "time between two dependent kernels on the GPU, beyond the kernel's own latency", true},
+     &S::device_gap,
+     non_negative,
+     base_us},
+    {{"send_gap_us", "us", "further time of each transfer between pipeline stages"}, &S::send_gap, non_negative, base_us},
+    {{"host_ns_per_window_mask", "ns", "host time for each element of the masks of shifted windows; 0: the GPU keeps them"},
+     &S::window_mask_time,
+     non_negative,
+     base_ns},
+    {{"reads_back_sizes", "", "models read sizes of maps and empty masks back from the GPU, and the host waits"}, &S::reads_back_sizes},
+    {{"state_on_host", "", "the state that a recurrent model carries from pass to pass goes through host memory"}, &S::state_on_host},
+    {{"suppression_kernels", "1", "kernels for each class and image of non-maximum suppression, where scripts run it class by class"},
+     &S::suppression_kernels,
+     non_negative,
+     1,
+     framework_kernels},
+    {{"half_padded", "",
+      "half of each measured sequence is padding; runs of removed_tokens were stripped of it, which takes host_us_per_pass more"},
+     SpecialKey{[](TableReader& t, S& x) { x.half_padded = read_half_padded(t); }, [](const S& x) { return text_of(x.half_padded); }}},
+    {{"decoders", "", "matmul_rate and host_us_per_pass of decoders, where they differ from those of other models"},
+     SpecialKey{[](TableReader& t, S& x) { x.decoders = read_decoder_habits(t); }, [](const S& x) { return text_of(x.decoders); }}},
+    // Memory and first run
+    {{"memory_overhead_mb", "MB", "memory of context, workspaces and allocator", true}, &S::memory_overhead, non_negative, base_mb},
+    {{"cold_context_ms", "ms", "first run only: context and libraries", true}, &S::cold_context, non_negative, base_ms},
+    {{"cold_ms_per_kernel", "ms", "first run only: loading or compiling each kernel, those of repeated layers once", true},
+     &S::cold_per_kernel,
+     non_negative,
+     base_ms},
+    {{"cache_of_free", "", "the share of memory for the KV cache is of what weights and activations leave, not of all"}, &S::cache_of_free},
+    // Formats
+    {{"channels_last", "", "convolutions run channels last (NHWC)"}, &S::channels_last},
+    {{"mixed_precision", "", "16-bit runs keep learned factors, and sums that layers add to, in fp32 (automatic mixed precision)"},
+     &S::mixed_precision},
+    {{"fp32_norms", "", "normalizations compute in fp32 too"}, &S::fp32_norms, non_negative, 1, mixed_precision},
+    {{"casts_weights", "", "a kernel narrows the weights before each product of a 16-bit run, and in frameworks a linear layer's bias"},
+     &S::casts_weights,
+     non_negative,
+     1,
+     mixed_precision},
+    {{"fp32_activations", "", "16-bit runs keep activations in fp32 and convert what products take and give"}, &S::fp32_activations},
+    {{"narrow_activations", "", "int8 runs pass 8-bit activations from layer to layer"}, &S::narrow_activations},
+    {{"tf32_products", "", "TF32 applies to matrix products, not only to convolutions"}, &S::tf32_products},
+    {{"fp16_accumulation", "", "fp16 products accumulate in 16 bits, twice as fast on GeForce boards"}, &S::fp16_accumulation},
+    {{"fastest_precision", "", "a layer in 8 bits runs in fp16 where that is faster"}, &S::fastest_precision},
+    // Matrix products
+    {{"matmul_rate", "1", "share of the vendor libraries' rate that matrix products and attention reach"}, &S::matmul_rate, share},
+    {{"warp_matrix", "", "matrix products use single-warp instructions (mma.sync), which do not reach the peak of wgmma hardware"},
+     &S::warp_matrix},
+    {{"least_tile_rows", "rows", "fewest rows of a GEMM tile on wgmma hardware: smaller products are padded, without split k; 0: any"},
+     &S::least_tile_rows,
+     tile_rows},
+    {{"least_tile_rate", "1", "share of their rate that 16-bit products padded to these rows reach"},
+     &S::least_tile_rate,
+     share,
+     1,
+     padded_products},
+    {{"fp8_tile", "rows", "side of the only tile of fp8 products that quantize their activations; 0: the library's tiles"},
+     SpecialKey{[](TableReader& t, S& x) { x.fp8_tile = read_tile(t, "fp8_tile", 256); },
+                [](const S& x) { return x.fp8_tile > 0 ? fmt::format("{}", x.fp8_tile) : ""; }}},
+    {{"waits_for_8bit_products", "", "the host issues nothing until a dense 8-bit product has finished"}, &S::waits_for_8bit_products},
+    {{"vector_bytes_per_sm_clock", "B",
+      "most weights that an SM streams past vectors per clock in products of up to 8 rows; absent: no such kernels"},
+     &S::vector_bytes_per_sm_clock,
+     positive},
+    {{"unpacks_on_lanes", "", "products of up to 4 rows with narrow weights run on SIMT lanes (GEMV kernels)"}, &S::unpacks_on_lanes},
+    {{"unpacks_from_rows", "rows", "products of so many rows or more have their weights unpacked to 16 bits by a kernel before; 0: none"},
+     &S::unpacks_from_rows},
+    {{"kernels_beside_4bit", "1", "kernels launched beside each product with weights below 8 bits, to unpack them"},
+     &S::kernels_beside_4bit},
+    {{"kernels_beside_8bit", "1", "kernels launched beside each product with 8-bit weights"}, &S::kernels_beside_8bit},
+    {{"unpacked_4bit_per_sm_clock", "1", "most weights below 8 bits that an SM unpacks per clock in 16-bit products; absent: no limit"},
+     &S::unpacked_4bit_per_sm_clock,
+     positive},
+    {{"unpacked_8bit_per_sm_clock", "1", "most 8-bit weights that an SM unpacks per clock in 16-bit products; absent: no limit"},
+     &S::unpacked_8bit_per_sm_clock,
+     positive},
+    {{"separate_bias", "", "a kernel of its own adds the bias of a convolution"}, &S::separate_bias},
+    {{"separate_projections", "", "vision transformers multiply queries, keys and values one after the other"}, &S::separate_projections},
+    {{"logits_of_prompt", "", "prefill computes logits of every prompt token, not only of the last"}, &S::logits_of_prompt},
+    {{"head_by_sequences", "", "prefill computes the logits of each sequence by a product of its own, which reads all its weights"},
+     &S::head_by_sequences},
+    // Experts
+    {{"grouped_experts", "", "frameworks run a layer's experts as one grouped product each way, not one after the other"},
+     &S::grouped_experts},
+    {{"warp_matrix_experts", "", "8-bit products of routed experts use single-warp instructions"}, &S::warp_matrix_experts},
+    {{"expert_rate", "1", "share of matmul_rate that grouped 8-bit products of routed experts reach"}, &S::expert_rate, share},
+    {{"expert_launch_us", "us", "launch of an expert's own kernel in products with 4-bit weights; 0: experts share one"},
+     &S::expert_launch,
+     non_negative,
+     base_us},
+    // Attention
+    {{"fused_attention", "", "attention runs as one fused kernel (FlashAttention)"}, &S::fused_attention},
+    {{"fused_wide_attention", "", "in fp32 and TF32 too; default: as fused_attention"},
+     SpecialKey{read_fused_wide_attention,
+                [](const S& x) { return std::string(x.fused_wide_attention == x.fused_attention ? "" : "false"); }}},
+    {{"fused_encoder_tokens", "tokens", "attention of up to so many tokens to each other is fused all the same, in up to 16 bits"},
+     &S::fused_encoder_tokens,
+     non_negative,
+     1,
+     separate_attention},
+    {{"window_kernels", "",
+      "windowed attention (Swin) is fused, in heads of 32 and up to 256 tokens, and the norm before it cuts the windows"},
+     &S::window_kernels},
+    {{"head_blocks", "", "attention without a KV cache, up to 512 tokens and 64 wide, runs one block a head (Xavier to Ada)"},
+     &S::head_blocks},
+    {{"fp32_library_attention", "", "attention without a fused kernel is separate kernels in fp32, in 16-bit runs too"},
+     &S::fp32_library_attention,
+     non_negative,
+     1,
+     framework_kernels},
+    {{"fp32_scores", "", "attention without a fused kernel keeps scores in fp32 around the softmax"}, &S::fp32_scores},
+    {{"copies_heads", "", "attention without a fused kernel transposes heads to the outer dimension and back"}, &S::copies_heads},
+    {{"separate_mask", "", "attention without a fused kernel masks scores by a kernel of its own"}, &S::separate_mask},
+    {{"odd_rows_on_lanes", "", "separate attention products over an odd number of tokens compute in fp32 without tensor cores"},
+     &S::odd_rows_on_lanes},
+    {{"concatenates_cache", "", "passes that lengthen the KV cache write all of it anew"}, &S::concatenates_cache},
+    {{"repeats_keys", "", "keys and values that query heads share are copied out to each of them before attention"}, &S::repeats_keys},
+    {{"copy_instructions", "1", "integer instructions for each element that either of these writes"},
+     &S::copy_instructions,
+     non_negative,
+     1,
+     copied_keys},
+    {{"quantized_copy_instructions", "1", "the same where weights are stored in fewer bits than products compute in; absent: the same"},
+     &S::quantized_copy_instructions,
+     non_negative,
+     1,
+     copied_keys},
+    {{"split_ungrouped", "", "attention of one query splits keys over blocks also where no query heads share them"}, &S::split_ungrouped},
+    {{"sharing_groups", "",
+      "[least, most] query heads that a decoding kernel takes together, []: none; absent: no SIMT kernel, any together"},
+     SpecialKey{[](TableReader& t, S& x) { x.sharing_groups = read_group_sizes(t); },
+                [](const S& x) { return text_of(x.sharing_groups); }}},
+    {{"converts_cache", "", "attention converts a narrower KV cache; false: it computes on it as stored"}, &S::converts_cache},
+    {{"general_sinks", "", "attention with sinks runs in a general kernel where FlashAttention-2 is the library"}, &S::general_sinks},
+    {{"joint_attention", "", "one attention kernel takes prompts and decoding sequences of a step"}, &S::joint_attention},
+    {{"decode_attention_rate", "1", "share of the rate of split-KV kernels that attention of one query a sequence reaches"},
+     &S::decode_attention_rate,
+     share},
+    {{"grouped_decode_attention", "", "the same (rate) where least_group query heads or more share a KV head"},
+     SpecialKey{[](TableReader& t, S& x) { x.grouped_decode_attention = read_grouped_decoding(t); },
+                [](const S& x) { return text_of(x.grouped_decode_attention); }}},
+    // Scheduling and several GPUs
+    {{"prefill_chunk_tokens", "tokens", "prompts are cut into passes of so many tokens of all sequences; 0: whole prompts"},
+     &S::prefill_chunk},
+    {{"long_contexts", "", "prefill_chunk_tokens and decode_attention_rate where prompt and output exceed beyond_tokens"},
+     SpecialKey{[](TableReader& t, S& x) { x.long_contexts = read_long_contexts(t); },
+                [](const S& x) { return text_of(x.long_contexts); }}},
+    {{"pipeline_chunk_tokens", "tokens", "tokens of a prompt that travel through pipeline stages together; 0: the whole prompt"},
+     &S::pipeline_chunk},
+    {{"pipeline_overlap", "1", "share of the ideal gain from pipeline stages working at the same time"}, &S::pipeline_overlap, any_share},
+    {{"pcie_contention", "1", "exponent of (GPUs - 1) that divides PCIe bandwidth on the machines it was measured on; absent: the GPU's"},
+     &S::pcie_contention,
+     contention_range},
+    // Other kernels
+    {{"streaming_rate", "1", "share of the rate of well-written kernels that other kernels reach"}, &S::streaming_rate, share},
+    {{"element_instructions", "1", "SIMT instructions for each element that its streaming kernels write; 0: hidden behind the bytes"},
+     &S::element_instructions},
+};
+
+void read_key(TableReader& table, const SoftwareKey& key, SoftwareStack& stack) {
+    const std::string_view name = key.info.name;
+    const auto number = [&]() -> std::optional<double> {
+        if (key.info.required) return table.number(name, key.range) * key.scale;
+        const auto given = table.number_if(name, key.range);
+        return given ? std::optional(*given * key.scale) : std::nullopt;
+    };
+    const auto count = [&](auto& member) {
+        const auto most = key.range.upper < static_cast<double>(largest_whole) ? static_cast<std::int64_t>(key.range.upper) : largest_whole;
+        if (const auto given = table.count_if(name, 0, most)) member = static_cast<std::remove_reference_t<decltype(member)>>(*given);
+    };
+    struct Visitor {
+        TableReader& table;
+        SoftwareStack& stack;
+        std::string_view name;
+        const decltype(number)& read_number;
+        const decltype(count)& read_count;
+        void operator()(bool S::*member) const { stack.*member = table.flag_if(name).value_or(stack.*member); }
+        void operator()(int S::*member) const { read_count(stack.*member); }
+        void operator()(std::int64_t S::*member) const { read_count(stack.*member); }
+        void operator()(double S::*member) const { stack.*member = read_number().value_or(stack.*member); }
+        void operator()(std::optional<double> S::*member) const { stack.*member = read_number(); }
+        void operator()(Seconds S::*member) const { stack.*member = read_number().value_or((stack.*member).in(s)) * s; }
+        void operator()(Bytes S::*member) const { stack.*member = read_number().value_or((stack.*member).in(byte)) * byte; }
+        void operator()(const SpecialKey& special) const { special.read(table, stack); }
+    };
+    std::visit(Visitor{table, stack, name, number, count}, key.member);
+}
+
+/// As TOML; empty where a special key is not stated.
+std::string value_text(const SoftwareKey& key, const SoftwareStack& stack) {
+    struct Visitor {
+        const SoftwareStack& stack;
+        double scale;
+        [[nodiscard]] std::string number(double base) const { return fmt::format("{:.6g}", base / scale); }
+        std::string operator()(bool S::*member) const { return stack.*member ? "true" : "false"; }
+        std::string operator()(int S::*member) const { return fmt::format("{}", stack.*member); }
+        std::string operator()(std::int64_t S::*member) const { return fmt::format("{}", stack.*member); }
+        std::string operator()(double S::*member) const { return number(stack.*member); }
+        std::string operator()(std::optional<double> S::*member) const { return stack.*member ? number(*(stack.*member)) : std::string(); }
+        std::string operator()(Seconds S::*member) const { return number((stack.*member).in(s)); }
+        std::string operator()(Bytes S::*member) const { return number((stack.*member).in(byte)); }
+        std::string operator()(const SpecialKey& special) const { return special.text(stack); }
+    };
+    return std::visit(Visitor{stack, key.scale}, key.member);
+}
+
+}  // namespace
+
+std::span<const SoftwareKey> software_key_table() {
+    return keys;
+}
+
+std::vector<SoftwareKeyInfo> software_keys() {
+    static const SoftwareStack without;
+    std::vector<SoftwareKeyInfo> infos;
+    for (const SoftwareKey& key : keys) {
+        infos.push_back(key.info);
+        infos.back().fallback = key.info.required ? std::string() : value_text(key, without);
+    }
+    return infos;
+}
+
+std::vector<std::pair<std::string_view, std::string>> stated_keys(const SoftwareStack& stack) {
+    static const SoftwareStack without;
+    std::vector<std::pair<std::string_view, std::string>> stated;
+    for (const SoftwareKey& key : keys) {
+        std::string text = value_text(key, stack);
+        if (!text.empty() && (key.info.required || text != value_text(key, without))) stated.emplace_back(key.info.name, std::move(text));
+    }
+    return stated;
+}
+
+void read_software_keys(TableReader& table, SoftwareStack& stack) {
+    static const SoftwareStack without;
+    for (const SoftwareKey& key : keys) read_key(table, key, stack);
+    for (const SoftwareKey& key : keys) {
+        if (!key.need || key.need->met(stack) || value_text(key, stack) == value_text(key, without)) continue;
+        throw table.error(key.info.name, std::string(key.need->refusal), {}, std::string(key.need->suggestion));
+    }
+    stack.source = table.text("source");
+}
+
+}  // namespace roofcast

@@ -1,0 +1,141 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "io/identifier.hpp"
+#include "io/toml_reader.hpp"
+#include "roofcast/software.hpp"
+#include "software/families.hpp"
+#include "software/keys.hpp"
+#include "software/toml_files.hpp"
+
+namespace roofcast {
+
+namespace {
+
+constexpr std::array<std::string_view, execution_count> execution_names{"eager", "cuda_graph", "compiled", "tensorrt", "fused"};
+
+Execution read_execution(TableReader& table, std::string_view key, const std::string& text) {
+    if (const auto e = parse_execution(text)) return *e;
+    const std::vector<std::string> known(execution_names.begin(), execution_names.end());
+    throw table.error(key, "unknown way of execution", text, fmt::format("{}", fmt::join(known, ", ")), did_you_mean(text, known));
+}
+
+/// What an engine has where its own table says nothing: what the one that it is `like` says, else its first way of execution.
+toml::table defaults_of(TableReader& own, const toml::array& engines, const toml::table& way) {
+    toml::table defaults = way;
+    const auto like = own.text_if("like");
+    if (!like) return defaults;
+    std::vector<std::string> known;
+    for (const auto& node : engines) {
+        const toml::table& engine = *node.as_table();
+        if (engine.contains("like")) continue;
+        known.push_back(engine["name"].value_or(std::string()));
+        if (known.back() != *like) continue;
+        for (const auto& [key, value] : engine) {
+            if (key != "versions") defaults.insert_or_assign(key, value);
+        }
+        return defaults;
+    }
+    throw own.error("like", "is no engine of this file that stands by itself", *like, fmt::format("{}", fmt::join(known, ", ")),
+                    did_you_mean(*like, known));
+}
+
+std::optional<KnownVersions> read_versions(TableReader& table) {
+    if (!table.has("versions")) return std::nullopt;
+    const std::vector<std::string> ends = table.texts_if("versions");
+    if (ends.size() != 2)
+        throw table.error("versions", "is no range of versions", fmt::format("{}", fmt::join(ends, ", ")), "[first, last]");
+    return KnownVersions{ends[0], ends[1]};
+}
+
+/// What engines may name.
+struct Libraries {
+    const KernelLibraries& all;
+    const KernelFamilies& families;
+};
+
+std::shared_ptr<const KernelLibrary> named_library(TableReader& table, std::string_view key, const KernelLibraries& libraries) {
+    const auto wanted = table.text_if(key);
+    if (!wanted) return nullptr;
+    if (auto library = find_library(libraries, *wanted)) return library;
+    std::vector<std::string> known;
+    for (const auto& library : libraries) known.push_back(library->name);
+    throw table.error(key, "no such library of kernels", *wanted, fmt::format("{}", fmt::join(known, ", ")), did_you_mean(*wanted, known));
+}
+
+/// `own` over what it has by default.
+Engine read_engine(const toml::table& own, const toml::array& engines, const toml::table& ways, const std::string& file, std::size_t number,
+                   const Libraries& libraries) {
+    TableReader names(own, file, fmt::format("engine[{}]", number));
+    Engine engine;
+    engine.match = names.texts_if("match");
+    for (const auto& text : names.texts_if("execution")) engine.executions.push_back(read_execution(names, "execution", text));
+    engine.vendor = names.text_if("vendor").value_or("");
+    if (engine.match.empty()) throw names.missing("match", "first words of the software column");
+    if (engine.executions.empty()) throw names.missing("execution", "ways of execution");
+    const Execution first = engine.executions.front();
+    const toml::table defaults = defaults_of(names, engines, *ways[name(first)].as_table());
+    TableReader table(own, file, fmt::format("engine[{}]", number), &defaults);
+    engine.stack.execution = first;
+    engine.stack.name = required_identifier(table, "name", table.text("name"));
+    engine.versions = read_versions(table);
+    for (const std::string_view key : {"match", "execution"}) static_cast<void>(table.texts_if(key));
+    for (const std::string_view key : {"vendor", "like"}) static_cast<void>(table.text_if(key));
+    engine.stack.families = named_families(table, "families", libraries.families);
+    engine.stack.all_reduce = named_library(table, "all_reduce", libraries.all);
+    read_software_keys(table, engine.stack);
+    table.finish();
+    return engine;
+}
+
+std::vector<Engine> read_engines(const std::filesystem::path& file, const toml::table& ways, const Libraries& libraries) {
+    const toml::table root = parse_toml_file(file);
+    TableReader reader(root, file.string());
+    std::vector<Engine> engines;
+    if (!reader.tables("engine").empty()) {
+        const toml::array& tables = *root["engine"].as_array();
+        for (const auto& node : tables) {
+            engines.push_back(read_engine(*node.as_table(), tables, ways, file.string(), engines.size(), libraries));
+            engines.back().family = file.stem().string();
+        }
+    }
+    reader.finish();
+    return engines;
+}
+
+}  // namespace
+
+std::string_view name(Execution e) {
+    return execution_names[index(e)];
+}
+
+std::optional<Execution> parse_execution(std::string_view text) {
+    for (std::size_t i = 0; i < execution_count; ++i) {
+        if (text == execution_names[i]) return static_cast<Execution>(i);
+    }
+    return std::nullopt;
+}
+
+SoftwareStacks load_software(const std::filesystem::path& software_folder) {
+    const auto ways_file = software_folder / "execution.toml";
+    const toml::table ways = parse_toml_file(ways_file);
+    TableReader reader(ways, ways_file.string());
+    SoftwareStacks stacks;
+    for (std::size_t i = 0; i < execution_count; ++i) {
+        TableReader table = reader.table(execution_names[i]);
+        stacks.by_execution[i].name = execution_names[i];
+        stacks.by_execution[i].execution = static_cast<Execution>(i);
+        read_software_keys(table, stacks.by_execution[i]);
+        table.finish();
+    }
+    reader.finish();
+    stacks.libraries = load_kernel_libraries(software_folder / "libraries");
+    stacks.families = families_of(stacks.libraries);
+    for (const auto& file : toml_files(software_folder / "engines")) {
+        for (Engine& engine : read_engines(file, ways, {stacks.libraries, stacks.families})) stacks.engines.push_back(std::move(engine));
+    }
+    return stacks;
+}
+
+}  // namespace roofcast

@@ -1,0 +1,155 @@
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "kernels/family.hpp"
+#include "roofcast/error.hpp"
+#include "roofcast/validation.hpp"
+#include "support/paths.hpp"
+
+using namespace roofcast;
+
+namespace {
+
+/// Shipped software with one library of families in place of the shipped ones.
+SoftwareStacks with_families(const std::string& families, const std::string& engine_lines = "") {
+    const test::TemporaryFile ways("execution.toml", test::text_of(test::software_dir() / "execution.toml"));
+    const auto folder = ways.path().parent_path();
+    std::filesystem::create_directory(folder / "engines");
+    std::filesystem::create_directory(folder / "libraries");
+    std::ofstream(folder / "libraries" / "maker.toml") << "name = \"maker\"\nsource = \"a test\"\n" << families;
+    std::ofstream(folder / "engines" / "card.toml")
+        << "[[engine]]\nname = \"card\"\nmatch = [\"card\"]\nexecution = [\"eager\"]\nsource = \"a test\"\n"
+        << engine_lines;
+    return load_software(folder);
+}
+
+const std::string fast =
+    "[[family]]\nname = \"fast-fp8\"\nop = \"gemm\"\nkernels = [\"fast_kernel\"]\nengines = [\"maker\"]\n"
+    "precisions = [\"fp8\"]\nweights = [\"fp8_block\"]\nrows_include_quantization = true\nsource = \"a test\"\n";
+
+Gemm product(Precision precision, bool block_scales) {
+    return {
+        .m = 16, .n = 4096, .k = 4096, .precision = precision, .weight_bits = native_weights(precision).bits, .block_scales = block_scales};
+}
+
+KernelRow row_of(const Op& op, std::string kernel, std::string software) {
+    KernelRow row;
+    row.op = op;
+    row.kernel = std::move(kernel);
+    row.origin.software = std::move(software);
+    return row;
+}
+
+/// An H200 on which the family was found to take `factor` of the bandwidth.
+Gpu fitted(const std::string& family, double bandwidth_fraction) {
+    Gpu gpu = load_gpu(test::gpus_dir(), "h200-sxm-141gb");
+    FamilyParameters own{family, gpu.parameters.values, {}};
+    own.values.gemm[index(MathUnit::tensor8)].bandwidth_fraction = bandwidth_fraction;
+    gpu.parameters.families = {own};
+    return gpu;
+}
+
+}  // namespace
+
+TEST_CASE("a family takes products of its formats alone") {
+    const SoftwareStacks software = with_families(fast);
+    REQUIRE(software.families.size() == 1);
+    const KernelFamily& family = *software.families.front();
+    CHECK(family.library == "maker");
+    CHECK(takes(family, product(Precision::fp8, true)));
+    CHECK_FALSE(takes(family, product(Precision::fp8, false)));
+    CHECK_FALSE(takes(family, product(Precision::bf16, false)));
+    CHECK_FALSE(takes(family, Elementwise{.elements = 5}));
+}
+
+TEST_CASE("an engine's product runs on the parameters of the family that takes it, others on the GPU's") {
+    const SoftwareStacks software = with_families(fast, "families = [\"fast-fp8\"]\n");
+    const SoftwareStack& stack = software.find(Execution::eager, "card");
+    const Gpu device = fitted("fast-fp8", 0.4), plain = load_gpu(test::gpus_dir(), "h200-sxm-141gb");
+    const Gpu gpu = with_software(device, stack);
+    REQUIRE(gpu.families.size() == 1);
+    const Op block = product(Precision::fp8, true), other = product(Precision::fp8, false);
+    CHECK(cost(block, gpu, Cache::cold).total > cost(block, plain, Cache::cold).total);
+    CHECK(cost(other, gpu, Cache::cold).total == cost(other, plain, Cache::cold).total);
+    // A GPU on which the family was not fitted keeps what it was fitted to itself.
+    CHECK(with_software(plain, stack).families.empty());
+    CHECK(with_software(device, software.find(Execution::eager, "pytorch 2.11")).families.empty());
+}
+
+TEST_CASE("a measured row is of the family that lists its kernel, of the engine named") {
+    const SoftwareStacks software = with_families(fast);
+    std::vector<KernelRow> rows{row_of(product(Precision::fp8, true), "fast_kernel", "maker 1.2"),
+                                row_of(product(Precision::fp8, true), "fast_kernel", "another 1.2"),
+                                row_of(product(Precision::fp8, true), "slow_kernel", "maker 1.2"),
+                                row_of(product(Precision::bf16, false), "fast_kernel", "maker 1.2"),
+                                row_of(product(Precision::fp8, true), "", "maker 1.2")};
+    mark_families(software, rows);
+    REQUIRE(rows[0].family);
+    CHECK(rows[0].family->name == "fast-fp8");
+    CHECK(std::get<Gemm>(rows[0].op).dynamic_quantized);
+    for (std::size_t i = 1; i < rows.size(); ++i) {
+        CAPTURE(i);
+        CHECK_FALSE(rows[i].family);
+        CHECK_FALSE(std::get<Gemm>(rows[i].op).dynamic_quantized);
+    }
+}
+
+TEST_CASE("attention's families tell formats, caches and windows apart") {
+    const SoftwareStacks software = with_families(
+        "[[family]]\nname = \"windows\"\nop = \"attention\"\nwindowed = true\ncached = true\n"
+        "precisions = [\"bf16\"]\nsharing_groups = [2, 8]\nsource = \"a test\"\n");
+    const KernelFamily& family = *software.families.front();
+    Attention op{.batch = 1,
+                 .heads = 32,
+                 .kv_heads = 8,
+                 .head_dim = 128,
+                 .query_len = 1,
+                 .kv_len = 4096,
+                 .window = 128,
+                 .precision = Precision::bf16,
+                 .kv_precision = Precision::bf16};
+    CHECK(takes(family, op));
+    op.cached = false;
+    CHECK_FALSE(takes(family, op));
+    op.cached = true;
+    op.window = 0;
+    CHECK_FALSE(takes(family, op));
+}
+
+TEST_CASE("families that are named twice, misspelt or of unknown formats are refused") {
+    const auto refusal = [](const std::string& families, const std::string& lines = "") -> std::string {
+        try {
+            with_families(families, lines);
+        } catch (const Error& e) {
+            return e.what();
+        }
+        return {};
+    };
+    CHECK(refusal(fast).empty());
+    CHECK(refusal(fast + fast).find("two kernel families have one name") != std::string::npos);
+    CHECK(refusal(fast, "families = [\"fast-fp\"]\n").find("did you mean fast-fp8") != std::string::npos);
+    CHECK(refusal("[[family]]\nname = \"x\"\nop = \"gemm\"\nprecisions = [\"fp9\"]\nsource = \"t\"\n").find("maker.toml:6") !=
+          std::string::npos);
+    CHECK(refusal("[[family]]\nname = \"x\"\nop = \"gemm\"\nweights = [\"q\"]\nsource = \"t\"\n").find("weights") != std::string::npos);
+    CHECK(refusal("[[family]]\nname = \"x\"\nop = \"attention\"\nattention_library = \"q\"\nsource = \"t\"\n").find("attention_library") !=
+          std::string::npos);
+}
+
+TEST_CASE("every fit of a family is of one that the software describes, and reads back") {
+    const SoftwareStacks software = load_software(test::software_dir());
+    std::set<std::string> names;
+    for (const auto& family : software.families) names.insert(family->name);
+    std::size_t fits = 0;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(test::gpus_dir() / "fits" / "arch")) {
+        const std::string file = entry.path().filename().string();
+        if (!entry.is_regular_file() || entry.path().parent_path().filename() == "arch") continue;
+        CAPTURE(entry.path());
+        CHECK(names.contains(file.substr(0, file.find(".fit."))));
+        CHECK(check_parameter_file(entry.path()) > 0);
+        ++fits;
+    }
+    CHECK(fits > 0);
+}
