@@ -4,6 +4,7 @@
 /// The host issues kernels one after another, each at a cost; the GPU runs them in order. A kernel starts when it has been issued and the
 /// GPU is free, so many small kernels leave the GPU waiting for the host.
 
+#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -42,7 +43,8 @@ struct Timeline {
     double kernels = 0;  ///< launches
     std::vector<TimedOp> ops;
     std::vector<FusedOp> fused;
-    std::vector<std::string_view> unmodelled;  ///< operators without a kernel model: the total is withheld when not empty
+    std::vector<std::shared_ptr<const KernelFamily>> families;  ///< whose names the kernels of `ops` point to
+    std::vector<std::string_view> unmodelled;                   ///< operators without a kernel model: the total is withheld when not empty
 
     [[nodiscard]] bool complete() const { return unmodelled.empty(); }
     [[nodiscard]] bool host_bound() const { return host > gpu_busy; }

@@ -36,6 +36,7 @@ struct KernelCost {
     Joules energy;                 ///< dynamic energy: arithmetic and DRAM
     int kernels = 1;               ///< launches
     std::string_view algorithm{};  ///< of an all-reduce, static text; empty for other operators
+    std::string_view family{};     ///< of the software's kernels that runs it, text of its `KernelFamily`; empty: none in particular
 };
 
 /// Whether inputs may be found in L2 from an earlier kernel. `rotated`: a benchmark that takes its weights from some copies in turn, cold

@@ -212,7 +212,7 @@ struct Engine {
 };
 
 /// Whether `software` begins with the whole words `match` in any case: "tensorrt-llm v0.9" does with "tensorrt-llm" and not with
-/// "tensorrt". Words end at a space, '/', ':' or '.';
+/// "tensorrt". Words end at a space, '/', ':', '.' or '+';
 /// '*' stands for anything up to the next space.
 bool begins_with_words(std::string_view software, std::string_view match);
 
@@ -234,6 +234,9 @@ struct SoftwareStacks {
 
 /// Reads `execution.toml` and `engines/*.toml` of the folder. Throws Error naming file, line and key.
 SoftwareStacks load_software(const std::filesystem::path& software_folder);
+
+/// Whether the family was fitted on the GPU or its architecture. Operators of others keep the parameters of their class.
+bool is_fitted(const KernelFamily& family, const Gpu& gpu);
 
 /// `gpu` with the family's parameters, as far as it was fitted on it or its architecture, and the facts of its kernels.
 Gpu as_family_sees(const Gpu& gpu, const KernelFamily& family);

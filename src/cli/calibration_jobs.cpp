@@ -44,9 +44,9 @@ MeasuringHosts known_hosts(const CalibrateOptions& options) {
     return std::filesystem::exists(file) ? load_measuring_hosts(file) : MeasuringHosts{};
 }
 
-/// Kernels of a family are fitted by themselves, all others together. Collectives tell their algorithms apart themselves.
+/// Kernels of a family are fitted by themselves, all others together.
 bool is_wanted(const KernelRow& row, const std::string& family) {
-    if (family.empty()) return row.kernel.empty() || std::holds_alternative<Collective>(row.op);
+    if (family.empty()) return !row.family;
     return row.family && row.family->name == family;
 }
 
@@ -78,7 +78,8 @@ CalibrationInput input_of(const CalibrateOptions& options, const Measurements& d
     const SoftwareStacks software = load_software(options.common.software());
     mark_libraries(software.libraries, input.kernels);
     mark_families(software, input.kernels);
-    std::erase_if(input.kernels, [&](const KernelRow& row) { return !is_wanted(row, options.family); });
+    const std::size_t left = std::erase_if(input.kernels, [&](const KernelRow& row) { return !is_wanted(row, options.family); });
+    if (options.family.empty() && left > 0) note(fmt::format("{} rows are of kernel families, which --family fits", left));
     if (!options.family.empty()) see_as_family(input, family_named(options.family, software));
     input.host_launch = [stacks = std::move(hosts.stacks)](const KernelRow& row) { return host_launch(stacks, row); };
     if (options.without_models || !options.family.empty()) return input;
@@ -192,6 +193,11 @@ void require_data_files(const CommonOptions& common) {
 }
 
 CalibrationJob pooled_job(const CalibrateOptions& options, const Measurements& data) {
+    if (!options.family.empty() && options.architecture == all_architectures)
+        throw Error({.what = "a family is fitted on a GPU or an architecture",
+                     .key = "--architecture",
+                     .found = options.architecture,
+                     .expected = "ampere, ada, hopper or blackwell"});
     const auto folder = options.common.gpus();
     std::vector<GpuProfile> profiles = pooled_profiles(options, gpus_with_rows(data, options));
     const bool all = options.architecture == all_architectures;
@@ -230,7 +236,10 @@ std::optional<CalibrationInput> with_shipped_rows(const CalibrationJob& job, con
     std::erase_if(shipped.kernels, of_others);
     std::erase_if(shipped.models, of_others);
     mark_habits(known_hosts(options).stacks, shipped.kernels);
-    std::erase_if(shipped.kernels, [](const KernelRow& row) { return !row.kernel.empty(); });
+    const SoftwareStacks software = load_software(options.common.software());
+    mark_libraries(software.libraries, shipped.kernels);
+    mark_families(software, shipped.kernels);
+    std::erase_if(shipped.kernels, [](const KernelRow& row) { return !is_wanted(row, ""); });
     CalibrationInput input = job.input;
     input.kernels = std::move(shipped.kernels);
     input.models = std::move(shipped.models);

@@ -61,7 +61,8 @@ void add_common_options(CLI::App& command, CommonOptions& options) {
         if (options.output.ends_with(".json")) options.format = "json";
         if (options.output.ends_with(".csv")) options.format = "csv";
     });
-    command.add_option("--data-dir", options.data_dir, "Folder that holds gpus/ and models/ (else ROOFCAST_DATA, else beside the program)");
+    command.add_option("--data-dir", options.data_dir,
+                       "Folder that holds gpus/, software/ and models/ (else ROOFCAST_DATA, else beside the program)");
 }
 
 Format format_of(const CommonOptions& options) {

@@ -40,7 +40,7 @@ void add_gpu_new_command(CLI::App& gpu) {
     command->add_option("name", options->name, "Name of the GPU, such as \"GeForce RTX 4070 SUPER\"")->required()->expected(1);
     command->add_option("--output", options->output, "Write to this new file instead of standard output");
     command->add_option("--data-dir", options->data_dir,
-                        "Folder that holds gpus/ and models/ (else ROOFCAST_DATA, else beside the program)");
+                        "Folder that holds gpus/, software/ and models/ (else ROOFCAST_DATA, else beside the program)");
     command->footer("Example: roofcast gpu new \"GeForce RTX 4070 SUPER\" --output my-gpu.toml");
     command->callback([options] { write_skeleton(*options); });
 }

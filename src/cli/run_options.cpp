@@ -154,14 +154,17 @@ Error unknown_engine(const std::string& key, const std::string& found, const Sof
     std::vector<std::string> names;
     std::set<std::string> families;
     for (const Engine& engine : software.engines) {
-        families.insert(engine.family);
         names.push_back(engine.stack.name);
-        names.insert(names.end(), engine.match.begin(), engine.match.end());
+        for (const std::string& match : engine.match) {
+            if (match.find('(') != std::string::npos) continue;  // known by the source of a measurement, which nobody types
+            names.push_back(match);
+            families.insert(match.substr(0, match.find_first_of(" /")));
+        }
     }
     return Error({.what = "unknown engine",
                   .key = key,
                   .found = found,
-                  .expected = fmt::format("a name of `roofcast software list`: {}", fmt::join(families, ", ")),
+                  .expected = fmt::format("one of {}, some with a version; `roofcast software list` has all", fmt::join(families, ", ")),
                   .suggestion = did_you_mean(found, names)});
 }
 
@@ -169,8 +172,8 @@ std::string software_note(const RunOptions& options, const SoftwareStacks& softw
     if (options.software.empty()) return {};
     const Engine* engine = software.engine(required_execution(options.execution), options.software);
     if (engine == nullptr || !engine->versions || engine->versions->hold(options.software)) return {};
-    return fmt::format("software '{}': that version was not looked at; the nearest known stands for it, {} ({} to {})", options.software,
-                       engine->stack.name, engine->versions->first, engine->versions->last);
+    return fmt::format("software '{}': no data for this version; using {} ({} to {})", options.software, engine->stack.name,
+                       engine->versions->first, engine->versions->last);
 }
 
 void add_run_options(CLI::App& command, RunOptions& o) {

@@ -212,7 +212,9 @@ Timeline on_this_machine(Timeline t, const OpGraph& graph, const Gpu& gpu) {
 }  // namespace
 
 Timeline timeline(const OpGraph& graph, const Gpu& gpu, const SoftwareStack& stack, int streams, std::span<const std::size_t> first_equal) {
-    return on_this_machine(Runner(gpu, stack, streams, first_equal).run(graph), graph, gpu);
+    Timeline t = on_this_machine(Runner(gpu, stack, streams, first_equal).run(graph), graph, gpu);
+    for (const GpuOfFamily& of : gpu.families) t.families.push_back(of.family);
+    return t;
 }
 
 Seconds cold_start(const Timeline& t, const SoftwareStack& stack) {

@@ -39,7 +39,7 @@ std::filesystem::path data_folder(const std::optional<std::filesystem::path>& ch
         }
     }
     if (holds_data(std::filesystem::current_path(ec))) return std::filesystem::current_path(ec);
-    throw Error({.what = "the data folder (gpus/, models/) was not found beside the program",
+    throw Error({.what = "the data folder (gpus/, software/, models/) was not found beside the program",
                  .suggestion = "give --data-dir or set ROOFCAST_DATA"});
 }
 

@@ -44,11 +44,11 @@ bool takes(const KernelFamily& family, const Op& op) {
     return std::visit(Takes{family}, op);
 }
 
-const Gpu& as_seen_by(const Op& op, const Gpu& gpu) {
+const GpuOfFamily* family_of(const Op& op, const Gpu& gpu) {
     for (const GpuOfFamily& candidate : gpu.families) {
-        if (takes(*candidate.family, op)) return *candidate.gpu;
+        if (takes(*candidate.family, op)) return &candidate;
     }
-    return gpu;
+    return nullptr;
 }
 
 }  // namespace roofcast

@@ -9,7 +9,7 @@ namespace roofcast {
 /// Whether kernels of `family` run `op`, whatever the GPU.
 bool takes(const KernelFamily& family, const Op& op);
 
-/// `gpu` as the first of its families sees it that takes `op`; `gpu` itself where none does.
-const Gpu& as_seen_by(const Op& op, const Gpu& gpu);
+/// The first of the GPU's families that takes `op`; nullptr where none does.
+const GpuOfFamily* family_of(const Op& op, const Gpu& gpu);
 
 }  // namespace roofcast

@@ -7,6 +7,7 @@
 #include "kernels/family.hpp"
 #include "kernels/terms.hpp"
 #include "kernels/work.hpp"
+#include "roofcast/software.hpp"
 
 namespace roofcast {
 
@@ -77,8 +78,9 @@ std::string_view name(Cache c) {
 }
 
 KernelCost cost(const Op& op, const Gpu& device, Cache cache) {
-    const Gpu& gpu = as_seen_by(op, device);
-    const KernelCost kernel = std::visit(
+    const GpuOfFamily* family = family_of(op, device);
+    const Gpu& gpu = family == nullptr ? device : *family->gpu;
+    KernelCost kernel = std::visit(
         [&](const auto& o) {
             if constexpr (std::is_same_v<std::decay_t<decltype(o)>, Unmodelled>) {
                 KernelCost unknown;
@@ -89,7 +91,9 @@ KernelCost cost(const Op& op, const Gpu& device, Cache cache) {
             }
         },
         op);
-    return on_this_machine(kernel, op, gpu, cache);
+    kernel = on_this_machine(kernel, op, gpu, cache);
+    if (family != nullptr) kernel.family = family->family->name;
+    return kernel;
 }
 
 std::optional<KernelClass> kernel_class(const Op& op, const GpuProfile& gpu) {

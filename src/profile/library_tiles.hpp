@@ -18,7 +18,7 @@ std::array<int, 2> tile_sides(TableReader& table, std::string_view key);
 /// Tiles by the sizes that they are for; empty when the key is absent. Throws Error.
 std::vector<ShapedTile> shaped_tiles(TableReader& table, std::string_view key);
 
-/// "flash-attention-2", "flash-attention-3", "flashinfer" or "trtllm-gen"; nullopt for others.
+/// "any", "flash-attention-2", "flash-attention-3", "flashinfer" or "trtllm-gen"; nullopt for others.
 std::optional<AttentionLibrary> parse_attention_library(std::string_view text);
 std::string attention_library_names();
 

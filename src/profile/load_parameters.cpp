@@ -6,148 +6,12 @@
 #include <unordered_map>
 
 #include "io/toml_reader.hpp"
+#include "profile/parameter_file.hpp"
 #include "roofcast/gpu_profile.hpp"
 
 namespace roofcast {
 
 namespace {
-
-using SpecIndex = std::unordered_map<std::string_view, std::size_t>;
-
-/// Where values came from, by spec index.
-struct Origins {
-    std::vector<Provenance> provenance;
-    std::vector<std::string> source;
-};
-
-/// Reads the parameters of one file into a set. A leaf is `key = 0.9` or `key = {value = 0.9, source = "…"}`; a leaf without a source
-/// takes that of its table, or of the nearest table around it.
-class ParameterFile {
-public:
-    ParameterFile(std::filesystem::path file, const SpecIndex& specs, ParameterSet& set, Origins& hand, std::optional<Provenance> fit,
-                  bool without_models = false, bool of_user = false)
-        : file_(std::move(file)),
-          specs_(specs),
-          set_(set),
-          hand_(hand),
-          fit_(fit),
-          without_models_(without_models),
-          name_((of_user ? "your " : "") + file_.filename().string()) {}
-
-    /// Returns the number of parameters.
-    std::size_t read() { return read(parse_toml_file(file_)); }
-    std::size_t read(const toml::table& document) {
-        read_table(document, "", "");
-        return count_;
-    }
-
-private:
-    static bool is_leaf(const toml::node& node) { return node.is_number() || (node.is_table() && node.as_table()->contains("value")); }
-
-    /// Tables at the top that hold no parameters: architecture facts, and what a fit says about itself.
-    [[nodiscard]] bool is_skipped(std::string_view dotted) const {
-        return fit_ ? dotted == "fit" : dotted == "typical" || dotted == "interval";
-    }
-
-    void read_table(const toml::table& table, const std::string& prefix, std::string source) {
-        if (const auto own = table["source"].value<std::string>()) source = *own;
-        for (const auto& [key, node] : table) {
-            const std::string dotted = prefix.empty() ? std::string(key.str()) : fmt::format("{}.{}", prefix, key.str());
-            if (key.str() == "source" && node.is_string()) continue;
-            if (is_skipped(dotted)) continue;
-            if (is_leaf(node)) {
-                read_leaf(node, dotted, source);
-            } else if (node.is_table()) {
-                read_table(*node.as_table(), dotted, source);
-            } else {
-                throw error(node, dotted, "not a parameter", "a number or {value = …, source = …}");
-            }
-        }
-    }
-
-    void read_leaf(const toml::node& node, const std::string& dotted, std::string source) {
-        const auto place = specs_.find(dotted);
-        if (place == specs_.end()) throw unknown(node, dotted);
-        const ParameterSpec& spec = parameter_specs()[place->second];
-        double value = 0;
-        std::string interval;
-        if (node.is_number()) {
-            value = number_of(node);
-        } else {
-            TableReader reader(*node.as_table(), file_.string(), dotted);
-            value = reader.number("value");
-            source = reader.text_if("source").value_or(source);
-            if (const auto unit = reader.text_if("unit"); unit && *unit != spec.unit)
-                throw reader.error("unit", "wrong unit", {}, fmt::format("\"{}\"", spec.unit));
-            static_cast<void>(reader.number_if("standard_error", non_negative));
-            static_cast<void>(reader.text_if("at_bound"));
-            const auto low = reader.number_if("interval_low", non_negative), high = reader.number_if("interval_high", non_negative);
-            if (low && high) interval = fmt::format(", 80 % within {:.3g} to {:.3g}", *low, *high);
-            const Range own{reader.number_if("lower").value_or(spec.lower), reader.number_if("upper").value_or(spec.upper)};
-            reader.finish();
-            if (value < own.lower || value > own.upper)
-                throw error(node, dotted, "outside the bounds that stand beside it", fmt::format("{} to {}", own.lower, own.upper));
-        }
-        if (!(value >= spec.lower && value <= spec.upper))
-            throw error(node, dotted, "outside its physical bounds", fmt::format("{} to {} {}", spec.lower, spec.upper, spec.unit));
-        if (source.empty() && !fit_) throw error(node, dotted, "a source is missing", "source = \"a citation\" or \"assumed: reason\"");
-        ++count_;
-        if (without_models_ && source.starts_with(told_by_models)) return;
-        spec.set(set_.values, value);
-        if (fit_) {
-            trace_fit(place->second, source);
-            set_.source[place->second] += interval;
-        } else {
-            hand_.provenance[place->second] = source.starts_with("assumed") ? Provenance::assumed : Provenance::cited;
-            hand_.source[place->second] = source;
-            trace_hand(place->second);
-        }
-    }
-
-    void trace_hand(std::size_t spec) {
-        set_.provenance[spec] = hand_.provenance[spec];
-        set_.source[spec] = hand_.source[spec];
-    }
-
-    /// What a fit kept was told by no row of its GPUs: it is as good as where it comes from, a less specific fit or values by hand.
-    void trace_fit(std::size_t spec, const std::string& source) {
-        if (source.starts_with(kept_from_others)) return;
-        if (source.starts_with(kept_source)) return trace_hand(spec);
-        const bool unchanged = source.starts_with(unchanged_from_shipped);
-        set_.provenance[spec] = unchanged ? Provenance::gpu_fit : *fit_;
-        set_.source[spec] = source.empty() ? name_ : source;
-    }
-
-    [[nodiscard]] Error unknown(const toml::node& node, const std::string& dotted) const {
-        if (dotted.starts_with("compute.") || dotted.starts_with("memory.") || dotted.starts_with("power."))
-            return error(node, dotted, "a fact of the data sheet cannot be set here", "a parameter of the cost model",
-                         "facts stand in gpus/<id>.toml");
-        std::vector<std::string> known;
-        for (const auto& spec : parameter_specs()) known.push_back(spec.name);
-        return error(node, dotted, "unknown parameter", {}, did_you_mean(dotted, known));
-    }
-
-    [[nodiscard]] Error error(const toml::node& node, const std::string& dotted, std::string what, std::string expected,
-                              std::string suggestion = {}) const {
-        const auto value = node.is_table() ? node.as_table()->get("value")->value<double>() : node.value<double>();
-        return Error({.what = std::move(what),
-                      .file = file_.string(),
-                      .line = static_cast<int>(node.source().begin.line),
-                      .key = dotted,
-                      .found = value ? fmt::format("{}", *value) : "",
-                      .expected = std::move(expected),
-                      .suggestion = std::move(suggestion)});
-    }
-
-    std::filesystem::path file_;
-    const SpecIndex& specs_;
-    ParameterSet& set_;
-    Origins& hand_;  ///< of values by hand, whatever fits say
-    std::optional<Provenance> fit_;
-    bool without_models_;  ///< passes over what whole models told
-    std::string name_;     ///< of the file, as sources say it
-    std::size_t count_ = 0;
-};
 
 std::vector<ResidualInterval> read_intervals(TableReader intervals, Provenance provenance, const std::string& basis) {
     std::vector<ResidualInterval> result;
@@ -257,14 +121,21 @@ ParameterSet load(const std::filesystem::path& gpus_folder, const GpuProfile& pr
     if (fits == Fits::all && users.own_fit.empty()) read_fit(gpu_fit_file({}, profile.id), Provenance::gpu_fit);
     if (fits != Fits::all || profile.id.empty()) return set;
     // Each over the values of the GPU itself; those of the GPU before those of its architecture.
+    std::vector<std::pair<std::filesystem::path, bool>> files;
     for (const std::string& of : {profile.id, "arch/" + kernels}) {
-        for (const std::filesystem::path& file : family_fits(family_fit_file(gpus_folder, of, "").parent_path())) {
-            if (has_family(set, stem(file))) continue;
+        for (const bool of_user : {true, false}) {
+            const std::filesystem::path& root = of_user ? users.folder : gpus_folder;
+            if (root.empty()) continue;
+            for (auto& file : family_fits(family_fit_file(root, of, "").parent_path())) files.emplace_back(std::move(file), of_user);
+        }
+    }
+    for (const auto& [file, of_user] : files) {
+        if (!has_family(set, stem(file))) {
             ParameterSet own = set;
             Origins own_hand = hand;
             const toml::table document = parse_toml_file(file);
-            ParameterFile(file, by_name, own, own_hand, Provenance::gpu_fit).read(document);
-            set.families.push_back({stem(file), own.values, read_intervals(document, file, Provenance::gpu_fit)});
+            ParameterFile(file, by_name, own, own_hand, Provenance::gpu_fit, false, of_user).read(document);
+            set.families.push_back({stem(file), own.values, read_intervals(document, file, Provenance::gpu_fit, of_user)});
         }
     }
     return set;

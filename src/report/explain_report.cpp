@@ -128,6 +128,7 @@ Table costliest_operators(const Phase& phase, const GpuProfile& gpu) {
     Table table{.title = fmt::format("{}: costliest operators (one run each: compute, DRAM, L2, latency in us)", phase.name)};
     table.columns = {{"operator", "operator"},
                      {"op", "op"},
+                     {"kernel", "kernel"},
                      {"runs", "runs"},
                      {"time_us", "time us"},
                      {"share_percent", "share %", 3},
@@ -147,8 +148,9 @@ Table costliest_operators(const Phase& phase, const GpuProfile& gpu) {
         const Group& g = groups[i];
         const KernelCost& k = g.costliest;
         const bool timed = k.total > Seconds{};
-        table.rows.push_back({g.name, g.op, g.runs, g.time.in(us), percent(g.time.in(us), all.in(us)), k.compute.in(us), k.dram.in(us),
-                              k.l2.in(us), k.launch.in(us), k.power.in(us), k.communication.in(us), std::string(name(k.bound)),
+        table.rows.push_back({g.name, g.op, std::string(k.family.empty() ? k.algorithm : k.family), g.runs, g.time.in(us),
+                              percent(g.time.in(us), all.in(us)), k.compute.in(us), k.dram.in(us), k.l2.in(us), k.launch.in(us),
+                              k.power.in(us), k.communication.in(us), std::string(name(k.bound)),
                               timed ? percent((k.dram_bytes / k.total).in(gpu.bandwidth), 1) : 0.0,
                               timed ? (k.flops / k.total).in(gflops) : 0.0});
     }

@@ -27,11 +27,6 @@ std::vector<std::string> typed_names(const Engine& engine) {
     return names;
 }
 
-/// The first of them, and that there are more.
-std::string some(const std::vector<std::string>& names) {
-    return names.empty() ? "" : names.size() == 1 ? names.front() : names.front() + ", …";
-}
-
 Table keys_of(const SoftwareStack& stack, std::string title) {
     static const std::vector<SoftwareKeyInfo> infos = software_keys();
     Table table{
@@ -63,17 +58,12 @@ nlohmann::ordered_json document_of(const SoftwareStack& stack, const Table& keys
 }  // namespace
 
 Report software_list_report(const SoftwareStacks& software) {
-    Table table{.title = "",
-                .columns = {{"family", "family"},
-                            {"name", "name"},
-                            {"versions", "versions"},
-                            {"execution", "execution"},
-                            {"software", "--software"}},
-                .rows = {}};
+    Table table{
+        .title = "", .columns = {{"family", "family"}, {"name", "name"}, {"versions", "versions"}, {"execution", "execution"}}, .rows = {}};
     Report report;
     for (const Engine& engine : software.engines) {
         const std::vector<std::string> names = typed_names(engine);
-        table.rows.push_back({engine.family, engine.stack.name, versions_of(engine), ways_of(engine), some(names)});
+        table.rows.push_back({engine.family, engine.stack.name, versions_of(engine), ways_of(engine)});
         report.document["software"].push_back({{"family", engine.family},
                                                {"name", engine.stack.name},
                                                {"versions", versions_of(engine)},

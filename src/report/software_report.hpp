@@ -8,7 +8,7 @@
 
 namespace roofcast {
 
-/// One line an engine, by family; ways of execution first.
+/// One line an engine, by family.
 Report software_list_report(const SoftwareStacks& software);
 
 /// Keys that `chosen` states, beside what its way of execution has; one table an engine.

@@ -21,13 +21,12 @@ void put_facts(const KernelFamily& family, ArchitectureFacts& facts) {
     if (family.facts.tiles) (family.op == "moe" ? facts.expert_tiles : facts.fp8_tiles) = *family.facts.tiles;
 }
 
-/// A family without rows on the GPU's architecture is left to the operator's class, which was fitted there.
+}  // namespace
+
 bool is_fitted(const KernelFamily& family, const Gpu& gpu) {
     const auto& fits = gpu.parameters.families;
     return std::any_of(fits.begin(), fits.end(), [&](const FamilyParameters& fit) { return fit.family == family.name; });
 }
-
-}  // namespace
 
 bool KernelFamily::runs_on(const GpuProfile& gpu) const {
     return has(architectures, gpu.architecture);

@@ -83,7 +83,7 @@ KernelFamilies named_families(TableReader& table, std::string_view key, const Ke
         if (found == known.end()) {
             std::vector<std::string> names;
             for (const auto& family : known) names.push_back(family->name);
-            throw table.error(key, "no such kernel family in software/libraries", name, "names of families", did_you_mean(name, names));
+            throw table.error(key, "no such kernel family", name, "a family of software/libraries", did_you_mean(name, names));
         }
         chosen.push_back(*found);
     }

@@ -53,11 +53,11 @@ AllReduceCase read_case(TableReader& table) {
     if (const auto least = table.count_if("bytes_from")) stated.least = static_cast<double>(*least) * byte;
     if (const auto most = table.count_if("bytes_most")) stated.most = static_cast<double>(*most) * byte;
     if (const auto below = table.count_if("bytes_below", 2)) {
-        if (stated.most) throw table.error("bytes_below", "stands beside bytes_most", {}, "one of them");
+        if (stated.most) throw table.error("bytes_below", "cannot be combined with bytes_most", {}, "one of them");
         stated.most = static_cast<double>(*below - 1) * byte;
     }
     if (stated.least && stated.most && *stated.least > *stated.most)
-        throw table.error("bytes_from", "no message is that long and that short", {}, "at most the upper bound of the message");
+        throw table.error("bytes_from", "bytes_from exceeds the upper bound", {}, "at most the upper bound of the message");
     stated.nvlink = table.flag_if("nvlink");
     table.finish();
     return stated;

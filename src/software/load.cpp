@@ -21,6 +21,12 @@ Execution read_execution(TableReader& table, std::string_view key, const std::st
     throw table.error(key, "unknown way of execution", text, fmt::format("{}", fmt::join(known, ", ")), did_you_mean(text, known));
 }
 
+/// Keys by which an engine is known, which another does not take over.
+bool is_own(std::string_view key) {
+    constexpr std::string_view own[] = {"name", "match", "execution", "vendor", "versions", "source"};
+    return std::find(std::begin(own), std::end(own), key) != std::end(own);
+}
+
 /// What an engine has where its own table says nothing: what the one that it is `like` says, else its first way of execution.
 toml::table defaults_of(TableReader& own, const toml::array& engines, const toml::table& way) {
     toml::table defaults = way;
@@ -33,11 +39,11 @@ toml::table defaults_of(TableReader& own, const toml::array& engines, const toml
         known.push_back(engine["name"].value_or(std::string()));
         if (known.back() != *like) continue;
         for (const auto& [key, value] : engine) {
-            if (key != "versions") defaults.insert_or_assign(key, value);
+            if (!is_own(key)) defaults.insert_or_assign(key, value);
         }
         return defaults;
     }
-    throw own.error("like", "is no engine of this file that stands by itself", *like, fmt::format("{}", fmt::join(known, ", ")),
+    throw own.error("like", "no such engine in this file, or it uses `like` itself", *like, fmt::format("{}", fmt::join(known, ", ")),
                     did_you_mean(*like, known));
 }
 
@@ -45,7 +51,7 @@ std::optional<KnownVersions> read_versions(TableReader& table) {
     if (!table.has("versions")) return std::nullopt;
     const std::vector<std::string> ends = table.texts_if("versions");
     if (ends.size() != 2)
-        throw table.error("versions", "is no range of versions", fmt::format("{}", fmt::join(ends, ", ")), "[first, last]");
+        throw table.error("versions", "not a range of versions", fmt::format("{}", fmt::join(ends, ", ")), "[first, last]");
     return KnownVersions{ends[0], ends[1]};
 }
 

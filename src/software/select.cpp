@@ -17,7 +17,7 @@ bool begins_with_words(std::string_view software, std::string_view match) {
             return false;
         }
     }
-    return at == software.size() || std::strchr(" /:.", software[at]) != nullptr;
+    return at == software.size() || std::strchr(" /:.+", software[at]) != nullptr;
 }
 
 namespace {
@@ -34,6 +34,15 @@ std::string spaced(std::string_view software) {
     const std::size_t name = software.find_last_not_of("-=@ ", end - 1);
     if (name == std::string_view::npos || name + 1 == end) return std::string(software);
     return std::string(software.substr(0, name + 1)) + ' ' + std::string(software.substr(digit));
+}
+
+/// "sglang v0.5.9" as "sglang 0.5.9".
+std::string without_v(std::string_view software) {
+    std::string text(software);
+    for (std::size_t at = text.find(" v"); at != std::string::npos; at = text.find(" v", at + 1)) {
+        if (at + 2 < text.size() && std::isdigit(static_cast<unsigned char>(text[at + 2])) != 0) text.erase(at + 1, 1);
+    }
+    return text;
 }
 
 /// Numbers of a version: {0, 24, 1} of "0.24.1rc2".
@@ -54,16 +63,18 @@ std::vector<int> numbers_of(std::string_view version) {
 }  // namespace
 
 bool KnownVersions::hold(std::string_view software) const {
-    const std::string text = spaced(software);
-    const std::size_t space = text.rfind(' ');
-    const std::vector<int> version = space == std::string::npos ? std::vector<int>{} : numbers_of(std::string_view(text).substr(space + 1));
+    const std::string text = without_v(spaced(software));
+    std::vector<int> version;
+    for (std::size_t space = text.find(' '); version.empty() && space != std::string::npos; space = text.find(' ', space + 1))
+        version = numbers_of(std::string_view(text).substr(space + 1));
     if (version.empty()) return true;
     std::vector<int> until = numbers_of(last), shortened = version;
     shortened.resize(std::min(version.size(), until.size()));
     return version >= numbers_of(first) && shortened <= until;
 }
 
-const Engine* SoftwareStacks::engine(Execution execution, std::string_view software, std::string_view vendor) const {
+const Engine* SoftwareStacks::engine(Execution execution, std::string_view asked, std::string_view vendor) const {
+    const std::string software = without_v(asked);
     const Engine* found = nullptr;
     std::size_t longest = 0;
     for (const Engine& engine : engines) {

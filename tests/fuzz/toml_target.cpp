@@ -72,6 +72,11 @@ void read_models(std::string_view text) {
 }
 
 void read_software(std::string_view text) {
+    try {
+        static_cast<void>(load_kernel_libraries(fuzz::folder().file("libraries/x.toml", text).parent_path()));
+    } catch (const Error&) {  // most texts are no library
+    }
+    std::filesystem::remove_all(fuzz::folder().path() / "libraries");
     static_cast<void>(fuzz::folder().file("execution.toml", text));
     static_cast<void>(load_software(fuzz::folder().path()).engine(Execution::eager, "engine 1.0"));
 }

@@ -27,6 +27,9 @@ TEST_CASE("a version is understood however it is written") {
         CAPTURE(text);
         CHECK(chosen(text) == "vllm-0.7");
     }
+    for (const char* text : {"sglang 0.4.6", "sglang v0.4.6", "sglang==0.4.6"}) CHECK(chosen(text) == "sglang-0.4");
+    for (const char* text : {"sglang 0.5.9", "sglang v0.5.9", "sglang-0.5.9"}) CHECK(chosen(text) == "sglang-0.5");
+    CHECK(chosen("pytorch 2.5+cu124", Execution::eager) == "pytorch-2.5");
     CHECK(chosen("vllm-0.7") == "vllm-0.7");
     CHECK(chosen("vllm") == "vllm");
     CHECK(chosen("vllm 0.24.1") == "vllm");
@@ -48,7 +51,7 @@ TEST_CASE("known versions hold what lies between them") {
         CAPTURE(text);
         CHECK(known.hold(text));
     }
-    for (const char* text : {"vllm 0.7.9", "vllm 0.25", "vllm 1.0", "vllm-0.25.0rc1"}) {
+    for (const char* text : {"vllm 0.7.9", "vllm 0.30 nightly", "vllm 0.25", "vllm 1.0", "vllm-0.25.0rc1"}) {
         CAPTURE(text);
         CHECK_FALSE(known.hold(text));
     }

@@ -192,7 +192,7 @@ TEST_CASE("a variant of a host says only what differs, and one of weights goes b
 }
 
 TEST_CASE("a host says how engines go through a tensor that they quantize") {
-    const test::TemporaryFile file("host_launch.toml",
+    const test::TemporaryFile file("hosts.toml",
                                    "[[host]]\nsource = \"lab\"\naround_us = 1\nfloor_us = 2\nrepeated = [\"quantize\"]\n"
                                    "quantizing = { narrow = [\"trtllm 1.0\"], rows = [\"vllm\"] }\n");
     const auto stacks = load_measuring_hosts(file.path()).stacks;
@@ -210,7 +210,7 @@ TEST_CASE("a host says how engines go through a tensor that they quantize") {
     CHECK(schedule("vllm 0.24.0") == QuantizeSchedule::rows);
     CHECK(schedule("trtllm 1.0.0") == QuantizeSchedule::narrow);
     CHECK(schedule("trtllm 1.3.0rc20") == QuantizeSchedule::tensor);
-    const test::TemporaryFile bad("host_launch.toml",
+    const test::TemporaryFile bad("hosts.toml",
                                   "[[host]]\nsource = \"lab\"\naround_us = 1\nfloor_us = 2\nquantizing = { rows = [\"\"] }\n");
     CHECK_THROWS_AS(load_measuring_hosts(bad.path()), Error);
 }
