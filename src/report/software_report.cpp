@@ -31,9 +31,9 @@ Table keys_of(const SoftwareStack& stack, std::string title) {
     static const std::vector<SoftwareKeyInfo> infos = software_keys();
     Table table{
         .title = std::move(title), .columns = {{"key", "key"}, {"value", "value"}, {"unit", "unit"}, {"meaning", "meaning"}}, .rows = {}};
-    for (const auto& [key, value] : stated_keys(stack)) {
-        const auto info = std::find_if(infos.begin(), infos.end(), [&key](const SoftwareKeyInfo& i) { return i.name == key; });
-        table.rows.push_back({std::string(key), value, std::string(info->unit), std::string(info->meaning)});
+    for (const auto& stated : stated_keys(stack)) {
+        const auto info = std::find_if(infos.begin(), infos.end(), [&stated](const SoftwareKeyInfo& i) { return i.name == stated.first; });
+        table.rows.push_back({std::string(stated.first), stated.second, std::string(info->unit), std::string(info->meaning)});
     }
     if (stack.all_reduce)
         table.rows.push_back({"all_reduce", stack.all_reduce->name, "", "library whose kernels run all-reduces; absent: the vendor's"});
