@@ -78,10 +78,10 @@ KernelCost unpacking_cost(const Gemm& op, const Gpu& gpu, BytesPerSecond most_pe
 /// Dispatches on the operator. An `Unmodelled` one has bound `unmodelled` and no time.
 KernelCost cost(const Op& op, const Gpu& gpu, Cache cache = Cache::cold);
 
-/// The family of kernels that `op` runs in; nullopt: `Unmodelled`.
+/// The class of kernels that `op` runs in; nullopt: `Unmodelled`.
 std::optional<KernelClass> kernel_class(const Op& op, const GpuProfile& gpu);
 
-/// `kernel`, which runs `op`, as it is on this machine: times its family's time factor, but no faster than the data sheet allows.
+/// `kernel`, which runs `op`, as it is on this machine: times its class's time factor, but no faster than the data sheet allows.
 /// `cost(const Op&, …)` has done so.
 KernelCost on_this_machine(const KernelCost& kernel, const Op& op, const Gpu& gpu, Cache cache);
 

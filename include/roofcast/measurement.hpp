@@ -56,7 +56,7 @@ struct KernelRow {
     Repeats repeats;
     Origin origin;
     std::shared_ptr<const KernelLibrary> library{};  ///< whose kernels it measures; null: the vendor's
-    std::shared_ptr<const KernelFamily> family{};    ///< that `kernel` is of (`mark_families`)
+    std::shared_ptr<const KernelFamily> family{};    ///< that `kernel` is of (`mark_kernels`)
     bool habits_known = false;                       ///< the other fields are read as the host meant them, not as its file has them
 };
 

@@ -28,7 +28,7 @@ struct RunRequest {
     std::optional<Precision> kv_precision;  ///< absent: the activations' precision
     std::optional<bool> channels_last;      ///< layout of convolutions; absent: the software stack's
     Execution execution = Execution::cuda_graph;
-    std::string software;  ///< engine, such as "llama.cpp"; empty: the way of execution's own table
+    std::string software;  ///< engine, such as "llama.cpp"; empty: the execution mode's own table
     int streams = 1;
     /// Host time of each pass, over that of the hosts that software/ describes: of the machine, not of its software.
     double host_time = 1;

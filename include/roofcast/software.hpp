@@ -1,6 +1,7 @@
 #pragma once
 /// Software as data: how engines and frameworks run a model, and what they cost the host. Facts of `software/`, apart from those of GPUs.
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <memory>
@@ -48,10 +49,16 @@ struct KernelFacts {
     std::optional<std::vector<ShapedTile>> tiles{};  ///< of products in 8 bits, or of routed experts
 };
 
+/// Whether a list of what is taken has `value`; an empty one takes everything.
+template <class T>
+bool takes_any(const std::vector<T>& taken, const T& value) {
+    return taken.empty() || std::find(taken.begin(), taken.end(), value) != taken.end();
+}
+
 /// Kernels of a library that are alike enough to share parameters: "deepgemm". A table `[[family]]` of `software/libraries/`.
 /// Empty lists and absent flags take everything.
 struct KernelFamily {
-    std::string name, library, source;
+    std::string name, source;
     std::string op;                    ///< "gemm", "moe" or "attention"
     std::vector<std::string> kernels;  ///< values of the column `kernel` of measurements that mean it …
     std::vector<std::string> engines;  ///< … where the column `software` begins with one of these words
@@ -95,7 +102,7 @@ struct HalfPadded {
     Seconds host_per_pass;  ///< that removing it takes more, and that nothing hides
 };
 
-/// What a way of execution, or a named engine, does and costs. Keys, units and meanings: src/software/keys.cpp and docs/software.md.
+/// What an execution mode, or a named engine, does and costs. Keys, units and meanings: src/software/keys.cpp and docs/software.md.
 struct SoftwareStack {
     std::string name;  ///< "eager", …, or the engine's: "llama.cpp"
     Execution execution = Execution::eager;
@@ -109,7 +116,7 @@ struct SoftwareStack {
     bool fused_wide_attention = true;            ///< in fp32 and TF32 too, where attention is fused at all
     std::int64_t fused_encoder_tokens = 0;       ///< attention of up to so many tokens to each other is fused all the same in up to 16 bits
     bool window_kernels = false;                 ///< it has kernels for attention in windows: fused, and cut by the norm before it
-    std::optional<GroupSizes> sharing_groups{};  ///< of query heads that decode together; others do on the lanes. Absent: any together
+    std::optional<GroupSizes> sharing_groups{};  ///< of query heads that decode together; others decode on CUDA cores. Absent: any together
     bool converts_cache = true;                  ///< its attention converts a KV cache in fewer bits; false: it computes on it as stored
     bool general_sinks = false;    ///< attention with sinks is by the general kernel where FlashAttention-2, which has none, is the library
     bool cache_of_free = false;    ///< its share of memory for the cache is of what weights and activations leave, not of all with them
@@ -121,7 +128,7 @@ struct SoftwareStack {
     bool concatenates_cache = false;      ///< passes that lengthen the KV cache write all of it anew
     bool repeats_keys = false;            ///< attention copies keys and values that query heads share out to each of them
     bool split_ungrouped = true;          ///< attention of one query splits keys over blocks also where no heads share them
-    double copy_instructions = 0;         ///< of the integer lanes, for each element that either writes
+    double copy_instructions = 0;         ///< integer instructions, for each element that either writes
     std::optional<double> quantized_copy_instructions{};  ///< the same where weights are stored in fewer bits than products compute in
     bool separate_mask = false;                           ///< attention without a fused kernel masks scores by a kernel of its own
     std::int64_t prefill_chunk = 0;                       ///< tokens of all sequences in one pass of prefill; 0: whole prompts
@@ -146,7 +153,7 @@ struct SoftwareStack {
     int least_tile_rows = 0;             ///< that its products pad to, without split k, if matrix instructions span several warps; 0: any
     double least_tile_rate = 1;          ///< of the rate in 16 bits, that products padded to these rows reach
     int fp8_tile = 0;  ///< rows and columns of the only tile of fp8 products that quantize activations; 0: as the GPU's facts say
-    bool odd_rows_on_lanes = false;   ///< separate products of attention over an odd number of tokens compute in fp32, without matrix units
+    bool odd_rows_on_lanes = false;   ///< separate products of attention over an odd number of tokens compute in fp32, without tensor cores
     bool tf32_products = true;        ///< tf32 runs use it in matrix products too, not only in convolutions
     bool narrow_activations = false;  ///< int8 engines: 8 bits between layers, not 16
     bool fp16_accumulation = false;   ///< fp16 products accumulate in 16 bits: twice the rate on GeForce
@@ -171,10 +178,10 @@ struct SoftwareStack {
     Seconds send_gap;                                           ///< beside each transfer between pipeline stages
     std::optional<double> pcie_contention;  ///< of the machines it was measured on, instead of the GPU's parameter of that name
     double streaming_rate = 1;              ///< of the rate of well-written kernels that its other kernels reach
-    double element_instructions = 0;        ///< of the lanes, for each element that its streaming kernels write; 0: hidden behind the bytes
-    Bytes memory_overhead;                  ///< context, workspaces, allocator
-    Seconds cold_context;                   ///< first run only: context and libraries
-    Seconds cold_per_kernel;                ///< first run only: loading or compiling each kernel, those of repeated layers once
+    double element_instructions = 0;  ///< of CUDA cores, for each element that its streaming kernels write; 0: hidden behind the bytes
+    Bytes memory_overhead;            ///< context, workspaces, allocator
+    Seconds cold_context;             ///< first run only: context and libraries
+    Seconds cold_per_kernel;          ///< first run only: loading or compiling each kernel, those of repeated layers once
     std::shared_ptr<const KernelLibrary> all_reduce{};          ///< whose kernels run all-reduces; null: the vendor's
     std::vector<std::shared_ptr<const KernelFamily>> families;  ///< of its own kernels: the first that takes an operator runs it
     std::string source;
@@ -185,7 +192,7 @@ struct SoftwareKeyInfo {
     std::string_view name;
     std::string_view unit;     ///< empty: flags and tables
     std::string_view meaning;  ///< one sentence
-    bool required = false;     ///< in tables of ways of execution
+    bool required = false;     ///< in tables of execution modes
     std::string fallback{};    ///< value of tables without the key, as TOML
 };
 /// All keys but `source`, in the order of docs/software.md.
@@ -201,7 +208,7 @@ struct KnownVersions {
     [[nodiscard]] bool hold(std::string_view software) const;
 };
 
-/// An engine that differs from its way of execution's own table.
+/// An engine that differs from its execution mode's own table.
 struct Engine {
     std::string family;                       ///< its file in `software/engines/`: "vllm"
     std::vector<std::string> match;           ///< first words of the `software` column that mean it, in lower case; the longest match wins
@@ -226,9 +233,9 @@ struct SoftwareStacks {
     /// The engine that runs that way and whose `match` is the longest run of words that `software` begins with (words end at a space, '/',
     /// ':' or '.'), in any case; of equal ones that for GPUs of `vendor`. nullptr when there is none.
     [[nodiscard]] const Engine* engine(Execution execution, std::string_view software, std::string_view vendor = {}) const;
-    /// All engines of that family or name, else those that `software` begins with, in any way of execution.
+    /// All engines of that family or name, else those that `software` begins with, in any execution mode.
     [[nodiscard]] std::vector<const Engine*> named(std::string_view software) const;
-    /// That engine's costs, else the way of execution's own table.
+    /// That engine's costs, else the execution mode's own table.
     [[nodiscard]] const SoftwareStack& find(Execution execution, std::string_view software, std::string_view vendor = {}) const;
 };
 

@@ -126,10 +126,9 @@ HostLaunch host_launch(const std::vector<HostStack>& stacks, const KernelRow& ro
 /// round.
 void mark_habits(const std::vector<HostStack>& stacks, std::vector<KernelRow>& rows);
 
-/// Gives rows of collectives the library that their `kernel` is of.
-void mark_libraries(const KernelLibraries& libraries, std::vector<KernelRow>& rows);
-/// Finds the families of the rows' kernels. Products whose family's times hold the quantizing of activations are marked as quantizing.
-void mark_families(const SoftwareStacks& software, std::vector<KernelRow>& rows);
+/// Finds the families of the rows' kernels, and the libraries of their all-reduces. GEMMs whose family's times hold the quantizing of
+/// activations are marked as quantizing.
+void mark_kernels(const SoftwareStacks& software, std::vector<KernelRow>& rows);
 
 // ---- judging rows ---------------------------------------------------------------------------------------------------------------
 

@@ -76,10 +76,9 @@ CalibrationInput input_of(const CalibrateOptions& options, const Measurements& d
     MeasuringHosts hosts = known_hosts(options);
     mark_habits(hosts.stacks, input.kernels);
     const SoftwareStacks software = load_software(options.common.software());
-    mark_libraries(software.libraries, input.kernels);
-    mark_families(software, input.kernels);
+    mark_kernels(software, input.kernels);
     const std::size_t left = std::erase_if(input.kernels, [&](const KernelRow& row) { return !is_wanted(row, options.family); });
-    if (options.family.empty() && left > 0) note(fmt::format("{} rows are of kernel families, which --family fits", left));
+    if (options.family.empty() && left > 0) note(fmt::format("{} rows of kernel families are left out; --family fits them", left));
     if (!options.family.empty()) see_as_family(input, family_named(options.family, software));
     input.host_launch = [stacks = std::move(hosts.stacks)](const KernelRow& row) { return host_launch(stacks, row); };
     if (options.without_models || !options.family.empty()) return input;
@@ -237,8 +236,7 @@ std::optional<CalibrationInput> with_shipped_rows(const CalibrationJob& job, con
     std::erase_if(shipped.models, of_others);
     mark_habits(known_hosts(options).stacks, shipped.kernels);
     const SoftwareStacks software = load_software(options.common.software());
-    mark_libraries(software.libraries, shipped.kernels);
-    mark_families(software, shipped.kernels);
+    mark_kernels(software, shipped.kernels);
     std::erase_if(shipped.kernels, [](const KernelRow& row) { return !is_wanted(row, ""); });
     CalibrationInput input = job.input;
     input.kernels = std::move(shipped.kernels);

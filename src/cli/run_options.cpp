@@ -20,7 +20,7 @@ std::vector<std::string> precision_names() {
     return names;
 }
 
-/// Other names that ways of execution go by.
+/// Other names that execution modes go by.
 std::string usual_name(const std::string& text) {
     constexpr std::pair<std::string_view, Execution> others[] = {
         {"trt", Execution::tensorrt},           {"trtexec", Execution::tensorrt},  {"graph", Execution::cuda_graph},
@@ -97,7 +97,7 @@ Execution required_execution(const std::string& text) {
     if (const auto e = parse_execution(text)) return *e;
     std::vector<std::string> names;
     for (std::size_t i = 0; i < execution_count; ++i) names.emplace_back(name(static_cast<Execution>(i)));
-    throw Error({.what = "unknown way of execution",
+    throw Error({.what = "unknown execution mode",
                  .key = "--execution",
                  .found = text,
                  .expected = fmt::format("{}", fmt::join(names, ", ")),
@@ -199,7 +199,7 @@ void add_run_options(CLI::App& command, RunOptions& o) {
     command.add_option(
         "--software,--engine", o.software,
         "Engine, with its version or without: vllm, \"vllm 0.24\", llama.cpp; `roofcast software list` has all (default: any)");
-    command.add_option("--layout", o.layout, "Layout of images: nhwc (channels last) or nchw (default: the way of execution's)")
+    command.add_option("--layout", o.layout, "Layout of images: nhwc (channels last) or nchw (default: the execution mode's)")
         ->check(CLI::IsMember({"nhwc", "nchw"}));
     command.add_option("--streams", o.streams, "Streams for independent operators")
         ->capture_default_str()

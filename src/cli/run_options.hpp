@@ -39,7 +39,7 @@ std::string format_note(const RunRequest& request);
 /// What a run that names no precision took.
 std::string precision_note(const Workload& workload, const GpuProfile& gpu, Precision taken);
 
-/// Throws Error unless `options` name no engine or one of `software` that runs their way of execution.
+/// Throws Error unless `options` name no engine or one of `software` that runs their execution mode.
 void require_software(const RunOptions& options, const SoftwareStacks& software);
 
 /// That no engine is called so, with what was probably meant.

@@ -18,13 +18,11 @@ struct SoftwareOptions {
 
 void show(const SoftwareOptions& options) {
     const SoftwareStacks software = load_software(options.common.software());
-    if (const auto way = parse_execution(options.name)) {
-        const std::vector<const Engine*> engines = software.named(options.name);
-        return write(engines.empty() ? software_report(software.by_execution[index(*way)]) : software_report(engines), options.common);
-    }
-    const std::vector<const Engine*> chosen = software.named(options.name);
-    if (chosen.empty()) throw unknown_engine("name", options.name, software);
-    write(software_report(chosen), options.common);
+    const std::vector<const Engine*> engines = software.named(options.name);
+    if (!engines.empty()) return write(software_report(engines), options.common);
+    const auto mode = parse_execution(options.name);
+    if (!mode) throw unknown_engine("name", options.name, software);
+    write(software_report(software.by_execution[index(*mode)]), options.common);
 }
 
 }  // namespace
@@ -38,7 +36,7 @@ void add_software_command(CLI::App& app) {
     list->callback([options] { write(software_list_report(load_software(options->common.software())), options->common); });
     CLI::App* shown = software->add_subcommand("show", "What an engine does and costs, with sources");
     add_common_options(*shown, options->common);
-    shown->add_option("name", options->name, "Family, engine, engine with a version, or way of execution")->required();
+    shown->add_option("name", options->name, "Family, engine, engine with a version, or execution mode")->required();
     shown->callback([options] { show(*options); });
     CLI::App* keys = software->add_subcommand("keys", "Keys of the files in software/: units, defaults, meanings");
     add_common_options(*keys, options->common);

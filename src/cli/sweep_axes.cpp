@@ -54,7 +54,7 @@ const Entry entries[] = {
      [](RunOptions& o, const std::string& t, const char*) { required_weights(o.weights = t); }},
     {"--kv", "kv_precision", "Precisions of the KV cache",
      [](RunOptions& o, const std::string& t, const char* option) { required_precision(o.kv = t, option); }},
-    {"--execution", "execution", "Ways of execution (default: cuda_graph)",
+    {"--execution", "execution", "Execution modes (default: cuda_graph)",
      [](RunOptions& o, const std::string& t, const char*) { required_execution(o.execution = t); }},
     {"--software", "software", "Engines", [](RunOptions& o, const std::string& t, const char*) { o.software = t; }},
     {"--layout", "layout", "Layouts of images: nhwc, nchw", set_layout},

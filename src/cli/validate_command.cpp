@@ -112,8 +112,7 @@ Predictors predictors(const ValidateOptions& options, Measurements& measurements
     MeasuringHosts hosts = load_measuring_hosts(host_file);
     mark_habits(hosts.stacks, measurements.kernels);
     SoftwareStacks software = load_software(options.common.software());
-    mark_libraries(software.libraries, measurements.kernels);
-    mark_families(software, measurements.kernels);
+    mark_kernels(software, measurements.kernels);
     result.host_launch = [stacks = std::move(hosts.stacks)](const KernelRow& row) { return host_launch(stacks, row); };
     if (!measurements.models.empty()) {
         result.model = model_predictor(load_workload_catalogue(options.common.models()), std::move(software), std::move(hosts.machines));

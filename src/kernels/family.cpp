@@ -9,11 +9,6 @@ namespace roofcast {
 
 namespace {
 
-template <class T>
-bool has(const std::vector<T>& values, const T& value) {
-    return values.empty() || std::find(values.begin(), values.end(), value) != values.end();
-}
-
 /// Whether the family multiplies weights that are stored so.
 bool takes_weights(const KernelFamily& family, double bits, bool block_scales) {
     const auto same = [&](const WeightFormat& format) { return format.bits == bits && format.block_scales == block_scales; };
@@ -23,14 +18,15 @@ bool takes_weights(const KernelFamily& family, double bits, bool block_scales) {
 struct Takes {
     const KernelFamily& family;
     bool operator()(const Gemm& op) const {
-        return family.op == "gemm" && has(family.precisions, op.precision) && takes_weights(family, op.weight_bits, op.block_scales);
+        return family.op == "gemm" && takes_any(family.precisions, op.precision) && takes_weights(family, op.weight_bits, op.block_scales);
     }
     bool operator()(const Moe& op) const {
-        return family.op == "moe" && has(family.precisions, op.precision) && takes_weights(family, op.weight_bits, op.block_scales);
+        return family.op == "moe" && takes_any(family.precisions, op.precision) && takes_weights(family, op.weight_bits, op.block_scales);
     }
     bool operator()(const Attention& op) const {
-        return family.op == "attention" && op.fused && has(family.precisions, op.precision) && has(family.kv_precisions, op.kv_precision) &&
-               family.cached.value_or(op.cached) == op.cached && family.windowed.value_or(op.window > 0) == (op.window > 0);
+        return family.op == "attention" && op.fused && takes_any(family.precisions, op.precision) &&
+               takes_any(family.kv_precisions, op.kv_precision) && family.cached.value_or(op.cached) == op.cached &&
+               family.windowed.value_or(op.window > 0) == (op.window > 0);
     }
     template <class Other>
     bool operator()(const Other&) const {

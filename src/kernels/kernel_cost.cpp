@@ -40,29 +40,29 @@ Seconds floor_of(const Operator& op, const GpuProfile& gpu, Cache cache) {
     }
 }
 
-struct FamilyOf {
+struct ClassOf {
     const GpuProfile& gpu;
-    using F = KernelClass;
-    std::optional<F> operator()(const Gemm& g) const {
-        if (g.unpacks_weights()) return F::weight_only;
-        constexpr std::array by_unit{F::gemm_simt, F::gemm_tensor16, F::gemm_tensor8, F::gemm_integer8, F::gemm_tensor4};
+    using K = KernelClass;
+    std::optional<K> operator()(const Gemm& g) const {
+        if (g.unpacks_weights()) return K::weight_only;
+        constexpr std::array by_unit{K::gemm_simt, K::gemm_tensor16, K::gemm_tensor8, K::gemm_integer8, K::gemm_tensor4};
         static_assert(by_unit.size() == math_unit_count);
         return by_unit[index(gpu.math_unit(g.precision))];
     }
-    std::optional<F> operator()(const Attention& a) const {
-        return a.cache_format() == CacheFormat::plain ? F::attention_plain : F::attention_narrow;
+    std::optional<K> operator()(const Attention& a) const {
+        return a.cache_format() == CacheFormat::plain ? K::attention_plain : K::attention_narrow;
     }
-    std::optional<F> operator()(const Conv2d&) const { return F::convolution; }
-    std::optional<F> operator()(const Elementwise&) const { return F::streaming; }
-    std::optional<F> operator()(const Embedding&) const { return F::streaming; }
-    std::optional<F> operator()(const Reduce&) const { return F::streaming; }
-    std::optional<F> operator()(const Move&) const { return F::streaming; }
-    std::optional<F> operator()(const RowWise&) const { return F::row_wise; }
-    std::optional<F> operator()(const Moe&) const { return F::moe; }
-    std::optional<F> operator()(const Collective&) const { return F::collective; }
-    std::optional<F> operator()(const Copy&) const { return F::copy; }
-    std::optional<F> operator()(const Quantize&) const { return F::quantize; }
-    std::optional<F> operator()(const Unmodelled&) const { return std::nullopt; }
+    std::optional<K> operator()(const Conv2d&) const { return K::convolution; }
+    std::optional<K> operator()(const Elementwise&) const { return K::streaming; }
+    std::optional<K> operator()(const Embedding&) const { return K::streaming; }
+    std::optional<K> operator()(const Reduce&) const { return K::streaming; }
+    std::optional<K> operator()(const Move&) const { return K::streaming; }
+    std::optional<K> operator()(const RowWise&) const { return K::row_wise; }
+    std::optional<K> operator()(const Moe&) const { return K::moe; }
+    std::optional<K> operator()(const Collective&) const { return K::collective; }
+    std::optional<K> operator()(const Copy&) const { return K::copy; }
+    std::optional<K> operator()(const Quantize&) const { return K::quantize; }
+    std::optional<K> operator()(const Unmodelled&) const { return std::nullopt; }
 };
 
 }  // namespace
@@ -97,7 +97,7 @@ KernelCost cost(const Op& op, const Gpu& device, Cache cache) {
 }
 
 std::optional<KernelClass> kernel_class(const Op& op, const GpuProfile& gpu) {
-    return std::visit(FamilyOf{gpu}, op);
+    return std::visit(ClassOf{gpu}, op);
 }
 
 KernelCost stretched(const KernelCost& kernel, double factor) {
@@ -107,9 +107,9 @@ KernelCost stretched(const KernelCost& kernel, double factor) {
 }
 
 KernelCost on_this_machine(const KernelCost& kernel, const Op& op, const Gpu& gpu, Cache cache) {
-    const std::optional<KernelClass> family = kernel_class(op, gpu.profile);
-    if (!family) return kernel;
-    double factor = gpu.parameters.values.time_factor.kernels[static_cast<std::size_t>(*family)];
+    const std::optional<KernelClass> kernels = kernel_class(op, gpu.profile);
+    if (!kernels) return kernel;
+    double factor = gpu.parameters.values.time_factor.kernels[static_cast<std::size_t>(*kernels)];
     if (factor == 1 || !(kernel.total > 0 * s)) return kernel;
     if (factor < 1) {
         const Seconds floor = datasheet_roofline(op, gpu.profile, cache) / gpu.profile.clock_headroom();

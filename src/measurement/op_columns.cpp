@@ -30,7 +30,7 @@ bool is_engine(std::string_view software) {
     return std::none_of(std::begin(others), std::end(others), [&](std::string_view name) { return names_software(software, name); });
 }
 
-/// TensorRT-LLM unpacks weights on the lanes for few rows, as `unpacks_on_lanes` of its engines in software/engines says of whole models.
+/// TensorRT-LLM unpacks weights on CUDA cores for few rows, as `unpacks_on_lanes` of its engines in software/engines says of whole models.
 bool is_tensorrt_llm(std::string_view software) {
     return names_software(software, "trtllm") || names_software(software, "tensorrt-llm");
 }

@@ -3,51 +3,14 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <functional>
 #include <utility>
 
+#include "profile/parameter_groups.hpp"
 #include "roofcast/error.hpp"
 
 namespace roofcast {
 
 namespace {
-
-using Specs = std::vector<ParameterSpec>;
-
-/// One dimensionless or typed member; `access` returns a reference to its base-unit value.
-template <class Access>
-void add(Specs& specs, std::string key, std::string unit, double scale, double lower, double upper, Transform transform,
-         std::string meaning, Access access) {
-    specs.push_back({std::move(key), std::move(unit), scale, lower, upper, lower, upper, transform, std::move(meaning), std::move(access)});
-}
-
-constexpr double micro = us.value, giga = gb_per_s.value, pico = pj_per_flop.value;
-constexpr auto lin = Transform::linear;
-constexpr auto log = Transform::log;
-
-/// Adds the parameters of one group: of the struct that `group` returns a reference to.
-template <class Group>
-class GroupAdder {
-public:
-    GroupAdder(Specs& specs, std::string prefix, Group group) : specs_(specs), prefix_(std::move(prefix)), group_(std::move(group)) {}
-
-    template <class Member>
-    void put(const char* key, const char* unit, double scale, double lower, double upper, Transform t, const char* meaning, Member member) {
-        add(specs_, prefix_ + "." + key, unit, scale, lower, upper, t, meaning, [group = group_, member](CostParameters& p) -> double& {
-            auto& slot = std::invoke(member, std::invoke(group, p));
-            if constexpr (requires { slot.value; }) {
-                return slot.value;
-            } else {
-                return slot;
-            }
-        });
-    }
-
-private:
-    Specs& specs_;
-    std::string prefix_;
-    Group group_;
-};
 
 /// What kernels of one library share; `group` finds it among all parameters.
 template <class Group>
@@ -218,7 +181,7 @@ void add_memory_bound(Specs& specs) {
     r.put("fixed_us", "us", micro, 0.5, 4, log, "kernel start, reductions and drain", &R::fixed);
 }
 
-void add_moe_and_transfers(Specs& specs) {
+void add_moe(Specs& specs) {
     using M = MoeParameters;
     GroupAdder m(specs, "moe", &CostParameters::moe);
     m.put("peak_fraction", "1", 1, 0.2, 1, lin, "share of the GEMM's rate that grouped kernels keep", &M::peak_fraction);
@@ -239,97 +202,6 @@ void add_moe_and_transfers(Specs& specs) {
     m.put("plain_load_cycles", "cycles", 1, 0, 4, lin, "of an SM to load a 16-bit element of rows too odd for wide loads",
           &M::plain_load_cycles);
     m.put("narrow_load_cycles", "cycles", 1, 0, 4, lin, "the same of elements of 8 bits or fewer", &M::narrow_load_cycles);
-    using L = CollectiveParameters;
-    GroupAdder l(specs, "collective", &CostParameters::collective);
-    l.put("nvlink_fraction", "1", 1, 0.2, 1, lin, "share of one direction's NVLink bandwidth", &L::nvlink_fraction);
-    l.put("pcie_fraction", "1", 1, 0.1, 1, lin, "share of PCIe bandwidth", &L::pcie_fraction);
-    l.put("fixed_cycles", "cycles", 1, 1500, 80000, log, "start and synchronization", &L::fixed_cycles);
-    l.put("hop_us", "us", micro, 0.1, 20, log, "latency of one step between neighbours", &L::hop);
-    l.put("chunk_cycles", "cycles", 1, 15, 100000, log, "latency of one pipelined chunk of a message", &L::chunk_cycles);
-    l.put("local_fraction", "1", 1, 0.1, 1, lin, "share of DRAM bandwidth at which a rank copies its own part", &L::local_fraction);
-    l.put("direct_us", "us", micro, 0.1, 40, log, "least time of messages between two ranks that are not short", &L::direct);
-    l.put("direct_gb_s", "GB/s", giga, 0.2, 100, log, "rate of short messages between two ranks", &L::direct_rate);
-    l.put("pcie_contention", "1", 1, 0, 2, lin, "exponent of (GPUs - 1) by which a shared host bridge divides PCIe bandwidth",
-          &L::pcie_contention);
-    using A = AllReduceParameters;
-    GroupAdder a(specs, "all_reduce", &CostParameters::all_reduce);
-    a.put("start_us", "us", micro, 0.3, 6, log, "start and drain of a kernel that reads its peers' memory", &A::start);
-    a.put("hop_us", "us", micro, 0.3, 8, log, "from a flag's write to a peer until the peer acts on it", &A::hop);
-    a.put("nvlink_fraction", "1", 1, 0.2, 1, lin, "share of one direction's NVLink bandwidth that reads of peers' memory reach",
-          &A::nvlink_fraction);
-    a.put("pcie_fraction", "1", 1, 0.1, 1, lin, "share of PCIe bandwidth that reads of peers' memory reach", &A::pcie_fraction);
-    a.put("multicast_fraction", "1", 1, 0.2, 1, lin, "share of one direction's NVLink bandwidth where its switches add",
-          &A::multicast_fraction);
-    using K = CopyParameters;
-    GroupAdder k(specs, "copy", &CostParameters::copy);
-    k.put("pcie_fraction", "1", 1, 0.3, 1, lin, "share of PCIe bandwidth with pinned memory", &K::pcie_fraction);
-    k.put("pageable_fraction", "1", 1, 0.05, 1, lin, "share of that with pageable memory", &K::pageable_fraction);
-    k.put("device_fraction", "1", 1, 0.3, 1, lin, "share of DRAM bandwidth for copies within the device", &K::device_fraction);
-    k.put("fixed_us", "us", micro, 0.5, 50, log, "start of a transfer", &K::fixed);
-}
-
-/// Kernels that scale a tensor to a narrower format, or find its scale, by schedule.
-void add_quantize(Specs& specs) {
-    using Q = QuantizePassParameters;
-    constexpr std::string_view schedules[] = {"tensor", "narrow", "rows", "elementwise"};
-    const auto put = [&](std::size_t schedule, bool find, bool by_rows) {
-        GroupAdder g(specs, fmt::format("quantize.{}", schedules[schedule]), [=](CostParameters& p) -> Q& {
-            QuantizeParameters& q = p.quantize[schedule];
-            return find ? q.find : q.scale;
-        });
-        g.put(find ? "find_fixed_cycles" : "fixed_cycles", "cycles", 1, 0, 60000, lin,
-              find ? "further starts where the scale has to be found" : "starts", &Q::fixed_cycles);
-        g.put(find ? "find_element_cycles" : "element_cycles", "cycles", 1, 0.02, 8, log, "of an SM for an element", &Q::element_cycles);
-        if (by_rows) {
-            g.put(find ? "find_row_cycles" : "row_cycles", "cycles", 1, 0, 5000, lin, "of an SM for a row", &Q::row_cycles);
-            g.put(find ? "find_walk_cycles" : "walk_cycles", "cycles", 1, 0, 4, lin, "of a block for an element of its row",
-                  &Q::walk_cycles);
-        } else if (find) {
-            g.put("find_dram_fraction", "1", 1, 0.1, 1, lin, "share of the rate at which streaming kernels read DRAM", &Q::dram_fraction);
-        }
-    };
-    for (const std::size_t apart : {0, 1}) {
-        put(apart, false, false);
-        put(apart, true, false);
-    }
-    put(2, false, true);
-    put(2, true, true);
-    put(3, false, false);
-}
-
-/// Bounds: machines that differ by more are no machines of that GPU.
-void add_time_factors(Specs& specs) {
-    const std::size_t first = specs.size();
-    const auto put = [&](const char* key, const char* meaning, auto slot) {
-        add(specs, std::string("time_factor.") + key, "1", 1, 0.2, 10, log, meaning, slot);
-    };
-    put("models", "time of whole models on this machine over the predicted time",
-        [](CostParameters& p) -> double& { return p.time_factor.models; });
-    const auto put_kernels = [&](const char* key, const char* meaning, KernelClass family) {
-        put(key, meaning, [family](CostParameters& p) -> double& { return p.time_factor.kernels[static_cast<std::size_t>(family)]; });
-    };
-    using F = KernelClass;
-    put_kernels("streaming", "time of element-wise kernels, moves and gathers on this machine over the predicted time", F::streaming);
-    put_kernels("row_wise", "the same of softmax and normalizations", F::row_wise);
-    put_kernels("weight_only", "the same of 16-bit GEMMs with 8- or 4-bit weights", F::weight_only);
-    put_kernels("convolution", "the same of convolutions", F::convolution);
-    put_kernels("moe", "the same of experts", F::moe);
-    put_kernels("collective", "the same of collectives", F::collective);
-    put_kernels("copy", "the same of copies", F::copy);
-    put_kernels("quantize", "the same of kernels that quantize a tensor", F::quantize);
-    put_kernels("gemm.simt", "the same of GEMMs on CUDA cores", F::gemm_simt);
-    put_kernels("gemm.tensor16", "the same of 16-bit GEMMs on tensor cores", F::gemm_tensor16);
-    put_kernels("gemm.tensor8", "the same of 8-bit floating-point GEMMs on tensor cores", F::gemm_tensor8);
-    put_kernels("gemm.integer8", "the same of 8-bit integer GEMMs on tensor cores", F::gemm_integer8);
-    put_kernels("gemm.tensor4", "the same of 4-bit GEMMs on tensor cores", F::gemm_tensor4);
-    put_kernels("attention.plain", "the same of attention on a cache in the compute format", F::attention_plain);
-    put_kernels("attention.narrow", "the same of attention on a narrower cache", F::attention_narrow);
-    for (std::size_t i = first; i < specs.size(); ++i) {
-        specs[i].of_machine = true;
-        for (const MathUnit unit : all_math_units) {
-            if (specs[i].name == "time_factor.gemm." + std::string(name(unit))) specs[i].math_unit = unit;
-        }
-    }
 }
 
 Specs all_specs() {
@@ -341,7 +213,8 @@ Specs all_specs() {
     for (const CacheFormat format : all_cache_formats) add_attention(specs, format);
     add_convolution(specs);
     add_memory_bound(specs);
-    add_moe_and_transfers(specs);
+    add_moe(specs);
+    add_transfers(specs);
     add_quantize(specs);
     add_time_factors(specs);
     return specs;

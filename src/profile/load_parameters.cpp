@@ -5,6 +5,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "io/files_in.hpp"
 #include "io/toml_reader.hpp"
 #include "profile/parameter_file.hpp"
 #include "roofcast/gpu_profile.hpp"
@@ -78,17 +79,6 @@ bool is_file(const std::filesystem::path& file) {
     return std::filesystem::is_regular_file(file, ec);
 }
 
-/// In the order of their names; none without the folder.
-std::vector<std::filesystem::path> family_fits(const std::filesystem::path& folder) {
-    std::vector<std::filesystem::path> files;
-    std::error_code ec;
-    for (std::filesystem::directory_iterator entry(folder, ec), end; !ec && entry != end; entry.increment(ec)) {
-        if (entry->path().filename().string().ends_with(".fit.toml")) files.push_back(entry->path());
-    }
-    std::sort(files.begin(), files.end());
-    return files;
-}
-
 bool has_family(const ParameterSet& set, const std::string& family) {
     return std::any_of(set.families.begin(), set.families.end(), [&family](const FamilyParameters& f) { return f.family == family; });
 }
@@ -126,7 +116,8 @@ ParameterSet load(const std::filesystem::path& gpus_folder, const GpuProfile& pr
         for (const bool of_user : {true, false}) {
             const std::filesystem::path& root = of_user ? users.folder : gpus_folder;
             if (root.empty()) continue;
-            for (auto& file : family_fits(family_fit_file(root, of, "").parent_path())) files.emplace_back(std::move(file), of_user);
+            for (auto& file : files_in(family_fit_file(root, of, "").parent_path(), ".fit.toml"))
+                files.emplace_back(std::move(file), of_user);
         }
     }
     for (const auto& [file, of_user] : files) {

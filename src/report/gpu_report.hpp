@@ -26,7 +26,7 @@ struct CheckedProfile {
 struct CheckedFile {
     std::string file;
     std::string kind;         ///< fit, architecture, software, prices or providers
-    std::size_t entries = 0;  ///< parameters; ways of execution and engines; rows
+    std::size_t entries = 0;  ///< parameters; execution modes and engines; rows
 };
 
 /// One line a finding.

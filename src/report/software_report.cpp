@@ -8,10 +8,10 @@ namespace roofcast {
 
 namespace {
 
-std::string ways_of(const Engine& engine) {
-    std::vector<std::string_view> ways;
-    for (const Execution way : engine.executions) ways.push_back(name(way));
-    return fmt::format("{}", fmt::join(ways, ", "));
+std::string modes_of(const Engine& engine) {
+    std::vector<std::string_view> modes;
+    for (const Execution mode : engine.executions) modes.push_back(name(mode));
+    return fmt::format("{}", fmt::join(modes, ", "));
 }
 
 std::string versions_of(const Engine& engine) {
@@ -63,15 +63,15 @@ Report software_list_report(const SoftwareStacks& software) {
     Report report;
     for (const Engine& engine : software.engines) {
         const std::vector<std::string> names = typed_names(engine);
-        table.rows.push_back({engine.family, engine.stack.name, versions_of(engine), ways_of(engine)});
+        table.rows.push_back({engine.family, engine.stack.name, versions_of(engine), modes_of(engine)});
         report.document["software"].push_back({{"family", engine.family},
                                                {"name", engine.stack.name},
                                                {"versions", versions_of(engine)},
-                                               {"execution", ways_of(engine)},
+                                               {"execution", modes_of(engine)},
                                                {"software", names}});
     }
     report.tables.push_back(std::move(table));
-    report.after.emplace_back("`roofcast software show NAME` prints what an engine does and costs; NAME may be a way of execution, too");
+    report.after.emplace_back("`roofcast software show NAME` prints what an engine does and costs; NAME may be an execution mode, too");
     return report;
 }
 
@@ -79,7 +79,7 @@ Report software_report(const std::vector<const Engine*>& chosen) {
     Report report;
     report.document["software"] = nlohmann::ordered_json::array();
     for (const Engine* engine : chosen) {
-        Table keys = keys_of(engine->stack, fmt::format("{} ({}), family {}", engine->stack.name, ways_of(*engine), engine->family));
+        Table keys = keys_of(engine->stack, fmt::format("{} ({}), family {}", engine->stack.name, modes_of(*engine), engine->family));
         report.document["software"].push_back(document_of(engine->stack, keys));
         drop_meanings(keys);
         report.tables.push_back(std::move(keys));
@@ -88,13 +88,13 @@ Report software_report(const std::vector<const Engine*>& chosen) {
     return report;
 }
 
-Report software_report(const SoftwareStack& way) {
+Report software_report(const SoftwareStack& mode) {
     Report report;
-    Table keys = keys_of(way, fmt::format("{} (way of execution)", way.name));
-    report.document["software"] = nlohmann::ordered_json::array({document_of(way, keys)});
+    Table keys = keys_of(mode, fmt::format("{} (execution mode)", mode.name));
+    report.document["software"] = nlohmann::ordered_json::array({document_of(mode, keys)});
     drop_meanings(keys);
     report.tables.push_back(std::move(keys));
-    report.after.push_back(way.source);
+    report.after.push_back(mode.source);
     return report;
 }
 

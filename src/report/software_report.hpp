@@ -11,10 +11,10 @@ namespace roofcast {
 /// One line an engine, by family.
 Report software_list_report(const SoftwareStacks& software);
 
-/// Keys that `chosen` states, beside what its way of execution has; one table an engine.
+/// Keys that `chosen` states, beside what its execution mode has; one table an engine.
 Report software_report(const std::vector<const Engine*>& chosen);
-/// The same of a way of execution.
-Report software_report(const SoftwareStack& way);
+/// The same of an execution mode.
+Report software_report(const SoftwareStack& mode);
 
 /// All keys with units, meanings and values of tables without them.
 Report software_keys_report();

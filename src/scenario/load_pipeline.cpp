@@ -30,7 +30,7 @@ void read_formats(TableReader& reader, PipelineStage& stage) {
         std::vector<std::string> names;
         for (std::size_t i = 0; i < execution_count; ++i) names.emplace_back(name(static_cast<Execution>(i)));
         if (!execution)
-            throw reader.error("execution", "unknown way of execution", *text, "eager, cuda_graph, compiled, tensorrt or fused",
+            throw reader.error("execution", "unknown execution mode", *text, "eager, cuda_graph, compiled, tensorrt or fused",
                                did_you_mean(*text, names));
         stage.request.execution = *execution;
     }

@@ -7,11 +7,6 @@ namespace roofcast {
 
 namespace {
 
-template <class T>
-bool has(const std::vector<T>& values, const T& value) {
-    return values.empty() || std::find(values.begin(), values.end(), value) != values.end();
-}
-
 /// What the family's kernels replace of the architecture's facts.
 void put_facts(const KernelFamily& family, ArchitectureFacts& facts) {
     if (family.facts.attention_library) facts.attention_library.fill(*family.facts.attention_library);
@@ -29,7 +24,7 @@ bool is_fitted(const KernelFamily& family, const Gpu& gpu) {
 }
 
 bool KernelFamily::runs_on(const GpuProfile& gpu) const {
-    return has(architectures, gpu.architecture);
+    return takes_any(architectures, gpu.architecture);
 }
 
 Gpu as_family_sees(const Gpu& gpu, const KernelFamily& family) {

@@ -39,9 +39,8 @@ KernelFacts read_kernel_facts(TableReader& table) {
 
 }  // namespace
 
-std::shared_ptr<const KernelFamily> read_family(TableReader& table, const std::string& library, const std::string& source) {
+std::shared_ptr<const KernelFamily> read_family(TableReader& table, const std::string& source) {
     KernelFamily family;
-    family.library = library;
     family.name = required_identifier(table, "name", table.text("name"));
     family.op = table.text("op");
     family.kernels = table.texts_if("kernels");

@@ -14,7 +14,7 @@ namespace roofcast {
 using KernelFamilies = std::vector<std::shared_ptr<const KernelFamily>>;
 
 /// `source`: the library's, where the family states none. Throws Error naming file, line and key.
-std::shared_ptr<const KernelFamily> read_family(TableReader& table, const std::string& library, const std::string& source);
+std::shared_ptr<const KernelFamily> read_family(TableReader& table, const std::string& source);
 
 /// Those of all libraries. Throws Error where two have one name.
 KernelFamilies families_of(const KernelLibraries& libraries);

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -35,8 +34,6 @@ struct SoftwareKey {
     double scale = 1;            ///< base units per unit of the file
     std::optional<KeyNeed> need{};
 };
-
-std::span<const SoftwareKey> software_key_table();
 
 /// Reads all keys of `table` into `stack`. Throws Error naming file, line and key.
 void read_software_keys(TableReader& table, SoftwareStack& stack);

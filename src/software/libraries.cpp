@@ -4,12 +4,12 @@
 #include <array>
 #include <charconv>
 
+#include "io/files_in.hpp"
 #include "io/identifier.hpp"
 #include "io/toml_reader.hpp"
 #include "roofcast/error.hpp"
 #include "roofcast/kernel_library.hpp"
 #include "software/families.hpp"
-#include "software/toml_files.hpp"
 
 namespace roofcast {
 
@@ -90,7 +90,7 @@ KernelLibrary read_library(const std::filesystem::path& file) {
     library.kernels = table.texts_if("kernels");
     library.software = table.texts_if("software");
     const std::string source = table.text("source");
-    for (TableReader& family : table.tables("family")) library.families.push_back(read_family(family, library.name, source));
+    for (TableReader& family : table.tables("family")) library.families.push_back(read_family(family, source));
     for (TableReader& kernel : table.tables("all_reduce")) library.all_reduce.push_back(read_all_reduce(kernel, source));
     table.finish();
     return library;
@@ -101,7 +101,7 @@ std::optional<std::size_t> matched(const KernelLibrary& library, std::string_vie
     if (library.software.empty()) return 0;
     std::optional<std::size_t> longest;
     for (const std::string& words : library.software) {
-        if (software.starts_with(words)) longest = std::max(longest.value_or(0), words.size());
+        if (begins_with_words(software, words)) longest = std::max(longest.value_or(0), words.size());
     }
     return longest;
 }
@@ -114,7 +114,7 @@ std::string_view name(AllReduceAlgorithm algorithm) {
 
 KernelLibraries load_kernel_libraries(const std::filesystem::path& folder) {
     KernelLibraries libraries;
-    for (const auto& file : toml_files(folder)) libraries.push_back(std::make_shared<const KernelLibrary>(read_library(file)));
+    for (const auto& file : files_in(folder, ".toml")) libraries.push_back(std::make_shared<const KernelLibrary>(read_library(file)));
     return libraries;
 }
 

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
+#include "io/files_in.hpp"
 #include "io/identifier.hpp"
 #include "io/toml_reader.hpp"
 #include "roofcast/software.hpp"
 #include "software/families.hpp"
 #include "software/keys.hpp"
-#include "software/toml_files.hpp"
 
 namespace roofcast {
 
@@ -18,7 +18,7 @@ constexpr std::array<std::string_view, execution_count> execution_names{"eager",
 Execution read_execution(TableReader& table, std::string_view key, const std::string& text) {
     if (const auto e = parse_execution(text)) return *e;
     const std::vector<std::string> known(execution_names.begin(), execution_names.end());
-    throw table.error(key, "unknown way of execution", text, fmt::format("{}", fmt::join(known, ", ")), did_you_mean(text, known));
+    throw table.error(key, "unknown execution mode", text, fmt::format("{}", fmt::join(known, ", ")), did_you_mean(text, known));
 }
 
 /// Keys by which an engine is known, which another does not take over.
@@ -27,7 +27,7 @@ bool is_own(std::string_view key) {
     return std::find(std::begin(own), std::end(own), key) != std::end(own);
 }
 
-/// What an engine has where its own table says nothing: what the one that it is `like` says, else its first way of execution.
+/// What an engine has where its own table says nothing: what the one that it is `like` says, else its first execution mode.
 toml::table defaults_of(TableReader& own, const toml::array& engines, const toml::table& way) {
     toml::table defaults = way;
     const auto like = own.text_if("like");
@@ -79,7 +79,7 @@ Engine read_engine(const toml::table& own, const toml::array& engines, const tom
     for (const auto& text : names.texts_if("execution")) engine.executions.push_back(read_execution(names, "execution", text));
     engine.vendor = names.text_if("vendor").value_or("");
     if (engine.match.empty()) throw names.missing("match", "first words of the software column");
-    if (engine.executions.empty()) throw names.missing("execution", "ways of execution");
+    if (engine.executions.empty()) throw names.missing("execution", "execution modes");
     const Execution first = engine.executions.front();
     const toml::table defaults = defaults_of(names, engines, *ways[name(first)].as_table());
     TableReader table(own, file, fmt::format("engine[{}]", number), &defaults);
@@ -138,7 +138,7 @@ SoftwareStacks load_software(const std::filesystem::path& software_folder) {
     reader.finish();
     stacks.libraries = load_kernel_libraries(software_folder / "libraries");
     stacks.families = families_of(stacks.libraries);
-    for (const auto& file : toml_files(software_folder / "engines")) {
+    for (const auto& file : files_in(software_folder / "engines", ".toml")) {
         for (Engine& engine : read_engines(file, ways, {stacks.libraries, stacks.families})) stacks.engines.push_back(std::move(engine));
     }
     return stacks;

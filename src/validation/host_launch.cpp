@@ -6,6 +6,7 @@
 #include "kernels/work.hpp"
 #include "roofcast/error.hpp"
 #include "roofcast/prediction.hpp"
+#include "roofcast/software.hpp"
 #include "roofcast/validation.hpp"
 
 namespace roofcast {
@@ -184,24 +185,20 @@ const HostStack* host_of(const std::vector<HostStack>& stacks, const KernelRow& 
     return found;
 }
 
-/// Whether one of `names` begins that of `software` and ends with one of its parts: "vllm 0.24" is not "vllm 0.240".
-bool is_named(const std::vector<std::string>& names, const std::string& software) {
-    const auto begins_it = [&](const std::string& name) {
-        return software.starts_with(name) &&
-               (software.size() == name.size() || software[name.size()] == '.' || software[name.size()] == ' ');
-    };
-    return std::any_of(names.begin(), names.end(), begins_it);
+bool begins_with_any(std::string_view software, const std::vector<std::string>& names) {
+    return std::any_of(names.begin(), names.end(), [&](const std::string& name) { return begins_with_words(software, name); });
 }
 
 bool is_ungated(const Moe& moe, const std::string& software, const HostStack& host) {
     const auto is_size = [&](const UngatedExperts& e) { return e.hidden == moe.hidden && e.intermediate == moe.intermediate; };
-    return is_named(host.ungated_software, software) && std::any_of(host.ungated_experts.begin(), host.ungated_experts.end(), is_size);
+    return begins_with_any(software, host.ungated_software) &&
+           std::any_of(host.ungated_experts.begin(), host.ungated_experts.end(), is_size);
 }
 
 /// How the engine goes through a tensor that it quantizes: what no list names goes through it as a whole.
 QuantizeSchedule quantize_schedule(const std::string& software, const HostStack& host) {
     for (std::size_t i = 0; i < quantize_schedule_count; ++i) {
-        if (is_named(host.quantizing[i], software)) return static_cast<QuantizeSchedule>(i);
+        if (begins_with_any(software, host.quantizing[i])) return static_cast<QuantizeSchedule>(i);
     }
     return QuantizeSchedule::tensor;
 }
@@ -234,13 +231,6 @@ void mark_habits(const std::vector<HostStack>& stacks, std::vector<KernelRow>& r
         if (auto* gemm = std::get_if<Gemm>(&row.op); gemm != nullptr && host->reduction_in_n) std::swap(gemm->n, gemm->k);
         if (auto* moe = std::get_if<Moe>(&row.op); moe != nullptr && is_ungated(*moe, row.origin.software, *host)) moe->gated = false;
         if (auto* quantize = std::get_if<Quantize>(&row.op)) quantize->schedule = quantize_schedule(row.origin.software, *host);
-    }
-}
-
-void mark_libraries(const KernelLibraries& libraries, std::vector<KernelRow>& rows) {
-    for (KernelRow& row : rows) {
-        if (row.kernel.empty() || !std::holds_alternative<Collective>(row.op)) continue;
-        row.library = measured_library(libraries, row.kernel, row.origin.software);
     }
 }
 

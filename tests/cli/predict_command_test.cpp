@@ -164,7 +164,7 @@ TEST_CASE("unknown names are refused with the nearest ones") {
     CHECK(contains(refused("predict --gpu a100 --model resnet50 --weights int5"), "--weights"));
 }
 
-TEST_CASE("an engine that is not described, or not in this way of execution, is refused") {
+TEST_CASE("an engine that is not described, or not in this execution mode, is refused") {
     for (const std::string command : {"predict --gpu a100 --model llama-3.1-8b", "memory --model llama-3.1-8b"}) {
         CHECK(contains(refused(command + " --software foo"), "--software"));
         CHECK(contains(refused(command + " --software foo"), "llama.cpp"));

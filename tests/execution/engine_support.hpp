@@ -23,7 +23,7 @@ inline OpGraph product(std::int64_t rows, double weight_bits) {
     return layers_of(Gemm{.m = rows, .n = 4096, .k = 4096, .precision = Precision::fp16, .weight_bits = weight_bits});
 }
 
-/// The key that an execution.toml is refused for whose way of execution `way` has `line` besides.
+/// The key that an execution.toml is refused for whose execution mode `way` has `line` besides.
 inline std::string refused_key(const std::string& line, const std::string& way = "eager") {
     std::stringstream text;
     text << std::ifstream(software_dir() / "execution.toml").rdbuf();

@@ -123,7 +123,7 @@ TEST_CASE("an operator without a model withholds the total") {
     CHECK(t.unmodelled.front() == "mystery");
 }
 
-TEST_CASE("every way of execution is described in execution.toml") {
+TEST_CASE("every execution mode is described in execution.toml") {
     const SoftwareStacks stacks = load_software(software_dir());
     for (std::size_t i = 0; i < execution_count; ++i) CHECK_FALSE(stacks.by_execution[i].source.empty());
     CHECK(stacks.find(Execution::eager, "").host_per_kernel > stacks.find(Execution::cuda_graph, "").host_per_kernel);

@@ -11,7 +11,7 @@ namespace roofcast::test {
 Measured::Measured(const std::vector<std::filesystem::path>& files) : measurements_(read_measurements(files)) {
     const MeasuringHosts hosts = load_measuring_hosts(software_dir() / "hosts.toml");
     mark_habits(hosts.stacks, measurements_.kernels);
-    mark_families(load_software(software_dir()), measurements_.kernels);
+    mark_kernels(load_software(software_dir()), measurements_.kernels);
     Predictors with;
     with.gpu = [this](const std::string& id) {
         const auto known = gpus_.find(id);

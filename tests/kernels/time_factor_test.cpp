@@ -10,9 +10,9 @@ using test::rel;
 
 namespace {
 
-Gpu with_factor(KernelClass family, double factor) {
+Gpu with_factor(KernelClass kernels, double factor) {
     Gpu gpu = load_gpu(test::gpus_dir(), "a100-sxm4-80gb");
-    gpu.parameters.values.time_factor.kernels[static_cast<std::size_t>(family)] = factor;
+    gpu.parameters.values.time_factor.kernels[static_cast<std::size_t>(kernels)] = factor;
     return gpu;
 }
 
@@ -21,7 +21,7 @@ const Op product = Gemm{1, 4096, 4096, 4096, Precision::fp16, 16};
 
 }  // namespace
 
-TEST_CASE("a time factor stretches the kernels of its family and no others") {
+TEST_CASE("a time factor stretches the kernels of its class and no others") {
     const Gpu plain = with_factor(KernelClass::convolution, 1), slow = with_factor(KernelClass::convolution, 2.2);
     CHECK(cost(conv, slow).total.in(us) == rel(2.2 * cost(conv, plain).total.in(us), 1e-12));
     CHECK(cost(conv, slow).dram.in(us) == rel(2.2 * cost(conv, plain).dram.in(us), 1e-12));

@@ -136,7 +136,7 @@ TEST_CASE("memory that an allocator's tensors take is predicted without what the
     row.origin.source = "roofcast measure_models";
     const double tensors = predicted(row).predicted;
     CHECK(tensors > 16.06);
-    CHECK(whole - tensors == rel(0.9, 0.5));  // 0.5 to 0.9 GB, by the way of execution
+    CHECK(whole - tensors == rel(0.9, 0.5));  // 0.5 to 0.9 GB, by the execution mode
 }
 
 TEST_CASE("a row that starts decoding from nothing and one at the end of the context are predicted") {

@@ -3,16 +3,17 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <string_view>
 #include <vector>
 
 namespace roofcast {
 
-/// "*.toml" of `folder` in the order of their names, so that every machine reads them alike; none without the folder.
-inline std::vector<std::filesystem::path> toml_files(const std::filesystem::path& folder) {
+/// Those whose names end so, in the order of their names, so that every machine reads them alike; none without the folder.
+inline std::vector<std::filesystem::path> files_in(const std::filesystem::path& folder, std::string_view ending) {
     std::vector<std::filesystem::path> files;
     std::error_code ec;
     for (std::filesystem::directory_iterator entry(folder, ec), end; !ec && entry != end; entry.increment(ec)) {
-        if (entry->path().extension() == ".toml") files.push_back(entry->path());
+        if (entry->path().filename().string().ends_with(ending)) files.push_back(entry->path());
     }
     std::sort(files.begin(), files.end());
     return files;
