@@ -5,7 +5,7 @@ namespace roofcast::microbench {
 
 namespace {
 
-constexpr int random_shapes = 60;
+constexpr int random_convolutions = 60;
 
 /// One-byte formats run in NHWC, without groups, on channels in multiples of 16.
 bool offered(const Convolution& w, Precision p) {
@@ -55,7 +55,7 @@ std::vector<Case> convolution_cases(Precision p, Random& random) {
             add(cases, p, w);
         }
     }
-    for (int i = 0; i < random_shapes; ++i) add(cases, p, random_convolution(random));
+    for (int i = 0; i < random_convolutions; ++i) add(cases, p, random_convolution(random));
     return cases;
 }
 
