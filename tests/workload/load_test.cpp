@@ -1,5 +1,7 @@
 #include <doctest/doctest.h>
 
+#include <set>
+
 #include "roofcast/error.hpp"
 #include "roofcast/workload.hpp"
 #include "support/paths.hpp"

@@ -1,0 +1,1 @@
+// Compiled with the headers that tests share, so that these are precompiled.
