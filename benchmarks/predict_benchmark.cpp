@@ -64,7 +64,8 @@ void forward(benchmark::State& state, const char* model, bool decode) {
         .batch = 4, .precision = Precision::bf16, .weights = native_weights(Precision::bf16), .kv_precision = Precision::bf16};
     std::int64_t i = 0;
     for (auto _ : state) {
-        const OpGraph graph = decode ? decode_graph(llm, shape, varied(++i)) : prefill_graph(llm, shape, varied(++i));
+        const OpGraph graph =
+            decode ? decode_graph(llm, shape, stack.lowering, varied(++i)) : prefill_graph(llm, shape, stack.lowering, varied(++i));
         benchmark::DoNotOptimize(timeline(graph, gpu, stack).total);
     }
 }

@@ -13,6 +13,7 @@
 
 #include "roofcast/gpu_profile.hpp"
 #include "roofcast/kernel_library.hpp"
+#include "roofcast/lowering.hpp"
 #include "roofcast/run_shape.hpp"
 
 namespace roofcast {
@@ -30,16 +31,6 @@ constexpr std::size_t index(Execution e) {
 }
 std::string_view name(Execution e);
 std::optional<Execution> parse_execution(std::string_view text);
-
-/// Whose kernels run.
-enum class KernelSet {
-    framework,  ///< several kernels for one operator where frameworks launch several (`OpNode::eager_kernels`)
-    engine,     ///< one kernel an operator
-    generated,  ///< a compiler writes one kernel for element-wise operators in a row, beside a library's products
-    fused       ///< operators folded into their neighbours as `OpNode::fusion` says
-};
-
-std::string_view name(KernelSet kernels);
 
 /// What kernels of a family have in place of what the architecture's usual ones have.
 struct KernelFacts {
@@ -106,45 +97,15 @@ struct HalfPadded {
 struct SoftwareStack {
     std::string name;  ///< "eager", …, or the engine's: "llama.cpp"
     Execution execution = Execution::eager;
-    KernelSet kernels = KernelSet::framework;
-    Seconds host_per_kernel;       ///< host time to issue one kernel
-    Seconds host_per_convolution;  ///< beside that of its kernels: the library looks an algorithm up
-    Seconds host_per_pass;         ///< host time of one pass that nothing hides: Python, scheduler, graph launch
-    Seconds device_gap;            ///< between two dependent kernels on the GPU beyond the kernel's own latency
-    bool channels_last = true;     ///< layout of convolutions
-    bool fused_attention = true;
-    bool fused_wide_attention = true;            ///< in fp32 and TF32 too, where attention is fused at all
-    std::int64_t fused_encoder_tokens = 0;       ///< attention of up to so many tokens to each other is fused all the same in up to 16 bits
-    bool window_kernels = false;                 ///< it has kernels for attention in windows: fused, and cut by the norm before it
-    std::optional<GroupSizes> sharing_groups{};  ///< of query heads that decode together; others decode on CUDA cores. Absent: any together
-    bool converts_cache = true;                  ///< its attention converts a KV cache in fewer bits; false: it computes on it as stored
-    bool general_sinks = false;    ///< attention with sinks is by the general kernel where FlashAttention-2, which has none, is the library
-    bool cache_of_free = false;    ///< its share of memory for the cache is of what weights and activations leave, not of all with them
-    bool joint_attention = false;  ///< steps of prompts and decodes have one attention kernel for both
-    bool head_blocks = false;      ///< its attention of short sequences without a cache is by kernels of a block a head
-    bool fp32_library_attention = false;  ///< attention that its library has no fused kernel for is separate kernels in fp32
-    bool fp32_scores = false;             ///< attention without a fused kernel keeps scores in fp32 around the softmax
-    bool copies_heads = false;            ///< the same makes heads the outer dimension, and an inner one of the output again
-    bool concatenates_cache = false;      ///< passes that lengthen the KV cache write all of it anew
-    bool repeats_keys = false;            ///< attention copies keys and values that query heads share out to each of them
-    bool split_ungrouped = true;          ///< attention of one query splits keys over blocks also where no heads share them
-    double copy_instructions = 0;         ///< integer instructions, for each element that either writes
-    std::optional<double> quantized_copy_instructions{};  ///< the same where weights are stored in fewer bits than products compute in
-    bool separate_mask = false;                           ///< attention without a fused kernel masks scores by a kernel of its own
-    std::int64_t prefill_chunk = 0;                       ///< tokens of all sequences in one pass of prefill; 0: whole prompts
-    std::optional<HalfPadded> half_padded{};              ///< absent: sequences are full
-    bool separate_bias = false;                           ///< convolutions leave their bias to a kernel of its own
-    bool folds_norms = false;        ///< the script of a model folds its norms into convolutions; not read from the file
-    bool mixed_precision = false;    ///< 16-bit runs keep learned factors in fp32, and with them the sums that layers add to
-    bool fp32_norms = false;         ///< with mixed precision: normalizations compute in fp32 too
-    bool logits_of_prompt = false;   ///< prefill computes scores of the vocabulary for every token, not only for the last
-    bool head_by_sequences = false;  ///< prefill computes those of each sequence's last token by a product of its own
-    bool grouped_experts = false;  ///< eager frameworks run the experts of a layer in one product each way, not one expert after the other
-    bool separate_projections = false;  ///< models multiply queries, keys and values of vision transformers one after the other
-    Seconds window_mask_time{};      ///< of the host, for each element of the masks of shifted windows; 0: the GPU computes or keeps them
-    bool reads_back_sizes = false;   ///< models read sizes of maps and empty masks back from the GPU, and the host waits for them
-    bool state_on_host = false;      ///< what a recurrent model carries from pass to pass goes through host memory
-    double suppression_kernels = 0;  ///< issued for each class and image to leave out overlapping boxes, where scripts do it class by class
+    Lowering lowering{.kernels = KernelSet::framework};  ///< its `half_padded` and `folds_norms` are of a run, and not read from tables
+    Seconds host_per_kernel;                             ///< host time to issue one kernel
+    Seconds host_per_convolution;                        ///< beside that of its kernels: the library looks an algorithm up
+    Seconds host_per_pass;                               ///< host time of one pass that nothing hides: Python, scheduler, graph launch
+    Seconds device_gap;                                  ///< between two dependent kernels on the GPU beyond the kernel's own latency
+    bool cache_of_free = false;      ///< its share of memory for the cache is of what weights and activations leave, not of all with them
+    bool joint_attention = false;    ///< steps of prompts and decodes have one attention kernel for both
+    std::int64_t prefill_chunk = 0;  ///< tokens of all sequences in one pass of prefill; 0: whole prompts
+    std::optional<HalfPadded> half_padded{};  ///< absent: sequences are full
     bool casts_weights = false;      ///< before each product of a 16-bit run kernels narrow weights, in frameworks biases of linear layers
     double kernels_beside_4bit = 0;  ///< issued beside each product of weights in 4 bits (below 8): its unpacking
     double kernels_beside_8bit = 0;  ///< the same of weights in 8 bits
@@ -153,15 +114,12 @@ struct SoftwareStack {
     int least_tile_rows = 0;             ///< that its products pad to, without split k, if matrix instructions span several warps; 0: any
     double least_tile_rate = 1;          ///< of the rate in 16 bits, that products padded to these rows reach
     int fp8_tile = 0;  ///< rows and columns of the only tile of fp8 products that quantize activations; 0: as the GPU's facts say
-    bool odd_rows_on_lanes = false;   ///< separate products of attention over an odd number of tokens compute in fp32, without tensor cores
-    bool tf32_products = true;        ///< tf32 runs use it in matrix products too, not only in convolutions
-    bool narrow_activations = false;  ///< int8 engines: 8 bits between layers, not 16
-    bool fp16_accumulation = false;   ///< fp16 products accumulate in 16 bits: twice the rate on GeForce
-    bool fastest_precision = false;   ///< runs an 8-bit layer in fp16 where that is faster
-    std::int64_t pipeline_chunk = 0;  ///< tokens of a prompt that travel through pipeline stages together; 0: the whole prompt
-    double pipeline_overlap = 1;      ///< share of the ideal gain from stages working at the same time
-    bool unpacks_on_lanes = false;    ///< it has kernels for vectors for products of up to 4 rows with weights in fewer bits
-    bool warp_matrix = false;         ///< its matrix products are made of instructions of single warps (mma.sync)
+    bool fp16_accumulation = false;         ///< fp16 products accumulate in 16 bits: twice the rate on GeForce
+    bool fastest_precision = false;         ///< runs an 8-bit layer in fp16 where that is faster
+    std::int64_t pipeline_chunk = 0;        ///< tokens of a prompt that travel through pipeline stages together; 0: the whole prompt
+    double pipeline_overlap = 1;            ///< share of the ideal gain from stages working at the same time
+    bool unpacks_on_lanes = false;          ///< it has kernels for vectors for products of up to 4 rows with weights in fewer bits
+    bool warp_matrix = false;               ///< its matrix products are made of instructions of single warps (mma.sync)
     bool warp_matrix_experts = false;       ///< those of routed experts in 8 bits are
     double vector_bytes_per_sm_clock = 0;   ///< most that an SM takes in of weights that products of few rows stream past vectors; 0: there
                                             ///< are no such kernels

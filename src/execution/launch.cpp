@@ -148,7 +148,7 @@ void choose_layout(Op& op) {
 /// `op` as the stack's own kernel sees it: weights unpacked, activations that it keeps in fp32, maps in the layout of its choice, and
 /// element-wise kernels that a framework makes for operands of any kind.
 Op as_computed(Op op, const SoftwareStack& stack) {
-    if (stack.kernels != KernelSet::framework) {
+    if (stack.lowering.kernels != KernelSet::framework) {
         choose_layout(op);
     } else if (auto* elementwise = std::get_if<Elementwise>(&op); elementwise != nullptr) {
         elementwise->framework = true;
@@ -202,7 +202,7 @@ std::optional<KernelCost> conversions(const OpNode& node, const Gpu& gpu, const 
     if (stack.casts_weights && node.weights > 0) {
         convert(static_cast<std::int64_t>(node.weights), wide, 1, Cache::cold);
         // Compilers narrow a bias in the kernel that adds it.
-        if (gemm != nullptr && gemm->bias && stack.kernels == KernelSet::framework) convert(gemm->n, wide, 1);
+        if (gemm != nullptr && gemm->bias && stack.lowering.kernels == KernelSet::framework) convert(gemm->n, wide, 1);
     }
     if (gemm == nullptr) return all;
     if (unpacks(*gemm, stack)) add(unpacking_cost(*gemm, gpu, most_per_sm(stack, gpu.profile)));
@@ -230,7 +230,7 @@ Launch launched(const OpNode& node, const Gpu& gpu, const SoftwareStack& stack) 
     const Seconds busy = max(max(launch.kernel.compute, launch.kernel.l2), max(launch.kernel.dram, launch.kernel.power));
     launch.idle_dram = busy - launch.kernel.dram;
     launch.idle_power = busy - launch.kernel.power;
-    if (stack.kernels == KernelSet::framework && node.eager_kernels != 1) {
+    if (stack.lowering.kernels == KernelSet::framework && node.eager_kernels != 1) {
         // Each of an eager framework's element-wise kernels passes over the tensor; around other operators they only add launches.
         if (repeats_its_traffic(node)) launch.passes = node.eager_kernels;
         time *= launch.passes;
@@ -240,7 +240,7 @@ Launch launched(const OpNode& node, const Gpu& gpu, const SoftwareStack& stack) 
     launch.launches += unpacking_launches(node.op, stack);
     launch.awaited = stack.waits_for_8bit_products && is_8_bit_product(node.op);
     launch.time = time + launch.launches * stack.device_gap;
-    launch.calls = stack.kernels == KernelSet::framework && node.same_call ? 0 : launch.launches;
+    launch.calls = stack.lowering.kernels == KernelSet::framework && node.same_call ? 0 : launch.launches;
     return launch;
 }
 

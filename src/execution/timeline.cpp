@@ -51,7 +51,7 @@ public:
 private:
     void run(const Segment& segment) {
         launches_.clear();
-        if (fuses()) fusion_plan(segment, stack_.kernels == KernelSet::fused, streams_ > 1, host_of_);
+        if (fuses()) fusion_plan(segment, stack_.lowering.kernels == KernelSet::fused, streams_ > 1, host_of_);
         for (std::size_t i = 0; i < segment.nodes.size(); ++i) {
             launches_.push_back(launch_of(segment, i));
             account(segment, segment.nodes[i], launches_.back());
@@ -84,7 +84,9 @@ private:
         return alone(node, nodes_before_ + i);
     }
 
-    [[nodiscard]] bool fuses() const { return stack_.kernels == KernelSet::fused || stack_.kernels == KernelSet::generated; }
+    [[nodiscard]] bool fuses() const {
+        return stack_.lowering.kernels == KernelSet::fused || stack_.lowering.kernels == KernelSet::generated;
+    }
 
     Launch alone(const OpNode& node, std::size_t place) {
         if (first_equal_.empty()) return launched(node, gpu_, stack_);

@@ -24,18 +24,19 @@ void require_image(Count height, Count width) {
 }
 
 /// The format of activations between layers.
-Precision stored_precision(const RunShape& shape) {
-    return shape.stays_narrow() ? shape.precision : activation_precision(shape.precision);
+Precision stored_precision(const RunShape& shape, const Lowering& lowering) {
+    return lowering.stays_narrow(shape.precision) ? shape.precision : activation_precision(shape.precision);
 }
 
 }  // namespace
 
-ConvBuilder::ConvBuilder(const ConvNet& n, const RunShape& shape)
+ConvBuilder::ConvBuilder(const ConvNet& n, const RunShape& shape, const Lowering& lowering)
     : net(n),
       shape_(shape),
-      stored_(stored_precision(shape)),
-      wide_(stream_precision(shape, stored_)),
-      norm_(n.fp32_norms ? wide_ : norm_precision(shape, stored_)) {
+      lowering_(lowering),
+      stored_(stored_precision(shape, lowering)),
+      wide_(stream_precision(lowering, stored_)),
+      norm_(n.fp32_norms ? wide_ : norm_precision(lowering, stored_)) {
     graph_.name = "forward";
     if (image().kept) kept_ = image().elements();
 }
@@ -44,7 +45,7 @@ Map ConvBuilder::image() const {
     const Count size = shape_.image_size > 0 ? shape_.image_size : net.image_size;
     Map whole = resized({.channels = net.channels, .height = 1, .width = 1}, [size](Count) { return size; });
     if (net.dimensions == 2) whole.width = std::max<Count>(1, rounded_count(static_cast<double>(size) * net.aspect));
-    whole.kept = shape_.framework;  // scripts hold the images of the batch
+    whole.kept = lowering_.framework();  // scripts hold the images of the batch
     return whole;
 }
 
@@ -102,7 +103,7 @@ Conv2d ConvBuilder::convolution(const Map& in, const Map& out, const ConvSpec& s
             .precision = shape_.precision,
             .channels_last = channels_last(out),
             .framework = by_eager_pytorch(),
-            .by_pytorch = by_eager_pytorch() || shape_.compiled,
+            .by_pytorch = by_eager_pytorch() || lowering_.compiled(),
             .output = stored_};
 }
 
@@ -130,11 +131,11 @@ Map ConvBuilder::conv(const Map& input, const ConvSpec& spec) {
     if (standardized || net.standardized_weights) standardize(spec.channels, filter, standardized);
     OpNode& node = emit(spec.groups > 1 && spec.groups == in.channels ? "depthwise" : "conv", op, Fusion::none, in.taken(), out.elements());
     if (!spec.published) node.macs = 0;
-    const bool folds = spec.norm == ConvNorm::batch && shape_.folds_norms;
+    const bool folds = spec.norm == ConvNorm::batch && lowering_.folds_norms;
     const Count factors = (spec.bias || standardized ? 1 : 0) + (folds ? 2 : 0);
     if (!spec.shared_weights) node.weights = static_cast<double>(spec.channels) * static_cast<double>(filter + factors);
     // The host's time of a kernel was measured with a bias as one of its own; that of a folded norm goes with the convolution.
-    if (factors > 0 && shape_.separate_bias) {
+    if (factors > 0 && lowering_.separate_bias) {
         OpNode& bias = add_in_place("bias", out, 1, Fusion::folded);
         bias.same_call = folds;
         std::get<Elementwise>(bias.op).strided = true;
@@ -194,10 +195,10 @@ OpNode& ConvBuilder::linear(Count rows, Count in, Count out, bool bias) {
     const Gemm op{.m = shape_.batch * rows,
                   .n = out,
                   .k = in,
-                  .precision = product_precision(shape_),
+                  .precision = product_precision(shape_, lowering_),
                   .weight_bits = shape_.weights.bits,
                   .bias = bias,
-                  .framework = shape_.framework};
+                  .framework = lowering_.framework()};
     OpNode& node = emit("linear", op, Fusion::none, rows * in, rows * out);
     node.weights = static_cast<double>(out) * static_cast<double>(in + (bias ? 1 : 0));
     return node;
@@ -213,8 +214,8 @@ Map ConvBuilder::pool(const Map& in, Pooling kind, Count window, Count stride, C
                     .outputs = out.elements() * shape_.batch,
                     .window = static_cast<double>(window_places(window)),
                     .precision = format(in),
-                    .addressed = shape_.framework,
-                    .indexed = shape_.framework && kind == Pooling::maximum};
+                    .addressed = lowering_.framework(),
+                    .indexed = lowering_.framework() && kind == Pooling::maximum};
     emit("pool", op, Fusion::none, in.taken(), out.elements());
     return out;
 }
@@ -259,7 +260,7 @@ Map ConvBuilder::interpolate(const Map& in, Map out, bool bilinear) {
     // PyTorch's kernel for planes has one thread a place, which goes through the channels of all images; that for channels last has one an
     // output.
     if (bilinear && !channels_last(in)) op.waits = shape_.batch * in.channels;
-    if (bilinear && channels_last(in) && shape_.framework) op.integer_instructions = bilinear_instructions;
+    if (bilinear && channels_last(in) && lowering_.framework()) op.integer_instructions = bilinear_instructions;
     emit("upsample", op, Fusion::none, in.taken(), out.elements());
     return out;
 }

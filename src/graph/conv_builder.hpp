@@ -47,7 +47,7 @@ enum class Pooling { average, maximum };
 /// Appends operators to a graph. Batch norm is a node of its own with Fusion::folded: eager execution launches it, engines fold it away.
 class ConvBuilder {
 public:
-    ConvBuilder(const ConvNet& net, const RunShape& shape);
+    ConvBuilder(const ConvNet& net, const RunShape& shape, const Lowering& lowering);
 
     const ConvNet& net;
 
@@ -128,7 +128,7 @@ public:
     /// Masks of windows that every other block shifts, where the host computes them.
     void mask_shifted_windows(Count windows, Count places);
     /// What is emitted before the next segment is issued when the GPU has finished what came before, where models ask it for sizes.
-    void read_back_sizes() { graph_.segments.back().after_gpu |= shape_.reads_back_sizes; }
+    void read_back_sizes() { graph_.segments.back().after_gpu |= lowering_.reads_back_sizes; }
     /// Leaves out those of `boxes` an image that overlap, where scripts do it class by class: kernels for each class of each image.
     void suppress(Count boxes);
     /// Self-attention over the places of a map, in `area` stripes.
@@ -138,7 +138,7 @@ public:
     /// `batch` products of activations [m, k] · [k, n] an image. `wide`: in fp32 whatever the run's format.
     void product(std::string name, Count batch, Count m, Count n, Count k, bool wide = false);
     /// Whether attention that the framework's library has no fused kernel for is separate kernels in fp32.
-    [[nodiscard]] bool widens_library_attention() const { return shape_.fp32_library_attention && element_size(stored_) == 2 * byte; }
+    [[nodiscard]] bool widens_library_attention() const { return lowering_.fp32_library_attention && element_size(stored_) == 2 * byte; }
     /// Softmax in fp32 between the two products (PyTorch's safe softmax): a mask in the stored format is added where scores are `masked`,
     /// and rows that are masked as a whole are looked for in any case.
     void safe_softmax(Count rows, Count cols, bool masked);
@@ -206,15 +206,16 @@ private:
     /// The same over a row of `elements` in each image.
     void convert_row(std::string name, Count elements, const Elementwise& op);
     [[nodiscard]] Elementwise elementwise(const Map& map, double reads, double flops) const;
-    [[nodiscard]] bool channels_last(const Map& map) const { return (shape_.channels_last || map.by_rows) && !map.planar; }
+    [[nodiscard]] bool channels_last(const Map& map) const { return (lowering_.channels_last || map.by_rows) && !map.planar; }
     /// `map` as it is where a kernel has written planes.
     [[nodiscard]] Map as_planes(Map map) const;
     [[nodiscard]] Precision format(const Map& map) const { return map.wide ? wide_ : stored_; }
     [[nodiscard]] bool mixed_precision() const { return wide_ != stored_; }
     /// Whether kernels are eager PyTorch's, which alone of the ways to run a framework adds biases of convolutions apart.
-    [[nodiscard]] bool by_eager_pytorch() const { return shape_.framework && shape_.separate_bias; }
+    [[nodiscard]] bool by_eager_pytorch() const { return lowering_.framework() && lowering_.separate_bias; }
 
     const RunShape& shape_;
+    const Lowering& lowering_;
     Precision stored_;  ///< activations between layers
     Precision wide_;    ///< what learned factors, and sums with them, come out in
     Precision norm_;    ///< what layer and group norms compute in

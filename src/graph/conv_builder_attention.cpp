@@ -10,7 +10,7 @@ void ConvBuilder::attention(const Map& in, Count heads, Count key_dim, Count val
     const AttentionSize size{
         .batch = shape_.batch * area, .heads = heads, .key_dim = key_dim, .value_dim = value_dim, .queries = rows, .keys = rows};
     // Published counts of these nets come from a profiler of modules, which does not see the two products of attention.
-    emit("attention", pass_attention(shape_, stored_, size), Fusion::none, heads * (2 * key_dim + value_dim) * in.places(),
+    emit("attention", pass_attention(shape_, lowering_, stored_, size), Fusion::none, heads * (2 * key_dim + value_dim) * in.places(),
          heads * value_dim * in.places())
         .macs = 0;
 }
@@ -22,8 +22,8 @@ OpNode& ConvBuilder::cross_attention(Count queries, Count keys, Count heads, Cou
                              .value_dim = value_dim > 0 ? value_dim : head_dim,
                              .queries = queries,
                              .keys = keys};
-    OpNode& node = emit("attention", pass_attention(shape_, stored_, size), Fusion::none, windows * heads * head_dim * (queries + 2 * keys),
-                        windows * heads * head_dim * queries);
+    OpNode& node = emit("attention", pass_attention(shape_, lowering_, stored_, size), Fusion::none,
+                        windows * heads * head_dim * (queries + 2 * keys), windows * heads * head_dim * queries);
     if (!std::get<Attention>(node.op).fused) node.eager_kernels = eager::unfused_attention;
     return node;
 }
@@ -39,7 +39,7 @@ void ConvBuilder::softmax(Count rows, Count cols, bool wide) {
 }
 
 void ConvBuilder::product(std::string name, Count batch, Count m, Count n, Count k, bool wide) {
-    const Precision precision = wide ? Precision::fp32 : stored_ == Precision::tf32 ? product_precision(shape_) : stored_;
+    const Precision precision = wide ? Precision::fp32 : stored_ == Precision::tf32 ? product_precision(shape_, lowering_) : stored_;
     const Gemm op{
         .batch = shape_.batch * batch, .m = m, .n = n, .k = k, .precision = precision, .weight_bits = 8 * element_size(precision).in(byte)};
     emit(std::move(name), op, Fusion::none, batch * (m + n) * k, batch * m * n);
@@ -74,7 +74,7 @@ void ConvBuilder::safe_softmax(Count rows, Count cols, bool masked) {
     emit("all_masked",
          Reduce{.inputs = elements, .outputs = rows * shape_.batch, .window = static_cast<double>(cols), .precision = Precision::int8},
          Fusion::none, 0, 0);
-    pass("zero_masked", {.elements = elements, .precision = Precision::fp32, .strided = shape_.framework});
+    pass("zero_masked", {.elements = elements, .precision = Precision::fp32, .strided = lowering_.framework()});
 }
 
 }  // namespace roofcast

@@ -32,7 +32,7 @@ Map ConvBuilder::concat(const std::vector<Map>& parts) {
                   .written = moved,
                   .precision = format(out),
                   .apart = apart * shape_.batch,
-                  .integer_instructions = shape_.framework ? strided_copy_instructions : 0};
+                  .integer_instructions = lowering_.framework() ? strided_copy_instructions : 0};
     emit("concat", op, Fusion::none, unkept, out.elements());
     return out;
 }
@@ -78,15 +78,16 @@ void ConvBuilder::copy_by_image(Count elements, std::string name) {
 }
 
 void ConvBuilder::mask_shifted_windows(Count windows, Count places) {
-    if (shape_.window_mask_time > Seconds{}) graph_.segments.back().nodes.push_back(window_mask(windows, places, shape_.window_mask_time));
+    if (lowering_.window_mask_time > Seconds{})
+        graph_.segments.back().nodes.push_back(window_mask(windows, places, lowering_.window_mask_time));
 }
 
 void ConvBuilder::suppress(Count boxes) {
-    if (shape_.suppression_kernels == 0) return;
+    if (lowering_.suppression_kernels == 0) return;
     segment("suppression");
     graph_.segments.back().after_gpu = true;
     copy(boxes, "suppression");
-    graph_.segments.back().nodes.back().eager_kernels = shape_.suppression_kernels * static_cast<double>(net.classes * shape_.batch);
+    graph_.segments.back().nodes.back().eager_kernels = lowering_.suppression_kernels * static_cast<double>(net.classes * shape_.batch);
 }
 
 void ConvBuilder::sample(const Map& values, Count rows, Count points) {
@@ -105,7 +106,7 @@ Map ConvBuilder::to_planes(const Map& map) {
 }
 
 Map ConvBuilder::as_planes(Map map) const {
-    map.planar = shape_.channels_last;
+    map.planar = lowering_.channels_last;
     map.by_rows = false;
     return map;
 }

@@ -41,7 +41,7 @@ void ConvBuilder::evo_norm(const Map& map, bool activated) {
     moments(map, usual_groups);
     // Planes, which the division then reads beside channels that lie side by side.
     const Count written = map.elements() * shape_.batch;
-    const Move expanded{.read = 0, .written = written, .precision = stored_, .apart = shape_.channels_last ? written : Count(0)};
+    const Move expanded{.read = 0, .written = written, .precision = stored_, .apart = lowering_.channels_last ? written : Count(0)};
     emit("expand_deviation", expanded, Fusion::chain, map.elements(), 0);
     pointwise("evo_norm", map, evo_reads, affine_flops, Fusion::chain, 2 * channels).eager_kernels = evo_kernels;
 }

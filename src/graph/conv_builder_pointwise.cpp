@@ -48,7 +48,7 @@ Elementwise ConvBuilder::elementwise(const Map& map, double reads, double flops)
 }
 
 OpNode& ConvBuilder::pointwise(std::string name, const Map& map, double reads, double flops, Fusion fusion, double weights) {
-    const Count written = shape_.framework ? map.elements() : Count(0);  // eager frameworks write another map
+    const Count written = lowering_.framework() ? map.elements() : Count(0);  // eager frameworks write another map
     OpNode& node = emit(std::move(name), elementwise(map, reads, flops), fusion, map.taken(), written);
     node.weights = weights;
     return node;
@@ -103,7 +103,7 @@ void ConvBuilder::normalize_rows(const Map& map, Count rows) {
                      .rows = rows * shape_.batch,
                      .cols = map.elements() / rows,
                      .precision = format(map),
-                     .framework = shape_.framework};
+                     .framework = lowering_.framework()};
     emit("layernorm", op, Fusion::chain, map.taken(), map.elements()).weights = 2.0 * static_cast<double>(map.channels);
 }
 
@@ -144,7 +144,7 @@ void ConvBuilder::activate(const Map& map, Activation activation, Fusion fusion)
     if (activation == Activation::star_relu) return wide_pointwise("star_relu", map, star_relu_kernels, flops_of(activation), 2);
     OpNode& node = pointwise(std::string(fact_of(activation).name), map, 1, flops_of(activation), fusion);
     if (net.activation_gain) node.eager_kernels = 2;
-    if (activation == Activation::gelu) by_error_function(node, shape_.framework);
+    if (activation == Activation::gelu) by_error_function(node, lowering_.framework());
 }
 
 void ConvBuilder::wide_pointwise(std::string name, const Map& map, double kernels, double flops, double parameters) {
@@ -161,7 +161,7 @@ OpNode& ConvBuilder::pointwise_kernels(std::string name, const Map& map, double 
 }
 
 void ConvBuilder::broadcast_kernels(std::string name, const Map& map, double kernels) {
-    std::get<Elementwise>(pointwise_kernels(std::move(name), map, kernels, 1).op).strided = shape_.framework;
+    std::get<Elementwise>(pointwise_kernels(std::move(name), map, kernels, 1).op).strided = lowering_.framework();
 }
 
 void ConvBuilder::parameters(std::string name, double count) {
@@ -207,7 +207,7 @@ void ConvBuilder::scale(const Map& map, double parameters, Fusion fusion) {
 }
 
 void ConvBuilder::gate(const Map& map) {
-    std::get<Elementwise>(pointwise("gate", map, 1, 1, Fusion::chain).op).strided = shape_.framework;
+    std::get<Elementwise>(pointwise("gate", map, 1, 1, Fusion::chain).op).strided = lowering_.framework();
 }
 
 Map ConvBuilder::sum_of_parts(const Map& map, Count parts) {
@@ -217,7 +217,7 @@ Map ConvBuilder::sum_of_parts(const Map& map, Count parts) {
     Elementwise op = scaling(out.elements() * shape_.batch, format(map), format(out));
     op.reads *= static_cast<double>(parts);
     // PyTorch writes sums plane by plane, whatever it reads.
-    if (shape_.framework && channels_last(map)) {
+    if (lowering_.framework() && channels_last(map)) {
         out = as_planes(out);
         op.apart = static_cast<double>(parts);
     }
@@ -228,7 +228,7 @@ Map ConvBuilder::sum_of_parts(const Map& map, Count parts) {
 Map ConvBuilder::weigh(const Map& map) {
     const Map out = as_stream(map);
     Elementwise op = scaling(map.elements() * shape_.batch, format(map), format(out));
-    op.strided = shape_.framework;
+    op.strided = lowering_.framework();
     convert("weigh", map, op);
     return out;
 }
@@ -236,7 +236,7 @@ Map ConvBuilder::weigh(const Map& map) {
 Map ConvBuilder::layer_scale(const Map& map) {
     const Map out = as_stream(map);
     Elementwise op = scaling(map.elements() * shape_.batch, format(map), format(out));
-    op.strided = shape_.framework;
+    op.strided = lowering_.framework();
     OpNode& node = convert("layer_scale", map, op);
     node.fusion = Fusion::epilogue;
     node.weights = static_cast<double>(map.channels);
@@ -252,7 +252,7 @@ Map ConvBuilder::add_positions(const Map& map, Count rows) {
 
 Map ConvBuilder::as_rows(const Map& map) const {
     Map out = map;
-    out.by_rows = shape_.framework && !shape_.channels_last;
+    out.by_rows = lowering_.framework() && !lowering_.channels_last;
     return out;
 }
 

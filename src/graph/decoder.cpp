@@ -73,7 +73,7 @@ Segment head_segment(const DecoderPass& pass, const Numerics& n) {
     if (m.final_norm) b.norm("final_norm", m.norm, pass.rows(), m.hidden);
     if (width != m.hidden) b.head("output_proj", batch, width, m.hidden);
     // The last tokens of prompts are rows apart: a framework that does not gather them has a product for each.
-    const bool apart = pass.shape.head_by_sequences && !pass.decode && pass.logits == 1 && pass.tokens > 1;
+    const bool apart = pass.lowering.head_by_sequences && !pass.decode && pass.logits == 1 && pass.tokens > 1;
     const Count products = apart ? batch : Count(1);
     b.head("lm_head", batch / products, logits, width, m.head_bias, products);
     if (gpus > 1) {
@@ -118,7 +118,7 @@ Bytes peak_activations(const DecoderPass& pass, const Numerics& n) {
     // H200).
     const Count held = n.framework ? 3 * m.hidden : 0;
     Bytes peak = rows * static_cast<double>(held + m.hidden + widest_pair(pass)) * n.element();
-    if (!pass.shape.fused_attention) {
+    if (!pass.lowering.fuses_attention(pass.shape.precision)) {
         const double scores = rows * static_cast<double>(shard(m.heads, pass.tensor()) * pass.kv_len);
         peak += 2 * scores * n.element();
     }
@@ -128,7 +128,7 @@ Bytes peak_activations(const DecoderPass& pass, const Numerics& n) {
 
 OpGraph decoder_graph(const DecoderPass& pass, const char* name) {
     const DecoderLlm& m = pass.model;
-    const Numerics n = numerics_of(pass.shape, true);
+    const Numerics n = numerics_of(pass.shape, pass.lowering, true);
     const auto kinds = layer_kinds(m);
     OpGraph graph;
     graph.name = name;
@@ -167,18 +167,27 @@ std::vector<LayerKind> layer_kinds(const DecoderLlm& model) {
     return kinds;
 }
 
-OpGraph prefill_graph(const DecoderLlm& model, const RunShape& shape, std::int64_t tokens, std::int64_t past) {
-    const Count logits = shape.logits_of_prompt ? tokens : 1;
-    return decoder_graph({.model = model, .shape = shape, .tokens = tokens, .kv_len = past + tokens, .logits = logits}, "prefill");
+OpGraph prefill_graph(const DecoderLlm& model, const RunShape& shape, const Lowering& lowering, std::int64_t tokens, std::int64_t past) {
+    const Count logits = lowering.logits_of_prompt ? tokens : 1;
+    return decoder_graph(
+        {.model = model, .shape = shape, .lowering = lowering, .tokens = tokens, .kv_len = past + tokens, .logits = logits}, "prefill");
 }
 
-OpGraph decode_graph(const DecoderLlm& model, const RunShape& shape, std::int64_t kv_len) {
-    return decoder_graph({.model = model, .shape = shape, .tokens = 1, .kv_len = kv_len, .decode = true}, "decode");
+OpGraph decode_graph(const DecoderLlm& model, const RunShape& shape, const Lowering& lowering, std::int64_t kv_len, bool beside_prompts) {
+    return decoder_graph({.model = model,
+                          .shape = shape,
+                          .lowering = lowering,
+                          .tokens = 1,
+                          .kv_len = kv_len,
+                          .decode = true,
+                          .beside_prompts = beside_prompts},
+                         "decode");
 }
 
-OpGraph verify_graph(const DecoderLlm& model, const RunShape& shape, std::int64_t tokens, std::int64_t past) {
-    return decoder_graph({.model = model, .shape = shape, .tokens = tokens, .kv_len = past + tokens, .decode = true, .logits = tokens},
-                         "verify");
+OpGraph verify_graph(const DecoderLlm& model, const RunShape& shape, const Lowering& lowering, std::int64_t tokens, std::int64_t past) {
+    return decoder_graph(
+        {.model = model, .shape = shape, .lowering = lowering, .tokens = tokens, .kv_len = past + tokens, .decode = true, .logits = tokens},
+        "verify");
 }
 
 Bytes kv_cache_size(const DecoderLlm& model, const RunShape& shape, std::int64_t tokens) {

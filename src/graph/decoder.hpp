@@ -9,9 +9,11 @@ namespace roofcast {
 struct DecoderPass {
     const DecoderLlm& model;
     const RunShape& shape;
+    const Lowering& lowering;
     Count tokens = 1, kv_len = 1;
-    bool decode = false;  ///< one token per sequence, or the few of a verification: MLA runs absorbed
-    Count logits = 1;     ///< tokens per sequence that the head scores
+    bool decode = false;          ///< one token per sequence, or the few of a verification: MLA runs absorbed
+    Count logits = 1;             ///< tokens per sequence that the head scores
+    bool beside_prompts = false;  ///< part of a step with prompts, whose attention kernel takes decodes too
     [[nodiscard]] Count rows() const { return shape.batch * tokens; }
     [[nodiscard]] Count tensor() const { return shape.parallel.tensor; }
 };

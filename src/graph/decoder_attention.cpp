@@ -14,47 +14,56 @@ Attention attention_op(const DecoderPass& pass, const Numerics& n) {
             .causal = true,
             .precision = n.vector,
             .kv_precision = element_size(pass.shape.kv_precision) < n.element() ? pass.shape.kv_precision : n.vector,
-            .fused = pass.shape.fused_attention,
-            .products = attention_products(pass.shape, n.vector, even_keys),
-            .fp32_scores = pass.shape.fp32_scores,
-            .copies_heads = pass.shape.copies_heads,
-            .framework = pass.shape.framework,
-            .separate_mask = pass.shape.separate_mask,
-            .split_ungrouped = pass.shape.split_ungrouped,
-            .converts_cache = pass.shape.converts_cache,
-            .general_sinks = pass.model.attention_sinks && pass.shape.general_sinks,
-            .beside_prompts = pass.decode && pass.shape.beside_prompts};
+            .fused = pass.lowering.fuses_attention(pass.shape.precision),
+            .products = attention_products(pass.shape, pass.lowering, n.vector, even_keys),
+            .fp32_scores = pass.lowering.fp32_scores,
+            .copies_heads = pass.lowering.copies_heads,
+            .framework = pass.lowering.framework(),
+            .separate_mask = pass.lowering.separate_mask,
+            .split_ungrouped = pass.lowering.split_ungrouped,
+            .converts_cache = pass.lowering.converts_cache,
+            .general_sinks = pass.model.attention_sinks && pass.lowering.general_sinks,
+            .beside_prompts = pass.decode && pass.beside_prompts};
 }
 
 LaneDecoding lane_decoding(const DecoderPass& pass, Count group) {
-    if (!pass.decode || !pass.shape.sharing_groups) return LaneDecoding::none;
-    return pass.shape.sharing_groups->has(group) ? LaneDecoding::possible : LaneDecoding::only;
+    if (!pass.decode || !pass.lowering.sharing_groups) return LaneDecoding::none;
+    return pass.lowering.sharing_groups->has(group) ? LaneDecoding::possible : LaneDecoding::only;
 }
 
 /// Launches of attention. Where nothing copies shared keys, launches for these are counted all the same: the host's time of a kernel was
 /// read off with them.
 double attention_kernels(const DecoderPass& pass, bool grouped) {
-    return (pass.shape.fused_attention ? 1 : eager::unfused_attention) + (grouped && !pass.shape.repeats_keys ? eager::repeat_kv : 0);
+    return (pass.lowering.fuses_attention(pass.shape.precision) ? 1 : eager::unfused_attention) +
+           (grouped && !pass.lowering.repeats_keys ? eager::repeat_kv : 0);
+}
+
+/// Integer instructions for an element of the cache that is copied.
+double copy_instructions(const DecoderPass& pass) {
+    const WeightFormat& weights = pass.shape.weights;
+    const bool quantized = !weights.label.empty() && weights.bits < 8 * element_size(pass.shape.precision).in(byte);
+    return quantized ? pass.lowering.quantized_copy_instructions.value_or(pass.lowering.copy_instructions)
+                     : pass.lowering.copy_instructions;
 }
 
 /// `width` elements a token join the cache: those of the pass's own tokens, or with them all that were cached before, together `kept` of
 /// each sequence.
 void append_to_cache(LayerBuilder& b, const DecoderPass& pass, Count width, Count kept) {
-    const bool anew = pass.shape.concatenates_cache && kept > pass.tokens;
+    const bool anew = pass.lowering.concatenates_cache && kept > pass.tokens;
     const Count elements = width * (anew ? pass.shape.batch * kept : pass.rows());
     OpNode& node = b.move("kv_append", elements, eager::kv_append, Fusion::chain);
-    if (anew) std::get<Move>(node.op).integer_instructions = pass.shape.copy_instructions;
+    if (anew) std::get<Move>(node.op).integer_instructions = copy_instructions(pass);
 }
 
 /// Keys and values of all query heads, copied from those that they share.
 void add_repeated_keys(LayerBuilder& b, const DecoderPass& pass, Attention& op) {
-    if (!pass.shape.repeats_keys || op.kv_heads == op.heads) return;
+    if (!pass.lowering.repeats_keys || op.kv_heads == op.heads) return;
     const Count width = Count(pass.shape.batch) * op.kv_len * (op.head_dim + op.value_dim);
     b.add("repeat_kv",
           Move{.read = width * op.kv_heads,
                .written = width * op.heads,
                .precision = b.numerics().stored,
-               .integer_instructions = pass.shape.copy_instructions},
+               .integer_instructions = copy_instructions(pass)},
           0, Fusion::none, eager::repeat_kv);
     op.kv_heads = op.heads;
     op.kv_precision = op.precision;

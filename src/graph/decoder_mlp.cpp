@@ -96,7 +96,7 @@ void add_moe(LayerBuilder& b, const DecoderPass& pass) {
               .tensor_parallel = tensor_gpus,
               .expert_parallel = expert_gpus},
           weights / static_cast<double>(tensor_gpus * expert_gpus), Fusion::none,
-          expert_kernels(moe, gathered, pass.shape.grouped_experts));
+          expert_kernels(moe, gathered, pass.lowering.grouped_experts));
     if (expert_gpus > 1) add_exchange(b, pass, "collect");
     if (moe.shared_intermediate > 0) add_shared_expert(b, pass);
     if (pass.tensor() > 1) b.all_reduce("all_reduce", pass.tensor(), rows * m.hidden);

@@ -12,12 +12,12 @@ namespace {
 /// Appends the network to a builder.
 class Network {
 public:
-    Network(const Diffusion& model, const RunShape& shape)
+    Network(const Diffusion& model, const RunShape& shape, const Lowering& lowering)
         : model_(model),
           denoiser_(model.denoiser),
           shape_(latent_shape(model, shape)),
           net_(latent_net(denoiser_.input_channels, shape_.image_size)),
-          builder_(net_, shape_) {}
+          builder_(net_, shape_, lowering) {}
 
     OpGraph run() && {
         if (denoiser_.control) control();
@@ -169,8 +169,8 @@ private:
 
 }  // namespace
 
-OpGraph denoiser_graph(const Diffusion& model, const RunShape& shape) {
-    return Network(model, shape).run();
+OpGraph denoiser_graph(const Diffusion& model, const RunShape& shape, const Lowering& lowering) {
+    return Network(model, shape, lowering).run();
 }
 
 }  // namespace roofcast

@@ -24,15 +24,15 @@ RunShape latent_shape(const Diffusion& model, const RunShape& shape) {
     return latent;
 }
 
-OpGraph denoising_graph(const Diffusion& model, const RunShape& shape) {
+OpGraph denoising_graph(const Diffusion& model, const RunShape& shape, const Lowering& lowering) {
     RunShape samples = shape;
     if (model.guidance) samples.batch *= 2;
-    OpGraph graph = denoiser_graph(model, samples);
+    OpGraph graph = denoiser_graph(model, samples, lowering);
     // The two halves under guidance are joined and told apart, and the scheduler moves the latent images one step.
     constexpr double kernels = 12, flops = 3;
     const RunShape latent = latent_shape(model, shape);
     const ConvNet net = latent_net(model.autoencoder.latent_channels, latent.image_size);
-    ConvBuilder b(net, latent);
+    ConvBuilder b(net, latent, lowering);
     b.segment("update");
     b.pointwise_kernels("update", b.image(), kernels, flops);
     OpGraph update = std::move(b).finish();
@@ -41,12 +41,12 @@ OpGraph denoising_graph(const Diffusion& model, const RunShape& shape) {
     return graph;
 }
 
-OpGraph text_graph(const Diffusion& model, const RunShape& shape) {
+OpGraph text_graph(const Diffusion& model, const RunShape& shape, const Lowering& lowering) {
     RunShape prompt = shape;
     prompt.prompt_tokens = model.denoiser.tokens;
     OpGraph graph;
     for (const Encoder& text : model.texts) {
-        OpGraph one = encoder_graph(text, prompt);
+        OpGraph one = encoder_graph(text, prompt, lowering);
         for (Segment& segment : one.segments) graph.segments.push_back(std::move(segment));
         graph.peak_activations = max(graph.peak_activations, one.peak_activations);
     }

@@ -12,15 +12,16 @@ namespace {
 struct EncoderPass {
     const Encoder& model;
     const RunShape& shape;
+    const Lowering& lowering;
     Count tokens;
     [[nodiscard]] Count rows() const { return shape.batch * tokens; }
 };
 
 void add_attention_op(LayerBuilder& b, const EncoderPass& pass, bool causal, bool fused) {
     const Count head_dim = pass.model.hidden / pass.model.heads;
-    const Count parts = pass.shape.half_padded && fused ? 2 : 1;  // tokens and padding are sequences of their own
+    const Count parts = pass.lowering.half_padded && fused ? 2 : 1;  // tokens and padding are sequences of their own
     const Count tokens = (pass.tokens + parts - 1) / parts;
-    Attention op = pass_attention(pass.shape, b.numerics().stored,
+    Attention op = pass_attention(pass.shape, pass.lowering, b.numerics().stored,
                                   {.batch = parts * pass.shape.batch,
                                    .heads = pass.model.heads,
                                    .key_dim = head_dim,
@@ -29,7 +30,7 @@ void add_attention_op(LayerBuilder& b, const EncoderPass& pass, bool causal, boo
                                    .keys = tokens});
     op.causal = causal;
     op.fused = fused;
-    op.separate_mask = pass.shape.separate_mask;
+    op.separate_mask = pass.lowering.separate_mask;
     b.add("attention", op, 0, Fusion::none, fused ? 1 : eager::unfused_attention);
 }
 
@@ -78,7 +79,8 @@ void add_self_attention(LayerBuilder& b, const EncoderPass& pass, bool causal) {
     const bool relative = m.relative_positions > 0;
     b.projections("qkv_proj", pass.rows(), {{"query", m.hidden}, {"key", m.hidden}, {"value", m.hidden}}, m.hidden, true);
     if (relative) add_relative_scores(b, pass);
-    const bool fused = causal ? pass.shape.fused_attention : fuses_attention(pass.shape, pass.tokens);
+    const bool fused =
+        causal ? pass.lowering.fuses_attention(pass.shape.precision) : pass.lowering.fuses_attention(pass.shape.precision, pass.tokens);
     add_attention_op(b, pass, causal, fused && !relative);
     b.linear("attention_out", pass.rows(), m.hidden, m.hidden, true);
     b.residual("residual", pass.rows() * m.hidden);
@@ -89,7 +91,7 @@ void add_cross_attention(LayerBuilder& b, const EncoderPass& pass) {
     const Encoder& m = pass.model;
     b.linear("cross_q", pass.rows(), m.hidden, m.hidden, true);
     b.projections("cross_kv", pass.rows(), {{"cross_key", m.hidden}, {"cross_value", m.hidden}}, m.hidden, true);
-    add_attention_op(b, pass, false, pass.shape.fused_attention);
+    add_attention_op(b, pass, false, pass.lowering.fuses_attention(pass.shape.precision));
     b.linear("cross_out", pass.rows(), m.hidden, m.hidden, true);
     b.residual("residual", pass.rows() * m.hidden);
     b.norm("cross_norm", Normalization::layernorm, pass.rows(), m.hidden);
@@ -156,17 +158,17 @@ Bytes peak_activations(const EncoderPass& pass, const Numerics& n) {
     // Scripts of eager frameworks hold the embeddings and each layer's input until that returns (Hugging Face's BertModel on the H200).
     const Count held = n.framework ? 2 * m.hidden : 0;
     double elements = static_cast<double>(pass.rows()) * static_cast<double>(held + m.hidden + widest);
-    const bool scores_in_memory = !fuses_attention(pass.shape, pass.tokens) || m.relative_positions > 0;
+    const bool scores_in_memory = !pass.lowering.fuses_attention(pass.shape.precision, pass.tokens) || m.relative_positions > 0;
     if (scores_in_memory) elements += 2 * static_cast<double>(pass.rows() * m.heads) * static_cast<double>(pass.tokens);
     return elements * n.element();
 }
 
 }  // namespace
 
-OpGraph encoder_graph(const Encoder& model, const RunShape& shape) {
+OpGraph encoder_graph(const Encoder& model, const RunShape& shape, const Lowering& lowering) {
     const Count tokens = shape.prompt_tokens > 0 ? shape.prompt_tokens : model.default_tokens;
-    const EncoderPass pass{model, shape, tokens};
-    const Numerics n = numerics_of(shape, false);
+    const EncoderPass pass{model, shape, lowering, tokens};
+    const Numerics n = numerics_of(shape, lowering, false);
     OpGraph graph;
     graph.name = "forward";
     graph.segments.reserve(4);

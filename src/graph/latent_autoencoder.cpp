@@ -29,11 +29,11 @@ Map mixed(ConvBuilder& b, const Map& x) {
 
 }  // namespace
 
-OpGraph latent_decoder_graph(const Diffusion& model, const RunShape& shape) {
+OpGraph latent_decoder_graph(const Diffusion& model, const RunShape& shape, const Lowering& lowering) {
     const Autoencoder& a = model.autoencoder;
     const RunShape latent = latent_shape(model, shape);
     const ConvNet net = latent_net(a.latent_channels, latent.image_size);
-    ConvBuilder b(net, latent);
+    ConvBuilder b(net, latent, lowering);
     Map x = mixed(b, b.image());
     x = middle(b, plain_conv(b, x, a.channels.back()));
     for (std::size_t level = a.channels.size(); level-- > 0;) {
@@ -46,13 +46,13 @@ OpGraph latent_decoder_graph(const Diffusion& model, const RunShape& shape) {
     return graph;
 }
 
-OpGraph latent_encoder_graph(const Diffusion& model, const RunShape& shape) {
+OpGraph latent_encoder_graph(const Diffusion& model, const RunShape& shape, const Lowering& lowering) {
     const Autoencoder& a = model.autoencoder;
     const RunShape latent = latent_shape(model, shape);
     RunShape pixels = latent;
     pixels.image_size = latent.image_size * a.factor();
     const ConvNet net = latent_net(colours, pixels.image_size);
-    ConvBuilder b(net, pixels);
+    ConvBuilder b(net, pixels, lowering);
     b.segment("first_conv");
     Map x = plain_conv(b, b.image(), a.channels.front());
     for (std::size_t level = 0; level < a.channels.size(); ++level) {

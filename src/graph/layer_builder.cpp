@@ -2,14 +2,14 @@
 
 namespace roofcast {
 
-Numerics numerics_of(const RunShape& shape, bool serving) {
+Numerics numerics_of(const RunShape& shape, const Lowering& lowering, bool serving) {
     Numerics n;
-    n.matmul = product_precision(shape);
+    n.matmul = product_precision(shape, lowering);
     n.vector = shape.precision == Precision::tf32 ? Precision::fp32 : activation_precision(shape.precision);
-    n.stored = shape.stays_narrow() && !serving ? shape.precision : n.vector;
-    n.stream = stream_precision(shape, n.stored);
-    n.norm = norm_precision(shape, n.stored);
-    n.framework = shape.framework;
+    n.stored = lowering.stays_narrow(shape.precision) && !serving ? shape.precision : n.vector;
+    n.stream = stream_precision(lowering, n.stored);
+    n.norm = norm_precision(lowering, n.stored);
+    n.framework = lowering.framework();
     n.weight_bits = shape.weights.label.empty() ? native_weights(shape.precision).bits : shape.weights.bits;
     n.block_scales = shape.weights.block_scales;
     n.head_bits = shape.weights.every_table ? n.weight_bits : native_weights(n.vector).bits;
@@ -17,32 +17,28 @@ Numerics numerics_of(const RunShape& shape, bool serving) {
     return n;
 }
 
-Precision product_precision(const RunShape& shape) {
-    const bool lanes = shape.precision == Precision::tf32 && !shape.tf32_products;
+Precision product_precision(const RunShape& shape, const Lowering& lowering) {
+    const bool lanes = shape.precision == Precision::tf32 && !lowering.tf32_products;
     return lanes ? Precision::fp32 : shape.precision;
 }
 
-Precision stream_precision(const RunShape& shape, Precision stored) {
-    return shape.mixed_precision && element_size(stored) == 2 * byte ? Precision::fp32 : stored;
+Precision stream_precision(const Lowering& lowering, Precision stored) {
+    return lowering.mixed_precision && element_size(stored) == 2 * byte ? Precision::fp32 : stored;
 }
 
-Precision norm_precision(const RunShape& shape, Precision stored) {
-    return shape.fp32_norms ? stream_precision(shape, stored) : stored;
+Precision norm_precision(const Lowering& lowering, Precision stored) {
+    return lowering.fp32_norms ? stream_precision(lowering, stored) : stored;
 }
 
-bool fuses_attention(const RunShape& shape, Count tokens) {
-    return shape.fused_attention || tokens <= shape.fused_encoder_tokens;
-}
-
-std::optional<Precision> attention_products(const RunShape& shape, Precision stored, Count keys) {
+std::optional<Precision> attention_products(const RunShape& shape, const Lowering& lowering, Precision stored, Count keys) {
     const bool wide = element_size(stored) > 2 * byte;
-    const bool tf32 = wide && shape.framework && product_precision(shape) == Precision::tf32;
-    if ((tf32 || !wide) && shape.odd_rows_on_lanes && keys % 2 != 0) return Precision::fp32;
+    const bool tf32 = wide && lowering.framework() && product_precision(shape, lowering) == Precision::tf32;
+    if ((tf32 || !wide) && lowering.odd_rows_on_lanes && keys % 2 != 0) return Precision::fp32;
     if (tf32) return Precision::tf32;
-    return stored == Precision::tf32 && !shape.tf32_products ? std::optional(Precision::fp32) : std::nullopt;
+    return stored == Precision::tf32 && !lowering.tf32_products ? std::optional(Precision::fp32) : std::nullopt;
 }
 
-Attention pass_attention(const RunShape& shape, Precision stored, const AttentionSize& size) {
+Attention pass_attention(const RunShape& shape, const Lowering& lowering, Precision stored, const AttentionSize& size) {
     return {.batch = size.batch,
             .heads = size.heads,
             .kv_heads = size.heads,
@@ -52,14 +48,15 @@ Attention pass_attention(const RunShape& shape, Precision stored, const Attentio
             .kv_len = size.keys,
             .precision = stored,
             .kv_precision = stored,
-            .fused = size.queries == size.keys ? fuses_attention(shape, size.keys) : shape.fused_attention,
-            .products = attention_products(shape, stored, size.keys),
-            .fp32_scores = shape.fp32_scores,
-            .copies_heads = shape.copies_heads,
-            .framework = shape.framework,
+            .fused = size.queries == size.keys ? lowering.fuses_attention(shape.precision, size.keys)
+                                               : lowering.fuses_attention(shape.precision),
+            .products = attention_products(shape, lowering, stored, size.keys),
+            .fp32_scores = lowering.fp32_scores,
+            .copies_heads = lowering.copies_heads,
+            .framework = lowering.framework(),
             .cached = false,
             .output = stored,
-            .head_blocks = shape.head_blocks};
+            .head_blocks = lowering.head_blocks};
 }
 
 OpNode window_mask(Count windows, Count places, Seconds per_element) {

@@ -31,14 +31,14 @@ struct Numerics {
 };
 
 /// Formats of `shape`. `serving`: 8- and 4-bit matrix products quantize their activations at run time.
-Numerics numerics_of(const RunShape& shape, bool serving);
+Numerics numerics_of(const RunShape& shape, const Lowering& lowering, bool serving);
 
 /// What matrix products multiply in: tf32 runs of frameworks that keep it to convolutions use fp32.
-Precision product_precision(const RunShape& shape);
+Precision product_precision(const RunShape& shape, const Lowering& lowering);
 /// Of a run that stores activations in `stored`: what products with learned factors and sums with these come out in.
-Precision stream_precision(const RunShape& shape, Precision stored);
+Precision stream_precision(const Lowering& lowering, Precision stored);
 /// What layer and group norms of such a run compute in.
-Precision norm_precision(const RunShape& shape, Precision stored);
+Precision norm_precision(const Lowering& lowering, Precision stored);
 /// Writes `elements` of `stream` again in `stored`, as mixed precision does before each product.
 Elementwise narrowing(Count elements, Precision stream, Precision stored);
 /// Multiplies `elements` in `from` with a parameter a channel: comes out in `stream`.
@@ -50,9 +50,6 @@ void by_error_function(OpNode& gelu, bool framework);
 /// Adds `elements` in `branch` to as many in `stream`.
 Elementwise joining(Count elements, Precision branch, Precision stream);
 
-/// Whether the run's software has one kernel for `tokens` that all attend to each other.
-bool fuses_attention(const RunShape& shape, Count tokens);
-
 /// Masks of `windows` windows of `places` places, every other block of which shifts them: what the host computes for one block, in the
 /// mean, and hands over.
 OpNode window_mask(Count windows, Count places, Seconds per_element);
@@ -63,10 +60,10 @@ struct AttentionSize {
 };
 /// What separate products of attention over `keys` tokens compute in where that is not the `stored` format: TF32 where a framework's other
 /// products do, fp32 where its library has no kernels of matrix units for rows of an odd number of elements.
-std::optional<Precision> attention_products(const RunShape& shape, Precision stored, Count keys);
+std::optional<Precision> attention_products(const RunShape& shape, const Lowering& lowering, Precision stored, Count keys);
 
 /// Attention to rows that the same pass computes, stored in `stored`; fused where the run's software fuses it.
-Attention pass_attention(const RunShape& shape, Precision stored, const AttentionSize& size);
+Attention pass_attention(const RunShape& shape, const Lowering& lowering, Precision stored, const AttentionSize& size);
 
 /// Kernels that an eager framework (PyTorch with Hugging Face layers) launches for what is one operator here.
 namespace eager {

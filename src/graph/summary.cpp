@@ -40,8 +40,8 @@ Gemm mean_gemm(const Summary& m, double layers, Count batch, const Numerics& n) 
 
 }  // namespace
 
-OpGraph summary_graph(const Summary& model, const RunShape& shape) {
-    const Numerics n = numerics_of(shape, false);
+OpGraph summary_graph(const Summary& model, const RunShape& shape, const Lowering& lowering) {
+    const Numerics n = numerics_of(shape, lowering, false);
     const Count layers = model.layers > 0 ? Count(model.layers) : estimated_layers(model);
     const double count = static_cast<double>(layers), batch = static_cast<double>(shape.batch);
     // GMACs are published for the default image; another size scales work and activations, which the caller does beforehand.

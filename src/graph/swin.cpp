@@ -13,6 +13,7 @@ namespace {
 struct Stage {
     const Swin& model;
     const RunShape& shape;
+    const Lowering& lowering;
     std::size_t index = 0;
     Count width = 0, side = 0;  ///< channels, and tokens on a side
     [[nodiscard]] Count heads() const { return model.heads[index]; }
@@ -48,9 +49,9 @@ enum class WindowKernels {
     fused       ///< an engine for such models: the norm before writes each token where its window wants it, moves roll on the way
 };
 
-WindowKernels window_kernels(const RunShape& shape) {
-    if (shape.window_kernels) return WindowKernels::fused;
-    return shape.fused_attention || shape.framework ? WindowKernels::framework : WindowKernels::apart;
+WindowKernels window_kernels(const RunShape& shape, const Lowering& lowering) {
+    if (lowering.window_kernels) return WindowKernels::fused;
+    return lowering.fuses_attention(shape.precision) || lowering.framework() ? WindowKernels::framework : WindowKernels::apart;
 }
 
 /// Whether kernels for windows compute scores, bias, mask and softmax in one: FasterTransformer's do for heads of 32 and windows of up to
@@ -62,7 +63,7 @@ bool fuses_window(WindowKernels kernels, const Attention& op) {
 
 void add_window_attention(LayerBuilder& b, const Stage& s) {
     const Count rows = s.windowed_tokens(), length = s.window() * s.window(), head_dim = s.width / s.heads();
-    const WindowKernels kernels = window_kernels(s.shape);
+    const WindowKernels kernels = window_kernels(s.shape, s.lowering);
     const bool framework = kernels == WindowKernels::framework, own = kernels == WindowKernels::fused;
     // Blocks alternate between plain and shifted windows: half of them roll the image there and back, frameworks in a copy for each axis.
     const Count rolls = s.side <= s.window() || own ? 0 : framework ? 2 : 1;
@@ -78,18 +79,18 @@ void add_window_attention(LayerBuilder& b, const Stage& s) {
     };
     if (!own) move_windows("partition", (moved + rows * s.width) * formats);
     if (own && s.model.v2) move_windows("partition", moved);  // no norm comes before
-    if (rolls > 0 && s.shape.window_mask_time > Seconds{})
-        b.add(window_mask(s.windows() / s.shape.batch, length, s.shape.window_mask_time));
+    if (rolls > 0 && s.lowering.window_mask_time > Seconds{})
+        b.add(window_mask(s.windows() / s.shape.batch, length, s.lowering.window_mask_time));
     OpNode& qkv = b.linear("qkv_proj", rows, 3 * s.width, s.width, true);
     if (s.model.v2) {
         qkv.weights -= as_count(s.width);  // keys have no bias
         b.elementwise("cosine_norm", 2 * rows * s.width, 1, 4, Fusion::chain, 8);
     }
     Attention op = pass_attention(
-        s.shape, b.numerics().stored,
+        s.shape, s.lowering, b.numerics().stored,
         {.batch = s.windows(), .heads = s.heads(), .key_dim = head_dim, .value_dim = head_dim, .queries = length, .keys = length});
     op.fused = fuses_window(kernels, op);
-    op.copies_heads = own && s.shape.copies_heads;           // frameworks' are moves of their own
+    op.copies_heads = own && s.lowering.copies_heads;        // frameworks' are moves of their own
     constexpr double bias_kernels = 3, network_kernels = 8;  // gather, permute, add; V2 runs its network too
     const double eager_kernels = eager::unfused_attention + bias_kernels + (s.model.v2 ? network_kernels : 0);
     // Heads are a dimension inside that of tokens; batched products want them outside. Queries are scaled on the way.
@@ -132,7 +133,7 @@ Segment merging(const Stage& s, const Numerics& n) {
     return {"merge" + std::to_string(s.index + 1), 1, b.take()};
 }
 
-Segment patch_segment(const Swin& m, const RunShape& shape, Count size, const Numerics& n) {
+Segment patch_segment(const Swin& m, const RunShape& shape, const Lowering& lowering, Count size, const Numerics& n) {
     LayerBuilder b(n, 2);
     const Conv2d conv{.batch = shape.batch,
                       .in_channels = m.channels,
@@ -143,7 +144,7 @@ Segment patch_segment(const Swin& m, const RunShape& shape, Count size, const Nu
                       .kernel_w = m.patch,
                       .stride = m.patch,
                       .precision = n.vector,
-                      .channels_last = shape.channels_last};
+                      .channels_last = lowering.channels_last};
     b.add("patch_embed", conv, as_count(m.embed) * as_count(Count(m.patch) * m.patch * m.channels + 1));
     b.norm("patch_norm", Normalization::layernorm, Count(shape.batch) * conv.out_height() * conv.out_width(), m.embed);
     return {"patches", 1, b.take()};
@@ -159,7 +160,7 @@ Segment head_segment(const Stage& last, const Numerics& n) {
 
 }  // namespace
 
-OpGraph swin_graph(const Swin& model, const RunShape& shape) {
+OpGraph swin_graph(const Swin& model, const RunShape& shape, const Lowering& lowering) {
     const Count size = shape.image_size > 0 ? shape.image_size : model.image_size;
     const Count smallest = model.patch << (model.depths.size() - 1);
     if (size < smallest) {
@@ -168,13 +169,13 @@ OpGraph swin_graph(const Swin& model, const RunShape& shape) {
                      .found = std::to_string(size),
                      .expected = "at least " + std::to_string(smallest)});
     }
-    Numerics n = numerics_of(shape, false);
+    Numerics n = numerics_of(shape, lowering, false);
     n.norm = n.stream;  // PyTorch's own layer norm, which mixed precision computes in fp32
     OpGraph graph;
     graph.name = "forward";
     graph.segments.reserve(2 * model.depths.size() + 2);
-    graph.segments.push_back(patch_segment(model, shape, size, n));
-    Stage stage{.model = model, .shape = shape, .width = model.embed, .side = size / model.patch};
+    graph.segments.push_back(patch_segment(model, shape, lowering, size, n));
+    Stage stage{.model = model, .shape = shape, .lowering = lowering, .width = model.embed, .side = size / model.patch};
     for (;;) {
         graph.segments.push_back(blocks(stage, n));
         // The MLP is widest: residual stream, its normed copy, the hidden layer before and after GELU.

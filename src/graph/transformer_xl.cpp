@@ -139,12 +139,12 @@ Segment through_host(CopyKind kind, const XlPass& pass) {
 
 }  // namespace
 
-OpGraph transformer_xl_graph(const TransformerXl& model, const RunShape& shape) {
-    const XlPass pass{model, shape.batch, shape.prompt_tokens > 0 ? shape.prompt_tokens : model.segment, shape.state_on_host};
-    const Numerics n = numerics_of(shape, false);
+OpGraph transformer_xl_graph(const TransformerXl& model, const RunShape& shape, const Lowering& lowering) {
+    const XlPass pass{model, shape.batch, shape.prompt_tokens > 0 ? shape.prompt_tokens : model.segment, lowering.state_on_host};
+    const Numerics n = numerics_of(shape, lowering, false);
     OpGraph graph;
     graph.name = "forward";
-    const bool crosses = shape.state_on_host && model.memory > 0;
+    const bool crosses = lowering.state_on_host && model.memory > 0;
     if (crosses) graph.segments.push_back(through_host(CopyKind::h2d, pass));
     graph.segments.insert(graph.segments.end(), {embedding(pass, n), layers(pass, n), softmax(pass, n)});
     if (crosses) graph.segments.push_back(through_host(CopyKind::d2h, pass));

@@ -61,11 +61,12 @@ std::int64_t image_tokens(const VisionLanguage& model, const RunShape& shape) {
     return Count(shape.images) * side * side;
 }
 
-OpGraph vision_graph(const VisionLanguage& model, const RunShape& shape) {
-    const Numerics n = numerics_of(shape, true);
+OpGraph vision_graph(const VisionLanguage& model, const RunShape& shape, const Lowering& lowering) {
+    const Numerics n = numerics_of(shape, lowering, true);
     const Count size = image_side(model, shape);
     const VitPass pass{.model = model.vision,
                        .shape = shape,
+                       .lowering = lowering,
                        .images = Count(shape.batch) * shape.images * model.tiles,
                        .patches = patches_of(model.vision, size),
                        .image_size = size,

@@ -15,7 +15,7 @@ OpNode& add_attention_op(LayerBuilder& b, const VitPass& pass, std::string_view 
     const Count head_dim = m.hidden / m.heads;
     const AttentionSize size{
         .batch = groups, .heads = m.heads, .key_dim = head_dim, .value_dim = head_dim, .queries = queries, .keys = keys};
-    const Attention op = pass_attention(pass.shape, b.numerics().stored, size);
+    const Attention op = pass_attention(pass.shape, pass.lowering, b.numerics().stored, size);
     return b.add(name, op, 0, Fusion::none, op.fused ? 1 : eager::unfused_attention);
 }
 
@@ -61,7 +61,7 @@ void add_packed_rotation(LayerBuilder& b, const VitPass& pass) {
 void add_projections(LayerBuilder& b, const VitPass& pass) {
     const Vit& m = pass.model;
     const bool key_bias = m.qkv_bias && m.key_bias;
-    if (pass.shape.separate_projections && !pass.packed) {
+    if (pass.lowering.separate_projections && !pass.packed) {
         b.linear("query", pass.rows(), m.hidden, m.hidden, m.qkv_bias);
         b.linear("key", pass.rows(), m.hidden, m.hidden, key_bias);
         b.linear("value", pass.rows(), m.hidden, m.hidden, m.qkv_bias);
@@ -152,7 +152,7 @@ Segment patch_segment(const VitPass& pass, const Numerics& n) {
                       .kernel_w = m.patch,
                       .stride = m.patch,
                       .precision = n.vector,
-                      .channels_last = pass.shape.channels_last};
+                      .channels_last = pass.lowering.channels_last};
     const double filter = as_count(Count(m.patch) * m.patch * conv.in_channels);
     b.add("patch_embed", conv, as_count(m.hidden) * (filter + (m.patch_bias ? 1 : 0)));
     const Count elements = pass.rows() * m.hidden;
@@ -200,14 +200,20 @@ Bytes vit_peak_activations(const VitPass& pass, const Numerics& n) {
     // H200).
     const double pixels = as_count(pass.images * pass.patches * pass.temporal) * as_count(Count(m.channels) * m.patch * m.patch);
     if (n.framework) elements += pixels + 3 * as_count(pass.rows()) * as_count(m.hidden);
-    if (!fuses_attention(pass.shape, pass.tokens())) elements += 2 * as_count(pass.rows() * m.heads) * as_count(pass.tokens());
+    if (!pass.lowering.fuses_attention(pass.shape.precision, pass.tokens()))
+        elements += 2 * as_count(pass.rows() * m.heads) * as_count(pass.tokens());
     return elements * n.element();
 }
 
-OpGraph vit_graph(const Vit& model, const RunShape& shape) {
+OpGraph vit_graph(const Vit& model, const RunShape& shape, const Lowering& lowering) {
     const Count size = shape.image_size > 0 ? shape.image_size : model.image_size;
-    const VitPass pass{.model = model, .shape = shape, .images = shape.batch, .patches = patches_of(model, size), .image_size = size};
-    const Numerics n = numerics_of(shape, false);
+    const VitPass pass{.model = model,
+                       .shape = shape,
+                       .lowering = lowering,
+                       .images = shape.batch,
+                       .patches = patches_of(model, size),
+                       .image_size = size};
+    const Numerics n = numerics_of(shape, lowering, false);
     OpGraph graph;
     graph.name = "forward";
     graph.segments = {patch_segment(pass, n), vit_layers(pass, n, model.layers), head_segment(pass, n)};

@@ -9,6 +9,7 @@ namespace roofcast {
 struct VitPass {
     const Vit& model;
     const RunShape& shape;
+    const Lowering& lowering;
     Count images = 1;      ///< in the whole batch
     Count patches = 0;     ///< of one image
     Count image_size = 0;  ///< pixels on a side

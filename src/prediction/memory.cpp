@@ -107,14 +107,12 @@ std::vector<std::vector<Remedy>> combinations(const RunRequest& request, const D
 
 }  // namespace
 
-MemoryEstimate memory_estimate(const Workload& workload, const RunRequest& asked, const SoftwareStacks& software) {
-    const SoftwareStack stack = stack_of(software, asked, workload, {});
-    RunRequest request = asked;
-    request.shape = shape_under(stack, asked);
+MemoryEstimate memory_estimate(const Workload& workload, const RunRequest& request, const SoftwareStacks& software) {
+    const SoftwareStack stack = stack_of(software, request, workload, {});
     MemoryEstimate memory;
     memory.overhead = stack.memory_overhead;
     const DecoderLlm* llm = language_model(workload);
-    for (const OpGraph& graph : weight_graphs(workload, request)) {
+    for (const OpGraph& graph : weight_graphs(workload, request, stack)) {
         const bool staged = llm != nullptr && request.shape.parallel.pipeline > 1;
         memory.weights += staged ? busiest_stage(graph, llm->layers, request.shape.parallel.pipeline) : weight_size(graph);
         if (request.techniques.offload > 0) memory.weights -= offloaded_weights(graph, request);
@@ -124,7 +122,7 @@ MemoryEstimate memory_estimate(const Workload& workload, const RunRequest& asked
         const std::int64_t tokens = paged_tokens(request, context_tokens(workload, request.shape) + request.shape.generate_tokens);
         memory.kv_cache = static_cast<double>(request.shape.batch) * kv_cache_size(*llm, request.shape, tokens);
     }
-    if (request.techniques.speculation) add_draft_memory(memory, workload, request, software);
+    if (request.techniques.speculation) add_draft_memory(memory, workload, request, software, stack.lowering);
     require_sound(memory);
     return memory;
 }

@@ -9,7 +9,7 @@ namespace roofcast {
 bool is_traced(const SoftwareStacks& software, const RunRequest& request, const Workload& workload, std::string_view vendor) {
     if (!workload.own_script.traced || request.execution != Execution::eager) return false;
     // TorchScript leaves a framework its kernels; what succeeded it writes its own.
-    return software.find(Execution::compiled, request.software, vendor).kernels == KernelSet::framework;
+    return software.find(Execution::compiled, request.software, vendor).lowering.framework();
 }
 
 bool removes_padding(const SoftwareStack& stack, const RunRequest& request) {
@@ -22,7 +22,7 @@ namespace {
 
 /// `stack` on a host that takes `factor` of the time.
 void take_host_time(SoftwareStack& stack, double factor) {
-    for (Seconds* time : {&stack.host_per_kernel, &stack.host_per_convolution, &stack.host_per_pass, &stack.window_mask_time})
+    for (Seconds* time : {&stack.host_per_kernel, &stack.host_per_convolution, &stack.host_per_pass, &stack.lowering.window_mask_time})
         *time *= factor;
 }
 
@@ -37,11 +37,13 @@ SoftwareStack stack_of(const SoftwareStacks& software, const RunRequest& request
     }
     if (removes_padding(stack, request)) stack.host_per_pass += stack.half_padded->host_per_pass;
     take_host_time(stack, request.host_time);
-    if (stack.kernels != KernelSet::framework) return stack;
-    stack.folds_norms = workload.own_script.folds_norms;
-    if (workload.own_script.casts_model && stack.mixed_precision) {
-        stack.mixed_precision = stack.casts_weights = stack.fp32_norms = stack.fp32_scores = false;
-    }
+    Lowering& lowering = stack.lowering;
+    lowering.channels_last = request.channels_last.value_or(lowering.channels_last);
+    lowering.half_padded = stack.half_padded && !removes_padding(stack, request);
+    if (!lowering.framework()) return stack;
+    lowering.folds_norms = workload.own_script.folds_norms;
+    if (workload.own_script.casts_model && lowering.mixed_precision)
+        lowering.mixed_precision = stack.casts_weights = lowering.fp32_norms = lowering.fp32_scores = false;
     return stack;
 }
 
@@ -50,48 +52,6 @@ SoftwareStack for_context(SoftwareStack stack, std::int64_t tokens) {
     stack.prefill_chunk = stack.long_contexts->prefill_chunk;
     stack.decode_attention_rate = stack.long_contexts->decode_attention_rate;
     return stack;
-}
-
-RunShape shape_under(const SoftwareStack& stack, const RunRequest& request) {
-    RunShape shape = request.shape;
-    shape.channels_last = request.channels_last.value_or(stack.channels_last);
-    const bool wide = element_size(shape.precision) > 2 * byte;
-    shape.fused_attention = wide ? stack.fused_wide_attention : stack.fused_attention;
-    if (!wide) shape.fused_encoder_tokens = stack.fused_encoder_tokens;
-    shape.window_kernels = stack.window_kernels;
-    shape.sharing_groups = stack.sharing_groups;
-    shape.converts_cache = stack.converts_cache;
-    shape.general_sinks = stack.general_sinks;
-    shape.head_blocks = stack.head_blocks;
-    shape.tf32_products = stack.tf32_products;
-    shape.odd_rows_on_lanes = stack.odd_rows_on_lanes;
-    shape.fp32_library_attention = stack.fp32_library_attention;
-    shape.fp32_scores = stack.fp32_scores;
-    shape.framework = stack.kernels == KernelSet::framework;
-    shape.compiled = stack.kernels == KernelSet::generated;
-    shape.copies_heads = stack.copies_heads;
-    shape.concatenates_cache = stack.concatenates_cache;
-    shape.repeats_keys = stack.repeats_keys;
-    shape.split_ungrouped = stack.split_ungrouped;
-    const bool quantized = !shape.weights.label.empty() && shape.weights.bits < 8 * element_size(shape.precision).in(byte);
-    shape.copy_instructions = quantized ? stack.quantized_copy_instructions.value_or(stack.copy_instructions) : stack.copy_instructions;
-    shape.separate_mask = stack.separate_mask;
-    shape.prefill_chunk = stack.prefill_chunk;
-    shape.folds_norms = stack.folds_norms;
-    shape.half_padded = stack.half_padded && !removes_padding(stack, request);
-    shape.separate_bias = stack.separate_bias;
-    shape.fp32_norms = stack.fp32_norms;
-    shape.mixed_precision = stack.mixed_precision;
-    shape.logits_of_prompt = stack.logits_of_prompt;
-    shape.head_by_sequences = stack.head_by_sequences;
-    shape.grouped_experts = stack.grouped_experts;
-    shape.separate_projections = stack.separate_projections;
-    shape.window_mask_time = stack.window_mask_time;
-    shape.reads_back_sizes = stack.reads_back_sizes;
-    shape.state_on_host = stack.state_on_host;
-    shape.suppression_kernels = stack.suppression_kernels;
-    shape.narrow_activations = stack.narrow_activations;
-    return shape;
 }
 
 /// A prompt cut into m chunks passes p stages like a wave: m + p − 1 steps of 1/(m p) of the work each; engines reach a part of

@@ -12,15 +12,12 @@ bool is_traced(const SoftwareStacks& software, const RunRequest& request, const 
 bool removes_padding(const SoftwareStack& stack, const RunRequest& request);
 
 /// The engine that a completed `request` names, as it runs `workload` with the script that comes with it on a GPU of `vendor` (empty: not
-/// known; engines of a vendor are not for these), on a host of the request's speed.
+/// known; engines of a vendor are not for these), on a host of the request's speed and in the layout that the request asks for.
 SoftwareStack stack_of(const SoftwareStacks& software, const RunRequest& request, const Workload& workload, std::string_view vendor);
 
 /// `stack` as it runs sequences of `tokens` tokens, prompt and output together. What memory they need is not asked of it: chunks need less,
 /// and the longest context that fits is searched for where need only grows.
 SoftwareStack for_context(SoftwareStack stack, std::int64_t tokens);
-
-/// The shape of a completed `request` with the habits of `stack`: layout, fused attention, what tf32 and int8 runs narrow.
-RunShape shape_under(const SoftwareStack& stack, const RunRequest& request);
 
 /// Share of the time of one stage after the other that a prompt of `tokens` tokens a sequence takes when its chunks follow each other
 /// through the pipeline, above 0 and at most 1.

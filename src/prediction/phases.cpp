@@ -75,7 +75,9 @@ Phase growing_phase(const std::function<OpGraph(std::int64_t)>& graph_at, std::i
 }
 
 Phase decode_phase(const PhaseSetting& setting, std::int64_t context, std::int64_t steps) {
-    const auto step = [&](std::int64_t kv_len) { return decode_graph(*setting.llm, setting.request.shape, kv_len); };
+    const auto step = [&](std::int64_t kv_len) {
+        return decode_graph(*setting.llm, setting.request.shape, setting.stack.lowering, kv_len);
+    };
     return growing_phase(step, context + 1, context + steps, static_cast<double>(steps), setting);
 }
 

@@ -14,9 +14,9 @@ PlannedPass::PlannedPass(const Workload& workload, const Gpu& device, const RunR
                      .found = workload.id,
                      .expected = "a model that generates no tokens"});
     }
-    request_.shape = shape_under(stack_, request_);
     const auto* diffusion = std::get_if<Diffusion>(&workload.architecture);
-    graph_ = diffusion != nullptr ? denoising_graph(*diffusion, request_.shape) : forward_graph(workload, request_.shape);
+    graph_ = diffusion != nullptr ? denoising_graph(*diffusion, request_.shape, stack_.lowering)
+                                  : forward_graph(workload, request_.shape, stack_.lowering);
     first_equal_ = first_equal_nodes(graph_);
 }
 

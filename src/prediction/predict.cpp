@@ -41,7 +41,7 @@ void predict_language(Prediction& p, const Workload& workload, const DecoderLlm&
     const RunShape& shape = p.request.shape;
     const PhaseSetting large{&llm, gpu, p.request, stack};
     const VisionLanguage* vlm = vision_language(workload);
-    if (vlm != nullptr && shape.images > 0) add_phase(p, run_phase(vision_graph(*vlm, shape), large));
+    if (vlm != nullptr && shape.images > 0) add_phase(p, run_phase(vision_graph(*vlm, shape, stack.lowering), large));
     const std::int64_t context = context_tokens(workload, shape);
     add_phase(p, prefill_phase(large, context));
     if (p.request.techniques.speculation) {
@@ -62,17 +62,18 @@ void predict_language(Prediction& p, const Workload& workload, const DecoderLlm&
 /// Prompts, and where guidance needs them as many empty ones; an image to start from; the steps; the image that they end in.
 void predict_diffusion(Prediction& p, const Diffusion& model, const PhaseSetting& setting) {
     const RunShape& shape = p.request.shape;
+    const Lowering& lowering = setting.stack.lowering;
     const auto passes = [&](OpGraph graph, std::int64_t count) {
         Phase phase = run_phase(std::move(graph), setting);
         phase.passes = static_cast<double>(count);
         phase.latency *= phase.passes;
         add_phase(p, std::move(phase));
     };
-    if (!model.texts.empty()) passes(text_graph(model, shape), model.guidance ? 2 : 1);
-    if (model.from_image) passes(latent_encoder_graph(model, shape), 1);
-    passes(denoising_graph(model, shape), shape.steps);
+    if (!model.texts.empty()) passes(text_graph(model, shape, lowering), model.guidance ? 2 : 1);
+    if (model.from_image) passes(latent_encoder_graph(model, shape, lowering), 1);
+    passes(denoising_graph(model, shape, lowering), shape.steps);
     p.step = p.phases.back().timeline.total;
-    passes(latent_decoder_graph(model, shape), 1);
+    passes(latent_decoder_graph(model, shape, lowering), 1);
 }
 
 }  // namespace
@@ -84,13 +85,12 @@ Prediction predict(const Workload& workload, const Gpu& device, const RunRequest
     const std::int64_t tokens = context_tokens(workload, p.request.shape) + p.request.shape.generate_tokens;
     const SoftwareStack stack = for_context(stack_of(software, p.request, workload, device.profile.vendor), tokens);
     const Gpu gpu = with_software(device, stack);
-    p.request.shape = shape_under(stack, p.request);
     if (const DecoderLlm* llm = language_model(workload)) {
         predict_language(p, workload, *llm, gpu, stack);
     } else if (const auto* diffusion = std::get_if<Diffusion>(&workload.architecture)) {
         predict_diffusion(p, *diffusion, {nullptr, gpu, p.request, stack});
     } else {
-        add_phase(p, run_phase(forward_graph(workload, p.request.shape), {nullptr, gpu, p.request, stack}));
+        add_phase(p, run_phase(forward_graph(workload, p.request.shape, stack.lowering), {nullptr, gpu, p.request, stack}));
     }
     for (const Phase& phase : p.phases) {
         const Seconds cold = cold_start(phase.timeline, stack);

@@ -27,6 +27,6 @@ void refuse_useless(const GivenSettings& given, const Workload& workload);
 WeightFormat stored_weights(const Workload& workload, Precision precision);
 
 /// Graphs that together hold every weight once, at the shape's largest activations.
-std::vector<OpGraph> weight_graphs(const Workload& workload, const RunRequest& request);
+std::vector<OpGraph> weight_graphs(const Workload& workload, const RunRequest& request, const SoftwareStack& stack);
 
 }  // namespace roofcast

@@ -34,8 +34,12 @@ SpeculativeDecode speculative_decode(const PhaseSetting& large, const PhaseSetti
     // The last iteration may yield more than is asked for, but takes its time.
     const double iterations = std::max(1.0, static_cast<double>(steps) / result.outcome.tokens_per_iteration);
     // The cache grows by one in each of the k draft steps: their mean is the middle one.
-    const auto step = [&](std::int64_t kv_len) { return decode_graph(*draft.llm, draft.request.shape, kv_len + (k - 1) / 2); };
-    const auto check = [&](std::int64_t kv_len) { return verify_graph(*large.llm, large.request.shape, k + 1, kv_len - 1); };
+    const auto step = [&](std::int64_t kv_len) {
+        return decode_graph(*draft.llm, draft.request.shape, draft.stack.lowering, kv_len + (k - 1) / 2);
+    };
+    const auto check = [&](std::int64_t kv_len) {
+        return verify_graph(*large.llm, large.request.shape, large.stack.lowering, k + 1, kv_len - 1);
+    };
     result.draft = growing_phase(step, first, last, static_cast<double>(k) * iterations, draft);
     result.draft.name = "draft_decode";
     result.verify = growing_phase(check, first, last, iterations, large);
@@ -45,13 +49,14 @@ SpeculativeDecode speculative_decode(const PhaseSetting& large, const PhaseSetti
     return result;
 }
 
-void add_draft_memory(MemoryEstimate& large, const Workload& workload, const RunRequest& request, const SoftwareStacks& software) {
+void add_draft_memory(MemoryEstimate& large, const Workload& workload, const RunRequest& request, const SoftwareStacks& software,
+                      const Lowering& lowering) {
     const Speculation& speculation = *request.techniques.speculation;
     const MemoryEstimate draft = memory_estimate(*speculation.draft, draft_request(workload, request), software);
     large.weights += draft.weights;
     large.kv_cache += draft.kv_cache;
     const OpGraph verify =
-        verify_graph(*language_model(workload), request.shape, speculation.tokens + 1, context_tokens(workload, request.shape));
+        verify_graph(*language_model(workload), request.shape, lowering, speculation.tokens + 1, context_tokens(workload, request.shape));
     large.activations = max(max(large.activations, draft.activations), verify.peak_activations);
 }
 

@@ -25,6 +25,7 @@ struct SpeculativeDecode {
 SpeculativeDecode speculative_decode(const PhaseSetting& large, const PhaseSetting& draft, std::int64_t context, std::int64_t steps);
 
 /// Memory that the draft model adds to one GPU: weights and KV cache; activations where they are larger than those of `large`.
-void add_draft_memory(MemoryEstimate& large, const Workload& workload, const RunRequest& request, const SoftwareStacks& software);
+void add_draft_memory(MemoryEstimate& large, const Workload& workload, const RunRequest& request, const SoftwareStacks& software,
+                      const Lowering& lowering);
 
 }  // namespace roofcast

@@ -77,10 +77,10 @@ std::int64_t cached_tokens(const RunRequest& request) {
     return std::clamp<std::int64_t>(cached, 0, request.shape.prompt_tokens - 1);
 }
 
-std::int64_t pass_tokens(const RunRequest& request, const DecoderLlm& llm, std::int64_t fresh) {
+std::int64_t pass_tokens(const RunRequest& request, const SoftwareStack& stack, const DecoderLlm& llm, std::int64_t fresh) {
     std::int64_t chunk = request.techniques.prefill_chunk;
-    if (chunk == 0 && request.shape.prefill_chunk > 0 && llm.cross_attention_layers.empty())
-        chunk = std::max<std::int64_t>(1, request.shape.prefill_chunk / request.shape.batch);
+    if (chunk == 0 && stack.prefill_chunk > 0 && llm.cross_attention_layers.empty())
+        chunk = std::max<std::int64_t>(1, stack.prefill_chunk / request.shape.batch);
     return chunk > 0 ? std::min(chunk, fresh) : fresh;
 }
 

@@ -18,7 +18,7 @@ std::int64_t share_of(double share, std::int64_t tokens);
 std::int64_t cached_tokens(const RunRequest& request);
 
 /// Tokens of a sequence in one pass of `llm`'s prefill, of `fresh` in all: as asked, else as the engine cuts prompts.
-std::int64_t pass_tokens(const RunRequest& request, const DecoderLlm& llm, std::int64_t fresh);
+std::int64_t pass_tokens(const RunRequest& request, const SoftwareStack& stack, const DecoderLlm& llm, std::int64_t fresh);
 
 /// Tokens of cache that a sequence of `tokens` takes: whole blocks.
 std::int64_t paged_tokens(const RunRequest& request, std::int64_t tokens);

@@ -76,7 +76,7 @@ Table weights_by_precision(const Workload& workload) {
         RunShape shape = default_shape(workload);
         shape.weights = parse_weight_format(format).value();
         if (shape.weights.precision == Precision::fp32) shape.precision = Precision::fp32;
-        table.rows.push_back({std::string(format), weight_size(forward_graph(workload, shape)).in(gb)});
+        table.rows.push_back({std::string(format), weight_size(forward_graph(workload, shape, Lowering{})).in(gb)});
     }
     return table;
 }
@@ -110,7 +110,7 @@ Report model_list_report(const std::vector<Workload>& workloads) {
 }
 
 Report model_report(const Workload& workload) {
-    const OpGraph graph = forward_graph(workload, default_shape(workload));
+    const OpGraph graph = forward_graph(workload, default_shape(workload), Lowering{});
     const Agreement agreement = agreement_with_published(workload);
     Report report;
     auto& json = report.document;

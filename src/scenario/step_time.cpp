@@ -31,8 +31,8 @@ bool contains(const Segment& segment, const std::string& node) {
 /// A decode graph of `rows` sequences without attention and what a pass over a prompt does not have.
 OpGraph shared_graph(const StepModel& m, std::int64_t rows) {
     const RunShape shape = with_batch(m, rows);
-    OpGraph graph = decode_graph(m.model, shape, 1);
-    const OpGraph prompt = prefill_graph(m.model, shape, 1);
+    OpGraph graph = decode_graph(m.model, shape, m.stack.lowering, 1);
+    const OpGraph prompt = prefill_graph(m.model, shape, m.stack.lowering, 1);
     for (std::size_t i = 0; i < graph.segments.size(); ++i) {
         std::erase_if(graph.segments[i].nodes, [&](const OpNode& node) {
             return std::holds_alternative<Attention>(node.op) || node.name == "repeat_kv" || !contains(prompt.segments[i], node.name);
@@ -48,18 +48,16 @@ std::int64_t whole(double tokens, std::int64_t least) {
 }  // namespace
 
 Seconds decode_step(const StepModel& m, std::int64_t sequences, std::int64_t context, bool beside_prompts) {
-    RunShape shape = with_batch(m, sequences);
-    shape.beside_prompts = beside_prompts && m.stack.joint_attention;
-    return total(m, decode_graph(m.model, shape, context));
+    return total(m, decode_graph(m.model, with_batch(m, sequences), m.stack.lowering, context, beside_prompts && m.stack.joint_attention));
 }
 
 Seconds prompt_step(const StepModel& m, std::int64_t sequences, std::int64_t tokens, std::int64_t past) {
     const RunShape shape = with_batch(m, sequences);
-    return pipelined_share(shape, m.stack, tokens) * total(m, prefill_graph(m.model, shape, tokens, past));
+    return pipelined_share(shape, m.stack, tokens) * total(m, prefill_graph(m.model, shape, m.stack.lowering, tokens, past));
 }
 
 Seconds vision_step(const StepModel& m, std::int64_t sequences) {
-    return m.vision ? total(m, vision_graph(*m.vision, with_batch(m, sequences))) : Seconds{};
+    return m.vision ? total(m, vision_graph(*m.vision, with_batch(m, sequences), m.stack.lowering)) : Seconds{};
 }
 
 Seconds shared_step(const StepModel& m, std::int64_t rows, std::int64_t logits) {
@@ -82,10 +80,9 @@ StepModel step_model(const Workload& workload, const Gpu& device, const RunReque
                      .found = workload.id,
                      .expected = "a model whose images become tokens of the prompt"});
     const VisionLanguage* vlm = vision_language(workload);
-    const SoftwareStack stack = stack_of(software, request, workload, device.profile.vendor);
-    RunShape shape = shape_under(stack, request);
-    shape.head_by_sequences = false;  // a scheduler of steps gathers the last tokens
-    return {*llm, vlm == nullptr ? std::nullopt : std::optional(*vlm), with_software(device, stack), stack, shape, request.streams};
+    SoftwareStack stack = stack_of(software, request, workload, device.profile.vendor);
+    stack.lowering.head_by_sequences = false;  // a scheduler of steps gathers the last tokens
+    return {*llm, vlm == nullptr ? std::nullopt : std::optional(*vlm), with_software(device, stack), stack, request.shape, request.streams};
 }
 
 Seconds step_time(const StepModel& m, const StepMix& mix) {

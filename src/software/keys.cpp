@@ -14,13 +14,13 @@ constexpr double base_us = us.in(s), base_ms = ms.in(s), base_ns = ns.in(s), bas
 constexpr Range any_share{0, 1}, contention_range{0, 2};
 constexpr Range tile_rows{0, 256};
 
-constexpr KeyNeed framework_kernels{[](const S& x) { return x.kernels == KernelSet::framework; },
+constexpr KeyNeed framework_kernels{[](const S& x) { return x.lowering.kernels == KernelSet::framework; },
                                     "means nothing where operators are not issued kernel by kernel", "kernels = \"framework\" beside it"};
-constexpr KeyNeed mixed_precision{[](const S& x) { return x.mixed_precision; }, "means nothing without mixed precision",
+constexpr KeyNeed mixed_precision{[](const S& x) { return x.lowering.mixed_precision; }, "means nothing without mixed precision",
                                   "mixed_precision = true beside it"};
-constexpr KeyNeed copied_keys{[](const S& x) { return x.repeats_keys || x.concatenates_cache; }, "means nothing where no keys are copied",
-                              "concatenates_cache or repeats_keys beside it"};
-constexpr KeyNeed separate_attention{[](const S& x) { return !x.fused_attention; }, "means nothing where all attention is fused",
+constexpr KeyNeed copied_keys{[](const S& x) { return x.lowering.repeats_keys || x.lowering.concatenates_cache; },
+                              "means nothing where no keys are copied", "concatenates_cache or repeats_keys beside it"};
+constexpr KeyNeed separate_attention{[](const S& x) { return !x.lowering.fused_attention; }, "means nothing where all attention is fused",
                                      "fused_attention = false beside it"};
 constexpr KeyNeed padded_products{[](const S& x) { return x.least_tile_rows > 0; }, "means nothing where products are not padded",
                                   "least_tile_rows beside it"};
@@ -30,8 +30,8 @@ const SoftwareKey keys[] = {
     {{"kernels", "",
       "framework: several kernels an operator; engine: one; generated: a compiler joins element-wise operators; fused: epilogues too",
       true},
-     SpecialKey{[](TableReader& t, S& x) { x.kernels = read_kernel_set(t); },
-                [](const S& x) { return fmt::format("\"{}\"", name(x.kernels)); }}},
+     SpecialKey{[](TableReader& t, S& x) { x.lowering.kernels = read_kernel_set(t); },
+                [](const S& x) { return fmt::format("\"{}\"", name(x.lowering.kernels)); }}},
     {{"host_us_per_kernel", "us", "CPU time to launch one kernel", true}, &S::host_per_kernel, non_negative, base_us},
     {{"host_us_per_convolution", "us", "further CPU time of a convolution, whose algorithm the library looks up"},
      &S::host_per_convolution,
@@ -47,13 +47,15 @@ const SoftwareKey keys[] = {
      base_us},
     {{"send_gap_us", "us", "further time of each transfer between pipeline stages"}, &S::send_gap, non_negative, base_us},
     {{"host_ns_per_window_mask", "ns", "CPU time for each element of the masks of shifted windows; 0: the GPU keeps them"},
-     &S::window_mask_time,
+     &Lowering::window_mask_time,
      non_negative,
      base_ns},
-    {{"reads_back_sizes", "", "models read sizes of maps and empty masks back from the GPU, and the CPU waits"}, &S::reads_back_sizes},
-    {{"state_on_host", "", "the state that a recurrent model carries from pass to pass goes through host memory"}, &S::state_on_host},
+    {{"reads_back_sizes", "", "models read sizes of maps and empty masks back from the GPU, and the CPU waits"},
+     &Lowering::reads_back_sizes},
+    {{"state_on_host", "", "the state that a recurrent model carries from pass to pass goes through host memory"},
+     &Lowering::state_on_host},
     {{"suppression_kernels", "1", "kernels for each class and image of non-maximum suppression, where scripts run it class by class"},
-     &S::suppression_kernels,
+     &Lowering::suppression_kernels,
      non_negative,
      1,
      framework_kernels},
@@ -72,18 +74,18 @@ const SoftwareKey keys[] = {
     {{"cache_of_free", "", "the fraction of memory for the KV cache is of what weights and activations leave, not of all"},
      &S::cache_of_free},
     // Formats
-    {{"channels_last", "", "convolutions run channels last (NHWC)"}, &S::channels_last},
+    {{"channels_last", "", "convolutions run channels last (NHWC)"}, &Lowering::channels_last},
     {{"mixed_precision", "", "16-bit runs keep learned factors, and sums that layers add to, in fp32 (automatic mixed precision)"},
-     &S::mixed_precision},
-    {{"fp32_norms", "", "normalizations compute in fp32 too"}, &S::fp32_norms, non_negative, 1, mixed_precision},
+     &Lowering::mixed_precision},
+    {{"fp32_norms", "", "normalizations compute in fp32 too"}, &Lowering::fp32_norms, non_negative, 1, mixed_precision},
     {{"casts_weights", "", "a kernel narrows the weights before each GEMM of a 16-bit run, and in frameworks a linear layer's bias"},
      &S::casts_weights,
      non_negative,
      1,
      mixed_precision},
     {{"fp32_activations", "", "16-bit runs keep activations in fp32 and convert inputs and outputs of GEMMs"}, &S::fp32_activations},
-    {{"narrow_activations", "", "int8 runs pass 8-bit activations from layer to layer"}, &S::narrow_activations},
-    {{"tf32_products", "", "TF32 applies to GEMMs, not only to convolutions"}, &S::tf32_products},
+    {{"narrow_activations", "", "int8 runs pass 8-bit activations from layer to layer"}, &Lowering::narrow_activations},
+    {{"tf32_products", "", "TF32 applies to GEMMs, not only to convolutions"}, &Lowering::tf32_products},
     {{"fp16_accumulation", "", "fp16 GEMMs accumulate in 16 bits, twice as fast on GeForce GPUs"}, &S::fp16_accumulation},
     {{"fastest_precision", "", "a layer in 8 bits runs in fp16 where that is faster"}, &S::fastest_precision},
     // Matrix products
@@ -115,14 +117,15 @@ const SoftwareKey keys[] = {
     {{"unpacked_8bit_per_sm_clock", "1", "most 8-bit weights that an SM unpacks per clock in 16-bit GEMMs; absent: no limit"},
      &S::unpacked_8bit_per_sm_clock,
      positive},
-    {{"separate_bias", "", "a kernel of its own adds the bias of a convolution"}, &S::separate_bias},
-    {{"separate_projections", "", "vision transformers multiply queries, keys and values one after the other"}, &S::separate_projections},
-    {{"logits_of_prompt", "", "prefill computes logits of every prompt token, not only of the last"}, &S::logits_of_prompt},
+    {{"separate_bias", "", "a kernel of its own adds the bias of a convolution"}, &Lowering::separate_bias},
+    {{"separate_projections", "", "vision transformers multiply queries, keys and values one after the other"},
+     &Lowering::separate_projections},
+    {{"logits_of_prompt", "", "prefill computes logits of every prompt token, not only of the last"}, &Lowering::logits_of_prompt},
     {{"head_by_sequences", "", "prefill computes the logits of each sequence by a GEMM of its own, which reads all its weights"},
-     &S::head_by_sequences},
+     &Lowering::head_by_sequences},
     // Experts
     {{"grouped_experts", "", "frameworks run a layer's experts as one grouped GEMM each way, not one after the other"},
-     &S::grouped_experts},
+     &Lowering::grouped_experts},
     {{"warp_matrix_experts", "", "8-bit GEMMs of routed experts use single-warp instructions"}, &S::warp_matrix_experts},
     {{"expert_rate", "1", "share of matmul_rate that grouped 8-bit GEMMs of routed experts reach"}, &S::expert_rate, share},
     {{"expert_launch_us", "us", "launch of an expert's own kernel in GEMMs with 4-bit weights; 0: experts share one"},
@@ -130,49 +133,52 @@ const SoftwareKey keys[] = {
      non_negative,
      base_us},
     // Attention
-    {{"fused_attention", "", "attention runs as one fused kernel (FlashAttention)"}, &S::fused_attention},
+    {{"fused_attention", "", "attention runs as one fused kernel (FlashAttention)"}, &Lowering::fused_attention},
     {{"fused_wide_attention", "", "in fp32 and TF32 too; default: as fused_attention"},
      SpecialKey{read_fused_wide_attention,
-                [](const S& x) { return std::string(x.fused_wide_attention == x.fused_attention ? "" : "false"); }}},
+                [](const S& x) { return std::string(x.lowering.fused_wide_attention == x.lowering.fused_attention ? "" : "false"); }}},
     {{"fused_encoder_tokens", "tokens", "attention of up to so many tokens to each other is fused all the same, in up to 16 bits"},
-     &S::fused_encoder_tokens,
+     &Lowering::fused_encoder_tokens,
      non_negative,
      1,
      separate_attention},
     {{"window_kernels", "",
       "windowed attention (Swin) is fused, in heads of 32 and up to 256 tokens, and the norm before it cuts the windows"},
-     &S::window_kernels},
+     &Lowering::window_kernels},
     {{"head_blocks", "", "attention without a KV cache, up to 512 tokens and 64 wide, runs one block a head (Xavier to Ada)"},
-     &S::head_blocks},
+     &Lowering::head_blocks},
     {{"fp32_library_attention", "", "attention without a fused kernel is separate kernels in fp32, in 16-bit runs too"},
-     &S::fp32_library_attention,
+     &Lowering::fp32_library_attention,
      non_negative,
      1,
      framework_kernels},
-    {{"fp32_scores", "", "attention without a fused kernel keeps scores in fp32 around the softmax"}, &S::fp32_scores},
-    {{"copies_heads", "", "attention without a fused kernel transposes heads to the outer dimension and back"}, &S::copies_heads},
-    {{"separate_mask", "", "attention without a fused kernel masks scores by a kernel of its own"}, &S::separate_mask},
+    {{"fp32_scores", "", "attention without a fused kernel keeps scores in fp32 around the softmax"}, &Lowering::fp32_scores},
+    {{"copies_heads", "", "attention without a fused kernel transposes heads to the outer dimension and back"}, &Lowering::copies_heads},
+    {{"separate_mask", "", "attention without a fused kernel masks scores by a kernel of its own"}, &Lowering::separate_mask},
     {{"odd_rows_on_lanes", "", "separate attention GEMMs over an odd number of tokens compute in fp32 without tensor cores"},
-     &S::odd_rows_on_lanes},
-    {{"concatenates_cache", "", "passes that lengthen the KV cache write all of it anew"}, &S::concatenates_cache},
-    {{"repeats_keys", "", "keys and values that query heads share are copied out to each of them before attention"}, &S::repeats_keys},
+     &Lowering::odd_rows_on_lanes},
+    {{"concatenates_cache", "", "passes that lengthen the KV cache write all of it anew"}, &Lowering::concatenates_cache},
+    {{"repeats_keys", "", "keys and values that query heads share are copied out to each of them before attention"},
+     &Lowering::repeats_keys},
     {{"copy_instructions", "1", "integer instructions for each element that either of these writes"},
-     &S::copy_instructions,
+     &Lowering::copy_instructions,
      non_negative,
      1,
      copied_keys},
     {{"quantized_copy_instructions", "1", "the same where weights are stored in fewer bits than products compute in; absent: the same"},
-     &S::quantized_copy_instructions,
+     &Lowering::quantized_copy_instructions,
      non_negative,
      1,
      copied_keys},
-    {{"split_ungrouped", "", "attention of one query splits keys over blocks also where no query heads share them"}, &S::split_ungrouped},
+    {{"split_ungrouped", "", "attention of one query splits keys over blocks also where no query heads share them"},
+     &Lowering::split_ungrouped},
     {{"sharing_groups", "",
       "[least, most] query heads that a decoding kernel takes together, []: none; absent: no SIMT kernel, any together"},
-     SpecialKey{[](TableReader& t, S& x) { x.sharing_groups = read_group_sizes(t); },
-                [](const S& x) { return text_of(x.sharing_groups); }}},
-    {{"converts_cache", "", "attention converts a narrower KV cache; false: it computes on it as stored"}, &S::converts_cache},
-    {{"general_sinks", "", "attention with sinks runs in a general kernel where FlashAttention-2 is the library"}, &S::general_sinks},
+     SpecialKey{[](TableReader& t, S& x) { x.lowering.sharing_groups = read_group_sizes(t); },
+                [](const S& x) { return text_of(x.lowering.sharing_groups); }}},
+    {{"converts_cache", "", "attention converts a narrower KV cache; false: it computes on it as stored"}, &Lowering::converts_cache},
+    {{"general_sinks", "", "attention with sinks runs in a general kernel where FlashAttention-2 is the library"},
+     &Lowering::general_sinks},
     {{"joint_attention", "", "one attention kernel takes prompts and decoding sequences of a step"}, &S::joint_attention},
     {{"decode_attention_rate", "1", "fraction of the rate of split-KV kernels that attention of one query a sequence reaches"},
      &S::decode_attention_rate,
@@ -200,51 +206,69 @@ const SoftwareKey keys[] = {
      &S::element_instructions},
 };
 
-void read_key(TableReader& table, const SoftwareKey& key, SoftwareStack& stack) {
-    const std::string_view name = key.info.name;
-    const auto number = [&]() -> std::optional<double> {
-        if (key.info.required) return table.number(name, key.range) * key.scale;
-        const auto given = table.number_if(name, key.range);
+/// Reads one key into the member that it stands for.
+struct KeyReader {
+    const SoftwareKey& key;
+    TableReader& table;
+    SoftwareStack& stack;
+    [[nodiscard]] std::optional<double> number() const {
+        if (key.info.required) return table.number(key.info.name, key.range) * key.scale;
+        const auto given = table.number_if(key.info.name, key.range);
         return given ? std::optional(*given * key.scale) : std::nullopt;
-    };
-    const auto count = [&](auto& member) {
+    }
+    void into(bool& value) const { value = table.flag_if(key.info.name).value_or(value); }
+    void into(std::int64_t& value) const {
         const auto most = key.range.upper < static_cast<double>(largest_whole) ? static_cast<std::int64_t>(key.range.upper) : largest_whole;
-        if (const auto given = table.count_if(name, 0, most)) member = static_cast<std::remove_reference_t<decltype(member)>>(*given);
-    };
-    struct Visitor {
-        TableReader& table;
-        SoftwareStack& stack;
-        std::string_view name;
-        const decltype(number)& read_number;
-        const decltype(count)& read_count;
-        void operator()(bool S::*member) const { stack.*member = table.flag_if(name).value_or(stack.*member); }
-        void operator()(int S::*member) const { read_count(stack.*member); }
-        void operator()(std::int64_t S::*member) const { read_count(stack.*member); }
-        void operator()(double S::*member) const { stack.*member = read_number().value_or(stack.*member); }
-        void operator()(std::optional<double> S::*member) const { stack.*member = read_number(); }
-        void operator()(Seconds S::*member) const { stack.*member = read_number().value_or((stack.*member).in(s)) * s; }
-        void operator()(Bytes S::*member) const { stack.*member = read_number().value_or((stack.*member).in(byte)) * byte; }
-        void operator()(const SpecialKey& special) const { special.read(table, stack); }
-    };
-    std::visit(Visitor{table, stack, name, number, count}, key.member);
+        value = table.count_if(key.info.name, 0, most).value_or(value);
+    }
+    void into(int& value) const {
+        std::int64_t count = value;
+        into(count);
+        value = static_cast<int>(count);
+    }
+    void into(double& value) const { value = number().value_or(value); }
+    void into(std::optional<double>& value) const { value = number(); }
+    void into(Seconds& value) const { value = number().value_or(value.in(s)) * s; }
+    void into(Bytes& value) const { value = number().value_or(value.in(byte)) * byte; }
+    template <class T>
+    void operator()(T S::*member) const {
+        into(stack.*member);
+    }
+    template <class T>
+    void operator()(T Lowering::*member) const {
+        into(stack.lowering.*member);
+    }
+    void operator()(const SpecialKey& special) const { special.read(table, stack); }
+};
+
+void read_key(TableReader& table, const SoftwareKey& key, SoftwareStack& stack) {
+    std::visit(KeyReader{key, table, stack}, key.member);
 }
 
-/// As TOML; empty where a special key is not stated.
+/// The value of a key as TOML; empty where a special key is not stated.
+struct KeyWriter {
+    const SoftwareStack& stack;
+    double scale;
+    [[nodiscard]] std::string of(bool value) const { return value ? "true" : "false"; }
+    [[nodiscard]] std::string of(std::int64_t value) const { return fmt::format("{}", value); }
+    [[nodiscard]] std::string of(int value) const { return of(std::int64_t{value}); }
+    [[nodiscard]] std::string of(double base) const { return fmt::format("{:.6g}", base / scale); }
+    [[nodiscard]] std::string of(std::optional<double> base) const { return base ? of(*base) : std::string(); }
+    [[nodiscard]] std::string of(Seconds value) const { return of(value.in(s)); }
+    [[nodiscard]] std::string of(Bytes value) const { return of(value.in(byte)); }
+    template <class T>
+    std::string operator()(T S::*member) const {
+        return of(stack.*member);
+    }
+    template <class T>
+    std::string operator()(T Lowering::*member) const {
+        return of(stack.lowering.*member);
+    }
+    std::string operator()(const SpecialKey& special) const { return special.text(stack); }
+};
+
 std::string value_text(const SoftwareKey& key, const SoftwareStack& stack) {
-    struct Visitor {
-        const SoftwareStack& stack;
-        double scale;
-        [[nodiscard]] std::string number(double base) const { return fmt::format("{:.6g}", base / scale); }
-        std::string operator()(bool S::*member) const { return stack.*member ? "true" : "false"; }
-        std::string operator()(int S::*member) const { return fmt::format("{}", stack.*member); }
-        std::string operator()(std::int64_t S::*member) const { return fmt::format("{}", stack.*member); }
-        std::string operator()(double S::*member) const { return number(stack.*member); }
-        std::string operator()(std::optional<double> S::*member) const { return stack.*member ? number(*(stack.*member)) : std::string(); }
-        std::string operator()(Seconds S::*member) const { return number((stack.*member).in(s)); }
-        std::string operator()(Bytes S::*member) const { return number((stack.*member).in(byte)); }
-        std::string operator()(const SpecialKey& special) const { return special.text(stack); }
-    };
-    return std::visit(Visitor{stack, key.scale}, key.member);
+    return std::visit(KeyWriter{stack, key.scale}, key.member);
 }
 
 }  // namespace

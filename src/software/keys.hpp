@@ -18,8 +18,10 @@ struct SpecialKey {
     std::string (*text)(const SoftwareStack&);   ///< as TOML; empty where nothing is stated
 };
 
-using KeyMember = std::variant<bool SoftwareStack::*, int SoftwareStack::*, std::int64_t SoftwareStack::*, double SoftwareStack::*,
-                               std::optional<double> SoftwareStack::*, Seconds SoftwareStack::*, Bytes SoftwareStack::*, SpecialKey>;
+using KeyMember =
+    std::variant<bool SoftwareStack::*, int SoftwareStack::*, std::int64_t SoftwareStack::*, double SoftwareStack::*,
+                 std::optional<double> SoftwareStack::*, Seconds SoftwareStack::*, Bytes SoftwareStack::*, bool Lowering::*,
+                 std::int64_t Lowering::*, double Lowering::*, std::optional<double> Lowering::*, Seconds Lowering::*, SpecialKey>;
 
 /// Another key without which this one means nothing.
 struct KeyNeed {

@@ -37,8 +37,8 @@ KernelSet read_kernel_set(TableReader& table) {
 }
 
 void read_fused_wide_attention(TableReader& table, SoftwareStack& stack) {
-    stack.fused_wide_attention = table.flag_if("fused_wide_attention").value_or(stack.fused_attention);
-    if (stack.fused_wide_attention && !stack.fused_attention)
+    stack.lowering.fused_wide_attention = table.flag_if("fused_wide_attention").value_or(stack.lowering.fused_attention);
+    if (stack.lowering.fused_wide_attention && !stack.lowering.fused_attention)
         throw table.error("fused_wide_attention", "means nothing without fused attention", {}, "fused_attention = true beside it");
 }
 

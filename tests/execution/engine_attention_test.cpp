@@ -60,11 +60,11 @@ TEST_CASE("an engine may fuse attention in 16 bits only") {
         return !op_of<Attention>(predict(bert, gpu, request, software).phases.front().graph, "attention").fused;
     };
     SoftwareStack& fused = software.by_execution[index(Execution::fused)];
-    fused.fused_attention = true;
-    fused.fused_wide_attention = false;
+    fused.lowering.fused_attention = true;
+    fused.lowering.fused_wide_attention = false;
     CHECK_FALSE(unfused(Precision::fp16));
     CHECK(unfused(Precision::fp32));
-    fused.fused_wide_attention = true;
+    fused.lowering.fused_wide_attention = true;
     CHECK_FALSE(unfused(Precision::fp32));
 }
 
@@ -118,13 +118,13 @@ TEST_CASE("heads decode no slower where they may go either way, and two proposed
 
 TEST_CASE("short attention of TensorRT and FasterTransformer is by kernels of their own, which wait longer for a softmax") {
     const SoftwareStacks software = load_software(software_dir());
-    CHECK(software.find(Execution::tensorrt, "tensorrt 8.6").head_blocks);
-    CHECK(software.find(Execution::fused, "fastertransformer").head_blocks);
-    CHECK_FALSE(software.find(Execution::compiled, "").head_blocks);
+    CHECK(software.find(Execution::tensorrt, "tensorrt 8.6").lowering.head_blocks);
+    CHECK(software.find(Execution::fused, "fastertransformer").lowering.head_blocks);
+    CHECK_FALSE(software.find(Execution::compiled, "").lowering.head_blocks);
     const Workload model = find_workload(test::models_dir(), "bert-large");
     const auto milliseconds = [&](const char* gpu, bool head_blocks) {
         SoftwareStacks stacks = software;
-        stacks.by_execution[index(Execution::tensorrt)].head_blocks = head_blocks;
+        stacks.by_execution[index(Execution::tensorrt)].lowering.head_blocks = head_blocks;
         RunRequest request{.execution = Execution::tensorrt};
         request.shape = {.batch = 32, .prompt_tokens = 384, .precision = Precision::fp16};
         return predict(model, load_gpu(gpus_dir(), gpu), request, stacks).latency.in(ms);

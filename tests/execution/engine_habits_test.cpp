@@ -125,14 +125,14 @@ TEST_CASE("engines say what the library before and after 2023 does by version, a
     const SoftwareStack &eager = software.find(Execution::eager, "transformers/pytorch 2.0.1"),
                         &compiled = software.find(Execution::compiled, "transformers/pytorch 2.1.0dev"),
                         &later = software.find(Execution::eager, "transformers/pytorch");
-    CHECK(eager.kernels == KernelSet::framework);
-    CHECK(eager.separate_mask);
-    CHECK(eager.copies_heads);
-    CHECK(compiled.kernels == KernelSet::generated);
-    CHECK_FALSE(compiled.separate_mask);
-    CHECK(software.find(Execution::cuda_graph, "transformers/pytorch 2.1.0dev").kernels == KernelSet::generated);
+    CHECK(eager.lowering.kernels == KernelSet::framework);
+    CHECK(eager.lowering.separate_mask);
+    CHECK(eager.lowering.copies_heads);
+    CHECK(compiled.lowering.kernels == KernelSet::generated);
+    CHECK_FALSE(compiled.lowering.separate_mask);
+    CHECK(software.find(Execution::cuda_graph, "transformers/pytorch 2.1.0dev").lowering.kernels == KernelSet::generated);
     CHECK(later.host_per_kernel < eager.host_per_kernel);
-    CHECK(software.find(Execution::compiled, "onnxruntime").kernels == KernelSet::fused);
+    CHECK(software.find(Execution::compiled, "onnxruntime").lowering.kernels == KernelSet::fused);
 }
 
 TEST_CASE("a model whose script casts it to 16 bits has no part in automatic mixed precision") {
@@ -201,7 +201,7 @@ TEST_CASE("keys are copied by other instructions where weights are quantized, if
         return predict(find_workload(test::models_dir(), "qwen3-14b"), gpu, request, software).tpot.value().in(us);
     };
     const double wide = latency(16), quantized = latency(4.5);
-    for (Engine& engine : software.engines) engine.stack.quantized_copy_instructions.reset();
+    for (Engine& engine : software.engines) engine.stack.lowering.quantized_copy_instructions.reset();
     CHECK(latency(16) == wide);
     CHECK(latency(4.5) > 1.5 * quantized);
 }
@@ -215,7 +215,7 @@ TEST_CASE("transformers 5 runs the experts of a layer in groups, eagerly and in 
         return predict(find_workload(test::models_dir(), "qwen3-30b-a3b"), gpu, request, software).phases.back().timeline.kernels;
     };
     const double eager = kernels(Execution::eager, "transformers 5.17"), graph = kernels(Execution::cuda_graph, "pytorch 2.11.0");
-    for (Engine& engine : software.engines) engine.stack.grouped_experts = false;
+    for (Engine& engine : software.engines) engine.stack.lowering.grouped_experts = false;
     CHECK(kernels(Execution::eager, "transformers 5.17") > 2 * eager);
     CHECK(kernels(Execution::cuda_graph, "pytorch 2.11.0") > 2 * graph);
 }
@@ -230,8 +230,8 @@ TEST_CASE("transformers of 2024 goes through all keys of a head in one block, an
     };
     const Seconds step = predicted(1, 30000).tpot.value(), first = predicted(32, 128).ttft.value();
     for (Engine& engine : software.engines) {
-        engine.stack.split_ungrouped = true;
-        engine.stack.head_by_sequences = false;
+        engine.stack.lowering.split_ungrouped = true;
+        engine.stack.lowering.head_by_sequences = false;
     }
     CHECK(predicted(1, 30000).tpot.value() < step - 28 * 100 * us);  // some 15 ns a token in each of 28 layers, a quarter of it split
     const Seconds vocabulary = 152064.0 * 3584 * 2 * byte / gpu.profile.data_bandwidth(Traffic::read);
@@ -260,9 +260,9 @@ TEST_CASE("the loop of FasterTransformer's TensorFlow example is an engine of it
     const auto name = [&](const char* text) { return software.engine(Execution::compiled, text)->stack.name; };
     CHECK(name("tensorflow1 (NVIDIA/FasterTransformer @df4a753 (2023-10-19))") == "tensorflow-1-loop");
     CHECK(name("tensorflow1 (NVIDIA/DeepLearningExamples @729963dd (2024-04-04))") == "tensorflow-1");
-    CHECK(software.find(Execution::eager, "pytorch").odd_rows_on_lanes);
-    CHECK(software.find(Execution::compiled, "pytorch").odd_rows_on_lanes);
-    CHECK_FALSE(software.find(Execution::eager, "pytorch 2.1").odd_rows_on_lanes);
+    CHECK(software.find(Execution::eager, "pytorch").lowering.odd_rows_on_lanes);
+    CHECK(software.find(Execution::compiled, "pytorch").lowering.odd_rows_on_lanes);
+    CHECK_FALSE(software.find(Execution::eager, "pytorch 2.1").lowering.odd_rows_on_lanes);
 }
 
 TEST_CASE("words of software match in any case, and whole") {
@@ -278,12 +278,12 @@ TEST_CASE("torch.autocast narrows weights, and leaves norms in fp32 unless a ben
     for (const char* text : {"pytorch 2 amp", "pytorch 2.11.0 amp nhwc", "pytorch 2.12.1 amp"}) {
         INFO(text);
         CHECK(stack(text).name == "pytorch-2-amp-norms");
-        CHECK(stack(text).mixed_precision);
+        CHECK(stack(text).lowering.mixed_precision);
         CHECK(stack(text).casts_weights);
-        CHECK(stack(text).fp32_norms);
+        CHECK(stack(text).lowering.fp32_norms);
     }
     CHECK(stack("pytorch 240 amp nhwc").casts_weights);
-    CHECK_FALSE(stack("pytorch 240 amp nhwc").fp32_norms);
+    CHECK_FALSE(stack("pytorch 240 amp nhwc").lowering.fp32_norms);
     CHECK_FALSE(stack("pytorch 2").casts_weights);
     CHECK(refused_key("casts_weights = true").find("casts_weights") != std::string::npos);
 }

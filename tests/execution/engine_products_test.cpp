@@ -20,7 +20,7 @@ using test::software_dir;
 TEST_CASE("kernels that unpack weights are issued beside products of so many bits, and beside no others") {
     const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
     SoftwareStack stack, plain;
-    plain.kernels = stack.kernels = KernelSet::framework;
+    plain.lowering.kernels = stack.lowering.kernels = KernelSet::framework;
     stack.kernels_beside_4bit = 2;
     stack.kernels_beside_8bit = 5;
     const auto besides = [&](double bits) {
@@ -34,7 +34,7 @@ TEST_CASE("kernels that unpack weights are issued beside products of so many bit
 TEST_CASE("an engine that unpacks weights for products of many rows writes and reads them in 16 bits") {
     const Gpu gpu = load_gpu(gpus_dir(), "rtx-3080");
     SoftwareStack stack;
-    stack.kernels = KernelSet::engine;
+    stack.lowering.kernels = KernelSet::engine;
     const SoftwareStack plain = stack;
     stack.unpacks_from_rows = 65;
     const auto run = [&](std::int64_t rows, double bits, const SoftwareStack& s) { return timeline(product(rows, bits), gpu, s); };
@@ -162,7 +162,7 @@ TEST_CASE("power limits a slower engine's product no less than its arithmetic do
     const auto time = [&](double watts, double rate) {
         gpu.profile.tdp = watts * watt;
         SoftwareStack slow;
-        slow.kernels = KernelSet::engine;
+        slow.lowering.kernels = KernelSet::engine;
         slow.matmul_rate = rate;
         return timeline(product(8192, 16), gpu, slow).total.in(us);
     };

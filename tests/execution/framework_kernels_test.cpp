@@ -14,7 +14,7 @@ using test::software_dir;
 TEST_CASE("an engine that keeps activations in fp32 converts them around its 16-bit products") {
     const Gpu gpu = load_gpu(gpus_dir(), "rtx-3080");
     SoftwareStack stack;
-    stack.kernels = KernelSet::engine;
+    stack.lowering.kernels = KernelSet::engine;
     const SoftwareStack plain = stack;
     stack.fp32_activations = true;
     const Timeline wide = timeline(product(4096, 16), gpu, stack), narrow = timeline(product(4096, 16), gpu, plain);
@@ -29,7 +29,7 @@ TEST_CASE("an engine that keeps activations in fp32 converts them around its 16-
 TEST_CASE("an engine's instructions on each element bound its streaming kernels where bytes are few") {
     const Gpu a100 = load_gpu(gpus_dir(), "a100-sxm4-40gb");
     SoftwareStack plain, busy;
-    plain.kernels = busy.kernels = KernelSet::engine;
+    plain.lowering.kernels = busy.lowering.kernels = KernelSet::engine;
     busy.element_instructions = 50;
     const auto time = [&](const SoftwareStack& stack, Precision p) {
         OpGraph graph;
@@ -52,7 +52,7 @@ TEST_CASE("only frameworks copy maps whose elements lie apart: compilers and eng
         graph.segments.push_back(
             {.name = "join", .nodes = {{.name = "concat", .op = Move{.read = 1 << 24, .written = 1 << 24, .apart = apart}}}});
         SoftwareStack stack;
-        stack.kernels = kernels;
+        stack.lowering.kernels = kernels;
         return timeline(graph, gpu, stack).total;
     };
     CHECK(time(KernelSet::framework, 1 << 24) > 1.2 * time(KernelSet::framework, 0));
@@ -71,7 +71,7 @@ TEST_CASE("only frameworks' element-wise kernels start later") {
         OpGraph graph;
         graph.segments.push_back({.name = "layer", .nodes = {node}});
         SoftwareStack stack;
-        stack.kernels = kernels;
+        stack.lowering.kernels = kernels;
         return timeline(graph, gpu, stack).gpu_busy.in(us);
     };
     const double later = (cost(in_framework, gpu, Cache::produced).total - cost(add, gpu, Cache::produced).total).in(us);
@@ -94,7 +94,7 @@ TEST_CASE("only frameworks convert maps for the lanes: compilers and engines kee
         OpGraph graph;
         graph.segments.push_back({.name = "layer", .nodes = {node}});
         SoftwareStack stack;
-        stack.kernels = kernels;
+        stack.lowering.kernels = kernels;
         return timeline(graph, gpu, stack).total;
     };
     CHECK(time(KernelSet::framework, true) > 1.1 * time(KernelSet::framework, false));

@@ -154,7 +154,7 @@ TEST_CASE("the longest run of words that a software's name begins with picks the
     CHECK(stacks.find(Execution::eager, "PyTorch").name == "pytorch-1");
     CHECK(stacks.find(Execution::eager, "pytorch 2.4 cu124").name == "pytorch-2");
     CHECK(stacks.find(Execution::eager, "pytorch 2.1.0 cu121").name == "pytorch-2.1");
-    CHECK(stacks.find(Execution::cuda_graph, "pytorch 2.11.0 CUDA 13.0 nhwc").kernels == KernelSet::framework);
+    CHECK(stacks.find(Execution::cuda_graph, "pytorch 2.11.0 CUDA 13.0 nhwc").lowering.kernels == KernelSet::framework);
     CHECK(stacks.find(Execution::eager, "transformers 5.0").name == "transformers-5");
     CHECK(stacks.find(Execution::eager, "transformers").name == "transformers");
     CHECK(stacks.find(Execution::eager, "transformers 4.38.2").name == "transformers-4.38");

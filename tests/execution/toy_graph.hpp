@@ -7,7 +7,7 @@ namespace roofcast::test {
 
 inline SoftwareStack stack(KernelSet kernels, Seconds host_per_kernel) {
     SoftwareStack s;
-    s.kernels = kernels;
+    s.lowering.kernels = kernels;
     s.host_per_kernel = host_per_kernel;
     return s;
 }

@@ -121,7 +121,7 @@ TEST_CASE("fused attention speeds whole prompts up, long ones more than short on
         return *golden.run("llama-2-7b", gpu, {.prompt_tokens = tokens, .generate_tokens = 2, .precision = Precision::fp16}).ttft;
     };
     const Seconds short_fused = ttft(512), long_fused = ttft(4000);
-    golden.software.by_execution[index(Execution::cuda_graph)].fused_attention = false;
+    golden.software.by_execution[index(Execution::cuda_graph)].lowering.fused_attention = false;
     const double short_gain = ttft(512) / short_fused, long_gain = ttft(4000) / long_fused;
     CHECK(short_gain > 1);
     CHECK(long_gain > short_gain);

@@ -83,7 +83,7 @@ TEST_CASE("a tensor-parallel layer reduces twice, a message of the hidden width 
     const Workload llama = find_workload(test::models_dir(), "llama-2-7b");
     RunShape shape{.batch = 4, .precision = Precision::fp16, .parallel = {.tensor = 4}};
     shape.weights = native_weights(shape.precision);
-    const OpGraph graph = decode_graph(std::get<DecoderLlm>(llama.architecture), shape, 512);
+    const OpGraph graph = decode_graph(std::get<DecoderLlm>(llama.architecture), shape, {}, 512);
     std::int64_t reductions = 0;
     for (const Segment& segment : graph.segments) {
         for (const OpNode& node : segment.nodes) {

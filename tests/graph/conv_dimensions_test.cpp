@@ -11,9 +11,9 @@ using roofcast::test::TemporaryFile;
 
 namespace {
 
-OpGraph dimensions_graph(const std::string& text, const RunShape& shape = {}) {
+OpGraph dimensions_graph(const std::string& text, const RunShape& shape = {}, const Lowering& lowering = {}) {
     const TemporaryFile file("net.toml", "id = \"net\"\nfamily = \"cnn\"\nsource = \"a test\"\n" + text);
-    return forward_graph(load_workload(file.path()), shape);
+    return forward_graph(load_workload(file.path()), shape, lowering);
 }
 
 const OpNode& first_conv(const OpGraph& graph) {
@@ -109,7 +109,7 @@ TEST_CASE("a net has one to three dimensions, and sides that a machine can hold"
 
 TEST_CASE("levels of EfficientDet's pyramid shrink to a 128th of the image, and all have the same towers") {
     // 512 pixels: 64, 32, 16, 8 and 4 places a side, nine anchors of 90 classes and four sides each.
-    const OpGraph graph = forward_graph(find_workload(test::models_dir(), "efficientdet-d0"), RunShape{});
+    const OpGraph graph = forward_graph(find_workload(test::models_dir(), "efficientdet-d0"), RunShape{}, {});
     std::int64_t classes = 0, boxes = 0;
     for (const Segment& segment : graph.segments) {
         for (const OpNode& node : segment.nodes) {
@@ -124,7 +124,7 @@ TEST_CASE("levels of EfficientDet's pyramid shrink to a 128th of the image, and 
 }
 
 TEST_CASE("queries of Conditional DETR look at the map with heads twice as wide as their values") {
-    const OpGraph graph = forward_graph(find_workload(test::models_dir(), "conditional-detr-resnet-50"), RunShape{});
+    const OpGraph graph = forward_graph(find_workload(test::models_dir(), "conditional-detr-resnet-50"), RunShape{}, {});
     bool found = false;
     for (const Segment& segment : graph.segments) {
         for (const OpNode& node : segment.nodes) {
@@ -144,7 +144,7 @@ TEST_CASE("boxes are suppressed class by class only where scripts do, with kerne
         "image_size = 32\nclasses = 5\nlayers = [{conv = 8, kernel = 3, stride = 4}, "
         "{retina_head = 8, convs = 1, anchors = [6], from = [0]}]";
     const OpGraph plain = dimensions_graph(detector, {.batch = 3}),
-                  scripted = dimensions_graph(detector, {.batch = 3, .suppression_kernels = 4});
+                  scripted = dimensions_graph(detector, {.batch = 3}, {.suppression_kernels = 4});
     REQUIRE(scripted.segments.size() == plain.segments.size() + 1);
     const Segment& last = scripted.segments.back();
     CHECK(last.after_gpu);

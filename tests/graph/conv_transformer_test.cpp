@@ -12,7 +12,7 @@ using roofcast::test::rel;
 namespace {
 
 OpGraph graph_of(std::string_view id, const RunShape& shape = {}) {
-    return forward_graph(find_workload(test::models_dir(), id), shape);
+    return forward_graph(find_workload(test::models_dir(), id), shape, {});
 }
 
 }  // namespace

@@ -14,9 +14,12 @@ using test::shipped;
 
 TEST_CASE("a framework multiplies queries, keys and values apart, engines in one product with as many weights") {
     RunShape shape{.batch = 2, .prompt_tokens = 128, .precision = Precision::bf16};
-    const OpGraph engine = forward_graph(shipped("bert-base"), shape), prefill = prefill_graph(decoder("llama-3-8b"), shape, 128);
-    shape.framework = true;
-    const OpGraph eager = forward_graph(shipped("bert-base"), shape), eager_prefill = prefill_graph(decoder("llama-3-8b"), shape, 128);
+    Lowering lowering;
+    const OpGraph engine = forward_graph(shipped("bert-base"), shape, lowering),
+                  prefill = prefill_graph(decoder("llama-3-8b"), shape, lowering, 128);
+    lowering.kernels = KernelSet::framework;
+    const OpGraph eager = forward_graph(shipped("bert-base"), shape, lowering),
+                  eager_prefill = prefill_graph(decoder("llama-3-8b"), shape, lowering, 128);
     CHECK(find_node(eager, "qkv_proj") == nullptr);
     CHECK(op_of<Gemm>(eager, "key").n == 768);
     CHECK(op_of<Gemm>(eager, "key").framework);
@@ -31,10 +34,11 @@ TEST_CASE("a framework multiplies queries, keys and values apart, engines in one
 
 TEST_CASE("a framework normalizes by the root mean square in fp32, kernel by kernel") {
     RunShape shape{.batch = 2, .prompt_tokens = 128, .precision = Precision::bf16};
-    CHECK(find_node(prefill_graph(decoder("llama-3-8b"), shape, 128), "norm_widen") == nullptr);
-    CHECK(std::holds_alternative<RowWise>(find_node(prefill_graph(decoder("llama-3-8b"), shape, 128), "input_norm")->op));
-    shape.framework = true;
-    const OpGraph eager = prefill_graph(decoder("llama-3-8b"), shape, 128);
+    Lowering lowering;
+    CHECK(find_node(prefill_graph(decoder("llama-3-8b"), shape, lowering, 128), "norm_widen") == nullptr);
+    CHECK(std::holds_alternative<RowWise>(find_node(prefill_graph(decoder("llama-3-8b"), shape, lowering, 128), "input_norm")->op));
+    lowering.kernels = KernelSet::framework;
+    const OpGraph eager = prefill_graph(decoder("llama-3-8b"), shape, lowering, 128);
     CHECK(op_of<Elementwise>(eager, "norm_widen").reads == rel(0.5, 1e-12));  // 16 bits in, 32 out
     CHECK(op_of<Reduce>(eager, "norm_mean").outputs == 256);
     CHECK(op_of<Elementwise>(eager, "norm_narrow").reads == rel(2, 1e-12));
@@ -42,19 +46,20 @@ TEST_CASE("a framework normalizes by the root mean square in fp32, kernel by ker
     CHECK(find_node(eager, "input_norm")->weights == 4096);
     CHECK(op_of<Elementwise>(eager, "rope_keys").elements == 256 * 8 * 128);
     shape.precision = Precision::fp32;
-    CHECK(find_node(prefill_graph(decoder("llama-3-8b"), shape, 128), "norm_widen") == nullptr);
+    CHECK(find_node(prefill_graph(decoder("llama-3-8b"), shape, lowering, 128), "norm_widen") == nullptr);
 }
 
 TEST_CASE("a framework attends in one window of a packed image after the other") {
     RunShape shape{.batch = 2, .prompt_tokens = 16, .image_size = 448, .precision = Precision::bf16};
+    Lowering lowering;
     struct Turns {
         std::int64_t batch = 0, repeat = 0;
         double eager_kernels = 0;
         bool operator==(const Turns&) const = default;
     };
-    const auto attention = [&shape](std::string_view segment) {
+    const auto attention = [&](std::string_view segment) {
         const auto model = std::get<VisionLanguage>(shipped("qwen2.5-vl-3b").architecture);
-        const OpGraph graph = vision_graph(model, shape);
+        const OpGraph graph = vision_graph(model, shape, lowering);
         for (const Segment& s : graph.segments) {
             if (s.name != segment) continue;
             for (const OpNode& node : s.nodes) {
@@ -65,14 +70,14 @@ TEST_CASE("a framework attends in one window of a packed image after the other")
     };
     // 32 · 32 patches, windows of 8 · 8.
     CHECK(attention("window_layer") == Turns{2 * 16, 1, 1});
-    shape.framework = true;
+    lowering.kernels = KernelSet::framework;
     CHECK(attention("window_layer") == Turns{1, 2 * 16, 2});  // the host takes as long as for a kernel more
     CHECK(attention("layer") == Turns{1, 2, 2});
 }
 
 TEST_CASE("an activation that a library writes as a formula is as many kernels of an eager framework") {
     const auto kernels = [](const char* model, const char* node) {
-        return find_node(forward_graph(shipped(model), {}), node)->eager_kernels;
+        return find_node(forward_graph(shipped(model), {}, {}), node)->eager_kernels;
     };
     CHECK(kernels("gpt2", "activation") == 8);
     CHECK(kernels("opt-1.3b", "activation") == 1);
@@ -82,7 +87,9 @@ TEST_CASE("an activation that a library writes as a formula is as many kernels o
 
 TEST_CASE("an eager framework's GELU takes the lanes as long as an error function does, and a formula of several kernels does not") {
     const auto instructions = [](const char* model, bool framework) {
-        return op_of<Elementwise>(forward_graph(shipped(model), {.framework = framework}), "gelu").instructions;
+        return op_of<Elementwise>(forward_graph(shipped(model), {}, {.kernels = framework ? KernelSet::framework : KernelSet::engine}),
+                                  "gelu")
+            .instructions;
     };
     for (const char* model : {"bert-base", "vit-base-patch16-224", "swin-base-patch4-window7-224", "convnext-base"}) {
         CHECK(instructions(model, true) == error_function_instructions);
@@ -93,8 +100,9 @@ TEST_CASE("an eager framework's GELU takes the lanes as long as an error functio
 
 TEST_CASE("attention of all tokens to each other may be fused up to a length where other attention is not") {
     const auto fused = [](const char* id, std::int64_t tokens, std::int64_t limit) {
-        RunShape shape{.prompt_tokens = tokens, .fused_attention = false, .fused_encoder_tokens = limit};
-        const OpGraph graph = forward_graph(shipped(id), shape);
+        RunShape shape{.prompt_tokens = tokens};
+        Lowering lowering{.fused_attention = false, .fused_wide_attention = false, .fused_encoder_tokens = limit};
+        const OpGraph graph = forward_graph(shipped(id), shape, lowering);
         bool any = false;
         for (const Segment& segment : graph.segments)
             for (const OpNode& node : segment.nodes)
@@ -111,19 +119,19 @@ TEST_CASE("attention of all tokens to each other may be fused up to a length whe
 
 TEST_CASE("unfused attention keeps the scores in memory") {
     RunShape unfused;
-    unfused.fused_attention = false;
-    const double more = forward_graph(shipped("bert-base"), unfused)
-                            .peak_activations.in(byte)-forward_graph(shipped("bert-base"), {})
+    Lowering lowering;
+    lowering.fused_attention = lowering.fused_wide_attention = false;
+    const double more = forward_graph(shipped("bert-base"), unfused, lowering)
+                            .peak_activations.in(byte)-forward_graph(shipped("bert-base"), {}, {})
                             .peak_activations.in(byte);
     CHECK(more == rel(2.0 * 12 * 512 * 512 * 2, 1e-9));  // scores and probabilities, 12 heads, 2 bytes
 }
 
 TEST_CASE("scripts of eager frameworks hold what their layers have read") {
     const auto held = [](const char* id, const RunShape& shape) {
-        RunShape eager = shape;
-        eager.framework = true;
         const Workload workload = shipped(id);
-        return (forward_graph(workload, eager).peak_activations - forward_graph(workload, shape).peak_activations).in(2 * byte);
+        const Bytes eager = forward_graph(workload, shape, {.kernels = KernelSet::framework}).peak_activations;
+        return (eager - forward_graph(workload, shape, {}).peak_activations).in(2 * byte);
     };
     // Embeddings and the layer's input; the norm's output besides; of images these as well.
     CHECK(held("bert-base", {.batch = 2, .prompt_tokens = 100}) == rel(2.0 * 200 * 768, 1e-9));
@@ -134,8 +142,9 @@ TEST_CASE("scripts of eager frameworks hold what their layers have read") {
 TEST_CASE("a framework that keeps TF32 to convolutions multiplies matrices in fp32") {
     const Workload vit = find_workload(test::models_dir(), "vit-base-patch16-224");
     RunShape shape{.batch = 1, .precision = Precision::tf32};
+    Lowering lowering;
     const auto precision_of_products = [&] {
-        const OpGraph graph = forward_graph(vit, shape);
+        const OpGraph graph = forward_graph(vit, shape, lowering);
         for (const Segment& segment : graph.segments) {
             for (const OpNode& node : segment.nodes) {
                 if (const auto* gemm = std::get_if<Gemm>(&node.op)) return gemm->precision;
@@ -144,21 +153,22 @@ TEST_CASE("a framework that keeps TF32 to convolutions multiplies matrices in fp
         return Precision::fp64;
     };
     CHECK(precision_of_products() == Precision::tf32);
-    shape.tf32_products = false;
+    lowering.tf32_products = false;
     CHECK(precision_of_products() == Precision::fp32);
 }
 
 TEST_CASE("a framework writes its cache anew at each step, and copies keys that heads share out to each of them") {
     RunShape shape;
+    Lowering lowering;
     shape.batch = 2;
-    shape.framework = true;
-    const auto decode = [&shape] { return decode_graph(decoder("llama-3.1-8b"), shape, 1000); };
+    lowering.kernels = KernelSet::framework;
+    const auto decode = [&] { return decode_graph(decoder("llama-3.1-8b"), shape, lowering, 1000); };
     const std::int64_t token = 2 * 8 * 128;  // of keys and values of 8 KV heads
     CHECK(op_of<Move>(decode(), "kv_append").written == 2 * token);
     CHECK(find_node(decode(), "repeat_kv") == nullptr);
     const double launches = find_node(decode(), "attention")->eager_kernels;
-    shape.concatenates_cache = shape.repeats_keys = true;
-    shape.copy_instructions = 40;
+    lowering.concatenates_cache = lowering.repeats_keys = true;
+    lowering.copy_instructions = 40;
     const OpGraph graph = decode();
     CHECK(op_of<Move>(graph, "kv_append").written == 2 * 1000 * token);
     CHECK(op_of<Move>(graph, "repeat_kv").read == 2 * 1000 * token);
@@ -167,40 +177,42 @@ TEST_CASE("a framework writes its cache anew at each step, and copies keys that 
     CHECK(op_of<Move>(graph, "kv_append").integer_instructions == 40);
     CHECK(op_of<Attention>(graph, "attention").kv_heads == 32);
     CHECK(op_of<Attention>(graph, "attention").split_ungrouped);
-    shape.split_ungrouped = false;
+    lowering.split_ungrouped = false;
     CHECK_FALSE(op_of<Attention>(decode(), "attention").split_ungrouped);
     CHECK(find_node(graph, "attention")->eager_kernels + find_node(graph, "repeat_kv")->eager_kernels == launches);
     // A second chunk of a prompt is joined to the first.
-    CHECK(op_of<Move>(prefill_graph(decoder("llama-3.1-8b"), shape, 100, 900), "kv_append").written == 2 * 1000 * token);
+    CHECK(op_of<Move>(prefill_graph(decoder("llama-3.1-8b"), shape, lowering, 100, 900), "kv_append").written == 2 * 1000 * token);
     // A prompt begins the cache, and a head of its own is no copy.
-    const OpGraph first = prefill_graph(decoder("llama-3.1-8b"), shape, 1000);
+    const OpGraph first = prefill_graph(decoder("llama-3.1-8b"), shape, lowering, 1000);
     CHECK(op_of<Move>(first, "kv_append").written == 2 * 1000 * token);
     CHECK(op_of<Move>(first, "kv_append").integer_instructions == 0);
-    CHECK(find_node(decode_graph(decoder("llama-2-7b"), shape, 1000), "repeat_kv") == nullptr);
+    CHECK(find_node(decode_graph(decoder("llama-2-7b"), shape, lowering, 1000), "repeat_kv") == nullptr);
 }
 
 TEST_CASE("a framework may multiply the last token of each prompt with the vocabulary by itself") {
     const DecoderLlm model = decoder("llama-3.1-8b");
     RunShape shape{.batch = 32};
+    Lowering lowering;
     const auto head = [&](const OpGraph& graph) { return op_of<Gemm>(graph, "lm_head"); };
-    CHECK(head(prefill_graph(model, shape, 128)).m == 32);
-    shape.head_by_sequences = true;
-    const OpGraph prompts = prefill_graph(model, shape, 128);
+    CHECK(head(prefill_graph(model, shape, lowering, 128)).m == 32);
+    lowering.head_by_sequences = true;
+    const OpGraph prompts = prefill_graph(model, shape, lowering, 128);
     CHECK(head(prompts).batch == 32);
     CHECK(head(prompts).m == 1);
     CHECK(find_node(prompts, "lm_head")->weights == 128256.0 * 4096);
-    CHECK(head(decode_graph(model, shape, 128)).m == 32);
-    CHECK(head(prefill_graph(model, shape, 1, 127)).m == 32);  // tokens of their own are no slice
-    shape.logits_of_prompt = true;
-    CHECK(head(prefill_graph(model, shape, 128)).m == 32 * 128);
+    CHECK(head(decode_graph(model, shape, lowering, 128)).m == 32);
+    CHECK(head(prefill_graph(model, shape, lowering, 1, 127)).m == 32);  // tokens of their own are no slice
+    lowering.logits_of_prompt = true;
+    CHECK(head(prefill_graph(model, shape, lowering, 128)).m == 32 * 128);
 }
 
 TEST_CASE("a framework runs experts one after the other, or all of a layer in one product each way") {
     const DecoderLlm model = decoder("qwen3-30b-a3b");  // 128 experts, 8 of them for a token
     RunShape shape{.batch = 1};
-    const auto kernels = [&] { return find_node(decode_graph(model, shape, 1000), "experts")->eager_kernels; };
+    Lowering lowering;
+    const auto kernels = [&] { return find_node(decode_graph(model, shape, lowering, 1000), "experts")->eager_kernels; };
     CHECK(kernels() == 3 * 128 + 8 * 8);
-    shape.grouped_experts = true;
+    lowering.grouped_experts = true;
     CHECK(kernels() == 31);  // as traced
     shape.batch = 64;
     CHECK(kernels() == 31);
@@ -209,7 +221,7 @@ TEST_CASE("a framework runs experts one after the other, or all of a layer in on
 TEST_CASE("data-parallel copies that share experts bring their tokens together") {
     const DecoderLlm model = decoder("deepseek-v3");
     RunShape shape{.batch = 4, .precision = Precision::fp8};
-    const auto experts = [&] { return op_of<Moe>(decode_graph(model, shape, 1000), "experts"); };
+    const auto experts = [&] { return op_of<Moe>(decode_graph(model, shape, {}, 1000), "experts"); };
     const Moe alone = experts();
     CHECK(alone.tokens == 4);
     shape.parallel = {.data = 8, .expert = 8};
@@ -224,11 +236,12 @@ TEST_CASE("data-parallel copies that share experts bring their tokens together")
 
 TEST_CASE("relative positions take a framework ten passes over scores, and indices of 64 bits") {
     RunShape shape{.prompt_tokens = 128, .precision = Precision::fp16};
-    const auto graph = [&shape] { return forward_graph(shipped("deberta-v3-xsmall"), shape); };
+    Lowering lowering;
+    const auto graph = [&] { return forward_graph(shipped("deberta-v3-xsmall"), shape, lowering); };
     const std::int64_t scores = 6 * 128 * 128;
     CHECK(op_of<Move>(graph(), "gather_scores").read == 2 * scores);
     CHECK(find_node(graph(), "mask_scores") == nullptr);
-    shape.framework = true;
+    lowering.kernels = KernelSet::framework;
     const Move gathered = op_of<Move>(graph(), "gather_scores");
     CHECK(gathered.read == 2 * scores * (1 + 4));  // fp16, and four times as much of indices
     CHECK(gathered.written == 2 * scores);
@@ -243,13 +256,14 @@ TEST_CASE("relative positions take a framework ten passes over scores, and indic
 
 TEST_CASE("products of attention run in TF32 in frameworks alone, and on the lanes where the library has no kernels for odd rows") {
     RunShape shape{.batch = 1, .prompt_tokens = 64, .precision = Precision::tf32};
-    const auto products = [&shape] { return op_of<Attention>(forward_graph(shipped("bert-base"), shape), "attention").products; };
+    Lowering lowering;
+    const auto products = [&] { return op_of<Attention>(forward_graph(shipped("bert-base"), shape, lowering), "attention").products; };
     CHECK_FALSE(products());
-    shape.framework = true;
+    lowering.kernels = KernelSet::framework;
     CHECK(products() == Precision::tf32);
-    shape.tf32_products = false;
+    lowering.tf32_products = false;
     CHECK_FALSE(products());
-    shape.tf32_products = shape.odd_rows_on_lanes = true;
+    lowering.tf32_products = lowering.odd_rows_on_lanes = true;
     CHECK(products() == Precision::tf32);
     shape.prompt_tokens = 65;
     CHECK(products() == Precision::fp32);
@@ -263,21 +277,23 @@ TEST_CASE("products of attention run in TF32 in frameworks alone, and on the lan
 }
 
 TEST_CASE("attention of convolutional nets multiplies in fp32 where TF32 is for convolutions alone") {
-    RunShape shape{.batch = 1, .precision = Precision::tf32, .fused_attention = false};
-    shape.framework = true;
-    const auto products = [&shape] { return op_of<Attention>(forward_graph(shipped("detr-resnet-50"), shape), "attention").products; };
+    RunShape shape{.batch = 1, .precision = Precision::tf32};
+    Lowering lowering{.fused_attention = false, .fused_wide_attention = false};
+    lowering.kernels = KernelSet::framework;
+    const auto products = [&] { return op_of<Attention>(forward_graph(shipped("detr-resnet-50"), shape, lowering), "attention").products; };
     CHECK(products() == Precision::tf32);
-    shape.tf32_products = false;
+    lowering.tf32_products = false;
     CHECK(products() == Precision::fp32);
 }
 
 TEST_CASE("linear layers leave maps that are channels last in a framework's runs of planes too") {
-    RunShape shape{.batch = 2, .precision = Precision::fp16, .channels_last = false};
-    const auto depthwise = [&shape](const char* model) { return op_of<Conv2d>(forward_graph(shipped(model), shape), "depthwise"); };
-    const auto resizing = [&shape] { return op_of<Move>(forward_graph(shipped("segformer-b0"), shape), "upsample"); };
+    RunShape shape{.batch = 2, .precision = Precision::fp16};
+    Lowering lowering{.channels_last = false};
+    const auto depthwise = [&](const char* model) { return op_of<Conv2d>(forward_graph(shipped(model), shape, lowering), "depthwise"); };
+    const auto resizing = [&] { return op_of<Move>(forward_graph(shipped("segformer-b0"), shape, lowering), "upsample"); };
     CHECK_FALSE(depthwise("convnext-tiny").channels_last);
     CHECK(resizing().waits > 0);
-    shape.framework = true;
+    lowering.kernels = KernelSet::framework;
     CHECK(depthwise("convnext-tiny").channels_last);
     CHECK(depthwise("segformer-b0").channels_last);
     CHECK_FALSE(depthwise("mobilenet-v2").channels_last);
@@ -287,8 +303,9 @@ TEST_CASE("linear layers leave maps that are channels last in a framework's runs
 
 TEST_CASE("factors for each channel of each image are broadcast by a framework") {
     RunShape shape{.batch = 2, .precision = Precision::fp16};
-    CHECK_FALSE(op_of<Elementwise>(forward_graph(shipped("efficientnet-b0"), shape), "gate").strided);
-    shape.framework = true;
-    CHECK(op_of<Elementwise>(forward_graph(shipped("efficientnet-b0"), shape), "gate").strided);
-    CHECK_FALSE(op_of<Elementwise>(forward_graph(shipped("dm-nfnet-f0"), shape), "scale").strided);  // constants are not
+    Lowering lowering;
+    CHECK_FALSE(op_of<Elementwise>(forward_graph(shipped("efficientnet-b0"), shape, lowering), "gate").strided);
+    lowering.kernels = KernelSet::framework;
+    CHECK(op_of<Elementwise>(forward_graph(shipped("efficientnet-b0"), shape, lowering), "gate").strided);
+    CHECK_FALSE(op_of<Elementwise>(forward_graph(shipped("dm-nfnet-f0"), shape, lowering), "scale").strided);  // constants are not
 }

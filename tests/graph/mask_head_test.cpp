@@ -16,10 +16,10 @@ using test::TemporaryFile;
 
 namespace {
 
-OpGraph mask_graph(const std::string& layers, const RunShape& shape = {}) {
+OpGraph mask_graph(const std::string& layers, const RunShape& shape = {}, const Lowering& lowering = {}) {
     const TemporaryFile file(
         "net.toml", "id = \"net\"\nfamily = \"detector\"\nsource = \"a test\"\nimage_size = 64\nclasses = 7\nnorm = \"layer\"\n" + layers);
-    return forward_graph(load_workload(file.path()), shape);
+    return forward_graph(load_workload(file.path()), shape, lowering);
 }
 
 const std::string maps = "layers = [{conv = 32, stride = 16}, {conv = 32, stride = 8, from = -2}, {conv = 32, stride = 4, from = -3}, ";
@@ -93,7 +93,7 @@ TEST_CASE("layers that maps cannot share evenly are all there") {
 TEST_CASE("the host waits for sizes and empty masks only where models read them back") {
     const std::string net = maps + "{mask_head = 10, from = [2, 0, 1], layers = 2, heads = 4, inner = 64, masked = true}]";
     const auto waits = [&](bool reads_back) {
-        const OpGraph graph = mask_graph(net, {.reads_back_sizes = reads_back});
+        const OpGraph graph = mask_graph(net, {}, {.reads_back_sizes = reads_back});
         return std::any_of(graph.segments.begin(), graph.segments.end(), [](const Segment& s) { return s.after_gpu; });
     };
     CHECK(waits(true));
@@ -106,7 +106,7 @@ TEST_CASE("the host masks shifted windows once for all images, in half of the bl
         "= "
         "false}]";
     CHECK(find_node(mask_graph(net), "window_mask") == nullptr);
-    const OpGraph graph = mask_graph(net, {.batch = 5, .window_mask_time = 10 * ns});
+    const OpGraph graph = mask_graph(net, {.batch = 5}, {.window_mask_time = 10 * ns});
     const OpNode* mask = find_node(graph, "window_mask");
     REQUIRE(mask != nullptr);
     // 16 windows of 16 places.
@@ -116,7 +116,8 @@ TEST_CASE("the host masks shifted windows once for all images, in half of the bl
     CHECK_THROWS_AS(mask_graph("layers = [{attend = 3, shifted = true}]"), Error);
     CHECK_THROWS_AS(mask_graph("layers = [{attend = 3, window = 4, shifted = true, reduction = 2}]"), Error);
     // Swin by its family: 64 windows of 49 places in the first stage.
-    const OpGraph swin = forward_graph(test::shipped("swin-tiny-patch4-window7-224"), {.framework = true, .window_mask_time = 10 * ns});
+    const OpGraph swin =
+        forward_graph(test::shipped("swin-tiny-patch4-window7-224"), {}, {.kernels = KernelSet::framework, .window_mask_time = 10 * ns});
     REQUIRE(find_node(swin, "window_mask") != nullptr);
     CHECK(find_node(swin, "window_mask")->host_work.in(us) == rel(0.5 * 64 * 49 * 49 * 0.01, 1e-12));
 }

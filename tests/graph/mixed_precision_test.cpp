@@ -15,8 +15,10 @@ Workload shipped_net(std::string_view id) {
     return find_workload(test::models_dir(), id);
 }
 
-RunShape mixed(bool fp32_norms = false) {
-    return {.batch = 2, .precision = Precision::fp16, .mixed_precision = true, .fp32_norms = fp32_norms};
+const RunShape two_in_fp16{.batch = 2, .precision = Precision::fp16};
+
+Lowering mixed(bool fp32_norms = false) {
+    return {.mixed_precision = true, .fp32_norms = fp32_norms};
 }
 
 /// Nodes called `name`, each as often as its segment runs.
@@ -38,7 +40,7 @@ double bytes_per_element(const Elementwise& op) {
 
 TEST_CASE("mixed precision adds 16-bit branches to a stream in fp32, and casts it for each norm") {
     const Workload vit = shipped_net("vit-base-patch16-224");
-    const OpGraph plain = forward_graph(vit, {.batch = 2}), graph = forward_graph(vit, mixed());
+    const OpGraph plain = forward_graph(vit, {.batch = 2}, {}), graph = forward_graph(vit, two_in_fp16, mixed());
     const auto residuals = repeated_nodes(graph, "residual"), casts = repeated_nodes(graph, "cast");
     REQUIRE(residuals.size() == 24);
     // Reads 4 + 2 bytes and writes 4; in 16 bits it is 6.
@@ -59,23 +61,22 @@ TEST_CASE("mixed precision adds 16-bit branches to a stream in fp32, and casts i
 TEST_CASE("norms compute in fp32 only where the engine says so") {
     const Workload vit = shipped_net("vit-base-patch16-224");
     const auto precision_of_norms = [&](bool fp32_norms) {
-        return std::get<RowWise>(repeated_nodes(forward_graph(vit, mixed(fp32_norms)), "attention_norm").front().op).precision;
+        return std::get<RowWise>(repeated_nodes(forward_graph(vit, two_in_fp16, mixed(fp32_norms)), "attention_norm").front().op).precision;
     };
     CHECK(precision_of_norms(false) == Precision::fp16);
     CHECK(precision_of_norms(true) == Precision::fp32);
 }
 
 TEST_CASE("fp32 runs know nothing of mixed precision") {
-    RunShape shape = mixed(true);
-    shape.precision = Precision::fp32;
+    const RunShape shape{.batch = 2, .precision = Precision::fp32};
     for (const char* id : {"vit-base-patch16-224", "convnext-tiny", "caformer-s18"}) {
         INFO(id);
-        CHECK(repeated_nodes(forward_graph(shipped_net(id), shape), "cast").empty());
+        CHECK(repeated_nodes(forward_graph(shipped_net(id), shape, mixed(true)), "cast").empty());
     }
 }
 
 TEST_CASE("learned factors widen what they scale, and the next convolution casts it back") {
-    const OpGraph graph = forward_graph(shipped_net("convnext-tiny"), mixed());
+    const OpGraph graph = forward_graph(shipped_net("convnext-tiny"), two_in_fp16, mixed());
     const auto scales = repeated_nodes(graph, "layer_scale"), additions = repeated_nodes(graph, "add");
     REQUIRE(scales.size() == 18);
     CHECK(bytes_per_element(std::get<Elementwise>(scales.front().op)) == 6);      // reads 16 bits, writes 32
@@ -83,7 +84,7 @@ TEST_CASE("learned factors widen what they scale, and the next convolution casts
     // A cast before each depthwise convolution; those between stages read 16 bits from their norm.
     CHECK(repeated_nodes(graph, "cast").size() >= 18);
     // ConvNeXt V2 has no factors: its stream stays in 16 bits.
-    const OpGraph second = forward_graph(shipped_net("convnextv2_tiny"), mixed());
+    const OpGraph second = forward_graph(shipped_net("convnextv2_tiny"), two_in_fp16, mixed());
     CHECK(repeated_nodes(second, "layer_scale").empty());
     CHECK(bytes_per_element(std::get<Elementwise>(repeated_nodes(second, "add").front().op)) == 6);
 }
@@ -102,7 +103,7 @@ layers = [
 ]
 )");
     const Workload net = load_workload(file.path());
-    const OpGraph graph = forward_graph(net, mixed()), plain = forward_graph(net, {.batch = 2});
+    const OpGraph graph = forward_graph(net, two_in_fp16, mixed()), plain = forward_graph(net, {.batch = 2}, {});
     const std::int64_t places = 2 * 224 * 224;
     const auto concat = std::get<Move>(repeated_nodes(graph, "concat").front().op);
     CHECK(concat.precision == Precision::fp32);
@@ -116,8 +117,8 @@ layers = [
 }
 
 TEST_CASE("response normalization and StarReLU are several kernels, one more with casts but for what reads 16 bits") {
-    const auto kernels = [](const char* id, const char* name, const RunShape& shape) {
-        const auto found = repeated_nodes(forward_graph(shipped_net(id), shape), name);
+    const auto kernels = [](const char* id, const char* name, const Lowering& lowering) {
+        const auto found = repeated_nodes(forward_graph(shipped_net(id), two_in_fp16, lowering), name);
         REQUIRE(!found.empty());
         return found.front().eager_kernels;
     };
@@ -130,20 +131,22 @@ TEST_CASE("response normalization and StarReLU are several kernels, one more wit
 TEST_CASE("a convolution's bias is a kernel of its own only where the engine leaves it to one") {
     const Workload vgg = shipped_net("vgg16");
     RunShape shape{.batch = 2};
-    CHECK(repeated_nodes(forward_graph(vgg, shape), "bias").empty());
-    shape.separate_bias = true;
-    const auto biases = repeated_nodes(forward_graph(vgg, shape), "bias");
+    Lowering lowering;
+    CHECK(repeated_nodes(forward_graph(vgg, shape, lowering), "bias").empty());
+    lowering.separate_bias = true;
+    const auto biases = repeated_nodes(forward_graph(vgg, shape, lowering), "bias");
     CHECK(biases.size() == 13);
     CHECK(std::all_of(biases.begin(), biases.end(), [](const OpNode& n) { return n.fusion == Fusion::folded; }));
-    CHECK(total_parameters(forward_graph(vgg, shape)) == total_parameters(forward_graph(vgg, {})));
+    CHECK(total_parameters(forward_graph(vgg, shape, lowering)) == total_parameters(forward_graph(vgg, {}, {})));
 }
 
 TEST_CASE("attention that a framework's library has no fused kernel for is separate kernels in fp32 where it says so") {
     const Workload sam = shipped_net("samvit-base-patch16");
-    RunShape shape = mixed(true);
-    const OpGraph narrow = forward_graph(sam, shape);
-    shape.fp32_library_attention = true;
-    const OpGraph wide = forward_graph(sam, shape);
+    RunShape shape = two_in_fp16;
+    Lowering lowering = mixed(true);
+    const OpGraph narrow = forward_graph(sam, shape, lowering);
+    lowering.fp32_library_attention = true;
+    const OpGraph wide = forward_graph(sam, shape, lowering);
     CHECK(repeated_nodes(narrow, "find_masked").empty());
     REQUIRE(repeated_nodes(wide, "find_masked").size() == 12);
     CHECK(std::get<Gemm>(repeated_nodes(narrow, "scores").front().op).precision == Precision::fp16);
@@ -154,7 +157,7 @@ TEST_CASE("attention that a framework's library has no fused kernel for is separ
     CHECK(total_macs(wide) == total_macs(narrow));
     CHECK(total_parameters(wide) == total_parameters(narrow));
     // Products in a model's own code stay narrow, and fp32 runs have nothing to widen.
-    CHECK(repeated_nodes(forward_graph(shipped_net("visformer-small"), shape), "find_masked").empty());
+    CHECK(repeated_nodes(forward_graph(shipped_net("visformer-small"), shape, lowering), "find_masked").empty());
     shape.precision = Precision::fp32;
-    CHECK(repeated_nodes(forward_graph(sam, shape), "find_masked").empty());
+    CHECK(repeated_nodes(forward_graph(sam, shape, lowering), "find_masked").empty());
 }

@@ -29,7 +29,7 @@ ConvLayer block_of(std::int64_t size) {
 }
 
 OpGraph norm_free_graph(const ConvLayer& layer, bool gain = false) {
-    return conv_graph(net_of(layer, gain), RunShape{});
+    return conv_graph(net_of(layer, gain), RunShape{}, {});
 }
 
 std::int64_t count(const OpGraph& graph, std::string_view name) {
@@ -56,7 +56,7 @@ TEST_CASE("a GELU with a gain is two kernels, neither of which takes as long as 
         net.activation = Activation::gelu;
         for (ConvLayer& layer : net.layers) layer.activation = Activation::gelu;
         bool any = false;
-        for (const Segment& segment : conv_graph(net, {.framework = true}).segments) {
+        for (const Segment& segment : conv_graph(net, {}, {.kernels = KernelSet::framework}).segments) {
             for (const OpNode& node : segment.nodes) {
                 if (node.name != "gelu") continue;
                 any = true;

@@ -17,18 +17,19 @@ using roofcast::test::rel;
 namespace {
 
 /// A net of `layers` on images of 8x8 with 32 channels.
-OpGraph places_graph(std::vector<ConvLayer> layers, const RunShape& shape = {}) {
+OpGraph places_graph(std::vector<ConvLayer> layers, const RunShape& shape = {}, const Lowering& lowering = {}) {
     ConvNet net;
     net.image_size = 8;
     net.channels = 32;
     net.norm = ConvNorm::none;
     net.activation = Activation::gelu;
     net.layers = std::move(layers);
-    return conv_graph(net, shape);
+    return conv_graph(net, shape, lowering);
 }
 
-RunShape mixed_places() {
-    return {.batch = 2, .precision = Precision::fp16, .mixed_precision = true};
+/// Under mixed precision.
+OpGraph mixed_places_graph(std::vector<ConvLayer> layers) {
+    return places_graph(std::move(layers), {.batch = 2, .precision = Precision::fp16}, {.mixed_precision = true});
 }
 
 double bytes_of_each(const Elementwise& op) {
@@ -73,7 +74,7 @@ TEST_CASE("separate products copy heads side by side and back, and may keep thei
     layer.fused_attention = false;
     layer.relative_positions = true;
     layer.score_passes = 2;
-    const OpGraph narrow = places_graph({layer}, mixed_places());
+    const OpGraph narrow = mixed_places_graph({layer});
     CHECK(nodes_named(narrow, "attention").empty());
     const auto scores = std::get<Gemm>(nodes_named(narrow, "scores").front().op);
     // 2 images, 4 windows of 16 places, 4 heads of 8.
@@ -87,7 +88,7 @@ TEST_CASE("separate products copy heads side by side and back, and may keep thei
     CHECK(total_parameters(narrow) == 49 * 4);
     CHECK(nodes_named(narrow, "cast").empty());
     layer.wide_scores = true;
-    const OpGraph wide = places_graph({layer}, mixed_places());
+    const OpGraph wide = mixed_places_graph({layer});
     CHECK(nodes_named(wide, "cast").size() == 2);
     CHECK(std::get<RowWise>(nodes_named(wide, "softmax").front().op).precision == Precision::fp32);
     CHECK(total_macs(wide) == total_macs(narrow));
@@ -148,20 +149,20 @@ TEST_CASE("attention with pooled heads has one filter and one norm for all heads
 TEST_CASE("sums with what is in fp32 are in fp32, and norms and element-wise kernels may compute in it") {
     ConvLayer sum = layer_of(ConvBlock::add, 0);
     sum.from = {-2, -1};
-    const OpGraph graph = places_graph({layer_of(ConvBlock::positions, 0), layer_of(ConvBlock::conv, 32), sum}, mixed_places());
+    const OpGraph graph = mixed_places_graph({layer_of(ConvBlock::positions, 0), layer_of(ConvBlock::conv, 32), sum});
     // Reads 4 + 2 bytes, writes 4.
     CHECK(bytes_of_each(std::get<Elementwise>(nodes_named(graph, "add").front().op)) == 10);
     ConvLayer norm = layer_of(ConvBlock::normalize, 0);
     norm.norm = ConvNorm::layer;
     const auto precision_of_norm = [&] {
-        return std::get<RowWise>(nodes_named(places_graph({norm}, mixed_places()), "layernorm").front().op).precision;
+        return std::get<RowWise>(nodes_named(mixed_places_graph({norm}), "layernorm").front().op).precision;
     };
     CHECK(precision_of_norm() == Precision::fp16);
     norm.wide = true;
     CHECK(precision_of_norm() == Precision::fp32);
     ConvLayer kernels = layer_of(ConvBlock::pointwise, 2);
     kernels.wide = true;
-    const OpNode node = nodes_named(places_graph({kernels}, mixed_places()), "pointwise").front();
+    const OpNode node = nodes_named(mixed_places_graph({kernels}), "pointwise").front();
     CHECK(node.eager_kernels == 3);  // and the casts
     CHECK(std::get<Elementwise>(node.op).precision == Precision::fp32);
 }
@@ -176,40 +177,43 @@ TEST_CASE("heads must divide the channels of queries, and those of values") {
 
 TEST_CASE("Swin adds positions and masks between separate products, and rolls an image in a copy for each axis") {
     const Workload swin = find_workload(test::models_dir(), "swin-tiny-patch4-window7-224");
-    const OpGraph graph = forward_graph(swin, {});
+    const OpGraph graph = forward_graph(swin, {}, {});
     CHECK_FALSE(std::get<Attention>(nodes_named(graph, "attention").front().op).fused);
     // 56·56 tokens of 96 channels: cut out, padded by nothing and rolled twice in half of the blocks; merged and rolled back.
     CHECK(std::get<Move>(nodes_named(graph, "partition").front().op).read == 3 * 56 * 56 * 96);
     CHECK(std::get<Move>(nodes_named(graph, "merge_windows").front().op).read == 2 * 56 * 56 * 96);
     // Half of the blocks read and write the scores once more for the mask; in mixed precision 16 bytes a score, four times that.
     CHECK(nodes_named(graph, "score_bias").front().eager_kernels == 0.5);
-    CHECK(nodes_named(forward_graph(swin, mixed_places()), "score_bias").front().eager_kernels == 4);
+    CHECK(nodes_named(forward_graph(swin, {.batch = 2, .precision = Precision::fp16}, {.mixed_precision = true}), "score_bias")
+              .front()
+              .eager_kernels == 4);
     // Engines with kernels of their own for scores have them for heads and windows.
-    const OpGraph engine = forward_graph(swin, {.fused_attention = false});
+    const OpGraph engine = forward_graph(swin, {}, {.fused_attention = false, .fused_wide_attention = false});
     CHECK(nodes_named(engine, "heads_first").empty());
     CHECK(nodes_named(engine, "score_bias").empty());
 }
 
 TEST_CASE("kernels for windows attend in one, and the norm before them or a move of its own cuts the windows") {
-    RunShape shape{.fused_attention = false, .window_kernels = true};
+    RunShape shape{};
+    Lowering lowering{.fused_attention = false, .fused_wide_attention = false, .window_kernels = true};
     const auto attention = [&](const OpGraph& graph) { return std::get<Attention>(nodes_named(graph, "attention").front().op); };
     const Workload first = find_workload(test::models_dir(), "swin-tiny-patch4-window7-224");
-    const OpGraph graph = forward_graph(first, shape);
+    const OpGraph graph = forward_graph(first, shape, lowering);
     CHECK(attention(graph).fused);
     CHECK(nodes_named(graph, "partition").empty());
     CHECK(std::get<Move>(nodes_named(graph, "merge_windows").front().op).read == 56 * 56 * 96);
     // V2 normalizes after its branches: a move cuts the windows.
-    const OpGraph second = forward_graph(find_workload(test::models_dir(), "swin-v2-tiny"), shape);
+    const OpGraph second = forward_graph(find_workload(test::models_dir(), "swin-v2-tiny"), shape, lowering);
     CHECK(std::get<Move>(nodes_named(second, "partition").front().op).read == 64 * 64 * 96);
     // They have none in 32 bits, whose attention copies heads as the engine's does elsewhere, nor for windows of more than 256 tokens.
     shape.precision = Precision::fp32;
-    shape.copies_heads = true;
-    CHECK_FALSE(attention(forward_graph(first, shape)).fused);
-    CHECK(attention(forward_graph(first, shape)).copies_heads);
+    lowering.copies_heads = true;
+    CHECK_FALSE(attention(forward_graph(first, shape, lowering)).fused);
+    CHECK(attention(forward_graph(first, shape, lowering)).copies_heads);
     Workload wide = find_workload(test::models_dir(), "swin-v2-tiny");
     std::get<Swin>(wide.architecture).window = 16;
     shape.precision = Precision::fp16;
-    CHECK(attention(forward_graph(wide, shape)).fused);
+    CHECK(attention(forward_graph(wide, shape, lowering)).fused);
     std::get<Swin>(wide.architecture).window = 32;
-    CHECK_FALSE(attention(forward_graph(wide, shape)).fused);
+    CHECK_FALSE(attention(forward_graph(wide, shape, lowering)).fused);
 }

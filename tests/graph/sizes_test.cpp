@@ -22,7 +22,7 @@ Workload net_of(const std::string& layers, const std::string& keys = "image_size
 
 ErrorDetail refusal_of(const Workload& workload, const RunShape& shape = {}) {
     try {
-        static_cast<void>(forward_graph(workload, shape));
+        static_cast<void>(forward_graph(workload, shape, {}));
     } catch (const Error& e) {
         return e.detail();
     }
@@ -70,7 +70,7 @@ TEST_CASE("layers joined with themselves are refused where their channels outgro
         CHECK(refused.found == "25165824");
         CHECK(refused.expected == "at most 16777216");
     }
-    CHECK(forward_graph(net_of(times(22, "{concat = true, from = [-1, -1]},\n")), {}).segments.size() == 22);
+    CHECK(forward_graph(net_of(times(22, "{concat = true, from = [-1, -1]},\n")), {}, {}).segments.size() == 22);
 }
 
 TEST_CASE("a map that is stretched beyond the largest side is refused by layer") {
@@ -100,7 +100,7 @@ TEST_CASE("dimensions that are each within bounds are refused where a transforme
     model.layers = 1 << 24;
     model.hidden = model.intermediate = model.vocabulary = 1 << 24;
     model.heads = model.kv_heads = model.head_dim = 1 << 24;
-    CHECK_THROWS_AS(static_cast<void>(prefill_graph(model, {.batch = 1 << 20}, 1 << 11)), Error);
+    CHECK_THROWS_AS(static_cast<void>(prefill_graph(model, {.batch = 1 << 20}, {}, 1 << 11)), Error);
 }
 
 TEST_CASE("a net of more operators than memory takes is refused") {
@@ -115,7 +115,7 @@ TEST_CASE("twenty thousand layers, each read by one far behind it, become a grap
     std::string layers;
     constexpr int count = 20'000, behind = 500;
     for (int i = 0; i < count; ++i) layers += fmt::format("{{add = true, from = [-1, {}]}},\n", -1 - std::min(i, behind));
-    const OpGraph graph = forward_graph(net_of(layers), {});
+    const OpGraph graph = forward_graph(net_of(layers), {}, {});
     CHECK(graph.segments.size() == count);
     // 500 maps of 3 · 8 · 8 elements are waited for at a time, beside the two of the operator at hand and the image.
     CHECK(graph.peak_activations < 510 * 192 * 2 * byte);

@@ -37,10 +37,10 @@ TEST_CASE("a decoder shares the encoder's words, however wide these are") {
     model.embedding_dim = 8;
     Workload workload;
     workload.architecture = model;
-    const double encoder = total_parameters(forward_graph(workload, {.prompt_tokens = 16}));
+    const double encoder = total_parameters(forward_graph(workload, {.prompt_tokens = 16}, {}));
     model.decoder_layers = 1;
     workload.architecture = model;
-    const double both = total_parameters(forward_graph(workload, {.prompt_tokens = 16}));
+    const double both = total_parameters(forward_graph(workload, {.prompt_tokens = 16}, {}));
     CHECK(both > encoder);
     CHECK(both < encoder + 100'000);  // not another table of words
 }
@@ -48,7 +48,7 @@ TEST_CASE("a decoder shares the encoder's words, however wide these are") {
 TEST_CASE("merging an odd side of windows' maps pads it") {
     const Workload swin = shipped("swin-tiny-patch4-window7-224");
     // 200 / 4 = 50 patches on a side, then 25, 13 and 7.
-    const OpGraph graph = forward_graph(swin, {.batch = 2, .image_size = 200});
+    const OpGraph graph = forward_graph(swin, {.batch = 2, .image_size = 200}, {});
     std::vector<std::int64_t> rows;
     for (const Segment& segment : graph.segments) {
         for (const OpNode& node : segment.nodes) {
@@ -86,7 +86,7 @@ TEST_CASE("decoding one token takes two FLOPs a parameter, embeddings and attent
     for (const char* id : {"llama-2-7b", "llama-3-70b", "falcon-180b", "opt-1.3b"}) {
         CAPTURE(std::string(id));
         const DecoderLlm model = decoder(id);
-        const OpGraph graph = decode_graph(model, {}, 1);
+        const OpGraph graph = decode_graph(model, {}, {}, 1);
         const double tables = static_cast<double>(model.vocabulary * model.hidden + model.learned_positions * model.hidden);
         const double products = total_parameters(graph) + graph.tied_weights - tables;
         CHECK(total_flops(graph).in(flop) == rel(2 * products, 0.005));
@@ -96,16 +96,17 @@ TEST_CASE("decoding one token takes two FLOPs a parameter, embeddings and attent
 TEST_CASE("prefill and decode carry the same parameters") {
     for (const char* id : {"llama-3.1-8b", "deepseek-v3", "mixtral-8x7b", "gpt-oss-20b", "opt-350m"}) {
         CAPTURE(std::string(id));
-        CHECK(total_parameters(decode_graph(decoder(id), {}, 100)) == rel(total_parameters(prefill_graph(decoder(id), {}, 100)), 1e-12));
+        CHECK(total_parameters(decode_graph(decoder(id), {}, {}, 100)) ==
+              rel(total_parameters(prefill_graph(decoder(id), {}, {}, 100)), 1e-12));
     }
 }
 
 TEST_CASE("latent attention decodes in the latent space and expands keys in the prompt") {
-    const auto& decode = op_of<Attention>(decode_graph(decoder("deepseek-v3"), {}, 4096), "attention");
+    const auto& decode = op_of<Attention>(decode_graph(decoder("deepseek-v3"), {}, {}, 4096), "attention");
     CHECK(decode.kv_heads == 1);
     CHECK(decode.head_dim == 576);
     CHECK(decode.value_dim == 512);
-    const auto& prefill = op_of<Attention>(prefill_graph(decoder("deepseek-v3"), {}, 4096), "attention");
+    const auto& prefill = op_of<Attention>(prefill_graph(decoder("deepseek-v3"), {}, {}, 4096), "attention");
     CHECK(prefill.kv_heads == 128);
     CHECK(prefill.head_dim == 192);
     CHECK(prefill.value_dim == 128);
@@ -114,7 +115,7 @@ TEST_CASE("latent attention decodes in the latent space and expands keys in the 
 TEST_CASE("tensor parallelism divides the products, keeps one KV head a GPU, and adds two all-reduces a layer") {
     RunShape shape;
     shape.parallel.tensor = 16;
-    const OpGraph graph = decode_graph(decoder("llama-3.1-405b"), shape, 128);
+    const OpGraph graph = decode_graph(decoder("llama-3.1-405b"), shape, {}, 128);
     CHECK(op_of<Attention>(graph, "attention").heads == 8);
     CHECK(op_of<Attention>(graph, "attention").kv_heads == 1);
     CHECK(op_of<Gemm>(graph, "down_proj").k == 53248 / 16);
@@ -127,33 +128,33 @@ TEST_CASE("tensor parallelism divides the products, keeps one KV head a GPU, and
 TEST_CASE("only the last token of a prompt reaches the LM head") {
     RunShape shape;
     shape.batch = 3;
-    CHECK(op_of<Gemm>(prefill_graph(decoder("llama-3-8b"), shape, 1000), "lm_head").m == 3);
-    CHECK(op_of<Gemm>(prefill_graph(decoder("llama-3-8b"), shape, 1000), "qkv_proj").m == 3000);
+    CHECK(op_of<Gemm>(prefill_graph(decoder("llama-3-8b"), shape, {}, 1000), "lm_head").m == 3);
+    CHECK(op_of<Gemm>(prefill_graph(decoder("llama-3-8b"), shape, {}, 1000), "qkv_proj").m == 3000);
 }
 
 TEST_CASE("weight-only quantization leaves embeddings and LM head as they are") {
     RunShape shape;
     shape.weights = *parse_weight_format("int4");
-    const OpGraph graph = decode_graph(decoder("llama-3.1-8b"), shape, 1);
+    const OpGraph graph = decode_graph(decoder("llama-3.1-8b"), shape, {}, 1);
     CHECK(op_of<Gemm>(graph, "lm_head").weight_bits == 16);
     CHECK(op_of<Gemm>(graph, "qkv_proj").weight_bits == 4.25);
     // Two tables of 128256 × 4096 and 65 norms of 4096 in 16 bits, the rest of 8030261248 in 4.25 bits.
     const double whole = 2.0 * 128256 * 4096 + 65 * 4096;
     CHECK(weight_size(graph).in(byte) == rel(2 * whole + (8030261248 - whole) * 4.25 / 8, 1e-9));
     shape.weights = *parse_weight_format("q4_k_m");  // llama.cpp's mean covers all of them
-    CHECK(op_of<Gemm>(decode_graph(decoder("llama-3.1-8b"), shape, 1), "lm_head").weight_bits == 4.85);
-    CHECK(weight_size(decode_graph(decoder("llama-3.1-8b"), shape, 1)).in(gb) == rel(4.87, 1e-2));
+    CHECK(op_of<Gemm>(decode_graph(decoder("llama-3.1-8b"), shape, {}, 1), "lm_head").weight_bits == 4.85);
+    CHECK(weight_size(decode_graph(decoder("llama-3.1-8b"), shape, {}, 1)).in(gb) == rel(4.87, 1e-2));
 }
 
 TEST_CASE("tied embeddings are stored once") {
     // Llama 3.2 1B: 1235814400 parameters of two bytes.
-    CHECK(weight_size(decode_graph(decoder("llama-3.2-1b"), {}, 1)).in(byte) == rel(2 * 1235814400.0, 1e-12));
+    CHECK(weight_size(decode_graph(decoder("llama-3.2-1b"), {}, {}, 1)).in(byte) == rel(2 * 1235814400.0, 1e-12));
 }
 
 TEST_CASE("a run in fp32 stores its weights in fp32 unless told otherwise") {
     RunShape shape;
     shape.precision = Precision::fp32;
-    CHECK(op_of<Gemm>(forward_graph(shipped("bert-base"), shape), "qkv_proj").weight_bits == 32);
+    CHECK(op_of<Gemm>(forward_graph(shipped("bert-base"), shape, {}), "qkv_proj").weight_bits == 32);
 }
 
 TEST_CASE("an image becomes as many language tokens as its merged patches") {
@@ -173,8 +174,8 @@ TEST_CASE("work grows in proportion to the batch") {
         CAPTURE(std::string(id));
         RunShape eight;
         eight.batch = 8;
-        const OpGraph graph = forward_graph(shipped(id), {});
-        const OpGraph batched = forward_graph(shipped(id), eight);
+        const OpGraph graph = forward_graph(shipped(id), {}, {});
+        const OpGraph batched = forward_graph(shipped(id), eight, {});
         CHECK(total_flops(batched).in(flop) == rel(8 * total_flops(graph).in(flop), 0.01));
         CHECK(batched.peak_activations.in(byte) == rel(8 * graph.peak_activations.in(byte), 1e-9));
         CHECK(total_parameters(batched) == rel(total_parameters(graph), 1e-12));
@@ -186,7 +187,7 @@ TEST_CASE("a summary reproduces its totals") {
     workload.architecture = Summary{.gmacs = 4.1, .mactivations = 11.1, .mparams = 25.6};
     RunShape shape;
     shape.batch = 32;
-    const OpGraph graph = forward_graph(workload, shape);
+    const OpGraph graph = forward_graph(workload, shape, {});
     CHECK(total_macs(graph) / 1e9 == rel(32 * 4.1, 1e-9));
     CHECK(total_parameters(graph) / 1e6 == rel(25.6, 1e-9));
     CHECK(total_flops(graph).in(gflop) == rel(2 * 32 * 4.1, 0.05));  // rounded sizes, and 4 FLOPs an activation
@@ -195,13 +196,14 @@ TEST_CASE("a summary reproduces its totals") {
 TEST_CASE("an int8 engine that keeps activations narrow moves half the bytes between layers") {
     const Workload bert = find_workload(test::models_dir(), "bert-base");
     RunShape shape{.batch = 4, .prompt_tokens = 128, .precision = Precision::int8};
-    const OpGraph wide = forward_graph(bert, shape);
-    shape.narrow_activations = true;
-    const OpGraph narrow = forward_graph(bert, shape);
+    Lowering lowering;
+    const OpGraph wide = forward_graph(bert, shape, lowering);
+    lowering.narrow_activations = true;
+    const OpGraph narrow = forward_graph(bert, shape, lowering);
     CHECK(narrow.peak_activations.in(byte) == rel(wide.peak_activations.in(byte) / 2, 1e-9));
     CHECK(weight_size(narrow).in(byte) == rel(weight_size(wide).in(byte), 0.01));  // norms apart
     shape.precision = Precision::fp16;
-    const OpGraph sixteen = forward_graph(bert, shape);
+    const OpGraph sixteen = forward_graph(bert, shape, lowering);
     CHECK(sixteen.peak_activations == wide.peak_activations);
 }
 
@@ -215,7 +217,7 @@ TEST_CASE("rotation passes over queries and keys, and pooling by attention adds 
     Vit rotated = plain, pooled = plain;
     rotated.rotary = true;
     pooled.attention_pool = true;
-    const OpGraph base = vit_graph(plain, {}), rotation = vit_graph(rotated, {}), pooling = vit_graph(pooled, {});
+    const OpGraph base = vit_graph(plain, {}, {}), rotation = vit_graph(rotated, {}, {}), pooling = vit_graph(pooled, {}, {});
     CHECK(total_parameters(rotation) == total_parameters(base));
     // 197 tokens · 2 · 64 elements a layer.
     CHECK(op_of<Elementwise>(rotation, "rope").elements == 197 * 2 * 64);
@@ -226,13 +228,14 @@ TEST_CASE("rotation passes over queries and keys, and pooling by attention adds 
 
 TEST_CASE("fused attention takes the halves of half-padded sequences apart, separate products do not") {
     RunShape shape{.batch = 3, .prompt_tokens = 128};
-    const auto attention = [&shape] { return op_of<Attention>(forward_graph(shipped("bert-base"), shape), "attention"); };
+    Lowering lowering;
+    const auto attention = [&] { return op_of<Attention>(forward_graph(shipped("bert-base"), shape, lowering), "attention"); };
     CHECK(attention().batch == 3);
-    shape.half_padded = true;
+    lowering.half_padded = true;
     CHECK(attention().batch == 6);
     CHECK(attention().query_len == 64);
     CHECK(attention().kv_len == 64);
-    shape.fused_attention = false;
+    lowering.fused_attention = lowering.fused_wide_attention = false;
     CHECK(attention().batch == 3);
     CHECK(attention().kv_len == 128);
 }

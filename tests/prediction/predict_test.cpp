@@ -124,7 +124,7 @@ TEST_CASE("the integral over the growing cache equals the sum of its steps") {
         bench.run("llama-3.1-8b", gpu, {.batch = 16, .prompt_tokens = 2048, .generate_tokens = 257, .precision = Precision::fp16});
     Seconds sum;
     for (std::int64_t kv_len = 2049; kv_len <= 2304; ++kv_len) {
-        sum += timeline(decode_graph(llm, p.request.shape, kv_len), gpu, bench.software.find(Execution::cuda_graph, "")).total;
+        sum += timeline(decode_graph(llm, p.request.shape, {}, kv_len), gpu, bench.software.find(Execution::cuda_graph, "")).total;
     }
     CHECK(p.phases.back().latency.in(ms) == rel(sum.in(ms), 0.01));
 }

@@ -91,7 +91,7 @@ TEST_CASE("chunks of a prompt are added up, and the whole is no faster than its 
     const auto& llm = std::get<DecoderLlm>(bench.llama.architecture);
     const Prediction whole = bench.run({});
     const RunShape& shape = whole.request.shape;
-    const double flops = total_flops(prefill_graph(llm, shape, 4096)).in(flop);
+    const double flops = total_flops(prefill_graph(llm, shape, {}, 4096)).in(flop);
     Seconds before;
     for (const std::int64_t chunk : {4096, 2048, 1024, 512, 256, 128, 100}) {
         CAPTURE(chunk);
@@ -107,7 +107,7 @@ TEST_CASE("chunks of a prompt are added up, and the whole is no faster than its 
     // 1024 at a time: four passes over 0, 1024, 2048 and 3072 cached tokens.
     Seconds sum;
     for (const std::int64_t past : {0, 1024, 2048, 3072})
-        sum += timeline(prefill_graph(llm, shape, 1024, past), bench.gpu, bench.software.find(Execution::cuda_graph, "")).total;
+        sum += timeline(prefill_graph(llm, shape, {}, 1024, past), bench.gpu, bench.software.find(Execution::cuda_graph, "")).total;
     CHECK(bench.run({.prefill_chunk = 1024}).ttft->in(ms) == rel(sum.in(ms), 1e-12));
 }
 
@@ -117,7 +117,7 @@ TEST_CASE("many chunks are integrated as close as makes no difference") {
     const Prediction p = bench.run({.prefill_chunk = 64});
     Seconds sum;
     for (std::int64_t past = 0; past < 4096; past += 64)
-        sum += timeline(prefill_graph(llm, p.request.shape, 64, past), bench.gpu, bench.software.find(Execution::cuda_graph, "")).total;
+        sum += timeline(prefill_graph(llm, p.request.shape, {}, 64, past), bench.gpu, bench.software.find(Execution::cuda_graph, "")).total;
     CHECK(p.ttft->in(ms) == rel(sum.in(ms), 0.01));
 }
 
@@ -170,9 +170,9 @@ TEST_CASE("a verification scores every proposed token and costs no less than a d
     const auto& llm = std::get<DecoderLlm>(bench.llama.architecture);
     const RunShape shape = bench.run({}).request.shape;
     const SoftwareStack& stack = bench.software.find(Execution::cuda_graph, "");
-    Seconds before = timeline(decode_graph(llm, shape, 1001), bench.gpu, stack).total;
+    Seconds before = timeline(decode_graph(llm, shape, {}, 1001), bench.gpu, stack).total;
     for (const std::int64_t tokens : {2, 4, 8, 16, 64}) {
-        const OpGraph graph = verify_graph(llm, shape, tokens, 1000);
+        const OpGraph graph = verify_graph(llm, shape, {}, tokens, 1000);
         CHECK(std::get<Gemm>(graph.segments.back().nodes[1].op).m == tokens);
         const Seconds time = timeline(graph, bench.gpu, stack).total;
         CHECK(time >= 0.98 * before);

@@ -70,10 +70,10 @@ TEST_CASE("a step without prompts is a decode step, and one without decodes a pr
     for (const char* id : {"llama-3.1-8b", "mixtral-8x7b", "deepseek-v3", "gpt-oss-20b"}) {
         CAPTURE(id);
         const StepModel m = bench.model("a100-sxm4-80gb", id);
-        CHECK(step_time(m, {.decodes = 24, .context = 700}) == pass(m, decode_graph(m.model, of_batch(m, 24), 700)));
-        CHECK(step_time(m, {.prompts = 1, .prompt_tokens = 512}) == pass(m, prefill_graph(m.model, of_batch(m, 1), 512)));
+        CHECK(step_time(m, {.decodes = 24, .context = 700}) == pass(m, decode_graph(m.model, of_batch(m, 24), {}, 700)));
+        CHECK(step_time(m, {.prompts = 1, .prompt_tokens = 512}) == pass(m, prefill_graph(m.model, of_batch(m, 1), {}, 512)));
         CHECK(step_time(m, {.prompts = 3, .prompt_tokens = 600, .past = 1000}) ==
-              pass(m, prefill_graph(m.model, of_batch(m, 3), 200, 1000)));
+              pass(m, prefill_graph(m.model, of_batch(m, 3), {}, 200, 1000)));
     }
 }
 
@@ -204,13 +204,13 @@ TEST_CASE("images go through the vision part in a pass of their own, before what
     const StepMix text{.decodes = 4, .context = 900, .prompts = 2, .prompt_tokens = 1400};
     StepMix images = text;
     images.encoded = 2;
-    CHECK((step_time(m, images) - step_time(m, text)).in(ms) == rel(pass(m, vision_graph(*m.vision, of_batch(m, 2))).in(ms), 1e-9));
+    CHECK((step_time(m, images) - step_time(m, text)).in(ms) == rel(pass(m, vision_graph(*m.vision, of_batch(m, 2), {})).in(ms), 1e-9));
     const StepTable table = tabulated(m, {.sequences = 16, .tokens = 4096, .prompt_tokens = 4096, .context = 4096});
     for (const std::int64_t v : {1, 2, 3, 5, 11, 16}) {
         CAPTURE(v);
         images.encoded = v;
         CHECK((step_time(table, images) - step_time(table, text)).in(ms) ==
-              rel(pass(m, vision_graph(*m.vision, of_batch(m, v))).in(ms), 0.05));
+              rel(pass(m, vision_graph(*m.vision, of_batch(m, v), {})).in(ms), 0.05));
     }
     const StepModel language = bench.model("rtx-4090", "llama-3.1-8b");
     CHECK(step_time(language, images) == step_time(language, text));

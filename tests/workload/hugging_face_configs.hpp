@@ -34,8 +34,8 @@ inline Workload read(const json& config) {
 /// The config describes the shipped model: parameters, multiply-adds and FLOPs are equal.
 inline void check_same(const json& config, const char* id) {
     CAPTURE(std::string(id));
-    const OpGraph found = forward_graph(read(config), {});
-    const OpGraph shipped = forward_graph(find_workload(models_dir(), id), {});
+    const OpGraph found = forward_graph(read(config), {}, {});
+    const OpGraph shipped = forward_graph(find_workload(models_dir(), id), {}, {});
     CHECK(total_parameters(found) == rel(total_parameters(shipped), 1e-12));
     CHECK(total_macs(found) == rel(total_macs(shipped), 1e-12));
     CHECK(total_flops(found).in(flop) == rel(total_flops(shipped).in(flop), 1e-12));

@@ -21,7 +21,7 @@ void check_published(const json& config, const char* id) {
     CAPTURE(std::string(id));
     const Workload shipped = find_workload(test::models_dir(), id);
     REQUIRE(shipped.published.parameters);
-    CHECK(total_parameters(forward_graph(read(config), {})) == rel(*shipped.published.parameters, 0.01));
+    CHECK(total_parameters(forward_graph(read(config), {}, {})) == rel(*shipped.published.parameters, 0.01));
 }
 
 json resnet_config(const char* type, const std::vector<int>& widths, const std::vector<int>& depths) {

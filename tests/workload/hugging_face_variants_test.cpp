@@ -15,7 +15,7 @@ namespace {
 
 /// Of the config's first forward pass: what the checkpoint's safetensors hold.
 double parameters(const json& config) {
-    return total_parameters(forward_graph(read(config), {}));
+    return total_parameters(forward_graph(read(config), {}, {}));
 }
 
 DecoderLlm read_decoder(const json& config) {
