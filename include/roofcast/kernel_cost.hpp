@@ -1,5 +1,5 @@
 #pragma once
-/// (operator, GPU) → time and why. Pure functions, one file an operator class in src/kernels/. No allocation.
+/// (operator, GPU) → time and why. Pure functions, one file an operator class in src/kernels/, in folders by kind of kernel. No allocation.
 ///
 /// Every model obeys the data-sheet roofline: total ≥ max(flops / peak, cold bytes / bandwidth) when nothing is resident in L2; peaks times
 /// `clock_headroom` where boards run above the clock that they are quoted at.

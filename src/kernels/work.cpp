@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/gemm_core.hpp"
+#include "kernels/matmul/gemm_core.hpp"
 
 namespace roofcast {
 

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "execution/engine_support.hpp"
-#include "kernels/toy_gemm.hpp"
+#include "kernels/matmul/toy_gemm.hpp"
 #include "roofcast/prediction.hpp"
 #include "support/compare.hpp"
 

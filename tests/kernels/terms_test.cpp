@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "kernels/toy_gemm.hpp"
+#include "kernels/matmul/toy_gemm.hpp"
 #include "support/compare.hpp"
 
 using namespace roofcast;

@@ -1,0 +1,107 @@
+#include <algorithm>
+
+#include "kernels/attention/attention_blocks.hpp"
+#include "kernels/attention/unfused_attention.hpp"
+#include "kernels/work.hpp"
+
+namespace roofcast {
+
+namespace {
+
+/// What the fused kernel has to bring from DRAM.
+struct FromDram {
+    Bytes bytes;
+    double share;  ///< of operands that L2 does not hold, whatever part of the others a kernel finds there; 1: cold
+};
+
+/// Operands that L2 can hold stay there between the calls of a benchmark, and from kernel to kernel of a model.
+FromDram from_dram(Bytes compulsory, const AttentionParameters& p, const Gpu& gpu, Cache cache) {
+    const double kept = cache == Cache::cold ? 0 : kept_in_partitions(compulsory, gpu.profile);
+    if (cache == Cache::rotated) return {compulsory * (1 - p.l2_residency * kept), 1 - kept};
+    return {after_l2(compulsory, gpu.profile.l2, gpu.parameters.values.streaming.l2_residency, cache), 1 - kept};
+}
+
+/// Whether an engine's kernels around attention bring its keys and values into a cache; those of frameworks are operators of their own.
+bool fills_cache(const Attention& op) {
+    return op.cached && !op.framework;
+}
+
+/// What engines with a KV cache do around the kernel: K and V go into the cache, Q and the output are copied or converted. A block of as
+/// many threads as the keys of a token have elements, 512 at most, writes these (vLLM's reshape_and_cache); what L2 cannot hold goes
+/// through DRAM.
+Seconds around_cache(const Attention& op, const AttentionKernel& kernel, const Gpu& gpu) {
+    if (!keeps_cache(op) || !fills_cache(op)) return {};
+    constexpr std::int64_t most_threads = 512;
+    const auto& p = *kernel.efficiency;
+    const double tokens = static_cast<double>(op.batch * op.query_len), kv_heads = static_cast<double>(op.kv_heads);
+    const double block = static_cast<double>(std::min(op.kv_heads * op.head_dim, most_threads)) / most_threads;
+    const Bytes element = element_size(activation_precision(op.precision));
+    const double heads =
+        (p.query_cycles * static_cast<double>(op.heads) + p.cache_cycles * kv_heads) * width_scale(op) * (element / (2 * byte));
+    const Seconds computed = lasting(tokens * (p.token_cycles * block + heads) / static_cast<double>(gpu.profile.sm_count), gpu.profile);
+    const Bytes moved = tokens * kv_heads * score_width(op) * (element + element_size(op.kv_precision));
+    const Bytes evicted = moved * (1 - kept_in_l2(moved, gpu.profile.l2));
+    return max(computed, evicted / (gpu.profile.data_bandwidth(Traffic::copied) * p.bandwidth_fraction));
+}
+
+/// Decoding as several queries of each KV head (FlashAttention-2, without a window): where there are several such heads, Q is copied from
+/// an order by KV head to one by query, and the output back; those of a single sequence are views.
+KernelCost regrouped(const Attention& op, KernelCost attention, const Gpu& gpu) {
+    const bool grouped = op.kv_heads > 1 && op.heads != op.kv_heads;
+    const AttentionKernel kernel = matrix_kernel(op, gpu);
+    const bool alone = kernel.is(AttentionLibrary::flash_attention_2) && !joins_prompts(op, kernel);
+    if (!alone || op.query_len > 1 || op.window > 0 || op.batch == 1 || !grouped) return attention;
+    const auto copied = [&](std::int64_t width) {
+        const std::int64_t elements = op.batch * op.heads * width;
+        const Move copy{.read = elements,
+                        .written = elements,
+                        .precision = activation_precision(op.precision),
+                        .integer_instructions = strided_copy_instructions};
+        return cost(copy, gpu, Cache::produced);
+    };
+    return in_sequence(in_sequence(copied(op.head_dim), attention), copied(op.value_width()));
+}
+
+/// What blocks take to look through the sequences of a batch for their work (FlashAttention-3; larger batches are dealt out without).
+Seconds scan_time(const Attention& op, const AttentionKernel& kernel, const Gpu& gpu) {
+    constexpr double scan_cycles = 35;          // of each sequence: H200 rows of 128 to 512 short ones, 15 to 50 tried
+    constexpr std::int64_t most_scanned = 992;  // its source: 31 groups of a warp's lanes
+    if (!kernel.is(AttentionLibrary::flash_attention_3) || op.batch > most_scanned) return {};
+    return lasting(scan_cycles * static_cast<double>(op.batch), gpu.profile);
+}
+
+KernelCost fused_cost(const Attention& op, const Gpu& gpu, Cache cache, bool lanes) {
+    const AttentionKernel kernel = lanes ? lane_kernel(op, gpu) : matrix_kernel(op, gpu);
+    const auto& p = *kernel.efficiency;
+    const Work w = work(op);
+    const MathUnit unit = lanes ? MathUnit::simt : gpu.profile.math_unit(op.precision);
+    Terms t;
+    t.flops = w.matrix;
+    const bool has_past = op.cached && op.kv_len > op.query_len;
+    const FromDram source = from_dram(w.bytes, p, gpu, cache == Cache::produced && has_past ? Cache::cold : cache);
+    t.dram_bytes = source.bytes;
+    t.dram = t.dram_bytes / (gpu.profile.data_bandwidth(Traffic::read) * p.bandwidth_fraction);
+    const Seconds start = fills_cache(op) ? lasting(p.fixed_cycles, gpu.profile) : kernel_start(op, kernel, gpu);
+    t.latency = start + around_cache(op, kernel, gpu) + scan_time(op, kernel, gpu) + source.share * far_start(kernel);
+    t.overlap = lanes ? 1 : p.overlap;
+    const Joules arithmetic = arithmetic_energy(relative_flop_energy(op.precision, unit) * t.flops, unit, gpu);
+    const BesideBlocks beside{t.dram, t.overlap, power_limit(arithmetic, t.dram_bytes, gpu)};
+    const AttentionBlocks best = lanes ? lane_blocks(op, kernel, gpu, beside) : matrix_blocks(op, kernel, gpu, beside);
+    t.compute = best.compute;
+    t.l2 = best.stream;
+    t.latency += best.alone;
+    return combine(t, gpu, arithmetic, beside.power);
+}
+
+}  // namespace
+
+KernelCost cost(const Attention& op, const Gpu& gpu, Cache cache) {
+    if (!op.fused) return unfused_attention_cost(op, gpu, cache);
+    if (op.lane_decoding == LaneDecoding::only) return fused_cost(op, gpu, cache, true);
+    const KernelCost together = regrouped(op, fused_cost(op, gpu, cache, false), gpu);
+    if (op.lane_decoding == LaneDecoding::none) return together;
+    const KernelCost apart = fused_cost(op, gpu, cache, true);
+    return apart.total < together.total ? apart : together;
+}
+
+}  // namespace roofcast

@@ -1,0 +1,190 @@
+#include "kernels/attention/attention_blocks.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/attention/attention_parts.hpp"
+#include "kernels/work.hpp"
+
+namespace roofcast {
+
+namespace {
+
+constexpr std::int64_t matrix_rows = 16;                      // rows of the smallest matrix instruction
+constexpr std::int64_t block_warps = 4;                       // of a block of queries, that share its rows
+constexpr std::int64_t general_parts = 16, most_parts = 128;  // that the general kernel and others split keys into, at most
+
+Seconds time(const AttentionBlocks& b, const BesideBlocks& beside) {
+    return b.alone + busy_time(b.compute, beside.dram, b.stream, beside.overlap, beside.power);
+}
+
+/// Query heads that share the keys of one.
+std::int64_t group_of(const Attention& op) {
+    return op.heads / std::max<std::int64_t>(op.kv_heads, 1);
+}
+
+/// Rows of queries that blocks are cut from: those of one head, or of all heads that share keys where kernels pack them.
+struct Rows {
+    double sets;         ///< of rows that see the same keys
+    std::int64_t count;  ///< of one set
+    double group;        ///< heads of one set
+    std::int64_t block;  ///< rows of one thread block
+    [[nodiscard]] double tiles() const { return blocks(count, block); }
+};
+
+/// Rows of a block that packs the heads of a KV head: Triton's unified attention, FlashAttention-3 (tile_size_fwd_sm90) and FlashInfer
+/// (FA2DetermineCtaTileQ), as their sources say.
+std::int64_t packed_block(const Attention& op, std::int64_t count, const AttentionKernel& kernel) {
+    constexpr std::int64_t shortest = 16, middle = 64, tall = 128, tallest = 192;
+    if (kernel.general) return shortest;
+    if (kernel.is(AttentionLibrary::flash_attention_3)) return op.head_dim <= 96 ? tallest : tall;
+    if (count > middle) return op.head_dim < 256 ? tall : middle;
+    return count > shortest ? middle : shortest;
+}
+
+/// Rows of a block of one head: all of them in some kernels of TensorRT, 64 of FlashAttention-2 on a paged cache; else 128 of wide heads,
+/// of others what the architecture says.
+std::int64_t apart_block(const Attention& op, const AttentionKernel& kernel, const Gpu& gpu) {
+    constexpr std::int64_t of_wide = 128, paged = 64, of_split_operands = 64;
+    if (splits_operands(op, gpu.profile)) return of_split_operands;
+    if (kernel.is(AttentionLibrary::flash_attention_2)) return paged;
+    if (kernel.whole_heads) return op.query_len;
+    return op.head_dim > usual_head ? of_wide : gpu.profile.facts.attention_query_block;
+}
+
+Rows rows_of(const Attention& op, const AttentionKernel& kernel, const Gpu& gpu) {
+    if (op.query_len == 1 || !kernel.packs_heads())
+        return {static_cast<double>(op.batch * op.heads), op.query_len, 1, apart_block(op, kernel, gpu)};
+    const std::int64_t group = group_of(op), count = op.query_len * group, groups = op.batch * op.heads / group;
+    return {static_cast<double>(groups), count, static_cast<double>(group), packed_block(op, count, kernel)};
+}
+
+/// Scores of one set that whole blocks compute: rows filled up to the block's, and of blocks on the diagonal also the masked half.
+double padded_pairs(const Attention& op, const Rows& r, double keys) {
+    const double block = static_cast<double>(r.block), rows = r.tiles() * block, all = rows * keys;
+    if (!op.causal) return all;
+    const double filled = (rows - static_cast<double>(r.count)) * std::min(keys, static_cast<double>(op.kv_len));
+    return std::min(all, r.group * visible_pairs(op) + filled + rows * block / r.group / 2);
+}
+
+/// Parts of the keys in blocks of queries: only several queries a sequence have theirs split.
+std::int64_t parts_of_queries(const Attention& op, const Rows& r, std::int64_t keys, const AttentionKernel& kernel, const Gpu& gpu) {
+    if (op.query_len == 1) return 1;
+    const int sms = gpu.profile.sm_count;
+    switch (kernel.library) {
+        case AttentionLibrary::flashinfer:
+            return flashinfer_parts(static_cast<double>(op.batch) * r.tiles(), keys, op.kv_heads, sms);
+        case AttentionLibrary::flash_attention_3:
+            return flash_attention_3_parts(r.sets * r.tiles(), keys, sms);
+        default:
+            return 1;
+    }
+}
+
+/// One block per set, height of a block and part of the keys. Blocks start in whole waves, however few the last has.
+AttentionBlocks by_queries(const Attention& op, const AttentionKernel& kernel, const Gpu& gpu) {
+    const double sms = static_cast<double>(gpu.profile.sm_count);
+    const Rows r = rows_of(op, kernel, gpu);
+    const auto block_queries = static_cast<std::int64_t>(std::ceil(static_cast<double>(r.block) / r.group));
+    const std::int64_t seen = op.window > 0 ? std::min(op.kv_len, op.window + block_queries) : op.kv_len;
+    const std::int64_t parts = parts_of_queries(op, r, seen, kernel, gpu);
+    const double count = r.sets * r.tiles() * static_cast<double>(parts);
+    const std::int64_t step = key_step(kernel);
+    const double keys = blocks(seen, step) * static_cast<double>(step);
+    const double chunk = blocks(seen, step * parts) * static_cast<double>(step);
+    const double warp_rows = static_cast<double>(std::max(r.block / block_warps, matrix_rows));
+    const Seconds score = score_time(op, kernel, gpu) + conversion_time(op, kernel, gpu) / warp_rows;
+    const Seconds longest = static_cast<double>(r.block) * chunk * score, starts = std::ceil(count / sms) * block_start(kernel, gpu);
+    const Seconds alone = start_alone(kernel) * starts;
+    // Blocks of one set follow each other through L2: its keys pass once for all of them.
+    const Seconds stream = waves(r.sets * static_cast<double>(parts), sms, 1) * chunk * key_time(op, kernel, gpu);
+    const Seconds merge = merge_time(op, parts, kernel, gpu);
+    if (count <= sms) return {longest + starts - alone, stream, alone + merge};
+    const Seconds share = r.sets * std::max(padded_pairs(op, r, keys), r.group * visible_pairs(op)) / sms * score;
+    return {max(longest, share + imbalance(kernel) * longest * (1 - sms / count)) + starts - alone, stream, alone + merge};
+}
+
+/// How the keys of one decoding kernel are gone through.
+struct KeyLoop {
+    double sets;                 ///< of rows that go through the same keys in one block
+    Seconds computed, taken_in;  ///< of an SM, per key
+    Seconds start;               ///< of each wave of blocks
+    Seconds first_start{};       ///< of all of them
+};
+
+/// Keys are split over blocks until these fill the SMs (split-KV): as the library's launcher does, or in as many parts as are fastest.
+/// Blocks start in whole waves, but for FlashInfer's, which share the work evenly.
+AttentionBlocks split_over_blocks(const Attention& op, const KeyLoop& loop, const AttentionKernel& kernel, const Gpu& gpu,
+                                  const BesideBlocks& beside) {
+    const int sms = gpu.profile.sm_count;
+    const std::int64_t keys = op.window > 0 ? std::min(op.kv_len, op.window + op.query_len) : op.kv_len, step = key_step(kernel);
+    const auto split = [&](std::int64_t parts) -> AttentionBlocks {
+        const double chunk = blocks(keys, step * parts) * static_cast<double>(step);
+        const double w = waves(loop.sets * static_cast<double>(parts), static_cast<double>(sms), 1);
+        const Seconds starts = (kernel.is(AttentionLibrary::flashinfer) ? w : std::ceil(w)) * loop.start;
+        const Seconds alone = start_alone(kernel) * starts;
+        return {loop.first_start + w * chunk * loop.computed + starts - alone, w * chunk * loop.taken_in,
+                alone + merge_time(op, parts, kernel, gpu)};
+    };
+    if (!op.split_ungrouped && op.heads == op.kv_heads) return split(1);
+    switch (kernel.library) {
+        case AttentionLibrary::flash_attention_2:
+            return split(flash_attention_2_parts(loop.sets, keys, op.head_dim, sms));
+        case AttentionLibrary::flashinfer:
+            return split(flashinfer_parts(static_cast<double>(op.batch), keys, op.kv_heads, sms));
+        case AttentionLibrary::trtllm_gen:
+            return split(trtllm_gen_parts(loop.sets, keys, sms));
+        default:
+            break;
+    }
+    AttentionBlocks best = split(1);
+    const std::int64_t most = kernel.general ? general_parts : most_parts;
+    for (std::int64_t parts = 2; parts <= most && loop.sets * static_cast<double>(parts) <= 2 * sms; parts *= 2) {
+        const AttentionBlocks b = split(parts);
+        if (time(b, beside) < time(best, beside)) best = b;
+    }
+    return best;
+}
+
+/// Queries that share a KV head are packed into one block.
+AttentionBlocks by_keys(const Attention& op, const AttentionKernel& kernel, const Gpu& gpu, const BesideBlocks& beside) {
+    const auto& p = *kernel.efficiency;
+    const double sms = static_cast<double>(gpu.profile.sm_count);
+    // Keys that are converted are computed on in the compute format: an 8-bit cache then spares DRAM, not the SM.
+    const Bytes stored = element_size(op.kv_precision), element = op.converts_cache ? max(element_size(op.precision), stored) : stored;
+    const Bytes key = cached_width(op) * element;
+    const BytesPerSecond even = gpu.profile.data_bandwidth(Traffic::read) * (p.bandwidth_fraction / sms) * (element / stored);
+    const BytesPerSecond rate = even + p.own_bytes_per_sm_clock * byte * running_clock(gpu.profile);
+    const std::int64_t queries = op.query_len * group_of(op);
+    const double rows = blocks(std::max<std::int64_t>(queries, 1), matrix_rows) * static_cast<double>(matrix_rows);
+    const KeyLoop loop{.sets = static_cast<double>(op.batch * op.kv_heads),
+                       .computed = rows * score_time(op, kernel, gpu) + conversion_time(op, kernel, gpu),
+                       .taken_in = max(key / rate, key_time(op, kernel, gpu)),
+                       .start = split_block_start(op, kernel, gpu) + row_tile_time(op, queries, kernel, gpu)};
+    return split_over_blocks(op, loop, kernel, gpu, beside);
+}
+
+}  // namespace
+
+AttentionBlocks matrix_blocks(const Attention& op, const AttentionKernel& kernel, const Gpu& gpu, const BesideBlocks& beside) {
+    if (op.query_len > 1 || joins_prompts(op, kernel)) return by_queries(op, kernel, gpu);
+    const AttentionBlocks keys = by_keys(op, kernel, gpu, beside);
+    if (kernel.general || kernel.is(AttentionLibrary::flashinfer)) return keys;
+    const AttentionBlocks queries = by_queries(op, kernel, gpu);
+    return time(queries, beside) < time(keys, beside) ? queries : keys;
+}
+
+/// An element of a key or value takes as many instructions as leave the least error where TensorRT-LLM decodes Llama 2 70B, Mistral, Falcon
+/// and GPT-J so.
+AttentionBlocks lane_blocks(const Attention& op, const AttentionKernel& kernel, const Gpu& gpu, const BesideBlocks& beside) {
+    constexpr double instructions = 4.5, converting = 2.5;
+    const double each = instructions + (element_size(op.kv_precision) < 2 * byte ? converting : 0);
+    const KeyLoop loop{.sets = static_cast<double>(op.batch * op.heads * op.query_len),
+                       .computed = instruction_time(score_width(op) * each, gpu.profile),
+                       .taken_in = {},  // most of it from L2, where heads share keys
+                       .start = {},
+                       .first_start = split_block_start(op, kernel, gpu)};
+    return split_over_blocks(op, loop, kernel, gpu, beside);
+}
+
+}  // namespace roofcast

@@ -1,0 +1,284 @@
+#include <algorithm>
+#include <optional>
+
+#include "kernels/matmul/gemm_core.hpp"
+#include "kernels/matmul/gemm_traffic.hpp"
+#include "kernels/matmul/lane_gemm.hpp"
+#include "kernels/work.hpp"
+
+namespace roofcast {
+
+namespace {
+
+constexpr double rotated_copies = 6.5;  // of the weights; L40S: 96 MB of L2 serve weights of 15 MB, not of 16
+
+/// Weights that pass before the same come again, where a benchmark rotates copies of them.
+Bytes rotated_weights(const Gemm& op) {
+    return rotated_copies * (static_cast<double>(op.batch) * static_cast<double>(op.n) * static_cast<double>(op.k)) *
+           (op.weight_bits / 8 * byte);
+}
+
+constexpr std::int64_t quantized_at_once = 2048;  // elements of a row: 256 threads of 16 bytes; H200 and B200 rows are a staircase of it
+
+/// The kernel that finds the scale of each row of A, stored in 16 bits, and writes the row in the compute format. One block a row takes
+/// time to start, reduce and finish, and as many steps as its threads need. A benchmark that rotates copies of the weights alone leaves A
+/// in L2, as far as these copies leave room.
+KernelCost quantize_cost(const Gemm& op, const Gpu& gpu, Cache cache) {
+    if (gpu.profile.facts.quantizes_by_tensors) {
+        Quantize pass{.kind = QuantizeKind::compute_scale, .rows = op.batch * op.m, .cols = op.k, .to = op.precision};
+        const KernelCost search = cost(pass, gpu, cache);
+        pass.kind = QuantizeKind::scale_matrix;
+        return in_sequence(search, cost(pass, gpu, cache));
+    }
+    const auto& p = gpu.parameters.values.quantization[index(gpu.profile.math_unit(op.precision))];
+    const double rows = static_cast<double>(op.batch * op.m);
+    const Bytes element = 2 * byte + element_size(op.precision);
+    const Bytes moved = rows * (static_cast<double>(op.k) * element);
+    Terms t;
+    const double residency = gpu.parameters.values.streaming.l2_residency;
+    t.dram_bytes = cache == Cache::rotated ? moved * (1 - residency * kept_in_l2(moved + rotated_weights(op), gpu.profile.l2))
+                                           : after_l2(moved, gpu.profile.l2, residency, cache);
+    t.dram = t.dram_bytes / (gpu.profile.data_bandwidth(Traffic::copied) * gpu.parameters.values.streaming.bandwidth_fraction);
+    const double stepped = blocks(op.k, quantized_at_once) * static_cast<double>(quantized_at_once);
+    const double cycles = rows * (p.row_cycles + stepped * element.in(byte) / p.bytes_per_sm_clock);
+    t.l2 = lasting(cycles / static_cast<double>(gpu.profile.sm_count), gpu.profile);
+    t.latency = lasting(p.fixed_cycles, gpu.profile);
+    return combine(t, gpu);
+}
+
+/// The library's kernels for rows that are no multiples of 16 bytes split k in few parts. Those of Hopper have few tiles instead; where
+/// elements of 16 bits lie in pairs in all three matrices they load these by asynchronous copies of 4 bytes, as fast as where C alone is
+/// misaligned, else one by one, and wait. cuBLASLt 13 on H100 and H200; in TF32 every row is copied.
+void as_misaligned(MatrixProduct& product, GemmParameters& p, const Gpu& gpu, Cache cache) {
+    constexpr int parts = 2, least_side = 64;
+    constexpr double rate_of_pairs = 1.5;  // over that of elements
+    if (!has_group_instructions(gpu.profile)) product.most_parts = std::min(parts, product.most_parts);
+    if (!has_group_instructions(gpu.profile) || product.a_element < 2 * byte) return;
+    product.least_rows = std::max(product.least_rows, least_side);
+    product.least_columns = least_side;
+    if (!product.copyable) {
+        product.wide_loads = false;
+        product.waiting_cycles = waiting_cycles(product.a_element, in_l2(product, gpu, cache));
+    } else if (!product.wide_loads && product.a_element < 4 * byte) {
+        p.misaligned = 1 - (1 - p.misaligned) * rate_of_pairs;
+    }
+}
+
+/// Kernels that unpack weights come from other libraries, and are made of instructions of single warps.
+void as_unpacking(MatrixProduct& product, GemmParameters& p, const Gpu& gpu) {
+    product.steps_in_turn = true;
+    p.peak_fraction *= warp_matrix_share(gpu.profile);
+    p.tiling = gpu.parameters.values.weight_only.tiling;
+    p.wave_cycles = 0;
+}
+
+/// Whether the engine has a kernel for vectors for the product's weights: packed ones beside operands of 16 bits.
+bool unpacks_on_lanes(const Gemm& op, const MatrixProduct& product) {
+    return op.unpacks_on_lanes && product.unpack_weights && product.a_element == 2 * byte;
+}
+
+/// A matrix times a few vectors: each lane reads weights once and multiplies them with every row; nothing is padded to tiles. Blocks of
+/// kernels that an engine has for packed weights multiply in 16 bits and walk along all of k, load by load. `p` are the efficiencies of the
+/// library's other products. `reads`: times that weights are read and unpacked.
+KernelCost lane_product_cost(const Gemm& op, const MatrixProduct& product, const GemmParameters& p, const Gpu& gpu, Cache cache,
+                             double reads = 1) {
+    const Work w = work(op);
+    const double weights = static_cast<double>(product.batch) * static_cast<double>(product.n) * static_cast<double>(product.k);
+    const double unpacking = product.unpack_weights ? gpu.parameters.values.weight_only.dequantization_operations : 0;
+    Terms t;
+    constexpr double element_cycles = 2.6;  // of a block for an element of k: TensorRT-LLM 1.0 on the A100, 4 and 8 bits (2.2 tried)
+    // Data-sheet rates count a multiply-add twice. An instruction multiplies and adds four pairs of 8 bits (dp4a).
+    const Flops instructions = w.matrix / (w.precision == Precision::int8 ? 4 : 1);
+    t.flops = instructions;  // as far as energy is concerned
+    const FlopsPerSecond plain = lane_rate(gpu.profile, Precision::fp32);
+    const bool walks = unpacks_on_lanes(op, product);
+    t.compute = (instructions / (walks ? lane_rate(gpu.profile, w.precision) : plain) + reads * 2 * unpacking * weights * flop / plain) /
+                p.peak_fraction;
+    if (walks) t.compute = max(t.compute, reads * lasting(element_cycles * static_cast<double>(product.k), gpu.profile));
+    // Nearly all of its bytes are weights.
+    t.dram_bytes = reads * after_l2(w.bytes, gpu.profile.l2, p.l2_residency, of_weights(cache));
+    t.dram = t.dram_bytes / (gpu.profile.data_bandwidth(Traffic::read) * p.bandwidth_fraction);
+    t.latency = lasting(p.fixed_cycles, gpu.profile);
+    t.overlap = p.overlap;
+    KernelCost c = combine(t, gpu);
+    c.flops = w.matrix;
+    return c;
+}
+
+/// `kernels` kernels that stream the bytes of `w`, mostly weights, past the lanes; an SM moves `most_per_sm` at most, 0: no limit.
+KernelCost weight_stream_cost(const Work& w, int kernels, const Gpu& gpu, BytesPerSecond most_per_sm) {
+    const StreamingParameters& p = gpu.parameters.values.streaming;
+    Terms t;
+    t.flops = w.matrix;
+    t.compute = w.matrix / lane_rate(gpu.profile, Precision::fp32);
+    t.dram_bytes = w.bytes;
+    const BytesPerSecond streamed = gpu.profile.data_bandwidth(Traffic::read) * p.bandwidth_fraction;
+    t.dram = w.bytes / (most_per_sm > BytesPerSecond{} ? min(streamed, most_per_sm * static_cast<double>(gpu.profile.sm_count)) : streamed);
+    t.latency = kernels * p.fixed;
+    KernelCost c = combine(t, gpu);
+    c.kernels = kernels;
+    return c;
+}
+
+/// Hopper's library has a kernel for a few rows in fp32 (gemmSN_TN of cuBLAS 13), 8 columns a block of 128 threads, where columns give
+/// blocks to most SMs or k is short. It waits for each load. H200: 2 to 8 rows; of more than 4 others are as fast.
+bool has_few_row_kernel(const Gemm& op, const MatrixProduct& product, const Gpu& gpu) {
+    constexpr std::int64_t least_rows = 2, most_rows = 4, least_columns = 640, short_k = 64;
+    if (op.batch > 1 || op.m < least_rows || op.m > most_rows || product.unpack_weights) return false;
+    return element_size(op.precision) == 4 * byte && has_group_instructions(gpu.profile) &&
+           gpu.profile.math_unit(op.precision) == MathUnit::simt && (op.n >= least_columns || op.k <= short_k);
+}
+
+KernelCost few_row_cost(const Gemm& op, const GemmParameters& p, const Gpu& gpu, Cache cache) {
+    constexpr std::int64_t columns = 8;
+    constexpr double block_threads = 128;
+    constexpr double element_cycles = 2.5, later_cycles = 1600;  // of a block for an element of k and row; after others start
+    constexpr double streamed = 0.85;                            // of the bandwidth that other kernels reach
+    const Work w = work(op);
+    const double held = static_cast<double>(gpu.profile.sm_count) * gpu.profile.facts.threads_per_sm / block_threads;
+    const double turns = std::max(1.0, blocks(op.n, columns) / held);
+    Terms t;
+    t.flops = w.matrix;
+    t.compute = lasting(turns * element_cycles * static_cast<double>(op.m * op.k), gpu.profile);
+    t.dram_bytes = after_l2(w.bytes, gpu.profile.l2, p.l2_residency, of_weights(cache));
+    t.dram = t.dram_bytes / (gpu.profile.data_bandwidth(Traffic::read) * p.bandwidth_fraction * streamed);
+    t.latency = lasting(p.fixed_cycles + later_cycles, gpu.profile);
+    return combine(t, gpu);
+}
+
+/// Tiles of the product. Of TF32, Hopper's library has few kernels of groups of warps, none of which splits k; those that do are Ampere's.
+/// No tile is wider than 128 outputs (traces of cuBLASLt 13 on H100 and H200).
+KernelCost tiled_cost(const Gemm& op, MatrixProduct tiled, const GemmParameters& p, const Gpu& gpu, Cache cache) {
+    constexpr int widest = 128;
+    if (op.precision != Precision::tf32 || !has_group_instructions(gpu.profile) || !tiled.aligned)
+        return matrix_product_cost(tiled, p, gpu, cache);
+    tiled.most_columns = widest;
+    GemmParameters of_warps = p;
+    of_warps.peak_fraction *= warp_matrix_share(gpu.profile);
+    const KernelCost split = matrix_product_cost(tiled, of_warps, gpu, cache);
+    tiled.most_parts = 1;
+    const KernelCost whole = matrix_product_cost(tiled, p, gpu, cache);
+    return split.total < whole.total ? split : whole;
+}
+
+/// Whether the library adds an eager framework's bias by other kernels than those that split k: in 32-bit formats, beyond 8 rows (PyTorch
+/// 2.11 on H100 and H200; not measured elsewhere).
+bool splits_apart_from_bias(const Gemm& op, const Gpu& gpu) {
+    constexpr std::int64_t few_rows = 8;
+    return op.bias && op.framework && op.m > few_rows && element_size(op.precision) == 4 * byte && has_group_instructions(gpu.profile);
+}
+
+/// `product` as those kernels compute it: without a split of k, or in twice the time.
+KernelCost with_bias(const Gemm& op, KernelCost product, MatrixProduct tiled, const GemmParameters& p, const Gpu& gpu, Cache cache) {
+    constexpr double slower = 2;
+    tiled.most_parts = 1;
+    const KernelCost whole = tiled_cost(op, tiled, p, gpu, cache);
+    if (whole.total < slower * product.total) return whole;
+    for (Seconds KernelCost::*term :
+         {&KernelCost::total, &KernelCost::unthrottled, &KernelCost::compute, &KernelCost::l2, &KernelCost::launch})
+        product.*term = slower * product.*term;
+    return product;
+}
+
+/// What a product waits longer for where weights come from DRAM and not from L2: for its first data, and for a bias, which it loads when it
+/// has finished. Of a repeated call the share that comes from DRAM of operands and product, not of the parts that a split k sums up.
+/// cuBLASLt 13 on H100 and H200.
+Seconds waits_for_dram(const Gemm& op, const MatrixProduct& product, const GemmParameters& p, const Gpu& gpu, Cache cache) {
+    constexpr double bias_wait = 1.5;  // of that for the first data
+    if (of_weights(cache) == Cache::warm) return first_wait(dram_traffic(product, gpu, p, cache), work(op).bytes, gpu);
+    return (1 + (op.bias ? bias_wait : 0)) * gpu.parameters.values.streaming.dram_wait;
+}
+
+constexpr std::int64_t vector_rows = 4;  // of kernels that multiply several at once: SMALL_M_FAST_PATH of TensorRT-LLM's plugins is 5
+
+/// Whether few rows are multiplied on the SIMT lanes: one row that no kernel of matrix units takes, some in int8 or with weights to unpack
+/// (TensorRT-LLM's kernels).
+bool has_vector_product(const Gemm& op, const MatrixProduct& product, const Gpu& gpu) {
+    if (op.batch > 1) return false;
+    if (op.precision == Precision::int8) return op.m <= vector_rows && !op.by_library;
+    if (unpacks_on_lanes(op, product)) return op.m <= vector_rows;
+    if (op.m > 1 || element_size(op.precision) < 2 * byte || op.precision == Precision::fp64) return false;
+    if (gpu.profile.math_unit(op.precision) == MathUnit::simt) return true;
+    return !product.aligned && !product.unpack_weights && has_group_instructions(gpu.profile);
+}
+
+/// Rows of SIMT units that the kernel for vectors takes one after the other, in int8 four at a time: any library can do so, and none takes
+/// longer. It bounds what tiles made for many rows cost where arithmetic is slow beside memory, on chips whose libraries' kernels
+/// for few rows were not measured.
+std::optional<KernelCost> rows_in_turn_cost(const Gemm& op, const MatrixProduct& product, const GemmParameters& p, const Gpu& gpu,
+                                            Cache cache) {
+    constexpr std::int64_t most_rows = 32;
+    const bool on_simt = gpu.profile.math_unit(op.precision) == MathUnit::simt;
+    if (!on_simt || !gpu.profile.facts.rows_in_turn || op.m > most_rows) return std::nullopt;
+    Gemm row = op;
+    row.m = 1;
+    if (!has_vector_product(row, product, gpu)) return std::nullopt;
+    return lane_product_cost(op, product, p, gpu, cache, blocks(op.m, op.precision == Precision::int8 ? vector_rows : 1));
+}
+
+/// Parts of k that there are kernels for: of 8 and 4 bits none in CUTLASS, as serving engines compile it, which quantize activations
+/// themselves, nor in libraries without small tiles; cuBLASLt splits k of plain products in 8 bits as of 16.
+int gemm_parts(const Gemm& op, const MatrixProduct& product) {
+    if (product.least_rows > 0) return 1;
+    const bool by_library = (op.by_library || op.precision == Precision::fp8) && !op.dynamic_quantized;
+    return by_library && element_size(op.precision) == 1 * byte ? MatrixProduct{}.most_parts : product.most_parts;
+}
+
+}  // namespace
+
+KernelCost cost(const Gemm& op, const Gpu& gpu, Cache cache) {
+    MatrixProduct tiled = plain_product(op.batch, op.m, op.n, op.k, op.precision, op.weight_bits, op.output);
+    tiled.touched = rotated_weights(op);
+    if (op.on_lanes) tiled.precision = Precision::fp32;
+    const bool lanes = gpu.profile.math_unit(tiled.precision) == MathUnit::simt;
+    const GemmParameters& library = gemm_parameters(gpu, tiled.precision);
+    GemmParameters p = library;
+    if (lanes) {
+        as_on_lanes(tiled, p, gpu, cache);
+    } else if (tiled.unpack_weights) {
+        as_unpacking(tiled, p, gpu);
+    } else {
+        tiled.least_rows = gpu.profile.facts.least_tile_rows;
+        tiled.most_parts = gemm_parts(op, tiled);
+        if (!tiled.aligned) as_misaligned(tiled, p, gpu, cache);
+    }
+    // Serving engines compile one fp8 kernel for each range of shapes.
+    if (op.dynamic_quantized && op.precision == Precision::fp8) {
+        take_shaped(gpu.profile.facts.fp8_tiles, op.m, op.n, tiled);
+        if (tiled.tile_rows > 0) tiled.tile_rows = std::max(tiled.tile_rows, tiled.least_rows);
+    }
+    KernelCost product = tiled_cost(op, tiled, p, gpu, cache);
+    if (op.batch > 1 && lanes) product = with_rows_apart(product, tiled, p, gpu, cache);
+    if (splits_apart_from_bias(op, gpu)) product = with_bias(op, product, tiled, p, gpu, cache);
+    if (has_vector_product(op, tiled, gpu)) {
+        const KernelCost by_vectors = lane_product_cost(op, tiled, library, gpu, cache);
+        if (by_vectors.total < product.total) product = by_vectors;
+    } else if (const auto in_turn = rows_in_turn_cost(op, tiled, library, gpu, cache)) {
+        if (in_turn->total < product.total) product = *in_turn;
+    }
+    if (has_few_row_kernel(op, tiled, gpu)) {
+        const KernelCost few = few_row_cost(op, library, gpu, cache);
+        if (few.total < product.total) product = few;
+    }
+    product = lengthened(product, waits_for_dram(op, tiled, library, gpu, cache), Bound::latency, &KernelCost::launch);
+    if (!op.dynamic_quantized) return product;
+    // Where one row takes longer than two, for no known reason, time is not monotonous in rows.
+    if (op.precision == Precision::fp8 && op.m == 1)
+        product = lengthened(product, gpu.profile.facts.fp8_single_row, Bound::latency, &KernelCost::launch);
+    return in_sequence(quantize_cost(op, gpu, cache), product);
+}
+
+KernelCost vector_product_cost(const Gemm& op, const Gpu& gpu, BytesPerSecond most_per_sm) {
+    return weight_stream_cost(work(op), 1, gpu, most_per_sm);
+}
+
+KernelCost vector_product_cost(const Moe& op, const Gpu& gpu, BytesPerSecond most_per_sm) {
+    return weight_stream_cost(work(op), 2, gpu, most_per_sm);
+}
+
+KernelCost unpacking_cost(const Gemm& op, const Gpu& gpu, BytesPerSecond most_per_sm) {
+    const double weights = static_cast<double>(op.batch) * static_cast<double>(op.n) * static_cast<double>(op.k);
+    return weight_stream_cost(Work{.bytes = weights * (op.weight_bits / 8 + 2) * byte}, 1, gpu, most_per_sm);
+}
+
+}  // namespace roofcast

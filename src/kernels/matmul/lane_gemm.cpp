@@ -1,0 +1,82 @@
+#include "kernels/matmul/lane_gemm.hpp"
+
+#include <algorithm>
+
+namespace roofcast {
+
+namespace {
+
+constexpr std::int64_t batched_lane_depth = 8;  // elements of k that kernels of SIMT lanes take in one step, as their names have it
+
+/// Of the lanes' peak, that shared memory has operands for. A thread with 8 × 8 outputs reads a quarter of an element for a multiply-add,
+/// one with 8 × 4 three eighths. Between them lies what the H100 reaches in fp32, with a byte a clock and lane: three quarters; A100 and
+/// V100, with two, reach more.
+double fed_share(const GpuProfile& gpu, Precision precision) {
+    constexpr double elements_read = 1.0 / 3;  // for a multiply-add
+    if (!(gpu.facts.shared_memory_per_clock > Bytes{})) return 1;
+    const double multiply_adds = (matrix_peak(gpu, precision) / gpu.peak_clock).in(flop / s / hertz) / 2;
+    return gpu.facts.shared_memory_per_clock * static_cast<double>(gpu.sm_count) /
+           (multiply_adds * elements_read * element_size(precision));
+}
+
+/// Cycles of an SM to load an element of rows that are stored along k: the longer they are, the fewer share a page of memory. Where an
+/// operand has few rows, blocks that share them keep step, and find in L2 what the first of them fetched. Batched rows are shorter than
+/// those that show it.
+double far_row_cycles(const MatrixProduct& product, const FarRows& far) {
+    constexpr Bytes fetched = 32 * byte;
+    const Bytes row = static_cast<double>(product.k) * product.a_element;
+    const double out_of_step =
+        std::min(1.0, static_cast<double>(product.m) / far.rows) * std::min(1.0, static_cast<double>(product.n) / far.rows);
+    return far.fetch_cycles * (product.a_element / fetched) * std::min(1.0, row / far.length) * out_of_step;
+}
+
+/// Linear layers where far rows are slow, by cuBLAS of Pascal (fp32 rows of P100 and P4, 31 rows and more): of two large tiles the library
+/// takes the one that covers fewer rows, though each strip of tiles reads all weights, so that one row more may take less time.
+void with_far_rows(MatrixProduct& product, const FarRows& far) {
+    product.load_cycles = far_row_cycles(product, far);
+    product.far_operands = true;
+    const bool lower_covers_fewer = (product.m - 1) % large_tile_side < product.large_rows;
+    if (lower_covers_fewer) product.strip_rows = product.large_rows;
+    product.large_rows = product.strip_rows;
+}
+
+}  // namespace
+
+double waiting_cycles(Bytes element, bool from_l2) {
+    constexpr double l2_latency = 270, dram_latency = 460;
+    constexpr Bytes loaded_at_once = 32 * byte;
+    return (from_l2 ? l2_latency : dram_latency) * (element / loaded_at_once);
+}
+
+bool in_l2(const MatrixProduct& product, const Gpu& gpu, Cache cache) {
+    return cache == Cache::warm && product.compulsory <= gpu.profile.l2;
+}
+
+void as_on_lanes(MatrixProduct& product, GemmParameters& p, const Gpu& gpu, Cache cache) {
+    if (product.batch == 1) {
+        product.along_k = true;
+        product.large_rows = gpu.profile.facts.linear_lane_rows;
+        if (gpu.profile.facts.far_rows.fetch_cycles > 0 && !product.unpack_weights) with_far_rows(product, gpu.profile.facts.far_rows);
+        product.waiting_cycles = waiting_cycles(product.a_element, true);
+    } else {
+        product.tile_rows = gpu.profile.facts.batched_lane_tile[0];
+        product.tile_columns = gpu.profile.facts.batched_lane_tile[1];
+        product.depth = batched_lane_depth;
+        product.most_parts = 1;
+        product.waiting_cycles = waiting_cycles(product.a_element, in_l2(product, gpu, cache));
+        p.peak_fraction = p.batched_fraction;
+    }
+    p.peak_fraction = std::min(p.peak_fraction, fed_share(gpu.profile, product.precision));
+}
+
+KernelCost with_rows_apart(const KernelCost& kernel, const MatrixProduct& product, const GemmParameters& p, const Gpu& gpu, Cache cache) {
+    constexpr Bytes page = 1536 * byte;  // rows of that length or longer share none; 0.5 to 4 KiB tried, memory's own are of 1 to 2 KiB
+    const Bytes row = static_cast<double>(product.k) * product.a_element;
+    const Bytes a = static_cast<double>(product.batch) * static_cast<double>(product.m) * row;
+    const Bytes fetched = cache == Cache::cold ? a : max(a - gpu.profile.shared_l2(), Bytes{});
+    const double slower = 1 + std::min(1.0, row / page) * (1 / p.batched_strided_fraction - 1);
+    const Seconds read = fetched * slower / gpu.profile.data_bandwidth(Traffic::read);
+    return read > Seconds{} ? at_least(kernel, kernel.launch + read, Bound::dram, &KernelCost::dram) : kernel;
+}
+
+}  // namespace roofcast
