@@ -45,18 +45,6 @@ struct BoardRanges {
     BytesPerSecond least_bandwidth_per_sm, most_bandwidth_per_sm;
 };
 
-/// The tile of the only kernel that a library has for products of at most m rows and n columns.
-struct ShapedTile {
-    std::int64_t most_m = 0, most_n = 0;
-    int rows = 0, columns = 0;
-    double relative_epilogue = 1;  ///< time of the epilogue for an output over that of `epilogue_cycles`
-    int cluster_rows = 0;          ///< that a cluster of thread blocks computes together, whether they are there or not; 0: each tile alone
-    double padding_cost = 0;       ///< of a cluster's rows that m lacks: share of a step's time (`padding` in docs/model.md)
-};
-
-/// Libraries of fused attention, whose launchers cut the work in ways of their own.
-enum class AttentionLibrary { any, flash_attention_2, flash_attention_3, flashinfer, trtllm_gen, tensorrt, cudnn };
-
 /// Rows that lie so far apart in memory that an SM fetches them slowly.
 struct FarRows {
     double fetch_cycles = 0;  ///< of an SM for 32 bytes of a row of `length` and more; in proportion below
@@ -81,25 +69,15 @@ struct ArchitectureFacts {
     Hertz boost_clock, tensor_clock;                           ///< of the typical chip
     double base_clock_ratio = 0;                               ///< base to boost clock
     Bytes l2_per_sm, shared_memory_per_sm, registers_per_sm;
-    Bytes shared_memory_per_clock;                                         ///< that an SM's lanes read or write in a clock; 0: not known
-    double threads_per_sm = 0;                                             ///< that an SM holds at once
-    Bytes l1_per_sm;                                                       ///< cache of loads from memory
-    int l2_partitions = 1;                                                 ///< of L2, each of which holds a copy of what its SMs read
-    std::array<AttentionLibrary, cache_format_count> attention_library{};  ///< of serving engines, by format of the KV cache
-    int attention_query_block = 128;  ///< queries of one head that a thread block of fused attention takes, of heads up to 128 wide
-    std::array<std::vector<std::int64_t>, cache_format_count> attention_general_dims;  ///< head widths that only a general kernel takes
-    int least_tile_rows = 0;                 ///< of products on matrix units, by the software's library; 0: any
-    double warp_matrix_fraction = 1;         ///< of the matrix units' peak that instructions of single warps reach (mma.sync)
-    std::array<int, 2> batched_lane_tile{};  ///< rows and columns of the library's only one for batched products on SIMT lanes; 0: several
-    FarRows far_rows;                        ///< no slower than others where the architecture says nothing
-    int linear_lane_rows = 128;              ///< rows of the lowest large tile that it runs for linear layers on them: 64 or 128
-    bool rows_in_turn = false;               ///< few rows on SIMT units take at most the kernel for one row, row by row
-    std::vector<ShapedTile> expert_tiles;    ///< of serving engines' kernels for experts, by tokens; empty: the fastest tile of many
-    std::vector<ShapedTile> fp8_tiles;       ///< of serving engines' fp8 products, the first that fits; empty: the fastest tile of many
-    bool quantizes_by_tensors = false;       ///< activations: two kernels find one scale and apply it; else one kernel scales each row
-    Seconds fp8_single_row;                  ///< that these products of one row take longer than those of two
-    std::string kernels_of;                  ///< architecture whose kernels libraries run on these chips too; empty: they have their own
-    double switch_reduction = 0;             ///< of a link's bandwidth that an all-reduce in NVLink's switches reaches; 0: they do not add
+    Bytes shared_memory_per_clock;    ///< that an SM's lanes read or write in a clock; 0: not known
+    double threads_per_sm = 0;        ///< that an SM holds at once
+    Bytes l1_per_sm;                  ///< cache of loads from memory
+    int l2_partitions = 1;            ///< of L2, each of which holds a copy of what its SMs read
+    double warp_matrix_fraction = 1;  ///< of the matrix units' peak that instructions of single warps reach (mma.sync)
+    FarRows far_rows;                 ///< no slower than others where the architecture says nothing
+    bool rows_in_turn = false;        ///< few rows on SIMT units take at most the kernel for one row, row by row
+    std::string kernels_of;           ///< architecture whose kernels libraries run on these chips too; empty: they have their own
+    double switch_reduction = 0;      ///< of a link's bandwidth that an all-reduce in NVLink's switches reaches; 0: they do not add
     int pcie_generation = 0;
     double process_nm = 0;                         ///< of the chips' manufacturing process, as it is named
     double watts_per_fp32_tflops = 0;              ///< board power over fp32 vector peak

@@ -13,6 +13,7 @@
 
 #include "roofcast/architecture_facts.hpp"
 #include "roofcast/cost_parameters.hpp"
+#include "roofcast/library_facts.hpp"
 #include "roofcast/precision.hpp"
 #include "roofcast/run_shape.hpp"
 #include "roofcast/units.hpp"
@@ -117,6 +118,7 @@ struct GpuProfile {
     std::vector<Assumption> assumed;
     std::vector<Explanation> explained;
     ArchitectureFacts facts;
+    LibraryFacts libraries{};  ///< of the software in use (`with_software`, `with_libraries`); profiles themselves know none
 
     /// Peak of a matrix product: on matrix units when `p` has them, else on SIMT lanes; nullopt when the GPU has neither.
     [[nodiscard]] std::optional<FlopsPerSecond> matmul_peak(Precision p) const;

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "roofcast/library_facts.hpp"
 #include "roofcast/units.hpp"
 
 namespace roofcast {
@@ -48,19 +49,34 @@ struct AllReduceKernel {
     std::string source;
 };
 
+struct GpuProfile;
 struct KernelFamily;
+
+/// Facts that hold on some chips: a table `[[facts]]` of a library, or `[[attention]]` of `software/libraries.toml`.
+struct LibraryFactsTable {
+    std::string source;
+    std::vector<std::string> architectures;
+    std::vector<CapabilityPattern> capability{};  ///< any of these; empty: all of those architectures
+    LibraryFacts values{};
+    std::vector<std::string> stated{};  ///< keys of the table: others say nothing
+};
 
 struct KernelLibrary {
     std::string name;
     std::vector<std::string> kernels;   ///< what the column `kernel` of measurements calls it
     std::vector<std::string> software;  ///< first words of the column `software` that those rows must have; empty: any
     std::vector<std::shared_ptr<const KernelFamily>> families{};
+    std::vector<NamedAttention> attention{};  ///< designs of its fused kernels
+    std::vector<LibraryFactsTable> facts{};   ///< where several state a key for a chip, the last one holds
     std::vector<AllReduceKernel> all_reduce;  ///< in the library's order: the first that accepts a message runs, NCCL where none does
 };
 using KernelLibraries = std::vector<std::shared_ptr<const KernelLibrary>>;
 
 /// All libraries of `folder`, sorted by name; none when the folder does not exist. Throws Error naming file, line and key.
 KernelLibraries load_kernel_libraries(const std::filesystem::path& folder);
+
+/// Facts of `tables` on `gpu`, later ones over earlier; a profile without a compute capability has its architecture's default one.
+LibraryFacts facts_on(const GpuProfile& gpu, std::span<const LibraryFactsTable> tables);
 
 /// The library of that name. nullptr when there is none.
 std::shared_ptr<const KernelLibrary> find_library(const KernelLibraries& libraries, std::string_view name);

@@ -34,9 +34,9 @@ std::optional<Execution> parse_execution(std::string_view text);
 
 /// What kernels of a family have in place of what the architecture's usual ones have.
 struct KernelFacts {
-    std::optional<AttentionLibrary> attention_library{};
+    std::optional<AttentionKernels> attention{};
     std::optional<int> query_block{};                ///< queries of a head that a thread block takes
-    bool quantizes_by_tensors = false;               ///< as `ArchitectureFacts`'
+    bool quantizes_by_tensors = false;               ///< as `LibraryFacts`'
     std::optional<std::vector<ShapedTile>> tiles{};  ///< of products in 8 bits, or of routed experts
 };
 
@@ -142,6 +142,8 @@ struct SoftwareStack {
     Seconds cold_per_kernel;          ///< first run only: loading or compiling each kernel, those of repeated layers once
     std::shared_ptr<const KernelLibrary> all_reduce{};          ///< whose kernels run all-reduces; null: the vendor's
     std::vector<std::shared_ptr<const KernelFamily>> families;  ///< of its own kernels: the first that takes an operator runs it
+    /// Facts of the libraries that run where neither the stack nor a family says otherwise; null: a GPU's stay as they are.
+    std::shared_ptr<const std::vector<LibraryFactsTable>> library_facts{};
     std::string source;
 };
 
@@ -186,7 +188,8 @@ struct SoftwareStacks {
     std::array<SoftwareStack, execution_count> by_execution;
     std::vector<Engine> engines;
     KernelLibraries libraries;
-    std::vector<std::shared_ptr<const KernelFamily>> families;  ///< of all libraries
+    std::vector<std::shared_ptr<const KernelFamily>> families;              ///< of all libraries
+    std::shared_ptr<const std::vector<LibraryFactsTable>> library_facts{};  ///< of those that run by default; of all stacks
 
     /// The engine that runs that way and whose `match` is the longest run of words that `software` begins with (words end at a space, '/',
     /// ':' or '.'), in any case; of equal ones that for GPUs of `vendor`. nullptr when there is none.
@@ -206,8 +209,11 @@ bool is_fitted(const KernelFamily& family, const Gpu& gpu);
 /// `gpu` with the family's parameters, as far as it was fitted on it or its architecture, and the facts of its kernels.
 Gpu as_family_sees(const Gpu& gpu, const KernelFamily& family);
 
-/// `gpu` as `stack` uses it: fp16 matrix products at the 16-bit accumulation rate where the stack accumulates so and the GPU is then
-/// faster; PCIe shared as on the stack's machines.
+/// `gpu` with the kernels that libraries have on it where no engine is chosen.
+GpuProfile with_libraries(GpuProfile gpu, const SoftwareStacks& software);
+
+/// `gpu` as `stack` uses it: with the kernels that libraries have on it; fp16 matrix products at the 16-bit accumulation rate where the
+/// stack accumulates so and the GPU is then faster; PCIe shared as on the stack's machines.
 Gpu with_software(Gpu gpu, const SoftwareStack& stack);
 
 }  // namespace roofcast

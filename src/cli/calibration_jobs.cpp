@@ -76,6 +76,7 @@ CalibrationInput input_of(const CalibrateOptions& options, const Measurements& d
     MeasuringHosts hosts = known_hosts(options);
     mark_habits(hosts.stacks, input.kernels);
     const SoftwareStacks software = load_software(options.common.software());
+    for (GpuProfile& gpu : input.gpus) gpu = with_libraries(std::move(gpu), software);
     mark_kernels(software, input.kernels);
     const std::size_t left = std::erase_if(input.kernels, [&](const KernelRow& row) { return !is_wanted(row, options.family); });
     if (options.family.empty() && left > 0) note(fmt::format("{} rows of kernel families are left out; --family fits them", left));

@@ -27,8 +27,8 @@ struct ValidateOptions {
 /// GPUs by id, each loaded when a row first names it.
 class GpuShelf {
 public:
-    GpuShelf(const std::filesystem::path& folder, std::filesystem::path user_fits)
-        : folder_(folder), user_fits_(std::move(user_fits)), names_(folder) {}
+    GpuShelf(const std::filesystem::path& folder, std::filesystem::path user_fits, const SoftwareStacks& software)
+        : folder_(folder), user_fits_(std::move(user_fits)), software_(&software), names_(folder) {}
 
     /// Loads what the user named and returns its id.
     std::string add(const std::string& id_or_file) {
@@ -65,10 +65,11 @@ private:
     [[nodiscard]] Gpu loaded(const std::filesystem::path& file) const {
         GpuProfile profile = load_gpu_profile(file, folder_);
         ParameterSet parameters = load_parameters(folder_, profile, user_fits_);
-        return {std::move(profile), std::move(parameters)};
+        return {with_libraries(std::move(profile), *software_), std::move(parameters)};
     }
 
     std::filesystem::path folder_, user_fits_;
+    const SoftwareStacks* software_;
     std::map<std::string, std::optional<Gpu>> gpus_;  ///< addresses stay valid while it grows
     GpuNames names_;                                  ///< of rows
     Notes notes_;
@@ -105,17 +106,16 @@ void keep_wanted(Measurements& measurements, GpuShelf& shelf, const std::vector<
     leave(measurements.models, [](const ModelRow&) -> std::string_view { return "model"; });
 }
 
-Predictors predictors(const ValidateOptions& options, Measurements& measurements, GpuShelf& shelf) {
+Predictors predictors(const ValidateOptions& options, Measurements& measurements, GpuShelf& shelf, const SoftwareStacks& software) {
     Predictors result;
     result.gpu = [&shelf](const std::string& id) { return shelf.find(id); };
     const auto host_file = options.common.software() / "hosts.toml";
     MeasuringHosts hosts = load_measuring_hosts(host_file);
     mark_habits(hosts.stacks, measurements.kernels);
-    SoftwareStacks software = load_software(options.common.software());
     mark_kernels(software, measurements.kernels);
     result.host_launch = [stacks = std::move(hosts.stacks)](const KernelRow& row) { return host_launch(stacks, row); };
     if (!measurements.models.empty()) {
-        result.model = model_predictor(load_workload_catalogue(options.common.models()), std::move(software), std::move(hosts.machines));
+        result.model = model_predictor(load_workload_catalogue(options.common.models()), software, std::move(hosts.machines));
     }
     return result;
 }
@@ -157,7 +157,8 @@ void run(const ValidateOptions& options) {
     for (const auto& key : options.by) report_options.by.push_back(parse_group_key(key));
     report_options.worst = static_cast<std::size_t>(options.worst);
 
-    GpuShelf shelf(options.common.gpus(), options.common.user_fits());
+    const SoftwareStacks software = load_software(options.common.software());
+    GpuShelf shelf(options.common.gpus(), options.common.user_fits(), software);
     const std::vector<std::filesystem::path> data = data_paths(options.data, options.common);
     const std::vector<std::filesystem::path> read = measurement_files(data);
     require_output("--rows", options.rows_file, options.common);
@@ -169,7 +170,7 @@ void run(const ValidateOptions& options) {
     for (const auto& gpu : options.gpus) ids.push_back(shelf.add(gpu));
     Measurements measurements = read_measurements(data);
     keep_wanted(measurements, shelf, ids, options.ops);
-    const Validation validation = judged(measurements, predictors(options, measurements, shelf));
+    const Validation validation = judged(measurements, predictors(options, measurements, shelf, software));
 
     if (!options.rows_file.empty()) write_file(options.rows_file, rows_csv(validation, measurements));
     write(validation_report(validation, measurements, report_options), options.common);

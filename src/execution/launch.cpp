@@ -40,7 +40,7 @@ bool is_16_bit(Precision p) {
 double padded_share(const Op& op, const SoftwareStack& stack, const GpuProfile& gpu) {
     const auto* gemm = std::get_if<Gemm>(&op);
     if (gemm == nullptr || !is_16_bit(gemm->precision) || gemm->weight_bits < 16) return 1;
-    return gemm->m <= gpu.facts.least_tile_rows ? stack.least_tile_rate : 1;
+    return gemm->m <= gpu.libraries.least_tile_rows ? stack.least_tile_rate : 1;
 }
 
 /// A slower engine's kernel stretches the part of its time that arithmetic or streaming takes, not its latency.

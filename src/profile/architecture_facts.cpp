@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "profile/library_tiles.hpp"
 #include "roofcast/cost_parameters.hpp"
 
 namespace roofcast {
@@ -26,26 +25,6 @@ std::array<bool, precision_count> precision_set(TableReader& table, std::string_
         set[index(*p)] = true;
     }
     return set;
-}
-
-std::array<AttentionLibrary, cache_format_count> attention_libraries(TableReader table) {
-    std::array<AttentionLibrary, cache_format_count> libraries{};
-    for (const CacheFormat f : all_cache_formats) {
-        const auto text = table.text_if(name(f));
-        if (!text) continue;
-        const auto known = parse_attention_library(*text);
-        if (!known) throw table.error(name(f), "unknown library of attention", *text, attention_library_names());
-        libraries[index(f)] = *known;
-    }
-    table.finish();
-    return libraries;
-}
-
-std::array<std::vector<std::int64_t>, cache_format_count> head_widths(TableReader table) {
-    std::array<std::vector<std::int64_t>, cache_format_count> widths;
-    for (const CacheFormat f : all_cache_formats) widths[index(f)] = table.counts_if(name(f), 1);
-    table.finish();
-    return widths;
 }
 
 std::array<double, 2> positive_range(TableReader& table, std::string_view key) {
@@ -139,17 +118,9 @@ ArchitectureFacts read_facts(TableReader& table) {
     facts.threads_per_sm = static_cast<double>(table.count_if("threads_per_sm", fewest_threads, most_threads).value_or(usual_threads));
     facts.registers_per_sm = table.number("registers_per_sm_kib", positive) * kib;
     facts.l2_partitions = static_cast<int>(table.count_if("l2_partitions", 1, 16).value_or(1));
-    facts.attention_library = attention_libraries(table.table("attention_library"));
-    facts.attention_query_block = static_cast<int>(table.count_if("attention_query_block", 16, 512).value_or(facts.attention_query_block));
-    facts.attention_general_dims = head_widths(table.table("attention_general_dims"));
     facts.warp_matrix_fraction = table.number_if("warp_matrix_fraction", {0, 1, true}).value_or(1);
-    if (table.has("batched_lane_tile")) facts.batched_lane_tile = tile_sides(table, "batched_lane_tile");
     if (table.has("far_rows")) facts.far_rows = far_rows(table.table("far_rows"));
-    facts.linear_lane_rows = linear_lane_rows(table);
     facts.rows_in_turn = table.flag_if("rows_in_turn").value_or(false);
-    facts.expert_tiles = shaped_tiles(table, "expert_tiles");
-    facts.fp8_tiles = shaped_tiles(table, "fp8_tiles");
-    facts.fp8_single_row = table.number_if("fp8_single_row_us", non_negative).value_or(0) * us;
     facts.kernels_of = described_architecture(table, "kernels_of");
     facts.switch_reduction = table.number_if("switch_reduction", {0, 1}).value_or(0);
     facts.pcie_generation = static_cast<int>(table.count("pcie_generation", 1, newest_pcie));
@@ -186,17 +157,9 @@ constexpr std::string_view fact_keys[] = {"source",
                                           "threads_per_sm",
                                           "registers_per_sm_kib",
                                           "l2_partitions",
-                                          "attention_library",
-                                          "attention_query_block",
-                                          "attention_general_dims",
                                           "warp_matrix_fraction",
-                                          "batched_lane_tile",
                                           "far_rows",
-                                          "linear_lane_rows",
                                           "rows_in_turn",
-                                          "expert_tiles",
-                                          "fp8_tiles",
-                                          "fp8_single_row_us",
                                           "kernels_of",
                                           "switch_reduction",
                                           "pcie_generation",

@@ -7,10 +7,13 @@ namespace roofcast {
 
 namespace {
 
-/// What the family's kernels replace of the architecture's facts.
-void put_facts(const KernelFamily& family, ArchitectureFacts& facts) {
-    if (family.facts.attention_library) facts.attention_library.fill(*family.facts.attention_library);
-    if (family.facts.query_block) facts.attention_query_block = *family.facts.query_block;
+/// What the family's kernels replace of those that run otherwise.
+void put_facts(const KernelFamily& family, LibraryFacts& facts) {
+    if (family.facts.attention) {
+        facts.attention.fill(*family.facts.attention);
+        facts.framework_attention.reset();
+    }
+    if (family.facts.query_block) facts.query_block = *family.facts.query_block;
     facts.quantizes_by_tensors = family.facts.quantizes_by_tensors;
     if (family.op == "gemm") facts.fp8_single_row = {};
     if (family.facts.tiles) (family.op == "moe" ? facts.expert_tiles : facts.fp8_tiles) = *family.facts.tiles;
@@ -30,7 +33,7 @@ bool KernelFamily::runs_on(const GpuProfile& gpu) const {
 Gpu as_family_sees(const Gpu& gpu, const KernelFamily& family) {
     Gpu seen;
     seen.profile = gpu.profile;
-    put_facts(family, seen.profile.facts);
+    put_facts(family, seen.profile.libraries);
     const auto& fits = gpu.parameters.families;
     const auto fit = std::find_if(fits.begin(), fits.end(), [&](const FamilyParameters& f) { return f.family == family.name; });
     const bool fitted = fit != fits.end();
@@ -39,14 +42,20 @@ Gpu as_family_sees(const Gpu& gpu, const KernelFamily& family) {
     return seen;
 }
 
+GpuProfile with_libraries(GpuProfile gpu, const SoftwareStacks& software) {
+    if (software.library_facts) gpu.libraries = facts_on(gpu, *software.library_facts);
+    return gpu;
+}
+
 Gpu with_software(Gpu gpu, const SoftwareStack& stack) {
     auto& peak = gpu.profile.tensor_peak[index(Precision::fp16)];
     const auto& faster = gpu.profile.fp16_accumulate_peak;
     if (stack.fp16_accumulation && peak && faster && *faster > *peak) peak = faster;
-    if (gpu.profile.facts.warp_matrix_fraction < 1) gpu.profile.facts.least_tile_rows = stack.least_tile_rows;
+    if (stack.library_facts) gpu.profile.libraries = facts_on(gpu.profile, *stack.library_facts);
+    if (gpu.profile.facts.warp_matrix_fraction < 1) gpu.profile.libraries.least_tile_rows = stack.least_tile_rows;
     constexpr std::int64_t any = std::numeric_limits<std::int64_t>::max();
     if (stack.fp8_tile > 0)
-        gpu.profile.facts.fp8_tiles = {{.most_m = any, .most_n = any, .rows = stack.fp8_tile, .columns = stack.fp8_tile}};
+        gpu.profile.libraries.fp8_tiles = {{.most_m = any, .most_n = any, .rows = stack.fp8_tile, .columns = stack.fp8_tile}};
     auto& contention = gpu.parameters.values.collective.pcie_contention;
     contention = stack.pcie_contention.value_or(contention);
     for (const auto& family : stack.families) {

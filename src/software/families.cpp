@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "io/identifier.hpp"
-#include "profile/library_tiles.hpp"
 #include "roofcast/error.hpp"
+#include "software/library_tiles.hpp"
 #include "software/tables.hpp"
 
 namespace roofcast {
@@ -23,14 +23,10 @@ WeightFormat read_weights(const TableReader& table, const std::string& text) {
     throw table.error("weights", "unknown weight format", text, "formats of the column weight_precision");
 }
 
-/// Of a family's kernels, in place of what the GPU's architecture says.
-KernelFacts read_kernel_facts(TableReader& table) {
+/// Of a family's kernels, in place of those that run otherwise.
+KernelFacts read_kernel_facts(TableReader& table, AttentionDesigns designs) {
     KernelFacts facts;
-    if (const auto name = table.text_if("attention_library")) {
-        facts.attention_library = parse_attention_library(*name);
-        if (!facts.attention_library)
-            throw table.error("attention_library", "unknown library of attention", *name, attention_library_names());
-    }
+    if (const auto name = table.text_if("attention")) facts.attention = named_attention(table, "attention", *name, designs).kernels;
     if (const auto queries = table.count_if("query_block", 16, 512)) facts.query_block = static_cast<int>(*queries);
     facts.quantizes_by_tensors = table.flag_if("quantizes_by_tensors").value_or(false);
     if (table.has("tiles")) facts.tiles = shaped_tiles(table, "tiles");
@@ -39,7 +35,7 @@ KernelFacts read_kernel_facts(TableReader& table) {
 
 }  // namespace
 
-std::shared_ptr<const KernelFamily> read_family(TableReader& table, const std::string& source) {
+std::shared_ptr<const KernelFamily> read_family(TableReader& table, const std::string& source, AttentionDesigns designs) {
     KernelFamily family;
     family.name = required_identifier(table, "name", table.text("name"));
     family.op = table.text("op");
@@ -55,7 +51,7 @@ std::shared_ptr<const KernelFamily> read_family(TableReader& table, const std::s
     family.converts_cache = table.flag_if("converts_cache").value_or(true);
     family.gated = table.flag_if("gated");
     family.rows_include_quantization = table.flag_if("rows_include_quantization").value_or(false);
-    family.facts = read_kernel_facts(table);
+    family.facts = read_kernel_facts(table, designs);
     family.source = table.text_if("source").value_or(source);
     table.finish();
     return std::make_shared<const KernelFamily>(std::move(family));

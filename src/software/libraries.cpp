@@ -2,14 +2,15 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 #include "io/files_in.hpp"
 #include "io/identifier.hpp"
 #include "io/toml_reader.hpp"
 #include "roofcast/error.hpp"
 #include "roofcast/kernel_library.hpp"
+#include "software/attention_designs.hpp"
 #include "software/families.hpp"
+#include "software/library_facts.hpp"
 
 namespace roofcast {
 
@@ -26,30 +27,11 @@ AllReduceAlgorithm read_algorithm(TableReader& table) {
                       did_you_mean(text, known));
 }
 
-/// "10" or "10.3".
-std::optional<CapabilityPattern> parse_pattern(std::string_view text) {
-    const auto whole = [](std::string_view part) {
-        int value = 0;
-        const auto [end, status] = std::from_chars(part.data(), part.data() + part.size(), value);
-        return status == std::errc{} && end == part.data() + part.size() && value >= 0 ? std::optional(value) : std::nullopt;
-    };
-    const std::size_t point = text.find('.');
-    const auto major = whole(text.substr(0, point));
-    if (!major) return std::nullopt;
-    if (point == std::string_view::npos) return CapabilityPattern{*major};
-    const auto minor = whole(text.substr(point + 1));
-    return minor ? std::optional(CapabilityPattern{*major, minor}) : std::nullopt;
-}
-
 AllReduceCase read_case(TableReader& table) {
     AllReduceCase stated;
     constexpr std::int64_t fewest = 2, most_gpus = 1024;
     stated.gpus = table.counts_if("gpus", fewest, most_gpus);
-    for (const std::string& text : table.texts_if("capability")) {
-        const auto pattern = parse_pattern(text);
-        if (!pattern) throw table.error("capability", "is no compute capability", text, "such as \"9\" for all 9.x, or \"10.3\"");
-        stated.capability.push_back(*pattern);
-    }
+    stated.capability = read_capabilities(table, "capability");
     if (const auto least = table.count_if("bytes_from")) stated.least = static_cast<double>(*least) * byte;
     if (const auto most = table.count_if("bytes_most")) stated.most = static_cast<double>(*most) * byte;
     if (const auto below = table.count_if("bytes_below", 2)) {
@@ -90,7 +72,9 @@ KernelLibrary read_library(const std::filesystem::path& file) {
     library.kernels = table.texts_if("kernels");
     library.software = table.texts_if("software");
     const std::string source = table.text("source");
-    for (TableReader& family : table.tables("family")) library.families.push_back(read_family(family, source));
+    library.attention = read_attention_designs(table, source);
+    for (TableReader& facts : table.tables("facts")) library.facts.push_back(read_library_facts(facts, source, library.attention));
+    for (TableReader& family : table.tables("family")) library.families.push_back(read_family(family, source, library.attention));
     for (TableReader& kernel : table.tables("all_reduce")) library.all_reduce.push_back(read_all_reduce(kernel, source));
     table.finish();
     return library;

@@ -8,6 +8,7 @@
 #include "roofcast/software.hpp"
 #include "software/families.hpp"
 #include "software/keys.hpp"
+#include "software/library_facts.hpp"
 
 namespace roofcast {
 
@@ -110,6 +111,29 @@ std::vector<Engine> read_engines(const std::filesystem::path& file, const toml::
     return engines;
 }
 
+/// Facts of the libraries that run by default, and which attention does; none where the folder has no such file.
+std::vector<LibraryFactsTable> default_facts(const std::filesystem::path& file, const KernelLibraries& libraries) {
+    std::vector<LibraryFactsTable> tables;
+    std::error_code ec;
+    if (!std::filesystem::is_regular_file(file, ec)) return tables;
+    const toml::table root = parse_toml_file(file);
+    TableReader table(root, file.string());
+    std::vector<std::string> known;
+    std::vector<NamedAttention> designs;
+    for (const auto& library : libraries) {
+        known.push_back(library->name);
+        designs.insert(designs.end(), library->attention.begin(), library->attention.end());
+    }
+    for (const std::string& name : table.texts_if("libraries")) {
+        const auto library = find_library(libraries, name);
+        if (!library) throw table.error("libraries", "no such library of kernels", name, "files of libraries/", did_you_mean(name, known));
+        tables.insert(tables.end(), library->facts.begin(), library->facts.end());
+    }
+    for (TableReader& choice : table.tables("attention")) tables.push_back(read_attention_choice(choice, designs));
+    table.finish();
+    return tables;
+}
+
 }  // namespace
 
 std::string_view name(Execution e) {
@@ -128,18 +152,25 @@ SoftwareStacks load_software(const std::filesystem::path& software_folder) {
     const toml::table ways = parse_toml_file(ways_file);
     TableReader reader(ways, ways_file.string());
     SoftwareStacks stacks;
+    stacks.libraries = load_kernel_libraries(software_folder / "libraries");
+    stacks.families = families_of(stacks.libraries);
+    stacks.library_facts =
+        std::make_shared<const std::vector<LibraryFactsTable>>(default_facts(software_folder / "libraries.toml", stacks.libraries));
     for (std::size_t i = 0; i < execution_count; ++i) {
         TableReader table = reader.table(execution_names[i]);
-        stacks.by_execution[i].name = execution_names[i];
-        stacks.by_execution[i].execution = static_cast<Execution>(i);
-        read_software_keys(table, stacks.by_execution[i]);
+        SoftwareStack& stack = stacks.by_execution[i];
+        stack.name = execution_names[i];
+        stack.execution = static_cast<Execution>(i);
+        stack.library_facts = stacks.library_facts;
+        read_software_keys(table, stack);
         table.finish();
     }
     reader.finish();
-    stacks.libraries = load_kernel_libraries(software_folder / "libraries");
-    stacks.families = families_of(stacks.libraries);
     for (const auto& file : files_in(software_folder / "engines", ".toml")) {
-        for (Engine& engine : read_engines(file, ways, {stacks.libraries, stacks.families})) stacks.engines.push_back(std::move(engine));
+        for (Engine& engine : read_engines(file, ways, {stacks.libraries, stacks.families})) {
+            engine.stack.library_facts = stacks.library_facts;
+            stacks.engines.push_back(std::move(engine));
+        }
     }
     return stacks;
 }

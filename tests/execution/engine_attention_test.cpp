@@ -8,6 +8,7 @@
 #include "graph/shipped_graphs.hpp"
 #include "roofcast/prediction.hpp"
 #include "support/compare.hpp"
+#include "support/shipped_gpu.hpp"
 
 using namespace roofcast;
 using test::gpus_dir;
@@ -20,7 +21,7 @@ TEST_CASE("attention of one query to a cache has a rate of its own where as many
     SoftwareStack stack;
     stack.decode_attention_rate = 0.8;
     stack.grouped_decode_attention = GroupedDecoding{.least_group = 4, .rate = 0.4};
-    const Gpu gpu = load_gpu(gpus_dir(), "h100-sxm5-80gb");
+    const Gpu gpu = test::shipped_gpu("h100-sxm5-80gb");
     const auto stretched = [&](std::int64_t kv_heads) {
         OpGraph graph;
         const Attention op{.batch = 4,
@@ -51,7 +52,7 @@ TEST_CASE("attention of one query to a cache has a rate of its own where as many
 
 TEST_CASE("an engine may fuse attention in 16 bits only") {
     const Workload bert = find_workload(test::models_dir(), "bert-base");
-    const Gpu gpu = load_gpu(gpus_dir(), "t4");
+    const Gpu gpu = test::shipped_gpu("t4");
     SoftwareStacks software = load_software(software_dir());
     const auto unfused = [&](Precision precision) {
         RunRequest request;
@@ -71,7 +72,7 @@ TEST_CASE("an engine may fuse attention in 16 bits only") {
 TEST_CASE("the software column may say that attention is of separate operators") {
     const SoftwareStacks software = load_software(software_dir());
     const Workload bert = find_workload(test::models_dir(), "bert-base");
-    const Gpu gpu = load_gpu(gpus_dir(), "h100-sxm5-80gb");
+    const Gpu gpu = test::shipped_gpu("h100-sxm5-80gb");
     const auto fused = [&](const std::string& name) {
         RunRequest request{.execution = Execution::eager, .software = name};
         request.shape.precision = Precision::fp16;
@@ -84,7 +85,7 @@ TEST_CASE("the software column may say that attention is of separate operators")
 
 TEST_CASE("engines whose decoding takes groups of one size together keep heads of other groups apart") {
     const SoftwareStacks software = load_software(software_dir());
-    const Gpu gpu = load_gpu(gpus_dir(), "h100-sxm5-80gb");
+    const Gpu gpu = test::shipped_gpu("h100-sxm5-80gb");
     const auto seconds = [&](const char* model, std::int64_t gpus, const char* version) {
         const Workload workload = find_workload(test::models_dir(), model);
         RunRequest request{.execution = Execution::tensorrt, .software = version};
@@ -101,7 +102,7 @@ TEST_CASE("engines whose decoding takes groups of one size together keep heads o
 }
 
 TEST_CASE("heads decode no slower where they may go either way, and two proposed tokens take no less than one") {
-    const Gpu gpu = load_gpu(gpus_dir(), "h100-sxm5-80gb");
+    const Gpu gpu = test::shipped_gpu("h100-sxm5-80gb");
     for (const std::int64_t kv_heads : {1, 4, 16}) {
         CAPTURE(kv_heads);
         Attention op{.batch = 32, .heads = 16, .kv_heads = kv_heads, .head_dim = 128, .value_dim = 128, .query_len = 1, .kv_len = 4096};
@@ -127,7 +128,7 @@ TEST_CASE("short attention of TensorRT and FasterTransformer is by kernels of th
         stacks.by_execution[index(Execution::tensorrt)].lowering.head_blocks = head_blocks;
         RunRequest request{.execution = Execution::tensorrt};
         request.shape = {.batch = 32, .prompt_tokens = 384, .precision = Precision::fp16};
-        return predict(model, load_gpu(gpus_dir(), gpu), request, stacks).latency.in(ms);
+        return predict(model, test::shipped_gpu(gpu), request, stacks).latency.in(ms);
     };
     CHECK(milliseconds("a30", true) > 1.02 * milliseconds("a30", false));
     CHECK(milliseconds("h100-pcie-80gb", true) == milliseconds("h100-pcie-80gb", false));
@@ -135,7 +136,7 @@ TEST_CASE("short attention of TensorRT and FasterTransformer is by kernels of th
 
 TEST_CASE("an engine may run long contexts in another way: prompts in chunks, decoding at a rate of its own") {
     SoftwareStacks software = load_software(software_dir());
-    const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
+    const Gpu gpu = test::shipped_gpu("a100-sxm4-80gb");
     const Workload model = find_workload(test::models_dir(), "llama-3.1-8b");
     Engine& engine = software.engines.emplace_back();
     engine.match = {"odd"};

@@ -5,6 +5,7 @@
 #include "execution/engine_support.hpp"
 #include "roofcast/prediction.hpp"
 #include "support/compare.hpp"
+#include "support/shipped_gpu.hpp"
 
 using namespace roofcast;
 using test::gpus_dir;
@@ -39,7 +40,7 @@ TEST_CASE("an engine may be another one on GPUs of a vendor") {
     // A prompt on an M3 Max is not multiplied at the rate that engine reaches beside cuBLAS.
     RunRequest request{.software = "llama.cpp"};
     request.shape = {.prompt_tokens = 512, .generate_tokens = 1};
-    const Gpu apple = load_gpu(gpus_dir(), "m3-max");
+    const Gpu apple = test::shipped_gpu("m3-max");
     Gpu other = apple;
     other.profile.vendor.clear();
     const Workload model = find_workload(test::models_dir(), "llama-3-8b");
@@ -107,7 +108,7 @@ TEST_CASE("habits that are out of range, or mean nothing, are refused by their k
 
 TEST_CASE("engines that score the vocabulary for every token of a prompt need the memory for it, those that score the last do not") {
     const SoftwareStacks software = load_software(software_dir());
-    const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
+    const Gpu gpu = test::shipped_gpu("a100-sxm4-80gb");
     const Workload model = find_workload(test::models_dir(), "qwen2-7b");
     const auto gigabytes = [&](std::int64_t prompt, const char* version) {
         RunRequest request{.execution = Execution::eager, .software = version};
@@ -136,7 +137,7 @@ TEST_CASE("engines say what the library before and after 2023 does by version, a
 }
 
 TEST_CASE("a model whose script casts it to 16 bits has no part in automatic mixed precision") {
-    const Gpu gpu = load_gpu(gpus_dir(), "v100-sxm2-16gb");
+    const Gpu gpu = test::shipped_gpu("v100-sxm2-16gb");
     const SoftwareStacks software = load_software(software_dir());
     Workload model = find_workload(test::models_dir(), "yolov5s");
     RunRequest request{.execution = Execution::eager, .software = "pytorch"};
@@ -156,7 +157,7 @@ TEST_CASE("a model whose script casts it to 16 bits has no part in automatic mix
 
 TEST_CASE("a model whose script traces it runs as TorchScript, where the software has that") {
     const SoftwareStacks software = load_software(software_dir());
-    const Gpu gpu = load_gpu(gpus_dir(), "v100-sxm2-16gb");
+    const Gpu gpu = test::shipped_gpu("v100-sxm2-16gb");
     Workload model = find_workload(test::models_dir(), "gpunet-0");
     REQUIRE(model.own_script.traced);
     const auto latency = [&](Execution execution, const char* engine) {
@@ -176,7 +177,7 @@ TEST_CASE("a model whose script traces it runs as TorchScript, where the softwar
 
 TEST_CASE("an engine may run decoders at another rate than other models, and with other work of the host") {
     SoftwareStacks software = load_software(software_dir());
-    const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
+    const Gpu gpu = test::shipped_gpu("a100-sxm4-80gb");
     const auto latency = [&](const char* model) {
         RunRequest request{.execution = Execution::fused, .software = "fastertransformer"};
         request.shape = {.batch = 16, .generate_tokens = 8};
@@ -193,7 +194,7 @@ TEST_CASE("an engine may run decoders at another rate than other models, and wit
 
 TEST_CASE("keys are copied by other instructions where weights are quantized, if the engine says so") {
     SoftwareStacks software = load_software(software_dir());
-    const Gpu gpu = load_gpu(gpus_dir(), "h20");
+    const Gpu gpu = test::shipped_gpu("h20");
     const auto latency = [&](double bits) {
         RunRequest request{.execution = Execution::eager, .software = "transformers 4.51.3"};
         request.shape = {.prompt_tokens = 30000, .generate_tokens = 2};
@@ -208,7 +209,7 @@ TEST_CASE("keys are copied by other instructions where weights are quantized, if
 
 TEST_CASE("transformers 5 runs the experts of a layer in groups, eagerly and in a graph of its kernels") {
     SoftwareStacks software = load_software(software_dir());
-    const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
+    const Gpu gpu = test::shipped_gpu("a100-sxm4-80gb");
     const auto kernels = [&](Execution execution, const char* engine) {
         RunRequest request{.execution = execution, .software = engine};
         request.shape = {.batch = 1, .prompt_tokens = 128, .generate_tokens = 2};
@@ -222,7 +223,7 @@ TEST_CASE("transformers 5 runs the experts of a layer in groups, eagerly and in 
 
 TEST_CASE("transformers of 2024 goes through all keys of a head in one block, and through the vocabulary once for each prompt") {
     SoftwareStacks software = load_software(software_dir());
-    const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
+    const Gpu gpu = test::shipped_gpu("a100-sxm4-80gb");
     const auto predicted = [&](std::int64_t batch, std::int64_t prompt) {
         RunRequest request{.execution = Execution::eager, .software = "transformers 4.46.0"};
         request.shape = {.batch = batch, .prompt_tokens = prompt, .generate_tokens = 2};
@@ -240,7 +241,7 @@ TEST_CASE("transformers of 2024 goes through all keys of a head in one block, an
 
 TEST_CASE("encoders of an engine that was measured on half-padded sequences attend to halves, unless the padding was removed") {
     SoftwareStacks software = load_software(software_dir());
-    const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
+    const Gpu gpu = test::shipped_gpu("a100-sxm4-80gb");
     const auto pass = [&](std::int64_t tokens) {
         RunRequest request{.execution = Execution::fused, .software = "fastertransformer-pytorch"};
         request.shape = {.batch = 32, .prompt_tokens = tokens};
@@ -291,7 +292,7 @@ TEST_CASE("torch.autocast narrows weights, and leaves norms in fp32 unless a ben
 TEST_CASE("PyTorch's attention without a fused kernel is in fp32 from 2.5 on") {
     const SoftwareStacks software = load_software(software_dir());
     const Workload sam = find_workload(test::models_dir(), "samvit-base-patch16");
-    const Gpu gpu = load_gpu(gpus_dir(), "h100-sxm5-80gb");
+    const Gpu gpu = test::shipped_gpu("h100-sxm5-80gb");
     const auto time = [&](const char* text) {
         RunRequest request{.shape = {.batch = 4, .precision = Precision::fp16}, .execution = Execution::eager, .software = text};
         return predict(sam, gpu, completed(request, sam, gpu), software).latency.in(ms);
@@ -312,7 +313,7 @@ TEST_CASE("an asterisk stands for the rest of a word") {
 
 TEST_CASE("engines run all-reduces by the kernels of their library, and others by the vendor's") {
     const SoftwareStacks stacks = load_software(test::software_dir());
-    const Gpu gpu = load_gpu(test::gpus_dir(), "h200");
+    const Gpu gpu = test::shipped_gpu("h200");
     const OpGraph graph = test::layers_of(Collective{CollectiveKind::all_reduce, 8, 16 * kib});
     const auto run = [&](std::string_view software) {
         const SoftwareStack& stack = stacks.find(Execution::cuda_graph, software);

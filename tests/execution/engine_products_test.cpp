@@ -9,6 +9,7 @@
 #include "kernels/matmul/toy_gemm.hpp"
 #include "roofcast/prediction.hpp"
 #include "support/compare.hpp"
+#include "support/shipped_gpu.hpp"
 
 using namespace roofcast;
 using test::gpus_dir;
@@ -18,7 +19,7 @@ using test::rel;
 using test::software_dir;
 
 TEST_CASE("kernels that unpack weights are issued beside products of so many bits, and beside no others") {
-    const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
+    const Gpu gpu = test::shipped_gpu("a100-sxm4-80gb");
     SoftwareStack stack, plain;
     plain.lowering.kernels = stack.lowering.kernels = KernelSet::framework;
     stack.kernels_beside_4bit = 2;
@@ -32,7 +33,7 @@ TEST_CASE("kernels that unpack weights are issued beside products of so many bit
 }
 
 TEST_CASE("an engine that unpacks weights for products of many rows writes and reads them in 16 bits") {
-    const Gpu gpu = load_gpu(gpus_dir(), "rtx-3080");
+    const Gpu gpu = test::shipped_gpu("rtx-3080");
     SoftwareStack stack;
     stack.lowering.kernels = KernelSet::engine;
     const SoftwareStack plain = stack;
@@ -52,9 +53,9 @@ TEST_CASE("an engine that unpacks weights for products of many rows writes and r
 TEST_CASE("a library without small tiles multiplies padding where instructions span several warps, and nowhere else") {
     SoftwareStack stack;
     stack.least_tile_rows = 64;
-    const Gpu hopper = load_gpu(gpus_dir(), "h20"), ampere = load_gpu(gpus_dir(), "a100-sxm4-80gb");
-    CHECK(with_software(hopper, stack).profile.facts.least_tile_rows == 64);
-    CHECK(with_software(ampere, stack).profile.facts.least_tile_rows == 0);
+    const Gpu hopper = test::shipped_gpu("h20"), ampere = test::shipped_gpu("a100-sxm4-80gb");
+    CHECK(with_software(hopper, stack).profile.libraries.least_tile_rows == 64);
+    CHECK(with_software(ampere, stack).profile.libraries.least_tile_rows == 0);
     const auto time = [&](std::int64_t rows, const SoftwareStack& s) {
         return timeline(product(rows, 16), with_software(hopper, s), s).total.in(us);
     };
@@ -66,7 +67,7 @@ TEST_CASE("a library without small tiles multiplies padding where instructions s
 TEST_CASE("a library without small tiles has none in 8 bits either, and does not split k") {
     SoftwareStack stack;
     stack.least_tile_rows = 64;
-    const Gpu hopper = load_gpu(gpus_dir(), "h20");
+    const Gpu hopper = test::shipped_gpu("h20");
     const auto time = [&](const Gemm& op, const SoftwareStack& s) {
         return timeline(layers_of(op), with_software(hopper, s), s).total.in(us);
     };
@@ -81,7 +82,7 @@ TEST_CASE("products padded to the rows of a tile may be slower than those that f
     stack.least_tile_rows = slow.least_tile_rows = 64;
     slow.least_tile_rate = 0.5;
     const auto ratio = [&](const char* id, std::int64_t rows, double bits) {
-        const Gpu gpu = load_gpu(gpus_dir(), id);
+        const Gpu gpu = test::shipped_gpu(id);
         const OpGraph graph = product(rows, bits);
         return timeline(graph, with_software(gpu, slow), slow).total / timeline(graph, with_software(gpu, stack), stack).total;
     };
@@ -99,7 +100,7 @@ TEST_CASE("products padded to the rows of a tile may be slower than those that f
         for (const std::int64_t rows : {1, 32, 63, 64, 65, 96, 128, 129, 256}) {
             CAPTURE(id);
             CAPTURE(rows);
-            const double now = timeline(product(rows, 16), with_software(load_gpu(gpus_dir(), id), sglang), sglang).total.in(us);
+            const double now = timeline(product(rows, 16), with_software(test::shipped_gpu(id), sglang), sglang).total.in(us);
             CHECK(now >= before * (1 - 1e-9));
             before = now;
         }
@@ -109,7 +110,7 @@ TEST_CASE("products padded to the rows of a tile may be slower than those that f
 TEST_CASE("an engine may have one tile for products that quantize their activations") {
     SoftwareStack stack;
     stack.fp8_tile = 128;
-    const Gpu gpu = load_gpu(gpus_dir(), "h20");
+    const Gpu gpu = test::shipped_gpu("h20");
     const auto time = [&](const Gemm& op, const SoftwareStack& s) {
         return timeline(layers_of(op), with_software(gpu, s), s).total.in(us);
     };
@@ -124,7 +125,7 @@ TEST_CASE("an engine may have one tile for products that quantize their activati
 }
 
 TEST_CASE("a slower engine's experts are as slow as it says, its other products as fast as before") {
-    const Gpu gpu = load_gpu(gpus_dir(), "h200-sxm-141gb");
+    const Gpu gpu = test::shipped_gpu("h200-sxm-141gb");
     SoftwareStack plain, slow, warps;
     slow.expert_rate = 0.5;
     warps.warp_matrix_experts = true;
@@ -142,7 +143,7 @@ TEST_CASE("a slower engine's experts are as slow as it says, its other products 
 }
 
 TEST_CASE("experts with 4-bit weights may each be launched, tokens or not") {
-    const Gpu gpu = load_gpu(gpus_dir(), "h20");
+    const Gpu gpu = test::shipped_gpu("h20");
     SoftwareStack stack;
     stack.expert_launch = 2 * us;
     const auto more = [&](double bits, std::int64_t ranks) {
@@ -158,7 +159,7 @@ TEST_CASE("experts with 4-bit weights may each be launched, tokens or not") {
 }
 
 TEST_CASE("power limits a slower engine's product no less than its arithmetic does") {
-    Gpu gpu = load_gpu(gpus_dir(), "a30");
+    Gpu gpu = test::shipped_gpu("a30");
     const auto time = [&](double watts, double rate) {
         gpu.profile.tdp = watts * watt;
         SoftwareStack slow;
@@ -199,7 +200,7 @@ TEST_CASE("an engine may multiply few rows by weights in fewer bits with kernels
 }
 
 TEST_CASE("an engine may unpack so many weights a clock at most, whatever the rows") {
-    const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
+    const Gpu gpu = test::shipped_gpu("a100-sxm4-80gb");
     SoftwareStack stack;
     stack.unpacked_4bit_per_sm_clock = 1;
     stack.unpacked_8bit_per_sm_clock = 0.5;
@@ -220,7 +221,7 @@ TEST_CASE("an engine may unpack so many weights a clock at most, whatever the ro
 }
 
 TEST_CASE("a host that waits for its 8-bit products issues what follows them after they have finished") {
-    const Gpu gpu = load_gpu(gpus_dir(), "h20");
+    const Gpu gpu = test::shipped_gpu("h20");
     const auto time = [&gpu](Precision precision, bool waits) {
         const double bits = 8 * element_size(precision).in(byte);
         const OpGraph graph = layers_of(Gemm{.m = 4096, .n = 4096, .k = 4096, .precision = precision, .weight_bits = bits}, 10);
@@ -236,7 +237,7 @@ TEST_CASE("a host that waits for its 8-bit products issues what follows them aft
 }
 
 TEST_CASE("the host waits for an 8-bit product behind the kernels that prepare it") {
-    const Gpu gpu = load_gpu(gpus_dir(), "h20");
+    const Gpu gpu = test::shipped_gpu("h20");
     OpGraph graph = layers_of(Gemm{.m = 4096, .n = 4096, .k = 4096, .precision = Precision::fp8, .weight_bits = 8}, 10);
     SoftwareStack stack;
     stack.host_per_kernel = 50 * us;
@@ -257,7 +258,7 @@ TEST_CASE("the host waits for an 8-bit product behind the kernels that prepare i
 }
 
 TEST_CASE("what lies beside a transfer between pipeline stages adds to it") {
-    const Gpu gpu = load_gpu(gpus_dir(), "rtx-3090");
+    const Gpu gpu = test::shipped_gpu("rtx-3090");
     OpGraph graph;
     graph.segments.push_back(
         {.name = "stage", .repeat = 3, .nodes = {{.name = "send", .op = Collective{CollectiveKind::send, 2, 1 * mb}}}});

@@ -4,6 +4,7 @@
 
 #include "execution/engine_support.hpp"
 #include "support/compare.hpp"
+#include "support/shipped_gpu.hpp"
 
 using namespace roofcast;
 using test::gpus_dir;
@@ -12,7 +13,7 @@ using test::rel;
 using test::software_dir;
 
 TEST_CASE("an engine that keeps activations in fp32 converts them around its 16-bit products") {
-    const Gpu gpu = load_gpu(gpus_dir(), "rtx-3080");
+    const Gpu gpu = test::shipped_gpu("rtx-3080");
     SoftwareStack stack;
     stack.lowering.kernels = KernelSet::engine;
     const SoftwareStack plain = stack;
@@ -27,7 +28,7 @@ TEST_CASE("an engine that keeps activations in fp32 converts them around its 16-
 }
 
 TEST_CASE("an engine's instructions on each element bound its streaming kernels where bytes are few") {
-    const Gpu a100 = load_gpu(gpus_dir(), "a100-sxm4-40gb");
+    const Gpu a100 = test::shipped_gpu("a100-sxm4-40gb");
     SoftwareStack plain, busy;
     plain.lowering.kernels = busy.lowering.kernels = KernelSet::engine;
     busy.element_instructions = 50;
@@ -46,7 +47,7 @@ TEST_CASE("an engine's instructions on each element bound its streaming kernels 
 }
 
 TEST_CASE("only frameworks copy maps whose elements lie apart: compilers and engines write what their reader wants") {
-    const Gpu gpu = load_gpu(gpus_dir(), "t4");
+    const Gpu gpu = test::shipped_gpu("t4");
     const auto time = [&gpu](KernelSet kernels, std::int64_t apart) {
         OpGraph graph;
         graph.segments.push_back(
@@ -61,7 +62,7 @@ TEST_CASE("only frameworks copy maps whose elements lie apart: compilers and eng
 }
 
 TEST_CASE("only frameworks' element-wise kernels start later") {
-    const Gpu gpu = load_gpu(gpus_dir(), "h100-sxm5-80gb");
+    const Gpu gpu = test::shipped_gpu("h100-sxm5-80gb");
     const Elementwise add{.elements = 1024, .reads = 2, .writes = 1, .precision = Precision::fp16};
     Elementwise in_framework = add;
     in_framework.framework = true;
@@ -81,7 +82,7 @@ TEST_CASE("only frameworks' element-wise kernels start later") {
 }
 
 TEST_CASE("only frameworks convert maps for the lanes: compilers and engines keep planes for them") {
-    const Gpu gpu = load_gpu(gpus_dir(), "a100-pcie-80gb");
+    const Gpu gpu = test::shipped_gpu("a100-pcie-80gb");
     const auto time = [&gpu](KernelSet kernels, bool channels_last) {
         OpNode node;
         node.op = Conv2d{.batch = 8,

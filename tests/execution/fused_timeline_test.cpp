@@ -5,6 +5,7 @@
 #include "kernels/toy_gpu.hpp"
 #include "support/compare.hpp"
 #include "support/paths.hpp"
+#include "support/shipped_gpu.hpp"
 
 using namespace roofcast;
 using test::addition;
@@ -16,7 +17,7 @@ using test::software_dir;
 using test::stack;
 
 TEST_CASE("a compiler's fusion of a chain saves time and kernels, and says what it fused") {
-    const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
+    const Gpu gpu = test::shipped_gpu("a100-sxm4-80gb");
     const OpGraph graph = graph_of({addition(large), addition(large), addition(large)});
     const Timeline apart = timeline(graph, gpu, stack(KernelSet::engine, 1 * us)),
                    fused = timeline(graph, gpu, stack(KernelSet::fused, 1 * us));
@@ -28,7 +29,7 @@ TEST_CASE("a compiler's fusion of a chain saves time and kernels, and says what 
 }
 
 TEST_CASE("a generated kernel reads what it joins once, and leaves the product before it alone") {
-    const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
+    const Gpu gpu = test::shipped_gpu("a100-sxm4-80gb");
     const OpNode product{.name = "product", .op = Gemm{.m = 64, .n = 64, .k = 64, .precision = Precision::fp16}};
     const OpGraph graph = graph_of({product, addition(large, Fusion::folded), addition(large, Fusion::epilogue), addition(large)});
     const Timeline generated = timeline(graph, gpu, stack(KernelSet::generated, 1 * us)),

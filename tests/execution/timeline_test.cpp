@@ -3,6 +3,7 @@
 #include "execution/toy_graph.hpp"
 #include "support/compare.hpp"
 #include "support/paths.hpp"
+#include "support/shipped_gpu.hpp"
 
 using namespace roofcast;
 using test::addition;
@@ -15,7 +16,7 @@ using test::software_dir;
 using test::stack;
 
 TEST_CASE("small kernels wait for the host, large ones hide it") {
-    const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
+    const Gpu gpu = test::shipped_gpu("a100-sxm4-80gb");
     const SoftwareStack slow = stack(KernelSet::engine, 50 * us);
     const OpGraph few = graph_of({addition(small)}, 100), heavy = graph_of({addition(large)}, 100);
     // 100 issues at 50 us each; the last kernel ends a little later.
@@ -27,7 +28,7 @@ TEST_CASE("small kernels wait for the host, large ones hide it") {
 }
 
 TEST_CASE("repeated segments cost what the same operators cost one by one") {
-    const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
+    const Gpu gpu = test::shipped_gpu("a100-sxm4-80gb");
     for (const Seconds host : {0 * us, 3 * us, 40 * us}) {
         const SoftwareStack s = stack(KernelSet::engine, host);
         OpGraph unrolled;
@@ -38,7 +39,7 @@ TEST_CASE("repeated segments cost what the same operators cost one by one") {
 }
 
 TEST_CASE("repetitions during which the host catches up with the GPU cost what they do one by one") {
-    const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
+    const Gpu gpu = test::shipped_gpu("a100-sxm4-80gb");
     const Seconds long_kernel = timeline(graph_of({addition(large)}), gpu, stack(KernelSet::engine, {})).gpu_busy;
     // The host needs four of ten layers to catch up with a long kernel before them.
     const SoftwareStack s = stack(KernelSet::engine, long_kernel / 8);
@@ -52,7 +53,7 @@ TEST_CASE("repetitions during which the host catches up with the GPU cost what t
 }
 
 TEST_CASE("an eager framework pays for each of the kernels that it launches for an operator") {
-    const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
+    const Gpu gpu = test::shipped_gpu("a100-sxm4-80gb");
     OpNode node = addition(small);
     node.eager_kernels = 6;
     const OpGraph graph = graph_of({node});
@@ -61,7 +62,7 @@ TEST_CASE("an eager framework pays for each of the kernels that it launches for 
 }
 
 TEST_CASE("what the call before issues too takes an eager framework's host no time, and the GPU its own") {
-    const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
+    const Gpu gpu = test::shipped_gpu("a100-sxm4-80gb");
     OpNode second = addition(large);
     const Timeline apart = timeline(graph_of({addition(large), second}), gpu, stack(KernelSet::framework, 10 * us));
     second.same_call = true;
@@ -75,7 +76,7 @@ TEST_CASE("what the call before issues too takes an eager framework's host no ti
 }
 
 TEST_CASE("an eager framework's repeated element-wise kernels repeat their work in the sums too") {
-    const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
+    const Gpu gpu = test::shipped_gpu("a100-sxm4-80gb");
     OpNode node = addition(large);
     node.eager_kernels = 6;
     const OpGraph graph = graph_of({node});
@@ -86,7 +87,7 @@ TEST_CASE("an eager framework's repeated element-wise kernels repeat their work 
 }
 
 TEST_CASE("a stack that chooses by layer runs an 8-bit product in 16 bits where that is faster") {
-    Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
+    Gpu gpu = test::shipped_gpu("a100-sxm4-80gb");
     gpu.profile.tensor_peak[index(Precision::int8)] = 1 * tflops;  // a slow unit
     const Gemm narrow{.m = 4096, .n = 4096, .k = 4096, .precision = Precision::int8, .weight_bits = 8};
     Gemm wide = narrow;
@@ -100,7 +101,7 @@ TEST_CASE("a stack that chooses by layer runs an 8-bit product in 16 bits where 
 }
 
 TEST_CASE("independent streams overlap when asked to, but no resource works twice at once") {
-    const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
+    const Gpu gpu = test::shipped_gpu("a100-sxm4-80gb");
     OpNode other = addition(large);
     other.stream = 1;
     const OpGraph bandwidth_bound = graph_of({addition(large), other});
@@ -116,7 +117,7 @@ TEST_CASE("independent streams overlap when asked to, but no resource works twic
 }
 
 TEST_CASE("an operator without a model withholds the total") {
-    const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
+    const Gpu gpu = test::shipped_gpu("a100-sxm4-80gb");
     const OpGraph graph = graph_of({{.name = "mystery", .op = Unmodelled{"no model"}}});
     const Timeline t = timeline(graph, gpu, stack(KernelSet::engine, 1 * us));
     CHECK_FALSE(t.complete());
@@ -143,7 +144,7 @@ TEST_CASE(
 TEST_CASE("16-bit accumulation doubles the fp16 matrix peak of a GeForce and leaves a data-centre GPU alone") {
     SoftwareStack s;
     s.fp16_accumulation = true;
-    const Gpu geforce = load_gpu(gpus_dir(), "rtx-4090"), data_center = load_gpu(gpus_dir(), "a100-sxm4-80gb");
+    const Gpu geforce = test::shipped_gpu("rtx-4090"), data_center = test::shipped_gpu("a100-sxm4-80gb");
     const auto peak = [](const Gpu& gpu) { return gpu.profile.matmul_peak(Precision::fp16)->in(tflops); };
     CHECK(peak(with_software(geforce, s)) == rel(2 * peak(geforce), 0.01));
     CHECK(peak(with_software(data_center, s)) == peak(data_center));
@@ -164,7 +165,7 @@ TEST_CASE("the longest run of words that a software's name begins with picks the
 }
 
 TEST_CASE("engines of single warps' instructions do not reach Hopper's matrix peak") {
-    const Gpu hopper = load_gpu(gpus_dir(), "h100-sxm5-80gb"), ampere = load_gpu(gpus_dir(), "a100-sxm4-80gb");
+    const Gpu hopper = test::shipped_gpu("h100-sxm5-80gb"), ampere = test::shipped_gpu("a100-sxm4-80gb");
     SoftwareStack warps = stack(KernelSet::engine, {});
     warps.warp_matrix = true;
     OpNode node;
@@ -179,7 +180,7 @@ TEST_CASE("engines of single warps' instructions do not reach Hopper's matrix pe
 }
 
 TEST_CASE("an engine's products with few rows draw no more than its limit an SM") {
-    const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
+    const Gpu gpu = test::shipped_gpu("a100-sxm4-80gb");
     SoftwareStack limited = stack(KernelSet::engine, {});
     limited.vector_bytes_per_sm_clock = 5 * gb_per_s / (gpu.profile.boost_clock * byte);
     const auto milliseconds = [&](std::int64_t rows, const SoftwareStack& s) {
@@ -196,7 +197,7 @@ TEST_CASE("an engine's products with few rows draw no more than its limit an SM"
 }
 
 TEST_CASE("mixed precision of an eager framework narrows weights and bias by kernels before 16-bit products only") {
-    const Gpu gpu = load_gpu(gpus_dir(), "v100-sxm2-16gb");
+    const Gpu gpu = test::shipped_gpu("v100-sxm2-16gb");
     SoftwareStack casting = stack(KernelSet::framework, 1 * us);
     casting.casts_weights = true;
     constexpr std::int64_t side = 8192;
@@ -219,7 +220,7 @@ TEST_CASE("mixed precision of an eager framework narrows weights and bias by ker
 }
 
 TEST_CASE("an operator of several kernels is issued as often as the framework launches, not once for each of their products") {
-    const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
+    const Gpu gpu = test::shipped_gpu("a100-sxm4-80gb");
     const Attention unfused{.batch = 2, .heads = 4, .kv_heads = 4, .head_dim = 64, .query_len = 32, .kv_len = 32, .fused = false};
     const OpGraph graph = graph_of({{.name = "attention", .op = unfused, .eager_kernels = 6}});
     CHECK(timeline(graph, gpu, stack(KernelSet::framework, 1 * us)).kernels == 6);
@@ -229,13 +230,13 @@ TEST_CASE("an operator of several kernels is issued as often as the framework la
 TEST_CASE("a machine's PCIe switches replace the GPU's contention") {
     SoftwareStack switched;
     switched.pcie_contention = 0;
-    const Gpu gpu = load_gpu(gpus_dir(), "l40s");
+    const Gpu gpu = test::shipped_gpu("l40s");
     CHECK(gpu.parameters.values.collective.pcie_contention > 0);
     CHECK(with_software(gpu, switched).parameters.values.collective.pcie_contention == 0);
 }
 
 TEST_CASE("slower arithmetic stretches products that are bound by it, and others only once it takes longer than what bounds them") {
-    const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
+    const Gpu gpu = test::shipped_gpu("a100-sxm4-80gb");
     const auto product = [](std::int64_t rows) { return OpNode{.name = "product", .op = Gemm{.m = rows, .n = 8192, .k = 8192}}; };
     const auto time = [&](std::int64_t rows, double rate) {
         SoftwareStack slow = stack(KernelSet::engine, {});
@@ -250,7 +251,7 @@ TEST_CASE("slower arithmetic stretches products that are bound by it, and others
 }
 
 TEST_CASE("engines with vector kernels stream the weights of few rows, of experts too, within a limit of each SM") {
-    const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
+    const Gpu gpu = test::shipped_gpu("a100-sxm4-80gb");
     SoftwareStack vectors = stack(KernelSet::engine, {});
     vectors.vector_bytes_per_sm_clock = 10 * gb_per_s / (gpu.profile.boost_clock * byte);  // 108 SMs draw 1.08 TB/s
     const auto time = [&](Op op) { return timeline(graph_of({{.name = "product", .op = std::move(op)}}), gpu, vectors).total.in(us); };
@@ -266,7 +267,7 @@ TEST_CASE("engines with vector kernels stream the weights of few rows, of expert
 }
 
 TEST_CASE("what is known of equal nodes changes no time") {
-    const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
+    const Gpu gpu = test::shipped_gpu("a100-sxm4-80gb");
     OpNode several = addition(large);
     several.eager_kernels = 3;
     OpGraph graph = graph_of({addition(large), addition(small), several, addition(large)}, 2);
@@ -286,7 +287,7 @@ TEST_CASE("what is known of equal nodes changes no time") {
 }
 
 TEST_CASE("a library's look-up costs the host once a convolution, however many kernels it is, and other operators nothing") {
-    const Gpu gpu = load_gpu(gpus_dir(), "v100-sxm2-16gb");
+    const Gpu gpu = test::shipped_gpu("v100-sxm2-16gb");
     SoftwareStack looking = stack(KernelSet::framework, 5 * us);
     const OpNode conv{.name = "conv",
                       .op = Conv2d{.batch = 1, .in_channels = 8, .height = 8, .width = 8, .out_channels = 8, .kernel_h = 3, .kernel_w = 3},
@@ -299,7 +300,7 @@ TEST_CASE("a library's look-up costs the host once a convolution, however many k
 }
 
 TEST_CASE("what a script decides on results is issued when the GPU has them") {
-    const Gpu gpu = load_gpu(gpus_dir(), "v100-sxm2-16gb");
+    const Gpu gpu = test::shipped_gpu("v100-sxm2-16gb");
     const SoftwareStack s = stack(KernelSet::engine, 20 * us);
     OpGraph graph = graph_of({addition(large)});
     graph.segments.push_back({.name = "decide", .nodes = {OpNode{.name = "small", .op = Elementwise{.elements = small}, .repeat = 100}}});
@@ -313,7 +314,7 @@ TEST_CASE("what a script decides on results is issued when the GPU has them") {
 }
 
 TEST_CASE("the GPU idles while the host computes what it then hands over") {
-    const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
+    const Gpu gpu = test::shipped_gpu("a100-sxm4-80gb");
     const SoftwareStack s = stack(KernelSet::framework, 10 * us);
     OpNode handed = addition(small);
     const OpGraph without = graph_of({addition(large), handed, addition(large)});

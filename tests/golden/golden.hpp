@@ -7,6 +7,7 @@
 
 #include "roofcast/prediction.hpp"
 #include "support/paths.hpp"
+#include "support/shipped_gpu.hpp"
 
 namespace roofcast::test {
 
@@ -41,9 +42,5 @@ public:
 
     SoftwareStacks software = load_software(software_dir());
 };
-
-inline Gpu shipped_gpu(const char* id) {
-    return load_gpu(gpus_dir(), id);
-}
 
 }  // namespace roofcast::test

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "support/paths.hpp"
+#include "support/shipped_gpu.hpp"
 
 namespace roofcast::test {
 
@@ -16,7 +17,7 @@ Measured::Measured(const std::vector<std::filesystem::path>& files) : measuremen
     with.gpu = [this](const std::string& id) {
         const auto known = gpus_.find(id);
         if (known != gpus_.end()) return static_cast<const Gpu*>(&known->second);
-        return static_cast<const Gpu*>(&gpus_.emplace(id, load_gpu(gpus_dir(), id)).first->second);
+        return static_cast<const Gpu*>(&gpus_.emplace(id, test::shipped_gpu(id)).first->second);
     };
     with.host_launch = [&hosts](const KernelRow& row) { return host_launch(hosts.stacks, row); };
     if (!measurements_.models.empty())

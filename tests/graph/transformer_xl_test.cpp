@@ -7,6 +7,7 @@
 #include "roofcast/prediction.hpp"
 #include "support/compare.hpp"
 #include "support/paths.hpp"
+#include "support/shipped_gpu.hpp"
 
 using namespace roofcast;
 using roofcast::test::rel;
@@ -84,7 +85,7 @@ TEST_CASE("a longer segment is what a run says it is") {
     RunRequest request;
     request.shape.prompt_tokens = 128;
     const Workload model = find_workload(test::models_dir(), "transformer-xl-base");
-    const Gpu gpu = load_gpu(test::gpus_dir(), "a100-sxm4-40gb");
+    const Gpu gpu = test::shipped_gpu("a100-sxm4-40gb");
     const SoftwareStacks software = load_software(test::software_dir());
     CHECK(predict(model, gpu, request, software).latency > predict(model, gpu, RunRequest{}, software).latency);
     request.shape.prompt_tokens = std::int64_t{1} << 30;

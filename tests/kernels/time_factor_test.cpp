@@ -4,6 +4,7 @@
 #include "roofcast/execution.hpp"
 #include "support/compare.hpp"
 #include "support/paths.hpp"
+#include "support/shipped_gpu.hpp"
 
 using namespace roofcast;
 using test::rel;
@@ -11,7 +12,7 @@ using test::rel;
 namespace {
 
 Gpu with_factor(KernelClass kernels, double factor) {
-    Gpu gpu = load_gpu(test::gpus_dir(), "a100-sxm4-80gb");
+    Gpu gpu = test::shipped_gpu("a100-sxm4-80gb");
     gpu.parameters.values.time_factor.kernels[static_cast<std::size_t>(kernels)] = factor;
     return gpu;
 }
@@ -36,7 +37,7 @@ TEST_CASE("a time factor below 1 never beats the data sheet") {
 }
 
 TEST_CASE("kernels belong to the families that calibration fits apart") {
-    const GpuProfile gpu = load_gpu(test::gpus_dir(), "a100-sxm4-80gb").profile;
+    const GpuProfile gpu = test::shipped_gpu("a100-sxm4-80gb").profile;
     CHECK(kernel_class(product, gpu) == KernelClass::gemm_tensor16);
     CHECK(kernel_class(Gemm{1, 64, 64, 64, Precision::fp32, 32}, gpu) == KernelClass::gemm_simt);
     CHECK(kernel_class(Gemm{1, 64, 64, 64, Precision::fp16, 4}, gpu) == KernelClass::weight_only);
@@ -46,7 +47,7 @@ TEST_CASE("kernels belong to the families that calibration fits apart") {
 }
 
 TEST_CASE("the factor of whole models stretches all of a pass, the CPU's part too") {
-    Gpu gpu = load_gpu(test::gpus_dir(), "a100-sxm4-80gb");
+    Gpu gpu = test::shipped_gpu("a100-sxm4-80gb");
     OpGraph graph;
     graph.segments.push_back({.name = "layer", .repeat = 3, .nodes = {OpNode{.name = "conv", .op = conv}}});
     const SoftwareStack stack{.host_per_kernel = 5 * us};

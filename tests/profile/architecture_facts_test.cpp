@@ -3,9 +3,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include <array>
 #include <fstream>
-#include <limits>
 #include <optional>
 #include <string>
 
@@ -33,14 +31,6 @@ ArchitectureFacts ada_with(const std::string& begin, const std::string& end, con
     std::filesystem::copy(gpus_dir() / "arch" / "_default.toml", folder / "arch" / "_default.toml");
     std::ofstream(folder / "arch" / "ada.toml") << document;
     return load_architecture_facts(folder, "ada", std::nullopt);
-}
-
-ArchitectureFacts with_fp8_tiles(const std::string& tiles) {
-    return ada_with("fp8_tiles = [\n", "\n]\n", "fp8_tiles = " + tiles + "\n");
-}
-
-ArchitectureFacts with_attention_library(const std::string& table) {
-    return ada_with("attention_library = ", "\n", "attention_library = " + table + "\n");
 }
 
 }  // namespace
@@ -79,37 +69,6 @@ TEST_CASE("chips may run the kernels of another architecture, which must have a 
                          Contains("kernels_of: no such architecture; found 'adda'"), Error);
 }
 
-TEST_CASE("tiles of fp8 kernels hold for any shape and have plain epilogues unless they say otherwise") {
-    const auto tiles = with_fp8_tiles(
-                           "[{ m = 16, n = 8192, tile = [16, 64], relative_epilogue = 2.5, cluster_rows = 32, "
-                           "padding_cost = 0.5 }, { tile = [128, 256] }]")
-                           .fp8_tiles;
-    REQUIRE(tiles.size() == 2);
-    CHECK(tiles[0].most_m == 16);
-    CHECK(tiles[0].most_n == 8192);
-    CHECK(tiles[0].rows == 16);
-    CHECK(tiles[0].columns == 64);
-    CHECK(tiles[0].relative_epilogue == 2.5);
-    CHECK(tiles[0].cluster_rows == 32);
-    CHECK(tiles[0].padding_cost == 0.5);
-    CHECK(tiles[1].most_m == std::numeric_limits<std::int64_t>::max());
-    CHECK(tiles[1].most_n == std::numeric_limits<std::int64_t>::max());
-    CHECK(tiles[1].relative_epilogue == 1);
-    CHECK(tiles[1].cluster_rows == 0);
-    CHECK(tiles[1].padding_cost == 0);
-}
-
-TEST_CASE("wrong tiles of fp8 kernels are refused with file, line and key") {
-    CHECK_THROWS_WITH_AS(with_fp8_tiles("[{ tile = [16, 64], relative_epilogue = 0 }]"),
-                         Contains("relative_epilogue: out of range; found 0; expected a number above 0"), Error);
-    CHECK_THROWS_WITH_AS(with_fp8_tiles("[{ tile = [16, 64], relative_epilogue = 0 }]"), Contains("ada.toml:"), Error);
-    CHECK_THROWS_WITH_AS(with_fp8_tiles("[{ tile = [16, 64], relative_epilogue = \"long\" }]"), Contains("relative_epilogue"), Error);
-    CHECK_THROWS_WITH_AS(with_fp8_tiles("[{ tile = [16, 64], cluster_rows = 0 }]"), Contains("cluster_rows"), Error);
-    CHECK_THROWS_WITH_AS(with_fp8_tiles("[{ tile = [16, 64], padding_cost = -1 }]"), Contains("padding_cost: out of range"), Error);
-    CHECK_THROWS_WITH_AS(with_fp8_tiles("[{ tile = [16] }]"), Contains("not a tile"), Error);
-    CHECK_THROWS_WITH_AS(with_fp8_tiles("[{ tile = [16, 64], epilogue = 2 }]"), Contains("epilogue"), Error);
-}
-
 TEST_CASE("an architecture says what its boards lie within, and how much faster sparse inputs are") {
     const auto with_boards = [](const std::string& line) { return ada_with("boards = {", "\n", line); };
     const std::string rest = ", boost_clock_mhz = [1400, 2800], watts_per_sm = [1, 6], gb_s_per_sm = [4, 14] }\n";
@@ -128,25 +87,8 @@ TEST_CASE("an architecture says what its boards lie within, and how much faster 
     CHECK_THROWS_WITH_AS(with_boards("sparse_ratio = 0.5\n"), Contains("sparse_ratio: out of range"), Error);
 }
 
-TEST_CASE("linear layers on lanes have tiles of 64 or 128 rows") {
-    const auto rows = [](const std::string& line) { return ada_with("linear_lane_rows = ", "\n", line).linear_lane_rows; };
-    CHECK(rows("linear_lane_rows = 64\n") == 64);
-    CHECK(rows("") == 128);
-    CHECK_THROWS_WITH_AS(rows("linear_lane_rows = 100\n"),
-                         Contains("linear_lane_rows: libraries have no such tile; found 100; expected 64 or 128"), Error);
-}
-
-TEST_CASE("a library may have one tile for batched products on lanes") {
-    const auto tile = [](const std::string& line) { return ada_with("linear_lane_rows = ", "\n", line).batched_lane_tile; };
-    CHECK(tile("") == std::array{0, 0});
-    CHECK(tile("batched_lane_tile = [64, 128]\n") == std::array{64, 128});
-    CHECK_THROWS_WITH_AS(tile("batched_lane_tile = [64]\n"), Contains("batched_lane_tile: not a tile"), Error);
-    CHECK_THROWS_WITH_AS(tile("batched_lane_tile = [64, 2048]\n"), Contains("at most 1024 each"), Error);
-    CHECK_THROWS_AS(tile("batched_lane_tile = [0, 64]\n"), Error);
-}
-
 TEST_CASE("rows that lie far apart have a length and take cycles") {
-    const auto far = [](const std::string& line) { return ada_with("linear_lane_rows = ", "\n", line).far_rows; };
+    const auto far = [](const std::string& line) { return ada_with("pcie_generation", "\n", "pcie_generation = 4\n" + line).far_rows; };
     CHECK(far("").fetch_cycles == 0);
     CHECK(far("far_rows = { fetch_cycles = 16, kib = 96, rows = 800 }\n").fetch_cycles == 16);
     CHECK(far("far_rows = { fetch_cycles = 16, kib = 96, rows = 800 }\n").length.in(kib) == 96);
@@ -154,19 +96,4 @@ TEST_CASE("rows that lie far apart have a length and take cycles") {
     CHECK_THROWS_WITH_AS(far("far_rows = { fetch_cycles = 16, kib = 96 }\n"), Contains("rows"), Error);
     CHECK_THROWS_WITH_AS(far("far_rows = { fetch_cycles = 16, rows = 800 }\n"), Contains("kib"), Error);
     CHECK_THROWS_WITH_AS(far("far_rows = { fetch_cycles = 0, kib = 96, rows = 800 }\n"), Contains("fetch_cycles: out of range"), Error);
-}
-
-TEST_CASE("libraries of attention are told apart by the format of the cache") {
-    const auto libraries = with_attention_library("{ plain = \"flash-attention-3\", narrow = \"trtllm-gen\" }").attention_library;
-    CHECK(libraries[index(CacheFormat::plain)] == AttentionLibrary::flash_attention_3);
-    CHECK(libraries[index(CacheFormat::narrow)] == AttentionLibrary::trtllm_gen);
-    CHECK(with_attention_library("{ narrow = \"flashinfer\" }").attention_library[index(CacheFormat::plain)] == AttentionLibrary::any);
-}
-
-TEST_CASE("unknown libraries of attention and formats of a cache are refused with file, line and key") {
-    CHECK_THROWS_WITH_AS(with_attention_library("{ plain = \"flash-attention-9\" }"),
-                         Contains("unknown library of attention; found flash-attention-9; expected any, flash-attention-2"), Error);
-    CHECK_THROWS_WITH_AS(with_attention_library("{ plain = \"flash-attention-9\" }"), Contains("ada.toml:"), Error);
-    CHECK_THROWS_WITH_AS(with_attention_library("{ wide = \"flashinfer\" }"), Contains("wide"), Error);
-    CHECK_THROWS_WITH_AS(with_attention_library("\"flashinfer\""), Contains("attention_library"), Error);
 }

@@ -5,6 +5,7 @@
 #include "kernels/collective/all_reduce.hpp"
 #include "roofcast/kernel_cost.hpp"
 #include "support/paths.hpp"
+#include "support/shipped_gpu.hpp"
 
 using namespace roofcast;
 
@@ -14,7 +15,7 @@ std::vector<Gpu> all_gpus() {
     std::vector<Gpu> gpus;
     for (auto& profile : load_gpu_catalogue(test::gpus_dir())) {
         ParameterSet parameters = load_parameters(test::gpus_dir(), profile);
-        gpus.push_back({std::move(profile), std::move(parameters)});
+        gpus.push_back({with_libraries(std::move(profile), test::shipped_software()), std::move(parameters)});
     }
     return gpus;
 }
@@ -211,7 +212,7 @@ TEST_CASE("misaligned rows are never faster than the aligned ones that hold them
 TEST_CASE("attention never gets faster with batch, heads or sequence") {
     Shapes shapes;
     for (Gpu& gpu : some_gpus()) {
-        gpu.profile.facts.attention_library = {};  // whose launchers split keys by rules, not as is fastest
+        gpu.profile.libraries.attention = {};  // whose launchers split keys by rules, not as is fastest
         for (int round = 0; round < 20; ++round) {
             Attention op{.batch = shapes.size(1, 32), .heads = 16, .kv_heads = 4, .causal = shapes.flip()};
             op.head_dim = 64 * shapes.size(1, 4);
@@ -232,7 +233,7 @@ TEST_CASE("attention never gets faster with batch, heads or sequence") {
 TEST_CASE("convolutions and experts never get faster with batch") {
     Shapes shapes;
     for (Gpu& gpu : some_gpus()) {
-        gpu.profile.facts.expert_tiles.clear();  // tokens decide on the only tile
+        gpu.profile.libraries.expert_tiles.clear();  // tokens decide on the only tile
         for (int round = 0; round < 20; ++round) {
             Conv2d conv{.batch = 1,
                         .in_channels = 8 * shapes.size(1, 64),
@@ -300,7 +301,7 @@ TEST_CASE("collectives never get faster with bytes or GPUs") {
 TEST_CASE("all-reduces of engines never get faster with bytes, whatever kernel their library switches to") {
     for (const auto& library : load_kernel_libraries(test::source_dir() / "software" / "libraries")) {
         for (const std::string id : {"a100-sxm4-80gb", "h200-sxm-141gb", "b200-sxm", "b300-sxm", "l40s", "rtx-pro-6000-blackwell-server"}) {
-            const Gpu gpu = load_gpu(test::gpus_dir(), id);
+            const Gpu gpu = test::shipped_gpu(id);
             for (const std::int64_t gpus : {2, 3, 4, 6, 8}) {
                 CAPTURE(library->name);
                 CAPTURE(id);

@@ -133,8 +133,9 @@ TEST_CASE("families that are named twice, misspelt or of unknown formats are ref
     CHECK(refusal("[[family]]\nname = \"x\"\nop = \"gemm\"\nprecisions = [\"fp9\"]\nsource = \"t\"\n").find("maker.toml:6") !=
           std::string::npos);
     CHECK(refusal("[[family]]\nname = \"x\"\nop = \"gemm\"\nweights = [\"q\"]\nsource = \"t\"\n").find("weights") != std::string::npos);
-    CHECK(refusal("[[family]]\nname = \"x\"\nop = \"attention\"\nattention_library = \"q\"\nsource = \"t\"\n").find("attention_library") !=
-          std::string::npos);
+    CHECK(
+        refusal("[[family]]\nname = \"x\"\nop = \"attention\"\nattention = \"q\"\nsource = \"t\"\n").find("no such design of attention") !=
+        std::string::npos);
 }
 
 TEST_CASE("every fit of a family is of one that the software describes, and reads back") {

@@ -44,12 +44,12 @@ Seconds around_cache(const Attention& op, const AttentionKernel& kernel, const G
     return max(computed, evicted / (gpu.profile.data_bandwidth(Traffic::copied) * p.bandwidth_fraction));
 }
 
-/// Decoding as several queries of each KV head (FlashAttention-2, without a window): where there are several such heads, Q is copied from
-/// an order by KV head to one by query, and the output back; those of a single sequence are views.
+/// Decoding as several queries of each KV head, without a window, by designs that regroup heads: where there are several such heads, Q is
+/// copied from an order by KV head to one by query, and the output back; those of a single sequence are views.
 KernelCost regrouped(const Attention& op, KernelCost attention, const Gpu& gpu) {
     const bool grouped = op.kv_heads > 1 && op.heads != op.kv_heads;
     const AttentionKernel kernel = matrix_kernel(op, gpu);
-    const bool alone = kernel.is(AttentionLibrary::flash_attention_2) && !joins_prompts(op, kernel);
+    const bool alone = kernel.design->regroups_heads && !joins_prompts(op, kernel);
     if (!alone || op.query_len > 1 || op.window > 0 || op.batch == 1 || !grouped) return attention;
     const auto copied = [&](std::int64_t width) {
         const std::int64_t elements = op.batch * op.heads * width;
@@ -62,12 +62,10 @@ KernelCost regrouped(const Attention& op, KernelCost attention, const Gpu& gpu) 
     return in_sequence(in_sequence(copied(op.head_dim), attention), copied(op.value_width()));
 }
 
-/// What blocks take to look through the sequences of a batch for their work (FlashAttention-3; larger batches are dealt out without).
+/// What blocks take to look through the sequences of a batch for their work.
 Seconds scan_time(const Attention& op, const AttentionKernel& kernel, const Gpu& gpu) {
-    constexpr double scan_cycles = 35;          // of each sequence: H200 rows of 128 to 512 short ones, 15 to 50 tried
-    constexpr std::int64_t most_scanned = 992;  // its source: 31 groups of a warp's lanes
-    if (!kernel.is(AttentionLibrary::flash_attention_3) || op.batch > most_scanned) return {};
-    return lasting(scan_cycles * static_cast<double>(op.batch), gpu.profile);
+    if (op.batch > kernel.design->most_scanned) return {};
+    return lasting(kernel.design->scan_cycles * static_cast<double>(op.batch), gpu.profile);
 }
 
 KernelCost fused_cost(const Attention& op, const Gpu& gpu, Cache cache, bool lanes) {
@@ -82,7 +80,7 @@ KernelCost fused_cost(const Attention& op, const Gpu& gpu, Cache cache, bool lan
     t.dram_bytes = source.bytes;
     t.dram = t.dram_bytes / (gpu.profile.data_bandwidth(Traffic::read) * p.bandwidth_fraction);
     const Seconds start = fills_cache(op) ? lasting(p.fixed_cycles, gpu.profile) : kernel_start(op, kernel, gpu);
-    t.latency = start + around_cache(op, kernel, gpu) + scan_time(op, kernel, gpu) + source.share * far_start(kernel);
+    t.latency = start + around_cache(op, kernel, gpu) + scan_time(op, kernel, gpu) + source.share * kernel.design->far_start;
     t.overlap = lanes ? 1 : p.overlap;
     const Joules arithmetic = arithmetic_energy(relative_flop_energy(op.precision, unit) * t.flops, unit, gpu);
     const BesideBlocks beside{t.dram, t.overlap, power_limit(arithmetic, t.dram_bytes, gpu)};

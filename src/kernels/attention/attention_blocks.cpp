@@ -10,9 +10,8 @@ namespace roofcast {
 
 namespace {
 
-constexpr std::int64_t matrix_rows = 16;                      // rows of the smallest matrix instruction
-constexpr std::int64_t block_warps = 4;                       // of a block of queries, that share its rows
-constexpr std::int64_t general_parts = 16, most_parts = 128;  // that the general kernel and others split keys into, at most
+constexpr std::int64_t matrix_rows = 16;  // rows of the smallest matrix instruction
+constexpr std::int64_t block_warps = 4;   // of a block of queries, that share its rows
 
 Seconds time(const AttentionBlocks& b, const BesideBlocks& beside) {
     return b.alone + busy_time(b.compute, beside.dram, b.stream, beside.overlap, beside.power);
@@ -32,24 +31,24 @@ struct Rows {
     [[nodiscard]] double tiles() const { return blocks(count, block); }
 };
 
-/// Rows of a block that packs the heads of a KV head: Triton's unified attention, FlashAttention-3 (tile_size_fwd_sm90) and FlashInfer
-/// (FA2DetermineCtaTileQ), as their sources say.
+/// Rows of a block that packs the heads of a KV head: the lowest that there is for such heads and holds all `count`, else the tallest.
 std::int64_t packed_block(const Attention& op, std::int64_t count, const AttentionKernel& kernel) {
-    constexpr std::int64_t shortest = 16, middle = 64, tall = 128, tallest = 192;
-    if (kernel.general) return shortest;
-    if (kernel.is(AttentionLibrary::flash_attention_3)) return op.head_dim <= 96 ? tallest : tall;
-    if (count > middle) return op.head_dim < 256 ? tall : middle;
-    return count > shortest ? middle : shortest;
+    const auto& heights = kernel.design->packed_rows;
+    const auto takes = [&op](const PackedRows& p) { return op.head_dim <= p.widest_head; };
+    const auto found = std::find_if(heights.begin(), heights.end(), takes);
+    const auto& rows = found == heights.end() ? heights.back().rows : found->rows;
+    const auto lowest = std::lower_bound(rows.begin(), rows.end(), count);
+    return lowest == rows.end() ? rows.back() : *lowest;
 }
 
-/// Rows of a block of one head: all of them in some kernels of TensorRT, 64 of FlashAttention-2 on a paged cache; else 128 of wide heads,
-/// of others what the architecture says.
+/// Rows of a block of one head: all of them in kernels of whole heads; else those of the design, or 128 of wide heads, and of others what
+/// is usual on the architecture.
 std::int64_t apart_block(const Attention& op, const AttentionKernel& kernel, const Gpu& gpu) {
-    constexpr std::int64_t of_wide = 128, paged = 64, of_split_operands = 64;
+    constexpr std::int64_t of_wide = 128, of_split_operands = 64;
     if (splits_operands(op, gpu.profile)) return of_split_operands;
-    if (kernel.is(AttentionLibrary::flash_attention_2)) return paged;
     if (kernel.whole_heads) return op.query_len;
-    return op.head_dim > usual_head ? of_wide : gpu.profile.facts.attention_query_block;
+    if (kernel.design->query_rows > 0) return kernel.design->query_rows;
+    return op.head_dim > usual_head ? of_wide : gpu.profile.libraries.query_block;
 }
 
 Rows rows_of(const Attention& op, const AttentionKernel& kernel, const Gpu& gpu) {
@@ -70,15 +69,13 @@ double padded_pairs(const Attention& op, const Rows& r, double keys) {
 /// Parts of the keys in blocks of queries: only several queries a sequence have theirs split.
 std::int64_t parts_of_queries(const Attention& op, const Rows& r, std::int64_t keys, const AttentionKernel& kernel, const Gpu& gpu) {
     if (op.query_len == 1) return 1;
-    const int sms = gpu.profile.sm_count;
-    switch (kernel.library) {
-        case AttentionLibrary::flashinfer:
-            return flashinfer_parts(static_cast<double>(op.batch) * r.tiles(), keys, op.kv_heads, sms);
-        case AttentionLibrary::flash_attention_3:
-            return flash_attention_3_parts(r.sets * r.tiles(), keys, sms);
-        default:
-            return 1;
-    }
+    const SplitWork work{.sets = r.sets * r.tiles(),
+                         .tiles_of_head = static_cast<double>(op.batch) * r.tiles(),
+                         .keys = keys,
+                         .head_dim = op.head_dim,
+                         .kv_heads = op.kv_heads,
+                         .sms = gpu.profile.sm_count};
+    return split_parts(kernel.design->prompt_split, work).value_or(1);
 }
 
 /// One block per set, height of a block and part of the keys. Blocks start in whole waves, however few the last has.
@@ -89,19 +86,19 @@ AttentionBlocks by_queries(const Attention& op, const AttentionKernel& kernel, c
     const std::int64_t seen = op.window > 0 ? std::min(op.kv_len, op.window + block_queries) : op.kv_len;
     const std::int64_t parts = parts_of_queries(op, r, seen, kernel, gpu);
     const double count = r.sets * r.tiles() * static_cast<double>(parts);
-    const std::int64_t step = key_step(kernel);
+    const std::int64_t step = kernel.design->key_step;
     const double keys = blocks(seen, step) * static_cast<double>(step);
     const double chunk = blocks(seen, step * parts) * static_cast<double>(step);
     const double warp_rows = static_cast<double>(std::max(r.block / block_warps, matrix_rows));
     const Seconds score = score_time(op, kernel, gpu) + conversion_time(op, kernel, gpu) / warp_rows;
     const Seconds longest = static_cast<double>(r.block) * chunk * score, starts = std::ceil(count / sms) * block_start(kernel, gpu);
-    const Seconds alone = start_alone(kernel) * starts;
+    const Seconds alone = kernel.design->start_alone * starts;
     // Blocks of one set follow each other through L2: its keys pass once for all of them.
     const Seconds stream = waves(r.sets * static_cast<double>(parts), sms, 1) * chunk * key_time(op, kernel, gpu);
     const Seconds merge = merge_time(op, parts, kernel, gpu);
     if (count <= sms) return {longest + starts - alone, stream, alone + merge};
     const Seconds share = r.sets * std::max(padded_pairs(op, r, keys), r.group * visible_pairs(op)) / sms * score;
-    return {max(longest, share + imbalance(kernel) * longest * (1 - sms / count)) + starts - alone, stream, alone + merge};
+    return {max(longest, share + kernel.design->imbalance * longest * (1 - sms / count)) + starts - alone, stream, alone + merge};
 }
 
 /// How the keys of one decoding kernel are gone through.
@@ -113,32 +110,29 @@ struct KeyLoop {
 };
 
 /// Keys are split over blocks until these fill the SMs (split-KV): as the library's launcher does, or in as many parts as are fastest.
-/// Blocks start in whole waves, but for FlashInfer's, which share the work evenly.
+/// Blocks start in whole waves, unless they share the work evenly.
 AttentionBlocks split_over_blocks(const Attention& op, const KeyLoop& loop, const AttentionKernel& kernel, const Gpu& gpu,
                                   const BesideBlocks& beside) {
     const int sms = gpu.profile.sm_count;
-    const std::int64_t keys = op.window > 0 ? std::min(op.kv_len, op.window + op.query_len) : op.kv_len, step = key_step(kernel);
+    const std::int64_t keys = op.window > 0 ? std::min(op.kv_len, op.window + op.query_len) : op.kv_len, step = kernel.design->key_step;
     const auto split = [&](std::int64_t parts) -> AttentionBlocks {
         const double chunk = blocks(keys, step * parts) * static_cast<double>(step);
         const double w = waves(loop.sets * static_cast<double>(parts), static_cast<double>(sms), 1);
-        const Seconds starts = (kernel.is(AttentionLibrary::flashinfer) ? w : std::ceil(w)) * loop.start;
-        const Seconds alone = start_alone(kernel) * starts;
+        const Seconds starts = (kernel.design->even_starts ? w : std::ceil(w)) * loop.start;
+        const Seconds alone = kernel.design->start_alone * starts;
         return {loop.first_start + w * chunk * loop.computed + starts - alone, w * chunk * loop.taken_in,
                 alone + merge_time(op, parts, kernel, gpu)};
     };
     if (!op.split_ungrouped && op.heads == op.kv_heads) return split(1);
-    switch (kernel.library) {
-        case AttentionLibrary::flash_attention_2:
-            return split(flash_attention_2_parts(loop.sets, keys, op.head_dim, sms));
-        case AttentionLibrary::flashinfer:
-            return split(flashinfer_parts(static_cast<double>(op.batch), keys, op.kv_heads, sms));
-        case AttentionLibrary::trtllm_gen:
-            return split(trtllm_gen_parts(loop.sets, keys, sms));
-        default:
-            break;
-    }
+    const SplitWork work{.sets = loop.sets,
+                         .tiles_of_head = static_cast<double>(op.batch),
+                         .keys = keys,
+                         .head_dim = op.head_dim,
+                         .kv_heads = op.kv_heads,
+                         .sms = sms};
+    if (const auto parts = split_parts(kernel.design->decode_split, work)) return split(*parts);
     AttentionBlocks best = split(1);
-    const std::int64_t most = kernel.general ? general_parts : most_parts;
+    const std::int64_t most = kernel.design->decode_split.most_parts;
     for (std::int64_t parts = 2; parts <= most && loop.sets * static_cast<double>(parts) <= 2 * sms; parts *= 2) {
         const AttentionBlocks b = split(parts);
         if (time(b, beside) < time(best, beside)) best = b;
@@ -169,7 +163,7 @@ AttentionBlocks by_keys(const Attention& op, const AttentionKernel& kernel, cons
 AttentionBlocks matrix_blocks(const Attention& op, const AttentionKernel& kernel, const Gpu& gpu, const BesideBlocks& beside) {
     if (op.query_len > 1 || joins_prompts(op, kernel)) return by_queries(op, kernel, gpu);
     const AttentionBlocks keys = by_keys(op, kernel, gpu, beside);
-    if (kernel.general || kernel.is(AttentionLibrary::flashinfer)) return keys;
+    if (kernel.design->decodes_by_keys) return keys;
     const AttentionBlocks queries = by_queries(op, kernel, gpu);
     return time(queries, beside) < time(keys, beside) ? queries : keys;
 }

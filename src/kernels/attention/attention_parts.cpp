@@ -13,14 +13,14 @@ std::int64_t steps_of(std::int64_t x, std::int64_t step) {
 
 }  // namespace
 
-std::int64_t flash_attention_2_parts(double sets, std::int64_t keys, std::int64_t head_dim, int sms) {
-    constexpr double blocks_per_sm = 2, nearly_full = 0.8, enough = 0.85;
-    constexpr std::int64_t most_parts = 128;
-    const double slots = blocks_per_sm * sms;
-    if (sets >= nearly_full * slots) return 1;
-    const std::int64_t steps = steps_of(keys, head_dim <= 64 ? 256 : head_dim <= 128 ? 128 : 64), most = std::min(most_parts, steps);
+std::int64_t full_wave_parts(const KeySplit& split, const SplitWork& work) {
+    constexpr double nearly_full = 0.8, enough = 0.85;
+    const double slots = static_cast<double>(split.blocks_per_sm * work.sms);
+    if (work.sets >= nearly_full * slots) return 1;
+    const std::int64_t steps = steps_of(work.keys, work.head_dim <= 64 ? 256 : work.head_dim <= 128 ? 128 : 64);
+    const std::int64_t most = std::min(split.most_parts, steps);
     const auto filled = [&](std::int64_t parts) {
-        const double share = sets * static_cast<double>(parts) / slots;
+        const double share = work.sets * static_cast<double>(parts) / slots;
         return share / std::ceil(share);
     };
     // The least number of parts that shortens them further.
@@ -35,31 +35,42 @@ std::int64_t flash_attention_2_parts(double sets, std::int64_t keys, std::int64_
     return parts;
 }
 
-std::int64_t flashinfer_parts(double tiles, std::int64_t keys, std::int64_t kv_heads, int sms) {
-    constexpr std::int64_t blocks_per_sm = 2, least_keys = 128;
-    const std::int64_t of_a_head = blocks_per_sm * sms / kv_heads;
-    const auto most = static_cast<std::int64_t>(std::floor(static_cast<double>(of_a_head) / tiles));
-    return most <= 1 ? 1 : steps_of(keys, std::max(least_keys, steps_of(keys, most)));
+std::int64_t even_chunk_parts(const KeySplit& split, const SplitWork& work) {
+    const std::int64_t of_a_head = split.blocks_per_sm * work.sms / work.kv_heads;
+    const auto most = static_cast<std::int64_t>(std::floor(static_cast<double>(of_a_head) / work.tiles_of_head));
+    return most <= 1 ? 1 : steps_of(work.keys, std::max(split.keys, steps_of(work.keys, most)));
 }
 
-std::int64_t flash_attention_3_parts(double tiles, std::int64_t keys, int sms) {
-    constexpr std::int64_t step_keys = 128, unsplit_steps = 4, most_parts = 128;
+std::int64_t even_step_parts(const KeySplit& split, const SplitWork& work) {
+    constexpr std::int64_t unsplit_steps = 4;
     constexpr double margin = 1.1;
-    const std::int64_t steps = steps_of(keys, step_keys);
+    const std::int64_t steps = steps_of(work.keys, split.keys);
     if (steps <= unsplit_steps) return 1;
-    const double steps_per_sm = std::ceil(static_cast<double>(steps) * tiles * margin / sms);
-    return std::min(most_parts, steps_of(steps, static_cast<std::int64_t>(steps_per_sm)));
+    const double steps_per_sm = std::ceil(static_cast<double>(steps) * work.sets * margin / static_cast<double>(work.sms));
+    return std::min(split.most_parts, steps_of(steps, static_cast<std::int64_t>(steps_per_sm)));
 }
 
-std::int64_t trtllm_gen_parts(double sets, std::int64_t keys, int sms) {
-    constexpr std::int64_t least_keys = 256;
-    return std::clamp<std::int64_t>(static_cast<std::int64_t>(sms / sets), 1, steps_of(keys, least_keys));
+std::int64_t free_sm_parts(const KeySplit& split, const SplitWork& work) {
+    return std::clamp<std::int64_t>(static_cast<std::int64_t>(static_cast<double>(work.sms) / work.sets), 1,
+                                    steps_of(work.keys, split.keys));
 }
 
-std::int64_t tensorrt_cut_sequences(Precision p, ComputeCapability capability) {
-    if (capability.major < 8) return capability.minor >= 5 ? 1 : 0;
-    if (element_size(p) == 2 * byte) return 4;
-    return capability.minor == 0 ? 0 : 8;  // the list has 8 bits for 8.0 too, but A100 and A30 take the time of uncut heads
+std::optional<std::int64_t> split_parts(const KeySplit& split, const SplitWork& work) {
+    switch (split.algorithm) {
+        case SplitAlgorithm::none:
+            return 1;
+        case SplitAlgorithm::fastest:
+            return std::nullopt;
+        case SplitAlgorithm::full_waves:
+            return full_wave_parts(split, work);
+        case SplitAlgorithm::even_chunks:
+            return even_chunk_parts(split, work);
+        case SplitAlgorithm::even_steps:
+            return even_step_parts(split, work);
+        case SplitAlgorithm::free_sms:
+            return free_sm_parts(split, work);
+    }
+    return 1;
 }
 
 }  // namespace roofcast

@@ -24,7 +24,7 @@ constexpr std::int64_t quantized_at_once = 2048;  // elements of a row: 256 thre
 /// time to start, reduce and finish, and as many steps as its threads need. A benchmark that rotates copies of the weights alone leaves A
 /// in L2, as far as these copies leave room.
 KernelCost quantize_cost(const Gemm& op, const Gpu& gpu, Cache cache) {
-    if (gpu.profile.facts.quantizes_by_tensors) {
+    if (gpu.profile.libraries.quantizes_by_tensors) {
         Quantize pass{.kind = QuantizeKind::compute_scale, .rows = op.batch * op.m, .cols = op.k, .to = op.precision};
         const KernelCost search = cost(pass, gpu, cache);
         pass.kind = QuantizeKind::scale_matrix;
@@ -238,13 +238,13 @@ KernelCost cost(const Gemm& op, const Gpu& gpu, Cache cache) {
     } else if (tiled.unpack_weights) {
         as_unpacking(tiled, p, gpu);
     } else {
-        tiled.least_rows = gpu.profile.facts.least_tile_rows;
+        tiled.least_rows = gpu.profile.libraries.least_tile_rows;
         tiled.most_parts = gemm_parts(op, tiled);
         if (!tiled.aligned) as_misaligned(tiled, p, gpu, cache);
     }
     // Serving engines compile one fp8 kernel for each range of shapes.
     if (op.dynamic_quantized && op.precision == Precision::fp8) {
-        take_shaped(gpu.profile.facts.fp8_tiles, op.m, op.n, tiled);
+        take_shaped(gpu.profile.libraries.fp8_tiles, op.m, op.n, tiled);
         if (tiled.tile_rows > 0) tiled.tile_rows = std::max(tiled.tile_rows, tiled.least_rows);
     }
     KernelCost product = tiled_cost(op, tiled, p, gpu, cache);
@@ -264,7 +264,7 @@ KernelCost cost(const Gemm& op, const Gpu& gpu, Cache cache) {
     if (!op.dynamic_quantized) return product;
     // Where one row takes longer than two, for no known reason, time is not monotonous in rows.
     if (op.precision == Precision::fp8 && op.m == 1)
-        product = lengthened(product, gpu.profile.facts.fp8_single_row, Bound::latency, &KernelCost::launch);
+        product = lengthened(product, gpu.profile.libraries.fp8_single_row, Bound::latency, &KernelCost::launch);
     return in_sequence(quantize_cost(op, gpu, cache), product);
 }
 

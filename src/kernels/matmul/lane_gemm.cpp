@@ -55,12 +55,12 @@ bool in_l2(const MatrixProduct& product, const Gpu& gpu, Cache cache) {
 void as_on_lanes(MatrixProduct& product, GemmParameters& p, const Gpu& gpu, Cache cache) {
     if (product.batch == 1) {
         product.along_k = true;
-        product.large_rows = gpu.profile.facts.linear_lane_rows;
+        product.large_rows = gpu.profile.libraries.linear_simt_rows;
         if (gpu.profile.facts.far_rows.fetch_cycles > 0 && !product.unpack_weights) with_far_rows(product, gpu.profile.facts.far_rows);
         product.waiting_cycles = waiting_cycles(product.a_element, true);
     } else {
-        product.tile_rows = gpu.profile.facts.batched_lane_tile[0];
-        product.tile_columns = gpu.profile.facts.batched_lane_tile[1];
+        product.tile_rows = gpu.profile.libraries.batched_simt_tile[0];
+        product.tile_columns = gpu.profile.libraries.batched_simt_tile[1];
         product.depth = batched_lane_depth;
         product.most_parts = 1;
         product.waiting_cycles = waiting_cycles(product.a_element, in_l2(product, gpu, cache));

@@ -29,7 +29,7 @@ MatrixProduct grouped_product(const Moe& op, const Gpu& gpu, double experts, dou
     const auto each = static_cast<std::int64_t>(std::ceil(std::max(rows / std::max(experts, 1.0), 1.0)));
     MatrixProduct product = plain_product(batch, each, n, k, op.precision, op.weight_bits);
     product.most_parts = 1;
-    take_shaped(gpu.profile.facts.expert_tiles, op.tokens, n, product);
+    take_shaped(gpu.profile.libraries.expert_tiles, op.tokens, n, product);
     return product;
 }
 

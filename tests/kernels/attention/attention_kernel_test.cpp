@@ -3,6 +3,7 @@
 #include "kernels/attention/toy_attention.hpp"
 #include "support/compare.hpp"
 #include "support/paths.hpp"
+#include "support/shipped_gpu.hpp"
 
 using namespace roofcast;
 using test::far;
@@ -16,9 +17,10 @@ TEST_CASE("widths that only a general kernel takes run in blocks of 16 rows, abo
     Attention op = fp32_attention(10, 8, 1024, 1024);
     op.precision = op.kv_precision = Precision::fp16;
     const Seconds usual = cost(op, gpu).compute;
-    gpu.profile.facts.attention_general_dims[index(CacheFormat::plain)] = {64};
+    gpu.profile.libraries.general_attention = test::design("triton-general").design;
+    gpu.profile.libraries.general_widths[index(CacheFormat::plain)] = {64};
     CHECK(cost(op, gpu).compute == usual);
-    gpu.profile.facts.attention_general_dims[index(CacheFormat::plain)] = {64, 128};
+    gpu.profile.libraries.general_widths[index(CacheFormat::plain)] = {64, 128};
     gpu.profile.fp32_lanes_per_sm = 128;
     // 80 · 1024² scores · 512 FLOP at 0.85 of 10 TFLOP/s are 5052.9 us, half a block of 9.87 us late; 80 · 64 blocks start in 512 waves
     // of 2.5 us.
@@ -39,20 +41,21 @@ TEST_CASE("sinks take the general kernel where FlashAttention-2, which has none 
     Attention op = fp32_attention(10, 8, 1024, 1024);
     op.precision = op.kv_precision = Precision::fp16;
     gpu.profile.fp32_lanes_per_sm = 128;
-    gpu.profile.facts.attention_general_dims[index(CacheFormat::plain)] = {128};
+    gpu.profile.libraries.general_attention = test::design("triton-general").design;
+    gpu.profile.libraries.general_widths[index(CacheFormat::plain)] = {128};
     const Seconds general = cost(op, gpu).total;
-    gpu.profile.facts.attention_general_dims[index(CacheFormat::plain)] = {};
-    for (const AttentionLibrary library : {AttentionLibrary::flash_attention_2, AttentionLibrary::flash_attention_3}) {
+    gpu.profile.libraries.general_widths[index(CacheFormat::plain)] = {};
+    for (const std::string_view library : {"flash-attention-2", "flash-attention-3"}) {
         run(library, gpu);
         op.general_sinks = false;
         const Seconds usual = cost(op, gpu).total;
         CHECK(usual < general);
         op.general_sinks = true;
-        CHECK(cost(op, gpu).total == (library == AttentionLibrary::flash_attention_2 ? general : usual));
+        CHECK(cost(op, gpu).total == (library == "flash-attention-2" ? general : usual));
     }
     // Whatever the format of the cache, for which engines have kernels of another library.
-    run(AttentionLibrary::flash_attention_2, gpu);
-    gpu.profile.facts.attention_library[index(CacheFormat::narrow)] = AttentionLibrary::flashinfer;
+    run("flash-attention-2", gpu);
+    gpu.profile.libraries.attention[index(CacheFormat::narrow)] = test::design("flashinfer");
     op.kv_precision = Precision::fp8;
     CHECK(cost(op, gpu).compute > 0.99 * general);
     op.general_sinks = false;
@@ -74,7 +77,7 @@ TEST_CASE("keys and values of wide heads pass through an SM at a rate of their o
     CHECK(stream(op, 256) == rel(262.1, 1e-3));
     CHECK(stream(op, 128) < 100);
     CHECK(stream(op, 576) < 100);  // latent attention
-    run(AttentionLibrary::flash_attention_3, gpu);
+    run("flash-attention-3", gpu);
     for (const std::int64_t queries : {2, 16, 64}) {
         CAPTURE(queries);
         op.query_len = queries;
@@ -96,7 +99,7 @@ TEST_CASE("half of the start of a block that shares keys grows with the width of
     CHECK(cost(op, gpu).total.in(us) == rel(12 + far, 1e-2));
     op.head_dim = op.value_dim = 64;
     CHECK(cost(op, gpu).total.in(us) == rel(6 + far, 1e-2));
-    run(AttentionLibrary::flash_attention_2, gpu);
+    run("flash-attention-2", gpu);
     CHECK(cost(op, gpu).total.in(us) == rel(8 + far, 1e-2));
     op.lane_decoding = LaneDecoding::only;  // an engine's own kernel, whatever the library
     CHECK(cost(op, gpu).total.in(us) == rel(6 + far, 1e-2));
@@ -119,7 +122,12 @@ TEST_CASE("blocks of queries compute their scores again for values wider than 25
 TEST_CASE("TensorRT computes a head of a short sequence in one block, whose softmax takes cycles of the SM whatever its lanes") {
     Gpu gpu = test::toy_gpu_with_matrix_units();
     gpu.profile.bandwidth = 1000 * tb_per_s;
-    gpu.profile.compute_capability = ComputeCapability{8, 0};
+    const auto on = [&gpu](const char* architecture, ComputeCapability capability) {
+        gpu.profile.architecture = architecture;
+        gpu.profile.compute_capability = capability;
+        gpu.profile.libraries.head_blocks = with_libraries(gpu.profile, test::shipped_software()).libraries.head_blocks;
+    };
+    on("ampere", {8, 0});
     Attention op = fp32_attention(5, 2, 256, 256);
     op.precision = op.kv_precision = Precision::fp16;
     op.head_dim = op.value_dim = 64;
@@ -135,13 +143,24 @@ TEST_CASE("TensorRT computes a head of a short sequence in one block, whose soft
     // A single sequence of two heads: two blocks, on Ampere in 16 bits four of half as many queries.
     op.batch = 1;
     CHECK(compute(op) == rel((products + softmax) / 2, 1e-3));
-    gpu.profile.compute_capability = ComputeCapability{7, 2};
+    on("volta", {7, 2});
     CHECK(compute(op) == rel(products + softmax, 1e-3));
+    // In 8 bits none is cut on the A100, but on Ada up to eight sequences are.
+    op.precision = op.kv_precision = Precision::int8;
+    on("ampere", {8, 0});
+    CHECK(gpu.profile.libraries.head_blocks->cut_sequences_8bit == 0);
+    on("ada", {8, 9});
+    CHECK(gpu.profile.libraries.head_blocks->cut_sequences_8bit == 8);
+    on("turing", {7, 5});
+    CHECK(gpu.profile.libraries.head_blocks->cut_sequences_8bit == 1);
+    on("volta", {7, 0});
+    CHECK_FALSE(gpu.profile.libraries.head_blocks);
+    op.precision = op.kv_precision = Precision::fp16;
     // Generations without such kernels, longer sequences, wider heads and attention to others take the usual ones.
     op.batch = 5;
-    gpu.profile.compute_capability = ComputeCapability{9, 0};
+    on("hopper", {9, 0});
     CHECK(compute(op) == rel(1.125 * products, 1e-3));
-    gpu.profile.compute_capability = ComputeCapability{8, 0};
+    on("ampere", {8, 0});
     op.query_len = op.kv_len = 1024;
     CHECK(compute(op) == rel(16.875 * products, 1e-3));
     op.query_len = op.kv_len = 256;
@@ -209,7 +228,7 @@ Attention vision_attention(std::int64_t tokens) {
 }  // namespace
 
 TEST_CASE("frameworks run cuDNN's attention on Hopper, in steps of 128 keys") {
-    const Gpu hopper = load_gpu(test::gpus_dir(), "h100-sxm5-80gb");
+    const Gpu hopper = test::shipped_gpu("h100-sxm5-80gb");
     const auto time = [&hopper](const Attention& op) { return cost(op, hopper, Cache::warm).total.in(us); };
     CHECK(time(vision_attention(197)) == rel(177, 0.15));  // traced
     CHECK(time(vision_attention(65)) == rel(54.7, 0.25));
@@ -231,7 +250,7 @@ TEST_CASE("a tensor added to the scores takes instructions in a framework's kern
     Attention op = vision_attention(196);
     for (const char* id : {"h100-sxm5-80gb", "rtx-4090"}) {
         INFO(id);
-        const Gpu gpu = load_gpu(test::gpus_dir(), id);
+        const Gpu gpu = test::shipped_gpu(id);
         const auto time = [&](bool biased, bool framework) {
             op.biased = biased;
             op.framework = framework;

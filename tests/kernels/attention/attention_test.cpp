@@ -132,9 +132,9 @@ TEST_CASE("FlashAttention-2 copies Q and the output where several KV heads are d
     gpu.parameters.values.streaming.fixed = 3 * us;
     Attention op = fp32_attention(2, 8, 1, 64);
     const auto us_more = [&](int kernels) {
-        run(AttentionLibrary::any, gpu);
+        run("triton", gpu);
         const KernelCost before = cost(op, gpu);
-        run(AttentionLibrary::flash_attention_2, gpu);
+        run("flash-attention-2", gpu);
         const KernelCost after = cost(op, gpu);
         CHECK(after.kernels - before.kernels == kernels);
         return (after.total - before.total).in(us);
@@ -166,9 +166,9 @@ TEST_CASE("FlashAttention-2's copies take 36 instructions of the integer lanes a
     Attention op = fp32_attention(4096, 16, 1, 64);
     op.kv_heads = 2;
     const auto us_more = [&] {
-        run(AttentionLibrary::any, gpu);
+        run("triton", gpu);
         const Seconds before = cost(op, gpu).total;
-        run(AttentionLibrary::flash_attention_2, gpu);
+        run("flash-attention-2", gpu);
         return (cost(op, gpu).total - before).in(us);
     };
     // 2 · 4096 · 16 · 128 elements on 10 SMs of 500 integer lanes at 1 GHz.
@@ -179,9 +179,9 @@ TEST_CASE("blocks of FlashAttention-3 look through up to 992 sequences for their
     Gpu gpu = test::toy_gpu();
     Attention op = fp32_attention(992, 1, 1, 64);
     const auto us_more = [&] {
-        run(AttentionLibrary::any, gpu);
+        run("triton", gpu);
         const Seconds before = cost(op, gpu).total;
-        run(AttentionLibrary::flash_attention_3, gpu);
+        run("flash-attention-3", gpu);
         return (cost(op, gpu).total - before).in(us);
     };
     CHECK(us_more() == rel(992 * 0.035, 1e-6));  // 35 cycles each at 1 GHz

@@ -1,7 +1,12 @@
 #pragma once
 /// Attention whose times can be computed by hand, on the toy GPU.
 
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
 #include "kernels/toy_gpu.hpp"
+#include "support/shipped_gpu.hpp"
 
 namespace roofcast::test {
 
@@ -20,9 +25,19 @@ inline Attention fp32_attention(std::int64_t batch, std::int64_t heads, std::int
             .kv_precision = Precision::fp32};
 }
 
-/// Lets engines run `library` on caches of either format.
-inline void run(AttentionLibrary library, Gpu& gpu) {
-    gpu.profile.facts.attention_library.fill(library);
+/// The shipped design of that name.
+inline const AttentionKernels& design(std::string_view name) {
+    for (const auto& library : shipped_software().libraries) {
+        for (const NamedAttention& named : library->attention) {
+            if (named.name == name) return named.kernels;
+        }
+    }
+    throw std::invalid_argument(std::string(name));
+}
+
+/// Lets engines run a design on caches of either format; "triton": one of which nothing particular is known.
+inline void run(std::string_view name, Gpu& gpu) {
+    gpu.profile.libraries.attention.fill(design(name));
 }
 
 }  // namespace roofcast::test

@@ -4,6 +4,7 @@
 #include "kernels/toy_gpu.hpp"
 #include "support/compare.hpp"
 #include "support/paths.hpp"
+#include "support/shipped_gpu.hpp"
 
 using namespace roofcast;
 using test::fp32_conv;
@@ -198,7 +199,7 @@ TEST_CASE("matrix units take groups of 4 to 16 channels together, as many as hav
 }
 
 TEST_CASE("PyTorch on Hopper has a kernel for the first layer of ResNets") {
-    const Gpu hopper = load_gpu(test::gpus_dir(), "h100-sxm5-80gb");
+    const Gpu hopper = test::shipped_gpu("h100-sxm5-80gb");
     const Conv2d op{.batch = 256,
                     .in_channels = 3,
                     .height = 224,
@@ -226,7 +227,7 @@ TEST_CASE("PyTorch on Hopper has a kernel for the first layer of ResNets") {
 }
 
 TEST_CASE("convolutions of many tiles in fp8 reach a fifth of the rate on Hopper, and larger ones take no less") {
-    const Gpu hopper = load_gpu(test::gpus_dir(), "h200-sxm-141gb");
+    const Gpu hopper = test::shipped_gpu("h200-sxm-141gb");
     const auto time = [&](std::int64_t batch, Precision precision) {
         Conv2d op = fp32_conv(3);
         op.batch = batch;
@@ -256,7 +257,7 @@ TEST_CASE("convolutions of many tiles in fp8 reach a fifth of the rate on Hopper
 }
 
 TEST_CASE("channels that fill no vectors are padded around gathered taps under PyTorch on Hopper") {
-    const Gpu hopper = load_gpu(test::gpus_dir(), "h100-sxm5-80gb");
+    const Gpu hopper = test::shipped_gpu("h100-sxm5-80gb");
     const auto kernels = [&](std::int64_t kernel, std::int64_t in, std::int64_t out, bool by_pytorch) {
         Conv2d op = fp32_conv(kernel);
         op.batch = 64;

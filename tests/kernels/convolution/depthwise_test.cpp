@@ -4,6 +4,7 @@
 #include "kernels/toy_gpu.hpp"
 #include "support/compare.hpp"
 #include "support/paths.hpp"
+#include "support/shipped_gpu.hpp"
 
 using namespace roofcast;
 using test::fp32_conv;
@@ -153,7 +154,7 @@ TEST_CASE("a depthwise convolution of more than 2^31 - 1 inputs in channels last
 }
 
 TEST_CASE("Hopper runs a general kernel where it has none for the filter") {
-    const Gpu hopper = load_gpu(test::gpus_dir(), "h100-sxm5-80gb");
+    const Gpu hopper = test::shipped_gpu("h100-sxm5-80gb");
     Conv2d op = fp32_conv(9, 128);
     op.batch = 256;
     op.precision = Precision::fp16;

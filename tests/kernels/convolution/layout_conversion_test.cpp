@@ -4,6 +4,7 @@
 #include "kernels/toy_gpu.hpp"
 #include "support/compare.hpp"
 #include "support/paths.hpp"
+#include "support/shipped_gpu.hpp"
 
 using namespace roofcast;
 using test::fp32_conv;
@@ -106,7 +107,7 @@ TEST_CASE("groups that no kernel is made for are converted there and back") {
 }
 
 TEST_CASE("around groups without a kernel Hopper converts element by element") {
-    const Gpu gpu = load_gpu(test::gpus_dir(), "h100-sxm5-80gb");
+    const Gpu gpu = test::shipped_gpu("h100-sxm5-80gb");
     const auto time = [&gpu](std::int64_t width) {
         Conv2d op = fp32_conv(3);
         op.batch = 256;

@@ -215,7 +215,7 @@ TEST_CASE("on matrix units half of an epilogue is the SM's own, half what the wh
     gpu.parameters.values.gemm[index(MathUnit::tensor8)].tiling.epilogue_cycles = 10'000;  // 10 us at 1 GHz
     CHECK(compute(128) - one == rel(5 + 0.5, 1e-6));
     CHECK(compute(1280) - ten == rel(10, 1e-6));
-    gpu.profile.facts.fp8_tiles[0].relative_epilogue = 3;
+    gpu.profile.libraries.fp8_tiles[0].relative_epilogue = 3;
     CHECK(compute(1280) - ten == rel(30, 1e-6));
 }
 
@@ -234,7 +234,7 @@ TEST_CASE("k is split over several waves of blocks where few blocks would leave 
 TEST_CASE("clusters compute tiles without rows, and rows beyond m may take longer than those within") {
     Gpu gpu = test::toy_gpu_with_fp8_tile(128);
     gpu.profile.bandwidth = 100 * tb_per_s;
-    ShapedTile& tile = gpu.profile.facts.fp8_tiles.front();
+    ShapedTile& tile = gpu.profile.libraries.fp8_tiles.front();
     const auto compute = [&gpu](std::int64_t m) { return cost(fp8_gemm(m, 1280, 4096), gpu).compute.in(us); };
     const double wave = compute(128);  // 10 tiles on 10 SMs
     CHECK(compute(129) == rel(2 * wave, 1e-6));
@@ -251,8 +251,8 @@ TEST_CASE("clusters compute tiles without rows, and rows beyond m may take longe
 TEST_CASE("rows that a cluster lacks cost nothing on a chip half empty, nor in products of short k") {
     Gpu gpu = test::toy_gpu_with_fp8_tile(128);
     gpu.profile.bandwidth = 100 * tb_per_s;
-    gpu.profile.facts.fp8_tiles.front().cluster_rows = 256;
-    gpu.profile.facts.fp8_tiles.front().padding_cost = 0.5;
+    gpu.profile.libraries.fp8_tiles.front().cluster_rows = 256;
+    gpu.profile.libraries.fp8_tiles.front().padding_cost = 0.5;
     const auto padding = [&gpu](std::int64_t n, std::int64_t k) {
         Gemm op = fp8_gemm(256, n, k);
         const Seconds full = cost(op, gpu).compute;

@@ -17,8 +17,8 @@ TEST_CASE("a serving engine's fp8 products run in the tile that their shape deci
     alone.dynamic_quantized = false;
     const auto product = [&] { return (cost(op, gpu).compute).in(us); };
     const double free = product();
-    gpu.profile.facts.fp8_tiles = {{.most_m = 32, .most_n = 128, .rows = 32, .columns = 128},
-                                   {.most_m = 1 << 20, .most_n = 1 << 20, .rows = 256, .columns = 128}};
+    gpu.profile.libraries.fp8_tiles = {{.most_m = 32, .most_n = 128, .rows = 32, .columns = 128},
+                                       {.most_m = 1 << 20, .most_n = 1 << 20, .rows = 256, .columns = 128}};
     const double fixed = product();
     // 32 · 128 · 2^20 · 2 FLOP on one SM of 2 TFLOP/s, instead of a quarter of that.
     CHECK(fixed == rel(4295, 1e-3));
@@ -241,7 +241,7 @@ TEST_CASE("fp8 products of one row may take longer by a time of their architectu
         return cost(op, gpu).total.in(us);
     };
     const double one = time(1, true), two = time(2, true), plain = time(1, false);
-    gpu.profile.facts.fp8_single_row = 12 * us;
+    gpu.profile.libraries.fp8_single_row = 12 * us;
     CHECK(time(1, true) == rel(one + 12, 1e-9));
     CHECK(time(2, true) == two);
     CHECK(time(1, false) == plain);

@@ -16,7 +16,7 @@ TEST_CASE("what lanes read again along k comes at a share of the bandwidth") {
 
 TEST_CASE("batched products on lanes run in the library's one tile, or the fastest of several") {
     Gpu gpu = test::toy_gpu();
-    gpu.profile.facts.batched_lane_tile = {64, 16};
+    gpu.profile.libraries.batched_simt_tile = {64, 16};
     gpu.profile.bandwidth = 10 * tb_per_s;
     gpu.profile.boost_clock *= 1000;  // nothing waits
     const auto time = [&gpu](std::int64_t m, std::int64_t n) {
@@ -32,7 +32,7 @@ TEST_CASE("batched products on lanes run in the library's one tile, or the faste
     gpu.parameters.values.gemm[index(MathUnit::simt)].batched_fraction = 0.5;
     CHECK(time(64, 16) == rel(2 * 2.097, 1e-3));
     // Without a tile of its own the library has taller and lower ones.
-    gpu.profile.facts.batched_lane_tile = {};
+    gpu.profile.libraries.batched_simt_tile = {};
     CHECK(time(32, 32) == rel(2 * 2.097, 1e-3));
 }
 
@@ -60,7 +60,7 @@ TEST_CASE("linear layers on lanes wait for each eight elements of k") {
 
 TEST_CASE("batched products on lanes take k in whole steps") {
     Gpu gpu = test::toy_gpu();
-    gpu.profile.facts.batched_lane_tile = {64, 16};
+    gpu.profile.libraries.batched_simt_tile = {64, 16};
     gpu.profile.bandwidth = 10 * tb_per_s;
     const auto time = [&gpu](std::int64_t batch, std::int64_t k) {
         Gemm op = fp32_gemm(64, 16, k);
@@ -112,7 +112,7 @@ TEST_CASE("the lower of two large tiles is taken where it covers fewer rows, and
     gpu.profile.facts.far_rows = {.fetch_cycles = 1, .length = 96 * kib, .rows = 800};
     const auto bytes = [&gpu](std::int64_t m) { return cost(fp32_gemm(m, 1 << 16, 512), gpu).dram_bytes.in(mb); };
     const double high = bytes(1280);
-    gpu.profile.facts.linear_lane_rows = 64;
+    gpu.profile.libraries.linear_simt_rows = 64;
     CHECK(bytes(1280) == rel(high, 1e-9));  // no rows beyond
     CHECK(bytes(1345) == rel(1345.0 / 1280 * high, 1e-3));
     const double weights = 1280.0 / 128 * (1 << 16) * 512 * 4 / 1e6;
@@ -131,7 +131,7 @@ TEST_CASE("linear layers on lanes run the small tile only while large ones leave
     CHECK(time(19 * 128) == rel(8 * small, 0.06));
     // 20 fill them: of 128 rows each, where m has 32.
     CHECK(time(20 * 128) == rel(2 * large, 1e-3));
-    gpu.profile.facts.linear_lane_rows = 64;
+    gpu.profile.libraries.linear_simt_rows = 64;
     CHECK(time(20 * 128) == rel(large, 1e-3));
     CHECK(time(19 * 128) == rel(8 * small, 0.06));
 }

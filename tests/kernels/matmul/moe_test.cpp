@@ -117,8 +117,8 @@ TEST_CASE("experts of other ranks that get rows are counted apart") {
 
 TEST_CASE("blocks for rows of other ranks' experts start to write zeros, in the tile that tokens choose") {
     Gpu gpu = test::toy_gpu();
-    gpu.profile.facts.expert_tiles = {{.most_m = 100, .most_n = 1 << 20, .rows = 16, .columns = 64},
-                                      {.most_m = 1 << 20, .most_n = 1 << 20, .rows = 128, .columns = 128}};
+    gpu.profile.libraries.expert_tiles = {{.most_m = 100, .most_n = 1 << 20, .rows = 16, .columns = 64},
+                                          {.most_m = 1 << 20, .most_n = 1 << 20, .rows = 128, .columns = 128}};
     Moe op = eight_experts(64);
     op.expert_parallel = 8;
     op.balanced = true;
@@ -135,7 +135,7 @@ TEST_CASE("blocks for rows of other ranks' experts start to write zeros, in the 
     op.expert_parallel = 1;
     CHECK(started() == 0);
     op.expert_parallel = 8;
-    gpu.profile.facts.expert_tiles.clear();
+    gpu.profile.libraries.expert_tiles.clear();
     CHECK(started() == 0);
 }
 

@@ -20,7 +20,7 @@ inline Gpu toy_gpu_with_fp8_tile(int rows) {
     constexpr std::int64_t any = 1 << 20;
     Gpu gpu = toy_gpu_with_matrix_units();
     gpu.profile.tensor_peak[index(Precision::fp8)] = 20 * tflops;
-    gpu.profile.facts.fp8_tiles = {{.most_m = any, .most_n = any, .rows = rows, .columns = 128}};
+    gpu.profile.libraries.fp8_tiles = {{.most_m = any, .most_n = any, .rows = rows, .columns = 128}};
     return gpu;
 }
 

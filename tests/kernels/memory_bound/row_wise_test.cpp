@@ -5,6 +5,7 @@
 #include "kernels/toy_gpu.hpp"
 #include "support/compare.hpp"
 #include "support/paths.hpp"
+#include "support/shipped_gpu.hpp"
 
 using namespace roofcast;
 using test::rel;
@@ -119,7 +120,7 @@ TEST_CASE("softmax reads rows that a block keeps in registers once, and longer o
 // alone on its SM.
 TEST_CASE("softmax takes no less for longer rows, nor for more of them") {
     for (const char* id : {"p100-pcie-16gb", "p4", "t4", "v100-pcie-32gb", "a100-sxm4-80gb", "mi300x"}) {
-        const Gpu gpu = load_gpu(test::gpus_dir(), id);
+        const Gpu gpu = test::shipped_gpu(id);
         for (const Precision p : {Precision::fp32, Precision::fp16}) {
             for (const bool in_registers : {false, true}) {
                 Seconds before;

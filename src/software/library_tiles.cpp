@@ -1,10 +1,9 @@
-#include "profile/library_tiles.hpp"
+#include "software/library_tiles.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <limits>
-#include <utility>
 
 namespace roofcast {
 
@@ -34,31 +33,7 @@ std::vector<ShapedTile> shaped_tiles(TableReader& table, std::string_view key) {
     return tiles;
 }
 
-namespace {
-
-constexpr std::pair<std::string_view, AttentionLibrary> attention_names[] = {{"any", AttentionLibrary::any},
-                                                                             {"flash-attention-2", AttentionLibrary::flash_attention_2},
-                                                                             {"flash-attention-3", AttentionLibrary::flash_attention_3},
-                                                                             {"flashinfer", AttentionLibrary::flashinfer},
-                                                                             {"trtllm-gen", AttentionLibrary::trtllm_gen}};
-
-}  // namespace
-
-std::optional<AttentionLibrary> parse_attention_library(std::string_view text) {
-    for (const auto& [name, library] : attention_names) {
-        if (name == text) return library;
-    }
-    return std::nullopt;
-}
-
-std::string attention_library_names() {
-    std::vector<std::string_view> names;
-    for (const auto& [name, library] : attention_names) names.push_back(name);
-    return fmt::format("{}", fmt::join(names, ", "));
-}
-
-int linear_lane_rows(TableReader& table) {
-    constexpr std::string_view key = "linear_lane_rows";
+int linear_simt_rows(TableReader& table, std::string_view key) {
     constexpr std::int64_t lowest = 64, highest = 128;
     const std::int64_t rows = table.count_if(key, lowest, highest).value_or(highest);
     if (rows != lowest && rows != highest)
