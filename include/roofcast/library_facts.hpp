@@ -31,6 +31,71 @@ struct HeadBlocks {
     std::int64_t cut_sequences_8bit = 0;            ///< the same in 8
 };
 
+/// A kernel for GEMMs of a few rows on CUDA cores, that waits for each load.
+struct FewRowKernel {
+    std::int64_t least_rows = 0, most_rows = 0;  ///< that it takes
+    std::int64_t least_columns = 0;              ///< that it takes, unless k is short
+    std::int64_t short_k = 0;                    ///< up to which it takes any columns
+    std::int64_t block_columns = 0, block_threads = 0;
+    double element_cycles = 0;      ///< of a block for an element of k and row
+    double start_cycles = 0;        ///< that it starts later than others
+    double bandwidth_fraction = 0;  ///< of the bandwidth that others reach; 0 to 1
+};
+
+/// Kernels for TF32 that are others than those in 16 bits: those that split k are made of single-warp instructions.
+struct Tf32Kernels {
+    double start_cycles = 0;  ///< that they start later where k is 128 or more, in proportion below
+    int widest_tile = 0;      ///< columns of a tile
+};
+
+/// GEMMs of a vendor's library that not all architectures have alike.
+struct GemmKernels {
+    bool splits_misaligned = false;   ///< rows that are no multiples of 16 bytes split k as others do, not in two at most
+    int misaligned_tile = 0;          ///< least side of tiles in 16 bits and more, which are copied by pairs or element by element; 0: any
+    double misaligned_pair_rate = 1;  ///< of copies by pairs over that by elements
+    bool misaligned_row_on_simt = false;  ///< one such row runs on CUDA cores
+    bool bias_without_split = false;      ///< kernels that add an eager framework's bias do not split k: 32-bit formats, more than 8 rows
+    std::optional<FewRowKernel> few_rows{};
+    std::optional<Tf32Kernels> tf32{};  ///< absent: as 16 bits
+};
+
+/// Kernels on tensor cores that gather channels of each tap in whole steps.
+struct GatheringKernels {
+    Bytes step, wide_step;           ///< of the channels of a tap, by single-warp instructions and by those of warpgroups
+    std::int64_t least_outputs = 0;  ///< channels of outputs that a block computes
+    double start_cycles = 0;         ///< that kernels for several taps start later than GEMMs do
+};
+
+/// Clocks of an SM to move an element to channels last and back.
+struct ElementConversion {
+    double gathered_clocks = 0, scattered_clocks = 0;
+};
+
+/// A depthwise kernel for any filter on CUDA cores.
+struct GeneralDepthwise {
+    double tap_instructions = 0;           ///< for each tap of an output
+    double group_output_instructions = 0;  ///< least for an output, where outputs are not as many as inputs: a kernel for each group
+};
+
+/// A framework's own depthwise kernel on planes.
+struct FrameworkDepthwise {
+    double output_instructions = 0;                           ///< of integer lanes for each output
+    double tap_instructions = 0, usual_tap_instructions = 0;  ///< for each of its taps, the latter in squares of 3 or 5
+};
+
+/// Convolutions and batch norms of libraries that not all architectures have alike.
+struct ConvolutionKernels {
+    std::optional<GatheringKernels> gathering{};              ///< absent: channels are taken as they are
+    double large_filter_rate = 1;                             ///< of that of smaller filters that those of more than 32 taps reach; 0 to 1
+    double fp8_rate = 1;                                      ///< of that of wider formats, in large convolutions; 0 to 1
+    bool first_layer_kernel = false;                          ///< the first layer of ResNets takes four channels of each tap without gaps
+    bool pads_channels = false;                               ///< channels that are no multiple of 8 are padded around gathering kernels
+    std::optional<ElementConversion> group_conversion{};      ///< around groups without a kernel; absent: by blocks as elsewhere
+    std::optional<GeneralDepthwise> general_depthwise{};      ///< absent: depthwise filters without a kernel are GEMMs on CUDA cores
+    std::optional<FrameworkDepthwise> framework_depthwise{};  ///< absent: takes as long as the library's
+    bool batch_norm_by_grid = false;  ///< batch norms take what the grids of their kernels do; false: what their bytes do
+};
+
 struct LibraryFacts {
     // GEMMs.
     std::vector<ShapedTile> expert_tiles{};  ///< of engines' kernels for experts, by tokens; empty: the fastest tile of many
@@ -40,6 +105,8 @@ struct LibraryFacts {
     int least_tile_rows = 0;                 ///< of GEMMs on tensor cores; 0: any
     std::array<int, 2> batched_simt_tile{};  ///< rows and columns of the only tile of batched GEMMs on CUDA cores; 0: several
     int linear_simt_rows = 128;              ///< rows of the lowest large tile of linear layers on them: 64 or 128
+    GemmKernels gemms{};
+    ConvolutionKernels convolutions{};
     // Attention.
     std::array<AttentionKernels, cache_format_count> attention{};                ///< of engines, by format of the KV cache
     std::optional<AttentionDesign> framework_attention{};                        ///< of frameworks; absent: as engines'

@@ -130,11 +130,6 @@ inline FlopsPerSecond matrix_peak(const GpuProfile& gpu, Precision p) {
     return *peak;
 }
 
-/// Whether matrix instructions are those of groups of warps (wgmma).
-inline bool has_group_instructions(const GpuProfile& gpu) {
-    return gpu.facts.warp_matrix_fraction < 1;
-}
-
 /// Whether kernels gather their operands by asynchronous copies of 16 bytes that lie together.
 inline bool has_asynchronous_copies(const GpuProfile& gpu) {
     constexpr int first = 8;

@@ -23,6 +23,75 @@ void copied(const LibraryFacts& from, LibraryFacts& to) {
     to.*member = from.*member;
 }
 
+template <auto part, auto member>
+void copied_part(const LibraryFacts& from, LibraryFacts& to) {
+    to.*part.*member = from.*part.*member;
+}
+
+template <auto part, auto member>
+void part_flag(TableReader& table, std::string_view key, LibraryFacts& facts, AttentionDesigns /*designs*/) {
+    facts.*part.*member = table.flag_if(key).value_or(facts.*part.*member);
+}
+
+/// Of a rate; above 0, at most 1.
+constexpr Range rate_fraction{0, 1, true};
+
+template <auto part, auto member>
+void part_fraction(TableReader& table, std::string_view key, LibraryFacts& facts, AttentionDesigns /*designs*/) {
+    facts.*part.*member = table.number(key, rate_fraction);
+}
+
+/// A table that `read` makes a value of.
+template <auto part, auto member, auto read>
+void part_table(TableReader& table, std::string_view key, LibraryFacts& facts, AttentionDesigns /*designs*/) {
+    TableReader own = table.table(key);
+    facts.*part.*member = read(own);
+    own.finish();
+}
+
+FewRowKernel read_few_rows(TableReader& table) {
+    FewRowKernel kernel{.least_rows = table.count("least_rows"),
+                        .most_rows = table.count("most_rows"),
+                        .least_columns = table.count("least_columns"),
+                        .short_k = table.count("short_k", 0),
+                        .block_columns = table.count("block_columns"),
+                        .block_threads = table.count("block_threads"),
+                        .element_cycles = table.number("element_cycles", positive),
+                        .start_cycles = table.number("start_cycles", non_negative),
+                        .bandwidth_fraction = table.number("bandwidth_fraction", rate_fraction)};
+    if (kernel.most_rows < kernel.least_rows) throw table.error("most_rows", "fewer than least_rows", {}, "as many or more");
+    return kernel;
+}
+
+Tf32Kernels read_tf32(TableReader& table) {
+    constexpr std::int64_t widest = 1024;
+    return {.start_cycles = table.number("start_cycles", non_negative),
+            .widest_tile = static_cast<int>(table.count("widest_tile", 1, widest))};
+}
+
+GatheringKernels read_gathering(TableReader& table) {
+    constexpr std::int64_t most_bytes = 1024, most_outputs = 1024;
+    return {.step = static_cast<double>(table.count("step_bytes", 4, most_bytes)) * byte,
+            .wide_step = static_cast<double>(table.count("wide_step_bytes", 4, most_bytes)) * byte,
+            .least_outputs = table.count("least_outputs", 1, most_outputs),
+            .start_cycles = table.number("start_cycles", non_negative)};
+}
+
+ElementConversion read_conversion(TableReader& table) {
+    return {.gathered_clocks = table.number("gathered_clocks", positive), .scattered_clocks = table.number("scattered_clocks", positive)};
+}
+
+GeneralDepthwise read_general_depthwise(TableReader& table) {
+    return {.tap_instructions = table.number("tap_instructions", positive),
+            .group_output_instructions = table.number("group_output_instructions", non_negative)};
+}
+
+FrameworkDepthwise read_framework_depthwise(TableReader& table) {
+    return {.output_instructions = table.number("output_instructions", non_negative),
+            .tap_instructions = table.number("tap_instructions", positive),
+            .usual_tap_instructions = table.number("usual_tap_instructions", positive)};
+}
+
 template <auto member>
 void flag(TableReader& table, std::string_view key, LibraryFacts& facts, AttentionDesigns /*designs*/) {
     facts.*member = table.flag_if(key).value_or(facts.*member);
@@ -44,6 +113,9 @@ HeadBlocks read_head_blocks(TableReader table, AttentionDesigns designs) {
     return heads;
 }
 
+constexpr auto gemms = &LibraryFacts::gemms;
+constexpr auto convolutions = &LibraryFacts::convolutions;
+
 const FactKey library_keys[] = {
     {"expert_tiles", tiles<&LibraryFacts::expert_tiles>, copied<&LibraryFacts::expert_tiles>},
     {"fp8_tiles", tiles<&LibraryFacts::fp8_tiles>, copied<&LibraryFacts::fp8_tiles>},
@@ -57,6 +129,42 @@ const FactKey library_keys[] = {
     {"linear_simt_rows",
      [](TableReader& t, std::string_view key, LibraryFacts& f, AttentionDesigns) { f.linear_simt_rows = linear_simt_rows(t, key); },
      copied<&LibraryFacts::linear_simt_rows>},
+    {"splits_misaligned", part_flag<gemms, &GemmKernels::splits_misaligned>, copied_part<gemms, &GemmKernels::splits_misaligned>},
+    {"misaligned_tile",
+     [](TableReader& t, std::string_view key, LibraryFacts& f, AttentionDesigns) {
+         constexpr std::int64_t tallest = 256;
+         f.gemms.misaligned_tile = static_cast<int>(t.count(key, 1, tallest));
+     },
+     copied_part<gemms, &GemmKernels::misaligned_tile>},
+    {"misaligned_pair_rate",
+     [](TableReader& t, std::string_view key, LibraryFacts& f, AttentionDesigns) {
+         constexpr Range rate{1, 4};
+         f.gemms.misaligned_pair_rate = t.number(key, rate);
+     },
+     copied_part<gemms, &GemmKernels::misaligned_pair_rate>},
+    {"misaligned_row_on_simt", part_flag<gemms, &GemmKernels::misaligned_row_on_simt>,
+     copied_part<gemms, &GemmKernels::misaligned_row_on_simt>},
+    {"bias_without_split", part_flag<gemms, &GemmKernels::bias_without_split>, copied_part<gemms, &GemmKernels::bias_without_split>},
+    {"few_row_kernel", part_table<gemms, &GemmKernels::few_rows, read_few_rows>, copied_part<gemms, &GemmKernels::few_rows>},
+    {"tf32_kernels", part_table<gemms, &GemmKernels::tf32, read_tf32>, copied_part<gemms, &GemmKernels::tf32>},
+    {"gathering", part_table<convolutions, &ConvolutionKernels::gathering, read_gathering>,
+     copied_part<convolutions, &ConvolutionKernels::gathering>},
+    {"large_filter_rate", part_fraction<convolutions, &ConvolutionKernels::large_filter_rate>,
+     copied_part<convolutions, &ConvolutionKernels::large_filter_rate>},
+    {"fp8_convolution_rate", part_fraction<convolutions, &ConvolutionKernels::fp8_rate>,
+     copied_part<convolutions, &ConvolutionKernels::fp8_rate>},
+    {"first_layer_kernel", part_flag<convolutions, &ConvolutionKernels::first_layer_kernel>,
+     copied_part<convolutions, &ConvolutionKernels::first_layer_kernel>},
+    {"pads_channels", part_flag<convolutions, &ConvolutionKernels::pads_channels>,
+     copied_part<convolutions, &ConvolutionKernels::pads_channels>},
+    {"group_conversion", part_table<convolutions, &ConvolutionKernels::group_conversion, read_conversion>,
+     copied_part<convolutions, &ConvolutionKernels::group_conversion>},
+    {"general_depthwise", part_table<convolutions, &ConvolutionKernels::general_depthwise, read_general_depthwise>,
+     copied_part<convolutions, &ConvolutionKernels::general_depthwise>},
+    {"framework_depthwise", part_table<convolutions, &ConvolutionKernels::framework_depthwise, read_framework_depthwise>,
+     copied_part<convolutions, &ConvolutionKernels::framework_depthwise>},
+    {"batch_norm_by_grid", part_flag<convolutions, &ConvolutionKernels::batch_norm_by_grid>,
+     copied_part<convolutions, &ConvolutionKernels::batch_norm_by_grid>},
     {"head_blocks",
      [](TableReader& t, std::string_view key, LibraryFacts& f, AttentionDesigns d) { f.head_blocks = read_head_blocks(t.table(key), d); },
      copied<&LibraryFacts::head_blocks>},
@@ -121,7 +229,7 @@ LibraryFactsTable read_facts(TableReader& table, AttentionDesigns designs, std::
     facts.architectures = table.texts_if("architectures");
     facts.capability = read_capabilities(table, "capability");
     for (const FactKey& key : keys) {
-        if (!table.has(key.name)) continue;
+        if (table.node(key.name) == nullptr) continue;
         key.read(table, key.name, facts.values, designs);
         facts.stated.emplace_back(key.name);
     }

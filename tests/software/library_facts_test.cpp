@@ -189,3 +189,45 @@ TEST_CASE("wrong tiles of fp8 kernels are refused with file, line and key") {
     CHECK_THROWS_WITH_AS(with_fp8_tiles("[{ tile = [16] }]"), Contains("not a tile"), Error);
     CHECK_THROWS_WITH_AS(with_fp8_tiles("[{ tile = [16, 64], epilogue = 2 }]"), Contains("epilogue"), Error);
 }
+
+TEST_CASE("what not all architectures have alike is stated by its own name, not told from the silicon") {
+    const LibraryFacts facts = facts_of(
+        "splits_misaligned = true\nmisaligned_tile = 64\nmisaligned_pair_rate = 1.5\nmisaligned_row_on_simt = true\n"
+        "bias_without_split = true\ntf32_kernels = { start_cycles = 2500, widest_tile = 128 }\n"
+        "few_row_kernel = { least_rows = 2, most_rows = 4, least_columns = 640, short_k = 64, block_columns = 8, block_threads = 128, "
+        "element_cycles = 2.5, start_cycles = 1600, bandwidth_fraction = 0.85 }\n"
+        "gathering = { step_bytes = 64, wide_step_bytes = 128, least_outputs = 32, start_cycles = 3000 }\n"
+        "large_filter_rate = 0.7\nfp8_convolution_rate = 0.25\nfirst_layer_kernel = true\npads_channels = true\n"
+        "group_conversion = { gathered_clocks = 1.5, scattered_clocks = 2.5 }\nbatch_norm_by_grid = true\n"
+        "general_depthwise = { tap_instructions = 100, group_output_instructions = 6000 }\n"
+        "framework_depthwise = { output_instructions = 107, tap_instructions = 10.5, usual_tap_instructions = 7.5 }\n");
+    CHECK(facts.gemms.splits_misaligned);
+    CHECK(facts.gemms.misaligned_tile == 64);
+    CHECK(facts.gemms.misaligned_pair_rate == 1.5);
+    CHECK(facts.gemms.misaligned_row_on_simt);
+    CHECK(facts.gemms.bias_without_split);
+    REQUIRE(facts.gemms.tf32);
+    CHECK(facts.gemms.tf32->widest_tile == 128);
+    REQUIRE(facts.gemms.few_rows);
+    CHECK(facts.gemms.few_rows->most_rows == 4);
+    CHECK(facts.gemms.few_rows->bandwidth_fraction == 0.85);
+    REQUIRE(facts.convolutions.gathering);
+    CHECK(facts.convolutions.gathering->wide_step.in(byte) == 128);
+    CHECK(facts.convolutions.gathering->least_outputs == 32);
+    CHECK(facts.convolutions.large_filter_rate == 0.7);
+    CHECK(facts.convolutions.fp8_rate == 0.25);
+    CHECK(facts.convolutions.first_layer_kernel);
+    CHECK(facts.convolutions.pads_channels);
+    CHECK(facts.convolutions.batch_norm_by_grid);
+    CHECK(facts.convolutions.group_conversion->scattered_clocks == 2.5);
+    CHECK(facts.convolutions.general_depthwise->tap_instructions == 100);
+    CHECK(facts.convolutions.framework_depthwise->usual_tap_instructions == 7.5);
+    const GemmKernels usual = facts_of("").gemms;
+    CHECK_FALSE(usual.splits_misaligned);
+    CHECK_FALSE(usual.few_rows);
+    CHECK_FALSE(facts_of("").convolutions.gathering);
+    CHECK_THROWS_WITH_AS(facts_of("large_filter_rate = 1.5\n"), Contains("large_filter_rate: out of range"), Error);
+    CHECK_THROWS_WITH_AS(facts_of("tf32_kernels = { start_cycles = 2500 }\n"), Contains("widest_tile"), Error);
+    CHECK_THROWS_WITH_AS(facts_of("gathering = { step_bytes = 64 }\n"), Contains("wide_step_bytes"), Error);
+    CHECK_THROWS_WITH_AS(facts_of("misaligned_tiles = 64\n"), Contains("did you mean misaligned_tile"), Error);
+}

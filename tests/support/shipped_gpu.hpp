@@ -21,4 +21,13 @@ inline Gpu shipped_gpu(std::string_view id) {
     return gpu;
 }
 
+/// Lets `gpu` run the GEMMs and convolutions, but for their tiles, that libraries have on an architecture.
+inline void run_kernels_of(const char* architecture, Gpu& gpu) {
+    GpuProfile chip;
+    chip.architecture = architecture;
+    const LibraryFacts facts = with_libraries(chip, shipped_software()).libraries;
+    gpu.profile.libraries.gemms = facts.gemms;
+    gpu.profile.libraries.convolutions = facts.convolutions;
+}
+
 }  // namespace roofcast::test

@@ -70,7 +70,7 @@ Cut cut_of(const Elementwise& op) {
 // With them the nets of the RTX 3090, whose memory answers in fewer cycles, fit worse (4.6 % for 4.0): other generations keep to their
 // bandwidth.
 Seconds batch_norm_time(const Elementwise& op, double from_dram, const GpuProfile& gpu) {
-    if (!has_group_instructions(gpu)) return {};
+    if (!gpu.libraries.convolutions.batch_norm_by_grid) return {};
     const Cut cut = cut_of(op);
     const double held = std::max(1.0, gpu.facts.threads_per_sm / cut.threads);
     const double of_sm = cut.blocks / static_cast<double>(gpu.sm_count);

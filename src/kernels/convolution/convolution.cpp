@@ -22,12 +22,6 @@ constexpr Tile implicit_tile{128, 32}, fused_tile{32, 32}, product_tile{128, 64}
 /// channels.
 constexpr Tile group_tile{128, 128};
 
-// Of kernels on matrix units where there are instructions of groups of warps (wgmma); cuDNN 9.19 on H100 and H200.
-constexpr Bytes group_step = 128 * byte;  // of a tap's channels that kernels of groups of warps take at once
-constexpr Bytes warp_step = 64 * byte;    // the same of the older kernels, of single warps
-constexpr int least_channels = 64;        // of outputs that a block computes
-constexpr double start_cycles = 3000;     // that kernels for several taps take longer to start than products do
-
 bool on_lanes(Precision p, const Gpu& gpu) {
     return gpu.profile.math_unit(p) == MathUnit::simt;
 }
@@ -47,24 +41,21 @@ bool is_plain_product(const Conv2d& op) {
     return has_one_tap(op) && op.stride == 1 && op.padding_h == 0 && op.padding_w == 0;
 }
 
-/// Share of the rate of smaller filters that those of more than 32 taps reach which are not for images: 7x7 of cuDNN 9.19 on H100 and H200,
-/// in every format; why is not known.
+/// Share of the rate of smaller filters that those of more than 32 taps reach which are not for images.
 double large_filter_share(const Conv2d& op, const GpuProfile& gpu) {
     constexpr std::int64_t most_taps = 32, image_channels = 4;
-    constexpr double share = 0.7;
     const bool large = op.kernel_h * op.kernel_w > most_taps && op.padding_h > 0 && op.in_channels > image_channels;
-    return large && has_group_instructions(gpu) ? share : 1;
+    return large ? gpu.libraries.convolutions.large_filter_rate : 1;
 }
 
-/// Share of the rate of wider formats' kernels, relative to the peak, that those for fp8 reach: all of it with few tiles, a fifth where
-/// outputs fill half of the SMs with tiles of 128 x 128 (cuDNN 9.19 by its heuristics' first choice on H100 and H200: 200 to 320 TFLOP/s,
-/// 430 at best). Others' kernels are assumed to be no faster.
+/// Share of the rate of wider formats' kernels, relative to the peak, that those for fp8 reach: all of it with few tiles, the library's
+/// `fp8_rate` where outputs fill half of the SMs with tiles of 128 x 128.
 double fp8_share(const Conv2d& op, Precision unit, const GpuProfile& gpu) {
-    constexpr double outputs_of_tile = 128 * 128, few = 0.05, many = 0.5, share = 0.22;
-    if (unit != Precision::fp8 || !has_group_instructions(gpu)) return 1;
+    constexpr double outputs_of_tile = 128 * 128, few = 0.05, many = 0.5;
+    if (unit != Precision::fp8) return 1;
     const double filled = output_elements(op) / outputs_of_tile / real(gpu.sm_count);
     const double slow = std::clamp((filled - few) / (many - few), 0.0, 1.0);
-    return 1 / (1 + (1 / share - 1) * slow);
+    return 1 / (1 + (1 / gpu.libraries.convolutions.fp8_rate - 1) * slow);
 }
 
 /// Elements of `unit` in `step`, 16 bits where they are stored in fewer.
@@ -74,8 +65,8 @@ std::int64_t elements_of(Bytes step, Precision unit) {
 
 /// Whether libraries have a convolution whose matrix instructions are those of groups of warps, where there are such: of taps whose
 /// channels fill its steps, those of all groups together, or where nothing is gathered.
-bool has_group_kernel(const Conv2d& op, Precision unit) {
-    return is_plain_product(op) || op.in_channels % elements_of(group_step, unit) == 0;
+bool has_group_kernel(const Conv2d& op, Precision unit, const GatheringKernels& kernels) {
+    return is_plain_product(op) || op.in_channels % elements_of(kernels.wide_step, unit) == 0;
 }
 
 /// Efficiencies of implicit GEMM in `unit`.
@@ -85,9 +76,10 @@ GemmParameters implicit_parameters(const Conv2d& op, Precision unit, const Gpu& 
     if (on_lanes(unit, gpu)) return lane_parameters(share * c.implicit_fraction, gpu);
     GemmParameters p = gemm_parameters(gpu, unit);
     p.peak_fraction *= share * c.matrix_fraction * fp8_share(op, unit, gpu.profile);
-    if (!has_group_instructions(gpu.profile)) return p;
-    if (!has_group_kernel(op, unit)) p.peak_fraction *= warp_matrix_share(gpu.profile);
-    if (!is_plain_product(op)) p.fixed_cycles += start_cycles;
+    const auto& gathering = gpu.profile.libraries.convolutions.gathering;
+    if (!gathering) return p;
+    if (!has_group_kernel(op, unit, *gathering)) p.peak_fraction *= warp_matrix_share(gpu.profile);
+    if (!is_plain_product(op)) p.fixed_cycles += gathering->start_cycles;
     return p;
 }
 
@@ -124,17 +116,19 @@ std::int64_t packed_groups(const Conv2d& op) {
 /// 9.19: sm90_xmma_fprop_image_first_layer, k64c4r7s7, stride 2x2; 0.4 ms for 256 images on the H100).
 bool has_first_layer_kernel(const Conv2d& op, const GpuProfile& gpu) {
     constexpr std::int64_t channels = 4, outputs = 64, side = 7, stride = 2;
-    const bool called_so = has_group_instructions(gpu) && op.by_pytorch && op.channels_last && element_size(op.precision) == 2 * byte;
+    const bool called_so =
+        gpu.libraries.convolutions.first_layer_kernel && op.by_pytorch && op.channels_last && element_size(op.precision) == 2 * byte;
     return called_so && op.in_channels <= channels && op.out_channels == outputs && op.kernel_h == side && op.kernel_w == side &&
            op.stride == stride && op.groups <= 1 && op.dilation == 1;
 }
 
-/// Channels of each tap that a kernel multiplies: where there are instructions of groups of warps, whole steps.
+/// Channels of each tap that a kernel multiplies: whole steps where it gathers them so.
 std::int64_t channels_taken(const Conv2d& op, std::int64_t channels, Precision unit, const Gpu& gpu) {
     constexpr std::int64_t of_first_layer = 4;
     if (!on_lanes(unit, gpu) && has_first_layer_kernel(op, gpu.profile)) return of_first_layer;
-    if (on_lanes(unit, gpu) || !has_group_instructions(gpu.profile) || is_plain_product(op)) return channels;
-    const std::int64_t step = elements_of(warp_step, unit);
+    const auto& gathering = gpu.profile.libraries.convolutions.gathering;
+    if (on_lanes(unit, gpu) || !gathering || is_plain_product(op)) return channels;
+    const std::int64_t step = elements_of(gathering->step, unit);
     return (channels + step - 1) / step * step;
 }
 
@@ -149,7 +143,8 @@ KernelCost implicit_gemm_cost(const Conv2d& op, Precision unit, const Gpu& gpu, 
         take_only(implicit_tile, product);
     } else {
         product.least_rows = least_pixels;
-        if (has_group_instructions(gpu.profile)) product.least_columns = least_channels;
+        if (const auto& gathering = gpu.profile.libraries.convolutions.gathering)
+            product.least_columns = static_cast<int>(gathering->least_outputs);
         product.most_parts = 1;
         product.relative_epilogue = std::min(1.0, element_size(op.precision) / (2 * byte));  // no 16-bit outputs of 8-bit inputs
         if (op.channels_last && !has_packed_groups(op) && product.n < group_tile.n) take_only(group_tile, product);
@@ -221,13 +216,13 @@ std::int64_t whole_vectors(std::int64_t channels) {
     return (channels + vector_channels - 1) / vector_channels * vector_channels;
 }
 
-/// Whether the library pads channels to whole vectors where taps are gathered: cuDNN 9.19 on Hopper, but for images (HRNet and nets of
-/// pruned channels, traced). Plain products run in kernels for any alignment.
+/// Whether the library pads channels to whole vectors where taps are gathered, but for images. Plain products run in kernels for any
+/// alignment.
 bool pads_channels(const Conv2d& op, const GpuProfile& gpu) {
     constexpr std::int64_t of_image = 4;
     const bool odd = op.in_channels % vector_channels != 0 || op.out_channels % vector_channels != 0;
-    return odd && !is_plain_product(op) && has_group_instructions(gpu) && op.by_pytorch && op.channels_last && op.groups == 1 &&
-           op.in_channels > of_image && element_size(op.precision) == 2 * byte;
+    return odd && !is_plain_product(op) && gpu.libraries.convolutions.pads_channels && op.by_pytorch && op.channels_last &&
+           op.groups == 1 && op.in_channels > of_image && element_size(op.precision) == 2 * byte;
 }
 
 KernelCost fastest(const Conv2d& op, const Gpu& gpu, Cache cache);

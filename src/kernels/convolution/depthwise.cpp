@@ -27,14 +27,15 @@ bool has_usual_filter(const Conv2d& op) {
 /// depend on sizes that are not told apart here. Rows of older GPUs are of older versions, which take as long as the library.
 bool runs_own_kernel(const Conv2d& op, const GpuProfile& gpu) {
     const bool left_to_library = op.precision == Precision::fp16 && has_usual_filter(op) && op.stride == 1;
-    return op.framework && !op.channels_last && !left_to_library && has_group_instructions(gpu);
+    return op.framework && !op.channels_last && !left_to_library && gpu.libraries.convolutions.framework_depthwise;
 }
 
 /// Time of PyTorch's own kernel (conv_depthwise2d_forward_kernel): a thread an output, which computes the address of each tap on the
-/// integer lanes, whatever the format. Traces of PyTorch 2.11 on H100 and H200: 10.3, 17 and 37 ps an output for 3x3, 5x5 and 7x7.
+/// integer lanes, whatever the format.
 Seconds own_kernel_time(const Conv2d& op, const Gpu& gpu) {
-    constexpr double of_output = 107, of_usual_tap = 7.4, of_tap = 10.5;
-    const double instructions = of_output + taps_of(op) * (has_usual_filter(op) ? of_usual_tap : of_tap);
+    const FrameworkDepthwise& kernel = *gpu.profile.libraries.convolutions.framework_depthwise;
+    const double of_tap = has_usual_filter(op) ? kernel.usual_tap_instructions : kernel.tap_instructions;
+    const double instructions = kernel.output_instructions + taps_of(op) * of_tap;
     return integer_time(output_elements(op) * instructions, gpu.profile);
 }
 
@@ -52,13 +53,11 @@ FlopsPerSecond direct_rate(const Conv2d& op, const Gpu& gpu, bool pairs) {
     return std::min(lane_rate(gpu.profile, Precision::fp32) * share, lane_rate(gpu.profile, computed));
 }
 
-/// What Hopper runs where it has no depthwise kernel (cuDNN 9.19): one for any filter with an output for each input
-/// (conv2d_grouped_direct_kernel: 9x9 of ConvMixer, 1x11 and 11x1 of InceptionNeXt), 100 instructions of a lane for each tap; else a kernel
-/// for each group (convolve_common_engine: FastViT, MaxxViT v2; 180 and 310 ps an output, whatever their taps), assumed to be no faster.
-Seconds general_time(const Conv2d& op, const Gpu& gpu) {
-    constexpr double of_tap = 100, of_output_by_group = 6000;
-    const double least = op.out_channels != op.in_channels ? of_output_by_group : 0;
-    return lane_time(output_elements(op), std::max(least, of_tap * taps_of(op)), gpu.profile);
+/// What a library runs where it has no depthwise kernel: one for any filter with an output for each input; else a kernel for each group,
+/// assumed to be no faster.
+Seconds general_time(const Conv2d& op, const GeneralDepthwise& kernel, const Gpu& gpu) {
+    const double least = op.out_channels != op.in_channels ? kernel.group_output_instructions : 0;
+    return lane_time(output_elements(op), std::max(least, kernel.tap_instructions * taps_of(op)), gpu.profile);
 }
 
 /// FLOPs per second of a depthwise convolution. Without a kernel of their own they run as implicit GEMM on the lanes, whose blocks compute
@@ -84,7 +83,8 @@ Seconds start_of_taps(const Conv2d& op, const Gpu& gpu) {
 
 /// On the lanes, of libraries' kernels.
 Seconds library_time(const Conv2d& op, Flops flops, const Gpu& gpu) {
-    if (!has_depthwise_kernel(op) && has_group_instructions(gpu.profile)) return general_time(op, gpu);
+    const auto& general = gpu.profile.libraries.convolutions.general_depthwise;
+    if (!has_depthwise_kernel(op) && general) return general_time(op, *general, gpu);
     const Bytes element = element_size(op.precision);
     const Seconds start = start_of_taps(op, gpu), by_pairs = flops / depthwise_rate(op, gpu, element < 4 * byte);
     if (element != 2 * byte || !op.channels_last) return by_pairs + start;

@@ -59,16 +59,15 @@ KernelCost converted_both_ways(const Conv2d& op, const Gpu& gpu, Cache cache) {
                        converted_layout(op.batch, out_places, op.out_channels, output_bytes(op), gpu, Cache::produced));
 }
 
-/// cuDNN 9.19 on Hopper has a general kernel for it (tensorTransformGeneric), which moves elements one by one; what older libraries have on
-/// older GPUs are blocks. RegNetY, Visformer and ResNeSt on the H100: 7.5 and 12 ps an element.
+/// Some libraries have a general kernel for it, which moves elements one by one; others convert blocks.
 KernelCost converted_around_groups(const Conv2d& op, const Gpu& gpu, Cache cache) {
-    if (!has_group_instructions(gpu.profile)) return converted_both_ways(op, gpu, cache);
-    constexpr double gathered_clocks = 1.4, scattered_clocks = 2.45;
+    const auto& by_element = gpu.profile.libraries.convolutions.group_conversion;
+    if (!by_element) return converted_both_ways(op, gpu, cache);
     const auto converted = [&](double elements, double clocks, Cache source) {
         return by_elements(transform_cost(2 * elements * element_size(op.precision), gpu, source), elements, clocks, gpu.profile);
     };
-    return in_sequence(converted(input_elements(op), gathered_clocks, cache),
-                       converted(output_elements(op), scattered_clocks, Cache::produced));
+    return in_sequence(converted(input_elements(op), by_element->gathered_clocks, cache),
+                       converted(output_elements(op), by_element->scattered_clocks, Cache::produced));
 }
 
 /// With asynchronous copies both sides are converted, and filters of several taps (cuDNN 9.19, H100 and H200); kernels without convert one

@@ -46,21 +46,21 @@ KernelCost quantize_cost(const Gemm& op, const Gpu& gpu, Cache cache) {
     return combine(t, gpu);
 }
 
-/// The library's kernels for rows that are no multiples of 16 bytes split k in few parts. Those of Hopper have few tiles instead; where
-/// elements of 16 bits lie in pairs in all three matrices they load these by asynchronous copies of 4 bytes, as fast as where C alone is
-/// misaligned, else one by one, and wait. cuBLASLt 13 on H100 and H200; in TF32 every row is copied.
+/// The library's kernels for rows that are no multiples of 16 bytes split k in few parts. Others have few tiles instead; where elements of
+/// 16 bits lie in pairs in all three matrices they load these by asynchronous copies of 4 bytes, as fast as where C alone is misaligned,
+/// else one by one, and wait; in TF32 every row is copied.
 void as_misaligned(MatrixProduct& product, GemmParameters& p, const Gpu& gpu, Cache cache) {
-    constexpr int parts = 2, least_side = 64;
-    constexpr double rate_of_pairs = 1.5;  // over that of elements
-    if (!has_group_instructions(gpu.profile)) product.most_parts = std::min(parts, product.most_parts);
-    if (!has_group_instructions(gpu.profile) || product.a_element < 2 * byte) return;
-    product.least_rows = std::max(product.least_rows, least_side);
-    product.least_columns = least_side;
+    constexpr int parts = 2;
+    const GemmKernels& kernels = gpu.profile.libraries.gemms;
+    if (!kernels.splits_misaligned) product.most_parts = std::min(parts, product.most_parts);
+    if (kernels.misaligned_tile == 0 || product.a_element < 2 * byte) return;
+    product.least_rows = std::max(product.least_rows, kernels.misaligned_tile);
+    product.least_columns = kernels.misaligned_tile;
     if (!product.copyable) {
         product.wide_loads = false;
         product.waiting_cycles = waiting_cycles(product.a_element, in_l2(product, gpu, cache));
     } else if (!product.wide_loads && product.a_element < 4 * byte) {
-        p.misaligned = 1 - (1 - p.misaligned) * rate_of_pairs;
+        p.misaligned = 1 - (1 - p.misaligned) * kernels.misaligned_pair_rate;
     }
 }
 
@@ -120,39 +120,33 @@ KernelCost weight_stream_cost(const Work& w, int kernels, const Gpu& gpu, BytesP
     return c;
 }
 
-/// Hopper's library has a kernel for a few rows in fp32 (gemmSN_TN of cuBLAS 13), 8 columns a block of 128 threads, where columns give
-/// blocks to most SMs or k is short. It waits for each load. H200: 2 to 8 rows; of more than 4 others are as fast.
+/// Whether the library has a kernel for so few rows in fp32, where columns give blocks to most SMs or k is short.
 bool has_few_row_kernel(const Gemm& op, const MatrixProduct& product, const Gpu& gpu) {
-    constexpr std::int64_t least_rows = 2, most_rows = 4, least_columns = 640, short_k = 64;
-    if (op.batch > 1 || op.m < least_rows || op.m > most_rows || product.unpack_weights) return false;
-    return element_size(op.precision) == 4 * byte && has_group_instructions(gpu.profile) &&
-           gpu.profile.math_unit(op.precision) == MathUnit::simt && (op.n >= least_columns || op.k <= short_k);
+    const auto& kernel = gpu.profile.libraries.gemms.few_rows;
+    if (!kernel || op.batch > 1 || op.m < kernel->least_rows || op.m > kernel->most_rows || product.unpack_weights) return false;
+    return element_size(op.precision) == 4 * byte && gpu.profile.math_unit(op.precision) == MathUnit::simt &&
+           (op.n >= kernel->least_columns || op.k <= kernel->short_k);
 }
 
-KernelCost few_row_cost(const Gemm& op, const GemmParameters& p, const Gpu& gpu, Cache cache) {
-    constexpr std::int64_t columns = 8;
-    constexpr double block_threads = 128;
-    constexpr double element_cycles = 2.5, later_cycles = 1600;  // of a block for an element of k and row; after others start
-    constexpr double streamed = 0.85;                            // of the bandwidth that other kernels reach
+KernelCost few_row_cost(const Gemm& op, const FewRowKernel& kernel, const GemmParameters& p, const Gpu& gpu, Cache cache) {
     const Work w = work(op);
-    const double held = static_cast<double>(gpu.profile.sm_count) * gpu.profile.facts.threads_per_sm / block_threads;
-    const double turns = std::max(1.0, blocks(op.n, columns) / held);
+    const double held =
+        static_cast<double>(gpu.profile.sm_count) * gpu.profile.facts.threads_per_sm / static_cast<double>(kernel.block_threads);
+    const double turns = std::max(1.0, blocks(op.n, kernel.block_columns) / held);
     Terms t;
     t.flops = w.matrix;
-    t.compute = lasting(turns * element_cycles * static_cast<double>(op.m * op.k), gpu.profile);
+    t.compute = lasting(turns * kernel.element_cycles * static_cast<double>(op.m * op.k), gpu.profile);
     t.dram_bytes = after_l2(w.bytes, gpu.profile.l2, p.l2_residency, of_weights(cache));
-    t.dram = t.dram_bytes / (gpu.profile.data_bandwidth(Traffic::read) * p.bandwidth_fraction * streamed);
-    t.latency = lasting(p.fixed_cycles + later_cycles, gpu.profile);
+    t.dram = t.dram_bytes / (gpu.profile.data_bandwidth(Traffic::read) * p.bandwidth_fraction * kernel.bandwidth_fraction);
+    t.latency = lasting(p.fixed_cycles + kernel.start_cycles, gpu.profile);
     return combine(t, gpu);
 }
 
-/// Tiles of the product. Of TF32, Hopper's library has few kernels of groups of warps, none of which splits k; those that do are Ampere's.
-/// No tile is wider than 128 outputs (traces of cuBLASLt 13 on H100 and H200).
+/// Tiles of the product. Where TF32 has kernels of its own, those of warpgroups do not split k; those that do are an older generation's.
 KernelCost tiled_cost(const Gemm& op, MatrixProduct tiled, const GemmParameters& p, const Gpu& gpu, Cache cache) {
-    constexpr int widest = 128;
-    if (op.precision != Precision::tf32 || !has_group_instructions(gpu.profile) || !tiled.aligned)
-        return matrix_product_cost(tiled, p, gpu, cache);
-    tiled.most_columns = widest;
+    const auto& tf32 = gpu.profile.libraries.gemms.tf32;
+    if (op.precision != Precision::tf32 || !tf32 || !tiled.aligned) return matrix_product_cost(tiled, p, gpu, cache);
+    tiled.most_columns = tf32->widest_tile;
     GemmParameters of_warps = p;
     of_warps.peak_fraction *= warp_matrix_share(gpu.profile);
     const KernelCost split = matrix_product_cost(tiled, of_warps, gpu, cache);
@@ -161,11 +155,11 @@ KernelCost tiled_cost(const Gemm& op, MatrixProduct tiled, const GemmParameters&
     return split.total < whole.total ? split : whole;
 }
 
-/// Whether the library adds an eager framework's bias by other kernels than those that split k: in 32-bit formats, beyond 8 rows (PyTorch
-/// 2.11 on H100 and H200; not measured elsewhere).
+/// Whether the library adds an eager framework's bias by other kernels than those that split k: in 32-bit formats, beyond 8 rows.
 bool splits_apart_from_bias(const Gemm& op, const Gpu& gpu) {
     constexpr std::int64_t few_rows = 8;
-    return op.bias && op.framework && op.m > few_rows && element_size(op.precision) == 4 * byte && has_group_instructions(gpu.profile);
+    return op.bias && op.framework && op.m > few_rows && element_size(op.precision) == 4 * byte &&
+           gpu.profile.libraries.gemms.bias_without_split;
 }
 
 /// `product` as those kernels compute it: without a split of k, or in twice the time.
@@ -199,7 +193,7 @@ bool has_vector_product(const Gemm& op, const MatrixProduct& product, const Gpu&
     if (unpacks_on_lanes(op, product)) return op.m <= vector_rows;
     if (op.m > 1 || element_size(op.precision) < 2 * byte || op.precision == Precision::fp64) return false;
     if (gpu.profile.math_unit(op.precision) == MathUnit::simt) return true;
-    return !product.aligned && !product.unpack_weights && has_group_instructions(gpu.profile);
+    return !product.aligned && !product.unpack_weights && gpu.profile.libraries.gemms.misaligned_row_on_simt;
 }
 
 /// Rows of SIMT units that the kernel for vectors takes one after the other, in int8 four at a time: any library can do so, and none takes
@@ -257,7 +251,7 @@ KernelCost cost(const Gemm& op, const Gpu& gpu, Cache cache) {
         if (in_turn->total < product.total) product = *in_turn;
     }
     if (has_few_row_kernel(op, tiled, gpu)) {
-        const KernelCost few = few_row_cost(op, library, gpu, cache);
+        const KernelCost few = few_row_cost(op, *gpu.profile.libraries.gemms.few_rows, library, gpu, cache);
         if (few.total < product.total) product = few;
     }
     product = lengthened(product, waits_for_dram(op, tiled, library, gpu, cache), Bound::latency, &KernelCost::launch);

@@ -75,11 +75,11 @@ double aligned_share(const MatrixProduct& op, const GemmParameters& p, MathUnit 
     return std::min(1.0, share * (op.wide_loads ? stored_alone : 1) * matrix_operand_width(op.precision, unit));
 }
 
-/// Cycles that TF32 starts later where 16 bits have instructions of groups of warps, the more the longer k is up to 128: cuBLASLt 13 and
-/// cuDNN 9.19 on H100 and H200.
+/// Cycles that TF32 starts later where its kernels are others than those in 16 bits, the more the longer k is up to 128.
 double later_start(const MatrixProduct& op, const GpuProfile& gpu) {
-    constexpr double cycles = 2500, depth = 128;
-    return op.precision == Precision::tf32 && has_group_instructions(gpu) ? cycles * std::min(1.0, static_cast<double>(op.k) / depth) : 0;
+    constexpr double depth = 128;
+    const auto& tf32 = gpu.libraries.gemms.tf32;
+    return op.precision == Precision::tf32 && tf32 ? tf32->start_cycles * std::min(1.0, static_cast<double>(op.k) / depth) : 0;
 }
 
 /// Of the traffic, what comes at a share of the bandwidth: of operands that are read along k what waves read again, and of far ones all.

@@ -94,6 +94,7 @@ TEST_CASE("kernels of groups of warps run where channels of a tap fill 128 bytes
     Gpu gpu = test::toy_gpu_with_matrix_units();
     gpu.profile.vector_peak[index(Precision::fp32)] = 0.01 * tflops;
     gpu.profile.facts.warp_matrix_fraction = 0.5;
+    test::run_kernels_of("hopper", gpu);
     const auto computed = [&gpu](std::int64_t channels, std::int64_t side) {
         Conv2d op = fp32_conv(side);
         op.in_channels = channels;
@@ -112,6 +113,7 @@ TEST_CASE("kernels of groups of warps run where channels of a tap fill 128 bytes
     };
     const double late = started(3), product = started(1);
     gpu.profile.facts.warp_matrix_fraction = 1;
+    test::run_kernels_of("ampere", gpu);
     CHECK(late - started(3) == rel(3, 1e-6));  // 3000 cycles at 1 GHz
     CHECK(product == started(1));
 }
@@ -120,6 +122,7 @@ TEST_CASE("a strided convolution of one tap is gathered like those of several") 
     Gpu gpu = test::toy_gpu_with_matrix_units();
     gpu.profile.vector_peak[index(Precision::fp32)] = 0.01 * tflops;
     gpu.profile.facts.warp_matrix_fraction = 0.5;
+    test::run_kernels_of("hopper", gpu);
     const auto of = [&gpu](std::int64_t channels, std::int64_t stride) {
         Conv2d op = fp32_conv(1);
         op.in_channels = channels;
@@ -138,6 +141,7 @@ TEST_CASE("filters of more than 32 taps reach 0.7 of the rate where there are in
     Gpu gpu = test::toy_gpu_with_matrix_units();
     gpu.profile.bandwidth = 100 * tb_per_s;
     gpu.profile.facts.warp_matrix_fraction = 0.6;
+    test::run_kernels_of("hopper", gpu);
     const auto of_tap = [&gpu](std::int64_t channels, std::int64_t side, Precision precision) {
         Conv2d op = fp32_conv(side);
         op.in_channels = channels;
@@ -150,6 +154,7 @@ TEST_CASE("filters of more than 32 taps reach 0.7 of the rate where there are in
         CHECK(of_tap(4, 7, p) == rel(of_tap(4, 5, p) * 224 / 49 / (128.0 / 25), 1e-6));  // k is taken in steps of 32
     }
     gpu.profile.facts.warp_matrix_fraction = 1;
+    test::run_kernels_of("ampere", gpu);
     CHECK(of_tap(64, 7, Precision::fp16) == rel(of_tap(64, 5, Precision::fp16), 1e-6));
 }
 
@@ -166,6 +171,7 @@ TEST_CASE("where there are instructions of groups of warps, blocks compute 64 ou
     };
     CHECK(computed(32) < 0.6 * computed(64));
     gpu.profile.facts.warp_matrix_fraction = 0.5;
+    test::run_kernels_of("hopper", gpu);
     CHECK(computed(8).in(us) == rel(computed(64).in(us), 1e-9));
 }
 

@@ -4,6 +4,7 @@
 
 #include "kernels/matmul/toy_gemm.hpp"
 #include "support/compare.hpp"
+#include "support/shipped_gpu.hpp"
 
 using namespace roofcast;
 using test::fp32_gemm;
@@ -123,6 +124,7 @@ TEST_CASE("asynchronous copies take pairs of misaligned elements, in tiles of 64
     Gpu gpu = test::toy_gpu_with_matrix_units();
     gpu.profile.bandwidth = 100 * tb_per_s;
     gpu.profile.facts.warp_matrix_fraction = 0.6;
+    test::run_kernels_of("hopper", gpu);
     GemmParameters& p = gpu.parameters.values.gemm[index(MathUnit::tensor16)];
     p.misaligned = 0.8;
     p.tiling.split_k_cycles = 1e6;  // k in one piece
@@ -144,6 +146,7 @@ TEST_CASE("asynchronous copies take pairs of misaligned elements, in tiles of 64
     CHECK(time(64, 64, 4095, Cache::warm) == rel(4096 * 270.0 / 16 / 1e3, 1e-3));
     // Elsewhere nothing of this was measured.
     gpu.profile.facts.warp_matrix_fraction = 1;
+    test::run_kernels_of("ampere", gpu);
     CHECK(time(64, 64, 4095) < 40);
 }
 
@@ -153,6 +156,7 @@ TEST_CASE("one misaligned row is multiplied on the lanes where kernels for misal
     Gemm op{.m = 1, .n = 4095, .k = 4095, .precision = Precision::fp16, .weight_bits = 16};
     const double tiled = cost(op, gpu).total.in(us);
     gpu.profile.facts.warp_matrix_fraction = 0.6;
+    test::run_kernels_of("hopper", gpu);
     // 2 · 4095 · 4095 FLOP at 10 TFLOP/s
     CHECK(cost(op, gpu).total.in(us) == rel(3.354, 1e-3));
     CHECK(tiled > 40);  // of 16 rows
@@ -171,6 +175,7 @@ TEST_CASE("TF32 starts later where 16 bits have instructions of groups of warps,
     };
     CHECK(start(128) == 0);
     gpu.profile.facts.warp_matrix_fraction = 0.6;
+    test::run_kernels_of("hopper", gpu);
     CHECK(start(64) == rel(1.25, 1e-6));
     CHECK(start(128) == rel(2.5, 1e-6));
     CHECK(start(8192) == rel(2.5, 1e-6));

@@ -3,6 +3,7 @@
 #include "kernels/matmul/toy_gemm.hpp"
 #include "roofcast/error.hpp"
 #include "support/compare.hpp"
+#include "support/shipped_gpu.hpp"
 
 using namespace roofcast;
 using test::fp32_gemm;
@@ -56,6 +57,7 @@ TEST_CASE("products of 8 bits do not split k, and few rows in int8 are multiplie
 TEST_CASE("a framework's bias is added by kernels that do not split k, or by some that take twice as long") {
     Gpu gpu = test::toy_gpu();
     gpu.profile.facts.warp_matrix_fraction = 0.5;  // the generation that was measured
+    test::run_kernels_of("hopper", gpu);
     Gemm op{.m = 9, .n = 64, .k = 1 << 20, .precision = Precision::fp32};
     const KernelCost split = cost(op, gpu);
     op.bias = op.framework = true;
@@ -64,8 +66,10 @@ TEST_CASE("a framework's bias is added by kernels that do not split k, or by som
     CHECK(biased.kernels == split.kernels);
     CHECK(biased.flops / split.flops == rel(1, 1e-12));
     gpu.profile.facts.warp_matrix_fraction = 1;
+    test::run_kernels_of("ampere", gpu);
     CHECK(cost(op, gpu).total / split.total == rel(1, 1e-12));
     gpu.profile.facts.warp_matrix_fraction = 0.5;
+    test::run_kernels_of("hopper", gpu);
     op.m = 8;  // few rows have kernels of their own
     const Seconds few = cost(op, gpu).total;
     op.framework = false;
@@ -105,6 +109,7 @@ TEST_CASE("Hopper's library has no kernel of groups of warps for TF32 that split
     gpu.parameters.values.gemm[index(MathUnit::tensor16)].tiling.tile_half = 8192;  // wide tiles reach more of the rate
     const double parts = compute(Precision::tf32, 64, 1 << 20), wide = compute(Precision::tf32, 2560, 1024);
     gpu.profile.facts.warp_matrix_fraction = 0.5;
+    test::run_kernels_of("hopper", gpu);
     // Kernels that split k for ten SMs reach half of the rate.
     CHECK(compute(Precision::tf32, 64, 1 << 20) > 1.9 * parts);
     CHECK(compute(Precision::tf32, 64, 1 << 20) < 2.1 * parts);
@@ -119,12 +124,14 @@ TEST_CASE("the newest library multiplies a few rows of fp32 by blocks of eight c
     Gemm op{.m = 2, .n = 10240, .k = 1000, .precision = Precision::fp32, .weight_bits = 32};
     const Seconds tiles = cost(op, gpu).total;
     gpu.profile.facts.warp_matrix_fraction = 0.5;
+    test::run_kernels_of("hopper", gpu);
     // 1280 blocks, 16 an SM at once: 8 turns of 2.5 cycles for each of 2 · 1000 elements, after 1600 cycles.
     CHECK(cost(op, gpu).total.in(us) == rel(41.6, 2e-3));
     CHECK(cost(op, gpu).total < tiles);
     op.n = 632;  // too few blocks
     const Seconds narrow = cost(op, gpu).total;
     gpu.profile.facts.warp_matrix_fraction = 1;
+    test::run_kernels_of("ampere", gpu);
     CHECK(cost(op, gpu).total / narrow == rel(1, 1e-12));
 }
 
