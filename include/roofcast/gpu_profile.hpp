@@ -244,7 +244,7 @@ ParameterSet parameters_in_fit(std::string_view text, const std::filesystem::pat
 /// The residual intervals of a fit file. Throws Error as other readers do.
 std::vector<ResidualInterval> load_residual_intervals(const std::filesystem::path& fit_file);
 
-/// choose + load profile + load parameters.
+/// choose + load profile + load parameters. Without what libraries run on it: `with_software` and `with_libraries` add that.
 Gpu load_gpu(const std::filesystem::path& gpus_folder, std::string_view id_or_file);
 
 /// One finding of `gpu check`.
