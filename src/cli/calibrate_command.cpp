@@ -83,6 +83,7 @@ void compare_on_shipped_rows(Fit& fit, const CalibrationJob& job, const Calibrat
 
 NamedFit fitted(const CalibrationJob& job, const CalibrateOptions& options) {
     NamedFit named{.title = job.title, .file = job.file.string(), .fit = {}};
+    named.how_to_write = fmt::format("--write puts the fit into {}", named.file);
     {
         ProgressLine line(job.title);
         named.fit = calibrate(job.input, calibration_of(options, line));
@@ -161,7 +162,10 @@ void require_rows(const Measurements& data, GpuNames& names, const CalibrateOpti
 void run(const CalibrateOptions& options) {
     if (options.summary) {
         const auto fits = fit_summaries(options.common.gpus());
-        return write(options.by_kind ? accuracy_by_kind_report(fits) : fit_summary_report(fits), options.common);
+        Report report = options.by_kind ? accuracy_by_kind_report(fits) : fit_summary_report(fits);
+        if (report.tables.front().rows.empty())
+            report.after.emplace_back("No fit file was found. `roofcast calibrate --write` or tools/refit makes them.");
+        return write(report, options.common);
     }
     const bool pooled = options.pooled || !options.architecture.empty();
     if (options.gpus.empty() && !pooled)

@@ -4,6 +4,7 @@
 #include <memory>
 #include <set>
 
+#include "cli/check_command.hpp"
 #include "cli/command.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/price_options.hpp"
@@ -141,6 +142,7 @@ void run(const RecommendOptions& o) {
         named.request.progress = {};
     }
     named.request.run = completed_sizes(named.request.run, workload);
+    named.check = check_command(named);
     write(recommendation_report(named), o.common);
     notes.print();
     end_with(named.answer.rows.empty() ? ExitCode::no : ExitCode::answered);

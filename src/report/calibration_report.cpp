@@ -180,8 +180,8 @@ Json document(const NamedFit& named) {
 std::string closing_line(const NamedFit& named) {
     if (!named.written && named.fit.refinement && (!named.fit.refinement->better() || named.fit.stages.empty()))
         return fmt::format("{}: nothing to write: {}", named.title, why_not_written(named.fit));
-    return named.written ? fmt::format("{} written to {}", named.title, named.file)
-                         : fmt::format("{}: nothing written; --write puts the fit into {}", named.title, named.file);
+    if (named.written) return fmt::format("{} written to {}", named.title, named.file);
+    return fmt::format("{}: nothing written{}{}", named.title, named.how_to_write.empty() ? "" : "; ", named.how_to_write);
 }
 
 }  // namespace

@@ -15,6 +15,7 @@ struct NamedFit {
     std::string file;
     bool written = false;
     Fit fit;
+    std::string how_to_write{};  ///< how the user gets it into `file`, said where it is not written; empty: nothing is said
 };
 
 /// Accuracy, stages, parameters and what was dropped, of each fit.

@@ -81,7 +81,6 @@ Cell mape(const std::optional<AccuracySummary>& a) {
 Report accuracy_report(Table table) {
     Report report;
     report.document["accuracy"] = as_json(table);
-    if (table.rows.empty()) report.after.emplace_back("No fit file was found. `roofcast calibrate --write` or tools/refit makes them.");
     report.tables.push_back(std::move(table));
     return report;
 }

@@ -60,28 +60,6 @@ std::string price_text(const NamedRecommendation& n, const Deployment& d) {
                        significant(i.usd.in(usd)), price_date(i, n.today), i.source);
 }
 
-/// The command that shows what a simulated deployment does.
-std::string check_command(const NamedRecommendation& n, const Deployment& d) {
-    const RunShape& shape = n.request.run.shape;
-    std::string text = fmt::format("roofcast serve-sim --gpu {} --model {} --precision {}", n.contestants[d.gpu].gpu->profile.id,
-                                   n.model_id, name(d.precision));
-    const auto add = [&text](const char* option, std::int64_t value, std::int64_t usual) {
-        if (value != usual) text += fmt::format(" {} {}", option, value);
-    };
-    if (name(d.weights) != name(d.precision) && !name(d.weights).empty()) text += " --weights " + std::string(name(d.weights));
-    add("--tp", d.parallel.tensor, 1);
-    add("--pp", d.parallel.pipeline, 1);
-    add("--dp", d.parallel.data, 1);
-    constexpr std::int64_t usual_prompt = 512, usual_output = 128;
-    add("--prompt", shape.prompt_tokens, usual_prompt);
-    add("--generate", shape.generate_tokens, usual_output);
-    text += fmt::format(" --rate {}/s --requests {}", significant(n.request.rate->in(1 / s)), d.requests);
-    add("--seed", static_cast<std::int64_t>(n.request.load.seed), 0);
-    add("--max-seqs", d.batch, SchedulerOptions{}.max_sequences);
-    if (!n.request.run.software.empty()) text += fmt::format(" --software {}", n.request.run.software);
-    return text;
-}
-
 std::vector<std::string> assumptions(const NamedRecommendation& n) {
     std::vector<std::string> lines;
     lines.push_back(
@@ -218,8 +196,7 @@ std::vector<std::string> closing_lines(const NamedRecommendation& n) {
     std::vector<std::string> lines = rejected_lines(n);
     if (!lines.empty()) lines.insert(lines.begin(), "Rejected GPUs by their nearest deployment");
     if (!lines.empty()) lines.emplace_back();
-    if (const auto& best = n.answer.cheapest(n.request.confidence); best && is_simulated(n))
-        lines.push_back("check: " + check_command(n, *best));
+    if (!n.check.empty()) lines.push_back("check: " + n.check);
     if (!is_simulated(n)) lines.push_back("not simulated: " + n.answer.load.why_not);
     for (const Confidence c : confidences) {
         if (const auto& best = n.answer.cheapest(c); best && best->cost) {

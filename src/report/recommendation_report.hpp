@@ -18,6 +18,7 @@ struct NamedRecommendation {
     std::size_t top = 10;  ///< rows that are shown
     Date today;
     std::vector<std::string> notes;
+    std::string check{};  ///< what shows the deployment that ranks first in a simulation of its own; empty: nothing does
 };
 
 /// The cheapest deployments, why other GPUs were rejected, prices and assumptions. CSV is the rows.
