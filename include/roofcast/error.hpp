@@ -8,12 +8,14 @@
 
 namespace roofcast {
 
-/// Where and what is wrong. Empty fields (line 0) are left out of the message.
+/// Where and what is wrong. Empty fields (line 0) are left out of the message. Running text has the names of fields, as `key` has them,
+/// between backquotes: "which `parallel.tensor` must divide".
 struct ErrorDetail {
     std::string what;          ///< one sentence: what is wrong
     std::string file{};        ///< path as the user gave it
     int line = 0;              ///< 1-based; 0 when unknown
-    std::string key{};         ///< dotted TOML key, CSV column or option name
+    std::string key{};         ///< of `file`: dotted TOML key or CSV column; else the field of a public struct, or the parameter
+                               ///< ("prompt_tokens", "parallel.tensor"): a path below RunRequest that leaves `shape.` out
     std::string found{};       ///< the offending value, as written
     std::string expected{};    ///< what would have been accepted
     std::string suggestion{};  ///< a likely fix, such as the nearest known name

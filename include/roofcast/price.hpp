@@ -80,7 +80,8 @@ std::optional<std::string> unlike_prices(const std::vector<std::pair<std::string
 /// Throws Error, with what is known and near, when `query` names a provider or an instance that no price of any of `gpus` is of.
 void require_offer(const std::vector<Gpu>& gpus, const PriceQuery& query);
 
-/// As `find_price`, but throws Error with what the profile has and how to give a price with `option` ("--usd-per-hour").
+/// As `find_price`, but throws Error with what the profile has and how to give a price: with `option`, a name that
+/// the caller's users know.
 PriceChoice choose_price(const GpuProfile& gpu, const PriceQuery& query, Date today, std::string_view option);
 
 /// What the message of `choose_price` says: no price, what there is, how to give one.

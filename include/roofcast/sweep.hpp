@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "roofcast/error.hpp"
 #include "roofcast/prediction.hpp"
 
 namespace roofcast {
@@ -45,8 +46,9 @@ Shard parse_shard(std::string_view text);
 
 /// What one point of a grid gives: the figures of a prediction, without its graphs.
 struct SweepPoint {
-    std::string reason;                 ///< why it cannot run; empty: it can, and the figures are valid
-    std::optional<RunRequest> request;  ///< completed where it could be
+    std::string reason;                  ///< why it cannot run; empty: it can, and the figures are valid
+    std::optional<ErrorDetail> refusal;  ///< where the settings are bad input, whose message is `reason` then
+    std::optional<RunRequest> request;   ///< completed where it could be
     Seconds latency;
     std::optional<Seconds> ttft, tpot;
     double items_per_second = 0;
@@ -63,7 +65,8 @@ struct SweepPoint {
     [[nodiscard]] bool runs() const { return reason.empty(); }
 };
 
-/// Predicts one point. Bad input, a model that does not fit and operators without a kernel model become its `reason`.
+/// Predicts one point. Bad input, a model that does not fit and operators without a kernel model become its `reason`;
+/// bad input its `refusal`, too.
 SweepPoint sweep_point(const Workload& workload, const Gpu& gpu, const RunRequest& request, const SoftwareStacks& software);
 
 /// Fills in the speed-ups within `points`, which differ in degrees of parallelism and streams alone.

@@ -55,7 +55,7 @@ void require_known(const std::vector<BenchSeries>& series, const std::vector<std
         if (known.contains(key)) continue;
         const std::vector<std::string> names(known.begin(), known.end());
         throw Error({.what = "no series has this key",
-                     .key = "--by",
+                     .key = "keys",
                      .found = key,
                      .expected = fmt::format("{}", fmt::join(names, ", ")),
                      .suggestion = did_you_mean(key, names)});
@@ -253,7 +253,7 @@ BenchComparison compare(const std::vector<BenchSeries>& series, const std::vecto
         throw Error(
             {.what = "the contestants did no work in common",
              .found = fmt::format("{} and {}", described(field.members[0].front()->work), described(field.members[1].front()->work)),
-             .suggestion = "--by names what tells them apart"});
+             .suggestion = "`keys` names what tells them apart"});
     result.summaries = summaries_of(result.works, result.contestants.size());
     return result;
 }

@@ -117,8 +117,10 @@ void read_nvbench_table(const BenchTable& table, const BenchSource& source) {
     const BenchRecord& header = table.front();
     const auto skipped = column(header, "Skipped");
     if (!skipped)
-        throw Error(
-            {.what = "nvbench's column 'Skipped' is missing", .file = source.file, .line = header.line, .expected = "nvbench --csv"});
+        throw Error({.what = "nvbench's column 'Skipped' is missing",
+                     .file = source.file,
+                     .line = header.line,
+                     .expected = "CSV output of nvbench"});
     const std::size_t device = *column(header, "Device Name");
     for (std::size_t r = 1; r < table.size(); ++r) {
         const BenchRecord& row = table[r];

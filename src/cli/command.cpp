@@ -6,6 +6,7 @@
 #include <cctype>
 #include <sstream>
 
+#include "cli/option_names.hpp"
 #include "cli/output.hpp"
 #include "io/data_folder.hpp"
 #include "io/printable.hpp"
@@ -71,7 +72,7 @@ Format format_of(const CommonOptions& options) {
 }
 
 void write(const Report& report, const CommonOptions& options) {
-    const std::string text = rendered(report, format_of(options));
+    const std::string text = rendered(with_options(report, *options.command), format_of(options));
     if (!options.output.empty()) {
         require_output("--output", options.output, options);
         write_file(options.output, text);

@@ -11,6 +11,7 @@
 
 #include "cli/command.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/option_names.hpp"
 #include "cli/output.hpp"
 #include "cli/program.hpp"
 #include "io/printable.hpp"
@@ -153,10 +154,14 @@ ExitCode complaint(const std::string& what, ExitCode code) {
     return code;
 }
 
-ExitCode run(int argc, char** argv) {
+/// An error of the command that ran, which says options where the library says fields.
+ExitCode complaint(const roofcast::Error& e, const CLI::App& app, ExitCode code) {
+    return complaint(roofcast::Error(roofcast::cli::with_options(e.detail(), chosen(app))).what(), code);
+}
+
+ExitCode run(CLI::App& app, int argc, char** argv) {
     refuse_empty_values(argc, argv);
     refuse_leading_zeros(argc, argv);
-    CLI::App app{"roofcast: how fast a model runs on a GPU, how much memory it takes, and why", "roofcast"};
     app.set_version_flag("--version", std::string(roofcast::named_version()));
     app.require_subcommand(1);
     roofcast::cli::add_gpu_command(app);
@@ -190,14 +195,15 @@ ExitCode run(int argc, char** argv) {
 }
 
 ExitCode exit_code_of_run(int argc, char** argv) {
+    CLI::App app{"roofcast: how fast a model runs on a GPU, how much memory it takes, and why", "roofcast"};
     try {
-        return run(argc, argv);
+        return run(app, argc, argv);
     } catch (const roofcast::WriteError& e) {
-        return complaint(e.what(), ExitCode::no);
+        return complaint(e, app, ExitCode::no);
     } catch (const roofcast::NoAnswer& e) {
-        return complaint(e.what(), ExitCode::no);
+        return complaint(e, app, ExitCode::no);
     } catch (const roofcast::Error& e) {
-        return complaint(e.what(), ExitCode::bad_input);
+        return complaint(e, app, ExitCode::bad_input);
     } catch (const std::bad_alloc&) {
         return complaint("out of memory: ask for less at once, or give this program more", ExitCode::no);
     } catch (const std::exception& e) {

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "cli/command.hpp"
+#include "cli/option_names.hpp"
 #include "cli/output.hpp"
 #include "cli/progress.hpp"
 #include "cli/sweep_rows.hpp"
@@ -50,9 +51,9 @@ ExitCode code_of(const Shard& shard, bool answered) {
 }
 
 /// Whether some point runs.
-bool write_csv(const Sweep& sweep, const Shard& shard, const std::vector<std::string>& extra, const std::string& output) {
+bool write_csv(const Sweep& sweep, const Shard& shard, const std::vector<std::string>& extra, const CommonOptions& common) {
     std::unique_ptr<AtomicFile> file;
-    if (!output.empty()) file = std::make_unique<AtomicFile>(output, &temporary_files());
+    if (!common.output.empty()) file = std::make_unique<AtomicFile>(common.output, &temporary_files());
     const auto put = [&file](const std::string& text) {
         if (file) return file->write(text);
         print(text);
@@ -64,7 +65,7 @@ bool write_csv(const Sweep& sweep, const Shard& shard, const std::vector<std::st
         Table group{.title = {}, .columns = columns.columns, .rows = {}};
         for (const SweepRow& row : rows) group.rows.push_back(sweep_cells(row, extra));
         answered = answered || any_runs(rows);
-        put(csv_rows(group));
+        put(csv_rows(with_options(std::move(group), *common.command)));
     });
     if (file) file->commit();
     return answered;
@@ -98,7 +99,7 @@ void run(const SweepOptions& options) {
     const Shard shard = parse_shard(options.shard);
     const std::int64_t size = sweep.grid().size(), held = shard.end(size) - shard.first(size);
     if (options.common.format == "csv") {
-        const bool answered = write_csv(sweep, shard, inputs.extra, options.common.output);
+        const bool answered = write_csv(sweep, shard, inputs.extra, options.common);
         notes.print();
         return end_with(code_of(shard, answered));
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cli/option_names.hpp"
 #include "report/prediction_report.hpp"
 #include "roofcast/error.hpp"
 
@@ -49,15 +50,16 @@ std::vector<std::int64_t> lengths(const SweepInputs& inputs) {
     return all;
 }
 
-SweepPoint predicted(const RunOptions& run, const Workload& model, const Gpu& gpu, const SoftwareStacks& software) {
+SweepPoint predicted(const RunOptions& run, const Workload& model, const Gpu& gpu, const SweepInputs& inputs) {
+    SweepPoint point;
     try {
-        require_software(run, software);
-        return sweep_point(model, gpu, run_request(run, model, &gpu.profile), software);
+        require_software(run, inputs.software);
+        point = sweep_point(model, gpu, run_request(run, model, &gpu.profile), inputs.software);
     } catch (const Error& e) {
-        SweepPoint refused;
-        refused.reason = e.what();
-        return refused;
+        point.refusal = e.detail();
     }
+    if (point.refusal) point.reason = Error(with_options(*point.refusal, *inputs.command)).what();
+    return point;
 }
 
 }  // namespace
@@ -65,6 +67,7 @@ SweepPoint predicted(const RunOptions& run, const Workload& model, const Gpu& gp
 SweepInputs load_sweep(const std::vector<std::string>& gpus, const std::vector<std::string>& models, std::vector<SweepAxis> axes,
                        const CommonOptions& common, Notes& notes) {
     SweepInputs inputs;
+    inputs.command = common.command;
     read_values(axes);
     inputs.axes = std::move(axes);
     const auto gpus_folder = common.gpus(), models_folder = common.models();
@@ -116,7 +119,7 @@ SweepRow Sweep::row(const std::vector<std::size_t>& at) const {
         axis.set(run, value, axis.option.c_str());
     }
     if (!run.techniques.draft.empty()) run.techniques.draft_model = inputs_.drafts.at(run.techniques.draft);
-    row.point = predicted(run, model, gpu, inputs_.software);
+    row.point = predicted(run, model, gpu, inputs_);
     return row;
 }
 

@@ -19,7 +19,8 @@ struct SweepInputs {
     std::vector<Workload> models;
     std::vector<SweepAxis> axes;
     std::map<std::string, std::shared_ptr<const Workload>> drafts;
-    std::vector<std::string> extra;  ///< columns of settings that were given beyond the usual ones
+    const CLI::App* command = nullptr;  ///< whose options reasons name
+    std::vector<std::string> extra;     ///< columns of settings that were given beyond the usual ones
 };
 
 /// Loads what `gpus`, `models` and `axes` name. Throws Error for values that no point could use.

@@ -165,7 +165,7 @@ OpGraph swin_graph(const Swin& model, const RunShape& shape, const Lowering& low
     const Count smallest = model.patch << (model.depths.size() - 1);
     if (size < smallest) {
         throw Error({.what = "the image is too small for the stages",
-                     .key = "image-size",
+                     .key = "image_size",
                      .found = std::to_string(size),
                      .expected = "at least " + std::to_string(smallest)});
     }

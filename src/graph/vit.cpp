@@ -133,7 +133,7 @@ Count patches_of(const Vit& model, Count image_size) {
     const Count side = image_size / model.patch;
     if (side < 1) {
         throw Error({.what = "the image is smaller than one patch",
-                     .key = "image-size",
+                     .key = "image_size",
                      .found = std::to_string(image_size),
                      .expected = "at least " + std::to_string(model.patch)});
     }

@@ -18,15 +18,15 @@ bool holds_data(const std::filesystem::path& folder) {
 std::filesystem::path required(const std::filesystem::path& folder, const char* given_by) {
     if (holds_data(folder)) return folder;
     throw Error({.what = "no roofcast data there",
-                 .file = folder.string(),
                  .key = given_by,
+                 .found = folder.string(),
                  .expected = "a folder that holds gpus/ (profiles, arch/_default.toml), software/ and models/"});
 }
 
 }  // namespace
 
 std::filesystem::path data_folder(const std::optional<std::filesystem::path>& chosen) {
-    if (chosen) return required(*chosen, "--data-dir");
+    if (chosen) return required(*chosen, "data_folder");
     if (const char* variable = std::getenv("ROOFCAST_DATA"); variable != nullptr && *variable != '\0')
         return required(variable, "ROOFCAST_DATA");
     std::error_code ec;
@@ -40,7 +40,7 @@ std::filesystem::path data_folder(const std::optional<std::filesystem::path>& ch
     }
     if (holds_data(std::filesystem::current_path(ec))) return std::filesystem::current_path(ec);
     throw Error({.what = "the data folder (gpus/, software/, models/) was not found beside the program",
-                 .suggestion = "give --data-dir or set ROOFCAST_DATA"});
+                 .suggestion = "give `data_folder` or set ROOFCAST_DATA"});
 }
 
 std::filesystem::path user_data_folder() {

@@ -82,9 +82,10 @@ std::vector<Remedy> spread(const RunRequest& request, const DecoderLlm* llm, std
         RunRequest r = request;
         r.shape.parallel.*degree = ways;
         const std::int64_t gpus = r.shape.parallel.gpus();
-        // Beside other degrees, the option says which one is meant.
-        std::string name = gpus == ways ? fmt::format("{} over {} GPUs", tensor ? "tensor parallelism" : "a pipeline", ways)
-                                        : fmt::format("{} {}, {} GPUs in all", tensor ? "--tp" : "--pp", ways, gpus);
+        // Beside other degrees, the field says which one is meant.
+        std::string name = gpus == ways
+                               ? fmt::format("{} over {} GPUs", tensor ? "tensor parallelism" : "a pipeline", ways)
+                               : fmt::format("{} {}, {} GPUs in all", tensor ? "`parallel.tensor`" : "`parallel.pipeline`", ways, gpus);
         remedies.push_back({std::move(name), std::move(r)});
     }
     return remedies;

@@ -19,18 +19,18 @@ constexpr double most_tokens = 0x1p31;  ///< of all sequences together; times a 
 constexpr double most_scores = 0x1p60;  ///< heads x queries x keys of one layer
 constexpr double most_pixels = 0x1p34;  ///< of all images together
 
-void require_count(std::string_view option, std::int64_t value, std::int64_t least = 1, std::int64_t most = largest_run_count) {
+void require_count(std::string_view field, std::int64_t value, std::int64_t least = 1, std::int64_t most = largest_run_count) {
     if (value >= least && value <= most) return;
     throw Error({.what = "out of range",
-                 .key = std::string(option),
+                 .key = std::string(field),
                  .found = std::to_string(value),
                  .expected = fmt::format("a whole number from {} to {}", least, most)});
 }
 
-void require_product(std::string_view option, std::string_view what, double product, double most) {
+void require_product(std::string_view field, std::string_view what, double product, double most) {
     if (product <= most) return;
     throw Error({.what = fmt::format("too large: {}", what),
-                 .key = std::string(option),
+                 .key = std::string(field),
                  .found = fmt::format("{:.4g} in all", product),
                  .expected = fmt::format("at most {:.4g}", most)});
 }
@@ -40,18 +40,19 @@ double as_double(std::int64_t n) {
 }
 
 void check_sizes(const RunShape& shape) {
-    require_count("--batch", shape.batch);
-    require_count("--prompt", shape.prompt_tokens, 0);
-    require_count("--generate", shape.generate_tokens, 0);
-    require_count("--image-size", shape.image_size, 0, largest_side);
-    require_count("--images", shape.images, 0);
-    require_count("--steps", shape.steps, 0);
+    require_count("batch", shape.batch);
+    require_count("prompt_tokens", shape.prompt_tokens, 0);
+    require_count("generate_tokens", shape.generate_tokens, 0);
+    require_count("image_size", shape.image_size, 0, largest_side);
+    require_count("images", shape.images, 0);
+    require_count("steps", shape.steps, 0);
     const Parallelism& p = shape.parallel;
-    require_count("--tp", p.tensor, 1, most_gpus);
-    require_count("--pp", p.pipeline, 1, most_gpus);
-    require_count("--dp", p.data, 1, most_gpus);
-    require_count("--ep", p.expert, 1, most_gpus);
-    require_product("--gpus", "tp x pp x dp GPUs", as_double(p.tensor) * as_double(p.pipeline) * as_double(p.data), as_double(most_gpus));
+    require_count("parallel.tensor", p.tensor, 1, most_gpus);
+    require_count("parallel.pipeline", p.pipeline, 1, most_gpus);
+    require_count("parallel.data", p.data, 1, most_gpus);
+    require_count("parallel.expert", p.expert, 1, most_gpus);
+    require_product("parallel.gpus", "tp x pp x dp GPUs", as_double(p.tensor) * as_double(p.pipeline) * as_double(p.data),
+                    as_double(most_gpus));
 }
 
 /// Pixels on a side of the images that the model takes by itself; 0: it takes none.
@@ -74,16 +75,16 @@ double pixels_of(const Workload& workload, double side) {
 void check_images(const Workload& workload, const RunShape& shape) {
     const double side = as_double(shape.image_size > 0 ? shape.image_size : native_image_size(workload));
     const double images = as_double(shape.batch) * as_double(std::max<std::int64_t>(1, shape.images));
-    require_product(shape.image_size > 0 ? "--image-size" : "--batch", "pixels of all images of a batch",
-                    images * pixels_of(workload, side), most_pixels);
+    require_product(shape.image_size > 0 ? "image_size" : "batch", "pixels of all images of a batch", images * pixels_of(workload, side),
+                    most_pixels);
 }
 
 /// Tokens of one pass, of which each sequence attends to `context`.
 void check_tokens(const RunShape& shape, std::int64_t context, std::int64_t heads) {
     const double tokens = as_double(shape.batch) * as_double(context);
-    const char* option = shape.batch > context ? "--batch" : "--prompt";
-    require_product(option, "tokens of all sequences of a batch", tokens, most_tokens);
-    require_product(option, "attention scores of a layer", tokens * as_double(context) * as_double(heads), most_scores);
+    const char* field = shape.batch > context ? "batch" : "prompt_tokens";
+    require_product(field, "tokens of all sequences of a batch", tokens, most_tokens);
+    require_product(field, "attention scores of a layer", tokens * as_double(context) * as_double(heads), most_scores);
 }
 
 /// Experts lie on GPUs of a tensor-parallel group or of its data-parallel copies: never more ways than there are GPUs at one stage.
@@ -91,49 +92,50 @@ void check_experts(const Workload& workload, const DecoderLlm* llm, const Parall
     if (p.expert == 1) return;
     if (llm == nullptr || !llm->moe)
         throw Error({.what = fmt::format("{} has no experts", workload.id),
-                     .key = "--ep",
+                     .key = "parallel.expert",
                      .found = std::to_string(p.expert),
                      .expected = "1, or a mixture-of-experts model"});
     if (llm->moe->experts % p.expert != 0)
-        throw Error({.what = fmt::format("{} has {} experts, which --ep must divide", workload.id, llm->moe->experts),
-                     .key = "--ep",
+        throw Error({.what = fmt::format("{} has {} experts, which `parallel.expert` must divide", workload.id, llm->moe->experts),
+                     .key = "parallel.expert",
                      .found = std::to_string(p.expert)});
     if (p.tensor * p.data % p.expert != 0)
-        throw Error({.what = "expert parallelism spreads over tensor- and data-parallel GPUs: --ep must divide --tp times --dp",
-                     .key = "--ep",
+        throw Error({.what = "expert parallelism spreads over tensor- and data-parallel GPUs: `parallel.expert` must divide "
+                             "`parallel.tensor` times `parallel.data`",
+                     .key = "parallel.expert",
                      .found = fmt::format("{} (tp {} x dp {} = {})", p.expert, p.tensor, p.data, p.tensor * p.data),
                      .expected = fmt::format("a divisor of {}", p.tensor * p.data),
-                     .suggestion = fmt::format("--tp {} --ep {}", p.expert, p.expert)});
+                     .suggestion = fmt::format("`parallel.tensor` {} `parallel.expert` {}", p.expert, p.expert)});
 }
 
 void check_language(const Workload& workload, const DecoderLlm& llm, const RunShape& shape) {
-    require_count("--prompt", shape.prompt_tokens);
-    require_count("--generate", shape.generate_tokens);
+    require_count("prompt_tokens", shape.prompt_tokens);
+    require_count("generate_tokens", shape.generate_tokens);
     if (vision_language(workload) != nullptr) check_images(workload, shape);
     // The last token is generated but never read back, so it takes no place in the context.
     const std::int64_t context = context_tokens(workload, shape) + shape.generate_tokens - 1;
     if (llm.max_context > 0 && context > llm.max_context) {
-        // The option that can make up for it: the prompt, else the output, else the images.
+        // The field that can make up for it: the prompt, else the output, else the images.
         const std::int64_t prompt = llm.max_context - (context - shape.prompt_tokens),
                            output = llm.max_context - (context - shape.generate_tokens);
         const bool by_prompt = prompt >= 1, by_output = !by_prompt && output >= 1;
         throw Error({.what = fmt::format("{} holds at most {} tokens of context", workload.id, llm.max_context),
-                     .key = by_prompt   ? "--prompt"
-                            : by_output ? "--generate"
-                                        : "--image-size",
+                     .key = by_prompt   ? "prompt_tokens"
+                            : by_output ? "generate_tokens"
+                                        : "image_size",
                      .found = fmt::format("{} tokens with those to generate", context),
-                     .suggestion = by_prompt   ? fmt::format("--prompt {} or less", prompt)
-                                   : by_output ? fmt::format("--generate {} or less", output)
+                     .suggestion = by_prompt   ? fmt::format("`prompt_tokens` {} or less", prompt)
+                                   : by_output ? fmt::format("`generate_tokens` {} or less", output)
                                                : std::string("smaller or fewer images")});
     }
     if (llm.heads % shape.parallel.tensor != 0) {
-        throw Error({.what = fmt::format("{} has {} attention heads, which --tp must divide", workload.id, llm.heads),
-                     .key = "--tp",
+        throw Error({.what = fmt::format("{} has {} attention heads, which `parallel.tensor` must divide", workload.id, llm.heads),
+                     .key = "parallel.tensor",
                      .found = std::to_string(shape.parallel.tensor)});
     }
     if (shape.parallel.pipeline > llm.layers) {
         throw Error({.what = fmt::format("{} has {} layers, fewer than pipeline stages", workload.id, llm.layers),
-                     .key = "--pp",
+                     .key = "parallel.pipeline",
                      .found = std::to_string(shape.parallel.pipeline)});
     }
     check_tokens(shape, context, llm.heads);
@@ -144,10 +146,10 @@ void check_cache(const RunShape& shape) {
     const Precision computed = activation_precision(shape.precision);
     if (element_size(shape.kv_precision) <= element_size(computed)) return;
     throw Error({.what = "a KV cache wider than what attention computes in",
-                 .key = "--kv",
+                 .key = "kv_precision",
                  .found = fmt::format("{} beside {}", name(shape.kv_precision), name(shape.precision)),
                  .expected = fmt::format("at most {} bits", 8 * element_size(computed).in(byte)),
-                 .suggestion = fmt::format("--kv {}", name(computed))});
+                 .suggestion = fmt::format("`kv_precision` {}", name(computed))});
 }
 
 constexpr std::int64_t default_generate = 128;
@@ -155,7 +157,7 @@ constexpr std::int64_t default_generate = 128;
 void check_host_time(double time) {
     if (time >= least_host_time && time <= most_host_time) return;  // not so of a NaN either
     throw Error({.what = "out of range",
-                 .key = "--host-time",
+                 .key = "host_time",
                  .found = fmt::format("{}", time),
                  .expected = fmt::format("{} to {} times that of other hosts", least_host_time, most_host_time)});
 }
@@ -164,7 +166,7 @@ void check_host_time(double time) {
 void check_draft(const Workload& workload, const RunRequest& request) {
     const auto& speculation = request.techniques.speculation;
     if (!speculation) return;
-    require_product("--draft-tokens", "tokens of all sequences in a verification",
+    require_product("techniques.speculation.tokens", "tokens of all sequences in a verification",
                     as_double(request.shape.batch) * as_double(speculation->tokens + 1), most_tokens);
     const RunShape shape = draft_request(workload, request).shape;
     const auto& llm = std::get<DecoderLlm>(speculation->draft->architecture);
@@ -177,7 +179,7 @@ void complete_encoder(const Workload& workload, const Encoder& encoder, RunShape
         shape.prompt_tokens = encoder.max_tokens() > 0 ? std::min(encoder.default_tokens, encoder.max_tokens()) : encoder.default_tokens;
     if (encoder.max_tokens() > 0 && shape.prompt_tokens > encoder.max_tokens()) {
         throw Error({.what = fmt::format("{} holds at most {} tokens", workload.id, encoder.max_tokens()),
-                     .key = "--prompt",
+                     .key = "prompt_tokens",
                      .found = std::to_string(shape.prompt_tokens)});
     }
     check_tokens(shape, shape.prompt_tokens, encoder.heads);
@@ -208,8 +210,8 @@ RunRequest completed_sizes(RunRequest request, const Workload& workload) {
         return request;
     }
     if (shape.parallel.tensor > 1 || shape.parallel.pipeline > 1) {
-        throw Error({.what = fmt::format("{} is not a language model: only --dp spreads it over GPUs", workload.id),
-                     .key = shape.parallel.tensor > 1 ? "--tp" : "--pp"});
+        throw Error({.what = fmt::format("{} is not a language model: only `parallel.data` spreads it over GPUs", workload.id),
+                     .key = shape.parallel.tensor > 1 ? "parallel.tensor" : "parallel.pipeline"});
     }
     if (const auto* encoder = std::get_if<Encoder>(&workload.architecture)) complete_encoder(workload, *encoder, shape);
     if (const auto* xl = std::get_if<TransformerXl>(&workload.architecture)) {

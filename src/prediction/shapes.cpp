@@ -50,26 +50,26 @@ std::vector<OpGraph> weight_graphs(const Workload& workload, const RunRequest& r
 }
 
 void refuse_useless(const GivenSettings& given, const Workload& workload) {
-    const auto refuse = [&workload](bool is_given, const char* option, const char* why) {
-        if (is_given) throw Error({.what = fmt::format("{} {}", workload.id, why), .key = option, .suggestion = "leave it out"});
+    const auto refuse = [&workload](bool is_given, const char* field, const char* why) {
+        if (is_given) throw Error({.what = fmt::format("{} {}", workload.id, why), .key = field, .suggestion = "leave it out"});
     };
     const Architecture& a = workload.architecture;
     const auto* vlm = std::get_if<VisionLanguage>(&a);
     const bool language = vlm != nullptr || std::holds_alternative<DecoderLlm>(a), diffusion = std::holds_alternative<Diffusion>(a);
     const bool encoder = std::holds_alternative<Encoder>(a) || std::holds_alternative<TransformerXl>(a);
-    refuse(given.prompt && diffusion, "--prompt", "reads texts of a fixed length");
-    refuse(given.prompt && !language && !encoder, "--prompt", "takes no text");
-    refuse(given.generate && !language, "--generate", "generates no text");
-    refuse(given.kv_precision && !language, "--kv", "has no KV cache");
+    refuse(given.prompt && diffusion, "prompt_tokens", "reads texts of a fixed length");
+    refuse(given.prompt && !language && !encoder, "prompt_tokens", "takes no text");
+    refuse(given.generate && !language, "generate_tokens", "generates no text");
+    refuse(given.kv_precision && !language, "kv_precision", "has no KV cache");
     const bool text = std::holds_alternative<DecoderLlm>(a) || encoder;
-    refuse(given.image_size && text, "--image-size", "takes no images");
-    refuse(given.layout && text, "--layout", "takes no images");
+    refuse(given.image_size && text, "image_size", "takes no images");
+    refuse(given.layout && text, "channels_last", "takes no images");
     const bool totals = std::holds_alternative<Summary>(a);
-    refuse(given.image_size && totals, "--image-size", "is known by published totals of one image size only");
-    refuse(given.layout && totals, "--layout", "is known by published totals only");
-    refuse(given.image_size && vlm != nullptr && vlm->tiles > 1, "--image-size", "takes images in tiles of a fixed size");
-    refuse(given.steps && !diffusion, "--steps", "is not a diffusion model");
-    refuse(given.images && vlm == nullptr, "--images", "is not a vision-language model; --batch sets images at once");
+    refuse(given.image_size && totals, "image_size", "is known by published totals of one image size only");
+    refuse(given.layout && totals, "channels_last", "is known by published totals only");
+    refuse(given.image_size && vlm != nullptr && vlm->tiles > 1, "image_size", "takes images in tiles of a fixed size");
+    refuse(given.steps && !diffusion, "steps", "is not a diffusion model");
+    refuse(given.images && vlm == nullptr, "images", "is not a vision-language model; `batch` sets images at once");
 }
 
 }  // namespace roofcast

@@ -15,31 +15,34 @@ namespace {
 
 constexpr std::int64_t most_draft_tokens = 1024, largest_block = std::int64_t{1} << 20;
 
-void require_share(const char* option, double share, bool below_one) {
+void require_share(const char* field, double share, bool below_one) {
     if (share >= 0 && (below_one ? share < 1 : share <= 1)) return;
     throw Error({.what = "out of range",
-                 .key = option,
+                 .key = field,
                  .found = fmt::format("{}", share),
                  .expected = below_one ? "a share of at least 0 and below 1" : "a share from 0 to 1"});
 }
 
-void require_tokens(const char* option, std::int64_t tokens, std::int64_t least, std::int64_t most) {
+void require_tokens(const char* field, std::int64_t tokens, std::int64_t least, std::int64_t most) {
     if (tokens >= least && tokens <= most) return;
     throw Error({.what = "out of range",
-                 .key = option,
+                 .key = field,
                  .found = std::to_string(tokens),
                  .expected = fmt::format("a whole number of tokens from {} to {}", least, most)});
 }
 
 void check_speculation(const Speculation& speculation, const Workload& workload) {
-    require_tokens("--draft-tokens", speculation.tokens, 1, most_draft_tokens);
-    require_share("--acceptance", speculation.acceptance, false);
+    require_tokens("techniques.speculation.tokens", speculation.tokens, 1, most_draft_tokens);
+    require_share("techniques.speculation.acceptance", speculation.acceptance, false);
     const Workload& draft = *speculation.draft;
     if (!std::holds_alternative<DecoderLlm>(draft.architecture))
-        throw Error({.what = "only a language model can draft", .key = "--draft", .found = draft.id, .expected = "a model of family llm"});
+        throw Error({.what = "only a language model can draft",
+                     .key = "techniques.speculation.draft",
+                     .found = draft.id,
+                     .expected = "a model of family llm"});
     if (draft.id == workload.id)
         throw Error({.what = "the draft model is the model itself, which gains nothing",
-                     .key = "--draft",
+                     .key = "techniques.speculation.draft",
                      .found = draft.id,
                      .expected = "a smaller model with the same tokenizer"});
 }
@@ -48,22 +51,22 @@ void check_speculation(const Speculation& speculation, const Workload& workload)
 
 void check_techniques(const RunRequest& request, const Workload& workload) {
     const Techniques& t = request.techniques;
-    require_share("--cached-prefix", t.cached_prefix, true);
-    require_share("--offload", t.offload, false);
-    require_tokens("--prefill-chunk", t.prefill_chunk, 0, largest_run_count);
-    require_tokens("--kv-block", t.kv_block, 1, largest_block);
-    const auto refuse = [&workload](bool given, const char* option, const char* why) {
-        if (given) throw Error({.what = fmt::format("{} {}", workload.id, why), .key = option, .suggestion = "leave it out"});
+    require_share("techniques.cached_prefix", t.cached_prefix, true);
+    require_share("techniques.offload", t.offload, false);
+    require_tokens("techniques.prefill_chunk", t.prefill_chunk, 0, largest_run_count);
+    require_tokens("techniques.kv_block", t.kv_block, 1, largest_block);
+    const auto refuse = [&workload](bool given, const char* field, const char* why) {
+        if (given) throw Error({.what = fmt::format("{} {}", workload.id, why), .key = field, .suggestion = "leave it out"});
     };
     const DecoderLlm* llm = language_model(workload);
-    refuse(t.cached_prefix > 0 && llm == nullptr, "--cached-prefix", "has no KV cache");
-    refuse(t.prefill_chunk > 0 && llm == nullptr, "--prefill-chunk", "has no KV cache");
-    refuse(t.kv_block > 1 && llm == nullptr, "--kv-block", "has no KV cache");
-    refuse(t.speculation && llm == nullptr, "--draft", "generates no text");
-    refuse(t.offload > 0 && !has_layers(workload), "--offload", "is neither a language model nor an encoder");
+    refuse(t.cached_prefix > 0 && llm == nullptr, "techniques.cached_prefix", "has no KV cache");
+    refuse(t.prefill_chunk > 0 && llm == nullptr, "techniques.prefill_chunk", "has no KV cache");
+    refuse(t.kv_block > 1 && llm == nullptr, "techniques.kv_block", "has no KV cache");
+    refuse(t.speculation && llm == nullptr, "techniques.speculation.draft", "generates no text");
+    refuse(t.offload > 0 && !has_layers(workload), "techniques.offload", "is neither a language model nor an encoder");
     // Their image keys are projected once, which passes over parts of the prompt are not modelled for.
     const bool cross = llm != nullptr && !llm->cross_attention_layers.empty();
-    refuse(t.prefill_chunk > 0 && cross, "--prefill-chunk", "has cross-attention layers, which chunks are not modelled for");
+    refuse(t.prefill_chunk > 0 && cross, "techniques.prefill_chunk", "has cross-attention layers, which chunks are not modelled for");
     if (t.speculation) check_speculation(*t.speculation, workload);
 }
 

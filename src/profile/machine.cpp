@@ -9,18 +9,18 @@ namespace roofcast {
 
 namespace {
 
-/// What a copy takes of one machine, and the option that takes most of it.
+/// What a copy takes of one machine, and the field that takes most of it.
 struct CopySize {
-    std::string option;
+    std::string field;
     std::int64_t value = 1, gpus = 1;
 };
 
-/// The first option, in the order tp, pp, ep, with which the GPUs of one copy are more than `most`. nullopt: none.
+/// The first degree, in the order tensor, pipeline, expert, with which the GPUs of one copy are more than `most`. nullopt: none.
 std::optional<CopySize> beyond(const Parallelism& p, std::int64_t most) {
-    if (p.tensor > most) return CopySize{"--tp", p.tensor, p.tensor};
-    if (p.pipeline > most / std::max<std::int64_t>(1, p.tensor)) return CopySize{"--pp", p.pipeline, p.tensor * p.pipeline};
+    if (p.tensor > most) return CopySize{"parallel.tensor", p.tensor, p.tensor};
+    if (p.pipeline > most / std::max<std::int64_t>(1, p.tensor)) return CopySize{"parallel.pipeline", p.pipeline, p.tensor * p.pipeline};
     const std::int64_t of_experts = std::max(p.tensor, p.expert);
-    if (of_experts > most / std::max<std::int64_t>(1, p.pipeline)) return CopySize{"--ep", p.expert, of_experts * p.pipeline};
+    if (of_experts > most / std::max<std::int64_t>(1, p.pipeline)) return CopySize{"parallel.expert", p.expert, of_experts * p.pipeline};
     return std::nullopt;
 }
 
@@ -44,9 +44,9 @@ void require_one_machine(const Parallelism& parallel, const GpuProfile& gpu) {
     const std::int64_t room = std::max<std::int64_t>(1, most * too_large->value / too_large->gpus);
     throw Error({.what = fmt::format("one machine holds {} {}{}, and roofcast models no network between machines", most,
                                      gpu.name.empty() ? gpu.id : gpu.name, assumed ? " (assumed)" : ""),
-                 .key = too_large->option,
+                 .key = too_large->field,
                  .found = fmt::format("{}{}", too_large->value, others),
-                 .suggestion = fmt::format("use {} {}{}{}", too_large->option, room, room > 1 ? " or fewer" : "",
+                 .suggestion = fmt::format("use `{}` {}{}{}", too_large->field, room, room > 1 ? " or fewer" : "",
                                            assumed ? ", or set interconnect.gpus_per_machine in the profile" : "")});
 }
 

@@ -137,13 +137,13 @@ std::vector<std::string> assumption_lines(const CostSettings& c) {
     const CostSettings defaults;
     const double usd_per_kwh = c.electricity.in(usd / kilowatt_hour);
     const auto source = [](bool is_default, const char* text) { return is_default ? text : "given"; };
-    return {fmt::format("assumed: utilization {} of the hours paid for (--utilization)", significant(c.utilization)),
+    return {fmt::format("assumed: utilization {} of the hours paid for (`utilization`)", significant(c.utilization)),
             fmt::format(
-                "assumed: electricity {} USD/kWh ({}; --electricity), PUE {} ({}; --pue)", significant(usd_per_kwh),
+                "assumed: electricity {} USD/kWh ({}; `electricity`), PUE {} ({}; `pue`)", significant(usd_per_kwh),
                 source(c.electricity == defaults.electricity, "commercial customers in Virginia, 2023: EIA, Electric Power Annual 2023"),
                 significant(c.pue), source(c.pue == defaults.pue, "mean of the Uptime Institute's survey of 2024")),
-            fmt::format("assumed: {} years of use ({}; --life-years), {} % of the price left then (--residual), {} W of host for each GPU "
-                        "(--host-watts)",
+            fmt::format("assumed: {} years of use ({}; `life_years`), {} % of the price left then (`residual`), {} W of host for each GPU "
+                        "(`host`)",
                         significant(c.life_years), source(c.life_years == defaults.life_years, "Amazon's servers: form 10-K of 2024"),
                         significant(100 * c.residual), significant(c.host.in(watt)))};
 }

@@ -23,7 +23,7 @@ Report cost_report(const std::vector<NamedCost>& costs, const CostSettings& sett
 /// {"kind", "usd", "provider", …}; null when there is none.
 nlohmann::ordered_json as_json(const std::optional<PriceChoice>& choice);
 
-/// "assumed: PUE 1.56 (…; --pue)", a line for each of `settings` that costs rest on.
+/// "assumed: PUE 1.56 (…; `pue`)", a line for each of `settings` that costs rest on.
 std::vector<std::string> assumption_lines(const CostSettings& settings);
 
 /// How far modelled energy can be trusted: a line below every report that has it.

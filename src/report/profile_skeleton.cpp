@@ -14,7 +14,7 @@ constexpr const char* skeleton =
 # Keys that start with # are optional: remove the # to state a value. What is left out is derived and marked assumed.
 # GB/s are 10^9 bytes per second. All keys: docs/formats.md, GPU profiles.
 
-id = "{id}"  # used in tables and by --gpu; lower case letters, digits, hyphens
+id = "{id}"  # names the GPU in tables and commands; lower case letters, digits, hyphens
 name = "{name}"
 
 # Required. One of: {architectures}.

@@ -42,7 +42,7 @@ std::vector<std::string> headlines(const NamedRecommendation& n) {
     const RunShape& shape = r.run.shape;
     std::string what = n.model_name;
     if (n.answer.output_tokens > 0) what += fmt::format(", {} prompt and {} output tokens", shape.prompt_tokens, shape.generate_tokens);
-    what += r.rate ? fmt::format(", {} requests/s", significant(r.rate->in(1 / s))) : ", copies at full load (no --rate)";
+    what += r.rate ? fmt::format(", {} requests/s", significant(r.rate->in(1 / s))) : ", copies at full load (no `rate`)";
     std::string limits = limits_text(n);
     if (r.budget) limits += fmt::format("; at most {} USD/hour", significant(r.budget->in(1 * usd / hour)));
     if (r.most_gpus) limits += fmt::format("; at most {} GPUs", *r.most_gpus);
@@ -217,8 +217,8 @@ std::vector<std::string> closing_lines(const NamedRecommendation& n) {
 std::string title_of(const NamedRecommendation& n) {
     const std::size_t shown = shown_rows(n).size(), all = n.answer.rows.size();
     std::string text = n.request.every_way ? "Every way of running, cheapest first" : "Cheapest deployment of each GPU";
-    if (shown < all) text += fmt::format(", {} of {} (--top)", shown, all);
-    return text + fmt::format("; ranked by --confidence {}", name(n.request.confidence)) +
+    if (shown < all) text += fmt::format(", {} of {} (`top`)", shown, all);
+    return text + fmt::format("; ranked by `confidence` {}", name(n.request.confidence)) +
            (n.answer.output_tokens > 0 ? "; times in ms" : "");
 }
 

@@ -70,8 +70,9 @@ std::string rates_text(const Overload& o) {
 /// What stands before everything else.
 std::vector<std::string> overload_lines(const ServingAnswer& a) {
     if (a.predicted.overload)
-        return {fmt::format("overloaded: {}; latencies grow without bound", rates_text(*a.predicted.overload)),
-                "Lower --rate, add GPUs (--dp, --tp), or let --find-rate search the highest rate that meets --slo."};
+        return {
+            fmt::format("overloaded: {}; latencies grow without bound", rates_text(*a.predicted.overload)),
+            "Lower `rate`, add GPUs (`parallel.data`, `parallel.tensor`), or let `share` search the highest rate that meets `objective`."};
     if (a.high && a.high->overload)
         return {fmt::format("overloaded at the high bound of step times: {}; the high bounds of latencies grow without bound",
                             rates_text(*a.high->overload))};

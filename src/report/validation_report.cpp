@@ -167,7 +167,7 @@ Table skipped_table(const Validation& validation, std::size_t limit) {
         table.rows.push_back({r.rows, place_text({{}, {}, r.file, r.line}), r.reason});
         left -= r.rows;
     }
-    if (left > 0) table.rows.push_back({left, "", fmt::format("{} other reasons; --format json lists them", reasons.size() - limit)});
+    if (left > 0) table.rows.push_back({left, "", fmt::format("{} other reasons; `format` json lists them", reasons.size() - limit)});
     return table;
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-/// What `roofcast validate` prints, and the file of its `--rows`.
+/// What `roofcast validate` prints, and the file of all its rows.
 
 #include <string>
 #include <vector>

@@ -51,7 +51,7 @@ std::string described(const Candidate& candidate);
 /// "37.2 %".
 std::string percent_text(double share);
 
-/// Shares of offloaded weights are whole multiples of this, so that --offload takes them as they are shown.
+/// Shares of offloaded weights are whole multiples of this, so that `Techniques::offload` takes them as they are shown.
 inline constexpr double offload_step = 0.001;
 
 /// Scores this near count as equal: predictions are not that good.

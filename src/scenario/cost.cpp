@@ -11,10 +11,10 @@ namespace roofcast {
 
 namespace {
 
-void require(const char* option, double value, double low, bool low_allowed, double high) {
+void require(const char* field, double value, double low, bool low_allowed, double high) {
     if (std::isfinite(value) && (low_allowed ? value >= low : value > low) && value <= high) return;
     throw Error({.what = "out of range",
-                 .key = option,
+                 .key = field,
                  .found = fmt::format("{}", value),
                  .expected = fmt::format("a number {} {} and at most {}", low_allowed ? "from" : "above", low, high)});
 }
@@ -42,13 +42,13 @@ BuyOrRent buy_or_rent(const OwningCost& owning, UsDollarsPerSecond rent, const C
 
 void check(const CostSettings& settings) {
     constexpr double most_usd_per_kwh = 100, most_pue = 10, most_watts = 1e5, most_years = 100, most_residual = 0.99;
-    require("--utilization", settings.utilization, 0, false, 1);
-    require("--electricity", settings.electricity.in(usd / kilowatt_hour), 0, false, most_usd_per_kwh);
-    require("--pue", settings.pue, 1, true, most_pue);
-    require("--host-watts", settings.host.in(watt), 0, true, most_watts);
-    require("--life-years", settings.life_years, 0, false, most_years);
-    require("--residual", settings.residual, 0, true, most_residual);
-    if (settings.horizon_years) require("--horizon-years", *settings.horizon_years, 0, false, most_years);
+    require("utilization", settings.utilization, 0, false, 1);
+    require("electricity", settings.electricity.in(usd / kilowatt_hour), 0, false, most_usd_per_kwh);
+    require("pue", settings.pue, 1, true, most_pue);
+    require("host", settings.host.in(watt), 0, true, most_watts);
+    require("life_years", settings.life_years, 0, false, most_years);
+    require("residual", settings.residual, 0, true, most_residual);
+    if (settings.horizon_years) require("horizon_years", *settings.horizon_years, 0, false, most_years);
 }
 
 Seconds paid_time_per_item(const Prediction& prediction, double utilization) {

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
+#include "io/field_names.hpp"
 #include "prediction/shapes.hpp"
 #include "roofcast/error.hpp"
 
@@ -11,33 +13,23 @@ namespace roofcast {
 
 namespace {
 
-/// Keys of a stage for the options that errors of a single run name.
-std::string key_of(const std::string& option) {
-    constexpr std::pair<std::string_view, std::string_view> keys[] = {{"--precision", "precision"},
-                                                                      {"--weights", "weights"},
-                                                                      {"--kv", "kv_precision"},
-                                                                      {"--batch", "batch"},
-                                                                      {"--prompt", "prompt_tokens"},
-                                                                      {"--generate", "output_tokens"},
-                                                                      {"--image-size", "image_size"},
-                                                                      {"--tp", "tensor_parallel"},
-                                                                      {"--software", "software"},
-                                                                      {"--gpu", "device"},
-                                                                      {"gpu", "device"}};
+/// Keys of a stage that are called otherwise than the field, or the parameter, that they set.
+std::optional<std::string> key_of(std::string_view field) {
+    constexpr std::pair<std::string_view, std::string_view> keys[] = {
+        {"generate_tokens", "output_tokens"}, {"parallel.tensor", "tensor_parallel"}, {"gpu", "device"}};
     for (const auto& [name, key] : keys) {
-        if (option == name) return std::string(key);
+        if (field == name) return std::string(key);
     }
-    return option;
+    return std::nullopt;
 }
 
 /// The same error, as one of the stage. Errors about other files stay as they are.
 [[noreturn]] void rethrow(const Error& e, const Pipeline& pipeline, const PipelineStage& stage) {
-    ErrorDetail detail = e.detail();
-    if (!detail.file.empty()) throw Error(std::move(detail));
+    if (!e.detail().file.empty()) throw Error(e.detail());
+    ErrorDetail detail = with_field_names(e.detail(), key_of, Backquotes::kept);
     detail.what = fmt::format("stage {}: {}", stage.name, detail.what);
     detail.file = pipeline.file;
     detail.line = stage.line;
-    detail.key = key_of(detail.key);
     throw Error(std::move(detail));
 }
 

@@ -95,9 +95,9 @@ std::string asked_for(const GpuProfile& gpu, const PriceQuery& query) {
     return filter.empty() ? text : fmt::format("{} ({})", text, filter);
 }
 
-/// The option that `query` fails at, what it knows, and what would be near.
+/// The field that `query` fails at, what it knows, and what would be near.
 struct Alternative {
-    std::string option, asked;
+    std::string field, asked;
     std::vector<std::string> known;
 };
 
@@ -115,11 +115,11 @@ Alternative instead(const GpuProfile& gpu, const PriceQuery& query) {
     PriceQuery of_provider = query;
     of_provider.instance.clear();
     if (const auto instances = values(gpu, of_provider, &Price::instance); !query.instance.empty() && !instances.empty())
-        return {"--instance", query.instance, instances};
+        return {"instance", query.instance, instances};
     if (const auto kinds = provider_kinds(gpu, any); query.provider_kind && !kinds.empty())
-        return {"--provider", std::string(name(*query.provider_kind)), kinds};
+        return {"provider_kind", std::string(name(*query.provider_kind)), kinds};
     if (const auto providers = values(gpu, any, &Price::provider); !query.provider.empty() && !providers.empty())
-        return {"--provider", query.provider, providers};
+        return {"provider", query.provider, providers};
     std::vector<std::string> kinds;
     for (const Price& price : gpu.prices) {
         if (std::find(kinds.begin(), kinds.end(), price.kind) == kinds.end()) kinds.push_back(price.kind);
@@ -223,30 +223,30 @@ std::optional<std::string> unlike_prices(const std::vector<std::pair<std::string
         if (std::find(gpus.begin(), gpus.end(), gpu) == gpus.end()) gpus.push_back(gpu);
     }
     if (gpus_of.size() < 2) return std::nullopt;
-    std::vector<std::string> parts;
-    for (const auto& [kind, gpus] : gpus_of) parts.push_back(fmt::format("{} ({})", kind, fmt::join(gpus, ", ")));
-    return fmt::format("prices are of different kinds of provider: {}; --provider hyperscaler, specialized or community takes one kind",
-                       fmt::join(parts, ", "));
+    std::string kinds;
+    for (const auto& [kind, gpus] : gpus_of) kinds += fmt::format("{}{} ({})", kinds.empty() ? "" : ", ", kind, fmt::join(gpus, ", "));
+    return "prices are of different kinds of provider: " + kinds + "; `provider_kind` hyperscaler, specialized or community takes one kind";
 }
 
 void require_offer(const std::vector<Gpu>& gpus, const PriceQuery& query) {
     if (query.provider.empty() && query.instance.empty() && !query.provider_kind) return;
     // An instance is asked of its provider, if that is known.
     std::map<std::string, std::set<std::string>> known;
+    std::map<std::string, std::string> asked;
     for (const Gpu& gpu : gpus) {
         if (!offers(gpu.profile, query).empty()) return;
         const Alternative other = instead(gpu.profile, query);
-        known[other.option].insert(other.known.begin(), other.known.end());
+        known[other.field].insert(other.known.begin(), other.known.end());
+        asked[other.field] = other.asked;
     }
-    const std::string provider = query.provider_kind ? std::string(name(*query.provider_kind)) : query.provider;
-    for (const auto& [option, asked] : {std::pair{"--instance", query.instance}, std::pair{"--provider", provider}}) {
-        if (known[option].empty()) continue;
-        const std::vector<std::string> all(known[option].begin(), known[option].end());
+    for (const char* field : {"instance", "provider_kind", "provider"}) {
+        if (known[field].empty()) continue;
+        const std::vector<std::string> all(known[field].begin(), known[field].end());
         throw Error({.what = fmt::format("no {} price of any of the GPUs is of it", name(query.kind)),
-                     .key = option,
-                     .found = asked,
+                     .key = field,
+                     .found = asked[field],
                      .expected = fmt::format("a part of {}", fmt::join(all, ", ")),
-                     .suggestion = did_you_mean(asked, all)});
+                     .suggestion = did_you_mean(asked[field], all)});
     }
 }
 
@@ -261,7 +261,7 @@ PriceChoice choose_price(const GpuProfile& gpu, const PriceQuery& query, Date to
     const Alternative other = instead(gpu, query);
     const std::string near = did_you_mean(other.asked, other.known);
     throw Error({.what = fmt::format("no {} is known", asked_for(gpu, query)),
-                 .key = other.option,
+                 .key = other.field,
                  .found = other.known.empty() ? "" : other.asked,
                  .expected = fmt::format("{}", fmt::join(other.known, ", ")),
                  .suggestion = fmt::format("{}{}give {}, or add a [[price]] to {}", near, near.empty() ? "" : " Or ", option, gpu.file)});

@@ -25,7 +25,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, outcome_coun
     {"misses_tpot", "misses TPOT"},
     {"misses_latency", "misses latency"},
     {"too_many_copies", "needs more than 1024 copies"},
-    {"too_many_gpus", "needs more GPUs than --max-gpus"},
+    {"too_many_gpus", "needs more GPUs than `most_gpus`"},
     {"no_price", "no price is known"},
     {"over_budget", "over budget"},
 }};
@@ -35,12 +35,12 @@ static_assert(most_copies == 1024);
 void check_limits(const Workload& workload, const ServiceObjective& objective) {
     if (objective.empty())
         throw Error({.what = "nothing says what is fast enough",
-                     .key = "--slo",
+                     .key = "objective",
                      .expected = "ttft=TIME, tpot=TIME or latency=TIME, joined by commas",
-                     .suggestion = "for example --slo ttft=200ms,tpot=30ms"});
+                     .suggestion = "for example `objective` ttft=200ms,tpot=30ms"});
     if (language_model(workload) != nullptr || (!objective.ttft && !objective.tpot)) return;
     throw Error({.what = workload.id + " generates no text, so that it has no time to the first token nor per token",
-                 .key = "--slo",
+                 .key = "objective",
                  .found = objective.ttft ? "ttft" : "tpot",
                  .expected = "latency=TIME"});
 }
@@ -52,9 +52,9 @@ RunRequest smallest_run(const Workload& workload, const RecommendationRequest& r
     RunRequest run = run_of_copy(workload, request, one, deployment_batches(request).front());
     if (request.objective.tpot && run.shape.generate_tokens < 2)
         throw Error({.what = "one output token has no time per token after the first",
-                     .key = "--slo",
+                     .key = "objective",
                      .found = "tpot",
-                     .suggestion = "leave it out, or --generate 2 or more"});
+                     .suggestion = "leave it out, or `generate_tokens` 2 or more"});
     return run;
 }
 
@@ -63,7 +63,7 @@ std::string why_not_simulated(const Workload& workload, const RecommendationRequ
     const DecoderLlm* llm = language_model(workload);
     if (llm == nullptr) return fmt::format("{} is not a language model", workload.id);
     if (llm->cross_attention_tokens > 0) return fmt::format("{} keeps images in layers of cross attention", workload.id);
-    if (!request.rate) return "no --rate says when requests arrive";
+    if (!request.rate) return "no `rate` says when requests arrive";
     if (request.run.techniques.any()) return "the simulated engine has none of the techniques asked for";
     return {};
 }

@@ -43,10 +43,11 @@ std::vector<ServingRequest> accepted(const ServingEngine& engine, const std::vec
              fmt::format("prompt and output of at most {} tokens in the cache{}{}", engine.cache_blocks * engine.options.block_tokens,
                          engine.max_context > 0 ? fmt::format(", {} in the context", engine.max_context) : "",
                          engine.options.chunked ? "" : fmt::format(", prompts of {} in a step", engine.options.max_tokens)),
-         .suggestion = answer.image_tokens > 0 ? fmt::format("smaller --image-size or fewer --images ({} tokens of each prompt), a larger "
-                                                             "--max-tokens, or more memory",
-                                                             answer.image_tokens)
-                                               : std::string("shorter --prompt or --generate, a larger --max-tokens, or more memory")});
+         .suggestion = answer.image_tokens > 0
+                           ? fmt::format("smaller `image_size` or fewer `images` ({} tokens of each prompt), a larger "
+                                         "`max_tokens`, or more memory",
+                                         answer.image_tokens)
+                           : std::string("shorter `prompt_tokens` or `generate_tokens`, a larger `max_tokens`, or more memory")});
 }
 
 /// All requests are there before the first of them is answered.
@@ -116,7 +117,7 @@ ServingAnswer serve(const Workload& workload, const Gpu& gpu, const SoftwareStac
     const Prediction one = typical_run(workload, gpu, software, question.request, answer, 1);
     if (!one.withheld.empty())
         throw NoAnswer({.what = fmt::format("no kernel model covers an operator of {}", workload.id),
-                        .key = "--model",
+                        .key = "workload",
                         .found = one.withheld.front()});
     engine.steps = tabulated(model, step_range(question.options, served));
     answer.predicted = served_at(engine, 1, question, served);

@@ -64,7 +64,8 @@ CacheRoom cache_room_left(const Workload& workload, const RunRequest& request, c
                           const SchedulerOptions& options) {
     const auto usable = gpu.usable_memory();
     if (!usable)
-        throw Error({.what = fmt::format("the memory of {} is not known, so that its KV cache is not either", gpu.id), .key = "--gpu"});
+        throw Error(
+            {.what = fmt::format("the memory of {} is not known, so that its KV cache is not either", gpu.id), .key = "gpu.capacity"});
     RunRequest one = request;
     one.shape.batch = one.shape.prompt_tokens = one.shape.generate_tokens = 1;
     const MemoryEstimate memory = memory_estimate(workload, one, software);
@@ -84,11 +85,12 @@ CacheRoom cache_room(const Workload& workload, const RunRequest& request, const 
                      const SchedulerOptions& options) {
     CacheRoom room = cache_room_left(workload, request, software, gpu, options);
     if (room.blocks >= 1) return room;
-    throw NoAnswer({.what = fmt::format("{} leaves no room for a KV cache on {}: weights, activations and framework take {:.1f} GB",
-                                        workload.id, gpu.id, (room.weights + room.activations + room.overhead).in(gb)),
-                    .key = "--memory-fraction",
-                    .found = fmt::format("{} of {:.1f} GB", options.memory_fraction, gpu.usable_memory()->in(gb)),
-                    .suggestion = "more GPUs with --tp or --pp, fewer bits with --weights, or a smaller --max-tokens"});
+    throw NoAnswer(
+        {.what = fmt::format("{} leaves no room for a KV cache on {}: weights, activations and framework take {:.1f} GB", workload.id,
+                             gpu.id, (room.weights + room.activations + room.overhead).in(gb)),
+         .key = "memory_fraction",
+         .found = fmt::format("{} of {:.1f} GB", options.memory_fraction, gpu.usable_memory()->in(gb)),
+         .suggestion = "more GPUs with `parallel.tensor` or `parallel.pipeline`, fewer bits with `weights`, or a smaller `max_tokens`"});
 }
 
 std::optional<Refusal> refusal(const ServingEngine& engine, const ServingRequest& request) {

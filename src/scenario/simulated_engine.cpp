@@ -78,7 +78,7 @@ SimulatedEngine::SimulatedEngine(const Workload& workload, const Gpu& gpu, const
         if (!refusal(engine_, each_)) limits_.push_back(sequences);
     }
     if (limits_.empty())
-        throw Error({.what = fmt::format("no request fits the KV cache of {} on {}", workload.id, gpu.profile.id), .key = "--prompt"});
+        throw Error({.what = fmt::format("no request fits the KV cache of {} on {}", workload.id, gpu.profile.id), .key = "prompt_tokens"});
     engine_.steps = tabulated(model, step_range(options_of(wanted.front()), {each_}));
 }
 

@@ -70,13 +70,13 @@ StepModel step_model(const Workload& workload, const Gpu& device, const RunReque
     const DecoderLlm* llm = language_model(workload);
     if (llm == nullptr)
         throw Error({.what = fmt::format("{} is not a language model", workload.id),
-                     .key = "--model",
+                     .key = "workload",
                      .found = workload.family,
                      .expected = "a model of the family llm or vlm",
                      .suggestion = "roofcast model list names them"});
     if (llm->cross_attention_tokens > 0)
         throw Error({.what = fmt::format("{} keeps images in layers of cross attention, which the simulated engine does not", workload.id),
-                     .key = "--model",
+                     .key = "workload",
                      .found = workload.id,
                      .expected = "a model whose images become tokens of the prompt"});
     const VisionLanguage* vlm = vision_language(workload);

@@ -78,7 +78,7 @@ Shard parse_shard(std::string_view text) {
     const auto count = slash == std::string_view::npos ? std::nullopt : whole_number(text.substr(slash + 1));
     if (index && count && *index >= 1 && *index <= *count && *count <= most_shards) return {*index, *count};
     throw Error({.what = "not a part of a grid",
-                 .key = "--shard",
+                 .key = "shard",
                  .found = std::string(text),
                  .expected = fmt::format("i/n with 1 <= i <= n <= {}, such as 2/8", most_shards)});
 }
@@ -93,6 +93,7 @@ SweepPoint sweep_point(const Workload& workload, const Gpu& gpu, const RunReques
         if (p.runs()) take_figures(point, p);
     } catch (const Error& e) {
         point.reason = e.what();
+        point.refusal = e.detail();
     }
     return point;
 }

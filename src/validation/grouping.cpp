@@ -126,7 +126,7 @@ GroupKey parse_group_key(std::string_view text) {
     std::string list;
     for (const auto& key : known) list += (list.empty() ? "" : ", ") + key;
     throw Error({.what = "unknown key to group by",
-                 .key = "--by",
+                 .key = "keys",
                  .found = std::string(text),
                  .expected = list,
                  .suggestion = did_you_mean(text, known)});

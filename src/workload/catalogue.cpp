@@ -17,7 +17,7 @@ namespace {
 std::vector<std::filesystem::path> model_files(const std::filesystem::path& folder) {
     std::error_code ec;
     if (!std::filesystem::is_directory(folder, ec)) {
-        throw Error({.what = "the folder of models does not exist", .file = folder.string(), .suggestion = "check --data-dir"});
+        throw Error({.what = "the folder of models does not exist", .file = folder.string(), .suggestion = "check `models_folder`"});
     }
     std::vector<std::filesystem::path> files;
     for (const auto& entry : std::filesystem::directory_iterator(folder)) {

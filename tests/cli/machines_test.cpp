@@ -12,19 +12,27 @@ using roofcast::test::refused;
 using roofcast::test::TemporaryFile;
 
 TEST_CASE("machines: every command refuses tensor parallelism beyond one machine") {
-    const TemporaryFile pipeline(
-        "wide.toml", "name = \"wide\"\n[[stage]]\nname = \"a\"\nmodel = \"llama-3.1-70b\"\ndevice = \"h100\"\ntensor_parallel = 64\n");
     for (const std::string& run :
          {std::string("predict --gpu h100 --model llama-3.1-70b --tp 64"), std::string("memory --gpu h100 --model llama-3.1-70b --tp 64"),
           std::string("compare --gpu h200 --gpu h100 --model llama-3.1-70b --tp 64"),
           std::string("compare --policy cost --gpu gb200 --gpu h100 --model llama-3.1-70b --tp 64"),
           std::string("cost --gpu h100 --model llama-3.1-70b --tp 64"),
-          std::string("serve-sim --gpu h100 --model llama-3.1-70b --rate 1 --tp 64"), "pipeline " + pipeline.path().string()}) {
+          std::string("serve-sim --gpu h100 --model llama-3.1-70b --rate 1 --tp 64")}) {
         const std::string error = refused(run);
         CAPTURE(error);
         for (const char* part : {"--tp", "64", "one machine holds 8 H", "no network between machines", "use --tp 8 or fewer"})
             CHECK(contains(error, part));
     }
+}
+
+TEST_CASE("machines: a pipeline refuses it by the key of its file, as it has no such option") {
+    const TemporaryFile pipeline(
+        "wide.toml", "name = \"wide\"\n[[stage]]\nname = \"a\"\nmodel = \"llama-3.1-70b\"\ndevice = \"h100\"\ntensor_parallel = 64\n");
+    const std::string error = refused("pipeline " + pipeline.path().string());
+    CAPTURE(error);
+    for (const char* part :
+         {": tensor_parallel: ", "64", "one machine holds 8 H", "no network between machines", "use `tensor_parallel` 8 or fewer"})
+        CHECK(contains(error, part));
 }
 
 TEST_CASE("machines: the refusal fits the GPU") {

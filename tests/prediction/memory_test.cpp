@@ -65,7 +65,7 @@ TEST_CASE("remedies take no more GPUs than one machine has") {
     for (const auto& remedy : memory_advice(llama, request, stacks(), 24 * gb, true, 1).remedies)
         CHECK_FALSE(test::contains(remedy, "GPUs"));
     const RunRequest staged = complete(llama, {.parallel = {.pipeline = 2}});
-    CHECK(any_contains(memory_advice(llama, staged, stacks(), 24 * gb, false, 8).remedies, "--tp 4, 8 GPUs in all"));
+    CHECK(any_contains(memory_advice(llama, staged, stacks(), 24 * gb, false, 8).remedies, "`parallel.tensor` 4, 8 GPUs in all"));
     CHECK_FALSE(any_contains(memory_advice(llama, staged, stacks(), 24 * gb, false, 4).remedies, "GPUs in all"));
 }
 
@@ -76,7 +76,7 @@ TEST_CASE("remedies beside other degrees name the option and count all GPUs") {
     const Workload mixtral = find_workload(models_dir(), "mixtral-8x7b");
     request = completed(request, mixtral, gpu);
     const auto advice = memory_advice(mixtral, request, load_software(software_dir()), *gpu.profile.usable_memory());
-    CHECK(any_contains(advice.remedies, "--pp 2, 8 GPUs in all"));
+    CHECK(any_contains(advice.remedies, "`parallel.pipeline` 2, 8 GPUs in all"));
     CHECK(any_contains(advice.remedies, "tensor parallelism over 8 GPUs"));
 }
 

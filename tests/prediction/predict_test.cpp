@@ -185,8 +185,8 @@ TEST_CASE("a context that is too long names what can be shortened") {
         }
         return std::string();
     };
-    CHECK(refusal(4000, 200) == "--prompt --prompt 3897 or less");
-    CHECK(refusal(100, 5000) == "--generate --generate 3997 or less");
+    CHECK(refusal(4000, 200) == "prompt_tokens `prompt_tokens` 3897 or less");
+    CHECK(refusal(100, 5000) == "generate_tokens `generate_tokens` 3997 or less");
 }
 
 TEST_CASE("an encoder holds as many tokens as it has positions, less those of padding") {
@@ -233,7 +233,7 @@ TEST_CASE("a KV cache wider than what attention computes in is refused") {
     request.shape = {.precision = Precision::fp16};
     request.kv_precision = Precision::fp32;
     const Workload llama = find_workload(models_dir(), "llama-3.1-8b");
-    CHECK_THROWS_WITH_AS(static_cast<void>(completed(request, llama, gpu)), doctest::Contains("--kv fp16"), Error);
+    CHECK_THROWS_WITH_AS(static_cast<void>(completed(request, llama, gpu)), doctest::Contains("`kv_precision` fp16"), Error);
     request.shape.precision = Precision::fp32;
     CHECK_NOTHROW(static_cast<void>(completed(request, llama, gpu)));
 }
@@ -266,7 +266,7 @@ TEST_CASE("a host's time has a range") {
         CAPTURE(time);
         RunRequest request{.execution = Execution::eager};
         request.host_time = time;
-        CHECK_THROWS_WITH_AS(predict(find_workload(models_dir(), "bert-base"), gpu, request, software), doctest::Contains("--host-time"),
-                             Error);
+        CHECK_THROWS_WITH_AS(predict(find_workload(models_dir(), "bert-base"), gpu, request, software),
+                             doctest::Contains("host_time: out of range"), Error);
     }
 }

@@ -74,16 +74,18 @@ TEST_CASE("GPUs of one copy have to fit into one machine") {
           Parallelism{.tensor = 2, .data = 4, .expert = 8}, Parallelism{.tensor = 4, .data = 64, .expert = 4}})
         CHECK(machine_refusal(p, gpu).empty());
     const std::string wide = machine_refusal({.tensor = 64}, gpu);
-    for (const char* part : {"--tp", "found 64", "one machine holds 8 Toy", "no network between machines", "use --tp 8 or fewer"})
+    for (const char* part :
+         {"parallel.tensor: ", "found 64", "one machine holds 8 Toy", "no network between machines", "use `parallel.tensor` 8 or fewer"})
         CHECK(contains(wide, part));
     // 4 x 4 GPUs of a copy: 2 stages of 4 fit.
     const std::string deep = machine_refusal({.tensor = 4, .pipeline = 4}, gpu);
-    for (const char* part : {"--pp", "16 GPUs in one copy", "use --pp 2 or fewer"}) CHECK(contains(deep, part));
+    for (const char* part : {"parallel.pipeline: ", "16 GPUs in one copy", "use `parallel.pipeline` 2 or fewer"})
+        CHECK(contains(deep, part));
     // Experts that lie on all copies join them.
     const std::string spread = machine_refusal({.tensor = 1, .data = 16, .expert = 16}, gpu);
-    for (const char* part : {"--ep", "found 16", "use --ep 8 or fewer"}) CHECK(contains(spread, part));
+    for (const char* part : {"parallel.expert: ", "found 16", "use `parallel.expert` 8 or fewer"}) CHECK(contains(spread, part));
     CHECK(contains(machine_refusal({.tensor = 2, .pipeline = 2, .data = 4, .expert = 8}, gpu), "16 GPUs in one copy"));
-    CHECK(contains(machine_refusal({.tensor = 2}, toy_machine(1)), "use --tp 1"));
+    CHECK(contains(machine_refusal({.tensor = 2}, toy_machine(1)), "use `parallel.tensor` 1"));
     CHECK(contains(machine_refusal({.tensor = 16}, toy_machine(8, "assumed: usual for PCIe")), "gpus_per_machine"));
     CHECK_FALSE(machine_refusal({.tensor = std::int64_t{1} << 40, .pipeline = std::int64_t{1} << 40}, gpu).empty());
 }

@@ -106,9 +106,9 @@ TEST_CASE("a provider or an instance that no GPU has a price of is refused with 
     };
     CHECK(message({}).empty());
     CHECK(message({.provider = "runpod"}).empty());
-    CHECK(contains(message({.provider = "RunPot"}), "--provider"));
+    CHECK(contains(message({.provider = "RunPot"}), "provider: "));
     CHECK(contains(message({.provider = "RunPot"}), "did you mean RunPod?"));
-    CHECK(contains(message({.provider = "RunPod", .instance = "no such"}), "--instance"));
+    CHECK(contains(message({.provider = "RunPod", .instance = "no such"}), "instance: "));
 }
 
 TEST_CASE("community clouds count only where a GPU has no other offer, or when asked for") {
@@ -145,7 +145,7 @@ TEST_CASE("prices of different kinds of providers are said to be unlike") {
         unlike_prices({{"a", of(ProviderKind::hyperscaler)}, {"b", given_price(PriceKind::on_demand_hour, 2 * usd, "--usd-per-hour")}}));
     const auto text = unlike_prices({{"a", of(ProviderKind::hyperscaler)}, {"b", of(ProviderKind::community)}});
     REQUIRE(text);
-    for (const char* part : {"hyperscaler (a)", "community cloud (b)", "--provider"}) CHECK(contains(*text, part));
+    for (const char* part : {"hyperscaler (a)", "community cloud (b)", "`provider_kind`"}) CHECK(contains(*text, part));
 }
 
 TEST_CASE("instances are listed whole, with GPUs, price, topology and source") {

@@ -173,7 +173,7 @@ TEST_CASE_FIXTURE(LoadFixture, "the images of each request take tokens and a pas
 
 TEST_CASE_FIXTURE(LoadFixture, "a recommendation says why nothing was simulated") {
     request.rate.reset();
-    CHECK(recommended().load.why_not == "no --rate says when requests arrive");
+    CHECK(recommended().load.why_not == "no `rate` says when requests arrive");
     request.rate = 5 / s;
     request.run.techniques.kv_block = 16;
     CHECK(recommended().load.why_not == "the simulated engine has none of the techniques asked for");

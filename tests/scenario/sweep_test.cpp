@@ -76,7 +76,11 @@ TEST_CASE("scenario: a point that cannot run says why and has no figures") {
     CHECK(test::contains(large.reason, "does not fit"));
     REQUIRE(large.memory);
     CHECK(large.latency == Seconds{});
-    CHECK(test::contains(bench.point({.precision = Precision::bf16, .parallel = {.tensor = 3}}).reason, "--tp"));
+    const SweepPoint uneven = bench.point({.precision = Precision::bf16, .parallel = {.tensor = 3}});
+    CHECK(test::contains(uneven.reason, "which `parallel.tensor` must divide"));
+    REQUIRE(uneven.refusal);
+    CHECK(uneven.refusal->key == "parallel.tensor");
+    CHECK_FALSE(large.refusal);
 }
 
 TEST_CASE("scenario: speed-up and efficiency are against the fewest GPUs that can run") {

@@ -1,0 +1,124 @@
+#include "cli/option_names.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <utility>
+
+#include "io/field_names.hpp"
+
+namespace roofcast::cli {
+
+namespace {
+
+constexpr FieldOption options_of_fields[] = {
+    // RunRequest; `shape.` is left out
+    {"precision", "--precision"},
+    {"weights", "--weights"},
+    {"kv_precision", "--kv"},
+    {"batch", "--batch"},
+    {"prompt_tokens", "--prompt"},
+    {"generate_tokens", "--generate"},
+    {"image_size", "--image-size"},
+    {"images", "--images"},
+    {"steps", "--steps"},
+    {"channels_last", "--layout"},
+    {"host_time", "--host-time"},
+    {"parallel.gpus", "--gpus"},
+    {"parallel.tensor", "--tp"},
+    {"parallel.pipeline", "--pp"},
+    {"parallel.data", "--dp"},
+    {"parallel.expert", "--ep"},
+    {"techniques.cached_prefix", "--cached-prefix"},
+    {"techniques.prefill_chunk", "--prefill-chunk"},
+    {"techniques.kv_block", "--kv-block"},
+    {"techniques.offload", "--offload"},
+    {"techniques.speculation.draft", "--draft"},
+    {"techniques.speculation.tokens", "--draft-tokens"},
+    {"techniques.speculation.acceptance", "--acceptance"},
+    // what runs, on what
+    {"workload", "--model"},
+    {"gpu.capacity", "--gpu"},
+    {"models_folder", "--data-dir"},
+    {"data_folder", "--data-dir"},
+    // SchedulerOptions, ArrivalProcess, ServingQuestion
+    {"max_tokens", "--max-tokens"},
+    {"memory_fraction", "--memory-fraction"},
+    {"rate", "--rate"},
+    {"objective", "--slo"},
+    {"share", "--find-rate"},
+    // RecommendationRequest, and what is shown of its answer
+    {"most_gpus", "--max-gpus"},
+    {"confidence", "--confidence"},
+    {"top", "--top"},
+    // PriceQuery
+    {"provider", "--provider"},
+    {"provider_kind", "--provider"},
+    {"instance", "--instance"},
+    // CostSettings
+    {"utilization", "--utilization"},
+    {"electricity", "--electricity"},
+    {"pue", "--pue"},
+    {"host", "--host-watts"},
+    {"life_years", "--life-years"},
+    {"residual", "--residual"},
+    {"horizon_years", "--horizon-years"},
+    // parameters of functions
+    {"shard", "--shard"},
+    {"keys", "--by"},
+    {"format", "--format"},
+};
+
+/// The option of `command` that sets a field.
+FieldName options_by_field(const CLI::App& command) {
+    return [&command](std::string_view field) -> std::optional<std::string> {
+        const auto* known = std::find_if(std::begin(options_of_fields), std::end(options_of_fields),
+                                         [field](const FieldOption& one) { return one.field == field; });
+        if (known == std::end(options_of_fields)) return std::nullopt;
+        std::string option(known->option);
+        return command.get_option_no_throw(option) == nullptr ? std::nullopt : std::optional(std::move(option));
+    };
+}
+
+void name_options(nlohmann::ordered_json& document, const CLI::App& command) {
+    if (document.is_string()) {
+        document = with_options(document.get_ref<const std::string&>(), command);
+    } else if (document.is_structured()) {
+        for (auto& inner : document) name_options(inner, command);
+    }
+}
+
+}  // namespace
+
+std::span<const FieldOption> field_options() {
+    return options_of_fields;
+}
+
+std::string with_options(std::string_view text, const CLI::App& command) {
+    return with_field_names(text, options_by_field(command), Backquotes::dropped);
+}
+
+ErrorDetail with_options(ErrorDetail detail, const CLI::App& command) {
+    return with_field_names(std::move(detail), options_by_field(command), Backquotes::dropped);
+}
+
+Table with_options(Table table, const CLI::App& command) {
+    table.title = with_options(table.title, command);
+    for (auto& row : table.rows) {
+        for (Cell& cell : row) {
+            if (auto* text = std::get_if<std::string>(&cell)) *text = with_options(*text, command);
+        }
+    }
+    return table;
+}
+
+Report with_options(Report report, const CLI::App& command) {
+    name_options(report.document, command);
+    for (auto* lines : {&report.before, &report.after}) {
+        for (std::string& line : *lines) line = with_options(line, command);
+    }
+    for (Table& table : report.tables) table = with_options(std::move(table), command);
+    report.csv = with_options(std::move(report.csv), command);
+    return report;
+}
+
+}  // namespace roofcast::cli
