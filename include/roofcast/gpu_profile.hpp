@@ -14,6 +14,7 @@
 #include "roofcast/architecture_facts.hpp"
 #include "roofcast/cost_parameters.hpp"
 #include "roofcast/library_facts.hpp"
+#include "roofcast/pcie_topology.hpp"
 #include "roofcast/precision.hpp"
 #include "roofcast/run_shape.hpp"
 #include "roofcast/units.hpp"
@@ -108,6 +109,8 @@ struct GpuProfile {
     int pcie_generation = 0, pcie_lanes = 16;  ///< 1 to `newest_pcie`, 1 to 256
     std::int64_t gpus_per_machine = 8;         ///< the most that one machine joins: between machines there is a network
     std::string gpus_per_machine_source;       ///< begins with "assumed" where nothing says so of this device
+    PcieTopology pcie = PcieTopology::host;    ///< of its machines, where no run says otherwise
+    std::string pcie_source;                   ///< begins with "assumed" where nothing says so of its machines
     double process_nm = 0;                     ///< of the chip's manufacturing process, as it is named: 7 for TSMC N7
     Watts tdp;
     Watts idle;  ///< of the board at full clocks while no kernel runs
@@ -146,7 +149,8 @@ struct GpuProfile {
     }
     /// Whether so many GPUs of a machine reach each other over NVLink: bridges join few.
     [[nodiscard]] bool over_nvlink(std::int64_t gpus) const { return nvlink.has_value() && gpus <= nvlink_gpus.value_or(gpus); }
-    /// How so many GPUs of a machine are joined: "NVLink switches", "NVLink bridge", "PCIe 4.0 x16"; empty for one.
+    /// How so many GPUs of a machine are joined: "NVLink switches", "NVLink bridge", "PCIe 4.0 x16", "PCIe 5.0 x16 switches"; empty for
+    /// one.
     [[nodiscard]] std::string topology(std::int64_t gpus) const;
     /// L2 for data that all SMs read.
     [[nodiscard]] Bytes shared_l2() const { return l2 / static_cast<double>(facts.l2_partitions); }
@@ -179,6 +183,10 @@ void require_precision(const GpuProfile& gpu, Precision p);
 /// Throws Error unless the GPUs that one copy of a model runs on fit into a machine. Data-parallel copies are independent and may lie in
 /// several machines, unless expert parallelism spans them.
 void require_one_machine(const Parallelism& parallel, const GpuProfile& gpu);
+
+/// GPUs of the largest group of `parallel` that exchanges data over PCIe: of tensor or expert parallelism, or two stages of a pipeline. 1:
+/// none does.
+std::int64_t gpus_over_pcie(const Parallelism& parallel, const GpuProfile& gpu);
 
 /// Reads and checks one profile, full or minimal. Architecture facts come from `gpus_folder`/arch; when that is empty, from arch/ beside
 /// `file`, else from the shipped data. Throws Error naming file, line and key.

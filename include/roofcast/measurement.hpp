@@ -81,6 +81,7 @@ struct ModelRow {
     Precision precision = Precision::fp16;
     std::optional<WeightFormat> weights{};  ///< as stored; absent: as computed, in 16 bits as the checkpoint is published
     Precision kv_precision = Precision::fp16;
+    std::optional<PcieTopology> pcie{};  ///< of the machine; absent: that of the GPU's machines
     std::int64_t batch = 1;
     std::optional<std::int64_t> prompt_tokens, output_tokens, image_size;  ///< absent: the model's default; 0 is an answer
     std::optional<double> gmacs, mactivations, mparams;                    ///< per image, for models that are not shipped

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <variant>
 
+#include "roofcast/pcie_topology.hpp"
 #include "roofcast/precision.hpp"
 #include "roofcast/units.hpp"
 
@@ -179,7 +180,8 @@ enum class CollectiveKind { all_reduce, all_gather, reduce_scatter, all_to_all, 
 struct Collective {
     CollectiveKind kind = CollectiveKind::all_reduce;
     std::int64_t gpus = 1;
-    Bytes bytes;  ///< message per rank, as NCCL defines it
+    Bytes bytes;                         ///< message per rank, as NCCL defines it
+    std::optional<PcieTopology> pcie{};  ///< of the machine, where it is not that of the GPU's profile
     friend bool operator==(const Collective&, const Collective&) = default;
 };
 

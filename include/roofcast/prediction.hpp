@@ -32,7 +32,8 @@ struct RunRequest {
     int streams = 1;
     /// Host time of each pass, over that of the hosts that software/ describes: of the machine, not of its software.
     double host_time = 1;
-    Techniques techniques;  ///< all off as initialized
+    std::optional<PcieTopology> pcie;  ///< of the machine; absent: `GpuProfile::pcie`
+    Techniques techniques;             ///< all off as initialized
 };
 
 /// Share of each data-sheet ceiling that a phase reaches on each of its GPUs, 0 to 1.
@@ -100,6 +101,7 @@ struct Prediction {
     std::optional<SpeculationOutcome> speculation;
     std::optional<double> tokens_per_second;  ///< output tokens of the whole batch over the whole request
     Seconds cold_extra;                       ///< first run only, not in `latency`
+    std::optional<PcieTopology> pcie;         ///< through which GPUs of the run exchange data; absent: none does so over PCIe
     MemoryEstimate memory;
     std::optional<PredictionIntervals> intervals;  ///< absent: nothing is known of the errors
     std::vector<std::string> withheld;             ///< operators without a model
@@ -125,6 +127,9 @@ RunRequest completed_sizes(RunRequest request, const Workload& workload);
 
 /// Predicts one run. Throws Error as `completed` does.
 Prediction predict(const Workload& workload, const Gpu& device, const RunRequest& request, const SoftwareStacks& software);
+
+/// How more than two GPUs of a completed `request` share PCIe on `gpu`'s machines, or that its `pcie` changes nothing; empty: neither.
+std::string pcie_note(const RunRequest& request, const GpuProfile& gpu);
 
 /// One forward pass, of diffusion models one denoising step, with all worked out that the parameters of its GPU do not change: its latency
 /// is asked again and again while they do.

@@ -134,8 +134,7 @@ struct SoftwareStack {
     std::optional<LongContexts> long_contexts{};                ///< absent: as others
     std::optional<DecoderHabits> decoders{};                    ///< absent: as others
     Seconds send_gap;                                           ///< beside each transfer between pipeline stages
-    std::optional<double> pcie_contention;  ///< of the machines it was measured on, instead of the GPU's parameter of that name
-    double streaming_rate = 1;              ///< of the rate of well-written kernels that its other kernels reach
+    double streaming_rate = 1;                                  ///< of the rate of well-written kernels that its other kernels reach
     double element_instructions = 0;  ///< of CUDA cores, for each element that its streaming kernels write; 0: hidden behind the bytes
     Bytes memory_overhead;            ///< context, workspaces, allocator
     Seconds cold_context;             ///< first run only: context and libraries

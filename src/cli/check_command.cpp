@@ -27,6 +27,7 @@ std::string check_command(const NamedRecommendation& n) {
     add("--seed", static_cast<std::int64_t>(n.request.load.seed), 0);
     add("--max-seqs", d.batch, SchedulerOptions{}.max_sequences);
     if (!n.request.run.software.empty()) text += fmt::format(" --software {}", n.request.run.software);
+    if (n.request.run.pcie) text += fmt::format(" --pcie {}", name(*n.request.run.pcie));
     return text;
 }
 

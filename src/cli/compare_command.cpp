@@ -127,6 +127,7 @@ void add_compare_command(CLI::App& app) {
     command->add_flag("--allow-quantization", options->allow_quantization, "Search 8- and 4-bit formats also where others fit");
     command->add_option("--items", options->items, "Images or requests of the batch job")->capture_default_str();
     add_run_options(*command, options->run);
+    add_pcie_option(*command, options->run);
     options->execution = command->get_option("--execution");
     add_rent_options(*command, options->prices);
     add_common_options(*command, options->common);

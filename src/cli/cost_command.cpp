@@ -124,6 +124,7 @@ void add_cost_command(CLI::App& app) {
     command->add_option("--gpu", options->gpus, "GPU id, alias or profile file; several allowed")->required();
     command->add_option("--model", options->models, "Model id, TOML file or Hugging Face config.json; several allowed")->required();
     add_run_options(*command, options->run);
+    add_pcie_option(*command, options->run);
     add_rent_options(*command, options->prices);
     add_purchase_option(*command, options->prices);
     add_settings(*command, *options);

@@ -23,6 +23,7 @@ constexpr FieldOption options_of_fields[] = {
     {"steps", "--steps"},
     {"channels_last", "--layout"},
     {"host_time", "--host-time"},
+    {"pcie", "--pcie"},
     {"parallel.gpus", "--gpus"},
     {"parallel.tensor", "--tp"},
     {"parallel.pipeline", "--pp"},

@@ -71,6 +71,7 @@ void add_predict_command(CLI::App& app) {
     command->add_option("--gpu", options->gpus, "GPU id, alias or profile file; several give a table")->required();
     command->add_option("--model", options->models, "Model id, TOML file or Hugging Face config.json; several give a table")->required();
     add_run_options(*command, options->run);
+    add_pcie_option(*command, options->run);
     add_host_option(*command, options->run);
     command->add_flag("--explain", options->explain, "Also the costliest operators, what is fused, and where each parameter came from");
     add_common_options(*command, options->common);

@@ -166,6 +166,7 @@ void add_recommend_command(CLI::App& app) {
     command->add_flag("--all", options->all, "A row for each number format and degree of parallelism, not only for each GPU");
     command->add_option("--top", options->top, "Most rows (default: 10; all with --gpu or --all)");
     add_run_options(*command, options->run);
+    add_pcie_option(*command, options->run);
     add_rent_options(*command, options->prices);
     add_common_options(*command, options->common);
     command->callback([options] { run(*options); });

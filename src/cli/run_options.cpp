@@ -115,6 +115,15 @@ WeightFormat required_weights(const std::string& text) {
                  .suggestion = did_you_mean(text, names)});
 }
 
+PcieTopology required_pcie(const std::string& text) {
+    if (const auto topology = parse_pcie_topology(text)) return *topology;
+    throw Error({.what = "unknown PCIe topology",
+                 .key = "--pcie",
+                 .found = text,
+                 .expected = "host (GPUs share the host bridge) or switch (peer to peer through PCIe switches)",
+                 .suggestion = did_you_mean(text, {pcie_topology_names.begin(), pcie_topology_names.end()})});
+}
+
 Precision required_precision(const std::string& text, const std::string& option) {
     if (const auto p = parse_precision(text)) return *p;
     throw Error({.what = "unknown precision",
@@ -214,6 +223,13 @@ void add_host_option(CLI::App& command, RunOptions& o) {
         ->capture_default_str();
 }
 
+void add_pcie_option(CLI::App& command, RunOptions& o) {
+    command.add_option(
+        "--pcie", o.pcie,
+        "How PCIe joins GPUs: host (they share the host bridge) or switch (each link at its full rate; default: as in the GPU's "
+        "profile)");
+}
+
 RunRequest run_request(const RunOptions& o, const Workload& workload, const GpuProfile* gpu, const std::filesystem::path& models_folder) {
     refuse_useless({.prompt = o.prompt.has_value(),
                     .generate = o.generate.has_value(),
@@ -243,6 +259,7 @@ RunRequest run_request(const RunOptions& o, const Workload& workload, const GpuP
     request.streams = o.streams;
     request.host_time = o.host_time;
     request.software = o.software;
+    if (!o.pcie.empty()) request.pcie = required_pcie(o.pcie);
     if (!o.layout.empty()) request.channels_last = o.layout == "nhwc";
     request.techniques = techniques(o.techniques, models_folder);
     return request;

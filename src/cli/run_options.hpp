@@ -18,7 +18,7 @@ struct RunOptions {
     std::optional<std::int64_t> batch, images, prompt, generate, image_size, steps, gpus, tensor, pipeline, data, expert;
     int streams = 1;
     double host_time = 1;  ///< `add_host_option`
-    std::string layout, software;
+    std::string layout, software, pcie;
     TechniqueOptions techniques;
 };
 
@@ -26,6 +26,9 @@ void add_run_options(CLI::App& command, RunOptions& options);
 
 /// --host-time, for commands that say in their answer what host it is for.
 void add_host_option(CLI::App& command, RunOptions& options);
+
+/// --pcie, for commands that predict times.
+void add_pcie_option(CLI::App& command, RunOptions& options);
 
 /// The request that `options` make of `workload`. With no --precision, the model's own or the nearest that `gpu` has (of 16 bits when it
 /// is null). A draft model is looked for in `models_folder`; when that is empty, in the shipped data.
@@ -52,5 +55,6 @@ std::string software_note(const RunOptions& options, const SoftwareStacks& softw
 Precision required_precision(const std::string& text, const std::string& option);
 Execution required_execution(const std::string& text);
 WeightFormat required_weights(const std::string& text);
+PcieTopology required_pcie(const std::string& text);
 
 }  // namespace roofcast::cli

@@ -92,6 +92,7 @@ void run(const ServeSimOptions& o) {
     named.assumed = gpu.profile.assumed;
     if (o.run.precision.empty())
         named.notes.push_back(fmt::format("precision {}; --precision sets it", name(named.question.request.shape.precision)));
+    if (auto text = pcie_note(named.question.request, gpu.profile); !text.empty()) named.notes.push_back(std::move(text));
     write(serving_report(named), o.common);
     notes.print();
     end_with(has_answer(named) ? ExitCode::answered : ExitCode::no);
@@ -106,6 +107,7 @@ void add_serve_sim_command(CLI::App& app) {
     command->add_option("--model", options->model, "Model id, TOML file or Hugging Face config.json")->required();
     add_serving_options(*command, options->serving);
     add_run_options(*command, options->run);
+    add_pcie_option(*command, options->run);
     add_common_options(*command, options->common);
     command->callback([options] { run(*options); });
 }

@@ -51,6 +51,7 @@ constexpr std::array<std::string_view, column_count> column_names{"gpu",
                                                                   "expert_parallel",
                                                                   "gpus",
                                                                   "bytes",
+                                                                  "pcie",
                                                                   "prompt_tokens",
                                                                   "output_tokens",
                                                                   "image_size",
@@ -221,6 +222,11 @@ std::optional<WeightFormat> Row::weights_if() const {
     if (found.empty()) return std::nullopt;
     if (const auto format = parse_weight_format(found)) return format;
     throw Unusable{fmt::format("unknown weight_precision '{}'", shown(found))};
+}
+
+std::optional<PcieTopology> Row::pcie_if() const {
+    if (text(MeasuredColumn::pcie).empty()) return std::nullopt;
+    return parse_pcie_topology(required_choice(MeasuredColumn::pcie, {pcie_topology_names.begin(), pcie_topology_names.end()}));
 }
 
 bool is_measured(MeasuredColumn c) {

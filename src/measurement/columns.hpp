@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "roofcast/pcie_topology.hpp"
 #include "roofcast/precision.hpp"
 
 namespace roofcast {
@@ -52,6 +53,7 @@ enum class MeasuredColumn {
     expert_parallel,
     gpus,
     bytes,
+    pcie,
     prompt_tokens,
     output_tokens,
     image_size,
@@ -128,6 +130,7 @@ public:
 
     [[nodiscard]] std::optional<Precision> precision_if(MeasuredColumn c) const;
     [[nodiscard]] std::optional<WeightFormat> weights_if() const;  ///< the weight_precision column
+    [[nodiscard]] std::optional<PcieTopology> pcie_if() const;     ///< the pcie column
 
     /// All that identifies the measurement: every cell but the measured value, its deviation and the number of runs.
     [[nodiscard]] std::string identity() const;

@@ -205,7 +205,7 @@ Moe parse_moe(const Row& row, Precision precision) {
 }
 
 Collective parse_collective(const Row& row, CollectiveKind kind) {
-    return {kind, row.count(MeasuredColumn::gpus, 2), static_cast<double>(row.count(MeasuredColumn::bytes)) * byte};
+    return {kind, row.count(MeasuredColumn::gpus, 2), static_cast<double>(row.count(MeasuredColumn::bytes)) * byte, row.pcie_if()};
 }
 
 Copy parse_copy(const Row& row, CopyKind kind) {

@@ -196,6 +196,7 @@ ModelRow parse_model_row(const Row& row) {
     result.prompt_tokens = row.count_if(MeasuredColumn::prompt_tokens, 0);
     result.output_tokens = row.count_if(MeasuredColumn::output_tokens, 0);
     result.image_size = row.count_if(MeasuredColumn::image_size);
+    result.pcie = row.pcie_if();
     result.gmacs = total_if(row, MeasuredColumn::gmacs);
     result.mactivations = total_if(row, MeasuredColumn::mactivations);
     result.mparams = total_if(row, MeasuredColumn::mparams);

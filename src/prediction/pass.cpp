@@ -1,6 +1,7 @@
 #include "prediction/pass.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "prediction/shapes.hpp"
 
@@ -45,6 +46,11 @@ SoftwareStack stack_of(const SoftwareStacks& software, const RunRequest& request
     if (workload.own_script.casts_model && lowering.mixed_precision)
         lowering.mixed_precision = stack.casts_weights = lowering.fp32_norms = lowering.fp32_scores = false;
     return stack;
+}
+
+Gpu gpu_of(Gpu device, const RunRequest& request, const SoftwareStack& stack) {
+    device.profile.pcie = request.pcie.value_or(device.profile.pcie);
+    return with_software(std::move(device), stack);
 }
 
 SoftwareStack for_context(SoftwareStack stack, std::int64_t tokens) {

@@ -15,6 +15,9 @@ bool removes_padding(const SoftwareStack& stack, const RunRequest& request);
 /// known; engines of a vendor are not for these), on a host of the request's speed and in the layout that the request asks for.
 SoftwareStack stack_of(const SoftwareStacks& software, const RunRequest& request, const Workload& workload, std::string_view vendor);
 
+/// `device` in the machine that `request` names, running `stack`.
+Gpu gpu_of(Gpu device, const RunRequest& request, const SoftwareStack& stack);
+
 /// `stack` as it runs sequences of `tokens` tokens, prompt and output together. What memory they need is not asked of it: chunks need less,
 /// and the longest context that fits is searched for where need only grows.
 SoftwareStack for_context(SoftwareStack stack, std::int64_t tokens);

@@ -21,7 +21,7 @@ PlannedPass::PlannedPass(const Workload& workload, const Gpu& device, const RunR
 }
 
 Seconds PlannedPass::latency(const Gpu& device) const {
-    const Gpu gpu = with_software(device, stack_);
+    const Gpu gpu = gpu_of(device, request_, stack_);
     const Timeline timeline = timed_pass(graph_, {nullptr, gpu, request_, stack_}, first_equal_).timeline;
     if (!timeline.complete()) throw Error({.what = "operators without a cost model", .found = std::string(timeline.unmodelled.front())});
     return timeline.total;

@@ -84,7 +84,7 @@ Prediction predict(const Workload& workload, const Gpu& device, const RunRequest
     require_host_link(p.request, device.profile);
     const std::int64_t tokens = context_tokens(workload, p.request.shape) + p.request.shape.generate_tokens;
     const SoftwareStack stack = for_context(stack_of(software, p.request, workload, device.profile.vendor), tokens);
-    const Gpu gpu = with_software(device, stack);
+    const Gpu gpu = gpu_of(device, p.request, stack);
     if (const DecoderLlm* llm = language_model(workload)) {
         predict_language(p, workload, *llm, gpu, stack);
     } else if (const auto* diffusion = std::get_if<Diffusion>(&workload.architecture)) {
@@ -97,6 +97,7 @@ Prediction predict(const Workload& workload, const Gpu& device, const RunRequest
         p.cold_extra += cold - (p.cold_extra > Seconds{} ? stack.cold_context : Seconds{});
     }
     p.items_per_second = p.request.shape.items() / p.latency.in(s);
+    if (gpus_over_pcie(p.request.shape.parallel, gpu.profile) > 1) p.pcie = gpu.profile.pcie;
     p.memory = memory_estimate(workload, p.request, software);
     p.memory.usable = gpu.profile.usable_memory();
     require_sound(p);
@@ -109,6 +110,7 @@ Prediction predict(const Workload& workload, const Gpu& device, const RunRequest
                 : "the engine was measured on sequences of which half is padding: so are these");
     if (p.request.host_time != 1)
         p.notes.push_back(fmt::format("the host takes {:.4g} of the time of those that engines were measured on", p.request.host_time));
+    if (std::string note = pcie_note(p.request, device.profile); !note.empty()) p.notes.push_back(std::move(note));
     if (is_traced(software, p.request, workload, device.profile.vendor))
         p.notes.push_back("the model's own script has TorchScript record it: times are those of TorchScript");
     if (const std::string& vendor = gpu.profile.vendor; p.request.execution == Execution::tensorrt && !vendor.empty() && vendor != "NVIDIA")

@@ -6,6 +6,7 @@
 #include "io/identifier.hpp"
 #include "io/toml_reader.hpp"
 #include "profile/architecture_facts.hpp"
+#include "profile/machine.hpp"
 #include "profile/minimal_profile.hpp"
 #include "profile/prices.hpp"
 #include "profile/profile_keys.hpp"
@@ -161,16 +162,6 @@ void read_memory(TableReader& top, GpuProfile& gpu) {
     gpu.shared_memory_per_sm = table.number_if("shared_memory_per_sm_kib", physical_sm_memory_kib).value_or(0) * kib;
     gpu.registers_per_sm = table.number_if("registers_per_sm_kib", physical_sm_memory_kib).value_or(0) * kib;
     table.finish();
-}
-
-/// How many GPUs one machine takes; a source without a number is a slip.
-void read_machine(TableReader& interconnect, GpuProfile& gpu) {
-    constexpr std::int64_t most_in_a_machine = 1024;
-    const auto gpus = interconnect.count_if("gpus_per_machine", 1, most_in_a_machine);
-    gpu.gpus_per_machine = gpus.value_or(0);
-    const auto source = interconnect.text_if("gpus_per_machine_source");
-    if (source && !gpus) throw interconnect.missing("gpus_per_machine", {}, "the number that gpus_per_machine_source is of");
-    gpu.gpus_per_machine_source = source.value_or(gpus ? "the profile" : "");
 }
 
 void read_board(TableReader& top, GpuProfile& gpu) {

@@ -1,9 +1,10 @@
+#include "profile/machine.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "roofcast/error.hpp"
-#include "roofcast/gpu_profile.hpp"
 
 namespace roofcast {
 
@@ -24,7 +25,34 @@ std::optional<CopySize> beyond(const Parallelism& p, std::int64_t most) {
     return std::nullopt;
 }
 
+/// How PCIe joins the GPUs of its machines. Bridges of NVLink leave PCIe to the rest; without them it joins all or none.
+void read_pcie(TableReader& interconnect, GpuProfile& gpu) {
+    const auto text = interconnect.text_if("pcie");
+    const auto source = interconnect.text_if("pcie_source");
+    if (source && !text) throw interconnect.missing("pcie", {}, "what pcie_source is the source of");
+    gpu.pcie_source = source.value_or(text ? "the profile" : "assumed: no source says that its machines have PCIe switches");
+    if (!text) return;
+    const auto topology = parse_pcie_topology(*text);
+    if (!topology)
+        throw interconnect.error("pcie", "unknown PCIe topology", *text, "host or switch",
+                                 did_you_mean(*text, {pcie_topology_names.begin(), pcie_topology_names.end()}));
+    if (gpu.nvlink && !gpu.nvlink_gpus)
+        throw interconnect.error("pcie", "means nothing where NVLink joins all GPUs of a machine", *text,
+                                 "no such key, or nvlink_gpus beside it");
+    gpu.pcie = *topology;
+}
+
 }  // namespace
+
+void read_machine(TableReader& interconnect, GpuProfile& gpu) {
+    constexpr std::int64_t most_in_a_machine = 1024;
+    const auto gpus = interconnect.count_if("gpus_per_machine", 1, most_in_a_machine);
+    gpu.gpus_per_machine = gpus.value_or(0);
+    const auto source = interconnect.text_if("gpus_per_machine_source");
+    if (source && !gpus) throw interconnect.missing("gpus_per_machine", {}, "the number that gpus_per_machine_source is of");
+    gpu.gpus_per_machine_source = source.value_or(gpus ? "the profile" : "");
+    read_pcie(interconnect, gpu);
+}
 
 std::string GpuProfile::topology(std::int64_t gpus) const {
     if (gpus <= 1) return {};
@@ -32,7 +60,16 @@ std::string GpuProfile::topology(std::int64_t gpus) const {
         if (vendor == "AMD") return "Infinity Fabric";
         return nvlink_switch ? "NVLink switches" : nvlink_gpus ? "NVLink bridge" : "NVLink";
     }
-    return fmt::format("PCIe {}.0 x{}", pcie_generation, pcie_lanes);
+    return fmt::format("PCIe {}.0 x{}{}", pcie_generation, pcie_lanes, pcie == PcieTopology::switched ? " switches" : "");
+}
+
+std::int64_t gpus_over_pcie(const Parallelism& parallel, const GpuProfile& gpu) {
+    constexpr std::int64_t one = 1, neighbours = 2;
+    std::int64_t most = one;
+    for (const std::int64_t group : {parallel.tensor, parallel.expert, std::min(parallel.pipeline, neighbours)}) {
+        if (!gpu.over_nvlink(group)) most = std::max(most, group);
+    }
+    return most;
 }
 
 void require_one_machine(const Parallelism& parallel, const GpuProfile& gpu) {

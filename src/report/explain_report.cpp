@@ -166,9 +166,9 @@ Table fused_operators(const Phase& phase) {
     return table;
 }
 
-Table used_parameters(const std::vector<Phase>& phases, const Gpu& gpu) {
+Table used_parameters(const Prediction& prediction, const Gpu& gpu) {
     UsedGroups used(gpu.profile);
-    for (const Phase& phase : phases) {
+    for (const Phase& phase : prediction.phases) {
         for (const TimedOp& op : phase.timeline.ops) {
             if (op.time > Seconds{}) used.kernel(op.node->op, op.kernel);
         }
@@ -179,7 +179,8 @@ Table used_parameters(const std::vector<Phase>& phases, const Gpu& gpu) {
     const auto& specs = parameter_specs();
     for (std::size_t i = 0; i < specs.size(); ++i) {
         const bool no_factor = specs[i].of_machine && specs[i].get(gpu.parameters.values) == 1;
-        if (no_factor || !used.hold(specs[i].name)) continue;
+        const bool no_contention = specs[i].name == "collective.pcie_contention" && prediction.pcie != PcieTopology::host;
+        if (no_factor || no_contention || !used.hold(specs[i].name)) continue;
         table.rows.push_back({specs[i].name, specs[i].get(gpu.parameters.values), specs[i].unit,
                               std::string(name(gpu.parameters.provenance.at(i))), gpu.parameters.source.at(i)});
     }

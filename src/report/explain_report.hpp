@@ -1,8 +1,6 @@
 #pragma once
 /// Why a prediction is what it is: costliest operators, fusion, and where each parameter came from.
 
-#include <vector>
-
 #include "report/table.hpp"
 #include "roofcast/prediction.hpp"
 
@@ -14,7 +12,7 @@ Table costliest_operators(const Phase& phase, const GpuProfile& gpu);
 /// Operators that the compiler folded away, and into what.
 Table fused_operators(const Phase& phase);
 
-/// Parameters that the kernels of `phases` read, with unit and provenance.
-Table used_parameters(const std::vector<Phase>& phases, const Gpu& gpu);
+/// Parameters that the kernels of the prediction's phases read, with unit and provenance.
+Table used_parameters(const Prediction& prediction, const Gpu& gpu);
 
 }  // namespace roofcast

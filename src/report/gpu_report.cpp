@@ -46,6 +46,7 @@ private:
             if (last_part(a.key) == key) return "assumed: " + a.reason;
         }
         if (key == "gpus_per_machine" && gpu_.gpus_per_machine_source.starts_with("assumed")) return gpu_.gpus_per_machine_source;
+        if (key == "pcie" && gpu_.pcie_source.starts_with("assumed")) return gpu_.pcie_source;
         return {};
     }
     const GpuProfile& gpu_;
@@ -83,6 +84,7 @@ Table facts(const GpuProfile& gpu) {
     table.add("gpus_per_machine", gpu.gpus_per_machine, "at most; between machines there is a network");
     table.add("pcie_generation", std::int64_t{gpu.pcie_generation});
     table.add("pcie_lanes", std::int64_t{gpu.pcie_lanes});
+    if (!gpu.nvlink || gpu.nvlink_gpus) table.add("pcie", std::string(name(gpu.pcie)), "how GPUs of a machine reach each other over PCIe");
     table.add("process_nm", gpu.process_nm, "nm");
     table.add("tdp_watts", gpu.tdp.in(watt), "W");
     table.add("idle_watts", gpu.idle.in(watt), "W");
@@ -166,6 +168,7 @@ nlohmann::ordered_json identity(const GpuProfile& gpu) {
     if (!gpu.delivered_source.empty()) document["delivered_source"] = gpu.delivered_source;
     if (!gpu.idle_source.empty()) document["idle_source"] = gpu.idle_source;
     document["gpus_per_machine_source"] = gpu.gpus_per_machine_source;
+    if (document.contains("pcie")) document["pcie_source"] = gpu.pcie_source;
     document["notes"] = gpu.notes;
     if (!gpu.capacity) document["capacity_gb"] = nullptr;
     return document;
@@ -228,6 +231,7 @@ Report gpu_report(const Gpu& gpu) {
     if (!profile.delivered_source.empty()) report.after.push_back("delivered bandwidth: " + profile.delivered_source);
     if (!profile.idle_source.empty()) report.after.push_back("idle power: " + profile.idle_source);
     if (!profile.gpus_per_machine_source.starts_with("assumed")) report.after.push_back("machine: " + profile.gpus_per_machine_source);
+    if (!profile.pcie_source.starts_with("assumed")) report.after.push_back("PCIe: " + profile.pcie_source);
     auto explained = nlohmann::ordered_json::object();
     for (const auto& e : profile.explained) {
         explained[e.key] = e.reason;

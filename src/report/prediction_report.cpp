@@ -68,6 +68,7 @@ nlohmann::ordered_json document_of(const NamedPrediction& n) {
                             {"pipeline", shape.parallel.pipeline},
                             {"data", shape.parallel.data},
                             {"expert", shape.parallel.expert}};
+    document["pcie"] = p.pcie ? nlohmann::ordered_json(name(*p.pcie)) : nlohmann::ordered_json();
     if (p.request.techniques.any()) document["techniques"] = techniques_of(p.request.techniques);
     if (p.speculation) document["speculation"] = p.runs() ? outcome_of(*p.speculation) : nlohmann::ordered_json();
     document["cold_start_extra_ms"] = p.runs() ? nlohmann::ordered_json(p.cold_extra.in(ms)) : nlohmann::ordered_json();
@@ -100,7 +101,7 @@ void add_explanation(const NamedPrediction& n, const std::string& prefix, nlohma
         add(std::move(operators));
         if (!fused.rows.empty()) add(std::move(fused));
     }
-    Table parameters = used_parameters(n.prediction.phases, *n.gpu);
+    Table parameters = used_parameters(n.prediction, *n.gpu);
     document["explain"] = {{"phases", phases}, {"parameters", as_json(parameters)}};
     add(std::move(parameters));
 }

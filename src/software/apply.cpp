@@ -56,8 +56,6 @@ Gpu with_software(Gpu gpu, const SoftwareStack& stack) {
     constexpr std::int64_t any = std::numeric_limits<std::int64_t>::max();
     if (stack.fp8_tile > 0)
         gpu.profile.libraries.fp8_tiles = {{.most_m = any, .most_n = any, .rows = stack.fp8_tile, .columns = stack.fp8_tile}};
-    auto& contention = gpu.parameters.values.collective.pcie_contention;
-    contention = stack.pcie_contention.value_or(contention);
     for (const auto& family : stack.families) {
         if (family->runs_on(gpu.profile) && is_fitted(*family, gpu))
             gpu.families.push_back({family, std::make_shared<const Gpu>(as_family_sees(gpu, *family))});

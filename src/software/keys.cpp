@@ -11,7 +11,7 @@ namespace {
 using S = SoftwareStack;
 
 constexpr double base_us = us.in(s), base_ms = ms.in(s), base_ns = ns.in(s), base_mb = mb.in(byte);
-constexpr Range any_share{0, 1}, contention_range{0, 2};
+constexpr Range any_share{0, 1};
 constexpr Range tile_rows{0, 256};
 
 constexpr KeyNeed framework_kernels{[](const S& x) { return x.lowering.kernels == KernelSet::framework; },
@@ -197,9 +197,6 @@ const SoftwareKey keys[] = {
     {{"pipeline_overlap", "1", "fraction of the ideal gain from pipeline stages working at the same time"},
      &S::pipeline_overlap,
      any_share},
-    {{"pcie_contention", "1", "exponent of (GPUs - 1) that divides PCIe bandwidth on the machines it was measured on; absent: the GPU's"},
-     &S::pcie_contention,
-     contention_range},
     // Other kernels
     {{"streaming_rate", "1", "fraction of the rate of well-written kernels that other kernels reach"}, &S::streaming_rate, share},
     {{"element_instructions", "1", "SIMT instructions for each element that its streaming kernels write; 0: hidden behind the bytes"},

@@ -47,6 +47,7 @@ RunRequest request_of(const ModelRow& row, const Workload& workload, const std::
     shape.parallel = row.parallel;
     request.weights = row.weights;
     request.kv_precision = row.kv_precision;
+    request.pcie = row.pcie;
     request.execution = row.execution;
     // An engine that a source does not tell the version of may be known by the source.
     if (!row.origin.software.empty()) request.software = fmt::format("{} ({})", row.origin.software, row.origin.source);

@@ -99,6 +99,26 @@ TEST_CASE("machines: recommend puts no copy on more GPUs than a machine has") {
         CHECK(row["expected"]["tensor_parallel"].get<int>() * row["expected"]["pipeline_parallel"].get<int>() == 1);
 }
 
+TEST_CASE("machines: commands that predict times take how PCIe joins GPUs, and say what they took") {
+    const std::string run = "predict --gpu l40s --model llama-3.1-8b --tp 8 --prompt 2048 --generate 8 --format json";
+    const json host = json::parse(printed(run)), switched = json::parse(printed(run + " --pcie switch"));
+    CHECK(host["pcie"] == "host");
+    CHECK(switched["pcie"] == "switch");
+    CHECK(switched["ttft_ms"] < 0.5 * host["ttft_ms"].get<double>());
+    CHECK(json::parse(printed("predict --gpu h100 --model llama-3.1-8b --tp 8 --format json"))["pcie"].is_null());
+    CHECK(contains(printed("predict --gpu l40s --model llama-3.1-8b --pcie switch"), "--pcie switch changes nothing"));
+    const std::string slip = refused("predict --gpu l40s --model llama-3.1-8b --tp 8 --pcie swich");
+    for (const char* part : {"--pcie", "found swich", "did you mean switch"}) CHECK(contains(slip, part));
+    CHECK(contains(refused("memory --model llama-3.1-8b --pcie switch"), "--pcie"));
+    const json points = json::parse(
+        printed("sweep --gpu l40s --model llama-3.1-8b --tp 8 --prompt 2048 --generate 8 --pcie host,switch --format json"))["points"];
+    REQUIRE(points.size() == 2);
+    CHECK(points[0]["ttft_ms"] == host["ttft_ms"]);
+    CHECK(points[1]["ttft_ms"] == switched["ttft_ms"]);
+    CHECK(contains(printed("gpu show rtx-pro-6000-server"), "PCIe switches"));
+    CHECK(json::parse(printed("gpu show l4 --format json"))["gpu"]["pcie"] == "host");
+}
+
 TEST_CASE("machines: gpu show states the machine and where it is from") {
     const json rack = json::parse(printed("gpu show gb200 --format json"))["gpu"];
     CHECK(rack["gpus_per_machine"] == 72);

@@ -227,14 +227,6 @@ TEST_CASE("an operator of several kernels is issued as often as the framework la
     CHECK(timeline(graph, gpu, stack(KernelSet::engine, 1 * us)).kernels == 4);
 }
 
-TEST_CASE("a machine's PCIe switches replace the GPU's contention") {
-    SoftwareStack switched;
-    switched.pcie_contention = 0;
-    const Gpu gpu = test::shipped_gpu("l40s");
-    CHECK(gpu.parameters.values.collective.pcie_contention > 0);
-    CHECK(with_software(gpu, switched).parameters.values.collective.pcie_contention == 0);
-}
-
 TEST_CASE("slower arithmetic stretches products that are bound by it, and others only once it takes longer than what bounds them") {
     const Gpu gpu = test::shipped_gpu("a100-sxm4-80gb");
     const auto product = [](std::int64_t rows) { return OpNode{.name = "product", .op = Gemm{.m = rows, .n = 8192, .k = 8192}}; };

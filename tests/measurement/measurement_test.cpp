@@ -285,6 +285,23 @@ TEST_CASE("a model row is read with what the source says and no more") {
     CHECK(found.models[1].weights.value().bits == 2.5);
 }
 
+TEST_CASE("a row says how PCIe joined the GPUs of its machine") {
+    const auto kernels = read(
+        "gpu,op,precision,gpus,bytes,pcie,latency_us\ng,all_reduce,fp16,4,1024,switch,10\ng,all_reduce,fp16,4,1024,host,20\n"
+        "g,all_reduce,fp16,4,1024,,30\n");
+    REQUIRE(kernels.kernels.size() == 3);  // three machines, not repeats of one measurement
+    CHECK(std::get<Collective>(kernels.kernels[0].op).pcie == PcieTopology::switched);
+    CHECK(std::get<Collective>(kernels.kernels[1].op).pcie == PcieTopology::host);
+    CHECK_FALSE(std::get<Collective>(kernels.kernels[2].op).pcie);
+    const auto models =
+        read("gpu,model,precision,batch,gpus,pcie,metric,value\ng,m,fp16,1,4,switch,latency_ms,5\ng,m,fp16,2,4,,latency_ms,5\n");
+    REQUIRE(models.models.size() == 2);
+    CHECK(models.models[0].pcie == PcieTopology::switched);
+    CHECK_FALSE(models.models[1].pcie);
+    const std::string wrong = reason("gpu,op,precision,gpus,bytes,pcie,latency_us\ng,all_reduce,fp16,4,1024,bridge,10\n");
+    for (const char* part : {"pcie", "bridge", "host", "switch"}) CHECK(contains(wrong, part));
+}
+
 TEST_CASE("rows that cannot be used say why") {
     const std::string gemm = "gpu,op,precision,m,n,k,latency_us\n";
     CHECK(contains(reason(gemm + "g,gem,fp16,1,2,3,4\n"), "unknown op 'gem'; did you mean gemm"));

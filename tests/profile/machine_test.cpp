@@ -101,4 +101,46 @@ TEST_CASE("the topology of some GPUs of a machine is that of what joins them") {
     CHECK(topology("v100-sxm2-16gb", 8) == "NVLink");
     CHECK(topology("mi300x", 8) == "Infinity Fabric");
     CHECK(topology("rtx-3060", 2) == "PCIe 4.0 x16");
+    CHECK(topology("rtx-pro-6000-blackwell-server", 8) == "PCIe 5.0 x16 switches");
+}
+
+TEST_CASE("how PCIe joins the GPUs of a machine has a source, or is assumed to be the host bridge") {
+    const GpuProfile card = minimal_card("ampere", "");
+    CHECK(card.pcie == PcieTopology::host);
+    CHECK(card.pcie_source.starts_with("assumed"));
+    const GpuProfile switched = minimal_card("ampere", "[interconnect]\npcie = \"switch\"\npcie_source = \"a manual\"\n");
+    CHECK(switched.pcie == PcieTopology::switched);
+    CHECK(switched.pcie_source == "a manual");
+    CHECK_NOTHROW(minimal_card("ampere", "[interconnect]\nnvlink_gb_s = 600\nnvlink_gpus = 2\npcie = \"switch\"\n"));
+    const auto refusal = [](const std::string& keys) -> std::string {
+        try {
+            minimal_card("ampere", "[interconnect]\n" + keys);
+        } catch (const Error& e) {
+            return e.what();
+        }
+        return "";
+    };
+    const std::string slip = refusal("pcie = \"swich\"\n"), linked = refusal("nvlink_gb_s = 600\npcie = \"switch\"\n");
+    for (const char* part : {"interconnect.pcie", "found swich", "host or switch", "did you mean switch"}) CHECK(contains(slip, part));
+    CHECK(contains(linked, "NVLink joins all GPUs"));
+    CHECK(contains(refusal("pcie_source = \"a manual\"\n"), "interconnect.pcie"));
+    for (const GpuProfile& gpu : load_gpu_catalogue(gpus_dir())) {
+        CAPTURE(gpu.id);
+        CHECK(gpu.pcie_source != "the profile");  // a topology without a source
+        CHECK((gpu.pcie == PcieTopology::host || !gpu.pcie_source.starts_with("assumed")));
+    }
+}
+
+TEST_CASE("the largest group that exchanges data over PCIe is that of tensor or expert parallelism, or two stages") {
+    GpuProfile gpu = toy_machine(8);
+    CHECK(gpus_over_pcie({}, gpu) == 1);
+    CHECK(gpus_over_pcie({.data = 8}, gpu) == 1);
+    CHECK(gpus_over_pcie({.pipeline = 8}, gpu) == 2);
+    CHECK(gpus_over_pcie({.tensor = 4, .pipeline = 2}, gpu) == 4);
+    CHECK(gpus_over_pcie({.tensor = 2, .data = 4, .expert = 8}, gpu) == 8);
+    gpu.nvlink = 600 * gb_per_s;
+    CHECK(gpus_over_pcie({.tensor = 8}, gpu) == 1);
+    gpu.nvlink_gpus = 2;
+    CHECK(gpus_over_pcie({.tensor = 2}, gpu) == 1);
+    CHECK(gpus_over_pcie({.tensor = 4, .pipeline = 2}, gpu) == 4);
 }

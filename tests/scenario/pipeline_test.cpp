@@ -95,6 +95,19 @@ TEST_CASE("scenario: models on one device share its memory, equal ones their wei
     CHECK(obstacles(one).empty());
 }
 
+TEST_CASE("scenario: a stage on several GPUs may say how PCIe joins them") {
+    const auto latency = [](const std::string& pcie) {
+        return predicted(
+                   "[[stage]]\nname = \"a\"\nmodel = \"llama-3.1-8b\"\ndevice = \"l40s\"\ntensor_parallel = 8\nprompt_tokens = 1024\n" +
+                   pcie)
+            .latency;
+    };
+    CHECK(latency("pcie = \"host\"\n") == latency(""));
+    CHECK(latency("pcie = \"switch\"\n") < latency(""));
+    const std::string slip = refusal(model("a", "device = \"l40s\"\npcie = \"swich\""));
+    for (const char* part : {"pcie", "swich", "host or switch", "did you mean switch"}) CHECK(contains(slip, part));
+}
+
 TEST_CASE("scenario: a model in two formats of equal size is held twice") {
     const auto stage = [](const std::string& name, const std::string& weights) {
         return "[[stage]]\nname = \"" + name + "\"\nmodel = \"llama-3.1-8b\"\ndevice = \"h200\"\nweights = \"" + weights +

@@ -189,6 +189,21 @@ TEST_CASE("rates of voices count samples of audio") {
     CHECK(predictor(row, gpu).predicted == rel(4 * 664 * 256 / (latency_ms * 1e-3), 1e-6));
 }
 
+TEST_CASE("rows of machines with PCIe switches are predicted so, others as the GPU's profile says") {
+    const std::vector<Workload> models{find_workload(test::models_dir(), "llama-3.1-8b")};
+    const ModelPredictor predictor = model_predictor(models, load_software(test::software_dir()));
+    const Gpu gpu = load_gpu(test::gpus_dir(), "l40s");
+    ModelRow row = llama("prefill", Metric::ttft_ms);
+    row.prompt_tokens = 1024;
+    row.gpus = 8;
+    row.value = 100;
+    const double plain = predictor(row, gpu).predicted;
+    row.pcie = PcieTopology::host;
+    CHECK(predictor(row, gpu).predicted == plain);
+    row.pcie = PcieTopology::switched;
+    CHECK(predictor(row, gpu).predicted < 0.5 * plain);
+}
+
 TEST_CASE("rows of a source are predicted on its machine, and say what their time is made of") {
     const std::vector<Workload> models{find_workload(test::models_dir(), "llama-3.1-8b")};
     const SoftwareStacks software = load_software(test::software_dir());

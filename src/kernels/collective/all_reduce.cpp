@@ -81,7 +81,8 @@ Seconds longest_of_shorter(const Collective& op, const KernelLibrary& library, c
     for (const AllReduceKernel& kernel : library.all_reduce) {
         for (const AllReduceCase& stated : kernel.accepts) {
             if (!stated.most || *stated.most >= op.bytes) continue;
-            const Collective shorter{op.kind, op.gpus, *stated.most};
+            Collective shorter = op;
+            shorter.bytes = *stated.most;
             if (!applies(stated, shorter, gpu.profile) || chosen_all_reduce(shorter, library, gpu.profile) != &kernel) continue;
             longest = max(longest, cost_by(kernel, shorter, gpu).total);
         }

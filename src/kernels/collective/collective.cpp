@@ -56,6 +56,12 @@ double flag_overhead(const Collective& op) {
     return longest > Bytes{} ? std::clamp(2 * longest / op.bytes, 1.0, 2.0) : 1;
 }
 
+/// Power of the peers by which PCIe bandwidth falls on the machine.
+double contention(const Collective& op, const Gpu& gpu) {
+    const bool shared = op.pcie.value_or(gpu.profile.pcie) == PcieTopology::host;
+    return shared ? gpu.parameters.values.collective.pcie_contention : 0;
+}
+
 }  // namespace
 
 KernelCost cost(const Collective& op, const Gpu& gpu, Cache) {
@@ -65,7 +71,7 @@ KernelCost cost(const Collective& op, const Gpu& gpu, Cache) {
     const double peers = static_cast<double>(op.gpus - 1);
     const bool nvlink = gpu.profile.over_nvlink(op.gpus);
     const BytesPerSecond link = link_bandwidth(gpu.profile, op.gpus),
-                         rate = link * (nvlink ? p.nvlink_fraction : p.pcie_fraction * std::pow(peers, -p.pcie_contention));
+                         rate = link * (nvlink ? p.nvlink_fraction : p.pcie_fraction * std::pow(peers, -contention(op, gpu)));
     const double overhead = nvlink ? 1 : flag_overhead(op);
     Seconds transfer =
         overhead * ring_bytes(op) / rate + local_bytes(op) / (gpu.profile.data_bandwidth(Traffic::copied) * p.local_fraction);

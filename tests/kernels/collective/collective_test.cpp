@@ -67,6 +67,26 @@ TEST_CASE("switches that add take (n+1)/n of an all-reduce over each link, from 
     CHECK(cost(Collective{CollectiveKind::all_reduce, 8, 80 * mb}, gpu).total > 10 * ms);
 }
 
+TEST_CASE("GPUs share the host bridge, and have each link's full rate behind PCIe switches") {
+    Gpu host = linked_gpu();
+    host.profile.nvlink.reset();
+    Gpu switched = host;
+    switched.profile.pcie = PcieTopology::switched;
+    // 3/4 · 100 MB at 15.75 GB/s 4.76 ms, at a third of that 14.28; 1 ms for the rank's own part, 3 steps of 1 us, 5 us of start.
+    const Collective gather{CollectiveKind::all_gather, 4, 100 * mb};
+    CHECK(cost(gather, host).total.in(ms) == rel(15.29, 1e-3));
+    CHECK(cost(gather, switched).total.in(ms) == rel(5.769, 1e-3));
+    // A row says what its machine had, whatever the profile says.
+    Collective measured = gather;
+    measured.pcie = PcieTopology::switched;
+    CHECK(cost(measured, host).total == cost(gather, switched).total);
+    measured.pcie = PcieTopology::host;
+    CHECK(cost(measured, switched).total == cost(gather, host).total);
+    const Collective pair{CollectiveKind::all_reduce, 2, 100 * mb};
+    CHECK(cost(pair, host).total == cost(pair, switched).total);
+    CHECK(cost(gather, linked_gpu()).total < cost(gather, switched).total);
+}
+
 TEST_CASE("messages between two ranks wait for each other unless they are short") {
     // All to all of 4: 5 us and log2(4) steps; each peer's quarter of 16 kB at 2 GB/s is 2 us, of 400 kB would be 50 us, more than 8.
     CHECK(cost(Collective{CollectiveKind::all_to_all, 4, 16 * kb}, linked_gpu()).total.in(us) == rel(9, 1e-6));
