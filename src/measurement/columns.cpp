@@ -225,8 +225,10 @@ std::optional<WeightFormat> Row::weights_if() const {
 }
 
 std::optional<PcieTopology> Row::pcie_if() const {
-    if (text(MeasuredColumn::pcie).empty()) return std::nullopt;
-    return parse_pcie_topology(required_choice(MeasuredColumn::pcie, {pcie_topology_names.begin(), pcie_topology_names.end()}));
+    const std::string_view found = text(MeasuredColumn::pcie);
+    if (found.empty()) return std::nullopt;
+    if (const auto topology = parse_pcie_topology(found)) return topology;
+    throw Unusable{fmt::format("pcie '{}' is neither host nor switch", shown(found))};
 }
 
 bool is_measured(MeasuredColumn c) {
