@@ -82,7 +82,8 @@ StepModel step_model(const Workload& workload, const Gpu& device, const RunReque
     const VisionLanguage* vlm = vision_language(workload);
     SoftwareStack stack = stack_of(software, request, workload, device.profile.vendor);
     stack.lowering.head_by_sequences = false;  // a scheduler of steps gathers the last tokens
-    return {*llm, vlm == nullptr ? std::nullopt : std::optional(*vlm), gpu_of(device, request, stack), stack, request.shape, request.streams};
+    return {*llm,           vlm == nullptr ? std::nullopt : std::optional(*vlm), gpu_of(device, request, stack), stack, request.shape,
+            request.streams};
 }
 
 Seconds step_time(const StepModel& m, const StepMix& mix) {
