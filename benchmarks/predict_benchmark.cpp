@@ -60,12 +60,11 @@ void forward(benchmark::State& state, const char* model, bool decode) {
     const Workload workload = find_workload(models(), model);
     const auto& llm = std::get<DecoderLlm>(workload.architecture);
     const SoftwareStack stack = load_software(software_folder()).find(Execution::cuda_graph, "");
-    const RunShape shape{
-        .batch = 4, .precision = Precision::bf16, .weights = native_weights(Precision::bf16), .kv_precision = Precision::bf16};
+    const Run run{.batch = 4, .precision = Precision::bf16, .weights = native_weights(Precision::bf16), .kv_precision = Precision::bf16};
     std::int64_t i = 0;
     for (auto _ : state) {
         const OpGraph graph =
-            decode ? decode_graph(llm, shape, stack.lowering, varied(++i)) : prefill_graph(llm, shape, stack.lowering, varied(++i));
+            decode ? decode_graph(llm, run, stack.lowering, varied(++i)) : prefill_graph(llm, run, stack.lowering, varied(++i));
         benchmark::DoNotOptimize(timeline(graph, gpu, stack).total);
     }
 }
@@ -77,8 +76,8 @@ void prediction(benchmark::State& state, const char* model) {
     const Gpu gpu = load_gpu(gpus(), "h200-sxm-141gb");
     const Workload workload = find_workload(models(), model);
     const SoftwareStacks software = load_software(software_folder());
-    RunRequest request;
-    request.shape.precision = Precision::fp16;
+    Run request;
+    request.precision = Precision::fp16;
     for (auto _ : state) benchmark::DoNotOptimize(predict(workload, gpu, request, software).latency);
 }
 BENCHMARK_CAPTURE(prediction, llama_8b, "llama-3.1-8b");
@@ -96,8 +95,8 @@ void many_layers(benchmark::State& state) {
         net.layers.push_back(layer);
     }
     const Workload workload{.id = "net", .architecture = net};
-    RunRequest request;
-    request.shape.precision = Precision::fp16;
+    Run request;
+    request.precision = Precision::fp16;
     for (auto _ : state) benchmark::DoNotOptimize(predict(workload, gpu, request, software).latency);
     state.SetComplexityN(state.range(0));
 }

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "roofcast/precision.hpp"
-#include "roofcast/run_shape.hpp"
 #include "roofcast/units.hpp"
 
 namespace roofcast {

@@ -36,7 +36,7 @@ enum class Quality { kept, eight_bits, four_bits };
 
 /// What is asked of all GPUs. What is not fixed is searched.
 struct ComparisonRequest {
-    RunRequest run;  ///< the user's settings and the defaults; its precision counts only when fixed
+    Run run;  ///< the user's settings and the defaults; its precision counts only when fixed
     bool precision_fixed = false, weights_fixed = false, batch_fixed = false, execution_fixed = false, offload_fixed = false;
     Objective objective = Objective::throughput;
     bool allow_quantization = false;

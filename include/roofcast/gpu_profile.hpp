@@ -16,7 +16,7 @@
 #include "roofcast/library_facts.hpp"
 #include "roofcast/pcie_topology.hpp"
 #include "roofcast/precision.hpp"
-#include "roofcast/run_shape.hpp"
+#include "roofcast/run.hpp"
 #include "roofcast/units.hpp"
 
 namespace roofcast {

@@ -10,7 +10,7 @@
 #include "roofcast/lowering.hpp"
 #include "roofcast/op.hpp"
 #include "roofcast/precision.hpp"
-#include "roofcast/run_shape.hpp"
+#include "roofcast/run.hpp"
 #include "roofcast/workload.hpp"
 
 namespace roofcast {
@@ -61,41 +61,40 @@ Bytes weight_size(const OpGraph& graph);  ///< all weights as stored: matrix pro
 
 /// One pass of an encoder, Transformer-XL, ViT, Swin, convolutional net or summary; of an LLM, its prefill; of a diffusion model, its
 /// network once on each image of the batch.
-OpGraph forward_graph(const Workload& workload, const RunShape& shape, const Lowering& lowering);
+OpGraph forward_graph(const Workload& workload, const Run& run, const Lowering& lowering);
 
-/// Tokens of a language model's prompt where the run shape names none: 512, or its context where that is shorter.
+/// Tokens of a language model's prompt where the run names none: 512, or its context where that is shorter.
 std::int64_t default_prompt(const DecoderLlm& model);
 
 /// LLM or language part of a VLM: all `tokens` of a prompt at once, `past` tokens already in the KV cache. `tokens` per sequence.
-OpGraph prefill_graph(const DecoderLlm& model, const RunShape& shape, const Lowering& lowering, std::int64_t tokens, std::int64_t past = 0);
+OpGraph prefill_graph(const DecoderLlm& model, const Run& run, const Lowering& lowering, std::int64_t tokens, std::int64_t past = 0);
 
 /// One step: one new token per sequence with `kv_len` tokens in the cache, the new one included. `beside_prompts`: as part of a step with
 /// prompts, whose attention kernel takes the decodes too.
-OpGraph decode_graph(const DecoderLlm& model, const RunShape& shape, const Lowering& lowering, std::int64_t kv_len,
-                     bool beside_prompts = false);
+OpGraph decode_graph(const DecoderLlm& model, const Run& run, const Lowering& lowering, std::int64_t kv_len, bool beside_prompts = false);
 
 /// One pass over `tokens` new ones per sequence that were proposed, not read: logits of all of them, latent attention as in decode.
 /// `past` tokens are in the cache already.
-OpGraph verify_graph(const DecoderLlm& model, const RunShape& shape, const Lowering& lowering, std::int64_t tokens, std::int64_t past);
+OpGraph verify_graph(const DecoderLlm& model, const Run& run, const Lowering& lowering, std::int64_t tokens, std::int64_t past);
 
 /// Vision tower and projector of a VLM.
-OpGraph vision_graph(const VisionLanguage& model, const RunShape& shape, const Lowering& lowering);
+OpGraph vision_graph(const VisionLanguage& model, const Run& run, const Lowering& lowering);
 
 /// One denoising step of a diffusion model on the batch: its network, twice an image under guidance, and the update of the latent images.
-OpGraph denoising_graph(const Diffusion& model, const RunShape& shape, const Lowering& lowering);
+OpGraph denoising_graph(const Diffusion& model, const Run& run, const Lowering& lowering);
 
 /// What a diffusion model runs once: its text encoders on the prompts of a batch; its autoencoder, from image to latent image and back.
-OpGraph text_graph(const Diffusion& model, const RunShape& shape, const Lowering& lowering);
-OpGraph latent_encoder_graph(const Diffusion& model, const RunShape& shape, const Lowering& lowering);
-OpGraph latent_decoder_graph(const Diffusion& model, const RunShape& shape, const Lowering& lowering);
+OpGraph text_graph(const Diffusion& model, const Run& run, const Lowering& lowering);
+OpGraph latent_encoder_graph(const Diffusion& model, const Run& run, const Lowering& lowering);
+OpGraph latent_decoder_graph(const Diffusion& model, const Run& run, const Lowering& lowering);
 
 /// Pixels on a side of an image that the vision part sees: a multiple of what becomes one language token.
-std::int64_t image_side(const VisionLanguage& model, const RunShape& shape);
+std::int64_t image_side(const VisionLanguage& model, const Run& run);
 
 /// Language tokens that the images of one sequence take.
-std::int64_t image_tokens(const VisionLanguage& model, const RunShape& shape);
+std::int64_t image_tokens(const VisionLanguage& model, const Run& run);
 
 /// KV cache of one sequence of `tokens` tokens on one GPU: keys and values of all layers (the latent for MLA; windows honoured).
-Bytes kv_cache_size(const DecoderLlm& model, const RunShape& shape, std::int64_t tokens);
+Bytes kv_cache_size(const DecoderLlm& model, const Run& run, std::int64_t tokens);
 
 }  // namespace roofcast

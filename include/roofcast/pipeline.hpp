@@ -29,7 +29,7 @@ struct PipelineStage {
     std::string source;                    ///< of the known latency
     std::string model, software;
     std::optional<Precision> precision;  ///< absent: the model's own, or the nearest that the device has
-    RunRequest request;                  ///< sizes and formats; its precision is filled in when it is predicted
+    Run request;                         ///< sizes and formats; its precision is filled in when it is predicted
 
     [[nodiscard]] std::string resource() const;  ///< "a100-sxm4-80gb", "t4 #2", or the stage's name
 };

@@ -14,28 +14,6 @@
 
 namespace roofcast {
 
-/// Of RunRequest::host_time.
-inline constexpr double least_host_time = 0.1, most_host_time = 10;
-
-/// Of the batch, of tokens and of other counts of a run: beyond anything that fits a GPU, and small enough for every product of sizes in a
-/// graph to stay exact in 64 bits, as dimensions of a model are below 2^24.
-inline constexpr std::int64_t largest_run_count = std::int64_t{1} << 30;
-
-/// One question. Zeros of `shape` mean the model's defaults.
-struct RunRequest {
-    RunShape shape;                         ///< its `weights` and `kv_precision` are filled in by `completed`
-    std::optional<WeightFormat> weights;    ///< absent: as the checkpoint is published when that is quantized, else as computed
-    std::optional<Precision> kv_precision;  ///< absent: the activations' precision
-    std::optional<bool> channels_last;      ///< layout of convolutions; absent: the software stack's
-    Execution execution = Execution::cuda_graph;
-    std::string software;  ///< engine, such as "llama.cpp"; empty: the execution mode's own table
-    int streams = 1;
-    /// Host time of each pass, over that of the hosts that software/ describes: of the machine, not of its software.
-    double host_time = 1;
-    std::optional<PcieTopology> pcie;  ///< of the machine; absent: `GpuProfile::pcie`
-    Techniques techniques;             ///< all off as initialized
-};
-
 /// Share of each data-sheet ceiling that a phase reaches on each of its GPUs, 0 to 1.
 struct Utilization {
     double compute = 0;    ///< FLOPs per second over the matrix peak of the run's precision
@@ -91,7 +69,7 @@ struct PredictionIntervals {
 inline constexpr int interval_percent = 80;
 
 struct Prediction {
-    RunRequest request;  ///< with defaults filled in
+    Run request;  ///< with defaults filled in
     std::vector<Phase> phases;
     Seconds latency;              ///< end to end: one batch, or one batch of whole requests
     double items_per_second = 0;  ///< images or sequences, all data-parallel copies
@@ -120,31 +98,31 @@ std::string obstacle(const Prediction& prediction);
 
 /// Fills in the model's defaults: tokens, image size. Throws Error on sizes that are not positive, beyond the model's context, or
 /// a precision that `gpu` lacks.
-RunRequest completed(RunRequest request, const Workload& workload, const Gpu& gpu);
+Run completed(Run request, const Workload& workload, const Gpu& gpu);
 
 /// `completed` without asking whether any GPU has the precision: for memory planning.
-RunRequest completed_sizes(RunRequest request, const Workload& workload);
+Run completed_sizes(Run request, const Workload& workload);
 
 /// Predicts one run. Throws Error as `completed` does.
-Prediction predict(const Workload& workload, const Gpu& device, const RunRequest& request, const SoftwareStacks& software);
+Prediction predict(const Workload& workload, const Gpu& device, const Run& request, const SoftwareStacks& software);
 
 /// How more than two GPUs of a completed `request` share PCIe on `gpu`'s machines, or that its `pcie` changes nothing; empty: neither.
-std::string pcie_note(const RunRequest& request, const GpuProfile& gpu);
+std::string pcie_note(const Run& request, const GpuProfile& gpu);
 
 /// One forward pass, of diffusion models one denoising step, with all worked out that the parameters of its GPU do not change: its latency
 /// is asked again and again while they do.
 class PlannedPass {
 public:
     /// Throws Error as `completed` does, and for models that generate tokens: their passes grow.
-    PlannedPass(const Workload& workload, const Gpu& device, const RunRequest& request, const SoftwareStacks& software);
+    PlannedPass(const Workload& workload, const Gpu& device, const Run& request, const SoftwareStacks& software);
 
     /// The latency that `predict` gives for `device`, which differs from the one planned for in nothing but parameters. Throws Error for
     /// operators without a cost model.
     [[nodiscard]] Seconds latency(const Gpu& device) const;
-    [[nodiscard]] const RunRequest& request() const { return request_; }
+    [[nodiscard]] const Run& request() const { return request_; }
 
 private:
-    RunRequest request_;
+    Run request_;
     SoftwareStack stack_;
     OpGraph graph_;
     std::vector<std::size_t> first_equal_;  ///< nodes of `graph_`
@@ -154,14 +132,14 @@ private:
 Precision default_precision(const Workload& workload, const GpuProfile& gpu);
 
 /// Memory of one GPU for a completed `request`, without `usable`. Independent of any GPU.
-MemoryEstimate memory_estimate(const Workload& workload, const RunRequest& request, const SoftwareStacks& software);
+MemoryEstimate memory_estimate(const Workload& workload, const Run& request, const SoftwareStacks& software);
 
 /// Whether the memory of `gpu` is apart from the host's, so that weights can be kept out of it.
 bool can_offload(const GpuProfile& gpu);
 
 /// Searches batch, context, weight formats, GPU counts and, with `offload`, weights kept in host memory for what fits `capacity`. A copy
 /// takes at most `gpus_per_machine` GPUs.
-MemoryAdvice memory_advice(const Workload& workload, const RunRequest& request, const SoftwareStacks& software, Bytes capacity,
+MemoryAdvice memory_advice(const Workload& workload, const Run& request, const SoftwareStacks& software, Bytes capacity,
                            bool offload = true, std::int64_t gpus_per_machine = 16);
 
 }  // namespace roofcast

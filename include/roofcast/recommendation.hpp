@@ -49,7 +49,7 @@ struct LoadTest {
 
 /// What is asked of all deployments. What is not fixed is searched.
 struct RecommendationRequest {
-    RunRequest run;  ///< the user's settings and the defaults; its parallelism is not read, its precision and batch only when fixed
+    Run run;  ///< the user's settings and the defaults; its parallelism is not read, its precision and batch only when fixed
     bool precision_fixed = false, weights_fixed = false;
     bool batch_fixed = false;                      ///< of an engine: the most sequences in it
     bool allow_quantization = false;               ///< formats that lose quality, too

@@ -57,11 +57,11 @@ struct CacheRoom {
 };
 
 /// Room for the KV cache of a completed `request`, none at worst. Throws Error when the capacity is not known.
-CacheRoom cache_room_left(const Workload& workload, const RunRequest& request, const SoftwareStacks& software, const GpuProfile& gpu,
+CacheRoom cache_room_left(const Workload& workload, const Run& request, const SoftwareStacks& software, const GpuProfile& gpu,
                           const SchedulerOptions& options);
 
 /// The same; throws NoAnswer when nothing is left.
-CacheRoom cache_room(const Workload& workload, const RunRequest& request, const SoftwareStacks& software, const GpuProfile& gpu,
+CacheRoom cache_room(const Workload& workload, const Run& request, const SoftwareStacks& software, const GpuProfile& gpu,
                      const SchedulerOptions& options);
 
 /// Limits on what a user sees.
@@ -166,7 +166,7 @@ std::vector<ServingRequest> spread_out(std::vector<ServingRequest> requests, dou
 
 /// A whole question about serving `request`, which is completed; its batch and token counts are not read.
 struct ServingQuestion {
-    RunRequest request;
+    Run request;
     SchedulerOptions options;
     ServiceObjective objective;
     std::optional<double> share;  ///< search for the highest rate at which this share of requests meets the objective; arrivals are at 1/s

@@ -14,23 +14,9 @@
 #include "roofcast/gpu_profile.hpp"
 #include "roofcast/kernel_library.hpp"
 #include "roofcast/lowering.hpp"
-#include "roofcast/run_shape.hpp"
+#include "roofcast/run.hpp"
 
 namespace roofcast {
-
-enum class Execution {
-    eager,       ///< a framework issues each operator from the host
-    cuda_graph,  ///< an engine replays a captured graph of its own kernels
-    compiled,    ///< kernels that a compiler generated beside a library's, issued by the host
-    tensorrt,    ///< compiled ahead of time and replayed
-    fused        ///< hand-fused engine issued by the host (FasterTransformer)
-};
-inline constexpr std::size_t execution_count = 5;
-constexpr std::size_t index(Execution e) {
-    return static_cast<std::size_t>(e);
-}
-std::string_view name(Execution e);
-std::optional<Execution> parse_execution(std::string_view text);
 
 /// What kernels of a family have in place of what the architecture's usual ones have.
 struct KernelFacts {

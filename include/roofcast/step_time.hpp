@@ -42,12 +42,12 @@ struct StepModel {
     std::optional<VisionLanguage> vision;  ///< the whole of a vision-language model
     Gpu gpu;
     SoftwareStack stack;
-    RunShape shape;  ///< precisions, parallelism and images of a sequence; batch and token counts are not read
+    Run run;  ///< precisions, parallelism and images of a sequence; batch and token counts are not read
     int streams = 1;
 };
 
 /// Of a completed `request`. Throws Error when `workload` has no language model.
-StepModel step_model(const Workload& workload, const Gpu& device, const RunRequest& request, const SoftwareStacks& software);
+StepModel step_model(const Workload& workload, const Gpu& device, const Run& request, const SoftwareStacks& software);
 
 /// The equation above, from graphs. Means are rounded to whole tokens. `mix` computes at least one token.
 Seconds step_time(const StepModel& model, const StepMix& mix);

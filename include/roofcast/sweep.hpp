@@ -48,7 +48,7 @@ Shard parse_shard(std::string_view text);
 struct SweepPoint {
     std::string reason;                  ///< why it cannot run; empty: it can, and the figures are valid
     std::optional<ErrorDetail> refusal;  ///< where the settings are bad input, whose message is `reason` then
-    std::optional<RunRequest> request;   ///< completed where it could be
+    std::optional<Run> request;          ///< completed where it could be
     Seconds latency;
     std::optional<Seconds> ttft, tpot;
     double items_per_second = 0;
@@ -67,7 +67,7 @@ struct SweepPoint {
 
 /// Predicts one point. Bad input, a model that does not fit and operators without a kernel model become its `reason`;
 /// bad input its `refusal`, too.
-SweepPoint sweep_point(const Workload& workload, const Gpu& gpu, const RunRequest& request, const SoftwareStacks& software);
+SweepPoint sweep_point(const Workload& workload, const Gpu& gpu, const Run& request, const SoftwareStacks& software);
 
 /// Fills in the speed-ups within `points`, which differ in degrees of parallelism and streams alone.
 void relate(std::vector<SweepPoint>& points);

@@ -106,7 +106,7 @@ struct HostMachine {
     std::string source;             ///< beginning of the names of the sources that measured on it
     std::vector<std::string> gpus;  ///< in it
     std::string software;           ///< beginning of the names of software that it stands for; empty: any
-    double host_time = 1;           ///< RunRequest::host_time
+    double host_time = 1;           ///< Run::host_time
 };
 
 /// `software/hosts.toml`.

@@ -16,9 +16,9 @@ constexpr double point_tolerance = 1e-4;  // of a parameter's range
 constexpr std::array scanned{0.0, 0.15, 0.3, 0.45, 0.6, 0.75, 0.9, 1.0};
 
 /// One function under one algorithm: counts, keeps the best point, and carries exceptions through NLopt's C code.
-class Run {
+class Descent {
 public:
-    Run(const std::function<double(const Point&)>& loss, const SolverOptions& options) : loss_(loss), options_(options) {}
+    Descent(const std::function<double(const Point&)>& loss, const SolverOptions& options) : loss_(loss), options_(options) {}
 
     /// Evaluates outside of NLopt.
     double at(const Point& x) {
@@ -38,7 +38,7 @@ public:
         solver_ = &solver;
         solver.set_lower_bounds(0.0);
         solver.set_upper_bounds(1.0);
-        solver.set_min_objective(&Run::objective, this);
+        solver.set_min_objective(&Descent::objective, this);
         solver.set_maxeval(limit);
         solver.set_ftol_rel(loss_tolerance);
         solver.set_xtol_abs(point_tolerance);
@@ -77,7 +77,9 @@ public:
     std::int64_t evaluations = 0;
 
 private:
-    static double objective(const std::vector<double>& x, std::vector<double>&, void* self) { return static_cast<Run*>(self)->evaluate(x); }
+    static double objective(const std::vector<double>& x, std::vector<double>&, void* self) {
+        return static_cast<Descent*>(self)->evaluate(x);
+    }
 
     double evaluate(const Point& x) {
         try {
@@ -105,12 +107,12 @@ Solution minimize(const Problem& problem, const SolverOptions& options) {
     if (problem.start.empty()) return {.stop = StopReason::nothing_to_fit};
     // NLopt's generator is a thread's own: a fit in another thread does not disturb it.
     nlopt::srand(static_cast<unsigned long>(options.seed));
-    Run full(problem.loss, options);
+    Descent full(problem.loss, options);
     full.at(problem.start);
     StopReason stop = StopReason::converged;
     std::int64_t coarse_evaluations = 0;
     if (options.global_evaluations > 0) {
-        Run coarse(problem.coarse_loss ? problem.coarse_loss : problem.loss, options);
+        Descent coarse(problem.coarse_loss ? problem.coarse_loss : problem.loss, options);
         stop = coarse.solve(nlopt::GN_CRS2_LM, problem.start, options.global_evaluations);
         coarse_evaluations = coarse.evaluations;
         if (!coarse.best.empty()) full.at(coarse.best);

@@ -10,7 +10,7 @@ std::string check_command(const NamedRecommendation& n) {
     const auto& best = n.answer.cheapest(n.request.confidence);
     if (!best || !is_simulated(n)) return {};
     const Deployment& d = *best;
-    const RunShape& shape = n.request.run.shape;
+    const Run& run = n.request.run;
     std::string text = fmt::format("roofcast serve-sim --gpu {} --model {} --precision {}", n.contestants[d.gpu].gpu->profile.id,
                                    n.model_id, name(d.precision));
     const auto add = [&text](const char* option, std::int64_t value, std::int64_t usual) {
@@ -21,8 +21,8 @@ std::string check_command(const NamedRecommendation& n) {
     add("--pp", d.parallel.pipeline, 1);
     add("--dp", d.parallel.data, 1);
     constexpr std::int64_t usual_prompt = 512, usual_output = 128;
-    add("--prompt", shape.prompt_tokens, usual_prompt);
-    add("--generate", shape.generate_tokens, usual_output);
+    add("--prompt", run.prompt_tokens, usual_prompt);
+    add("--generate", run.generate_tokens, usual_output);
     text += fmt::format(" --rate {}/s --requests {}", significant(n.request.rate->in(1 / s)), d.requests);
     add("--seed", static_cast<std::int64_t>(n.request.load.seed), 0);
     add("--max-seqs", d.batch, SchedulerOptions{}.max_sequences);

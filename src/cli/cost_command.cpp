@@ -44,7 +44,7 @@ std::vector<std::string> missing(const CostOptions& options, const CostEstimate&
 
 NamedCost named_cost(const CostOptions& options, const CostSettings& settings, const Workload& workload, const Gpu& gpu,
                      const SoftwareStacks& software, Date day) {
-    const RunRequest request = run_request(options.run, workload, &gpu.profile, options.common.models());
+    const Run request = run_request(options.run, workload, &gpu.profile, options.common.models());
     const auto rental_price = rent_of(gpu.profile, options.prices, day), purchase_price = purchase_of(gpu.profile, options.prices, day);
     NamedCost cost{{workload.id,
                     workload.name,
@@ -57,12 +57,12 @@ NamedCost named_cost(const CostOptions& options, const CostSettings& settings, c
                    {},
                    {}};
     Prediction& p = cost.named.prediction;
-    if (options.run.precision.empty()) p.notes.push_back(precision_note(workload, gpu.profile, p.request.shape.precision));
+    if (options.run.precision.empty()) p.notes.push_back(precision_note(workload, gpu.profile, p.request.precision));
     if (p.memory.fits() == false)
         cost.named.advice =
             memory_advice(workload, p.request, software, *p.memory.usable, can_offload(gpu.profile), gpu.profile.gpus_per_machine);
     if (!p.runs()) return cost;
-    cost.estimate = cost_estimate(p, context_tokens(workload, p.request.shape), gpu, rental_price, purchase_price, settings);
+    cost.estimate = cost_estimate(p, context_tokens(workload, p.request), gpu, rental_price, purchase_price, settings);
     for (auto& text : missing(options, cost.estimate, gpu.profile)) cost.notes.push_back(std::move(text));
     return cost;
 }

@@ -33,8 +33,8 @@ Storage computed_in(Precision precision) {
 
 /// Rows for `workload`: the one asked for by --weights; the precision asked for, and when that has 16 bits the formats that it can be
 /// unpacked from; else all usual ones.
-std::vector<Storage> storages(const RunOptions& options, const Workload& workload, const RunRequest& request) {
-    const Precision precision = request.shape.precision;
+std::vector<Storage> storages(const RunOptions& options, const Workload& workload, const Run& request) {
+    const Precision precision = request.precision;
     if (request.weights) return {{*request.weights, precision}};
     std::vector<Storage> rows;
     if (options.precision.empty()) rows.push_back(computed_in(Precision::fp32));
@@ -52,13 +52,13 @@ std::vector<Storage> storages(const RunOptions& options, const Workload& workloa
     return rows;
 }
 
-void add_row(Table& table, const Workload& workload, RunRequest request, const Storage& storage, const std::vector<GpuProfile>& gpus,
+void add_row(Table& table, const Workload& workload, Run request, const Storage& storage, const std::vector<GpuProfile>& gpus,
              const SoftwareStacks& software) {
-    request.shape.precision = storage.precision;
+    request.precision = storage.precision;
     request.weights = storage.weights;
-    const RunRequest run = completed_sizes(request, workload);
+    const Run run = completed_sizes(request, workload);
     const MemoryEstimate m = memory_estimate(workload, run, software);
-    const std::string activations(name(activation_precision(run.shape.precision)));
+    const std::string activations(name(activation_precision(run.precision)));
     std::vector<Cell> row{workload.id,       storage.weights.label, activations,       m.weights.in(gb),
                           m.kv_cache.in(gb), m.activations.in(gb),  m.overhead.in(gb), m.total().in(gb)};
     for (const GpuProfile& gpu : gpus) {
@@ -92,7 +92,7 @@ bool add_fit(Report& report, const Table& table, const MemoryOptions& options, c
             Table own = table;
             std::erase_if(own.rows, [&](const std::vector<Cell>& row) { return row.front() != Cell(workload.id); });
             if (!usable || fits_somewhere(own, "fits_" + gpu.id)) continue;
-            const RunRequest request = run_request(options.run, workload, nullptr, options.common.models());
+            const Run request = run_request(options.run, workload, nullptr, options.common.models());
             const auto advice =
                 memory_advice(workload, completed_sizes(request, workload), software, *usable, can_offload(gpu), gpu.gpus_per_machine);
             report.after.push_back(
@@ -138,8 +138,8 @@ void run(const MemoryOptions& options) {
     for (const GpuProfile& gpu : gpus) table.columns.push_back({"fits_" + gpu.id, "fits " + gpu.id});
     for (const auto& model : options.models) {
         const Workload workload = find_workload(options.common.models(), model);
-        const RunRequest request = run_request(options.run, workload, nullptr, options.common.models());
-        for (const GpuProfile& gpu : gpus) require_one_machine(request.shape.parallel, gpu);
+        const Run request = run_request(options.run, workload, nullptr, options.common.models());
+        for (const GpuProfile& gpu : gpus) require_one_machine(request.parallel, gpu);
         for (const Storage& storage : storages(options.run, workload, request)) add_row(table, workload, request, storage, gpus, software);
     }
     Report report;

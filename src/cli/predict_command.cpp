@@ -20,11 +20,11 @@ struct PredictOptions {
 };
 
 NamedPrediction named_prediction(const PredictOptions& options, const Workload& workload, const Gpu& gpu, const SoftwareStacks& software) {
-    const RunRequest request = run_request(options.run, workload, &gpu.profile, options.common.models());
+    const Run request = run_request(options.run, workload, &gpu.profile, options.common.models());
     NamedPrediction named{
         workload.id,         workload.name, gpu.profile.id, gpu.profile.name, predict(workload, gpu, request, software), {},
         gpu.profile.assumed, &gpu};
-    if (options.run.precision.empty()) named.prediction.notes.push_back(precision_note(workload, gpu.profile, request.shape.precision));
+    if (options.run.precision.empty()) named.prediction.notes.push_back(precision_note(workload, gpu.profile, request.precision));
     if (std::string note = format_note(request); !note.empty()) named.prediction.notes.push_back(std::move(note));
     if (const auto usable = gpu.profile.usable_memory())
         named.advice =

@@ -133,8 +133,8 @@ Precision required_precision(const std::string& text, const std::string& option)
                  .suggestion = did_you_mean(text, precision_names())});
 }
 
-std::string format_note(const RunRequest& request) {
-    if (request.shape.precision != Precision::int4 || request.weights) return {};
+std::string format_note(const Run& request) {
+    if (request.precision != Precision::int4 || request.weights) return {};
     return "int4 is what GEMMs compute in; for 4-bit weights that are computed in 16 bits, give --weights int4 instead of --precision int4";
 }
 
@@ -230,7 +230,7 @@ void add_pcie_option(CLI::App& command, RunOptions& o) {
         "profile)");
 }
 
-RunRequest run_request(const RunOptions& o, const Workload& workload, const GpuProfile* gpu, const std::filesystem::path& models_folder) {
+Run run_request(const RunOptions& o, const Workload& workload, const GpuProfile* gpu, const std::filesystem::path& models_folder) {
     refuse_useless({.prompt = o.prompt.has_value(),
                     .generate = o.generate.has_value(),
                     .kv_precision = !o.kv.empty(),
@@ -239,22 +239,22 @@ RunRequest run_request(const RunOptions& o, const Workload& workload, const GpuP
                     .steps = o.steps.has_value(),
                     .images = o.images.has_value()},
                    workload);
-    RunRequest request;
-    RunShape& shape = request.shape;
+    Run request;
+    Run& run = request;
     if (!o.precision.empty()) {
-        shape.precision = required_precision(o.precision, "--precision");
+        run.precision = required_precision(o.precision, "--precision");
     } else {
-        shape.precision = gpu == nullptr ? planned_precision(workload) : default_precision(workload, *gpu);
+        run.precision = gpu == nullptr ? planned_precision(workload) : default_precision(workload, *gpu);
     }
     if (!o.weights.empty()) request.weights = required_weights(o.weights);
     if (!o.kv.empty()) request.kv_precision = required_precision(o.kv, "--kv");
-    shape.batch = given(o.batch, "--batch", 1);
-    shape.images = given(o.images, "--images", 1);
-    shape.prompt_tokens = given(o.prompt, "--prompt", 0);
-    shape.generate_tokens = given(o.generate, "--generate", 0);
-    shape.image_size = given(o.image_size, "--image-size", 0);
-    shape.steps = given(o.steps, "--steps", 0);
-    shape.parallel = parallelism(o, workload);
+    run.batch = given(o.batch, "--batch", 1);
+    run.images = given(o.images, "--images", 1);
+    run.prompt_tokens = given(o.prompt, "--prompt", 0);
+    run.generate_tokens = given(o.generate, "--generate", 0);
+    run.image_size = given(o.image_size, "--image-size", 0);
+    run.steps = given(o.steps, "--steps", 0);
+    run.parallel = parallelism(o, workload);
     request.execution = required_execution(o.execution);
     request.streams = o.streams;
     request.host_time = o.host_time;

@@ -33,11 +33,11 @@ void add_pcie_option(CLI::App& command, RunOptions& options);
 /// The request that `options` make of `workload`. With no --precision, the model's own or the nearest that `gpu` has (of 16 bits when it
 /// is null). A draft model is looked for in `models_folder`; when that is empty, in the shipped data.
 /// Throws Error for unknown names, degrees that do not multiply to --gpus, and options that the model has no use for.
-RunRequest run_request(const RunOptions& options, const Workload& workload, const GpuProfile* gpu,
-                       const std::filesystem::path& models_folder = {});
+Run run_request(const RunOptions& options, const Workload& workload, const GpuProfile* gpu,
+                const std::filesystem::path& models_folder = {});
 
 /// What `--precision int4` means, for those who want weights alone in 4 bits; empty for other runs.
-std::string format_note(const RunRequest& request);
+std::string format_note(const Run& request);
 
 /// What a run that names no precision took.
 std::string precision_note(const Workload& workload, const GpuProfile& gpu, Precision taken);

@@ -38,14 +38,14 @@ void refuse_endless(const std::vector<ServingRequest>& requests) {
 }
 
 /// The run that all requests are of, on its way to being completed; those of a trace say themselves how long they are.
-RunRequest request_of(const ServeSimOptions& o, const Workload& workload, const Gpu& gpu) {
-    RunRequest request = run_request(o.run, workload, &gpu.profile);
+Run request_of(const ServeSimOptions& o, const Workload& workload, const Gpu& gpu) {
+    Run request = run_request(o.run, workload, &gpu.profile);
     if (request.techniques.any())
         throw Error(
             {.what = "the simulated engine has its own options for cached prefixes, chunks and blocks, and no draft model or offloading",
              .key = "--cached-prefix, --prefill-chunk, --kv-block, --draft, --offload",
              .suggestion = "--prefix-cached, --chunk or --block-size"});
-    if (!o.serving.trace.empty()) request.shape.prompt_tokens = request.shape.generate_tokens = 1;
+    if (!o.serving.trace.empty()) request.prompt_tokens = request.generate_tokens = 1;
     return completed(std::move(request), workload, gpu);
 }
 
@@ -55,8 +55,8 @@ std::optional<MemoryMisfit> misfit(const ServingQuestion& question, const Worklo
     static_cast<void>(step_model(workload, gpu, question.request, software));  // refuses what cannot be served on any GPU
     room = cache_room_left(workload, question.request, software, gpu.profile, question.options);
     if (room.blocks >= 1) return std::nullopt;
-    RunRequest one = question.request;
-    one.shape.batch = 1;
+    Run one = question.request;
+    one.batch = 1;
     const Bytes step = max(Bytes{}, room.activations - memory_estimate(workload, one, software).activations);
     const MemoryAdvice advice =
         memory_advice(workload, one, software, max(Bytes{}, room.available - step), false, gpu.profile.gpus_per_machine);
@@ -79,10 +79,10 @@ void run(const ServeSimOptions& o) {
                       .options = scheduler_options(o.serving),
                       .objective = service_objective(o.serving.slo),
                       .share = o.serving.find_rate ? std::optional(share_to_meet(o.serving)) : std::nullopt};
-    named.question.users = concurrent_users(o.serving, named.question.request.shape.parallel);
+    named.question.users = concurrent_users(o.serving, named.question.request.parallel);
     named.trace = o.serving.trace;
     named.question.finite = !named.trace.empty();
-    if (named.trace.empty()) named.process = arrival_process(o.serving, named.question.request.shape);
+    if (named.trace.empty()) named.process = arrival_process(o.serving, named.question.request);
     const std::vector<ServingRequest> requests = named.process ? drawn(*named.process) : read_trace(named.trace);
     refuse_endless(requests);
     named.offered = static_cast<std::int64_t>(requests.size());
@@ -91,7 +91,7 @@ void run(const ServeSimOptions& o) {
     named.assumptions = serving_assumptions(named.question, workload);
     named.assumed = gpu.profile.assumed;
     if (o.run.precision.empty())
-        named.notes.push_back(fmt::format("precision {}; --precision sets it", name(named.question.request.shape.precision)));
+        named.notes.push_back(fmt::format("precision {}; --precision sets it", name(named.question.request.precision)));
     if (auto text = pcie_note(named.question.request, gpu.profile); !text.empty()) named.notes.push_back(std::move(text));
     write(serving_report(named), o.common);
     notes.print();

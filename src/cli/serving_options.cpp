@@ -170,13 +170,13 @@ ServiceObjective service_objective(const std::string& text) {
     return objective;
 }
 
-ArrivalProcess arrival_process(const ServingOptions& o, const RunShape& shape) {
+ArrivalProcess arrival_process(const ServingOptions& o, const Run& run) {
     constexpr double largest_cv = 10;
     ArrivalProcess process;
     process.requests = count(o.requests, "--requests", 1, most_requests);
     process.rate = o.rate.empty() ? 1 / s : required_rate(o.rate);
-    process.prompt_mean = static_cast<double>(shape.prompt_tokens);
-    process.output_mean = static_cast<double>(shape.generate_tokens);
+    process.prompt_mean = static_cast<double>(run.prompt_tokens);
+    process.output_mean = static_cast<double>(run.generate_tokens);
     process.prompt_cv = number(o.prompt_cv, "--prompt-cv", 0, largest_cv, Ends::both);
     process.output_cv = number(o.generate_cv, "--generate-cv", 0, largest_cv, Ends::both);
     process.seed = static_cast<std::uint64_t>(count(o.seed, "--seed", 0, std::numeric_limits<std::int64_t>::max()));

@@ -26,7 +26,7 @@ SchedulerOptions scheduler_options(const ServingOptions& options);
 Hertz required_rate(const std::string& text);
 ServiceObjective service_objective(const std::string& text);
 /// Poisson arrivals; at 1/s when the rate is searched for and where users send requests. Token counts are those of the run's shape.
-ArrivalProcess arrival_process(const ServingOptions& options, const RunShape& shape);
+ArrivalProcess arrival_process(const ServingOptions& options, const Run& run);
 /// Of --concurrency, at least one for each data-parallel copy; 0 without it.
 std::int64_t concurrent_users(const ServingOptions& options, const Parallelism& parallel);
 double share_to_meet(const ServingOptions& options);

@@ -24,17 +24,17 @@ void require_image(Count height, Count width) {
 }
 
 /// The format of activations between layers.
-Precision stored_precision(const RunShape& shape, const Lowering& lowering) {
-    return lowering.stays_narrow(shape.precision) ? shape.precision : activation_precision(shape.precision);
+Precision stored_precision(const Run& run, const Lowering& lowering) {
+    return lowering.stays_narrow(run.precision) ? run.precision : activation_precision(run.precision);
 }
 
 }  // namespace
 
-ConvBuilder::ConvBuilder(const ConvNet& n, const RunShape& shape, const Lowering& lowering)
+ConvBuilder::ConvBuilder(const ConvNet& n, const Run& run, const Lowering& lowering)
     : net(n),
-      shape_(shape),
+      run_(run),
       lowering_(lowering),
-      stored_(stored_precision(shape, lowering)),
+      stored_(stored_precision(run, lowering)),
       wide_(stream_precision(lowering, stored_)),
       norm_(n.fp32_norms ? wide_ : norm_precision(lowering, stored_)) {
     graph_.name = "forward";
@@ -42,7 +42,7 @@ ConvBuilder::ConvBuilder(const ConvNet& n, const RunShape& shape, const Lowering
 }
 
 Map ConvBuilder::image() const {
-    const Count size = shape_.image_size > 0 ? shape_.image_size : net.image_size;
+    const Count size = run_.image_size > 0 ? run_.image_size : net.image_size;
     Map whole = resized({.channels = net.channels, .height = 1, .width = 1}, [size](Count) { return size; });
     if (net.dimensions == 2) whole.width = std::max<Count>(1, rounded_count(static_cast<double>(size) * net.aspect));
     whole.kept = lowering_.framework();  // scripts hold the images of the batch
@@ -88,7 +88,7 @@ Conv2d ConvBuilder::convolution(const Map& in, const Map& out, const ConvSpec& s
     const bool row = net.dimensions == 1, volume = net.dimensions > 2;
     const Count kernel_w = volume ? spec.kernel * spec.kernel : spec.columns();
     const Count padding = spec.padding_of(spec.kernel);
-    return {.batch = shape_.batch * out.depth,
+    return {.batch = run_.batch * out.depth,
             .in_channels = in.channels,
             .height = in.height,
             .width = in.width,
@@ -100,7 +100,7 @@ Conv2d ConvBuilder::convolution(const Map& in, const Map& out, const ConvSpec& s
             .padding_w = volume ? padding + spec.dilation * (kernel_w - spec.kernel) / 2 : spec.padding_of(kernel_w),
             .dilation = spec.dilation,
             .groups = spec.groups,
-            .precision = shape_.precision,
+            .precision = run_.precision,
             .channels_last = channels_last(out),
             .framework = by_eager_pytorch(),
             .by_pytorch = by_eager_pytorch() || lowering_.compiled(),
@@ -144,7 +144,7 @@ Map ConvBuilder::conv(const Map& input, const ConvSpec& spec) {
 }
 
 void ConvBuilder::pad(const Map& in, const ConvSpec& spec) {
-    const Count padded = in.elements() * shape_.batch;
+    const Count padded = in.elements() * run_.batch;
     if (spec.kernel == 1) {
         if (net.pads_apart) emit("pad", Move{.read = padded, .written = padded, .precision = stored_}, Fusion::folded, 0, 0);
         return;
@@ -176,27 +176,27 @@ Map ConvBuilder::transposed(const Map& in, Count channels, Count kernel, Count s
     out.kept = out.wide = out.planar = false;
     require_image(out.height, out.width);
     const Count taps = window_places(kernel);
-    const Gemm product{.m = shape_.batch * in.places(),
+    const Gemm product{.m = run_.batch * in.places(),
                        .n = channels * taps,
                        .k = in.channels,
-                       .precision = shape_.precision,
-                       .weight_bits = shape_.weights.bits};
+                       .precision = run_.precision,
+                       .weight_bits = run_.weight_format().bits};
     OpNode& node = emit("transposed", product, Fusion::none, in.taken(), out.elements());
     node.weights = static_cast<double>(channels) * static_cast<double>(taps * in.channels + (bias ? 1 : 0));
     // Published counts multiply outputs by inputs by the whole kernel, although each output sees a stride's share of its taps.
     node.macs = op_macs(product) * static_cast<double>(window_places(stride));
-    const Count products = Count(product.m) * product.n, moved = out.elements() * shape_.batch;
+    const Count products = Count(product.m) * product.n, moved = out.elements() * run_.batch;
     emit("scatter", Move{.read = products, .written = moved, .precision = stored_}, Fusion::none, out.elements(), out.elements())
         .eager_kernels = 0;
     return out;
 }
 
 OpNode& ConvBuilder::linear(Count rows, Count in, Count out, bool bias) {
-    const Gemm op{.m = shape_.batch * rows,
+    const Gemm op{.m = run_.batch * rows,
                   .n = out,
                   .k = in,
-                  .precision = product_precision(shape_, lowering_),
-                  .weight_bits = shape_.weights.bits,
+                  .precision = product_precision(run_, lowering_),
+                  .weight_bits = run_.weight_format().bits,
                   .bias = bias,
                   .framework = lowering_.framework()};
     OpNode& node = emit("linear", op, Fusion::none, rows * in, rows * out);
@@ -210,8 +210,8 @@ Map ConvBuilder::pool(const Map& in, Pooling kind, Count window, Count stride, C
         return (side + 2 * padding - window) / stride + 1;
     });
     out.kept = false;
-    const Reduce op{.inputs = in.elements() * shape_.batch,
-                    .outputs = out.elements() * shape_.batch,
+    const Reduce op{.inputs = in.elements() * run_.batch,
+                    .outputs = out.elements() * run_.batch,
                     .window = static_cast<double>(window_places(window)),
                     .precision = format(in),
                     .addressed = lowering_.framework(),
@@ -241,8 +241,8 @@ Map ConvBuilder::blur(const Map& in, Count kernel, Count stride) {
 Map ConvBuilder::pool_to(const Map& in, Count size) {
     Map out = resized(in, [size](Count) { return size; });
     out.kept = out.wide = out.planar = false;
-    const Reduce op{.inputs = in.elements() * shape_.batch,
-                    .outputs = out.elements() * shape_.batch,
+    const Reduce op{.inputs = in.elements() * run_.batch,
+                    .outputs = out.elements() * run_.batch,
                     .window = static_cast<double>(in.places()) / static_cast<double>(out.places()),
                     .precision = format(in)};
     emit("pool", op, Fusion::none, in.taken(), out.elements());
@@ -256,10 +256,10 @@ Map ConvBuilder::upsample(const Map& in, Count factor, bool bilinear) {
 Map ConvBuilder::interpolate(const Map& in, Map out, bool bilinear) {
     out.kept = false;
     require_image(out.height, out.width);
-    Move op{.read = in.elements() * shape_.batch, .written = out.elements() * shape_.batch, .precision = format(in)};
+    Move op{.read = in.elements() * run_.batch, .written = out.elements() * run_.batch, .precision = format(in)};
     // PyTorch's kernel for planes has one thread a place, which goes through the channels of all images; that for channels last has one an
     // output.
-    if (bilinear && !channels_last(in)) op.waits = shape_.batch * in.channels;
+    if (bilinear && !channels_last(in)) op.waits = run_.batch * in.channels;
     if (bilinear && channels_last(in) && lowering_.framework()) op.integer_instructions = bilinear_instructions;
     emit("upsample", op, Fusion::none, in.taken(), out.elements());
     return out;
@@ -276,7 +276,7 @@ void ConvBuilder::release(Map& map) {
 }
 
 OpGraph ConvBuilder::finish() && {
-    graph_.peak_activations = static_cast<double>(peak_ * shape_.batch) * element_size(stored_);
+    graph_.peak_activations = static_cast<double>(peak_ * run_.batch) * element_size(stored_);
     return std::move(graph_);
 }
 

@@ -47,7 +47,7 @@ enum class Pooling { average, maximum };
 /// Appends operators to a graph. Batch norm is a node of its own with Fusion::folded: eager execution launches it, engines fold it away.
 class ConvBuilder {
 public:
-    ConvBuilder(const ConvNet& net, const RunShape& shape, const Lowering& lowering);
+    ConvBuilder(const ConvNet& net, const Run& run, const Lowering& lowering);
 
     const ConvNet& net;
 
@@ -73,7 +73,7 @@ public:
     /// Normalizes over `groups` groups of channels, plane by plane.
     Map group_norm(const Map& map, Count groups);
     void activate(const Map& map, Activation activation, Fusion fusion = Fusion::epilogue);
-    /// map = map + other, both of one shape.
+    /// map = map + other, both of one run.
     void add(const Map& map);
     /// stream + branch: wide where one of them is.
     Map add(const Map& stream, const Map& branch);
@@ -214,7 +214,7 @@ private:
     /// Whether kernels are eager PyTorch's, which alone of the ways to run a framework adds biases of convolutions apart.
     [[nodiscard]] bool by_eager_pytorch() const { return lowering_.framework() && lowering_.separate_bias; }
 
-    const RunShape& shape_;
+    const Run& run_;
     const Lowering& lowering_;
     Precision stored_;  ///< activations between layers
     Precision wide_;    ///< what learned factors, and sums with them, come out in

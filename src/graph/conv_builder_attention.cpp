@@ -8,21 +8,21 @@ namespace roofcast {
 void ConvBuilder::attention(const Map& in, Count heads, Count key_dim, Count value_dim, Count area) {
     const Count rows = in.places() / area;
     const AttentionSize size{
-        .batch = shape_.batch * area, .heads = heads, .key_dim = key_dim, .value_dim = value_dim, .queries = rows, .keys = rows};
+        .batch = run_.batch * area, .heads = heads, .key_dim = key_dim, .value_dim = value_dim, .queries = rows, .keys = rows};
     // Published counts of these nets come from a profiler of modules, which does not see the two products of attention.
-    emit("attention", pass_attention(shape_, lowering_, stored_, size), Fusion::none, heads * (2 * key_dim + value_dim) * in.places(),
+    emit("attention", pass_attention(run_, lowering_, stored_, size), Fusion::none, heads * (2 * key_dim + value_dim) * in.places(),
          heads * value_dim * in.places())
         .macs = 0;
 }
 
 OpNode& ConvBuilder::cross_attention(Count queries, Count keys, Count heads, Count head_dim, Count windows, Count value_dim) {
-    const AttentionSize size{.batch = shape_.batch * windows,
+    const AttentionSize size{.batch = run_.batch * windows,
                              .heads = heads,
                              .key_dim = head_dim,
                              .value_dim = value_dim > 0 ? value_dim : head_dim,
                              .queries = queries,
                              .keys = keys};
-    OpNode& node = emit("attention", pass_attention(shape_, lowering_, stored_, size), Fusion::none,
+    OpNode& node = emit("attention", pass_attention(run_, lowering_, stored_, size), Fusion::none,
                         windows * heads * head_dim * (queries + 2 * keys), windows * heads * head_dim * queries);
     if (!std::get<Attention>(node.op).fused) node.eager_kernels = eager::unfused_attention;
     return node;
@@ -31,17 +31,17 @@ OpNode& ConvBuilder::cross_attention(Count queries, Count keys, Count heads, Cou
 void ConvBuilder::softmax(Count rows, Count cols, bool wide) {
     const bool cast = wide && mixed_precision();
     const Map scores{.channels = cols, .height = rows, .width = 1};
-    const Count elements = scores.elements() * shape_.batch;
+    const Count elements = scores.elements() * run_.batch;
     if (cast) convert("cast", scores, widening(elements, stored_, wide_));
-    const RowWise op{.kind = RowOp::softmax, .rows = rows * shape_.batch, .cols = cols, .precision = cast ? wide_ : stored_};
+    const RowWise op{.kind = RowOp::softmax, .rows = rows * run_.batch, .cols = cols, .precision = cast ? wide_ : stored_};
     emit("softmax", op, Fusion::chain, rows * cols, rows * cols);
     if (cast) convert("cast", scores, narrowing(elements, wide_, stored_));
 }
 
 void ConvBuilder::product(std::string name, Count batch, Count m, Count n, Count k, bool wide) {
-    const Precision precision = wide ? Precision::fp32 : stored_ == Precision::tf32 ? product_precision(shape_, lowering_) : stored_;
+    const Precision precision = wide ? Precision::fp32 : stored_ == Precision::tf32 ? product_precision(run_, lowering_) : stored_;
     const Gemm op{
-        .batch = shape_.batch * batch, .m = m, .n = n, .k = k, .precision = precision, .weight_bits = 8 * element_size(precision).in(byte)};
+        .batch = run_.batch * batch, .m = m, .n = n, .k = k, .precision = precision, .weight_bits = 8 * element_size(precision).in(byte)};
     emit(std::move(name), op, Fusion::none, batch * (m + n) * k, batch * m * n);
 }
 
@@ -50,29 +50,29 @@ void ConvBuilder::convert_row(std::string name, Count elements, const Elementwis
 }
 
 void ConvBuilder::widen(Count elements, std::string name) {
-    convert_row(std::move(name), elements, widening(elements * shape_.batch, stored_, Precision::fp32));
+    convert_row(std::move(name), elements, widening(elements * run_.batch, stored_, Precision::fp32));
 }
 
 void ConvBuilder::scale_wide(Count elements, std::string name) {
-    convert_row(std::move(name), elements, {.elements = elements * shape_.batch, .precision = Precision::fp32});
+    convert_row(std::move(name), elements, {.elements = elements * run_.batch, .precision = Precision::fp32});
 }
 
 void ConvBuilder::narrow(Count elements, std::string name) {
-    convert_row(std::move(name), elements, narrowing(elements * shape_.batch, Precision::fp32, stored_));
+    convert_row(std::move(name), elements, narrowing(elements * run_.batch, Precision::fp32, stored_));
 }
 
 void ConvBuilder::safe_softmax(Count rows, Count cols, bool masked) {
     const Map scores{.channels = cols, .height = rows, .width = 1};
-    const Count elements = scores.elements() * shape_.batch;
+    const Count elements = scores.elements() * run_.batch;
     const auto pass = [&](std::string name, const Elementwise& op) { convert(std::move(name), scores, op); };
     if (masked) pass("mask_scores", joining(elements, stored_, Precision::fp32));
-    emit("softmax", RowWise{.kind = RowOp::softmax, .rows = rows * shape_.batch, .cols = cols, .precision = Precision::fp32}, Fusion::chain,
+    emit("softmax", RowWise{.kind = RowOp::softmax, .rows = rows * run_.batch, .cols = cols, .precision = Precision::fp32}, Fusion::chain,
          scores.elements(), scores.elements());
     // Rows that are masked as a whole are found by a flag for each score, and become zeros.
     constexpr double flag = 0.25;  // of an fp32 element
     pass("find_masked", {.elements = elements, .writes = flag, .precision = Precision::fp32});
     emit("all_masked",
-         Reduce{.inputs = elements, .outputs = rows * shape_.batch, .window = static_cast<double>(cols), .precision = Precision::int8},
+         Reduce{.inputs = elements, .outputs = rows * run_.batch, .window = static_cast<double>(cols), .precision = Precision::int8},
          Fusion::none, 0, 0);
     pass("zero_masked", {.elements = elements, .precision = Precision::fp32, .strided = lowering_.framework()});
 }

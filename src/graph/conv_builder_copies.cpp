@@ -25,13 +25,13 @@ Map ConvBuilder::concat(const std::vector<Map>& parts) {
         out.channels += part.channels;
         unkept += part.taken();
         if (channels_last(part) && !channels_last(out)) apart += part.elements();
-        if (out.wide && !part.wide) convert("cast", part, widening(part.elements() * shape_.batch, stored_, wide_));
+        if (out.wide && !part.wide) convert("cast", part, widening(part.elements() * run_.batch, stored_, wide_));
     }
-    const Count moved = out.elements() * shape_.batch;
+    const Count moved = out.elements() * run_.batch;
     const Move op{.read = moved,
                   .written = moved,
                   .precision = format(out),
-                  .apart = apart * shape_.batch,
+                  .apart = apart * run_.batch,
                   .integer_instructions = lowering_.framework() ? strided_copy_instructions : 0};
     emit("concat", op, Fusion::none, unkept, out.elements());
     return out;
@@ -55,7 +55,7 @@ Map ConvBuilder::slice(const Map& in, Count channels, bool copied) {
 }
 
 void ConvBuilder::copy(Count elements, std::string name) {
-    const Count moved = elements * shape_.batch;
+    const Count moved = elements * run_.batch;
     emit(std::move(name), Move{.read = moved, .written = moved, .precision = stored_}, Fusion::none, elements, elements);
 }
 
@@ -66,7 +66,7 @@ void ConvBuilder::transpose_rows(Count elements, std::string name) {
 }
 
 void ConvBuilder::transpose(const Map& map, std::string name) {
-    const Count moved = map.elements() * shape_.batch;
+    const Count moved = map.elements() * run_.batch;
     const Move op{.read = moved, .written = moved, .precision = format(map), .apart = moved};
     // Compilers and engines write each map in the layout that its reader wants.
     emit(std::move(name), op, Fusion::folded, map.elements(), map.elements());
@@ -74,7 +74,7 @@ void ConvBuilder::transpose(const Map& map, std::string name) {
 
 void ConvBuilder::copy_by_image(Count elements, std::string name) {
     copy(elements, std::move(name));
-    graph_.segments.back().nodes.back().eager_kernels = static_cast<double>(shape_.batch);
+    graph_.segments.back().nodes.back().eager_kernels = static_cast<double>(run_.batch);
 }
 
 void ConvBuilder::mask_shifted_windows(Count windows, Count places) {
@@ -87,14 +87,14 @@ void ConvBuilder::suppress(Count boxes) {
     segment("suppression");
     graph_.segments.back().after_gpu = true;
     copy(boxes, "suppression");
-    graph_.segments.back().nodes.back().eager_kernels = lowering_.suppression_kernels * static_cast<double>(net.classes * shape_.batch);
+    graph_.segments.back().nodes.back().eager_kernels = lowering_.suppression_kernels * static_cast<double>(net.classes * run_.batch);
 }
 
 void ConvBuilder::sample(const Map& values, Count rows, Count points) {
     // Two rows of a plane lie apart for each number that is written: each is fetched with its sector.
     constexpr double rows_of_plane = 2, flops = 8;
-    const Count elements = rows * points * values.channels * shape_.batch;
-    const double read = static_cast<double>(values.elements() * shape_.batch) / static_cast<double>(elements);
+    const Count elements = rows * points * values.channels * run_.batch;
+    const double read = static_cast<double>(values.elements() * run_.batch) / static_cast<double>(elements);
     const Elementwise op{.elements = elements, .reads = read, .flops_per_element = flops, .precision = stored_, .apart = rows_of_plane};
     emit("sample", op, Fusion::none, values.elements(), rows * points * values.channels);
 }

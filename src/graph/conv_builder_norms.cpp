@@ -13,10 +13,10 @@ constexpr double evo_kernels = 3, evo_reads = 4.0 / 3;
 }  // namespace
 
 void ConvBuilder::moments(const Map& map, Count groups) {
-    const Count elements = map.elements() * shape_.batch;
+    const Count elements = map.elements() * run_.batch;
     if (stored_ != Precision::fp32) convert("cast", map, widening(elements, stored_, Precision::fp32));
     const Reduce op{.inputs = elements,
-                    .outputs = groups * shape_.batch,
+                    .outputs = groups * run_.batch,
                     .window = static_cast<double>(map.elements()) / static_cast<double>(groups),
                     .precision = Precision::fp32};
     emit("moments", op, Fusion::chain, map.elements(), 0);
@@ -40,7 +40,7 @@ void ConvBuilder::evo_norm(const Map& map, bool activated) {
     if (activated) pointwise("evo_gate", map, evo_reads, gate_flops, Fusion::chain, channels).eager_kernels = evo_kernels;
     moments(map, usual_groups);
     // Planes, which the division then reads beside channels that lie side by side.
-    const Count written = map.elements() * shape_.batch;
+    const Count written = map.elements() * run_.batch;
     const Move expanded{.read = 0, .written = written, .precision = stored_, .apart = lowering_.channels_last ? written : Count(0)};
     emit("expand_deviation", expanded, Fusion::chain, map.elements(), 0);
     pointwise("evo_norm", map, evo_reads, affine_flops, Fusion::chain, 2 * channels).eager_kernels = evo_kernels;

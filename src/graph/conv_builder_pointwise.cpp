@@ -44,7 +44,7 @@ constexpr double norm_flops = 2;
 }  // namespace
 
 Elementwise ConvBuilder::elementwise(const Map& map, double reads, double flops) const {
-    return {.elements = map.elements() * shape_.batch, .reads = reads, .flops_per_element = flops, .precision = format(map)};
+    return {.elements = map.elements() * run_.batch, .reads = reads, .flops_per_element = flops, .precision = format(map)};
 }
 
 OpNode& ConvBuilder::pointwise(std::string name, const Map& map, double reads, double flops, Fusion fusion, double weights) {
@@ -74,7 +74,7 @@ Map ConvBuilder::normalized(const Map& map, ConvNorm norm, bool wide) {
     if (norm == ConvNorm::evo || norm == ConvNorm::filter_response) return normalize_and_activate(map, norm, Activation::none);
     Map out = map;
     out.wide = norm_ != stored_ || (wide && mixed_precision());
-    if (out.wide && !map.wide) convert("cast", map, widening(map.elements() * shape_.batch, stored_, wide_));
+    if (out.wide && !map.wide) convert("cast", map, widening(map.elements() * run_.batch, stored_, wide_));
     if (!out.wide) out = narrowed(map);
     if (norm == ConvNorm::group) return group_norm(out, net.norm_groups);
     normalize_rows(out, norm == ConvNorm::layer ? map.places() : map.channels);
@@ -95,12 +95,12 @@ void ConvBuilder::batch_norm(const Map& map, ConvNorm norm) {
     }
     const double weights = norm == ConvNorm::batch ? 2.0 * static_cast<double>(map.channels) : 0;
     OpNode& node = pointwise("batchnorm", map, 1, norm_flops, Fusion::folded, weights);
-    if (by_kernel) std::get<Elementwise>(node.op).normalized = {shape_.batch, map.channels, channels_last(map), by_library};
+    if (by_kernel) std::get<Elementwise>(node.op).normalized = {run_.batch, map.channels, channels_last(map), by_library};
 }
 
 void ConvBuilder::normalize_rows(const Map& map, Count rows) {
     const RowWise op{.kind = RowOp::layernorm,
-                     .rows = rows * shape_.batch,
+                     .rows = rows * run_.batch,
                      .cols = map.elements() / rows,
                      .precision = format(map),
                      .framework = lowering_.framework()};
@@ -172,7 +172,7 @@ void ConvBuilder::parameters(std::string name, double count) {
 void ConvBuilder::gates(const Map& map, Count steps) {
     constexpr double gates = 4, reads = (2 * gates + 1) / gates, writes = 2 / gates, flops = 8;
     const Elementwise op{
-        .elements = map.elements() * shape_.batch, .reads = reads, .writes = writes, .flops_per_element = flops, .precision = stored_};
+        .elements = map.elements() * run_.batch, .reads = reads, .writes = writes, .flops_per_element = flops, .precision = stored_};
     emit("gates", op, Fusion::none, map.elements(), 0).repeat = steps;
 }
 
@@ -214,7 +214,7 @@ Map ConvBuilder::sum_of_parts(const Map& map, Count parts) {
     Map out = as_stream(map);
     out.channels /= parts;
     out.kept = false;
-    Elementwise op = scaling(out.elements() * shape_.batch, format(map), format(out));
+    Elementwise op = scaling(out.elements() * run_.batch, format(map), format(out));
     op.reads *= static_cast<double>(parts);
     // PyTorch writes sums plane by plane, whatever it reads.
     if (lowering_.framework() && channels_last(map)) {
@@ -227,7 +227,7 @@ Map ConvBuilder::sum_of_parts(const Map& map, Count parts) {
 
 Map ConvBuilder::weigh(const Map& map) {
     const Map out = as_stream(map);
-    Elementwise op = scaling(map.elements() * shape_.batch, format(map), format(out));
+    Elementwise op = scaling(map.elements() * run_.batch, format(map), format(out));
     op.strided = lowering_.framework();
     convert("weigh", map, op);
     return out;
@@ -235,7 +235,7 @@ Map ConvBuilder::weigh(const Map& map) {
 
 Map ConvBuilder::layer_scale(const Map& map) {
     const Map out = as_stream(map);
-    Elementwise op = scaling(map.elements() * shape_.batch, format(map), format(out));
+    Elementwise op = scaling(map.elements() * run_.batch, format(map), format(out));
     op.strided = lowering_.framework();
     OpNode& node = convert("layer_scale", map, op);
     node.fusion = Fusion::epilogue;
@@ -245,7 +245,7 @@ Map ConvBuilder::layer_scale(const Map& map) {
 
 Map ConvBuilder::add_positions(const Map& map, Count rows) {
     Map out = as_stream(map);
-    convert("add_positions", map, scaling(map.elements() * shape_.batch, format(map), format(out))).weights =
+    convert("add_positions", map, scaling(map.elements() * run_.batch, format(map), format(out))).weights =
         static_cast<double>((rows > 0 ? rows : map.places()) * map.channels);
     return out;
 }
@@ -264,7 +264,7 @@ Map ConvBuilder::as_stream(const Map& map) const {
 
 Map ConvBuilder::narrowed(const Map& map) {
     if (!map.wide) return map;
-    convert("cast", map, narrowing(map.elements() * shape_.batch, wide_, stored_));
+    convert("cast", map, narrowing(map.elements() * run_.batch, wide_, stored_));
     Map out = map;
     out.wide = false;
     return out;

@@ -22,7 +22,7 @@ Count rounded_up(double channels, Count divisor) {
 /// Walks the layers of one net.
 class Walk {
 public:
-    Walk(const ConvNet& net, const RunShape& shape, const Lowering& lowering) : net_(net), builder_(net, shape, lowering), lifetimes_(net) {
+    Walk(const ConvNet& net, const Run& run, const Lowering& lowering) : net_(net), builder_(net, run, lowering), lifetimes_(net) {
         outputs_.reserve(net.layers.size());
     }
 
@@ -277,8 +277,8 @@ Map Walk::backbone(const ConvLayer& written, const Map& x) {
 
 }  // namespace
 
-OpGraph conv_graph(const ConvNet& net, const RunShape& shape, const Lowering& lowering) {
-    return Walk(net, shape, lowering).run();
+OpGraph conv_graph(const ConvNet& net, const Run& run, const Lowering& lowering) {
+    return Walk(net, run, lowering).run();
 }
 
 }  // namespace roofcast

@@ -6,8 +6,8 @@
 
 namespace roofcast {
 
-/// One forward pass of `net` on `shape.batch` images of `shape.image_size` pixels a side (0: the net's default).
+/// One forward pass of `net` on `run.batch` images of `run.image_size` pixels a side (0: the net's default).
 /// Throws Error when the image is too small for the net or the channels of joined layers do not match.
-OpGraph conv_graph(const ConvNet& net, const RunShape& shape, const Lowering& lowering);
+OpGraph conv_graph(const ConvNet& net, const Run& run, const Lowering& lowering);
 
 }  // namespace roofcast

@@ -67,7 +67,7 @@ Segment embedding_segment(const DecoderPass& pass, const Numerics& n) {
 /// Logits of the last token of each sequence, of all that are verified, or of a whole prompt, and the choice of the next one.
 Segment head_segment(const DecoderPass& pass, const Numerics& n) {
     const DecoderLlm& m = pass.model;
-    const Count width = m.embedding_dim > 0 ? m.embedding_dim : m.hidden, batch = pass.shape.batch * pass.logits, gpus = pass.tensor();
+    const Count width = m.embedding_dim > 0 ? m.embedding_dim : m.hidden, batch = pass.run.batch * pass.logits, gpus = pass.tensor();
     const Count logits = shard(m.vocabulary, gpus);
     LayerBuilder b(n, 5);
     if (m.final_norm) b.norm("final_norm", m.norm, pass.rows(), m.hidden);
@@ -83,7 +83,7 @@ Segment head_segment(const DecoderPass& pass, const Numerics& n) {
     const bool of_prompt = pass.logits > 1 && !pass.decode;
     if (of_prompt && n.element() < element_size(Precision::fp32))
         b.add("widen_logits", Elementwise{batch * logits, 0.5, 1, 1, Precision::fp32}, 0, Fusion::chain);
-    b.add("sampling", RowWise{RowOp::softmax, of_prompt ? Count(pass.shape.batch) : batch, m.vocabulary, Precision::fp32}, 0, Fusion::chain,
+    b.add("sampling", RowWise{RowOp::softmax, of_prompt ? Count(pass.run.batch) : batch, m.vocabulary, Precision::fp32}, 0, Fusion::chain,
           eager::sampling);
     return {"head", 1, b.take()};
 }
@@ -93,7 +93,7 @@ Segment stage_segment(const DecoderPass& pass, const Numerics& n) {
     LayerBuilder b(n, 1);
     const Bytes bytes = static_cast<double>(pass.rows() * pass.model.hidden) * n.element();
     b.add("send", Collective{CollectiveKind::send, 2, bytes});
-    return {"stage", pass.shape.parallel.pipeline - 1, b.take()};
+    return {"stage", pass.run.parallel.pipeline - 1, b.take()};
 }
 
 /// Elements of one token alive at once: the residual stream beside the widest pair of neighbouring tensors of a layer.
@@ -113,12 +113,12 @@ Count widest_pair(const DecoderPass& pass) {
 
 Bytes peak_activations(const DecoderPass& pass, const Numerics& n) {
     const DecoderLlm& m = pass.model;
-    const double rows = static_cast<double>(pass.rows()), batch = static_cast<double>(pass.shape.batch * pass.logits);
+    const double rows = static_cast<double>(pass.rows()), batch = static_cast<double>(pass.run.batch * pass.logits);
     // Scripts of eager frameworks hold the embeddings, each layer's input and what its last norm wrote (Hugging Face's LlamaModel on the
     // H200).
     const Count held = n.framework ? 3 * m.hidden : 0;
     Bytes peak = rows * static_cast<double>(held + m.hidden + widest_pair(pass)) * n.element();
-    if (!pass.lowering.fuses_attention(pass.shape.precision)) {
+    if (!pass.lowering.fuses_attention(pass.run.precision)) {
         const double scores = rows * static_cast<double>(shard(m.heads, pass.tensor()) * pass.kv_len);
         peak += 2 * scores * n.element();
     }
@@ -128,14 +128,14 @@ Bytes peak_activations(const DecoderPass& pass, const Numerics& n) {
 
 OpGraph decoder_graph(const DecoderPass& pass, const char* name) {
     const DecoderLlm& m = pass.model;
-    const Numerics n = numerics_of(pass.shape, pass.lowering, true);
+    const Numerics n = numerics_of(pass.run, pass.lowering, true);
     const auto kinds = layer_kinds(m);
     OpGraph graph;
     graph.name = name;
     graph.segments.reserve(kinds.size() + 3);
     graph.segments.push_back(embedding_segment(pass, n));
     for (const LayerKind& kind : kinds) graph.segments.push_back(layer_segment(pass, n, kind));
-    if (pass.shape.parallel.pipeline > 1) graph.segments.push_back(stage_segment(pass, n));
+    if (pass.run.parallel.pipeline > 1) graph.segments.push_back(stage_segment(pass, n));
     graph.segments.push_back(head_segment(pass, n));
     graph.peak_activations = peak_activations(pass, n);
     if (m.tied_embeddings) {
@@ -167,31 +167,26 @@ std::vector<LayerKind> layer_kinds(const DecoderLlm& model) {
     return kinds;
 }
 
-OpGraph prefill_graph(const DecoderLlm& model, const RunShape& shape, const Lowering& lowering, std::int64_t tokens, std::int64_t past) {
+OpGraph prefill_graph(const DecoderLlm& model, const Run& run, const Lowering& lowering, std::int64_t tokens, std::int64_t past) {
     const Count logits = lowering.logits_of_prompt ? tokens : 1;
-    return decoder_graph(
-        {.model = model, .shape = shape, .lowering = lowering, .tokens = tokens, .kv_len = past + tokens, .logits = logits}, "prefill");
+    return decoder_graph({.model = model, .run = run, .lowering = lowering, .tokens = tokens, .kv_len = past + tokens, .logits = logits},
+                         "prefill");
 }
 
-OpGraph decode_graph(const DecoderLlm& model, const RunShape& shape, const Lowering& lowering, std::int64_t kv_len, bool beside_prompts) {
-    return decoder_graph({.model = model,
-                          .shape = shape,
-                          .lowering = lowering,
-                          .tokens = 1,
-                          .kv_len = kv_len,
-                          .decode = true,
-                          .beside_prompts = beside_prompts},
-                         "decode");
+OpGraph decode_graph(const DecoderLlm& model, const Run& run, const Lowering& lowering, std::int64_t kv_len, bool beside_prompts) {
+    return decoder_graph(
+        {.model = model, .run = run, .lowering = lowering, .tokens = 1, .kv_len = kv_len, .decode = true, .beside_prompts = beside_prompts},
+        "decode");
 }
 
-OpGraph verify_graph(const DecoderLlm& model, const RunShape& shape, const Lowering& lowering, std::int64_t tokens, std::int64_t past) {
+OpGraph verify_graph(const DecoderLlm& model, const Run& run, const Lowering& lowering, std::int64_t tokens, std::int64_t past) {
     return decoder_graph(
-        {.model = model, .shape = shape, .lowering = lowering, .tokens = tokens, .kv_len = past + tokens, .decode = true, .logits = tokens},
+        {.model = model, .run = run, .lowering = lowering, .tokens = tokens, .kv_len = past + tokens, .decode = true, .logits = tokens},
         "verify");
 }
 
-Bytes kv_cache_size(const DecoderLlm& model, const RunShape& shape, std::int64_t tokens) {
-    Count elements_per_token = 2 * shard(model.kv_heads, shape.parallel.tensor) * model.head_dim;
+Bytes kv_cache_size(const DecoderLlm& model, const Run& run, std::int64_t tokens) {
+    Count elements_per_token = 2 * shard(model.kv_heads, run.parallel.tensor) * model.head_dim;
     if (model.mla) elements_per_token = model.mla->kv_rank + model.mla->rope_dim;  // one latent for all heads: every GPU holds it
     Count cached = 0;                                                              // tokens, summed over layers
     for (const LayerKind& kind : layer_kinds(model)) {
@@ -200,8 +195,8 @@ Bytes kv_cache_size(const DecoderLlm& model, const RunShape& shape, std::int64_t
         if (kind.attention == AttentionKind::cross) held = model.cross_attention_tokens;
         cached += kind.layers * held;
     }
-    const double per_stage = static_cast<double>(shard(model.layers, shape.parallel.pipeline)) / static_cast<double>(model.layers);
-    return static_cast<double>(cached * elements_per_token) * per_stage * element_size(shape.kv_precision);
+    const double per_stage = static_cast<double>(shard(model.layers, run.parallel.pipeline)) / static_cast<double>(model.layers);
+    return static_cast<double>(cached * elements_per_token) * per_stage * element_size(run.cache_precision());
 }
 
 }  // namespace roofcast

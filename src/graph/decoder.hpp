@@ -8,14 +8,14 @@ namespace roofcast {
 /// One pass through the layers: `tokens` new ones per sequence against `kv_len` in the cache, these included.
 struct DecoderPass {
     const DecoderLlm& model;
-    const RunShape& shape;
+    const Run& run;
     const Lowering& lowering;
     Count tokens = 1, kv_len = 1;
     bool decode = false;          ///< one token per sequence, or the few of a verification: MLA runs absorbed
     Count logits = 1;             ///< tokens per sequence that the head scores
     bool beside_prompts = false;  ///< part of a step with prompts, whose attention kernel takes decodes too
-    [[nodiscard]] Count rows() const { return shape.batch * tokens; }
-    [[nodiscard]] Count tensor() const { return shape.parallel.tensor; }
+    [[nodiscard]] Count rows() const { return run.batch * tokens; }
+    [[nodiscard]] Count tensor() const { return run.parallel.tensor; }
 };
 
 enum class AttentionKind { full, windowed, cross };

@@ -8,14 +8,14 @@ namespace {
 
 Attention attention_op(const DecoderPass& pass, const Numerics& n) {
     constexpr Count even_keys = 2;  // caches grow by a token: rows of every other pass are odd
-    return {.batch = pass.shape.batch,
+    return {.batch = pass.run.batch,
             .query_len = pass.tokens,
             .kv_len = pass.kv_len,
             .causal = true,
             .precision = n.vector,
-            .kv_precision = element_size(pass.shape.kv_precision) < n.element() ? pass.shape.kv_precision : n.vector,
-            .fused = pass.lowering.fuses_attention(pass.shape.precision),
-            .products = attention_products(pass.shape, pass.lowering, n.vector, even_keys),
+            .kv_precision = element_size(pass.run.cache_precision()) < n.element() ? pass.run.cache_precision() : n.vector,
+            .fused = pass.lowering.fuses_attention(pass.run.precision),
+            .products = attention_products(pass.run, pass.lowering, n.vector, even_keys),
             .fp32_scores = pass.lowering.fp32_scores,
             .copies_heads = pass.lowering.copies_heads,
             .framework = pass.lowering.framework(),
@@ -34,14 +34,14 @@ LaneDecoding lane_decoding(const DecoderPass& pass, Count group) {
 /// Launches of attention. Where nothing copies shared keys, launches for these are counted all the same: the host's time of a kernel was
 /// read off with them.
 double attention_kernels(const DecoderPass& pass, bool grouped) {
-    return (pass.lowering.fuses_attention(pass.shape.precision) ? 1 : eager::unfused_attention) +
+    return (pass.lowering.fuses_attention(pass.run.precision) ? 1 : eager::unfused_attention) +
            (grouped && !pass.lowering.repeats_keys ? eager::repeat_kv : 0);
 }
 
 /// Integer instructions for an element of the cache that is copied.
 double copy_instructions(const DecoderPass& pass) {
-    const WeightFormat& weights = pass.shape.weights;
-    const bool quantized = !weights.label.empty() && weights.bits < 8 * element_size(pass.shape.precision).in(byte);
+    const WeightFormat weights = pass.run.weight_format();
+    const bool quantized = !weights.label.empty() && weights.bits < 8 * element_size(pass.run.precision).in(byte);
     return quantized ? pass.lowering.quantized_copy_instructions.value_or(pass.lowering.copy_instructions)
                      : pass.lowering.copy_instructions;
 }
@@ -50,7 +50,7 @@ double copy_instructions(const DecoderPass& pass) {
 /// each sequence.
 void append_to_cache(LayerBuilder& b, const DecoderPass& pass, Count width, Count kept) {
     const bool anew = pass.lowering.concatenates_cache && kept > pass.tokens;
-    const Count elements = width * (anew ? pass.shape.batch * kept : pass.rows());
+    const Count elements = width * (anew ? pass.run.batch * kept : pass.rows());
     OpNode& node = b.move("kv_append", elements, eager::kv_append, Fusion::chain);
     if (anew) std::get<Move>(node.op).integer_instructions = copy_instructions(pass);
 }
@@ -58,7 +58,7 @@ void append_to_cache(LayerBuilder& b, const DecoderPass& pass, Count width, Coun
 /// Keys and values of all query heads, copied from those that they share.
 void add_repeated_keys(LayerBuilder& b, const DecoderPass& pass, Attention& op) {
     if (!pass.lowering.repeats_keys || op.kv_heads == op.heads) return;
-    const Count width = Count(pass.shape.batch) * op.kv_len * (op.head_dim + op.value_dim);
+    const Count width = Count(pass.run.batch) * op.kv_len * (op.head_dim + op.value_dim);
     b.add("repeat_kv",
           Move{.read = width * op.kv_heads,
                .written = width * op.heads,
@@ -96,7 +96,7 @@ void add_rope(LayerBuilder& b, Count query_elements, Count key_elements) {
 /// Queries from the text, keys and values from image tokens: projected in the prompt's pass and cached for the rest.
 void add_cross_projections(LayerBuilder& b, const DecoderPass& pass, Count heads, Count kv_heads) {
     const DecoderLlm& m = pass.model;
-    const Count image_rows = pass.shape.batch * m.cross_attention_tokens, kv_width = 2 * kv_heads * m.head_dim;
+    const Count image_rows = pass.run.batch * m.cross_attention_tokens, kv_width = 2 * kv_heads * m.head_dim;
     OpNode& query = b.linear("cross_q_proj", pass.rows(), heads * m.head_dim, m.hidden);
     if (pass.decode) {
         query.weights += static_cast<double>(kv_width * m.hidden);  // there, but idle: the keys and values are cached
@@ -176,7 +176,7 @@ void add_latent_attention(LayerBuilder& b, const DecoderPass& pass) {
         b.add("attention", op, 0, Fusion::none, attention_kernels(pass, false) + eager::mla_split);
         b.batched("v_up", heads, rows, mla.value_dim, mla.kv_rank, weights * static_cast<double>(mla.value_dim));
     } else {
-        b.linear("kv_up", pass.shape.batch * pass.kv_len, heads * (mla.nope_dim + mla.value_dim), mla.kv_rank);
+        b.linear("kv_up", pass.run.batch * pass.kv_len, heads * (mla.nope_dim + mla.value_dim), mla.kv_rank);
         op.kv_heads = heads;
         op.head_dim = mla.nope_dim + mla.rope_dim;
         op.value_dim = mla.value_dim;

@@ -17,7 +17,7 @@ void add_activation(LayerBuilder& b, const DecoderPass& pass, Count width) {
 
 void add_exchange(LayerBuilder& b, const DecoderPass& pass, std::string_view name) {
     const double elements = static_cast<double>(pass.rows() * pass.model.moe->top_k * pass.model.hidden);
-    b.add(name, Collective{CollectiveKind::all_to_all, pass.shape.parallel.expert, elements * b.numerics().element()});
+    b.add(name, Collective{CollectiveKind::all_to_all, pass.run.parallel.expert, elements * b.numerics().element()});
 }
 
 void add_shared_expert(LayerBuilder& b, const DecoderPass& pass) {
@@ -70,7 +70,7 @@ void add_moe(LayerBuilder& b, const DecoderPass& pass) {
     const DecoderLlm& m = pass.model;
     const MoeShape& moe = *m.moe;
     const Numerics& n = b.numerics();
-    const Count rows = pass.rows(), expert_gpus = std::max<Count>(1, pass.shape.parallel.expert);
+    const Count rows = pass.rows(), expert_gpus = std::max<Count>(1, pass.run.parallel.expert);
     const Count tensor_gpus = std::max<Count>(1, pass.tensor() / expert_gpus);
     // Data-parallel copies that share experts bring their tokens together.
     const Count gathered = rows * std::max<Count>(1, expert_gpus / pass.tensor());

@@ -12,12 +12,12 @@ namespace {
 /// Appends the network to a builder.
 class Network {
 public:
-    Network(const Diffusion& model, const RunShape& shape, const Lowering& lowering)
+    Network(const Diffusion& model, const Run& run, const Lowering& lowering)
         : model_(model),
           denoiser_(model.denoiser),
-          shape_(latent_shape(model, shape)),
-          net_(latent_net(denoiser_.input_channels, shape_.image_size)),
-          builder_(net_, shape_, lowering) {}
+          run_(latent_shape(model, run)),
+          net_(latent_net(denoiser_.input_channels, run_.image_size)),
+          builder_(net_, run_, lowering) {}
 
     OpGraph run() && {
         if (denoiser_.control) control();
@@ -53,7 +53,7 @@ private:
 
     Map first_conv() {
         builder_.segment("first_conv");
-        return plain_conv(builder_, {.channels = denoiser_.input_channels, .height = shape_.image_size, .width = shape_.image_size},
+        return plain_conv(builder_, {.channels = denoiser_.input_channels, .height = run_.image_size, .width = run_.image_size},
                           denoiser_.channels.front());
     }
 
@@ -117,7 +117,7 @@ private:
     /// The image that guides becomes a map of the latent size by strided convolutions.
     Map conditioning() {
         constexpr Count widths[] = {16, 32, 96, 256};
-        const Count size = shape_.image_size * model_.autoencoder.factor();
+        const Count size = run_.image_size * model_.autoencoder.factor();
         builder_.segment("conditioning");
         const auto unit = [&](const Map& x, Count channels, Count stride) {
             const Map y = plain_conv(builder_, x, channels, stride);
@@ -161,7 +161,7 @@ private:
 
     const Diffusion& model_;
     const Denoiser& denoiser_;
-    RunShape shape_;
+    Run run_;
     ConvNet net_;
     ConvBuilder builder_;
     std::vector<Map> skips_, controls_;
@@ -169,8 +169,8 @@ private:
 
 }  // namespace
 
-OpGraph denoiser_graph(const Diffusion& model, const RunShape& shape, const Lowering& lowering) {
-    return Network(model, shape, lowering).run();
+OpGraph denoiser_graph(const Diffusion& model, const Run& run, const Lowering& lowering) {
+    return Network(model, run, lowering).run();
 }
 
 }  // namespace roofcast

@@ -11,26 +11,26 @@
 
 namespace roofcast {
 
-RunShape latent_shape(const Diffusion& model, const RunShape& shape) {
-    const Count size = shape.image_size > 0 ? shape.image_size : model.image_size, factor = model.autoencoder.factor();
+Run latent_shape(const Diffusion& model, const Run& run) {
+    const Count size = run.image_size > 0 ? run.image_size : model.image_size, factor = model.autoencoder.factor();
     const Count multiple = factor << (model.denoiser.channels.size() - 1);
     if (size % multiple != 0)
         throw Error({.what = "every level halves the image",
                      .key = "image_size",
                      .found = std::to_string(size),
                      .expected = fmt::format("a multiple of {} pixels", multiple)});
-    RunShape latent = shape;
+    Run latent = run;
     latent.image_size = size / factor;
     return latent;
 }
 
-OpGraph denoising_graph(const Diffusion& model, const RunShape& shape, const Lowering& lowering) {
-    RunShape samples = shape;
+OpGraph denoising_graph(const Diffusion& model, const Run& run, const Lowering& lowering) {
+    Run samples = run;
     if (model.guidance) samples.batch *= 2;
     OpGraph graph = denoiser_graph(model, samples, lowering);
     // The two halves under guidance are joined and told apart, and the scheduler moves the latent images one step.
     constexpr double kernels = 12, flops = 3;
-    const RunShape latent = latent_shape(model, shape);
+    const Run latent = latent_shape(model, run);
     const ConvNet net = latent_net(model.autoencoder.latent_channels, latent.image_size);
     ConvBuilder b(net, latent, lowering);
     b.segment("update");
@@ -41,8 +41,8 @@ OpGraph denoising_graph(const Diffusion& model, const RunShape& shape, const Low
     return graph;
 }
 
-OpGraph text_graph(const Diffusion& model, const RunShape& shape, const Lowering& lowering) {
-    RunShape prompt = shape;
+OpGraph text_graph(const Diffusion& model, const Run& run, const Lowering& lowering) {
+    Run prompt = run;
     prompt.prompt_tokens = model.denoiser.tokens;
     OpGraph graph;
     for (const Encoder& text : model.texts) {

@@ -11,18 +11,18 @@ namespace {
 
 struct EncoderPass {
     const Encoder& model;
-    const RunShape& shape;
+    const Run& run;
     const Lowering& lowering;
     Count tokens;
-    [[nodiscard]] Count rows() const { return shape.batch * tokens; }
+    [[nodiscard]] Count rows() const { return run.batch * tokens; }
 };
 
 void add_attention_op(LayerBuilder& b, const EncoderPass& pass, bool causal, bool fused) {
     const Count head_dim = pass.model.hidden / pass.model.heads;
     const Count parts = pass.lowering.half_padded && fused ? 2 : 1;  // tokens and padding are sequences of their own
     const Count tokens = (pass.tokens + parts - 1) / parts;
-    Attention op = pass_attention(pass.shape, pass.lowering, b.numerics().stored,
-                                  {.batch = parts * pass.shape.batch,
+    Attention op = pass_attention(pass.run, pass.lowering, b.numerics().stored,
+                                  {.batch = parts * pass.run.batch,
                                    .heads = pass.model.heads,
                                    .key_dim = head_dim,
                                    .value_dim = head_dim,
@@ -55,7 +55,7 @@ void add_bias_passes(LayerBuilder& b, Count scores) {
 /// are shared with the content's, so they carry no weights of their own. He et al., DeBERTa, 2021, eq. 4.
 void add_relative_scores(LayerBuilder& b, const EncoderPass& pass) {
     const Encoder& m = pass.model;
-    const Count maps = pass.shape.batch * m.heads, head_dim = m.hidden / m.heads;
+    const Count maps = pass.run.batch * m.heads, head_dim = m.hidden / m.heads;
     b.linear("position_qk", m.relative_positions, 2 * m.hidden, m.hidden, false, 2).weights = 0;
     b.batched("content_to_pos", maps, pass.tokens, m.relative_positions, head_dim);
     b.batched("pos_to_content", maps, pass.tokens, m.relative_positions, head_dim);
@@ -80,7 +80,7 @@ void add_self_attention(LayerBuilder& b, const EncoderPass& pass, bool causal) {
     b.projections("qkv_proj", pass.rows(), {{"query", m.hidden}, {"key", m.hidden}, {"value", m.hidden}}, m.hidden, true);
     if (relative) add_relative_scores(b, pass);
     const bool fused =
-        causal ? pass.lowering.fuses_attention(pass.shape.precision) : pass.lowering.fuses_attention(pass.shape.precision, pass.tokens);
+        causal ? pass.lowering.fuses_attention(pass.run.precision) : pass.lowering.fuses_attention(pass.run.precision, pass.tokens);
     add_attention_op(b, pass, causal, fused && !relative);
     b.linear("attention_out", pass.rows(), m.hidden, m.hidden, true);
     b.residual("residual", pass.rows() * m.hidden);
@@ -91,7 +91,7 @@ void add_cross_attention(LayerBuilder& b, const EncoderPass& pass) {
     const Encoder& m = pass.model;
     b.linear("cross_q", pass.rows(), m.hidden, m.hidden, true);
     b.projections("cross_kv", pass.rows(), {{"cross_key", m.hidden}, {"cross_value", m.hidden}}, m.hidden, true);
-    add_attention_op(b, pass, false, pass.lowering.fuses_attention(pass.shape.precision));
+    add_attention_op(b, pass, false, pass.lowering.fuses_attention(pass.run.precision));
     b.linear("cross_out", pass.rows(), m.hidden, m.hidden, true);
     b.residual("residual", pass.rows() * m.hidden);
     b.norm("cross_norm", Normalization::layernorm, pass.rows(), m.hidden);
@@ -132,8 +132,8 @@ Segment encoder_layers(const EncoderPass& pass, const Numerics& n) {
 
 Segment pooler(const EncoderPass& pass, const Numerics& n) {
     LayerBuilder b(n, 2);
-    b.linear("pooler", pass.shape.batch, pass.model.hidden, pass.model.hidden, true);
-    b.elementwise("tanh", pass.shape.batch * pass.model.hidden, 1, 8, Fusion::epilogue);
+    b.linear("pooler", pass.run.batch, pass.model.hidden, pass.model.hidden, true);
+    b.elementwise("tanh", pass.run.batch * pass.model.hidden, 1, 8, Fusion::epilogue);
     return {"pooler", 1, b.take()};
 }
 
@@ -158,17 +158,17 @@ Bytes peak_activations(const EncoderPass& pass, const Numerics& n) {
     // Scripts of eager frameworks hold the embeddings and each layer's input until that returns (Hugging Face's BertModel on the H200).
     const Count held = n.framework ? 2 * m.hidden : 0;
     double elements = static_cast<double>(pass.rows()) * static_cast<double>(held + m.hidden + widest);
-    const bool scores_in_memory = !pass.lowering.fuses_attention(pass.shape.precision, pass.tokens) || m.relative_positions > 0;
+    const bool scores_in_memory = !pass.lowering.fuses_attention(pass.run.precision, pass.tokens) || m.relative_positions > 0;
     if (scores_in_memory) elements += 2 * static_cast<double>(pass.rows() * m.heads) * static_cast<double>(pass.tokens);
     return elements * n.element();
 }
 
 }  // namespace
 
-OpGraph encoder_graph(const Encoder& model, const RunShape& shape, const Lowering& lowering) {
-    const Count tokens = shape.prompt_tokens > 0 ? shape.prompt_tokens : model.default_tokens;
-    const EncoderPass pass{model, shape, lowering, tokens};
-    const Numerics n = numerics_of(shape, lowering, false);
+OpGraph encoder_graph(const Encoder& model, const Run& run, const Lowering& lowering) {
+    const Count tokens = run.prompt_tokens > 0 ? run.prompt_tokens : model.default_tokens;
+    const EncoderPass pass{model, run, lowering, tokens};
+    const Numerics n = numerics_of(run, lowering, false);
     OpGraph graph;
     graph.name = "forward";
     graph.segments.reserve(4);

@@ -8,26 +8,26 @@ namespace roofcast {
 
 namespace {
 
-Count prompt_tokens(const DecoderLlm& model, const RunShape& shape) {
-    return shape.prompt_tokens > 0 ? shape.prompt_tokens : default_prompt(model);
+Count prompt_tokens(const DecoderLlm& model, const Run& run) {
+    return run.prompt_tokens > 0 ? run.prompt_tokens : default_prompt(model);
 }
 
 struct Forward {
-    const RunShape& shape;
+    const Run& run;
     const Lowering& lowering;
 
-    OpGraph operator()(const DecoderLlm& model) const { return prefill_graph(model, shape, lowering, prompt_tokens(model, shape)); }
-    OpGraph operator()(const Encoder& model) const { return encoder_graph(model, shape, lowering); }
-    OpGraph operator()(const Vit& model) const { return vit_graph(model, shape, lowering); }
-    OpGraph operator()(const Swin& model) const { return swin_graph(model, shape, lowering); }
-    OpGraph operator()(const ConvNet& model) const { return conv_graph(model, shape, lowering); }
-    OpGraph operator()(const Diffusion& model) const { return denoiser_graph(model, shape, lowering); }
-    OpGraph operator()(const TransformerXl& model) const { return transformer_xl_graph(model, shape, lowering); }
-    OpGraph operator()(const Summary& model) const { return summary_graph(model, shape, lowering); }
+    OpGraph operator()(const DecoderLlm& model) const { return prefill_graph(model, run, lowering, prompt_tokens(model, run)); }
+    OpGraph operator()(const Encoder& model) const { return encoder_graph(model, run, lowering); }
+    OpGraph operator()(const Vit& model) const { return vit_graph(model, run, lowering); }
+    OpGraph operator()(const Swin& model) const { return swin_graph(model, run, lowering); }
+    OpGraph operator()(const ConvNet& model) const { return conv_graph(model, run, lowering); }
+    OpGraph operator()(const Diffusion& model) const { return denoiser_graph(model, run, lowering); }
+    OpGraph operator()(const TransformerXl& model) const { return transformer_xl_graph(model, run, lowering); }
+    OpGraph operator()(const Summary& model) const { return summary_graph(model, run, lowering); }
     OpGraph operator()(const VisionLanguage& model) const {
-        OpGraph graph = vision_graph(model, shape, lowering);
-        const Count tokens = prompt_tokens(model.language, shape) + image_tokens(model, shape);
-        OpGraph language = prefill_graph(model.language, shape, lowering, tokens);
+        OpGraph graph = vision_graph(model, run, lowering);
+        const Count tokens = prompt_tokens(model.language, run) + image_tokens(model, run);
+        OpGraph language = prefill_graph(model.language, run, lowering, tokens);
         for (Segment& segment : language.segments) graph.segments.push_back(std::move(segment));
         graph.name = "forward";
         graph.peak_activations = max(graph.peak_activations, language.peak_activations);
@@ -44,8 +44,8 @@ std::int64_t default_prompt(const DecoderLlm& model) {
     return model.max_context > 0 ? std::min<Count>(usual, model.max_context) : usual;
 }
 
-OpGraph forward_graph(const Workload& workload, const RunShape& shape, const Lowering& lowering) {
-    return std::visit(Forward{shape, lowering}, workload.architecture);
+OpGraph forward_graph(const Workload& workload, const Run& run, const Lowering& lowering) {
+    return std::visit(Forward{run, lowering}, workload.architecture);
 }
 
 }  // namespace roofcast

@@ -5,7 +5,7 @@
 
 namespace roofcast {
 
-/// `shape` whose images are the latent ones. Throws Error unless every level of the network and of the autoencoder halves the image evenly.
-RunShape latent_shape(const Diffusion& model, const RunShape& shape);
+/// `run` whose images are the latent ones. Throws Error unless every level of the network and of the autoencoder halves the image evenly.
+Run latent_shape(const Diffusion& model, const Run& run);
 
 }  // namespace roofcast

@@ -29,9 +29,9 @@ Map mixed(ConvBuilder& b, const Map& x) {
 
 }  // namespace
 
-OpGraph latent_decoder_graph(const Diffusion& model, const RunShape& shape, const Lowering& lowering) {
+OpGraph latent_decoder_graph(const Diffusion& model, const Run& run, const Lowering& lowering) {
     const Autoencoder& a = model.autoencoder;
-    const RunShape latent = latent_shape(model, shape);
+    const Run latent = latent_shape(model, run);
     const ConvNet net = latent_net(a.latent_channels, latent.image_size);
     ConvBuilder b(net, latent, lowering);
     Map x = mixed(b, b.image());
@@ -46,10 +46,10 @@ OpGraph latent_decoder_graph(const Diffusion& model, const RunShape& shape, cons
     return graph;
 }
 
-OpGraph latent_encoder_graph(const Diffusion& model, const RunShape& shape, const Lowering& lowering) {
+OpGraph latent_encoder_graph(const Diffusion& model, const Run& run, const Lowering& lowering) {
     const Autoencoder& a = model.autoencoder;
-    const RunShape latent = latent_shape(model, shape);
-    RunShape pixels = latent;
+    const Run latent = latent_shape(model, run);
+    Run pixels = latent;
     pixels.image_size = latent.image_size * a.factor();
     const ConvNet net = latent_net(colours, pixels.image_size);
     ConvBuilder b(net, pixels, lowering);

@@ -2,24 +2,25 @@
 
 namespace roofcast {
 
-Numerics numerics_of(const RunShape& shape, const Lowering& lowering, bool serving) {
+Numerics numerics_of(const Run& run, const Lowering& lowering, bool serving) {
     Numerics n;
-    n.matmul = product_precision(shape, lowering);
-    n.vector = shape.precision == Precision::tf32 ? Precision::fp32 : activation_precision(shape.precision);
-    n.stored = lowering.stays_narrow(shape.precision) && !serving ? shape.precision : n.vector;
+    n.matmul = product_precision(run, lowering);
+    n.vector = run.precision == Precision::tf32 ? Precision::fp32 : activation_precision(run.precision);
+    n.stored = lowering.stays_narrow(run.precision) && !serving ? run.precision : n.vector;
     n.stream = stream_precision(lowering, n.stored);
     n.norm = norm_precision(lowering, n.stored);
     n.framework = lowering.framework();
-    n.weight_bits = shape.weights.label.empty() ? native_weights(shape.precision).bits : shape.weights.bits;
-    n.block_scales = shape.weights.block_scales;
-    n.head_bits = shape.weights.every_table ? n.weight_bits : native_weights(n.vector).bits;
-    n.quantizes_rows = serving && element_size(shape.precision) < 2 * byte;
+    const WeightFormat weights = run.weight_format();
+    n.weight_bits = weights.bits;
+    n.block_scales = weights.block_scales;
+    n.head_bits = weights.every_table ? n.weight_bits : native_weights(n.vector).bits;
+    n.quantizes_rows = serving && element_size(run.precision) < 2 * byte;
     return n;
 }
 
-Precision product_precision(const RunShape& shape, const Lowering& lowering) {
-    const bool lanes = shape.precision == Precision::tf32 && !lowering.tf32_products;
-    return lanes ? Precision::fp32 : shape.precision;
+Precision product_precision(const Run& run, const Lowering& lowering) {
+    const bool lanes = run.precision == Precision::tf32 && !lowering.tf32_products;
+    return lanes ? Precision::fp32 : run.precision;
 }
 
 Precision stream_precision(const Lowering& lowering, Precision stored) {
@@ -30,33 +31,33 @@ Precision norm_precision(const Lowering& lowering, Precision stored) {
     return lowering.fp32_norms ? stream_precision(lowering, stored) : stored;
 }
 
-std::optional<Precision> attention_products(const RunShape& shape, const Lowering& lowering, Precision stored, Count keys) {
+std::optional<Precision> attention_products(const Run& run, const Lowering& lowering, Precision stored, Count keys) {
     const bool wide = element_size(stored) > 2 * byte;
-    const bool tf32 = wide && lowering.framework() && product_precision(shape, lowering) == Precision::tf32;
+    const bool tf32 = wide && lowering.framework() && product_precision(run, lowering) == Precision::tf32;
     if ((tf32 || !wide) && lowering.odd_rows_on_lanes && keys % 2 != 0) return Precision::fp32;
     if (tf32) return Precision::tf32;
     return stored == Precision::tf32 && !lowering.tf32_products ? std::optional(Precision::fp32) : std::nullopt;
 }
 
-Attention pass_attention(const RunShape& shape, const Lowering& lowering, Precision stored, const AttentionSize& size) {
-    return {.batch = size.batch,
-            .heads = size.heads,
-            .kv_heads = size.heads,
-            .head_dim = size.key_dim,
-            .value_dim = size.value_dim,
-            .query_len = size.queries,
-            .kv_len = size.keys,
-            .precision = stored,
-            .kv_precision = stored,
-            .fused = size.queries == size.keys ? lowering.fuses_attention(shape.precision, size.keys)
-                                               : lowering.fuses_attention(shape.precision),
-            .products = attention_products(shape, lowering, stored, size.keys),
-            .fp32_scores = lowering.fp32_scores,
-            .copies_heads = lowering.copies_heads,
-            .framework = lowering.framework(),
-            .cached = false,
-            .output = stored,
-            .head_blocks = lowering.head_blocks};
+Attention pass_attention(const Run& run, const Lowering& lowering, Precision stored, const AttentionSize& size) {
+    return {
+        .batch = size.batch,
+        .heads = size.heads,
+        .kv_heads = size.heads,
+        .head_dim = size.key_dim,
+        .value_dim = size.value_dim,
+        .query_len = size.queries,
+        .kv_len = size.keys,
+        .precision = stored,
+        .kv_precision = stored,
+        .fused = size.queries == size.keys ? lowering.fuses_attention(run.precision, size.keys) : lowering.fuses_attention(run.precision),
+        .products = attention_products(run, lowering, stored, size.keys),
+        .fp32_scores = lowering.fp32_scores,
+        .copies_heads = lowering.copies_heads,
+        .framework = lowering.framework(),
+        .cached = false,
+        .output = stored,
+        .head_blocks = lowering.head_blocks};
 }
 
 OpNode window_mask(Count windows, Count places, Seconds per_element) {

@@ -30,11 +30,11 @@ struct Numerics {
     [[nodiscard]] Bytes element() const { return element_size(stored); }
 };
 
-/// Formats of `shape`. `serving`: 8- and 4-bit matrix products quantize their activations at run time.
-Numerics numerics_of(const RunShape& shape, const Lowering& lowering, bool serving);
+/// Formats of `run`. `serving`: 8- and 4-bit matrix products quantize their activations at run time.
+Numerics numerics_of(const Run& run, const Lowering& lowering, bool serving);
 
 /// What matrix products multiply in: tf32 runs of frameworks that keep it to convolutions use fp32.
-Precision product_precision(const RunShape& shape, const Lowering& lowering);
+Precision product_precision(const Run& run, const Lowering& lowering);
 /// Of a run that stores activations in `stored`: what products with learned factors and sums with these come out in.
 Precision stream_precision(const Lowering& lowering, Precision stored);
 /// What layer and group norms of such a run compute in.
@@ -60,10 +60,10 @@ struct AttentionSize {
 };
 /// What separate products of attention over `keys` tokens compute in where that is not the `stored` format: TF32 where a framework's other
 /// products do, fp32 where its library has no kernels of matrix units for rows of an odd number of elements.
-std::optional<Precision> attention_products(const RunShape& shape, const Lowering& lowering, Precision stored, Count keys);
+std::optional<Precision> attention_products(const Run& run, const Lowering& lowering, Precision stored, Count keys);
 
 /// Attention to rows that the same pass computes, stored in `stored`; fused where the run's software fuses it.
-Attention pass_attention(const RunShape& shape, const Lowering& lowering, Precision stored, const AttentionSize& size);
+Attention pass_attention(const Run& run, const Lowering& lowering, Precision stored, const AttentionSize& size);
 
 /// Kernels that an eager framework (PyTorch with Hugging Face layers) launches for what is one operator here.
 namespace eager {

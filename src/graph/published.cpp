@@ -9,7 +9,7 @@ Agreement agreement_with_published(const Workload& workload) {
     static constexpr double tolerance = 0.01;
     constexpr double giga = 1e9;
     const Published& published = workload.published;
-    const OpGraph graph = forward_graph(workload, RunShape{.image_size = published.image_size}, Lowering{});
+    const OpGraph graph = forward_graph(workload, Run{.image_size = published.image_size}, Lowering{});
     Agreement result{.parameters = total_parameters(graph), .gmacs = total_macs(graph) / giga};
     const auto compare = [&result](std::optional<double> figure, double rounding, double found) {
         if (!figure) return;

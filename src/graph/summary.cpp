@@ -40,14 +40,14 @@ Gemm mean_gemm(const Summary& m, double layers, Count batch, const Numerics& n) 
 
 }  // namespace
 
-OpGraph summary_graph(const Summary& model, const RunShape& shape, const Lowering& lowering) {
-    const Numerics n = numerics_of(shape, lowering, false);
+OpGraph summary_graph(const Summary& model, const Run& run, const Lowering& lowering) {
+    const Numerics n = numerics_of(run, lowering, false);
     const Count layers = model.layers > 0 ? Count(model.layers) : estimated_layers(model);
-    const double count = static_cast<double>(layers), batch = static_cast<double>(shape.batch);
+    const double count = static_cast<double>(layers), batch = static_cast<double>(run.batch);
     // GMACs are published for the default image; another size scales work and activations, which the caller does beforehand.
-    const Count outputs = shape.batch * rounded(model.mactivations * mega / count);
+    const Count outputs = run.batch * rounded(model.mactivations * mega / count);
     LayerBuilder b(n, 2);
-    OpNode& product = b.add("product", mean_gemm(model, count, shape.batch, n), model.mparams * mega / count);
+    OpNode& product = b.add("product", mean_gemm(model, count, run.batch, n), model.mparams * mega / count);
     product.macs = batch * model.gmacs * giga / count;
     if (!model.transformer) {
         OpNode& norm = b.elementwise("norm", outputs, 1, 4, Fusion::folded);

@@ -12,14 +12,14 @@ namespace {
 
 struct Stage {
     const Swin& model;
-    const RunShape& shape;
+    const Run& run;
     const Lowering& lowering;
     std::size_t index = 0;
     Count width = 0, side = 0;  ///< channels, and tokens on a side
     [[nodiscard]] Count heads() const { return model.heads[index]; }
     [[nodiscard]] Count window() const { return std::min<Count>(model.windows.empty() ? model.window : model.windows[index], side); }
-    [[nodiscard]] Count tokens() const { return shape.batch * side * side; }
-    [[nodiscard]] Count windows() const { return shape.batch * ((side + window() - 1) / window()) * ((side + window() - 1) / window()); }
+    [[nodiscard]] Count tokens() const { return run.batch * side * side; }
+    [[nodiscard]] Count windows() const { return run.batch * ((side + window() - 1) / window()) * ((side + window() - 1) / window()); }
     /// Tokens with the padding that fills the last windows.
     [[nodiscard]] Count windowed_tokens() const { return windows() * window() * window(); }
 };
@@ -49,9 +49,9 @@ enum class WindowKernels {
     fused       ///< an engine for such models: the norm before writes each token where its window wants it, moves roll on the way
 };
 
-WindowKernels window_kernels(const RunShape& shape, const Lowering& lowering) {
+WindowKernels window_kernels(const Run& run, const Lowering& lowering) {
     if (lowering.window_kernels) return WindowKernels::fused;
-    return lowering.fuses_attention(shape.precision) || lowering.framework() ? WindowKernels::framework : WindowKernels::apart;
+    return lowering.fuses_attention(run.precision) || lowering.framework() ? WindowKernels::framework : WindowKernels::apart;
 }
 
 /// Whether kernels for windows compute scores, bias, mask and softmax in one: FasterTransformer's do for heads of 32 and windows of up to
@@ -63,7 +63,7 @@ bool fuses_window(WindowKernels kernels, const Attention& op) {
 
 void add_window_attention(LayerBuilder& b, const Stage& s) {
     const Count rows = s.windowed_tokens(), length = s.window() * s.window(), head_dim = s.width / s.heads();
-    const WindowKernels kernels = window_kernels(s.shape, s.lowering);
+    const WindowKernels kernels = window_kernels(s.run, s.lowering);
     const bool framework = kernels == WindowKernels::framework, own = kernels == WindowKernels::fused;
     // Blocks alternate between plain and shifted windows: half of them roll the image there and back, frameworks in a copy for each axis.
     const Count rolls = s.side <= s.window() || own ? 0 : framework ? 2 : 1;
@@ -80,14 +80,14 @@ void add_window_attention(LayerBuilder& b, const Stage& s) {
     if (!own) move_windows("partition", (moved + rows * s.width) * formats);
     if (own && s.model.v2) move_windows("partition", moved);  // no norm comes before
     if (rolls > 0 && s.lowering.window_mask_time > Seconds{})
-        b.add(window_mask(s.windows() / s.shape.batch, length, s.lowering.window_mask_time));
+        b.add(window_mask(s.windows() / s.run.batch, length, s.lowering.window_mask_time));
     OpNode& qkv = b.linear("qkv_proj", rows, 3 * s.width, s.width, true);
     if (s.model.v2) {
         qkv.weights -= as_count(s.width);  // keys have no bias
         b.elementwise("cosine_norm", 2 * rows * s.width, 1, 4, Fusion::chain, 8);
     }
     Attention op = pass_attention(
-        s.shape, s.lowering, b.numerics().stored,
+        s.run, s.lowering, b.numerics().stored,
         {.batch = s.windows(), .heads = s.heads(), .key_dim = head_dim, .value_dim = head_dim, .queries = length, .keys = length});
     op.fused = fuses_window(kernels, op);
     op.copies_heads = own && s.lowering.copies_heads;        // frameworks' are moves of their own
@@ -125,7 +125,7 @@ Count merged_side(Count side) {
 
 /// Four neighbours become one token of twice the width.
 Segment merging(const Stage& s, const Numerics& n) {
-    const Count side = merged_side(s.side), rows = s.shape.batch * side * side;
+    const Count side = merged_side(s.side), rows = s.run.batch * side * side;
     LayerBuilder b(n, 3);
     b.move("gather_patches", 4 * rows * s.width);
     b.norm("merge_norm", Normalization::layernorm, rows, s.model.v2 ? 2 * s.width : 4 * s.width);
@@ -133,9 +133,9 @@ Segment merging(const Stage& s, const Numerics& n) {
     return {"merge" + std::to_string(s.index + 1), 1, b.take()};
 }
 
-Segment patch_segment(const Swin& m, const RunShape& shape, const Lowering& lowering, Count size, const Numerics& n) {
+Segment patch_segment(const Swin& m, const Run& run, const Lowering& lowering, Count size, const Numerics& n) {
     LayerBuilder b(n, 2);
-    const Conv2d conv{.batch = shape.batch,
+    const Conv2d conv{.batch = run.batch,
                       .in_channels = m.channels,
                       .height = size,
                       .width = size,
@@ -146,22 +146,22 @@ Segment patch_segment(const Swin& m, const RunShape& shape, const Lowering& lowe
                       .precision = n.vector,
                       .channels_last = lowering.channels_last};
     b.add("patch_embed", conv, as_count(m.embed) * as_count(Count(m.patch) * m.patch * m.channels + 1));
-    b.norm("patch_norm", Normalization::layernorm, Count(shape.batch) * conv.out_height() * conv.out_width(), m.embed);
+    b.norm("patch_norm", Normalization::layernorm, Count(run.batch) * conv.out_height() * conv.out_width(), m.embed);
     return {"patches", 1, b.take()};
 }
 
 Segment head_segment(const Stage& last, const Numerics& n) {
     LayerBuilder b(n, 3);
     b.norm("final_norm", Normalization::layernorm, last.tokens(), last.width);
-    b.add("pool", Reduce{last.tokens() * last.width, last.shape.batch * last.width, as_count(last.side * last.side), n.stored});
-    if (last.model.classes > 0) b.linear("classifier", last.shape.batch, last.model.classes, last.width, true);
+    b.add("pool", Reduce{last.tokens() * last.width, last.run.batch * last.width, as_count(last.side * last.side), n.stored});
+    if (last.model.classes > 0) b.linear("classifier", last.run.batch, last.model.classes, last.width, true);
     return {"head", 1, b.take()};
 }
 
 }  // namespace
 
-OpGraph swin_graph(const Swin& model, const RunShape& shape, const Lowering& lowering) {
-    const Count size = shape.image_size > 0 ? shape.image_size : model.image_size;
+OpGraph swin_graph(const Swin& model, const Run& run, const Lowering& lowering) {
+    const Count size = run.image_size > 0 ? run.image_size : model.image_size;
     const Count smallest = model.patch << (model.depths.size() - 1);
     if (size < smallest) {
         throw Error({.what = "the image is too small for the stages",
@@ -169,13 +169,13 @@ OpGraph swin_graph(const Swin& model, const RunShape& shape, const Lowering& low
                      .found = std::to_string(size),
                      .expected = "at least " + std::to_string(smallest)});
     }
-    Numerics n = numerics_of(shape, lowering, false);
+    Numerics n = numerics_of(run, lowering, false);
     n.norm = n.stream;  // PyTorch's own layer norm, which mixed precision computes in fp32
     OpGraph graph;
     graph.name = "forward";
     graph.segments.reserve(2 * model.depths.size() + 2);
-    graph.segments.push_back(patch_segment(model, shape, lowering, size, n));
-    Stage stage{.model = model, .shape = shape, .lowering = lowering, .width = model.embed, .side = size / model.patch};
+    graph.segments.push_back(patch_segment(model, run, lowering, size, n));
+    Stage stage{.model = model, .run = run, .lowering = lowering, .width = model.embed, .side = size / model.patch};
     for (;;) {
         graph.segments.push_back(blocks(stage, n));
         // The MLP is widest: residual stream, its normed copy, the hidden layer before and after GELU.

@@ -139,9 +139,9 @@ Segment through_host(CopyKind kind, const XlPass& pass) {
 
 }  // namespace
 
-OpGraph transformer_xl_graph(const TransformerXl& model, const RunShape& shape, const Lowering& lowering) {
-    const XlPass pass{model, shape.batch, shape.prompt_tokens > 0 ? shape.prompt_tokens : model.segment, lowering.state_on_host};
-    const Numerics n = numerics_of(shape, lowering, false);
+OpGraph transformer_xl_graph(const TransformerXl& model, const Run& run, const Lowering& lowering) {
+    const XlPass pass{model, run.batch, run.prompt_tokens > 0 ? run.prompt_tokens : model.segment, lowering.state_on_host};
+    const Numerics n = numerics_of(run, lowering, false);
     OpGraph graph;
     graph.name = "forward";
     const bool crosses = lowering.state_on_host && model.memory > 0;

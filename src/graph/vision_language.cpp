@@ -49,25 +49,25 @@ Segment projector_segment(const VisionLanguage& m, const VitPass& pass, const Nu
 
 }  // namespace
 
-std::int64_t image_side(const VisionLanguage& m, const RunShape& shape) {
+std::int64_t image_side(const VisionLanguage& m, const Run& run) {
     const Count unit = m.vision.patch * m.merge;
-    const Count size = shape.image_size > 0 && m.tiles == 1 ? shape.image_size : m.vision.image_size;
+    const Count size = run.image_size > 0 && m.tiles == 1 ? run.image_size : m.vision.image_size;
     return std::max(unit, (size + unit / 2) / unit * unit);
 }
 
-std::int64_t image_tokens(const VisionLanguage& model, const RunShape& shape) {
-    if (model.fixed_image_tokens > 0) return Count(shape.images) * model.fixed_image_tokens;
-    const Count side = image_side(model, shape) / (model.vision.patch * model.merge);
-    return Count(shape.images) * side * side;
+std::int64_t image_tokens(const VisionLanguage& model, const Run& run) {
+    if (model.fixed_image_tokens > 0) return Count(run.images) * model.fixed_image_tokens;
+    const Count side = image_side(model, run) / (model.vision.patch * model.merge);
+    return Count(run.images) * side * side;
 }
 
-OpGraph vision_graph(const VisionLanguage& model, const RunShape& shape, const Lowering& lowering) {
-    const Numerics n = numerics_of(shape, lowering, true);
-    const Count size = image_side(model, shape);
+OpGraph vision_graph(const VisionLanguage& model, const Run& run, const Lowering& lowering) {
+    const Numerics n = numerics_of(run, lowering, true);
+    const Count size = image_side(model, run);
     const VitPass pass{.model = model.vision,
-                       .shape = shape,
+                       .run = run,
                        .lowering = lowering,
-                       .images = Count(shape.batch) * shape.images * model.tiles,
+                       .images = Count(run.batch) * run.images * model.tiles,
                        .patches = patches_of(model.vision, size),
                        .image_size = size,
                        .temporal = model.temporal_patch,

@@ -15,7 +15,7 @@ OpNode& add_attention_op(LayerBuilder& b, const VitPass& pass, std::string_view 
     const Count head_dim = m.hidden / m.heads;
     const AttentionSize size{
         .batch = groups, .heads = m.heads, .key_dim = head_dim, .value_dim = head_dim, .queries = queries, .keys = keys};
-    const Attention op = pass_attention(pass.shape, pass.lowering, b.numerics().stored, size);
+    const Attention op = pass_attention(pass.run, pass.lowering, b.numerics().stored, size);
     return b.add(name, op, 0, Fusion::none, op.fused ? 1 : eager::unfused_attention);
 }
 
@@ -200,20 +200,16 @@ Bytes vit_peak_activations(const VitPass& pass, const Numerics& n) {
     // H200).
     const double pixels = as_count(pass.images * pass.patches * pass.temporal) * as_count(Count(m.channels) * m.patch * m.patch);
     if (n.framework) elements += pixels + 3 * as_count(pass.rows()) * as_count(m.hidden);
-    if (!pass.lowering.fuses_attention(pass.shape.precision, pass.tokens()))
+    if (!pass.lowering.fuses_attention(pass.run.precision, pass.tokens()))
         elements += 2 * as_count(pass.rows() * m.heads) * as_count(pass.tokens());
     return elements * n.element();
 }
 
-OpGraph vit_graph(const Vit& model, const RunShape& shape, const Lowering& lowering) {
-    const Count size = shape.image_size > 0 ? shape.image_size : model.image_size;
-    const VitPass pass{.model = model,
-                       .shape = shape,
-                       .lowering = lowering,
-                       .images = shape.batch,
-                       .patches = patches_of(model, size),
-                       .image_size = size};
-    const Numerics n = numerics_of(shape, lowering, false);
+OpGraph vit_graph(const Vit& model, const Run& run, const Lowering& lowering) {
+    const Count size = run.image_size > 0 ? run.image_size : model.image_size;
+    const VitPass pass{
+        .model = model, .run = run, .lowering = lowering, .images = run.batch, .patches = patches_of(model, size), .image_size = size};
+    const Numerics n = numerics_of(run, lowering, false);
     OpGraph graph;
     graph.name = "forward";
     graph.segments = {patch_segment(pass, n), vit_layers(pass, n, model.layers), head_segment(pass, n)};

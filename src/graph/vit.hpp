@@ -8,7 +8,7 @@ namespace roofcast {
 /// Tokens of one image in the tower.
 struct VitPass {
     const Vit& model;
-    const RunShape& shape;
+    const Run& run;
     const Lowering& lowering;
     Count images = 1;      ///< in the whole batch
     Count patches = 0;     ///< of one image

@@ -261,7 +261,7 @@ std::optional<PredictionIntervals> prediction_intervals(const Prediction& p, con
         result.latency = {std::min(result.latency.low, parts.low), std::max(result.latency.high, parts.high)};
     }
     const auto above_floor = [&](IntervalRatio& factor, const std::vector<const Phase*>& phases) {
-        factor.low = std::max(factor.low, least_ratio(phases, gpu, p.request.shape.parallel));
+        factor.low = std::max(factor.low, least_ratio(phases, gpu, p.request.parallel));
     };
     above_floor(result.latency, all);
     if (result.ttft) above_floor(*result.ttft, before_first_token);

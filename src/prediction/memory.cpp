@@ -49,39 +49,39 @@ Bytes busiest_stage(const OpGraph& graph, std::int64_t layers, std::int64_t stag
 /// A change of the run that takes less memory.
 struct Remedy {
     std::string name;
-    RunRequest request;
+    Run request;
 };
 
 /// Weights in fewer bits, and the KV cache in 8.
-std::vector<Remedy> lighter_formats(const RunRequest& request, bool language) {
+std::vector<Remedy> lighter_formats(const Run& request, bool language) {
     std::vector<Remedy> remedies;
     for (const char* format : {"int8", "int4"}) {
-        RunRequest r = request;
-        r.shape.weights = *parse_weight_format(format);
-        if (r.shape.weights.bits < request.shape.weights.bits) remedies.push_back({fmt::format("{} weights", format), std::move(r)});
+        Run r = request;
+        r.weights = *parse_weight_format(format);
+        if (r.weights->bits < request.weight_format().bits) remedies.push_back({fmt::format("{} weights", format), std::move(r)});
     }
-    if (language && element_size(request.shape.kv_precision) > element_size(Precision::fp8)) {
-        RunRequest r = request;
-        r.shape.kv_precision = Precision::fp8;
+    if (language && element_size(request.cache_precision()) > element_size(Precision::fp8)) {
+        Run r = request;
+        r.kv_precision = Precision::fp8;
         remedies.push_back({"fp8 KV cache", std::move(r)});
     }
     return remedies;
 }
 
 /// More GPUs of one machine by one degree of parallelism, fewest first: only those that a run of the model accepts.
-std::vector<Remedy> spread(const RunRequest& request, const DecoderLlm* llm, std::int64_t Parallelism::*degree, std::int64_t most_gpus) {
+std::vector<Remedy> spread(const Run& request, const DecoderLlm* llm, std::int64_t Parallelism::*degree, std::int64_t most_gpus) {
     std::vector<Remedy> remedies;
     if (llm == nullptr) return remedies;
     const bool tensor = degree == &Parallelism::tensor;
-    const Parallelism& now = request.shape.parallel;
+    const Parallelism& now = request.parallel;
     const std::int64_t beside = tensor ? now.pipeline : std::max(now.tensor, now.expert);  // GPUs of a copy for each way
     for (std::int64_t ways = now.*degree + 1; ways * beside <= most_gpus; ++ways) {
-        const bool accepted = tensor ? llm->heads % ways == 0 && ways * request.shape.parallel.data % request.shape.parallel.expert == 0
-                                     : ways <= llm->layers;
+        const bool accepted =
+            tensor ? llm->heads % ways == 0 && ways * request.parallel.data % request.parallel.expert == 0 : ways <= llm->layers;
         if (!accepted) continue;
-        RunRequest r = request;
-        r.shape.parallel.*degree = ways;
-        const std::int64_t gpus = r.shape.parallel.gpus();
+        Run r = request;
+        r.parallel.*degree = ways;
+        const std::int64_t gpus = r.parallel.gpus();
         // Beside other degrees, the field says which one is meant.
         std::string name = gpus == ways
                                ? fmt::format("{} over {} GPUs", tensor ? "tensor parallelism" : "a pipeline", ways)
@@ -92,11 +92,11 @@ std::vector<Remedy> spread(const RunRequest& request, const DecoderLlm* llm, std
 }
 
 /// Two changes at once, each list from the smallest change on: the formats with the fewest bits, over several GPUs.
-std::vector<std::vector<Remedy>> combinations(const RunRequest& request, const DecoderLlm* llm, std::int64_t most_gpus) {
+std::vector<std::vector<Remedy>> combinations(const Run& request, const DecoderLlm* llm, std::int64_t most_gpus) {
     std::vector<std::vector<Remedy>> all;
     for (const Remedy& light : lighter_formats(request, false)) {
-        RunRequest with_kv = light.request;
-        with_kv.shape.kv_precision = Precision::fp8;
+        Run with_kv = light.request;
+        with_kv.kv_precision = Precision::fp8;
         if (llm != nullptr) all.push_back({{light.name + " and fp8 KV cache", with_kv}});
         for (const auto degree : {&Parallelism::tensor, &Parallelism::pipeline}) {
             all.push_back(spread(light.request, llm, degree, most_gpus));
@@ -108,47 +108,47 @@ std::vector<std::vector<Remedy>> combinations(const RunRequest& request, const D
 
 }  // namespace
 
-MemoryEstimate memory_estimate(const Workload& workload, const RunRequest& request, const SoftwareStacks& software) {
+MemoryEstimate memory_estimate(const Workload& workload, const Run& request, const SoftwareStacks& software) {
     const SoftwareStack stack = stack_of(software, request, workload, {});
     MemoryEstimate memory;
     memory.overhead = stack.memory_overhead;
     const DecoderLlm* llm = language_model(workload);
     for (const OpGraph& graph : weight_graphs(workload, request, stack)) {
-        const bool staged = llm != nullptr && request.shape.parallel.pipeline > 1;
-        memory.weights += staged ? busiest_stage(graph, llm->layers, request.shape.parallel.pipeline) : weight_size(graph);
+        const bool staged = llm != nullptr && request.parallel.pipeline > 1;
+        memory.weights += staged ? busiest_stage(graph, llm->layers, request.parallel.pipeline) : weight_size(graph);
         if (request.techniques.offload > 0) memory.weights -= offloaded_weights(graph, request);
         memory.activations = max(memory.activations, graph.peak_activations);
     }
     if (llm != nullptr) {
-        const std::int64_t tokens = paged_tokens(request, context_tokens(workload, request.shape) + request.shape.generate_tokens);
-        memory.kv_cache = static_cast<double>(request.shape.batch) * kv_cache_size(*llm, request.shape, tokens);
+        const std::int64_t tokens = paged_tokens(request, context_tokens(workload, request) + request.generate_tokens);
+        memory.kv_cache = static_cast<double>(request.batch) * kv_cache_size(*llm, request, tokens);
     }
     if (request.techniques.speculation) add_draft_memory(memory, workload, request, software, stack.lowering);
     require_sound(memory);
     return memory;
 }
 
-MemoryAdvice memory_advice(const Workload& workload, const RunRequest& request, const SoftwareStacks& software, Bytes capacity,
-                           bool offload, std::int64_t gpus_per_machine) {
-    const auto total = [&](const RunRequest& r) { return memory_estimate(workload, r, software).total(); };
+MemoryAdvice memory_advice(const Workload& workload, const Run& request, const SoftwareStacks& software, Bytes capacity, bool offload,
+                           std::int64_t gpus_per_machine) {
+    const auto total = [&](const Run& r) { return memory_estimate(workload, r, software).total(); };
     MemoryAdvice advice;
     advice.largest_batch = largest(most_sequences, [&](std::int64_t batch) {
-        RunRequest r = request;
-        r.shape.batch = batch;
+        Run r = request;
+        r.batch = batch;
         return total(r) <= capacity;
     });
     const DecoderLlm* llm = language_model(workload);
     if (llm != nullptr) {
         const std::int64_t limit = llm->max_context > 0 ? llm->max_context : most_sequences;
         advice.largest_context = largest(limit, [&](std::int64_t tokens) {
-            RunRequest r = request;
-            r.shape.generate_tokens = std::clamp<std::int64_t>(tokens - 1, 1, r.shape.generate_tokens);
-            r.shape.prompt_tokens = std::max<std::int64_t>(1, tokens - r.shape.generate_tokens);
+            Run r = request;
+            r.generate_tokens = std::clamp<std::int64_t>(tokens - 1, 1, r.generate_tokens);
+            r.prompt_tokens = std::max<std::int64_t>(1, tokens - r.generate_tokens);
             return total(r) <= capacity;
         });
     }
     if (total(request) <= capacity) return advice;
-    const auto one_gpu = [](const RunRequest& r) { return r.shape.parallel.gpus() == 1; };
+    const auto one_gpu = [](const Run& r) { return r.parallel.gpus() == 1; };
     const auto add = [&](const Remedy& remedy) {
         const Bytes needed = total(remedy.request);
         if (needed <= capacity)

@@ -46,7 +46,7 @@ bool can_offload(const GpuProfile& gpu) {
     return gpu.capacity.has_value() && !shares_memory;
 }
 
-void require_host_link(const RunRequest& request, const GpuProfile& gpu) {
+void require_host_link(const Run& request, const GpuProfile& gpu) {
     if (request.techniques.offload <= 0 || can_offload(gpu)) return;
     throw Error({.what = fmt::format("{} has no memory apart from the host's", gpu.id),
                  .key = "techniques.offload",
@@ -55,10 +55,10 @@ void require_host_link(const RunRequest& request, const GpuProfile& gpu) {
                  .suggestion = "leave it out"});
 }
 
-bool wait_for_host_weights(Timeline& t, const OpGraph& graph, const RunRequest& request, const Gpu& gpu) {
+bool wait_for_host_weights(Timeline& t, const OpGraph& graph, const Run& request, const Gpu& gpu) {
     const double share = request.techniques.offload;
     if (share <= 0) return false;
-    const LayerStack stack = layers_on_one_gpu(graph, request.shape.parallel);
+    const LayerStack stack = layers_on_one_gpu(graph, request.parallel);
     if (stack.layers <= 0) return false;
     const Seconds layer = cost(Copy{.kind = CopyKind::h2d, .bytes = share * stack.layer, .pinned = true}, gpu).total;
     const Seconds transfer = stack.layers * layer;
@@ -67,17 +67,17 @@ bool wait_for_host_weights(Timeline& t, const OpGraph& graph, const RunRequest& 
     return waits;
 }
 
-Bytes offloaded_weights(const OpGraph& graph, const RunRequest& request) {
-    const LayerStack stack = layers_on_one_gpu(graph, request.shape.parallel);
+Bytes offloaded_weights(const OpGraph& graph, const Run& request) {
+    const LayerStack stack = layers_on_one_gpu(graph, request.parallel);
     return request.techniques.offload * std::max(0.0, stack.layers - buffered_layers) * stack.layer;
 }
 
-RunRequest with_offload(RunRequest request, double share) {
+Run with_offload(Run request, double share) {
     request.techniques.offload = share;
     return request;
 }
 
-std::optional<double> smallest_offload(const Workload& workload, const RunRequest& request, const SoftwareStacks& software, Bytes capacity,
+std::optional<double> smallest_offload(const Workload& workload, const Run& request, const SoftwareStacks& software, Bytes capacity,
                                        double step) {
     const auto total = [&](double share) { return memory_estimate(workload, with_offload(request, share), software).total(); };
     const Bytes whole = total(0), excess = whole - capacity, saved = whole - total(1);

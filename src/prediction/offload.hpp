@@ -15,20 +15,20 @@ namespace roofcast {
 bool has_layers(const Workload& workload);
 
 /// Throws Error when `request` keeps weights in host memory and `gpu` has no memory apart from it.
-void require_host_link(const RunRequest& request, const GpuProfile& gpu);
+void require_host_link(const Run& request, const GpuProfile& gpu);
 
 /// Lengthens `t`, a pass of `graph`, by the wait for streamed weights. True when the transfer is what the pass takes.
-bool wait_for_host_weights(Timeline& t, const OpGraph& graph, const RunRequest& request, const Gpu& gpu);
+bool wait_for_host_weights(Timeline& t, const OpGraph& graph, const Run& request, const Gpu& gpu);
 
 /// What leaves the memory of one GPU, buffers subtracted.
-Bytes offloaded_weights(const OpGraph& graph, const RunRequest& request);
+Bytes offloaded_weights(const OpGraph& graph, const Run& request);
 
 /// `request` with `share` of every layer's weights in host memory.
-RunRequest with_offload(RunRequest request, double share);
+Run with_offload(Run request, double share);
 
 /// The smallest share of every layer's weights, a multiple of `step`, that has to be in host memory for the completed `request` to take at
 /// most `capacity`: excess / (what the whole of them saves), since memory falls linearly in the share. nullopt: all of them are not enough.
-std::optional<double> smallest_offload(const Workload& workload, const RunRequest& request, const SoftwareStacks& software, Bytes capacity,
+std::optional<double> smallest_offload(const Workload& workload, const Run& request, const SoftwareStacks& software, Bytes capacity,
                                        double step);
 
 }  // namespace roofcast

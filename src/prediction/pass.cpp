@@ -7,16 +7,16 @@
 
 namespace roofcast {
 
-bool is_traced(const SoftwareStacks& software, const RunRequest& request, const Workload& workload, std::string_view vendor) {
+bool is_traced(const SoftwareStacks& software, const Run& request, const Workload& workload, std::string_view vendor) {
     if (!workload.own_script.traced || request.execution != Execution::eager) return false;
     // TorchScript leaves a framework its kernels; what succeeded it writes its own.
     return software.find(Execution::compiled, request.software, vendor).lowering.framework();
 }
 
-bool removes_padding(const SoftwareStack& stack, const RunRequest& request) {
-    if (!stack.half_padded || request.shape.generate_tokens > 0) return false;
+bool removes_padding(const SoftwareStack& stack, const Run& request) {
+    if (!stack.half_padded || request.generate_tokens > 0) return false;
     const auto& removed = stack.half_padded->removed_tokens;
-    return std::find(removed.begin(), removed.end(), request.shape.prompt_tokens) != removed.end();
+    return std::find(removed.begin(), removed.end(), request.prompt_tokens) != removed.end();
 }
 
 namespace {
@@ -29,7 +29,7 @@ void take_host_time(SoftwareStack& stack, double factor) {
 
 }  // namespace
 
-SoftwareStack stack_of(const SoftwareStacks& software, const RunRequest& request, const Workload& workload, std::string_view vendor) {
+SoftwareStack stack_of(const SoftwareStacks& software, const Run& request, const Workload& workload, std::string_view vendor) {
     SoftwareStack stack = software.find(request.execution, request.software, vendor);
     if (is_traced(software, request, workload, vendor)) stack = software.find(Execution::compiled, request.software, vendor);
     if (stack.decoders && language_model(workload) != nullptr) {
@@ -48,7 +48,7 @@ SoftwareStack stack_of(const SoftwareStacks& software, const RunRequest& request
     return stack;
 }
 
-Gpu gpu_of(Gpu device, const RunRequest& request, const SoftwareStack& stack) {
+Gpu gpu_of(Gpu device, const Run& request, const SoftwareStack& stack) {
     device.profile.pcie = request.pcie.value_or(device.profile.pcie);
     return with_software(std::move(device), stack);
 }
@@ -62,10 +62,10 @@ SoftwareStack for_context(SoftwareStack stack, std::int64_t tokens) {
 
 /// A prompt cut into m chunks passes p stages like a wave: m + p − 1 steps of 1/(m p) of the work each; engines reach a part of
 /// that gain. One chunk gains nothing.
-double pipelined_share(const RunShape& shape, const SoftwareStack& stack, std::int64_t tokens) {
+double pipelined_share(const Run& run, const SoftwareStack& stack, std::int64_t tokens) {
     if (stack.pipeline_chunk == 0) return 1;
-    const double stages = static_cast<double>(shape.parallel.pipeline);
-    const double chunks = std::max(1.0, static_cast<double>(shape.batch * tokens) / static_cast<double>(stack.pipeline_chunk));
+    const double stages = static_cast<double>(run.parallel.pipeline);
+    const double chunks = std::max(1.0, static_cast<double>(run.batch * tokens) / static_cast<double>(stack.pipeline_chunk));
     const double ideal_speedup = chunks * stages / (chunks + stages - 1);
     return 1 / (1 + stack.pipeline_overlap * (ideal_speedup - 1));
 }

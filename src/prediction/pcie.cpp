@@ -4,9 +4,9 @@
 
 namespace roofcast {
 
-std::string pcie_note(const RunRequest& request, const GpuProfile& gpu) {
+std::string pcie_note(const Run& request, const GpuProfile& gpu) {
     constexpr std::int64_t sharing = 3;  // two GPUs have a link each, and no third that takes from them
-    const std::int64_t gpus = gpus_over_pcie(request.shape.parallel, gpu);
+    const std::int64_t gpus = gpus_over_pcie(request.parallel, gpu);
     if (gpus < sharing) {
         if (!request.pcie) return {};
         return fmt::format("`pcie` {} changes nothing: {}", name(*request.pcie),

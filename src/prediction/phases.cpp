@@ -20,9 +20,9 @@ std::string dominant_bound(const Timeline& t) {
 }
 
 /// Of each GPU: stages of a pipeline take turns within the pass.
-Utilization utilization(const Timeline& t, const GpuProfile& gpu, const RunShape& shape) {
-    const Seconds of_all_stages = static_cast<double>(shape.parallel.pipeline) * t.total;
-    Utilization u = utilization(t.flops, t.dram_bytes, of_all_stages, gpu, shape.precision);
+Utilization utilization(const Timeline& t, const GpuProfile& gpu, const Run& run) {
+    const Seconds of_all_stages = static_cast<double>(run.parallel.pipeline) * t.total;
+    Utilization u = utilization(t.flops, t.dram_bytes, of_all_stages, gpu, run.precision);
     if (t.total > Seconds{} && gpu.tdp > Watts{}) u.power = std::min(1.0, (gpu.idle + t.dynamic_energy / of_all_stages).in(gpu.tdp));
     return u;
 }
@@ -52,7 +52,7 @@ Phase run_phase(OpGraph graph, const PhaseSetting& setting) {
     phase.timeline = std::move(pass.timeline);
     phase.latency = phase.timeline.total;
     if (phase.timeline.dram_bytes > Bytes{}) phase.intensity = phase.timeline.flops / phase.timeline.dram_bytes;
-    phase.utilization = utilization(phase.timeline, setting.gpu.profile, setting.request.shape);
+    phase.utilization = utilization(phase.timeline, setting.gpu.profile, setting.request);
     phase.bound = pass.waits_for_host ? std::string(name(Bound::communication)) : dominant_bound(phase.timeline);
     return phase;
 }
@@ -75,9 +75,7 @@ Phase growing_phase(const std::function<OpGraph(std::int64_t)>& graph_at, std::i
 }
 
 Phase decode_phase(const PhaseSetting& setting, std::int64_t context, std::int64_t steps) {
-    const auto step = [&](std::int64_t kv_len) {
-        return decode_graph(*setting.llm, setting.request.shape, setting.stack.lowering, kv_len);
-    };
+    const auto step = [&](std::int64_t kv_len) { return decode_graph(*setting.llm, setting.request, setting.stack.lowering, kv_len); };
     return growing_phase(step, context + 1, context + steps, static_cast<double>(steps), setting);
 }
 

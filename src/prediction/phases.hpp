@@ -11,7 +11,7 @@ namespace roofcast {
 struct PhaseSetting {
     const DecoderLlm* llm = nullptr;  ///< nullptr: no language model
     const Gpu& gpu;                   ///< as the stack uses it
-    const RunRequest& request;        ///< completed
+    const Run& request;               ///< completed
     const SoftwareStack& stack;
 };
 

@@ -6,7 +6,7 @@
 
 namespace roofcast {
 
-PlannedPass::PlannedPass(const Workload& workload, const Gpu& device, const RunRequest& request, const SoftwareStacks& software)
+PlannedPass::PlannedPass(const Workload& workload, const Gpu& device, const Run& request, const SoftwareStacks& software)
     : request_(completed(request, workload, device)), stack_(stack_of(software, request_, workload, device.profile.vendor)) {
     if (language_model(workload) != nullptr) {
         throw Error({.what = "passes of this model grow from one to the next",
@@ -15,8 +15,8 @@ PlannedPass::PlannedPass(const Workload& workload, const Gpu& device, const RunR
                      .expected = "a model that generates no tokens"});
     }
     const auto* diffusion = std::get_if<Diffusion>(&workload.architecture);
-    graph_ = diffusion != nullptr ? denoising_graph(*diffusion, request_.shape, stack_.lowering)
-                                  : forward_graph(workload, request_.shape, stack_.lowering);
+    graph_ =
+        diffusion != nullptr ? denoising_graph(*diffusion, request_, stack_.lowering) : forward_graph(workload, request_, stack_.lowering);
     first_equal_ = first_equal_nodes(graph_);
 }
 

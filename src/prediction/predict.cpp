@@ -22,7 +22,7 @@ void add_phase(Prediction& p, Phase phase) {
 
 /// Decode, plain or with a draft model, of all tokens after the first.
 void add_decode(Prediction& p, const PhaseSetting& large, const PhaseSetting* draft, std::int64_t context) {
-    const std::int64_t steps = p.request.shape.generate_tokens - 1;  // prefill yields the first token
+    const std::int64_t steps = p.request.generate_tokens - 1;  // prefill yields the first token
     if (steps == 0) return;
     const Seconds before = p.latency;
     if (draft == nullptr) {
@@ -38,14 +38,14 @@ void add_decode(Prediction& p, const PhaseSetting& large, const PhaseSetting* dr
 }
 
 void predict_language(Prediction& p, const Workload& workload, const DecoderLlm& llm, const Gpu& gpu, const SoftwareStack& stack) {
-    const RunShape& shape = p.request.shape;
+    const Run& run = p.request;
     const PhaseSetting large{&llm, gpu, p.request, stack};
     const VisionLanguage* vlm = vision_language(workload);
-    if (vlm != nullptr && shape.images > 0) add_phase(p, run_phase(vision_graph(*vlm, shape, stack.lowering), large));
-    const std::int64_t context = context_tokens(workload, shape);
+    if (vlm != nullptr && run.images > 0) add_phase(p, run_phase(vision_graph(*vlm, run, stack.lowering), large));
+    const std::int64_t context = context_tokens(workload, run);
     add_phase(p, prefill_phase(large, context));
     if (p.request.techniques.speculation) {
-        const RunRequest request = draft_request(workload, p.request);
+        const Run request = draft_request(workload, p.request);
         const PhaseSetting draft{language_model(*p.request.techniques.speculation->draft), gpu, request, stack};
         Phase prefill = prefill_phase(draft, context);
         prefill.name = "draft_prefill";
@@ -56,12 +56,12 @@ void predict_language(Prediction& p, const Workload& workload, const DecoderLlm&
         p.ttft = p.latency;
         add_decode(p, large, nullptr, context);
     }
-    p.tokens_per_second = shape.items() * static_cast<double>(shape.generate_tokens) / p.latency.in(s);
+    p.tokens_per_second = run.items() * static_cast<double>(run.generate_tokens) / p.latency.in(s);
 }
 
 /// Prompts, and where guidance needs them as many empty ones; an image to start from; the steps; the image that they end in.
 void predict_diffusion(Prediction& p, const Diffusion& model, const PhaseSetting& setting) {
-    const RunShape& shape = p.request.shape;
+    const Run& run = p.request;
     const Lowering& lowering = setting.stack.lowering;
     const auto passes = [&](OpGraph graph, std::int64_t count) {
         Phase phase = run_phase(std::move(graph), setting);
@@ -69,20 +69,20 @@ void predict_diffusion(Prediction& p, const Diffusion& model, const PhaseSetting
         phase.latency *= phase.passes;
         add_phase(p, std::move(phase));
     };
-    if (!model.texts.empty()) passes(text_graph(model, shape, lowering), model.guidance ? 2 : 1);
-    if (model.from_image) passes(latent_encoder_graph(model, shape, lowering), 1);
-    passes(denoising_graph(model, shape, lowering), shape.steps);
+    if (!model.texts.empty()) passes(text_graph(model, run, lowering), model.guidance ? 2 : 1);
+    if (model.from_image) passes(latent_encoder_graph(model, run, lowering), 1);
+    passes(denoising_graph(model, run, lowering), run.steps);
     p.step = p.phases.back().timeline.total;
-    passes(latent_decoder_graph(model, shape, lowering), 1);
+    passes(latent_decoder_graph(model, run, lowering), 1);
 }
 
 }  // namespace
 
-Prediction predict(const Workload& workload, const Gpu& device, const RunRequest& request, const SoftwareStacks& software) {
+Prediction predict(const Workload& workload, const Gpu& device, const Run& request, const SoftwareStacks& software) {
     Prediction p;
     p.request = completed(request, workload, device);
     require_host_link(p.request, device.profile);
-    const std::int64_t tokens = context_tokens(workload, p.request.shape) + p.request.shape.generate_tokens;
+    const std::int64_t tokens = context_tokens(workload, p.request) + p.request.generate_tokens;
     const SoftwareStack stack = for_context(stack_of(software, p.request, workload, device.profile.vendor), tokens);
     const Gpu gpu = gpu_of(device, p.request, stack);
     if (const DecoderLlm* llm = language_model(workload)) {
@@ -90,14 +90,14 @@ Prediction predict(const Workload& workload, const Gpu& device, const RunRequest
     } else if (const auto* diffusion = std::get_if<Diffusion>(&workload.architecture)) {
         predict_diffusion(p, *diffusion, {nullptr, gpu, p.request, stack});
     } else {
-        add_phase(p, run_phase(forward_graph(workload, p.request.shape, stack.lowering), {nullptr, gpu, p.request, stack}));
+        add_phase(p, run_phase(forward_graph(workload, p.request, stack.lowering), {nullptr, gpu, p.request, stack}));
     }
     for (const Phase& phase : p.phases) {
         const Seconds cold = cold_start(phase.timeline, stack);
         p.cold_extra += cold - (p.cold_extra > Seconds{} ? stack.cold_context : Seconds{});
     }
-    p.items_per_second = p.request.shape.items() / p.latency.in(s);
-    if (gpus_over_pcie(p.request.shape.parallel, gpu.profile) > 1) p.pcie = gpu.profile.pcie;
+    p.items_per_second = p.request.items() / p.latency.in(s);
+    if (gpus_over_pcie(p.request.parallel, gpu.profile) > 1) p.pcie = gpu.profile.pcie;
     p.memory = memory_estimate(workload, p.request, software);
     p.memory.usable = gpu.profile.usable_memory();
     require_sound(p);

@@ -39,14 +39,14 @@ double as_double(std::int64_t n) {
     return static_cast<double>(n);
 }
 
-void check_sizes(const RunShape& shape) {
-    require_count("batch", shape.batch);
-    require_count("prompt_tokens", shape.prompt_tokens, 0);
-    require_count("generate_tokens", shape.generate_tokens, 0);
-    require_count("image_size", shape.image_size, 0, largest_side);
-    require_count("images", shape.images, 0);
-    require_count("steps", shape.steps, 0);
-    const Parallelism& p = shape.parallel;
+void check_sizes(const Run& run) {
+    require_count("batch", run.batch);
+    require_count("prompt_tokens", run.prompt_tokens, 0);
+    require_count("generate_tokens", run.generate_tokens, 0);
+    require_count("image_size", run.image_size, 0, largest_side);
+    require_count("images", run.images, 0);
+    require_count("steps", run.steps, 0);
+    const Parallelism& p = run.parallel;
     require_count("parallel.tensor", p.tensor, 1, most_gpus);
     require_count("parallel.pipeline", p.pipeline, 1, most_gpus);
     require_count("parallel.data", p.data, 1, most_gpus);
@@ -72,17 +72,17 @@ double pixels_of(const Workload& workload, double side) {
     return std::pow(side, as_double(net == nullptr ? 2 : net->dimensions));
 }
 
-void check_images(const Workload& workload, const RunShape& shape) {
-    const double side = as_double(shape.image_size > 0 ? shape.image_size : native_image_size(workload));
-    const double images = as_double(shape.batch) * as_double(std::max<std::int64_t>(1, shape.images));
-    require_product(shape.image_size > 0 ? "image_size" : "batch", "pixels of all images of a batch", images * pixels_of(workload, side),
+void check_images(const Workload& workload, const Run& run) {
+    const double side = as_double(run.image_size > 0 ? run.image_size : native_image_size(workload));
+    const double images = as_double(run.batch) * as_double(std::max<std::int64_t>(1, run.images));
+    require_product(run.image_size > 0 ? "image_size" : "batch", "pixels of all images of a batch", images * pixels_of(workload, side),
                     most_pixels);
 }
 
 /// Tokens of one pass, of which each sequence attends to `context`.
-void check_tokens(const RunShape& shape, std::int64_t context, std::int64_t heads) {
-    const double tokens = as_double(shape.batch) * as_double(context);
-    const char* field = shape.batch > context ? "batch" : "prompt_tokens";
+void check_tokens(const Run& run, std::int64_t context, std::int64_t heads) {
+    const double tokens = as_double(run.batch) * as_double(context);
+    const char* field = run.batch > context ? "batch" : "prompt_tokens";
     require_product(field, "tokens of all sequences of a batch", tokens, most_tokens);
     require_product(field, "attention scores of a layer", tokens * as_double(context) * as_double(heads), most_scores);
 }
@@ -108,16 +108,16 @@ void check_experts(const Workload& workload, const DecoderLlm* llm, const Parall
                      .suggestion = fmt::format("`parallel.tensor` {} `parallel.expert` {}", p.expert, p.expert)});
 }
 
-void check_language(const Workload& workload, const DecoderLlm& llm, const RunShape& shape) {
-    require_count("prompt_tokens", shape.prompt_tokens);
-    require_count("generate_tokens", shape.generate_tokens);
-    if (vision_language(workload) != nullptr) check_images(workload, shape);
+void check_language(const Workload& workload, const DecoderLlm& llm, const Run& run) {
+    require_count("prompt_tokens", run.prompt_tokens);
+    require_count("generate_tokens", run.generate_tokens);
+    if (vision_language(workload) != nullptr) check_images(workload, run);
     // The last token is generated but never read back, so it takes no place in the context.
-    const std::int64_t context = context_tokens(workload, shape) + shape.generate_tokens - 1;
+    const std::int64_t context = context_tokens(workload, run) + run.generate_tokens - 1;
     if (llm.max_context > 0 && context > llm.max_context) {
         // The field that can make up for it: the prompt, else the output, else the images.
-        const std::int64_t prompt = llm.max_context - (context - shape.prompt_tokens),
-                           output = llm.max_context - (context - shape.generate_tokens);
+        const std::int64_t prompt = llm.max_context - (context - run.prompt_tokens),
+                           output = llm.max_context - (context - run.generate_tokens);
         const bool by_prompt = prompt >= 1, by_output = !by_prompt && output >= 1;
         throw Error({.what = fmt::format("{} holds at most {} tokens of context", workload.id, llm.max_context),
                      .key = by_prompt   ? "prompt_tokens"
@@ -128,26 +128,26 @@ void check_language(const Workload& workload, const DecoderLlm& llm, const RunSh
                                    : by_output ? fmt::format("`generate_tokens` {} or less", output)
                                                : std::string("smaller or fewer images")});
     }
-    if (llm.heads % shape.parallel.tensor != 0) {
+    if (llm.heads % run.parallel.tensor != 0) {
         throw Error({.what = fmt::format("{} has {} attention heads, which `parallel.tensor` must divide", workload.id, llm.heads),
                      .key = "parallel.tensor",
-                     .found = std::to_string(shape.parallel.tensor)});
+                     .found = std::to_string(run.parallel.tensor)});
     }
-    if (shape.parallel.pipeline > llm.layers) {
+    if (run.parallel.pipeline > llm.layers) {
         throw Error({.what = fmt::format("{} has {} layers, fewer than pipeline stages", workload.id, llm.layers),
                      .key = "parallel.pipeline",
-                     .found = std::to_string(shape.parallel.pipeline)});
+                     .found = std::to_string(run.parallel.pipeline)});
     }
-    check_tokens(shape, context, llm.heads);
+    check_tokens(run, context, llm.heads);
 }
 
 /// Keys and values are stored as they were computed, or in fewer bits.
-void check_cache(const RunShape& shape) {
-    const Precision computed = activation_precision(shape.precision);
-    if (element_size(shape.kv_precision) <= element_size(computed)) return;
+void check_cache(const Run& run) {
+    const Precision computed = activation_precision(run.precision);
+    if (element_size(run.cache_precision()) <= element_size(computed)) return;
     throw Error({.what = "a KV cache wider than what attention computes in",
                  .key = "kv_precision",
-                 .found = fmt::format("{} beside {}", name(shape.kv_precision), name(shape.precision)),
+                 .found = fmt::format("{} beside {}", name(run.cache_precision()), name(run.precision)),
                  .expected = fmt::format("at most {} bits", 8 * element_size(computed).in(byte)),
                  .suggestion = fmt::format("`kv_precision` {}", name(computed))});
 }
@@ -163,65 +163,64 @@ void check_host_time(double time) {
 }
 
 /// The draft model must be able to run beside the large one.
-void check_draft(const Workload& workload, const RunRequest& request) {
+void check_draft(const Workload& workload, const Run& request) {
     const auto& speculation = request.techniques.speculation;
     if (!speculation) return;
     require_product("techniques.speculation.tokens", "tokens of all sequences in a verification",
-                    as_double(request.shape.batch) * as_double(speculation->tokens + 1), most_tokens);
-    const RunShape shape = draft_request(workload, request).shape;
+                    as_double(request.batch) * as_double(speculation->tokens + 1), most_tokens);
+    const Run run = draft_request(workload, request);
     const auto& llm = std::get<DecoderLlm>(speculation->draft->architecture);
-    check_experts(*speculation->draft, &llm, shape.parallel);
-    check_language(*speculation->draft, llm, shape);
+    check_experts(*speculation->draft, &llm, run.parallel);
+    check_language(*speculation->draft, llm, run);
 }
 
-void complete_encoder(const Workload& workload, const Encoder& encoder, RunShape& shape) {
-    if (shape.prompt_tokens == 0)
-        shape.prompt_tokens = encoder.max_tokens() > 0 ? std::min(encoder.default_tokens, encoder.max_tokens()) : encoder.default_tokens;
-    if (encoder.max_tokens() > 0 && shape.prompt_tokens > encoder.max_tokens()) {
+void complete_encoder(const Workload& workload, const Encoder& encoder, Run& run) {
+    if (run.prompt_tokens == 0)
+        run.prompt_tokens = encoder.max_tokens() > 0 ? std::min(encoder.default_tokens, encoder.max_tokens()) : encoder.default_tokens;
+    if (encoder.max_tokens() > 0 && run.prompt_tokens > encoder.max_tokens()) {
         throw Error({.what = fmt::format("{} holds at most {} tokens", workload.id, encoder.max_tokens()),
                      .key = "prompt_tokens",
-                     .found = std::to_string(shape.prompt_tokens)});
+                     .found = std::to_string(run.prompt_tokens)});
     }
-    check_tokens(shape, shape.prompt_tokens, encoder.heads);
+    check_tokens(run, run.prompt_tokens, encoder.heads);
 }
 
 }  // namespace
 
-RunRequest completed(RunRequest request, const Workload& workload, const Gpu& gpu) {
-    require_precision(gpu.profile, request.shape.precision);
-    require_one_machine(request.shape.parallel, gpu.profile);
+Run completed(Run request, const Workload& workload, const Gpu& gpu) {
+    require_precision(gpu.profile, request.precision);
+    require_one_machine(request.parallel, gpu.profile);
     return completed_sizes(std::move(request), workload);
 }
 
-RunRequest completed_sizes(RunRequest request, const Workload& workload) {
-    check_host_time(request.host_time);
-    RunShape& shape = request.shape;
-    check_sizes(shape);
-    check_techniques(request, workload);
-    check_experts(workload, language_model(workload), shape.parallel);
-    shape.weights = request.weights.value_or(stored_weights(workload, shape.precision));
-    shape.kv_precision = request.kv_precision.value_or(activation_precision(shape.precision));
-    check_cache(shape);
+Run completed_sizes(Run run, const Workload& workload) {
+    check_host_time(run.host_time);
+    check_sizes(run);
+    check_techniques(run, workload);
+    check_experts(workload, language_model(workload), run.parallel);
+    run.weights = run.weights.value_or(stored_weights(workload, run.precision));
+    run.kv_precision = run.cache_precision();
+    check_cache(run);
     if (const DecoderLlm* llm = language_model(workload)) {
-        if (shape.prompt_tokens == 0) shape.prompt_tokens = default_prompt(*llm);
-        if (shape.generate_tokens == 0) shape.generate_tokens = default_generate;
-        check_language(workload, *llm, shape);
-        check_draft(workload, request);
-        return request;
+        if (run.prompt_tokens == 0) run.prompt_tokens = default_prompt(*llm);
+        if (run.generate_tokens == 0) run.generate_tokens = default_generate;
+        check_language(workload, *llm, run);
+        check_draft(workload, run);
+        return run;
     }
-    if (shape.parallel.tensor > 1 || shape.parallel.pipeline > 1) {
+    if (run.parallel.tensor > 1 || run.parallel.pipeline > 1) {
         throw Error({.what = fmt::format("{} is not a language model: only `parallel.data` spreads it over GPUs", workload.id),
-                     .key = shape.parallel.tensor > 1 ? "parallel.tensor" : "parallel.pipeline"});
+                     .key = run.parallel.tensor > 1 ? "parallel.tensor" : "parallel.pipeline"});
     }
-    if (const auto* encoder = std::get_if<Encoder>(&workload.architecture)) complete_encoder(workload, *encoder, shape);
+    if (const auto* encoder = std::get_if<Encoder>(&workload.architecture)) complete_encoder(workload, *encoder, run);
     if (const auto* xl = std::get_if<TransformerXl>(&workload.architecture)) {
-        if (shape.prompt_tokens == 0) shape.prompt_tokens = xl->segment;
-        check_tokens(shape, shape.prompt_tokens + xl->memory, xl->heads);
+        if (run.prompt_tokens == 0) run.prompt_tokens = xl->segment;
+        check_tokens(run, run.prompt_tokens + xl->memory, xl->heads);
     }
-    if (const auto* diffusion = std::get_if<Diffusion>(&workload.architecture); diffusion != nullptr && shape.steps == 0)
-        shape.steps = diffusion->steps;
-    check_images(workload, shape);
-    return request;
+    if (const auto* diffusion = std::get_if<Diffusion>(&workload.architecture); diffusion != nullptr && run.steps == 0)
+        run.steps = diffusion->steps;
+    check_images(workload, run);
+    return run;
 }
 
 Precision default_precision(const Workload& workload, const GpuProfile& gpu) {

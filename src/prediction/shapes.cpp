@@ -16,9 +16,9 @@ const DecoderLlm* language_model(const Workload& workload) {
     return std::get_if<DecoderLlm>(&workload.architecture);
 }
 
-std::int64_t context_tokens(const Workload& workload, const RunShape& shape) {
+std::int64_t context_tokens(const Workload& workload, const Run& run) {
     const VisionLanguage* vlm = vision_language(workload);
-    return shape.prompt_tokens + (vlm == nullptr ? 0 : image_tokens(*vlm, shape));
+    return run.prompt_tokens + (vlm == nullptr ? 0 : image_tokens(*vlm, run));
 }
 
 WeightFormat stored_weights(const Workload& workload, Precision precision) {
@@ -26,26 +26,26 @@ WeightFormat stored_weights(const Workload& workload, Precision precision) {
     return workload.native_weights && unpacks ? *workload.native_weights : native_weights(precision);
 }
 
-std::vector<OpGraph> weight_graphs(const Workload& workload, const RunRequest& request, const SoftwareStack& stack) {
-    const RunShape& shape = request.shape;
+std::vector<OpGraph> weight_graphs(const Workload& workload, const Run& request, const SoftwareStack& stack) {
+    const Run& run = request;
     const Lowering& lowering = stack.lowering;
     std::vector<OpGraph> graphs;
     if (const auto* diffusion = std::get_if<Diffusion>(&workload.architecture)) {
-        graphs.push_back(text_graph(*diffusion, shape, lowering));
-        graphs.push_back(latent_encoder_graph(*diffusion, shape, lowering));  // part of the autoencoder, run or not
-        graphs.push_back(denoising_graph(*diffusion, shape, lowering));
-        graphs.push_back(latent_decoder_graph(*diffusion, shape, lowering));
+        graphs.push_back(text_graph(*diffusion, run, lowering));
+        graphs.push_back(latent_encoder_graph(*diffusion, run, lowering));  // part of the autoencoder, run or not
+        graphs.push_back(denoising_graph(*diffusion, run, lowering));
+        graphs.push_back(latent_decoder_graph(*diffusion, run, lowering));
         return graphs;
     }
     const DecoderLlm* llm = language_model(workload);
     if (llm == nullptr) {
-        graphs.push_back(forward_graph(workload, shape, lowering));
+        graphs.push_back(forward_graph(workload, run, lowering));
         return graphs;
     }
-    if (const VisionLanguage* vlm = vision_language(workload)) graphs.push_back(vision_graph(*vlm, shape, lowering));
-    const std::int64_t context = context_tokens(workload, shape);
+    if (const VisionLanguage* vlm = vision_language(workload)) graphs.push_back(vision_graph(*vlm, run, lowering));
+    const std::int64_t context = context_tokens(workload, run);
     const std::int64_t tokens = pass_tokens(request, stack, *llm, context - cached_tokens(request));
-    graphs.push_back(prefill_graph(*llm, shape, lowering, tokens, context - tokens));
+    graphs.push_back(prefill_graph(*llm, run, lowering, tokens, context - tokens));
     return graphs;
 }
 

@@ -13,7 +13,7 @@ const DecoderLlm* language_model(const Workload& workload);
 const VisionLanguage* vision_language(const Workload& workload);
 
 /// Tokens in the cache of one sequence before the first is generated: prompt and images.
-std::int64_t context_tokens(const Workload& workload, const RunShape& shape);
+std::int64_t context_tokens(const Workload& workload, const Run& run);
 
 /// What a user gave of a run, whatever its value.
 struct GivenSettings {
@@ -27,6 +27,6 @@ void refuse_useless(const GivenSettings& given, const Workload& workload);
 WeightFormat stored_weights(const Workload& workload, Precision precision);
 
 /// Graphs that together hold every weight once, at the shape's largest activations.
-std::vector<OpGraph> weight_graphs(const Workload& workload, const RunRequest& request, const SoftwareStack& stack);
+std::vector<OpGraph> weight_graphs(const Workload& workload, const Run& request, const SoftwareStack& stack);
 
 }  // namespace roofcast

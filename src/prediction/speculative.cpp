@@ -13,16 +13,15 @@ double expected_tokens(double acceptance, std::int64_t draft_tokens) {
     return (1 - std::pow(acceptance, most)) / (1 - acceptance);
 }
 
-RunRequest draft_request(const Workload& workload, const RunRequest& request) {
+Run draft_request(const Workload& workload, const Run& request) {
     const Workload& model = *request.techniques.speculation->draft;
-    RunRequest draft = request;
-    draft.weights.reset();
-    draft.shape.weights = stored_weights(model, request.shape.precision);
+    Run draft = request;
+    draft.weights = stored_weights(model, request.precision);
     draft.techniques.offload = 0;
     draft.techniques.speculation.reset();
-    draft.shape.prompt_tokens = context_tokens(workload, request.shape);  // images reach it as tokens
-    draft.shape.image_size = 0;
-    if (!std::get<DecoderLlm>(model.architecture).moe) draft.shape.parallel.expert = 1;
+    draft.prompt_tokens = context_tokens(workload, request);  // images reach it as tokens
+    draft.image_size = 0;
+    if (!std::get<DecoderLlm>(model.architecture).moe) draft.parallel.expert = 1;
     return draft;
 }
 
@@ -35,10 +34,10 @@ SpeculativeDecode speculative_decode(const PhaseSetting& large, const PhaseSetti
     const double iterations = std::max(1.0, static_cast<double>(steps) / result.outcome.tokens_per_iteration);
     // The cache grows by one in each of the k draft steps: their mean is the middle one.
     const auto step = [&](std::int64_t kv_len) {
-        return decode_graph(*draft.llm, draft.request.shape, draft.stack.lowering, kv_len + (k - 1) / 2);
+        return decode_graph(*draft.llm, draft.request, draft.stack.lowering, kv_len + (k - 1) / 2);
     };
     const auto check = [&](std::int64_t kv_len) {
-        return verify_graph(*large.llm, large.request.shape, large.stack.lowering, k + 1, kv_len - 1);
+        return verify_graph(*large.llm, large.request, large.stack.lowering, k + 1, kv_len - 1);
     };
     result.draft = growing_phase(step, first, last, static_cast<double>(k) * iterations, draft);
     result.draft.name = "draft_decode";
@@ -49,14 +48,14 @@ SpeculativeDecode speculative_decode(const PhaseSetting& large, const PhaseSetti
     return result;
 }
 
-void add_draft_memory(MemoryEstimate& large, const Workload& workload, const RunRequest& request, const SoftwareStacks& software,
+void add_draft_memory(MemoryEstimate& large, const Workload& workload, const Run& request, const SoftwareStacks& software,
                       const Lowering& lowering) {
     const Speculation& speculation = *request.techniques.speculation;
     const MemoryEstimate draft = memory_estimate(*speculation.draft, draft_request(workload, request), software);
     large.weights += draft.weights;
     large.kv_cache += draft.kv_cache;
     const OpGraph verify =
-        verify_graph(*language_model(workload), request.shape, lowering, speculation.tokens + 1, context_tokens(workload, request.shape));
+        verify_graph(*language_model(workload), request, lowering, speculation.tokens + 1, context_tokens(workload, request));
     large.activations = max(max(large.activations, draft.activations), verify.peak_activations);
 }
 

@@ -12,7 +12,7 @@ namespace roofcast {
 
 /// The run of the draft model beside `request`, a completed one of `workload`: same sizes, precision and degrees of parallelism, weights
 /// as its own checkpoint has them. Needs `request.techniques.speculation`; `completed_sizes` has seen to it that the model can run so.
-RunRequest draft_request(const Workload& workload, const RunRequest& request);
+Run draft_request(const Workload& workload, const Run& request);
 
 /// Phases in place of decode.
 struct SpeculativeDecode {
@@ -25,7 +25,7 @@ struct SpeculativeDecode {
 SpeculativeDecode speculative_decode(const PhaseSetting& large, const PhaseSetting& draft, std::int64_t context, std::int64_t steps);
 
 /// Memory that the draft model adds to one GPU: weights and KV cache; activations where they are larger than those of `large`.
-void add_draft_memory(MemoryEstimate& large, const Workload& workload, const RunRequest& request, const SoftwareStacks& software,
+void add_draft_memory(MemoryEstimate& large, const Workload& workload, const Run& request, const SoftwareStacks& software,
                       const Lowering& lowering);
 
 }  // namespace roofcast

@@ -49,7 +49,7 @@ void check_speculation(const Speculation& speculation, const Workload& workload)
 
 }  // namespace
 
-void check_techniques(const RunRequest& request, const Workload& workload) {
+void check_techniques(const Run& request, const Workload& workload) {
     const Techniques& t = request.techniques;
     require_share("techniques.cached_prefix", t.cached_prefix, true);
     require_share("techniques.offload", t.offload, false);
@@ -75,19 +75,19 @@ std::int64_t share_of(double share, std::int64_t tokens) {
     return static_cast<std::int64_t>(std::floor(share * static_cast<double>(tokens) + rounding));
 }
 
-std::int64_t cached_tokens(const RunRequest& request) {
-    const std::int64_t cached = share_of(request.techniques.cached_prefix, request.shape.prompt_tokens);
-    return std::clamp<std::int64_t>(cached, 0, request.shape.prompt_tokens - 1);
+std::int64_t cached_tokens(const Run& request) {
+    const std::int64_t cached = share_of(request.techniques.cached_prefix, request.prompt_tokens);
+    return std::clamp<std::int64_t>(cached, 0, request.prompt_tokens - 1);
 }
 
-std::int64_t pass_tokens(const RunRequest& request, const SoftwareStack& stack, const DecoderLlm& llm, std::int64_t fresh) {
+std::int64_t pass_tokens(const Run& request, const SoftwareStack& stack, const DecoderLlm& llm, std::int64_t fresh) {
     std::int64_t chunk = request.techniques.prefill_chunk;
     if (chunk == 0 && stack.prefill_chunk > 0 && llm.cross_attention_layers.empty())
-        chunk = std::max<std::int64_t>(1, stack.prefill_chunk / request.shape.batch);
+        chunk = std::max<std::int64_t>(1, stack.prefill_chunk / request.batch);
     return chunk > 0 ? std::min(chunk, fresh) : fresh;
 }
 
-std::int64_t paged_tokens(const RunRequest& request, std::int64_t tokens) {
+std::int64_t paged_tokens(const Run& request, std::int64_t tokens) {
     const std::int64_t block = request.techniques.kv_block;
     return (tokens + block - 1) / block * block;
 }
@@ -98,7 +98,7 @@ std::vector<std::string> technique_notes(const Prediction& p, const Workload& wo
     if (!t.any()) return notes;
     if (t.cached_prefix > 0)
         notes.push_back(fmt::format("cached prefix: {} of {} prompt tokens are in the KV cache; every sequence holds its own copy of them",
-                                    cached_tokens(p.request), p.request.shape.prompt_tokens));
+                                    cached_tokens(p.request), p.request.prompt_tokens));
     if (t.prefill_chunk > 0)
         notes.push_back(fmt::format("chunked prefill: passes of {} tokens a sequence, each attending to all before it", t.prefill_chunk));
     if (t.kv_block > 1) notes.push_back(fmt::format("paged KV cache: each sequence takes whole blocks of {} tokens", t.kv_block));

@@ -9,19 +9,19 @@
 namespace roofcast {
 
 /// Throws Error for values out of range, and for techniques that `workload` has no use for.
-void check_techniques(const RunRequest& request, const Workload& workload);
+void check_techniques(const Run& request, const Workload& workload);
 
 /// `share` of `tokens`, rounded down but for the rounding of the product itself.
 std::int64_t share_of(double share, std::int64_t tokens);
 
 /// Tokens of a sequence's prompt that are cached before the run: a share of the text, rounded down; at least one is left.
-std::int64_t cached_tokens(const RunRequest& request);
+std::int64_t cached_tokens(const Run& request);
 
 /// Tokens of a sequence in one pass of `llm`'s prefill, of `fresh` in all: as asked, else as the engine cuts prompts.
-std::int64_t pass_tokens(const RunRequest& request, const SoftwareStack& stack, const DecoderLlm& llm, std::int64_t fresh);
+std::int64_t pass_tokens(const Run& request, const SoftwareStack& stack, const DecoderLlm& llm, std::int64_t fresh);
 
 /// Tokens of cache that a sequence of `tokens` takes: whole blocks.
-std::int64_t paged_tokens(const RunRequest& request, std::int64_t tokens);
+std::int64_t paged_tokens(const Run& request, std::int64_t tokens);
 
 /// What a reader should know of the techniques of `p`: equations and assumptions.
 std::vector<std::string> technique_notes(const Prediction& p, const Workload& workload);

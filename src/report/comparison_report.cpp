@@ -14,17 +14,17 @@ namespace roofcast {
 namespace {
 
 std::string headline(const NamedComparison& n) {
-    const RunShape& shape = n.request.run.shape;
+    const Run& run = n.request.run;
     std::string text = fmt::format("{}", n.model_name);
     const auto& runs = (n.baseline ? n.baseline : n.optimized)->runs;
     const auto any = std::find_if(runs.begin(), runs.end(), [](const ContestantRun& r) { return r.prediction.has_value(); });
     if (any != runs.end()) {
-        const RunShape& taken = any->prediction->request.shape;
+        const Run& taken = any->prediction->request;
         if (any->prediction->ttft) text += fmt::format(", {} prompt and {} output tokens", taken.prompt_tokens, taken.generate_tokens);
         if (!any->prediction->ttft && taken.prompt_tokens > 0) text += fmt::format(", {} tokens", taken.prompt_tokens);
     }
-    if (shape.image_size > 0) text += fmt::format(", {} pixels", shape.image_size);
-    const Parallelism& p = shape.parallel;
+    if (run.image_size > 0) text += fmt::format(", {} pixels", run.image_size);
+    const Parallelism& p = run.parallel;
     if (p.gpus() > 1) text += fmt::format(", {} GPUs of each (tp {}, pp {}, dp {})", p.gpus(), p.tensor, p.pipeline, p.data);
     return text + fmt::format("; prices in US dollars as of {}", to_string(n.today));
 }
@@ -169,10 +169,9 @@ Report comparison_report(const NamedComparison& named) {
                        {"policies", nlohmann::ordered_json::array()}};
     report.before.push_back(headline(named));
     if (named.baseline)
-        add_policy(
-            report, "baseline",
-            fmt::format("the same on all: {}; batch {}, {}", named.baseline->why, request.run.shape.batch, name(request.run.execution)),
-            *named.baseline, named);
+        add_policy(report, "baseline",
+                   fmt::format("the same on all: {}; batch {}, {}", named.baseline->why, request.run.batch, name(request.run.execution)),
+                   *named.baseline, named);
     const std::string grid = search_grid_text(request);
     if (named.optimized && named.shows_optimized)
         add_policy(report, "optimized", fmt::format("each GPU at its best {}", name(request.objective)), *named.optimized, named);

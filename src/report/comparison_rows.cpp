@@ -43,9 +43,9 @@ bool offloads(const ContestantRun& run) {
 
 void add_settings(Rows& rows, const ContestantRun& run, bool offload) {
     rows.add({"gpu", "GPU"}, run.contestant.gpu->profile.id);
-    rows.add({"precision", "precision"}, of(run, [](const Prediction& p) { return std::string(name(p.request.shape.precision)); }));
-    rows.add({"weights", "weights"}, of(run, [](const Prediction& p) { return name(p.request.shape.weights); }));
-    rows.add({"batch", "batch"}, of(run, [](const Prediction& p) { return p.request.shape.batch; }));
+    rows.add({"precision", "precision"}, of(run, [](const Prediction& p) { return std::string(name(p.request.precision)); }));
+    rows.add({"weights", "weights"}, of(run, [](const Prediction& p) { return name(p.request.weight_format()); }));
+    rows.add({"batch", "batch"}, of(run, [](const Prediction& p) { return p.request.batch; }));
     rows.add({"execution", "execution"}, of(run, [](const Prediction& p) { return std::string(name(p.request.execution)); }));
     if (offload)
         rows.add({"offload_percent", "offload %"}, of(run, [](const Prediction& p) { return 100 * p.request.techniques.offload; }));
@@ -81,7 +81,7 @@ void add_resources(Rows& rows, const ContestantRun& run) {
 
 void add_more(Rows& rows, const ContestantRun& run) {
     const bool per_token = run.rental && run.rental->per_output_token;
-    rows.add({"gpus", "GPUs"}, of(run, [](const Prediction& p) { return p.request.shape.parallel.gpus(); }));
+    rows.add({"gpus", "GPUs"}, of(run, [](const Prediction& p) { return p.request.parallel.gpus(); }));
     rows.add({"ttft_ms", ""}, of(run, [](const Prediction& p) { return in_ms(p.ttft); }));
     rows.add({"tpot_ms", ""}, of(run, [](const Prediction& p) { return in_ms(p.tpot); }));
     rows.add({"joules_per_output_token", ""},

@@ -15,19 +15,19 @@ Cell cell(const std::optional<Q>& quantity, Q unit) {
 
 void add_run(std::vector<Figure>& figures, const NamedCost& c) {
     const Prediction& p = c.named.prediction;
-    const RunShape& shape = p.request.shape;
+    const Run& run = p.request;
     const bool shown = p.runs();
     const auto add = [&](Column column, Cell value, bool in_text = true) {
         figures.push_back({Part::run, std::move(column), std::move(value), in_text});
     };
     add({"model", "model"}, c.named.model_id);
     add({"gpu", "GPU"}, c.named.gpu_id);
-    add({"gpus", "GPUs"}, shape.parallel.gpus());
-    add({"precision", "precision"}, std::string(name(shape.precision)));
-    add({"weights", "weights"}, name(shape.weights));
-    add({"batch", "batch"}, shape.batch);
-    add({"prompt_tokens", "prompt"}, p.ttft || shape.prompt_tokens > 0 ? Cell(shape.prompt_tokens) : Cell(), false);
-    add({"output_tokens", "output"}, p.ttft ? Cell(shape.generate_tokens) : Cell(), false);
+    add({"gpus", "GPUs"}, run.parallel.gpus());
+    add({"precision", "precision"}, std::string(name(run.precision)));
+    add({"weights", "weights"}, name(run.weight_format()));
+    add({"batch", "batch"}, run.batch);
+    add({"prompt_tokens", "prompt"}, p.ttft || run.prompt_tokens > 0 ? Cell(run.prompt_tokens) : Cell(), false);
+    add({"output_tokens", "output"}, p.ttft ? Cell(run.generate_tokens) : Cell(), false);
     add({"execution", "execution"}, std::string(name(p.request.execution)), false);
     add({"throughput_per_s", "items/s"}, shown ? Cell(p.items_per_second) : Cell());
 }

@@ -9,11 +9,10 @@ namespace roofcast {
 
 namespace {
 
-RunShape default_shape(const Workload& workload) {
-    RunShape shape;
-    shape.precision = shape.kv_precision = workload.default_precision;
-    shape.weights = native_weights(workload.default_precision);
-    return shape;
+Run default_run(const Workload& workload) {
+    Run run;
+    run.precision = workload.default_precision;
+    return run;
 }
 
 Cell cell(std::optional<double> value) {
@@ -73,10 +72,10 @@ Table weights_by_precision(const Workload& workload) {
     table.title = "Weights by precision";
     table.columns = {{"precision", "precision"}, {"weights_gb", "GB"}};
     for (const char* format : {"fp32", "fp16", "bf16", "int8", "int4"}) {
-        RunShape shape = default_shape(workload);
-        shape.weights = parse_weight_format(format).value();
-        if (shape.weights.precision == Precision::fp32) shape.precision = Precision::fp32;
-        table.rows.push_back({std::string(format), weight_size(forward_graph(workload, shape, Lowering{})).in(gb)});
+        Run run = default_run(workload);
+        run.weights = parse_weight_format(format).value();
+        if (run.weights->precision == Precision::fp32) run.precision = Precision::fp32;
+        table.rows.push_back({std::string(format), weight_size(forward_graph(workload, run, Lowering{})).in(gb)});
     }
     return table;
 }
@@ -110,7 +109,7 @@ Report model_list_report(const std::vector<Workload>& workloads) {
 }
 
 Report model_report(const Workload& workload) {
-    const OpGraph graph = forward_graph(workload, default_shape(workload), Lowering{});
+    const OpGraph graph = forward_graph(workload, default_run(workload), Lowering{});
     const Agreement agreement = agreement_with_published(workload);
     Report report;
     auto& json = report.document;

@@ -39,7 +39,7 @@ Table stage_table(const PipelineResult& result) {
         put_text(row[2], r.stage.model);
         row[3] = r.device;
         put_text(row[4], r.precision);
-        if (!r.stage.known_latency) row[5] = r.stage.request.shape.batch;
+        if (!r.stage.known_latency) row[5] = r.stage.request.batch;
         row[6] = r.stage.calls;
         if (shown) {
             row[7] = r.call.in(ms);

@@ -20,19 +20,19 @@ std::string interval_text(const std::optional<IntervalRatio>& factor, double rat
 }
 
 std::string headline(const NamedPrediction& n) {
-    const RunShape& shape = n.prediction.request.shape;
-    std::string text = fmt::format("{} on {}: {}", n.model_name, n.gpu_name, name(shape.precision));
-    if (!shape.weights.label.empty()) text += fmt::format(" with {} weights", shape.weights.label);
-    text += fmt::format(", batch {}", shape.batch);
-    if (n.prediction.ttft) text += fmt::format(", {} prompt and {} output tokens", shape.prompt_tokens, shape.generate_tokens);
-    if (!n.prediction.ttft && shape.prompt_tokens > 0) text += fmt::format(", {} tokens", shape.prompt_tokens);
-    if (shape.image_size > 0) text += fmt::format(", {} pixels", shape.image_size);
-    if (shape.parallel.gpus() > 1)
-        text += fmt::format(", {} GPUs (tp {}, pp {}, dp {}{})", shape.parallel.gpus(), shape.parallel.tensor, shape.parallel.pipeline,
-                            shape.parallel.data, shape.parallel.expert > 1 ? fmt::format(", ep {}", shape.parallel.expert) : "");
-    const RunRequest& request = n.prediction.request;
-    if (n.prediction.ttft && element_size(shape.kv_precision) < element_size(activation_precision(shape.precision)))
-        text += fmt::format(", KV cache in {}", name(shape.kv_precision));
+    const Run& run = n.prediction.request;
+    std::string text = fmt::format("{} on {}: {}", n.model_name, n.gpu_name, name(run.precision));
+    if (const std::string label = run.weight_format().label; !label.empty()) text += fmt::format(" with {} weights", label);
+    text += fmt::format(", batch {}", run.batch);
+    if (n.prediction.ttft) text += fmt::format(", {} prompt and {} output tokens", run.prompt_tokens, run.generate_tokens);
+    if (!n.prediction.ttft && run.prompt_tokens > 0) text += fmt::format(", {} tokens", run.prompt_tokens);
+    if (run.image_size > 0) text += fmt::format(", {} pixels", run.image_size);
+    if (run.parallel.gpus() > 1)
+        text += fmt::format(", {} GPUs (tp {}, pp {}, dp {}{})", run.parallel.gpus(), run.parallel.tensor, run.parallel.pipeline,
+                            run.parallel.data, run.parallel.expert > 1 ? fmt::format(", ep {}", run.parallel.expert) : "");
+    const Run& request = n.prediction.request;
+    if (n.prediction.ttft && element_size(run.cache_precision()) < element_size(activation_precision(run.precision)))
+        text += fmt::format(", KV cache in {}", name(run.cache_precision()));
     text += fmt::format(", {}", name(request.execution));
     if (!request.software.empty()) text += fmt::format(" under {}", request.software);
     if (request.channels_last) text += *request.channels_last ? ", channels last" : ", channels first";
@@ -56,7 +56,7 @@ std::vector<std::string> result_lines(const NamedPrediction& n) {
     if (p.tpot) lines.push_back(fmt::format("TPOT         {}{}", readable_time(p.tpot->in(s)), interval_text(known.tpot, *p.tpot)));
     if (p.step)
         lines.push_back(fmt::format("step         {}, {} steps/s of {} in an image", readable_time(p.step->in(s)),
-                                    significant(1 / p.step->in(s)), p.request.shape.steps));
+                                    significant(1 / p.step->in(s)), p.request.steps));
     if (p.tokens_per_second)
         lines.push_back(fmt::format("throughput   {} output tokens/s{}", significant(*p.tokens_per_second),
                                     interval_text(latency, *p.tokens_per_second)));

@@ -56,18 +56,18 @@ nlohmann::ordered_json outcome_of(const SpeculationOutcome& o) {
 nlohmann::ordered_json document_of(const NamedPrediction& n) {
     const Prediction& p = n.prediction;
     nlohmann::ordered_json document = as_json(full_summary(n, false)).front();
-    const RunShape& shape = p.request.shape;
-    document["image_size"] = shape.image_size > 0 ? nlohmann::ordered_json(shape.image_size) : nlohmann::ordered_json();
+    const Run& run = p.request;
+    document["image_size"] = run.image_size > 0 ? nlohmann::ordered_json(run.image_size) : nlohmann::ordered_json();
     if (p.step) {
-        document["steps"] = shape.steps;
+        document["steps"] = run.steps;
         document["step_ms"] = p.runs() ? nlohmann::ordered_json(p.step->in(ms)) : nlohmann::ordered_json();
     }
-    document["kv_precision"] = std::string(name(shape.kv_precision));
-    document["parallel"] = {{"gpus", shape.parallel.gpus()},
-                            {"tensor", shape.parallel.tensor},
-                            {"pipeline", shape.parallel.pipeline},
-                            {"data", shape.parallel.data},
-                            {"expert", shape.parallel.expert}};
+    document["kv_precision"] = std::string(name(run.cache_precision()));
+    document["parallel"] = {{"gpus", run.parallel.gpus()},
+                            {"tensor", run.parallel.tensor},
+                            {"pipeline", run.parallel.pipeline},
+                            {"data", run.parallel.data},
+                            {"expert", run.parallel.expert}};
     document["pcie"] = p.pcie ? nlohmann::ordered_json(name(*p.pcie)) : nlohmann::ordered_json();
     if (p.request.techniques.any()) document["techniques"] = techniques_of(p.request.techniques);
     if (p.speculation) document["speculation"] = p.runs() ? outcome_of(*p.speculation) : nlohmann::ordered_json();

@@ -21,8 +21,8 @@ Cell optional_flag(const std::optional<bool>& b) {
     return b ? Cell(*b) : Cell();
 }
 
-std::string weights_label(const RunShape& shape) {
-    return name(shape.weights);
+std::string weights_label(const Run& run) {
+    return name(run.weight_format());
 }
 
 /// Bounds of the 80 % interval; of rates, from the inverses of the times' factors. Empty where no interval is known.
@@ -88,15 +88,15 @@ std::vector<Column> summary_columns() {
 
 std::vector<Cell> summary_row(const NamedPrediction& n) {
     const Prediction& p = n.prediction;
-    const RunShape& shape = p.request.shape;
+    const Run& run = p.request;
     const auto if_it_runs = [runs = p.runs()](const Cell& cell) { return runs ? cell : Cell(); };
     return {n.model_id,
             n.gpu_id,
-            std::string(name(shape.precision)),
-            weights_label(shape),
-            shape.batch,
-            p.ttft || shape.prompt_tokens > 0 ? Cell(shape.prompt_tokens) : Cell(),
-            p.ttft ? Cell(shape.generate_tokens) : Cell(),
+            std::string(name(run.precision)),
+            weights_label(run),
+            run.batch,
+            p.ttft || run.prompt_tokens > 0 ? Cell(run.prompt_tokens) : Cell(),
+            p.ttft ? Cell(run.generate_tokens) : Cell(),
             std::string(name(p.request.execution)),
             if_it_runs(p.latency.in(ms)),
             if_it_runs(optional_ms(p.ttft)),

@@ -39,9 +39,9 @@ std::string answer_line(const NamedRecommendation& n, Confidence c) {
 
 std::vector<std::string> headlines(const NamedRecommendation& n) {
     const RecommendationRequest& r = n.request;
-    const RunShape& shape = r.run.shape;
+    const Run& run = r.run;
     std::string what = n.model_name;
-    if (n.answer.output_tokens > 0) what += fmt::format(", {} prompt and {} output tokens", shape.prompt_tokens, shape.generate_tokens);
+    if (n.answer.output_tokens > 0) what += fmt::format(", {} prompt and {} output tokens", run.prompt_tokens, run.generate_tokens);
     what += r.rate ? fmt::format(", {} requests/s", significant(r.rate->in(1 / s))) : ", copies at full load (no `rate`)";
     std::string limits = limits_text(n);
     if (r.budget) limits += fmt::format("; at most {} USD/hour", significant(r.budget->in(1 * usd / hour)));
@@ -165,11 +165,11 @@ nlohmann::ordered_json rejected_json(const NamedRecommendation& n) {
 }
 
 nlohmann::ordered_json document_of(const NamedRecommendation& n) {
-    const RunShape& shape = n.request.run.shape;
+    const Run& run = n.request.run;
     nlohmann::ordered_json d{{"model", n.model_id}, {"currency", "USD"}, {"date", to_string(n.today)}};
     d["objective"] = objective_json(n.request);
     d["load"] = load_json(n);
-    d["prompt_tokens"] = shape.prompt_tokens > 0 ? nlohmann::ordered_json(shape.prompt_tokens) : nlohmann::ordered_json();
+    d["prompt_tokens"] = run.prompt_tokens > 0 ? nlohmann::ordered_json(run.prompt_tokens) : nlohmann::ordered_json();
     d["output_tokens"] = n.answer.output_tokens > 0 ? nlohmann::ordered_json(n.answer.output_tokens) : nlohmann::ordered_json();
     d["execution"] = std::string(name(n.request.run.execution));
     d["allow_quantization"] = n.request.allow_quantization;

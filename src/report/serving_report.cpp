@@ -148,19 +148,19 @@ nlohmann::ordered_json overload_json(const ServingCase& c) {
 }
 
 nlohmann::ordered_json document_of(const NamedServing& n) {
-    const RunShape& shape = n.question.request.shape;
+    const Run& run = n.question.request;
     const ServingAnswer& a = n.answer;
     nlohmann::ordered_json d{{"model", n.model_id},
                              {"gpu", n.gpu_id},
-                             {"precision", std::string(name(shape.precision))},
-                             {"weights", name(shape.weights)},
-                             {"kv_precision", std::string(name(shape.kv_precision))},
+                             {"precision", std::string(name(run.precision))},
+                             {"weights", name(run.weight_format())},
+                             {"kv_precision", std::string(name(run.cache_precision()))},
                              {"execution", std::string(name(n.question.request.execution))}};
-    d["parallel"] = {{"gpus", shape.parallel.gpus()},
-                     {"tensor", shape.parallel.tensor},
-                     {"pipeline", shape.parallel.pipeline},
-                     {"data", shape.parallel.data},
-                     {"expert", shape.parallel.expert}};
+    d["parallel"] = {{"gpus", run.parallel.gpus()},
+                     {"tensor", run.parallel.tensor},
+                     {"pipeline", run.parallel.pipeline},
+                     {"data", run.parallel.data},
+                     {"expert", run.parallel.expert}};
     d["settings"] = settings_json(n.question.options);
     d["arrivals"] = arrivals_json(n);
     d["requests"] = {{"offered", n.offered},
@@ -198,7 +198,7 @@ std::vector<std::string> serving_assumptions(const ServingQuestion& question, co
     const VisionLanguage* vlm = vision_language(workload);
     const DecoderLlm& model = *language_model(workload);
     const SchedulerOptions& o = question.options;
-    const Parallelism& p = question.request.shape.parallel;
+    const Parallelism& p = question.request.parallel;
     std::vector<std::string> lines{
         "first come, first served; the simulation starts empty and ends with the last token, with no warm-up left out",
         "a step reads the weights once for prompts and decodes; sequences of a step count as their mean; nothing happens between steps",
@@ -209,12 +209,12 @@ std::vector<std::string> serving_assumptions(const ServingQuestion& question, co
         "every request generates just its output tokens; no time for text, network or the choice of requests"};
     if (o.prefix_cached > 0) lines.emplace_back("cached prefixes spare computing, not memory: each sequence counts all its blocks");
     if (vlm != nullptr) {
-        const RunShape& shape = question.request.shape;
-        const bool one = shape.images == 1;
+        const Run& run = question.request;
+        const bool one = run.images == 1;
         lines.push_back(fmt::format(
             "every request has {} image{} of {} pixels a side, {} tokens before its text, encoded in a pass of {} own in the step that the "
             "request enters in, cached prefix or not",
-            shape.images, one ? "" : "s", image_side(*vlm, shape), image_tokens(*vlm, shape), one ? "its" : "their"));
+            run.images, one ? "" : "s", image_side(*vlm, run), image_tokens(*vlm, run), one ? "its" : "their"));
     }
     if (model.sliding_window > 0) lines.emplace_back("the cache keeps tokens that left a layer's window");
     if (p.pipeline > 1) lines.emplace_back("one step at a time passes all pipeline stages; only chunks of a prompt overlap, as in predict");
@@ -261,8 +261,8 @@ Report serving_report(const NamedServing& n) {
     Report report;
     report.document = document_of(n);
     report.csv = serving_row(n);
-    const RunShape& shape = n.question.request.shape;
-    report.before = {fmt::format("{} on {}: {}{}, {}", n.model_name, n.gpu_name, name(shape.precision), parallel_text(shape.parallel),
+    const Run& run = n.question.request;
+    report.before = {fmt::format("{} on {}: {}{}, {}", n.model_name, n.gpu_name, name(run.precision), parallel_text(run.parallel),
                                  name(n.question.request.execution)),
                      arrivals_text(n)};
     auto first = n.misfit ? misfit_lines(n) : overload_lines(a);

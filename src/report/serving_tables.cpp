@@ -43,7 +43,7 @@ Cell share_of(const ServingStatistics* x, double ServingStatistics::*share) {
 }
 
 double gpus(const NamedServing& n) {
-    return static_cast<double>(n.question.request.shape.parallel.gpus());
+    return static_cast<double>(n.question.request.parallel.gpus());
 }
 
 /// Output tokens per second that one user sees: the inverse of the mean TPOT.
@@ -184,8 +184,8 @@ Table serving_row(const NamedServing& n) {
     Row row;
     row.add("model", n.model_id);
     row.add("gpu", n.gpu_id);
-    row.add("gpus", n.question.request.shape.parallel.gpus());
-    row.add("precision", std::string(name(n.question.request.shape.precision)));
+    row.add("gpus", n.question.request.parallel.gpus());
+    row.add("precision", std::string(name(n.question.request.precision)));
     row.add("execution", std::string(name(n.question.request.execution)));
     row.add("offered", n.offered);
     row.add("served", a.served);

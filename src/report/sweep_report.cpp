@@ -62,20 +62,20 @@ Cell if_given(T value) {
 }
 
 /// A setting that was completed, by column.
-Cell setting(const RunRequest& request, const std::string& key) {
-    const RunShape& shape = request.shape;
-    if (key == "precision") return std::string(name(shape.precision));
-    if (key == "weights") return name(shape.weights);
-    if (key == "kv_precision") return std::string(name(shape.kv_precision));
+Cell setting(const Run& request, const std::string& key) {
+    const Run& run = request;
+    if (key == "precision") return std::string(name(run.precision));
+    if (key == "weights") return name(run.weight_format());
+    if (key == "kv_precision") return std::string(name(run.cache_precision()));
     if (key == "execution") return std::string(name(request.execution));
-    if (key == "batch") return shape.batch;
-    if (key == "prompt_tokens") return if_given(shape.prompt_tokens);
-    if (key == "output_tokens") return if_given(shape.generate_tokens);
-    if (key == "image_size") return if_given(shape.image_size);
-    if (key == "gpus") return shape.parallel.gpus();
-    if (key == "tensor_parallel") return shape.parallel.tensor;
-    if (key == "pipeline_parallel") return shape.parallel.pipeline;
-    if (key == "data_parallel") return shape.parallel.data;
+    if (key == "batch") return run.batch;
+    if (key == "prompt_tokens") return if_given(run.prompt_tokens);
+    if (key == "output_tokens") return if_given(run.generate_tokens);
+    if (key == "image_size") return if_given(run.image_size);
+    if (key == "gpus") return run.parallel.gpus();
+    if (key == "tensor_parallel") return run.parallel.tensor;
+    if (key == "pipeline_parallel") return run.parallel.pipeline;
+    if (key == "data_parallel") return run.parallel.data;
     return std::int64_t{request.streams};
 }
 

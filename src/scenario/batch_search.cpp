@@ -59,8 +59,8 @@ std::vector<std::int64_t> copies_to_try(const Contestant& contestant, const Reco
 Judged judged(const Prediction& one_copy, const Contestant& contestant, const RecommendationRequest& request, Confidence confidence) {
     const auto factors = time_factors(one_copy.intervals, confidence);
     if (!factors) return {.meets = {}, .outcome = Outcome::unknown_error};
-    const RunShape& shape = one_copy.request.shape;
-    Deployment d{.parallel = shape.parallel, .precision = shape.precision, .weights = shape.weights, .batch = shape.batch};
+    const Run& run = one_copy.request;
+    Deployment d{.parallel = run.parallel, .precision = run.precision, .weights = run.weight_format(), .batch = run.batch};
     if (one_copy.ttft) d.ttft = factors->ttft * *one_copy.ttft;
     if (one_copy.tpot) d.tpot = factors->tpot * *one_copy.tpot;
     d.latency = factors->latency * one_copy.latency;
@@ -70,9 +70,9 @@ Judged judged(const Prediction& one_copy, const Contestant& contestant, const Re
     hold(result, Outcome::misses_latency, d.latency, request.objective.latency);
     if (result.outcome != Outcome::meets) return result;
     const Hertz of_one = one_copy.items_per_second / factors->latency / s;
-    for (const std::int64_t copies : copies_to_try(contestant, request, shape.parallel.gpus(), of_one)) {
+    for (const std::int64_t copies : copies_to_try(contestant, request, run.parallel.gpus(), of_one)) {
         d.parallel.data = copies;
-        if (const auto reason = forbidden(contestant, request, shape.parallel.gpus(), copies)) {
+        if (const auto reason = forbidden(contestant, request, run.parallel.gpus(), copies)) {
             if (!result.meets) result.outcome = *reason;
             continue;
         }
@@ -107,7 +107,7 @@ public:
 
 private:
     /// nullopt: the batch asks for more tokens or pixels than any run may have.
-    [[nodiscard]] std::optional<RunRequest> completed_if_possible(const CopySettings& way, std::int64_t batch) const {
+    [[nodiscard]] std::optional<Run> completed_if_possible(const CopySettings& way, std::int64_t batch) const {
         try {
             return run_of_copy(workload_, request_, way, batch);
         } catch (const Error&) {
@@ -116,7 +116,7 @@ private:
     }
 
     /// False when larger batches are out of the question.
-    bool take(std::optional<Deployment>& best, const CopySettings& way, const RunRequest& run, Confidence confidence) {
+    bool take(std::optional<Deployment>& best, const CopySettings& way, const Run& run, Confidence confidence) {
         const Judged j = tried(run, confidence);
         if (j.meets && (!best || is_cheaper(*j.meets, *best))) best = j.meets;
         if (!j.meets && confidence == request_.confidence &&
@@ -127,7 +127,7 @@ private:
         return goes_on(j.outcome);
     }
 
-    [[nodiscard]] Judged tried(const RunRequest& run, Confidence confidence) const {
+    [[nodiscard]] Judged tried(const Run& run, Confidence confidence) const {
         const auto usable = contestant_.gpu->profile.usable_memory();
         const Bytes needed = memory_estimate(workload_, run, software_).total();
         if (usable && needed > *usable) return {.meets = {}, .outcome = Outcome::does_not_fit, .excess = needed / *usable};

@@ -38,7 +38,7 @@ struct Shared {
 
 /// The first precision that fewest of the GPUs lack: none of them, as a rule.
 Shared shared_precision(const Workload& workload, const std::vector<Contestant>& contestants, const ComparisonRequest& request) {
-    if (request.precision_fixed) return {request.run.shape.precision, fmt::format("{} as asked for", name(request.run.shape.precision))};
+    if (request.precision_fixed) return {request.run.precision, fmt::format("{} as asked for", name(request.run.precision))};
     const auto order = preferred(workload);
     const Precision best = *std::min_element(order.begin(), order.end(), [&](Precision a, Precision b) {
         return lacking(contestants, a).size() < lacking(contestants, b).size();
@@ -69,11 +69,9 @@ void add_speed_ups(Comparison& comparison) {
 }
 
 /// Runs `request` on the contestant, if it can.
-ContestantRun run_as_asked(const Workload& workload, const Contestant& contestant, const RunRequest& request,
-                           const SoftwareStacks& software) {
+ContestantRun run_as_asked(const Workload& workload, const Contestant& contestant, const Run& request, const SoftwareStacks& software) {
     const GpuProfile& gpu = contestant.gpu->profile;
-    if (!gpu.supports(request.shape.precision))
-        return without_run(contestant, fmt::format("has no {} arithmetic", name(request.shape.precision)));
+    if (!gpu.supports(request.precision)) return without_run(contestant, fmt::format("has no {} arithmetic", name(request.precision)));
     const MemoryEstimate memory = memory_estimate(workload, completed_sizes(request, workload), software);
     const auto usable = gpu.usable_memory();
     if (usable && memory.total() > *usable) return without_run(contestant, needs_text(memory.total(), *usable));
@@ -99,11 +97,11 @@ std::optional<Objective> parse_objective(std::string_view text) {
 }
 
 Seconds time_per_item(const Prediction& prediction) {
-    return prediction.latency / prediction.request.shape.items();
+    return prediction.latency / prediction.request.items();
 }
 
 Seconds job_time(const Prediction& prediction, std::int64_t items) {
-    const double batches = std::ceil(static_cast<double>(items) / prediction.request.shape.items());
+    const double batches = std::ceil(static_cast<double>(items) / prediction.request.items());
     return batches * prediction.latency + prediction.cold_extra;
 }
 
@@ -114,9 +112,9 @@ Utilization run_utilization(const Prediction& prediction, const GpuProfile& gpu)
         flops += phase.passes * phase.timeline.flops;
         bytes += phase.passes * phase.timeline.dram_bytes;
     }
-    const RunShape& shape = prediction.request.shape;
-    const Seconds time = prediction.latency * static_cast<double>(shape.parallel.pipeline);
-    return utilization(flops, bytes, time, gpu, shape.precision);
+    const Run& run = prediction.request;
+    const Seconds time = prediction.latency * static_cast<double>(run.parallel.pipeline);
+    return utilization(flops, bytes, time, gpu, run.precision);
 }
 
 SpeedUp speed_up(const Prediction& reference, const Prediction& other) {
@@ -140,7 +138,7 @@ std::optional<SpeedUp> per_dollar_ratio(const ContestantRun& reference, const Co
 namespace {
 
 void require_machines(const std::vector<Contestant>& contestants, const ComparisonRequest& request) {
-    for (const Contestant& contestant : contestants) require_one_machine(request.run.shape.parallel, contestant.gpu->profile);
+    for (const Contestant& contestant : contestants) require_one_machine(request.run.parallel, contestant.gpu->profile);
 }
 
 }  // namespace
@@ -149,8 +147,8 @@ Comparison baseline_comparison(const Workload& workload, const std::vector<Conte
                                const SoftwareStacks& software) {
     require_machines(contestants, request);
     const Shared shared = shared_precision(workload, contestants, request);
-    RunRequest run = request.run;
-    run.shape.precision = shared.precision;
+    Run run = request.run;
+    run.precision = shared.precision;
     Comparison comparison;
     comparison.why = shared.why;
     for (const Contestant& contestant : contestants) comparison.runs.push_back(run_as_asked(workload, contestant, run, software));

@@ -142,7 +142,7 @@ ContestantRun with_run(const Contestant& contestant, Prediction prediction, std:
     run.choices = std::move(choices);
     run.utilization = run_utilization(prediction, contestant.gpu->profile);
     run.energy = run_energy(prediction, *contestant.gpu);
-    const std::int64_t tokens = std::max<std::int64_t>(1, prediction.request.shape.prompt_tokens);
+    const std::int64_t tokens = std::max<std::int64_t>(1, prediction.request.prompt_tokens);
     if (contestant.rental_price) run.rental = rental_cost(prediction, tokens, rent(*contestant.rental_price), 1);
     run.prediction = std::move(prediction);
     return run;

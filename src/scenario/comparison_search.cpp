@@ -38,11 +38,11 @@ std::vector<Precision> keeping_precisions(const Workload& workload) {
 
 /// What the grid computes and stores in on `gpu`.
 std::vector<RunFormat> formats_of(const Workload& workload, const GpuProfile& gpu, const ComparisonRequest& request) {
-    const RunRequest& run = request.run;
+    const Run& run = request.run;
     std::vector<RunFormat> formats;
     if (request.precision_fixed) {
-        formats.push_back({run.shape.precision, run.weights, Quality::kept});
-        if (!request.weights_fixed) add_weight_formats(formats, workload, run.shape.precision);
+        formats.push_back({run.precision, run.weights, Quality::kept});
+        if (!request.weights_fixed) add_weight_formats(formats, workload, run.precision);
     } else {
         for (const Precision p : keeping_precisions(workload)) {
             if (request.weights_fixed && !has_16_bits(p)) continue;
@@ -63,15 +63,15 @@ std::vector<Execution> executions_of(const GpuProfile& gpu, const ComparisonRequ
 }
 
 std::vector<std::int64_t> batches_of(const ComparisonRequest& request) {
-    if (request.batch_fixed) return {request.run.shape.batch};
+    if (request.batch_fixed) return {request.run.batch};
     return {batch_grid.begin(), batch_grid.end()};
 }
 
-RunRequest asked(const ComparisonRequest& request, const Candidate& c) {
-    RunRequest run = request.run;
-    run.shape.precision = c.format.precision;
+Run asked(const ComparisonRequest& request, const Candidate& c) {
+    Run run = request.run;
+    run.precision = c.format.precision;
     run.weights = c.format.weights;
-    run.shape.batch = c.batch;
+    run.batch = c.batch;
     run.execution = c.execution;
     if (c.offload > 0) run.techniques.offload = c.offload;
     return run;
@@ -92,7 +92,7 @@ double score_of(const Prediction& p, const Contestant& contestant, Objective obj
 }
 
 /// A larger batch may ask for more tokens or pixels than any run may have, although a smaller one does not.
-std::optional<RunRequest> completed_if_possible(const RunRequest& request, const Workload& workload, bool must) {
+std::optional<Run> completed_if_possible(const Run& request, const Workload& workload, bool must) {
     try {
         return completed_sizes(request, workload);
     } catch (const Error&) {
@@ -102,7 +102,7 @@ std::optional<RunRequest> completed_if_possible(const RunRequest& request, const
 }
 
 /// The score of a point that fits; 0 also where a layer would run in a format that the GPU lacks, whatever it multiplies in.
-double score_if_possible(const Workload& workload, const Contestant& contestant, const RunRequest& run, Objective objective,
+double score_if_possible(const Workload& workload, const Contestant& contestant, const Run& run, Objective objective,
                          const SoftwareStacks& software) {
     try {
         return score_of(predict(workload, *contestant.gpu, run, software), contestant, objective);
@@ -155,7 +155,7 @@ public:
     [[nodiscard]] const std::vector<Candidate>& candidates() const { return candidates_; }
 
 private:
-    [[nodiscard]] std::optional<RunRequest> completed_run(const Candidate& c) const {
+    [[nodiscard]] std::optional<Run> completed_run(const Candidate& c) const {
         const bool smallest = c.batch == batches_of(request_).front();
         return completed_if_possible(asked(request_, c), workload_, smallest);
     }
@@ -250,11 +250,11 @@ std::string search_grid_text(const ComparisonRequest& r) {
     for (const Execution e : executions) ways.push_back(name(e));
     for (const Precision p : keeping) kept.push_back(name(p));
     const bool formats_fixed = r.precision_fixed && r.weights_fixed;
-    const std::string precisions = r.precision_fixed ? fmt::format("precision {} as asked for", name(r.run.shape.precision))
+    const std::string precisions = r.precision_fixed ? fmt::format("precision {} as asked for", name(r.run.precision))
                                                      : fmt::format("precisions: the model's own, {}", fmt::join(kept, ", "));
     return fmt::format(
         "{}; weights {}; batch {}; execution {}{}; offload {}", precisions, r.weights_fixed ? "as asked for" : "as computed or published",
-        r.batch_fixed ? fmt::format("{} as asked for", r.run.shape.batch) : fmt::format("{}", fmt::join(batch_grid, ", ")),
+        r.batch_fixed ? fmt::format("{} as asked for", r.run.batch) : fmt::format("{}", fmt::join(batch_grid, ", ")),
         r.execution_fixed ? fmt::format("{} as asked for", name(r.run.execution))
                           : fmt::format("{} (tensorrt on NVIDIA only)", fmt::join(ways, ", ")),
         formats_fixed          ? ""

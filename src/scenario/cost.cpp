@@ -27,7 +27,7 @@ OwningCost owning_cost(const Prediction& p, const RunEnergy& energy, UsDollars p
                     .per_output_token = {}};
     cost.depreciation = depreciation_rate(cost.purchase, settings.residual, settings.life_years * year);
     cost.per_item = cost.rate() * paid_time_per_item(p, settings.utilization);
-    if (p.ttft) cost.per_output_token = cost.per_item / static_cast<double>(p.request.shape.generate_tokens);
+    if (p.ttft) cost.per_output_token = cost.per_item / static_cast<double>(p.request.generate_tokens);
     return cost;
 }
 
@@ -52,12 +52,12 @@ void check(const CostSettings& settings) {
 }
 
 Seconds paid_time_per_item(const Prediction& prediction, double utilization) {
-    return prediction.latency / (prediction.request.shape.items() * utilization);
+    return prediction.latency / (prediction.request.items() * utilization);
 }
 
 RentalCost rental_cost(const Prediction& prediction, std::int64_t input_tokens, UsDollarsPerSecond rent_of_one, double utilization) {
-    const RunShape& shape = prediction.request.shape;
-    RentalCost cost{.rate = static_cast<double>(shape.parallel.gpus()) * rent_of_one,
+    const Run& run = prediction.request;
+    RentalCost cost{.rate = static_cast<double>(run.parallel.gpus()) * rent_of_one,
                     .per_item = {},
                     .per_input_token = {},
                     .decode_per_output_token = {},
@@ -65,7 +65,7 @@ RentalCost rental_cost(const Prediction& prediction, std::int64_t input_tokens, 
                     .per_token = {}};
     cost.per_item = cost.rate * paid_time_per_item(prediction, utilization);
     if (!prediction.ttft) return cost;
-    const double inputs = static_cast<double>(input_tokens), outputs = static_cast<double>(shape.generate_tokens);
+    const double inputs = static_cast<double>(input_tokens), outputs = static_cast<double>(run.generate_tokens);
     const UsDollars until_first = cost.per_item * (*prediction.ttft / prediction.latency);
     cost.per_input_token = until_first / inputs;
     cost.decode_per_output_token = (cost.per_item - until_first) / outputs;

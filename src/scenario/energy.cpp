@@ -28,21 +28,21 @@ Watts mean_power(const GpuProfile& gpu, Joules dynamic, Seconds time) {
 std::optional<RunEnergy> run_energy(const Prediction& prediction, const Gpu& gpu) {
     const bool known = gpu.profile.tdp > Watts{} && prediction.withheld.empty() && prediction.latency > Seconds{};
     if (!known) return std::nullopt;
-    const RunShape& shape = prediction.request.shape;
+    const Run& run = prediction.request;
     RunEnergy energy{.phases = {},
-                     .gpus = shape.parallel.gpus(),
+                     .gpus = run.parallel.gpus(),
                      .idle = gpu.profile.idle,
                      .watts = {},
                      .joules = {},
                      .joules_per_item = {},
                      .joules_per_output_token = {}};
     for (const Phase& phase : prediction.phases) {
-        energy.phases.push_back(phase_energy(phase, shape.parallel, gpu.profile));
+        energy.phases.push_back(phase_energy(phase, run.parallel, gpu.profile));
         energy.joules += energy.phases.back().joules;
     }
     energy.watts = energy.joules / prediction.latency / static_cast<double>(energy.gpus);
-    energy.joules_per_item = energy.joules / shape.items();
-    if (prediction.ttft) energy.joules_per_output_token = energy.joules_per_item / static_cast<double>(shape.generate_tokens);
+    energy.joules_per_item = energy.joules / run.items();
+    if (prediction.ttft) energy.joules_per_output_token = energy.joules_per_item / static_cast<double>(run.generate_tokens);
     return energy;
 }
 

@@ -41,12 +41,12 @@ void read_model(TableReader& reader, PipelineStage& stage) {
     stage.model = reader.text("model");
     stage.device = reader.text("device");
     read_formats(reader, stage);
-    RunShape& shape = stage.request.shape;
-    shape.batch = reader.count_if("batch", 1, largest_run_count).value_or(1);
-    shape.prompt_tokens = reader.count_if("prompt_tokens", 1, largest_run_count).value_or(0);
-    shape.generate_tokens = reader.count_if("output_tokens", 1, largest_run_count).value_or(0);
-    shape.image_size = reader.count_if("image_size", 1, largest_run_count).value_or(0);
-    shape.parallel.tensor = reader.count_if("tensor_parallel", 1, most_units).value_or(1);
+    Run& run = stage.request;
+    run.batch = reader.count_if("batch", 1, largest_run_count).value_or(1);
+    run.prompt_tokens = reader.count_if("prompt_tokens", 1, largest_run_count).value_or(0);
+    run.generate_tokens = reader.count_if("output_tokens", 1, largest_run_count).value_or(0);
+    run.image_size = reader.count_if("image_size", 1, largest_run_count).value_or(0);
+    run.parallel.tensor = reader.count_if("tensor_parallel", 1, most_units).value_or(1);
     if (const auto text = reader.text_if("pcie")) {
         stage.request.pcie = parse_pcie_topology(*text);
         if (!stage.request.pcie)

@@ -62,16 +62,16 @@ void add_throughput(PipelineResult& result) {
 
 /// How a model is held in memory.
 std::string storage_key(const StageResult& stage) {
-    const RunRequest& r = stage.stage.request;
-    return fmt::format("{}|{}|{}|{}|{}|{}", stage.stage.model, stage.precision, name(r.shape.weights), r.shape.parallel.tensor,
+    const Run& r = stage.stage.request;
+    return fmt::format("{}|{}|{}|{}|{}|{}", stage.stage.model, stage.precision, name(r.weight_format()), r.parallel.tensor,
                        name(r.execution), r.software);
 }
 
 /// All that a prediction was asked.
 std::string run_key(const StageResult& stage) {
-    const RunShape& shape = stage.stage.request.shape;
-    return fmt::format("{}|{}|{}|{}|{}|{}|{}", stage.stage.device, storage_key(stage), name(shape.kv_precision), shape.batch,
-                       shape.prompt_tokens, shape.generate_tokens, shape.image_size);
+    const Run& run = stage.stage.request;
+    return fmt::format("{}|{}|{}|{}|{}|{}|{}", stage.stage.device, storage_key(stage), name(run.cache_precision()), run.batch,
+                       run.prompt_tokens, run.generate_tokens, run.image_size);
 }
 
 /// Stages that run the same model in the same way share its weights and its framework's memory.

@@ -34,7 +34,7 @@ std::optional<std::string> key_of(std::string_view field) {
 }
 
 void require_engine(const PipelineStage& stage, const SoftwareStacks& software) {
-    const RunRequest& r = stage.request;
+    const Run& r = stage.request;
     if (r.software.empty() || software.engine(r.execution, r.software) != nullptr) return;
     throw Error({.what = fmt::format("no such engine runs as {}", name(r.execution)),
                  .key = "software",
@@ -54,22 +54,22 @@ Gpu load_device(const PipelineStage& stage, const PipelineData& data, PredictedS
 void predict_model(PredictedStage& into, const PipelineStage& stage, const PipelineData& data) {
     const Gpu gpu = load_device(stage, data, into);
     const Workload workload = find_workload(data.models_folder, stage.model);
-    const RunShape& given = stage.request.shape;
+    const Run& given = stage.request;
     refuse_useless({.prompt = given.prompt_tokens > 0,
                     .generate = given.generate_tokens > 0,
                     .kv_precision = stage.request.kv_precision.has_value(),
                     .image_size = given.image_size > 0},
                    workload);
     require_engine(stage, data.software);
-    RunRequest request = stage.request;
-    request.shape.precision = stage.precision.value_or(default_precision(workload, gpu.profile));
+    Run request = stage.request;
+    request.precision = stage.precision.value_or(default_precision(workload, gpu.profile));
     const Prediction p = predict(workload, gpu, request, data.software);
     StageResult& result = into.result;
     result.stage.request = p.request;
     result.stage.model = workload.id;
     result.stage.device = gpu.profile.id;
     result.device = result.stage.resource();
-    result.precision = std::string(name(request.shape.precision));
+    result.precision = std::string(name(request.precision));
     result.call = p.latency;
     const auto longest =
         std::max_element(p.phases.begin(), p.phases.end(), [](const Phase& a, const Phase& b) { return a.latency < b.latency; });

@@ -46,11 +46,11 @@ void check_limits(const Workload& workload, const ServiceObjective& objective) {
 }
 
 /// Throws Error where no run of these sizes is possible.
-RunRequest smallest_run(const Workload& workload, const RecommendationRequest& request) {
-    const CopySettings one{.format = {request.run.shape.precision, request.run.weights, Quality::kept},
+Run smallest_run(const Workload& workload, const RecommendationRequest& request) {
+    const CopySettings one{.format = {request.run.precision, request.run.weights, Quality::kept},
                            .parallel = {.tensor = request.tensor.value_or(1), .pipeline = request.pipeline.value_or(1)}};
-    RunRequest run = run_of_copy(workload, request, one, deployment_batches(request).front());
-    if (request.objective.tpot && run.shape.generate_tokens < 2)
+    Run run = run_of_copy(workload, request, one, deployment_batches(request).front());
+    if (request.objective.tpot && run.generate_tokens < 2)
         throw Error({.what = "one output token has no time per token after the first",
                      .key = "objective",
                      .found = "tpot",
@@ -119,9 +119,9 @@ std::string_view in_words(Outcome outcome) {
 Recommendation recommend(const Workload& workload, const std::vector<Contestant>& contestants, const RecommendationRequest& request,
                          const SoftwareStacks& software) {
     check_limits(workload, request.objective);
-    const RunRequest smallest = smallest_run(workload, request);
+    const Run smallest = smallest_run(workload, request);
     Recommendation result;
-    if (language_model(workload) != nullptr) result.output_tokens = smallest.shape.generate_tokens;
+    if (language_model(workload) != nullptr) result.output_tokens = smallest.generate_tokens;
     result.load.why_not = why_not_simulated(workload, request);
     const bool simulates = result.load.why_not.empty();
     if (simulates) result.load.requests = simulated_requests(request.load, 1, result.output_tokens);

@@ -28,7 +28,7 @@ bool is_joined(const GpuProfile& gpu) {
 /// Formats for `gpu`, those that keep quality first.
 std::vector<RunFormat> formats(const Workload& workload, const GpuProfile& gpu, const RecommendationRequest& request) {
     std::vector<RunFormat> found;
-    const auto precision = request.precision_fixed ? std::optional(request.run.shape.precision) : sixteen_bits(workload, gpu);
+    const auto precision = request.precision_fixed ? std::optional(request.run.precision) : sixteen_bits(workload, gpu);
     if (precision) found.push_back({*precision, request.run.weights, Quality::kept});
     if (request.allow_quantization && !request.weights_fixed) {
         if (precision) add_weight_formats(found, workload, *precision);
@@ -65,12 +65,12 @@ std::vector<CopySettings> ways_of_running(const Workload& workload, const GpuPro
     return ways;
 }
 
-RunRequest run_of_copy(const Workload& workload, const RecommendationRequest& request, const CopySettings& way, std::int64_t batch) {
-    RunRequest run = request.run;
-    run.shape.precision = way.format.precision;
+Run run_of_copy(const Workload& workload, const RecommendationRequest& request, const CopySettings& way, std::int64_t batch) {
+    Run run = request.run;
+    run.precision = way.format.precision;
     run.weights = way.format.weights;
-    run.shape.batch = batch;
-    run.shape.parallel = way.parallel;
+    run.batch = batch;
+    run.parallel = way.parallel;
     return completed_sizes(run, workload);
 }
 
@@ -80,12 +80,12 @@ std::string described(const CopySettings& way) {
 }
 
 std::vector<std::int64_t> deployment_batches(const RecommendationRequest& request) {
-    if (request.batch_fixed) return {request.run.shape.batch};
+    if (request.batch_fixed) return {request.run.batch};
     return {batch_grid.begin(), batch_grid.end()};
 }
 
 std::string recommendation_grid_text(const RecommendationRequest& r, bool simulated) {
-    const std::string precision = r.precision_fixed ? fmt::format("precision {} as asked for", name(r.run.shape.precision))
+    const std::string precision = r.precision_fixed ? fmt::format("precision {} as asked for", name(r.run.precision))
                                                     : std::string("16 bits (the model's own, else bf16, else fp16)");
     const std::string narrow = r.weights_fixed || !r.allow_quantization ? ""
                                : r.precision_fixed                      ? ", also int8 and int4 weights"
@@ -94,7 +94,7 @@ std::string recommendation_grid_text(const RecommendationRequest& r, bool simula
     if (r.tensor || r.pipeline) degrees = fmt::format("tp {}, pp {} as asked for", r.tensor.value_or(1), r.pipeline.value_or(1));
     return fmt::format("{}{}; {}; {} {}; execution {}", precision, narrow, degrees,
                        simulated ? "at most so many sequences in an engine:" : "batch",
-                       r.batch_fixed ? fmt::format("{} as asked for", r.run.shape.batch) : fmt::format("{}", fmt::join(batch_grid, ", ")),
+                       r.batch_fixed ? fmt::format("{} as asked for", r.run.batch) : fmt::format("{}", fmt::join(batch_grid, ", ")),
                        name(r.run.execution));
 }
 

@@ -19,7 +19,7 @@ struct CopySettings {
 std::vector<CopySettings> ways_of_running(const Workload& workload, const GpuProfile& gpu, const RecommendationRequest& request);
 
 /// `request` as one copy asks it, completed in sizes.
-RunRequest run_of_copy(const Workload& workload, const RecommendationRequest& request, const CopySettings& way, std::int64_t batch);
+Run run_of_copy(const Workload& workload, const RecommendationRequest& request, const CopySettings& way, std::int64_t batch);
 
 /// "tp 8, bf16", "int4 weights on fp16".
 std::string described(const CopySettings& way);

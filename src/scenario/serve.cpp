@@ -78,11 +78,11 @@ std::vector<ServingRequest> with_images(std::vector<ServingRequest> requests, st
 }
 
 /// A run of mean tokens at `batch`: the interval of its steps is that of the simulation's.
-Prediction typical_run(const Workload& workload, const Gpu& gpu, const SoftwareStacks& software, RunRequest request,
-                       const ServingAnswer& answer, double batch) {
-    request.shape.batch = std::max<std::int64_t>(1, std::llround(batch));
-    request.shape.prompt_tokens = static_cast<std::int64_t>(answer.mean_prompt) - answer.image_tokens;
-    request.shape.generate_tokens = static_cast<std::int64_t>(answer.mean_output);
+Prediction typical_run(const Workload& workload, const Gpu& gpu, const SoftwareStacks& software, Run request, const ServingAnswer& answer,
+                       double batch) {
+    request.batch = std::max<std::int64_t>(1, std::llround(batch));
+    request.prompt_tokens = static_cast<std::int64_t>(answer.mean_prompt) - answer.image_tokens;
+    request.generate_tokens = static_cast<std::int64_t>(answer.mean_output);
     return predict(workload, gpu, request, software);
 }
 
@@ -105,12 +105,12 @@ ServingAnswer serve(const Workload& workload, const Gpu& gpu, const SoftwareStac
                     const std::vector<ServingRequest>& requests) {
     const StepModel model = step_model(workload, gpu, question.request, software);
     ServingAnswer answer;
-    if (model.vision) answer.image_tokens = image_tokens(*model.vision, model.shape);
+    if (model.vision) answer.image_tokens = image_tokens(*model.vision, model.run);
     answer.room = cache_room(workload, question.request, software, gpu.profile, question.options);
     ServingEngine engine{.steps = {},
                          .options = question.options,
                          .cache_blocks = answer.room.blocks,
-                         .copies = question.request.shape.parallel.data,
+                         .copies = question.request.parallel.data,
                          .max_context = model.model.max_context,
                          .users = question.users};
     const std::vector<ServingRequest> served = accepted(engine, with_images(requests, answer.image_tokens), answer);

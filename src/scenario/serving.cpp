@@ -32,46 +32,45 @@ void add(EngineLoad& sum, const EngineLoad& copy) {
 
 /// Sequences whose images are encoded in one step at most: all that can begin a prompt of images and one token of text, but for what a
 /// prefix cache holds.
-std::int64_t most_encoded(const VisionLanguage& model, const RunShape& shape, const SchedulerOptions& options) {
-    const double computed = (1 - options.prefix_cached) * static_cast<double>(image_tokens(model, shape)) + 1;
+std::int64_t most_encoded(const VisionLanguage& model, const Run& run, const SchedulerOptions& options) {
+    const double computed = (1 - options.prefix_cached) * static_cast<double>(image_tokens(model, run)) + 1;
     const auto budget = static_cast<double>(options.chunked ? std::min(options.max_tokens, options.chunk.value_or(options.max_tokens))
                                                             : options.max_tokens);
     const double begun = options.chunked ? std::ceil(budget / computed) : std::max(1.0, std::floor(budget / computed));
     return static_cast<std::int64_t>(std::min(begun, static_cast<double>(options.max_sequences)));
 }
 
-Bytes activations(const Workload& workload, RunRequest request, const SoftwareStacks& software, std::int64_t batch, std::int64_t prompt) {
-    request.shape.batch = batch;
-    request.shape.prompt_tokens = prompt;
+Bytes activations(const Workload& workload, Run request, const SoftwareStacks& software, std::int64_t batch, std::int64_t prompt) {
+    request.batch = batch;
+    request.prompt_tokens = prompt;
     return memory_estimate(workload, request, software).activations;
 }
 
 /// Activations of the largest step: all its tokens as one prompt, all its sequences with their logits, or the images of all that begin.
-Bytes largest_activations(const Workload& workload, const RunRequest& request, const SoftwareStacks& software,
-                          const SchedulerOptions& options) {
+Bytes largest_activations(const Workload& workload, const Run& request, const SoftwareStacks& software, const SchedulerOptions& options) {
     const VisionLanguage* vlm = vision_language(workload);
     Workload language = workload;
     if (vlm != nullptr) language.architecture = vlm->language;
     const Bytes of_text = max(activations(language, request, software, options.max_sequences, 1),
                               activations(language, request, software, 1, options.max_tokens));
     if (vlm == nullptr) return of_text;
-    return max(of_text, activations(workload, request, software, most_encoded(*vlm, request.shape, options), 1));
+    return max(of_text, activations(workload, request, software, most_encoded(*vlm, request, options), 1));
 }
 
 }  // namespace
 
-CacheRoom cache_room_left(const Workload& workload, const RunRequest& request, const SoftwareStacks& software, const GpuProfile& gpu,
+CacheRoom cache_room_left(const Workload& workload, const Run& request, const SoftwareStacks& software, const GpuProfile& gpu,
                           const SchedulerOptions& options) {
     const auto usable = gpu.usable_memory();
     if (!usable)
         throw Error(
             {.what = fmt::format("the memory of {} is not known, so that its KV cache is not either", gpu.id), .key = "gpu.capacity"});
-    RunRequest one = request;
-    one.shape.batch = one.shape.prompt_tokens = one.shape.generate_tokens = 1;
+    Run one = request;
+    one.batch = one.prompt_tokens = one.generate_tokens = 1;
     const MemoryEstimate memory = memory_estimate(workload, one, software);
     CacheRoom room{.weights = memory.weights, .overhead = memory.overhead};
     room.activations = largest_activations(workload, one, software, options);
-    room.per_token = kv_cache_size(*language_model(workload), one.shape, 1);
+    room.per_token = kv_cache_size(*language_model(workload), one, 1);
     const Bytes taken = room.weights + room.activations + room.overhead;
     const bool of_free = stack_of(software, request, workload, gpu.vendor).cache_of_free;
     const Bytes left = of_free ? options.memory_fraction * (*usable - taken) : options.memory_fraction * *usable - taken;
@@ -81,7 +80,7 @@ CacheRoom cache_room_left(const Workload& workload, const RunRequest& request, c
     return room;
 }
 
-CacheRoom cache_room(const Workload& workload, const RunRequest& request, const SoftwareStacks& software, const GpuProfile& gpu,
+CacheRoom cache_room(const Workload& workload, const Run& request, const SoftwareStacks& software, const GpuProfile& gpu,
                      const SchedulerOptions& options) {
     CacheRoom room = cache_room_left(workload, request, software, gpu, options);
     if (room.blocks >= 1) return room;

@@ -64,7 +64,7 @@ SimulatedEngine::SimulatedEngine(const Workload& workload, const Gpu& gpu, const
                                  const SoftwareStacks& software, const CopySettings& way)
     : workload_(workload), gpu_(gpu), request_(request), software_(software), run_(run_of_copy(workload, request, way, 1)) {
     const StepModel model = step_model(workload, gpu, run_, software);
-    each_ = {.arrival = {}, .prompt_tokens = context_tokens(workload, run_.shape), .output_tokens = run_.shape.generate_tokens};
+    each_ = {.arrival = {}, .prompt_tokens = context_tokens(workload, run_), .output_tokens = run_.generate_tokens};
     engine_.max_context = model.model.max_context;
     std::vector<std::int64_t> wanted = deployment_batches(request);
     std::reverse(wanted.begin(), wanted.end());
@@ -138,8 +138,8 @@ Hertz SimulatedEngine::sustained(std::int64_t limit) {
 }
 
 std::optional<double> SimulatedEngine::upper_scale(double mean_batch) const {
-    RunRequest run = run_;
-    run.shape.batch = std::max<std::int64_t>(1, std::llround(mean_batch));
+    Run run = run_;
+    run.batch = std::max<std::int64_t>(1, std::llround(mean_batch));
     const auto intervals = predict(workload_, gpu_, run, software_).intervals;
     return intervals ? std::optional(std::max(1.0, intervals->latency.high)) : std::nullopt;
 }

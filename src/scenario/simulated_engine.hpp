@@ -47,7 +47,7 @@ private:
     const Gpu& gpu_;
     const RecommendationRequest& request_;
     const SoftwareStacks& software_;
-    RunRequest run_;
+    Run run_;
     ServingRequest each_;
     ServingEngine engine_;
     std::vector<std::int64_t> limits_;

@@ -14,10 +14,10 @@ namespace roofcast {
 
 namespace {
 
-RunShape with_batch(const StepModel& m, std::int64_t batch) {
-    RunShape shape = m.shape;
-    shape.batch = batch;
-    return shape;
+Run with_batch(const StepModel& m, std::int64_t batch) {
+    Run run = m.run;
+    run.batch = batch;
+    return run;
 }
 
 Seconds total(const StepModel& m, const OpGraph& graph) {
@@ -30,9 +30,9 @@ bool contains(const Segment& segment, const std::string& node) {
 
 /// A decode graph of `rows` sequences without attention and what a pass over a prompt does not have.
 OpGraph shared_graph(const StepModel& m, std::int64_t rows) {
-    const RunShape shape = with_batch(m, rows);
-    OpGraph graph = decode_graph(m.model, shape, m.stack.lowering, 1);
-    const OpGraph prompt = prefill_graph(m.model, shape, m.stack.lowering, 1);
+    const Run run = with_batch(m, rows);
+    OpGraph graph = decode_graph(m.model, run, m.stack.lowering, 1);
+    const OpGraph prompt = prefill_graph(m.model, run, m.stack.lowering, 1);
     for (std::size_t i = 0; i < graph.segments.size(); ++i) {
         std::erase_if(graph.segments[i].nodes, [&](const OpNode& node) {
             return std::holds_alternative<Attention>(node.op) || node.name == "repeat_kv" || !contains(prompt.segments[i], node.name);
@@ -52,8 +52,8 @@ Seconds decode_step(const StepModel& m, std::int64_t sequences, std::int64_t con
 }
 
 Seconds prompt_step(const StepModel& m, std::int64_t sequences, std::int64_t tokens, std::int64_t past) {
-    const RunShape shape = with_batch(m, sequences);
-    return pipelined_share(shape, m.stack, tokens) * total(m, prefill_graph(m.model, shape, m.stack.lowering, tokens, past));
+    const Run run = with_batch(m, sequences);
+    return pipelined_share(run, m.stack, tokens) * total(m, prefill_graph(m.model, run, m.stack.lowering, tokens, past));
 }
 
 Seconds vision_step(const StepModel& m, std::int64_t sequences) {
@@ -66,7 +66,7 @@ Seconds shared_step(const StepModel& m, std::int64_t rows, std::int64_t logits) 
     return total(m, graph);
 }
 
-StepModel step_model(const Workload& workload, const Gpu& device, const RunRequest& request, const SoftwareStacks& software) {
+StepModel step_model(const Workload& workload, const Gpu& device, const Run& request, const SoftwareStacks& software) {
     const DecoderLlm* llm = language_model(workload);
     if (llm == nullptr)
         throw Error({.what = fmt::format("{} is not a language model", workload.id),
@@ -82,8 +82,7 @@ StepModel step_model(const Workload& workload, const Gpu& device, const RunReque
     const VisionLanguage* vlm = vision_language(workload);
     SoftwareStack stack = stack_of(software, request, workload, device.profile.vendor);
     stack.lowering.head_by_sequences = false;  // a scheduler of steps gathers the last tokens
-    return {*llm,           vlm == nullptr ? std::nullopt : std::optional(*vlm), gpu_of(device, request, stack), stack, request.shape,
-            request.streams};
+    return {*llm, vlm == nullptr ? std::nullopt : std::optional(*vlm), gpu_of(device, request, stack), stack, request, request.streams};
 }
 
 Seconds step_time(const StepModel& m, const StepMix& mix) {

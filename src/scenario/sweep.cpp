@@ -33,7 +33,7 @@ void take_figures(SweepPoint& point, const Prediction& p) {
 }
 
 std::int64_t gpus(const SweepPoint& point) {
-    return point.request->shape.parallel.gpus();
+    return point.request->parallel.gpus();
 }
 
 /// The first of those that run and that `comparable` accepts with the smallest `size`; nullptr: none.
@@ -83,7 +83,7 @@ Shard parse_shard(std::string_view text) {
                  .expected = fmt::format("i/n with 1 <= i <= n <= {}, such as 2/8", most_shards)});
 }
 
-SweepPoint sweep_point(const Workload& workload, const Gpu& gpu, const RunRequest& request, const SoftwareStacks& software) {
+SweepPoint sweep_point(const Workload& workload, const Gpu& gpu, const Run& request, const SoftwareStacks& software) {
     SweepPoint point;
     try {
         const Prediction p = predict(workload, gpu, request, software);
@@ -101,13 +101,13 @@ SweepPoint sweep_point(const Workload& workload, const Gpu& gpu, const RunReques
 void relate(std::vector<SweepPoint>& points) {
     for (SweepPoint& point : points) {
         if (!point.runs()) continue;
-        const RunRequest& own = *point.request;
+        const Run& own = *point.request;
         const SweepPoint* fewest = smallest(
             points, [&](const SweepPoint& other) { return other.request->streams == own.streams; }, gpus);
         point.speedup = point.items_per_second / fewest->items_per_second;
         point.parallel_efficiency = *point.speedup * static_cast<double>(gpus(*fewest)) / static_cast<double>(gpus(point));
         const SweepPoint* unsplit = smallest(
-            points, [&](const SweepPoint& other) { return same_degrees(other.request->shape.parallel, own.shape.parallel); },
+            points, [&](const SweepPoint& other) { return same_degrees(other.request->parallel, own.parallel); },
             [](const SweepPoint& other) { return other.request->streams; });
         point.streams_speedup = point.items_per_second / unsplit->items_per_second;
     }

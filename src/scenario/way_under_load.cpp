@@ -27,7 +27,7 @@ WayUnderLoad::WayUnderLoad(const Workload& workload, const Contestant& contestan
 
 std::optional<Failure> WayUnderLoad::failure_of_engine() {
     const Gpu& gpu = *contestant_.gpu;
-    const RunRequest run = run_of_copy(workload_, request_, way_, 1);
+    const Run run = run_of_copy(workload_, request_, way_, 1);
     const auto usable = gpu.profile.usable_memory();
     const Bytes needed = memory_estimate(workload_, run, software_).total();
     if (usable && needed > *usable) return Failure{Outcome::does_not_fit, needed / *usable};
@@ -90,7 +90,7 @@ Shortfall WayUnderLoad::shortfall(std::int64_t copies, Confidence confidence) {
 Deployment WayUnderLoad::deployment(std::int64_t copies, std::int64_t limit, const ObservedLoad& seen) {
     Deployment d{.parallel = way_.parallel, .precision = way_.format.precision};
     d.parallel.data = copies;
-    d.weights = run_of_copy(workload_, request_, way_, 1).shape.weights;
+    d.weights = run_of_copy(workload_, request_, way_, 1).weight_format();
     d.batch = limit;
     d.ttft = seen.ttft;
     d.tpot = seen.tpot;

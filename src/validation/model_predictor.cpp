@@ -32,7 +32,7 @@ Seconds roofline_time(const OpGraph& graph, const GpuProfile& gpu) {
 
 /// The best figure that physics allows; none for memory that can be added to. All stages of a pipeline may be at work at once.
 std::optional<double> limit(const ModelRow& row, const Workload& workload, const Prediction& p, const GpuProfile& gpu) {
-    const Parallelism& parallel = p.request.shape.parallel;
+    const Parallelism& parallel = p.request.parallel;
     if (row.metric == Metric::memory_gb) {
         const auto memory = gpu.data_capacity();
         return memory ? std::optional((static_cast<double>(parallel.gpus()) * *memory).in(gb)) : std::nullopt;
@@ -105,11 +105,11 @@ private:
 
 /// By the simulated engine. Roofline and terms are those of a run at the batch that it forms, of a lone prompt for the first token.
 ModelEstimate served_estimate(const ModelRow& row, const Workload& workload, const Gpu& gpu, const Library& library) {
-    RunRequest request = completed(request_of(row, workload, library.machines, gpu.profile.id), workload, gpu);
+    Run request = completed(request_of(row, workload, library.machines, gpu.profile.id), workload, gpu);
     const ServingAnswer answer = serve(workload, gpu, library.software, question_of(*row.served, request), requests_of(row));
     ModelRow run = row;
     run.phase = "generate";
-    if (!times_first_token(run)) request.shape.batch = std::max<std::int64_t>(1, std::llround(answer.predicted.statistics.mean_batch));
+    if (!times_first_token(run)) request.batch = std::max<std::int64_t>(1, std::llround(answer.predicted.statistics.mean_batch));
     const Prediction p = predict(workload, gpu, request, library.software);
     const auto roofline = [&](const Phase& phase) { return phase.passes * roofline_time(phase.graph, gpu.profile); };
     ModelEstimate result{.predicted = served_figure(row.metric, answer.predicted.statistics),
@@ -130,7 +130,7 @@ ModelEstimate estimate(const ModelRow& row, const Workload& workload, const Gpu&
     if (row.metric == Metric::memory_gb) {
         const Bytes counted = p.memory.total() - (counts_tensors_alone(row) ? p.memory.overhead : Bytes{});
         // Sources give the sum over the GPUs used.
-        return {.predicted = (static_cast<double>(p.request.shape.parallel.gpus()) * counted).in(gb),
+        return {.predicted = (static_cast<double>(p.request.parallel.gpus()) * counted).in(gb),
                 .roofline = std::nullopt,
                 .limit = limit(row, workload, p, gpu.profile)};
     }
@@ -166,8 +166,8 @@ ModelPlanner model_planner(std::vector<Workload> workloads, SoftwareStacks softw
             }
             const auto pass = std::make_shared<PlannedPass>(
                 workload, planned_for, request_of(row, workload, library->machines, planned_for.profile.id), library->software);
-            return [pass, denoises, counted_per_item = counted(workload, pass->request().shape), &row](const Gpu& gpu) {
-                Times t = sizes_of(pass->request().shape, counted_per_item);
+            return [pass, denoises, counted_per_item = counted(workload, pass->request()), &row](const Gpu& gpu) {
+                Times t = sizes_of(pass->request(), counted_per_item);
                 t.first_token = pass->latency(gpu);
                 if (denoises) t.denoising_step = t.first_token;
                 return from_times(row, t);

@@ -36,15 +36,15 @@ bool stands_for(const HostMachine& machine, const ModelRow& row, const std::stri
            std::find(machine.gpus.begin(), machine.gpus.end(), gpu) != machine.gpus.end();
 }
 
-RunRequest request_of(const ModelRow& row, const Workload& workload, const std::vector<HostMachine>& machines, const std::string& gpu) {
-    RunRequest request;
+Run request_of(const ModelRow& row, const Workload& workload, const std::vector<HostMachine>& machines, const std::string& gpu) {
+    Run request;
     request.host_time = host_time(machines, row, gpu);
     if (software_has(row, "nhwc")) request.channels_last = true;
-    RunShape& shape = request.shape;
-    shape.precision = row.precision;
-    shape.batch = row.batch;
-    shape.image_size = row.image_size.value_or(0);
-    shape.parallel = row.parallel;
+    Run& run = request;
+    run.precision = row.precision;
+    run.batch = row.batch;
+    run.image_size = row.image_size.value_or(0);
+    run.parallel = row.parallel;
     request.weights = row.weights;
     request.kv_precision = row.kv_precision;
     request.pcie = row.pcie;
@@ -54,17 +54,17 @@ RunRequest request_of(const ModelRow& row, const Workload& workload, const std::
     if (language_model(workload) != nullptr) {
         const bool decodes = row.phase == "decode" || row.phase == "generate" || row.phase.empty() || row.served;
         // A decode row that starts from nothing has the first token in its cache; a rate needs a second one to be told from prefill.
-        if (row.prompt_tokens) shape.prompt_tokens = std::max<std::int64_t>(1, *row.prompt_tokens);
+        if (row.prompt_tokens) run.prompt_tokens = std::max<std::int64_t>(1, *row.prompt_tokens);
         const bool first_token_alone = !decodes || row.output_tokens == 0;
         if (decodes && first_token_alone && !row.phase.empty())
             throw unusable(fmt::format("phase '{}' without a token: prompts alone are phase prefill", row.phase));
-        shape.generate_tokens = first_token_alone ? 1 : row.output_tokens.value_or(0);
-        if (row.phase == "decode" && shape.generate_tokens == 1) shape.generate_tokens = 2;
-        if (!row.image_size) shape.images = 0;
-        if (row.parallel.gpus() == 1) (splits_by_layers(row) ? shape.parallel.pipeline : shape.parallel.tensor) = row.gpus;
+        run.generate_tokens = first_token_alone ? 1 : row.output_tokens.value_or(0);
+        if (row.phase == "decode" && run.generate_tokens == 1) run.generate_tokens = 2;
+        if (!row.image_size) run.images = 0;
+        if (row.parallel.gpus() == 1) (splits_by_layers(row) ? run.parallel.pipeline : run.parallel.tensor) = row.gpus;
     } else {
-        shape.prompt_tokens = row.prompt_tokens.value_or(0);
-        if (row.parallel.gpus() == 1) shape.parallel.data = row.gpus;
+        run.prompt_tokens = row.prompt_tokens.value_or(0);
+        if (row.parallel.gpus() == 1) run.parallel.data = row.gpus;
     }
     return request;
 }

@@ -14,7 +14,7 @@ namespace roofcast {
 bool stands_for(const HostMachine& machine, const ModelRow& row, const std::string& gpu);
 
 /// What the row asks of `workload`, on the first of `machines` that stands for it and the GPU of that id, if any.
-RunRequest request_of(const ModelRow& row, const Workload& workload, const std::vector<HostMachine>& machines, const std::string& gpu);
+Run request_of(const ModelRow& row, const Workload& workload, const std::vector<HostMachine>& machines, const std::string& gpu);
 
 /// The row's own figures as a workload. Throws Error when it lacks them.
 Workload summary_workload(const ModelRow& row);

@@ -52,18 +52,18 @@ bool times_decode(const ModelRow& row) {
     return row.metric == Metric::tpot_ms || (row.metric == Metric::tokens_per_s && row.phase == "decode" && !times_whole_calls(row));
 }
 
-double counted(const Workload& workload, const RunShape& shape) {
+double counted(const Workload& workload, const Run& run) {
     const auto* net = std::get_if<ConvNet>(&workload.architecture);
     if (net == nullptr || net->counted_per_frame == 0) return 1;
-    return net->counted_per_frame * static_cast<double>(shape.image_size > 0 ? shape.image_size : net->image_size);
+    return net->counted_per_frame * static_cast<double>(run.image_size > 0 ? run.image_size : net->image_size);
 }
 
-Times sizes_of(const RunShape& shape, double counted_per_item) {
+Times sizes_of(const Run& run, double counted_per_item) {
     Times t;
     t.counted = counted_per_item;
-    t.sequences = shape.items();
-    t.prompt_tokens = static_cast<double>(shape.prompt_tokens);
-    t.output_tokens = static_cast<double>(shape.generate_tokens);
+    t.sequences = run.items();
+    t.prompt_tokens = static_cast<double>(run.prompt_tokens);
+    t.output_tokens = static_cast<double>(run.generate_tokens);
     return t;
 }
 

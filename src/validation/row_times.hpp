@@ -30,15 +30,15 @@ bool times_first_token(const ModelRow& row);
 bool times_decode(const ModelRow& row);
 
 /// What rates of rows count for one item.
-double counted(const Workload& workload, const RunShape& shape);
+double counted(const Workload& workload, const Run& run);
 
 /// Without any time.
-Times sizes_of(const RunShape& shape, double counted_per_item);
+Times sizes_of(const Run& run, double counted_per_item);
 
 /// Splits a prediction's phases into first token and decode. `latency` of a phase: all its passes.
 template <class Latency>
 Times times(const Prediction& p, const Workload& workload, Latency latency) {
-    Times t = sizes_of(p.request.shape, counted(workload, p.request.shape));
+    Times t = sizes_of(p.request, counted(workload, p.request));
     for (const Phase& phase : p.phases) {
         const Seconds all = latency(phase);
         if (phase.name == "decode") {

@@ -6,7 +6,7 @@
 
 namespace roofcast {
 
-ServingQuestion question_of(const ServedLoad& load, const RunRequest& request) {
+ServingQuestion question_of(const ServedLoad& load, const Run& request) {
     return {.request = request, .options = load.options, .objective = {}, .share = {}, .users = load.rate_per_s ? 0 : load.users};
 }
 

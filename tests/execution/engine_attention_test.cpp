@@ -55,8 +55,8 @@ TEST_CASE("an engine may fuse attention in 16 bits only") {
     const Gpu gpu = test::shipped_gpu("t4");
     SoftwareStacks software = load_software(software_dir());
     const auto unfused = [&](Precision precision) {
-        RunRequest request;
-        request.shape.precision = precision;
+        Run request;
+        request.precision = precision;
         request.execution = Execution::fused;
         return !op_of<Attention>(predict(bert, gpu, request, software).phases.front().graph, "attention").fused;
     };
@@ -74,8 +74,8 @@ TEST_CASE("the software column may say that attention is of separate operators")
     const Workload bert = find_workload(test::models_dir(), "bert-base");
     const Gpu gpu = test::shipped_gpu("h100-sxm5-80gb");
     const auto fused = [&](const std::string& name) {
-        RunRequest request{.execution = Execution::eager, .software = name};
-        request.shape.precision = Precision::fp16;
+        Run request{.execution = Execution::eager, .software = name};
+        request.precision = Precision::fp16;
         return op_of<Attention>(predict(bert, gpu, request, software).phases.front().graph, "attention").fused;
     };
     CHECK(fused("pytorch 2.11.0 CUDA 13.0"));
@@ -88,10 +88,9 @@ TEST_CASE("engines whose decoding takes groups of one size together keep heads o
     const Gpu gpu = test::shipped_gpu("h100-sxm5-80gb");
     const auto seconds = [&](const char* model, std::int64_t gpus, const char* version) {
         const Workload workload = find_workload(test::models_dir(), model);
-        RunRequest request{.execution = Execution::tensorrt, .software = version};
+        Run request{.execution = Execution::tensorrt, .software = version};
         request.kv_precision = Precision::fp8;
-        request.shape = {
-            .batch = 256, .prompt_tokens = 128, .generate_tokens = 2048, .precision = Precision::fp8, .parallel = {.tensor = gpus}};
+        request = {.batch = 256, .prompt_tokens = 128, .generate_tokens = 2048, .precision = Precision::fp8, .parallel = {.tensor = gpus}};
         return predict(workload, gpu, request, software).latency.in(s);
     };
     // Eight query heads share keys in Llama 2 70B, four in Mistral 7B; products of 2024 are a little slower, attention was fitted to those
@@ -126,8 +125,8 @@ TEST_CASE("short attention of TensorRT and FasterTransformer is by kernels of th
     const auto milliseconds = [&](const char* gpu, bool head_blocks) {
         SoftwareStacks stacks = software;
         stacks.by_execution[index(Execution::tensorrt)].lowering.head_blocks = head_blocks;
-        RunRequest request{.execution = Execution::tensorrt};
-        request.shape = {.batch = 32, .prompt_tokens = 384, .precision = Precision::fp16};
+        Run request{.execution = Execution::tensorrt};
+        request = {.batch = 32, .prompt_tokens = 384, .precision = Precision::fp16};
         return predict(model, test::shipped_gpu(gpu), request, stacks).latency.in(ms);
     };
     CHECK(milliseconds("a30", true) > 1.02 * milliseconds("a30", false));
@@ -143,8 +142,8 @@ TEST_CASE("an engine may run long contexts in another way: prompts in chunks, de
     engine.executions = {Execution::cuda_graph};
     engine.stack = software.by_execution[index(Execution::cuda_graph)];
     const auto run = [&](std::int64_t prompt) {
-        RunRequest request{.software = "odd"};
-        request.shape = {.prompt_tokens = prompt, .generate_tokens = 8, .precision = Precision::bf16};
+        Run request{.software = "odd"};
+        request = {.prompt_tokens = prompt, .generate_tokens = 8, .precision = Precision::bf16};
         return predict(model, gpu, request, software);
     };
     const Prediction whole_short = run(4000), whole_long = run(20000);

@@ -38,8 +38,8 @@ TEST_CASE("an engine may be another one on GPUs of a vendor") {
     CHECK(software.find(Execution::cuda_graph, "Ollama 0.5", "NVIDIA").name == "ollama");
     CHECK(software.find(Execution::cuda_graph, "vllm", "Apple").name == "vllm");
     // A prompt on an M3 Max is not multiplied at the rate that engine reaches beside cuBLAS.
-    RunRequest request{.software = "llama.cpp"};
-    request.shape = {.prompt_tokens = 512, .generate_tokens = 1};
+    Run request{.software = "llama.cpp"};
+    request = {.prompt_tokens = 512, .generate_tokens = 1};
     const Gpu apple = test::shipped_gpu("m3-max");
     Gpu other = apple;
     other.profile.vendor.clear();
@@ -111,8 +111,8 @@ TEST_CASE("engines that score the vocabulary for every token of a prompt need th
     const Gpu gpu = test::shipped_gpu("a100-sxm4-80gb");
     const Workload model = find_workload(test::models_dir(), "qwen2-7b");
     const auto gigabytes = [&](std::int64_t prompt, const char* version) {
-        RunRequest request{.execution = Execution::eager, .software = version};
-        request.shape = {.prompt_tokens = prompt, .generate_tokens = 2048, .precision = Precision::bf16};
+        Run request{.execution = Execution::eager, .software = version};
+        request = {.prompt_tokens = prompt, .generate_tokens = 2048, .precision = Precision::bf16};
         return predict(model, gpu, request, software).memory.total().in(gb);
     };
     // 151,936 words in 16 bits and in fp32, and 28 layers of 2 · 4 · 128 cached elements, for each of 16,384 tokens more.
@@ -140,9 +140,9 @@ TEST_CASE("a model whose script casts it to 16 bits has no part in automatic mix
     const Gpu gpu = test::shipped_gpu("v100-sxm2-16gb");
     const SoftwareStacks software = load_software(software_dir());
     Workload model = find_workload(test::models_dir(), "yolov5s");
-    RunRequest request{.execution = Execution::eager, .software = "pytorch"};
+    Run request{.execution = Execution::eager, .software = "pytorch"};
     const auto latency = [&](Precision p) {
-        request.shape.precision = p;
+        request.precision = p;
         return predict(model, gpu, request, software).latency;
     };
     REQUIRE(model.own_script.casts_model);
@@ -161,12 +161,12 @@ TEST_CASE("a model whose script traces it runs as TorchScript, where the softwar
     Workload model = find_workload(test::models_dir(), "gpunet-0");
     REQUIRE(model.own_script.traced);
     const auto latency = [&](Execution execution, const char* engine) {
-        return predict(model, gpu, RunRequest{.execution = execution, .software = engine}, software).latency.in(us);
+        return predict(model, gpu, Run{.execution = execution, .software = engine}, software).latency.in(us);
     };
     const double traced = latency(Execution::eager, "pytorch"), later = latency(Execution::eager, "pytorch 2.1");
     CHECK(traced == latency(Execution::compiled, "pytorch"));
     const auto notes = [&](const char* engine) {
-        return predict(model, gpu, RunRequest{.execution = Execution::eager, .software = engine}, software).notes.size();
+        return predict(model, gpu, Run{.execution = Execution::eager, .software = engine}, software).notes.size();
     };
     CHECK(notes("pytorch") == notes("pytorch 2.1") + 1);
     model.own_script.traced = false;
@@ -179,8 +179,8 @@ TEST_CASE("an engine may run decoders at another rate than other models, and wit
     SoftwareStacks software = load_software(software_dir());
     const Gpu gpu = test::shipped_gpu("a100-sxm4-80gb");
     const auto latency = [&](const char* model) {
-        RunRequest request{.execution = Execution::fused, .software = "fastertransformer"};
-        request.shape = {.batch = 16, .generate_tokens = 8};
+        Run request{.execution = Execution::fused, .software = "fastertransformer"};
+        request = {.batch = 16, .generate_tokens = 8};
         return predict(find_workload(test::models_dir(), model), gpu, request, software).latency.in(us);
     };
     const double decoder = latency("gpt3-1.3b"), vision = latency("vit-base-patch16-224");
@@ -196,8 +196,8 @@ TEST_CASE("keys are copied by other instructions where weights are quantized, if
     SoftwareStacks software = load_software(software_dir());
     const Gpu gpu = test::shipped_gpu("h20");
     const auto latency = [&](double bits) {
-        RunRequest request{.execution = Execution::eager, .software = "transformers 4.51.3"};
-        request.shape = {.prompt_tokens = 30000, .generate_tokens = 2};
+        Run request{.execution = Execution::eager, .software = "transformers 4.51.3"};
+        request = {.prompt_tokens = 30000, .generate_tokens = 2};
         if (bits < 16) request.weights = WeightFormat{.precision = Precision::int4, .bits = bits, .label = "int4"};
         return predict(find_workload(test::models_dir(), "qwen3-14b"), gpu, request, software).tpot.value().in(us);
     };
@@ -211,8 +211,8 @@ TEST_CASE("transformers 5 runs the experts of a layer in groups, eagerly and in 
     SoftwareStacks software = load_software(software_dir());
     const Gpu gpu = test::shipped_gpu("a100-sxm4-80gb");
     const auto kernels = [&](Execution execution, const char* engine) {
-        RunRequest request{.execution = execution, .software = engine};
-        request.shape = {.batch = 1, .prompt_tokens = 128, .generate_tokens = 2};
+        Run request{.execution = execution, .software = engine};
+        request = {.batch = 1, .prompt_tokens = 128, .generate_tokens = 2};
         return predict(find_workload(test::models_dir(), "qwen3-30b-a3b"), gpu, request, software).phases.back().timeline.kernels;
     };
     const double eager = kernels(Execution::eager, "transformers 5.17"), graph = kernels(Execution::cuda_graph, "pytorch 2.11.0");
@@ -225,8 +225,8 @@ TEST_CASE("transformers of 2024 goes through all keys of a head in one block, an
     SoftwareStacks software = load_software(software_dir());
     const Gpu gpu = test::shipped_gpu("a100-sxm4-80gb");
     const auto predicted = [&](std::int64_t batch, std::int64_t prompt) {
-        RunRequest request{.execution = Execution::eager, .software = "transformers 4.46.0"};
-        request.shape = {.batch = batch, .prompt_tokens = prompt, .generate_tokens = 2};
+        Run request{.execution = Execution::eager, .software = "transformers 4.46.0"};
+        request = {.batch = batch, .prompt_tokens = prompt, .generate_tokens = 2};
         return predict(find_workload(test::models_dir(), "qwen2.5-7b"), gpu, request, software);
     };
     const Seconds step = predicted(1, 30000).tpot.value(), first = predicted(32, 128).ttft.value();
@@ -243,8 +243,8 @@ TEST_CASE("encoders of an engine that was measured on half-padded sequences atte
     SoftwareStacks software = load_software(software_dir());
     const Gpu gpu = test::shipped_gpu("a100-sxm4-80gb");
     const auto pass = [&](std::int64_t tokens) {
-        RunRequest request{.execution = Execution::fused, .software = "fastertransformer-pytorch"};
-        request.shape = {.batch = 32, .prompt_tokens = tokens};
+        Run request{.execution = Execution::fused, .software = "fastertransformer-pytorch"};
+        request = {.batch = 32, .prompt_tokens = tokens};
         return predict(find_workload(test::models_dir(), "bert-base"), gpu, request, software);
     };
     const double padded = pass(384).latency.in(us), removed = pass(192).phases[0].timeline.host.in(us);
@@ -294,7 +294,7 @@ TEST_CASE("PyTorch's attention without a fused kernel is in fp32 from 2.5 on") {
     const Workload sam = find_workload(test::models_dir(), "samvit-base-patch16");
     const Gpu gpu = test::shipped_gpu("h100-sxm5-80gb");
     const auto time = [&](const char* text) {
-        RunRequest request{.shape = {.batch = 4, .precision = Precision::fp16}, .execution = Execution::eager, .software = text};
+        Run request{.batch = 4, .precision = Precision::fp16, .execution = Execution::eager, .software = text};
         return predict(sam, gpu, completed(request, sam, gpu), software).latency.in(ms);
     };
     CHECK(time("pytorch 2.11.0") > 1.5 * time("pytorch 2.4.1"));

@@ -26,9 +26,9 @@ const Machine& machine() {
 }
 
 std::optional<Prediction> predicted(const Workload& workload, Execution execution, std::int64_t batch) {
-    RunRequest request;
-    request.shape.batch = batch;
-    request.shape.precision = default_precision(workload, machine().gpu.profile);
+    Run request;
+    request.batch = batch;
+    request.precision = default_precision(workload, machine().gpu.profile);
     request.execution = execution;
     try {
         return predict(workload, machine().gpu, request, machine().software);

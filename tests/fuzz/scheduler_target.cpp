@@ -24,8 +24,8 @@ const StepTable& steps() {
         const SoftwareStacks software = load_software(fuzz::source_dir() / "software");
         const Gpu gpu = load_gpu(fuzz::source_dir() / "gpus", "h100-sxm");
         const Workload model = find_workload(fuzz::source_dir() / "models", "llama-3.2-1b");
-        RunRequest request;
-        request.shape.precision = Precision::bf16;
+        Run request;
+        request.precision = Precision::bf16;
         return tabulated(step_model(model, gpu, completed(request, model, gpu), software),
                          {.sequences = most_sequences, .tokens = most_tokens, .prompt_tokens = most_tokens, .context = most_context});
     }();

@@ -16,11 +16,10 @@ using test::shipped_gpu;
 namespace {
 
 /// Items per second at `large` over those at 1.
-double batching_gain(const Golden& golden, const char* model, const Gpu& gpu, RunShape shape, std::int64_t large,
-                     const test::GoldenRun& how) {
-    const double one = golden.run(model, gpu, shape, how).items_per_second;
-    shape.batch = large;
-    return golden.run(model, gpu, shape, how).items_per_second / one;
+double batching_gain(const Golden& golden, const char* model, const Gpu& gpu, Run run, std::int64_t large, const test::GoldenRun& how) {
+    const double one = golden.run(model, gpu, run, how).items_per_second;
+    run.batch = large;
+    return golden.run(model, gpu, run, how).items_per_second / one;
 }
 
 /// Over `batches`: throughput grows, latency does not fall, and neither does better than the batch allows.
@@ -69,12 +68,12 @@ TEST_CASE("one, ten and a hundred sentences to embed: throughput grows, up to th
 TEST_CASE("batch 1 of a language model is bound by reading its weights, so that batching is almost free") {
     const Golden golden;
     const Gpu gpu = shipped_gpu("a100-sxm4-40gb");
-    const RunShape shape{.prompt_tokens = 512, .generate_tokens = 128, .precision = Precision::fp16};
-    const Prediction one = golden.run("llama-2-7b", gpu, shape);
+    const Run run{.prompt_tokens = 512, .generate_tokens = 128, .precision = Precision::fp16};
+    const Prediction one = golden.run("llama-2-7b", gpu, run);
     // 6.61e9 weights outside the embedding table, 2 bytes each, at 1555 GB/s: 8.5 ms a token at least.
     CHECK(one.tpot->in(ms) > 2 * 6.607 / 1555 * 1e3);
     CHECK(one.tpot->in(ms) < 2.5 * 2 * 6.607 / 1555 * 1e3);
-    RunShape eight = shape;
+    Run eight = run;
     eight.batch = 8;
     // 8 caches of 576 tokens are 2.4 GB beside 13.2 GB: a fifth more bytes, where compute still hides.
     const double more = *golden.run("llama-2-7b", gpu, eight).tpot / *one.tpot;

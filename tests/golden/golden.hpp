@@ -11,7 +11,7 @@
 
 namespace roofcast::test {
 
-/// What a scenario changes besides the shape.
+/// What a scenario changes besides the sizes.
 struct GoldenRun {
     Execution execution = Execution::cuda_graph;
     std::string software{};
@@ -19,25 +19,23 @@ struct GoldenRun {
     int streams = 1;
 };
 
-inline RunRequest golden_request(const RunShape& shape, const GoldenRun& run) {
-    RunRequest request;
-    request.shape = shape;
-    request.execution = run.execution;
-    request.software = run.software;
-    request.streams = run.streams;
-    if (!run.weights.empty()) request.weights = parse_weight_format(run.weights).value();
-    return request;
+inline Run golden_request(Run run, const GoldenRun& how) {
+    run.execution = how.execution;
+    run.software = how.software;
+    run.streams = how.streams;
+    if (!how.weights.empty()) run.weights = parse_weight_format(how.weights).value();
+    return run;
 }
 
 /// Predicts with the software costs that are shipped, read once.
 class Golden {
 public:
-    [[nodiscard]] Prediction run(const std::string& model, const Gpu& gpu, const RunShape& shape, const GoldenRun& how = {}) const {
-        return predict(find_workload(models_dir(), model), gpu, golden_request(shape, how), software);
+    [[nodiscard]] Prediction run(const std::string& model, const Gpu& gpu, const Run& asked, const GoldenRun& how = {}) const {
+        return predict(find_workload(models_dir(), model), gpu, golden_request(asked, how), software);
     }
-    [[nodiscard]] MemoryEstimate memory(const std::string& model, const RunShape& shape, const GoldenRun& how = {}) const {
+    [[nodiscard]] MemoryEstimate memory(const std::string& model, const Run& asked, const GoldenRun& how = {}) const {
         const Workload workload = find_workload(models_dir(), model);
-        return memory_estimate(workload, completed_sizes(golden_request(shape, how), workload), software);
+        return memory_estimate(workload, completed_sizes(golden_request(asked, how), workload), software);
     }
 
     SoftwareStacks software = load_software(software_dir());

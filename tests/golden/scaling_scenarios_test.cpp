@@ -81,9 +81,9 @@ TEST_CASE("streams help a detector, whose heads are independent, and not a chain
 TEST_CASE("a tensor-parallel layer reduces twice, a message of the hidden width for each token") {
     // Shoeybi et al. 2019, arXiv:1909.08053, section 3: one all-reduce after attention and one after the MLP in the forward pass.
     const Workload llama = find_workload(test::models_dir(), "llama-2-7b");
-    RunShape shape{.batch = 4, .precision = Precision::fp16, .parallel = {.tensor = 4}};
-    shape.weights = native_weights(shape.precision);
-    const OpGraph graph = decode_graph(std::get<DecoderLlm>(llama.architecture), shape, {}, 512);
+    Run run{.batch = 4, .precision = Precision::fp16, .parallel = {.tensor = 4}};
+    run.weights = native_weights(run.precision);
+    const OpGraph graph = decode_graph(std::get<DecoderLlm>(llama.architecture), run, {}, 512);
     std::int64_t reductions = 0;
     for (const Segment& segment : graph.segments) {
         for (const OpNode& node : segment.nodes) {

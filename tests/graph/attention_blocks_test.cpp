@@ -31,7 +31,7 @@ ConvLayer attention_of(std::int64_t channels, std::int64_t heads) {
 }
 
 double parameters(std::int64_t channels, const ConvLayer& layer) {
-    return total_parameters(conv_graph(net_of(channels, {layer}), RunShape{}, {}));
+    return total_parameters(conv_graph(net_of(channels, {layer}), Run{}, {}));
 }
 
 std::vector<const OpNode*> node_pointers(const OpGraph& graph, std::string_view name) {
@@ -59,7 +59,7 @@ TEST_CASE("attention has a norm, three projections without and one with a bias, 
 TEST_CASE("windows divide the places: 8x8 in windows of 4x4 are 4 attentions of 16 to 16") {
     ConvLayer layer = attention_of(32, 4);
     layer.window = 4;
-    const OpGraph graph = conv_graph(net_of(32, {layer}), RunShape{.batch = 3}, {});
+    const OpGraph graph = conv_graph(net_of(32, {layer}), Run{.batch = 3}, {});
     const auto found = node_pointers(graph, "attention");
     REQUIRE(found.size() == 1);
     const auto& op = std::get<Attention>(found.front()->op);
@@ -72,7 +72,7 @@ TEST_CASE("windows divide the places: 8x8 in windows of 4x4 are 4 attentions of 
 TEST_CASE("attention among channels multiplies heads of width by width, over all places") {
     ConvLayer layer = attention_of(32, 4);
     layer.cross_covariance = true;
-    const OpGraph graph = conv_graph(net_of(32, {layer}), RunShape{}, {});
+    const OpGraph graph = conv_graph(net_of(32, {layer}), Run{}, {});
     const auto found = node_pointers(graph, "covariance");
     REQUIRE(found.size() == 1);
     // 4 heads · 8 · 8 · 64 places.
@@ -83,7 +83,7 @@ TEST_CASE("attention among channels multiplies heads of width by width, over all
 TEST_CASE("talking heads need the scores in memory and two products across the heads") {
     ConvLayer layer = attention_of(32, 4);
     layer.talking_heads = true;
-    const OpGraph graph = conv_graph(net_of(32, {layer}), RunShape{}, {});
+    const OpGraph graph = conv_graph(net_of(32, {layer}), Run{}, {});
     CHECK_FALSE(std::get<Attention>(node_pointers(graph, "attention").front()->op).fused);
     // Two of 4·4 + 4 more than plain attention.
     ConvLayer plain = layer;
@@ -106,7 +106,7 @@ TEST_CASE("class attention projects all places but asks with one token") {
     layer.feed_forward = false;
     // Norm, four products of 32·32, the bias of the last.
     CHECK(parameters(32, layer) == rel(64 + 4 * 1024 + 32, 1e-12));
-    const OpGraph graph = conv_graph(net_of(32, {layer}), RunShape{}, {});
+    const OpGraph graph = conv_graph(net_of(32, {layer}), Run{}, {});
     const auto& op = std::get<Attention>(node_pointers(graph, "attention").front()->op);
     CHECK(op.query_len == 1);
     CHECK(op.kv_len == 65);
@@ -118,7 +118,7 @@ TEST_CASE("outlook attention makes 9·9 weights a head at every place of the hal
     layer.expand = 2;
     // Norms; values and projection; weights for 4 heads; the MLP.
     CHECK(parameters(32, layer) == rel(2 * 64 + 1024 + 1024 + 32 + (32 + 1) * 81 * 4 + 2 * 32 * 64, 1e-12));
-    const OpGraph graph = conv_graph(net_of(32, {layer}), RunShape{}, {});
+    const OpGraph graph = conv_graph(net_of(32, {layer}), Run{}, {});
     // 16 places · 4 heads · 9 · 9 · 8 channels.
     CHECK(op_macs(node_pointers(graph, "mix").front()->op) == rel(16 * 4 * 9 * 9 * 8, 1e-12));
 }
@@ -128,7 +128,7 @@ TEST_CASE("layers that run again take the same work each time") {
     std::vector<ConvLayer> thrice = once;
     thrice.push_back(layer_of(ConvBlock::again, 2));
     thrice.back().repeat = 3;
-    const OpGraph one = conv_graph(net_of(32, once), RunShape{}, {}), three = conv_graph(net_of(32, thrice), RunShape{}, {});
+    const OpGraph one = conv_graph(net_of(32, once), Run{}, {}), three = conv_graph(net_of(32, thrice), Run{}, {});
     CHECK(total_parameters(three) == rel(3 * total_parameters(one), 1e-12));
     CHECK(total_flops(three) / total_flops(one) == rel(3, 1e-12));
 }
@@ -138,7 +138,7 @@ TEST_CASE("layers that run again read each other's new outputs") {
     const ConvLayer stem = layer_of(ConvBlock::conv, 8), conv = layer_of(ConvBlock::conv, 32);
     ConvLayer again = layer_of(ConvBlock::again, 1);
     again.repeat = 2;
-    const OpGraph graph = conv_graph(net_of(32, {stem, conv, again}), RunShape{}, {});
+    const OpGraph graph = conv_graph(net_of(32, {stem, conv, again}), Run{}, {});
     CHECK(total_parameters(graph) == rel(32 * 8 + 8 * 32 + 32 * 32, 1e-12));
 }
 
@@ -146,7 +146,7 @@ TEST_CASE("a layer that repeats 0 times is left out, and a slice keeps some chan
     ConvLayer none = layer_of(ConvBlock::mlp, 0);
     none.repeat = 0;
     CHECK(parameters(32, none) == 0);
-    const OpGraph graph = conv_graph(net_of(32, {layer_of(ConvBlock::slice, 8), layer_of(ConvBlock::conv, 16)}), RunShape{}, {});
+    const OpGraph graph = conv_graph(net_of(32, {layer_of(ConvBlock::slice, 8), layer_of(ConvBlock::conv, 16)}), Run{}, {});
     CHECK(total_parameters(graph) == rel(8 * 16, 1e-12));
 }
 
@@ -155,7 +155,7 @@ TEST_CASE("a slice that is not copied is no kernel of its own, and takes no memo
         ConvLayer slice = layer_of(ConvBlock::slice, 8), both = layer_of(ConvBlock::concat, 0);
         slice.copied = copied;
         both.from = {-1, -2};
-        return conv_graph(net_of(8, {layer_of(ConvBlock::conv, 32), slice, layer_of(ConvBlock::conv, 8), both}), RunShape{}, {});
+        return conv_graph(net_of(8, {layer_of(ConvBlock::conv, 32), slice, layer_of(ConvBlock::conv, 8), both}), Run{}, {});
     };
     const auto slices = [](const OpGraph& g) {
         int count = 0;
@@ -172,12 +172,12 @@ TEST_CASE("a slice that is not copied is no kernel of its own, and takes no memo
 
 TEST_CASE("pools over windows compute addresses in frameworks, and maxima write their places, means over maps do neither") {
     for (const bool framework : {false, true}) {
-        RunShape shape;
+        Run run;
         Lowering lowering;
         lowering.kernels = framework ? KernelSet::framework : KernelSet::engine;
         const OpGraph graph =
             conv_graph(net_of(32, {layer_of(ConvBlock::maxpool, 2), layer_of(ConvBlock::avgpool, 2), layer_of(ConvBlock::global_pool, 0)}),
-                       shape, lowering);
+                       run, lowering);
         std::vector<bool> addressed, indexed;
         for (const Segment& segment : graph.segments) {
             for (const OpNode& node : segment.nodes) {

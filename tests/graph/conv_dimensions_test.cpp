@@ -11,9 +11,9 @@ using roofcast::test::TemporaryFile;
 
 namespace {
 
-OpGraph dimensions_graph(const std::string& text, const RunShape& shape = {}, const Lowering& lowering = {}) {
+OpGraph dimensions_graph(const std::string& text, const Run& run = {}, const Lowering& lowering = {}) {
     const TemporaryFile file("net.toml", "id = \"net\"\nfamily = \"cnn\"\nsource = \"a test\"\n" + text);
-    return forward_graph(load_workload(file.path()), shape, lowering);
+    return forward_graph(load_workload(file.path()), run, lowering);
 }
 
 const OpNode& first_conv(const OpGraph& graph) {
@@ -90,7 +90,7 @@ TEST_CASE("frames beyond the end of an utterance are zeroed only where the net s
 }
 
 TEST_CASE("instance norm is a norm of each channel of each image, with two numbers a channel") {
-    const OpGraph graph = dimensions_graph("image_size = 10\nnorm = \"instance\"\nlayers = [{conv = 6}]", RunShape{.batch = 5});
+    const OpGraph graph = dimensions_graph("image_size = 10\nnorm = \"instance\"\nlayers = [{conv = 6}]", Run{.batch = 5});
     const OpNode* norm = nullptr;
     for (const OpNode& node : graph.segments.front().nodes) {
         if (std::holds_alternative<RowWise>(node.op)) norm = &node;
@@ -109,7 +109,7 @@ TEST_CASE("a net has one to three dimensions, and sides that a machine can hold"
 
 TEST_CASE("levels of EfficientDet's pyramid shrink to a 128th of the image, and all have the same towers") {
     // 512 pixels: 64, 32, 16, 8 and 4 places a side, nine anchors of 90 classes and four sides each.
-    const OpGraph graph = forward_graph(find_workload(test::models_dir(), "efficientdet-d0"), RunShape{}, {});
+    const OpGraph graph = forward_graph(find_workload(test::models_dir(), "efficientdet-d0"), Run{}, {});
     std::int64_t classes = 0, boxes = 0;
     for (const Segment& segment : graph.segments) {
         for (const OpNode& node : segment.nodes) {
@@ -124,7 +124,7 @@ TEST_CASE("levels of EfficientDet's pyramid shrink to a 128th of the image, and 
 }
 
 TEST_CASE("queries of Conditional DETR look at the map with heads twice as wide as their values") {
-    const OpGraph graph = forward_graph(find_workload(test::models_dir(), "conditional-detr-resnet-50"), RunShape{}, {});
+    const OpGraph graph = forward_graph(find_workload(test::models_dir(), "conditional-detr-resnet-50"), Run{}, {});
     bool found = false;
     for (const Segment& segment : graph.segments) {
         for (const OpNode& node : segment.nodes) {

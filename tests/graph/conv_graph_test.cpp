@@ -26,7 +26,7 @@ Workload shipped(std::string_view id) {
 }  // namespace
 
 TEST_CASE("ResNet-50 starts with a 7x7 convolution to 112x112 and a bottleneck of 64, 64 and 256 channels at 56x56") {
-    const auto convs = operators<Conv2d>(forward_graph(shipped("resnet50"), RunShape{.batch = 8}, {}));
+    const auto convs = operators<Conv2d>(forward_graph(shipped("resnet50"), Run{.batch = 8}, {}));
     REQUIRE(convs.size() > 4);
     const Conv2d& stem = convs[0];
     CHECK(stem.batch == 8);
@@ -45,16 +45,15 @@ TEST_CASE("ResNet-50 starts with a 7x7 convolution to 112x112 and a bottleneck o
 }
 
 TEST_CASE("equal blocks share a segment: ResNet-152 has no more segments than ResNet-101") {
-    CHECK(forward_graph(shipped("resnet152"), RunShape{}, {}).segments.size() ==
-          forward_graph(shipped("resnet101"), RunShape{}, {}).segments.size());
+    CHECK(forward_graph(shipped("resnet152"), Run{}, {}).segments.size() == forward_graph(shipped("resnet101"), Run{}, {}).segments.size());
 }
 
 TEST_CASE("arithmetic and memory of a convolutional net are proportional to the batch") {
     for (const char* id : {"resnet50", "efficientnet-b0", "convnext-tiny", "yolov8n", "yolo11n"}) {
         INFO(id);
         const Workload workload = shipped(id);
-        const OpGraph one = forward_graph(workload, RunShape{.batch = 1}, {});
-        const OpGraph many = forward_graph(workload, RunShape{.batch = 48}, {});
+        const OpGraph one = forward_graph(workload, Run{.batch = 1}, {});
+        const OpGraph many = forward_graph(workload, Run{.batch = 48}, {});
         CHECK(total_flops(many) / total_flops(one) == rel(48, 1e-9));
         CHECK(many.peak_activations / one.peak_activations == rel(48, 1e-9));
         CHECK(total_parameters(many) == total_parameters(one));
@@ -63,14 +62,14 @@ TEST_CASE("arithmetic and memory of a convolutional net are proportional to the 
 
 TEST_CASE("an image of twice the side takes four times the convolutions' work") {
     const Workload workload = shipped("yolov8n");
-    const double at_640 = total_macs(forward_graph(workload, RunShape{.image_size = 640}, {}));
-    const double at_1280 = total_macs(forward_graph(workload, RunShape{.image_size = 1280}, {}));
+    const double at_640 = total_macs(forward_graph(workload, Run{.image_size = 640}, {}));
+    const double at_1280 = total_macs(forward_graph(workload, Run{.image_size = 1280}, {}));
     CHECK(at_1280 / at_640 == rel(4, 1e-9));
 }
 
 TEST_CASE("an image too small for the net is an error that names the image size") {
     try {
-        forward_graph(shipped("vgg16"), RunShape{.image_size = 8}, {});
+        forward_graph(shipped("vgg16"), Run{.image_size = 8}, {});
         FAIL("no error");
     } catch (const Error& error) {
         CHECK(error.detail().key == "image_size");
@@ -78,7 +77,7 @@ TEST_CASE("an image too small for the net is an error that names the image size"
 }
 
 TEST_CASE("batch norm is folded, activations and shortcuts are epilogues") {
-    const OpGraph graph = forward_graph(shipped("resnet50"), RunShape{}, {});
+    const OpGraph graph = forward_graph(shipped("resnet50"), Run{}, {});
     std::map<std::string, std::set<Fusion>> fusions;
     for (const Segment& segment : graph.segments) {
         for (const OpNode& node : segment.nodes) fusions[std::string(node.name)].insert(node.fusion);
@@ -91,10 +90,10 @@ TEST_CASE("batch norm is folded, activations and shortcuts are epilogues") {
 TEST_CASE("the largest live set of ResNet-50 is the input, output and shortcut of the first bottleneck's end") {
     // At 56x56: shortcut from 64 channels to 256, its output, and the main branch's 256: (64 + 256 + 256)·56² elements of 2 bytes
     // = 3.61 MB; the stem's 64·112² + 3·224² are 1.9 MB.
-    const OpGraph graph = forward_graph(shipped("resnet50"), RunShape{}, {});
+    const OpGraph graph = forward_graph(shipped("resnet50"), Run{}, {});
     CHECK(graph.peak_activations.in(mb) == rel((64 + 256 + 256) * 56 * 56 * 2 / 1e6, 1e-9));
     // An eager framework's norm writes a map of its own, while the script holds the image.
-    const OpGraph eager = forward_graph(shipped("resnet50"), RunShape{}, {.kernels = KernelSet::framework});
+    const OpGraph eager = forward_graph(shipped("resnet50"), Run{}, {.kernels = KernelSet::framework});
     CHECK(eager.peak_activations.in(mb) == rel(((64 + 256 + 256 + 256) * 56 * 56 + 3 * 224 * 224) * 2 / 1e6, 1e-9));
 }
 
@@ -102,9 +101,9 @@ TEST_CASE("eager frameworks write activations elsewhere and sums in place") {
     ConvNet net;
     net.channels = 4;
     net.image_size = 8;
-    const RunShape shape{};
+    const Run run{};
     const Lowering lowering{.kernels = KernelSet::framework};
-    ConvBuilder b(net, shape, lowering);
+    ConvBuilder b(net, run, lowering);
     Map x = b.image();
     b.segment("all", 1);
     b.activate(x, Activation::relu);
@@ -121,7 +120,7 @@ TEST_CASE("adding maps of different channels is an error") {
     net.layers[1].size = 32;
     net.layers[2].block = ConvBlock::add;
     net.layers[2].from = {0, 1};
-    CHECK_THROWS_AS(conv_graph(net, RunShape{}, {}), Error);
+    CHECK_THROWS_AS(conv_graph(net, Run{}, {}), Error);
 }
 
 TEST_CASE("frameworks that keep TF32 to convolutions multiply matrices of convolutional nets in fp32 too") {

@@ -27,7 +27,7 @@ OpGraph norms_graph(std::vector<ConvLayer> layers, bool standardized_weights = f
     net.norm = norm;
     net.standardized_weights = standardized_weights;
     net.layers = std::move(layers);
-    return conv_graph(net, RunShape{.batch = 2, .precision = Precision::fp16}, {.mixed_precision = true});
+    return conv_graph(net, Run{.batch = 2, .precision = Precision::fp16}, {.mixed_precision = true});
 }
 
 ConvLayer conv_with(ConvNorm norm, Activation activation = Activation::relu) {
@@ -51,11 +51,11 @@ ConvNet batch_normalized() {
 
 TEST_CASE("norms that a script folds leave their numbers to the convolution, and a bias to its call") {
     const ConvNet net = batch_normalized();
-    RunShape shape{.batch = 2, .precision = Precision::fp16};
+    Run run{.batch = 2, .precision = Precision::fp16};
     Lowering lowering{.separate_bias = true};
-    const OpGraph apart = conv_graph(net, shape, lowering);
+    const OpGraph apart = conv_graph(net, run, lowering);
     lowering.folds_norms = true;
-    const OpGraph folded = conv_graph(net, shape, lowering);
+    const OpGraph folded = conv_graph(net, run, lowering);
     CHECK(total_parameters(folded) == total_parameters(apart));
     CHECK(nodes_named(apart, "batchnorm").size() == 1);
     CHECK(nodes_named(apart, "bias").empty());
@@ -63,17 +63,15 @@ TEST_CASE("norms that a script folds leave their numbers to the convolution, and
     REQUIRE(nodes_named(folded, "bias").size() == 1);
     CHECK(nodes_named(folded, "bias").front().same_call);
     lowering.separate_bias = false;
-    CHECK(nodes_named(conv_graph(net, shape, lowering), "bias").empty());
+    CHECK(nodes_named(conv_graph(net, run, lowering), "bias").empty());
 }
 
 TEST_CASE("a framework's batch norm is its own where weights are in 16 bits, the library's where they are in fp32") {
     const ConvNet net = batch_normalized();
-    RunShape shape{.batch = 2, .precision = Precision::fp16};
+    Run run{.batch = 2, .precision = Precision::fp16};
     Lowering lowering;
-    const auto norm = [&] {
-        return std::get<Elementwise>(nodes_named(conv_graph(net, shape, lowering), "batchnorm").front().op).normalized;
-    };
-    const auto statistics = [&] { return nodes_named(conv_graph(net, shape, lowering), "norm_statistics"); };
+    const auto norm = [&] { return std::get<Elementwise>(nodes_named(conv_graph(net, run, lowering), "batchnorm").front().op).normalized; };
+    const auto statistics = [&] { return nodes_named(conv_graph(net, run, lowering), "norm_statistics"); };
     CHECK(norm() == ChannelMap{});
     CHECK(statistics().empty());
     lowering.kernels = KernelSet::framework;
@@ -85,10 +83,10 @@ TEST_CASE("a framework's batch norm is its own where weights are in 16 bits, the
     lowering.mixed_precision = true;
     CHECK(norm().by_library);
     CHECK(statistics().empty());
-    shape.precision = Precision::bf16;
+    run.precision = Precision::bf16;
     CHECK_FALSE(norm().by_library);
     lowering.mixed_precision = false;
-    shape.precision = Precision::fp32;
+    run.precision = Precision::fp32;
     lowering.channels_last = false;
     CHECK(norm() == ChannelMap{.images = 2, .channels = channels, .channels_last = false, .by_library = true});
 }
@@ -99,11 +97,11 @@ TEST_CASE("a net whose code pads apart copies what each convolution takes, and i
     net.channels = channels;
     net.norm = ConvNorm::batch;
     net.layers = {conv_with(ConvNorm::batch), conv_with(ConvNorm::batch)};
-    const RunShape shape{.batch = 2, .precision = Precision::fp16};
-    CHECK(nodes_named(conv_graph(net, shape, {}), "pad").empty());
-    const double parameters = total_parameters(conv_graph(net, shape, {}));
+    const Run run{.batch = 2, .precision = Precision::fp16};
+    CHECK(nodes_named(conv_graph(net, run, {}), "pad").empty());
+    const double parameters = total_parameters(conv_graph(net, run, {}));
     net.pads_apart = true;
-    const OpGraph padded = conv_graph(net, shape, {});
+    const OpGraph padded = conv_graph(net, run, {});
     const auto pads = nodes_named(padded, "pad");
     REQUIRE(pads.size() == 2);
     CHECK(std::get<Move>(pads.front().op).read == 2 * side * side * channels);
@@ -111,7 +109,7 @@ TEST_CASE("a net whose code pads apart copies what each convolution takes, and i
     CHECK(pads.front().eager_kernels == 1);
     CHECK(total_parameters(padded) == parameters);
     net.layers.front().kernel = 3;  // nothing surrounds what 1x1 takes: a copy; zeros and a copy for others
-    const auto of_taps = nodes_named(conv_graph(net, shape, {}), "pad").front();
+    const auto of_taps = nodes_named(conv_graph(net, run, {}), "pad").front();
     CHECK(of_taps.eager_kernels == 2);
     CHECK(std::get<Move>(of_taps.op).written == 2 * std::get<Move>(of_taps.op).read);
 }
@@ -121,17 +119,17 @@ TEST_CASE("a frozen norm is kernels over the channels, a product and a sum over 
     net.image_size = side;
     net.channels = channels;
     net.layers = {conv_with(ConvNorm::frozen)};
-    RunShape shape{.batch = 2, .precision = Precision::fp16};
+    Run run{.batch = 2, .precision = Precision::fp16};
     Lowering lowering{.kernels = KernelSet::framework};
-    const OpGraph other = conv_graph(net, shape, lowering);  // another framework, which has one kernel
+    const OpGraph other = conv_graph(net, run, lowering);  // another framework, which has one kernel
     CHECK(nodes_named(other, "frozen_norm").empty());
     CHECK(nodes_named(other, "batchnorm").size() == 1);
     CHECK(find_node(other, "batchnorm")->fusion == Fusion::folded);
     lowering.kernels = KernelSet::engine;  // compiled
-    CHECK(find_node(conv_graph(net, shape, lowering), "batchnorm")->fusion == Fusion::folded);
+    CHECK(find_node(conv_graph(net, run, lowering), "batchnorm")->fusion == Fusion::folded);
     lowering.kernels = KernelSet::framework;
     lowering.separate_bias = true;
-    const OpGraph graph = conv_graph(net, shape, lowering);
+    const OpGraph graph = conv_graph(net, run, lowering);
     CHECK(nodes_named(graph, "batchnorm").empty());
     CHECK(op_of<Elementwise>(graph, "norm_factors").elements == channels);
     CHECK(find_node(graph, "norm_factors")->eager_kernels == 5);
@@ -150,9 +148,9 @@ TEST_CASE("the bias of a convolution is broadcast over planes and over channels 
     net.channels = channels;
     net.layers = {biased};
     for (const bool channels_last : {false, true}) {
-        const RunShape shape{};
+        const Run run{};
         const Lowering lowering{.kernels = KernelSet::framework, .channels_last = channels_last, .separate_bias = true};
-        CHECK(op_of<Elementwise>(conv_graph(net, shape, lowering), "bias").strided);
+        CHECK(op_of<Elementwise>(conv_graph(net, run, lowering), "bias").strided);
     }
 }
 
@@ -165,11 +163,11 @@ TEST_CASE("a net that pads as TensorFlow does fills and copies a map for each co
     net.image_size = side;
     net.channels = channels;
     net.layers = {strided, conv_with(ConvNorm::none), strided};
-    const RunShape shape{.batch = 2, .precision = Precision::fp16};
+    const Run run{.batch = 2, .precision = Precision::fp16};
     const Lowering lowering{.mixed_precision = true};
-    CHECK(nodes_named(conv_graph(net, shape, lowering), "pad").empty());
+    CHECK(nodes_named(conv_graph(net, run, lowering), "pad").empty());
     net.same_padding = true;
-    const OpGraph graph = conv_graph(net, shape, lowering);
+    const OpGraph graph = conv_graph(net, run, lowering);
     const auto pads = nodes_named(graph, "pad");
     REQUIRE(pads.size() == 2);
     const auto& image = std::get<Move>(pads[0].op);
@@ -203,15 +201,15 @@ TEST_CASE("frameworks sum parts of a map in channels last into planes, and fetch
     net.image_size = side;
     net.channels = channels;
     net.layers = {layer};
-    RunShape shape{.batch = 2, .precision = Precision::fp16};
+    Run run{.batch = 2, .precision = Precision::fp16};
     Lowering lowering{.kernels = KernelSet::framework, .mixed_precision = true};
-    const OpGraph eager = conv_graph(net, shape, lowering);
+    const OpGraph eager = conv_graph(net, run, lowering);
     const auto sums = nodes_named(eager, "sum_of_parts");
     REQUIRE(sums.size() == 2);
     for (const OpNode& sum : sums) CHECK(std::get<Elementwise>(sum.op).apart == 2);
     CHECK(nodes_named(eager, "to_planes").empty());
     lowering.kernels = KernelSet::engine;
-    const OpGraph engine = conv_graph(net, shape, lowering);
+    const OpGraph engine = conv_graph(net, run, lowering);
     CHECK(std::get<Elementwise>(nodes_named(engine, "sum_of_parts").front().op).apart == 0);
     CHECK(nodes_named(engine, "to_planes").size() == 1);
 }

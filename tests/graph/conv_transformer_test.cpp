@@ -11,8 +11,8 @@ using roofcast::test::rel;
 
 namespace {
 
-OpGraph graph_of(std::string_view id, const RunShape& shape = {}) {
-    return forward_graph(find_workload(test::models_dir(), id), shape, {});
+OpGraph graph_of(std::string_view id, const Run& run = {}) {
+    return forward_graph(find_workload(test::models_dir(), id), run, {});
 }
 
 }  // namespace

@@ -13,13 +13,13 @@ using test::rel;
 using test::shipped;
 
 TEST_CASE("a framework multiplies queries, keys and values apart, engines in one product with as many weights") {
-    RunShape shape{.batch = 2, .prompt_tokens = 128, .precision = Precision::bf16};
+    Run run{.batch = 2, .prompt_tokens = 128, .precision = Precision::bf16};
     Lowering lowering;
-    const OpGraph engine = forward_graph(shipped("bert-base"), shape, lowering),
-                  prefill = prefill_graph(decoder("llama-3-8b"), shape, lowering, 128);
+    const OpGraph engine = forward_graph(shipped("bert-base"), run, lowering),
+                  prefill = prefill_graph(decoder("llama-3-8b"), run, lowering, 128);
     lowering.kernels = KernelSet::framework;
-    const OpGraph eager = forward_graph(shipped("bert-base"), shape, lowering),
-                  eager_prefill = prefill_graph(decoder("llama-3-8b"), shape, lowering, 128);
+    const OpGraph eager = forward_graph(shipped("bert-base"), run, lowering),
+                  eager_prefill = prefill_graph(decoder("llama-3-8b"), run, lowering, 128);
     CHECK(find_node(eager, "qkv_proj") == nullptr);
     CHECK(op_of<Gemm>(eager, "key").n == 768);
     CHECK(op_of<Gemm>(eager, "key").framework);
@@ -33,24 +33,24 @@ TEST_CASE("a framework multiplies queries, keys and values apart, engines in one
 }
 
 TEST_CASE("a framework normalizes by the root mean square in fp32, kernel by kernel") {
-    RunShape shape{.batch = 2, .prompt_tokens = 128, .precision = Precision::bf16};
+    Run run{.batch = 2, .prompt_tokens = 128, .precision = Precision::bf16};
     Lowering lowering;
-    CHECK(find_node(prefill_graph(decoder("llama-3-8b"), shape, lowering, 128), "norm_widen") == nullptr);
-    CHECK(std::holds_alternative<RowWise>(find_node(prefill_graph(decoder("llama-3-8b"), shape, lowering, 128), "input_norm")->op));
+    CHECK(find_node(prefill_graph(decoder("llama-3-8b"), run, lowering, 128), "norm_widen") == nullptr);
+    CHECK(std::holds_alternative<RowWise>(find_node(prefill_graph(decoder("llama-3-8b"), run, lowering, 128), "input_norm")->op));
     lowering.kernels = KernelSet::framework;
-    const OpGraph eager = prefill_graph(decoder("llama-3-8b"), shape, lowering, 128);
+    const OpGraph eager = prefill_graph(decoder("llama-3-8b"), run, lowering, 128);
     CHECK(op_of<Elementwise>(eager, "norm_widen").reads == rel(0.5, 1e-12));  // 16 bits in, 32 out
     CHECK(op_of<Reduce>(eager, "norm_mean").outputs == 256);
     CHECK(op_of<Elementwise>(eager, "norm_narrow").reads == rel(2, 1e-12));
     CHECK(op_of<Elementwise>(eager, "input_norm").strided);
     CHECK(find_node(eager, "input_norm")->weights == 4096);
     CHECK(op_of<Elementwise>(eager, "rope_keys").elements == 256 * 8 * 128);
-    shape.precision = Precision::fp32;
-    CHECK(find_node(prefill_graph(decoder("llama-3-8b"), shape, lowering, 128), "norm_widen") == nullptr);
+    run.precision = Precision::fp32;
+    CHECK(find_node(prefill_graph(decoder("llama-3-8b"), run, lowering, 128), "norm_widen") == nullptr);
 }
 
 TEST_CASE("a framework attends in one window of a packed image after the other") {
-    RunShape shape{.batch = 2, .prompt_tokens = 16, .image_size = 448, .precision = Precision::bf16};
+    Run run{.batch = 2, .prompt_tokens = 16, .image_size = 448, .precision = Precision::bf16};
     Lowering lowering;
     struct Turns {
         std::int64_t batch = 0, repeat = 0;
@@ -59,7 +59,7 @@ TEST_CASE("a framework attends in one window of a packed image after the other")
     };
     const auto attention = [&](std::string_view segment) {
         const auto model = std::get<VisionLanguage>(shipped("qwen2.5-vl-3b").architecture);
-        const OpGraph graph = vision_graph(model, shape, lowering);
+        const OpGraph graph = vision_graph(model, run, lowering);
         for (const Segment& s : graph.segments) {
             if (s.name != segment) continue;
             for (const OpNode& node : s.nodes) {
@@ -100,9 +100,9 @@ TEST_CASE("an eager framework's GELU takes the lanes as long as an error functio
 
 TEST_CASE("attention of all tokens to each other may be fused up to a length where other attention is not") {
     const auto fused = [](const char* id, std::int64_t tokens, std::int64_t limit) {
-        RunShape shape{.prompt_tokens = tokens};
+        Run run{.prompt_tokens = tokens};
         Lowering lowering{.fused_attention = false, .fused_wide_attention = false, .fused_encoder_tokens = limit};
-        const OpGraph graph = forward_graph(shipped(id), shape, lowering);
+        const OpGraph graph = forward_graph(shipped(id), run, lowering);
         bool any = false;
         for (const Segment& segment : graph.segments)
             for (const OpNode& node : segment.nodes)
@@ -118,7 +118,7 @@ TEST_CASE("attention of all tokens to each other may be fused up to a length whe
 }
 
 TEST_CASE("unfused attention keeps the scores in memory") {
-    RunShape unfused;
+    Run unfused;
     Lowering lowering;
     lowering.fused_attention = lowering.fused_wide_attention = false;
     const double more = forward_graph(shipped("bert-base"), unfused, lowering)
@@ -128,10 +128,10 @@ TEST_CASE("unfused attention keeps the scores in memory") {
 }
 
 TEST_CASE("scripts of eager frameworks hold what their layers have read") {
-    const auto held = [](const char* id, const RunShape& shape) {
+    const auto held = [](const char* id, const Run& run) {
         const Workload workload = shipped(id);
-        const Bytes eager = forward_graph(workload, shape, {.kernels = KernelSet::framework}).peak_activations;
-        return (eager - forward_graph(workload, shape, {}).peak_activations).in(2 * byte);
+        const Bytes eager = forward_graph(workload, run, {.kernels = KernelSet::framework}).peak_activations;
+        return (eager - forward_graph(workload, run, {}).peak_activations).in(2 * byte);
     };
     // Embeddings and the layer's input; the norm's output besides; of images these as well.
     CHECK(held("bert-base", {.batch = 2, .prompt_tokens = 100}) == rel(2.0 * 200 * 768, 1e-9));
@@ -141,10 +141,10 @@ TEST_CASE("scripts of eager frameworks hold what their layers have read") {
 
 TEST_CASE("a framework that keeps TF32 to convolutions multiplies matrices in fp32") {
     const Workload vit = find_workload(test::models_dir(), "vit-base-patch16-224");
-    RunShape shape{.batch = 1, .precision = Precision::tf32};
+    Run run{.batch = 1, .precision = Precision::tf32};
     Lowering lowering;
     const auto precision_of_products = [&] {
-        const OpGraph graph = forward_graph(vit, shape, lowering);
+        const OpGraph graph = forward_graph(vit, run, lowering);
         for (const Segment& segment : graph.segments) {
             for (const OpNode& node : segment.nodes) {
                 if (const auto* gemm = std::get_if<Gemm>(&node.op)) return gemm->precision;
@@ -158,11 +158,11 @@ TEST_CASE("a framework that keeps TF32 to convolutions multiplies matrices in fp
 }
 
 TEST_CASE("a framework writes its cache anew at each step, and copies keys that heads share out to each of them") {
-    RunShape shape;
+    Run run;
     Lowering lowering;
-    shape.batch = 2;
+    run.batch = 2;
     lowering.kernels = KernelSet::framework;
-    const auto decode = [&] { return decode_graph(decoder("llama-3.1-8b"), shape, lowering, 1000); };
+    const auto decode = [&] { return decode_graph(decoder("llama-3.1-8b"), run, lowering, 1000); };
     const std::int64_t token = 2 * 8 * 128;  // of keys and values of 8 KV heads
     CHECK(op_of<Move>(decode(), "kv_append").written == 2 * token);
     CHECK(find_node(decode(), "repeat_kv") == nullptr);
@@ -181,63 +181,63 @@ TEST_CASE("a framework writes its cache anew at each step, and copies keys that 
     CHECK_FALSE(op_of<Attention>(decode(), "attention").split_ungrouped);
     CHECK(find_node(graph, "attention")->eager_kernels + find_node(graph, "repeat_kv")->eager_kernels == launches);
     // A second chunk of a prompt is joined to the first.
-    CHECK(op_of<Move>(prefill_graph(decoder("llama-3.1-8b"), shape, lowering, 100, 900), "kv_append").written == 2 * 1000 * token);
+    CHECK(op_of<Move>(prefill_graph(decoder("llama-3.1-8b"), run, lowering, 100, 900), "kv_append").written == 2 * 1000 * token);
     // A prompt begins the cache, and a head of its own is no copy.
-    const OpGraph first = prefill_graph(decoder("llama-3.1-8b"), shape, lowering, 1000);
+    const OpGraph first = prefill_graph(decoder("llama-3.1-8b"), run, lowering, 1000);
     CHECK(op_of<Move>(first, "kv_append").written == 2 * 1000 * token);
     CHECK(op_of<Move>(first, "kv_append").integer_instructions == 0);
-    CHECK(find_node(decode_graph(decoder("llama-2-7b"), shape, lowering, 1000), "repeat_kv") == nullptr);
+    CHECK(find_node(decode_graph(decoder("llama-2-7b"), run, lowering, 1000), "repeat_kv") == nullptr);
 }
 
 TEST_CASE("a framework may multiply the last token of each prompt with the vocabulary by itself") {
     const DecoderLlm model = decoder("llama-3.1-8b");
-    RunShape shape{.batch = 32};
+    Run run{.batch = 32};
     Lowering lowering;
     const auto head = [&](const OpGraph& graph) { return op_of<Gemm>(graph, "lm_head"); };
-    CHECK(head(prefill_graph(model, shape, lowering, 128)).m == 32);
+    CHECK(head(prefill_graph(model, run, lowering, 128)).m == 32);
     lowering.head_by_sequences = true;
-    const OpGraph prompts = prefill_graph(model, shape, lowering, 128);
+    const OpGraph prompts = prefill_graph(model, run, lowering, 128);
     CHECK(head(prompts).batch == 32);
     CHECK(head(prompts).m == 1);
     CHECK(find_node(prompts, "lm_head")->weights == 128256.0 * 4096);
-    CHECK(head(decode_graph(model, shape, lowering, 128)).m == 32);
-    CHECK(head(prefill_graph(model, shape, lowering, 1, 127)).m == 32);  // tokens of their own are no slice
+    CHECK(head(decode_graph(model, run, lowering, 128)).m == 32);
+    CHECK(head(prefill_graph(model, run, lowering, 1, 127)).m == 32);  // tokens of their own are no slice
     lowering.logits_of_prompt = true;
-    CHECK(head(prefill_graph(model, shape, lowering, 128)).m == 32 * 128);
+    CHECK(head(prefill_graph(model, run, lowering, 128)).m == 32 * 128);
 }
 
 TEST_CASE("a framework runs experts one after the other, or all of a layer in one product each way") {
     const DecoderLlm model = decoder("qwen3-30b-a3b");  // 128 experts, 8 of them for a token
-    RunShape shape{.batch = 1};
+    Run run{.batch = 1};
     Lowering lowering;
-    const auto kernels = [&] { return find_node(decode_graph(model, shape, lowering, 1000), "experts")->eager_kernels; };
+    const auto kernels = [&] { return find_node(decode_graph(model, run, lowering, 1000), "experts")->eager_kernels; };
     CHECK(kernels() == 3 * 128 + 8 * 8);
     lowering.grouped_experts = true;
     CHECK(kernels() == 31);  // as traced
-    shape.batch = 64;
+    run.batch = 64;
     CHECK(kernels() == 31);
 }
 
 TEST_CASE("data-parallel copies that share experts bring their tokens together") {
     const DecoderLlm model = decoder("deepseek-v3");
-    RunShape shape{.batch = 4, .precision = Precision::fp8};
-    const auto experts = [&] { return op_of<Moe>(decode_graph(model, shape, {}, 1000), "experts"); };
+    Run run{.batch = 4, .precision = Precision::fp8};
+    const auto experts = [&] { return op_of<Moe>(decode_graph(model, run, {}, 1000), "experts"); };
     const Moe alone = experts();
     CHECK(alone.tokens == 4);
-    shape.parallel = {.data = 8, .expert = 8};
+    run.parallel = {.data = 8, .expert = 8};
     // Eight copies' tokens over eight GPUs: as much work for each as without sharing.
     CHECK(experts().tokens == 8 * 4);
     CHECK(op_macs(experts()) == rel(op_macs(alone), 1e-12));
-    shape.parallel = {.tensor = 8, .expert = 8};
+    run.parallel = {.tensor = 8, .expert = 8};
     CHECK(experts().tokens == 4);  // one copy's, which all of its GPUs hold
-    shape.parallel = {.tensor = 4, .data = 4, .expert = 16};
+    run.parallel = {.tensor = 4, .data = 4, .expert = 16};
     CHECK(experts().tokens == 4 * 4);
 }
 
 TEST_CASE("relative positions take a framework ten passes over scores, and indices of 64 bits") {
-    RunShape shape{.prompt_tokens = 128, .precision = Precision::fp16};
+    Run run{.prompt_tokens = 128, .precision = Precision::fp16};
     Lowering lowering;
-    const auto graph = [&] { return forward_graph(shipped("deberta-v3-xsmall"), shape, lowering); };
+    const auto graph = [&] { return forward_graph(shipped("deberta-v3-xsmall"), run, lowering); };
     const std::int64_t scores = 6 * 128 * 128;
     CHECK(op_of<Move>(graph(), "gather_scores").read == 2 * scores);
     CHECK(find_node(graph(), "mask_scores") == nullptr);
@@ -255,9 +255,9 @@ TEST_CASE("relative positions take a framework ten passes over scores, and indic
 }
 
 TEST_CASE("products of attention run in TF32 in frameworks alone, and on the lanes where the library has no kernels for odd rows") {
-    RunShape shape{.batch = 1, .prompt_tokens = 64, .precision = Precision::tf32};
+    Run run{.batch = 1, .prompt_tokens = 64, .precision = Precision::tf32};
     Lowering lowering;
-    const auto products = [&] { return op_of<Attention>(forward_graph(shipped("bert-base"), shape, lowering), "attention").products; };
+    const auto products = [&] { return op_of<Attention>(forward_graph(shipped("bert-base"), run, lowering), "attention").products; };
     CHECK_FALSE(products());
     lowering.kernels = KernelSet::framework;
     CHECK(products() == Precision::tf32);
@@ -265,32 +265,32 @@ TEST_CASE("products of attention run in TF32 in frameworks alone, and on the lan
     CHECK_FALSE(products());
     lowering.tf32_products = lowering.odd_rows_on_lanes = true;
     CHECK(products() == Precision::tf32);
-    shape.prompt_tokens = 65;
+    run.prompt_tokens = 65;
     CHECK(products() == Precision::fp32);
-    shape.precision = Precision::fp16;
+    run.precision = Precision::fp16;
     CHECK(products() == Precision::fp32);
-    shape.prompt_tokens = 64;
+    run.prompt_tokens = 64;
     CHECK_FALSE(products());
-    shape.precision = Precision::fp32;
-    shape.prompt_tokens = 65;
+    run.precision = Precision::fp32;
+    run.prompt_tokens = 65;
     CHECK_FALSE(products());
 }
 
 TEST_CASE("attention of convolutional nets multiplies in fp32 where TF32 is for convolutions alone") {
-    RunShape shape{.batch = 1, .precision = Precision::tf32};
+    Run run{.batch = 1, .precision = Precision::tf32};
     Lowering lowering{.fused_attention = false, .fused_wide_attention = false};
     lowering.kernels = KernelSet::framework;
-    const auto products = [&] { return op_of<Attention>(forward_graph(shipped("detr-resnet-50"), shape, lowering), "attention").products; };
+    const auto products = [&] { return op_of<Attention>(forward_graph(shipped("detr-resnet-50"), run, lowering), "attention").products; };
     CHECK(products() == Precision::tf32);
     lowering.tf32_products = false;
     CHECK(products() == Precision::fp32);
 }
 
 TEST_CASE("linear layers leave maps that are channels last in a framework's runs of planes too") {
-    RunShape shape{.batch = 2, .precision = Precision::fp16};
+    Run run{.batch = 2, .precision = Precision::fp16};
     Lowering lowering{.channels_last = false};
-    const auto depthwise = [&](const char* model) { return op_of<Conv2d>(forward_graph(shipped(model), shape, lowering), "depthwise"); };
-    const auto resizing = [&] { return op_of<Move>(forward_graph(shipped("segformer-b0"), shape, lowering), "upsample"); };
+    const auto depthwise = [&](const char* model) { return op_of<Conv2d>(forward_graph(shipped(model), run, lowering), "depthwise"); };
+    const auto resizing = [&] { return op_of<Move>(forward_graph(shipped("segformer-b0"), run, lowering), "upsample"); };
     CHECK_FALSE(depthwise("convnext-tiny").channels_last);
     CHECK(resizing().waits > 0);
     lowering.kernels = KernelSet::framework;
@@ -302,10 +302,10 @@ TEST_CASE("linear layers leave maps that are channels last in a framework's runs
 }
 
 TEST_CASE("factors for each channel of each image are broadcast by a framework") {
-    RunShape shape{.batch = 2, .precision = Precision::fp16};
+    Run run{.batch = 2, .precision = Precision::fp16};
     Lowering lowering;
-    CHECK_FALSE(op_of<Elementwise>(forward_graph(shipped("efficientnet-b0"), shape, lowering), "gate").strided);
+    CHECK_FALSE(op_of<Elementwise>(forward_graph(shipped("efficientnet-b0"), run, lowering), "gate").strided);
     lowering.kernels = KernelSet::framework;
-    CHECK(op_of<Elementwise>(forward_graph(shipped("efficientnet-b0"), shape, lowering), "gate").strided);
-    CHECK_FALSE(op_of<Elementwise>(forward_graph(shipped("dm-nfnet-f0"), shape, lowering), "scale").strided);  // constants are not
+    CHECK(op_of<Elementwise>(forward_graph(shipped("efficientnet-b0"), run, lowering), "gate").strided);
+    CHECK_FALSE(op_of<Elementwise>(forward_graph(shipped("dm-nfnet-f0"), run, lowering), "scale").strided);  // constants are not
 }

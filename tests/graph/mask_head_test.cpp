@@ -16,10 +16,10 @@ using test::TemporaryFile;
 
 namespace {
 
-OpGraph mask_graph(const std::string& layers, const RunShape& shape = {}, const Lowering& lowering = {}) {
+OpGraph mask_graph(const std::string& layers, const Run& run = {}, const Lowering& lowering = {}) {
     const TemporaryFile file(
         "net.toml", "id = \"net\"\nfamily = \"detector\"\nsource = \"a test\"\nimage_size = 64\nclasses = 7\nnorm = \"layer\"\n" + layers);
-    return forward_graph(load_workload(file.path()), shape, lowering);
+    return forward_graph(load_workload(file.path()), run, lowering);
 }
 
 const std::string maps = "layers = [{conv = 32, stride = 16}, {conv = 32, stride = 8, from = -2}, {conv = 32, stride = 4, from = -3}, ";

@@ -15,7 +15,7 @@ Workload shipped_net(std::string_view id) {
     return find_workload(test::models_dir(), id);
 }
 
-const RunShape two_in_fp16{.batch = 2, .precision = Precision::fp16};
+const Run two_in_fp16{.batch = 2, .precision = Precision::fp16};
 
 Lowering mixed(bool fp32_norms = false) {
     return {.mixed_precision = true, .fp32_norms = fp32_norms};
@@ -68,10 +68,10 @@ TEST_CASE("norms compute in fp32 only where the engine says so") {
 }
 
 TEST_CASE("fp32 runs know nothing of mixed precision") {
-    const RunShape shape{.batch = 2, .precision = Precision::fp32};
+    const Run run{.batch = 2, .precision = Precision::fp32};
     for (const char* id : {"vit-base-patch16-224", "convnext-tiny", "caformer-s18"}) {
         INFO(id);
-        CHECK(repeated_nodes(forward_graph(shipped_net(id), shape, mixed(true)), "cast").empty());
+        CHECK(repeated_nodes(forward_graph(shipped_net(id), run, mixed(true)), "cast").empty());
     }
 }
 
@@ -130,23 +130,23 @@ TEST_CASE("response normalization and StarReLU are several kernels, one more wit
 
 TEST_CASE("a convolution's bias is a kernel of its own only where the engine leaves it to one") {
     const Workload vgg = shipped_net("vgg16");
-    RunShape shape{.batch = 2};
+    Run run{.batch = 2};
     Lowering lowering;
-    CHECK(repeated_nodes(forward_graph(vgg, shape, lowering), "bias").empty());
+    CHECK(repeated_nodes(forward_graph(vgg, run, lowering), "bias").empty());
     lowering.separate_bias = true;
-    const auto biases = repeated_nodes(forward_graph(vgg, shape, lowering), "bias");
+    const auto biases = repeated_nodes(forward_graph(vgg, run, lowering), "bias");
     CHECK(biases.size() == 13);
     CHECK(std::all_of(biases.begin(), biases.end(), [](const OpNode& n) { return n.fusion == Fusion::folded; }));
-    CHECK(total_parameters(forward_graph(vgg, shape, lowering)) == total_parameters(forward_graph(vgg, {}, {})));
+    CHECK(total_parameters(forward_graph(vgg, run, lowering)) == total_parameters(forward_graph(vgg, {}, {})));
 }
 
 TEST_CASE("attention that a framework's library has no fused kernel for is separate kernels in fp32 where it says so") {
     const Workload sam = shipped_net("samvit-base-patch16");
-    RunShape shape = two_in_fp16;
+    Run run = two_in_fp16;
     Lowering lowering = mixed(true);
-    const OpGraph narrow = forward_graph(sam, shape, lowering);
+    const OpGraph narrow = forward_graph(sam, run, lowering);
     lowering.fp32_library_attention = true;
-    const OpGraph wide = forward_graph(sam, shape, lowering);
+    const OpGraph wide = forward_graph(sam, run, lowering);
     CHECK(repeated_nodes(narrow, "find_masked").empty());
     REQUIRE(repeated_nodes(wide, "find_masked").size() == 12);
     CHECK(std::get<Gemm>(repeated_nodes(narrow, "scores").front().op).precision == Precision::fp16);
@@ -157,7 +157,7 @@ TEST_CASE("attention that a framework's library has no fused kernel for is separ
     CHECK(total_macs(wide) == total_macs(narrow));
     CHECK(total_parameters(wide) == total_parameters(narrow));
     // Products in a model's own code stay narrow, and fp32 runs have nothing to widen.
-    CHECK(repeated_nodes(forward_graph(shipped_net("visformer-small"), shape, lowering), "find_masked").empty());
-    shape.precision = Precision::fp32;
-    CHECK(repeated_nodes(forward_graph(sam, shape, lowering), "find_masked").empty());
+    CHECK(repeated_nodes(forward_graph(shipped_net("visformer-small"), run, lowering), "find_masked").empty());
+    run.precision = Precision::fp32;
+    CHECK(repeated_nodes(forward_graph(sam, run, lowering), "find_masked").empty());
 }

@@ -29,7 +29,7 @@ ConvLayer block_of(std::int64_t size) {
 }
 
 OpGraph norm_free_graph(const ConvLayer& layer, bool gain = false) {
-    return conv_graph(net_of(layer, gain), RunShape{}, {});
+    return conv_graph(net_of(layer, gain), Run{}, {});
 }
 
 std::int64_t count(const OpGraph& graph, std::string_view name) {

@@ -17,14 +17,14 @@ using roofcast::test::rel;
 namespace {
 
 /// A net of `layers` on images of 8x8 with 32 channels.
-OpGraph places_graph(std::vector<ConvLayer> layers, const RunShape& shape = {}, const Lowering& lowering = {}) {
+OpGraph places_graph(std::vector<ConvLayer> layers, const Run& run = {}, const Lowering& lowering = {}) {
     ConvNet net;
     net.image_size = 8;
     net.channels = 32;
     net.norm = ConvNorm::none;
     net.activation = Activation::gelu;
     net.layers = std::move(layers);
-    return conv_graph(net, shape, lowering);
+    return conv_graph(net, run, lowering);
 }
 
 /// Under mixed precision.
@@ -194,26 +194,26 @@ TEST_CASE("Swin adds positions and masks between separate products, and rolls an
 }
 
 TEST_CASE("kernels for windows attend in one, and the norm before them or a move of its own cuts the windows") {
-    RunShape shape{};
+    Run run{};
     Lowering lowering{.fused_attention = false, .fused_wide_attention = false, .window_kernels = true};
     const auto attention = [&](const OpGraph& graph) { return std::get<Attention>(nodes_named(graph, "attention").front().op); };
     const Workload first = find_workload(test::models_dir(), "swin-tiny-patch4-window7-224");
-    const OpGraph graph = forward_graph(first, shape, lowering);
+    const OpGraph graph = forward_graph(first, run, lowering);
     CHECK(attention(graph).fused);
     CHECK(nodes_named(graph, "partition").empty());
     CHECK(std::get<Move>(nodes_named(graph, "merge_windows").front().op).read == 56 * 56 * 96);
     // V2 normalizes after its branches: a move cuts the windows.
-    const OpGraph second = forward_graph(find_workload(test::models_dir(), "swin-v2-tiny"), shape, lowering);
+    const OpGraph second = forward_graph(find_workload(test::models_dir(), "swin-v2-tiny"), run, lowering);
     CHECK(std::get<Move>(nodes_named(second, "partition").front().op).read == 64 * 64 * 96);
     // They have none in 32 bits, whose attention copies heads as the engine's does elsewhere, nor for windows of more than 256 tokens.
-    shape.precision = Precision::fp32;
+    run.precision = Precision::fp32;
     lowering.copies_heads = true;
-    CHECK_FALSE(attention(forward_graph(first, shape, lowering)).fused);
-    CHECK(attention(forward_graph(first, shape, lowering)).copies_heads);
+    CHECK_FALSE(attention(forward_graph(first, run, lowering)).fused);
+    CHECK(attention(forward_graph(first, run, lowering)).copies_heads);
     Workload wide = find_workload(test::models_dir(), "swin-v2-tiny");
     std::get<Swin>(wide.architecture).window = 16;
-    shape.precision = Precision::fp16;
-    CHECK(attention(forward_graph(wide, shape, lowering)).fused);
+    run.precision = Precision::fp16;
+    CHECK(attention(forward_graph(wide, run, lowering)).fused);
     std::get<Swin>(wide.architecture).window = 32;
-    CHECK_FALSE(attention(forward_graph(wide, shape, lowering)).fused);
+    CHECK_FALSE(attention(forward_graph(wide, run, lowering)).fused);
 }

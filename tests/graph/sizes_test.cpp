@@ -20,9 +20,9 @@ Workload net_of(const std::string& layers, const std::string& keys = "image_size
     return load_workloads(file.path()).front();
 }
 
-ErrorDetail refusal_of(const Workload& workload, const RunShape& shape = {}) {
+ErrorDetail refusal_of(const Workload& workload, const Run& run = {}) {
     try {
-        static_cast<void>(forward_graph(workload, shape, {}));
+        static_cast<void>(forward_graph(workload, run, {}));
     } catch (const Error& e) {
         return e.detail();
     }

@@ -61,17 +61,17 @@ TEST_CASE("merging an odd side of windows' maps pads it") {
 TEST_CASE("the KV cache of grouped-query attention is two vectors a KV head and layer") {
     // Llama 3.1 8B: 2 · 32 layers · 8 heads · 128 · 2 bytes = 131072 bytes a token.
     CHECK(kv_cache_size(decoder("llama-3.1-8b"), {}, 1000).in(byte) == rel(131072e3, 1e-12));
-    RunShape two_gpus;
+    Run two_gpus;
     two_gpus.parallel.tensor = 2;
     CHECK(kv_cache_size(decoder("llama-3.1-8b"), two_gpus, 1000).in(byte) == rel(65536e3, 1e-12));
-    RunShape narrow;
+    Run narrow;
     narrow.kv_precision = Precision::fp8;
     CHECK(kv_cache_size(decoder("llama-3.1-8b"), narrow, 1000).in(byte) == rel(65536e3, 1e-12));
 }
 
 TEST_CASE("the KV cache of latent attention is one latent a layer, whatever the GPUs") {
     // DeepSeek-V3: 61 layers · (512 + 64) · 2 bytes = 70272 bytes a token.
-    RunShape eight_gpus;
+    Run eight_gpus;
     eight_gpus.parallel.tensor = 8;
     CHECK(kv_cache_size(decoder("deepseek-v3"), eight_gpus, 10).in(byte) == rel(702720, 1e-12));
 }
@@ -113,9 +113,9 @@ TEST_CASE("latent attention decodes in the latent space and expands keys in the 
 }
 
 TEST_CASE("tensor parallelism divides the products, keeps one KV head a GPU, and adds two all-reduces a layer") {
-    RunShape shape;
-    shape.parallel.tensor = 16;
-    const OpGraph graph = decode_graph(decoder("llama-3.1-405b"), shape, {}, 128);
+    Run run;
+    run.parallel.tensor = 16;
+    const OpGraph graph = decode_graph(decoder("llama-3.1-405b"), run, {}, 128);
     CHECK(op_of<Attention>(graph, "attention").heads == 8);
     CHECK(op_of<Attention>(graph, "attention").kv_heads == 1);
     CHECK(op_of<Gemm>(graph, "down_proj").k == 53248 / 16);
@@ -126,24 +126,24 @@ TEST_CASE("tensor parallelism divides the products, keeps one KV head a GPU, and
 }
 
 TEST_CASE("only the last token of a prompt reaches the LM head") {
-    RunShape shape;
-    shape.batch = 3;
-    CHECK(op_of<Gemm>(prefill_graph(decoder("llama-3-8b"), shape, {}, 1000), "lm_head").m == 3);
-    CHECK(op_of<Gemm>(prefill_graph(decoder("llama-3-8b"), shape, {}, 1000), "qkv_proj").m == 3000);
+    Run run;
+    run.batch = 3;
+    CHECK(op_of<Gemm>(prefill_graph(decoder("llama-3-8b"), run, {}, 1000), "lm_head").m == 3);
+    CHECK(op_of<Gemm>(prefill_graph(decoder("llama-3-8b"), run, {}, 1000), "qkv_proj").m == 3000);
 }
 
 TEST_CASE("weight-only quantization leaves embeddings and LM head as they are") {
-    RunShape shape;
-    shape.weights = *parse_weight_format("int4");
-    const OpGraph graph = decode_graph(decoder("llama-3.1-8b"), shape, {}, 1);
+    Run run;
+    run.weights = *parse_weight_format("int4");
+    const OpGraph graph = decode_graph(decoder("llama-3.1-8b"), run, {}, 1);
     CHECK(op_of<Gemm>(graph, "lm_head").weight_bits == 16);
     CHECK(op_of<Gemm>(graph, "qkv_proj").weight_bits == 4.25);
     // Two tables of 128256 × 4096 and 65 norms of 4096 in 16 bits, the rest of 8030261248 in 4.25 bits.
     const double whole = 2.0 * 128256 * 4096 + 65 * 4096;
     CHECK(weight_size(graph).in(byte) == rel(2 * whole + (8030261248 - whole) * 4.25 / 8, 1e-9));
-    shape.weights = *parse_weight_format("q4_k_m");  // llama.cpp's mean covers all of them
-    CHECK(op_of<Gemm>(decode_graph(decoder("llama-3.1-8b"), shape, {}, 1), "lm_head").weight_bits == 4.85);
-    CHECK(weight_size(decode_graph(decoder("llama-3.1-8b"), shape, {}, 1)).in(gb) == rel(4.87, 1e-2));
+    run.weights = *parse_weight_format("q4_k_m");  // llama.cpp's mean covers all of them
+    CHECK(op_of<Gemm>(decode_graph(decoder("llama-3.1-8b"), run, {}, 1), "lm_head").weight_bits == 4.85);
+    CHECK(weight_size(decode_graph(decoder("llama-3.1-8b"), run, {}, 1)).in(gb) == rel(4.87, 1e-2));
 }
 
 TEST_CASE("tied embeddings are stored once") {
@@ -152,18 +152,18 @@ TEST_CASE("tied embeddings are stored once") {
 }
 
 TEST_CASE("a run in fp32 stores its weights in fp32 unless told otherwise") {
-    RunShape shape;
-    shape.precision = Precision::fp32;
-    CHECK(op_of<Gemm>(forward_graph(shipped("bert-base"), shape, {}), "qkv_proj").weight_bits == 32);
+    Run run;
+    run.precision = Precision::fp32;
+    CHECK(op_of<Gemm>(forward_graph(shipped("bert-base"), run, {}), "qkv_proj").weight_bits == 32);
 }
 
 TEST_CASE("an image becomes as many language tokens as its merged patches") {
     const auto model = std::get<VisionLanguage>(shipped("qwen2-vl-7b").architecture);
-    RunShape shape;
-    CHECK(image_tokens(model, shape) == 16 * 16);  // 448 pixels in units of 28
-    shape.image_size = 1000;                       // rounded to 36 units
-    shape.images = 2;
-    CHECK(image_tokens(model, shape) == 2 * 36 * 36);
+    Run run;
+    CHECK(image_tokens(model, run) == 16 * 16);  // 448 pixels in units of 28
+    run.image_size = 1000;                       // rounded to 36 units
+    run.images = 2;
+    CHECK(image_tokens(model, run) == 2 * 36 * 36);
     const auto llama = std::get<VisionLanguage>(shipped("llama-3.2-11b-vision").architecture);
     CHECK(image_tokens(llama, {}) == 1);
     CHECK(llama.language.cross_attention_tokens == 4 * 1601);
@@ -172,7 +172,7 @@ TEST_CASE("an image becomes as many language tokens as its merged patches") {
 TEST_CASE("work grows in proportion to the batch") {
     for (const char* id : {"vit-base-patch16-224", "swin-tiny-patch4-window7-224", "bert-base"}) {
         CAPTURE(std::string(id));
-        RunShape eight;
+        Run eight;
         eight.batch = 8;
         const OpGraph graph = forward_graph(shipped(id), {}, {});
         const OpGraph batched = forward_graph(shipped(id), eight, {});
@@ -185,9 +185,9 @@ TEST_CASE("work grows in proportion to the batch") {
 TEST_CASE("a summary reproduces its totals") {
     Workload workload;
     workload.architecture = Summary{.gmacs = 4.1, .mactivations = 11.1, .mparams = 25.6};
-    RunShape shape;
-    shape.batch = 32;
-    const OpGraph graph = forward_graph(workload, shape, {});
+    Run run;
+    run.batch = 32;
+    const OpGraph graph = forward_graph(workload, run, {});
     CHECK(total_macs(graph) / 1e9 == rel(32 * 4.1, 1e-9));
     CHECK(total_parameters(graph) / 1e6 == rel(25.6, 1e-9));
     CHECK(total_flops(graph).in(gflop) == rel(2 * 32 * 4.1, 0.05));  // rounded sizes, and 4 FLOPs an activation
@@ -195,15 +195,15 @@ TEST_CASE("a summary reproduces its totals") {
 
 TEST_CASE("an int8 engine that keeps activations narrow moves half the bytes between layers") {
     const Workload bert = find_workload(test::models_dir(), "bert-base");
-    RunShape shape{.batch = 4, .prompt_tokens = 128, .precision = Precision::int8};
+    Run run{.batch = 4, .prompt_tokens = 128, .precision = Precision::int8};
     Lowering lowering;
-    const OpGraph wide = forward_graph(bert, shape, lowering);
+    const OpGraph wide = forward_graph(bert, run, lowering);
     lowering.narrow_activations = true;
-    const OpGraph narrow = forward_graph(bert, shape, lowering);
+    const OpGraph narrow = forward_graph(bert, run, lowering);
     CHECK(narrow.peak_activations.in(byte) == rel(wide.peak_activations.in(byte) / 2, 1e-9));
     CHECK(weight_size(narrow).in(byte) == rel(weight_size(wide).in(byte), 0.01));  // norms apart
-    shape.precision = Precision::fp16;
-    const OpGraph sixteen = forward_graph(bert, shape, lowering);
+    run.precision = Precision::fp16;
+    const OpGraph sixteen = forward_graph(bert, run, lowering);
     CHECK(sixteen.peak_activations == wide.peak_activations);
 }
 
@@ -227,9 +227,9 @@ TEST_CASE("rotation passes over queries and keys, and pooling by attention adds 
 }
 
 TEST_CASE("fused attention takes the halves of half-padded sequences apart, separate products do not") {
-    RunShape shape{.batch = 3, .prompt_tokens = 128};
+    Run run{.batch = 3, .prompt_tokens = 128};
     Lowering lowering;
-    const auto attention = [&] { return op_of<Attention>(forward_graph(shipped("bert-base"), shape, lowering), "attention"); };
+    const auto attention = [&] { return op_of<Attention>(forward_graph(shipped("bert-base"), run, lowering), "attention"); };
     CHECK(attention().batch == 3);
     lowering.half_padded = true;
     CHECK(attention().batch == 6);

@@ -29,7 +29,7 @@ Workload loaded(const std::string& text) {
 }  // namespace
 
 TEST_CASE("Transformer-XL has one table of words, and layers that project the memory again") {
-    const OpGraph graph = forward_graph(loaded(small("")), RunShape{.batch = 2}, {});
+    const OpGraph graph = forward_graph(loaded(small("")), Run{.batch = 2}, {});
     // Layer: 8·24 of queries, keys and values, 8·8 of distances, 8·8 out, MLP 8·16 + 16 and 16·8 + 8, two norms of 16.
     const double layer = 8 * 24 + 64 + 64 + (8 * 16 + 16) + (16 * 8 + 8) + 2 * 16;
     CHECK(total_parameters(graph) == 100 * 8 + 3 * layer + 100);
@@ -47,7 +47,7 @@ TEST_CASE("Transformer-XL has one table of words, and layers that project the me
 
 TEST_CASE("distances are one product a head where einsum lines queries up, one an image and head where the memory is on the host") {
     const auto distance = [](bool on_host) {
-        const OpGraph graph = forward_graph(loaded(small("")), RunShape{.batch = 3}, {.state_on_host = on_host});
+        const OpGraph graph = forward_graph(loaded(small("")), Run{.batch = 3}, {.state_on_host = on_host});
         for (const Segment& segment : graph.segments) {
             for (const OpNode& node : segment.nodes) {
                 if (node.name == "distance") return std::get<Gemm>(node.op);
@@ -65,7 +65,7 @@ TEST_CASE("distances are one product a head where einsum lines queries up, one a
 }
 
 TEST_CASE("scores of the first cluster stand beside one for each other cluster") {
-    const OpGraph graph = forward_graph(loaded(small("clusters = [20, 60]\n")), RunShape{.batch = 2}, {});
+    const OpGraph graph = forward_graph(loaded(small("clusters = [20, 60]\n")), Run{.batch = 2}, {});
     std::vector<std::int64_t> words;
     for (const OpNode& node : graph.segments[2].nodes) {
         if (const auto* gemm = std::get_if<Gemm>(&node.op)) words.push_back(gemm->n);
@@ -82,20 +82,20 @@ TEST_CASE("clusters grow, end with the vocabulary, and have a width") {
 }
 
 TEST_CASE("a longer segment is what a run says it is") {
-    RunRequest request;
-    request.shape.prompt_tokens = 128;
+    Run request;
+    request.prompt_tokens = 128;
     const Workload model = find_workload(test::models_dir(), "transformer-xl-base");
     const Gpu gpu = test::shipped_gpu("a100-sxm4-40gb");
     const SoftwareStacks software = load_software(test::software_dir());
-    CHECK(predict(model, gpu, request, software).latency > predict(model, gpu, RunRequest{}, software).latency);
-    request.shape.prompt_tokens = std::int64_t{1} << 30;
+    CHECK(predict(model, gpu, request, software).latency > predict(model, gpu, Run{}, software).latency);
+    request.prompt_tokens = std::int64_t{1} << 30;
     CHECK_THROWS_AS(predict(model, gpu, request, software), Error);
 }
 
 TEST_CASE("a memory on the host crosses to the device and back in fp32, layer by layer") {
     const Workload model = loaded(small(""));
-    const OpGraph kept = forward_graph(model, RunShape{.batch = 2}, {}),
-                  crossing = forward_graph(model, RunShape{.batch = 2}, {.state_on_host = true});
+    const OpGraph kept = forward_graph(model, Run{.batch = 2}, {}),
+                  crossing = forward_graph(model, Run{.batch = 2}, {.state_on_host = true});
     REQUIRE(crossing.segments.size() == kept.segments.size() + 2);
     for (const auto& [segment, kind] : {std::pair{crossing.segments.front(), CopyKind::h2d}, {crossing.segments.back(), CopyKind::d2h}}) {
         REQUIRE(segment.nodes.size() == 1);
@@ -107,5 +107,5 @@ TEST_CASE("a memory on the host crosses to the device and back in fp32, layer by
     CHECK(total_parameters(crossing) == total_parameters(kept));
     std::string none = small("");
     none.replace(none.find("memory = 7"), 10, "memory = 0");
-    CHECK(forward_graph(loaded(none), RunShape{}, {.state_on_host = true}).segments.size() == 3);
+    CHECK(forward_graph(loaded(none), Run{}, {.state_on_host = true}).segments.size() == 3);
 }

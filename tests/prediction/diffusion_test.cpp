@@ -12,9 +12,9 @@ using roofcast::test::rel;
 namespace {
 
 Prediction predicted(std::string_view id, std::int64_t steps = 0, std::int64_t batch = 1) {
-    RunRequest request;
-    request.shape.batch = batch;
-    request.shape.steps = steps;
+    Run request;
+    request.batch = batch;
+    request.steps = steps;
     request.execution = Execution::compiled;
     return predict(find_workload(test::models_dir(), id), load_gpu(test::gpus_dir(), "a100-sxm4-80gb"), request,
                    load_software(test::software_dir()));

@@ -23,8 +23,8 @@ ResidualInterval interval(std::string op, double lower, double upper, Provenance
 Prediction run(const std::string& model, const std::vector<ResidualInterval>& intervals) {
     Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
     gpu.parameters.intervals = intervals;
-    RunRequest request;
-    request.shape.precision = Precision::fp16;
+    Run request;
+    request.precision = Precision::fp16;
     return predict(find_workload(models_dir(), model), gpu, request, load_software(software_dir()));
 }
 
@@ -139,8 +139,8 @@ TEST_CASE("operators speak for a run of a kind that no fit saw, and nothing is s
 TEST_CASE("without a fit every prediction carries the documented default") {
     const Gpu gpu = load_gpu(gpus_dir(), "m1-max");
     for (const char* model : {"llama-3.1-8b", "bert-base", "vit-base-patch16-224", "resnet50", "qwen2.5-vl-3b"}) {
-        RunRequest request;
-        request.shape.precision = Precision::fp16;
+        Run request;
+        request.precision = Precision::fp16;
         const Prediction p = predict(find_workload(models_dir(), model), gpu, request, load_software(software_dir()));
         INFO(model);
         REQUIRE(p.intervals);
@@ -174,8 +174,8 @@ TEST_CASE("an interval ends where the data sheet does") {
     Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
     gpu.parameters.intervals = {interval("model_llm_decode", -5, 0.1, Provenance::gpu_fit),
                                 interval("model_llm_prefill", -5, 0.1, Provenance::gpu_fit)};
-    RunRequest request;
-    request.shape.precision = Precision::fp16;
+    Run request;
+    request.precision = Precision::fp16;
     const Prediction p = predict(find_workload(models_dir(), "llama-3.1-8b"), gpu, request, load_software(software_dir()));
     // 15.0 GB that a step reads (8.03e9 parameters less an embedding of 128256 · 4096, two bytes each) at 2039 GB/s: 7.36 ms; the cache and
     // 40 MB of L2 change 1 % of it. e^-5 of the step would be below 0.1 ms.
@@ -186,8 +186,8 @@ TEST_CASE("an interval ends where the data sheet does") {
 
 TEST_CASE("a prediction of what does not fit says so, and keeps its times for rows that were measured") {
     Gpu gpu = load_gpu(gpus_dir(), "rtx-4090");
-    RunRequest request;
-    request.shape.precision = Precision::fp16;
+    Run request;
+    request.precision = Precision::fp16;
     const SoftwareStacks software = load_software(software_dir());
     const Prediction large = predict(find_workload(models_dir(), "llama-3.1-70b"), gpu, request, software),
                      small = predict(find_workload(models_dir(), "llama-3.1-8b"), gpu, request, software);

@@ -1,5 +1,7 @@
 #include <doctest/doctest.h>
 
+#include <utility>
+
 #include "roofcast/error.hpp"
 #include "roofcast/prediction.hpp"
 #include "support/compare.hpp"
@@ -19,10 +21,8 @@ const SoftwareStacks& stacks() {
     return software;
 }
 
-RunRequest complete(const Workload& workload, RunShape shape) {
-    RunRequest request;
-    request.shape = shape;
-    return completed_sizes(request, workload);
+Run complete(const Workload& workload, Run run) {
+    return completed_sizes(std::move(run), workload);
 }
 
 bool any_contains(const std::vector<std::string>& texts, const std::string& part) {
@@ -48,7 +48,7 @@ TEST_CASE("a pipeline stage holds its own layers' cache, and the busiest one its
 
 TEST_CASE("remedies are runs that are accepted: degrees divide the heads") {
     const Workload phi = find_workload(models_dir(), "qwen2.5-14b");  // 40 heads
-    const RunRequest request = complete(phi, {});
+    const Run request = complete(phi, {});
     const MemoryAdvice advice = memory_advice(phi, request, stacks(), 6 * gb);
     CHECK_FALSE(any_contains(advice.remedies, "tensor parallelism over 16"));
     CHECK_FALSE(any_contains(advice.remedies, "tensor parallelism over 6"));
@@ -57,22 +57,21 @@ TEST_CASE("remedies are runs that are accepted: degrees divide the heads") {
 
 TEST_CASE("remedies take no more GPUs than one machine has") {
     const Workload llama = find_workload(models_dir(), "llama-3.1-70b");
-    const RunRequest request = complete(llama, {});
+    const Run request = complete(llama, {});
     // 141 GB of weights: 8 GPUs of 24 GB hold them, 4 do not.
     CHECK(any_contains(memory_advice(llama, request, stacks(), 24 * gb, false, 8).remedies, "tensor parallelism over 8 GPUs"));
     const MemoryAdvice small = memory_advice(llama, request, stacks(), 24 * gb, false, 4);
     for (const char* spread : {"over 8 GPUs", "over 7 GPUs", "a pipeline over 8"}) CHECK_FALSE(any_contains(small.remedies, spread));
     for (const auto& remedy : memory_advice(llama, request, stacks(), 24 * gb, true, 1).remedies)
         CHECK_FALSE(test::contains(remedy, "GPUs"));
-    const RunRequest staged = complete(llama, {.parallel = {.pipeline = 2}});
+    const Run staged = complete(llama, {.parallel = {.pipeline = 2}});
     CHECK(any_contains(memory_advice(llama, staged, stacks(), 24 * gb, false, 8).remedies, "`parallel.tensor` 4, 8 GPUs in all"));
     CHECK_FALSE(any_contains(memory_advice(llama, staged, stacks(), 24 * gb, false, 4).remedies, "GPUs in all"));
 }
 
 TEST_CASE("remedies beside other degrees name the option and count all GPUs") {
     const Gpu gpu = load_gpu(gpus_dir(), "t4");
-    RunRequest request;
-    request.shape = {.precision = Precision::fp16, .parallel = {.tensor = 4}};
+    Run request{.precision = Precision::fp16, .parallel = {.tensor = 4}};
     const Workload mixtral = find_workload(models_dir(), "mixtral-8x7b");
     request = completed(request, mixtral, gpu);
     const auto advice = memory_advice(mixtral, request, load_software(software_dir()), *gpu.profile.usable_memory());
@@ -82,7 +81,7 @@ TEST_CASE("remedies beside other degrees name the option and count all GPUs") {
 
 TEST_CASE("when no single change fits, two together are offered") {
     const Workload llama = find_workload(models_dir(), "llama-3.1-405b");
-    const RunRequest request = complete(llama, {});
+    const Run request = complete(llama, {});
     // 810 GB in 16 bits: 51 GB on each of 16 GPUs, 203 GB in 4 bits on one; both together 13 GB and more.
     const MemoryAdvice advice = memory_advice(llama, request, stacks(), 40 * gb);
     REQUIRE(advice.remedies.size() == 2);
@@ -99,7 +98,7 @@ TEST_CASE("products of sizes are bounded, named by the option") {
 
 TEST_CASE("power counts what the board draws when idle") {
     const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
-    RunRequest request;
+    Run request;
     const Prediction p = predict(find_workload(models_dir(), "resnet50"), gpu, request, stacks());
     CHECK(p.phases[0].utilization.power > gpu.profile.idle.in(gpu.profile.tdp));
 }
@@ -109,7 +108,7 @@ TEST_CASE("memory is that of what the engine runs, whoever asks") {
     const Gpu gpu = load_gpu(gpus_dir(), "rtx-4090");
     for (const char* engine : {"", "llama.cpp", "fastertransformer"}) {
         INFO(engine);
-        RunRequest request = complete(llama, {.prompt_tokens = 4096, .generate_tokens = 8});
+        Run request = complete(llama, {.prompt_tokens = 4096, .generate_tokens = 8});
         request.software = engine;
         CHECK(predict(llama, gpu, request, stacks()).memory.total().in(gb) ==
               rel(memory_estimate(llama, request, stacks()).total().in(gb), 1e-12));

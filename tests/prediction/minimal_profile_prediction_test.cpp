@@ -40,8 +40,8 @@ TEST_CASE("the interval of a prediction from five lines holds the prediction fro
         for (const std::string model : {"llama-3.1-8b", "resnet50", "bert-large"}) {
             CAPTURE(id);
             CAPTURE(model);
-            RunRequest request;
-            request.shape.precision = Precision::fp16;
+            Run request;
+            request.precision = Precision::fp16;
             const Workload workload = find_workload(models_dir(), model);
             const Prediction exact = predict(workload, full, request, software), derived = predict(workload, small, request, software);
             REQUIRE(derived.intervals);

@@ -23,15 +23,15 @@ struct Machine {
     SoftwareStacks software = load_software(software_dir());
     Workload llama = find_workload(models_dir(), "llama-3.1-70b");
 
-    [[nodiscard]] RunRequest request(std::int64_t gpus, std::optional<PcieTopology> pcie, const std::string& engine = "") const {
-        RunRequest request;
-        request.shape = {.batch = 4, .prompt_tokens = 1024, .generate_tokens = 8, .precision = Precision::fp8};
-        request.shape.parallel.tensor = gpus;
+    [[nodiscard]] Run request(std::int64_t gpus, std::optional<PcieTopology> pcie, const std::string& engine = "") const {
+        Run request;
+        request = {.batch = 4, .prompt_tokens = 1024, .generate_tokens = 8, .precision = Precision::fp8};
+        request.parallel.tensor = gpus;
         request.software = engine;
         request.pcie = pcie;
         return request;
     }
-    [[nodiscard]] Prediction run(const Gpu& gpu, const RunRequest& request) const { return predict(llama, gpu, request, software); }
+    [[nodiscard]] Prediction run(const Gpu& gpu, const Run& request) const { return predict(llama, gpu, request, software); }
 };
 
 /// Of one all-reduce of the longest phase's layers.
@@ -95,7 +95,7 @@ TEST_CASE("steps of a serving engine and planned passes take the machine of thei
     const Gpu gpu = load_gpu(gpus_dir(), "l40s");
     const StepMix mix{.prompts = 1, .prompt_tokens = 2048};
     const auto step = [&](PcieTopology pcie) {
-        const RunRequest request = completed(machine.request(8, pcie), machine.llama, gpu);
+        const Run request = completed(machine.request(8, pcie), machine.llama, gpu);
         return step_time(step_model(machine.llama, gpu, request, machine.software), mix);
     };
     CHECK(step(PcieTopology::host) > 2 * step(PcieTopology::switched));

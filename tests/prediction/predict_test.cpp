@@ -19,9 +19,9 @@ namespace {
 struct Bench {
     SoftwareStacks software = load_software(software_dir());
 
-    Prediction run(const std::string& model, const Gpu& gpu, RunShape shape, Execution execution = Execution::cuda_graph) const {
-        RunRequest request;
-        request.shape = shape;
+    Prediction run(const std::string& model, const Gpu& gpu, Run run, Execution execution = Execution::cuda_graph) const {
+        Run request;
+        request = run;
         request.execution = execution;
         return predict(find_workload(models_dir(), model), gpu, request, software);
     }
@@ -124,7 +124,7 @@ TEST_CASE("the integral over the growing cache equals the sum of its steps") {
         bench.run("llama-3.1-8b", gpu, {.batch = 16, .prompt_tokens = 2048, .generate_tokens = 257, .precision = Precision::fp16});
     Seconds sum;
     for (std::int64_t kv_len = 2049; kv_len <= 2304; ++kv_len) {
-        sum += timeline(decode_graph(llm, p.request.shape, {}, kv_len), gpu, bench.software.find(Execution::cuda_graph, "")).total;
+        sum += timeline(decode_graph(llm, p.request, {}, kv_len), gpu, bench.software.find(Execution::cuda_graph, "")).total;
     }
     CHECK(p.phases.back().latency.in(ms) == rel(sum.in(ms), 0.01));
 }
@@ -134,8 +134,8 @@ TEST_CASE("under vLLM sinks make long prompts slow where FlashAttention-2 is the
     const auto slower = [&](const char* id, Precision cache) {
         const Gpu gpu = load_gpu(gpus_dir(), id);
         const auto ttft = [&](const char* engine) {
-            RunRequest request;
-            request.shape = {.prompt_tokens = 32000, .generate_tokens = 2, .precision = Precision::bf16};
+            Run request;
+            request = {.prompt_tokens = 32000, .generate_tokens = 2, .precision = Precision::bf16};
             request.kv_precision = cache;
             request.software = engine;
             return predict(find_workload(models_dir(), "gpt-oss-20b"), gpu, request, bench.software).ttft.value();
@@ -152,13 +152,13 @@ TEST_CASE("under vLLM sinks make long prompts slow where FlashAttention-2 is the
 TEST_CASE("the largest batch and context that fit are the last ones") {
     const Bench bench;
     const Workload workload = find_workload(models_dir(), "llama-3.1-8b");
-    RunRequest request;
+    Run request;
     request = completed_sizes(request, workload);
     const Bytes capacity = 24 * gb;
     const MemoryAdvice advice = memory_advice(workload, request, bench.software, capacity);
     const auto total = [&](std::int64_t batch) {
-        RunRequest r = request;
-        r.shape.batch = batch;
+        Run r = request;
+        r.batch = batch;
         return memory_estimate(workload, r, bench.software).total();
     };
     CHECK(total(advice.largest_batch) <= capacity);
@@ -229,12 +229,12 @@ TEST_CASE("stages of a pipeline take turns: each does its share of the FLOPs a p
 TEST_CASE("a KV cache wider than what attention computes in is refused") {
     const Bench bench;
     const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
-    RunRequest request;
-    request.shape = {.precision = Precision::fp16};
+    Run request;
+    request = {.precision = Precision::fp16};
     request.kv_precision = Precision::fp32;
     const Workload llama = find_workload(models_dir(), "llama-3.1-8b");
     CHECK_THROWS_WITH_AS(static_cast<void>(completed(request, llama, gpu)), doctest::Contains("`kv_precision` fp16"), Error);
-    request.shape.precision = Precision::fp32;
+    request.precision = Precision::fp32;
     CHECK_NOTHROW(static_cast<void>(completed(request, llama, gpu)));
 }
 
@@ -242,9 +242,9 @@ TEST_CASE("a host that takes a share of the time issues everything in that share
     const SoftwareStacks software = load_software(software_dir());
     const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
     const auto on_host = [&](double time) {
-        RunRequest request{.execution = Execution::eager};
+        Run request{.execution = Execution::eager};
         request.host_time = time;
-        request.shape = {.batch = 1, .prompt_tokens = 32};
+        request = {.batch = 1, .prompt_tokens = 32};
         return predict(find_workload(models_dir(), "bert-base"), gpu, request, software);
     };
     const Prediction usual = on_host(1), fast = on_host(0.5);
@@ -264,7 +264,7 @@ TEST_CASE("a host's time has a range") {
     const Gpu gpu = load_gpu(gpus_dir(), "t4");
     for (const double time : {0.0, 0.05, 11.0, std::nan("")}) {
         CAPTURE(time);
-        RunRequest request{.execution = Execution::eager};
+        Run request{.execution = Execution::eager};
         request.host_time = time;
         CHECK_THROWS_WITH_AS(predict(find_workload(models_dir(), "bert-base"), gpu, request, software),
                              doctest::Contains("host_time: out of range"), Error);

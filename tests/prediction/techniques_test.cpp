@@ -22,12 +22,11 @@ using test::software_dir;
 namespace {
 
 struct TechniqueBench : test::LlamaOnA100 {
-    RunShape shape{.prompt_tokens = 4096, .generate_tokens = 129, .precision = Precision::bf16};
+    Run asked{.prompt_tokens = 4096, .generate_tokens = 129, .precision = Precision::bf16};
 
     [[nodiscard]] Prediction run(const Techniques& techniques) const { return run(llama, techniques); }
     [[nodiscard]] Prediction run(const Workload& workload, const Techniques& techniques) const {
-        RunRequest request;
-        request.shape = shape;
+        Run request = asked;
         request.techniques = techniques;
         return predict(workload, gpu, request, software);
     }
@@ -90,8 +89,8 @@ TEST_CASE("chunks of a prompt are added up, and the whole is no faster than its 
     const TechniqueBench bench;
     const auto& llm = std::get<DecoderLlm>(bench.llama.architecture);
     const Prediction whole = bench.run({});
-    const RunShape& shape = whole.request.shape;
-    const double flops = total_flops(prefill_graph(llm, shape, {}, 4096)).in(flop);
+    const Run& request = whole.request;
+    const double flops = total_flops(prefill_graph(llm, request, {}, 4096)).in(flop);
     Seconds before;
     for (const std::int64_t chunk : {4096, 2048, 1024, 512, 256, 128, 100}) {
         CAPTURE(chunk);
@@ -107,7 +106,7 @@ TEST_CASE("chunks of a prompt are added up, and the whole is no faster than its 
     // 1024 at a time: four passes over 0, 1024, 2048 and 3072 cached tokens.
     Seconds sum;
     for (const std::int64_t past : {0, 1024, 2048, 3072})
-        sum += timeline(prefill_graph(llm, shape, {}, 1024, past), bench.gpu, bench.software.find(Execution::cuda_graph, "")).total;
+        sum += timeline(prefill_graph(llm, request, {}, 1024, past), bench.gpu, bench.software.find(Execution::cuda_graph, "")).total;
     CHECK(bench.run({.prefill_chunk = 1024}).ttft->in(ms) == rel(sum.in(ms), 1e-12));
 }
 
@@ -117,14 +116,14 @@ TEST_CASE("many chunks are integrated as close as makes no difference") {
     const Prediction p = bench.run({.prefill_chunk = 64});
     Seconds sum;
     for (std::int64_t past = 0; past < 4096; past += 64)
-        sum += timeline(prefill_graph(llm, p.request.shape, {}, 64, past), bench.gpu, bench.software.find(Execution::cuda_graph, "")).total;
+        sum += timeline(prefill_graph(llm, p.request, {}, 64, past), bench.gpu, bench.software.find(Execution::cuda_graph, "")).total;
     CHECK(p.ttft->in(ms) == rel(sum.in(ms), 0.01));
 }
 
 TEST_CASE("a paged cache takes whole blocks") {
     TechniqueBench bench;
-    bench.shape.prompt_tokens = 500;
-    bench.shape.generate_tokens = 100;
+    bench.asked.prompt_tokens = 500;
+    bench.asked.generate_tokens = 100;
     // 600 tokens are 38 blocks of 16, 608; a token takes 32 layers x 2 x 8 heads x 128 x 2 bytes = 131 072 bytes.
     CHECK(bench.run({}).memory.kv_cache.in(byte) == rel(600 * 131'072.0, 1e-12));
     CHECK(bench.run({.kv_block = 16}).memory.kv_cache.in(byte) == rel(608 * 131'072.0, 1e-12));
@@ -168,11 +167,11 @@ TEST_CASE("speculative decoding that nothing is accepted of is slower than none,
 TEST_CASE("a verification scores every proposed token and costs no less than a decode step") {
     const TechniqueBench bench;
     const auto& llm = std::get<DecoderLlm>(bench.llama.architecture);
-    const RunShape shape = bench.run({}).request.shape;
+    const Run request = bench.run({}).request;
     const SoftwareStack& stack = bench.software.find(Execution::cuda_graph, "");
-    Seconds before = timeline(decode_graph(llm, shape, {}, 1001), bench.gpu, stack).total;
+    Seconds before = timeline(decode_graph(llm, request, {}, 1001), bench.gpu, stack).total;
     for (const std::int64_t tokens : {2, 4, 8, 16, 64}) {
-        const OpGraph graph = verify_graph(llm, shape, {}, tokens, 1000);
+        const OpGraph graph = verify_graph(llm, request, {}, tokens, 1000);
         CHECK(std::get<Gemm>(graph.segments.back().nodes[1].op).m == tokens);
         const Seconds time = timeline(graph, bench.gpu, stack).total;
         CHECK(time >= 0.98 * before);
@@ -182,7 +181,7 @@ TEST_CASE("a verification scores every proposed token and costs no less than a d
 
 TEST_CASE("speculative decoding takes a whole iteration at least, however many tokens it yields") {
     TechniqueBench bench;
-    bench.shape.generate_tokens = 2;
+    bench.asked.generate_tokens = 2;
     const Prediction p = bench.run(drafted(1, 8));
     double verifications = 0;
     for (const Phase& phase : p.phases) {
@@ -230,9 +229,7 @@ TEST_CASE("little offloading hides behind compute but for the first layer") {
 
 TEST_CASE("what does not fit is offered as many weights in host memory as it takes") {
     const TechniqueBench bench;
-    RunRequest request;
-    request.shape = bench.shape;
-    request = completed_sizes(request, bench.llama);
+    Run request = completed_sizes(bench.asked, bench.llama);
     const MemoryAdvice advice = memory_advice(bench.llama, request, bench.software, 14 * gb);
     REQUIRE_FALSE(advice.remedies.empty());
     CHECK(test::contains(advice.remedies.back(), "offloading"));
@@ -248,9 +245,8 @@ TEST_CASE("engines that cut prompts take passes of so many tokens of all sequenc
     TechniqueBench bench;
     bench.software = load_software(software_dir());
     const auto passes = [&](const Techniques& techniques, std::int64_t batch) {
-        RunRequest request;
-        request.shape = bench.shape;
-        request.shape.batch = batch;
+        Run request = bench.asked;
+        request.batch = batch;
         request.software = "llama.cpp";
         request.techniques = techniques;
         return predict(bench.llama, bench.gpu, request, bench.software).phases.front().passes;

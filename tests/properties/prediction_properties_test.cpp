@@ -18,10 +18,10 @@ std::vector<Gpu> shipped_gpus() {
     return gpus;
 }
 
-RunRequest request(Precision p, std::int64_t batch, std::int64_t prompt, std::int64_t output) {
-    RunRequest r;
-    r.shape = {.batch = batch, .prompt_tokens = prompt, .generate_tokens = output};
-    r.shape.precision = p;
+Run request(Precision p, std::int64_t batch, std::int64_t prompt, std::int64_t output) {
+    Run r;
+    r = {.batch = batch, .prompt_tokens = prompt, .generate_tokens = output};
+    r.precision = p;
     return r;
 }
 
@@ -42,7 +42,7 @@ TEST_CASE("no interval of a decode step reaches below the time that its weights 
             CHECK(p.intervals->tpot->high >= 1);
             // The embedding is a table of which a step reads a row; where the head has no weights of its own, it is read as one.
             const auto& llm = std::get<DecoderLlm>(model.architecture);
-            const double embedding = static_cast<double>(llm.vocabulary * llm.hidden) * p.request.shape.weights.bits / 8;
+            const double embedding = static_cast<double>(llm.vocabulary * llm.hidden) * p.request.weights->bits / 8;
             const Bytes read = p.memory.weights - 2 * embedding * byte - gpu.profile.l2;
             const Seconds floor = read / gpu.profile.bandwidth;
             CHECK((p.intervals->tpot->low * *p.tpot).in(ms) >= 0.999 * floor.in(ms));

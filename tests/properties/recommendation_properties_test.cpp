@@ -30,9 +30,9 @@ struct Market {
 
     /// Whether the simulator, run from end to end, meets the objective with any number of copies up to `most` of `tensor` GPUs each.
     [[nodiscard]] bool is_met(const Gpu& gpu, std::int64_t tensor, std::int64_t most) const {
-        RunRequest run = request.run;
-        run.shape.precision = default_precision(workload, gpu.profile);
-        run.shape.parallel.tensor = tensor;
+        Run run = request.run;
+        run.precision = default_precision(workload, gpu.profile);
+        run.parallel.tensor = tensor;
         run = completed(run, workload, gpu);
         ServingEngine engine;
         const StepModel model = step_model(workload, gpu, run, software);

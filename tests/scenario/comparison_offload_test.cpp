@@ -28,7 +28,7 @@ struct Best {
     }
     [[nodiscard]] double offload() const { return run.prediction->request.techniques.offload; }
     [[nodiscard]] bool fits_with(double share) const {
-        RunRequest changed = run.prediction->request;
+        Run changed = run.prediction->request;
         changed.techniques.offload = share;
         return memory_estimate(workload, changed, software).total() <= *gpu.profile.usable_memory();
     }
@@ -40,7 +40,7 @@ struct Best {
 /// One format that does not fit the GPUs below.
 ComparisonRequest sixteen_bits() {
     ComparisonRequest request;
-    request.run.shape.precision = Precision::fp16;
+    request.run.precision = Precision::fp16;
     request.run.weights = parse_weight_format("fp16");
     request.precision_fixed = request.weights_fixed = true;
     return request;
@@ -70,7 +70,7 @@ TEST_CASE("the search leaves no more weights in host memory than must be") {
 
 TEST_CASE("8-bit weights that fit are taken before a crawl over PCIe, and the report says by how much they win") {
     const Best best("t4", "llama-3.1-8b");
-    CHECK(best.run.prediction->request.shape.weights.label == "int8");
+    CHECK(best.run.prediction->request.weights->label == "int8");
     CHECK(best.offload() == 0);
     CHECK(best.says("int8 weights on fp16 because fp16 needs"));
     CHECK(best.says("the items/s of fp16 with"));
@@ -78,10 +78,10 @@ TEST_CASE("8-bit weights that fit are taken before a crawl over PCIe, and the re
 
 TEST_CASE("where copies hide behind the products of a long prompt, offloading keeps the 16 bits") {
     ComparisonRequest request;
-    request.run.shape.prompt_tokens = 16384;
-    request.run.shape.generate_tokens = 1;
+    request.run.prompt_tokens = 16384;
+    request.run.generate_tokens = 1;
     const Best best("rtx-4090", "qwen2.5-14b", request);
-    CHECK(best.run.prediction->request.shape.weights.bits == 16);
+    CHECK(best.run.prediction->request.weights->bits == 16);
     CHECK(best.offload() > 0);
     CHECK(best.says("not quantized: int8 weights on bf16"));
 }
@@ -109,8 +109,8 @@ TEST_CASE("devices without memory of their own and models without layers offload
     const Best shared("jetson-agx-orin", "llama-3.1-70b", sixteen_bits());
     CHECK_FALSE(shared.run.prediction);
     ComparisonRequest request;
-    request.run.shape.image_size = 8192;
-    request.run.shape.batch = 16;
+    request.run.image_size = 8192;
+    request.run.batch = 16;
     request.batch_fixed = true;
     const Best images("gtx-1660", "vgg16", request);
     CHECK_FALSE(images.run.prediction);
@@ -119,8 +119,8 @@ TEST_CASE("devices without memory of their own and models without layers offload
 
 TEST_CASE("a model that not even offloading makes fit says what is left on the GPU") {
     ComparisonRequest request = sixteen_bits();
-    request.run.shape.batch = 256;
-    request.run.shape.prompt_tokens = 4096;
+    request.run.batch = 256;
+    request.run.prompt_tokens = 4096;
     request.batch_fixed = true;
     const Best best("t4", "llama-3.1-8b", request);
     CHECK_FALSE(best.run.prediction);

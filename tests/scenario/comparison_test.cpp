@@ -24,7 +24,7 @@ namespace {
 /// `batch` items in `latency`, of which 80 % of measurements lie between `low` and `high` times.
 Prediction predicted(std::int64_t batch, Seconds latency, double low = 1, double high = 1) {
     Prediction p;
-    p.request.shape.batch = batch;
+    p.request.batch = batch;
     p.latency = latency;
     p.phases.push_back(toy_phase("forward", 1, latency, 1 * joule));
     p.intervals = PredictionIntervals{.latency = {low, high}, .ttft = {}, .tpot = {}, .basis = "a test"};
@@ -58,7 +58,7 @@ TEST_CASE("a speed-up compares times per item") {
     // 8 items in 4 s against 2 in 3 s: 0.5 against 1.5 s.
     CHECK(speed_up(predicted(2, 3 * s), predicted(8, 4 * s)).ratio == rel(3, 1e-12));
     Prediction copies = predicted(2, 3 * s);
-    copies.request.shape.parallel.data = 2;
+    copies.request.parallel.data = 2;
     CHECK(time_per_item(copies).in(s) == rel(0.75, 1e-12));
 }
 
@@ -106,7 +106,7 @@ TEST_CASE("utilization of a run is that of its phases together, and pipeline sta
     // 16 TFLOP and 80 GB in 4 s.
     CHECK(run_utilization(p, gpu).compute == rel(0.4, 1e-12));
     CHECK(run_utilization(p, gpu).bandwidth == rel(0.2, 1e-12));
-    p.request.shape.parallel.pipeline = 2;
+    p.request.parallel.pipeline = 2;
     CHECK(run_utilization(p, gpu).compute == rel(0.2, 1e-12));
 }
 
@@ -127,18 +127,18 @@ TEST_CASE("items per dollar weigh the speed-up with the rents") {
 TEST_CASE("the baseline is the first precision that all have, and says who lacks what") {
     const Field field({"v100-sxm2-32gb", "a100-sxm4-80gb"});
     const Comparison c = field.baseline("llama-3.1-8b");
-    for (const ContestantRun& run : c.runs) CHECK(run.prediction->request.shape.precision == Precision::fp16);
+    for (const ContestantRun& run : c.runs) CHECK(run.prediction->request.precision == Precision::fp16);
     CHECK(contains(c.why, "v100-sxm2-32gb lacks bf16"));
     CHECK(*c.reference == 0);
     CHECK(c.runs[0].speedup->ratio == 1);
     CHECK(c.runs[1].speedup->ratio > 1);
     const Field newer({"a100-sxm4-80gb", "h100-sxm5-80gb"});
-    CHECK(newer.baseline("llama-3.1-8b").runs[0].prediction->request.shape.precision == Precision::bf16);
+    CHECK(newer.baseline("llama-3.1-8b").runs[0].prediction->request.precision == Precision::bf16);
 }
 
 TEST_CASE("a GPU that lacks the precision or the memory has a row with the reason") {
     ComparisonRequest request;
-    request.run.shape.precision = Precision::bf16;
+    request.run.precision = Precision::bf16;
     request.precision_fixed = true;
     const Comparison c = Field({"v100-sxm2-32gb", "t4", "a100-sxm4-80gb"}).baseline("llama-3.1-8b", request);
     CHECK(contains(c.runs[0].reason, "has no bf16 arithmetic"));
@@ -152,7 +152,7 @@ TEST_CASE("a GPU that lacks the precision or the memory has a row with the reaso
 
 TEST_CASE("int8 runs attend in fp16, also on GPUs without bf16") {
     ComparisonRequest request;
-    request.run.shape.precision = Precision::int8;
+    request.run.precision = Precision::int8;
     request.precision_fixed = true;
     const Comparison c = Field({"t4", "a100-sxm4-80gb"}).baseline("yolo11n", request);
     CHECK(c.runs[0].prediction);
@@ -169,9 +169,9 @@ TEST_CASE("the best settings are those of a search by hand, within a percent") {
     for (const Precision precision : {Precision::fp32, Precision::tf32, Precision::bf16, Precision::fp16}) {
         for (const Execution execution : {Execution::eager, Execution::cuda_graph, Execution::compiled, Execution::tensorrt}) {
             for (std::int64_t batch = 1; batch <= 256; batch *= 2) {
-                RunRequest run;
-                run.shape.precision = precision;
-                run.shape.batch = batch;
+                Run run;
+                run.precision = precision;
+                run.batch = batch;
                 run.execution = execution;
                 const Prediction p = predict(workload, field.gpus[0], run, field.software);
                 if (p.memory.fits() == true) most = std::max(most, p.items_per_second);
@@ -186,13 +186,13 @@ TEST_CASE("the best settings are those of a search by hand, within a percent") {
 
 TEST_CASE("quality is given up only where nothing else fits, and no more of it than must be") {
     const Comparison c = Field({"a100-sxm4-80gb", "t4", "rtx-3070"}).optimized("llama-3.1-8b");
-    CHECK(c.runs[0].prediction->request.shape.weights.bits == 16);
-    CHECK(c.runs[1].prediction->request.shape.weights.label == "int8");
-    CHECK(c.runs[1].prediction->request.shape.precision == Precision::fp16);
+    CHECK(c.runs[0].prediction->request.weights->bits == 16);
+    CHECK(c.runs[1].prediction->request.weights->label == "int8");
+    CHECK(c.runs[1].prediction->request.precision == Precision::fp16);
     CHECK(says(c.runs[1], "int8 weights on fp16 because fp16 needs"));
     CHECK(says(c.runs[1], "GB of 15.9"));
     // 8 bits are 9 GB, too many for 8.
-    CHECK(c.runs[2].prediction->request.shape.weights.label == "int4");
+    CHECK(c.runs[2].prediction->request.weights->label == "int4");
     CHECK(says(c.runs[2], "because int8 weights on"));
     for (const ContestantRun& run : c.runs) CHECK(run.prediction->memory.fits() == true);
 }
@@ -220,14 +220,14 @@ TEST_CASE("allowing quantization never makes the best worse, and says what it ga
 
 TEST_CASE("what is fixed is left alone") {
     ComparisonRequest request;
-    request.run.shape.precision = Precision::fp32;
-    request.run.shape.batch = 3;
+    request.run.precision = Precision::fp32;
+    request.run.batch = 3;
     request.run.execution = Execution::eager;
     request.precision_fixed = request.batch_fixed = request.execution_fixed = true;
     const Comparison c = Field({"a100-sxm4-80gb"}).optimized("resnet50", request);
     const Prediction& p = *c.runs[0].prediction;
-    CHECK(p.request.shape.precision == Precision::fp32);
-    CHECK(p.request.shape.batch == 3);
+    CHECK(p.request.precision == Precision::fp32);
+    CHECK(p.request.batch == 3);
     CHECK(p.request.execution == Execution::eager);
 }
 
@@ -242,19 +242,19 @@ TEST_CASE("each objective is best at what it is for") {
                      cost = best(Objective::cost);
     constexpr double slack = 0.99;  // scores within a percent are equal
     CHECK(latency.runs[0].prediction->latency * slack <= throughput.runs[0].prediction->latency);
-    CHECK(latency.runs[0].prediction->request.shape.batch == 1);
+    CHECK(latency.runs[0].prediction->request.batch == 1);
     CHECK(energy.runs[0].energy->joules_per_item * slack <= throughput.runs[0].energy->joules_per_item);
     // For one GPU the rent is the same whatever it does.
-    CHECK(cost.runs[0].prediction->request.shape.batch == throughput.runs[0].prediction->request.shape.batch);
+    CHECK(cost.runs[0].prediction->request.batch == throughput.runs[0].prediction->request.batch);
 }
 
 TEST_CASE("a batch beyond what any run may have ends the search, and a size that no batch allows is an error") {
     ComparisonRequest request;
-    request.run.shape.image_size = 16384;
+    request.run.image_size = 16384;
     // 2^28 pixels an image: 64 of them at most.
     const Comparison c = Field({"b200-sxm"}).optimized("resnet50", request);
-    CHECK((!c.runs[0].prediction || c.runs[0].prediction->request.shape.batch <= 64));
-    request.run.shape.image_size = 1 << 20;
+    CHECK((!c.runs[0].prediction || c.runs[0].prediction->request.batch <= 64));
+    request.run.image_size = 1 << 20;
     CHECK_THROWS_AS(Field({"a100-sxm4-80gb"}).optimized("resnet50", request), Error);
 }
 

@@ -18,7 +18,7 @@ namespace {
 /// 4 requests of 100 input and 20 output tokens in 10 s, of which 2 s until the first token. 60 W then, 30 W later, idling at 20 W.
 Prediction requests() {
     Prediction p;
-    p.request.shape = {.batch = 4, .prompt_tokens = 100, .generate_tokens = 20};
+    p.request = {.batch = 4, .prompt_tokens = 100, .generate_tokens = 20};
     p.phases.push_back(toy_phase("prefill", 1, 2 * s, 80 * joule));
     p.phases.push_back(toy_phase("decode", 19, 8 * s, 80.0 / 19 * joule));
     p.latency = 10 * s;
@@ -50,7 +50,7 @@ TEST_CASE("rent is shared out over the items and tokens of the hours at work") {
 
 TEST_CASE("rent of several GPUs adds up, and copies share it") {
     Prediction p = requests();
-    p.request.shape.parallel = {.tensor = 2, .data = 3};
+    p.request.parallel = {.tensor = 2, .data = 3};
     const RentalCost cost = rental_cost(p, 100, 3.6 * usd_per_hour, 1);
     CHECK(cost.rate.in(usd_per_hour) == rel(6 * 3.6, 1e-12));
     // 6 GPUs for 10 s at 0.001 USD/s, over 3 copies of 4 requests.
@@ -59,7 +59,7 @@ TEST_CASE("rent of several GPUs adds up, and copies share it") {
 
 TEST_CASE("a model without tokens has a price of items only") {
     Prediction p;
-    p.request.shape.batch = 8;
+    p.request.batch = 8;
     p.phases.push_back(toy_phase("forward", 1, 2 * s, 80 * joule));
     p.latency = 2 * s;
     const RentalCost cost = rental_cost(p, 0, 3.6 * usd_per_hour, 1);

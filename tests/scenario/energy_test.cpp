@@ -23,7 +23,7 @@ TEST_CASE("a GPU draws its idle share and the dynamic energy of its work, and ne
 
 TEST_CASE("energy of a run is that of its phases, by item and by output token") {
     Prediction p;
-    p.request.shape = {.batch = 4, .prompt_tokens = 10, .generate_tokens = 5};
+    p.request = {.batch = 4, .prompt_tokens = 10, .generate_tokens = 5};
     p.phases.push_back(toy_phase("prefill", 1, 2 * s, 80 * joule));
     p.phases.push_back(toy_phase("decode", 4, 8 * s, 20 * joule));
     p.latency = 10 * s;
@@ -51,7 +51,7 @@ TEST_CASE("a phase that asks for more than TDP is counted at TDP and says so") {
 TEST_CASE("tensor-parallel GPUs and copies all work, pipeline stages take turns") {
     const auto energy = [](Parallelism parallel) {
         Prediction p;
-        p.request.shape.parallel = parallel;
+        p.request.parallel = parallel;
         p.phases.push_back(toy_phase("forward", 1, 2 * s, 80 * joule));
         p.latency = 2 * s;
         return *run_energy(p, toy_device());
@@ -83,8 +83,8 @@ TEST_CASE("energy of a predicted run lies between idling and TDP, and a token co
     const Workload workload = find_workload(models_dir(), "llama-3.1-8b");
     Joules before{1e30};
     for (const std::int64_t batch : {1, 4, 16, 64}) {
-        RunRequest request;
-        request.shape.batch = batch;
+        Run request;
+        request.batch = batch;
         const RunEnergy e = *run_energy(predict(workload, gpu, request, software), gpu);
         CHECK(e.watts > e.idle);
         CHECK(e.watts <= gpu.profile.tdp);

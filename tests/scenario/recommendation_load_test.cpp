@@ -34,10 +34,10 @@ struct LoadFixture {
 
     /// What serve-sim says of `d` with `copies`.
     [[nodiscard]] ServingAnswer served(const Deployment& d, std::int64_t copies) const {
-        RunRequest run;
-        run.shape.precision = d.precision;
-        run.shape.parallel = d.parallel;
-        run.shape.parallel.data = copies;
+        Run run;
+        run.precision = d.precision;
+        run.parallel = d.parallel;
+        run.parallel.data = copies;
         const Gpu& gpu = gpus[d.gpu];
         const ServingQuestion question{
             .request = completed(run, workload, gpu), .options = {.max_sequences = d.batch}, .objective = request.objective, .share = {}};
@@ -112,8 +112,8 @@ TEST_CASE_FIXTURE(LoadFixture, "a limit that a request misses alone is none that
 
 TEST_CASE_FIXTURE(LoadFixture, "a limit between the prediction and its upper bound is met as expected and not at the upper bound") {
     const WayUnderLoad generous = way(0);
-    RunRequest run;
-    run.shape.precision = Precision::bf16;
+    Run run;
+    run.precision = Precision::bf16;
     const Prediction alone = predict(workload, gpus[0], run, software);
     request.objective = {.tpot = std::sqrt(alone.intervals->latency.high) * *alone.tpot};
     const WayUnderLoad narrow = way(0);
@@ -143,7 +143,7 @@ TEST_CASE_FIXTURE(LoadFixture, "fewer sequences at once keep a TPOT that bursts 
     REQUIRE(limited);
     CHECK(limited->batch == 8);
     request.batch_fixed = true;
-    request.run.shape.batch = 256;
+    request.run.batch = 256;
     CHECK_FALSE(way(0).served(copies, Confidence::expected));
 }
 
@@ -157,17 +157,17 @@ TEST_CASE_FIXTURE(LoadFixture, "a model without room for a cache beside its weig
 TEST_CASE_FIXTURE(LoadFixture, "the images of each request take tokens and a pass of the vision part") {
     workload = find_workload(test::models_dir(), "qwen2.5-vl-3b");
     request.objective = {.ttft = 2 * s};
-    request.run.shape.prompt_tokens = 128;
+    request.run.prompt_tokens = 128;
     const CopySettings settings{.format = {Precision::bf16, {}, Quality::kept}, .parallel = {}};
     const auto ttft = [&](std::int64_t images) {
-        request.run.shape.images = images;
+        request.run.images = images;
         return *SimulatedEngine(workload, gpus[0], request, software, settings).alone(1).ttft;
     };
     const Seconds one = ttft(1), four = ttft(4);
     CHECK(four > 2 * one);
     // As predict has it for a request that is alone, up to what chunks of its prompt add.
-    RunRequest run = request.run;
-    run.shape.precision = Precision::bf16;
+    Run run = request.run;
+    run.precision = Precision::bf16;
     CHECK(four.in(ms) == rel(predict(workload, gpus[0], run, software).ttft->in(ms), 0.1));
 }
 

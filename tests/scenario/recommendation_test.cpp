@@ -34,11 +34,11 @@ struct GpuShop {
     }
     /// What `predict` says of the same run.
     [[nodiscard]] Prediction predicted(const char* model, const RecommendationRequest& request, const Deployment& d) const {
-        RunRequest run = request.run;
-        run.shape.precision = d.precision;
-        run.shape.batch = d.batch;
-        run.shape.parallel = d.parallel;
-        run.shape.parallel.data = 1;
+        Run run = request.run;
+        run.precision = d.precision;
+        run.batch = d.batch;
+        run.parallel = d.parallel;
+        run.parallel.data = 1;
         return predict(find_workload(test::models_dir(), model), gpus[d.gpu], run, software);
     }
 };
@@ -270,9 +270,9 @@ TEST_CASE("limits that a model has no time for, and none at all, are refused") {
     request.objective.ttft = 1 * s;
     CHECK_THROWS_AS(shop.recommended("resnet50", request), Error);
     request.objective = {.tpot = 1 * s};
-    request.run.shape.generate_tokens = 1;
+    request.run.generate_tokens = 1;
     CHECK_THROWS_AS(shop.recommended("llama-3.1-8b", request), Error);
     request.objective = {.latency = 1 * s};
-    request.run.shape.generate_tokens = 0;
+    request.run.generate_tokens = 0;
     CHECK_NOTHROW(shop.recommended("resnet50", request));
 }

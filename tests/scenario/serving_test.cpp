@@ -17,9 +17,9 @@ using test::rel;
 namespace {
 
 struct Bench : test::LlamaOnA100 {
-    RunRequest request(RunShape shape = {}) const {
-        RunRequest r;
-        r.shape = shape;
+    Run request(Run run = {}) const {
+        Run r;
+        r = run;
         return completed(r, llama, gpu);
     }
     ServingEngine engine(SchedulerOptions options, std::int64_t blocks) const {
@@ -158,7 +158,7 @@ TEST_CASE("the cache gets what weights, activations and framework leave") {
     CHECK((room.weights + room.activations + room.overhead + room.cache).in(gib) == rel(0.9 * 80 * 0.985, 1e-9));
     CHECK(static_cast<double>(room.blocks) == rel(room.cache.in(byte) / (16 * 131072), 1e-4));
     // TensorRT-LLM takes its share of what is free.
-    RunRequest of_free = bench.request();
+    Run of_free = bench.request();
     of_free.software = "tensorrt-llm";
     const CacheRoom free = cache_room(bench.llama, of_free, bench.software, bench.gpu.profile, {});
     CHECK((free.weights + free.activations + free.overhead + free.cache / 0.9).in(gib) == rel(80 * 0.985, 1e-9));

@@ -24,10 +24,10 @@ struct StepBench {
     StepModel model(const char* gpu_id, const char* model_id, Execution execution = Execution::cuda_graph, const char* engine = "") const {
         const Gpu gpu = load_gpu(gpus_dir(), gpu_id);
         const Workload workload = find_workload(models_dir(), model_id);
-        RunRequest request;
+        Run request;
         request.execution = execution;
         request.software = engine;
-        request.shape.precision = Precision::fp16;
+        request.precision = Precision::fp16;
         return step_model(workload, gpu, completed(request, workload, gpu), software);
     }
 };
@@ -36,10 +36,10 @@ Seconds pass(const StepModel& m, const OpGraph& graph) {
     return timeline(graph, m.gpu, m.stack).total;
 }
 
-RunShape of_batch(const StepModel& m, std::int64_t batch) {
-    RunShape shape = m.shape;
-    shape.batch = batch;
-    return shape;
+Run of_batch(const StepModel& m, std::int64_t batch) {
+    Run run = m.run;
+    run.batch = batch;
+    return run;
 }
 
 /// Steps of all sizes up to 256 sequences and 8192 tokens, evenly by logarithm; every third only decodes, every third only prompts.

@@ -15,9 +15,9 @@ using test::rel;
 namespace {
 
 struct SweepBench : test::LlamaOnA100 {
-    [[nodiscard]] SweepPoint point(RunShape shape, int streams = 1) const {
-        RunRequest request;
-        request.shape = shape;
+    [[nodiscard]] SweepPoint point(Run run, int streams = 1) const {
+        Run request;
+        request = run;
         request.streams = streams;
         return sweep_point(llama, gpu, request, software);
     }

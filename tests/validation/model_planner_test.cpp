@@ -51,8 +51,8 @@ TEST_CASE("a planned pass of a diffusion model is one denoising step, models tha
     const Gpu gpu = load_gpu(test::gpus_dir(), "a100-sxm4-80gb");
     const SoftwareStacks software = load_software(test::software_dir());
     const Workload diffusion = find_workload(test::models_dir(), "sd-1.5-txt2img");
-    const Prediction p = predict(diffusion, gpu, RunRequest{}, software);
+    const Prediction p = predict(diffusion, gpu, Run{}, software);
     REQUIRE(p.step.has_value());
-    CHECK(PlannedPass(diffusion, gpu, RunRequest{}, software).latency(gpu).in(us) == rel(p.step->in(us), 1e-9));
-    CHECK_THROWS_AS(PlannedPass(find_workload(test::models_dir(), "llama-3.2-1b"), gpu, RunRequest{}, software), Error);
+    CHECK(PlannedPass(diffusion, gpu, Run{}, software).latency(gpu).in(us) == rel(p.step->in(us), 1e-9));
+    CHECK_THROWS_AS(PlannedPass(find_workload(test::models_dir(), "llama-3.2-1b"), gpu, Run{}, software), Error);
 }

@@ -92,7 +92,7 @@ TEST_CASE("layers whose sizes do not fit together are named, and none divides by
         const test::TemporaryFile file("tiny.toml", tiny("{conv = \"depths.0\"}, " + layers));
         const Workload net = load_workload(file.path());
         try {
-            static_cast<void>(forward_graph(net, RunShape{}, {}));
+            static_cast<void>(forward_graph(net, Run{}, {}));
         } catch (const Error& e) {
             return std::string(e.what());
         }
@@ -152,7 +152,7 @@ TEST_CASE("rows and volumes have no blocks that know only squares, and no kernel
 TEST_CASE("a squeezing gate without channels and heads that do not divide the channels are errors") {
     CHECK(error_of(tiny("{conv = 8}, {channel_gate = true}")).key == "layers[1].channel_gate");
     const test::TemporaryFile file("tiny.toml", tiny("{conv = \"depths.0\"}, {attend = 6, heads = 4}"));
-    CHECK_THROWS_WITH_AS(forward_graph(load_workload(file.path()), RunShape{}, {}), doctest::Contains("must divide"), Error);
+    CHECK_THROWS_WITH_AS(forward_graph(load_workload(file.path()), Run{}, {}), doctest::Contains("must divide"), Error);
 }
 
 TEST_CASE("a group that runs again holds whole layers and reads nothing from before the layer that precedes it") {
