@@ -7,6 +7,7 @@
 #include "roofcast/prediction.hpp"
 #include "support/compare.hpp"
 #include "support/paths.hpp"
+#include "support/shipped_gpu.hpp"
 
 using namespace roofcast;
 using test::gpus_dir;
@@ -117,7 +118,7 @@ TEST_CASE("the phases add up to the latency, and the cold start is apart") {
 
 TEST_CASE("the integral over the growing cache equals the sum of its steps") {
     const Bench bench;
-    const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
+    const Gpu gpu = test::shipped_gpu("a100-sxm4-80gb");
     const Workload workload = find_workload(models_dir(), "llama-3.1-8b");
     const auto& llm = std::get<DecoderLlm>(workload.architecture);
     const Prediction p =

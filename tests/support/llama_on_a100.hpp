@@ -5,12 +5,13 @@
 #include "roofcast/gpu_profile.hpp"
 #include "roofcast/workload.hpp"
 #include "support/paths.hpp"
+#include "support/shipped_gpu.hpp"
 
 namespace roofcast::test {
 
 struct LlamaOnA100 {
     SoftwareStacks software = load_software(software_dir());
-    Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
+    Gpu gpu = shipped_gpu("a100-sxm4-80gb");
     Workload llama = find_workload(models_dir(), "llama-3.1-8b");
 };
 
