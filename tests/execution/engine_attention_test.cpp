@@ -90,7 +90,11 @@ TEST_CASE("engines whose decoding takes groups of one size together keep heads o
         const Workload workload = find_workload(test::models_dir(), model);
         Run request{.execution = Execution::tensorrt, .software = version};
         request.kv_precision = Precision::fp8;
-        request = {.batch = 256, .prompt_tokens = 128, .generate_tokens = 2048, .precision = Precision::fp8, .parallel = {.tensor = gpus}};
+        request.batch = 256;
+        request.prompt_tokens = 128;
+        request.generate_tokens = 2048;
+        request.precision = Precision::fp8;
+        request.parallel = {.tensor = gpus};
         return predict(workload, gpu, request, software).latency.in(s);
     };
     // Eight query heads share keys in Llama 2 70B, four in Mistral 7B; products of 2024 are a little slower, attention was fitted to those
@@ -126,7 +130,9 @@ TEST_CASE("short attention of TensorRT and FasterTransformer is by kernels of th
         SoftwareStacks stacks = software;
         stacks.by_execution[index(Execution::tensorrt)].lowering.head_blocks = head_blocks;
         Run request{.execution = Execution::tensorrt};
-        request = {.batch = 32, .prompt_tokens = 384, .precision = Precision::fp16};
+        request.batch = 32;
+        request.prompt_tokens = 384;
+        request.precision = Precision::fp16;
         return predict(model, test::shipped_gpu(gpu), request, stacks).latency.in(ms);
     };
     CHECK(milliseconds("a30", true) > 1.02 * milliseconds("a30", false));
@@ -143,7 +149,9 @@ TEST_CASE("an engine may run long contexts in another way: prompts in chunks, de
     engine.stack = software.by_execution[index(Execution::cuda_graph)];
     const auto run = [&](std::int64_t prompt) {
         Run request{.software = "odd"};
-        request = {.prompt_tokens = prompt, .generate_tokens = 8, .precision = Precision::bf16};
+        request.prompt_tokens = prompt;
+        request.generate_tokens = 8;
+        request.precision = Precision::bf16;
         return predict(model, gpu, request, software);
     };
     const Prediction whole_short = run(4000), whole_long = run(20000);

@@ -39,7 +39,8 @@ TEST_CASE("an engine may be another one on GPUs of a vendor") {
     CHECK(software.find(Execution::cuda_graph, "vllm", "Apple").name == "vllm");
     // A prompt on an M3 Max is not multiplied at the rate that engine reaches beside cuBLAS.
     Run request{.software = "llama.cpp"};
-    request = {.prompt_tokens = 512, .generate_tokens = 1};
+    request.prompt_tokens = 512;
+    request.generate_tokens = 1;
     const Gpu apple = test::shipped_gpu("m3-max");
     Gpu other = apple;
     other.profile.vendor.clear();
@@ -112,7 +113,9 @@ TEST_CASE("engines that score the vocabulary for every token of a prompt need th
     const Workload model = find_workload(test::models_dir(), "qwen2-7b");
     const auto gigabytes = [&](std::int64_t prompt, const char* version) {
         Run request{.execution = Execution::eager, .software = version};
-        request = {.prompt_tokens = prompt, .generate_tokens = 2048, .precision = Precision::bf16};
+        request.prompt_tokens = prompt;
+        request.generate_tokens = 2048;
+        request.precision = Precision::bf16;
         return predict(model, gpu, request, software).memory.total().in(gb);
     };
     // 151,936 words in 16 bits and in fp32, and 28 layers of 2 · 4 · 128 cached elements, for each of 16,384 tokens more.
@@ -180,7 +183,8 @@ TEST_CASE("an engine may run decoders at another rate than other models, and wit
     const Gpu gpu = test::shipped_gpu("a100-sxm4-80gb");
     const auto latency = [&](const char* model) {
         Run request{.execution = Execution::fused, .software = "fastertransformer"};
-        request = {.batch = 16, .generate_tokens = 8};
+        request.batch = 16;
+        request.generate_tokens = 8;
         return predict(find_workload(test::models_dir(), model), gpu, request, software).latency.in(us);
     };
     const double decoder = latency("gpt3-1.3b"), vision = latency("vit-base-patch16-224");
@@ -197,7 +201,8 @@ TEST_CASE("keys are copied by other instructions where weights are quantized, if
     const Gpu gpu = test::shipped_gpu("h20");
     const auto latency = [&](double bits) {
         Run request{.execution = Execution::eager, .software = "transformers 4.51.3"};
-        request = {.prompt_tokens = 30000, .generate_tokens = 2};
+        request.prompt_tokens = 30000;
+        request.generate_tokens = 2;
         if (bits < 16) request.weights = WeightFormat{.precision = Precision::int4, .bits = bits, .label = "int4"};
         return predict(find_workload(test::models_dir(), "qwen3-14b"), gpu, request, software).tpot.value().in(us);
     };
@@ -212,7 +217,9 @@ TEST_CASE("transformers 5 runs the experts of a layer in groups, eagerly and in 
     const Gpu gpu = test::shipped_gpu("a100-sxm4-80gb");
     const auto kernels = [&](Execution execution, const char* engine) {
         Run request{.execution = execution, .software = engine};
-        request = {.batch = 1, .prompt_tokens = 128, .generate_tokens = 2};
+        request.batch = 1;
+        request.prompt_tokens = 128;
+        request.generate_tokens = 2;
         return predict(find_workload(test::models_dir(), "qwen3-30b-a3b"), gpu, request, software).phases.back().timeline.kernels;
     };
     const double eager = kernels(Execution::eager, "transformers 5.17"), graph = kernels(Execution::cuda_graph, "pytorch 2.11.0");
@@ -226,7 +233,9 @@ TEST_CASE("transformers of 2024 goes through all keys of a head in one block, an
     const Gpu gpu = test::shipped_gpu("a100-sxm4-80gb");
     const auto predicted = [&](std::int64_t batch, std::int64_t prompt) {
         Run request{.execution = Execution::eager, .software = "transformers 4.46.0"};
-        request = {.batch = batch, .prompt_tokens = prompt, .generate_tokens = 2};
+        request.batch = batch;
+        request.prompt_tokens = prompt;
+        request.generate_tokens = 2;
         return predict(find_workload(test::models_dir(), "qwen2.5-7b"), gpu, request, software);
     };
     const Seconds step = predicted(1, 30000).tpot.value(), first = predicted(32, 128).ttft.value();
@@ -244,7 +253,8 @@ TEST_CASE("encoders of an engine that was measured on half-padded sequences atte
     const Gpu gpu = test::shipped_gpu("a100-sxm4-80gb");
     const auto pass = [&](std::int64_t tokens) {
         Run request{.execution = Execution::fused, .software = "fastertransformer-pytorch"};
-        request = {.batch = 32, .prompt_tokens = tokens};
+        request.batch = 32;
+        request.prompt_tokens = tokens;
         return predict(find_workload(test::models_dir(), "bert-base"), gpu, request, software);
     };
     const double padded = pass(384).latency.in(us), removed = pass(192).phases[0].timeline.host.in(us);

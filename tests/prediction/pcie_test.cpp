@@ -25,7 +25,10 @@ struct Machine {
 
     [[nodiscard]] Run request(std::int64_t gpus, std::optional<PcieTopology> pcie, const std::string& engine = "") const {
         Run request;
-        request = {.batch = 4, .prompt_tokens = 1024, .generate_tokens = 8, .precision = Precision::fp8};
+        request.batch = 4;
+        request.prompt_tokens = 1024;
+        request.generate_tokens = 8;
+        request.precision = Precision::fp8;
         request.parallel.tensor = gpus;
         request.software = engine;
         request.pcie = pcie;
@@ -108,13 +111,13 @@ TEST_CASE("a prediction says how its GPUs share PCIe where that matters, and tha
         return notes(machine.run(gpu, machine.request(gpus, pcie)));
     };
     const std::string shared = said(l40s, 8, std::nullopt), assumed = said(l4, 8, std::nullopt);
-    for (const char* part : {"8 GPUs", "host bridge", "--pcie switch changes that"}) CHECK(contains(shared, part));
+    for (const char* part : {"8 GPUs", "host bridge", "`pcie` switch changes that"}) CHECK(contains(shared, part));
     CHECK_FALSE(contains(shared, "assumed"));
-    CHECK(contains(assumed, "(assumed); --pcie switch"));
+    CHECK(contains(assumed, "(assumed); `pcie` switch"));
     CHECK(contains(said(l40s, 4, PcieTopology::switched), "full rate"));
-    CHECK(contains(said(l40s, 2, PcieTopology::switched), "--pcie switch changes nothing: no more than two GPUs"));
+    CHECK(contains(said(l40s, 2, PcieTopology::switched), "`pcie` switch changes nothing: no more than two GPUs"));
     CHECK_FALSE(contains(said(l40s, 2, std::nullopt), "PCIe"));
-    CHECK(contains(said(h100, 8, PcieTopology::host), "--pcie host changes nothing: no GPUs of this run"));
+    CHECK(contains(said(h100, 8, PcieTopology::host), "`pcie` host changes nothing: no GPUs of this run"));
     CHECK_FALSE(contains(said(h100, 8, std::nullopt), "PCIe"));
     CHECK_FALSE(machine.run(h100, machine.request(8, std::nullopt)).pcie);
 }

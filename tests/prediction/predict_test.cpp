@@ -20,9 +20,7 @@ namespace {
 struct Bench {
     SoftwareStacks software = load_software(software_dir());
 
-    Prediction run(const std::string& model, const Gpu& gpu, Run run, Execution execution = Execution::cuda_graph) const {
-        Run request;
-        request = run;
+    Prediction run(const std::string& model, const Gpu& gpu, Run request, Execution execution = Execution::cuda_graph) const {
         request.execution = execution;
         return predict(find_workload(models_dir(), model), gpu, request, software);
     }
@@ -136,7 +134,9 @@ TEST_CASE("under vLLM sinks make long prompts slow where FlashAttention-2 is the
         const Gpu gpu = load_gpu(gpus_dir(), id);
         const auto ttft = [&](const char* engine) {
             Run request;
-            request = {.prompt_tokens = 32000, .generate_tokens = 2, .precision = Precision::bf16};
+            request.prompt_tokens = 32000;
+            request.generate_tokens = 2;
+            request.precision = Precision::bf16;
             request.kv_precision = cache;
             request.software = engine;
             return predict(find_workload(models_dir(), "gpt-oss-20b"), gpu, request, bench.software).ttft.value();
@@ -230,8 +230,7 @@ TEST_CASE("stages of a pipeline take turns: each does its share of the FLOPs a p
 TEST_CASE("a KV cache wider than what attention computes in is refused") {
     const Bench bench;
     const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
-    Run request;
-    request = {.precision = Precision::fp16};
+    Run request{.precision = Precision::fp16};
     request.kv_precision = Precision::fp32;
     const Workload llama = find_workload(models_dir(), "llama-3.1-8b");
     CHECK_THROWS_WITH_AS(static_cast<void>(completed(request, llama, gpu)), doctest::Contains("`kv_precision` fp16"), Error);
@@ -245,7 +244,8 @@ TEST_CASE("a host that takes a share of the time issues everything in that share
     const auto on_host = [&](double time) {
         Run request{.execution = Execution::eager};
         request.host_time = time;
-        request = {.batch = 1, .prompt_tokens = 32};
+        request.batch = 1;
+        request.prompt_tokens = 32;
         return predict(find_workload(models_dir(), "bert-base"), gpu, request, software);
     };
     const Prediction usual = on_host(1), fast = on_host(0.5);

@@ -20,7 +20,9 @@ std::vector<Gpu> shipped_gpus() {
 
 Run request(Precision p, std::int64_t batch, std::int64_t prompt, std::int64_t output) {
     Run r;
-    r = {.batch = batch, .prompt_tokens = prompt, .generate_tokens = output};
+    r.batch = batch;
+    r.prompt_tokens = prompt;
+    r.generate_tokens = output;
     r.precision = p;
     return r;
 }

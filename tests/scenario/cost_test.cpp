@@ -18,7 +18,9 @@ namespace {
 /// 4 requests of 100 input and 20 output tokens in 10 s, of which 2 s until the first token. 60 W then, 30 W later, idling at 20 W.
 Prediction requests() {
     Prediction p;
-    p.request = {.batch = 4, .prompt_tokens = 100, .generate_tokens = 20};
+    p.request.batch = 4;
+    p.request.prompt_tokens = 100;
+    p.request.generate_tokens = 20;
     p.phases.push_back(toy_phase("prefill", 1, 2 * s, 80 * joule));
     p.phases.push_back(toy_phase("decode", 19, 8 * s, 80.0 / 19 * joule));
     p.latency = 10 * s;

@@ -23,7 +23,9 @@ TEST_CASE("a GPU draws its idle share and the dynamic energy of its work, and ne
 
 TEST_CASE("energy of a run is that of its phases, by item and by output token") {
     Prediction p;
-    p.request = {.batch = 4, .prompt_tokens = 10, .generate_tokens = 5};
+    p.request.batch = 4;
+    p.request.prompt_tokens = 10;
+    p.request.generate_tokens = 5;
     p.phases.push_back(toy_phase("prefill", 1, 2 * s, 80 * joule));
     p.phases.push_back(toy_phase("decode", 4, 8 * s, 20 * joule));
     p.latency = 10 * s;

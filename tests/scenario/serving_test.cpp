@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <utility>
+
 #include "roofcast/error.hpp"
 #include "scenario/constant_steps.hpp"
 #include "support/compare.hpp"
@@ -17,11 +19,7 @@ using test::rel;
 namespace {
 
 struct Bench : test::LlamaOnA100 {
-    Run request(Run run = {}) const {
-        Run r;
-        r = run;
-        return completed(r, llama, gpu);
-    }
+    Run request(Run run = {}) const { return completed(std::move(run), llama, gpu); }
     ServingEngine engine(SchedulerOptions options, std::int64_t blocks) const {
         return {
             .steps = tabulated(

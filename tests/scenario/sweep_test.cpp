@@ -15,9 +15,7 @@ using test::rel;
 namespace {
 
 struct SweepBench : test::LlamaOnA100 {
-    [[nodiscard]] SweepPoint point(Run run, int streams = 1) const {
-        Run request;
-        request = run;
+    [[nodiscard]] SweepPoint point(Run request, int streams = 1) const {
         request.streams = streams;
         return sweep_point(llama, gpu, request, software);
     }
