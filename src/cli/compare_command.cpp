@@ -81,9 +81,8 @@ void run(const CompareOptions& options) {
     check(options);
     const Date day = today(options.prices);
     const SoftwareStacks software = load_software(options.common.software());
-    require_software(options.run, software);
     Notes notes;
-    notes.add(software_note(options.run, software));
+    require_software(options.run, software, notes);
     const std::vector<Gpu> gpus = load_gpus(options, notes);
     const Workload workload = find_workload(options.common.models(), options.model);
     NamedComparison named{.model_id = workload.id,

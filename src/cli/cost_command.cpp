@@ -81,8 +81,8 @@ void run(const CostOptions& options) {
     const CostSettings settings = settings_of(options);
     const Date day = today(options.prices);
     const SoftwareStacks software = load_software(options.common.software());
-    require_software(options.run, software);
     Notes notes;
+    require_software(options.run, software, notes);
     std::vector<Gpu> gpus;
     for (const auto& id : options.gpus) {
         GpuProfile profile = load_chosen_gpu(options.common.gpus(), id, notes);

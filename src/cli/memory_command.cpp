@@ -123,8 +123,8 @@ void add_assumed(Report& report, const Table& table, const std::vector<GpuProfil
 
 void run(const MemoryOptions& options) {
     const SoftwareStacks software = load_software(options.common.software());
-    require_software(options.run, software);
     Notes notes;
+    require_software(options.run, software, notes);
     std::vector<GpuProfile> gpus;
     for (const auto& id : options.gpus) gpus.push_back(load_chosen_gpu(options.common.gpus(), id, notes));
     Table table{.columns = {{"model", "model"},

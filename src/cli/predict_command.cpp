@@ -39,9 +39,8 @@ void run(const PredictOptions& options) {
                      .suggestion = "--format json or table, or leave out --explain"});
     const auto gpus_folder = options.common.gpus(), models_folder = options.common.models();
     const SoftwareStacks software = load_software(options.common.software());
-    require_software(options.run, software);
     Notes notes;
-    notes.add(software_note(options.run, software));
+    require_software(options.run, software, notes);
     std::vector<Gpu> gpus;
     for (const auto& id : options.gpus) {
         GpuProfile profile = load_chosen_gpu(gpus_folder, id, notes);

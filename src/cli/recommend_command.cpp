@@ -115,8 +115,8 @@ void run(const RecommendOptions& o) {
     check(o);
     const Date day = today(o.prices);
     const SoftwareStacks software = load_software(o.common.software());
-    require_software(o.run, software);
     Notes notes;
+    require_software(o.run, software, notes);
     const Workload workload = find_workload(o.common.models(), o.model);
     NamedRecommendation named{.model_id = workload.id,
                               .model_name = workload.name,

@@ -159,6 +159,15 @@ void require_software(const RunOptions& options, const SoftwareStacks& software)
     throw unknown_engine("--software", options.software, software);
 }
 
+void require_software(const RunOptions& options, const SoftwareStacks& software, Notes& notes) {
+    require_software(options, software);
+    if (options.software.empty()) return;
+    const Engine* engine = software.engine(required_execution(options.execution), options.software);
+    if (engine == nullptr || !engine->versions || engine->versions->hold(options.software)) return;
+    notes.add(fmt::format("software '{}': no data for this version; using {} ({} to {})", options.software, engine->stack.name,
+                          engine->versions->first, engine->versions->last));
+}
+
 Error unknown_engine(const std::string& key, const std::string& found, const SoftwareStacks& software) {
     std::vector<std::string> names;
     std::set<std::string> families;
@@ -175,14 +184,6 @@ Error unknown_engine(const std::string& key, const std::string& found, const Sof
                   .found = found,
                   .expected = fmt::format("one of {}, some with a version; `roofcast software list` has all", fmt::join(families, ", ")),
                   .suggestion = did_you_mean(found, names)});
-}
-
-std::string software_note(const RunOptions& options, const SoftwareStacks& software) {
-    if (options.software.empty()) return {};
-    const Engine* engine = software.engine(required_execution(options.execution), options.software);
-    if (engine == nullptr || !engine->versions || engine->versions->hold(options.software)) return {};
-    return fmt::format("software '{}': no data for this version; using {} ({} to {})", options.software, engine->stack.name,
-                       engine->versions->first, engine->versions->last);
 }
 
 void add_run_options(CLI::App& command, RunOptions& o) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/command.hpp"
 #include "cli/technique_options.hpp"
 #include "roofcast/error.hpp"
 #include "roofcast/prediction.hpp"
@@ -45,11 +46,11 @@ std::string precision_note(const Workload& workload, const GpuProfile& gpu, Prec
 /// Throws Error unless `options` name no engine or one of `software` that runs their execution mode.
 void require_software(const RunOptions& options, const SoftwareStacks& software);
 
+/// The same; `notes` gets which entry stands for the engine's version where that has no data of its own.
+void require_software(const RunOptions& options, const SoftwareStacks& software, Notes& notes);
+
 /// That no engine is called so, with what was probably meant.
 Error unknown_engine(const std::string& key, const std::string& found, const SoftwareStacks& software);
-
-/// Which entry stands for an engine's version that has none of its own; empty: the version is known, or none was given.
-std::string software_note(const RunOptions& options, const SoftwareStacks& software);
 
 /// Throw Error with the nearest of the known names.
 Precision required_precision(const std::string& text, const std::string& option);

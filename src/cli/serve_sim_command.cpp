@@ -67,9 +67,8 @@ void run(const ServeSimOptions& o) {
     refuse_useless(o);
     const auto gpus_folder = o.common.gpus();
     const SoftwareStacks software = load_software(o.common.software());
-    require_software(o.run, software);
     Notes notes;
-    notes.add(software_note(o.run, software));
+    require_software(o.run, software, notes);
     Gpu gpu;
     gpu.profile = load_chosen_gpu(gpus_folder, o.gpu, notes);
     gpu.parameters = load_parameters(gpus_folder, gpu.profile, o.common.user_fits());

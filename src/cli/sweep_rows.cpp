@@ -10,8 +10,8 @@ namespace roofcast::cli {
 
 namespace {
 
-/// Every engine must run in one of the ways asked for.
-void require_engines(const std::vector<SweepAxis>& axes, const SoftwareStacks& software) {
+/// Every engine must run in one of the ways asked for; a version without data is noted.
+void require_engines(const std::vector<SweepAxis>& axes, const SoftwareStacks& software, Notes& notes) {
     const auto values = [&axes](const std::string& option) {
         return std::find_if(axes.begin(), axes.end(), [&](const SweepAxis& a) { return a.option == option; })->values;
     };
@@ -19,10 +19,11 @@ void require_engines(const std::vector<SweepAxis>& axes, const SoftwareStacks& s
     if (ways.empty()) ways.push_back(RunOptions{}.execution);
     for (const std::string& engine : values("--software")) {
         const auto runs = [&](const std::string& way) { return software.engine(*parse_execution(way), engine) != nullptr; };
+        const auto way = std::find_if(ways.begin(), ways.end(), runs);
         RunOptions options;
         options.software = engine;
-        options.execution = ways.front();
-        if (std::none_of(ways.begin(), ways.end(), runs)) require_software(options, software);
+        options.execution = way == ways.end() ? ways.front() : *way;
+        require_software(options, software, notes);
     }
 }
 
@@ -72,7 +73,7 @@ SweepInputs load_sweep(const std::vector<std::string>& gpus, const std::vector<s
     inputs.axes = std::move(axes);
     const auto gpus_folder = common.gpus(), models_folder = common.models();
     inputs.software = load_software(common.software());
-    require_engines(inputs.axes, inputs.software);
+    require_engines(inputs.axes, inputs.software, notes);
     for (const std::string& id : list_values(gpus, "--gpu")) {
         GpuProfile profile = load_chosen_gpu(gpus_folder, id, notes);
         ParameterSet parameters = load_parameters(gpus_folder, profile, common.user_fits());

@@ -71,7 +71,7 @@ Report software_list_report(const SoftwareStacks& software) {
                                                {"software", names}});
     }
     report.tables.push_back(std::move(table));
-    report.after.emplace_back("`roofcast software show NAME` prints what an engine does and costs; NAME may be an execution mode, too");
+    report.after.emplace_back("`roofcast software show NAME` prints what an engine or execution mode does and costs");
     return report;
 }
 

@@ -37,6 +37,12 @@ struct SoftwareKey {
     std::optional<KeyNeed> need{};
 };
 
+/// Reads the key's value from `table` into `stack`, which keeps what it has where there is none. Throws Error naming file, line and key.
+void read_key(TableReader& table, const SoftwareKey& key, SoftwareStack& stack);
+
+/// The key's value in `stack` as TOML; empty where a special key is not stated.
+std::string value_text(const SoftwareKey& key, const SoftwareStack& stack);
+
 /// Reads all keys of `table` into `stack`. Throws Error naming file, line and key.
 void read_software_keys(TableReader& table, SoftwareStack& stack);
 
