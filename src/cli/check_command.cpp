@@ -26,8 +26,11 @@ std::string check_command(const NamedRecommendation& n) {
     text += fmt::format(" --rate {}/s --requests {}", significant(n.request.rate->in(1 / s)), d.requests);
     add("--seed", static_cast<std::int64_t>(n.request.load.seed), 0);
     add("--max-seqs", d.batch, SchedulerOptions{}.max_sequences);
-    if (!n.request.run.software.empty()) text += fmt::format(" --software {}", n.request.run.software);
-    if (n.request.run.pcie) text += fmt::format(" --pcie {}", name(*n.request.run.pcie));
+    if (run.cache_precision() != activation_precision(d.precision)) text += fmt::format(" --kv {}", name(run.cache_precision()));
+    if (run.execution != Execution::cuda_graph) text += fmt::format(" --execution {}", name(run.execution));
+    const char* quote = run.software.find(' ') == std::string::npos ? "" : "\"";
+    if (!run.software.empty()) text += fmt::format(" --software {0}{1}{0}", quote, run.software);
+    if (run.pcie) text += fmt::format(" --pcie {}", name(*run.pcie));
     return text;
 }
 

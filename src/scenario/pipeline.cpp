@@ -70,8 +70,8 @@ std::string storage_key(const StageResult& stage) {
 /// All that a prediction was asked.
 std::string run_key(const StageResult& stage) {
     const Run& run = stage.stage.request;
-    return fmt::format("{}|{}|{}|{}|{}|{}|{}", stage.stage.device, storage_key(stage), name(run.cache_precision()), run.batch,
-                       run.prompt_tokens, run.generate_tokens, run.image_size);
+    return fmt::format("{}|{}|{}|{}|{}|{}|{}|{}", stage.stage.device, storage_key(stage), name(run.cache_precision()), run.batch,
+                       run.prompt_tokens, run.generate_tokens, run.image_size, run.pcie ? name(*run.pcie) : "");
 }
 
 /// Stages that run the same model in the same way share its weights and its framework's memory.

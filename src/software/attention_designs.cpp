@@ -55,7 +55,7 @@ KeySplit read_split(TableReader table) {
     const auto* const found = std::find(split_names.begin(), split_names.end(), text);
     if (found == split_names.end()) {
         const std::vector<std::string> known(split_names.begin(), split_names.end());
-        throw table.error("algorithm", "unknown way to split keys", text, fmt::format("{}", fmt::join(known, ", ")),
+        throw table.error("algorithm", "unknown split-KV algorithm", text, fmt::format("{}", fmt::join(known, ", ")),
                           did_you_mean(text, known));
     }
     constexpr std::int64_t most_blocks = 32;
@@ -71,7 +71,7 @@ KeySplit read_split(TableReader table) {
 std::vector<std::int64_t> read_rows(TableReader& table, std::string_view key) {
     std::vector<std::int64_t> rows = table.counts_if(key, 1, tallest_block);
     if (rows.empty() || !std::is_sorted(rows.begin(), rows.end()))
-        throw table.error(key, "not a list of heights of blocks", fmt::format("[{}]", fmt::join(rows, ", ")), "one or more, ascending");
+        throw table.error(key, "not a list of block heights", fmt::format("[{}]", fmt::join(rows, ", ")), "one or more, ascending");
     return rows;
 }
 
@@ -133,6 +133,8 @@ std::vector<NamedAttention> read_attention_designs(TableReader& library, const s
         if (const auto uncached = table.text_if("uncached"))
             named.kernels.uncached = named_attention(table, "uncached", *uncached, designs).kernels.design;
         table.finish();
+        if (std::any_of(designs.begin(), designs.end(), [&](const NamedAttention& known) { return known.name == named.name; }))
+            throw table.error("name", "two attention designs have one name", named.name);
         designs.push_back(std::move(named));
     }
     return designs;

@@ -145,6 +145,13 @@ TEST_CASE("scenario: a pipeline against itself is as fast for certain, against a
     const PipelineComparison other = compared(one, batched);
     const auto half = [](const IntervalRatio& i) { return std::log(i.high / i.low) / 2; };
     CHECK(half(*other.interval) == rel(std::hypot(half(*one.interval), half(*batched.interval)), 1e-9));
+    // So is the same model on GPUs that PCIe connects in another way.
+    const auto over = [](const char* pcie) {
+        return predicted("[[stage]]\nname = \"a\"\nmodel = \"llama-3.1-8b\"\ndevice = \"l40s\"\ntensor_parallel = 4\npcie = \"" +
+                         std::string(pcie) + "\"\n");
+    };
+    const PipelineResult host = over("host"), switched = over("switch");
+    CHECK(half(*compared(host, switched).interval) == rel(std::hypot(half(*host.interval), half(*switched.interval)), 1e-9));
     const PipelineComparison far = compared(predicted(known("x", 1)), predicted(known("x", 50)));
     CHECK(far.decides());
     CHECK(far.throughput_ratio == rel(50, 1e-12));
