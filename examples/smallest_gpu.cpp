@@ -1,8 +1,9 @@
-// Which GPU with the least memory holds a model, and how fast is it there?
+// What is the smallest GPU (by memory) that holds a model, and how fast is it there?
 #include <roofcast/catalogue.hpp>
 
 #include <algorithm>
 #include <cstdio>
+#include <vector>
 
 int main() {
     const auto catalogue = roofcast::Catalogue::shipped();
@@ -13,7 +14,7 @@ int main() {
         if (!profile.capacity || !profile.supports(roofcast::Precision::bf16)) continue;
         const auto p = roofcast::predict(model, catalogue.gpu(profile.id), {.precision = roofcast::Precision::bf16});
         if (!p.runs()) continue;
-        std::printf("%s: %.1f GB, %.1f ms for each token\n", profile.name.c_str(), p.memory.total().in(roofcast::gb), p.tpot->in(roofcast::ms));
+        std::printf("%s: needs %.1f GB, %.1f ms per output token\n", profile.name.c_str(), p.memory.total().in(roofcast::gb), p.tpot->in(roofcast::ms));
         return 0;
     }
     return 1;

@@ -56,23 +56,23 @@ struct FarRows {
 struct ArchitectureFacts {
     std::string file, source, vendor;
     std::optional<ComputeCapability> default_capability;       ///< taken when a minimal profile states none
-    double fp32_lanes_per_sm = 0;                              ///< a lane does one multiply-add, two FLOPs, per clock
+    double fp32_lanes_per_sm = 0;                              ///< a core does one multiply-add, two FLOPs, per clock
     double integer_lanes_per_sm = 0;                           ///< an instruction a clock each; 0: not known
-    std::array<double, precision_count> vector_ratio{};        ///< rate on SIMT lanes to fp32's; 0: no such arithmetic
-    double tensor_flops_per_sm_clock = 0;                      ///< matrix units on 16-bit inputs, dense; 0: none
-    std::array<double, precision_count> tensor_ratio{};        ///< rate on matrix units to that one; 0: no such inputs
-    std::array<double, precision_count> wide_tensor_ratio{};   ///< fp32, fp64 on matrix units, to the fp32 lanes
+    std::array<double, precision_count> vector_ratio{};        ///< rate on CUDA cores to fp32's; 0: no such arithmetic
+    double tensor_flops_per_sm_clock = 0;                      ///< tensor cores on 16-bit inputs, dense; 0: none
+    std::array<double, precision_count> tensor_ratio{};        ///< rate on tensor cores to that one; 0: no such inputs
+    std::array<double, precision_count> wide_tensor_ratio{};   ///< fp32, fp64 on tensor cores, to the FP32 cores
     std::array<bool, precision_count> half_rate_accumulate{};  ///< may run at half rate with fp32 accumulation (GeForce)
     double sparse_ratio = 1;                                   ///< rate on structured sparse inputs, which vendors quote too, to dense
     std::optional<BoardRanges> boards;                         ///< absent: too few boards are known
     Hertz boost_clock, tensor_clock;                           ///< of the typical chip
     double base_clock_ratio = 0;                               ///< base to boost clock
     Bytes l2_per_sm, shared_memory_per_sm, registers_per_sm;
-    Bytes shared_memory_per_clock;    ///< that an SM's lanes read or write in a clock; 0: not known
+    Bytes shared_memory_per_clock;    ///< that an SM's CUDA cores read or write in a clock; 0: not known
     double threads_per_sm = 0;        ///< that an SM holds at once
     Bytes l1_per_sm;                  ///< cache of loads from memory
     int l2_partitions = 1;            ///< of L2, each of which holds a copy of what its SMs read
-    double warp_matrix_fraction = 1;  ///< of the matrix units' peak that instructions of single warps reach (mma.sync)
+    double warp_matrix_fraction = 1;  ///< of the tensor cores' peak that instructions of single warps reach (mma.sync)
     FarRows far_rows;                 ///< no slower than others where the architecture says nothing
     bool rows_in_turn = false;        ///< few rows on SIMT units take at most the kernel for one row, row by row
     std::string kernels_of;           ///< architecture whose kernels libraries run on these chips too; empty: they have their own

@@ -57,7 +57,7 @@ struct AttentionDesign {
         false;  ///< beside prompts, decoding sequences take whole blocks of queries: heads are packed only in pure decoding
     bool regroups_heads = false;  ///< decoding in batches copies Q and the output between orders by KV head and by query
     bool has_sinks = true;        ///< takes learned attention sinks
-    // What blocks take.
+    // Cost of a block.
     double imbalance = 0.5;              ///< of its longest block, that a machine full of them ends late; 0 to 1
     bool even_starts = false;            ///< blocks share the work evenly: their starts come in no whole waves
     double start_alone = 0;              ///< of the start of a block, in which nothing streams; 0 to 1
@@ -70,14 +70,15 @@ struct AttentionDesign {
     std::vector<std::int64_t>
         shared_row_tiles{};             ///< rows of queries sharing keys are filled up to one of these, ascending; empty: none loaded apart
     double row_bytes_per_sm_clock = 0;  ///< at which these come in and go out
-    // What a score takes.
-    double bias_instructions = 55;       ///< of a CUDA core, to add a tensor to a score, in frameworks
+    // Cost of a score.
+    double bias_instructions =
+        55;  ///< of a CUDA core, to add a tensor to a score, in frameworks: CUTLASS's kernels for PyTorch in 16 bits (MaxViT on the H100)
     double softmax_cycles = 0;           ///< of an SM for the softmax of a score; 0: as fitted
     double softmax_overlap = 0;          ///< of the shorter of GEMMs and softmax, hidden behind the longer; 0 to 1
     double conversion_instructions = 0;  ///< of a CUDA core, for each warp, to convert an element of a narrower cache
     double simt_lanes = 0;               ///< of an SM that compute like GEMMs and softmax together, at `simt_rate`; 0: apart
     double simt_rate = 1;
-    // What the kernel takes.
+    // Overhead of the kernel.
     AttentionStart start{};         ///< without a KV cache of an engine
     Seconds far_start = 2 * us;     ///< that operands beyond L2 add
     double scan_cycles = 0;         ///< for each sequence of a batch, in which blocks look for their work

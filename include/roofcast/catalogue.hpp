@@ -2,8 +2,8 @@
 /// The shipped GPUs, models and software by name: all that a program needs to ask for predictions.
 ///
 ///     const auto catalogue = roofcast::Catalogue::shipped();
-///     const auto p = roofcast::predict(catalogue.model("llama-3.1-8b"), catalogue.gpu("h200"), {.batch = 8});
-///     p.tpot->in(roofcast::ms);  // time for each output token
+///     const auto p = roofcast::predict(catalogue.model("llama-3.1-8b"), catalogue.gpu("h200"), {.batch = 8, .precision =
+///     roofcast::Precision::bf16}); p.tpot->in(roofcast::ms);  // time for each output token
 
 #include <filesystem>
 #include <memory>
@@ -14,7 +14,7 @@
 
 namespace roofcast {
 
-/// A GPU with its fits and the libraries of its architecture, as `cost` takes it, and the software that may run on it.
+/// A GPU with its shipped fits and the libraries of its architecture, as `cost` takes it, and the software that may run on it.
 struct CatalogueGpu : Gpu {
     std::shared_ptr<const SoftwareStacks> software;  ///< never null
 };

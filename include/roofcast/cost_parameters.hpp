@@ -24,10 +24,10 @@ namespace roofcast {
 struct TilingParameters {
     double tile_half = 1500;  ///< outputs of a tile at which it reaches half of the rate
     double l2_bytes_per_sm_clock =
-        48;                    ///< L2 to SM, bytes per SM and boost clock; matrix units: at 4096 16-bit FLOPs, times √(FLOPs / 4096)
+        48;                    ///< L2 to SM, bytes per SM and boost clock; tensor cores: at 4096 16-bit FLOPs, times √(FLOPs / 4096)
     double tail = 0.3;         ///< 0: a partial wave costs a whole one; 1: it costs its share
     double k_step_cycles = 8;  ///< latency of a k step of 32: once, or of kernels that unpack weights in each wave of three blocks an SM
-    double epilogue_cycles = 300;  ///< of a 128x128 tile; on matrix units half of it is less the fewer SMs write
+    double epilogue_cycles = 300;  ///< of a 128x128 tile; on tensor cores half of it is less the fewer SMs write
     double split_k_cycles = 3500;  ///< of adding the parts of a split k: once, or where they add up in turn, for each but the first
 };
 
@@ -35,9 +35,9 @@ struct TilingParameters {
 struct GemmParameters {
     TilingParameters tiling{};
     double peak_fraction = 0.9;           ///< of the data-sheet peak that an infinitely large tile reaches
-    double batched_fraction = 0.9;        ///< the same of batched products on SIMT lanes
+    double batched_fraction = 0.9;        ///< the same of batched products on CUDA cores
     double strided_fraction = 0.5;        ///< of DRAM bandwidth that SIMT kernels keep when they read operands stored along k again
-    double batched_strided_fraction = 1;  ///< of DRAM bandwidth that batched products on SIMT lanes read long rows of A at
+    double batched_strided_fraction = 1;  ///< of DRAM bandwidth that batched products on CUDA cores read long rows of A at
     double bandwidth_fraction = 0.85;     ///< of DRAM bandwidth
     double overlap = 0.8;                 ///< share of the non-bounding terms that the bounding one hides
     double fixed_cycles = 3500;           ///< kernel start, prologue and drain
@@ -46,7 +46,7 @@ struct GemmParameters {
     double l2_residency = 0.5;            ///< share of a small working set that is found in L2 when warm
 };
 
-/// Of the kernel that quantizes activations for one class of matrix unit.
+/// Of the kernel that quantizes activations for one class of tensor core.
 struct QuantizationParameters {
     double fixed_cycles = 3500;       ///< start of the kernel
     double row_cycles = 1100;         ///< of an SM per row: start, reduction and scaling
@@ -61,7 +61,7 @@ struct WeightOnlyParameters {
 
 /// Energy, from which sustained clocks follow.
 struct PowerParameters {
-    /// At a boost clock of 1 GHz; on SIMT lanes in a process of 7 nm, on matrix units of 4096 16-bit FLOPs an SM and clock in one of 5 nm.
+    /// At a boost clock of 1 GHz; on CUDA cores in a process of 7 nm, on tensor cores of 4096 16-bit FLOPs an SM and clock in one of 5 nm.
     std::array<JoulesPerFlop, math_unit_count> flop{8.5 * pj_per_flop, 0.49 * pj_per_flop, 0.28 * pj_per_flop, 0.2 * pj_per_flop,
                                                     0.21 * pj_per_flop};
     JoulesPerByte dram_byte = 60 * pj_per_byte;
@@ -88,14 +88,14 @@ struct AttentionParameters {
 
 /// Of convolutions, beside the GEMM parameters that implicit GEMM uses.
 struct ConvolutionParameters {
-    double implicit_fraction = 0.85;  ///< of the SIMT lanes' peak that implicit GEMM reaches
-    double matrix_fraction = 0.95;    ///< the same on matrix units, whose kernels gather the input by asynchronous copies
-    double winograd_fraction = 0.7;   ///< of the SIMT lanes' peak that products of Winograd through memory reach
-    double fused_fraction = 0.7;      ///< of the SIMT lanes' peak that fused Winograd reaches
+    double implicit_fraction = 0.85;  ///< of the CUDA cores' peak that implicit GEMM reaches
+    double matrix_fraction = 0.95;    ///< the same on tensor cores, whose kernels gather the input by asynchronous copies
+    double winograd_fraction = 0.7;   ///< of the CUDA cores' peak that products of Winograd through memory reach
+    double fused_fraction = 0.7;      ///< of the CUDA cores' peak that fused Winograd reaches
     double transform_fraction = 0.6;  ///< of DRAM bandwidth in Winograd and layout transformations
     double depthwise_fraction = 0.5;  ///< of DRAM bandwidth in depthwise kernels
-    double depthwise_rate = 0.2;      ///< of the fp32 lanes' peak in depthwise kernels for 16 bits, channels last
-    double epilogue_cycles = 5000;    ///< on SIMT lanes, per wave, for a 128x128 tile
+    double depthwise_rate = 0.2;      ///< of the FP32 cores' peak in depthwise kernels for 16 bits, channels last
+    double epilogue_cycles = 5000;    ///< on CUDA cores, per wave, for a 128x128 tile
 };
 
 /// Of kernels that stream through memory: element-wise, moves, gathers, pooling.

@@ -88,9 +88,9 @@ struct GpuProfile {
     Hertz sustained_clock;           ///< that boards hold under load where power allows; 0 where it is not known to exceed the boost clock
     std::string sustained_clock_source;
     double fp32_lanes_per_sm = 0;
-    std::array<std::optional<FlopsPerSecond>, precision_count> vector_peak{};  ///< SIMT lanes: fp64, fp32, fp16, bf16; int8: dp4a
+    std::array<std::optional<FlopsPerSecond>, precision_count> vector_peak{};  ///< CUDA cores: fp64, fp32, fp16, bf16; int8: dp4a
     std::array<std::optional<FlopsPerSecond>, precision_count>
-        tensor_peak{};                                   ///< matrix units, widest accumulation offered as default by frameworks
+        tensor_peak{};                                   ///< tensor cores, widest accumulation offered as default by frameworks
     std::optional<FlopsPerSecond> fp16_accumulate_peak;  ///< fp16 tensor with fp16 accumulation, where it is faster (GeForce)
     std::optional<FlopsPerSecond> fp8_accumulate_peak;   ///< fp8 tensor with fp16 accumulation, where it is faster (GeForce)
 
@@ -123,13 +123,13 @@ struct GpuProfile {
     ArchitectureFacts facts;
     LibraryFacts libraries{};  ///< of the software in use (`with_software`, `with_libraries`); profiles themselves know none
 
-    /// Peak of a matrix product: on matrix units when `p` has them, else on SIMT lanes; nullopt when the GPU has neither.
+    /// Peak of a matrix product: on tensor cores when `p` has them, else on CUDA cores; nullopt when the GPU has neither.
     [[nodiscard]] std::optional<FlopsPerSecond> matmul_peak(Precision p) const;
-    /// Peak of element-wise arithmetic in `p` (fp32 lanes when the format has no lanes of its own).
+    /// Peak of element-wise arithmetic in `p` (FP32 cores when the format has no CUDA cores of its own).
     [[nodiscard]] FlopsPerSecond vector_rate(Precision p) const;
     /// The unit that a matrix product in `p` runs on.
     [[nodiscard]] MathUnit math_unit(Precision p) const;
-    /// Whether it has `unit`: lanes always, others where a format runs on them.
+    /// Whether it has `unit`: CUDA cores always, others where a format runs on them.
     [[nodiscard]] bool has_unit(MathUnit unit) const;
     [[nodiscard]] bool supports(Precision p) const { return matmul_peak(p).has_value(); }
     /// What reaches the chip as data: the data sheet's bandwidth less what the memory controller and check bits take.
@@ -262,7 +262,7 @@ struct ProfileFinding {
     std::string reason;
 };
 
-/// Relations that data sheets obey: fp32 = 2 · lanes · clock, tensor peak per SM per clock by architecture, ratios between precisions,
+/// Relations that data sheets obey: fp32 = 2 · CUDA cores · clock, tensor peak per SM per clock by architecture, ratios between precisions,
 /// bandwidth against memory type, parameters within physical bounds.
 std::vector<ProfileFinding> check_gpu_profile(const GpuProfile& profile);
 

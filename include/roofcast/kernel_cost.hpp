@@ -59,7 +59,7 @@ KernelCost cost(const Collective& op, const Gpu& gpu, Cache cache = Cache::cold)
 KernelCost cost(const Copy& op, const Gpu& gpu, Cache cache = Cache::cold);
 KernelCost cost(const Quantize& op, const Gpu& gpu, Cache cache = Cache::cold);
 
-/// Most rows that engines multiply by kernels which stream the weights past vectors, without matrix units.
+/// Most rows that engines multiply by kernels which stream the weights past vectors, without tensor cores.
 inline constexpr std::int64_t most_vector_rows = 8;
 
 /// Such a kernel of an engine: weights at the streaming rate, of which an SM draws `most_per_sm` at most; `op.m` ≤ `most_vector_rows`.
@@ -67,8 +67,8 @@ KernelCost vector_product_cost(const Gemm& op, const Gpu& gpu, BytesPerSecond mo
 /// The same for experts: one kernel up, one down; `op.tokens` ≤ `most_vector_rows`.
 KernelCost vector_product_cost(const Moe& op, const Gpu& gpu, BytesPerSecond most_per_sm);
 
-/// Of the lanes of all SMs, in an engine whose streaming kernels spend so many instructions on each element that they write; zero for other
-/// operators.
+/// Of CUDA cores of all SMs, in an engine whose streaming kernels spend so many instructions on each element that they write; zero for
+/// other operators.
 Seconds element_time(const Op& op, double instructions, const GpuProfile& gpu);
 
 /// A kernel of an engine that reads the weights of `op` as stored and writes them in 16 bits; an SM moves `most_per_sm` at most, 0: no

@@ -58,7 +58,8 @@ struct LibraryFactsTable {
     std::vector<std::string> architectures;
     std::vector<CapabilityPattern> capability{};  ///< any of these; empty: all of those architectures
     LibraryFacts values{};
-    std::vector<std::string> stated{};  ///< keys of the table: others say nothing
+    /// One for each key of the table, which says nothing of others: copies that fact.
+    std::vector<void (*)(const LibraryFacts& from, LibraryFacts& to)> stated{};
 };
 
 struct KernelLibrary {

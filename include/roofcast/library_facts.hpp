@@ -14,13 +14,13 @@
 
 namespace roofcast {
 
-/// The tile of the only kernel that a library has for products of at most m rows and n columns.
+/// The tile of the only kernel that a library has for GEMMs of at most m rows and n columns.
 struct ShapedTile {
     std::int64_t most_m = 0, most_n = 0;
     int rows = 0, columns = 0;
     double relative_epilogue = 1;  ///< time of the epilogue for an output over that of `epilogue_cycles`
     int cluster_rows = 0;          ///< that a cluster of thread blocks computes together, whether they are there or not; 0: each tile alone
-    double padding_cost = 0;       ///< of a cluster's rows that m lacks: share of a step's time (`padding` in docs/model.md)
+    double padding_cost = 0;       ///< of a cluster's rows that m lacks: fraction of a step's time (`padding` in docs/model.md)
 };
 
 /// Attention in thread blocks of a whole head.
@@ -79,7 +79,7 @@ struct GeneralDepthwise {
 
 /// A framework's own depthwise kernel on planes.
 struct FrameworkDepthwise {
-    double output_instructions = 0;                           ///< of integer lanes for each output
+    double output_instructions = 0;                           ///< integer instructions for each output
     double tap_instructions = 0, usual_tap_instructions = 0;  ///< for each of its taps, the latter in squares of 3 or 5
 };
 

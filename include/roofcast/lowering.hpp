@@ -35,7 +35,7 @@ struct Lowering {
     bool mixed_precision = false;     ///< 16-bit runs keep learned factors in fp32, and with them the sums that layers add to
     bool fp32_norms = false;          ///< with mixed precision: normalizations compute in fp32 too
     bool narrow_activations = false;  ///< int8 runs keep activations between layers in 8 bits too (language models apart)
-    bool tf32_products = true;        ///< tf32 applies to matrix products, not only to convolutions
+    bool tf32_products = true;        ///< TF32 applies to GEMMs, not only to convolutions
     // Attention
     bool fused_attention = true;
     bool fused_wide_attention = true;            ///< in fp32 and TF32 too, where attention is fused at all
@@ -53,7 +53,7 @@ struct Lowering {
     bool odd_rows_on_lanes = false;       ///< its products over an odd number of tokens compute in fp32
     bool concatenates_cache = false;      ///< passes that lengthen the KV cache write all of it anew
     bool repeats_keys = false;            ///< keys and values that query heads share are copied out to each of them
-    double copy_instructions = 0;         ///< of the integer lanes, for each element that either writes
+    double copy_instructions = 0;         ///< integer instructions for each element that either writes
     std::optional<double> quantized_copy_instructions{};  ///< the same where weights are stored in fewer bits than products compute in
     bool half_padded = false;  ///< half of each sequence that an encoder is given is padding, which fused attention passes over apart
     // Layers
@@ -63,7 +63,7 @@ struct Lowering {
     bool logits_of_prompt = false;      ///< prefill computes scores of the vocabulary for every token, not only for the last
     bool head_by_sequences = false;     ///< prefill computes those of each sequence's last token by a product of its own
     bool grouped_experts = false;       ///< frameworks run the experts of a layer in one product each way, not one expert after the other
-    // What the host does between kernels
+    // CPU work between kernels
     Seconds window_mask_time{};      ///< for each element of the masks of shifted windows; 0: the GPU computes or keeps them
     bool reads_back_sizes = false;   ///< it reads sizes of maps and empty masks back from the GPU before it goes on
     bool state_on_host = false;      ///< what a recurrent model carries from pass to pass goes through host memory

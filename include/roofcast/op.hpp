@@ -22,7 +22,7 @@ struct Gemm {
     bool bias = false;                  ///< its epilogue adds one
     bool framework = false;             ///< an eager framework calls it
     bool by_library = false;            ///< the vendor's, also in 8 bits, for which serving engines compile kernels of their own
-    bool on_lanes = false;              ///< the library has no kernel of matrix units for it: 16-bit operands are multiplied in fp32
+    bool on_lanes = false;              ///< the library has no kernel of tensor cores for it: 16-bit operands are multiplied in fp32
     bool unpacks_on_lanes = false;      ///< the engine has a kernel for up to 4 rows where B is stored in fewer bits
     std::optional<Precision> output{};  ///< format of C; absent: 16 bits for the narrower formats, else the precision
     /// Weight-only quantization.
@@ -30,7 +30,7 @@ struct Gemm {
     friend bool operator==(const Gemm&, const Gemm&) = default;
 };
 
-/// Decoding with a kernel in which each query head goes through its keys by itself, on the lanes, even where heads share them.
+/// Decoding with a kernel in which each query head goes through its keys by itself, on CUDA cores, even where heads share them.
 enum class LaneDecoding {
     none,      ///< the engine has no such kernel
     possible,  ///< the faster of it and the one that takes heads together
@@ -82,7 +82,7 @@ struct Conv2d {
     friend bool operator==(const Conv2d&, const Conv2d&) = default;
 };
 
-/// Instructions of the lanes that the error function of GELU takes an element, in fp32 whatever is stored: PyTorch 2.11 and CUDA's erff on
+/// Instructions of CUDA cores that the error function of GELU takes an element, in fp32 whatever is stored: PyTorch 2.11 and CUDA's erff on
 /// H200 and H100 in 16 bits, 37 to 42.
 inline constexpr double error_function_instructions = 42;
 /// The same of SiLU and of the hyperbolic tangent.
@@ -90,7 +90,7 @@ inline constexpr double silu_instructions = 28, tanh_instructions = 26;
 /// The same of a power of two tensors: 93 at most by rows of the A100, 96 to 103 on H100 and H200, in 16 bits alike.
 inline constexpr double pow_instructions = 95;
 
-/// Instructions of the integer lanes for an element that a framework or library copies between strides: caches under transformers
+/// Instructions of the INT32 cores for an element that a framework or library copies between strides: caches under transformers
 /// (software/engines/transformers.toml), joined tensors in 16 bits on the H200 (2.1 ps) and what A100 rows of 8 to 64 query heads a KV head
 /// take (20 and 85 tried).
 inline constexpr double strided_copy_instructions = 36;
@@ -113,7 +113,7 @@ struct Elementwise {
     Precision precision = Precision::fp16;
     bool strided = false;  ///< operands are broadcast or strided in an eager framework: each element's address is computed
     double apart = 0;      ///< tensors read whose elements lie apart where those written lie side by side: each is fetched with its sector
-    double instructions = 0;  ///< of the fp32 lanes for an element, where they are known and may take longer than the FLOPs
+    double instructions = 0;  ///< of the FP32 cores for an element, where they are known and may take longer than the FLOPs
     bool framework = false;   ///< an eager framework's kernel, made for operands of any kind
     int mixed_operands = 0;   ///< operands of a kernel whose formats differ: a framework's loads these one by one and converts them
     ChannelMap normalized{};  ///< the map, where the kernel is an eager framework's batch normalization
@@ -158,7 +158,7 @@ struct Move {
     Precision precision = Precision::fp16;
     std::int64_t apart = 0;           ///< elements written side by side that lie apart where they are read: each is fetched with its sector
     bool strided = false;             ///< rows lie apart: each element's address is computed
-    double integer_instructions = 0;  ///< of the integer lanes, for each element written
+    double integer_instructions = 0;  ///< of the INT32 cores, for each element written
     std::int64_t waits = 0;           ///< reads that each thread of the kernel makes one after the other, each when the one before has come
     friend bool operator==(const Move&, const Move&) = default;
 };

@@ -88,7 +88,7 @@ std::optional<WeightFormat> parse_weight_format(std::string_view text);
 /// Names that `parse_weight_format` knows, less spellings of precisions and ExLlamaV2's, which hold a number ("exl2-2.5-bpw").
 std::vector<std::string> weight_format_names();
 
-/// The class of arithmetic unit that a matrix product runs on: SIMT lanes, or matrix units by the width of their inputs. 8-bit integers are
+/// The class of arithmetic unit that a matrix product runs on: CUDA cores, or tensor cores by the width of their inputs. 8-bit integers are
 /// apart from 8-bit floats: other instructions, energy, epilogues and libraries.
 enum class MathUnit { simt, tensor16, tensor8, integer8, tensor4 };
 inline constexpr std::size_t math_unit_count = 5;

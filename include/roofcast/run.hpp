@@ -20,11 +20,11 @@ struct Parallelism {
 };
 
 enum class Execution {
-    eager,       ///< a framework issues each operator from the host
+    eager,       ///< a framework launches each operator from the CPU
     cuda_graph,  ///< an engine replays a captured graph of its own kernels
-    compiled,    ///< kernels that a compiler generated beside a library's, issued by the host
+    compiled,    ///< kernels that a compiler generated beside a library's, launched by the CPU
     tensorrt,    ///< compiled ahead of time and replayed
-    fused        ///< hand-fused engine issued by the host (FasterTransformer)
+    fused        ///< hand-fused engine launched by the CPU (FasterTransformer)
 };
 inline constexpr std::size_t execution_count = 5;
 constexpr std::size_t index(Execution e) {
@@ -40,7 +40,8 @@ inline constexpr double least_host_time = 0.1, most_host_time = 10;
 /// graph to stay exact in 64 bits, as dimensions of a model are below 2^24.
 inline constexpr std::int64_t largest_run_count = std::int64_t{1} << 30;
 
-/// One question. Zeros and absent values mean the defaults of the model and the software, which `completed` fills in.
+/// One question. Zeros and absent values mean the defaults of the model and the software, which `completed` fills in; the model's own
+/// precision is `default_precision`.
 struct Run {
     std::int64_t batch = 1;            ///< sequences or images at once, of each data-parallel copy
     std::int64_t prompt_tokens = 0;    ///< of a sequence
@@ -57,7 +58,7 @@ struct Run {
     std::string software{};              ///< engine, such as "llama.cpp"; empty: the execution mode's own table
     std::optional<PcieTopology> pcie{};  ///< how PCIe joins the GPUs; absent: as in machines of the GPU
     int streams = 1;
-    /// Host time of each pass, over that of the hosts that software/ describes: of the machine, not of its software.
+    /// CPU time of each pass, over that of the machines that software/ describes: of the machine, not of its software.
     double host_time = 1;
     Techniques techniques{};  ///< all off as initialized
 

@@ -11,7 +11,7 @@ namespace roofcast::cli {
 namespace {
 
 constexpr FieldOption options_of_fields[] = {
-    // Run; `shape.` is left out
+    // Run
     {"precision", "--precision"},
     {"weights", "--weights"},
     {"kv_precision", "--kv"},

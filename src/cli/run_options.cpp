@@ -227,8 +227,7 @@ void add_host_option(CLI::App& command, RunOptions& o) {
 void add_pcie_option(CLI::App& command, RunOptions& o) {
     command.add_option(
         "--pcie", o.pcie,
-        "How PCIe joins GPUs: host (they share the host bridge) or switch (each link at its full rate; default: as in the GPU's "
-        "profile)");
+        "Set the PCIe topology: host (GPUs share the host bridge) or switch (each link at full rate) (default: the GPU profile's)");
 }
 
 Run run_request(const RunOptions& o, const Workload& workload, const GpuProfile* gpu, const std::filesystem::path& models_folder) {
@@ -240,15 +239,14 @@ Run run_request(const RunOptions& o, const Workload& workload, const GpuProfile*
                     .steps = o.steps.has_value(),
                     .images = o.images.has_value()},
                    workload);
-    Run request;
-    Run& run = request;
+    Run run;
     if (!o.precision.empty()) {
         run.precision = required_precision(o.precision, "--precision");
     } else {
         run.precision = gpu == nullptr ? planned_precision(workload) : default_precision(workload, *gpu);
     }
-    if (!o.weights.empty()) request.weights = required_weights(o.weights);
-    if (!o.kv.empty()) request.kv_precision = required_precision(o.kv, "--kv");
+    if (!o.weights.empty()) run.weights = required_weights(o.weights);
+    if (!o.kv.empty()) run.kv_precision = required_precision(o.kv, "--kv");
     run.batch = given(o.batch, "--batch", 1);
     run.images = given(o.images, "--images", 1);
     run.prompt_tokens = given(o.prompt, "--prompt", 0);
@@ -256,14 +254,14 @@ Run run_request(const RunOptions& o, const Workload& workload, const GpuProfile*
     run.image_size = given(o.image_size, "--image-size", 0);
     run.steps = given(o.steps, "--steps", 0);
     run.parallel = parallelism(o, workload);
-    request.execution = required_execution(o.execution);
-    request.streams = o.streams;
-    request.host_time = o.host_time;
-    request.software = o.software;
-    if (!o.pcie.empty()) request.pcie = required_pcie(o.pcie);
-    if (!o.layout.empty()) request.channels_last = o.layout == "nhwc";
-    request.techniques = techniques(o.techniques, models_folder);
-    return request;
+    run.execution = required_execution(o.execution);
+    run.streams = o.streams;
+    run.host_time = o.host_time;
+    run.software = o.software;
+    if (!o.pcie.empty()) run.pcie = required_pcie(o.pcie);
+    if (!o.layout.empty()) run.channels_last = o.layout == "nhwc";
+    run.techniques = techniques(o.techniques, models_folder);
+    return run;
 }
 
 }  // namespace roofcast::cli

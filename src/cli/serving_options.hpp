@@ -25,7 +25,7 @@ SchedulerOptions scheduler_options(const ServingOptions& options);
 /// Of --rate: "5", "5/s", "300/min", "1000/h".
 Hertz required_rate(const std::string& text);
 ServiceObjective service_objective(const std::string& text);
-/// Poisson arrivals; at 1/s when the rate is searched for and where users send requests. Token counts are those of the run's shape.
+/// Poisson arrivals; at 1/s when the rate is searched for and where users send requests. Token counts are those of the run.
 ArrivalProcess arrival_process(const ServingOptions& options, const Run& run);
 /// Of --concurrency, at least one for each data-parallel copy; 0 without it.
 std::int64_t concurrent_users(const ServingOptions& options, const Parallelism& parallel);

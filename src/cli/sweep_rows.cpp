@@ -10,7 +10,7 @@ namespace roofcast::cli {
 
 namespace {
 
-/// Every engine must run in one of the ways asked for; a version without data is noted.
+/// Every engine must run in one of the execution modes asked for; a version without data is noted.
 void require_engines(const std::vector<SweepAxis>& axes, const SoftwareStacks& software, Notes& notes) {
     const auto values = [&axes](const std::string& option) {
         return std::find_if(axes.begin(), axes.end(), [&](const SweepAxis& a) { return a.option == option; })->values;

@@ -73,7 +73,7 @@ public:
     /// Normalizes over `groups` groups of channels, plane by plane.
     Map group_norm(const Map& map, Count groups);
     void activate(const Map& map, Activation activation, Fusion fusion = Fusion::epilogue);
-    /// map = map + other, both of one run.
+    /// map = map + other, both of one shape.
     void add(const Map& map);
     /// stream + branch: wide where one of them is.
     Map add(const Map& stream, const Map& branch);

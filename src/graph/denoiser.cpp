@@ -15,7 +15,7 @@ public:
     Network(const Diffusion& model, const Run& run, const Lowering& lowering)
         : model_(model),
           denoiser_(model.denoiser),
-          run_(latent_shape(model, run)),
+          run_(latent_run(model, run)),
           net_(latent_net(denoiser_.input_channels, run_.image_size)),
           builder_(net_, run_, lowering) {}
 

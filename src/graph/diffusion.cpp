@@ -11,7 +11,7 @@
 
 namespace roofcast {
 
-Run latent_shape(const Diffusion& model, const Run& run) {
+Run latent_run(const Diffusion& model, const Run& run) {
     const Count size = run.image_size > 0 ? run.image_size : model.image_size, factor = model.autoencoder.factor();
     const Count multiple = factor << (model.denoiser.channels.size() - 1);
     if (size % multiple != 0)
@@ -30,7 +30,7 @@ OpGraph denoising_graph(const Diffusion& model, const Run& run, const Lowering& 
     OpGraph graph = denoiser_graph(model, samples, lowering);
     // The two halves under guidance are joined and told apart, and the scheduler moves the latent images one step.
     constexpr double kernels = 12, flops = 3;
-    const Run latent = latent_shape(model, run);
+    const Run latent = latent_run(model, run);
     const ConvNet net = latent_net(model.autoencoder.latent_channels, latent.image_size);
     ConvBuilder b(net, latent, lowering);
     b.segment("update");

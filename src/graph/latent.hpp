@@ -6,6 +6,6 @@
 namespace roofcast {
 
 /// `run` whose images are the latent ones. Throws Error unless every level of the network and of the autoencoder halves the image evenly.
-Run latent_shape(const Diffusion& model, const Run& run);
+Run latent_run(const Diffusion& model, const Run& run);
 
 }  // namespace roofcast

@@ -31,7 +31,7 @@ Map mixed(ConvBuilder& b, const Map& x) {
 
 OpGraph latent_decoder_graph(const Diffusion& model, const Run& run, const Lowering& lowering) {
     const Autoencoder& a = model.autoencoder;
-    const Run latent = latent_shape(model, run);
+    const Run latent = latent_run(model, run);
     const ConvNet net = latent_net(a.latent_channels, latent.image_size);
     ConvBuilder b(net, latent, lowering);
     Map x = mixed(b, b.image());
@@ -48,7 +48,7 @@ OpGraph latent_decoder_graph(const Diffusion& model, const Run& run, const Lower
 
 OpGraph latent_encoder_graph(const Diffusion& model, const Run& run, const Lowering& lowering) {
     const Autoencoder& a = model.autoencoder;
-    const Run latent = latent_shape(model, run);
+    const Run latent = latent_run(model, run);
     Run pixels = latent;
     pixels.image_size = latent.image_size * a.factor();
     const ConvNet net = latent_net(colours, pixels.image_size);

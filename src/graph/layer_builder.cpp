@@ -19,8 +19,8 @@ Numerics numerics_of(const Run& run, const Lowering& lowering, bool serving) {
 }
 
 Precision product_precision(const Run& run, const Lowering& lowering) {
-    const bool lanes = run.precision == Precision::tf32 && !lowering.tf32_products;
-    return lanes ? Precision::fp32 : run.precision;
+    const bool keeps_fp32 = run.precision == Precision::tf32 && !lowering.tf32_products;
+    return keeps_fp32 ? Precision::fp32 : run.precision;
 }
 
 Precision stream_precision(const Lowering& lowering, Precision stored) {

@@ -59,7 +59,7 @@ struct AttentionSize {
     Count batch = 1, heads = 1, key_dim = 0, value_dim = 0, queries = 0, keys = 0;
 };
 /// What separate products of attention over `keys` tokens compute in where that is not the `stored` format: TF32 where a framework's other
-/// products do, fp32 where its library has no kernels of matrix units for rows of an odd number of elements.
+/// products do, fp32 where its library has no kernels of tensor cores for rows of an odd number of elements.
 std::optional<Precision> attention_products(const Run& run, const Lowering& lowering, Precision stored, Count keys);
 
 /// Attention to rows that the same pass computes, stored in `stored`; fused where the run's software fuses it.

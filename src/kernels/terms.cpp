@@ -17,8 +17,8 @@ Bound largest(const KernelCost& c, Seconds busy) {
     return c.dram >= c.l2 ? Bound::dram : Bound::l2;
 }
 
-/// At boost clock, which takes more voltage the higher it is: to the power 1/2. A finer process takes less: the lanes to the power 5/4,
-/// matrix units in proportion; these take the less the wider they are, by the root of their width (docs/model.md, Power).
+/// At boost clock, which takes more voltage the higher it is: to the power 1/2. A finer process takes less: CUDA cores to the power 5/4,
+/// tensor cores in proportion; these take the less the wider they are, by the root of their width (docs/model.md, Power).
 JoulesPerFlop flop_energy(MathUnit unit, const Gpu& gpu) {
     constexpr double lanes_nm = 7, matrix_nm = 5;
     constexpr Hertz reference_clock = 1000 * mhz;

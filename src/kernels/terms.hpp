@@ -41,14 +41,14 @@ PowerLimit power_limit(Joules arithmetic, Bytes dram_bytes, const Gpu& gpu);
 /// Dynamic energy of arithmetic at boost clock; `weighted`: FLOPs times `relative_flop_energy` of their format.
 Joules arithmetic_energy(Flops weighted, MathUnit unit, const Gpu& gpu);
 
-/// Width of an operand over 16 bits, where matrix units read wider ones: TF32's take twice the steps along k and, loaded one by one, no
-/// longer. On lanes and of narrower formats 1.
+/// Width of an operand over 16 bits, where tensor cores read wider ones: TF32's take twice the steps along k and, loaded one by one, no
+/// longer. On CUDA cores and of narrower formats 1.
 inline double matrix_operand_width(Precision precision, MathUnit unit) {
     return unit == MathUnit::simt ? 1 : std::max(1.0, element_size(precision) / (2 * byte));
 }
 
-/// Energy of a FLOP on 16-bit matrix units over that of one in bf16; 1 on other units: fp16 multiplies 11 bits of significand where bf16
-/// has 8, TF32 as many of operands twice as wide, and fp32, where matrix units have it, 24 (docs/model.md, Power).
+/// Energy of a FLOP on 16-bit tensor cores over that of one in bf16; 1 on other units: fp16 multiplies 11 bits of significand where bf16
+/// has 8, TF32 as many of operands twice as wide, and fp32, where tensor cores have it, 24 (docs/model.md, Power).
 double relative_flop_energy(Precision precision, MathUnit unit);
 
 /// Time of terms that overlap, at the running clock. Continuous and monotone in every term.
@@ -62,7 +62,7 @@ inline Seconds busy_time(Seconds compute, Seconds dram, Seconds l2, double overl
     return max(unlimited_time(compute, dram, l2, overlap), limit.least_time(max(compute, l2)));
 }
 
-/// latency + busy_time, with communication before it. Of a kernel on the lanes.
+/// latency + busy_time, with communication before it. Of a kernel on CUDA cores.
 KernelCost combine(const Terms& terms, const Gpu& gpu);
 
 /// The same of any kernel, of which the energy of arithmetic and what follows from it are known.
@@ -141,7 +141,7 @@ inline FlopsPerSecond matrix_rate(const GpuProfile& gpu, Precision p) {
     return matrix_peak(gpu, p) * gpu.clock_headroom();
 }
 
-/// Times faster that matrix units would multiply in `p` if they accumulated in 16 bits: 2 on GeForce boards, else 1.
+/// Times faster that tensor cores would multiply in `p` if they accumulated in 16 bits: 2 on GeForce boards, else 1.
 inline double accumulation_ratio(const GpuProfile& gpu, Precision p) {
     if (!gpu.fp16_accumulate_peak || gpu.math_unit(p) == MathUnit::simt) return 1;
     return std::max(1.0, *gpu.fp16_accumulate_peak * gpu.facts.tensor_ratio[index(p)] / matrix_peak(gpu, p));
@@ -154,7 +154,7 @@ inline double reached_share(const GpuProfile& gpu, Precision p, double share) {
     return ratio * share / (1 + (ratio - 1) * share);
 }
 
-/// Share of the matrix units' peak that instructions of single warps reach. Chips whose peak was cut for export (H20: to a quarter) lose
+/// Share of the tensor cores' peak that instructions of single warps reach. Chips whose peak was cut for export (H20: to a quarter) lose
 /// less, or nothing. Others quote their peaks at clocks of up to a seventh below the boost clock.
 inline double warp_matrix_share(const GpuProfile& gpu) {
     constexpr double least_cut = 1.5;
@@ -176,7 +176,7 @@ inline Hertz running_clock(const GpuProfile& gpu) {
     return gpu.boost_clock * gpu.clock_headroom();
 }
 
-/// Side of an SM's matrix units to that of 4096 16-bit FLOPs a clock. The n² multiply-adds of a unit n wide share 2·n operands, so that
+/// Side of an SM's tensor cores to that of 4096 16-bit FLOPs a clock. The n² multiply-adds of a unit n wide share 2·n operands, so that
 /// operands take energy a FLOP by 1/n, and come at a rate of n where the path to the units grows with them.
 inline double matrix_side(const GpuProfile& gpu) {
     constexpr double reference = 4096;
@@ -189,24 +189,24 @@ inline Seconds lasting(double cycles, const GpuProfile& gpu) {
     return cycles / running_clock(gpu);
 }
 
-/// Of one SM's fp32 lanes, for so many instructions of one lane: its data-sheet rate counts two FLOPs each.
+/// Of one SM's FP32 cores, for so many instructions of one thread: its data-sheet rate counts two FLOPs each.
 inline Seconds instruction_time(double instructions, const GpuProfile& gpu) {
     return instructions * flop / (lane_rate(gpu, Precision::fp32) / (2 * static_cast<double>(gpu.sm_count)));
 }
 
-/// Of the lanes of all SMs, for so many instructions on each of `elements`.
+/// Of CUDA cores of all SMs, for so many instructions on each of `elements`.
 inline Seconds lane_time(double elements, double instructions, const GpuProfile& gpu) {
     return elements * instructions * 2 * flop / lane_rate(gpu, Precision::fp32);
 }
 
-/// Of the integer lanes of all SMs, for so many instructions of one lane; of the fp32 lanes where no others are known.
+/// Of the INT32 cores of all SMs, for so many instructions of one thread; of the FP32 cores where no others are known.
 inline Seconds integer_time(double instructions, const GpuProfile& gpu) {
     const double of_sm = instructions / static_cast<double>(gpu.sm_count);
     if (gpu.facts.integer_lanes_per_sm > 0) return of_sm / gpu.facts.integer_lanes_per_sm / running_clock(gpu);
     return instruction_time(of_sm, gpu);
 }
 
-/// Of the schedulers of all SMs, for so many instructions of one lane: they feed fp32 and integer lanes at once where each takes half of
+/// Of the schedulers of all SMs, for so many instructions of one thread: they feed fp32 and INT32 cores at once where each takes half of
 /// them.
 inline Seconds issue_time(double instructions, const GpuProfile& gpu) {
     const double both = gpu.facts.integer_lanes_per_sm > 0 ? std::max(1.0, 2 * gpu.facts.integer_lanes_per_sm / gpu.fp32_lanes_per_sm) : 1;
@@ -230,7 +230,7 @@ struct StreamStart {
     double cycles = 0, wait = 1;
 };
 
-/// A kernel that streams `moved` bytes through memory and does `flops` on the SIMT lanes.
+/// A kernel that streams `moved` bytes through memory and does `flops` on the CUDA cores.
 KernelCost streaming_cost(Bytes moved, Flops flops, Precision precision, const Gpu& gpu, Cache cache, StreamStart start = {});
 
 }  // namespace roofcast

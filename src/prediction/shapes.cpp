@@ -26,8 +26,7 @@ WeightFormat stored_weights(const Workload& workload, Precision precision) {
     return workload.native_weights && unpacks ? *workload.native_weights : native_weights(precision);
 }
 
-std::vector<OpGraph> weight_graphs(const Workload& workload, const Run& request, const SoftwareStack& stack) {
-    const Run& run = request;
+std::vector<OpGraph> weight_graphs(const Workload& workload, const Run& run, const SoftwareStack& stack) {
     const Lowering& lowering = stack.lowering;
     std::vector<OpGraph> graphs;
     if (const auto* diffusion = std::get_if<Diffusion>(&workload.architecture)) {
@@ -44,7 +43,7 @@ std::vector<OpGraph> weight_graphs(const Workload& workload, const Run& request,
     }
     if (const VisionLanguage* vlm = vision_language(workload)) graphs.push_back(vision_graph(*vlm, run, lowering));
     const std::int64_t context = context_tokens(workload, run);
-    const std::int64_t tokens = pass_tokens(request, stack, *llm, context - cached_tokens(request));
+    const std::int64_t tokens = pass_tokens(run, stack, *llm, context - cached_tokens(run));
     graphs.push_back(prefill_graph(*llm, run, lowering, tokens, context - tokens));
     return graphs;
 }

@@ -20,13 +20,13 @@ struct GivenSettings {
     bool prompt = false, generate = false, kv_precision = false, image_size = false, layout = false, steps = false, images = false;
 };
 
-/// Throws Error, which names the option, for settings that would change nothing: a user who gives one expects that it does.
+/// Throws Error, which names the field, for settings that would change nothing: a user who gives one expects that it does.
 void refuse_useless(const GivenSettings& given, const Workload& workload);
 
 /// How weights are stored when the user does not say: as the checkpoint is published when it is quantized, which 16-bit runs unpack.
 WeightFormat stored_weights(const Workload& workload, Precision precision);
 
-/// Graphs that together hold every weight once, at the shape's largest activations.
-std::vector<OpGraph> weight_graphs(const Workload& workload, const Run& request, const SoftwareStack& stack);
+/// Graphs that together hold every weight once, at the run's largest activations.
+std::vector<OpGraph> weight_graphs(const Workload& workload, const Run& run, const SoftwareStack& stack);
 
 }  // namespace roofcast

@@ -46,7 +46,7 @@ void add_gemm(Specs& specs, MathUnit unit) {
     const std::string prefix = "gemm." + std::string(name(unit));
     GroupAdder g(specs, prefix, [unit](CostParameters& p) -> GemmParameters& { return p.gemm[index(unit)]; });
     using G = GemmParameters;
-    // 16-bit main loops on matrix units reach 0.95 and more of the peak on all boards that were measured. A fit that goes far below takes
+    // 16-bit main loops on tensor cores reach 0.95 and more of the peak on all boards that were measured. A fit that goes far below takes
     // the power limit of a board for a property of its architecture.
     g.put("peak_fraction", "1", 1, 0.3, 1, lin, "share of the data-sheet peak that an infinitely large tile reaches", &G::peak_fraction);
     if (unit == MathUnit::tensor16) specs.back().fitted_lower = 0.9;
@@ -90,7 +90,7 @@ void add_quantization(Specs& specs, MathUnit unit) {
 void add_weight_only(Specs& specs) {
     GroupAdder w(specs, "weight_only", &CostParameters::weight_only);
     // An instruction unpacks two weights at best. Fits of several GPUs, of which one has such rows, otherwise charge unpacking to the
-    // matrix units, as outputs of a tile, which does not carry over to GPUs with others.
+    // tensor cores, as outputs of a tile, which does not carry over to GPUs with others.
     w.put("dequantization_operations", "operations", 1, 0, 64, lin, "SIMT operations per weight unpacked to the compute format",
           &WeightOnlyParameters::dequantization_operations);
     specs.back().fitted_lower = 0.5;

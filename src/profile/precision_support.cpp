@@ -52,7 +52,7 @@ std::string nearest_supported(const GpuProfile& gpu, Precision p) {
 std::optional<FlopsPerSecond> GpuProfile::matmul_peak(Precision p) const {
     if (tensor_peak[index(p)]) return tensor_peak[index(p)];
     const auto& lanes = vector_peak[index(p)];
-    // Chips with token fp16 lanes convert and multiply in fp32 instead.
+    // Chips with token fp16 CUDA cores convert and multiply in fp32 instead.
     if (p == Precision::fp16 && lanes && vector_peak[index(Precision::fp32)]) return max(*lanes, *vector_peak[index(Precision::fp32)]);
     return lanes;
 }

@@ -63,7 +63,7 @@ public:
         add("streaming");
         if (c.groups > 1 && c.groups == c.in_channels) return;  // depthwise: no matrix product
         add("gemm", c.precision);
-        if (gpu_.supports(Precision::fp32)) add("gemm", Precision::fp32);  // lanes, where these are faster
+        if (gpu_.supports(Precision::fp32)) add("gemm", Precision::fp32);  // CUDA cores, where these are faster
     }
     void operator()(const Attention& a) {
         units_.insert(gpu_.math_unit(a.precision));

@@ -30,13 +30,12 @@ std::string headline(const NamedPrediction& n) {
     if (run.parallel.gpus() > 1)
         text += fmt::format(", {} GPUs (tp {}, pp {}, dp {}{})", run.parallel.gpus(), run.parallel.tensor, run.parallel.pipeline,
                             run.parallel.data, run.parallel.expert > 1 ? fmt::format(", ep {}", run.parallel.expert) : "");
-    const Run& request = n.prediction.request;
     if (n.prediction.ttft && element_size(run.cache_precision()) < element_size(activation_precision(run.precision)))
         text += fmt::format(", KV cache in {}", name(run.cache_precision()));
-    text += fmt::format(", {}", name(request.execution));
-    if (!request.software.empty()) text += fmt::format(" under {}", request.software);
-    if (request.channels_last) text += *request.channels_last ? ", channels last" : ", channels first";
-    if (request.streams > 1) text += fmt::format(", {} streams", request.streams);
+    text += fmt::format(", {}", name(run.execution));
+    if (!run.software.empty()) text += fmt::format(" under {}", run.software);
+    if (run.channels_last) text += *run.channels_last ? ", channels last" : ", channels first";
+    if (run.streams > 1) text += fmt::format(", {} streams", run.streams);
     return text;
 }
 

@@ -21,10 +21,6 @@ Cell optional_flag(const std::optional<bool>& b) {
     return b ? Cell(*b) : Cell();
 }
 
-std::string weights_label(const Run& run) {
-    return name(run.weight_format());
-}
-
 /// Bounds of the 80 % interval; of rates, from the inverses of the times' factors. Empty where no interval is known.
 std::vector<std::pair<Column, Cell>> interval_cells(const Prediction& p) {
     std::vector<std::pair<Column, Cell>> cells;
@@ -93,7 +89,7 @@ std::vector<Cell> summary_row(const NamedPrediction& n) {
     return {n.model_id,
             n.gpu_id,
             std::string(name(run.precision)),
-            weights_label(run),
+            name(run.weight_format()),
             run.batch,
             p.ttft || run.prompt_tokens > 0 ? Cell(run.prompt_tokens) : Cell(),
             p.ttft ? Cell(run.generate_tokens) : Cell(),

@@ -62,12 +62,11 @@ Cell if_given(T value) {
 }
 
 /// A setting that was completed, by column.
-Cell setting(const Run& request, const std::string& key) {
-    const Run& run = request;
+Cell setting(const Run& run, const std::string& key) {
     if (key == "precision") return std::string(name(run.precision));
     if (key == "weights") return name(run.weight_format());
     if (key == "kv_precision") return std::string(name(run.cache_precision()));
-    if (key == "execution") return std::string(name(request.execution));
+    if (key == "execution") return std::string(name(run.execution));
     if (key == "batch") return run.batch;
     if (key == "prompt_tokens") return if_given(run.prompt_tokens);
     if (key == "output_tokens") return if_given(run.generate_tokens);
@@ -76,7 +75,7 @@ Cell setting(const Run& request, const std::string& key) {
     if (key == "tensor_parallel") return run.parallel.tensor;
     if (key == "pipeline_parallel") return run.parallel.pipeline;
     if (key == "data_parallel") return run.parallel.data;
-    return std::int64_t{request.streams};
+    return std::int64_t{run.streams};
 }
 
 /// As the user wrote it: a number where it is one.

@@ -48,8 +48,8 @@ void read_model(TableReader& reader, PipelineStage& stage) {
     run.image_size = reader.count_if("image_size", 1, largest_run_count).value_or(0);
     run.parallel.tensor = reader.count_if("tensor_parallel", 1, most_units).value_or(1);
     if (const auto text = reader.text_if("pcie")) {
-        stage.request.pcie = parse_pcie_topology(*text);
-        if (!stage.request.pcie)
+        run.pcie = parse_pcie_topology(*text);
+        if (!run.pcie)
             throw reader.error("pcie", "unknown PCIe topology", *text, "host or switch",
                                did_you_mean(*text, {pcie_topology_names.begin(), pcie_topology_names.end()}));
     }

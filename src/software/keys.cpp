@@ -127,7 +127,7 @@ const SoftwareKey keys[] = {
     {{"grouped_experts", "", "frameworks run a layer's experts as one grouped GEMM each way, not one after the other"},
      &Lowering::grouped_experts},
     {{"warp_matrix_experts", "", "8-bit GEMMs of routed experts use single-warp instructions"}, &S::warp_matrix_experts},
-    {{"expert_rate", "1", "share of matmul_rate that grouped 8-bit GEMMs of routed experts reach"}, &S::expert_rate, share},
+    {{"expert_rate", "1", "fraction of matmul_rate that grouped 8-bit GEMMs of routed experts reach"}, &S::expert_rate, share},
     {{"expert_launch_us", "us", "launch of an expert's own kernel in GEMMs with 4-bit weights; 0: experts share one"},
      &S::expert_launch,
      non_negative,

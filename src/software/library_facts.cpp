@@ -5,6 +5,7 @@
 #include <span>
 
 #include "roofcast/gpu_profile.hpp"
+#include "roofcast/software.hpp"
 #include "software/library_tiles.hpp"
 
 namespace roofcast {
@@ -231,14 +232,13 @@ LibraryFactsTable read_facts(TableReader& table, AttentionDesigns designs, std::
     for (const FactKey& key : keys) {
         if (table.node(key.name) == nullptr) continue;
         key.read(table, key.name, facts.values, designs);
-        facts.stated.emplace_back(key.name);
+        facts.stated.push_back(key.copy);
     }
     return facts;
 }
 
 bool holds_on(const LibraryFactsTable& table, const GpuProfile& gpu) {
-    const auto& names = table.architectures;
-    if (!names.empty() && std::find(names.begin(), names.end(), gpu.architecture) == names.end()) return false;
+    if (!takes_any(table.architectures, gpu.architecture)) return false;
     if (table.capability.empty()) return true;
     const auto own = gpu.compute_capability ? gpu.compute_capability : gpu.facts.default_capability;
     return own && std::any_of(table.capability.begin(), table.capability.end(), [&own](const CapabilityPattern& p) {
@@ -274,15 +274,9 @@ LibraryFactsTable read_attention_choice(TableReader& table, AttentionDesigns des
 
 LibraryFacts facts_on(const GpuProfile& gpu, std::span<const LibraryFactsTable> tables) {
     LibraryFacts facts;
-    const auto copy_stated = [&facts](const LibraryFactsTable& table, std::span<const FactKey> keys) {
-        for (const FactKey& key : keys) {
-            if (std::find(table.stated.begin(), table.stated.end(), key.name) != table.stated.end()) key.copy(table.values, facts);
-        }
-    };
     for (const LibraryFactsTable& table : tables) {
         if (!holds_on(table, gpu)) continue;
-        copy_stated(table, library_keys);
-        copy_stated(table, attention_keys);
+        for (const auto copy : table.stated) copy(table.values, facts);
     }
     return facts;
 }

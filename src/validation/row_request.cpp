@@ -37,20 +37,19 @@ bool stands_for(const HostMachine& machine, const ModelRow& row, const std::stri
 }
 
 Run request_of(const ModelRow& row, const Workload& workload, const std::vector<HostMachine>& machines, const std::string& gpu) {
-    Run request;
-    request.host_time = host_time(machines, row, gpu);
-    if (software_has(row, "nhwc")) request.channels_last = true;
-    Run& run = request;
+    Run run;
+    run.host_time = host_time(machines, row, gpu);
+    if (software_has(row, "nhwc")) run.channels_last = true;
     run.precision = row.precision;
     run.batch = row.batch;
     run.image_size = row.image_size.value_or(0);
     run.parallel = row.parallel;
-    request.weights = row.weights;
-    request.kv_precision = row.kv_precision;
-    request.pcie = row.pcie;
-    request.execution = row.execution;
+    run.weights = row.weights;
+    run.kv_precision = row.kv_precision;
+    run.pcie = row.pcie;
+    run.execution = row.execution;
     // An engine that a source does not tell the version of may be known by the source.
-    if (!row.origin.software.empty()) request.software = fmt::format("{} ({})", row.origin.software, row.origin.source);
+    if (!row.origin.software.empty()) run.software = fmt::format("{} ({})", row.origin.software, row.origin.source);
     if (language_model(workload) != nullptr) {
         const bool decodes = row.phase == "decode" || row.phase == "generate" || row.phase.empty() || row.served;
         // A decode row that starts from nothing has the first token in its cache; a rate needs a second one to be told from prefill.
@@ -66,7 +65,7 @@ Run request_of(const ModelRow& row, const Workload& workload, const std::vector<
         run.prompt_tokens = row.prompt_tokens.value_or(0);
         if (row.parallel.gpus() == 1) run.parallel.data = row.gpus;
     }
-    return request;
+    return run;
 }
 
 Workload summary_workload(const ModelRow& row) {

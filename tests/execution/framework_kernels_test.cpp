@@ -37,7 +37,8 @@ TEST_CASE("an engine's instructions on each element bound its streaming kernels 
         graph.segments = {{"s", 1, {OpNode{.name = "move", .op = Move{.read = 1 << 28, .written = 1 << 28, .precision = p}}}}};
         return timeline(graph, a100, stack).total.in(us);
     };
-    // 2^28 elements at 50 lanes' cycles each, 6912 lanes at 1.41 GHz: 1377 us, whatever their width; 1 GB in 16 bits takes 0.8 of that.
+    // 2^28 elements at 50 CUDA cores' cycles each, 6912 CUDA cores at 1.41 GHz: 1377 us, whatever their width; 1 GB in 16 bits takes 0.8 of
+    // that.
     CHECK(time(busy, Precision::int8) == rel(1377, 0.02));
     CHECK(time(busy, Precision::fp16) == rel(1377, 0.02));
     CHECK(time(plain, Precision::int8) < 500);

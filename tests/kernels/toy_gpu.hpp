@@ -80,7 +80,7 @@ inline Gpu toy_gpu() {
     return gpu;
 }
 
-/// toy_gpu with matrix units of 10 TFLOP/s in fp16, and fp16 lanes as fast as fp32 ones.
+/// toy_gpu with tensor cores of 10 TFLOP/s in fp16, and fp16 CUDA cores as fast as fp32 ones.
 inline Gpu toy_gpu_with_matrix_units() {
     Gpu gpu = toy_gpu();
     gpu.profile.tensor_peak[index(Precision::fp16)] = 10 * tflops;

@@ -45,7 +45,7 @@ TEST_CASE("a minimal profile loads, and what it does not say is derived from its
     CHECK(gpu.capacity->in(gib) == 80);
     CHECK(gpu.bandwidth.in(gb_per_s) == 2039);
     CHECK(gpu.tensor_peak[index(Precision::fp16)]->in(tflops) == rel(312, 1e-12));
-    // A100: 312 TFLOPS / (2048 FLOP x 1.41 GHz) = 108.04 SMs; fp32 2 x 64 lanes x 108.04 x 1.41 GHz = 19.5; tf32 half of fp16.
+    // A100: 312 TFLOPS / (2048 FLOP x 1.41 GHz) = 108.04 SMs; fp32 2 x 64 CUDA cores x 108.04 x 1.41 GHz = 19.5; tf32 half of fp16.
     CHECK(gpu.sm_count == 108);
     CHECK(gpu.vector_peak[index(Precision::fp32)]->in(tflops) == rel(19.5, 1e-3));
     CHECK(gpu.tensor_peak[index(Precision::tf32)]->in(tflops) == rel(156, 1e-3));
@@ -96,7 +96,7 @@ TEST_CASE("a minimal profile of an architecture without matrix units gives its f
     const GpuProfile gpu = load(with(with(with(with(minimal, "\"ampere\"", "\"Pascal\""), "312", "11.34"), "80", "11"), "2039", "484"));
     CHECK(gpu.vector_peak[index(Precision::fp32)]->in(tflops) == rel(11.34, 1e-12));
     CHECK(gpu.math_unit(Precision::fp16) == MathUnit::simt);
-    // Compute capability 6.1 has fp16 lanes at 1/64 of fp32: products are done in fp32 instead.
+    // Compute capability 6.1 has fp16 CUDA cores at 1/64 of fp32: products are done in fp32 instead.
     CHECK(gpu.matmul_peak(Precision::fp16)->in(tflops) == rel(11.34, 1e-12));
 }
 

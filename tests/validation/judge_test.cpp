@@ -47,7 +47,7 @@ TEST_CASE("every row is judged, set aside or skipped with a reason") {
     REQUIRE(v.rows.size() == 2);
     CHECK_FALSE(v.rows[0].is_model);
     CHECK(v.rows[0].measured == rel(10500, 1e-12));
-    // 2 · 4096³ FLOP at the data sheet's 14.13 TFLOP/s (80 SMs, 64 lanes, 1380 MHz) take 9.7 ms.
+    // 2 · 4096³ FLOP at the data sheet's 14.13 TFLOP/s (80 SMs, 64 CUDA cores, 1380 MHz) take 9.7 ms.
     REQUIRE(v.rows[0].roofline);
     CHECK(*v.rows[0].roofline == rel(9727, 0.02));
     CHECK(v.rows[0].predicted >= *v.rows[0].roofline);

@@ -68,11 +68,11 @@ Seconds scan_time(const Attention& op, const AttentionKernel& kernel, const Gpu&
     return lasting(kernel.design->scan_cycles * static_cast<double>(op.batch), gpu.profile);
 }
 
-KernelCost fused_cost(const Attention& op, const Gpu& gpu, Cache cache, bool lanes) {
-    const AttentionKernel kernel = lanes ? lane_kernel(op, gpu) : matrix_kernel(op, gpu);
+KernelCost fused_cost(const Attention& op, const Gpu& gpu, Cache cache, bool on_simt) {
+    const AttentionKernel kernel = on_simt ? lane_kernel(op, gpu) : matrix_kernel(op, gpu);
     const auto& p = *kernel.efficiency;
     const Work w = work(op);
-    const MathUnit unit = lanes ? MathUnit::simt : gpu.profile.math_unit(op.precision);
+    const MathUnit unit = on_simt ? MathUnit::simt : gpu.profile.math_unit(op.precision);
     Terms t;
     t.flops = w.matrix;
     const bool has_past = op.cached && op.kv_len > op.query_len;
@@ -81,10 +81,10 @@ KernelCost fused_cost(const Attention& op, const Gpu& gpu, Cache cache, bool lan
     t.dram = t.dram_bytes / (gpu.profile.data_bandwidth(Traffic::read) * p.bandwidth_fraction);
     const Seconds start = fills_cache(op) ? lasting(p.fixed_cycles, gpu.profile) : kernel_start(op, kernel, gpu);
     t.latency = start + around_cache(op, kernel, gpu) + scan_time(op, kernel, gpu) + source.share * kernel.design->far_start;
-    t.overlap = lanes ? 1 : p.overlap;
+    t.overlap = on_simt ? 1 : p.overlap;
     const Joules arithmetic = arithmetic_energy(relative_flop_energy(op.precision, unit) * t.flops, unit, gpu);
     const BesideBlocks beside{t.dram, t.overlap, power_limit(arithmetic, t.dram_bytes, gpu)};
-    const AttentionBlocks best = lanes ? lane_blocks(op, kernel, gpu, beside) : matrix_blocks(op, kernel, gpu, beside);
+    const AttentionBlocks best = on_simt ? lane_blocks(op, kernel, gpu, beside) : matrix_blocks(op, kernel, gpu, beside);
     t.compute = best.compute;
     t.l2 = best.stream;
     t.latency += best.alone;

@@ -18,10 +18,10 @@ struct BesideBlocks {
     PowerLimit power;
 };
 
-/// On matrix units: several queries a sequence are cut by queries; decoding is cut by keys or queries, as is faster, or by keys alone.
+/// On tensor cores: several queries a sequence are cut by queries; decoding is cut by keys or queries, as is faster, or by keys alone.
 AttentionBlocks matrix_blocks(const Attention& op, const AttentionKernel& kernel, const Gpu& gpu, const BesideBlocks& beside);
 
-/// On the lanes: each query has a block of its own, and several of these an SM, so that they hide each other's start.
+/// On CUDA cores: each query has a block of its own, and several of these an SM, so that they hide each other's start.
 AttentionBlocks lane_blocks(const Attention& op, const AttentionKernel& kernel, const Gpu& gpu, const BesideBlocks& beside);
 
 }  // namespace roofcast

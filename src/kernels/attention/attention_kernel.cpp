@@ -1,7 +1,6 @@
 #include "kernels/attention/attention_kernel.hpp"
 
 #include <algorithm>
-#include <iterator>
 
 #include "kernels/work.hpp"
 
@@ -13,10 +12,10 @@ constexpr double combined_parts = 16;  // of split keys, that take as long to ad
 constexpr std::int64_t value_columns = 256;  // that a block of queries sums up at once: for more it computes its scores again
 
 // PyTorch's kernel for fp32 (CUTLASS's fused attention, fmha_cutlassF_f32_aligned_64x64_rf_sm80), in TF32 runs too: three products of TF32
-// for one, by single warps' instructions, and this many instructions of a lane a score beside: H100, heads of 32, 64 and 128.
+// for one, by single warps' instructions, and this many instructions of a thread a score beside: H100, heads of 32, 64 and 128.
 constexpr double products_of_fp32 = 3, splitting_instructions = 172;
 
-/// Columns that kernels on matrix units compute for a head of `width`: they are compiled for multiples of 32 (FlashAttention-2 and
+/// Columns that kernels on tensor cores compute for a head of `width`: they are compiled for multiples of 32 (FlashAttention-2 and
 /// xFormers).
 double compiled_width(std::int64_t width) {
     constexpr std::int64_t step = 32;
@@ -90,7 +89,7 @@ Seconds score_time(const Attention& op, const AttentionKernel& kernel, const Gpu
         const Flops products = 2 * flop * score_width(op);
         const FlopsPerSecond rate = matrix_rate(gpu.profile, Precision::tf32) / sms * warp_matrix_share(gpu.profile);
         const Seconds split = products * products_of_fp32 / rate + instruction_time(splitting_instructions, gpu.profile);
-        return max(split, products / (lane_rate(gpu.profile, Precision::fp32) / sms));  // seen no faster than lanes could be
+        return max(split, products / (lane_rate(gpu.profile, Precision::fp32) / sms));  // seen no faster than CUDA cores could be
     }
     const double passes = op.query_len > 1 ? blocks(op.value_width(), value_columns) : 1;
     const double width = passes * compiled_width(op.head_dim) + compiled_width(op.value_width());

@@ -26,7 +26,7 @@ struct AttentionKernel {
 AttentionKernel matrix_kernel(const Attention& op, const Gpu& gpu);
 AttentionKernel lane_kernel(const Attention& op, const Gpu& gpu);
 
-/// Whether `op` is by a framework's kernel that multiplies fp32 in parts, on matrix units.
+/// Whether `op` is by a framework's kernel that multiplies fp32 in parts, on tensor cores.
 bool splits_operands(const Attention& op, const GpuProfile& gpu);
 
 /// Whether the operator is part of a decoder, whose engine keeps a KV cache.
@@ -38,7 +38,7 @@ bool joins_prompts(const Attention& op, const AttentionKernel& kernel);
 /// Of what kernels do for a head, to that for one 128 wide (mean of keys and values): half of it whatever the width.
 double width_scale(const Attention& op);
 
-/// Of one SM: per score both matrix products, and softmax on the SIMT lanes.
+/// Of one SM: per score both matrix products, and softmax on the CUDA cores.
 Seconds score_time(const Attention& op, const AttentionKernel& kernel, const Gpu& gpu);
 
 /// Of one SM, per key and warp, each of which converts a narrower cache for itself.

@@ -11,14 +11,14 @@ namespace roofcast {
 
 namespace {
 
-/// Pixels of the smallest block that libraries' convolutions on matrix units are compiled for.
+/// Pixels of the smallest block that libraries' convolutions on tensor cores are compiled for.
 constexpr int least_pixels = 64;
 
-// Pixels or Winograd tiles, and channels, of the one kernel that the library has on lanes for each algorithm, as residuals by map and
+// Pixels or Winograd tiles, and channels, of the one kernel that the library has on CUDA cores for each algorithm, as residuals by map and
 // channels show it (docs/model_log.md).
 constexpr Tile implicit_tile{128, 32}, fused_tile{32, 32}, product_tile{128, 64};
 
-/// Pixels and channels of matrix units' one kernel for a group that none takes together with others: RegNets with groups of 24 to 120
+/// Pixels and channels of tensor cores' one kernel for a group that none takes together with others: RegNets with groups of 24 to 120
 /// channels.
 constexpr Tile group_tile{128, 128};
 
@@ -26,7 +26,7 @@ bool on_lanes(Precision p, const Gpu& gpu) {
     return gpu.profile.math_unit(p) == MathUnit::simt;
 }
 
-/// Efficiencies of convolution kernels on SIMT lanes that reach `peak_fraction`.
+/// Efficiencies of convolution kernels on CUDA cores that reach `peak_fraction`.
 GemmParameters lane_parameters(double peak_fraction, const Gpu& gpu) {
     GemmParameters p = gpu.parameters.values.gemm[index(MathUnit::simt)];
     p.peak_fraction = peak_fraction;
@@ -94,7 +94,7 @@ MatrixProduct product_of(const Conv2d& op, Precision unit, std::int64_t batch, s
     return product;
 }
 
-/// Whether matrix units have a kernel for the groups in channels-last layout: those of a power of two of channels. Others are converted
+/// Whether tensor cores have a kernel for the groups in channels-last layout: those of a power of two of channels. Others are converted
 /// there and back, and each is a product of its own that leaves columns of its tile empty: in RegNets, widths of 24 to 120 take as long as
 /// each other.
 bool has_packed_groups(const Conv2d& op) {
@@ -103,7 +103,7 @@ bool has_packed_groups(const Conv2d& op) {
     return op.groups <= 1 || (width >= least_packed && std::has_single_bit(width));
 }
 
-/// Groups that kernels on matrix units take together, as one with zeros between: as many as have `packed_channels` together.
+/// Groups that kernels on tensor cores take together, as one with zeros between: as many as have `packed_channels` together.
 std::int64_t packed_groups(const Conv2d& op) {
     constexpr std::int64_t packed_channels = 32;
     const std::int64_t groups = std::max<std::int64_t>(op.groups, 1);
@@ -202,14 +202,14 @@ bool layouts_agree(const Conv2d& op) {
     return op.height * op.width == 1 && op.out_height() * op.out_width() == 1;
 }
 
-/// Whether matrix units' kernels take the tensors as they are: channels last, or a matrix of pixels an image whose rows start at multiples
+/// Whether tensor cores' kernels take the tensors as they are: channels last, or a matrix of pixels an image whose rows start at multiples
 /// of 16 bytes.
 bool takes_layout(const Conv2d& op) {
     const bool whole_vectors = in_whole_vectors(op.height * op.width, element_size(op.precision));
     return op.channels_last || layouts_agree(op) || (is_plain_product(op) && whole_vectors);
 }
 
-constexpr std::int64_t vector_channels = 8;  // of 16 bits, that kernels on matrix units load at once
+constexpr std::int64_t vector_channels = 8;  // of 16 bits, that kernels on tensor cores load at once
 
 /// Channels that kernels load as vectors.
 std::int64_t whole_vectors(std::int64_t channels) {
@@ -251,13 +251,13 @@ KernelCost fastest(const Conv2d& op, const Gpu& gpu, Cache cache) {
     if (is_depthwise(op)) return depthwise_cost(op, gpu, cache);
     if (pads_channels(op, gpu.profile)) return padded_cost(op, gpu, cache);
     const KernelCost best = fastest_in(op.precision, op, gpu, cache);
-    // The lanes' kernels take NCHW. cuDNN 9.19 on H100 and H200; others have no rows.
+    // CUDA cores' kernels take NCHW. cuDNN 9.19 on H100 and H200; others have no rows.
     const bool converts = op.channels_last && !layouts_agree(op) && has_asynchronous_copies(gpu.profile);
     if (on_lanes(op.precision, gpu)) return converts ? in_sequence(converted_both_ways(op, gpu, cache), best) : best;
-    // Not on the lanes, though they would often be faster: RegNets and DPN-92 with groups of 24 channels do not run as they would there.
+    // Not on CUDA cores, though they would often be faster: RegNets and DPN-92 with groups of 24 channels do not run as they would there.
     if (op.channels_last && !layouts_agree(op) && !has_packed_groups(op)) return in_sequence(converted_around_groups(op, gpu, cache), best);
     const KernelCost whole = takes_layout(op) ? best : in_sequence(converted_to_channels_last(op, gpu, cache), best);
-    // In place of matrix units' kernels for few channels, which take either layout.
+    // In place of tensor cores' kernels for few channels, which take either layout.
     const bool has_lanes = element_size(op.precision) >= 2 * byte && gpu.profile.math_unit(Precision::fp32) == MathUnit::simt &&
                            gpu.profile.supports(Precision::fp32);
     return has_lanes ? faster(whole, fastest_in(Precision::fp32, op, gpu, cache)) : whole;

@@ -31,7 +31,7 @@ bool runs_own_kernel(const Conv2d& op, const GpuProfile& gpu) {
 }
 
 /// Time of PyTorch's own kernel (conv_depthwise2d_forward_kernel): a thread an output, which computes the address of each tap on the
-/// integer lanes, whatever the format.
+/// INT32 cores, whatever the format.
 Seconds own_kernel_time(const Conv2d& op, const Gpu& gpu) {
     const FrameworkDepthwise& kernel = *gpu.profile.libraries.convolutions.framework_depthwise;
     const double of_tap = has_usual_filter(op) ? kernel.usual_tap_instructions : kernel.tap_instructions;
@@ -43,8 +43,8 @@ Seconds own_kernel_time(const Conv2d& op, const Gpu& gpu) {
 constexpr std::int64_t few_images = 8;
 
 /// FLOPs per second of libraries' kernels, with values loaded in pairs of 16 bits or not. They load a value for each tap, so that single
-/// ones take twice as long, whatever the lanes do in either format; channels last, threads load vectors of channels, in NCHW single values,
-/// at half the rate. cuDNN 9.19 on H100 and H200.
+/// ones take twice as long, whatever CUDA cores do in either format; channels last, threads load vectors of channels, in NCHW single
+/// values, at half the rate. cuDNN 9.19 on H100 and H200.
 FlopsPerSecond direct_rate(const Conv2d& op, const Gpu& gpu, bool pairs) {
     constexpr double planar = 0.5;
     const double single = std::min(0.5, 2 * byte / element_size(op.precision));
@@ -60,7 +60,7 @@ Seconds general_time(const Conv2d& op, const GeneralDepthwise& kernel, const Gpu
     return lane_time(output_elements(op), std::max(least, kernel.tap_instructions * taps_of(op)), gpu.profile);
 }
 
-/// FLOPs per second of a depthwise convolution. Without a kernel of their own they run as implicit GEMM on the lanes, whose blocks compute
+/// FLOPs per second of a depthwise convolution. Without a kernel of their own they run as implicit GEMM on CUDA cores, whose blocks compute
 /// 64 columns for the outputs of a group, and 32 taps at least: 9x9 of ConvMixer and FocalNet, 1x5 and 5x1 of GhostNet v2, two outputs an
 /// input of FastViT.
 FlopsPerSecond depthwise_rate(const Conv2d& op, const Gpu& gpu, bool pairs) {
@@ -81,7 +81,7 @@ Seconds start_of_taps(const Conv2d& op, const Gpu& gpu) {
     return lasting((element_size(op.precision) < 4 * byte ? narrow_cycles : wide_cycles) * taps_of(op), gpu.profile);
 }
 
-/// On the lanes, of libraries' kernels.
+/// On CUDA cores, of libraries' kernels.
 Seconds library_time(const Conv2d& op, Flops flops, const Gpu& gpu) {
     const auto& general = gpu.profile.libraries.convolutions.general_depthwise;
     if (!has_depthwise_kernel(op) && general) return general_time(op, *general, gpu);

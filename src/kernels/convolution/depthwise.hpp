@@ -10,7 +10,7 @@ inline bool is_depthwise(const Conv2d& op) {
     return op.groups > 1 && op.groups == op.in_channels;
 }
 
-/// Time of one filter per channel: no reuse between channels, bound by memory or by the SIMT lanes. `op` is depthwise.
+/// Time of one filter per channel: no reuse between channels, bound by memory or by the CUDA cores. `op` is depthwise.
 KernelCost depthwise_cost(const Conv2d& op, const Gpu& gpu, Cache cache);
 
 }  // namespace roofcast

@@ -18,7 +18,7 @@ KernelCost converted_both_ways(const Conv2d& op, const Gpu& gpu, Cache cache);
 /// The same around groups that have no kernel in channels last.
 KernelCost converted_around_groups(const Conv2d& op, const Gpu& gpu, Cache cache);
 
-/// What kernels on matrix units need that take channels last, of tensors in NCHW.
+/// What kernels on tensor cores need that take channels last, of tensors in NCHW.
 KernelCost converted_to_channels_last(const Conv2d& op, const Gpu& gpu, Cache cache);
 
 }  // namespace roofcast

@@ -77,7 +77,7 @@ bool unpacks_on_lanes(const Gemm& op, const MatrixProduct& product) {
     return op.unpacks_on_lanes && product.unpack_weights && product.a_element == 2 * byte;
 }
 
-/// A matrix times a few vectors: each lane reads weights once and multiplies them with every row; nothing is padded to tiles. Blocks of
+/// A matrix times a few vectors: each thread reads weights once and multiplies them with every row; nothing is padded to tiles. Blocks of
 /// kernels that an engine has for packed weights multiply in 16 bits and walk along all of k, load by load. `p` are the efficiencies of the
 /// library's other products. `reads`: times that weights are read and unpacked.
 KernelCost lane_product_cost(const Gemm& op, const MatrixProduct& product, const GemmParameters& p, const Gpu& gpu, Cache cache,
@@ -105,7 +105,7 @@ KernelCost lane_product_cost(const Gemm& op, const MatrixProduct& product, const
     return c;
 }
 
-/// `kernels` kernels that stream the bytes of `w`, mostly weights, past the lanes; an SM moves `most_per_sm` at most, 0: no limit.
+/// `kernels` kernels that stream the bytes of `w`, mostly weights, past CUDA cores; an SM moves `most_per_sm` at most, 0: no limit.
 KernelCost weight_stream_cost(const Work& w, int kernels, const Gpu& gpu, BytesPerSecond most_per_sm) {
     const StreamingParameters& p = gpu.parameters.values.streaming;
     Terms t;
@@ -185,7 +185,7 @@ Seconds waits_for_dram(const Gemm& op, const MatrixProduct& product, const GemmP
 
 constexpr std::int64_t vector_rows = 4;  // of kernels that multiply several at once: SMALL_M_FAST_PATH of TensorRT-LLM's plugins is 5
 
-/// Whether few rows are multiplied on the SIMT lanes: one row that no kernel of matrix units takes, some in int8 or with weights to unpack
+/// Whether few rows are multiplied on the CUDA cores: one row that no kernel of tensor cores takes, some in int8 or with weights to unpack
 /// (TensorRT-LLM's kernels).
 bool has_vector_product(const Gemm& op, const MatrixProduct& product, const Gpu& gpu) {
     if (op.batch > 1) return false;
@@ -224,10 +224,10 @@ KernelCost cost(const Gemm& op, const Gpu& gpu, Cache cache) {
     MatrixProduct tiled = plain_product(op.batch, op.m, op.n, op.k, op.precision, op.weight_bits, op.output);
     tiled.touched = rotated_weights(op);
     if (op.on_lanes) tiled.precision = Precision::fp32;
-    const bool lanes = gpu.profile.math_unit(tiled.precision) == MathUnit::simt;
+    const bool on_simt = gpu.profile.math_unit(tiled.precision) == MathUnit::simt;
     const GemmParameters& library = gemm_parameters(gpu, tiled.precision);
     GemmParameters p = library;
-    if (lanes) {
+    if (on_simt) {
         as_on_lanes(tiled, p, gpu, cache);
     } else if (tiled.unpack_weights) {
         as_unpacking(tiled, p, gpu);
@@ -242,7 +242,7 @@ KernelCost cost(const Gemm& op, const Gpu& gpu, Cache cache) {
         if (tiled.tile_rows > 0) tiled.tile_rows = std::max(tiled.tile_rows, tiled.least_rows);
     }
     KernelCost product = tiled_cost(op, tiled, p, gpu, cache);
-    if (op.batch > 1 && lanes) product = with_rows_apart(product, tiled, p, gpu, cache);
+    if (op.batch > 1 && on_simt) product = with_rows_apart(product, tiled, p, gpu, cache);
     if (splits_apart_from_bias(op, gpu)) product = with_bias(op, product, tiled, p, gpu, cache);
     if (has_vector_product(op, tiled, gpu)) {
         const KernelCost by_vectors = lane_product_cost(op, tiled, library, gpu, cache);

@@ -18,7 +18,7 @@ constexpr double shared_epilogue_share = 0.5;  // of an epilogue that waits for 
 constexpr int split_factors[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32};
 constexpr int most_serial_parts = 4;    // A100 weight-only rows: 2 to 7 tried
 constexpr double split_waves = 4;       // that the parts of k fill at most
-constexpr double waiting_blocks = 2;    // that share an SM on lanes, one of which computes while the other waits
+constexpr double waiting_blocks = 2;    // that share an SM on CUDA cores, one of which computes while the other waits
 constexpr double unpacking_blocks = 3;  // that share an SM and wait for their steps side by side: A100 weight-only rows, 1, 2 and 4 tried
 constexpr double stored_alone = 1.5;    // rate of products that only store misaligned rows, over those that load them too
 constexpr double held_up = 1.5;         // accumulation ratio from which on products of other blocks go on while one stores: nets on GeForce
@@ -66,7 +66,7 @@ struct Rates {
     PowerLimit power;
 };
 
-/// Share of the rate that rows leave which do not start at multiples of 16 bytes. Matrix units then get elements one by one, so that
+/// Share of the rate that rows leave which do not start at multiples of 16 bytes. Tensor cores then get elements one by one, so that
 /// multiply-adds run at the same rate in 16 bits and in wider formats.
 double aligned_share(const MatrixProduct& op, const GemmParameters& p, MathUnit unit) {
     if (op.aligned) return 1;
@@ -101,8 +101,8 @@ Rates rates_of(const MatrixProduct& op, const Gpu& gpu, const GemmParameters& p,
     const double operations = op.unpack_weights ? gpu.parameters.values.weight_only.dequantization_operations : 0;
     r.per_weight = instruction_time(operations, profile).in(s);
     r.cycle = lasting(1, profile).in(s);
-    const bool lanes = unit == MathUnit::simt;
-    const double side = lanes ? 1 : matrix_side(profile);
+    const bool on_simt = unit == MathUnit::simt;
+    const double side = on_simt ? 1 : matrix_side(profile);
     r.per_a_byte = r.cycle / (p.tiling.l2_bytes_per_sm_clock * side);
     r.per_load = op.load_cycles * r.cycle;
     constexpr double whole_tile = std::numeric_limits<double>::infinity();
@@ -120,9 +120,9 @@ Rates rates_of(const MatrixProduct& op, const Gpu& gpu, const GemmParameters& p,
     r.later = later_start(op, profile);
     r.large_tiles = static_cast<double>(op.batch) * blocks(op.m, large_tile_side) * blocks(op.n, large_tile_side);
     r.relative_epilogue =
-        op.relative_epilogue * (lanes ? 1 : std::max(1.0, op.c_element / (2 * byte)));  // wider outputs take longer to store
+        op.relative_epilogue * (on_simt ? 1 : std::max(1.0, op.c_element / (2 * byte)));  // wider outputs take longer to store
     if (accumulation_ratio(profile, op.precision) > held_up) r.relative_epilogue = 0;
-    r.shared_epilogue = lanes ? 0 : shared_epilogue_share;
+    r.shared_epilogue = on_simt ? 0 : shared_epilogue_share;
     r.blocks_per_sm = op.blocks_per_sm;
     r.parts_in_turn = op.parts_in_turn;
     r.steps_in_turn = op.steps_in_turn;

@@ -9,7 +9,7 @@
 
 namespace roofcast {
 
-/// Side of the large tiles that libraries lay out waves in, and blocks of them that share an SM on lanes for linear layers.
+/// Side of the large tiles that libraries lay out waves in, and blocks of them that share an SM on CUDA cores for linear layers.
 inline constexpr int large_tile_side = 128;
 inline constexpr double linear_blocks_per_sm = 2;
 
@@ -31,7 +31,7 @@ struct MatrixProduct {
     int least_rows = 0;                     ///< of a tile
     int least_columns = 0;                  ///< of a tile
     int most_columns = 0;                   ///< of a tile; 0: any
-    int large_rows = 0;                     ///< of the lowest tile that lanes have for linear layers, besides a small one
+    int large_rows = 0;                     ///< of the lowest tile that CUDA cores have for linear layers, besides a small one
     int strip_rows = large_tile_side;       ///< of the highest; a wave of tiles covers as many rows of a wide product
     bool far_operands = false;              ///< all that is read of them comes at `strided_fraction`, not what is read again alone
     std::int64_t depth = 32;                ///< elements of k that a block takes in one step
@@ -42,8 +42,8 @@ struct MatrixProduct {
     int most_parts = 32;                    ///< of k that the library has kernels for; 1: it does not split k
     bool steps_in_turn = false;             ///< along k, each waits for the one before; else loads run far ahead
     bool parts_in_turn = false;             ///< each part adds to the sums of the one before; else a kernel adds them all up
-    bool along_k = false;       ///< both operands are stored along k, as by a linear layer, and lanes load them without asynchronous copies
-    bool aligned = true;        ///< rows of A, B and C start at multiples of 16 bytes
+    bool along_k = false;  ///< both operands are stored along k, as by a linear layer, and CUDA cores load them without asynchronous copies
+    bool aligned = true;   ///< rows of A, B and C start at multiples of 16 bytes
     bool wide_loads = true;     ///< kernels load A and B in whole vectors
     bool copyable = true;       ///< all rows start at multiples of the 4 bytes that asynchronous copies take at least
     double waiting_cycles = 0;  ///< for an element of k, of kernels without asynchronous copies: they load, wait, and multiply

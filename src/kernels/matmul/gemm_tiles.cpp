@@ -9,7 +9,7 @@ namespace {
 
 // Tiles that the libraries' kernels are compiled for (CUTLASS default configurations; kernel names in profiles of cuBLAS).
 constexpr Tile simt_tiles[] = {{128, 128}, {128, 64}, {64, 128}, {128, 32}, {32, 128}, {64, 64}, {64, 32}, {32, 64}, {32, 32}, {16, 64}};
-// Linear layers on lanes: large tiles, and one small whose warps share k ("sliced" in kernel names).
+// Linear layers on CUDA cores: large tiles, and one small whose warps share k ("sliced" in kernel names).
 constexpr Tile linear_lane_tiles[] = {{128, 128}, {64, 128}, {32, 32}};
 constexpr int small_rows = 32;  // of the latter
 constexpr Tile matrix_unit_tiles[] = {{256, 128}, {128, 256}, {128, 128}, {256, 64}, {64, 256}, {128, 64}, {64, 128},
@@ -38,7 +38,8 @@ bool gives_way(Tile tile, double tiles, const MatrixProduct& op, double sm_count
     return replaced_area <= area && area < largest_area && tiles > waves_before_largest * sm_count && has_larger(tile, op);
 }
 
-/// Linear layers on lanes run the small tile only while large ones leave room on the chip, though these cover rows that the product lacks.
+/// Linear layers on CUDA cores run the small tile only while large ones leave room on the chip, though these cover rows that the product
+/// lacks.
 bool offered_to_linear_layer(Tile tile, const MatrixProduct& op, double sm_count) {
     if (tile.m > small_rows) return tile.m >= op.large_rows && tile.m <= op.strip_rows;
     return blocks(op.m, large_tile_side) * blocks(op.n, large_tile_side) < linear_blocks_per_sm * sm_count;

@@ -6,10 +6,10 @@ namespace roofcast {
 
 namespace {
 
-constexpr std::int64_t batched_lane_depth = 8;  // elements of k that kernels of SIMT lanes take in one step, as their names have it
+constexpr std::int64_t batched_lane_depth = 8;  // elements of k that kernels of CUDA cores take in one step, as their names have it
 
-/// Of the lanes' peak, that shared memory has operands for. A thread with 8 × 8 outputs reads a quarter of an element for a multiply-add,
-/// one with 8 × 4 three eighths. Between them lies what the H100 reaches in fp32, with a byte a clock and lane: three quarters; A100 and
+/// Of CUDA cores' peak, that shared memory has operands for. A thread with 8 × 8 outputs reads a quarter of an element for a multiply-add,
+/// one with 8 × 4 three eighths. Between them lies what the H100 reaches in fp32, with a byte a clock and core: three quarters; A100 and
 /// V100, with two, reach more.
 double fed_share(const GpuProfile& gpu, Precision precision) {
     constexpr double elements_read = 1.0 / 3;  // for a multiply-add

@@ -10,7 +10,7 @@ namespace roofcast {
 /// Whether a repeated call finds all that `product` reads and writes in L2.
 [[nodiscard]] bool in_l2(const MatrixProduct& product, const Gpu& gpu, Cache cache);
 
-/// Libraries have few kernels for SIMT lanes: for batched products a single one, where the architecture says which; those of linear layers
+/// Libraries have few kernels for CUDA cores: for batched products a single one, where the architecture says which; those of linear layers
 /// read both operands along k.
 void as_on_lanes(MatrixProduct& product, GemmParameters& p, const Gpu& gpu, Cache cache);
 

@@ -46,7 +46,7 @@ GemmParameters grouped_parameters(const Moe& op, const Gpu& gpu) {
     p.peak_fraction *= moe.peak_fraction;
     p.bandwidth_fraction = moe.dram_fraction;
     // Blocks take one tile after the other and store one while they load the next: what is left is the hand-over.
-    if (gpu.profile.math_unit(op.precision) != MathUnit::simt) p.tiling = moe.tiling;  // fitted on matrix units
+    if (gpu.profile.math_unit(op.precision) != MathUnit::simt) p.tiling = moe.tiling;  // fitted on tensor cores
     p.tiling.epilogue_cycles = 0;
     p.l2_residency = moe.l2_residency;
     p.wave_cycles = moe.wave_cycles;

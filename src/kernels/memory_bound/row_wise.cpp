@@ -108,8 +108,8 @@ double rows_at_once(const RowWise& op, const GpuProfile& gpu) {
 }
 
 /// A norm keeps an SM busy: a block adds the sums of its threads up once a row, and its 128 threads take four elements each at a time. RMS
-/// norm has no mean and no differences from it. PyTorch computes in fp32 whatever it reads, twice as fast where an SM has two fp32 lanes
-/// for each integer lane (ConvNeXt, EdgeNeXt and XCiT on RTX 3090 and 4090 against kernels of V100 and A100), and waits longer for elements
+/// norm has no mean and no differences from it. PyTorch computes in fp32 whatever it reads, twice as fast where an SM has two FP32 cores
+/// for each INT32 core (ConvNeXt, EdgeNeXt and XCiT on RTX 3090 and 4090 against kernels of V100 and A100), and waits longer for elements
 /// of four bytes; engines take pairs of 16-bit elements at once. PyTorch 2.11 on H100 and H200.
 Seconds busy_with_rows(const RowWise& op, double cycles, const GpuProfile& gpu) {
     constexpr double sums = 1.4, squares = 0.58, wide = 1.35;
@@ -122,7 +122,7 @@ Seconds busy_with_rows(const RowWise& op, double cycles, const GpuProfile& gpu) 
     return lasting(of_sm * steps * cycles * (op.framework ? lanes * (element < 1 ? 1 : wide) : element), gpu);
 }
 
-/// Instructions of the lanes for a row of softmax: two exponentials an element, walks, and sums over the threads; those of an engine's
+/// Instructions of CUDA cores for a row of softmax: two exponentials an element, walks, and sums over the threads; those of an engine's
 /// warps are not known, and few. A warp has registers for the next power of two of elements, and skips those beyond the row; long ones
 /// leave an SM room for fewer. A block that keeps the row in registers computes as many elements a thread as the longest has, and from
 /// seven on shares its SM with no other. PyTorch 2.11 on H100 and H200.
@@ -138,7 +138,7 @@ double softmax_instructions(const RowWise& op) {
     return of_row + of_block * (op.cols > most_shared ? alone : 1) * real(register_threads) * blocks(op.cols, register_threads);
 }
 
-/// Softmax keeps the lanes busy; its warps, whose instructions are of all kinds, the schedulers. What few rows take is their own reading,
+/// Softmax keeps CUDA cores busy; its warps, whose instructions are of all kinds, the schedulers. What few rows take is their own reading,
 /// see `fill`.
 Seconds busy_with_exponentials(const RowWise& op, const GpuProfile& gpu) {
     if (op.kind != RowOp::softmax) return {};

@@ -23,14 +23,14 @@ StreamStart start_of(const Elementwise& op) {
     return op.framework ? StreamStart{.cycles = framework_cycles + functions} : StreamStart{.cycles = functions, .wait = made_for_operands};
 }
 
-/// Kernels that compute the address of each element keep the lanes busy with it: 85 instructions, from Transformer-XL in fp16 on V100 and
+/// Kernels that compute the address of each element keep CUDA cores busy with it: 85 instructions, from Transformer-XL in fp16 on V100 and
 /// A100, whose scores they pass over.
 KernelCost addressed(const KernelCost& streamed, std::int64_t elements, const GpuProfile& gpu) {
     constexpr double instructions = 85;
     return at_least(streamed, lane_time(static_cast<double>(elements), instructions, gpu), Bound::compute, &KernelCost::compute);
 }
 
-/// Kernels for operands of several formats load and convert them one by one: 42 instructions of the integer lanes an element, and 13 for
+/// Kernels for operands of several formats load and convert them one by one: 42 instructions of the INT32 cores an element, and 13 for
 /// each operand. PyTorch 2.11 on the H100, nets under automatic mixed precision: 3.3 ps an element that is widened, 4.2 of a sum or a
 /// product.
 KernelCost converted_singly(const KernelCost& streamed, const Elementwise& op, const GpuProfile& gpu) {
@@ -47,7 +47,7 @@ KernelCost fetched_apart(const KernelCost& c, double elements, const GpuProfile&
 }
 
 /// A framework's pooling kernel has one thread an output, which computes the address of each element of its window: 32 instructions of the
-/// integer lanes for maxima, from Inception v3 and v4 on the RTX 3090 and 4090. Means have divisions before, whatever the window: 24 ps an
+/// INT32 cores for maxima, from Inception v3 and v4 on the RTX 3090 and 4090. Means have divisions before, whatever the window: 24 ps an
 /// output of 2x2 on the H100 (PyTorch 2.11, MaxViT and ResNet-50d traced), 3x3 of PoolFormer and Inception on the RTX 3090 and 4090.
 KernelCost gathered(const KernelCost& streamed, const Reduce& op, const GpuProfile& gpu) {
     constexpr double of_maximum = 32, of_mean = 6, before_mean = 330;

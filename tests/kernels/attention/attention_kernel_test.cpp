@@ -25,7 +25,7 @@ TEST_CASE("widths that only a general kernel takes run in blocks of 16 rows, abo
     // 80 · 1024² scores · 512 FLOP at 0.85 of 10 TFLOP/s are 5052.9 us, half a block of 9.87 us late; 80 · 64 blocks start in 512 waves
     // of 2.5 us.
     CHECK(cost(op, gpu).compute.in(us) == rel(5052.9 + 4.9 + 1280, 1e-3));
-    gpu.profile.fp32_lanes_per_sm = 64;  // half the lanes make as much of them
+    gpu.profile.fp32_lanes_per_sm = 64;  // half the CUDA cores make as much of them
     CHECK(cost(op, gpu).compute.in(us) == rel((5052.9 + 4.9) / 2 + 1280, 1e-3));
     gpu.profile.fp32_lanes_per_sm = 128;
     op = fp32_attention(1, 1, 1, 16384);

@@ -171,7 +171,7 @@ TEST_CASE("FlashAttention-2's copies take 36 instructions of the integer lanes a
         run("flash-attention-2", gpu);
         return (cost(op, gpu).total - before).in(us);
     };
-    // 2 · 4096 · 16 · 128 elements on 10 SMs of 500 integer lanes at 1 GHz.
+    // 2 · 4096 · 16 · 128 elements on 10 SMs of 500 INT32 cores at 1 GHz.
     CHECK(us_more() == rel(2.0 * 4096 * 16 * 128 * 36 / 5e6, 0.01));
 }
 

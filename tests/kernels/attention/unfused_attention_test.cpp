@@ -34,7 +34,7 @@ TEST_CASE("frameworks copy heads outward and back, and mask scores by a kernel o
     CHECK(cost(op, gpu).kernels == plain.kernels);
     op.copies_heads = false;
     op.separate_mask = true;
-    // 10.5 million scores: 84 MB, and 85 instructions each take 178 us of the lanes. The mask and the scale start 600 cycles later each.
+    // 10.5 million scores: 84 MB, and 85 instructions each take 178 us of CUDA cores. The mask and the scale start 600 cycles later each.
     CHECK(cost(op, gpu).total.in(us)-plain.total.in(us) == rel(10.0 * 1024 * 1024 * 8 / 100e9 * 1e6 + 1.2, 1e-9));
     CHECK(cost(op, gpu).kernels == plain.kernels);
     op.fused = true;
@@ -50,7 +50,7 @@ TEST_CASE("an engine's softmax of scores is its own: a framework's waits and kee
     op.fused = false;
     const double engine = cost(op, gpu).total.in(us);
     op.framework = true;
-    // One row of a warp, 32 elements a lane of 155 cycles at 1 GHz, in place of 8 kB at 100 GB/s; the scale starts 0.6 us later.
+    // One row of a warp, 32 elements a thread of 155 cycles at 1 GHz, in place of 8 kB at 100 GB/s; the scale starts 0.6 us later.
     CHECK(cost(op, gpu).total.in(us)-engine == rel(32 * 0.155 - 0.082 + 0.6, 1e-2));
 }
 

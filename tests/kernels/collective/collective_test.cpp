@@ -30,7 +30,7 @@ Gpu linked_gpu() {
 }  // namespace
 
 TEST_CASE("PCIe bandwidth follows generation and lanes") {
-    CHECK(pcie_bandwidth(test::toy_gpu().profile).in(gb_per_s) == rel(15.75, 1e-2));  // 8 GT/s · 16 lanes · 128/130 / 8
+    CHECK(pcie_bandwidth(test::toy_gpu().profile).in(gb_per_s) == rel(15.75, 1e-2));  // 8 GT/s · 16 CUDA cores · 128/130 / 8
 }
 
 TEST_CASE("a ring all-reduce sends 2(n−1)/n of the message over one direction of NVLink, and reads its own part to add to it") {

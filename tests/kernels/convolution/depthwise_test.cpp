@@ -28,7 +28,7 @@ TEST_CASE("depthwise kernels load 16 bits twice as fast as 32, and vectors of ch
         op.channels_last = channels_last;
         return cost(op, gpu).total.in(us);
     };
-    // 755 MFLOP on lanes of 10 TFLOP/s; channels last, nine taps start in 350 or 160 cycles each.
+    // 755 MFLOP on CUDA cores of 10 TFLOP/s; channels last, nine taps start in 350 or 160 cycles each.
     CHECK(time(Precision::fp16, true) == rel(75.5 + 9 * 0.35, 1e-3));
     CHECK(time(Precision::fp16, false) == rel(2 * 75.5, 1e-3));
     CHECK(time(Precision::fp32, true) == rel(2 * 75.5 + 9 * 0.16, 1e-3));
@@ -77,7 +77,7 @@ TEST_CASE("PyTorch's own depthwise kernel computes the address of each tap on th
         op.framework = true;
         return cost(op, gpu).total.in(us);
     };
-    // 4.19 million outputs on 640 lanes at 1 GHz: 6.55 us an instruction.
+    // 4.19 million outputs on 640 CUDA cores at 1 GHz: 6.55 us an instruction.
     const double instruction = 8 * 128 * 4096 / 640e3;
     CHECK(time(3, Precision::fp32) == rel(instruction * (107 + 9 * 7.4), 1e-3));
     CHECK(time(3, Precision::bf16) == rel(instruction * (107 + 9 * 7.4), 1e-3));
@@ -95,7 +95,7 @@ TEST_CASE("channels-last depthwise kernels take one tap after the other") {
     op.batch = 1;
     op.height = op.width = 7;
     op.channels_last = true;
-    // 160 or 350 cycles at 1 GHz, and 0.6 MFLOP on half of the lanes.
+    // 160 or 350 cycles at 1 GHz, and 0.6 MFLOP on half of CUDA cores.
     CHECK(cost(op, test::toy_gpu()).total.in(us) == rel(49 * 0.16 + 0.123, 1e-3));
     op.precision = Precision::fp16;
     CHECK(cost(op, test::toy_gpu()).total.in(us) == rel(49 * 0.35 + 0.123, 1e-3));
@@ -121,7 +121,7 @@ TEST_CASE("channels-last depthwise filters that are no square, or have two outpu
     op.channels_last = true;
     op.kernel_h = 1;
     op.padding_h = 0;
-    // 2 · 8 · 128 · 4096 · 5 = 41.9 MFLOP take 4.2 us at the rate of the lanes: 64 columns and 32 taps for one and 5 are 410 times that.
+    // 2 · 8 · 128 · 4096 · 5 = 41.9 MFLOP take 4.2 us at the rate of CUDA cores: 64 columns and 32 taps for one and 5 are 410 times that.
     CHECK(cost(op, test::toy_gpu()).total.in(us) == rel(4.194 * 64 * 32 / 5, 1e-3));
     op = fp32_conv(7, 128);
     op.channels_last = true;

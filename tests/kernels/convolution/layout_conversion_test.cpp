@@ -12,7 +12,7 @@ using test::rel;
 
 TEST_CASE("matrix units need layout conversions when channels do not come last") {
     Gpu gpu = test::toy_gpu_with_matrix_units();
-    gpu.profile.vector_peak[index(Precision::fp32)] = 0.01 * tflops;  // the lanes are no alternative
+    gpu.profile.vector_peak[index(Precision::fp32)] = 0.01 * tflops;  // CUDA cores are no alternative
     const auto conversion = [&gpu](Conv2d op) {
         op.precision = Precision::fp16;
         op.channels_last = true;
@@ -101,7 +101,7 @@ TEST_CASE("groups that no kernel is made for are converted there and back") {
     const double conversions = 2 * 8 * 128 * 12 * 0.41 / 10;
     CHECK(cost(of(96, 4), gpu).compute.in(us) == rel(4 * 2 * 32768.0 * 128 * 96 / 10e6 + conversions, 0.01));
     CHECK(cost(of(24, 16), gpu).compute > 0.99 * cost(of(96, 4), gpu).compute);
-    // Lanes, however fast, are not asked.
+    // CUDA cores, however fast, are not asked.
     gpu.profile.vector_peak[index(Precision::fp32)] = 1000 * tflops;
     CHECK(cost(of(24, 16), gpu).total == on_matrix_units);
 }

@@ -56,7 +56,7 @@ TEST_CASE("a warm product finds part of its operands in L2") {
 }
 
 TEST_CASE("operands beyond L2 are read again by each wave") {
-    // On matrix units panels of √(10 · 16384) = 404.8 outputs: 8192³ / 404.8 · 4 B = 5.433 GB.
+    // On tensor cores panels of √(10 · 16384) = 404.8 outputs: 8192³ / 404.8 · 4 B = 5.433 GB.
     // 402.7 MB at least, of which 1 MB of L2 keeps 1/403 of the difference: 5.42 GB.
     const Gemm half{.m = 8192, .n = 8192, .k = 8192, .precision = Precision::fp16, .weight_bits = 16};
     CHECK(cost(half, test::toy_gpu_with_matrix_units()).dram_bytes.in(gb) == rel(5.42, 2e-3));
@@ -65,7 +65,8 @@ TEST_CASE("operands beyond L2 are read again by each wave") {
     parted.profile.l2 = 2 * mb;
     parted.profile.facts.l2_partitions = 2;
     CHECK(cost(half, parted).dram_bytes == cost(half, test::toy_gpu_with_matrix_units()).dram_bytes);
-    // On lanes strips of 20 tiles of 128x128, two an SM: 8192³ · 4 B · (1/2560 + 1/128) = 18.04 GB; 1/805 of the difference stays in L2.
+    // On CUDA cores strips of 20 tiles of 128x128, two an SM: 8192³ · 4 B · (1/2560 + 1/128) = 18.04 GB; 1/805 of the difference stays in
+    // L2.
     CHECK(cost(fp32_gemm(8192, 8192, 8192), test::toy_gpu()).dram_bytes.in(gb) == rel(18.02, 1e-3));
 }
 

@@ -15,7 +15,7 @@ inline Gemm fp8_gemm(std::int64_t m, std::int64_t n, std::int64_t k) {
     return {.m = m, .n = n, .k = k, .precision = Precision::fp8, .weight_bits = 8, .dynamic_quantized = true};
 }
 
-/// The toy GPU with matrix units, twice as fast in fp8, for which engines have one tile, of 128 columns.
+/// The toy GPU with tensor cores, twice as fast in fp8, for which engines have one tile, of 128 columns.
 inline Gpu toy_gpu_with_fp8_tile(int rows) {
     constexpr std::int64_t any = 1 << 20;
     Gpu gpu = toy_gpu_with_matrix_units();

@@ -69,7 +69,7 @@ TEST_CASE("kernels for vectors that unpack weights walk along all of k, and run 
     CHECK(cost(op, gpu).total < cost(tiled, gpu).total);
     op.m = 5;
     CHECK(cost(op, gpu).compute.in(s) > 1.5 * walk);
-    // Without the engine's kernel, and in int8, one row on the lanes walks nowhere.
+    // Without the engine's kernel, and in int8, one row on CUDA cores walks nowhere.
     Gpu lanes = test::toy_gpu();
     lanes.profile.vector_peak[index(Precision::fp16)] = 20 * tflops;
     const Gemm row{.m = 1, .n = 64, .k = 1 << 20, .precision = Precision::fp16, .weight_bits = 4};

@@ -40,7 +40,7 @@ TEST_CASE("element-wise kernels take the lanes as long as their instructions do,
     Gpu gpu = test::toy_gpu();
     gpu.profile.bandwidth = 10'000 * gb_per_s;
     gpu.profile.vector_peak[index(Precision::fp16)] = 100 * tflops;
-    // 1 M elements of 50 instructions on lanes of 5 T a second; 4 MB take 0.4 us.
+    // 1 M elements of 50 instructions on CUDA cores of 5 T a second; 4 MB take 0.4 us.
     Elementwise op{.elements = 1'000'000, .reads = 1, .writes = 1, .precision = Precision::fp16, .instructions = 50};
     const KernelCost busy = cost(op, gpu, Cache::cold);
     CHECK(busy.total.in(us) == rel(10 + 0.56, 1e-9));  // after the start
@@ -109,7 +109,7 @@ TEST_CASE("elements that lie apart are fetched a sector each, 1.8 clocks each on
 
 TEST_CASE("kernels that compute the address of each element take the lanes 85 instructions for it") {
     Gpu gpu = test::toy_gpu();
-    // A million elements on lanes of 5 T instructions a second: 17 us; their 4 MB at 100 GB/s would take 40.
+    // A million elements on CUDA cores of 5 T instructions a second: 17 us; their 4 MB at 100 GB/s would take 40.
     Move move{.read = 1'000'000, .written = 1'000'000, .precision = Precision::fp16, .strided = true};
     Elementwise sum{.elements = 1'000'000, .precision = Precision::fp16, .strided = true};
     CHECK(cost(move, gpu).total.in(us) == rel(40, 1e-9));
@@ -131,7 +131,7 @@ TEST_CASE("operands of several formats are converted one by one by a framework, 
         return cost(op, gpu).total.in(us);
     };
     const double start = time(0, true) - time(0, false);
-    // 55 and 68 million instructions on ten SMs of 64 lanes at 1 GHz, after the start.
+    // 55 and 68 million instructions on ten SMs of 64 CUDA cores at 1 GHz, after the start.
     CHECK(time(1, true) == rel(start + 55e6 / 640e3, 1e-3));
     CHECK(time(2, true) == rel(start + 68e6 / 640e3, 1e-3));
     CHECK(time(2, false) == time(0, false));  // compilers know the formats
@@ -144,12 +144,12 @@ TEST_CASE("a pool that computes addresses takes integer instructions: 32 an elem
     // 4 MB at 100 GB/s.
     CHECK(cost(pool, gpu).total.in(us) == rel(40, 1e-9));
     pool.addressed = true;
-    // 384 and 288 million instructions on ten SMs of 64 lanes at 1 GHz.
+    // 384 and 288 million instructions on ten SMs of 64 CUDA cores at 1 GHz.
     CHECK(cost(pool, gpu).total.in(us) == rel(600, 1e-9));
     pool.indexed = true;
     CHECK(cost(pool, gpu).total.in(us) == rel(450, 1e-9));
     CHECK(cost(pool, gpu).bound == Bound::compute);
-    // Where integer lanes are not known they are as many as those of fp32: 5 T instructions a second.
+    // Where INT32 cores are not known they are as many as those of fp32: 5 T instructions a second.
     gpu.profile.facts.integer_lanes_per_sm = 0;
     pool.indexed = false;
     CHECK(cost(pool, gpu).total.in(us) == rel(76.8, 1e-9));

@@ -39,7 +39,7 @@ TEST_CASE("layer norm is busy with instructions where rows are short: those of 5
     CHECK(time(RowOp::layernorm, 8) == rel(80 * (1.4 + 8. / 512), 1e-9));
     CHECK(time(RowOp::layernorm, 512) == rel(80 * 2.4, 1e-9));
     CHECK(time(RowOp::softmax, 8) < 10);
-    // A framework computes in fp32, twice as fast where an SM has two lanes of it for each integer lane.
+    // A framework computes in fp32, twice as fast where an SM has two CUDA cores of it for each INT32 core.
     gpu.profile.facts.threads_per_sm = 2048;
     const auto eager = [&gpu](RowOp kind, Precision p) { return cost(RowWise{kind, 8'000'000, 8, p}, gpu).total.in(ms); };
     // While 16 rows of an SM wait 1100 cycles together.
@@ -70,7 +70,7 @@ TEST_CASE("a framework's kernels wait for each step of a row, and twice as many 
     // Odd rows of RMS norm wait as those of layer norm do; each of their kernels starts.
     CHECK(time(RowOp::rmsnorm, 1, 8191) == rel(time(RowOp::layernorm, 1, 8191), 1e-4));
     CHECK(time(RowOp::rmsnorm, 1, 8191) == rel(2 * block + wide + 17.6, 1e-2));
-    // 24 elements a lane of a warp.
+    // 24 elements a thread of a warp.
     CHECK(time(RowOp::softmax, 1, 768) == rel(24 * 0.155, 1e-4));
     CHECK(time(RowOp::softmax, 1, 768, Precision::fp16) == rel(24 * 0.205, 1e-4));
     gpu.parameters.values.streaming.dram_wait = 1 * us;
@@ -147,7 +147,7 @@ TEST_CASE("softmax keeps the lanes busy") {
     const auto time = [&gpu](std::int64_t rows, std::int64_t cols, bool in_registers) {
         return cost(RowWise{RowOp::softmax, rows, cols, Precision::fp32, true, in_registers}, gpu).total.in(us);
     };
-    // 58 instructions an element by warps, on lanes of 5 T a second, and 18 for each up to the next power of two.
+    // 58 instructions an element by warps, on CUDA cores of 5 T a second, and 18 for each up to the next power of two.
     CHECK(time(1000, 1024, false) == rel(58 * 1.024 / 5, 1e-9));
     CHECK(time(1000, 600, false) == rel((58 * 0.6 + 18 * 0.424) / 5, 1e-9));
     CHECK(time(1000, 2000, true) == rel(1.25 * (58 * 2. + 18 * 0.048) / 5, 1e-9));
@@ -160,7 +160,7 @@ TEST_CASE("softmax keeps the lanes busy") {
     // alone on their SM.
     CHECK(time(1000, 2500, true) == rel(block + (50 + 93 * 3.072) / 5, 1e-9));
     CHECK(time(1000, 6200, true) == rel(block + (50 + 1.33 * 93 * 7.168) / 5, 1e-9));
-    // Schedulers feed as many integer lanes beside those of fp32.
+    // Schedulers feed as many INT32 cores beside those of fp32.
     gpu.profile.facts.integer_lanes_per_sm = gpu.profile.fp32_lanes_per_sm = 64;
     CHECK(time(1000, 1024, false) == rel(58 * 1.024 / 10, 1e-9));
     // An engine's warps take no more than its arithmetic: 5 FLOPs an element.

@@ -9,7 +9,7 @@ namespace roofcast::microbench {
 
 namespace {
 
-constexpr int random_products = 160, odd_shapes = 80, batched_shapes = 80;
+constexpr int random_gemms = 160, odd_shapes = 80, batched_shapes = 80;
 constexpr int warm_share = 5;  ///< one case in so many runs with warm caches
 constexpr int bias_share = 4;
 
@@ -55,7 +55,7 @@ std::vector<Case> gemm_cases(Precision p, Random& random) {
             add(cases, {p, CacheState::cold, Gemm{1, m, layer.n, layer.k, bias}});
         }
     }
-    for (int i = 0; i < random_products; ++i) add(cases, {p, CacheState::cold, aligned_gemm(random)});
+    for (int i = 0; i < random_gemms; ++i) add(cases, {p, CacheState::cold, aligned_gemm(random)});
     for (int i = 0; i < odd_shapes; ++i) add(cases, {p, CacheState::cold, odd_gemm(random, wants_alignment(p))});
     for (int i = 0; i < batched_shapes; ++i) add(cases, {p, CacheState::cold, batched_gemm(random)});
     return cases;
