@@ -221,9 +221,11 @@ std::filesystem::path architecture_fit_file(const std::filesystem::path& gpus_fo
 bool is_of_architecture(const std::filesystem::path& file);
 
 /// Parameters for a profile: architecture defaults, then the architecture's fit, then the GPU's own fit, where the files exist. Fits in
-/// `user_fits`, a folder laid out as `gpus_folder` (empty: none), stand in place of the shipped ones.
+/// `user_fits`, a folder laid out as `gpus_folder` (empty: none), stand in place of the shipped ones. `families`: names of the kernel
+/// families whose fits are read (`SoftwareStacks::families_of`); absent: all.
 ParameterSet load_parameters(const std::filesystem::path& gpus_folder, const GpuProfile& profile,
-                             const std::filesystem::path& user_fits = {});
+                             const std::filesystem::path& user_fits = {},
+                             const std::optional<std::vector<std::string>>& families = std::nullopt);
 
 /// The same with the fit in `own_fit`, a file, in place of the GPU's own.
 ParameterSet load_parameters_with(const std::filesystem::path& gpus_folder, const GpuProfile& profile,

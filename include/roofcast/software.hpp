@@ -183,6 +183,8 @@ struct SoftwareStacks {
     [[nodiscard]] std::vector<const Engine*> named(std::string_view software) const;
     /// That engine's costs, else the execution mode's own table.
     [[nodiscard]] const SoftwareStack& find(Execution execution, std::string_view software, std::string_view vendor = {}) const;
+    /// Names of the kernel families that a run with `software` on GPUs of `vendor` may use, in whatever execution mode.
+    [[nodiscard]] std::vector<std::string> families_of(std::string_view software, std::string_view vendor) const;
 };
 
 /// Reads `execution.toml` and `engines/*.toml` of the folder. Throws Error naming file, line and key.

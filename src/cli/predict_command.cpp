@@ -44,7 +44,8 @@ void run(const PredictOptions& options) {
     std::vector<Gpu> gpus;
     for (const auto& id : options.gpus) {
         GpuProfile profile = load_chosen_gpu(gpus_folder, id, notes);
-        ParameterSet parameters = load_parameters(gpus_folder, profile, options.common.user_fits());
+        const auto families = software.families_of(options.run.software, profile.vendor);
+        ParameterSet parameters = load_parameters(gpus_folder, profile, options.common.user_fits(), families);
         gpus.push_back({std::move(profile), std::move(parameters)});
     }
     std::vector<NamedPrediction> predictions;

@@ -38,7 +38,7 @@ std::vector<std::filesystem::path> profile_files(const std::filesystem::path& fo
         if (is_profile(entry->path())) files.push_back(entry->path());
     }
     if (ec) throw Error({.what = "the folder of GPU profiles cannot be read: " + ec.message(), .file = folder.string()});
-    std::sort(files.begin(), files.end());
+    std::ranges::sort(files, {}, &std::filesystem::path::native);
     return files;
 }
 
@@ -50,9 +50,13 @@ struct Names {
 };
 
 /// What stands before the first table: look-ups open every profile.
-toml::table head_of(const std::filesystem::path& file) {
+std::string head_text(const std::filesystem::path& file) {
     std::string text = read_text_file(file);
     if (const auto first_table = text.find("\n["); first_table != std::string::npos) text.resize(first_table + 1);
+    return text;
+}
+
+toml::table head_of(const std::filesystem::path& file, const std::string& text) {
     try {
         return parse_toml(text, file.string());
     } catch (const Error&) {
@@ -60,8 +64,8 @@ toml::table head_of(const std::filesystem::path& file) {
     }
 }
 
-Names names_in(const std::filesystem::path& file) {
-    const toml::table head = head_of(file);
+Names names_in(const std::filesystem::path& file, const std::string& head_text) {
+    const toml::table head = head_of(file, head_text);
     TableReader reader(head, file.string());
     return {.file = file,
             .id = reader.text_if("id").value_or(identifier_of(file.stem().string())),
@@ -78,27 +82,42 @@ bool looks_like_path(std::string_view text) {
     return text.find('/') != std::string_view::npos || text.ends_with(".toml") || text == "." || text == "..";
 }
 
+Error unknown_gpu(const std::vector<std::filesystem::path>& files, std::string_view asked) {
+    std::vector<std::string> known;
+    for (const auto& file : files) {
+        const Names n = names_in(file, head_text(file));
+        known.push_back(n.id);
+        known.insert(known.end(), n.aliases.begin(), n.aliases.end());
+    }
+    return Error({.what = "no GPU is called that",
+                  .key = "gpu",
+                  .found = fmt::format("\"{}\"", asked),
+                  .expected = "an id of `roofcast gpu list`, an alias or a .toml file",
+                  .suggestion = did_you_mean(asked, known)});
+}
+
+/// Names of the profiles that `wanted`, folded, comes up in, and perhaps of some more: to parse all takes longer than a prediction.
+std::vector<Names> profiles_with(const std::vector<std::filesystem::path>& files, const std::string& wanted) {
+    std::vector<Names> found;
+    for (const auto& file : files) {
+        const std::string head = head_text(file);
+        const bool has_escapes = head.find('\\') != std::string::npos;
+        if (has_escapes || folded(identifier_of(file.stem().string()) + '\n' + head).find(wanted) != std::string::npos)
+            found.push_back(names_in(file, head));
+    }
+    return found;
+}
+
 GpuChoice choose_by_name(const std::filesystem::path& folder, std::string_view asked) {
     const std::string wanted = folded(asked);
-    std::vector<Names> all;
-    for (const auto& file : profile_files(folder)) all.push_back(names_in(file));
+    const auto files = profile_files(folder);
+    const std::vector<Names> all = profiles_with(files, wanted);
     const auto match = [&](auto&& test) { return std::find_if(all.begin(), all.end(), test); };
     auto found = match([&](const Names& n) { return folded(n.id) == wanted; });
     if (found == all.end()) found = match([&](const Names& n) { return folded(n.name) == wanted; });
     if (found != all.end()) return {found->file, {}};
     found = match([&](const Names& n) { return contains_folded(n.aliases, wanted); });
-    if (found == all.end()) {
-        std::vector<std::string> known;
-        for (const auto& n : all) {
-            known.push_back(n.id);
-            known.insert(known.end(), n.aliases.begin(), n.aliases.end());
-        }
-        throw Error({.what = "no GPU is called that",
-                     .key = "gpu",
-                     .found = fmt::format("\"{}\"", asked),
-                     .expected = "an id of `roofcast gpu list`, an alias or a .toml file",
-                     .suggestion = did_you_mean(asked, known)});
-    }
+    if (found == all.end()) throw unknown_gpu(files, asked);
     std::vector<std::string> others;
     for (const auto& n : all) {
         if (contains_folded(n.also_called, wanted)) others.push_back(n.id);
@@ -127,7 +146,7 @@ void require_known_gpus(const PriceList& prices, const std::vector<GpuProfile>& 
 std::optional<GpuProfile> board_in(const std::filesystem::path& file, const std::filesystem::path& gpus_folder,
                                    const std::string& architecture, FactsByCapability& facts) {
     try {
-        const toml::table head = head_of(file);
+        const toml::table head = head_of(file, head_text(file));
         const auto written = head["architecture"].value<std::string>();
         if (!written || head.contains("compute_tflops")) return std::nullopt;
         if (known_architecture(architecture_id(*written), {architecture}) != architecture) return std::nullopt;

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "io/files_in.hpp"
+#include "io/text_file.hpp"
 #include "io/toml_reader.hpp"
 #include "profile/parameter_file.hpp"
 #include "roofcast/gpu_profile.hpp"
@@ -65,6 +66,32 @@ ParameterSet built_in() {
     return set;
 }
 
+/// `text` of a fit file with what it says of its own making and accuracy, most of it, left blank. Lines keep their numbers.
+std::string without_report(std::string text) {
+    bool report = false;
+    for (std::size_t line = 0; line < text.size();) {
+        const std::size_t end = std::min(text.find('\n', line), text.size());
+        const std::string_view written = std::string_view(text).substr(line, end - line);
+        if (written.starts_with('['))
+            report = (written.starts_with("[fit.") || written.starts_with("[[fit.")) && !written.starts_with("[fit.intervals]");
+        if (report) std::fill_n(text.begin() + static_cast<std::ptrdiff_t>(line), written.size(), ' ');
+        line = end + 1;
+    }
+    return text;
+}
+
+/// What a prediction needs of a file of parameters. A report that is not laid out as the program writes it is read with the rest.
+toml::table parameter_document(const std::filesystem::path& file) {
+    std::string text = read_text_file(file);
+    const bool has_long_texts = text.find("\"\"\"") != std::string::npos || text.find("'''") != std::string::npos;
+    if (has_long_texts) return parse_toml(text, file.string());
+    try {
+        return parse_toml(without_report(text), file.string());
+    } catch (const Error&) {
+        return parse_toml(text, file.string());
+    }
+}
+
 /// Which fit files are read.
 enum class Fits { none, architecture, all };
 
@@ -84,13 +111,15 @@ bool has_family(const ParameterSet& set, const std::string& family) {
 }
 
 /// Reads what lies in the folder for `profile`, least specific first, each over the one before. Fits of users stand in place of others.
-ParameterSet load(const std::filesystem::path& gpus_folder, const GpuProfile& profile, Fits fits, const UserFits& users = {}) {
+/// `wanted_families`: those whose fits are read; absent: all.
+ParameterSet load(const std::filesystem::path& gpus_folder, const GpuProfile& profile, Fits fits, const UserFits& users = {},
+                  const std::optional<std::vector<std::string>>& wanted_families = std::nullopt) {
     const SpecIndex by_name = spec_index();
     ParameterSet set = built_in();
     Origins hand{set.provenance, set.source};
     const auto read = [&](const std::filesystem::path& file, std::optional<Provenance> fit, bool of_user = false) {
         if (!is_file(file)) return;
-        const toml::table document = parse_toml_file(file);
+        const toml::table document = parameter_document(file);
         of_user = of_user || (fit && is_refined(document));
         if (of_user && fit == Provenance::gpu_fit) fit = Provenance::user_fit;
         ParameterFile(file, by_name, set, hand, fit, fits == Fits::architecture, of_user).read(document);
@@ -120,22 +149,25 @@ ParameterSet load(const std::filesystem::path& gpus_folder, const GpuProfile& pr
                 files.emplace_back(std::move(file), of_user);
         }
     }
+    const auto wanted = [&wanted_families](const std::string& family) {
+        return !wanted_families || std::find(wanted_families->begin(), wanted_families->end(), family) != wanted_families->end();
+    };
+    ParameterSet own = set;
     for (const auto& [file, of_user] : files) {
-        if (!has_family(set, stem(file))) {
-            ParameterSet own = set;
-            Origins own_hand = hand;
-            const toml::table document = parse_toml_file(file);
-            ParameterFile(file, by_name, own, own_hand, Provenance::gpu_fit, false, of_user).read(document);
-            set.families.push_back({stem(file), own.values, read_intervals(document, file, Provenance::gpu_fit, of_user)});
-        }
+        if (has_family(set, stem(file)) || !wanted(stem(file))) continue;
+        own.values = set.values;
+        const toml::table document = parameter_document(file);
+        ParameterFile(file, by_name, own, hand, Provenance::gpu_fit, false, of_user).read(document);
+        set.families.push_back({stem(file), own.values, read_intervals(document, file, Provenance::gpu_fit, of_user)});
     }
     return set;
 }
 
 }  // namespace
 
-ParameterSet load_parameters(const std::filesystem::path& gpus_folder, const GpuProfile& profile, const std::filesystem::path& user_fits) {
-    return load(gpus_folder, profile, Fits::all, {.folder = user_fits});
+ParameterSet load_parameters(const std::filesystem::path& gpus_folder, const GpuProfile& profile, const std::filesystem::path& user_fits,
+                             const std::optional<std::vector<std::string>>& families) {
+    return load(gpus_folder, profile, Fits::all, {.folder = user_fits}, families);
 }
 
 ParameterSet load_parameters_with(const std::filesystem::path& gpus_folder, const GpuProfile& profile,

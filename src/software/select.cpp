@@ -110,4 +110,14 @@ const SoftwareStack& SoftwareStacks::find(Execution execution, std::string_view 
     return named == nullptr ? by_execution[index(execution)] : named->stack;
 }
 
+std::vector<std::string> SoftwareStacks::families_of(std::string_view software, std::string_view vendor) const {
+    std::vector<std::string> names;
+    for (std::size_t way = 0; way < execution_count; ++way) {
+        for (const auto& family : find(static_cast<Execution>(way), software, vendor).families) {
+            if (std::find(names.begin(), names.end(), family->name) == names.end()) names.push_back(family->name);
+        }
+    }
+    return names;
+}
+
 }  // namespace roofcast

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <functional>
 #include <map>
 #include <utility>
 
@@ -23,7 +24,7 @@ std::vector<std::filesystem::path> model_files(const std::filesystem::path& fold
     for (const auto& entry : std::filesystem::directory_iterator(folder)) {
         if (entry.path().extension() == ".toml") files.push_back(entry.path());
     }
-    std::sort(files.begin(), files.end());
+    std::ranges::sort(files, {}, &std::filesystem::path::native);
     return files;
 }
 
@@ -114,10 +115,11 @@ Workload find_workload(const std::filesystem::path& models_folder, std::string_v
     const auto files = model_files(models_folder);
     const std::string wanted = lower(id_or_file);
     const std::string quoted = '"' + wanted + '"';
+    const std::boyer_moore_horspool_searcher name(quoted.begin(), quoted.end());
     for (const auto& file : files) {
-        if (read_text_file(file).find(quoted) == std::string::npos) continue;
-        const auto names = workload_names(file);
-        if (std::find(names.begin(), names.end(), wanted) != names.end()) return load_workload(file, wanted);
+        const std::string text = read_text_file(file);
+        if (std::search(text.begin(), text.end(), name) == text.end()) continue;
+        if (auto workload = workload_in(text, file, wanted)) return *std::move(workload);
     }
     if (hub_id) throw unknown_hub_id(id_or_file);
     if (is_checkpoint(id_or_file)) return load_workload(id_or_file);

@@ -2,7 +2,9 @@
 /// What one TOML file of models holds.
 
 #include <filesystem>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "roofcast/workload.hpp"
@@ -11,6 +13,9 @@ namespace roofcast {
 
 /// Ids and aliases of all models in `file`, without reading their architecture.
 std::vector<std::string> workload_names(const std::filesystem::path& file);
+
+/// The model in `text`, that of `file`, whose id or alias is `name`; nullopt: the file holds no such model.
+std::optional<Workload> workload_in(const std::string& text, const std::filesystem::path& file, std::string_view name);
 
 /// All models in `file`; a Hugging Face config.json holds one.
 std::vector<Workload> load_workloads(const std::filesystem::path& file);

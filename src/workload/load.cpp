@@ -154,6 +154,12 @@ Workload read_entry(const Entry& entry, const std::string& file) {
     return workload;
 }
 
+/// The model of `entries` that `name` stands for; nullptr: none.
+const Entry* named(const std::vector<Entry>& entries, std::string_view name) {
+    const auto found = std::find_if(entries.begin(), entries.end(), [&](const Entry& entry) { return is_named(entry, name); });
+    return found == entries.end() ? nullptr : &*found;
+}
+
 }  // namespace
 
 std::vector<std::string> workload_names(const std::filesystem::path& file) {
@@ -163,6 +169,13 @@ std::vector<std::string> workload_names(const std::filesystem::path& file) {
         for (std::string& name : names_of(entry)) names.push_back(std::move(name));
     }
     return names;
+}
+
+std::optional<Workload> workload_in(const std::string& text, const std::filesystem::path& file, std::string_view name) {
+    const toml::table root = parse_toml(text, file.string());
+    const auto entries = entries_of(root, file.string());
+    const Entry* entry = named(entries, name);
+    return entry == nullptr ? std::nullopt : std::optional(read_entry(*entry, file.string()));
 }
 
 bool is_checkpoint(const std::filesystem::path& folder) {
@@ -185,9 +198,9 @@ Workload load_workload(const std::filesystem::path& file, std::string_view id) {
     const toml::table root = parse_toml_file(file);
     const auto entries = entries_of(root, file.string());
     if (id.empty() && entries.size() == 1) return read_entry(entries.front(), file.string());
+    if (const Entry* entry = named(entries, id); entry != nullptr && !id.empty()) return read_entry(*entry, file.string());
     std::vector<std::string> ids;
     for (const Entry& entry : entries) {
-        if (!id.empty() && is_named(entry, id)) return read_entry(entry, file.string());
         for (std::string& name : names_of(entry)) ids.push_back(std::move(name));
     }
     throw Error({.what = id.empty() ? "the file holds several models" : "the file holds no such model",

@@ -130,6 +130,38 @@ TEST_CASE("a fit cannot set a peak") {
     CHECK_THROWS_WITH_AS(folder.load(), Contains("a fact of the data sheet cannot be set here"), Error);
 }
 
+TEST_CASE("what a fit reports of its accuracy changes nothing, and lines after it keep their numbers") {
+    const std::string report = "[fit.accuracy]\nin_fit = { rows = 9 }\n[[fit.stage]]\nloss = [\n  1,\n]\n";
+    const auto load = [&](const std::string& text) { return ParameterFolder().write("fits/card.fit.toml", text).load(); };
+    const std::size_t i = parameter_index(key);
+    const std::string intervals = "[fit.intervals]  # quantiles\ngemm = { lower = -0.1, upper = 0.1 }\n";
+    const ParameterSet set = load("[fit]\ngpus = [\"card\"]\n" + report + intervals + "[gemm.tensor16]\npeak_fraction = 0.8\n");
+    CHECK(parameter_specs()[i].get(set.values) == rel(0.8, 1e-12));
+    CHECK(set.intervals.size() == 1);
+    CHECK_THROWS_WITH_AS(load(report + "[gemm.tensor16]\npeak_fraction = 1.72\n"), Contains("card.fit.toml:8: gemm.tensor16.peak_fraction"),
+                         Error);
+    // Where lines of a report look like tables, and in texts of several lines, all is read.
+    const std::string matrix = "[[fit.stage]]\nloss = [\n[1, 2],\n[3, 4]\n]\n";
+    CHECK(parameter_specs()[i].get(load(matrix + "[gemm.tensor16]\npeak_fraction = 0.7\n").values) == rel(0.7, 1e-12));
+    const std::string text = "[gemm]\nsource = \"\"\"\n[fit.stage]\n\"\"\"\ntensor16.peak_fraction = 0.6\n";
+    CHECK(parameter_specs()[i].get(load(text).values) == rel(0.6, 1e-12));
+}
+
+TEST_CASE("fits of kernel families are read where they are wanted") {
+    ParameterFolder folder;
+    std::filesystem::create_directory(folder.path() / "fits" / "card");
+    for (const char* family : {"fits/card/fast.fit.toml", "fits/card/slow.fit.toml"})
+        folder.write(family, "[gemm.tensor16]\npeak_fraction = 0.9\n");
+    CHECK(folder.load().families.size() == 2);
+    GpuProfile gpu;
+    gpu.id = "card";
+    const auto only = [&](std::vector<std::string> names) { return load_parameters(folder.path(), gpu, {}, std::move(names)).families; };
+    REQUIRE(only({"slow", "none"}).size() == 1);
+    CHECK(only({"slow"}).front().family == "slow");
+    CHECK(parameter_specs()[parameter_index(key)].get(only({"slow"}).front().values) == rel(0.9, 1e-12));
+    CHECK(only({}).empty());
+}
+
 TEST_CASE("a user's fit stands in place of the shipped one, and says whose it is") {
     ParameterFolder shipped, users;
     GpuProfile gpu;

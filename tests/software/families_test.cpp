@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -62,6 +63,19 @@ TEST_CASE("a family takes products of its formats alone") {
     CHECK_FALSE(takes(family, product(Precision::fp8, false)));
     CHECK_FALSE(takes(family, product(Precision::bf16, false)));
     CHECK_FALSE(takes(family, Elementwise{.elements = 5}));
+}
+
+TEST_CASE("a run needs the fits of its engine's families alone, in whatever execution mode") {
+    const SoftwareStacks software = load_software(test::software_dir());
+    for (const char* engine : {"", "vllm", "sglang", "tensorrt-llm", "pytorch 2.11"}) {
+        CAPTURE(engine);
+        const std::vector<std::string> names = software.families_of(engine, "NVIDIA");
+        for (std::size_t way = 0; way < execution_count; ++way) {
+            for (const auto& family : software.find(static_cast<Execution>(way), engine, "NVIDIA").families)
+                CHECK(std::count(names.begin(), names.end(), family->name) == 1);
+        }
+    }
+    CHECK(software.families_of("vllm", "NVIDIA").size() < software.families.size());
 }
 
 TEST_CASE("an engine's product runs on the parameters of the family that takes it, others on the GPU's") {
