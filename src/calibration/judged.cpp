@@ -73,7 +73,9 @@ std::string group_name(const FitAccuracy& group) {
 std::string interval_class(const Sample& sample) {
     if (sample.kernel != nullptr) return std::string(op_class(sample.kernel->op));
     const ModelRow& row = *sample.model;
-    return model_class(row.family, row.metric == Metric::ttft_ms ? "prefill" : row.metric == Metric::tpot_ms ? "decode" : row.phase);
+    return std::string(model_class(row.family, row.metric == Metric::ttft_ms   ? "prefill"
+                                               : row.metric == Metric::tpot_ms ? "decode"
+                                                                               : row.phase));
 }
 
 FitAccuracy overall_accuracy(const std::vector<Judged>& judged) {

@@ -1,4 +1,4 @@
-// Which nodes of a graph have the same kernels: found by their sizes, in time linear in the nodes.
+#include "execution/equal_nodes.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -38,16 +38,21 @@ struct SizeHash {
 
 }  // namespace
 
+bool same_kernels(const OpNode& a, const OpNode& b) {
+    return a.weights == b.weights && a.eager_kernels == b.eager_kernels && a.same_call == b.same_call && a.op == b.op;
+}
+
+std::size_t size_hash(const OpNode& node) {
+    return std::visit(SizeHash{}, node.op) + node.op.index();
+}
+
 std::vector<std::size_t> first_equal_nodes(const OpGraph& graph) {
     std::vector<std::size_t> first;
     std::unordered_map<std::size_t, std::vector<std::pair<const OpNode*, std::size_t>>> distinct;
     for (const Segment& segment : graph.segments) {
         for (const OpNode& node : segment.nodes) {
-            auto& alike = distinct[std::visit(SizeHash{}, node.op) + node.op.index()];
-            const auto found = std::find_if(alike.begin(), alike.end(), [&](const auto& seen) {
-                return seen.first->op == node.op && seen.first->weights == node.weights &&
-                       seen.first->eager_kernels == node.eager_kernels && seen.first->same_call == node.same_call;
-            });
+            auto& alike = distinct[size_hash(node)];
+            const auto found = std::find_if(alike.begin(), alike.end(), [&](const auto& seen) { return same_kernels(*seen.first, node); });
             const std::size_t place = first.size();
             first.push_back(found != alike.end() ? found->second : place);
             if (found == alike.end()) alike.emplace_back(&node, place);

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "execution/fusion.hpp"
-#include "execution/launch.hpp"
+#include "execution/launch_table.hpp"
 #include "roofcast/execution.hpp"
 
 namespace roofcast {
@@ -34,8 +34,13 @@ struct Clocks {
 
 class Runner {
 public:
-    Runner(const Gpu& gpu, const SoftwareStack& stack, int streams, std::span<const std::size_t> first_equal)
-        : gpu_(gpu), stack_(stack), streams_(streams), first_equal_(first_equal), known_(first_equal.size()) {}
+    Runner(LaunchTable& table, int streams, std::span<const std::size_t> first_equal)
+        : table_(table),
+          gpu_(table.gpu()),
+          stack_(table.stack()),
+          streams_(streams),
+          first_equal_(first_equal),
+          known_(first_equal.size()) {}
 
     Timeline run(const OpGraph& graph) {
         std::size_t nodes = 0;
@@ -51,6 +56,7 @@ public:
 private:
     void run(const Segment& segment) {
         launches_.clear();
+        launches_.reserve(segment.nodes.size());
         if (fuses()) fusion_plan(segment, stack_.lowering.kernels == KernelSet::fused, streams_ > 1, host_of_);
         for (std::size_t i = 0; i < segment.nodes.size(); ++i) {
             launches_.push_back(launch_of(segment, i));
@@ -88,8 +94,8 @@ private:
         return stack_.lowering.kernels == KernelSet::fused || stack_.lowering.kernels == KernelSet::generated;
     }
 
-    Launch alone(const OpNode& node, std::size_t place) {
-        if (first_equal_.empty()) return launched(node, gpu_, stack_);
+    const Launch& alone(const OpNode& node, std::size_t place) {
+        if (first_equal_.empty()) return table_.of(node);
         std::optional<Launch>& known = known_[first_equal_[place]];
         if (!known) known = launched(node, gpu_, stack_);
         return *known;
@@ -174,6 +180,7 @@ private:
         clocks_.run(kernels, (launches * stack_.host_per_kernel + host) / kernels, busy / kernels);
     }
 
+    LaunchTable& table_;
     const Gpu& gpu_;
     const SoftwareStack& stack_;
     int streams_;
@@ -213,10 +220,16 @@ Timeline on_this_machine(Timeline t, const OpGraph& graph, const Gpu& gpu) {
 
 }  // namespace
 
-Timeline timeline(const OpGraph& graph, const Gpu& gpu, const SoftwareStack& stack, int streams, std::span<const std::size_t> first_equal) {
-    Timeline t = on_this_machine(Runner(gpu, stack, streams, first_equal).run(graph), graph, gpu);
+Timeline timeline(const OpGraph& graph, LaunchTable& launches, int streams, std::span<const std::size_t> first_equal) {
+    const Gpu& gpu = launches.gpu();
+    Timeline t = on_this_machine(Runner(launches, streams, first_equal).run(graph), graph, gpu);
     for (const GpuOfFamily& of : gpu.families) t.families.push_back(of.family);
     return t;
+}
+
+Timeline timeline(const OpGraph& graph, const Gpu& gpu, const SoftwareStack& stack, int streams, std::span<const std::size_t> first_equal) {
+    LaunchTable launches(gpu, stack);
+    return timeline(graph, launches, streams, first_equal);
 }
 
 Seconds cold_start(const Timeline& t, const SoftwareStack& stack) {

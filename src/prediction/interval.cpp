@@ -29,12 +29,12 @@ const ResidualInterval* find_at(const ParameterSet& parameters, std::string_view
 
 /// Classes with their shares of the time of `phases`; what the GPU does not spend in kernels belongs to "assembly".
 std::vector<TimeShare> shares_of(const std::vector<const Phase*>& phases) {
-    std::map<std::string, double> spent;
+    std::map<std::string_view, double> spent;
     double total = 0, kernels = 0;
     for (const Phase* phase : phases) {
         for (const TimedOp& op : phase->timeline.ops) {
             const double time = (phase->passes * op.time).in(s);
-            spent[std::string(op_class(op.node->op))] += time;
+            spent[op_class(op.node->op)] += time;
             kernels += time;
         }
         total += phase->latency.in(s);
@@ -49,7 +49,7 @@ std::vector<TimeShare> shares_of(const std::vector<const Phase*>& phases) {
 
 /// One figure: a phase, or the whole run.
 struct Figure {
-    std::string whole;                 ///< class of whole models that measures just this; empty: none
+    std::string_view whole;            ///< class of whole models that measures just this; empty: none
     std::vector<const Phase*> phases;  ///< that it is made of
     std::vector<TimeShare> by_phase;   ///< the same as classes of whole models
 };
@@ -64,22 +64,51 @@ bool all_known_at(const ParameterSet& parameters, const std::vector<TimeShare>& 
     return std::all_of(shares.begin(), shares.end(), [&](const TimeShare& s) { return find_at(parameters, s.op, provenance) != nullptr; });
 }
 
-/// Whether a fit as trusted as `provenance`, or more, knows the operator.
-bool known_from(const ParameterSet& parameters, std::string_view op, Provenance provenance) {
-    const ResidualInterval* found = find_interval(parameters, op);
-    return found != nullptr && found->op == op && found->provenance >= provenance;
+/// A class's share of the time, and the interval that speaks for it; nullptr: none.
+struct KnownShare {
+    TimeShare time;
+    const ResidualInterval* interval;
+    /// Whether a fit as trusted as `provenance`, or more, knows the operator.
+    [[nodiscard]] bool known_from(Provenance provenance) const {
+        return interval != nullptr && interval->op == time.op && interval->provenance >= provenance;
+    }
+};
+
+std::vector<KnownShare> known_shares(const ParameterSet& parameters, const std::vector<TimeShare>& shares) {
+    std::vector<KnownShare> known;
+    for (const TimeShare& share : shares) known.push_back({share, find_interval(parameters, share.op)});
+    return known;
 }
 
-double share_known_from(const ParameterSet& parameters, const std::vector<TimeShare>& shares, Provenance provenance) {
+double share_known_from(const std::vector<KnownShare>& shares, Provenance provenance) {
     double known = 0, all = 0;
-    for (const TimeShare& share : shares) {
-        if (known_from(parameters, share.op, provenance)) known += share.share;
-        all += share.share;
+    for (const KnownShare& share : shares) {
+        if (share.known_from(provenance)) known += share.time.share;
+        all += share.time.share;
     }
     return all > 0 ? known / all : 0;
 }
 
-std::optional<Found> found_at(const ParameterSet& parameters, const Figure& figure, Provenance provenance) {
+ResidualInterval combined(const std::vector<KnownShare>& shares) {
+    double middle = 0, square = 0;
+    for (const auto& [time, interval] : shares) {
+        if (interval == nullptr) continue;
+        const double half = time.share * (interval->upper - interval->lower) / 2;
+        middle += time.share * (interval->upper + interval->lower) / 2;
+        square += half * half;
+    }
+    return {.op = {}, .lower = middle - std::sqrt(square), .upper = middle + std::sqrt(square)};
+}
+
+/// Of operators, with what lies between them.
+ResidualInterval with_assembly(const ParameterSet& parameters, std::vector<KnownShare> shares) {
+    shares.push_back({{"assembly", 1}, find_interval(parameters, "assembly")});
+    return combined(shares);
+}
+
+/// `shares`: of the figure's phases.
+std::optional<Found> found_at(const ParameterSet& parameters, const Figure& figure, const std::vector<KnownShare>& shares,
+                              Provenance provenance) {
     if (!figure.whole.empty()) {
         if (const auto* whole = find_at(parameters, figure.whole, provenance))
             return Found{.interval = *whole, .basis = "whole models of this kind, " + whole->basis};
@@ -89,28 +118,23 @@ std::optional<Found> found_at(const ParameterSet& parameters, const Figure& figu
         return Found{.interval = combined(parameters, figure.by_phase), .basis = "whole models of this kind, " + basis};
     }
     if (provenance < Provenance::pooled_fit) return std::nullopt;
-    std::vector<TimeShare> shares = shares_of(figure.phases);
-    if (share_known_from(parameters, shares, provenance) < enough_of_the_time) return std::nullopt;
-    const auto largest = std::max_element(shares.begin(), shares.end(), [&](const TimeShare& a, const TimeShare& b) {
-        const auto weight = [&](const TimeShare& s) { return known_from(parameters, s.op, provenance) ? s.share : 0.0; };
-        return weight(a) < weight(b);
-    });
-    const std::string basis = find_interval(parameters, largest->op)->basis;
-    shares.push_back({"assembly", 1});
-    return Found{.interval = combined(parameters, shares), .basis = "operators, " + basis};
+    if (share_known_from(shares, provenance) < enough_of_the_time) return std::nullopt;
+    const auto weight = [&](const KnownShare& s) { return s.known_from(provenance) ? s.time.share : 0.0; };
+    const auto largest =
+        std::max_element(shares.begin(), shares.end(), [&](const KnownShare& a, const KnownShare& b) { return weight(a) < weight(b); });
+    return Found{.interval = with_assembly(parameters, shares), .basis = "operators, " + largest->interval->basis};
 }
 
 std::optional<Found> find(const ParameterSet& parameters, const Figure& figure) {
+    const std::vector<KnownShare> shares = known_shares(parameters, shares_of(figure.phases));
     for (const Provenance p : by_trust) {
-        if (auto found = found_at(parameters, figure, p)) {
+        if (auto found = found_at(parameters, figure, shares, p)) {
             found->trust = p;
             return found;
         }
     }
     if (parameters.intervals.empty()) return std::nullopt;
-    std::vector<TimeShare> shares = shares_of(figure.phases);
-    shares.push_back({"assembly", 1});
-    return Found{.interval = combined(parameters, shares), .basis = "operators, defaults"};
+    return Found{.interval = with_assembly(parameters, shares), .basis = "operators, defaults"};
 }
 
 /// Passes after the first token: a verification reads all weights for a few tokens, as a decode step does.
@@ -175,10 +199,10 @@ IntervalRatio widened(const IntervalRatio& factor, const LogInterval& other) {
 
 /// The least time of `phases` at data-sheet rates over the predicted one, at most 1: the figure stays within its interval. Stages of a
 /// pipeline share a prompt, and take turns in decode.
-double least_ratio(const std::vector<const Phase*>& phases, const Gpu& gpu, const Parallelism& parallel) {
+double least_ratio(const std::vector<const Phase*>& phases, const GpuProfile& gpu, const Parallelism& parallel) {
     Seconds floor, predicted;
     for (const Phase* phase : phases) {
-        const Seconds all = phase->passes * physical_floor(phase->graph, gpu.profile);
+        const Seconds all = phase->passes * physical_floor(phase->graph, gpu);
         floor += is_decode(*phase) ? all : all / static_cast<double>(parallel.pipeline);
         predicted += phase->latency;
     }
@@ -192,21 +216,21 @@ IntervalRatio about_one(const IntervalRatio& factor) {
 
 }  // namespace
 
-std::string model_class(std::string_view family, std::string_view phase) {
-    const std::string prefix(model_prefix);
+std::string_view model_class(std::string_view family, std::string_view phase) {
     if (family == "llm" || family == "vlm") {
-        if (phase == "decode" || phase == "generate") return prefix + "llm_" + std::string(phase);
-        return prefix + "llm_prefill";
+        return phase == "decode" ? "model_llm_decode" : phase == "generate" ? "model_llm_generate" : "model_llm_prefill";
     }
-    if (family == "vit" || family == "swin" || family == "hybrid") return prefix + "vit";
-    if (family == "encoder" || family == "cnn" || family == "detector") return prefix + std::string(family);
-    return prefix + "other";
+    if (family == "vit" || family == "swin" || family == "hybrid") return "model_vit";
+    return family == "encoder" ? "model_encoder" : family == "cnn" ? "model_cnn" : family == "detector" ? "model_detector" : "model_other";
 }
 
 const ResidualInterval* find_interval(const ParameterSet& parameters, std::string_view op) {
-    for (const Provenance p : by_trust) {
-        if (const auto* found = find_at(parameters, op, p)) return found;
+    const ResidualInterval* best = nullptr;
+    for (const ResidualInterval& interval : parameters.intervals) {
+        if (interval.provenance == Provenance::cited || interval.op != op) continue;
+        if (best == nullptr || interval.provenance >= best->provenance) best = &interval;
     }
+    if (best != nullptr) return best;
     return op.starts_with(model_prefix) || op == "assembly" ? nullptr : find_at(parameters, "all", Provenance::assumed);
 }
 
@@ -224,35 +248,29 @@ IntervalRatio ratio(const LogInterval& interval) {
 }
 
 ResidualInterval combined(const ParameterSet& parameters, const std::vector<TimeShare>& shares) {
-    double middle = 0, square = 0;
-    for (const TimeShare& share : shares) {
-        const ResidualInterval* known = find_interval(parameters, share.op);
-        if (known == nullptr) continue;
-        const double half = share.share * (known->upper - known->lower) / 2;
-        middle += share.share * (known->upper + known->lower) / 2;
-        square += half * half;
-    }
-    return {.op = {}, .lower = middle - std::sqrt(square), .upper = middle + std::sqrt(square)};
+    return combined(known_shares(parameters, shares));
 }
 
-std::optional<PredictionIntervals> prediction_intervals(const Prediction& p, const Workload& workload, const Gpu& gpu) {
-    if (gpu.parameters.intervals.empty() || p.phases.empty() || !p.withheld.empty()) return std::nullopt;
+std::optional<PredictionIntervals> prediction_intervals(const Prediction& p, const Workload& workload, const Gpu& device,
+                                                        const GpuProfile& used) {
+    const ParameterSet& parameters = device.parameters;
+    if (parameters.intervals.empty() || p.phases.empty() || !p.withheld.empty()) return std::nullopt;
     std::vector<const Phase*> all, before_first_token, decode;
     for (const Phase& phase : p.phases) {
         all.push_back(&phase);
         (is_decode(phase) ? decode : before_first_token).push_back(&phase);
     }
-    const auto whole = find(gpu.parameters, figure_of(all, workload));
+    const auto whole = find(parameters, figure_of(all, workload));
     if (!whole) return std::nullopt;
-    const LogInterval assumed = left_to_assumption(gpu);
+    const LogInterval assumed = left_to_assumption(device);
     // Rows of the GPU itself were measured on what it is, whatever its profile leaves out.
     const auto shown = [&](const Found& found) {
         return about_one(widened(ratio(found.interval), found.trust == Provenance::gpu_fit ? LogInterval{} : assumed));
     };
     PredictionIntervals result{.latency = shown(*whole), .ttft = {}, .tpot = {}, .basis = whole->basis};
     if (p.ttft) {
-        if (const auto first = find(gpu.parameters, figure_of(before_first_token, workload))) result.ttft = shown(*first);
-        const auto step = decode.empty() ? std::nullopt : find(gpu.parameters, figure_of(decode, workload));
+        if (const auto first = find(parameters, figure_of(before_first_token, workload))) result.ttft = shown(*first);
+        const auto step = decode.empty() ? std::nullopt : find(parameters, figure_of(decode, workload));
         if (step) result.tpot = shown(*step);
     }
     if (result.ttft && result.tpot) {
@@ -261,7 +279,7 @@ std::optional<PredictionIntervals> prediction_intervals(const Prediction& p, con
         result.latency = {std::min(result.latency.low, parts.low), std::max(result.latency.high, parts.high)};
     }
     const auto above_floor = [&](IntervalRatio& factor, const std::vector<const Phase*>& phases) {
-        factor.low = std::max(factor.low, least_ratio(phases, gpu, p.request.parallel));
+        factor.low = std::max(factor.low, least_ratio(phases, used, p.request.parallel));
     };
     above_floor(result.latency, all);
     if (result.ttft) above_floor(*result.ttft, before_first_token);

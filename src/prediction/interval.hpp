@@ -12,7 +12,7 @@ namespace roofcast {
 
 /// The kind of whole models whose errors belong together: "model_llm_prefill", "model_llm_decode", "model_llm_generate", "model_encoder",
 /// "model_vit", "model_cnn", "model_detector" or "model_other". `family` is that of a workload or of a measured row, `phase` as in rows.
-std::string model_class(std::string_view family, std::string_view phase);
+std::string_view model_class(std::string_view family, std::string_view phase);
 
 /// Of the most trusted fit that knows `op`, else of the hand values; their "all" when nobody knows it. nullptr: nothing is known.
 const ResidualInterval* find_interval(const ParameterSet& parameters, std::string_view op);
@@ -30,7 +30,7 @@ IntervalRatio ratio(const LogInterval& interval);
 
 /// Time of one class of operators, or of one phase, in a run.
 struct TimeShare {
-    std::string op;
+    std::string_view op;
     double share = 0;
 };
 
@@ -39,8 +39,9 @@ struct TimeShare {
 ResidualInterval combined(const ParameterSet& parameters, const std::vector<TimeShare>& shares);
 
 /// Intervals of a whole run. From whole models of the same kind where a fit saw some; else from its operators; else the hand values of
-/// whole models. Wider by what values of the profile that are assumed leave open; never below what the data sheet allows. Absent when `gpu`
-/// knows no interval at all.
-std::optional<PredictionIntervals> prediction_intervals(const Prediction& p, const Workload& workload, const Gpu& gpu);
+/// whole models. Wider by what values of `device`'s profile that are assumed leave open; never below what the data sheet allows. `used`:
+/// the profile as the software uses it. Absent when `device` knows no interval at all.
+std::optional<PredictionIntervals> prediction_intervals(const Prediction& p, const Workload& workload, const Gpu& device,
+                                                        const GpuProfile& used);
 
 }  // namespace roofcast

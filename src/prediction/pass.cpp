@@ -48,9 +48,10 @@ SoftwareStack stack_of(const SoftwareStacks& software, const Run& request, const
     return stack;
 }
 
-Gpu gpu_of(Gpu device, const Run& request, const SoftwareStack& stack) {
-    device.profile.pcie = request.pcie.value_or(device.profile.pcie);
-    return with_software(std::move(device), stack);
+Gpu gpu_of(const Gpu& device, const Run& request, const SoftwareStack& stack) {
+    Gpu gpu = with_software(device, stack);
+    gpu.profile.pcie = request.pcie.value_or(device.profile.pcie);
+    return gpu;
 }
 
 SoftwareStack for_context(SoftwareStack stack, std::int64_t tokens) {

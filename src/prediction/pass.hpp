@@ -16,7 +16,7 @@ bool removes_padding(const SoftwareStack& stack, const Run& request);
 SoftwareStack stack_of(const SoftwareStacks& software, const Run& request, const Workload& workload, std::string_view vendor);
 
 /// `device` in the machine that `request` names, running `stack`.
-Gpu gpu_of(Gpu device, const Run& request, const SoftwareStack& stack);
+Gpu gpu_of(const Gpu& device, const Run& request, const SoftwareStack& stack);
 
 /// `stack` as it runs sequences of `tokens` tokens, prompt and output together. What memory they need is not asked of it: chunks need less,
 /// and the longest context that fits is searched for where need only grows.

@@ -38,9 +38,9 @@ Utilization utilization(Flops flops, Bytes dram_bytes, Seconds time, const GpuPr
 }
 
 TimedPass timed_pass(const OpGraph& graph, const PhaseSetting& setting, std::span<const std::size_t> first_equal) {
-    TimedPass pass{.timeline = timeline(graph, setting.gpu, setting.stack, setting.request.streams, first_equal)};
+    TimedPass pass{.timeline = timeline(graph, setting.launches, setting.request.streams, first_equal)};
     require_sound(pass.timeline, graph.name);
-    pass.waits_for_host = wait_for_host_weights(pass.timeline, graph, setting.request, setting.gpu);
+    pass.waits_for_host = wait_for_host_weights(pass.timeline, graph, setting.request, setting.gpu());
     return pass;
 }
 
@@ -52,7 +52,7 @@ Phase run_phase(OpGraph graph, const PhaseSetting& setting) {
     phase.timeline = std::move(pass.timeline);
     phase.latency = phase.timeline.total;
     if (phase.timeline.dram_bytes > Bytes{}) phase.intensity = phase.timeline.flops / phase.timeline.dram_bytes;
-    phase.utilization = utilization(phase.timeline, setting.gpu.profile, setting.request);
+    phase.utilization = utilization(phase.timeline, setting.gpu().profile, setting.request);
     phase.bound = pass.waits_for_host ? std::string(name(Bound::communication)) : dominant_bound(phase.timeline);
     return phase;
 }
@@ -65,9 +65,13 @@ Phase growing_phase(const std::function<OpGraph(std::int64_t)>& graph_at, std::i
     Phase phase;
     for (std::size_t i = 0; i < simpson.size(); ++i) {
         const std::int64_t length = first + (last - first) * static_cast<std::int64_t>(i) / 4;
-        Phase point = run_phase(graph_at(length), setting);
-        mean += simpson[i] * point.latency;
-        if (i == middle) phase = std::move(point);
+        OpGraph graph = graph_at(length);
+        if (i == middle) {
+            phase = run_phase(std::move(graph), setting);
+            mean += simpson[i] * phase.latency;
+        } else {
+            mean += simpson[i] * timed_pass(graph, setting).timeline.total;
+        }
     }
     phase.passes = passes;
     phase.latency = phase.passes * mean;
@@ -75,7 +79,7 @@ Phase growing_phase(const std::function<OpGraph(std::int64_t)>& graph_at, std::i
 }
 
 Phase decode_phase(const PhaseSetting& setting, std::int64_t context, std::int64_t steps) {
-    const auto step = [&](std::int64_t kv_len) { return decode_graph(*setting.llm, setting.request, setting.stack.lowering, kv_len); };
+    const auto step = [&](std::int64_t kv_len) { return decode_graph(*setting.llm, setting.request, setting.stack().lowering, kv_len); };
     return growing_phase(step, context + 1, context + steps, static_cast<double>(steps), setting);
 }
 

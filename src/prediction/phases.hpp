@@ -3,6 +3,7 @@
 
 #include <functional>
 
+#include "execution/launch_table.hpp"
 #include "roofcast/prediction.hpp"
 
 namespace roofcast {
@@ -10,9 +11,10 @@ namespace roofcast {
 /// What all phases of one model in a run share.
 struct PhaseSetting {
     const DecoderLlm* llm = nullptr;  ///< nullptr: no language model
-    const Gpu& gpu;                   ///< as the stack uses it
     const Run& request;               ///< completed
-    const SoftwareStack& stack;
+    LaunchTable& launches;            ///< on the GPU and of the stack that it runs, for all phases
+    [[nodiscard]] const Gpu& gpu() const { return launches.gpu(); }
+    [[nodiscard]] const SoftwareStack& stack() const { return launches.stack(); }
 };
 
 /// Of a run of `time` on `gpu` that multiplies in `precision`; power is left at 0. All 0 when it takes no time. Stages of a pipeline:

@@ -22,7 +22,8 @@ PlannedPass::PlannedPass(const Workload& workload, const Gpu& device, const Run&
 
 Seconds PlannedPass::latency(const Gpu& device) const {
     const Gpu gpu = gpu_of(device, request_, stack_);
-    const Timeline timeline = timed_pass(graph_, {nullptr, gpu, request_, stack_}, first_equal_).timeline;
+    LaunchTable launches(gpu, stack_);
+    const Timeline timeline = timed_pass(graph_, {nullptr, request_, launches}, first_equal_).timeline;
     if (!timeline.complete()) throw Error({.what = "operators without a cost model", .found = std::string(timeline.unmodelled.front())});
     return timeline.total;
 }

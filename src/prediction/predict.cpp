@@ -37,16 +37,16 @@ void add_decode(Prediction& p, const PhaseSetting& large, const PhaseSetting* dr
     p.tpot = (p.latency - before) / static_cast<double>(steps);
 }
 
-void predict_language(Prediction& p, const Workload& workload, const DecoderLlm& llm, const Gpu& gpu, const SoftwareStack& stack) {
+void predict_language(Prediction& p, const Workload& workload, const DecoderLlm& llm, LaunchTable& launches) {
     const Run& run = p.request;
-    const PhaseSetting large{&llm, gpu, p.request, stack};
+    const PhaseSetting large{&llm, p.request, launches};
     const VisionLanguage* vlm = vision_language(workload);
-    if (vlm != nullptr && run.images > 0) add_phase(p, run_phase(vision_graph(*vlm, run, stack.lowering), large));
+    if (vlm != nullptr && run.images > 0) add_phase(p, run_phase(vision_graph(*vlm, run, large.stack().lowering), large));
     const std::int64_t context = context_tokens(workload, run);
     add_phase(p, prefill_phase(large, context));
     if (p.request.techniques.speculation) {
         const Run request = draft_request(workload, p.request);
-        const PhaseSetting draft{language_model(*p.request.techniques.speculation->draft), gpu, request, stack};
+        const PhaseSetting draft{language_model(*p.request.techniques.speculation->draft), request, launches};
         Phase prefill = prefill_phase(draft, context);
         prefill.name = "draft_prefill";
         add_phase(p, std::move(prefill));
@@ -62,7 +62,7 @@ void predict_language(Prediction& p, const Workload& workload, const DecoderLlm&
 /// Prompts, and where guidance needs them as many empty ones; an image to start from; the steps; the image that they end in.
 void predict_diffusion(Prediction& p, const Diffusion& model, const PhaseSetting& setting) {
     const Run& run = p.request;
-    const Lowering& lowering = setting.stack.lowering;
+    const Lowering& lowering = setting.stack().lowering;
     const auto passes = [&](OpGraph graph, std::int64_t count) {
         Phase phase = run_phase(std::move(graph), setting);
         phase.passes = static_cast<double>(count);
@@ -85,12 +85,13 @@ Prediction predict(const Workload& workload, const Gpu& device, const Run& reque
     const std::int64_t tokens = context_tokens(workload, p.request) + p.request.generate_tokens;
     const SoftwareStack stack = for_context(stack_of(software, p.request, workload, device.profile.vendor), tokens);
     const Gpu gpu = gpu_of(device, p.request, stack);
+    LaunchTable launches(gpu, stack);
     if (const DecoderLlm* llm = language_model(workload)) {
-        predict_language(p, workload, *llm, gpu, stack);
+        predict_language(p, workload, *llm, launches);
     } else if (const auto* diffusion = std::get_if<Diffusion>(&workload.architecture)) {
-        predict_diffusion(p, *diffusion, {nullptr, gpu, p.request, stack});
+        predict_diffusion(p, *diffusion, {nullptr, p.request, launches});
     } else {
-        add_phase(p, run_phase(forward_graph(workload, p.request, stack.lowering), {nullptr, gpu, p.request, stack}));
+        add_phase(p, run_phase(forward_graph(workload, p.request, stack.lowering), {nullptr, p.request, launches}));
     }
     for (const Phase& phase : p.phases) {
         const Seconds cold = cold_start(phase.timeline, stack);
@@ -101,7 +102,7 @@ Prediction predict(const Workload& workload, const Gpu& device, const Run& reque
     p.memory = memory_estimate(workload, p.request, software);
     p.memory.usable = gpu.profile.usable_memory();
     require_sound(p);
-    p.intervals = prediction_intervals(p, workload, gpu);
+    p.intervals = prediction_intervals(p, workload, device, gpu.profile);
     p.notes = technique_notes(p, workload);
     if (stack.half_padded && std::holds_alternative<Encoder>(workload.architecture))
         p.notes.push_back(

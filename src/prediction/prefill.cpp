@@ -10,15 +10,21 @@ constexpr std::int64_t most_summed = 16;  // passes that are added up one by one
 
 /// `passes` passes of `chunk` tokens over a cache that grows from `cached`.
 Phase equal_chunks(const PhaseSetting& setting, std::int64_t cached, std::int64_t chunk, std::int64_t passes) {
-    const auto pass = [&](std::int64_t past) { return prefill_graph(*setting.llm, setting.request, setting.stack.lowering, chunk, past); };
+    const auto pass = [&](std::int64_t past) {
+        return prefill_graph(*setting.llm, setting.request, setting.stack().lowering, chunk, past);
+    };
     const std::int64_t last = cached + (passes - 1) * chunk;
     if (passes > most_summed) return growing_phase(pass, cached, last, static_cast<double>(passes), setting);
     Phase phase;
     Seconds sum;
     for (std::int64_t i = 0; i < passes; ++i) {
-        Phase one = run_phase(pass(cached + i * chunk), setting);
-        sum += one.latency;
-        if (i == passes / 2) phase = std::move(one);
+        OpGraph graph = pass(cached + i * chunk);
+        if (i == passes / 2) {
+            phase = run_phase(std::move(graph), setting);
+            sum += phase.latency;
+        } else {
+            sum += timed_pass(graph, setting).timeline.total;
+        }
     }
     phase.passes = static_cast<double>(passes);
     phase.latency = sum;
@@ -30,16 +36,16 @@ Phase equal_chunks(const PhaseSetting& setting, std::int64_t cached, std::int64_
 Phase prefill_phase(const PhaseSetting& setting, std::int64_t context) {
     const Run& request = setting.request;
     const std::int64_t cached = cached_tokens(request), fresh = context - cached;
-    const std::int64_t chunk = pass_tokens(request, setting.stack, *setting.llm, fresh), whole = fresh / chunk, rest = fresh % chunk;
+    const std::int64_t chunk = pass_tokens(request, setting.stack(), *setting.llm, fresh), whole = fresh / chunk, rest = fresh % chunk;
     const auto pass = [&](std::int64_t tokens, std::int64_t past) {
-        return run_phase(prefill_graph(*setting.llm, request, setting.stack.lowering, tokens, past), setting);
+        return prefill_graph(*setting.llm, request, setting.stack().lowering, tokens, past);
     };
-    Phase phase = whole == 1 ? pass(chunk, cached) : equal_chunks(setting, cached, chunk, whole);
+    Phase phase = whole == 1 ? run_phase(pass(chunk, cached), setting) : equal_chunks(setting, cached, chunk, whole);
     if (rest > 0) {
-        phase.latency += pass(rest, cached + whole * chunk).latency;
+        phase.latency += timed_pass(pass(rest, cached + whole * chunk), setting).timeline.total;
         phase.passes += static_cast<double>(rest) / static_cast<double>(chunk);
     }
-    phase.latency *= pipelined_share(request, setting.stack, fresh);
+    phase.latency *= pipelined_share(request, setting.stack(), fresh);
     return phase;
 }
 

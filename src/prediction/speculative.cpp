@@ -34,10 +34,10 @@ SpeculativeDecode speculative_decode(const PhaseSetting& large, const PhaseSetti
     const double iterations = std::max(1.0, static_cast<double>(steps) / result.outcome.tokens_per_iteration);
     // The cache grows by one in each of the k draft steps: their mean is the middle one.
     const auto step = [&](std::int64_t kv_len) {
-        return decode_graph(*draft.llm, draft.request, draft.stack.lowering, kv_len + (k - 1) / 2);
+        return decode_graph(*draft.llm, draft.request, draft.stack().lowering, kv_len + (k - 1) / 2);
     };
     const auto check = [&](std::int64_t kv_len) {
-        return verify_graph(*large.llm, large.request, large.stack.lowering, k + 1, kv_len - 1);
+        return verify_graph(*large.llm, large.request, large.stack().lowering, k + 1, kv_len - 1);
     };
     result.draft = growing_phase(step, first, last, static_cast<double>(k) * iterations, draft);
     result.draft.name = "draft_decode";

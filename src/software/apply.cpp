@@ -19,11 +19,17 @@ void put_facts(const KernelFamily& family, LibraryFacts& facts) {
     if (family.facts.tiles) (family.op == "moe" ? facts.expert_tiles : facts.fp8_tiles) = *family.facts.tiles;
 }
 
+/// nullptr: there is none.
+const FamilyParameters* fit_of(const KernelFamily& family, const Gpu& gpu) {
+    const auto& fits = gpu.parameters.families;
+    const auto fit = std::find_if(fits.begin(), fits.end(), [&](const FamilyParameters& f) { return f.family == family.name; });
+    return fit == fits.end() ? nullptr : &*fit;
+}
+
 }  // namespace
 
 bool is_fitted(const KernelFamily& family, const Gpu& gpu) {
-    const auto& fits = gpu.parameters.families;
-    return std::any_of(fits.begin(), fits.end(), [&](const FamilyParameters& fit) { return fit.family == family.name; });
+    return fit_of(family, gpu) != nullptr;
 }
 
 bool KernelFamily::runs_on(const GpuProfile& gpu) const {
@@ -34,11 +40,9 @@ Gpu as_family_sees(const Gpu& gpu, const KernelFamily& family) {
     Gpu seen;
     seen.profile = gpu.profile;
     put_facts(family, seen.profile.libraries);
-    const auto& fits = gpu.parameters.families;
-    const auto fit = std::find_if(fits.begin(), fits.end(), [&](const FamilyParameters& f) { return f.family == family.name; });
-    const bool fitted = fit != fits.end();
-    seen.parameters.values = fitted ? fit->values : gpu.parameters.values;
-    seen.parameters.intervals = fitted && !fit->intervals.empty() ? fit->intervals : gpu.parameters.intervals;
+    const FamilyParameters* fit = fit_of(family, gpu);
+    seen.parameters.values = fit != nullptr ? fit->values : gpu.parameters.values;
+    seen.parameters.intervals = fit != nullptr && !fit->intervals.empty() ? fit->intervals : gpu.parameters.intervals;
     return seen;
 }
 
@@ -47,7 +51,14 @@ GpuProfile with_libraries(GpuProfile gpu, const SoftwareStacks& software) {
     return gpu;
 }
 
-Gpu with_software(Gpu gpu, const SoftwareStack& stack) {
+Gpu with_software(const Gpu& device, const SoftwareStack& stack) {
+    Gpu gpu;
+    gpu.profile = device.profile;
+    gpu.parameters.values = device.parameters.values;
+    // Each family has a copy of the profile.
+    gpu.profile.prices.clear();
+    gpu.profile.assumed.clear();
+    gpu.profile.explained.clear();
     auto& peak = gpu.profile.tensor_peak[index(Precision::fp16)];
     const auto& faster = gpu.profile.fp16_accumulate_peak;
     if (stack.fp16_accumulation && peak && faster && *faster > *peak) peak = faster;
@@ -57,8 +68,13 @@ Gpu with_software(Gpu gpu, const SoftwareStack& stack) {
     if (stack.fp8_tile > 0)
         gpu.profile.libraries.fp8_tiles = {{.most_m = any, .most_n = any, .rows = stack.fp8_tile, .columns = stack.fp8_tile}};
     for (const auto& family : stack.families) {
-        if (family->runs_on(gpu.profile) && is_fitted(*family, gpu))
-            gpu.families.push_back({family, std::make_shared<const Gpu>(as_family_sees(gpu, *family))});
+        const FamilyParameters* fit = family->runs_on(gpu.profile) ? fit_of(*family, device) : nullptr;
+        if (fit == nullptr) continue;
+        const auto seen = std::make_shared<Gpu>();
+        seen->profile = gpu.profile;
+        seen->parameters.values = fit->values;
+        put_facts(*family, seen->profile.libraries);
+        gpu.families.push_back({family, seen});
     }
     return gpu;
 }

@@ -69,7 +69,7 @@ TEST_CASE("a fit speaks for a run when operators that it, or a more specific one
     }
     const auto basis = [&](std::vector<ResidualInterval> intervals) {
         gpu.parameters.intervals = std::move(intervals);
-        const auto found = prediction_intervals(p, model, gpu);
+        const auto found = prediction_intervals(p, model, gpu, gpu.profile);
         return found ? found->basis : "";
     };
     const auto all = interval("conv2d", -0.3, 0.3, Provenance::pooled_fit, "all");
