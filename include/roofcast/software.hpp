@@ -44,9 +44,13 @@ struct KernelFamily {
     std::vector<WeightFormat> weights;
     std::optional<bool> cached;                  ///< attention with a KV cache, or without one
     std::optional<bool> windowed;                ///< attention over a sliding window, or over all keys
+    std::optional<bool> prompts{};               ///< of sequences without earlier tokens or several queries each, or of all others (decoding)
+    std::vector<std::int64_t> head_dims{};       ///< widths of a head
+    std::optional<GroupSizes> groups{};          ///< query heads that share a KV head
     std::optional<GroupSizes> sharing_groups{};  ///< of query heads that a decoding kernel takes together, as `SoftwareStack`'s
     bool converts_cache = true;                  ///< as `SoftwareStack`'s
     std::optional<bool> gated;                   ///< experts' inner layer; absent: as the row or model says
+    bool needs_fit = true;                       ///< false: without a fit it runs on the GPU's parameters, as its design says enough
     bool rows_include_quantization = false;      ///< measured times hold the kernel that quantizes activations
     KernelFacts facts{};
     [[nodiscard]] bool runs_on(const GpuProfile& gpu) const;

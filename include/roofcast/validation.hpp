@@ -126,9 +126,12 @@ HostLaunch host_launch(const std::vector<HostStack>& stacks, const KernelRow& ro
 /// round.
 void mark_habits(const std::vector<HostStack>& stacks, std::vector<KernelRow>& rows);
 
+/// The GPU of a row, by its id; nullptr: not known.
+using GpuOfRow = std::function<const GpuProfile*(const std::string& id)>;
+
 /// Finds the families of the rows' kernels, and the libraries of their all-reduces. GEMMs whose family's times hold the quantizing of
-/// activations are marked as quantizing.
-void mark_kernels(const SoftwareStacks& software, std::vector<KernelRow>& rows);
+/// activations are marked as quantizing. Rows of a GPU that is not known may be of families for any architecture.
+void mark_kernels(const SoftwareStacks& software, std::vector<KernelRow>& rows, const GpuOfRow& gpu = {});
 
 // ---- judging rows ---------------------------------------------------------------------------------------------------------------
 

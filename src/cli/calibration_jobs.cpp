@@ -63,6 +63,14 @@ const KernelFamily& family_named(const std::string& name, const SoftwareStacks& 
                  .suggestion = did_you_mean(name, names)});
 }
 
+/// The one of `gpus` that a row was measured on.
+GpuOfRow among(const std::vector<GpuProfile>& gpus) {
+    return [&gpus](const std::string& id) -> const GpuProfile* {
+        const auto found = std::find_if(gpus.begin(), gpus.end(), [&id](const GpuProfile& gpu) { return gpu.id == id; });
+        return found == gpus.end() ? nullptr : &*found;
+    };
+}
+
 void see_as_family(CalibrationInput& input, const KernelFamily& family) {
     for (GpuProfile& gpu : input.gpus) gpu = as_family_sees({gpu, {}}, family).profile;
 }
@@ -77,7 +85,7 @@ CalibrationInput input_of(const CalibrateOptions& options, const Measurements& d
     mark_habits(hosts.stacks, input.kernels);
     const SoftwareStacks software = load_software(options.common.software());
     for (GpuProfile& gpu : input.gpus) gpu = with_libraries(std::move(gpu), software);
-    mark_kernels(software, input.kernels);
+    mark_kernels(software, input.kernels, among(input.gpus));
     const std::size_t left = std::erase_if(input.kernels, [&](const KernelRow& row) { return !is_wanted(row, options.family); });
     if (options.family.empty() && left > 0) note(fmt::format("{} rows of kernel families are left out; --family fits them", left));
     if (!options.family.empty()) see_as_family(input, family_named(options.family, software));
@@ -237,7 +245,7 @@ std::optional<CalibrationInput> with_shipped_rows(const CalibrationJob& job, con
     std::erase_if(shipped.models, of_others);
     mark_habits(known_hosts(options).stacks, shipped.kernels);
     const SoftwareStacks software = load_software(options.common.software());
-    mark_kernels(software, shipped.kernels);
+    mark_kernels(software, shipped.kernels, among(job.input.gpus));
     std::erase_if(shipped.kernels, [](const KernelRow& row) { return !is_wanted(row, ""); });
     CalibrationInput input = job.input;
     input.kernels = std::move(shipped.kernels);

@@ -15,6 +15,17 @@ bool takes_weights(const KernelFamily& family, double bits, bool block_scales) {
     return family.weights.empty() || std::any_of(family.weights.begin(), family.weights.end(), same);
 }
 
+/// Whether all tokens of the sequences are queries, or several are: a prompt, if only of one token.
+bool is_prompt(const Attention& op) {
+    return op.query_len > 1 || op.kv_len == op.query_len;
+}
+
+/// Whether the family has kernels for such heads.
+bool takes_heads(const KernelFamily& family, const Attention& op) {
+    const std::int64_t group = op.heads / std::max<std::int64_t>(op.kv_heads, 1);
+    return takes_any(family.head_dims, op.head_dim) && (!family.groups || family.groups->has(group));
+}
+
 struct Takes {
     const KernelFamily& family;
     bool operator()(const Gemm& op) const {
@@ -26,7 +37,8 @@ struct Takes {
     bool operator()(const Attention& op) const {
         return family.op == "attention" && op.fused && takes_any(family.precisions, op.precision) &&
                takes_any(family.kv_precisions, op.kv_precision) && family.cached.value_or(op.cached) == op.cached &&
-               family.windowed.value_or(op.window > 0) == (op.window > 0);
+               family.windowed.value_or(op.window > 0) == (op.window > 0) && family.prompts.value_or(is_prompt(op)) == is_prompt(op) &&
+               takes_heads(family, op);
     }
     template <class Other>
     bool operator()(const Other&) const {

@@ -12,6 +12,7 @@ void put_facts(const KernelFamily& family, LibraryFacts& facts) {
     if (family.facts.attention) {
         facts.attention.fill(*family.facts.attention);
         facts.framework_attention.reset();
+        facts.general_widths = {};
     }
     if (family.facts.query_block) facts.query_block = *family.facts.query_block;
     facts.quantizes_by_tensors = family.facts.quantizes_by_tensors;
@@ -29,7 +30,7 @@ const FamilyParameters* fit_of(const KernelFamily& family, const Gpu& gpu) {
 }  // namespace
 
 bool is_fitted(const KernelFamily& family, const Gpu& gpu) {
-    return fit_of(family, gpu) != nullptr;
+    return !family.needs_fit || fit_of(family, gpu) != nullptr;
 }
 
 bool KernelFamily::runs_on(const GpuProfile& gpu) const {

@@ -7,6 +7,7 @@
 
 #include "io/identifier.hpp"
 #include "roofcast/error.hpp"
+#include "software/tables.hpp"
 
 namespace roofcast {
 
@@ -25,7 +26,7 @@ struct DesignKey {
     Range range = non_negative;
 };
 
-constexpr DesignKey<bool> flags[] = {{"decodes_by_keys", &D::decodes_by_keys}, {"joins_prompts", &D::joins_prompts},
+constexpr DesignKey<bool> flags[] = {{"decodes_by_keys", &D::decodes_by_keys}, {"decodes_by_queries", &D::decodes_by_queries}, {"interleaves_sets", &D::interleaves_sets}, {"windows_apart", &D::windows_apart}, {"joins_prompts", &D::joins_prompts},
                                      {"regroups_heads", &D::regroups_heads},   {"has_sinks", &D::has_sinks},
                                      {"even_starts", &D::even_starts},         {"start_grows_with_width", &D::start_grows_with_width}};
 
@@ -40,6 +41,8 @@ constexpr DesignKey<double> numbers[] = {{"imbalance", &D::imbalance, fraction},
                                          {"bias_instructions", &D::bias_instructions, physical_cycles},
                                          {"softmax_cycles", &D::softmax_cycles, physical_cycles},
                                          {"softmax_overlap", &D::softmax_overlap, fraction},
+                                         {"matrix_rate", &D::matrix_rate, share},
+                                         {"masked_score_cycles", &D::masked_score_cycles, physical_cycles},
                                          {"conversion_instructions", &D::conversion_instructions, physical_cycles},
                                          {"simt_lanes", &D::simt_lanes, positive},
                                          {"simt_rate", &D::simt_rate, physical_scale},

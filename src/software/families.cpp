@@ -47,9 +47,13 @@ std::shared_ptr<const KernelFamily> read_family(TableReader& table, const std::s
     for (const auto& text : table.texts_if("weights")) family.weights.push_back(read_weights(table, text));
     family.cached = table.flag_if("cached");
     family.windowed = table.flag_if("windowed");
+    family.prompts = table.flag_if("prompts");
+    family.head_dims = table.counts_if("head_dims", 1);
+    family.groups = read_group_sizes(table, "groups", 1);
     family.sharing_groups = read_group_sizes(table);
     family.converts_cache = table.flag_if("converts_cache").value_or(true);
     family.gated = table.flag_if("gated");
+    family.needs_fit = table.flag_if("needs_fit").value_or(true);
     family.rows_include_quantization = table.flag_if("rows_include_quantization").value_or(false);
     family.facts = read_kernel_facts(table, designs);
     family.source = table.text_if("source").value_or(source);

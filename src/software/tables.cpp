@@ -68,14 +68,13 @@ std::string text_of(const std::optional<HalfPadded>& padding) {
                        padding->host_per_pass.in(us));
 }
 
-std::optional<GroupSizes> read_group_sizes(TableReader& table) {
-    constexpr std::string_view key = "sharing_groups";
+std::optional<GroupSizes> read_group_sizes(TableReader& table, std::string_view key, std::int64_t least) {
     if (!table.has(key)) return std::nullopt;
-    const std::vector<std::int64_t> sizes = table.counts_if(key, 2);
+    const std::vector<std::int64_t> sizes = table.counts_if(key, least);
     if (sizes.empty()) return GroupSizes{};
     if (sizes.size() != 2 || sizes[1] < sizes[0]) {
         throw table.error(key, "is no range of sizes", fmt::format("{}", fmt::join(sizes, ", ")),
-                          "[least, most], or [] where no heads decode together");
+                          "[least, most] query heads of a KV head, or [] for none");
     }
     return GroupSizes{sizes[0], sizes[1]};
 }

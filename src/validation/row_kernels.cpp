@@ -28,11 +28,13 @@ void mark(Op& op, const KernelFamily& family) {
 
 }  // namespace
 
-void mark_kernels(const SoftwareStacks& software, std::vector<KernelRow>& rows) {
+void mark_kernels(const SoftwareStacks& software, std::vector<KernelRow>& rows, const GpuOfRow& gpu) {
     for (KernelRow& row : rows) {
         if (row.kernel.empty()) continue;
         if (std::holds_alternative<Collective>(row.op)) row.library = measured_library(software.libraries, row.kernel, row.origin.software);
-        const auto found = std::find_if(software.families.begin(), software.families.end(), [&](const auto& f) { return is_of(*f, row); });
+        const GpuProfile* profile = gpu ? gpu(row.gpu) : nullptr;
+        const auto runs = [&](const auto& f) { return is_of(*f, row) && (profile == nullptr || f->runs_on(*profile)); };
+        const auto found = std::find_if(software.families.begin(), software.families.end(), runs);
         if (found == software.families.end()) continue;
         row.family = *found;
         mark(row.op, **found);

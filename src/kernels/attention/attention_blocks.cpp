@@ -66,16 +66,44 @@ double padded_pairs(const Attention& op, const Rows& r, double keys) {
     return std::min(all, r.group * visible_pairs(op) + filled + rows * block / r.group / 2);
 }
 
-/// Parts of the keys in blocks of queries: only several queries a sequence have theirs split.
+/// Parts of the keys in blocks of queries: of one query they are split where kernels have no other blocks for it.
 std::int64_t parts_of_queries(const Attention& op, const Rows& r, std::int64_t keys, const AttentionKernel& kernel, const Gpu& gpu) {
-    if (op.query_len == 1) return 1;
+    const AttentionDesign& design = *kernel.design;
+    if (op.query_len == 1 && !design.decodes_by_queries) return 1;
     const SplitWork work{.sets = r.sets * r.tiles(),
                          .tiles_of_head = static_cast<double>(op.batch) * r.tiles(),
                          .keys = keys,
                          .head_dim = op.head_dim,
                          .kv_heads = op.kv_heads,
                          .sms = gpu.profile.sm_count};
-    return split_parts(kernel.design->prompt_split, work).value_or(1);
+    return split_parts(op.query_len == 1 ? design.decode_split : design.prompt_split, work).value_or(1);
+}
+
+/// To bring `chunk` keys into each of `count` blocks of `r` rows. Blocks of one set follow each other through L2, where keys pass once for
+/// all of them; where blocks of all sets take turns, each brings what L2 cannot hold of all sets from DRAM.
+Seconds key_stream(const Attention& op, const Rows& r, double count, double parts, double chunk, const AttentionKernel& kernel,
+                   const Gpu& gpu) {
+    if (!kernel.design->interleaves_sets)
+        return waves(r.sets * parts, static_cast<double>(gpu.profile.sm_count), 1) * chunk * key_time(op, kernel, gpu);
+    const Bytes key = cached_width(op) * element_size(op.kv_precision);
+    const Bytes all = static_cast<double>(op.batch * op.kv_heads * op.kv_len) * key;
+    const double beyond = 1 - kept_in_l2(all, gpu.profile.l2);
+    return count * chunk * beyond * key / (gpu.profile.data_bandwidth(Traffic::read) * kernel.efficiency->bandwidth_fraction);
+}
+
+/// Scores of one set that lie outside the window and are gone through all the same, and those of its longest block.
+struct MaskedScores {
+    double all = 0, longest = 0;
+};
+
+MaskedScores masked_scores(const Attention& op, const Rows& r, std::int64_t seen, const AttentionKernel& kernel) {
+    if (kernel.design->masked_score_cycles <= 0 || op.window <= 0 || op.kv_len <= seen) return {};
+    const double queries = static_cast<double>(op.query_len), past = static_cast<double>(op.kv_len) - queries;
+    const double beyond = static_cast<double>(op.kv_len - seen), first = std::max(0.0, past - static_cast<double>(seen));
+    // Queries at the end leave out `beyond` keys, those at the start `first`, which is none until they lie a window behind.
+    const double leaving = std::min(queries, beyond);
+    const double rows = r.tiles() * static_cast<double>(r.block);
+    return {rows * (first + beyond) / 2 * (leaving / queries), static_cast<double>(r.block) * beyond};
 }
 
 /// One block per set, height of a block and part of the keys. Blocks start in whole waves, however few the last has.
@@ -83,7 +111,7 @@ AttentionBlocks by_queries(const Attention& op, const AttentionKernel& kernel, c
     const double sms = static_cast<double>(gpu.profile.sm_count);
     const Rows r = rows_of(op, kernel, gpu);
     const auto block_queries = static_cast<std::int64_t>(std::ceil(static_cast<double>(r.block) / r.group));
-    const std::int64_t seen = op.window > 0 ? std::min(op.kv_len, op.window + block_queries) : op.kv_len;
+    const std::int64_t seen = op.window > 0 ? std::min(op.kv_len, op.window + std::min(op.query_len, block_queries)) : op.kv_len;
     const std::int64_t parts = parts_of_queries(op, r, seen, kernel, gpu);
     const double count = r.sets * r.tiles() * static_cast<double>(parts);
     const std::int64_t step = kernel.design->key_step;
@@ -91,13 +119,14 @@ AttentionBlocks by_queries(const Attention& op, const AttentionKernel& kernel, c
     const double chunk = blocks(seen, step * parts) * static_cast<double>(step);
     const double warp_rows = static_cast<double>(std::max(r.block / block_warps, matrix_rows));
     const Seconds score = score_time(op, kernel, gpu) + conversion_time(op, kernel, gpu) / warp_rows;
-    const Seconds longest = static_cast<double>(r.block) * chunk * score, starts = std::ceil(count / sms) * block_start(kernel, gpu);
+    const MaskedScores masked = masked_scores(op, r, seen, kernel);
+    const Seconds masking = lasting(kernel.design->masked_score_cycles, gpu.profile);
+    const Seconds longest = static_cast<double>(r.block) * chunk * score + masked.longest * masking, starts = std::ceil(count / sms) * block_start(kernel, gpu);
     const Seconds alone = kernel.design->start_alone * starts;
-    // Blocks of one set follow each other through L2: its keys pass once for all of them.
-    const Seconds stream = waves(r.sets * static_cast<double>(parts), sms, 1) * chunk * key_time(op, kernel, gpu);
+    const Seconds stream = key_stream(op, r, count, static_cast<double>(parts), chunk, kernel, gpu);
     const Seconds merge = merge_time(op, parts, kernel, gpu);
     if (count <= sms) return {longest + starts - alone, stream, alone + merge};
-    const Seconds share = r.sets * std::max(padded_pairs(op, r, keys), r.group * visible_pairs(op)) / sms * score;
+    const Seconds share = r.sets * std::max(padded_pairs(op, r, keys), r.group * visible_pairs(op)) / sms * score + r.sets * masked.all / sms * masking;
     return {max(longest, share + kernel.design->imbalance * longest * (1 - sms / count)) + starts - alone, stream, alone + merge};
 }
 
@@ -161,7 +190,8 @@ AttentionBlocks by_keys(const Attention& op, const AttentionKernel& kernel, cons
 }  // namespace
 
 AttentionBlocks matrix_blocks(const Attention& op, const AttentionKernel& kernel, const Gpu& gpu, const BesideBlocks& beside) {
-    if (op.query_len > 1 || joins_prompts(op, kernel)) return by_queries(op, kernel, gpu);
+    const bool apart = kernel.design->decodes_by_queries || (kernel.design->windows_apart && op.window > 0);
+    if (op.query_len > 1 || apart || joins_prompts(op, kernel)) return by_queries(op, kernel, gpu);
     const AttentionBlocks keys = by_keys(op, kernel, gpu, beside);
     if (kernel.design->decodes_by_keys) return keys;
     const AttentionBlocks queries = by_queries(op, kernel, gpu);
