@@ -85,6 +85,7 @@ struct AttentionDesign {
     double simt_rate = 1;
     // Overhead of the kernel.
     AttentionStart start{};         ///< without a KV cache of an engine
+    bool fitted_start = false;      ///< the fitted start of kernels with a KV cache holds without one too
     Seconds far_start = 2 * us;     ///< that operands beyond L2 add
     double scan_cycles = 0;         ///< for each sequence of a batch, in which blocks look for their work
     std::int64_t most_scanned = 0;  ///< sequences; of more none is scanned
