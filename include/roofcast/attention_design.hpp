@@ -51,8 +51,8 @@ struct AttentionDesign {
     std::int64_t query_rows = 0;            ///< of a block of one head; 0: `LibraryFacts::query_block`
     KeySplit prompt_split{};                ///< of several queries a sequence
     KeySplit decode_split{.algorithm = SplitAlgorithm::fastest};
-    std::int64_t key_step = 64;    ///< keys that a block takes in one step
-    bool decodes_by_keys = false;  ///< decoding never takes a block of queries
+    std::int64_t key_step = 64;       ///< keys that a block takes in one step
+    bool decodes_by_keys = false;     ///< decoding never takes a block of queries
     bool decodes_by_queries = false;  ///< decoding always takes blocks of queries, each of one head
     bool interleaves_sets = false;    ///< blocks of all heads and sequences take turns, before the next ones of the same
     bool windows_apart = false;       ///< decoding over a sliding window does so
@@ -76,10 +76,10 @@ struct AttentionDesign {
     // Cost of a score.
     double bias_instructions =
         55;  ///< of a CUDA core, to add a tensor to a score, in frameworks: CUTLASS's kernels for PyTorch in 16 bits (MaxViT on the H100)
-    double softmax_cycles = 0;           ///< of an SM for the softmax of a score; 0: as fitted
-    double softmax_overlap = 0;          ///< of the shorter of GEMMs and softmax, hidden behind the longer; 0 to 1
-    double matrix_rate = 1;              ///< of the tensor cores' rate, that its tiles and instructions allow; 0 to 1
-    double masked_score_cycles = 0;      ///< of an SM for a score outside the window: prompts go through all earlier keys; 0: they skip these
+    double softmax_cycles = 0;       ///< of an SM for the softmax of a score; 0: as fitted
+    double softmax_overlap = 0;      ///< of the shorter of GEMMs and softmax, hidden behind the longer; 0 to 1
+    double matrix_rate = 1;          ///< of the tensor cores' rate, that its tiles and instructions allow; 0 to 1
+    double masked_score_cycles = 0;  ///< of an SM for a score outside the window: prompts go through all earlier keys; 0: they skip these
     double conversion_instructions = 0;  ///< of a CUDA core, for each warp, to convert an element of a narrower cache
     double simt_lanes = 0;               ///< of an SM that compute like GEMMs and softmax together, at `simt_rate`; 0: apart
     double simt_rate = 1;

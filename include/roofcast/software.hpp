@@ -42,11 +42,11 @@ struct KernelFamily {
     std::vector<std::string> architectures;
     std::vector<Precision> precisions, kv_precisions;
     std::vector<WeightFormat> weights;
-    std::optional<bool> cached;                  ///< attention with a KV cache, or without one
-    std::optional<bool> windowed;                ///< attention over a sliding window, or over all keys
-    std::optional<bool> prompts{};               ///< of sequences without earlier tokens or several queries each, or of all others (decoding)
-    std::vector<std::int64_t> head_dims{};       ///< widths of a head
-    std::optional<GroupSizes> groups{};          ///< query heads that share a KV head
+    std::optional<bool> cached;             ///< attention with a KV cache, or without one
+    std::optional<bool> windowed;           ///< attention over a sliding window, or over all keys
+    std::optional<bool> prompts{};          ///< of sequences without earlier tokens or several queries each, or of all others (decoding)
+    std::vector<std::int64_t> head_dims{};  ///< widths of a head
+    std::optional<GroupSizes> groups{};     ///< query heads that share a KV head
     std::optional<GroupSizes> sharing_groups{};  ///< of query heads that a decoding kernel takes together, as `SoftwareStack`'s
     bool converts_cache = true;                  ///< as `SoftwareStack`'s
     std::optional<bool> gated;                   ///< experts' inner layer; absent: as the row or model says
@@ -194,7 +194,7 @@ struct SoftwareStacks {
 /// Reads `execution.toml` and `engines/*.toml` of the folder. Throws Error naming file, line and key.
 SoftwareStacks load_software(const std::filesystem::path& software_folder);
 
-/// Whether the family was fitted on the GPU or its architecture. Operators of others keep the parameters of their class.
+/// Whether the family was fitted on the GPU or its architecture, or needs no fit. Operators of others keep the parameters of their class.
 bool is_fitted(const KernelFamily& family, const Gpu& gpu);
 
 /// `gpu` with the family's parameters, as far as it was fitted on it or its architecture, and the facts of its kernels.

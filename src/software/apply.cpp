@@ -69,11 +69,11 @@ Gpu with_software(const Gpu& device, const SoftwareStack& stack) {
     if (stack.fp8_tile > 0)
         gpu.profile.libraries.fp8_tiles = {{.most_m = any, .most_n = any, .rows = stack.fp8_tile, .columns = stack.fp8_tile}};
     for (const auto& family : stack.families) {
-        const FamilyParameters* fit = family->runs_on(gpu.profile) ? fit_of(*family, device) : nullptr;
-        if (fit == nullptr) continue;
+        if (!family->runs_on(gpu.profile) || !is_fitted(*family, device)) continue;
+        const FamilyParameters* fit = fit_of(*family, device);
         const auto seen = std::make_shared<Gpu>();
         seen->profile = gpu.profile;
-        seen->parameters.values = fit->values;
+        seen->parameters.values = fit != nullptr ? fit->values : device.parameters.values;
         put_facts(*family, seen->profile.libraries);
         gpu.families.push_back({family, seen});
     }

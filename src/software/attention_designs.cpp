@@ -26,7 +26,9 @@ struct DesignKey {
     Range range = non_negative;
 };
 
-constexpr DesignKey<bool> flags[] = {{"decodes_by_keys", &D::decodes_by_keys}, {"decodes_by_queries", &D::decodes_by_queries}, {"fitted_start", &D::fitted_start}, {"interleaves_sets", &D::interleaves_sets}, {"windows_apart", &D::windows_apart}, {"joins_prompts", &D::joins_prompts},
+constexpr DesignKey<bool> flags[] = {{"decodes_by_keys", &D::decodes_by_keys}, {"decodes_by_queries", &D::decodes_by_queries},
+                                     {"fitted_start", &D::fitted_start},       {"interleaves_sets", &D::interleaves_sets},
+                                     {"windows_apart", &D::windows_apart},     {"joins_prompts", &D::joins_prompts},
                                      {"regroups_heads", &D::regroups_heads},   {"has_sinks", &D::has_sinks},
                                      {"even_starts", &D::even_starts},         {"start_grows_with_width", &D::start_grows_with_width}};
 

@@ -167,3 +167,39 @@ TEST_CASE("every fit of a family is of one that the software describes, and read
     }
     CHECK(fits > 0);
 }
+
+TEST_CASE("a family takes attention of its phase, widths and groups, on its architectures") {
+    const SoftwareStacks software = with_families(
+        "[[family]]\nname = \"wide\"\nop = \"attention\"\nkernels = [\"own\"]\nprompts = false\nhead_dims = [128, 256]\ngroups = [33, 64]\n"
+        "architectures = [\"ada\"]\nneeds_fit = false\n");
+    const KernelFamily& family = *software.families.front();
+    const Attention decoding{.batch = 4, .heads = 64, .kv_heads = 1, .head_dim = 128, .query_len = 1, .kv_len = 100, .cached = true};
+    CHECK(takes(family, decoding));
+    const auto changed = [&decoding](auto&& change) {
+        Attention op = decoding;
+        change(op);
+        return op;
+    };
+    CHECK_FALSE(takes(family, changed([](Attention& op) { op.kv_len = 1; })));  // a prompt of one token
+    CHECK_FALSE(takes(family, changed([](Attention& op) { op.query_len = 2; })));
+    CHECK_FALSE(takes(family, changed([](Attention& op) { op.head_dim = 64; })));
+    CHECK_FALSE(takes(family, changed([](Attention& op) { op.kv_heads = 2; })));
+
+    const Gpu h200 = load_gpu(test::gpus_dir(), "h200-sxm-141gb"), l40s = load_gpu(test::gpus_dir(), "l40s");
+    std::vector<KernelRow> rows{row_of(decoding, "own", "maker 1.2"), row_of(decoding, "own", "maker 1.2"),
+                                row_of(decoding, "own", "maker 1.2")};
+    rows[0].gpu = "l40s";
+    rows[1].gpu = "h200-sxm-141gb";
+    rows[2].gpu = "unknown";
+    mark_kernels(software, rows, [&](const std::string& id) -> const GpuProfile* {
+        return id == "l40s" ? &l40s.profile : id == h200.profile.id ? &h200.profile : nullptr;
+    });
+    CHECK(rows[0].family != nullptr);
+    CHECK(rows[1].family == nullptr);
+    CHECK(rows[2].family != nullptr);
+    CHECK(is_fitted(family, l40s));  // without a fit of it
+}
+
+TEST_CASE("a range of groups that begins after its end is an error") {
+    CHECK_THROWS_AS((void)with_families("[[family]]\nname = \"wide\"\nop = \"attention\"\nkernels = [\"own\"]\ngroups = [8, 2]\n"), Error);
+}

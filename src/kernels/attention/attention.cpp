@@ -79,7 +79,8 @@ KernelCost fused_cost(const Attention& op, const Gpu& gpu, Cache cache, bool on_
     const FromDram source = from_dram(w.bytes, p, gpu, cache == Cache::produced && has_past ? Cache::cold : cache);
     t.dram_bytes = source.bytes;
     t.dram = t.dram_bytes / (gpu.profile.data_bandwidth(Traffic::read) * p.bandwidth_fraction);
-    const Seconds start = fills_cache(op) || kernel.design->fitted_start ? lasting(p.fixed_cycles, gpu.profile) : kernel_start(op, kernel, gpu);
+    const Seconds start =
+        fills_cache(op) || kernel.design->fitted_start ? lasting(p.fixed_cycles, gpu.profile) : kernel_start(op, kernel, gpu);
     t.latency = start + around_cache(op, kernel, gpu) + scan_time(op, kernel, gpu) + source.share * kernel.design->far_start;
     t.overlap = on_simt ? 1 : p.overlap;
     const Joules arithmetic = arithmetic_energy(relative_flop_energy(op.precision, unit) * t.flops, unit, gpu);

@@ -87,7 +87,7 @@ Seconds key_stream(const Attention& op, const Rows& r, double count, double part
         return waves(r.sets * parts, static_cast<double>(gpu.profile.sm_count), 1) * chunk * key_time(op, kernel, gpu);
     const Bytes key = cached_width(op) * element_size(op.kv_precision);
     const Bytes all = static_cast<double>(op.batch * op.kv_heads * op.kv_len) * key;
-    const double beyond = 1 - kept_in_l2(all, gpu.profile.l2);
+    const double beyond = std::max(0.0, 1 - gpu.profile.l2 / all);
     return count * chunk * beyond * key / (gpu.profile.data_bandwidth(Traffic::read) * kernel.efficiency->bandwidth_fraction);
 }
 
@@ -121,12 +121,14 @@ AttentionBlocks by_queries(const Attention& op, const AttentionKernel& kernel, c
     const Seconds score = score_time(op, kernel, gpu) + conversion_time(op, kernel, gpu) / warp_rows;
     const MaskedScores masked = masked_scores(op, r, seen, kernel);
     const Seconds masking = lasting(kernel.design->masked_score_cycles, gpu.profile);
-    const Seconds longest = static_cast<double>(r.block) * chunk * score + masked.longest * masking, starts = std::ceil(count / sms) * block_start(kernel, gpu);
+    const Seconds longest = static_cast<double>(r.block) * chunk * score + masked.longest * masking,
+                  starts = std::ceil(count / sms) * block_start(kernel, gpu);
     const Seconds alone = kernel.design->start_alone * starts;
     const Seconds stream = key_stream(op, r, count, static_cast<double>(parts), chunk, kernel, gpu);
     const Seconds merge = merge_time(op, parts, kernel, gpu);
     if (count <= sms) return {longest + starts - alone, stream, alone + merge};
-    const Seconds share = r.sets * std::max(padded_pairs(op, r, keys), r.group * visible_pairs(op)) / sms * score + r.sets * masked.all / sms * masking;
+    const Seconds share =
+        r.sets * std::max(padded_pairs(op, r, keys), r.group * visible_pairs(op)) / sms * score + r.sets * masked.all / sms * masking;
     return {max(longest, share + kernel.design->imbalance * longest * (1 - sms / count)) + starts - alone, stream, alone + merge};
 }
 

@@ -93,8 +93,8 @@ Seconds score_time(const Attention& op, const AttentionKernel& kernel, const Gpu
     }
     const double passes = op.query_len > 1 ? blocks(op.value_width(), value_columns) : 1;
     const double width = passes * compiled_width(op.head_dim) + compiled_width(op.value_width());
-    const FlopsPerSecond matrix =
-        matrix_rate(gpu.profile, op.precision) / sms * reached_share(gpu.profile, op.precision, kernel.efficiency->peak_fraction * design.matrix_rate);
+    const FlopsPerSecond matrix = matrix_rate(gpu.profile, op.precision) / sms *
+                                  reached_share(gpu.profile, op.precision, kernel.efficiency->peak_fraction * design.matrix_rate);
     const Seconds products = 2 * flop * width / matrix;
     const double instructions = kernel.efficiency->softmax_operations + (op.biased && op.framework ? design.bias_instructions : 0);
     const Seconds softmax =

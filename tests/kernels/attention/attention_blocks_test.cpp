@@ -230,3 +230,66 @@ TEST_CASE("heads that decode apart go through shared keys one by one, on the lan
     op.converts_cache = false;
     CHECK(cost(op, gpu).compute.in(us) == rel(18.87 * 7 / 4.5 + 1, 1e-3));
 }
+
+TEST_CASE("over a window, and in kernels for prompts, one query takes a block of its own head however many heads share keys") {
+    Gpu gpu = test::toy_gpu();
+    gpu.profile.bandwidth = 1000 * tb_per_s;
+    Attention apart = fp32_attention(10, 8, 1, 1024), shared = apart;
+    shared.kv_heads = 1;
+    run("flash-attention-2", gpu);
+    CHECK(cost(shared, gpu).compute < cost(apart, gpu).compute);
+    apart.window = shared.window = 128;
+    // 80 blocks of 64 rows and 129 keys in steps of 64: 80 · 64 · 192 · 512 FLOP / 10 TFLOP/s = 50.33 us, and half a block less an eighth.
+    CHECK(cost(shared, gpu).compute.in(us) == rel(50.33 + 6.291 / 2 * 7 / 8, 1e-3));
+    CHECK(cost(shared, gpu).compute == cost(apart, gpu).compute);
+    apart.window = shared.window = 0;
+    run("tensorrt-llm-context", gpu);
+    CHECK(cost(shared, gpu).compute == cost(apart, gpu).compute);
+}
+
+TEST_CASE("Triton's prompts take time for keys that the window leaves out, as they go through all earlier ones") {
+    Gpu gpu = test::toy_gpu();
+    gpu.profile.bandwidth = 1000 * tb_per_s;
+    Attention op = fp32_attention(1, 10, 1024, 1024);
+    op.causal = true;
+    op.window = 128;
+    run("triton-extend", gpu);
+    const Seconds with = cost(op, gpu).compute;
+    for (AttentionKernels& kernels : gpu.profile.libraries.attention) kernels.design.masked_score_cycles = 0;
+    // Blocks see 128 + 64 keys. 832 queries leave out 416 on average: 346,112 scores a head and SM, and 64 · 832 of the longest block, of
+    // which half less a sixteenth ends late. Each takes 0.45 cycles.
+    const double scores = 832 * 416 + 0.5 * 64 * 832 * (1 - 10.0 / 160);
+    CHECK((with - cost(op, gpu).compute).in(us) == rel(scores * 0.45 / gpu.profile.boost_clock.in(hertz)*1e6, 1e-3));
+    op.window = 0;
+    CHECK(cost(op, gpu).compute > Seconds{});
+}
+
+TEST_CASE("where blocks of all heads take turns, each brings from DRAM what L2 cannot hold of all keys") {
+    Gpu gpu = test::toy_gpu();
+    Attention op = fp32_attention(1, 10, 640, 640);
+    run("triton-prefill", gpu);
+    gpu.parameters.values.attention[0].bandwidth_fraction = 1;
+    const Bytes keys = 10.0 * 640 * 2 * 128 * 4 * byte;
+    gpu.profile.l2 = keys;
+    CHECK(cost(op, gpu).l2 == Seconds{});
+    gpu.profile.l2 = 0.5 * keys;
+    // 100 blocks of 64 queries, ten a head: half of all keys ten times.
+    CHECK(cost(op, gpu).l2.in(us) == rel((5.0 * keys / gpu.profile.data_bandwidth(Traffic::read)).in(us), 1e-3));
+}
+
+TEST_CASE("a slower path of the tensor cores and the fitted start of kernels are facts of a design") {
+    Gpu gpu = test::toy_gpu();
+    gpu.profile.bandwidth = 1000 * tb_per_s;
+    Attention op = fp32_attention(1, 10, 128, 1024);
+    run("triton", gpu);
+    const KernelCost usual = cost(op, gpu);
+    for (AttentionKernels& kernels : gpu.profile.libraries.attention) {
+        kernels.design.matrix_rate = 0.5;
+        kernels.design.fitted_start = true;
+    }
+    CHECK(cost(op, gpu).compute.in(us) == rel(2 * usual.compute.in(us), 1e-3));
+    gpu.parameters.values.attention[0].fixed_cycles += 1000;
+    const KernelCost later = cost(op, gpu);
+    gpu.parameters.values.attention[0].fixed_cycles -= 1000;
+    CHECK((later.total - cost(op, gpu).total).in(us) == rel(1000 / gpu.profile.boost_clock.in(hertz)*1e6, 1e-3));
+}
