@@ -107,6 +107,7 @@ struct SoftwareStack {
     bool fp16_accumulation = false;         ///< fp16 products accumulate in 16 bits: twice the rate on GeForce
     bool fastest_precision = false;         ///< runs an 8-bit layer in fp16 where that is faster
     std::int64_t pipeline_chunk = 0;        ///< tokens of a prompt that travel through pipeline stages together; 0: the whole prompt
+    bool splits_layers = false;             ///< over several GPUs, where nothing else is said: consecutive layers; false: every layer
     double pipeline_overlap = 1;            ///< share of the ideal gain from stages working at the same time
     bool unpacks_on_lanes = false;          ///< it has kernels for vectors for products of up to 4 rows with weights in fewer bits
     bool warp_matrix = false;               ///< its matrix products are made of instructions of single warps (mma.sync)

@@ -192,6 +192,8 @@ const SoftwareKey keys[] = {
     {{"long_contexts", "", "prefill_chunk_tokens and decode_attention_rate where prompt and output exceed beyond_tokens"},
      SpecialKey{[](TableReader& t, S& x) { x.long_contexts = read_long_contexts(t); },
                 [](const S& x) { return text_of(x.long_contexts); }}},
+    {{"splits_layers", "", "several GPUs take consecutive layers where nothing else is said; false: each takes a part of every layer"},
+     &S::splits_layers},
     {{"pipeline_chunk_tokens", "tokens", "tokens of a prompt that travel through pipeline stages together; 0: the whole prompt"},
      &S::pipeline_chunk},
     {{"pipeline_overlap", "1", "fraction of the ideal gain from pipeline stages working at the same time"},

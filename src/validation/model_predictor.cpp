@@ -105,7 +105,7 @@ private:
 
 /// By the simulated engine. Roofline and terms are those of a run at the batch that it forms, of a lone prompt for the first token.
 ModelEstimate served_estimate(const ModelRow& row, const Workload& workload, const Gpu& gpu, const Library& library) {
-    Run request = completed(request_of(row, workload, library.machines, gpu.profile.id), workload, gpu);
+    Run request = completed(request_of(row, workload, library.software, library.machines, gpu.profile), workload, gpu);
     const ServingAnswer answer = serve(workload, gpu, library.software, question_of(*row.served, request), requests_of(row));
     ModelRow run = row;
     run.phase = "generate";
@@ -126,7 +126,8 @@ ModelEstimate served_estimate(const ModelRow& row, const Workload& workload, con
 ModelEstimate estimate(const ModelRow& row, const Workload& workload, const Gpu& gpu, const Library& library) {
     require_modelled(row);
     if (row.served) return served_estimate(row, workload, gpu, library);
-    const Prediction p = predict(workload, gpu, request_of(row, workload, library.machines, gpu.profile.id), library.software);
+    const Prediction p =
+        predict(workload, gpu, request_of(row, workload, library.software, library.machines, gpu.profile), library.software);
     if (row.metric == Metric::memory_gb) {
         const Bytes counted = p.memory.total() - (counts_tensors_alone(row) ? p.memory.overhead : Bytes{});
         // Sources give the sum over the GPUs used.
@@ -165,7 +166,8 @@ ModelPlanner model_planner(std::vector<Workload> workloads, SoftwareStacks softw
                 return [library, &row, &workload](const Gpu& gpu) { return estimate(row, workload, gpu, *library).predicted; };
             }
             const auto pass = std::make_shared<PlannedPass>(
-                workload, planned_for, request_of(row, workload, library->machines, planned_for.profile.id), library->software);
+                workload, planned_for, request_of(row, workload, library->software, library->machines, planned_for.profile),
+                library->software);
             return [pass, denoises, counted_per_item = counted(workload, pass->request()), &row](const Gpu& gpu) {
                 Times t = sizes_of(pass->request(), counted_per_item);
                 t.first_token = pass->latency(gpu);

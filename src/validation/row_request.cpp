@@ -11,17 +11,6 @@ namespace roofcast {
 
 namespace {
 
-bool software_has(const ModelRow& row, std::string_view part) {
-    return names_software(row.origin.software, part);
-}
-
-/// Engines that put consecutive layers on consecutive GPUs when nothing else is said; the others split every layer.
-bool splits_by_layers(const ModelRow& row) {
-    constexpr std::string_view by_layers[] = {"llama.cpp", "ollama", "exllama", "exllamav2", "transformers"};
-    return std::any_of(std::begin(by_layers), std::end(by_layers),
-                       [&](std::string_view engine) { return begins_with_words(row.origin.software, engine); });
-}
-
 double host_time(const std::vector<HostMachine>& machines, const ModelRow& row, const std::string& gpu) {
     const auto measured =
         std::find_if(machines.begin(), machines.end(), [&](const HostMachine& machine) { return stands_for(machine, row, gpu); });
@@ -36,10 +25,11 @@ bool stands_for(const HostMachine& machine, const ModelRow& row, const std::stri
            std::find(machine.gpus.begin(), machine.gpus.end(), gpu) != machine.gpus.end();
 }
 
-Run request_of(const ModelRow& row, const Workload& workload, const std::vector<HostMachine>& machines, const std::string& gpu) {
+Run request_of(const ModelRow& row, const Workload& workload, const SoftwareStacks& software, const std::vector<HostMachine>& machines,
+               const GpuProfile& gpu) {
     Run run;
-    run.host_time = host_time(machines, row, gpu);
-    if (software_has(row, "nhwc")) run.channels_last = true;
+    run.host_time = host_time(machines, row, gpu.id);
+    if (names_software(row.origin.software, "nhwc")) run.channels_last = true;
     run.precision = row.precision;
     run.batch = row.batch;
     run.image_size = row.image_size.value_or(0);
@@ -60,7 +50,8 @@ Run request_of(const ModelRow& row, const Workload& workload, const std::vector<
         run.generate_tokens = first_token_alone ? 1 : row.output_tokens.value_or(0);
         if (row.phase == "decode" && run.generate_tokens == 1) run.generate_tokens = 2;
         if (!row.image_size) run.images = 0;
-        if (row.parallel.gpus() == 1) (splits_by_layers(row) ? run.parallel.pipeline : run.parallel.tensor) = row.gpus;
+        const bool by_layers = software.find(run.execution, run.software, gpu.vendor).splits_layers;
+        if (row.parallel.gpus() == 1) (by_layers ? run.parallel.pipeline : run.parallel.tensor) = row.gpus;
     } else {
         run.prompt_tokens = row.prompt_tokens.value_or(0);
         if (row.parallel.gpus() == 1) run.parallel.data = row.gpus;

@@ -129,6 +129,22 @@ TEST_CASE("memory of several GPUs is their sum and has no roofline") {
     CHECK(predicted(split).predicted < 2 * memory.predicted);
 }
 
+TEST_CASE("engines that split models by layers decode on two GPUs no faster than on one, others do") {
+    const Bench predicted;
+    const auto gained = [&](const char* software) {
+        ModelRow row = llama("decode", Metric::tpot_ms);
+        row.batch = 1;
+        row.origin.software = software;
+        const double one = predicted(row).predicted;
+        row.gpus = 2;
+        return one / predicted(row).predicted;
+    };
+    CHECK(gained("llama.cpp b4000") < 1.02);
+    CHECK(gained("exllamav2") < 1.02);
+    CHECK(gained("mlc llm") > 1.2);
+    CHECK(gained("vllm 0.9") > 1.2);
+}
+
 TEST_CASE("memory that an allocator's tensors take is predicted without what the framework keeps beside") {
     const Bench predicted;
     ModelRow row = llama("", Metric::memory_gb);
