@@ -54,8 +54,8 @@ struct AttentionDesign {
     std::int64_t key_step = 64;       ///< keys that a block takes in one step
     bool decodes_by_keys = false;     ///< decoding never takes a block of queries
     bool decodes_by_queries = false;  ///< decoding always takes blocks of queries, each of one head
-    bool interleaves_sets = false;    ///< blocks of all heads and sequences take turns, before the next ones of the same
-    bool windows_apart = false;       ///< decoding over a sliding window does so
+    bool windows_apart = false;       ///< decoding over a sliding window takes such blocks
+    bool interleaves_sets = false;    ///< the blocks of one head and sequence do not follow each other: those of all others lie between
     bool joins_prompts =
         false;  ///< beside prompts, decoding sequences take whole blocks of queries: heads are packed only in pure decoding
     bool regroups_heads = false;  ///< decoding in batches copies Q and the output between orders by KV head and by query
@@ -74,8 +74,8 @@ struct AttentionDesign {
         shared_row_tiles{};             ///< rows of queries sharing keys are filled up to one of these, ascending; empty: none loaded apart
     double row_bytes_per_sm_clock = 0;  ///< at which these come in and go out
     // Cost of a score.
-    double bias_instructions =
-        55;  ///< of a CUDA core, to add a tensor to a score, in frameworks: CUTLASS's kernels for PyTorch in 16 bits (MaxViT on the H100)
+    /// Of a CUDA core, to add a tensor to a score, in frameworks: CUTLASS's kernels for PyTorch in 16 bits (MaxViT on the H100).
+    double bias_instructions = 55;
     double softmax_cycles = 0;       ///< of an SM for the softmax of a score; 0: as fitted
     double softmax_overlap = 0;      ///< of the shorter of GEMMs and softmax, hidden behind the longer; 0 to 1
     double matrix_rate = 1;          ///< of the tensor cores' rate, that its tiles and instructions allow; 0 to 1

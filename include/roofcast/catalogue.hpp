@@ -2,8 +2,9 @@
 /// The shipped GPUs, models and software by name: all that a program needs to ask for predictions.
 ///
 ///     const auto catalogue = roofcast::Catalogue::shipped();
-///     const auto p = roofcast::predict(catalogue.model("llama-3.1-8b"), catalogue.gpu("h200"), {.batch = 8, .precision =
-///     roofcast::Precision::bf16}); p.tpot->in(roofcast::ms);  // time for each output token
+///     const roofcast::Run run{.batch = 8, .precision = roofcast::Precision::bf16};
+///     const auto p = roofcast::predict(catalogue.model("llama-3.1-8b"), catalogue.gpu("h200"), run);
+///     p.tpot->in(roofcast::ms);  // time for each output token
 
 #include <filesystem>
 #include <memory>

@@ -195,8 +195,9 @@ struct SoftwareStacks {
 /// Reads `execution.toml` and `engines/*.toml` of the folder. Throws Error naming file, line and key.
 SoftwareStacks load_software(const std::filesystem::path& software_folder);
 
-/// Whether the family was fitted on the GPU or its architecture, or needs no fit. Operators of others keep the parameters of their class.
-bool is_fitted(const KernelFamily& family, const Gpu& gpu);
+/// Whether the family was fitted on the GPU or its architecture, or runs on the GPU's own parameters (`needs_fit`). Operators of others
+/// keep the parameters of their class.
+bool has_parameters(const KernelFamily& family, const Gpu& gpu);
 
 /// `gpu` with the family's parameters, as far as it was fitted on it or its architecture, and the facts of its kernels.
 Gpu as_family_sees(const Gpu& gpu, const KernelFamily& family);

@@ -27,9 +27,18 @@ const FamilyParameters* fit_of(const KernelFamily& family, const Gpu& gpu) {
     return fit == fits.end() ? nullptr : &*fit;
 }
 
+/// `profile` with the family's facts, and the parameters of its fit, else those of `device`.
+Gpu with_facts(const GpuProfile& profile, const FamilyParameters* fit, const Gpu& device, const KernelFamily& family) {
+    Gpu seen;
+    seen.profile = profile;
+    put_facts(family, seen.profile.libraries);
+    seen.parameters.values = fit != nullptr ? fit->values : device.parameters.values;
+    return seen;
+}
+
 }  // namespace
 
-bool is_fitted(const KernelFamily& family, const Gpu& gpu) {
+bool has_parameters(const KernelFamily& family, const Gpu& gpu) {
     return !family.needs_fit || fit_of(family, gpu) != nullptr;
 }
 
@@ -38,11 +47,8 @@ bool KernelFamily::runs_on(const GpuProfile& gpu) const {
 }
 
 Gpu as_family_sees(const Gpu& gpu, const KernelFamily& family) {
-    Gpu seen;
-    seen.profile = gpu.profile;
-    put_facts(family, seen.profile.libraries);
     const FamilyParameters* fit = fit_of(family, gpu);
-    seen.parameters.values = fit != nullptr ? fit->values : gpu.parameters.values;
+    Gpu seen = with_facts(gpu.profile, fit, gpu, family);
     seen.parameters.intervals = fit != nullptr && !fit->intervals.empty() ? fit->intervals : gpu.parameters.intervals;
     return seen;
 }
@@ -69,13 +75,8 @@ Gpu with_software(const Gpu& device, const SoftwareStack& stack) {
     if (stack.fp8_tile > 0)
         gpu.profile.libraries.fp8_tiles = {{.most_m = any, .most_n = any, .rows = stack.fp8_tile, .columns = stack.fp8_tile}};
     for (const auto& family : stack.families) {
-        if (!family->runs_on(gpu.profile) || !is_fitted(*family, device)) continue;
-        const FamilyParameters* fit = fit_of(*family, device);
-        const auto seen = std::make_shared<Gpu>();
-        seen->profile = gpu.profile;
-        seen->parameters.values = fit != nullptr ? fit->values : device.parameters.values;
-        put_facts(*family, seen->profile.libraries);
-        gpu.families.push_back({family, seen});
+        if (!family->runs_on(gpu.profile) || !has_parameters(*family, device)) continue;
+        gpu.families.push_back({family, std::make_shared<const Gpu>(with_facts(gpu.profile, fit_of(*family, device), device, *family))});
     }
     return gpu;
 }

@@ -31,7 +31,7 @@ public:
     void kernel(const KernelRow& row, std::size_t index) {
         const Gpu* known = known_gpu(row.gpu, row.origin);
         if (known == nullptr) return;
-        const Gpu* gpu = row.family && is_fitted(*row.family, *known) ? &of_family(*known, *row.family) : known;
+        const Gpu* gpu = row.family && has_parameters(*row.family, *known) ? &of_family(*known, *row.family) : known;
         try {
             if (const auto p = matrix_precision(row.op)) require_precision(gpu->profile, *p);
             if (is_impossible(row, gpu->profile)) {

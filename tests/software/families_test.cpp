@@ -197,7 +197,7 @@ TEST_CASE("a family takes attention of its phase, widths and groups, on its arch
     CHECK(rows[0].family != nullptr);
     CHECK(rows[1].family == nullptr);
     CHECK(rows[2].family != nullptr);
-    CHECK(is_fitted(family, l40s));  // without a fit of it
+    CHECK(has_parameters(family, l40s));  // without a fit of it
 }
 
 TEST_CASE("a range of groups that begins after its end is an error") {
