@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "roofcast/architecture_facts.hpp"
+#include "roofcast/caller.hpp"
 #include "roofcast/cost_parameters.hpp"
 #include "roofcast/library_facts.hpp"
 #include "roofcast/pcie_topology.hpp"
@@ -171,6 +172,7 @@ struct GpuOfFamily {
 struct Gpu {
     GpuProfile profile;
     ParameterSet parameters;
+    Caller caller{};                      ///< of the software in use (`with_software`); of kernels measured, of theirs
     std::vector<GpuOfFamily> families{};  ///< of the software in use (`with_software`): the first that takes an operator runs it
 };
 

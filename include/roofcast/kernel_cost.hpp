@@ -79,7 +79,7 @@ KernelCost unpacking_cost(const Gemm& op, const Gpu& gpu, BytesPerSecond most_pe
 KernelCost cost(const Op& op, const Gpu& gpu, Cache cache = Cache::cold);
 
 /// The class of kernels that `op` runs in; nullopt: `Unmodelled`.
-std::optional<KernelClass> kernel_class(const Op& op, const GpuProfile& gpu);
+std::optional<KernelClass> kernel_class(const Op& op, const Gpu& gpu);
 
 /// `kernel`, which runs `op`, as it is on this machine: times its class's time factor, but no faster than the data sheet allows.
 /// `cost(const Op&, …)` has done so.

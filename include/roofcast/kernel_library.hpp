@@ -64,8 +64,9 @@ struct LibraryFactsTable {
 
 struct KernelLibrary {
     std::string name;
-    std::vector<std::string> kernels;   ///< what the column `kernel` of measurements calls it
-    std::vector<std::string> software;  ///< first words of the column `software` that those rows must have; empty: any
+    std::vector<std::string> kernels;            ///< what the column `kernel` of measurements calls it
+    std::vector<std::string> software;           ///< first words of the column `software` that those rows must have; empty: any
+    std::vector<std::string> called_directly{};  ///< first words of that column where nothing but the library was called
     std::vector<std::shared_ptr<const KernelFamily>> families{};
     std::vector<NamedAttention> attention{};  ///< designs of its fused kernels
     std::vector<LibraryFactsTable> facts{};   ///< where several state a key for a chip, the last one holds

@@ -20,12 +20,6 @@ enum class KernelSet {
 
 std::string_view name(KernelSet kernels);
 
-/// Sizes of groups from `least` to `most`; none where `most` is less.
-struct GroupSizes {
-    std::int64_t least = 1, most = 0;
-    [[nodiscard]] bool has(std::int64_t size) const { return least <= size && size <= most; }
-};
-
 /// What a graph of operators depends on beside the model and the run. Keys, units and meanings of what tables of `software/` state:
 /// src/software/keys.cpp and docs/software.md.
 struct Lowering {
@@ -38,22 +32,17 @@ struct Lowering {
     bool tf32_products = true;        ///< TF32 applies to GEMMs, not only to convolutions
     // Attention
     bool fused_attention = true;
-    bool fused_wide_attention = true;            ///< in fp32 and TF32 too, where attention is fused at all
-    std::int64_t fused_encoder_tokens = 0;       ///< attention of up to so many tokens to each other is fused all the same in up to 16 bits
-    bool window_kernels = false;                 ///< attention in windows has kernels of its own: fused, and cut by the norm before it
-    bool head_blocks = false;                    ///< attention of short sequences without a cache is by kernels of a block a head
-    std::optional<GroupSizes> sharing_groups{};  ///< of query heads that decode together; others decode on CUDA cores. Absent: any together
-    bool converts_cache = true;                  ///< attention converts a KV cache in fewer bits; false: it computes on it as stored
-    bool split_ungrouped = true;                 ///< attention of one query splits keys over blocks also where no heads share them
-    bool general_sinks = false;  ///< attention with sinks is by the general kernel where FlashAttention-2, which has none, is the library
-    bool fp32_library_attention = false;  ///< attention that its library has no fused kernel for is separate kernels in fp32
-    bool fp32_scores = false;             ///< attention without a fused kernel keeps scores in fp32 around the softmax
-    bool copies_heads = false;            ///< the same makes heads the outer dimension, and an inner one of the output again
-    bool separate_mask = false;           ///< the same masks scores by a kernel of its own
-    bool odd_rows_on_lanes = false;       ///< its products over an odd number of tokens compute in fp32
-    bool concatenates_cache = false;      ///< passes that lengthen the KV cache write all of it anew
-    bool repeats_keys = false;            ///< keys and values that query heads share are copied out to each of them
-    double copy_instructions = 0;         ///< integer instructions for each element that either writes
+    bool fused_wide_attention = true;       ///< in fp32 and TF32 too, where attention is fused at all
+    std::int64_t fused_encoder_tokens = 0;  ///< attention of up to so many tokens to each other is fused all the same in up to 16 bits
+    bool window_kernels = false;            ///< attention in windows has kernels of its own: fused, and cut by the norm before it
+    bool fp32_library_attention = false;    ///< attention that its library has no fused kernel for is separate kernels in fp32
+    bool fp32_scores = false;               ///< attention without a fused kernel keeps scores in fp32 around the softmax
+    bool copies_heads = false;              ///< the same makes heads the outer dimension, and an inner one of the output again
+    bool separate_mask = false;             ///< the same masks scores by a kernel of its own
+    bool odd_rows_on_lanes = false;         ///< its products over an odd number of tokens compute in fp32
+    bool concatenates_cache = false;        ///< passes that lengthen the KV cache write all of it anew
+    bool repeats_keys = false;              ///< keys and values that query heads share are copied out to each of them
+    double copy_instructions = 0;           ///< integer instructions for each element that either writes
     std::optional<double> quantized_copy_instructions{};  ///< the same where weights are stored in fewer bits than products compute in
     bool half_padded = false;  ///< half of each sequence that an encoder is given is padding, which fused attention passes over apart
     // Layers
@@ -71,8 +60,6 @@ struct Lowering {
 
     /// Kernels of an eager framework: over strided or broadcast operands, and pools, compute each address.
     [[nodiscard]] bool framework() const { return kernels == KernelSet::framework; }
-    /// A compiler's kernels beside those of libraries that the framework calls.
-    [[nodiscard]] bool compiled() const { return kernels == KernelSet::generated; }
     /// Whether attention of runs in `precision` is one fused kernel.
     [[nodiscard]] bool fuses_attention(Precision precision) const { return is_wide(precision) ? fused_wide_attention : fused_attention; }
     /// The same of attention of `tokens` tokens to each other.

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "roofcast/caller.hpp"
 #include "roofcast/execution.hpp"
 #include "roofcast/kernel_cost.hpp"
 #include "roofcast/kernel_library.hpp"
@@ -22,9 +23,6 @@
 #include "roofcast/units.hpp"
 
 namespace roofcast {
-
-/// Whether `software`, free text of a row, names `part`; upper and lower case are alike.
-bool names_software(std::string_view software, std::string_view part);
 
 /// Who measured what, and where it is written.
 struct Origin {
@@ -57,7 +55,7 @@ struct KernelRow {
     Origin origin;
     std::shared_ptr<const KernelLibrary> library{};  ///< whose kernels it measures; null: the vendor's
     std::shared_ptr<const KernelFamily> family{};    ///< that `kernel` is of (`mark_kernels`)
-    bool habits_known = false;                       ///< the other fields are read as the host meant them, not as its file has them
+    Caller caller{};                                 ///< of the kernel (`mark_rows`)
 };
 
 /// What a model row measures.
@@ -85,6 +83,8 @@ struct ModelRow {
     std::int64_t batch = 1;
     std::optional<std::int64_t> prompt_tokens, output_tokens, image_size;  ///< absent: the model's default; 0 is an answer
     std::optional<double> gmacs, mactivations, mparams;                    ///< per image, for models that are not shipped
+    std::optional<bool> channels_last{};                                   ///< layout of images; absent: the execution mode's
+    bool memory_of_tensors = false;                                        ///< memory is without a context and libraries
     std::int64_t gpus = 1;                                                 ///< used together
     Parallelism parallel{};                                                ///< all 1 with gpus > 1: the source does not say how it splits
     std::string phase;                 ///< forward, prefill, decode, generate, serve, train; empty: not given

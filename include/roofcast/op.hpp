@@ -20,21 +20,11 @@ struct Gemm {
     bool block_scales = false;          ///< of `WeightFormat`
     bool dynamic_quantized = false;     ///< A arrives in 16 bits and is quantized per row by a kernel of its own
     bool bias = false;                  ///< its epilogue adds one
-    bool framework = false;             ///< an eager framework calls it
-    bool by_library = false;            ///< the vendor's, also in 8 bits, for which serving engines compile kernels of their own
-    bool on_lanes = false;              ///< the library has no kernel of tensor cores for it: 16-bit operands are multiplied in fp32
-    bool unpacks_on_lanes = false;      ///< the engine has a kernel for up to 4 rows where B is stored in fewer bits
+    bool in_fp32 = false;               ///< operands of 16 bits are multiplied in fp32
     std::optional<Precision> output{};  ///< format of C; absent: 16 bits for the narrower formats, else the precision
     /// Weight-only quantization.
     [[nodiscard]] bool unpacks_weights() const { return weight_bits < 8 * element_size(precision).in(byte); }
     friend bool operator==(const Gemm&, const Gemm&) = default;
-};
-
-/// Decoding with a kernel in which each query head goes through its keys by itself, on CUDA cores, even where heads share them.
-enum class LaneDecoding {
-    none,      ///< the engine has no such kernel
-    possible,  ///< the faster of it and the one that takes heads together
-    only       ///< none takes groups of this size together
 };
 
 /// softmax(Q·Kᵀ)·V. Q [batch, heads, query_len, head_dim], K [batch, kv_heads, kv_len, head_dim], V [batch, kv_heads, kv_len, value_dim].
@@ -49,22 +39,14 @@ struct Attention {
     std::optional<Precision> products{};  ///< then: format that the products compute in, whatever they are stored in; absent: `precision`
     bool fp32_scores = false;             ///< then: in fp32 around the softmax, cast there and back
     bool copies_heads = false;            ///< then: heads become the outer dimension of queries, keys and values, and an inner one again
-    bool framework = false;  ///< then: a mask is broadcast with an address an element, and copies and mask are counted with the operator
-    bool separate_mask = false;         ///< then: added to the scores by a kernel of its own
-    bool cached = true;                 ///< keys and values go into a KV cache, and those of earlier tokens come from it
-    bool split_ungrouped = true;        ///< keys are split over blocks also where each query head has keys of its own
-    std::optional<Precision> output{};  ///< format of Q and the output; absent: 16 bits for the narrower formats, else the precision
-    bool biased = false;                ///< learned positions are added to the scores; masks are not counted
-    bool converts_cache = true;         ///< kernels convert a narrower cache; false: they compute on it as it is stored
-    LaneDecoding lane_decoding = LaneDecoding::none;
-    bool head_blocks = false;     ///< by kernels of which one block computes a head, up to 512 keys (TensorRT's; see docs/model.md)
-    bool general_sinks = false;   ///< a learned score a head joins softmax, by the general kernel where FlashAttention-2 would compute
-    bool beside_prompts = false;  ///< decoding sequences are part of a kernel for prompts (chunked prefill of some engines)
-    bool values_in_keys = false;  ///< V is the first `value_dim` elements of K (absorbed latent attention): read once
+    bool separate_mask = false;           ///< then: added to the scores by a kernel of its own
+    bool cached = true;                   ///< keys and values go into a KV cache, and those of earlier tokens come from it
+    std::optional<Precision> output{};    ///< format of Q and the output; absent: 16 bits for the narrower formats, else the precision
+    bool biased = false;                  ///< learned positions are added to the scores; masks are not counted
+    bool sinks = false;                   ///< a learned score a head joins softmax
+    bool beside_prompts = false;          ///< decoding sequences are part of a kernel for prompts (chunked prefill of some engines)
+    bool values_in_keys = false;          ///< V is the first `value_dim` elements of K (absorbed latent attention): read once
     [[nodiscard]] std::int64_t value_width() const { return value_dim > 0 ? value_dim : head_dim; }
-    [[nodiscard]] CacheFormat cache_format() const {
-        return converts_cache && element_size(kv_precision) < element_size(precision) ? CacheFormat::narrow : CacheFormat::plain;
-    }
     friend bool operator==(const Attention&, const Attention&) = default;
 };
 
@@ -74,8 +56,6 @@ struct Conv2d {
     std::int64_t stride = 1, padding_h = 0, padding_w = 0, dilation = 1, groups = 1;
     Precision precision = Precision::fp16;
     bool channels_last = false;
-    bool framework = false;             ///< in eager PyTorch: by its own kernel where it does not call the vendor's library
-    bool by_pytorch = false;            ///< by the kernel that the library takes for PyTorch, eager or compiled
     std::optional<Precision> output{};  ///< format of the output; absent: 16 bits for the narrower formats, else the precision
     [[nodiscard]] std::int64_t out_height() const { return (height + 2 * padding_h - dilation * (kernel_h - 1) - 1) / stride + 1; }
     [[nodiscard]] std::int64_t out_width() const { return (width + 2 * padding_w - dilation * (kernel_w - 1) - 1) / stride + 1; }
@@ -101,7 +81,7 @@ inline constexpr double bilinear_instructions = 150;
 struct ChannelMap {
     std::int64_t images = 0, channels = 0;
     bool channels_last = false;
-    bool by_library = false;  ///< by the vendor's kernel: where weights are in fp32 and the map is not in bf16
+    bool fp32_weights = false;  ///< scale, shift and statistics
     friend bool operator==(const ChannelMap&, const ChannelMap&) = default;
 };
 
@@ -113,10 +93,10 @@ struct Elementwise {
     Precision precision = Precision::fp16;
     bool strided = false;  ///< operands are broadcast or strided in an eager framework: each element's address is computed
     double apart = 0;      ///< tensors read whose elements lie apart where those written lie side by side: each is fetched with its sector
-    double instructions = 0;  ///< of the FP32 cores for an element, where they are known and may take longer than the FLOPs
-    bool framework = false;   ///< an eager framework's kernel, made for operands of any kind
-    int mixed_operands = 0;   ///< operands of a kernel whose formats differ: a framework's loads these one by one and converts them
-    ChannelMap normalized{};  ///< the map, where the kernel is an eager framework's batch normalization
+    double instructions = 0;    ///< of the FP32 cores for an element, where they are known and may take longer than the FLOPs
+    bool any_operands = false;  ///< by a kernel made for operands of any kind, as eager frameworks have them
+    int mixed_operands = 0;     ///< operands of a kernel whose formats differ: a framework's loads these one by one and converts them
+    ChannelMap normalized{};    ///< the map, where the kernel is an eager framework's batch normalization
     friend bool operator==(const Elementwise&, const Elementwise&) = default;
 };
 
@@ -129,8 +109,7 @@ struct RowWise {
     RowOp kind = RowOp::layernorm;
     std::int64_t rows = 0, cols = 0;
     Precision precision = Precision::fp16;
-    bool framework = true;     ///< an eager framework's kernel; false: an engine's, with instructions for pairs of 16-bit elements
-    bool in_registers = true;  ///< softmax keeps long rows in registers, as of PyTorch 2.11; false: it reads them thrice, as of 2.1
+    bool any_operands = true;  ///< by a kernel of eager frameworks; false: an engine's, with instructions for pairs of 16-bit elements
     friend bool operator==(const RowWise&, const RowWise&) = default;
 };
 
@@ -204,6 +183,7 @@ enum class QuantizeSchedule {
     elementwise  ///< a framework's kernels one after the other: quotient, limits, conversion and copy
 };
 inline constexpr std::size_t quantize_schedule_count = 4;
+std::string_view name(QuantizeSchedule schedule);
 
 /// Quantizes [rows, cols].
 struct Quantize {

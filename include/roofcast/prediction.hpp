@@ -69,7 +69,8 @@ struct PredictionIntervals {
 inline constexpr int interval_percent = 80;
 
 struct Prediction {
-    Run request;  ///< with defaults filled in
+    Run request;    ///< with defaults filled in
+    Caller caller;  ///< of its kernels
     std::vector<Phase> phases;
     Seconds latency;              ///< end to end: one batch, or one batch of whole requests
     double items_per_second = 0;  ///< images or sequences, all data-parallel copies

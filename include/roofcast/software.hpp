@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "roofcast/caller.hpp"
 #include "roofcast/gpu_profile.hpp"
 #include "roofcast/kernel_library.hpp"
 #include "roofcast/lowering.hpp"
@@ -47,13 +48,15 @@ struct KernelFamily {
     std::optional<bool> prompts{};          ///< of sequences without earlier tokens or several queries each, or of all others (decoding)
     std::vector<std::int64_t> head_dims{};  ///< widths of a head
     std::optional<GroupSizes> groups{};     ///< query heads that share a KV head
-    std::optional<GroupSizes> sharing_groups{};  ///< of query heads that a decoding kernel takes together, as `SoftwareStack`'s
-    bool converts_cache = true;                  ///< as `SoftwareStack`'s
+    std::optional<GroupSizes> sharing_groups{};  ///< in place of the caller's
+    bool converts_cache = true;                  ///< the same
     std::optional<bool> gated;                   ///< experts' inner layer; absent: as the row or model says
     bool needs_fit = true;                       ///< false: without a fit it runs on the GPU's parameters, as its design says enough
     bool rows_include_quantization = false;      ///< measured times hold the kernel that quantizes activations
     KernelFacts facts{};
     [[nodiscard]] bool runs_on(const GpuProfile& gpu) const;
+    /// `caller` as the family's kernels have it.
+    [[nodiscard]] Caller called_by(Caller caller) const;
 };
 
 /// Attention of one query per sequence where each KV head serves `least_group` query heads or more: by other kernels, at `rate` of the rate
@@ -88,6 +91,7 @@ struct SoftwareStack {
     std::string name;  ///< "eager", …, or the engine's: "llama.cpp"
     Execution execution = Execution::eager;
     Lowering lowering{.kernels = KernelSet::framework};  ///< its `half_padded` and `folds_norms` are of a run, and not read from tables
+    Caller caller{};                                     ///< of its kernels
     Seconds host_per_kernel;                             ///< host time to issue one kernel
     Seconds host_per_convolution;                        ///< beside that of its kernels: the library looks an algorithm up
     Seconds host_per_pass;                               ///< host time of one pass that nothing hides: Python, scheduler, graph launch
@@ -109,7 +113,6 @@ struct SoftwareStack {
     std::int64_t pipeline_chunk = 0;        ///< tokens of a prompt that travel through pipeline stages together; 0: the whole prompt
     bool splits_layers = false;             ///< over several GPUs, where nothing else is said: consecutive layers; false: every layer
     double pipeline_overlap = 1;            ///< share of the ideal gain from stages working at the same time
-    bool unpacks_on_lanes = false;          ///< it has kernels for vectors for products of up to 4 rows with weights in fewer bits
     bool warp_matrix = false;               ///< its matrix products are made of instructions of single warps (mma.sync)
     bool warp_matrix_experts = false;       ///< those of routed experts in 8 bits are
     double vector_bytes_per_sm_clock = 0;   ///< most that an SM takes in of weights that products of few rows stream past vectors; 0: there
@@ -188,6 +191,9 @@ struct SoftwareStacks {
     [[nodiscard]] std::vector<const Engine*> named(std::string_view software) const;
     /// That engine's costs, else the execution mode's own table.
     [[nodiscard]] const SoftwareStack& find(Execution execution, std::string_view software, std::string_view vendor = {}) const;
+    /// The caller of kernels measured under `software`, free text: an engine in whatever execution mode, eager first, or a library that is
+    /// called directly; unknown software is taken for a serving engine.
+    [[nodiscard]] Caller caller(std::string_view software, std::string_view vendor = {}) const;
     /// Names of the kernel families that a run with `software` on GPUs of `vendor` may use, in whatever execution mode.
     [[nodiscard]] std::vector<std::string> families_of(std::string_view software, std::string_view vendor) const;
 };

@@ -98,7 +98,6 @@ struct HostStack {
     bool reduction_in_n = false;                                   ///< column n of its gemm rows holds k, and k the columns of the product
     std::vector<std::string> ungated_software;                     ///< beginnings of the names of engines that run the next without a gate
     std::vector<UngatedExperts> ungated_experts;
-    std::array<std::vector<std::string>, quantize_schedule_count> quantizing;  ///< beginnings of names of engines by QuantizeSchedule
 };
 
 /// A machine that ran whole models: how fast its host is, apart from its GPU and from the software.
@@ -109,10 +108,20 @@ struct HostMachine {
     double host_time = 1;           ///< Run::host_time
 };
 
+/// What rows of whole models mean that their columns do not say, by the beginnings of their source and software; empty: any.
+struct RowMeaning {
+    std::string source, software;
+    std::string means;                    ///< software in place of the row's; empty: as the row says
+    bool rates_of_whole_calls = false;    ///< rates of phase decode count the time of the prompt
+    bool memory_of_tensors = false;       ///< memory is that of tensors, without a context and libraries
+    std::optional<bool> channels_last{};  ///< layout of images
+};
+
 /// `software/hosts.toml`.
 struct MeasuringHosts {
     std::vector<HostStack> stacks;  ///< each host, after its variants
     std::vector<HostMachine> machines;
+    std::vector<RowMeaning> meanings;
 };
 /// Throws Error.
 MeasuringHosts load_measuring_hosts(const std::filesystem::path& file);
@@ -121,17 +130,14 @@ MeasuringHosts load_measuring_hosts(const std::filesystem::path& file);
 /// names the GPU, else one for any; without one nothing is added.
 HostLaunch host_launch(const std::vector<HostStack>& stacks, const KernelRow& row);
 
-/// Reads rows by the habits of their hosts, but for those that were read so before: cold rows as rotated, ungrouped attention as unsplit,
-/// experts as ungated, tensors as quantized by the schedule of the engine, and n and k of products where a source has them the other way
-/// round.
-void mark_habits(const std::vector<HostStack>& stacks, std::vector<KernelRow>& rows);
-
 /// The GPU of a row, by its id; nullptr: not known.
 using GpuOfRow = std::function<const GpuProfile*(const std::string& id)>;
 
-/// Finds the families of the rows' kernels, and the libraries of their all-reduces. GEMMs whose family's times hold the quantizing of
-/// activations are marked as quantizing. Rows of a GPU that is not known may be of families for any architecture.
-void mark_kernels(const SoftwareStacks& software, std::vector<KernelRow>& rows, const GpuOfRow& gpu = {});
+/// Finds what the names in rows stand for, once for rows as they were read: the callers of their kernels by `software`, how their hosts
+/// measured (cold rows as rotated or repeated, ungrouped attention as unsplit, experts as ungated, n and k of products where a source has
+/// them the other way round), the families of their kernels and the libraries of their all-reduces. GEMMs whose family's times hold the
+/// quantizing of activations are marked as quantizing. Rows of a GPU that is not known may be of families for any architecture.
+void mark_rows(const SoftwareStacks& software, const std::vector<HostStack>& hosts, std::vector<KernelRow>& rows, const GpuOfRow& gpu = {});
 
 // ---- judging rows ---------------------------------------------------------------------------------------------------------------
 
@@ -160,8 +166,8 @@ bool is_impossible(const ModelRow& row, const ModelEstimate& estimate);
 using ModelPredictor = std::function<ModelEstimate(const ModelRow&, const Gpu&)>;
 
 /// Predicts models of `workloads`, and others from the row's gmacs, mactivations and mparams by the summary family; on a machine of
-/// `machines` where the row's source measured on one, the first that stands for the row.
-ModelPredictor model_predictor(std::vector<Workload> workloads, SoftwareStacks software, std::vector<HostMachine> machines = {});
+/// `hosts` where the row's source measured on one, the first that stands for the row. Rows are read as `hosts.meanings` say.
+ModelPredictor model_predictor(std::vector<Workload> workloads, SoftwareStacks software, MeasuringHosts hosts = {});
 
 /// What one row measures, in its metric's unit, by the parameters of the row's GPU.
 using RowModel = std::function<double(const Gpu&)>;
@@ -169,8 +175,8 @@ using RowModel = std::function<double(const Gpu&)>;
 /// when it is impossible.
 using ModelPlanner = std::function<RowModel(const ModelRow&, const Gpu&)>;
 
-/// Plans models as `model_predictor` predicts them. The rows outlive what is planned.
-ModelPlanner model_planner(std::vector<Workload> workloads, SoftwareStacks software, std::vector<HostMachine> machines = {});
+/// Plans models as `model_predictor` predicts them.
+ModelPlanner model_planner(std::vector<Workload> workloads, SoftwareStacks software, MeasuringHosts hosts = {});
 
 /// What judging needs besides the rows.
 struct Predictors {
@@ -206,9 +212,11 @@ struct Validation {
 /// Predicts every row of `measurements`.
 Validation judge(const Measurements& measurements, const Predictors& predictors);
 
-/// The cost of the row's kernel.
-/// `gpu` is as the row's family sees it, where it has one.
+/// The cost of the row's kernel. `gpu` is as the row's caller and family see it (`as_row_sees`).
 KernelCost predicted_cost(const KernelRow& row, const Gpu& gpu);
+
+/// `gpu` as the kernel of `row` sees it: its caller's, with the parameters and facts of its family where that was fitted.
+Gpu as_row_sees(const KernelRow& row, const Gpu& gpu);
 
 /// What rows may be grouped by. Keys that a kernel or model row lacks are empty; `op` of a model row is "model"; `bound` is the
 /// prediction's.

@@ -128,7 +128,7 @@ private:
 
     template <class Store>
     void predict_all(const CostParameters& parameters, Store store) {
-        const Bench bench(input_.gpus, parameters);
+        const Bench bench(input_, parameters);
         for (Judged& j : judged_) store(j, bench.predicted(*j.sample));
     }
 
@@ -140,7 +140,7 @@ private:
         if (seen.empty() || seen.size() == training_.size()) return;
         const CostParameters start = split.gpu ? start_left_out(*split.gpu, session) : start_.values;
         const StagedFit fit = session.fit(input_, seen, split.activity, {.start = &start, .stages = stages_, .few = few_, .told = told_});
-        const Bench bench(input_.gpus, fit.parameters);
+        const Bench bench(input_, fit.parameters);
         // Every row is unseen in one split of a kind only, so that threads write to different places.
         for (Judged& j : judged_) {
             if (!j.held_out && split.unseen(*j.sample)) j.*split.prediction = bench.predicted(*j.sample);
@@ -178,7 +178,7 @@ private:
     }
 
     void add_stages(Fit& fit) {
-        const Bench bench(input_.gpus, full_.parameters);
+        const Bench bench(input_, full_.parameters);
         for (StageOutcome& stage : full_.stages) {
             if (options_.diagnose) {
                 StageDiagnosis diagnosis = diagnose(bench, stage, start_.values);
@@ -220,7 +220,7 @@ private:
             const Samples some = thinned(training_, coarse_rows / 4, options_.seed);
             used.insert(used.end(), some.begin(), some.end());
         }
-        const Bench bench(input_.gpus, full_.parameters);
+        const Bench bench(input_, full_.parameters);
         for (const std::size_t spec : parameters_that_matter(bench, used, others)) {
             const double value = parameter_specs()[spec].get(full_.parameters);
             fit.details.push_back({.spec = spec, .before = value, .after = value});
@@ -279,7 +279,7 @@ std::string_view name(StopReason r) {
 std::optional<AccuracySummary> accuracy_on(const CalibrationInput& input, const CostParameters& parameters) {
     const SampleSet set = collect_samples(input);
     if (set.samples.empty()) return std::nullopt;
-    const Bench bench(input.gpus, parameters);
+    const Bench bench(input, parameters);
     std::vector<double> predicted, measured;
     for (const Sample& sample : set.samples) {
         predicted.push_back(bench.predicted(sample));

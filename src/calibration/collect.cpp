@@ -71,16 +71,19 @@ std::string objection(const ModelRow& row) {
 
 class Collector {
 public:
-    explicit Collector(const CalibrationInput& input) : input_(input) {
+    explicit Collector(const CalibrationInput& input) : input_(input), callers_(callers_of(input)) {
         for (const GpuProfile& profile : input.gpus) gpus_.push_back({profile, input.start});
     }
 
     void add(const KernelRow& row) {
         const auto gpu = place(row.gpu);
         if (!gpu) return;
+        gpus_[*gpu].caller = row.caller;
         if (std::string reason = objection(row, gpus_[*gpu]); !reason.empty()) return drop(row.origin, row.gpu, row.op_name, reason);
+        const auto caller = std::lower_bound(callers_.begin(), callers_.end(), row.caller) - callers_.begin();
         const HostLaunch host = input_.host_launch ? input_.host_launch(row) : HostLaunch{};
-        result_.samples.push_back({.kernel = &row, .gpu = *gpu, .host = host, .group = shape_of(row.op)});
+        result_.samples.push_back(
+            {.kernel = &row, .gpu = *gpu, .caller = static_cast<std::size_t>(caller), .host = host, .group = shape_of(row.op)});
     }
 
     void add(const ModelRow& row) {
@@ -123,6 +126,7 @@ private:
     }
 
     const CalibrationInput& input_;
+    const std::vector<Caller> callers_;
     std::vector<Gpu> gpus_;
     SampleSet result_;
 };

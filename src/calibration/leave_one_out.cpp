@@ -53,7 +53,7 @@ std::vector<LeftOutGpu> leave_one_out(const CalibrationInput& input, const Calib
             input, [&](const GpuProfile& g) { return g.id == without.id || (by_architecture && g.architecture == without.architecture); },
             session);
         const StagedFit fit = session.fit(input, seen, "without " + result.gpu, {.start = &from, .stages = options.stages, .told = told});
-        const Bench start(input.gpus, from), fitted(input.gpus, fit.parameters);
+        const Bench start(input, from), fitted(input, fit.parameters);
         for (Judged& j : judged) {
             j.start = start.predicted(*j.sample);
             j.fit = fitted.predicted(*j.sample);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <set>
 
 #include "calibration/folds.hpp"
 #include "roofcast/error.hpp"
@@ -24,8 +25,19 @@ std::string Sample::precision() const {
     return text;
 }
 
-Bench::Bench(const std::vector<GpuProfile>& profiles, const CostParameters& start) : parameters_(start) {
-    for (const GpuProfile& profile : profiles) gpus_.push_back({profile, {.values = start, .provenance = {}, .source = {}}});
+std::vector<Caller> callers_of(const CalibrationInput& input) {
+    std::set<Caller> callers;
+    for (const KernelRow& row : input.kernels) callers.insert(row.caller);
+    if (callers.empty()) callers.emplace();
+    return {callers.begin(), callers.end()};
+}
+
+Bench::Bench(const CalibrationInput& input, const CostParameters& start) : parameters_(start) {
+    const std::vector<Caller> callers = callers_of(input);
+    callers_ = callers.size();
+    for (const GpuProfile& profile : input.gpus) {
+        for (const Caller& caller : callers) gpus_.push_back({profile, {.values = start, .provenance = {}, .source = {}}, caller});
+    }
     // What the reports ask of a parameter is not asked while fitting.
     for (Gpu& gpu : gpus_) {
         gpu.parameters.provenance.assign(parameter_specs().size(), Provenance::assumed);
@@ -49,7 +61,7 @@ bool Bench::has_unit_of(const ParameterSpec& spec) const {
 }
 
 double Bench::predicted(const Sample& sample) const {
-    const Gpu& gpu = gpus_[sample.gpu];
+    const Gpu& gpu = gpu_of(sample);
     if (sample.model != nullptr) return sample.planned(gpu);
     return with_launch(predicted_cost(*sample.kernel, gpu), sample.host).in(us);
 }
@@ -60,7 +72,7 @@ double Bench::log_ratio(const Sample& sample) const {
 
 double Bench::fit_residual(const Sample& sample) const {
     if (!sample.host_bound) return log_ratio(sample);
-    const Seconds kernel = predicted_cost(*sample.kernel, gpus_[sample.gpu]).total + sample.host.around;
+    const Seconds kernel = predicted_cost(*sample.kernel, gpu_of(sample)).total + sample.host.around;
     return std::max(0.0, std::log(kernel.in(us) / sample.measured()));
 }
 

@@ -13,8 +13,9 @@ namespace roofcast {
 struct Sample {
     const KernelRow* kernel = nullptr;  ///< one of the two
     const ModelRow* model = nullptr;
-    RowModel planned;     ///< of a model row
-    std::size_t gpu = 0;  ///< into Bench::gpus
+    RowModel planned;        ///< of a model row
+    std::size_t gpu = 0;     ///< into CalibrationInput::gpus
+    std::size_t caller = 0;  ///< of a kernel row, into `callers_of`
     HostLaunch host;
     std::string group;        ///< rows of equal group are never split between fit and judgement
     bool host_bound = false;  ///< measured at the host's pace: bounds the kernel's time from above only
@@ -25,13 +26,16 @@ struct Sample {
 };
 using Samples = std::vector<const Sample*>;
 
-/// GPUs that share parameters: what a solver turns the knobs of. Copied for every thread.
+/// Those who called the kernels of `input`, each once, in order; at least one.
+std::vector<Caller> callers_of(const CalibrationInput& input);
+
+/// GPUs that share parameters, as each caller of kernels sees them: what a solver turns the knobs of. Copied for every thread.
 class Bench {
 public:
-    Bench(const std::vector<GpuProfile>& profiles, const CostParameters& start);
+    Bench(const CalibrationInput& input, const CostParameters& start);
 
     [[nodiscard]] const CostParameters& parameters() const { return parameters_; }
-    [[nodiscard]] std::size_t gpu_count() const { return gpus_.size(); }
+    [[nodiscard]] std::size_t gpu_count() const { return gpus_.size() / callers_; }
     void set(const CostParameters& parameters);
     void set(const ParameterSpec& spec, double in_unit);
     /// Whether a GPU has the math unit that `spec` is of, if it is of one.
@@ -45,7 +49,9 @@ public:
     [[nodiscard]] double fit_residual(const Sample& sample) const;
 
 private:
-    std::vector<Gpu> gpus_;
+    [[nodiscard]] const Gpu& gpu_of(const Sample& sample) const { return gpus_[sample.gpu * callers_ + sample.caller]; }
+    std::size_t callers_ = 1;
+    std::vector<Gpu> gpus_;  ///< one for each of `callers_`, GPU by GPU
     CostParameters parameters_;
 };
 

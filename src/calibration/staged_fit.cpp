@@ -151,7 +151,7 @@ ParameterSet start_values(const CalibrationInput& input, const std::vector<Sampl
     if (input.prior) return input.prior->parameters;
     ParameterSet start = input.start;
     if (!input.architecture) return start;
-    const Bench bench(input.gpus, start.values);
+    const Bench bench(input, start.values);
     std::set<std::size_t> told;
     for (const Stage& stage : stages()) {
         if (stage.of_models) continue;
@@ -173,7 +173,7 @@ ParameterSet start_values(const CalibrationInput& input, const std::vector<Sampl
 }
 
 StagedFit fit_stages(const CalibrationInput& input, const Samples& rows, const StagedFitOptions& with) {
-    Bench bench(input.gpus, *with.start);
+    Bench bench(input, *with.start);
     StagedFit fit;
     std::set<std::size_t> settled;
     for (const Stage& stage : stages()) {

@@ -32,7 +32,7 @@ bool is_weight_only_product(const Sample& s, const GpuProfile&) {
 template <CacheFormat format>
 bool is_attention_on(const Sample& s, const GpuProfile&) {
     const Attention* a = op_of<Attention>(s);
-    return a != nullptr && a->cache_format() == format;
+    return a != nullptr && cache_format(*a, s.kernel->caller) == format;
 }
 
 bool is_collective_of_vendor(const Sample& s, const GpuProfile&) {

@@ -49,7 +49,7 @@ Gain gain_of(const std::vector<double>& differences) {
 /// values must be judged with the products that it will be used with.
 Gain own_gain(const StageOutcome& stage, const StagedFit& fit, const CalibrationInput& input, const CostParameters& start,
               const std::unordered_map<const Sample*, const Judged*>& judged) {
-    const Bench bench(input.gpus, without(stage, fit, start));
+    const Bench bench(input, without(stage, fit, start));
     std::vector<double> gains;
     for (const Samples* rows : {&stage.rows, &stage.outliers}) {
         for (const Sample* row : *rows) {
@@ -61,7 +61,7 @@ Gain own_gain(const StageOutcome& stage, const StagedFit& fit, const Calibration
 }
 
 double models_mape(const CalibrationInput& input, const CostParameters& parameters, const Samples& models) {
-    const Bench bench(input.gpus, parameters);
+    const Bench bench(input, parameters);
     std::vector<double> errors;
     for (const Sample* row : models) errors.push_back(error(bench.predicted(*row), *row));
     return mape(errors);

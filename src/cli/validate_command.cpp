@@ -111,14 +111,13 @@ Predictors predictors(const ValidateOptions& options, Measurements& measurements
     result.gpu = [&shelf](const std::string& id) { return shelf.find(id); };
     const auto host_file = options.common.software() / "hosts.toml";
     MeasuringHosts hosts = load_measuring_hosts(host_file);
-    mark_habits(hosts.stacks, measurements.kernels);
-    mark_kernels(software, measurements.kernels, [&shelf](const std::string& id) -> const GpuProfile* {
+    mark_rows(software, hosts.stacks, measurements.kernels, [&shelf](const std::string& id) -> const GpuProfile* {
         const Gpu* gpu = shelf.find(id);
         return gpu == nullptr ? nullptr : &gpu->profile;
     });
-    result.host_launch = [stacks = std::move(hosts.stacks)](const KernelRow& row) { return host_launch(stacks, row); };
+    result.host_launch = [stacks = hosts.stacks](const KernelRow& row) { return host_launch(stacks, row); };
     if (!measurements.models.empty()) {
-        result.model = model_predictor(load_workload_catalogue(options.common.models()), software, std::move(hosts.machines));
+        result.model = model_predictor(load_workload_catalogue(options.common.models()), software, std::move(hosts));
     }
     return result;
 }

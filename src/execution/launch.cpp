@@ -145,18 +145,15 @@ void choose_layout(Op& op) {
         conv->channels_last = false;
 }
 
-/// `op` as the stack's own kernel sees it: weights unpacked, activations that it keeps in fp32, maps in the layout of its choice, and
-/// element-wise kernels that a framework makes for operands of any kind.
-Op as_computed(Op op, const SoftwareStack& stack) {
+/// `op` as the stack launches it: weights unpacked, activations that it keeps in fp32, maps in the layout of its choice, and element-wise
+/// kernels that a framework makes for operands of any kind.
+Op lowered(Op op, const SoftwareStack& stack) {
     if (stack.lowering.kernels != KernelSet::framework) {
         choose_layout(op);
     } else if (auto* elementwise = std::get_if<Elementwise>(&op); elementwise != nullptr) {
-        elementwise->framework = true;
+        elementwise->any_operands = true;
     }
-    if (auto* gemm = std::get_if<Gemm>(&op); gemm != nullptr) {
-        gemm->unpacks_on_lanes = stack.unpacks_on_lanes;
-        if (unpacks(*gemm, stack)) gemm->weight_bits = 16;
-    }
+    if (auto* gemm = std::get_if<Gemm>(&op); gemm != nullptr && unpacks(*gemm, stack)) gemm->weight_bits = 16;
     if (!stack.fp32_activations) return op;
     if (auto* elementwise = std::get_if<Elementwise>(&op); elementwise != nullptr && is_16_bit(elementwise->precision))
         elementwise->precision = Precision::fp32;
@@ -218,7 +215,7 @@ std::optional<KernelCost> conversions(const OpNode& node, const Gpu& gpu, const 
 Launch launched(const OpNode& node, const Gpu& gpu, const SoftwareStack& stack) {
     Launch launch;
     const std::optional<KernelCost> vectors = vector_kernel(node.op, gpu, stack);
-    const Op op = vectors ? node.op : as_computed(node.op, stack);
+    const Op op = vectors ? node.op : lowered(node.op, stack);
     launch.kernel = vectors ? *vectors : as_in_stack(chosen_kernel(op, gpu, stack), op, stack, gpu.profile);
     Seconds time = vectors ? vectors->total : at_rate_of(stack, op, launch.kernel, gpu);
     const int own_kernels = launch.kernel.kernels;

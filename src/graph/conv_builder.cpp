@@ -102,8 +102,6 @@ Conv2d ConvBuilder::convolution(const Map& in, const Map& out, const ConvSpec& s
             .groups = spec.groups,
             .precision = run_.precision,
             .channels_last = channels_last(out),
-            .framework = by_eager_pytorch(),
-            .by_pytorch = by_eager_pytorch() || lowering_.compiled(),
             .output = stored_};
 }
 
@@ -197,8 +195,7 @@ OpNode& ConvBuilder::linear(Count rows, Count in, Count out, bool bias) {
                   .k = in,
                   .precision = product_precision(run_, lowering_),
                   .weight_bits = run_.weight_format().bits,
-                  .bias = bias,
-                  .framework = lowering_.framework()};
+                  .bias = bias};
     OpNode& node = emit("linear", op, Fusion::none, rows * in, rows * out);
     node.weights = static_cast<double>(out) * static_cast<double>(in + (bias ? 1 : 0));
     return node;

@@ -84,8 +84,7 @@ Map ConvBuilder::normalized(const Map& map, ConvNorm norm, bool wide) {
 void ConvBuilder::batch_norm(const Map& map, ConvNorm norm) {
     const bool by_kernel = norm == ConvNorm::batch && by_eager_pytorch();
     const bool wide_weights = mixed_precision() || element_size(format(map)) > 2 * byte;
-    const bool by_library = wide_weights && format(map) != Precision::bf16;
-    if (by_kernel && !by_library) {
+    if (by_kernel && (!wide_weights || format(map) == Precision::bf16)) {
         // PyTorch's own path, in one call: the variance is widened and its root taken before the kernel over the map.
         constexpr double kernels = 2;
         OpNode& statistics =
@@ -95,7 +94,7 @@ void ConvBuilder::batch_norm(const Map& map, ConvNorm norm) {
     }
     const double weights = norm == ConvNorm::batch ? 2.0 * static_cast<double>(map.channels) : 0;
     OpNode& node = pointwise("batchnorm", map, 1, norm_flops, Fusion::folded, weights);
-    if (by_kernel) std::get<Elementwise>(node.op).normalized = {run_.batch, map.channels, channels_last(map), by_library};
+    if (by_kernel) std::get<Elementwise>(node.op).normalized = {run_.batch, map.channels, channels_last(map), wide_weights};
 }
 
 void ConvBuilder::normalize_rows(const Map& map, Count rows) {
@@ -103,7 +102,7 @@ void ConvBuilder::normalize_rows(const Map& map, Count rows) {
                      .rows = rows * run_.batch,
                      .cols = map.elements() / rows,
                      .precision = format(map),
-                     .framework = lowering_.framework()};
+                     .any_operands = lowering_.framework()};
     emit("layernorm", op, Fusion::chain, map.taken(), map.elements()).weights = 2.0 * static_cast<double>(map.channels);
 }
 

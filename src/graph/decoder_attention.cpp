@@ -18,17 +18,9 @@ Attention attention_op(const DecoderPass& pass, const Numerics& n) {
             .products = attention_products(pass.run, pass.lowering, n.vector, even_keys),
             .fp32_scores = pass.lowering.fp32_scores,
             .copies_heads = pass.lowering.copies_heads,
-            .framework = pass.lowering.framework(),
             .separate_mask = pass.lowering.separate_mask,
-            .split_ungrouped = pass.lowering.split_ungrouped,
-            .converts_cache = pass.lowering.converts_cache,
-            .general_sinks = pass.model.attention_sinks && pass.lowering.general_sinks,
+            .sinks = pass.model.attention_sinks,
             .beside_prompts = pass.decode && pass.beside_prompts};
-}
-
-LaneDecoding lane_decoding(const DecoderPass& pass, Count group) {
-    if (!pass.decode || !pass.lowering.sharing_groups) return LaneDecoding::none;
-    return pass.lowering.sharing_groups->has(group) ? LaneDecoding::possible : LaneDecoding::only;
 }
 
 /// Launches of attention. Where nothing copies shared keys, launches for these are counted all the same: the host's time of a kernel was
@@ -125,7 +117,6 @@ void add_attention(LayerBuilder& b, const DecoderPass& pass, AttentionKind kind)
     op.heads = heads;
     op.kv_heads = kv_heads;
     op.head_dim = op.value_dim = m.head_dim;
-    op.lane_decoding = lane_decoding(pass, heads / kv_heads);
     if (kind == AttentionKind::windowed) {
         op.window = m.sliding_window;
         // Keys that left every query's window are not in the cache.

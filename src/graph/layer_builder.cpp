@@ -54,10 +54,8 @@ Attention pass_attention(const Run& run, const Lowering& lowering, Precision sto
         .products = attention_products(run, lowering, stored, size.keys),
         .fp32_scores = lowering.fp32_scores,
         .copies_heads = lowering.copies_heads,
-        .framework = lowering.framework(),
         .cached = false,
-        .output = stored,
-        .head_blocks = lowering.head_blocks};
+        .output = stored};
 }
 
 OpNode window_mask(Count windows, Count places, Seconds per_element) {
@@ -124,7 +122,6 @@ OpNode& LayerBuilder::linear(std::string_view name, Count m, Count n, Count k, b
                     .block_scales = n_.block_scales,
                     .dynamic_quantized = n_.quantizes_rows,
                     .bias = bias,
-                    .framework = n_.framework,
                     .output = n_.stored};
     return add(name, gemm, as_count(n) * as_count(k) + (bias ? as_count(n) : 0), Fusion::none, eager_kernels);
 }
@@ -139,14 +136,7 @@ void LayerBuilder::projections(std::string_view name, Count rows, std::initializ
 }
 
 OpNode& LayerBuilder::head(std::string_view name, Count m, Count n, Count k, bool bias, Count times) {
-    const Gemm gemm{.batch = times,
-                    .m = m,
-                    .n = n,
-                    .k = k,
-                    .precision = n_.vector,
-                    .weight_bits = n_.head_bits,
-                    .bias = bias,
-                    .framework = n_.framework};
+    const Gemm gemm{.batch = times, .m = m, .n = n, .k = k, .precision = n_.vector, .weight_bits = n_.head_bits, .bias = bias};
     return add(name, gemm, as_count(n) * as_count(k) + (bias ? as_count(n) : 0));
 }
 
@@ -159,7 +149,7 @@ void LayerBuilder::normalization(std::string_view name, Normalization kind, Coun
     const bool rms = kind == Normalization::rmsnorm;
     if (rms && n_.framework) return separate_rmsnorm(name, rows, cols);
     const RowWise op{
-        .kind = rms ? RowOp::rmsnorm : RowOp::layernorm, .rows = rows, .cols = cols, .precision = n_.norm, .framework = n_.framework};
+        .kind = rms ? RowOp::rmsnorm : RowOp::layernorm, .rows = rows, .cols = cols, .precision = n_.norm, .any_operands = n_.framework};
     add(name, op, as_count(cols) * (rms ? 1 : 2), Fusion::chain);
 }
 

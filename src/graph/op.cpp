@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 
 #include "roofcast/op_graph.hpp"
 
@@ -65,6 +66,11 @@ struct Name {
 };
 
 }  // namespace
+
+std::string_view name(QuantizeSchedule schedule) {
+    constexpr std::array<std::string_view, quantize_schedule_count> names{"tensor", "narrow", "rows", "elementwise"};
+    return names[static_cast<std::size_t>(schedule)];
+}
 
 std::string_view op_class(const Op& op) {
     return std::visit(Name{}, op);

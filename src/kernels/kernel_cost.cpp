@@ -41,16 +41,16 @@ Seconds floor_of(const Operator& op, const GpuProfile& gpu, Cache cache) {
 }
 
 struct ClassOf {
-    const GpuProfile& gpu;
+    const Gpu& gpu;
     using K = KernelClass;
     std::optional<K> operator()(const Gemm& g) const {
         if (g.unpacks_weights()) return K::weight_only;
         constexpr std::array by_unit{K::gemm_simt, K::gemm_tensor16, K::gemm_tensor8, K::gemm_integer8, K::gemm_tensor4};
         static_assert(by_unit.size() == math_unit_count);
-        return by_unit[index(gpu.math_unit(g.precision))];
+        return by_unit[index(gpu.profile.math_unit(g.precision))];
     }
     std::optional<K> operator()(const Attention& a) const {
-        return a.cache_format() == CacheFormat::plain ? K::attention_plain : K::attention_narrow;
+        return cache_format(a, gpu.caller) == CacheFormat::plain ? K::attention_plain : K::attention_narrow;
     }
     std::optional<K> operator()(const Conv2d&) const { return K::convolution; }
     std::optional<K> operator()(const Elementwise&) const { return K::streaming; }
@@ -96,7 +96,7 @@ KernelCost cost(const Op& op, const Gpu& device, Cache cache) {
     return kernel;
 }
 
-std::optional<KernelClass> kernel_class(const Op& op, const GpuProfile& gpu) {
+std::optional<KernelClass> kernel_class(const Op& op, const Gpu& gpu) {
     return std::visit(ClassOf{gpu}, op);
 }
 
@@ -107,7 +107,7 @@ KernelCost stretched(const KernelCost& kernel, double factor) {
 }
 
 KernelCost on_this_machine(const KernelCost& kernel, const Op& op, const Gpu& gpu, Cache cache) {
-    const std::optional<KernelClass> kernels = kernel_class(op, gpu.profile);
+    const std::optional<KernelClass> kernels = kernel_class(op, gpu);
     if (!kernels) return kernel;
     double factor = gpu.parameters.values.time_factor.kernels[static_cast<std::size_t>(*kernels)];
     if (factor == 1 || !(kernel.total > 0 * s)) return kernel;

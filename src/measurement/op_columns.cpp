@@ -23,23 +23,6 @@ void require_plausible(std::initializer_list<std::int64_t> sizes) {
     if (product > most) throw Unusable{"the sizes multiply to more than 2^60: no GPU runs such an operator"};
 }
 
-/// Whether the software is a serving engine, with kernels of its own around a KV cache; a framework calls the vendor's libraries with plain
-/// tensors.
-bool is_engine(std::string_view software) {
-    constexpr std::string_view others[] = {"pytorch", "cudnn", "cublas"};
-    return std::none_of(std::begin(others), std::end(others), [&](std::string_view name) { return names_software(software, name); });
-}
-
-/// TensorRT-LLM unpacks weights on CUDA cores for few rows, as `unpacks_on_lanes` of its engines in software/engines says of whole models.
-bool is_tensorrt_llm(std::string_view software) {
-    return names_software(software, "trtllm") || names_software(software, "tensorrt-llm");
-}
-
-/// Whether an eager framework ran the operator.
-bool names_pytorch(const Row& row) {
-    return names_software(row.text(MeasuredColumn::software), "pytorch");
-}
-
 Gemm parse_gemm(const Row& row, Precision precision) {
     const std::string_view function = row.choice(MeasuredColumn::function, {"linear", "linear_bias", "bmm", "dynamic_quantized"}, "linear");
     Gemm op;
@@ -54,10 +37,6 @@ Gemm parse_gemm(const Row& row, Precision precision) {
     op.block_scales = weights.block_scales;
     op.dynamic_quantized = function == "dynamic_quantized";
     op.bias = function == "linear_bias";
-    op.framework = names_pytorch(row);
-    const std::string_view software = row.text(MeasuredColumn::software);
-    op.by_library = !is_engine(software);
-    op.unpacks_on_lanes = is_tensorrt_llm(software);
     return op;
 }
 
@@ -76,7 +55,6 @@ Conv2d parse_conv2d(const Row& row, Precision precision) {
         {op.batch, op.in_channels, op.height + 2 * op.padding_h, op.width + 2 * op.padding_w, op.out_channels, op.kernel_h, op.kernel_w});
     op.channels_last = row.choice(MeasuredColumn::layout, {"nchw", "nhwc"}, "nchw") == "nhwc";
     op.precision = precision;
-    op.framework = names_pytorch(row);
     if (op.height + 2 * op.padding_h < op.kernel_h || op.width + 2 * op.padding_w < op.kernel_w)
         throw Unusable{"the filter is larger than the padded image"};
     if (op.in_channels % op.groups != 0 || op.out_channels % op.groups != 0) throw Unusable{"groups does not divide the channels"};
@@ -101,8 +79,7 @@ Attention parse_attention(const Row& row, Precision precision) {
     if (op.causal && op.query_len > op.kv_len) throw Unusable{"causal attention with more queries than keys"};
     // Engines keep keys in a cache, but for encoders, whose tokens all attend to each other.
     const bool encodes = !op.causal && op.query_len > 1 && op.query_len == op.kv_len;
-    op.cached = is_engine(row.text(MeasuredColumn::software)) && !(encodes && !row.text(MeasuredColumn::kernel).empty());
-    op.framework = !op.cached;
+    op.cached = !encodes || row.text(MeasuredColumn::kernel).empty();
     return op;
 }
 
@@ -146,7 +123,6 @@ Elementwise parse_elementwise(const Row& row, Precision precision) {
     Elementwise op;
     op.elements = row.count(MeasuredColumn::elements);
     op.precision = precision;
-    op.framework = names_pytorch(row);
     for (const auto& form : elementwise_forms) {
         if (form.function != function) continue;
         op.reads = form.reads;
@@ -158,8 +134,7 @@ Elementwise parse_elementwise(const Row& row, Precision precision) {
 }
 
 RowWise parse_row_wise(const Row& row, Precision precision, RowOp kind) {
-    RowWise op{kind, row.count(MeasuredColumn::rows), row.count(MeasuredColumn::cols), precision};
-    op.in_registers = !names_software(row.text(MeasuredColumn::software), "pytorch 2.1.");
+    const RowWise op{kind, row.count(MeasuredColumn::rows), row.count(MeasuredColumn::cols), precision};
     require_plausible({op.rows, op.cols});
     return op;
 }

@@ -145,13 +145,6 @@ void require_some_use(std::int64_t rows, bool any_kept, const std::string& file,
                  .suggestion = "check that these are measurements, with the columns that their op or model needs"});
 }
 
-bool names_software(std::string_view software, std::string_view part) {
-    const auto same = [](char a, char b) {
-        return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
-    };
-    return std::search(software.begin(), software.end(), part.begin(), part.end(), same) != software.end();
-}
-
 std::string_view name(Metric m) {
     return metric_forms[static_cast<std::size_t>(m)].name;
 }

@@ -85,6 +85,7 @@ Prediction predict(const Workload& workload, const Gpu& device, const Run& reque
     const std::int64_t tokens = context_tokens(workload, p.request) + p.request.generate_tokens;
     const SoftwareStack stack = for_context(stack_of(software, p.request, workload, device.profile.vendor), tokens);
     const Gpu gpu = gpu_of(device, p.request, stack);
+    p.caller = gpu.caller;
     LaunchTable launches(gpu, stack);
     if (const DecoderLlm* llm = language_model(workload)) {
         predict_language(p, workload, *llm, launches);

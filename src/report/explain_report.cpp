@@ -48,7 +48,7 @@ double percent(double part, double whole) {
 /// Groups of parameters that the kernel models of operators read: "gemm.tensor16", "convolution", …
 class UsedGroups {
 public:
-    explicit UsedGroups(const GpuProfile& gpu) : gpu_(gpu) {}
+    UsedGroups(const GpuProfile& gpu, const Caller& caller) : gpu_(gpu), caller_(caller) {}
 
     void operator()(const Gemm& g) {
         product(g.precision, g.weight_bits);
@@ -67,7 +67,7 @@ public:
     }
     void operator()(const Attention& a) {
         units_.insert(gpu_.math_unit(a.precision));
-        if (a.fused) return add(fmt::format("attention.{}", name(a.cache_format())));
+        if (a.fused) return add(fmt::format("attention.{}", name(cache_format(a, caller_))));
         add("gemm", a.products.value_or(a.precision));
         add("streaming");
         add("row_wise");
@@ -76,8 +76,7 @@ public:
     void operator()(const Collective&) { add("collective"); }
     void operator()(const Copy&) { add("copy"); }
     void operator()(const Quantize& q) {
-        constexpr std::string_view groups[] = {"quantize.tensor", "quantize.narrow", "quantize.rows", "quantize.elementwise"};
-        add(std::string(groups[static_cast<std::size_t>(q.schedule)]));
+        add(fmt::format("quantize.{}", name(q.schedule)));
         add("streaming");
     }
     void operator()(const Unmodelled&) {}
@@ -118,6 +117,7 @@ private:
     }
 
     const GpuProfile& gpu_;
+    const Caller& caller_;
     std::set<std::string> groups_;
     std::set<MathUnit> units_{MathUnit::simt};
 };
@@ -167,7 +167,7 @@ Table fused_operators(const Phase& phase) {
 }
 
 Table used_parameters(const Prediction& prediction, const Gpu& gpu) {
-    UsedGroups used(gpu.profile);
+    UsedGroups used(gpu.profile, prediction.caller);
     for (const Phase& phase : prediction.phases) {
         for (const TimedOp& op : phase.timeline.ops) {
             if (op.time > Seconds{}) used.kernel(op.node->op, op.kernel);

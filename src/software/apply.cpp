@@ -7,6 +7,15 @@ namespace roofcast {
 
 namespace {
 
+/// The caller of the stack's kernels.
+Caller caller_of(const SoftwareStack& stack) {
+    Caller caller = stack.caller;
+    caller.framework = stack.lowering.framework();
+    caller.own_convolutions = caller.framework && stack.lowering.separate_bias;
+    caller.compiled = stack.lowering.kernels == KernelSet::generated;
+    return caller;
+}
+
 /// What the family's kernels replace of those that run otherwise.
 void put_facts(const KernelFamily& family, LibraryFacts& facts) {
     if (family.facts.attention) {
@@ -27,13 +36,20 @@ const FamilyParameters* fit_of(const KernelFamily& family, const Gpu& gpu) {
     return fit == fits.end() ? nullptr : &*fit;
 }
 
-/// `profile` with the family's facts, and the parameters of its fit, else those of `device`.
-Gpu with_facts(const GpuProfile& profile, const FamilyParameters* fit, const Gpu& device, const KernelFamily& family) {
+/// `profile` with the family's facts, and the parameters of its fit, else those of `device`; called by `caller`.
+Gpu with_facts(const GpuProfile& profile, const FamilyParameters* fit, const Gpu& device, const KernelFamily& family,
+               const Caller& caller) {
     Gpu seen;
     seen.profile = profile;
+    seen.caller = family.called_by(caller);
     put_facts(family, seen.profile.libraries);
     seen.parameters.values = fit != nullptr ? fit->values : device.parameters.values;
     return seen;
+}
+
+bool is_called_directly(const KernelLibrary& library, std::string_view software) {
+    const auto begins = [&](const std::string& words) { return begins_with_words(software, words); };
+    return std::any_of(library.called_directly.begin(), library.called_directly.end(), begins);
 }
 
 }  // namespace
@@ -46,9 +62,17 @@ bool KernelFamily::runs_on(const GpuProfile& gpu) const {
     return takes_any(architectures, gpu.architecture);
 }
 
+Caller KernelFamily::called_by(Caller caller) const {
+    if (op != "attention") return caller;
+    caller.converts_cache = converts_cache;
+    caller.sharing_groups = sharing_groups;
+    caller.head_blocks = false;
+    return caller;
+}
+
 Gpu as_family_sees(const Gpu& gpu, const KernelFamily& family) {
     const FamilyParameters* fit = fit_of(family, gpu);
-    Gpu seen = with_facts(gpu.profile, fit, gpu, family);
+    Gpu seen = with_facts(gpu.profile, fit, gpu, family, gpu.caller);
     seen.parameters.intervals = fit != nullptr && !fit->intervals.empty() ? fit->intervals : gpu.parameters.intervals;
     return seen;
 }
@@ -58,10 +82,19 @@ GpuProfile with_libraries(GpuProfile gpu, const SoftwareStacks& software) {
     return gpu;
 }
 
+Caller SoftwareStacks::caller(std::string_view software, std::string_view vendor) const {
+    for (std::size_t way = 0; way < execution_count; ++way) {
+        if (const Engine* found = engine(static_cast<Execution>(way), software, vendor)) return caller_of(found->stack);
+    }
+    const auto calls = [&](const auto& library) { return is_called_directly(*library, software); };
+    return {.vendor_library = std::any_of(libraries.begin(), libraries.end(), calls)};
+}
+
 Gpu with_software(const Gpu& device, const SoftwareStack& stack) {
     Gpu gpu;
     gpu.profile = device.profile;
     gpu.parameters.values = device.parameters.values;
+    gpu.caller = caller_of(stack);
     // Each family has a copy of the profile.
     gpu.profile.prices.clear();
     gpu.profile.assumed.clear();
@@ -76,7 +109,8 @@ Gpu with_software(const Gpu& device, const SoftwareStack& stack) {
         gpu.profile.libraries.fp8_tiles = {{.most_m = any, .most_n = any, .rows = stack.fp8_tile, .columns = stack.fp8_tile}};
     for (const auto& family : stack.families) {
         if (!family->runs_on(gpu.profile) || !has_parameters(*family, device)) continue;
-        gpu.families.push_back({family, std::make_shared<const Gpu>(with_facts(gpu.profile, fit_of(*family, device), device, *family))});
+        gpu.families.push_back(
+            {family, std::make_shared<const Gpu>(with_facts(gpu.profile, fit_of(*family, device), device, *family, gpu.caller))});
     }
     return gpu;
 }

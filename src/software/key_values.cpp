@@ -34,6 +34,7 @@ struct KeyReader {
     void operator()(T SoftwareStack::*member) const {
         into(stack.*member);
     }
+    void operator()(bool Caller::*member) const { into(stack.caller.*member); }
     template <class T>
     void operator()(T Lowering::*member) const {
         into(stack.lowering.*member);
@@ -56,6 +57,7 @@ struct KeyWriter {
     std::string operator()(T SoftwareStack::*member) const {
         return of(stack.*member);
     }
+    std::string operator()(bool Caller::*member) const { return of(stack.caller.*member); }
     template <class T>
     std::string operator()(T Lowering::*member) const {
         return of(stack.lowering.*member);

@@ -20,7 +20,7 @@ struct SpecialKey {
 
 using KeyMember =
     std::variant<bool SoftwareStack::*, int SoftwareStack::*, std::int64_t SoftwareStack::*, double SoftwareStack::*,
-                 std::optional<double> SoftwareStack::*, Seconds SoftwareStack::*, Bytes SoftwareStack::*, bool Lowering::*,
+                 std::optional<double> SoftwareStack::*, Seconds SoftwareStack::*, Bytes SoftwareStack::*, bool Caller::*, bool Lowering::*,
                  std::int64_t Lowering::*, double Lowering::*, std::optional<double> Lowering::*, Seconds Lowering::*, SpecialKey>;
 
 /// Another key without which this one means nothing.

@@ -71,6 +71,7 @@ KernelLibrary read_library(const std::filesystem::path& file) {
         throw table.error("name", "differs from the name of its file", library.name, file.stem().string());
     library.kernels = table.texts_if("kernels");
     library.software = table.texts_if("software");
+    library.called_directly = table.texts_if("called_directly");
     const std::string source = table.text("source");
     library.attention = read_attention_designs(table, source);
     for (TableReader& facts : table.tables("facts")) library.facts.push_back(read_library_facts(facts, source, library.attention));

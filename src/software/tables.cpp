@@ -36,6 +36,16 @@ KernelSet read_kernel_set(TableReader& table) {
                       did_you_mean(text, {"framework", "engine", "generated", "fused"}));
 }
 
+QuantizeSchedule read_quantizing(TableReader& table) {
+    const std::string text = table.text_if("quantizing").value_or(std::string(name(QuantizeSchedule::tensor)));
+    std::vector<std::string> known;
+    for (std::size_t i = 0; i < quantize_schedule_count; ++i) {
+        known.emplace_back(name(static_cast<QuantizeSchedule>(i)));
+        if (text == known.back()) return static_cast<QuantizeSchedule>(i);
+    }
+    throw table.error("quantizing", "unknown way to quantize", text, fmt::format("{}", fmt::join(known, ", ")), did_you_mean(text, known));
+}
+
 void read_fused_wide_attention(TableReader& table, SoftwareStack& stack) {
     stack.lowering.fused_wide_attention = table.flag_if("fused_wide_attention").value_or(stack.lowering.fused_attention);
     if (stack.lowering.fused_wide_attention && !stack.lowering.fused_attention)

@@ -17,6 +17,7 @@ inline constexpr Range share{0, 1, true};
 KernelSet read_kernel_set(TableReader& table);
 
 // Absent without the key.
+QuantizeSchedule read_quantizing(TableReader& table);
 std::optional<GroupSizes> read_group_sizes(TableReader& table, std::string_view key = "sharing_groups", std::int64_t least = 2);
 std::optional<GroupedDecoding> read_grouped_decoding(TableReader& table);
 std::optional<LongContexts> read_long_contexts(TableReader& table);

@@ -6,18 +6,13 @@
 #include "kernels/work.hpp"
 #include "roofcast/error.hpp"
 #include "roofcast/prediction.hpp"
-#include "roofcast/software.hpp"
-#include "roofcast/validation.hpp"
+#include "validation/hosts.hpp"
 
 namespace roofcast {
 
 namespace {
 
 using NamedTimes = std::vector<std::pair<std::string, Seconds>>;
-
-bool contains(const std::vector<std::string>& names, std::string_view name) {
-    return std::find(names.begin(), names.end(), name) != names.end();
-}
 
 NamedTimes named_times(TableReader table) {
     NamedTimes times;
@@ -36,18 +31,6 @@ std::vector<std::pair<Precision, double>> read_power_shares(TableReader table) {
     }
     table.finish();
     return shares;
-}
-
-/// Engines by the way in which their kernels go through a tensor that they quantize.
-std::array<std::vector<std::string>, quantize_schedule_count> read_quantizing(TableReader table) {
-    constexpr std::array<std::string_view, quantize_schedule_count> schedules{"tensor", "narrow", "rows", "elementwise"};
-    std::array<std::vector<std::string>, quantize_schedule_count> engines;
-    for (std::size_t i = 0; i < quantize_schedule_count; ++i) {
-        engines[i] = table.texts_if(schedules[i]);
-        if (contains(engines[i], "")) throw table.error(schedules[i], "an empty name stands for every engine", {}, "names");
-    }
-    table.finish();
-    return engines;
 }
 
 PowerLoad read_power_load(TableReader& table) {
@@ -89,7 +72,6 @@ HostStack read_stack(TableReader& table) {
         throw table.error(experts ? "ungated_experts" : "ungated_software", "stands alone", {},
                           experts ? "ungated_software beside it" : "ungated_experts beside it");
     }
-    stack.quantizing = read_quantizing(table.table("quantizing"));
     table.finish();
     return stack;
 }
@@ -103,6 +85,22 @@ HostMachine read_machine(TableReader& table) {
     machine.host_time = table.number("host_time", {least_host_time, most_host_time});
     table.finish();
     return machine;
+}
+
+RowMeaning read_meaning(TableReader& table) {
+    RowMeaning meaning;
+    meaning.source = table.text_if("source").value_or("");
+    meaning.software = table.text_if("software").value_or("");
+    if (meaning.source.empty() && meaning.software.empty()) throw table.missing("source", "beginning of the column source, or of software");
+    meaning.means = table.text_if("means").value_or("");
+    meaning.rates_of_whole_calls = table.flag_if("rates_of_whole_calls").value_or(false);
+    meaning.memory_of_tensors = table.flag_if("memory_of_tensors").value_or(false);
+    if (const auto layout = table.text_if("layout")) {
+        if (*layout != "nhwc" && *layout != "nchw") throw table.error("layout", "unknown layout", *layout, "nhwc or nchw");
+        meaning.channels_last = *layout == "nhwc";
+    }
+    table.finish();
+    return meaning;
 }
 
 /// Format in which a GEMM's weights are stored; empty for other operators and mixed formats.
@@ -168,14 +166,11 @@ MeasuringHosts load_measuring_hosts(const std::filesystem::path& file) {
         stacks.push_back(host);
     }
     for (auto& table : reader.tables("machine")) hosts.machines.push_back(read_machine(table));
+    for (auto& table : reader.tables("rows")) hosts.meanings.push_back(read_meaning(table));
     reader.finish();
     return hosts;
 }
 
-namespace {
-
-/// The host that measured `row`: one of its weights' format before one of its GPU, and that before one of any; nullptr when none stands
-/// for it.
 const HostStack* host_of(const std::vector<HostStack>& stacks, const KernelRow& row) {
     const auto closeness = [](const HostStack& stack) { return (stack.weights.empty() ? 0 : 2) + (stack.gpus.empty() ? 0 : 1); };
     const HostStack* found = nullptr;
@@ -185,23 +180,7 @@ const HostStack* host_of(const std::vector<HostStack>& stacks, const KernelRow& 
     return found;
 }
 
-bool begins_with_any(std::string_view software, const std::vector<std::string>& names) {
-    return std::any_of(names.begin(), names.end(), [&](const std::string& name) { return begins_with_words(software, name); });
-}
-
-bool is_ungated(const Moe& moe, const std::string& software, const HostStack& host) {
-    const auto is_size = [&](const UngatedExperts& e) { return e.hidden == moe.hidden && e.intermediate == moe.intermediate; };
-    return begins_with_any(software, host.ungated_software) &&
-           std::any_of(host.ungated_experts.begin(), host.ungated_experts.end(), is_size);
-}
-
-/// How the engine goes through a tensor that it quantizes: what no list names goes through it as a whole.
-QuantizeSchedule quantize_schedule(const std::string& software, const HostStack& host) {
-    for (std::size_t i = 0; i < quantize_schedule_count; ++i) {
-        if (begins_with_any(software, host.quantizing[i])) return static_cast<QuantizeSchedule>(i);
-    }
-    return QuantizeSchedule::tensor;
-}
+namespace {
 
 PowerLoad power_load(const HostStack& host, const KernelRow& row) {
     PowerLoad load = host.power;
@@ -218,20 +197,6 @@ HostLaunch host_launch(const std::vector<HostStack>& stacks, const KernelRow& ro
     const HostStack* chosen = host_of(stacks, row);
     if (chosen == nullptr) return {};
     return {by_name(chosen->floors, row, chosen->floor), by_name(chosen->arounds, row, chosen->around), power_load(*chosen, row)};
-}
-
-void mark_habits(const std::vector<HostStack>& stacks, std::vector<KernelRow>& rows) {
-    for (KernelRow& row : rows) {
-        if (std::exchange(row.habits_known, true)) continue;
-        const HostStack* host = host_of(stacks, row);
-        if (host == nullptr) continue;
-        if (row.cache == Cache::cold && contains(host->rotated, row.op_name)) row.cache = Cache::rotated;
-        if (row.cache == Cache::cold && contains(host->repeated, row.op_name)) row.cache = Cache::warm;
-        if (auto* attention = std::get_if<Attention>(&row.op)) attention->split_ungrouped = host->split_ungrouped;
-        if (auto* gemm = std::get_if<Gemm>(&row.op); gemm != nullptr && host->reduction_in_n) std::swap(gemm->n, gemm->k);
-        if (auto* moe = std::get_if<Moe>(&row.op); moe != nullptr && is_ungated(*moe, row.origin.software, *host)) moe->gated = false;
-        if (auto* quantize = std::get_if<Quantize>(&row.op)) quantize->schedule = quantize_schedule(row.origin.software, *host);
-    }
 }
 
 }  // namespace roofcast

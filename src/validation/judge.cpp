@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <tuple>
 #include <utility>
 
 #include "kernels/collective/all_reduce.hpp"
@@ -31,7 +32,7 @@ public:
     void kernel(const KernelRow& row, std::size_t index) {
         const Gpu* known = known_gpu(row.gpu, row.origin);
         if (known == nullptr) return;
-        const Gpu* gpu = row.family && has_parameters(*row.family, *known) ? &of_family(*known, *row.family) : known;
+        const Gpu* gpu = &seen_by(row, *known);
         try {
             if (const auto p = matrix_precision(row.op)) require_precision(gpu->profile, *p);
             if (is_impossible(row, gpu->profile)) {
@@ -79,11 +80,11 @@ private:
         judged.low = judged.predicted * ratio(*interval).low;
         judged.high = judged.predicted * ratio(*interval).high;
     }
-    /// Made once for each GPU and family.
-    const Gpu& of_family(const Gpu& gpu, const KernelFamily& family) {
-        const auto known = families_.find({&gpu, &family});
-        if (known != families_.end()) return known->second;
-        return families_.emplace(std::pair{&gpu, &family}, as_family_sees(gpu, family)).first->second;
+    /// Made once for each GPU, family and caller.
+    const Gpu& seen_by(const KernelRow& row, const Gpu& gpu) {
+        const Seen key{&gpu, row.family.get(), row.caller};
+        const auto known = seen_.find(key);
+        return known != seen_.end() ? known->second : seen_.emplace(key, as_row_sees(row, gpu)).first->second;
     }
     const Gpu* known_gpu(const std::string& id, const Origin& origin) {
         const Gpu* gpu = predictors_.gpu(id);
@@ -94,7 +95,8 @@ private:
 
     const Predictors& predictors_;
     Validation result_;
-    std::map<std::pair<const Gpu*, const KernelFamily*>, Gpu> families_;
+    using Seen = std::tuple<const Gpu*, const KernelFamily*, Caller>;
+    std::map<Seen, Gpu> seen_;
 };
 
 }  // namespace
@@ -114,6 +116,12 @@ double JudgedRow::ape_percent() const {
 
 KernelCost predicted_cost(const KernelRow& row, const Gpu& gpu) {
     return cost_with(row.library.get(), row.op, gpu, row.cache);
+}
+
+Gpu as_row_sees(const KernelRow& row, const Gpu& gpu) {
+    Gpu called = gpu;
+    called.caller = row.caller;
+    return row.family && has_parameters(*row.family, gpu) ? as_family_sees(called, *row.family) : called;
 }
 
 Validation judge(const Measurements& measurements, const Predictors& predictors) {

@@ -42,11 +42,6 @@ std::optional<double> limit(const ModelRow& row, const Workload& workload, const
                       }));
 }
 
-/// Whether the row's memory is that of tensors, without a context and libraries: what tools/measure_models.py asks PyTorch's allocator for.
-bool counts_tensors_alone(const ModelRow& row) {
-    return row.origin.source == "roofcast measure_models";
-}
-
 /// A measured run did fit its context, the token that prefill yields included.
 void lift_context_limit(Workload& workload) {
     if (auto* llm = std::get_if<DecoderLlm>(&workload.architecture)) llm->max_context = 0;
@@ -76,11 +71,11 @@ void require_possible(const ModelRow& row, const ModelEstimate& estimate) {
         fmt::format("better than the data sheet allows: {} {:.4g}, the limit is {:.4g}", name(row.metric), row.value, *estimate.limit));
 }
 
-/// Workloads by id and alias, the software that runs them, and the machines that ran them.
+/// Workloads by id and alias, the software that runs them, and what is known of the machines and sources of rows.
 class Library {
 public:
-    Library(std::vector<Workload> workloads, SoftwareStacks stacks, std::vector<HostMachine> hosts)
-        : software(std::move(stacks)), machines(std::move(hosts)) {
+    Library(std::vector<Workload> workloads, SoftwareStacks stacks, MeasuringHosts measured_on)
+        : software(std::move(stacks)), hosts(std::move(measured_on)) {
         for (Workload& workload : workloads) {
             lift_context_limit(workload);
             for (const auto& alias : workload.aliases) known_.emplace(alias, workload);
@@ -97,7 +92,7 @@ public:
     }
 
     SoftwareStacks software;
-    std::vector<HostMachine> machines;
+    MeasuringHosts hosts;
 
 private:
     std::map<std::string, Workload, std::less<>> known_;
@@ -105,7 +100,7 @@ private:
 
 /// By the simulated engine. Roofline and terms are those of a run at the batch that it forms, of a lone prompt for the first token.
 ModelEstimate served_estimate(const ModelRow& row, const Workload& workload, const Gpu& gpu, const Library& library) {
-    Run request = completed(request_of(row, workload, library.software, library.machines, gpu.profile), workload, gpu);
+    Run request = completed(request_of(row, workload, library.software, library.hosts.machines, gpu.profile), workload, gpu);
     const ServingAnswer answer = serve(workload, gpu, library.software, question_of(*row.served, request), requests_of(row));
     ModelRow run = row;
     run.phase = "generate";
@@ -127,9 +122,9 @@ ModelEstimate estimate(const ModelRow& row, const Workload& workload, const Gpu&
     require_modelled(row);
     if (row.served) return served_estimate(row, workload, gpu, library);
     const Prediction p =
-        predict(workload, gpu, request_of(row, workload, library.software, library.machines, gpu.profile), library.software);
+        predict(workload, gpu, request_of(row, workload, library.software, library.hosts.machines, gpu.profile), library.software);
     if (row.metric == Metric::memory_gb) {
-        const Bytes counted = p.memory.total() - (counts_tensors_alone(row) ? p.memory.overhead : Bytes{});
+        const Bytes counted = p.memory.total() - (row.memory_of_tensors ? p.memory.overhead : Bytes{});
         // Sources give the sum over the GPUs used.
         return {.predicted = (static_cast<double>(p.request.parallel.gpus()) * counted).in(gb),
                 .roofline = std::nullopt,
@@ -147,32 +142,35 @@ ModelEstimate estimate(const ModelRow& row, const Workload& workload, const Gpu&
 
 }  // namespace
 
-ModelPredictor model_predictor(std::vector<Workload> workloads, SoftwareStacks software, std::vector<HostMachine> machines) {
-    const auto library = std::make_shared<Library>(std::move(workloads), std::move(software), std::move(machines));
-    return [library](const ModelRow& row, const Gpu& gpu) {
+ModelPredictor model_predictor(std::vector<Workload> workloads, SoftwareStacks software, MeasuringHosts hosts) {
+    const auto library = std::make_shared<Library>(std::move(workloads), std::move(software), std::move(hosts));
+    return [library](const ModelRow& measured, const Gpu& gpu) {
+        const ModelRow row = as_meant(measured, library->hosts.meanings);
         return library->with_workload(row, [&](const Workload& workload) { return estimate(row, workload, gpu, *library); });
     };
 }
 
-ModelPlanner model_planner(std::vector<Workload> workloads, SoftwareStacks software, std::vector<HostMachine> machines) {
-    const auto library = std::make_shared<Library>(std::move(workloads), std::move(software), std::move(machines));
-    return [library](const ModelRow& row, const Gpu& planned_for) {
+ModelPlanner model_planner(std::vector<Workload> workloads, SoftwareStacks software, MeasuringHosts hosts) {
+    const auto library = std::make_shared<Library>(std::move(workloads), std::move(software), std::move(hosts));
+    return [library](const ModelRow& measured, const Gpu& planned_for) {
+        const auto meant = std::make_shared<const ModelRow>(as_meant(measured, library->hosts.meanings));
+        const ModelRow& row = *meant;
         return library->with_workload(row, [&](const Workload& workload) -> RowModel {
             require_modelled(row);
             require_possible(row, estimate(row, workload, planned_for, *library));
             const bool denoises = std::holds_alternative<Diffusion>(workload.architecture);
             // Several kinds of passes, which change with the prediction. Known by name: `workload` lives as long as the library.
             if (language_model(workload) != nullptr || (denoises && row.metric != Metric::throughput_per_s)) {
-                return [library, &row, &workload](const Gpu& gpu) { return estimate(row, workload, gpu, *library).predicted; };
+                return [library, meant, &workload](const Gpu& gpu) { return estimate(*meant, workload, gpu, *library).predicted; };
             }
             const auto pass = std::make_shared<PlannedPass>(
-                workload, planned_for, request_of(row, workload, library->software, library->machines, planned_for.profile),
+                workload, planned_for, request_of(row, workload, library->software, library->hosts.machines, planned_for.profile),
                 library->software);
-            return [pass, denoises, counted_per_item = counted(workload, pass->request()), &row](const Gpu& gpu) {
+            return [pass, denoises, counted_per_item = counted(workload, pass->request()), meant](const Gpu& gpu) {
                 Times t = sizes_of(pass->request(), counted_per_item);
                 t.first_token = pass->latency(gpu);
                 if (denoises) t.denoising_step = t.first_token;
-                return from_times(row, t);
+                return from_times(*meant, t);
             };
         });
     };

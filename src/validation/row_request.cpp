@@ -25,11 +25,24 @@ bool stands_for(const HostMachine& machine, const ModelRow& row, const std::stri
            std::find(machine.gpus.begin(), machine.gpus.end(), gpu) != machine.gpus.end();
 }
 
+ModelRow as_meant(ModelRow row, const std::vector<RowMeaning>& meanings) {
+    const std::string software = row.origin.software;
+    for (const RowMeaning& meaning : meanings) {
+        if (!row.origin.source.starts_with(meaning.source)) continue;
+        if (!meaning.software.empty() && !begins_with_words(software, meaning.software)) continue;
+        if (!meaning.means.empty()) row.origin.software = meaning.means;
+        if (meaning.rates_of_whole_calls && row.phase == "decode" && row.metric == Metric::tokens_per_s) row.phase = "generate";
+        if (meaning.memory_of_tensors) row.memory_of_tensors = true;
+        if (meaning.channels_last) row.channels_last = meaning.channels_last;
+    }
+    return row;
+}
+
 Run request_of(const ModelRow& row, const Workload& workload, const SoftwareStacks& software, const std::vector<HostMachine>& machines,
                const GpuProfile& gpu) {
     Run run;
     run.host_time = host_time(machines, row, gpu.id);
-    if (names_software(row.origin.software, "nhwc")) run.channels_last = true;
+    run.channels_last = row.channels_last;
     run.precision = row.precision;
     run.batch = row.batch;
     run.image_size = row.image_size.value_or(0);
@@ -38,8 +51,7 @@ Run request_of(const ModelRow& row, const Workload& workload, const SoftwareStac
     run.kv_precision = row.kv_precision;
     run.pcie = row.pcie;
     run.execution = row.execution;
-    // An engine that a source does not tell the version of may be known by the source.
-    if (!row.origin.software.empty()) run.software = fmt::format("{} ({})", row.origin.software, row.origin.source);
+    run.software = row.origin.software;
     if (language_model(workload) != nullptr) {
         const bool decodes = row.phase == "decode" || row.phase == "generate" || row.phase.empty() || row.served;
         // A decode row that starts from nothing has the first token in its cache; a rate needs a second one to be told from prefill.

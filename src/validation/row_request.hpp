@@ -14,6 +14,9 @@ namespace roofcast {
 /// Whether `machine` measured the row of the GPU of that id.
 bool stands_for(const HostMachine& machine, const ModelRow& row, const std::string& gpu);
 
+/// `row` as all of `meanings` that stand for it say.
+ModelRow as_meant(ModelRow row, const std::vector<RowMeaning>& meanings);
+
 /// What the row asks of `workload` under its engine of `software`, on the first of `machines` that stands for it and the GPU, if any.
 Run request_of(const ModelRow& row, const Workload& workload, const SoftwareStacks& software, const std::vector<HostMachine>& machines,
                const GpuProfile& gpu);

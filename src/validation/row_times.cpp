@@ -6,15 +6,6 @@
 
 namespace roofcast {
 
-namespace {
-
-/// Whether the row's rate of generated tokens is over the time of a whole call, the prompt's included: validation_data/SOURCES.md says why.
-bool times_whole_calls(const ModelRow& row) {
-    return row.origin.source.starts_with("QwenLM");
-}
-
-}  // namespace
-
 double from_times(const ModelRow& row, const Times& t) {
     switch (row.metric) {
         case Metric::latency_ms:
@@ -30,7 +21,6 @@ double from_times(const ModelRow& row, const Times& t) {
             return t.sequences * t.counted / t.total().in(s);
         case Metric::tokens_per_s:
             if (row.phase == "prefill" && t.prompt_tokens > 0) return t.sequences * t.prompt_tokens / t.first_token.in(s);
-            if (row.phase == "decode" && times_whole_calls(row)) return t.sequences * t.output_tokens / t.total().in(s);
             if (row.phase == "decode" && t.steps > 0) return t.sequences * t.steps / t.decode.in(s);
             // What reads a text in segments scores their tokens.
             if (row.phase == "generate" && t.output_tokens == 0 && t.prompt_tokens > 0)
@@ -49,7 +39,7 @@ bool times_first_token(const ModelRow& row) {
 }
 
 bool times_decode(const ModelRow& row) {
-    return row.metric == Metric::tpot_ms || (row.metric == Metric::tokens_per_s && row.phase == "decode" && !times_whole_calls(row));
+    return row.metric == Metric::tpot_ms || (row.metric == Metric::tokens_per_s && row.phase == "decode");
 }
 
 double counted(const Workload& workload, const Run& run) {

@@ -47,7 +47,7 @@ TEST_CASE("identified parameters have small standard errors, a plateau around th
 
 TEST_CASE("fewer rows than parameters leave parameters open") {
     const GpuProfile profile = synthetic_profile();
-    Bench bench({profile}, truth());
+    Bench bench(input_of(profile, {}), truth());
     const Gpu gpu{profile, {.values = truth(), .provenance = {}, .source = {}}};
     Measurements rows;
     add_row(rows, gpu, Elementwise{.elements = 40000000, .precision = Precision::fp32});

@@ -29,7 +29,7 @@ struct ShippedGpu {
         for (KernelRow& row : read_measurements({source_dir() / "validation_data" / "kernels" / file}).kernels) {
             if (row.gpu == id) rows.push_back(std::move(row));
         }
-        mark_habits(hosts, rows);
+        mark_rows({}, hosts, rows);
     }
 
     [[nodiscard]] CalibrationInput input(std::vector<KernelRow> kernels) const {

@@ -105,30 +105,31 @@ TEST_CASE("engines whose decoding takes groups of one size together keep heads o
 }
 
 TEST_CASE("heads decode no slower where they may go either way, and two proposed tokens take no less than one") {
-    const Gpu gpu = test::shipped_gpu("h100-sxm5-80gb");
+    Gpu gpu = test::shipped_gpu("h100-sxm5-80gb");
+    constexpr GroupSizes any{.least = 1, .most = 16}, none{};
     for (const std::int64_t kv_heads : {1, 4, 16}) {
         CAPTURE(kv_heads);
         Attention op{.batch = 32, .heads = 16, .kv_heads = kv_heads, .head_dim = 128, .value_dim = 128, .query_len = 1, .kv_len = 4096};
-        const auto seconds = [&](LaneDecoding lanes, std::int64_t queries) {
-            op.lane_decoding = lanes;
+        const auto seconds = [&](std::optional<GroupSizes> together, std::int64_t queries) {
+            gpu.caller.sharing_groups = together;
             op.query_len = queries;
             return cost(op, gpu).total.in(s);
         };
-        const double only = seconds(LaneDecoding::only, 1), together = seconds(LaneDecoding::none, 1);
-        CHECK(seconds(LaneDecoding::possible, 1) == std::min(only, together));
-        CHECK(seconds(LaneDecoding::only, 2) >= 0.99 * only);
+        const double only = seconds(none, 1), together = seconds(std::nullopt, 1);
+        CHECK(seconds(any, 1) == std::min(only, together));
+        CHECK(seconds(none, 2) >= 0.99 * only);
     }
 }
 
 TEST_CASE("short attention of TensorRT and FasterTransformer is by kernels of their own, which wait longer for a softmax") {
     const SoftwareStacks software = load_software(software_dir());
-    CHECK(software.find(Execution::tensorrt, "tensorrt 8.6").lowering.head_blocks);
-    CHECK(software.find(Execution::fused, "fastertransformer").lowering.head_blocks);
-    CHECK_FALSE(software.find(Execution::compiled, "").lowering.head_blocks);
+    CHECK(software.find(Execution::tensorrt, "tensorrt 8.6").caller.head_blocks);
+    CHECK(software.find(Execution::fused, "fastertransformer").caller.head_blocks);
+    CHECK_FALSE(software.find(Execution::compiled, "").caller.head_blocks);
     const Workload model = find_workload(test::models_dir(), "bert-large");
     const auto milliseconds = [&](const char* gpu, bool head_blocks) {
         SoftwareStacks stacks = software;
-        stacks.by_execution[index(Execution::tensorrt)].lowering.head_blocks = head_blocks;
+        stacks.by_execution[index(Execution::tensorrt)].caller.head_blocks = head_blocks;
         Run request{.execution = Execution::tensorrt};
         request.batch = 32;
         request.prompt_tokens = 384;

@@ -187,11 +187,11 @@ TEST_CASE("an engine may multiply few rows by weights in fewer bits with kernels
     Gpu gpu = test::toy_gpu_with_matrix_units();
     gpu.parameters.values.weight_only.tiling.k_step_cycles = 150;
     gpu.parameters.values.weight_only.tiling.split_k_cycles = 1e7;
-    SoftwareStack vectors;
-    vectors.unpacks_on_lanes = true;
+    Gpu vectors = gpu;
+    vectors.caller.unpacks_on_simt = true;
     const auto gain = [&](std::int64_t rows, double weight_bits) {
         const OpGraph graph = layers_of(Gemm{.m = rows, .n = 64, .k = 1 << 16, .precision = Precision::fp16, .weight_bits = weight_bits});
-        return timeline(graph, gpu, SoftwareStack{}).total / timeline(graph, gpu, vectors).total;
+        return timeline(graph, gpu, SoftwareStack{}).total / timeline(graph, vectors, SoftwareStack{}).total;
     };
     CHECK(gain(1, 4) > 1.1);
     CHECK(gain(4, 4) > 1.1);

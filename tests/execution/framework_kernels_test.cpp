@@ -66,7 +66,7 @@ TEST_CASE("only frameworks' element-wise kernels start later") {
     const Gpu gpu = test::shipped_gpu("h100-sxm5-80gb");
     const Elementwise add{.elements = 1024, .reads = 2, .writes = 1, .precision = Precision::fp16};
     Elementwise in_framework = add;
-    in_framework.framework = true;
+    in_framework.any_operands = true;
     const auto time = [&](KernelSet kernels) {
         OpNode node;
         node.op = add;

@@ -11,17 +11,17 @@ namespace roofcast::test {
 
 Measured::Measured(const std::vector<std::filesystem::path>& files) : measurements_(read_measurements(files)) {
     const MeasuringHosts hosts = load_measuring_hosts(software_dir() / "hosts.toml");
-    mark_habits(hosts.stacks, measurements_.kernels);
     Predictors with;
     with.gpu = [this](const std::string& id) {
         const auto known = gpus_.find(id);
         if (known != gpus_.end()) return static_cast<const Gpu*>(&known->second);
         return static_cast<const Gpu*>(&gpus_.emplace(id, test::shipped_gpu(id)).first->second);
     };
-    mark_kernels(load_software(software_dir()), measurements_.kernels, [&with](const std::string& id) { return &with.gpu(id)->profile; });
+    mark_rows(load_software(software_dir()), hosts.stacks, measurements_.kernels,
+              [&with](const std::string& id) { return &with.gpu(id)->profile; });
     with.host_launch = [&hosts](const KernelRow& row) { return host_launch(hosts.stacks, row); };
     if (!measurements_.models.empty())
-        with.model = model_predictor(load_workload_catalogue(models_dir()), load_software(software_dir()), hosts.machines);
+        with.model = model_predictor(load_workload_catalogue(models_dir()), load_software(software_dir()), hosts);
     validation_ = judge(measurements_, with);
 }
 

@@ -37,7 +37,7 @@ TEST_CASE("a time factor below 1 never beats the data sheet") {
 }
 
 TEST_CASE("kernels belong to the families that calibration fits apart") {
-    const GpuProfile gpu = test::shipped_gpu("a100-sxm4-80gb").profile;
+    const Gpu gpu = test::shipped_gpu("a100-sxm4-80gb");
     CHECK(kernel_class(product, gpu) == KernelClass::gemm_tensor16);
     CHECK(kernel_class(Gemm{1, 64, 64, 64, Precision::fp32, 32}, gpu) == KernelClass::gemm_simt);
     CHECK(kernel_class(Gemm{1, 64, 64, 64, Precision::fp16, 4}, gpu) == KernelClass::weight_only);

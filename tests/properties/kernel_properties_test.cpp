@@ -29,6 +29,18 @@ public:
     }
     bool flip() { return generator_() % 2 == 0; }
 
+    Caller caller() {
+        Caller any{.framework = flip(),
+                   .own_convolutions = flip(),
+                   .softmax_in_registers = flip(),
+                   .unpacks_on_simt = flip(),
+                   .splits_ungrouped = flip(),
+                   .converts_cache = flip(),
+                   .head_blocks = flip()};
+        if (flip()) any.sharing_groups = GroupSizes{.least = 1, .most = size(1, 16)};
+        return any;
+    }
+
     std::vector<Op> operators(Precision p) {
         const double bits = 8 * element_size(p).in(byte);
         const std::int64_t kv_heads = size(1, 16), experts = size(2, 128), groups = size(1, 64);
@@ -54,19 +66,17 @@ public:
                                   .window = flip() ? 0 : size(16, 4096),
                                   .precision = p,
                                   .kv_precision = p,
-                                  .fused = flip(),
-                                  .lane_decoding = flip() ? LaneDecoding::only : LaneDecoding::possible};
-        Attention by_framework = attention;
-        by_framework.framework = true;
-        by_framework.cached = false;
+                                  .fused = flip()};
+        Attention without_cache = attention;
+        without_cache.cached = false;
         Elementwise norm{size(1, 1e8), 1, 1, 2, p};
-        norm.normalized = {.images = size(1, 64), .channels = size(1, 512), .channels_last = flip(), .by_library = flip()};
+        norm.normalized = {.images = size(1, 64), .channels = size(1, 512), .channels_last = flip(), .fp32_weights = flip()};
         Gemm with_bias{1, size(1, 16384), size(1, 16384), size(1, 16384), p, bits, false};
-        with_bias.bias = with_bias.framework = true;
+        with_bias.bias = true;
         return {Gemm{size(1, 64), size(1, 16384), size(1, 16384), size(1, 16384), p, flip() ? bits : 0.5 * bits, false},
                 with_bias,
                 attention,
-                by_framework,
+                without_cache,
                 norm,
                 conv,
                 Elementwise{size(1, 1e9), 2, 1, 4, p},
@@ -130,10 +140,11 @@ std::vector<Gpu> some_gpus() {
 
 TEST_CASE("no prediction is faster than the data-sheet roofline at the clock that boards hold, on any GPU") {
     Shapes shapes;
-    for (const Gpu& gpu : all_gpus()) {
+    for (Gpu gpu : all_gpus()) {
         for (const Precision p : {Precision::fp32, Precision::fp16, Precision::bf16, Precision::fp8, Precision::int8, Precision::fp4}) {
             if (!gpu.profile.supports(p)) continue;
             for (int round = 0; round < 12; ++round) {
+                gpu.caller = shapes.caller();
                 for (const Op& op : shapes.operators(p)) {
                     for (const Cache cache : {Cache::cold, Cache::warm, Cache::rotated, Cache::produced}) {
                         const KernelCost c = cost(op, gpu, cache);
@@ -152,7 +163,7 @@ TEST_CASE("no prediction is faster than the data-sheet roofline at the clock tha
 // Alignment is a property of single sizes, not of their order: the sweeps step by whole 16-byte rows.
 TEST_CASE("matrix products never get faster by growing") {
     Shapes shapes;
-    for (const Gpu& gpu : some_gpus()) {
+    for (Gpu& gpu : some_gpus()) {
         for (int round = 0; round < 20; ++round) {
             Gemm op{.batch = shapes.size(1, 8), .m = shapes.size(1, 2048), .n = 16 * shapes.size(1, 256), .k = 16 * shapes.size(1, 256)};
             op.weight_bits = shapes.flip() ? 16 : 4.25;
@@ -165,7 +176,8 @@ TEST_CASE("matrix products never get faster by growing") {
             Gemm wide{
                 .m = shapes.size(1, 2048), .n = 16 * shapes.size(1, 512), .k = 16 * shapes.size(1, 256), .precision = Precision::tf32};
             wide.weight_bits = 32;
-            wide.bias = wide.framework = shapes.flip();
+            wide.bias = shapes.flip();
+            gpu.caller.framework = wide.bias;
             check_monotone(wide, gpu, "m of TF32", [](Gemm& g) { g.m += 1 + g.m / 10; });
             check_monotone(wide, gpu, "n of TF32", [](Gemm& g) { g.n += 16; });
             check_monotone(wide, gpu, "k of TF32", [](Gemm& g) { g.k += 16; });
@@ -223,7 +235,8 @@ TEST_CASE("attention never gets faster with batch, heads or sequence") {
             check_monotone(op, gpu, "batch", [](Attention& a) { ++a.batch; });
             check_monotone(op, gpu, "sequence", [](Attention& a) { a.query_len = a.kv_len += 8; });
             op.query_len = 1;
-            op.lane_decoding = shapes.flip() ? LaneDecoding::none : shapes.flip() ? LaneDecoding::possible : LaneDecoding::only;
+            gpu.caller.sharing_groups.reset();
+            if (shapes.flip()) gpu.caller.sharing_groups = GroupSizes{.least = 1, .most = shapes.flip() ? 16 : 0};
             check_monotone(op, gpu, "KV cache", [](Attention& a) { a.kv_len += a.fused ? 8 * (1 + a.kv_len / 64) : 8; });
             check_monotone(op, gpu, "decode batch", [](Attention& a) { a.batch += 1 + a.batch / 5; });
         }
@@ -251,7 +264,7 @@ TEST_CASE("convolutions and experts never get faster with batch") {
             depthwise.kernel_h = depthwise.kernel_w = shapes.flip() ? 3 : 7;
             depthwise.padding_h = depthwise.padding_w = depthwise.kernel_h / 2;
             depthwise.channels_last = shapes.flip();
-            depthwise.framework = shapes.flip();
+            gpu.caller.own_convolutions = shapes.flip();
             check_monotone(depthwise, gpu, "batch of a depthwise convolution", [](Conv2d& c) { ++c.batch; });
             Moe moe{.tokens = 1,
                     .hidden = 2048,
@@ -277,7 +290,7 @@ TEST_CASE("kernels bound by memory never get faster by growing") {
                            [](RowWise& r) { r.rows += 1 + r.rows / 3; });
             Elementwise sum{shapes.size(1, 1e7), 2, 1, 1, Precision::fp16};
             sum.apart = shapes.flip() ? 1 : 0;
-            sum.framework = shapes.flip();
+            sum.any_operands = shapes.flip();
             sum.instructions = shapes.flip() ? error_function_instructions : 0;
             check_monotone(sum, gpu, "elements", [](Elementwise& e) { e.elements += 1 + e.elements / 5; });
             check_monotone(Move{1, 1, Precision::fp16, 1}, gpu, "copied", [](Move& m) {

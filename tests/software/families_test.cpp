@@ -99,7 +99,7 @@ TEST_CASE("a measured row is of the family that lists its kernel, of the engine 
                                 row_of(product(Precision::fp8, true), "slow_kernel", "maker 1.2"),
                                 row_of(product(Precision::bf16, false), "fast_kernel", "maker 1.2"),
                                 row_of(product(Precision::fp8, true), "", "maker 1.2")};
-    mark_kernels(software, rows);
+    mark_rows(software, {}, rows);
     REQUIRE(rows[0].family);
     CHECK(rows[0].family->name == "fast-fp8");
     CHECK(std::get<Gemm>(rows[0].op).dynamic_quantized);
@@ -191,7 +191,7 @@ TEST_CASE("a family takes attention of its phase, widths and groups, on its arch
     rows[0].gpu = "l40s";
     rows[1].gpu = "h200-sxm-141gb";
     rows[2].gpu = "unknown";
-    mark_kernels(software, rows, [&](const std::string& id) -> const GpuProfile* {
+    mark_rows(software, {}, rows, [&](const std::string& id) -> const GpuProfile* {
         return id == "l40s" ? &l40s.profile : id == h200.profile.id ? &h200.profile : nullptr;
     });
     CHECK(rows[0].family != nullptr);

@@ -143,7 +143,7 @@ TEST_CASE("hosts stand for launches, weight formats and rotation") {
         read.op = op;
         read.origin.software = std::move(software);
         std::vector<KernelRow> rows{read};
-        mark_habits(stacks, rows);
+        mark_rows({}, stacks, rows);
         return rows[0];
     };
     CHECK(as_meant(row.op).cache == Cache::cold);
@@ -152,7 +152,7 @@ TEST_CASE("hosts stand for launches, weight formats and rotation") {
     CHECK(host_launch(stacks, row).around.in(us) == rel(2, 1e-12));
     CHECK(as_meant(row.op).cache == Cache::rotated);
     const KernelRow attention = as_meant(Attention{.heads = 1, .kv_heads = 1, .head_dim = 64, .query_len = 1, .kv_len = 64});
-    CHECK_FALSE(std::get<Attention>(attention.op).split_ungrouped);
+    CHECK_FALSE(attention.caller.splits_ungrouped);
     const auto gated = [&](const Moe& moe, const std::string& software) { return std::get<Moe>(as_meant(moe, software).op).gated; };
     const Moe ungated{.tokens = 1, .hidden = 64, .intermediate = 32, .experts = 8, .top_k = 2};
     CHECK_FALSE(gated(ungated, "vllm 0.24.0"));
@@ -191,30 +191,6 @@ TEST_CASE("a variant of a host says only what differs, and one of weights goes b
     }
 }
 
-TEST_CASE("a host says how engines go through a tensor that they quantize") {
-    const test::TemporaryFile file("hosts.toml",
-                                   "[[host]]\nsource = \"lab\"\naround_us = 1\nfloor_us = 2\nrepeated = [\"quantize\"]\n"
-                                   "quantizing = { narrow = [\"trtllm 1.0\"], rows = [\"vllm\"] }\n");
-    const auto stacks = load_measuring_hosts(file.path()).stacks;
-    const auto schedule = [&](const char* software) {
-        KernelRow row = eager_row("any", "scale_matrix");
-        row.op_name = "quantize";
-        row.op = Quantize{.rows = 2, .cols = 3};
-        row.cache = Cache::cold;
-        row.origin.software = software;
-        std::vector<KernelRow> rows{row};
-        mark_habits(stacks, rows);
-        CHECK(rows[0].cache == Cache::warm);
-        return std::get<Quantize>(rows[0].op).schedule;
-    };
-    CHECK(schedule("vllm 0.24.0") == QuantizeSchedule::rows);
-    CHECK(schedule("trtllm 1.0.0") == QuantizeSchedule::narrow);
-    CHECK(schedule("trtllm 1.3.0rc20") == QuantizeSchedule::tensor);
-    const test::TemporaryFile bad("hosts.toml",
-                                  "[[host]]\nsource = \"lab\"\naround_us = 1\nfloor_us = 2\nquantizing = { rows = [\"\"] }\n");
-    CHECK_THROWS_AS(load_measuring_hosts(bad.path()), Error);
-}
-
 TEST_CASE("products of a source that writes their reduction into column n are read that way") {
     const std::string host = "[[host]]\nsource = \"lab\"\naround_us = 1\nfloor_us = 2\n";
     const auto read = [&](const std::string& more) {
@@ -223,8 +199,7 @@ TEST_CASE("products of a source that writes their reduction into column n are re
         row.op = Gemm{.batch = 2, .m = 3, .n = 5, .k = 7};
         std::vector<KernelRow> rows{row};
         const auto stacks = load_measuring_hosts(file.path()).stacks;
-        mark_habits(stacks, rows);
-        mark_habits(stacks, rows);  // read so already
+        mark_rows({}, stacks, rows);
         return std::get<Gemm>(rows[0].op);
     };
     CHECK(read("").n == 5);
@@ -260,7 +235,7 @@ TEST_CASE("experts without a gate need engines, and engines need experts") {
     row.op = Moe{.tokens = 1, .hidden = 64, .intermediate = 32, .experts = 8, .top_k = 2};
     row.origin.software = "vllm 0.240";
     std::vector<KernelRow> rows{row};
-    mark_habits(load(experts + engines), rows);
+    mark_rows({}, load(experts + engines), rows);
     CHECK(std::get<Moe>(rows[0].op).gated);
 }
 
@@ -296,4 +271,29 @@ TEST_CASE("each machine that is shipped stands for rows that are shipped, and no
         CAPTURE(machines[i].source);
         CHECK(rows[i] > 0);
     }
+}
+
+TEST_CASE("rows of whole models may mean what their columns do not say, by their source and software") {
+    const auto load = [](const std::string& text) {
+        const test::TemporaryFile file("hosts.toml", text);
+        return load_measuring_hosts(file.path()).meanings;
+    };
+    const auto meanings = load(
+        "[[rows]]\nsource = \"lab\"\nsoftware = \"engine\"\nmeans = \"engine 0.2\"\nrates_of_whole_calls = true\n"
+        "[[rows]]\nsoftware = \"pytorch * nhwc\"\nlayout = \"nhwc\"\n");
+    ModelRow row;
+    row.phase = "decode";
+    row.metric = Metric::tokens_per_s;
+    row.origin = {.software = "Engine", .source = "lab of 2023"};
+    CHECK(as_meant(row, meanings).origin.software == "engine 0.2");
+    CHECK(as_meant(row, meanings).phase == "generate");
+    CHECK_FALSE(as_meant(row, meanings).channels_last);
+    row.metric = Metric::tpot_ms;
+    CHECK(as_meant(row, meanings).phase == "decode");
+    row.origin = {.software = "pytorch 2.4 nhwc", .source = "another lab"};
+    CHECK(as_meant(row, meanings).channels_last == true);
+    CHECK(as_meant(row, meanings).origin.software == row.origin.software);
+    CHECK_THROWS_WITH_AS(load("[[rows]]\nlayout = \"nhwc\"\n"), doctest::Contains("source"), Error);
+    CHECK_THROWS_WITH_AS(load("[[rows]]\nsource = \"lab\"\nlayout = \"rows\"\n"),
+                         doctest::Contains("layout: unknown layout; found rows; expected nhwc or nchw"), Error);
 }

@@ -200,7 +200,7 @@ TEST_CASE("rows of an engine's all-reduce are judged with its library, and not w
         "h200-sxm-141gb,all_reduce,,bf16,8,16384,17.8,nccl,lab,excluded\n"
         "h200-sxm-141gb,all_reduce,vllm_custom_eager,bf16,8,16384,35,vllm 0.24.0,lab,included\n";
     Measurements measurements = read_measurements_text(text, "rows.csv");
-    mark_kernels(load_software(test::software_dir()), measurements.kernels);
+    mark_rows(load_software(test::software_dir()), {}, measurements.kernels);
     CHECK(measurements.kernels[0].library != nullptr);
     CHECK(measurements.kernels[1].library == nullptr);
     const Gpu gpu = load_gpu(test::gpus_dir(), "h200-sxm-141gb");

@@ -22,15 +22,15 @@ FromDram from_dram(Bytes compulsory, const AttentionParameters& p, const Gpu& gp
 }
 
 /// Whether an engine's kernels around attention bring its keys and values into a cache; those of frameworks are operators of their own.
-bool fills_cache(const Attention& op) {
-    return op.cached && !op.framework;
+bool fills_cache(const Attention& op, const Gpu& gpu) {
+    return op.cached && !gpu.caller.framework;
 }
 
 /// What engines with a KV cache do around the kernel: K and V go into the cache, Q and the output are copied or converted. A block of as
 /// many threads as the keys of a token have elements, 512 at most, writes these (vLLM's reshape_and_cache); what L2 cannot hold goes
 /// through DRAM.
 Seconds around_cache(const Attention& op, const AttentionKernel& kernel, const Gpu& gpu) {
-    if (!keeps_cache(op) || !fills_cache(op)) return {};
+    if (!keeps_cache(op) || !fills_cache(op, gpu)) return {};
     constexpr std::int64_t most_threads = 512;
     const auto& p = *kernel.efficiency;
     const double tokens = static_cast<double>(op.batch * op.query_len), kv_heads = static_cast<double>(op.kv_heads);
@@ -68,6 +68,20 @@ Seconds scan_time(const Attention& op, const AttentionKernel& kernel, const Gpu&
     return lasting(kernel.design->scan_cycles * static_cast<double>(op.batch), gpu.profile);
 }
 
+/// Decoding with a kernel in which each query head goes through its keys by itself, on CUDA cores, even where heads share them.
+enum class SimtDecoding {
+    none,      ///< the caller has no such kernel
+    possible,  ///< the faster of it and the one that takes heads together
+    only       ///< none takes groups of this size together
+};
+
+SimtDecoding simt_decoding(const Attention& op, const Caller& caller) {
+    constexpr std::int64_t most_proposed = 16;  // tokens of a draft, which one pass verifies
+    const bool decodes = op.cached && op.query_len <= most_proposed && op.kv_len > op.query_len && !op.values_in_keys;
+    if (!decodes || !caller.sharing_groups) return SimtDecoding::none;
+    return caller.sharing_groups->has(op.heads / op.kv_heads) ? SimtDecoding::possible : SimtDecoding::only;
+}
+
 KernelCost fused_cost(const Attention& op, const Gpu& gpu, Cache cache, bool on_simt) {
     const AttentionKernel kernel = on_simt ? lane_kernel(op, gpu) : matrix_kernel(op, gpu);
     const auto& p = *kernel.efficiency;
@@ -80,7 +94,7 @@ KernelCost fused_cost(const Attention& op, const Gpu& gpu, Cache cache, bool on_
     t.dram_bytes = source.bytes;
     t.dram = t.dram_bytes / (gpu.profile.data_bandwidth(Traffic::read) * p.bandwidth_fraction);
     const Seconds start =
-        fills_cache(op) || kernel.design->fitted_start ? lasting(p.fixed_cycles, gpu.profile) : kernel_start(op, kernel, gpu);
+        fills_cache(op, gpu) || kernel.design->fitted_start ? lasting(p.fixed_cycles, gpu.profile) : kernel_start(op, kernel, gpu);
     t.latency = start + around_cache(op, kernel, gpu) + scan_time(op, kernel, gpu) + source.share * kernel.design->far_start;
     t.overlap = on_simt ? 1 : p.overlap;
     const Joules arithmetic = arithmetic_energy(relative_flop_energy(op.precision, unit) * t.flops, unit, gpu);
@@ -96,9 +110,10 @@ KernelCost fused_cost(const Attention& op, const Gpu& gpu, Cache cache, bool on_
 
 KernelCost cost(const Attention& op, const Gpu& gpu, Cache cache) {
     if (!op.fused) return unfused_attention_cost(op, gpu, cache);
-    if (op.lane_decoding == LaneDecoding::only) return fused_cost(op, gpu, cache, true);
+    const SimtDecoding on_simt = simt_decoding(op, gpu.caller);
+    if (on_simt == SimtDecoding::only) return fused_cost(op, gpu, cache, true);
     const KernelCost together = regrouped(op, fused_cost(op, gpu, cache, false), gpu);
-    if (op.lane_decoding == LaneDecoding::none) return together;
+    if (on_simt == SimtDecoding::none) return together;
     const KernelCost apart = fused_cost(op, gpu, cache, true);
     return apart.total < together.total ? apart : together;
 }

@@ -45,7 +45,7 @@ std::int64_t packed_block(const Attention& op, std::int64_t count, const Attenti
 /// is usual on the architecture.
 std::int64_t apart_block(const Attention& op, const AttentionKernel& kernel, const Gpu& gpu) {
     constexpr std::int64_t of_wide = 128, of_split_operands = 64;
-    if (splits_operands(op, gpu.profile)) return of_split_operands;
+    if (splits_operands(op, gpu)) return of_split_operands;
     if (kernel.whole_heads) return op.query_len;
     if (kernel.design->query_rows > 0) return kernel.design->query_rows;
     return op.head_dim > usual_head ? of_wide : gpu.profile.libraries.query_block;
@@ -154,7 +154,7 @@ AttentionBlocks split_over_blocks(const Attention& op, const KeyLoop& loop, cons
         return {loop.first_start + w * chunk * loop.computed + starts - alone, w * chunk * loop.taken_in,
                 alone + merge_time(op, parts, kernel, gpu)};
     };
-    if (!op.split_ungrouped && op.heads == op.kv_heads) return split(1);
+    if (!gpu.caller.splits_ungrouped && op.cached && op.heads == op.kv_heads) return split(1);
     const SplitWork work{.sets = loop.sets,
                          .tiles_of_head = static_cast<double>(op.batch),
                          .keys = keys,
@@ -176,7 +176,8 @@ AttentionBlocks by_keys(const Attention& op, const AttentionKernel& kernel, cons
     const auto& p = *kernel.efficiency;
     const double sms = static_cast<double>(gpu.profile.sm_count);
     // Keys that are converted are computed on in the compute format: an 8-bit cache then spares DRAM, not the SM.
-    const Bytes stored = element_size(op.kv_precision), element = op.converts_cache ? max(element_size(op.precision), stored) : stored;
+    const Bytes stored = element_size(op.kv_precision),
+                element = gpu.caller.converts_cache ? max(element_size(op.precision), stored) : stored;
     const Bytes key = cached_width(op) * element;
     const BytesPerSecond even = gpu.profile.data_bandwidth(Traffic::read) * (p.bandwidth_fraction / sms) * (element / stored);
     const BytesPerSecond rate = even + p.own_bytes_per_sm_clock * byte * running_clock(gpu.profile);

@@ -23,9 +23,10 @@ double compiled_width(std::int64_t width) {
 }
 
 /// Whether the software computes `op` in kernels of one block a head: a sequence's attention to itself in up to 16 bits.
-bool takes_head_blocks(const Attention& op, const LibraryFacts& facts) {
-    return op.head_blocks && facts.head_blocks && op.query_len == op.kv_len && op.kv_len <= facts.head_blocks->most_tokens &&
-           op.head_dim <= facts.head_blocks->widest_head && element_size(op.precision) <= 2 * byte;
+bool takes_head_blocks(const Attention& op, const Caller& caller, const LibraryFacts& facts) {
+    return caller.head_blocks && !op.cached && facts.head_blocks && op.query_len == op.kv_len &&
+           op.kv_len <= facts.head_blocks->most_tokens && op.head_dim <= facts.head_blocks->widest_head &&
+           element_size(op.precision) <= 2 * byte;
 }
 
 /// Of kernels of which nothing particular is known.
@@ -36,8 +37,9 @@ const AttentionDesign& unknown_design() {
 
 }  // namespace
 
-bool splits_operands(const Attention& op, const GpuProfile& gpu) {
-    return op.framework && element_size(op.precision) == 4 * byte && gpu.math_unit(Precision::tf32) != MathUnit::simt;
+bool splits_operands(const Attention& op, const Gpu& gpu) {
+    return gpu.caller.has_plain_tensors() && element_size(op.precision) == 4 * byte &&
+           gpu.profile.math_unit(Precision::tf32) != MathUnit::simt;
 }
 
 bool keeps_cache(const Attention& op) {
@@ -50,22 +52,22 @@ bool joins_prompts(const Attention& op, const AttentionKernel& kernel) {
 
 AttentionKernel matrix_kernel(const Attention& op, const Gpu& gpu) {
     const auto& facts = gpu.profile.libraries;
-    const std::size_t format = index(op.cache_format()), plain = index(CacheFormat::plain);
+    const std::size_t format = index(cache_format(op, gpu.caller)), plain = index(CacheFormat::plain);
     const auto& efficiencies = gpu.parameters.values.attention;
     const auto& widths = facts.general_widths[format];
     const bool lacks_width = std::find(widths.begin(), widths.end(), op.head_dim) != widths.end();
-    const bool lacks_sinks = op.general_sinks && !facts.attention[plain].design.has_sinks;
+    const bool lacks_sinks = op.sinks && gpu.caller.general_sinks && !facts.attention[plain].design.has_sinks;
     if (lacks_width || lacks_sinks) return {&facts.general_attention, &efficiencies[plain]};
     const AttentionParameters* efficiency = &efficiencies[format];
-    if (takes_head_blocks(op, facts)) {
+    if (takes_head_blocks(op, gpu.caller, facts)) {
         const HeadBlocks& heads = *facts.head_blocks;
         const std::int64_t cut = element_size(op.precision) == 2 * byte ? heads.cut_sequences : heads.cut_sequences_8bit;
         return {&heads.design, efficiency, op.batch > cut};
     }
     const AttentionKernels& cached = facts.attention[format];
     if (cached.uncached && !keeps_cache(op)) return {&*cached.uncached, efficiency};
-    if (splits_operands(op, gpu.profile)) return {&unknown_design(), efficiency};
-    if (op.framework && facts.framework_attention) return {&*facts.framework_attention, efficiency};
+    if (splits_operands(op, gpu)) return {&unknown_design(), efficiency};
+    if (gpu.caller.has_plain_tensors() && facts.framework_attention) return {&*facts.framework_attention, efficiency};
     return {&cached.design, efficiency};
 }
 
@@ -85,7 +87,7 @@ Seconds score_time(const Attention& op, const AttentionKernel& kernel, const Gpu
         const double lanes = design.simt_lanes / gpu.profile.fp32_lanes_per_sm;
         return 2 * flop * score_width(op) / (lane_rate(gpu.profile, Precision::fp32) / sms * lanes * design.simt_rate);
     }
-    if (splits_operands(op, gpu.profile)) {
+    if (splits_operands(op, gpu)) {
         const Flops products = 2 * flop * score_width(op);
         const FlopsPerSecond rate = matrix_rate(gpu.profile, Precision::tf32) / sms * warp_matrix_share(gpu.profile);
         const Seconds split = products * products_of_fp32 / rate + instruction_time(splitting_instructions, gpu.profile);
@@ -96,14 +98,14 @@ Seconds score_time(const Attention& op, const AttentionKernel& kernel, const Gpu
     const FlopsPerSecond matrix = matrix_rate(gpu.profile, op.precision) / sms *
                                   reached_share(gpu.profile, op.precision, kernel.efficiency->peak_fraction * design.matrix_rate);
     const Seconds products = 2 * flop * width / matrix;
-    const double instructions = kernel.efficiency->softmax_operations + (op.biased && op.framework ? design.bias_instructions : 0);
+    const double instructions = kernel.efficiency->softmax_operations + (op.biased && gpu.caller.framework ? design.bias_instructions : 0);
     const Seconds softmax =
         design.softmax_cycles > 0 ? lasting(design.softmax_cycles, gpu.profile) : instruction_time(instructions, gpu.profile);
     return max(products, softmax) + (1 - design.softmax_overlap) * min(products, softmax);
 }
 
 Seconds conversion_time(const Attention& op, const AttentionKernel& kernel, const Gpu& gpu) {
-    if (op.cache_format() != CacheFormat::narrow) return {};
+    if (cache_format(op, gpu.caller) != CacheFormat::narrow) return {};
     return instruction_time(kernel.design->conversion_instructions * score_width(op), gpu.profile);
 }
 

@@ -41,12 +41,12 @@ KernelCost products_and_softmax(const Attention& op, const Gpu& gpu, Cache cache
                                       .writes = writes,
                                       .flops_per_element = flops,
                                       .precision = written,
-                                      .framework = op.framework};
+                                      .any_operands = gpu.caller.has_plain_tensors()};
         return cost(over_scores, gpu, cache);
     };
-    const bool on_lanes = op.products == Precision::fp32 && element_size(p) == 2 * byte;
+    const bool in_fp32 = op.products == Precision::fp32 && element_size(p) == 2 * byte;
     const Gemm any{
-        .batch = batch, .m = op.query_len, .precision = on_lanes ? p : op.products.value_or(p), .weight_bits = bits, .on_lanes = on_lanes};
+        .batch = batch, .m = op.query_len, .precision = in_fp32 ? p : op.products.value_or(p), .weight_bits = bits, .in_fp32 = in_fp32};
     Gemm scoring = any, weighting = any;
     scoring.n = weighting.k = op.kv_len;
     scoring.k = op.head_dim;
@@ -55,7 +55,7 @@ KernelCost products_and_softmax(const Attention& op, const Gpu& gpu, Cache cache
     c = in_sequence(c, pass(1, 1, 2, p));
     // Casts read 16 bits and write 32, and the other way around.
     if (wide) c = in_sequence(c, pass(0.5, 1, 1, softmax));
-    c = in_sequence(c, cost(RowWise{RowOp::softmax, batch * op.query_len, op.kv_len, softmax, op.framework}, gpu, cache));
+    c = in_sequence(c, cost(RowWise{RowOp::softmax, batch * op.query_len, op.kv_len, softmax, gpu.caller.has_plain_tensors()}, gpu, cache));
     if (wide) c = in_sequence(c, pass(1, 0.5, 1, softmax));
     return in_sequence(c, product_with_cache(op, weighting, op.value_width(), gpu, cache));
 }
@@ -82,12 +82,13 @@ KernelCost with_copied_heads(KernelCost c, const Attention& op, const Gpu& gpu, 
 KernelCost unfused_attention_cost(const Attention& op, const Gpu& gpu, Cache cache) {
     KernelCost c = products_and_softmax(op, gpu, cache);
     const int kernels = c.kernels;
-    if (op.separate_mask)
-        c = in_sequence(
-            c, cost(Elementwise{.elements = scores_of(op), .precision = op.precision, .strided = op.framework, .framework = op.framework},
-                    gpu, cache));
+    const bool framework = gpu.caller.has_plain_tensors();
+    if (op.separate_mask) {
+        const Elementwise mask{.elements = scores_of(op), .precision = op.precision, .strided = framework, .any_operands = framework};
+        c = in_sequence(c, cost(mask, gpu, cache));
+    }
     if (op.copies_heads) c = with_copied_heads(c, op, gpu, cache);
-    if (op.framework) c.kernels = kernels;  // what its launches take is known for the operator as a whole
+    if (framework) c.kernels = kernels;  // what its launches take is known for the operator as a whole
     return c;
 }
 

@@ -59,9 +59,14 @@ Cut planes(const Elementwise& op) {
     return {.blocks = count, .threads = threads, .turns = plane / threads, .waits = 400, .from_dram = 400, .beside = 80, .start = 1900};
 }
 
+/// Whether the framework leaves the map to the vendor's library.
+bool by_library(const Elementwise& op) {
+    return op.normalized.fp32_weights && op.precision != Precision::bf16;
+}
+
 Cut cut_of(const Elementwise& op) {
     if (!op.normalized.channels_last) return planes(op);
-    return op.normalized.by_library ? library_rows(op) : own_rows(op);
+    return by_library(op) ? library_rows(op) : own_rows(op);
 }
 
 }  // namespace

@@ -114,10 +114,10 @@ std::int64_t packed_groups(const Conv2d& op) {
 
 /// Whether PyTorch's library has a kernel for the first layer of ResNets, which takes the taps of four channels one after the other (cuDNN
 /// 9.19: sm90_xmma_fprop_image_first_layer, k64c4r7s7, stride 2x2; 0.4 ms for 256 images on the H100).
-bool has_first_layer_kernel(const Conv2d& op, const GpuProfile& gpu) {
+bool has_first_layer_kernel(const Conv2d& op, const Gpu& gpu) {
     constexpr std::int64_t channels = 4, outputs = 64, side = 7, stride = 2;
-    const bool called_so =
-        gpu.libraries.convolutions.first_layer_kernel && op.by_pytorch && op.channels_last && element_size(op.precision) == 2 * byte;
+    const bool called_so = gpu.profile.libraries.convolutions.first_layer_kernel && gpu.caller.convolves_as_pytorch() && op.channels_last &&
+                           element_size(op.precision) == 2 * byte;
     return called_so && op.in_channels <= channels && op.out_channels == outputs && op.kernel_h == side && op.kernel_w == side &&
            op.stride == stride && op.groups <= 1 && op.dilation == 1;
 }
@@ -125,7 +125,7 @@ bool has_first_layer_kernel(const Conv2d& op, const GpuProfile& gpu) {
 /// Channels of each tap that a kernel multiplies: whole steps where it gathers them so.
 std::int64_t channels_taken(const Conv2d& op, std::int64_t channels, Precision unit, const Gpu& gpu) {
     constexpr std::int64_t of_first_layer = 4;
-    if (!on_lanes(unit, gpu) && has_first_layer_kernel(op, gpu.profile)) return of_first_layer;
+    if (!on_lanes(unit, gpu) && has_first_layer_kernel(op, gpu)) return of_first_layer;
     const auto& gathering = gpu.profile.libraries.convolutions.gathering;
     if (on_lanes(unit, gpu) || !gathering || is_plain_product(op)) return channels;
     const std::int64_t step = elements_of(gathering->step, unit);
@@ -150,8 +150,7 @@ KernelCost implicit_gemm_cost(const Conv2d& op, Precision unit, const Gpu& gpu, 
         if (op.channels_last && !has_packed_groups(op) && product.n < group_tile.n) take_only(group_tile, product);
     }
     // Channels are the contiguous dimension: their count aligns, not that of k.
-    product.aligned =
-        on_lanes(unit, gpu) || has_first_layer_kernel(op, gpu.profile) || (op.in_channels % 8 == 0 && op.out_channels % 8 == 0);
+    product.aligned = on_lanes(unit, gpu) || has_first_layer_kernel(op, gpu) || (op.in_channels % 8 == 0 && op.out_channels % 8 == 0);
     KernelCost c = matrix_product_cost(product, implicit_parameters(op, unit, gpu), gpu, cache);
     c.flops = work(op).matrix;  // zeros between packed groups take time and energy, and are no work
     return c;
@@ -218,11 +217,11 @@ std::int64_t whole_vectors(std::int64_t channels) {
 
 /// Whether the library pads channels to whole vectors where taps are gathered, but for images. Plain products run in kernels for any
 /// alignment.
-bool pads_channels(const Conv2d& op, const GpuProfile& gpu) {
+bool pads_channels(const Conv2d& op, const Gpu& gpu) {
     constexpr std::int64_t of_image = 4;
     const bool odd = op.in_channels % vector_channels != 0 || op.out_channels % vector_channels != 0;
-    return odd && !is_plain_product(op) && gpu.libraries.convolutions.pads_channels && op.by_pytorch && op.channels_last &&
-           op.groups == 1 && op.in_channels > of_image && element_size(op.precision) == 2 * byte;
+    return odd && !is_plain_product(op) && gpu.profile.libraries.convolutions.pads_channels && gpu.caller.convolves_as_pytorch() &&
+           op.channels_last && op.groups == 1 && op.in_channels > of_image && element_size(op.precision) == 2 * byte;
 }
 
 KernelCost fastest(const Conv2d& op, const Gpu& gpu, Cache cache);
@@ -249,7 +248,7 @@ KernelCost padded_cost(const Conv2d& op, const Gpu& gpu, Cache cache) {
 
 KernelCost fastest(const Conv2d& op, const Gpu& gpu, Cache cache) {
     if (is_depthwise(op)) return depthwise_cost(op, gpu, cache);
-    if (pads_channels(op, gpu.profile)) return padded_cost(op, gpu, cache);
+    if (pads_channels(op, gpu)) return padded_cost(op, gpu, cache);
     const KernelCost best = fastest_in(op.precision, op, gpu, cache);
     // CUDA cores' kernels take NCHW. cuDNN 9.19 on H100 and H200; others have no rows.
     const bool converts = op.channels_last && !layouts_agree(op) && has_asynchronous_copies(gpu.profile);

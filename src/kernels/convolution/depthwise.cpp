@@ -25,9 +25,9 @@ bool has_usual_filter(const Conv2d& op) {
 
 /// Whether PyTorch's own kernel runs whose time is known: on planes, but for what it leaves to the library in fp16, of which strides of two
 /// depend on sizes that are not told apart here. Rows of older GPUs are of older versions, which take as long as the library.
-bool runs_own_kernel(const Conv2d& op, const GpuProfile& gpu) {
+bool runs_own_kernel(const Conv2d& op, const Gpu& gpu) {
     const bool left_to_library = op.precision == Precision::fp16 && has_usual_filter(op) && op.stride == 1;
-    return op.framework && !op.channels_last && !left_to_library && gpu.libraries.convolutions.framework_depthwise;
+    return gpu.caller.own_convolutions && !op.channels_last && !left_to_library && gpu.profile.libraries.convolutions.framework_depthwise;
 }
 
 /// Time of PyTorch's own kernel (conv_depthwise2d_forward_kernel): a thread an output, which computes the address of each tap on the
@@ -97,7 +97,7 @@ KernelCost depthwise_kernel_cost(const Conv2d& op, const Gpu& gpu, Cache cache) 
     const auto& values = gpu.parameters.values;
     Terms t;
     t.flops = work(op).matrix;
-    t.compute = runs_own_kernel(op, gpu.profile) ? own_kernel_time(op, gpu) : library_time(op, t.flops, gpu);
+    t.compute = runs_own_kernel(op, gpu) ? own_kernel_time(op, gpu) : library_time(op, t.flops, gpu);
     t.dram_bytes = after_l2(work(op).bytes, gpu.profile.l2, values.streaming.l2_residency, cache);
     t.dram = t.dram_bytes / (gpu.profile.data_bandwidth(Traffic::copied) * values.convolution.depthwise_fraction);
     t.latency = values.streaming.fixed;

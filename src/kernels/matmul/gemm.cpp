@@ -73,8 +73,8 @@ void as_unpacking(MatrixProduct& product, GemmParameters& p, const Gpu& gpu) {
 }
 
 /// Whether the engine has a kernel for vectors for the product's weights: packed ones beside operands of 16 bits.
-bool unpacks_on_lanes(const Gemm& op, const MatrixProduct& product) {
-    return op.unpacks_on_lanes && product.unpack_weights && product.a_element == 2 * byte;
+bool unpacks_on_simt(const MatrixProduct& product, const Caller& caller) {
+    return caller.unpacks_on_simt && product.unpack_weights && product.a_element == 2 * byte;
 }
 
 /// A matrix times a few vectors: each thread reads weights once and multiplies them with every row; nothing is padded to tiles. Blocks of
@@ -91,7 +91,7 @@ KernelCost lane_product_cost(const Gemm& op, const MatrixProduct& product, const
     const Flops instructions = w.matrix / (w.precision == Precision::int8 ? 4 : 1);
     t.flops = instructions;  // as far as energy is concerned
     const FlopsPerSecond plain = lane_rate(gpu.profile, Precision::fp32);
-    const bool walks = unpacks_on_lanes(op, product);
+    const bool walks = unpacks_on_simt(product, gpu.caller);
     t.compute = (instructions / (walks ? lane_rate(gpu.profile, w.precision) : plain) + reads * 2 * unpacking * weights * flop / plain) /
                 p.peak_fraction;
     if (walks) t.compute = max(t.compute, reads * lasting(element_cycles * static_cast<double>(product.k), gpu.profile));
@@ -158,7 +158,7 @@ KernelCost tiled_cost(const Gemm& op, MatrixProduct tiled, const GemmParameters&
 /// Whether the library adds an eager framework's bias by other kernels than those that split k: in 32-bit formats, beyond 8 rows.
 bool splits_apart_from_bias(const Gemm& op, const Gpu& gpu) {
     constexpr std::int64_t few_rows = 8;
-    return op.bias && op.framework && op.m > few_rows && element_size(op.precision) == 4 * byte &&
+    return op.bias && gpu.caller.framework && op.m > few_rows && element_size(op.precision) == 4 * byte &&
            gpu.profile.libraries.gemms.bias_without_split;
 }
 
@@ -189,8 +189,8 @@ constexpr std::int64_t vector_rows = 4;  // of kernels that multiply several at 
 /// (TensorRT-LLM's kernels).
 bool has_vector_product(const Gemm& op, const MatrixProduct& product, const Gpu& gpu) {
     if (op.batch > 1) return false;
-    if (op.precision == Precision::int8) return op.m <= vector_rows && !op.by_library;
-    if (unpacks_on_lanes(op, product)) return op.m <= vector_rows;
+    if (op.precision == Precision::int8) return op.m <= vector_rows && !gpu.caller.has_plain_tensors();
+    if (unpacks_on_simt(product, gpu.caller)) return op.m <= vector_rows;
     if (op.m > 1 || element_size(op.precision) < 2 * byte || op.precision == Precision::fp64) return false;
     if (gpu.profile.math_unit(op.precision) == MathUnit::simt) return true;
     return !product.aligned && !product.unpack_weights && gpu.profile.libraries.gemms.misaligned_row_on_simt;
@@ -212,9 +212,9 @@ std::optional<KernelCost> rows_in_turn_cost(const Gemm& op, const MatrixProduct&
 
 /// Parts of k that there are kernels for: of 8 and 4 bits none in CUTLASS, as serving engines compile it, which quantize activations
 /// themselves, nor in libraries without small tiles; cuBLASLt splits k of plain products in 8 bits as of 16.
-int gemm_parts(const Gemm& op, const MatrixProduct& product) {
+int gemm_parts(const Gemm& op, const MatrixProduct& product, const Caller& caller) {
     if (product.least_rows > 0) return 1;
-    const bool by_library = (op.by_library || op.precision == Precision::fp8) && !op.dynamic_quantized;
+    const bool by_library = (caller.has_plain_tensors() || op.precision == Precision::fp8) && !op.dynamic_quantized;
     return by_library && element_size(op.precision) == 1 * byte ? MatrixProduct{}.most_parts : product.most_parts;
 }
 
@@ -223,7 +223,7 @@ int gemm_parts(const Gemm& op, const MatrixProduct& product) {
 KernelCost cost(const Gemm& op, const Gpu& gpu, Cache cache) {
     MatrixProduct tiled = plain_product(op.batch, op.m, op.n, op.k, op.precision, op.weight_bits, op.output);
     tiled.touched = rotated_weights(op);
-    if (op.on_lanes) tiled.precision = Precision::fp32;
+    if (op.in_fp32) tiled.precision = Precision::fp32;
     const bool on_simt = gpu.profile.math_unit(tiled.precision) == MathUnit::simt;
     const GemmParameters& library = gemm_parameters(gpu, tiled.precision);
     GemmParameters p = library;
@@ -233,7 +233,7 @@ KernelCost cost(const Gemm& op, const Gpu& gpu, Cache cache) {
         as_unpacking(tiled, p, gpu);
     } else {
         tiled.least_rows = gpu.profile.libraries.least_tile_rows;
-        tiled.most_parts = gemm_parts(op, tiled);
+        tiled.most_parts = gemm_parts(op, tiled, gpu.caller);
         if (!tiled.aligned) as_misaligned(tiled, p, gpu, cache);
     }
     // Serving engines compile one fp8 kernel for each range of shapes.

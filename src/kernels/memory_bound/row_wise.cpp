@@ -9,20 +9,25 @@ namespace roofcast {
 
 namespace {
 
+/// The operator, and whether softmax keeps long rows in registers.
+struct Rows : RowWise {
+    bool in_registers = true;
+};
+
 /// Elements of the longest row that a warp of softmax keeps in registers.
-std::int64_t longest_of_warp(const RowWise& op) {
+std::int64_t longest_of_warp(const Rows& op) {
     return op.in_registers ? 2048 : 1024;
 }
 
 /// Whether a warp computes the softmax of a row; else a block does.
-bool by_warps(const RowWise& op) {
+bool by_warps(const Rows& op) {
     return op.cols <= longest_of_warp(op);
 }
 
 /// Threads of a block that keeps a row of softmax in registers, and elements of the longest such row, 9 a thread.
 constexpr std::int64_t register_threads = 1024, longest_of_block = 9 * register_threads;
 
-bool kept_in_registers(const RowWise& op) {
+bool kept_in_registers(const Rows& op) {
     return by_warps(op) || (op.in_registers && op.cols <= longest_of_block);
 }
 
@@ -46,16 +51,17 @@ struct LaterReads {
 
 /// Layer norm reads its rows for their mean and variance and again to scale them, in blocks of 128 threads. Softmax reads rows that it does
 /// not keep in registers for their maximum, their sum and the result, with a thread for each 32 bytes, 512 threads at most.
-LaterReads later_reads(const RowWise& op, const GpuProfile& gpu) {
+LaterReads later_reads(const Rows& op, const GpuProfile& gpu) {
     constexpr double bytes_of_thread = 32, most_threads = 512, normalized_rows = 8;
-    if (op.kind != RowOp::softmax) return {.count = op.kind == RowOp::layernorm || op.framework ? 1.0 : 0.0, .rows_of_sm = normalized_rows};
+    if (op.kind != RowOp::softmax)
+        return {.count = op.kind == RowOp::layernorm || op.any_operands ? 1.0 : 0.0, .rows_of_sm = normalized_rows};
     if (kept_in_registers(op)) return {};
     const double threads = static_cast<double>(op.cols) * element_size(op.precision).in(byte) / bytes_of_thread;
     return {.count = 2, .rows_of_sm = gpu.facts.threads_per_sm / std::min(most_threads, threads), .written = 0.5, .from_l1 = true};
 }
 
 /// What later reads take from DRAM: what of the rows in flight L1 does not hold, and L2 does not hold beside what is written for them.
-Bytes read_again(const RowWise& op, Bytes read_and_written, const GpuProfile& gpu) {
+Bytes read_again(const Rows& op, Bytes read_and_written, const GpuProfile& gpu) {
     if (op.rows == 0) return {};
     const LaterReads later = later_reads(op, gpu);
     const double rows = static_cast<double>(op.rows), sms = static_cast<double>(gpu.sm_count);
@@ -69,13 +75,13 @@ Bytes read_again(const RowWise& op, Bytes read_and_written, const GpuProfile& gp
 
 /// Whether a framework's layer norm finds rows that do not start at multiples of four elements: a kernel then finds mean and variance of
 /// each row in a block of 512 threads, an element a thread at a time, and another scales them.
-bool has_odd_rows(const RowWise& op) {
+bool has_odd_rows(const Rows& op) {
     constexpr std::int64_t vector = 4;
-    return op.framework && op.kind != RowOp::softmax && op.cols % vector != 0;
+    return op.any_operands && op.kind != RowOp::softmax && op.cols % vector != 0;
 }
 
 /// Of an SM, for such a row: PyTorch 2.11 on the H100, 17 to 9,429 columns.
-double odd_row_cycles(const RowWise& op) {
+double odd_row_cycles(const Rows& op) {
     constexpr double sums = 950, step = 500;
     return sums + step * blocks(op.cols, norm_step);
 }
@@ -83,7 +89,7 @@ double odd_row_cycles(const RowWise& op) {
 /// Cycles from the start of a row to its end on an SM that has time, every operand in L2. The block of a norm waits for each of its steps,
 /// RMS norm, with rows that start at multiples of four elements, not for the mean; a warp of softmax takes its elements one by one, those
 /// of two bytes more slowly; PyTorch 2.11 on the H100.
-double row_latency_cycles(const RowWise& op) {
+double row_latency_cycles(const Rows& op) {
     constexpr double mean_and_variance = 1100, squares = 500, wide_start = 500, wide_element = 155, narrow_element = 205,
                      long_row_element = 0.6;
     constexpr std::int64_t warp = 32;
@@ -95,13 +101,13 @@ double row_latency_cycles(const RowWise& op) {
 }
 
 /// Times that a row waits for DRAM: a norm in each step, longer where both kernels of odd rows do, softmax once.
-double waits(const RowWise& op) {
+double waits(const Rows& op) {
     constexpr double both = 1.7;
     return op.kind == RowOp::softmax ? 1 : blocks(op.cols, norm_step) * (has_odd_rows(op) ? both : 1);
 }
 
 /// Rows that an SM works on at once: a norm's block of 128 threads has one, a warp of softmax too.
-double rows_at_once(const RowWise& op, const GpuProfile& gpu) {
+double rows_at_once(const Rows& op, const GpuProfile& gpu) {
     constexpr double warp = 32, long_row_threads = 512;
     const double row_threads = op.kind != RowOp::softmax ? norm_threads : by_warps(op) ? warp : long_row_threads;
     return gpu.facts.threads_per_sm / row_threads;
@@ -111,28 +117,28 @@ double rows_at_once(const RowWise& op, const GpuProfile& gpu) {
 /// norm has no mean and no differences from it. PyTorch computes in fp32 whatever it reads, twice as fast where an SM has two FP32 cores
 /// for each INT32 core (ConvNeXt, EdgeNeXt and XCiT on RTX 3090 and 4090 against kernels of V100 and A100), and waits longer for elements
 /// of four bytes; engines take pairs of 16-bit elements at once. PyTorch 2.11 on H100 and H200.
-Seconds busy_with_rows(const RowWise& op, double cycles, const GpuProfile& gpu) {
+Seconds busy_with_rows(const Rows& op, double cycles, const GpuProfile& gpu) {
     constexpr double sums = 1.4, squares = 0.58, wide = 1.35;
-    if (op.kind == RowOp::softmax || (op.kind == RowOp::rmsnorm && !op.framework)) return {};
+    if (op.kind == RowOp::softmax || (op.kind == RowOp::rmsnorm && !op.any_operands)) return {};
     const double of_sm = real(op.rows) / real(gpu.sm_count);
     if (has_odd_rows(op)) return lasting(of_sm * odd_row_cycles(op), gpu);
     const double steps = (sums + real(op.cols) / real(norm_step)) * (op.kind == RowOp::rmsnorm ? squares : 1);
     const double element = element_size(op.precision) / element_size(Precision::fp32);
     const double lanes = gpu.facts.integer_lanes_per_sm > 0 ? gpu.facts.integer_lanes_per_sm / gpu.fp32_lanes_per_sm : 1;
-    return lasting(of_sm * steps * cycles * (op.framework ? lanes * (element < 1 ? 1 : wide) : element), gpu);
+    return lasting(of_sm * steps * cycles * (op.any_operands ? lanes * (element < 1 ? 1 : wide) : element), gpu);
 }
 
 /// Instructions of CUDA cores for a row of softmax: two exponentials an element, walks, and sums over the threads; those of an engine's
 /// warps are not known, and few. A warp has registers for the next power of two of elements, and skips those beyond the row; long ones
 /// leave an SM room for fewer. A block that keeps the row in registers computes as many elements a thread as the longest has, and from
 /// seven on shares its SM with no other. PyTorch 2.11 on H100 and H200.
-double softmax_instructions(const RowWise& op) {
+double softmax_instructions(const Rows& op) {
     constexpr double of_warp = 58, of_idle = 18, crowded = 1.25, of_row = 50000, of_block = 93, of_passes = 95, alone = 1.33;
     constexpr std::int64_t warp = 32, most_shared = 6 * register_threads, most_roomy = 1024;
     if (by_warps(op)) {
         const auto slots = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(std::max(op.cols, warp))));
         const double instructions = of_warp * real(op.cols) + of_idle * real(slots - op.cols);
-        return op.framework ? instructions * (slots > most_roomy ? crowded : 1) : 0;
+        return op.any_operands ? instructions * (slots > most_roomy ? crowded : 1) : 0;
     }
     if (!kept_in_registers(op)) return of_passes * real(op.cols);
     return of_row + of_block * (op.cols > most_shared ? alone : 1) * real(register_threads) * blocks(op.cols, register_threads);
@@ -140,22 +146,22 @@ double softmax_instructions(const RowWise& op) {
 
 /// Softmax keeps CUDA cores busy; its warps, whose instructions are of all kinds, the schedulers. What few rows take is their own reading,
 /// see `fill`.
-Seconds busy_with_exponentials(const RowWise& op, const GpuProfile& gpu) {
+Seconds busy_with_exponentials(const Rows& op, const GpuProfile& gpu) {
     if (op.kind != RowOp::softmax) return {};
     const double rows = real(op.rows), instructions = softmax_instructions(op);
     return by_warps(op) ? issue_time(rows * instructions, gpu) : lane_time(rows, instructions, gpu);
 }
 
 /// A framework's blocks start later than its warps: they add up over their threads.
-Seconds block_start(const RowWise& op, const GpuProfile& gpu) {
+Seconds block_start(const Rows& op, const GpuProfile& gpu) {
     constexpr double cycles = 870;
     const bool warps = op.kind == RowOp::softmax && by_warps(op);
-    return op.framework && !warps ? lasting(cycles, gpu) : Seconds{};
+    return op.any_operands && !warps ? lasting(cycles, gpu) : Seconds{};
 }
 
 /// What a framework's rows wait for, each wave of them on the SMs.
-Seconds waited_for_rows(const RowWise& op, Bytes from_dram, Bytes moved, const Gpu& gpu) {
-    if (!op.framework || gpu.profile.facts.threads_per_sm <= 0) return {};
+Seconds waited_for_rows(const Rows& op, Bytes from_dram, Bytes moved, const Gpu& gpu) {
+    if (!op.any_operands || gpu.profile.facts.threads_per_sm <= 0) return {};
     const double slots = real(gpu.profile.sm_count) * rows_at_once(op, gpu.profile);
     const Seconds of_row = lasting(row_latency_cycles(op), gpu.profile) + waits(op) * first_wait(from_dram, moved, gpu);
     return waves(real(op.rows), slots, 1) * of_row;
@@ -165,11 +171,12 @@ Seconds waited_for_rows(const RowWise& op, Bytes from_dram, Bytes moved, const G
 
 /// One block a row: few rows fill few SMs, each of which pulls at most `fill` times its share of the bandwidth. An SM works on some rows
 /// while others wait: the root of the sum of squares lies between the longer of both times and their sum.
-KernelCost cost(const RowWise& op, const Gpu& gpu, Cache cache) {
+KernelCost cost(const RowWise& row_wise, const Gpu& gpu, Cache cache) {
+    const Rows op{row_wise, gpu.caller.softmax_in_registers};
     const auto& values = gpu.parameters.values;
     const auto& p = values.row_wise;
     const double sms = real(gpu.profile.sm_count);
-    const Work w = work(op);
+    const Work w = work(row_wise);
     const BytesPerSecond bandwidth = gpu.profile.data_bandwidth(Traffic::copied) * p.bandwidth_fraction;
     Terms t;
     t.flops = w.vector;

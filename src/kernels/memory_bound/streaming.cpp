@@ -20,7 +20,8 @@ StreamStart start_of(const Elementwise& op) {
     constexpr double framework_cycles = 600, function_cycles = 70, made_for_operands = 0.5;
     constexpr Bytes of_thread = 16 * byte;
     const double functions = op.instructions > 0 ? function_cycles * (of_thread / element_size(op.precision)) : 0;
-    return op.framework ? StreamStart{.cycles = framework_cycles + functions} : StreamStart{.cycles = functions, .wait = made_for_operands};
+    return op.any_operands ? StreamStart{.cycles = framework_cycles + functions}
+                           : StreamStart{.cycles = functions, .wait = made_for_operands};
 }
 
 /// Kernels that compute the address of each element keep CUDA cores busy with it: 85 instructions, from Transformer-XL in fp16 on V100 and
@@ -34,7 +35,7 @@ KernelCost addressed(const KernelCost& streamed, std::int64_t elements, const Gp
 /// each operand. PyTorch 2.11 on the H100, nets under automatic mixed precision: 3.3 ps an element that is widened, 4.2 of a sum or a
 /// product.
 KernelCost converted_singly(const KernelCost& streamed, const Elementwise& op, const GpuProfile& gpu) {
-    if (!op.framework || op.mixed_operands == 0) return streamed;
+    if (!op.any_operands || op.mixed_operands == 0) return streamed;
     constexpr double of_element = 42, of_operand = 13;
     const double instructions = of_element + of_operand * op.mixed_operands;
     return at_least(streamed, streamed.launch + integer_time(static_cast<double>(op.elements) * instructions, gpu), Bound::compute,

@@ -128,12 +128,12 @@ TEST_CASE("an SM reads an even share of DRAM's rate, and so many bytes a clock b
     run("flashinfer", gpu);  // decodes by keys alone
     // One of 10 SMs takes 40 GB/s: 10 of DRAM's 100, and 30 bytes at 1 GHz. 1024 keys · 256 · 4 B = 1.049 MB.
     Attention op = fp32_attention(1, 1, 1, 1024);
-    op.split_ungrouped = false;
+    gpu.caller.splits_ungrouped = false;
     CHECK(cost(op, gpu).total.in(us) == rel(26.21 + far, 1e-3));
     // Keys stored in half the bytes come from DRAM at twice the rate, but are converted to the same on the SM: 20 and 30 bytes.
     op.kv_precision = Precision::fp16;
     CHECK(cost(op, gpu).total.in(us) == rel(20.97 + far, 1e-3));
-    op.converts_cache = false;
+    gpu.caller.converts_cache = false;
     CHECK(cost(op, gpu).total.in(us) == rel(13.11 + far, 1e-3));
 }
 
@@ -148,7 +148,7 @@ TEST_CASE("split keys cost a kernel that adds the parts up, and some engines lea
     gpu.profile.bandwidth = 1 * tb_per_s;
     // 8 parts on 10 SMs take 10.49 us, as long as DRAM; adding 8 parts up takes 3 us · (1 + 8/16).
     CHECK(cost(op, gpu).total.in(us) == rel(10.49 + 4.5 + far, 1e-2));
-    op.split_ungrouped = false;
+    gpu.caller.splits_ungrouped = false;
     CHECK(cost(op, gpu).total.in(us) == rel(83.9 + far, 1e-3));
 }
 
@@ -220,14 +220,14 @@ TEST_CASE("heads that decode apart go through shared keys one by one, on the lan
     op.precision = op.kv_precision = Precision::fp16;
     op.kv_heads = 1;
     const KernelCost together = cost(op, gpu);
-    op.lane_decoding = LaneDecoding::only;
+    gpu.caller.sharing_groups = GroupSizes{};
     // 80 heads on 10 SMs: 8 · 1024 keys · 256 elements · 4.5 instructions at 500 a ns are 18.87 us, and one start.
     KernelCost apart = cost(op, gpu);
     CHECK(apart.compute.in(us) == rel(18.87 + 1, 1e-3));
     CHECK(apart.dram_bytes == together.dram_bytes);
     // 8 bits: 2.5 instructions more for an element.
     op.kv_precision = Precision::fp8;
-    op.converts_cache = false;
+    gpu.caller.converts_cache = false;
     CHECK(cost(op, gpu).compute.in(us) == rel(18.87 * 7 / 4.5 + 1, 1e-3));
 }
 

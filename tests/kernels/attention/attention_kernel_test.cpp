@@ -40,6 +40,7 @@ TEST_CASE("sinks take the general kernel where FlashAttention-2, which has none 
     gpu.profile.bandwidth = 100 * tb_per_s;
     Attention op = fp32_attention(10, 8, 1024, 1024);
     op.precision = op.kv_precision = Precision::fp16;
+    op.sinks = true;
     gpu.profile.fp32_lanes_per_sm = 128;
     gpu.profile.libraries.general_attention = test::design("triton-general").design;
     gpu.profile.libraries.general_widths[index(CacheFormat::plain)] = {128};
@@ -47,10 +48,10 @@ TEST_CASE("sinks take the general kernel where FlashAttention-2, which has none 
     gpu.profile.libraries.general_widths[index(CacheFormat::plain)] = {};
     for (const std::string_view library : {"flash-attention-2", "flash-attention-3"}) {
         run(library, gpu);
-        op.general_sinks = false;
+        gpu.caller.general_sinks = false;
         const Seconds usual = cost(op, gpu).total;
         CHECK(usual < general);
-        op.general_sinks = true;
+        gpu.caller.general_sinks = true;
         CHECK(cost(op, gpu).total == (library == "flash-attention-2" ? general : usual));
     }
     // Whatever the format of the cache, for which engines have kernels of another library.
@@ -58,7 +59,7 @@ TEST_CASE("sinks take the general kernel where FlashAttention-2, which has none 
     gpu.profile.libraries.attention[index(CacheFormat::narrow)] = test::design("flashinfer");
     op.kv_precision = Precision::fp8;
     CHECK(cost(op, gpu).compute > 0.99 * general);
-    op.general_sinks = false;
+    gpu.caller.general_sinks = false;
     CHECK(cost(op, gpu).compute < 0.9 * general);
 }
 
@@ -101,7 +102,7 @@ TEST_CASE("half of the start of a block that shares keys grows with the width of
     CHECK(cost(op, gpu).total.in(us) == rel(6 + far, 1e-2));
     run("flash-attention-2", gpu);
     CHECK(cost(op, gpu).total.in(us) == rel(8 + far, 1e-2));
-    op.lane_decoding = LaneDecoding::only;  // an engine's own kernel, whatever the library
+    gpu.caller.sharing_groups = GroupSizes{};  // an engine's own kernel, whatever the library
     CHECK(cost(op, gpu).total.in(us) == rel(6 + far, 1e-2));
 }
 
@@ -136,7 +137,7 @@ TEST_CASE("TensorRT computes a head of a short sequence in one block, whose soft
     const double products = 256 * 256 * 2 * 128 / 1e6, softmax = 256 * 256 * 0.38e-3;  // us of an SM
     // Ten heads cut into twenty blocks of 128 queries, two an SM, of which the last end a quarter of a block late.
     CHECK(compute(op) == rel(1.125 * products, 1e-3));
-    op.head_blocks = true;
+    gpu.caller.head_blocks = true;
     CHECK(compute(op) == rel(products + softmax, 1e-3));
     gpu.profile.vector_peak[index(Precision::fp32)] = 20 * tflops;
     CHECK(compute(op) == rel(products + softmax, 1e-3));
@@ -190,7 +191,7 @@ TEST_CASE("a framework multiplies fp32 as three products of TF32 on blocks of 64
     op.cached = false;
     const auto compute = [&] { return cost(op, gpu).compute.in(us); };
     const double by_lanes = compute();
-    op.framework = true;
+    gpu.caller.framework = true;
     // A block an SM: 64 · 64 scores of three products of 128 at 2 TFLOP/s, and of 172 instructions at 0.5 T a second.
     CHECK(compute() == rel(64 * 64 * (3 * 2 * 128 / 2e6 + 172 / 0.5e6), 1e-3));
     CHECK(compute() != rel(by_lanes, 1e-3));
@@ -214,21 +215,15 @@ namespace {
 
 /// A ViT's attention in a framework: 256 images, 12 heads of 64.
 Attention vision_attention(std::int64_t tokens) {
-    return {.batch = 256,
-            .heads = 12,
-            .kv_heads = 12,
-            .head_dim = 64,
-            .value_dim = 64,
-            .query_len = tokens,
-            .kv_len = tokens,
-            .framework = true,
-            .cached = false};
+    return {
+        .batch = 256, .heads = 12, .kv_heads = 12, .head_dim = 64, .value_dim = 64, .query_len = tokens, .kv_len = tokens, .cached = false};
 }
 
 }  // namespace
 
 TEST_CASE("frameworks run cuDNN's attention on Hopper, in steps of 128 keys") {
-    const Gpu hopper = test::shipped_gpu("h100-sxm5-80gb");
+    Gpu hopper = test::shipped_gpu("h100-sxm5-80gb");
+    hopper.caller.framework = true;
     const auto time = [&hopper](const Attention& op) { return cost(op, hopper, Cache::warm).total.in(us); };
     CHECK(time(vision_attention(197)) == rel(177, 0.15));  // traced
     CHECK(time(vision_attention(65)) == rel(54.7, 0.25));
@@ -250,10 +245,10 @@ TEST_CASE("a tensor added to the scores takes instructions in a framework's kern
     Attention op = vision_attention(196);
     for (const char* id : {"h100-sxm5-80gb", "rtx-4090"}) {
         INFO(id);
-        const Gpu gpu = test::shipped_gpu(id);
+        Gpu gpu = test::shipped_gpu(id);
         const auto time = [&](bool biased, bool framework) {
             op.biased = biased;
-            op.framework = framework;
+            gpu.caller.framework = framework;
             return cost(op, gpu).compute.in(us);
         };
         CHECK(time(true, true) > 1.05 * time(false, true));

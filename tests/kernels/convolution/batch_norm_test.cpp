@@ -30,12 +30,12 @@ TEST_CASE("the library's batch norm in channels last has at most 13 blocks an im
     const Gpu gpu = fast_memory();
     // 130 blocks of 512 threads with 16 elements each, four at a time on ten SMs: 3.25 rounds of 16 turns of 650 + 260 + 4 · 125 cycles.
     const Elementwise op =
-        normalized(10 * 13 * 8192, Precision::fp32, {.images = 10, .channels = 64, .channels_last = true, .by_library = true});
+        normalized(10 * 13 * 8192, Precision::fp32, {.images = 10, .channels = 64, .channels_last = true, .fp32_weights = true});
     CHECK(cost(op, gpu).total.in(us) == rel(3.25 * 16 * (650 + 260 + 4 * 125) / 1000, 1e-3));
     CHECK(cost(op, gpu).bound == Bound::latency);
     // A single image has 13 blocks, however large it is: 1.3 an SM.
     const Elementwise image =
-        normalized(13 * 81920, Precision::fp32, {.images = 1, .channels = 64, .channels_last = true, .by_library = true});
+        normalized(13 * 81920, Precision::fp32, {.images = 1, .channels = 64, .channels_last = true, .fp32_weights = true});
     CHECK(cost(image, gpu).total.in(us) == rel(160 * (650 + 260 + 1.3 * 125) / 1000, 1e-3));
 }
 
@@ -58,7 +58,7 @@ TEST_CASE("batch norm takes no less time for larger maps") {
             for (const std::int64_t channels : {3, 24, 33, 64, 112}) {
                 double before = 0;
                 for (std::int64_t side = 1; side < 200; side += 3) {
-                    const ChannelMap map{.images = 2, .channels = channels, .channels_last = channels_last, .by_library = by_library};
+                    const ChannelMap map{.images = 2, .channels = channels, .channels_last = channels_last, .fp32_weights = by_library};
                     const double now = cost(normalized(2 * channels * side * side, Precision::fp16, map), gpu).total.in(us);
                     CAPTURE(side);
                     CHECK(now >= before * (1 - 1e-12));

@@ -205,7 +205,8 @@ TEST_CASE("matrix units take groups of 4 to 16 channels together, as many as hav
 }
 
 TEST_CASE("PyTorch on Hopper has a kernel for the first layer of ResNets") {
-    const Gpu hopper = test::shipped_gpu("h100-sxm5-80gb");
+    Gpu hopper = test::shipped_gpu("h100-sxm5-80gb"), engine = hopper;
+    hopper.caller = {.framework = true, .own_convolutions = true};
     const Conv2d op{.batch = 256,
                     .in_channels = 3,
                     .height = 224,
@@ -217,19 +218,13 @@ TEST_CASE("PyTorch on Hopper has a kernel for the first layer of ResNets") {
                     .padding_h = 3,
                     .padding_w = 3,
                     .precision = Precision::fp16,
-                    .channels_last = true,
-                    .by_pytorch = true};
-    CHECK(cost(op, hopper).total.in(us) == rel(399, 0.3));  // traced
-    const auto slower = [&](const Conv2d& other) { return cost(other, hopper).total / cost(op, hopper).total; };
-    Conv2d another = op;
-    another.by_pytorch = false;
-    CHECK(slower(another) > 4);  // cuDNN by its heuristics' first choice: 1.9 ms for 256 images
+                    .channels_last = true};
+    CHECK(cost(op, hopper).total.in(us) == rel(399, 0.3));       // traced
+    CHECK(cost(op, engine).total / cost(op, hopper).total > 4);  // cuDNN by its heuristics' first choice: 1.9 ms for 256 images
     // fp32 has none.
-    another = op;
-    another.precision = Precision::fp32;
-    const double called = cost(another, hopper).total.in(us);
-    another.by_pytorch = false;
-    CHECK(cost(another, hopper).total.in(us) == rel(called, 1e-12));
+    Conv2d wide = op;
+    wide.precision = Precision::fp32;
+    CHECK(cost(wide, hopper).total.in(us) == rel(cost(wide, engine).total.in(us), 1e-12));
 }
 
 TEST_CASE("convolutions of many tiles in fp8 reach a fifth of the rate on Hopper, and larger ones take no less") {
@@ -263,7 +258,7 @@ TEST_CASE("convolutions of many tiles in fp8 reach a fifth of the rate on Hopper
 }
 
 TEST_CASE("channels that fill no vectors are padded around gathered taps under PyTorch on Hopper") {
-    const Gpu hopper = test::shipped_gpu("h100-sxm5-80gb");
+    Gpu hopper = test::shipped_gpu("h100-sxm5-80gb");
     const auto kernels = [&](std::int64_t kernel, std::int64_t in, std::int64_t out, bool by_pytorch) {
         Conv2d op = fp32_conv(kernel);
         op.batch = 64;
@@ -271,7 +266,7 @@ TEST_CASE("channels that fill no vectors are padded around gathered taps under P
         op.out_channels = out;
         op.precision = Precision::fp16;
         op.channels_last = true;
-        op.by_pytorch = by_pytorch;
+        hopper.caller.compiled = by_pytorch;
         return cost(op, hopper);
     };
     const auto time = [&](std::int64_t kernel, std::int64_t in, std::int64_t out, bool by_pytorch) {

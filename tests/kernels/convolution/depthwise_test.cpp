@@ -70,11 +70,11 @@ TEST_CASE("PyTorch's own depthwise kernel computes the address of each tap on th
     gpu.profile.facts.warp_matrix_fraction = 0.5;  // the generation that was measured
     test::run_kernels_of("hopper", gpu);
     gpu.profile.facts.integer_lanes_per_sm = 64;
+    gpu.caller = {.framework = true, .own_convolutions = true};
     const auto time = [&gpu](std::int64_t kernel, Precision precision, std::int64_t stride = 1) {
         Conv2d op = fp32_conv(kernel, 128);
         op.precision = precision;
         op.stride = stride;
-        op.framework = true;
         return cost(op, gpu).total.in(us);
     };
     // 4.19 million outputs on 640 CUDA cores at 1 GHz: 6.55 us an instruction.

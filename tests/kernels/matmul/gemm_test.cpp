@@ -48,7 +48,7 @@ TEST_CASE("products of 8 bits do not split k, and few rows in int8 are multiplie
     op.m = 5;
     CHECK(cost(op, gpu).total.in(us) > 100);
     // The vendor's library splits k instead, in eight parts on ten SMs.
-    op.by_library = true;
+    gpu.caller.vendor_library = true;
     CHECK(cost(op, gpu).total.in(us) == rel(1073.7 / 8, 1e-3));
     op.m = 4;
     CHECK(cost(op, gpu).total.in(us) == rel(1073.7 / 8, 1e-3));
@@ -60,7 +60,7 @@ TEST_CASE("a framework's bias is added by kernels that do not split k, or by som
     test::run_kernels_of("hopper", gpu);
     Gemm op{.m = 9, .n = 64, .k = 1 << 20, .precision = Precision::fp32};
     const KernelCost split = cost(op, gpu);
-    op.bias = op.framework = true;
+    op.bias = gpu.caller.framework = true;
     const KernelCost biased = cost(op, gpu);
     CHECK(biased.total / split.total == rel(2, 1e-9));
     CHECK(biased.kernels == split.kernels);
@@ -72,12 +72,12 @@ TEST_CASE("a framework's bias is added by kernels that do not split k, or by som
     test::run_kernels_of("hopper", gpu);
     op.m = 8;  // few rows have kernels of their own
     const Seconds few = cost(op, gpu).total;
-    op.framework = false;
+    gpu.caller.framework = false;
     CHECK(cost(op, gpu).total / few == rel(1, 1e-12));
     // Nothing to split where the tiles are many.
     Gemm wide{.m = 4096, .n = 4096, .k = 256, .precision = Precision::fp32};
     const Seconds without = cost(wide, gpu).total;
-    wide.bias = wide.framework = true;
+    wide.bias = gpu.caller.framework = true;
     CHECK(cost(wide, gpu).total / without == rel(1, 1e-12));
 }
 

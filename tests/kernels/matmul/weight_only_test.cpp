@@ -59,14 +59,19 @@ TEST_CASE("kernels that unpack weights add up parts of k in turn, up to four") {
 TEST_CASE("kernels for vectors that unpack weights walk along all of k, and run where they are faster than tiles") {
     Gpu gpu = test::toy_gpu_with_matrix_units();
     gpu.profile.bandwidth = 1000 * tb_per_s;
-    Gemm op{.m = 4, .n = 64, .k = 1 << 20, .precision = Precision::fp16, .weight_bits = 4, .unpacks_on_lanes = true};
-    const Gemm tiled{.m = 4, .n = 64, .k = 1 << 20, .precision = Precision::fp16, .weight_bits = 4};
-    CHECK(cost(op, gpu).total == cost(tiled, gpu).total);
+    Gemm op{.m = 4, .n = 64, .k = 1 << 20, .precision = Precision::fp16, .weight_bits = 4};
+    const auto tiled = [&] {
+        Gpu without = gpu;
+        without.caller = {};
+        return cost(op, without).total;
+    };
+    gpu.caller.unpacks_on_simt = true;
+    CHECK(cost(op, gpu).total == tiled());
     gpu.parameters.values.weight_only.tiling.k_step_cycles = 150;
     gpu.parameters.values.weight_only.tiling.split_k_cycles = 1e7;  // k in one piece
     const double walk = 2.6 * static_cast<double>(op.k) / gpu.profile.boost_clock.in(hertz);
     CHECK(cost(op, gpu).compute.in(s) == rel(walk, 1e-3));
-    CHECK(cost(op, gpu).total < cost(tiled, gpu).total);
+    CHECK(cost(op, gpu).total < tiled());
     op.m = 5;
     CHECK(cost(op, gpu).compute.in(s) > 1.5 * walk);
     // Without the engine's kernel, and in int8, one row on CUDA cores walks nowhere.
@@ -75,11 +80,11 @@ TEST_CASE("kernels for vectors that unpack weights walk along all of k, and run 
     const Gemm row{.m = 1, .n = 64, .k = 1 << 20, .precision = Precision::fp16, .weight_bits = 4};
     CHECK(cost(row, lanes).compute.in(s) < walk / 2);
     gpu.profile.tensor_peak[index(Precision::int8)] = 20 * tflops;
-    const Gemm narrow{.m = 1, .n = 64, .k = 1 << 20, .precision = Precision::int8, .weight_bits = 4, .unpacks_on_lanes = true};
+    const Gemm narrow{.m = 1, .n = 64, .k = 1 << 20, .precision = Precision::int8, .weight_bits = 4};
     CHECK(cost(narrow, gpu).compute.in(s) < walk / 2);
     gpu.profile.tensor_peak[index(Precision::fp8)] = 20 * tflops;
-    Gemm fp8{.m = 1, .n = 64, .k = 1 << 20, .precision = Precision::fp8, .weight_bits = 4, .unpacks_on_lanes = true};
+    const Gemm fp8{.m = 1, .n = 64, .k = 1 << 20, .precision = Precision::fp8, .weight_bits = 4};
     const Seconds with = cost(fp8, gpu).total;
-    fp8.unpacks_on_lanes = false;
+    gpu.caller = {};
     CHECK(with == cost(fp8, gpu).total);
 }

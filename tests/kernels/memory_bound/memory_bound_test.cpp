@@ -58,7 +58,7 @@ TEST_CASE("an element-wise kernel starts later in a framework, and where a threa
     const auto start = [&](Cache cache) { return cost(op, gpu, cache).launch.in(us); };
     CHECK(start(Cache::cold) == rel(2.5, 1e-9));
     CHECK(start(Cache::warm) == rel(2, 1e-3));
-    op.framework = true;  // 600 cycles at 1 GHz
+    op.any_operands = true;  // 600 cycles at 1 GHz
     CHECK(start(Cache::cold) == rel(3.6, 1e-9));
     CHECK(start(Cache::warm) == rel(2.6, 1e-3));
     op.instructions = 20;  // 70 cycles for each of eight elements
@@ -127,7 +127,7 @@ TEST_CASE("operands of several formats are converted one by one by a framework, 
     gpu.profile.facts.integer_lanes_per_sm = 64;
     gpu.profile.bandwidth = 100 * tb_per_s;
     const auto time = [&gpu](int operands, bool framework) {
-        const Elementwise op{.elements = 1'000'000, .precision = Precision::fp32, .framework = framework, .mixed_operands = operands};
+        const Elementwise op{.elements = 1'000'000, .precision = Precision::fp32, .any_operands = framework, .mixed_operands = operands};
         return cost(op, gpu).total.in(us);
     };
     const double start = time(0, true) - time(0, false);

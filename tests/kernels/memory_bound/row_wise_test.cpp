@@ -88,9 +88,9 @@ TEST_CASE("a framework's kernels wait for each step of a row, and twice as many 
 TEST_CASE("softmax that keeps no longer rows in registers reads those of more than 1024 elements again, from L1 or L2 if they hold them") {
     Gpu gpu = test::toy_gpu();
     gpu.profile.facts.threads_per_sm = 2048;
+    gpu.caller.softmax_in_registers = false;
     const auto time = [&gpu](std::int64_t cols, std::int64_t rows = 1000) {
-        return cost(RowWise{.kind = RowOp::softmax, .rows = rows, .cols = cols, .precision = Precision::fp32, .in_registers = false}, gpu)
-            .total.in(us);
+        return cost(RowWise{.kind = RowOp::softmax, .rows = rows, .cols = cols, .precision = Precision::fp32}, gpu).total.in(us);
     };
     CHECK(time(1024) == rel(81.92, 1e-9));
     const double block = 0.87;  // that a block starts later than a warp
@@ -120,12 +120,13 @@ TEST_CASE("softmax reads rows that a block keeps in registers once, and longer o
 // alone on its SM.
 TEST_CASE("softmax takes no less for longer rows, nor for more of them") {
     for (const char* id : {"p100-pcie-16gb", "p4", "t4", "v100-pcie-32gb", "a100-sxm4-80gb", "mi300x"}) {
-        const Gpu gpu = test::shipped_gpu(id);
+        Gpu gpu = test::shipped_gpu(id);
         for (const Precision p : {Precision::fp32, Precision::fp16}) {
             for (const bool in_registers : {false, true}) {
+                gpu.caller.softmax_in_registers = in_registers;
                 Seconds before;
                 for (double cols = 100; cols < (in_registers ? 9216 : 40'000); cols *= 1.01) {
-                    const RowWise op{RowOp::softmax, 20'000, static_cast<std::int64_t>(cols), p, false, in_registers};
+                    const RowWise op{RowOp::softmax, 20'000, static_cast<std::int64_t>(cols), p, false};
                     const Seconds now = cost(op, gpu).total;
                     CHECK(now >= before);
                     before = now;
@@ -145,7 +146,8 @@ TEST_CASE("softmax keeps the lanes busy") {
     Gpu gpu = test::toy_gpu();
     gpu.profile.bandwidth = 10'000 * gb_per_s;
     const auto time = [&gpu](std::int64_t rows, std::int64_t cols, bool in_registers) {
-        return cost(RowWise{RowOp::softmax, rows, cols, Precision::fp32, true, in_registers}, gpu).total.in(us);
+        gpu.caller.softmax_in_registers = in_registers;
+        return cost(RowWise{RowOp::softmax, rows, cols, Precision::fp32}, gpu).total.in(us);
     };
     // 58 instructions an element by warps, on CUDA cores of 5 T a second, and 18 for each up to the next power of two.
     CHECK(time(1000, 1024, false) == rel(58 * 1.024 / 5, 1e-9));
