@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -77,58 +78,15 @@ Seconds with_launch(Seconds kernel, const HostLaunch& host);
 /// unthrottled, the rest at the throttled speed.
 Seconds with_launch(const KernelCost& kernel, const HostLaunch& host);
 
-/// Experts that a model has without a gate, which rows do not say: known by their size.
-struct UngatedExperts {
-    std::int64_t hidden = 0, intermediate = 0;
-};
-
-/// One measuring host: software stack and, where it is known to differ, GPU and format of weights.
-struct HostStack {
-    std::string source;                ///< of the measurements
-    std::vector<std::string> gpus;     ///< that it stands for; empty: any
-    std::vector<std::string> weights;  ///< formats of GEMM weights that it stands for; empty: any
-    bool launch_included = true;       ///< of the rows that it stands for
-    Seconds around, floor;
-    PowerLoad power;                                               ///< of rows in no format of `power_shares`
-    std::vector<std::pair<Precision, double>> power_shares;        ///< PowerLoad::share of products in these precisions
-    std::vector<std::pair<std::string, Seconds>> floors, arounds;  ///< by function or op, overriding `floor` and `around`
-    std::vector<std::string> rotated;                              ///< ops whose cold rows take weights from copies in turn
-    std::vector<std::string> repeated;                             ///< ops whose cold rows are calls on the same operands
-    bool split_ungrouped = true;                                   ///< its engine splits keys over blocks in ungrouped attention too
-    bool reduction_in_n = false;                                   ///< column n of its gemm rows holds k, and k the columns of the product
-    std::vector<std::string> ungated_software;                     ///< beginnings of the names of engines that run the next without a gate
-    std::vector<UngatedExperts> ungated_experts;
-};
-
-/// A machine that ran whole models: how fast its host is, apart from its GPU and from the software.
-struct HostMachine {
-    std::string source;             ///< beginning of the names of the sources that measured on it
-    std::vector<std::string> gpus;  ///< in it
-    std::string software;           ///< beginning of the names of software that it stands for; empty: any
-    double host_time = 1;           ///< Run::host_time
-};
-
-/// What rows of whole models mean that their columns do not say, by the beginnings of their source and software; empty: any.
-struct RowMeaning {
-    std::string source, software;
-    std::string means;                    ///< software in place of the row's; empty: as the row says
-    bool rates_of_whole_calls = false;    ///< rates of phase decode count the time of the prompt
-    bool memory_of_tensors = false;       ///< memory is that of tensors, without a context and libraries
-    std::optional<bool> channels_last{};  ///< layout of images
-};
-
-/// `software/hosts.toml`.
-struct MeasuringHosts {
-    std::vector<HostStack> stacks;  ///< each host, after its variants
-    std::vector<HostMachine> machines;
-    std::vector<RowMeaning> meanings;
-};
+struct HostDescriptions;
+/// What is known of the machines and sources that measured: `software/hosts.toml`. Null: nothing.
+using MeasuringHosts = std::shared_ptr<const HostDescriptions>;
 /// Throws Error.
 MeasuringHosts load_measuring_hosts(const std::filesystem::path& file);
 
-/// Of the stack that stands for the row's source, launch, weights and GPU, the closest: one that names the weights' format, else one that
+/// Of the host that stands for the row's source, launch, weights and GPU, the closest: one that names the weights' format, else one that
 /// names the GPU, else one for any; without one nothing is added.
-HostLaunch host_launch(const std::vector<HostStack>& stacks, const KernelRow& row);
+HostLaunch host_launch(const MeasuringHosts& hosts, const KernelRow& row);
 
 /// The GPU of a row, by its id; nullptr: not known.
 using GpuOfRow = std::function<const GpuProfile*(const std::string& id)>;
@@ -137,7 +95,7 @@ using GpuOfRow = std::function<const GpuProfile*(const std::string& id)>;
 /// measured (cold rows as rotated or repeated, ungrouped attention as unsplit, experts as ungated, n and k of products where a source has
 /// them the other way round), the families of their kernels and the libraries of their all-reduces. GEMMs whose family's times hold the
 /// quantizing of activations are marked as quantizing. Rows of a GPU that is not known may be of families for any architecture.
-void mark_rows(const SoftwareStacks& software, const std::vector<HostStack>& hosts, std::vector<KernelRow>& rows, const GpuOfRow& gpu = {});
+void mark_rows(const SoftwareStacks& software, const MeasuringHosts& hosts, std::vector<KernelRow>& rows, const GpuOfRow& gpu = {});
 
 // ---- judging rows ---------------------------------------------------------------------------------------------------------------
 
@@ -166,8 +124,8 @@ bool is_impossible(const ModelRow& row, const ModelEstimate& estimate);
 using ModelPredictor = std::function<ModelEstimate(const ModelRow&, const Gpu&)>;
 
 /// Predicts models of `workloads`, and others from the row's gmacs, mactivations and mparams by the summary family; on a machine of
-/// `hosts` where the row's source measured on one, the first that stands for the row. Rows are read as `hosts.meanings` say.
-ModelPredictor model_predictor(std::vector<Workload> workloads, SoftwareStacks software, MeasuringHosts hosts = {});
+/// `hosts` where the row's source measured on one, the first that stands for the row. Rows are read as `hosts` says.
+ModelPredictor model_predictor(std::vector<Workload> workloads, SoftwareStacks software, const MeasuringHosts& hosts = {});
 
 /// What one row measures, in its metric's unit, by the parameters of the row's GPU.
 using RowModel = std::function<double(const Gpu&)>;
@@ -176,7 +134,7 @@ using RowModel = std::function<double(const Gpu&)>;
 using ModelPlanner = std::function<RowModel(const ModelRow&, const Gpu&)>;
 
 /// Plans models as `model_predictor` predicts them.
-ModelPlanner model_planner(std::vector<Workload> workloads, SoftwareStacks software, MeasuringHosts hosts = {});
+ModelPlanner model_planner(std::vector<Workload> workloads, SoftwareStacks software, const MeasuringHosts& hosts = {});
 
 /// What judging needs besides the rows.
 struct Predictors {

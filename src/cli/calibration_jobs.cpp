@@ -81,17 +81,17 @@ CalibrationInput input_of(const CalibrateOptions& options, const Measurements& d
     input.start = std::move(start);
     input.left_out_start = load_neutral_parameters(options.common.gpus());
     input.kernels = data.kernels;
-    MeasuringHosts hosts = known_hosts(options);
+    const MeasuringHosts hosts = known_hosts(options);
     const SoftwareStacks software = load_software(options.common.software());
     for (GpuProfile& gpu : input.gpus) gpu = with_libraries(std::move(gpu), software);
-    mark_rows(software, hosts.stacks, input.kernels, among(input.gpus));
+    mark_rows(software, hosts, input.kernels, among(input.gpus));
     const std::size_t left = std::erase_if(input.kernels, [&](const KernelRow& row) { return !is_wanted(row, options.family); });
     if (options.family.empty() && left > 0) note(fmt::format("{} rows of kernel families are left out; --family fits them", left));
     if (!options.family.empty()) see_as_family(input, family_named(options.family, software));
-    input.host_launch = [stacks = hosts.stacks](const KernelRow& row) { return host_launch(stacks, row); };
+    input.host_launch = [hosts](const KernelRow& row) { return host_launch(hosts, row); };
     if (options.without_models || !options.family.empty()) return input;
     input.models = data.models;
-    input.model = model_planner(load_workload_catalogue(options.common.models()), software, std::move(hosts));
+    input.model = model_planner(load_workload_catalogue(options.common.models()), software, hosts);
     return input;
 }
 
@@ -243,7 +243,7 @@ std::optional<CalibrationInput> with_shipped_rows(const CalibrationJob& job, con
     std::erase_if(shipped.kernels, of_others);
     std::erase_if(shipped.models, of_others);
     const SoftwareStacks software = load_software(options.common.software());
-    mark_rows(software, known_hosts(options).stacks, shipped.kernels, among(job.input.gpus));
+    mark_rows(software, known_hosts(options), shipped.kernels, among(job.input.gpus));
     std::erase_if(shipped.kernels, [](const KernelRow& row) { return !is_wanted(row, ""); });
     CalibrationInput input = job.input;
     input.kernels = std::move(shipped.kernels);

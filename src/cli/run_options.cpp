@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <set>
 #include <utility>
 
 #include "prediction/shapes.hpp"
@@ -170,19 +169,14 @@ void require_software(const RunOptions& options, const SoftwareStacks& software,
 
 Error unknown_engine(const std::string& key, const std::string& found, const SoftwareStacks& software) {
     std::vector<std::string> names;
-    std::set<std::string> families;
     for (const Engine& engine : software.engines) {
         names.push_back(engine.stack.name);
-        for (const std::string& match : engine.match) {
-            if (match.find('(') != std::string::npos) continue;  // known by the source of a measurement, which nobody types
-            names.push_back(match);
-            families.insert(match.substr(0, match.find_first_of(" /")));
-        }
+        names.insert(names.end(), engine.match.begin(), engine.match.end());
     }
     return Error({.what = "unknown engine",
                   .key = key,
                   .found = found,
-                  .expected = fmt::format("one of {}, some with a version; `roofcast software list` has all", fmt::join(families, ", ")),
+                  .expected = "a name of `roofcast software list`, with a version (\"vllm 0.24\") or without",
                   .suggestion = did_you_mean(found, names)});
 }
 

@@ -110,14 +110,14 @@ Predictors predictors(const ValidateOptions& options, Measurements& measurements
     Predictors result;
     result.gpu = [&shelf](const std::string& id) { return shelf.find(id); };
     const auto host_file = options.common.software() / "hosts.toml";
-    MeasuringHosts hosts = load_measuring_hosts(host_file);
-    mark_rows(software, hosts.stacks, measurements.kernels, [&shelf](const std::string& id) -> const GpuProfile* {
+    const MeasuringHosts hosts = load_measuring_hosts(host_file);
+    mark_rows(software, hosts, measurements.kernels, [&shelf](const std::string& id) -> const GpuProfile* {
         const Gpu* gpu = shelf.find(id);
         return gpu == nullptr ? nullptr : &gpu->profile;
     });
-    result.host_launch = [stacks = hosts.stacks](const KernelRow& row) { return host_launch(stacks, row); };
+    result.host_launch = [hosts](const KernelRow& row) { return host_launch(hosts, row); };
     if (!measurements.models.empty()) {
-        result.model = model_predictor(load_workload_catalogue(options.common.models()), software, std::move(hosts));
+        result.model = model_predictor(load_workload_catalogue(options.common.models()), software, hosts);
     }
     return result;
 }

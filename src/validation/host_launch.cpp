@@ -150,7 +150,7 @@ Seconds with_launch(const KernelCost& kernel, const HostLaunch& host) {
 MeasuringHosts load_measuring_hosts(const std::filesystem::path& file) {
     const toml::table document = parse_toml_file(file);
     TableReader reader(document, file.string());
-    MeasuringHosts hosts;
+    HostDescriptions hosts;
     std::vector<HostStack>& stacks = hosts.stacks;
     for (auto& table : reader.tables("host")) {
         std::vector<TableReader> variants = table.variants("variant");
@@ -168,7 +168,7 @@ MeasuringHosts load_measuring_hosts(const std::filesystem::path& file) {
     for (auto& table : reader.tables("machine")) hosts.machines.push_back(read_machine(table));
     for (auto& table : reader.tables("rows")) hosts.meanings.push_back(read_meaning(table));
     reader.finish();
-    return hosts;
+    return std::make_shared<const HostDescriptions>(std::move(hosts));
 }
 
 const HostStack* host_of(const std::vector<HostStack>& stacks, const KernelRow& row) {
@@ -193,8 +193,8 @@ PowerLoad power_load(const HostStack& host, const KernelRow& row) {
 
 }  // namespace
 
-HostLaunch host_launch(const std::vector<HostStack>& stacks, const KernelRow& row) {
-    const HostStack* chosen = host_of(stacks, row);
+HostLaunch host_launch(const MeasuringHosts& hosts, const KernelRow& row) {
+    const HostStack* chosen = hosts ? host_of(hosts->stacks, row) : nullptr;
     if (chosen == nullptr) return {};
     return {by_name(chosen->floors, row, chosen->floor), by_name(chosen->arounds, row, chosen->around), power_load(*chosen, row)};
 }

@@ -1,9 +1,12 @@
 #pragma once
-/// Which of the described hosts measured a row.
+/// The machines and sources that measured, as `software/hosts.toml` describes them.
 
 #include <algorithm>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "roofcast/validation.hpp"
@@ -13,6 +16,53 @@ namespace roofcast {
 inline bool contains(const std::vector<std::string>& names, std::string_view name) {
     return std::find(names.begin(), names.end(), name) != names.end();
 }
+
+/// Experts that a model has without a gate, which rows do not say: known by their size.
+struct UngatedExperts {
+    std::int64_t hidden = 0, intermediate = 0;
+};
+
+/// One measuring host: software stack and, where it is known to differ, GPU and format of weights.
+struct HostStack {
+    std::string source;                ///< of the measurements
+    std::vector<std::string> gpus;     ///< that it stands for; empty: any
+    std::vector<std::string> weights;  ///< formats of GEMM weights that it stands for; empty: any
+    bool launch_included = true;       ///< of the rows that it stands for
+    Seconds around, floor;
+    PowerLoad power;                                               ///< of rows in no format of `power_shares`
+    std::vector<std::pair<Precision, double>> power_shares;        ///< PowerLoad::share of products in these precisions
+    std::vector<std::pair<std::string, Seconds>> floors, arounds;  ///< by function or op, overriding `floor` and `around`
+    std::vector<std::string> rotated;                              ///< ops whose cold rows take weights from copies in turn
+    std::vector<std::string> repeated;                             ///< ops whose cold rows are calls on the same operands
+    bool split_ungrouped = true;                                   ///< its engine splits keys over blocks in ungrouped attention too
+    bool reduction_in_n = false;                                   ///< column n of its gemm rows holds k, and k the columns of the product
+    std::vector<std::string> ungated_software;                     ///< beginnings of the names of engines that run the next without a gate
+    std::vector<UngatedExperts> ungated_experts;
+};
+
+/// A machine that ran whole models: how fast its host is, apart from its GPU and from the software.
+struct HostMachine {
+    std::string source;             ///< beginning of the names of the sources that measured on it
+    std::vector<std::string> gpus;  ///< in it
+    std::string software;           ///< beginning of the names of software that it stands for; empty: any
+    double host_time = 1;           ///< Run::host_time
+};
+
+/// What rows of whole models mean that their columns do not say, by the beginnings of their source and software; empty: any.
+struct RowMeaning {
+    std::string source, software;
+    std::string means;                    ///< software in place of the row's; empty: as the row says
+    bool rates_of_whole_calls = false;    ///< rates of phase decode count the time of the prompt
+    bool memory_of_tensors = false;       ///< memory is that of tensors, without a context and libraries
+    std::optional<bool> channels_last{};  ///< layout of images
+};
+
+/// All of `software/hosts.toml`.
+struct HostDescriptions {
+    std::vector<HostStack> stacks;  ///< each host, after its variants
+    std::vector<HostMachine> machines;
+    std::vector<RowMeaning> meanings;
+};
 
 /// The host that measured `row`: one of its weights' format before one of its GPU, and that before one of any; nullptr when none stands
 /// for it.

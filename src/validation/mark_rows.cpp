@@ -58,7 +58,7 @@ void mark_kernel(KernelRow& row, const SoftwareStacks& software, const GpuProfil
 
 }  // namespace
 
-void mark_rows(const SoftwareStacks& software, const std::vector<HostStack>& hosts, std::vector<KernelRow>& rows, const GpuOfRow& gpu) {
+void mark_rows(const SoftwareStacks& software, const MeasuringHosts& hosts, std::vector<KernelRow>& rows, const GpuOfRow& gpu) {
     std::map<std::pair<std::string, std::string>, Caller> callers;  // by software and vendor
     for (KernelRow& row : rows) {
         const GpuProfile* profile = gpu ? gpu(row.gpu) : nullptr;
@@ -66,7 +66,7 @@ void mark_rows(const SoftwareStacks& software, const std::vector<HostStack>& hos
         const auto [known, is_new] = callers.try_emplace({row.origin.software, vendor});
         if (is_new) known->second = software.caller(row.origin.software, vendor);
         mark_caller(row, known->second);
-        if (const HostStack* host = host_of(hosts, row)) mark_host(row, *host);
+        if (const HostStack* host = hosts ? host_of(hosts->stacks, row) : nullptr) mark_host(row, *host);
         mark_kernel(row, software, profile);
     }
 }

@@ -74,8 +74,8 @@ void require_possible(const ModelRow& row, const ModelEstimate& estimate) {
 /// Workloads by id and alias, the software that runs them, and what is known of the machines and sources of rows.
 class Library {
 public:
-    Library(std::vector<Workload> workloads, SoftwareStacks stacks, MeasuringHosts measured_on)
-        : software(std::move(stacks)), hosts(std::move(measured_on)) {
+    Library(std::vector<Workload> workloads, SoftwareStacks stacks, const MeasuringHosts& measured_on)
+        : software(std::move(stacks)), hosts(measured_on ? *measured_on : HostDescriptions{}) {
         for (Workload& workload : workloads) {
             lift_context_limit(workload);
             for (const auto& alias : workload.aliases) known_.emplace(alias, workload);
@@ -92,7 +92,7 @@ public:
     }
 
     SoftwareStacks software;
-    MeasuringHosts hosts;
+    HostDescriptions hosts;
 
 private:
     std::map<std::string, Workload, std::less<>> known_;
@@ -142,16 +142,16 @@ ModelEstimate estimate(const ModelRow& row, const Workload& workload, const Gpu&
 
 }  // namespace
 
-ModelPredictor model_predictor(std::vector<Workload> workloads, SoftwareStacks software, MeasuringHosts hosts) {
-    const auto library = std::make_shared<Library>(std::move(workloads), std::move(software), std::move(hosts));
+ModelPredictor model_predictor(std::vector<Workload> workloads, SoftwareStacks software, const MeasuringHosts& hosts) {
+    const auto library = std::make_shared<Library>(std::move(workloads), std::move(software), hosts);
     return [library](const ModelRow& measured, const Gpu& gpu) {
         const ModelRow row = as_meant(measured, library->hosts.meanings);
         return library->with_workload(row, [&](const Workload& workload) { return estimate(row, workload, gpu, *library); });
     };
 }
 
-ModelPlanner model_planner(std::vector<Workload> workloads, SoftwareStacks software, MeasuringHosts hosts) {
-    const auto library = std::make_shared<Library>(std::move(workloads), std::move(software), std::move(hosts));
+ModelPlanner model_planner(std::vector<Workload> workloads, SoftwareStacks software, const MeasuringHosts& hosts) {
+    const auto library = std::make_shared<Library>(std::move(workloads), std::move(software), hosts);
     return [library](const ModelRow& measured, const Gpu& planned_for) {
         const auto meant = std::make_shared<const ModelRow>(as_meant(measured, library->hosts.meanings));
         const ModelRow& row = *meant;

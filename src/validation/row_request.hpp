@@ -6,8 +6,8 @@
 #include "roofcast/measurement.hpp"
 #include "roofcast/prediction.hpp"
 #include "roofcast/software.hpp"
-#include "roofcast/validation.hpp"
 #include "roofcast/workload.hpp"
+#include "validation/hosts.hpp"
 
 namespace roofcast {
 

@@ -20,12 +20,12 @@ struct ShippedGpu {
     GpuProfile profile;
     PriorFit prior;
     std::vector<KernelRow> rows;
-    std::vector<HostStack> hosts;
+    MeasuringHosts hosts;
 
     ShippedGpu(const std::string& id, const char* file)
         : profile(load_gpu_profile(gpus_dir() / (id + ".toml"), gpus_dir())),
           prior(prior_fit(load_parameters(gpus_dir(), profile), profile, gpus_dir() / "fits" / (id + ".fit.toml"))),
-          hosts(load_measuring_hosts(software_dir() / "hosts.toml").stacks) {
+          hosts(load_measuring_hosts(software_dir() / "hosts.toml")) {
         for (KernelRow& row : read_measurements({source_dir() / "validation_data" / "kernels" / file}).kernels) {
             if (row.gpu == id) rows.push_back(std::move(row));
         }

@@ -28,10 +28,11 @@ TEST_CASE("options of other tools point to ours") {
     CHECK(contains(refused("predict --gpu h100-sxm5-80gb --model llama-3.1-8b --batch-size 2"), "did you mean --batch?"));
 }
 
-TEST_CASE("an unknown engine is answered with those that are known, by name") {
+TEST_CASE("an unknown engine is answered with where the known ones are listed, and with the nearest") {
     const std::string message = refused("predict --gpu h100-sxm5-80gb --model llama-3.1-8b --software tgi");
-    CHECK(contains(message, "sglang"));
-    CHECK(message.size() < 500);
+    CHECK(contains(message, "roofcast software list"));
+    CHECK(message.size() < 160);
+    CHECK(contains(refused("predict --gpu h100-sxm5-80gb --model llama-3.1-8b --software vlm"), "did you mean vllm?"));
 }
 
 TEST_CASE("a version that was not looked at is answered with the nearest, which is said") {

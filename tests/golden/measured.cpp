@@ -17,9 +17,9 @@ Measured::Measured(const std::vector<std::filesystem::path>& files) : measuremen
         if (known != gpus_.end()) return static_cast<const Gpu*>(&known->second);
         return static_cast<const Gpu*>(&gpus_.emplace(id, test::shipped_gpu(id)).first->second);
     };
-    mark_rows(load_software(software_dir()), hosts.stacks, measurements_.kernels,
+    mark_rows(load_software(software_dir()), hosts, measurements_.kernels,
               [&with](const std::string& id) { return &with.gpu(id)->profile; });
-    with.host_launch = [&hosts](const KernelRow& row) { return host_launch(hosts.stacks, row); };
+    with.host_launch = [&hosts](const KernelRow& row) { return host_launch(hosts, row); };
     if (!measurements_.models.empty())
         with.model = model_predictor(load_workload_catalogue(models_dir()), load_software(software_dir()), hosts);
     validation_ = judge(measurements_, with);

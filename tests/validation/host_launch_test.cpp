@@ -80,7 +80,7 @@ TEST_CASE("power is averaged over the pauses before calls, though a board draws 
 TEST_CASE("a least share of power needs a pause") {
     const std::string host = "[[host]]\nsource = \"lab\"\naround_us = 1\nfloor_us = 2\n";
     const test::TemporaryFile file("hosts.toml", host + "pause_us = 400\nleast_power_share = 0.88\n");
-    const PowerLoad load = host_launch(load_measuring_hosts(file.path()).stacks, eager_row("any", "relu")).power;
+    const PowerLoad load = host_launch(load_measuring_hosts(file.path()), eager_row("any", "relu")).power;
     CHECK(load.pause.in(us) == rel(400, 1e-12));
     CHECK(load.least_share == 0.88);
     for (const std::string alone : {"least_power_share = 0.88\n", "pause_us = 4\nleast_power_share = 1.5\n"}) {
@@ -93,14 +93,14 @@ TEST_CASE("a least share of power needs a pause") {
 TEST_CASE("a host's shares of power are those of products in the precisions that it names") {
     const std::string host = "[[host]]\nsource = \"lab\"\naround_us = 1\nfloor_us = 2\n[host.power_shares]\n";
     const test::TemporaryFile file("hosts.toml", host + "fp16 = 0.6\n");
-    const auto stacks = load_measuring_hosts(file.path()).stacks;
+    const auto hosts = load_measuring_hosts(file.path());
     KernelRow row = eager_row("any", "relu");
     row.op = Elementwise{.elements = 8, .precision = Precision::fp16};
-    CHECK(host_launch(stacks, row).power.share == 1);
+    CHECK(host_launch(hosts, row).power.share == 1);
     row.op = Gemm{.m = 8, .n = 8, .k = 8, .precision = Precision::fp16};
-    CHECK(host_launch(stacks, row).power.share == 0.6);
+    CHECK(host_launch(hosts, row).power.share == 0.6);
     row.op = Gemm{.m = 8, .n = 8, .k = 8, .precision = Precision::fp32};
-    CHECK(host_launch(stacks, row).power.share == 1);
+    CHECK(host_launch(hosts, row).power.share == 1);
     for (const std::string wrong : {"pf16 = 0.6\n", "fp16 = 1.5\n"}) {
         CAPTURE(wrong);
         const test::TemporaryFile broken("hosts.toml", host + wrong);
@@ -110,17 +110,17 @@ TEST_CASE("a host's shares of power are those of products in the precisions that
 
 TEST_CASE("the host is chosen by source, GPU and function") {
     const test::TemporaryFile file("hosts.toml", two_hosts);
-    const auto stacks = load_measuring_hosts(file.path()).stacks;
-    REQUIRE(stacks.size() == 2);
-    CHECK(host_launch(stacks, eager_row("any", "relu")).floor.in(us) == rel(31, 1e-12));
-    CHECK(host_launch(stacks, eager_row("any", "tanh")).floor.in(us) == rel(27, 1e-12));
-    CHECK(host_launch(stacks, eager_row("slow", "relu")).floor.in(us) == rel(43, 1e-12));
+    const auto hosts = load_measuring_hosts(file.path());
+    REQUIRE(hosts->stacks.size() == 2);
+    CHECK(host_launch(hosts, eager_row("any", "relu")).floor.in(us) == rel(31, 1e-12));
+    CHECK(host_launch(hosts, eager_row("any", "tanh")).floor.in(us) == rel(27, 1e-12));
+    CHECK(host_launch(hosts, eager_row("slow", "relu")).floor.in(us) == rel(43, 1e-12));
     KernelRow other = eager_row("any", "relu");
     other.origin.source = "elsewhere";
-    CHECK(host_launch(stacks, other).floor.in(us) == 0);
+    CHECK(host_launch(hosts, other).floor.in(us) == 0);
     KernelRow graph = eager_row("any", "relu");
     graph.launch_included = false;
-    CHECK(host_launch(stacks, graph).floor.in(us) == 0);
+    CHECK(host_launch(hosts, graph).floor.in(us) == 0);
 }
 
 TEST_CASE("hosts stand for launches, weight formats and rotation") {
@@ -129,27 +129,27 @@ TEST_CASE("hosts stand for launches, weight formats and rotation") {
                                    "[[host]]\nsource = \"lab\"\nlaunch = \"excluded\"\nrotated = [\"gemm\"]\naround_us = 1\nfloor_us = 0\n"
                                    "split_ungrouped = false\nungated_software = [\"vllm 0.24\"]\n"
                                    "ungated_experts = [{ hidden = 64, intermediate = 32 }]\n[host.arounds_us]\nbmm = 2\n");
-    const auto stacks = load_measuring_hosts(file.path()).stacks;
+    const auto hosts = load_measuring_hosts(file.path());
     KernelRow row = eager_row("any", "linear");
     row.op_name = "gemm";
     row.launch_included = false;
     row.cache = Cache::cold;
     row.op = Gemm{.m = 16, .n = 16, .k = 16, .precision = Precision::fp16, .weight_bits = 4};
-    CHECK(host_launch(stacks, row).around.in(us) == rel(6, 1e-12));
+    CHECK(host_launch(hosts, row).around.in(us) == rel(6, 1e-12));
     std::get<Gemm>(row.op).weight_bits = 4.25;  // with the scales of groups
-    CHECK(host_launch(stacks, row).around.in(us) == rel(6, 1e-12));
+    CHECK(host_launch(hosts, row).around.in(us) == rel(6, 1e-12));
     const auto as_meant = [&](const Op& op, std::string software = {}) {
         KernelRow read = row;
         read.op = op;
         read.origin.software = std::move(software);
         std::vector<KernelRow> rows{read};
-        mark_rows({}, stacks, rows);
+        mark_rows({}, hosts, rows);
         return rows[0];
     };
     CHECK(as_meant(row.op).cache == Cache::cold);
     row.function = "bmm";
     row.op = Gemm{.m = 16, .n = 16, .k = 16, .precision = Precision::fp16, .weight_bits = 16};
-    CHECK(host_launch(stacks, row).around.in(us) == rel(2, 1e-12));
+    CHECK(host_launch(hosts, row).around.in(us) == rel(2, 1e-12));
     CHECK(as_meant(row.op).cache == Cache::rotated);
     const KernelRow attention = as_meant(Attention{.heads = 1, .kv_heads = 1, .head_dim = 64, .query_len = 1, .kv_len = 64});
     CHECK_FALSE(attention.caller.splits_ungrouped);
@@ -159,7 +159,7 @@ TEST_CASE("hosts stand for launches, weight formats and rotation") {
     CHECK(gated(ungated, "vllm 0.19.0"));
     CHECK(gated(Moe{.tokens = 1, .hidden = 64, .intermediate = 64, .experts = 8, .top_k = 2}, "vllm 0.24.0"));
     row.launch_included = true;
-    CHECK(host_launch(stacks, row).around.in(us) == 0);
+    CHECK(host_launch(hosts, row).around.in(us) == 0);
 }
 
 TEST_CASE("a variant of a host says only what differs, and one of weights goes before one of a GPU") {
@@ -168,12 +168,12 @@ TEST_CASE("a variant of a host says only what differs, and one of weights goes b
         "[[host.variant]]\ngpus = [\"slow\"]\naround_us = 3\npower_shares = { fp16 = 0.5 }\n"
         "[[host.variant]]\nweights = [\"int4\"]\naround_us = 6\n";
     const test::TemporaryFile file("hosts.toml", host + variants);
-    const auto stacks = load_measuring_hosts(file.path()).stacks;
+    const auto hosts = load_measuring_hosts(file.path());
     const auto launch = [&](const char* gpu, double weight_bits) {
         KernelRow row = eager_row(gpu, "linear");
         row.launch_included = false;
         row.op = Gemm{.m = 16, .n = 16, .k = 16, .precision = Precision::fp16, .weight_bits = weight_bits};
-        return host_launch(stacks, row);
+        return host_launch(hosts, row);
     };
     CHECK(launch("any", 16).around.in(us) == rel(1, 1e-12));
     CHECK(launch("any", 16).power.share == 1);
@@ -182,7 +182,7 @@ TEST_CASE("a variant of a host says only what differs, and one of weights goes b
     CHECK(launch("slow", 16).power.share == 0.5);
     CHECK(launch("slow", 4).around.in(us) == rel(6, 1e-12));
     CHECK(launch("slow", 4).power.share == 1);
-    for (const HostStack& stack : stacks) CHECK(stack.rotated == std::vector<std::string>{"gemm"});
+    for (const HostStack& stack : hosts->stacks) CHECK(stack.rotated == std::vector<std::string>{"gemm"});
     for (const std::string wrong : {"around_us = 3\n", "gpus = [\"slow\"]\naround = 3\n", "gpus = [\"slow\"]\nlaunch = \"never\"\n",
                                     "gpus = [\"slow\"]\nlaunch = \"included\"\n", "gpus = [\"slow\"]\nsource = \"elsewhere\"\n"}) {
         CAPTURE(wrong);
@@ -198,8 +198,8 @@ TEST_CASE("products of a source that writes their reduction into column n are re
         KernelRow row = eager_row("any", "bmm");
         row.op = Gemm{.batch = 2, .m = 3, .n = 5, .k = 7};
         std::vector<KernelRow> rows{row};
-        const auto stacks = load_measuring_hosts(file.path()).stacks;
-        mark_rows({}, stacks, rows);
+        const auto hosts = load_measuring_hosts(file.path());
+        mark_rows({}, hosts, rows);
         return std::get<Gemm>(rows[0].op);
     };
     CHECK(read("").n == 5);
@@ -212,8 +212,8 @@ TEST_CASE("products of a source that writes their reduction into column n are re
 }
 
 TEST_CASE("the shipped host costs are read") {
-    const auto stacks = load_measuring_hosts(test::software_dir() / "hosts.toml").stacks;
-    CHECK(stacks.size() >= 4);
+    const auto hosts = load_measuring_hosts(test::software_dir() / "hosts.toml");
+    CHECK(hosts->stacks.size() >= 4);
     const test::TemporaryFile bad("hosts.toml", "[[host]]\nsource = \"lab\"\naround_us = -1\nfloor_us = 2\n");
     CHECK_THROWS_AS(load_measuring_hosts(bad.path()), Error);
 }
@@ -224,9 +224,9 @@ TEST_CASE("experts without a gate need engines, and engines need experts") {
                       engines = "ungated_software = [\"vllm 0.24\"]\n";
     const auto load = [&](const std::string& more) {
         const test::TemporaryFile file("hosts.toml", host + more);
-        return load_measuring_hosts(file.path()).stacks;
+        return load_measuring_hosts(file.path());
     };
-    CHECK(load(experts + engines)[0].ungated_experts.size() == 1);
+    CHECK(load(experts + engines)->stacks[0].ungated_experts.size() == 1);
     CHECK_THROWS_AS(load(experts), Error);
     CHECK_THROWS_AS(load(engines), Error);
     CHECK_THROWS_AS(load(experts + "ungated_software = [\"\"]\n"), Error);
@@ -242,7 +242,7 @@ TEST_CASE("experts without a gate need engines, and engines need experts") {
 TEST_CASE("machines that ran whole models are read from beside the hosts, and what they lack is named") {
     const auto load = [](const std::string& machine) {
         const test::TemporaryFile file("hosts.toml", "[[machine]]\n" + machine);
-        return load_measuring_hosts(file.path()).machines;
+        return load_measuring_hosts(file.path())->machines;
     };
     const auto machines = load("source = \"lab\"\ngpus = [\"t4\"]\nsoftware = \"pytorch\"\nhost_time = 1.2\n");
     REQUIRE(machines.size() == 1);
@@ -257,7 +257,7 @@ TEST_CASE("machines that ran whole models are read from beside the hosts, and wh
 }
 
 TEST_CASE("each machine that is shipped stands for rows that are shipped, and none hides another") {
-    const auto machines = load_measuring_hosts(test::software_dir() / "hosts.toml").machines;
+    const auto machines = load_measuring_hosts(test::software_dir() / "hosts.toml")->machines;
     REQUIRE_FALSE(machines.empty());
     const Measurements measurements = read_measurements({test::source_dir() / "validation_data" / "models"});
     std::vector<int> rows(machines.size(), 0);
@@ -276,7 +276,7 @@ TEST_CASE("each machine that is shipped stands for rows that are shipped, and no
 TEST_CASE("rows of whole models may mean what their columns do not say, by their source and software") {
     const auto load = [](const std::string& text) {
         const test::TemporaryFile file("hosts.toml", text);
-        return load_measuring_hosts(file.path()).meanings;
+        return load_measuring_hosts(file.path())->meanings;
     };
     const auto meanings = load(
         "[[rows]]\nsource = \"lab\"\nsoftware = \"engine\"\nmeans = \"engine 0.2\"\nrates_of_whole_calls = true\n"

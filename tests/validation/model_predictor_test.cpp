@@ -4,6 +4,7 @@
 #include "roofcast/validation.hpp"
 #include "support/compare.hpp"
 #include "support/paths.hpp"
+#include "validation/hosts.hpp"
 
 using namespace roofcast;
 using roofcast::test::rel;
@@ -225,12 +226,14 @@ TEST_CASE("rows of a source are predicted on its machine, and say what their tim
     const std::vector<Workload> models{find_workload(test::models_dir(), "llama-3.1-8b")};
     const SoftwareStacks software = load_software(test::software_dir());
     const Gpu gpu = load_gpu(test::gpus_dir(), "a100-sxm4-80gb");
-    MeasuringHosts hosts;
-    hosts.machines = {{.source = "lab", .gpus = {"a100-sxm4-80gb"}, .software = "pytorch", .host_time = 3}};
+    HostDescriptions described;
+    described.machines = {{.source = "lab", .gpus = {"a100-sxm4-80gb"}, .software = "pytorch", .host_time = 3}};
     ModelRow row = llama("decode", Metric::tpot_ms);
     row.value = 100;
     row.execution = Execution::eager;
-    const auto terms = [&] { return model_predictor(models, software, hosts)(row, gpu).terms.value(); };
+    const auto terms = [&] {
+        return model_predictor(models, software, std::make_shared<const HostDescriptions>(described))(row, gpu).terms.value();
+    };
     const PredictedTerms others = terms();
     CHECK(others.bound == "host");
     CHECK(others.dram > others.compute);
@@ -238,12 +241,13 @@ TEST_CASE("rows of a source are predicted on its machine, and say what their tim
     row.origin.source = "lab of one machine";
     row.origin.software = "pytorch 2.0";
     CHECK(terms().host->in(ms) == rel(3 * others.host->in(ms), 1e-9));
-    CHECK(model_planner(models, software, hosts)(row, gpu)(gpu) == model_predictor(models, software, hosts)(row, gpu).predicted);
+    CHECK(model_planner(models, software, std::make_shared<const HostDescriptions>(described))(row, gpu)(gpu) ==
+          model_predictor(models, software, std::make_shared<const HostDescriptions>(described))(row, gpu).predicted);
     row.origin.software = "tensorflow";
     CHECK(terms().host == others.host);
     row.origin.software = "PyTorch 2.0";
     CHECK(terms().host->in(ms) == rel(3 * others.host->in(ms), 1e-9));
-    hosts.machines[0].gpus = {"t4"};
+    described.machines[0].gpus = {"t4"};
     CHECK(terms().host == others.host);
     // The first token's terms are not those of the others.
     row = llama("prefill", Metric::ttft_ms);

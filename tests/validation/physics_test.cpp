@@ -151,7 +151,7 @@ TEST_CASE("the physics check finds all 60 impossible rows of the suspect file an
 
 TEST_CASE("no other shipped kernel row is impossible") {
     auto rows = read_measurements({test::source_dir() / "validation_data" / "kernels"});
-    mark_rows({}, load_measuring_hosts(test::software_dir() / "hosts.toml").stacks, rows.kernels);
+    mark_rows({}, load_measuring_hosts(test::software_dir() / "hosts.toml"), rows.kernels);
     Profiles profiles;
     CHECK(rows.kernels.size() > 30'000);
     for (const auto& row : rows.kernels) {
