@@ -131,6 +131,25 @@ Rates rates_of(const MatrixProduct& op, const Gpu& gpu, const GemmParameters& p,
     return r;
 }
 
+/// What a tile's terms have in common, however k is split.
+struct TileTerms {
+    double tiles = 0;              // of the product
+    double step = 0, l2_step = 0;  // seconds for an element of k
+    double epilogue, between;      // cycles; of two waves, beside the epilogue of the first
+};
+
+/// `padding`: mean time of a step along k, over that of tiles within the product.
+TileTerms tile_terms(const Rates& r, const GemmParameters& p, Tile tile, double tiles, double padding) {
+    const double area = tile.m * tile.n;
+    TileTerms t{.tiles = tiles, .epilogue = 0, .between = 0};
+    t.epilogue = r.relative_epilogue * r.accumulators * area / reference_tile * p.tiling.epilogue_cycles;
+    t.between = std::max(0.0, p.wave_cycles - t.epilogue);
+    t.step = padding * (area + p.tiling.tile_half / r.accumulators * r.lost_weight) * r.per_output_step + tile.n * r.per_weight;
+    t.l2_step = std::max((tile.m * r.a_bytes + tile.n * r.b_bytes) * r.per_a_byte,
+                         (std::min<double>(tile.m, r.loaded_rows) + std::min<double>(tile.n, r.loaded_columns)) * r.per_load);
+    return t;
+}
+
 struct Candidate {
     double compute, dram, l2, latency;
     int split;
@@ -141,59 +160,82 @@ struct Candidate {
     [[nodiscard]] double least_time() const { return std::max(compute, std::max(dram, l2)) + latency; }
 };
 
-/// `padding`: mean time of a step along k, over that of tiles within the product.
-Candidate terms_of(const Rates& r, const GemmParameters& p, Tile tile, double tiles, double padding, int split, double k) {
-    const double area = tile.m * tile.n;
-    const double w = r.blocks_per_sm * waves(tiles * split, r.blocks_per_sm * r.sm_count, p.tiling.tail);
+/// Additions of parts of k that one waits for after the other.
+int additions_of(const Rates& r, int split) {
+    return r.parts_in_turn ? split - 1 : std::min(split - 1, 1);
+}
+
+Candidate terms_of(const Rates& r, const GemmParameters& p, const TileTerms& t, int split, double k) {
+    const double w = r.blocks_per_sm * waves(t.tiles * split, r.blocks_per_sm * r.sm_count, p.tiling.tail);
     Candidate c{};
     c.split = split;
-    const double epilogue = r.relative_epilogue * r.accumulators * area / reference_tile * p.tiling.epilogue_cycles;
     // Steps in turn take their time in each wave of the blocks that fit on the chip, while DRAM delivers; others start once.
     const double steps = k * r.step_width / reference_depth * p.tiling.k_step_cycles;
-    const double in_turn = r.steps_in_turn ? waves(tiles * split, unpacking_blocks * r.sm_count, p.tiling.tail) * steps : 0;
-    const double between = std::max(0.0, p.wave_cycles - epilogue);  // two waves, beside the epilogue of the first
-    const double unshared = w - tiles * split / r.sm_count;          // whole waves less filled ones
-    const double step = padding * (area + p.tiling.tile_half / r.accumulators * r.lost_weight) * r.per_output_step + tile.n * r.per_weight;
+    const double in_turn = r.steps_in_turn ? waves(t.tiles * split, unpacking_blocks * r.sm_count, p.tiling.tail) * steps : 0;
+    const double unshared = w - t.tiles * split / r.sm_count;  // whole waves less filled ones
     const double waiting = r.waiting > 0 ? waves(r.large_tiles * split, waiting_blocks * r.sm_count, 1) * k * r.waiting : 0;
-    c.compute = std::max(w * k * step, waiting) +
-                (w * epilogue + (w - r.blocks_per_sm) * between + in_turn - r.shared_epilogue * unshared * epilogue) * r.cycle;
-    c.l2 = w * k *
-           std::max((tile.m * r.a_bytes + tile.n * r.b_bytes) * r.per_a_byte,
-                    (std::min<double>(tile.m, r.loaded_rows) + std::min<double>(tile.n, r.loaded_columns)) * r.per_load);
+    c.compute = std::max(w * k * t.step, waiting) +
+                (w * t.epilogue + (w - r.blocks_per_sm) * t.between + in_turn - r.shared_epilogue * unshared * t.epilogue) * r.cycle;
+    c.l2 = w * k * t.l2_step;
     c.dram = r.dram + summed_parts(r.parts_in_turn, split) * r.sums;
-    const int additions = r.parts_in_turn ? split - 1 : std::min(split - 1, 1);
-    c.latency = (p.fixed_cycles + r.later + (r.steps_in_turn ? 0 : steps) + additions * p.tiling.split_k_cycles) * r.cycle;
+    c.latency = (p.fixed_cycles + r.later + (r.steps_in_turn ? 0 : steps) + additions_of(r, split) * p.tiling.split_k_cycles) * r.cycle;
     return c;
 }
 
+/// What no candidate of a tile that cuts k of `k` elements in `split` parts or more is faster than: waves are no fewer than filled ones,
+/// parts together no shorter than k, and sums and additions grow with the parts.
+double least_time(const Rates& r, const GemmParameters& p, const TileTerms& t, int split, double k) {
+    const double filled = t.tiles * k / r.sm_count, compute = filled * t.step, l2 = filled * t.l2_step;
+    const double dram = r.dram + summed_parts(r.parts_in_turn, split) * r.sums;
+    const double latency = (p.fixed_cycles + r.later + additions_of(r, split) * p.tiling.split_k_cycles) * r.cycle;
+    constexpr double rounding = 1e-12;
+    return (1 - rounding) * (unlimited_time(compute * s, dram * s, l2 * s, p.overlap).in(s) + latency);
+}
+
+/// The fastest candidate so far; of equally fast ones that of the first tile, and of that the fewest parts.
+struct Fastest {
+    Candidate candidate{};
+    double time = 0;
+    std::size_t tile = 0;
+    bool found = false;
+
+    void offer(const Candidate& c, std::size_t of_tile, const GemmParameters& p, const PowerLimit& power) {
+        if (found && c.least_time() > time) return;
+        const double own = c.time(p, power);
+        if (found && !(own < time || (own == time && of_tile < tile))) return;
+        *this = {c, own, of_tile, true};
+    }
+};
+
 /// The fastest of the tiles and split-k factors that libraries choose from. k is split only while the blocks take few waves. The set of
 /// candidates only shrinks as m, n and batch grow, and each candidate's time grows, so that the minimum is monotone, unless the shape
-/// decides on the only tile or on its padding, or, where far rows are slow, on the large one.
+/// decides on the only tile or on its padding, or, where far rows are slow, on the large one. Whole products come first: they leave few
+/// split ones that can be faster.
 Candidate best_candidate(const MatrixProduct& op, const Rates& r, const GemmParameters& p, MathUnit unit) {
-    Candidate best{};
-    double best_time = 0;
-    bool found = false;
-    std::array<double, std::size(split_factors)> split_k{};
-    std::size_t known_splits = 0;
     const Tile only{op.tile_rows, op.tile_columns};
-    for (const Tile tile : op.tile_rows > 0 ? std::span(&only, 1) : tiles_of(op, unit)) {
-        const double tiles = static_cast<double>(op.batch) * covered_rows(op, tile) / tile.m * blocks(op.n, tile.n);
-        if (!offered(tile, tiles, op, r.sm_count, unit)) continue;
-        const double padding = padding_of(op, tile, tiles / r.sm_count);
-        for (std::size_t i = 0; i < split_k.size(); ++i) {
-            const int split = split_factors[i];
-            if (split > 1 && (tiles * split > split_waves * r.sm_count || split > op.most_parts)) break;
-            if (i == known_splits) split_k[known_splits++] = blocks(op.k, op.depth * split) * static_cast<double>(op.depth);
-            const Candidate c = terms_of(r, p, tile, tiles, padding, split, split_k[i]);
-            if (found && c.least_time() >= best_time) continue;
-            const double time = c.time(p, r.power);
-            if (found && !(time < best_time)) continue;
-            best = c;
-            best_time = time;
-            found = true;
+    const std::span<const Tile> tiles = op.tile_rows > 0 ? std::span(&only, 1) : tiles_of(op, unit);
+    std::array<double, std::size(split_factors)> split_k{blocks(op.k, op.depth) * static_cast<double>(op.depth)};
+    std::size_t known_splits = 1;
+    std::array<TileTerms, most_tiles> terms{};
+    Fastest fastest;
+    for (std::size_t i = 0; i < tiles.size(); ++i) {
+        const Tile tile = tiles[i];
+        const double count = static_cast<double>(op.batch) * covered_rows(op, tile) / tile.m * blocks(op.n, tile.n);
+        if (!offered(tile, count, op, r.sm_count, unit)) continue;
+        terms[i] = tile_terms(r, p, tile, count, padding_of(op, tile, count / r.sm_count));
+        fastest.offer(terms_of(r, p, terms[i], 1, split_k[0]), i, p, r.power);
+    }
+    for (std::size_t i = 0; i < tiles.size(); ++i) {
+        if (terms[i].tiles == 0) continue;  // not offered
+        for (std::size_t part = 1; part < split_k.size(); ++part) {
+            const int split = split_factors[part];
+            if (terms[i].tiles * split > split_waves * r.sm_count || split > op.most_parts) break;
+            if (least_time(r, p, terms[i], split, static_cast<double>(op.k)) > fastest.time) break;
+            if (part == known_splits) split_k[known_splits++] = blocks(op.k, op.depth * split) * static_cast<double>(op.depth);
+            fastest.offer(terms_of(r, p, terms[i], split, split_k[part]), i, p, r.power);
         }
     }
-    return best;
+    return fastest.candidate;
 }
 
 }  // namespace

@@ -14,6 +14,7 @@ constexpr Tile linear_lane_tiles[] = {{128, 128}, {64, 128}, {32, 32}};
 constexpr int small_rows = 32;  // of the latter
 constexpr Tile matrix_unit_tiles[] = {{256, 128}, {128, 256}, {128, 128}, {256, 64}, {64, 256}, {128, 64}, {64, 128},
                                       {64, 64},   {32, 128},  {32, 64},   {64, 32},  {16, 128}, {16, 64}};
+static_assert(std::size(simt_tiles) <= most_tiles && std::size(matrix_unit_tiles) <= most_tiles);
 constexpr std::span largest_tiles(matrix_unit_tiles, 2);  // the first of them
 constexpr int largest_area = largest_tiles[0].m * largest_tiles[0].n;
 constexpr int replaced_area = 8192;         // of the smallest that give way to these

@@ -7,7 +7,10 @@
 
 namespace roofcast {
 
-/// That kernels of libraries are compiled for.
+/// Tiles of one product.
+inline constexpr std::size_t most_tiles = 13;
+
+/// That kernels of libraries are compiled for, `most_tiles` at most.
 std::span<const Tile> tiles_of(const MatrixProduct& op, MathUnit unit);
 
 /// Whether the library runs `tile` for a product that takes `tiles` of it: its only one always.
