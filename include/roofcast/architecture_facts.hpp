@@ -84,8 +84,8 @@ struct ArchitectureFigures {
 /// minimal profiles; `check_gpu_profile` holds profiles to it.
 struct ArchitectureFacts : ArchitectureFigures {
     std::string file, source, vendor;
-    std::optional<BoardRanges> boards;                         ///< absent: too few boards are known
-    std::string kernels_of;           ///< architecture whose kernels libraries run on these chips too; empty: they have their own
+    std::optional<BoardRanges> boards;  ///< absent: too few boards are known
+    std::string kernels_of;             ///< architecture whose kernels libraries run on these chips too; empty: they have their own
     std::vector<MemoryTypeIdlePower> idle_powers;
     std::vector<MemoryTypeBandwidth> memory_types;
     std::vector<FormFactorMachine> machines;

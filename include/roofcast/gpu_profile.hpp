@@ -91,7 +91,7 @@ struct GpuFigures {
     std::optional<Bytes> capacity;  ///< of the chips: a data sheet's GB are of 2^30 bytes; absent for sockets with pluggable memory
     BytesPerSecond bandwidth;
     double delivered_fraction = 1;  ///< of `bandwidth` that the memory controller delivers, over what those of Volta and later deliver
-    bool inline_ecc = false;  ///< check bits lie among the data, and their traffic takes bandwidth (GDDR with ECC on)
+    bool inline_ecc = false;        ///< check bits lie among the data, and their traffic takes bandwidth (GDDR with ECC on)
     Bytes l2;
     Bytes shared_memory_per_sm, registers_per_sm;
 
@@ -103,22 +103,22 @@ struct GpuFigures {
     PcieTopology pcie = PcieTopology::host;    ///< of its machines, where no run says otherwise
     double process_nm = 0;                     ///< of the chip's manufacturing process, as it is named: 7 for TSMC N7
     Watts tdp;
-    Watts idle;  ///< of the board at full clocks while no kernel runs
+    Watts idle;                      ///< of the board at full clocks while no kernel runs
     bool thermally_limited = false;  ///< measured below base clock under sustained load
 };
 
 /// Facts of one device, from `gpus/<id>.toml`.
 struct GpuProfile : GpuFigures {
-    std::string id, name, vendor, architecture;           ///< architecture in lower case with hyphens: "ada", "blackwell"
-    std::vector<std::string> aliases;                     ///< names that stand for this device
-    std::vector<std::string> also_called;                 ///< names it shares with the device that takes them by default
-    std::string file;                                     ///< where it was read from
+    std::string id, name, vendor, architecture;  ///< architecture in lower case with hyphens: "ada", "blackwell"
+    std::vector<std::string> aliases;            ///< names that stand for this device
+    std::vector<std::string> also_called;        ///< names it shares with the device that takes them by default
+    std::string file;                            ///< where it was read from
     std::string form_factor, source, notes;
     std::string sustained_clock_source;
     std::string memory_type;
     std::string delivered_source;
-    std::string gpus_per_machine_source;       ///< begins with "assumed" where nothing says so of this device
-    std::string pcie_source;                   ///< begins with "assumed" where nothing says so of its machines
+    std::string gpus_per_machine_source;  ///< begins with "assumed" where nothing says so of this device
+    std::string pcie_source;              ///< begins with "assumed" where nothing says so of its machines
     std::string idle_source;
     std::vector<Price> prices;
     std::vector<Assumption> assumed;

@@ -13,20 +13,19 @@ namespace roofcast {
 
 namespace {
 
-constexpr std::string_view assumption_prefix = "assumed_";
 constexpr double enough_of_the_time = 0.5;  // of all kernels, that operators known to a fit must take before it may speak for the run
 
 /// Values by hand have intervals without a citation of their own.
 constexpr Provenance by_trust[] = {Provenance::user_fit, Provenance::gpu_fit, Provenance::architecture_fit, Provenance::pooled_fit,
                                    Provenance::assumed};
 
-/// Adds `time` to the class `op` of `spent`, which is sorted by class.
+/// Adds `time` to the class `op` of `spent`.
 void add_to(std::vector<TimeShare>& spent, std::string_view op, double time) {
-    const auto place = std::find_if(spent.begin(), spent.end(), [&](const TimeShare& known) { return known.op >= op; });
-    if (place != spent.end() && place->op == op) {
-        place->share += time;
+    const auto known = std::find_if(spent.begin(), spent.end(), [&](const TimeShare& share) { return share.op == op; });
+    if (known != spent.end()) {
+        known->share += time;
     } else {
-        spent.insert(place, {op, time});
+        spent.push_back({op, time});
     }
 }
 
@@ -46,6 +45,7 @@ std::vector<TimeShare> shares_of(const std::vector<const Phase*>& phases) {
     // Operators that overlap, or pipeline stages, take less than their sum.
     const double scale = 1 / std::max(total, kernels);
     for (TimeShare& share : spent) share.share *= scale;
+    std::sort(spent.begin(), spent.end(), [](const TimeShare& a, const TimeShare& b) { return a.op < b.op; });
     return spent;
 }
 
@@ -62,7 +62,7 @@ struct Found {
     Provenance trust = Provenance::assumed;  ///< of the fit that speaks for the figure
 };
 
-bool all_known_at(IntervalTable& intervals, const std::vector<TimeShare>& shares, Provenance provenance) {
+bool all_known_at(const IntervalTable& intervals, const std::vector<TimeShare>& shares, Provenance provenance) {
     return std::all_of(shares.begin(), shares.end(), [&](const TimeShare& s) { return intervals.at(s.op, provenance) != nullptr; });
 }
 
@@ -76,7 +76,7 @@ struct KnownShare {
     }
 };
 
-std::vector<KnownShare> known_shares(IntervalTable& intervals, const std::vector<TimeShare>& shares) {
+std::vector<KnownShare> known_shares(const IntervalTable& intervals, const std::vector<TimeShare>& shares) {
     std::vector<KnownShare> known;
     known.reserve(shares.size() + 1);
     for (const TimeShare& share : shares) known.push_back({share, intervals.most_trusted(share.op)});
@@ -104,13 +104,13 @@ ResidualInterval combined(const std::vector<KnownShare>& shares) {
 }
 
 /// Of operators, with what lies between them.
-ResidualInterval with_assembly(IntervalTable& intervals, std::vector<KnownShare> shares) {
+ResidualInterval with_assembly(const IntervalTable& intervals, std::vector<KnownShare> shares) {
     shares.push_back({{"assembly", 1}, intervals.most_trusted("assembly")});
     return combined(shares);
 }
 
 /// `shares`: of the figure's phases.
-std::optional<Found> found_at(IntervalTable& intervals, const Figure& figure, const std::vector<KnownShare>& shares,
+std::optional<Found> found_at(const IntervalTable& intervals, const Figure& figure, const std::vector<KnownShare>& shares,
                               Provenance provenance) {
     if (!figure.whole.empty()) {
         if (const auto* whole = intervals.at(figure.whole, provenance))
@@ -128,7 +128,7 @@ std::optional<Found> found_at(IntervalTable& intervals, const Figure& figure, co
     return Found{.interval = with_assembly(intervals, shares), .basis = "operators, " + largest->interval->basis};
 }
 
-std::optional<Found> find(IntervalTable& intervals, const Figure& figure) {
+std::optional<Found> find(const IntervalTable& intervals, const Figure& figure) {
     const std::vector<KnownShare> shares = known_shares(intervals, shares_of(figure.phases));
     for (const Provenance p : by_trust) {
         if (auto found = found_at(intervals, figure, shares, p)) {
@@ -176,13 +176,13 @@ IntervalRatio of_parts(const IntervalRatio& a, double share, const IntervalRatio
 /// Name of what `key` of a profile leaves to assumption, among the intervals: "assumed_l2_mib"; all rates of arithmetic are one kind.
 std::string assumption_class(const std::string& key) {
     const std::string name = key.substr(key.rfind('.') + 1);
-    return std::string(assumption_prefix) + (name.ends_with("_tflops") || name.ends_with("_tops") ? "tflops" : name);
+    return std::string("assumed_") + (name.ends_with("_tflops") || name.ends_with("_tops") ? "tflops" : name);
 }
 
 /// What the values that `gpu` does not state leave open, each kind of value once. Kinds without an entry change no time.
 LogInterval left_to_assumption(const Gpu& gpu) {
     std::set<std::string> kinds;
-    IntervalTable intervals(gpu.parameters);
+    const IntervalTable intervals(gpu.parameters);
     for (const Assumption& a : gpu.profile.assumed) kinds.insert(assumption_class(a.key));
     LogInterval sum;
     for (const std::string& kind : kinds) {
@@ -258,13 +258,13 @@ IntervalRatio ratio(const LogInterval& interval) {
 }
 
 ResidualInterval combined(const ParameterSet& parameters, const std::vector<TimeShare>& shares) {
-    IntervalTable intervals(parameters);
+    const IntervalTable intervals(parameters);
     return combined(known_shares(intervals, shares));
 }
 
 std::optional<PredictionIntervals> prediction_intervals(const Prediction& p, const Workload& workload, const Gpu& device,
                                                         const GpuProfile& used) {
-    IntervalTable intervals(device.parameters);
+    const IntervalTable intervals(device.parameters);
     if (intervals.empty() || p.phases.empty() || !p.withheld.empty()) return std::nullopt;
     std::vector<const Phase*> all, before_first_token, decode;
     for (const Phase& phase : p.phases) {

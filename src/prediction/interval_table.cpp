@@ -1,7 +1,5 @@
 #include "prediction/interval_table.hpp"
 
-#include <algorithm>
-
 #include "prediction/interval.hpp"
 
 namespace roofcast {
@@ -10,22 +8,39 @@ const ResidualInterval* find_interval(const ParameterSet& parameters, std::strin
     return IntervalTable(parameters).most_trusted(op);
 }
 
-const ResidualInterval* IntervalTable::most_trusted(std::string_view op) {
-    const ByProvenance& known = of(op);
-    for (std::size_t i = known.size(); i-- > 0;) {
-        if (known[i] != nullptr && static_cast<Provenance>(i) != Provenance::cited) return known[i];
+IntervalTable::IntervalTable(const ParameterSet& parameters) : intervals_(parameters.intervals) {
+    last_.fill(none);
+    before_.reserve(intervals_.size());
+    for (const ResidualInterval& interval : intervals_) {
+        std::int32_t& last = last_[bucket_of(interval.op)];
+        before_.push_back(last);
+        last = static_cast<std::int32_t>(before_.size() - 1);
     }
-    return op.starts_with("model_") || op == "assembly" ? nullptr : at("all", Provenance::assumed);
 }
 
-const IntervalTable::ByProvenance& IntervalTable::of(std::string_view op) {
-    const auto known = std::find_if(known_.begin(), known_.end(), [op](const Known& k) { return k.op == op; });
-    if (known != known_.end()) return known->by_provenance;
-    ByProvenance found{};
-    for (const ResidualInterval& interval : intervals_) {
-        if (interval.op == op) found[static_cast<std::size_t>(interval.provenance)] = &interval;
+std::size_t IntervalTable::bucket_of(std::string_view op) {
+    if (op.empty()) return 0;
+    const auto code = [](char c) { return static_cast<std::size_t>(static_cast<unsigned char>(c)); };
+    return (op.size() + 4 * code(op.front()) + 8 * code(op.back())) % buckets;
+}
+
+const ResidualInterval* IntervalTable::at(std::string_view op, Provenance provenance) const {
+    for (std::int32_t i = last_[bucket_of(op)]; i != none; i = before_[static_cast<std::size_t>(i)]) {
+        const ResidualInterval& interval = intervals_[static_cast<std::size_t>(i)];
+        if (interval.provenance == provenance && interval.op == op) return &interval;
     }
-    return known_.emplace_back(Known{op, found}).by_provenance;
+    return nullptr;
+}
+
+const ResidualInterval* IntervalTable::most_trusted(std::string_view op) const {
+    const ResidualInterval* best = nullptr;
+    for (std::int32_t i = last_[bucket_of(op)]; i != none; i = before_[static_cast<std::size_t>(i)]) {
+        const ResidualInterval& interval = intervals_[static_cast<std::size_t>(i)];
+        if (interval.provenance == Provenance::cited || interval.op != op) continue;
+        if (best == nullptr || interval.provenance > best->provenance) best = &interval;
+    }
+    if (best != nullptr) return best;
+    return op.starts_with("model_") || op == "assembly" ? nullptr : at("all", Provenance::assumed);
 }
 
 }  // namespace roofcast

@@ -1,7 +1,8 @@
 #pragma once
-/// The residual intervals of a set of parameters, by class: each class is searched for once.
+/// The residual intervals of a set of parameters, by class.
 
 #include <array>
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
@@ -11,29 +12,25 @@ namespace roofcast {
 
 class IntervalTable {
 public:
-    /// `parameters` must outlive the table, and texts that it is asked for must.
-    explicit IntervalTable(const ParameterSet& parameters) : intervals_(parameters.intervals) {}
+    /// `parameters` must outlive the table.
+    explicit IntervalTable(const ParameterSet& parameters);
 
     /// Of fits with that provenance the last that knows `op`. nullptr: none does.
-    const ResidualInterval* at(std::string_view op, Provenance provenance) { return of(op)[static_cast<std::size_t>(provenance)]; }
+    [[nodiscard]] const ResidualInterval* at(std::string_view op, Provenance provenance) const;
 
     /// Of the most trusted fit that knows `op`, else of the hand values; their "all" when nobody knows it. nullptr: nothing is known.
-    const ResidualInterval* most_trusted(std::string_view op);
+    [[nodiscard]] const ResidualInterval* most_trusted(std::string_view op) const;
 
     [[nodiscard]] bool empty() const { return intervals_.empty(); }
 
 private:
-    using ByProvenance = std::array<const ResidualInterval*, static_cast<std::size_t>(Provenance::user_fit) + 1>;
-    struct Known {
-        std::string_view op;
-        ByProvenance by_provenance;
-    };
-
-    /// Valid until the next call.
-    const ByProvenance& of(std::string_view op);
+    static constexpr std::size_t buckets = 64;
+    static constexpr std::int32_t none = -1;
+    static std::size_t bucket_of(std::string_view op);
 
     const std::vector<ResidualInterval>& intervals_;
-    std::vector<Known> known_;
+    std::array<std::int32_t, buckets> last_;  ///< of the intervals in a bucket
+    std::vector<std::int32_t> before_;        ///< an interval: the one before it in its bucket
 };
 
 }  // namespace roofcast
