@@ -51,10 +51,8 @@ struct FarRows {
     double rows = 0;  ///< of an operand that cost as much each; of fewer, which blocks share, in proportion
 };
 
-/// What chips of one architecture and compute capability have in common, from `[typical]` of `gpus/arch/<architecture>.toml`. Fills in
-/// minimal profiles; `check_gpu_profile` holds profiles to it.
-struct ArchitectureFacts {
-    std::string file, source, vendor;
+/// What kernels compute with of an architecture's facts.
+struct ArchitectureFigures {
     std::optional<ComputeCapability> default_capability;       ///< taken when a minimal profile states none
     double fp32_lanes_per_sm = 0;                              ///< a core does one multiply-add, two FLOPs, per clock
     double integer_lanes_per_sm = 0;                           ///< an instruction a clock each; 0: not known
@@ -64,7 +62,6 @@ struct ArchitectureFacts {
     std::array<double, precision_count> wide_tensor_ratio{};   ///< fp32, fp64 on tensor cores, to the FP32 cores
     std::array<bool, precision_count> half_rate_accumulate{};  ///< may run at half rate with fp32 accumulation (GeForce)
     double sparse_ratio = 1;                                   ///< rate on structured sparse inputs, which vendors quote too, to dense
-    std::optional<BoardRanges> boards;                         ///< absent: too few boards are known
     Hertz boost_clock, tensor_clock;                           ///< of the typical chip
     double base_clock_ratio = 0;                               ///< base to boost clock
     Bytes l2_per_sm, shared_memory_per_sm, registers_per_sm;
@@ -75,13 +72,20 @@ struct ArchitectureFacts {
     double warp_matrix_fraction = 1;  ///< of the tensor cores' peak that instructions of single warps reach (mma.sync)
     FarRows far_rows;                 ///< no slower than others where the architecture says nothing
     bool rows_in_turn = false;        ///< few rows on SIMT units take at most the kernel for one row, row by row
-    std::string kernels_of;           ///< architecture whose kernels libraries run on these chips too; empty: they have their own
     double switch_reduction = 0;      ///< of a link's bandwidth that an all-reduce in NVLink's switches reaches; 0: they do not add
     int pcie_generation = 0;
     double process_nm = 0;                         ///< of the chips' manufacturing process, as it is named
     double watts_per_fp32_tflops = 0;              ///< board power over fp32 vector peak
     std::optional<double> idle_fraction;           ///< of TDP that boards draw at full clocks without work, besides what their memory draws
     std::optional<double> usable_memory_fraction;  ///< of memory that the driver, or what shares it, leaves to programs
+};
+
+/// What chips of one architecture and compute capability have in common, from `[typical]` of `gpus/arch/<architecture>.toml`. Fills in
+/// minimal profiles; `check_gpu_profile` holds profiles to it.
+struct ArchitectureFacts : ArchitectureFigures {
+    std::string file, source, vendor;
+    std::optional<BoardRanges> boards;  ///< absent: too few boards are known
+    std::string kernels_of;             ///< architecture whose kernels libraries run on these chips too; empty: they have their own
     std::vector<MemoryTypeIdlePower> idle_powers;
     std::vector<MemoryTypeBandwidth> memory_types;
     std::vector<FormFactorMachine> machines;

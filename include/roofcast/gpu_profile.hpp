@@ -73,21 +73,15 @@ inline constexpr int newest_pcie = 6;
 /// 0.88 on RTX A6000 and A5000, which have the same chips and ECC off (docs/inline_ecc.md).
 inline constexpr double inline_ecc_of_capacity = 1.0 / 16, inline_ecc_of_reads = 1.0 / 16, inline_ecc_of_copies = 0.19;
 
-/// Facts of one device, from `gpus/<id>.toml`. Peaks are dense and at boost clock.
-struct GpuProfile {
-    std::string id, name, vendor, architecture;           ///< architecture in lower case with hyphens: "ada", "blackwell"
-    std::vector<std::string> aliases;                     ///< names that stand for this device
-    std::vector<std::string> also_called;                 ///< names it shares with the device that takes them by default
-    std::string file;                                     ///< where it was read from
+/// What kernels compute with of a device's facts. Peaks are dense and at boost clock.
+struct GpuFigures {
     std::optional<ComputeCapability> compute_capability;  ///< NVIDIA only
     int release_year = 0;
-    std::string form_factor, source, notes;
 
     std::int64_t sm_count = 0;  ///< streaming multiprocessors, compute units or cores
     Hertz boost_clock, base_clock;
     Hertz peak_clock, tensor_clock;  ///< clocks at which the vector and the tensor peaks are quoted; the boost clock if not stated
     Hertz sustained_clock;           ///< that boards hold under load where power allows; 0 where it is not known to exceed the boost clock
-    std::string sustained_clock_source;
     double fp32_lanes_per_sm = 0;
     std::array<std::optional<FlopsPerSecond>, precision_count> vector_peak{};  ///< CUDA cores: fp64, fp32, fp16, bf16; int8: dp4a
     std::array<std::optional<FlopsPerSecond>, precision_count>
@@ -96,11 +90,9 @@ struct GpuProfile {
     std::optional<FlopsPerSecond> fp8_accumulate_peak;   ///< fp8 tensor with fp16 accumulation, where it is faster (GeForce)
 
     std::optional<Bytes> capacity;  ///< of the chips: a data sheet's GB are of 2^30 bytes; absent for sockets with pluggable memory
-    std::string memory_type;
     BytesPerSecond bandwidth;
     double delivered_fraction = 1;  ///< of `bandwidth` that the memory controller delivers, over what those of Volta and later deliver
-    std::string delivered_source;
-    bool inline_ecc = false;  ///< check bits lie among the data, and their traffic takes bandwidth (GDDR with ECC on)
+    bool inline_ecc = false;        ///< check bits lie among the data, and their traffic takes bandwidth (GDDR with ECC on)
     Bytes l2;
     Bytes shared_memory_per_sm, registers_per_sm;
 
@@ -109,15 +101,26 @@ struct GpuProfile {
     std::optional<BytesPerSecond> nvlink;      ///< total of both directions; Infinity Fabric on AMD
     int pcie_generation = 0, pcie_lanes = 16;  ///< 1 to `newest_pcie`, 1 to 256
     std::int64_t gpus_per_machine = 8;         ///< the most that one machine joins: between machines there is a network
-    std::string gpus_per_machine_source;       ///< begins with "assumed" where nothing says so of this device
     PcieTopology pcie = PcieTopology::host;    ///< of its machines, where no run says otherwise
-    std::string pcie_source;                   ///< begins with "assumed" where nothing says so of its machines
     double process_nm = 0;                     ///< of the chip's manufacturing process, as it is named: 7 for TSMC N7
     Watts tdp;
-    Watts idle;  ///< of the board at full clocks while no kernel runs
-    std::string idle_source;
+    Watts idle;                      ///< of the board at full clocks while no kernel runs
     bool thermally_limited = false;  ///< measured below base clock under sustained load
+};
 
+/// Facts of one device, from `gpus/<id>.toml`.
+struct GpuProfile : GpuFigures {
+    std::string id, name, vendor, architecture;  ///< architecture in lower case with hyphens: "ada", "blackwell"
+    std::vector<std::string> aliases;            ///< names that stand for this device
+    std::vector<std::string> also_called;        ///< names it shares with the device that takes them by default
+    std::string file;                            ///< where it was read from
+    std::string form_factor, source, notes;
+    std::string sustained_clock_source;
+    std::string memory_type;
+    std::string delivered_source;
+    std::string gpus_per_machine_source;  ///< begins with "assumed" where nothing says so of this device
+    std::string pcie_source;              ///< begins with "assumed" where nothing says so of its machines
+    std::string idle_source;
     std::vector<Price> prices;
     std::vector<Assumption> assumed;
     std::vector<Explanation> explained;

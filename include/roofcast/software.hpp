@@ -212,7 +212,8 @@ Gpu as_family_sees(const Gpu& gpu, const KernelFamily& family);
 GpuProfile with_libraries(GpuProfile gpu, const SoftwareStacks& software);
 
 /// `gpu` as `stack` uses it: with the kernels that libraries have on it; fp16 matrix products at the 16-bit accumulation rate where the
-/// stack accumulates so and the GPU is then faster. Prices, assumptions, explanations and origins of parameters are left out.
+/// stack accumulates so and the GPU is then faster. Of the profile it keeps numbers, id, name, vendor and architecture; origins of
+/// parameters are left out.
 Gpu with_software(const Gpu& gpu, const SoftwareStack& stack);
 
 }  // namespace roofcast

@@ -4,47 +4,49 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <set>
 
+#include "prediction/interval_table.hpp"
 #include "roofcast/physical_floor.hpp"
 
 namespace roofcast {
 
 namespace {
 
-constexpr std::string_view model_prefix = "model_", assumption_prefix = "assumed_";
 constexpr double enough_of_the_time = 0.5;  // of all kernels, that operators known to a fit must take before it may speak for the run
 
 /// Values by hand have intervals without a citation of their own.
 constexpr Provenance by_trust[] = {Provenance::user_fit, Provenance::gpu_fit, Provenance::architecture_fit, Provenance::pooled_fit,
                                    Provenance::assumed};
 
-const ResidualInterval* find_at(const ParameterSet& parameters, std::string_view op, Provenance provenance) {
-    const auto last = std::find_if(parameters.intervals.rbegin(), parameters.intervals.rend(), [&](const ResidualInterval& interval) {
-        return interval.provenance == provenance && interval.op == op;
-    });
-    return last == parameters.intervals.rend() ? nullptr : &*last;
+/// Adds `time` to the class `op` of `spent`.
+void add_to(std::vector<TimeShare>& spent, std::string_view op, double time) {
+    const auto known = std::find_if(spent.begin(), spent.end(), [&](const TimeShare& share) { return share.op == op; });
+    if (known != spent.end()) {
+        known->share += time;
+    } else {
+        spent.push_back({op, time});
+    }
 }
 
-/// Classes with their shares of the time of `phases`; what the GPU does not spend in kernels belongs to "assembly".
+/// Classes with their shares of the time of `phases`, sorted by class; what the GPU does not spend in kernels belongs to "assembly".
 std::vector<TimeShare> shares_of(const std::vector<const Phase*>& phases) {
-    std::map<std::string_view, double> spent;
+    std::vector<TimeShare> spent;
     double total = 0, kernels = 0;
     for (const Phase* phase : phases) {
         for (const TimedOp& op : phase->timeline.ops) {
             const double time = (phase->passes * op.time).in(s);
-            spent[op_class(op.node->op)] += time;
+            add_to(spent, op_class(op.node->op), time);
             kernels += time;
         }
         total += phase->latency.in(s);
     }
-    std::vector<TimeShare> shares;
-    if (!(total > 0) || !(kernels > 0)) return shares;
+    if (!(total > 0) || !(kernels > 0)) return {};
     // Operators that overlap, or pipeline stages, take less than their sum.
     const double scale = 1 / std::max(total, kernels);
-    for (const auto& [op, time] : spent) shares.push_back({op, time * scale});
-    return shares;
+    for (TimeShare& share : spent) share.share *= scale;
+    std::sort(spent.begin(), spent.end(), [](const TimeShare& a, const TimeShare& b) { return a.op < b.op; });
+    return spent;
 }
 
 /// One figure: a phase, or the whole run.
@@ -60,8 +62,8 @@ struct Found {
     Provenance trust = Provenance::assumed;  ///< of the fit that speaks for the figure
 };
 
-bool all_known_at(const ParameterSet& parameters, const std::vector<TimeShare>& shares, Provenance provenance) {
-    return std::all_of(shares.begin(), shares.end(), [&](const TimeShare& s) { return find_at(parameters, s.op, provenance) != nullptr; });
+bool all_known_at(const IntervalTable& intervals, const std::vector<TimeShare>& shares, Provenance provenance) {
+    return std::all_of(shares.begin(), shares.end(), [&](const TimeShare& s) { return intervals.at(s.op, provenance) != nullptr; });
 }
 
 /// A class's share of the time, and the interval that speaks for it; nullptr: none.
@@ -74,9 +76,10 @@ struct KnownShare {
     }
 };
 
-std::vector<KnownShare> known_shares(const ParameterSet& parameters, const std::vector<TimeShare>& shares) {
+std::vector<KnownShare> known_shares(const IntervalTable& intervals, const std::vector<TimeShare>& shares) {
     std::vector<KnownShare> known;
-    for (const TimeShare& share : shares) known.push_back({share, find_interval(parameters, share.op)});
+    known.reserve(shares.size() + 1);
+    for (const TimeShare& share : shares) known.push_back({share, intervals.most_trusted(share.op)});
     return known;
 }
 
@@ -101,40 +104,40 @@ ResidualInterval combined(const std::vector<KnownShare>& shares) {
 }
 
 /// Of operators, with what lies between them.
-ResidualInterval with_assembly(const ParameterSet& parameters, std::vector<KnownShare> shares) {
-    shares.push_back({{"assembly", 1}, find_interval(parameters, "assembly")});
+ResidualInterval with_assembly(const IntervalTable& intervals, std::vector<KnownShare> shares) {
+    shares.push_back({{"assembly", 1}, intervals.most_trusted("assembly")});
     return combined(shares);
 }
 
 /// `shares`: of the figure's phases.
-std::optional<Found> found_at(const ParameterSet& parameters, const Figure& figure, const std::vector<KnownShare>& shares,
+std::optional<Found> found_at(const IntervalTable& intervals, const Figure& figure, const std::vector<KnownShare>& shares,
                               Provenance provenance) {
     if (!figure.whole.empty()) {
-        if (const auto* whole = find_at(parameters, figure.whole, provenance))
+        if (const auto* whole = intervals.at(figure.whole, provenance))
             return Found{.interval = *whole, .basis = "whole models of this kind, " + whole->basis};
     }
-    if (!figure.by_phase.empty() && all_known_at(parameters, figure.by_phase, provenance)) {
-        const std::string basis = find_at(parameters, figure.by_phase.front().op, provenance)->basis;
-        return Found{.interval = combined(parameters, figure.by_phase), .basis = "whole models of this kind, " + basis};
+    if (!figure.by_phase.empty() && all_known_at(intervals, figure.by_phase, provenance)) {
+        const std::string basis = intervals.at(figure.by_phase.front().op, provenance)->basis;
+        return Found{.interval = combined(known_shares(intervals, figure.by_phase)), .basis = "whole models of this kind, " + basis};
     }
     if (provenance < Provenance::pooled_fit) return std::nullopt;
     if (share_known_from(shares, provenance) < enough_of_the_time) return std::nullopt;
     const auto weight = [&](const KnownShare& s) { return s.known_from(provenance) ? s.time.share : 0.0; };
     const auto largest =
         std::max_element(shares.begin(), shares.end(), [&](const KnownShare& a, const KnownShare& b) { return weight(a) < weight(b); });
-    return Found{.interval = with_assembly(parameters, shares), .basis = "operators, " + largest->interval->basis};
+    return Found{.interval = with_assembly(intervals, shares), .basis = "operators, " + largest->interval->basis};
 }
 
-std::optional<Found> find(const ParameterSet& parameters, const Figure& figure) {
-    const std::vector<KnownShare> shares = known_shares(parameters, shares_of(figure.phases));
+std::optional<Found> find(const IntervalTable& intervals, const Figure& figure) {
+    const std::vector<KnownShare> shares = known_shares(intervals, shares_of(figure.phases));
     for (const Provenance p : by_trust) {
-        if (auto found = found_at(parameters, figure, shares, p)) {
+        if (auto found = found_at(intervals, figure, shares, p)) {
             found->trust = p;
             return found;
         }
     }
-    if (parameters.intervals.empty()) return std::nullopt;
-    return Found{.interval = with_assembly(parameters, shares), .basis = "operators, defaults"};
+    if (intervals.empty()) return std::nullopt;
+    return Found{.interval = with_assembly(intervals, shares), .basis = "operators, defaults"};
 }
 
 /// Passes after the first token: a verification reads all weights for a few tokens, as a decode step does.
@@ -173,16 +176,17 @@ IntervalRatio of_parts(const IntervalRatio& a, double share, const IntervalRatio
 /// Name of what `key` of a profile leaves to assumption, among the intervals: "assumed_l2_mib"; all rates of arithmetic are one kind.
 std::string assumption_class(const std::string& key) {
     const std::string name = key.substr(key.rfind('.') + 1);
-    return std::string(assumption_prefix) + (name.ends_with("_tflops") || name.ends_with("_tops") ? "tflops" : name);
+    return std::string("assumed_") + (name.ends_with("_tflops") || name.ends_with("_tops") ? "tflops" : name);
 }
 
 /// What the values that `gpu` does not state leave open, each kind of value once. Kinds without an entry change no time.
 LogInterval left_to_assumption(const Gpu& gpu) {
     std::set<std::string> kinds;
+    const IntervalTable intervals(gpu.parameters);
     for (const Assumption& a : gpu.profile.assumed) kinds.insert(assumption_class(a.key));
     LogInterval sum;
     for (const std::string& kind : kinds) {
-        const ResidualInterval* known = find_at(gpu.parameters, kind, Provenance::assumed);
+        const ResidualInterval* known = intervals.at(kind, Provenance::assumed);
         if (known == nullptr) continue;
         sum.middle += (known->upper + known->lower) / 2;
         sum.half = std::hypot(sum.half, (known->upper - known->lower) / 2);
@@ -197,16 +201,32 @@ IntervalRatio widened(const IntervalRatio& factor, const LogInterval& other) {
     return ratio(LogInterval{.middle = own.middle + other.middle, .half = std::hypot(own.half, other.half)});
 }
 
-/// The least time of `phases` at data-sheet rates over the predicted one, at most 1: the figure stays within its interval. Stages of a
-/// pipeline share a prompt, and take turns in decode.
-double least_ratio(const std::vector<const Phase*>& phases, const GpuProfile& gpu, const Parallelism& parallel) {
-    Seconds floor, predicted;
-    for (const Phase* phase : phases) {
-        const Seconds all = phase->passes * physical_floor(phase->graph, gpu);
-        floor += is_decode(*phase) ? all : all / static_cast<double>(parallel.pipeline);
+/// A phase with the least time that it can take at data-sheet rates. Stages of a pipeline share a prompt, and take turns in decode.
+struct FlooredPhase {
+    const Phase* phase;
+    Seconds floor;
+};
+
+std::vector<FlooredPhase> floored(const std::vector<Phase>& phases, const GpuProfile& gpu, const Parallelism& parallel) {
+    std::vector<FlooredPhase> all;
+    all.reserve(phases.size());
+    for (const Phase& phase : phases) {
+        const Seconds floor = phase.passes * physical_floor(phase.graph, gpu);
+        all.push_back({&phase, is_decode(phase) ? floor : floor / static_cast<double>(parallel.pipeline)});
+    }
+    return all;
+}
+
+/// The least time of the phases that are `wanted` over the predicted one, at most 1: the figure stays within its interval.
+template <class Predicate>
+double least_ratio(const std::vector<FlooredPhase>& phases, Predicate wanted) {
+    Seconds least, predicted;
+    for (const auto& [phase, floor] : phases) {
+        if (!wanted(*phase)) continue;
+        least += floor;
         predicted += phase->latency;
     }
-    return predicted > Seconds{} ? std::min(1.0, floor / predicted) : 0;
+    return predicted > Seconds{} ? std::min(1.0, least / predicted) : 0;
 }
 
 /// GPUs that a fit left out may all lie to one side of what it predicts of them. The figure that a reader sees stays within its interval.
@@ -224,16 +244,6 @@ std::string_view model_class(std::string_view family, std::string_view phase) {
     return family == "encoder" ? "model_encoder" : family == "cnn" ? "model_cnn" : family == "detector" ? "model_detector" : "model_other";
 }
 
-const ResidualInterval* find_interval(const ParameterSet& parameters, std::string_view op) {
-    const ResidualInterval* best = nullptr;
-    for (const ResidualInterval& interval : parameters.intervals) {
-        if (interval.provenance == Provenance::cited || interval.op != op) continue;
-        if (best == nullptr || interval.provenance >= best->provenance) best = &interval;
-    }
-    if (best != nullptr) return best;
-    return op.starts_with(model_prefix) || op == "assembly" ? nullptr : find_at(parameters, "all", Provenance::assumed);
-}
-
 IntervalRatio ratio(const ResidualInterval& interval) {
     return {std::exp(interval.lower), std::exp(interval.upper)};
 }
@@ -248,19 +258,20 @@ IntervalRatio ratio(const LogInterval& interval) {
 }
 
 ResidualInterval combined(const ParameterSet& parameters, const std::vector<TimeShare>& shares) {
-    return combined(known_shares(parameters, shares));
+    const IntervalTable intervals(parameters);
+    return combined(known_shares(intervals, shares));
 }
 
 std::optional<PredictionIntervals> prediction_intervals(const Prediction& p, const Workload& workload, const Gpu& device,
                                                         const GpuProfile& used) {
-    const ParameterSet& parameters = device.parameters;
-    if (parameters.intervals.empty() || p.phases.empty() || !p.withheld.empty()) return std::nullopt;
+    const IntervalTable intervals(device.parameters);
+    if (intervals.empty() || p.phases.empty() || !p.withheld.empty()) return std::nullopt;
     std::vector<const Phase*> all, before_first_token, decode;
     for (const Phase& phase : p.phases) {
         all.push_back(&phase);
         (is_decode(phase) ? decode : before_first_token).push_back(&phase);
     }
-    const auto whole = find(parameters, figure_of(all, workload));
+    const auto whole = find(intervals, figure_of(all, workload));
     if (!whole) return std::nullopt;
     const LogInterval assumed = left_to_assumption(device);
     // Rows of the GPU itself were measured on what it is, whatever its profile leaves out.
@@ -269,8 +280,8 @@ std::optional<PredictionIntervals> prediction_intervals(const Prediction& p, con
     };
     PredictionIntervals result{.latency = shown(*whole), .ttft = {}, .tpot = {}, .basis = whole->basis};
     if (p.ttft) {
-        if (const auto first = find(parameters, figure_of(before_first_token, workload))) result.ttft = shown(*first);
-        const auto step = decode.empty() ? std::nullopt : find(parameters, figure_of(decode, workload));
+        if (const auto first = find(intervals, figure_of(before_first_token, workload))) result.ttft = shown(*first);
+        const auto step = decode.empty() ? std::nullopt : find(intervals, figure_of(decode, workload));
         if (step) result.tpot = shown(*step);
     }
     if (result.ttft && result.tpot) {
@@ -278,12 +289,11 @@ std::optional<PredictionIntervals> prediction_intervals(const Prediction& p, con
         const IntervalRatio parts = of_parts(*result.ttft, *p.ttft / p.latency, *result.tpot);
         result.latency = {std::min(result.latency.low, parts.low), std::max(result.latency.high, parts.high)};
     }
-    const auto above_floor = [&](IntervalRatio& factor, const std::vector<const Phase*>& phases) {
-        factor.low = std::max(factor.low, least_ratio(phases, used, p.request.parallel));
-    };
-    above_floor(result.latency, all);
-    if (result.ttft) above_floor(*result.ttft, before_first_token);
-    if (result.tpot) above_floor(*result.tpot, decode);
+    const std::vector<FlooredPhase> floors = floored(p.phases, used, p.request.parallel);
+    const auto above_floor = [&](IntervalRatio& factor, auto wanted) { factor.low = std::max(factor.low, least_ratio(floors, wanted)); };
+    above_floor(result.latency, [](const Phase&) { return true; });
+    if (result.ttft) above_floor(*result.ttft, [](const Phase& phase) { return !is_decode(phase); });
+    if (result.tpot) above_floor(*result.tpot, is_decode);
     return result;
 }
 

@@ -52,6 +52,16 @@ bool is_called_directly(const KernelLibrary& library, std::string_view software)
     return std::any_of(library.called_directly.begin(), library.called_directly.end(), begins);
 }
 
+/// What kernels compute with, and how the device is called: each family has a copy of the profile, whose texts take longest to copy.
+void copy_without_texts(const GpuProfile& from, GpuProfile& to) {
+    static_cast<GpuFigures&>(to) = from;
+    static_cast<ArchitectureFigures&>(to.facts) = from.facts;
+    to.id = from.id;
+    to.name = from.name;
+    to.vendor = from.vendor;
+    to.architecture = from.architecture;
+}
+
 }  // namespace
 
 bool has_parameters(const KernelFamily& family, const Gpu& gpu) {
@@ -92,17 +102,17 @@ Caller SoftwareStacks::caller(std::string_view software, std::string_view vendor
 
 Gpu with_software(const Gpu& device, const SoftwareStack& stack) {
     Gpu gpu;
-    gpu.profile = device.profile;
+    copy_without_texts(device.profile, gpu.profile);
     gpu.parameters.values = device.parameters.values;
     gpu.caller = caller_of(stack);
-    // Each family has a copy of the profile.
-    gpu.profile.prices.clear();
-    gpu.profile.assumed.clear();
-    gpu.profile.explained.clear();
     auto& peak = gpu.profile.tensor_peak[index(Precision::fp16)];
     const auto& faster = gpu.profile.fp16_accumulate_peak;
     if (stack.fp16_accumulation && peak && faster && *faster > *peak) peak = faster;
-    if (stack.library_facts) gpu.profile.libraries = facts_on(gpu.profile, *stack.library_facts);
+    if (stack.library_facts) {
+        gpu.profile.libraries = facts_on(gpu.profile, *stack.library_facts);
+    } else {
+        gpu.profile.libraries = device.profile.libraries;
+    }
     if (gpu.profile.facts.warp_matrix_fraction < 1) gpu.profile.libraries.least_tile_rows = stack.least_tile_rows;
     constexpr std::int64_t any = std::numeric_limits<std::int64_t>::max();
     if (stack.fp8_tile > 0)

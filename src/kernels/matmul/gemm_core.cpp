@@ -1,13 +1,11 @@
 #include "kernels/matmul/gemm_core.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <iterator>
 #include <limits>
 #include <span>
 
-#include "kernels/matmul/gemm_tiles.hpp"
+#include "kernels/matmul/gemm_search.hpp"
 #include "kernels/matmul/gemm_traffic.hpp"
 
 namespace roofcast {
@@ -15,15 +13,9 @@ namespace roofcast {
 namespace {
 
 constexpr double shared_epilogue_share = 0.5;  // of an epilogue that waits for all that the chip writes: 0, 0.3, 0.7 and 1 tried
-constexpr int split_factors[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32};
-constexpr int most_serial_parts = 4;    // A100 weight-only rows: 2 to 7 tried
-constexpr double split_waves = 4;       // that the parts of k fill at most
-constexpr double waiting_blocks = 2;    // that share an SM on CUDA cores, one of which computes while the other waits
-constexpr double unpacking_blocks = 3;  // that share an SM and wait for their steps side by side: A100 weight-only rows, 1, 2 and 4 tried
-constexpr double stored_alone = 1.5;    // rate of products that only store misaligned rows, over those that load them too
-constexpr double held_up = 1.5;         // accumulation ratio from which on products of other blocks go on while one stores: nets on GeForce
-constexpr double reference_depth = 32;  // of k, that the cost of a step is given for
-constexpr double reference_tile = large_tile_side * large_tile_side;  // that the epilogue parameter is given for
+constexpr int most_serial_parts = 4;           // A100 weight-only rows: 2 to 7 tried
+constexpr double stored_alone = 1.5;           // rate of products that only store misaligned rows, over those that load them too
+constexpr double held_up = 1.5;  // accumulation ratio from which on products of other blocks go on while one stores: nets on GeForce
 
 Flops product_flops(const MatrixProduct& op) {
     return 2 * flop * (static_cast<double>(op.batch) * static_cast<double>(op.m)) * (static_cast<double>(op.n) * static_cast<double>(op.k));
@@ -37,34 +29,6 @@ double outputs(const MatrixProduct& op) {
 Bytes partial_sums(const MatrixProduct& op) {
     return outputs(op) * (op.parts_in_turn ? 2 * op.c_element : 8 * byte);
 }
-
-/// Parts of a split k whose sums move through memory: all, or, in turn, all but the first.
-int summed_parts(bool in_turn, int split) {
-    return in_turn || split == 1 ? split - 1 : split;
-}
-
-/// Factors of the candidate loop that do not depend on tile or split, in seconds per unit named.
-struct Rates {
-    double per_output_step;              // per tile output and k element
-    double lost_weight;                  // of outputs that stand for what a tile loses, whatever its size
-    double per_weight;                   // per weight unpacked
-    double per_a_byte;                   // per byte from L2, one SM
-    double per_load;                     // per element of A or B that is loaded on its own, one SM
-    double a_bytes, b_bytes;             // of an element
-    double dram, sums;                   // seconds of DRAM traffic; of one part's sums
-    double cycle;                        // seconds of the clock
-    double loaded_rows, loaded_columns;  // of a tile at most, one by one
-    double sm_count;
-    double accumulators, blocks_per_sm;
-    double waiting;     // seconds an element of k
-    double step_width;  // of an element of k, over one in 16 bits
-    double later;       // cycles that the start takes more
-    double large_tiles;
-    double relative_epilogue, shared_epilogue;  // relative time of it; share that waits for all that the chip writes
-    bool parts_in_turn, steps_in_turn;
-    Joules arithmetic;  // at boost clock
-    PowerLimit power;
-};
 
 /// Share of the rate that rows leave which do not start at multiples of 16 bytes. Tensor cores then get elements one by one, so that
 /// multiply-adds run at the same rate in 16 bits and in wider formats.
@@ -88,16 +52,17 @@ Bytes strided_traffic(const MatrixProduct& op, Bytes traffic) {
     return max(traffic - (op.far_operands ? outputs(op) * op.c_element : op.compulsory), 0 * byte);
 }
 
-Rates rates_of(const MatrixProduct& op, const Gpu& gpu, const GemmParameters& p, Bytes traffic) {
+GemmRates rates_of(const MatrixProduct& op, const Gpu& gpu, const GemmParameters& p, Bytes traffic) {
     const auto& profile = gpu.profile;
     const double sms = static_cast<double>(profile.sm_count);
     const MathUnit unit = profile.math_unit(op.precision);
     const double alignment = aligned_share(op, p, unit);
     const BytesPerSecond bandwidth = profile.data_bandwidth(Traffic::read) * p.bandwidth_fraction;
-    Rates r{};
+    GemmRates r{};
     const double share = p.peak_fraction * alignment, reached = reached_share(profile, op.precision, share);
     r.per_output_step = (2 * flop / (matrix_rate(profile, op.precision) / sms * reached)).in(s);
-    r.lost_weight = reached / (accumulation_ratio(profile, op.precision) * share);
+    const double lost_weight = reached / (accumulation_ratio(profile, op.precision) * share);  // of what a tile loses, over outputs
+    r.lost_outputs = p.tiling.tile_half / op.accumulators * lost_weight;
     const double operations = op.unpack_weights ? gpu.parameters.values.weight_only.dequantization_operations : 0;
     r.per_weight = instruction_time(operations, profile).in(s);
     r.cycle = lasting(1, profile).in(s);
@@ -114,7 +79,6 @@ Rates rates_of(const MatrixProduct& op, const Gpu& gpu, const GemmParameters& p,
     r.dram = ((traffic - strided) / bandwidth + strided / (bandwidth * p.strided_fraction)).in(s);
     r.sums = (partial_sums(op) / bandwidth).in(s);
     r.sm_count = sms;
-    r.accumulators = op.accumulators;
     r.waiting = op.waiting_cycles * r.cycle;
     r.step_width = matrix_operand_width(op.precision, unit);
     r.later = later_start(op, profile);
@@ -122,6 +86,7 @@ Rates rates_of(const MatrixProduct& op, const Gpu& gpu, const GemmParameters& p,
     r.relative_epilogue =
         op.relative_epilogue * (on_simt ? 1 : std::max(1.0, op.c_element / (2 * byte)));  // wider outputs take longer to store
     if (accumulation_ratio(profile, op.precision) > held_up) r.relative_epilogue = 0;
+    r.relative_epilogue *= op.accumulators;
     r.shared_epilogue = on_simt ? 0 : shared_epilogue_share;
     r.blocks_per_sm = op.blocks_per_sm;
     r.parts_in_turn = op.parts_in_turn;
@@ -129,71 +94,6 @@ Rates rates_of(const MatrixProduct& op, const Gpu& gpu, const GemmParameters& p,
     r.arithmetic = arithmetic_energy(relative_flop_energy(op.precision, unit) * product_flops(op), unit, gpu);
     r.power = power_limit(r.arithmetic, traffic, gpu);
     return r;
-}
-
-struct Candidate {
-    double compute, dram, l2, latency;
-    int split;
-    [[nodiscard]] double time(const GemmParameters& p, const PowerLimit& power) const {
-        return busy_time(compute * s, dram * s, l2 * s, p.overlap, power).in(s) + latency;
-    }
-    /// No longer than `time`, as terms overlap by 1 at most, and sooner known.
-    [[nodiscard]] double least_time() const { return std::max(compute, std::max(dram, l2)) + latency; }
-};
-
-/// `padding`: mean time of a step along k, over that of tiles within the product.
-Candidate terms_of(const Rates& r, const GemmParameters& p, Tile tile, double tiles, double padding, int split, double k) {
-    const double area = tile.m * tile.n;
-    const double w = r.blocks_per_sm * waves(tiles * split, r.blocks_per_sm * r.sm_count, p.tiling.tail);
-    Candidate c{};
-    c.split = split;
-    const double epilogue = r.relative_epilogue * r.accumulators * area / reference_tile * p.tiling.epilogue_cycles;
-    // Steps in turn take their time in each wave of the blocks that fit on the chip, while DRAM delivers; others start once.
-    const double steps = k * r.step_width / reference_depth * p.tiling.k_step_cycles;
-    const double in_turn = r.steps_in_turn ? waves(tiles * split, unpacking_blocks * r.sm_count, p.tiling.tail) * steps : 0;
-    const double between = std::max(0.0, p.wave_cycles - epilogue);  // two waves, beside the epilogue of the first
-    const double unshared = w - tiles * split / r.sm_count;          // whole waves less filled ones
-    const double step = padding * (area + p.tiling.tile_half / r.accumulators * r.lost_weight) * r.per_output_step + tile.n * r.per_weight;
-    const double waiting = r.waiting > 0 ? waves(r.large_tiles * split, waiting_blocks * r.sm_count, 1) * k * r.waiting : 0;
-    c.compute = std::max(w * k * step, waiting) +
-                (w * epilogue + (w - r.blocks_per_sm) * between + in_turn - r.shared_epilogue * unshared * epilogue) * r.cycle;
-    c.l2 = w * k *
-           std::max((tile.m * r.a_bytes + tile.n * r.b_bytes) * r.per_a_byte,
-                    (std::min<double>(tile.m, r.loaded_rows) + std::min<double>(tile.n, r.loaded_columns)) * r.per_load);
-    c.dram = r.dram + summed_parts(r.parts_in_turn, split) * r.sums;
-    const int additions = r.parts_in_turn ? split - 1 : std::min(split - 1, 1);
-    c.latency = (p.fixed_cycles + r.later + (r.steps_in_turn ? 0 : steps) + additions * p.tiling.split_k_cycles) * r.cycle;
-    return c;
-}
-
-/// The fastest of the tiles and split-k factors that libraries choose from. k is split only while the blocks take few waves. The set of
-/// candidates only shrinks as m, n and batch grow, and each candidate's time grows, so that the minimum is monotone, unless the shape
-/// decides on the only tile or on its padding, or, where far rows are slow, on the large one.
-Candidate best_candidate(const MatrixProduct& op, const Rates& r, const GemmParameters& p, MathUnit unit) {
-    Candidate best{};
-    double best_time = 0;
-    bool found = false;
-    std::array<double, std::size(split_factors)> split_k{};
-    std::size_t known_splits = 0;
-    const Tile only{op.tile_rows, op.tile_columns};
-    for (const Tile tile : op.tile_rows > 0 ? std::span(&only, 1) : tiles_of(op, unit)) {
-        const double tiles = static_cast<double>(op.batch) * covered_rows(op, tile) / tile.m * blocks(op.n, tile.n);
-        if (!offered(tile, tiles, op, r.sm_count, unit)) continue;
-        const double padding = padding_of(op, tile, tiles / r.sm_count);
-        for (std::size_t i = 0; i < split_k.size(); ++i) {
-            const int split = split_factors[i];
-            if (split > 1 && (tiles * split > split_waves * r.sm_count || split > op.most_parts)) break;
-            if (i == known_splits) split_k[known_splits++] = blocks(op.k, op.depth * split) * static_cast<double>(op.depth);
-            const Candidate c = terms_of(r, p, tile, tiles, padding, split, split_k[i]);
-            if (found && c.least_time() >= best_time) continue;
-            const double time = c.time(p, r.power);
-            if (found && !(time < best_time)) continue;
-            best = c;
-            best_time = time;
-            found = true;
-        }
-    }
-    return best;
 }
 
 }  // namespace
@@ -237,8 +137,8 @@ KernelCost matrix_product_cost(const MatrixProduct& op, const GemmParameters& p,
     const MathUnit unit = gpu.profile.math_unit(op.precision);
     Terms t;
     t.dram_bytes = dram_traffic(op, gpu, p, cache);
-    const Rates rates = rates_of(op, gpu, p, t.dram_bytes);
-    const Candidate best = best_candidate(op, rates, p, unit);
+    const GemmRates rates = rates_of(op, gpu, p, t.dram_bytes);
+    const Candidate best = fastest_candidate(op, rates, p, unit);
     t.compute = best.compute * s;
     t.dram = best.dram * s;
     t.l2 = best.l2 * s;

@@ -14,6 +14,7 @@ constexpr Tile linear_lane_tiles[] = {{128, 128}, {64, 128}, {32, 32}};
 constexpr int small_rows = 32;  // of the latter
 constexpr Tile matrix_unit_tiles[] = {{256, 128}, {128, 256}, {128, 128}, {256, 64}, {64, 256}, {128, 64}, {64, 128},
                                       {64, 64},   {32, 128},  {32, 64},   {64, 32},  {16, 128}, {16, 64}};
+static_assert(std::size(simt_tiles) <= most_tiles && std::size(matrix_unit_tiles) <= most_tiles);
 constexpr std::span largest_tiles(matrix_unit_tiles, 2);  // the first of them
 constexpr int largest_area = largest_tiles[0].m * largest_tiles[0].n;
 constexpr int replaced_area = 8192;         // of the smallest that give way to these
@@ -45,11 +46,6 @@ bool offered_to_linear_layer(Tile tile, const MatrixProduct& op, double sm_count
     return blocks(op.m, large_tile_side) * blocks(op.n, large_tile_side) < linear_blocks_per_sm * sm_count;
 }
 
-/// Rows that are computed together, whether the product has them or not.
-int cluster_height(const MatrixProduct& op, Tile tile) {
-    return std::max(tile.m, op.cluster_rows);
-}
-
 }  // namespace
 
 std::span<const Tile> tiles_of(const MatrixProduct& op, MathUnit unit) {
@@ -64,18 +60,14 @@ bool offered(Tile tile, double tiles, const MatrixProduct& op, double sm_count, 
     return tile.m >= op.least_rows && tile.n >= op.least_columns && (unit == MathUnit::simt || !gives_way(tile, tiles, op, sm_count));
 }
 
-double covered_rows(const MatrixProduct& op, Tile tile) {
-    const int step = cluster_height(op, tile);
-    return blocks(op.m, step) * step;
-}
-
 double padding_of(const MatrixProduct& op, Tile tile, double tiles_per_sm) {
     // By eye, fp8 rows of vLLM on the H200.
     constexpr double unhindered = 0.45, full = 0.8;               // tiles an SM
     constexpr std::int64_t short_depth = 768, long_depth = 1536;  // of k
     if (op.padding_cost == 0) return 1;
-    const double rows = cluster_height(op, tile), covered = covered_rows(op, tile), clusters = covered / rows;
-    const double missing = (covered - static_cast<double>(op.m)) / rows;
+    const int rows = cluster_height(op, tile);
+    const double clusters = sides_over(op.m, rows);
+    const double missing = (clusters * rows - static_cast<double>(op.m)) / rows;
     const double filled = std::clamp((tiles_per_sm - unhindered) / (full - unhindered), 0.0, 1.0);
     const double deep = std::clamp(static_cast<double>(op.k - short_depth) / static_cast<double>(long_depth - short_depth), 0.0, 1.0);
     return 1 + op.padding_cost * filled * deep * missing / std::sqrt(clusters);

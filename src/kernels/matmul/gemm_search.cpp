@@ -1,0 +1,157 @@
+#include "kernels/matmul/gemm_search.hpp"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+
+#include "kernels/matmul/gemm_tiles.hpp"
+
+namespace roofcast {
+
+namespace {
+
+constexpr int split_factors[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32};
+constexpr std::int64_t few_rows = 64;   // that low tiles are the best for
+constexpr double split_waves = 4;       // that the parts of k fill at most
+constexpr double waiting_blocks = 2;    // that share an SM on CUDA cores, one of which computes while the other waits
+constexpr double unpacking_blocks = 3;  // that share an SM and wait for their steps side by side: A100 weight-only rows, 1, 2 and 4 tried
+constexpr double reference_depth = 32;  // of k, that the cost of a step is given for
+constexpr double reference_tile = large_tile_side * large_tile_side;  // that the epilogue parameter is given for
+
+/// What a tile's terms have in common, however k is split.
+struct TileTerms {
+    double tiles;          // of the product
+    double step, l2_step;  // seconds for an element of k
+    double epilogue = 0;   // cycles
+};
+
+/// `padding`: mean time of a step along k, over that of tiles within the product.
+double step_time(const GemmRates& r, Tile tile, double padding) {
+    return padding * (tile.m * tile.n + r.lost_outputs) * r.per_output_step + tile.n * r.per_weight;
+}
+
+double l2_step_time(const GemmRates& r, Tile tile) {
+    const double whole = (tile.m * r.a_bytes + tile.n * r.b_bytes) * r.per_a_byte;
+    if (r.per_load == 0) return whole;
+    return std::max(whole, (std::min<double>(tile.m, r.loaded_rows) + std::min<double>(tile.n, r.loaded_columns)) * r.per_load);
+}
+
+double epilogue_cycles(const GemmRates& r, const GemmParameters& p, Tile tile) {
+    return r.relative_epilogue * (tile.m * tile.n) / reference_tile * p.tiling.epilogue_cycles;
+}
+
+/// Additions of parts of k that one waits for after the other.
+int additions_of(const GemmRates& r, int split) {
+    return r.parts_in_turn ? split - 1 : std::min(split - 1, 1);
+}
+
+Candidate terms_of(const GemmRates& r, const GemmParameters& p, const TileTerms& t, int split, double k) {
+    const double w = r.blocks_per_sm * waves(t.tiles * split, r.blocks_per_sm * r.sm_count, p.tiling.tail);
+    Candidate c{};
+    c.split = split;
+    // Steps in turn take their time in each wave of the blocks that fit on the chip, while DRAM delivers; others start once.
+    const double steps = k * r.step_width / reference_depth * p.tiling.k_step_cycles;
+    const double in_turn = r.steps_in_turn ? waves(t.tiles * split, unpacking_blocks * r.sm_count, p.tiling.tail) * steps : 0;
+    const double between = std::max(0.0, p.wave_cycles - t.epilogue);  // two waves, beside the epilogue of the first
+    const double unshared = w - t.tiles * split / r.sm_count;          // whole waves less filled ones
+    const double waiting = r.waiting > 0 ? waves(r.large_tiles * split, waiting_blocks * r.sm_count, 1) * k * r.waiting : 0;
+    c.compute = std::max(w * k * t.step, waiting) +
+                (w * t.epilogue + (w - r.blocks_per_sm) * between + in_turn - r.shared_epilogue * unshared * t.epilogue) * r.cycle;
+    c.l2 = w * k * t.l2_step;
+    c.dram = r.dram + summed_parts(r.parts_in_turn, split) * r.sums;
+    c.latency = (p.fixed_cycles + r.later + (r.steps_in_turn ? 0 : steps) + additions_of(r, split) * p.tiling.split_k_cycles) * r.cycle;
+    return c;
+}
+
+/// Terms that do not depend on the tile, of candidates that split k in `split` parts: seconds of DRAM traffic and of latency, the steps
+/// along k left out. Both grow with the parts.
+struct SharedTerms {
+    double dram, latency;
+};
+
+SharedTerms shared_terms(const GemmRates& r, const GemmParameters& p, int split) {
+    return {r.dram + summed_parts(r.parts_in_turn, split) * r.sums,
+            (p.fixed_cycles + r.later + additions_of(r, split) * p.tiling.split_k_cycles) * r.cycle};
+}
+
+/// What no candidate of a tile with these shared terms, or more, is faster than: waves are no fewer than filled ones, and the parts of k
+/// together no shorter than k. `k_per_sm`: elements of k over SMs.
+double least_time(const TileTerms& t, const SharedTerms& shared, double k_per_sm, double overlap) {
+    constexpr double rounding = 1e-12;
+    const double filled = t.tiles * k_per_sm;
+    const Seconds busy = unlimited_time(filled * t.step * s, shared.dram * s, filled * t.l2_step * s, overlap);
+    return (1 - rounding) * (busy.in(s) + shared.latency);
+}
+
+/// The fastest candidate so far.
+struct Fastest {
+    Candidate candidate{};
+    double time = 0;
+    std::size_t tile = 0;
+    bool found = false;
+
+    [[nodiscard]] bool beats(double least) const { return found && least > time; }
+    void offer(const Candidate& c, std::size_t of_tile, const GemmParameters& p, const PowerLimit& power) {
+        if (beats(c.least_time())) return;
+        const double own = c.time(p, power);
+        if (found && !(own < time || (own == time && of_tile < tile))) return;
+        *this = {c, own, of_tile, true};
+    }
+};
+
+/// k in whole steps of a block, by split factor.
+class SplitDepths {
+public:
+    explicit SplitDepths(const MatrixProduct& op) : op_(op) {}
+    /// A part's k where there are `split_factors[i]`. Factors are asked for in order.
+    double operator[](std::size_t i) {
+        if (i == known_) depths_[known_++] = blocks(op_.k, op_.depth * split_factors[i]) * static_cast<double>(op_.depth);
+        return depths_[i];
+    }
+
+private:
+    const MatrixProduct& op_;
+    std::size_t known_ = 0;
+    std::array<double, std::size(split_factors)> depths_;
+};
+
+}  // namespace
+
+Candidate fastest_candidate(const MatrixProduct& op, const GemmRates& r, const GemmParameters& p, MathUnit unit) {
+    const Tile only{op.tile_rows, op.tile_columns};
+    const std::span<const Tile> tiles = op.tile_rows > 0 ? std::span(&only, 1) : tiles_of(op, unit);
+    const double k_per_sm = static_cast<double>(op.k) / r.sm_count;
+    const SharedTerms whole = shared_terms(r, p, 1);
+    SplitDepths depths(op);
+    Fastest fastest;
+    // Those that may be faster with a split k.
+    std::array<TileTerms, most_tiles> kept;
+    std::array<std::size_t, most_tiles> places;
+    std::size_t count = 0;
+    // Low tiles come last, and are the best of products of few rows: then they leave few others that can be faster.
+    const bool last_first = op.m <= few_rows;
+    for (std::size_t i = 0; i < tiles.size(); ++i) {
+        const std::size_t place = last_first ? tiles.size() - 1 - i : i;
+        const Tile tile = tiles[place];
+        const double blocks = static_cast<double>(op.batch) * tile_rows(op, tile) * tile_columns(op, tile);
+        TileTerms t{.tiles = blocks, .step = step_time(r, tile, 1), .l2_step = l2_step_time(r, tile)};
+        if (fastest.beats(least_time(t, whole, k_per_sm, p.overlap)) || !offered(tile, blocks, op, r.sm_count, unit)) continue;
+        if (op.padding_cost > 0) t.step = step_time(r, tile, padding_of(op, tile, blocks / r.sm_count));
+        t.epilogue = epilogue_cycles(r, p, tile);
+        fastest.offer(terms_of(r, p, t, 1, depths[0]), place, p, r.power);
+        kept[count] = t;
+        places[count++] = place;
+    }
+    for (std::size_t tile = 0; tile < count && op.most_parts > 1; ++tile) {
+        const TileTerms& t = kept[tile];
+        for (std::size_t i = 1; i < std::size(split_factors); ++i) {
+            const int split = split_factors[i];
+            if (t.tiles * split > split_waves * r.sm_count || split > op.most_parts) break;
+            if (fastest.beats(least_time(t, shared_terms(r, p, split), k_per_sm, p.overlap))) break;
+            fastest.offer(terms_of(r, p, t, split, depths[i]), places[tile], p, r.power);
+        }
+    }
+    return fastest.candidate;
+}
+
+}  // namespace roofcast
