@@ -5,7 +5,6 @@
 /// GPU is free, so many small kernels leave the GPU waiting for the host.
 
 #include <memory>
-#include <span>
 #include <string_view>
 #include <vector>
 
@@ -56,12 +55,7 @@ inline constexpr std::size_t most_streams = 16;
 /// Runs `graph` on `gpu` under `stack`. With `streams` above one, nodes of a segment on different streams overlap.
 /// The result points into `graph`, which must outlive it.
 /// `gpu` is used as it is: `with_software` puts the stack's accumulation into it.
-/// `first_equal`: of `first_equal_nodes(graph)`, for those who run one graph often: the kernels of equal nodes are worked out once.
-Timeline timeline(const OpGraph& graph, const Gpu& gpu, const SoftwareStack& stack, int streams = 1,
-                  std::span<const std::size_t> first_equal = {});
-
-/// For each node of `graph`, counted through all segments: the first node whose kernels are the same where neither is folded into another.
-std::vector<std::size_t> first_equal_nodes(const OpGraph& graph);
+Timeline timeline(const OpGraph& graph, const Gpu& gpu, const SoftwareStack& stack, int streams = 1);
 
 /// Extra time of the first run after the process starts: context, and loading each kernel, those of repeated layers once.
 Seconds cold_start(const Timeline& t, const SoftwareStack& stack);

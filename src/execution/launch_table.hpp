@@ -32,8 +32,8 @@ private:
     std::unordered_multimap<std::size_t, Known> known_;  ///< by `size_hash`
 };
 
-/// As `timeline` of the public interface, with what earlier graphs had in common with this one taken from `launches`; what `first_equal`
-/// knows is not looked up there.
+/// As `timeline` of the public interface, with what earlier graphs had in common with this one taken from `launches`. What `first_equal`
+/// (`first_equal_nodes(graph)`, for those who run one graph often) knows is not looked up there.
 Timeline timeline(const OpGraph& graph, LaunchTable& launches, int streams, std::span<const std::size_t> first_equal = {});
 
 }  // namespace roofcast

@@ -227,9 +227,9 @@ Timeline timeline(const OpGraph& graph, LaunchTable& launches, int streams, std:
     return t;
 }
 
-Timeline timeline(const OpGraph& graph, const Gpu& gpu, const SoftwareStack& stack, int streams, std::span<const std::size_t> first_equal) {
+Timeline timeline(const OpGraph& graph, const Gpu& gpu, const SoftwareStack& stack, int streams) {
     LaunchTable launches(gpu, stack);
-    return timeline(graph, launches, streams, first_equal);
+    return timeline(graph, launches, streams);
 }
 
 Seconds cold_start(const Timeline& t, const SoftwareStack& stack) {

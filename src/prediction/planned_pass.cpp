@@ -1,8 +1,10 @@
+#include "prediction/planned_pass.hpp"
+
+#include "execution/equal_nodes.hpp"
 #include "prediction/pass.hpp"
 #include "prediction/phases.hpp"
 #include "prediction/shapes.hpp"
 #include "roofcast/error.hpp"
-#include "roofcast/prediction.hpp"
 
 namespace roofcast {
 

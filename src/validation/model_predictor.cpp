@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 
+#include "prediction/planned_pass.hpp"
 #include "prediction/shapes.hpp"
 #include "roofcast/error.hpp"
 #include "roofcast/prediction.hpp"

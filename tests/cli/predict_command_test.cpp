@@ -167,8 +167,7 @@ TEST_CASE("unknown names are refused with the nearest ones") {
 TEST_CASE("an engine that is not described, or not in this execution mode, is refused") {
     for (const std::string command : {"predict --gpu a100 --model llama-3.1-8b", "memory --model llama-3.1-8b"}) {
         CHECK(contains(refused(command + " --software foo"), "--software"));
-        CHECK(contains(refused(command + " --software foo"), "llama.cpp"));
-        CHECK(refused(command + " --software foo").size() < 500);
+        CHECK(contains(refused(command + " --software foo"), "roofcast software list"));
         CHECK(contains(refused(command + " --software lama.cpp"), "did you mean llama"));
         CHECK(contains(refused(command + " --software transformers"), "--execution eager"));
         CHECK(roofcast::test::roofcast(command + " --software vllm").exit_code == 0);

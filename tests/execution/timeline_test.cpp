@@ -1,5 +1,7 @@
 #include <doctest/doctest.h>
 
+#include "execution/equal_nodes.hpp"
+#include "execution/launch_table.hpp"
 #include "execution/toy_graph.hpp"
 #include "support/compare.hpp"
 #include "support/paths.hpp"
@@ -271,7 +273,8 @@ TEST_CASE("what is known of equal nodes changes no time") {
     CHECK(first == std::vector<std::size_t>{0, 1, 2, 0, 1, 5, 0, 7});
     for (const KernelSet kernels : {KernelSet::framework, KernelSet::engine, KernelSet::fused}) {
         const SoftwareStack s = stack(kernels, 3 * us);
-        const Timeline known = timeline(graph, gpu, s, 1, first), plain = timeline(graph, gpu, s);
+        LaunchTable launches(gpu, s);
+        const Timeline known = timeline(graph, launches, 1, first), plain = timeline(graph, gpu, s);
         CHECK(known.total == plain.total);
         CHECK(known.dram_bytes == plain.dram_bytes);
         CHECK(known.kernels == plain.kernels);

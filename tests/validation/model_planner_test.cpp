@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include "prediction/planned_pass.hpp"
 #include "roofcast/error.hpp"
 #include "roofcast/prediction.hpp"
 #include "roofcast/validation.hpp"
