@@ -22,6 +22,7 @@ TEST_CASE("engines are told apart by their versions") {
     CHECK(engine("vLLM 0.6.3") == "vllm-0.6");
     for (const char* recent : {"vllm", "vllm (somebody's benchmark)", "vllm 0.10.1", "vllm 0.14.0", "vllm 0.24.0"})
         CHECK(engine(recent) == "vllm");
+    CHECK(engine("vllm 0.1.dev19262+gb6bbf29dd.d20260727") == "vllm-dev");
     CHECK(engine("sglang 0.4.6.post1") == "sglang-0.4");
 }
 
