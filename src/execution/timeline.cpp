@@ -34,18 +34,24 @@ struct Clocks {
 
 class Runner {
 public:
-    Runner(LaunchTable& table, int streams, std::span<const std::size_t> first_equal)
+    /// `lists`: the timeline lists its operators and sums them up.
+    Runner(LaunchTable& table, int streams, std::span<const std::size_t> first_equal, bool lists)
         : table_(table),
           gpu_(table.gpu()),
           stack_(table.stack()),
           streams_(streams),
+          lists_(lists),
           first_equal_(first_equal),
           known_(first_equal.size()) {}
 
     Timeline run(const OpGraph& graph) {
-        std::size_t nodes = 0;
-        for (const Segment& segment : graph.segments) nodes += segment.nodes.size();
-        timeline_.ops.reserve(nodes);
+        std::size_t nodes = 0, longest = 0;
+        for (const Segment& segment : graph.segments) {
+            nodes += segment.nodes.size();
+            longest = std::max(longest, segment.nodes.size());
+        }
+        launches_.reserve(longest);
+        if (lists_) timeline_.ops.reserve(nodes);
         clocks_.run(1, stack_.host_per_pass, {});
         for (const Segment& segment : graph.segments) run(segment);
         timeline_.total = clocks_.gpu;
@@ -56,11 +62,10 @@ public:
 private:
     void run(const Segment& segment) {
         launches_.clear();
-        launches_.reserve(segment.nodes.size());
         if (fuses()) fusion_plan(segment, stack_.lowering.kernels == KernelSet::fused, streams_ > 1, host_of_);
         for (std::size_t i = 0; i < segment.nodes.size(); ++i) {
             launches_.push_back(launch_of(segment, i));
-            account(segment, segment.nodes[i], launches_.back());
+            if (lists_) account(segment, segment.nodes[i], launches_.back());
         }
         nodes_before_ += segment.nodes.size();
         advance(segment);
@@ -81,13 +86,18 @@ private:
     Launch launch_of(const Segment& segment, std::size_t i) {
         const OpNode& node = segment.nodes[i];
         if (fuses() && host_of_[i] != static_cast<int>(i)) {
-            const std::string_view into =
-                host_of_[i] == vanishes ? "weights" : std::string_view(segment.nodes[static_cast<std::size_t>(host_of_[i])].name);
-            timeline_.fused.push_back({node.name, into, segment.repeat * node.repeat});
+            if (lists_) list_fused(segment, i);
             if (host_of_[i] == vanishes) return {.launches = 0, .calls = 0, .fused = true};
             return folded_into(launches_[static_cast<std::size_t>(host_of_[i])], node, gpu_);
         }
         return alone(node, nodes_before_ + i);
+    }
+
+    void list_fused(const Segment& segment, std::size_t i) {
+        const OpNode& node = segment.nodes[i];
+        const std::string_view into =
+            host_of_[i] == vanishes ? "weights" : std::string_view(segment.nodes[static_cast<std::size_t>(host_of_[i])].name);
+        timeline_.fused.push_back({node.name, into, segment.repeat * node.repeat});
     }
 
     [[nodiscard]] bool fuses() const {
@@ -184,6 +194,7 @@ private:
     const Gpu& gpu_;
     const SoftwareStack& stack_;
     int streams_;
+    bool lists_;
     std::span<const std::size_t> first_equal_;
     std::vector<std::optional<Launch>> known_;  ///< by first equal node
     std::size_t nodes_before_ = 0;              ///< in the segments that ran
@@ -222,9 +233,13 @@ Timeline on_this_machine(Timeline t, const OpGraph& graph, const Gpu& gpu) {
 
 Timeline timeline(const OpGraph& graph, LaunchTable& launches, int streams, std::span<const std::size_t> first_equal) {
     const Gpu& gpu = launches.gpu();
-    Timeline t = on_this_machine(Runner(launches, streams, first_equal).run(graph), graph, gpu);
+    Timeline t = on_this_machine(Runner(launches, streams, first_equal, true).run(graph), graph, gpu);
     for (const GpuOfFamily& of : gpu.families) t.families.push_back(of.family);
     return t;
+}
+
+Timeline latency_alone(const OpGraph& graph, LaunchTable& launches, int streams) {
+    return on_this_machine(Runner(launches, streams, {}, false).run(graph), graph, launches.gpu());
 }
 
 Timeline timeline(const OpGraph& graph, const Gpu& gpu, const SoftwareStack& stack, int streams, std::span<const std::size_t> first_equal) {
