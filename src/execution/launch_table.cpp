@@ -17,29 +17,29 @@ std::size_t first_slot(std::size_t hash, std::size_t slots) {
 
 }  // namespace
 
-LaunchTable::LaunchTable(const Gpu& gpu, const SoftwareStack& stack) : gpu_(gpu), stack_(stack), slots_(first_slots) {
-    known_.reserve(first_slots / slots_per_node);
-}
+LaunchTable::LaunchTable(const Gpu& gpu, const SoftwareStack& stack) : gpu_(gpu), stack_(stack), slots_(first_slots) {}
 
 const Launch& LaunchTable::of(const OpNode& node) {
     const std::size_t hash = size_hash(node);
-    std::size_t at = first_slot(hash, slots_.size());
-    for (; slots_[at] != 0; at = (at + 1) & (slots_.size() - 1)) {
-        const Known& known = known_[slots_[at] - 1];
+    std::size_t slot = first_slot(hash, slots_.size());
+    for (; slots_[slot] != 0; slot = (slot + 1) & (slots_.size() - 1)) {
+        const Known& known = at(slots_[slot] - 1);
         if (known.hash == hash && same_kernels(known, node)) return known.launch;
     }
-    known_.push_back({hash, node.op, node.weights, node.eager_kernels, node.same_call, launched(node, gpu_, stack_)});
-    slots_[at] = static_cast<std::uint32_t>(known_.size());
-    if (known_.size() * slots_per_node > slots_.size()) grow();
-    return known_.back().launch;
+    if (size_ % block_size == 0) blocks_.push_back(std::make_unique<Block>());
+    Known& known = at(size_);
+    known = {hash, node.op, node.weights, node.eager_kernels, node.same_call, launched(node, gpu_, stack_)};
+    slots_[slot] = static_cast<std::uint32_t>(++size_);
+    if (size_ * slots_per_node > slots_.size()) grow();
+    return known.launch;
 }
 
 void LaunchTable::grow() {
     slots_.assign(2 * slots_.size(), 0);
-    for (std::size_t i = 0; i < known_.size(); ++i) {
-        std::size_t at = first_slot(known_[i].hash, slots_.size());
-        while (slots_[at] != 0) at = (at + 1) & (slots_.size() - 1);
-        slots_[at] = static_cast<std::uint32_t>(i + 1);
+    for (std::size_t i = 0; i < size_; ++i) {
+        std::size_t slot = first_slot(at(i).hash, slots_.size());
+        while (slots_[slot] != 0) slot = (slot + 1) & (slots_.size() - 1);
+        slots_[slot] = static_cast<std::uint32_t>(i + 1);
     }
 }
 

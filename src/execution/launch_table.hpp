@@ -2,7 +2,9 @@
 /// Launches of nodes that stand alone, of one GPU and one software stack: each distinct node is worked out once, in whatever graphs and
 /// passes it comes up. The layers of a model share most of their nodes, and decode steps all but attention.
 
+#include <array>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -15,28 +17,35 @@ public:
     /// Both must outlive the table. `gpu` is as `stack` uses it (`with_software`).
     LaunchTable(const Gpu& gpu, const SoftwareStack& stack);
 
-    /// Of `node`, as `launched` gives it. Valid until the next call.
+    /// Of `node`, as `launched` gives it. Valid until the table ends.
     const Launch& of(const OpNode& node);
 
     [[nodiscard]] const Gpu& gpu() const { return gpu_; }
     [[nodiscard]] const SoftwareStack& stack() const { return stack_; }
-    [[nodiscard]] std::size_t size() const { return known_.size(); }  ///< distinct nodes so far
+    [[nodiscard]] std::size_t size() const { return size_; }  ///< distinct nodes so far
 
 private:
     struct Known {
-        std::size_t hash;
+        std::size_t hash = 0;
         Op op;
-        double weights, eager_kernels;
-        bool same_call;
+        double weights = 0, eager_kernels = 1;
+        bool same_call = false;
         Launch launch;
     };
 
+    static constexpr std::size_t block_size = 16;  ///< nodes that come into memory together
+    struct Block {
+        std::array<Known, block_size> nodes;
+    };
+
+    [[nodiscard]] Known& at(std::size_t place) { return blocks_[place / block_size]->nodes[place % block_size]; }
     void grow();
 
     const Gpu& gpu_;
     const SoftwareStack& stack_;
-    std::vector<Known> known_;
-    std::vector<std::uint32_t> slots_;  ///< a place in `known_`, from 1 on, where its hash or the next free slot is; 0: free
+    std::size_t size_ = 0;
+    std::vector<std::unique_ptr<Block>> blocks_;
+    std::vector<std::uint32_t> slots_;  ///< a node's place, from 1 on, where its hash or the next free slot is; 0: free
 };
 
 /// As `timeline` of the public interface, with what earlier graphs had in common with this one taken from `launches`; what `first_equal`

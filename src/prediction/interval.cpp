@@ -153,8 +153,9 @@ std::string assumption_class(const std::string& key) {
 /// What the values that `gpu` does not state leave open, each kind of value once. Kinds without an entry change no time.
 LogInterval left_to_assumption(const Gpu& gpu) {
     std::set<std::string> kinds;
-    const IntervalTable intervals(gpu.parameters);
     for (const Assumption& a : gpu.profile.assumed) kinds.insert(assumption_class(a.key));
+    if (kinds.empty()) return {};
+    const IntervalTable intervals(gpu.parameters);
     LogInterval sum;
     for (const std::string& kind : kinds) {
         const ResidualInterval* known = intervals.at(kind, Provenance::assumed);

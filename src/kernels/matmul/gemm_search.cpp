@@ -20,6 +20,7 @@ constexpr double reference_tile = large_tile_side * large_tile_side;  // that th
 
 /// What a tile's terms have in common, however k is split.
 struct TileTerms {
+    int area;
     double tiles;          // of the product
     double step, l2_step;  // seconds for an element of k
     double epilogue = 0;   // cycles
@@ -107,6 +108,20 @@ bool splits(const MatrixProduct& op, const GemmRates& r, const TileTerms& t, int
     return t.tiles * split <= split_waves * r.sm_count && split <= op.most_parts;
 }
 
+/// A tile that the library has for the product.
+struct Tried {
+    TileTerms terms;
+    std::size_t place;  ///< among the library's tiles
+    bool splits;        ///< may be the fastest with a split k
+};
+
+/// Whether one of `tried` is as fast as `t` however k is split, or faster: as many tiles of as many outputs, whose operands take no longer.
+bool has_equal(std::span<const Tried> tried, const TileTerms& t) {
+    return std::any_of(tried.begin(), tried.end(), [&t](const Tried& other) {
+        return t.area == other.terms.area && t.tiles == other.terms.tiles && t.step >= other.terms.step && t.l2_step >= other.terms.l2_step;
+    });
+}
+
 /// k in whole steps of a block, by split factor.
 class SplitDepths {
 public:
@@ -134,9 +149,7 @@ Candidate fastest_candidate(const MatrixProduct& op, const GemmRates& r, const G
     const SharedTerms split = shared_terms(r, p, split_factors[1]);
     if (!r.steps_in_turn) whole.latency += steps_cycles(r, p, depths[0]) * r.cycle;
     Fastest fastest;
-    // Those that may be faster with a split k.
-    std::array<TileTerms, most_tiles> kept;
-    std::array<std::size_t, most_tiles> places;
+    std::array<Tried, most_tiles> tried;
     std::size_t count = 0;
     // Low tiles come last, and are the best of products of few rows: then they leave few others that can be faster.
     const bool last_first = op.m <= few_rows;
@@ -144,25 +157,24 @@ Candidate fastest_candidate(const MatrixProduct& op, const GemmRates& r, const G
         const std::size_t place = last_first ? tiles.size() - 1 - i : i;
         const Tile tile = tiles[place];
         const double blocks = static_cast<double>(op.batch) * tile_rows(op, tile) * tile_columns(op, tile);
-        TileTerms t{.tiles = blocks, .step = step_time(r, tile, 1), .l2_step = l2_step_time(r, tile)};
+        TileTerms t{.area = tile.m * tile.n, .tiles = blocks, .step = step_time(r, tile, 1), .l2_step = l2_step_time(r, tile)};
         // Waves are no fewer than filled ones, nor than one, and parts of k together no shorter than k.
         const double waves = blocks / r.sm_count;
         const bool tries_whole = !fastest.beats(least_time(t, whole, std::max(waves, r.blocks_per_sm) * k, p.overlap));
         const bool tries_split = splits(op, r, t, split_factors[1]) && !fastest.beats(least_time(t, split, waves * k, p.overlap));
-        if (!(tries_whole || tries_split) || !offered(tile, blocks, op, r.sm_count, unit)) continue;
+        if (!(tries_whole || tries_split)) continue;
+        if (!last_first && op.padding_cost == 0 && has_equal(std::span(tried).first(count), t)) continue;
+        if (!offered(tile, blocks, op, r.sm_count, unit)) continue;
         if (op.padding_cost > 0) t.step = step_time(r, tile, padding_of(op, tile, waves));
         t.epilogue = epilogue_cycles(r, p, tile);
         if (tries_whole) fastest.offer(terms_of(r, p, t, 1, depths[0]), place, p, r.power);
-        if (!tries_split) continue;
-        kept[count] = t;
-        places[count++] = place;
+        tried[count++] = {t, place, tries_split};
     }
-    for (std::size_t tile = 0; tile < count; ++tile) {
-        const TileTerms& t = kept[tile];
-        for (std::size_t i = 1; i < std::size(split_factors) && splits(op, r, t, split_factors[i]); ++i) {
+    for (const Tried& tile : std::span(tried).first(count)) {
+        for (std::size_t i = 1; i < std::size(split_factors) && tile.splits && splits(op, r, tile.terms, split_factors[i]); ++i) {
             const SharedTerms shared = shared_terms(r, p, split_factors[i]);
-            if (fastest.beats(least_time(t, shared, t.tiles / r.sm_count * k, p.overlap))) break;
-            fastest.offer(terms_of(r, p, t, split_factors[i], depths[i]), places[tile], p, r.power);
+            if (fastest.beats(least_time(tile.terms, shared, tile.terms.tiles / r.sm_count * k, p.overlap))) break;
+            fastest.offer(terms_of(r, p, tile.terms, split_factors[i], depths[i]), tile.place, p, r.power);
         }
     }
     return fastest.candidate;
