@@ -126,6 +126,8 @@ Bytes peak_activations(const DecoderPass& pass, const Numerics& n) {
     return max(peak, logits + rows * static_cast<double>(m.hidden) * n.element());
 }
 
+constexpr std::size_t first_layers = 1;  // of a graph's segments
+
 OpGraph decoder_graph(const DecoderPass& pass, const char* name) {
     const DecoderLlm& m = pass.model;
     const Numerics n = numerics_of(pass.run, pass.lowering, true);
@@ -177,6 +179,14 @@ OpGraph decode_graph(const DecoderLlm& model, const Run& run, const Lowering& lo
     return decoder_graph(
         {.model = model, .run = run, .lowering = lowering, .tokens = 1, .kv_len = kv_len, .decode = true, .beside_prompts = beside_prompts},
         "decode");
+}
+
+void set_kv_len(OpGraph& graph, const DecoderLlm& model, const Run& run, const Lowering& lowering, std::int64_t kv_len) {
+    const DecoderPass pass{.model = model, .run = run, .lowering = lowering, .tokens = 1, .kv_len = kv_len, .decode = true};
+    const Numerics n = numerics_of(run, lowering, true);
+    const auto kinds = layer_kinds(model);
+    for (std::size_t i = 0; i < kinds.size(); ++i) set_kv_len(graph.segments[first_layers + i].nodes, pass, kinds[i].attention, n.stored);
+    graph.peak_activations = peak_activations(pass, n);
 }
 
 OpGraph verify_graph(const DecoderLlm& model, const Run& run, const Lowering& lowering, std::int64_t tokens, std::int64_t past) {

@@ -38,6 +38,10 @@ constexpr Count shard(Count whole, Count gpus) {
 /// Projections, rotary embedding, cache, attention, output projection: from the normed input to what the residual takes.
 void add_attention(LayerBuilder& b, const DecoderPass& pass, AttentionKind kind);
 void add_latent_attention(LayerBuilder& b, const DecoderPass& pass);
+
+/// Sizes that go with the tokens in the cache, of a layer that these added for a pass that decodes: as for `pass`.
+void set_kv_len(std::vector<OpNode>& layer, const DecoderPass& pass, AttentionKind kind, Precision stored);
+
 void add_dense_mlp(LayerBuilder& b, const DecoderPass& pass, Count intermediate);
 void add_moe(LayerBuilder& b, const DecoderPass& pass);
 

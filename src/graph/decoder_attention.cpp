@@ -38,25 +38,51 @@ double copy_instructions(const DecoderPass& pass) {
                      : pass.lowering.copy_instructions;
 }
 
-/// `width` elements a token join the cache: those of the pass's own tokens, or with them all that were cached before, together `kept` of
-/// each sequence.
-void append_to_cache(LayerBuilder& b, const DecoderPass& pass, Count width, Count kept) {
+/// Names of the nodes whose size goes with the tokens in the cache, beside attention.
+constexpr std::string_view append_name = "kv_append", repeat_name = "repeat_kv";
+
+/// Elements of the cache for a token of one layer.
+Count cached_width(const DecoderPass& pass) {
+    const DecoderLlm& m = pass.model;
+    if (m.mla) return m.mla->kv_rank + m.mla->rope_dim;
+    return 2 * shard(m.kv_heads, pass.tensor()) * m.head_dim;
+}
+
+/// Keys that a layer's attention has in the cache, the new ones included.
+Count kept_keys(const DecoderPass& pass, AttentionKind kind) {
+    if (kind == AttentionKind::cross) return pass.model.cross_attention_tokens;
+    // Keys that left every query's window are not in the cache.
+    if (kind == AttentionKind::windowed) return std::min<Count>(pass.kv_len, pass.model.sliding_window + pass.tokens - 1);
+    return pass.kv_len;
+}
+
+/// The pass's own tokens join the cache, or with them all that were cached before, together `kept` of each sequence.
+Move joining_cache(const DecoderPass& pass, Count kept, Precision stored) {
     const bool anew = pass.lowering.concatenates_cache && kept > pass.tokens;
-    const Count elements = width * (anew ? pass.run.batch * kept : pass.rows());
-    OpNode& node = b.move("kv_append", elements, eager::kv_append, Fusion::chain);
-    if (anew) std::get<Move>(node.op).integer_instructions = copy_instructions(pass);
+    const Count elements = cached_width(pass) * (anew ? pass.run.batch * kept : pass.rows());
+    return {.read = elements,
+            .written = elements,
+            .precision = stored,
+            .integer_instructions = anew ? copy_instructions(pass) : Move{}.integer_instructions};
+}
+
+void append_to_cache(LayerBuilder& b, const DecoderPass& pass, Count kept) {
+    b.add(append_name, joining_cache(pass, kept, b.numerics().stored), 0, Fusion::chain, eager::kv_append);
 }
 
 /// Keys and values of all query heads, copied from those that they share.
+Move repeated_keys(const DecoderPass& pass, Count kept, Precision stored) {
+    const DecoderLlm& m = pass.model;
+    const Count width = Count(pass.run.batch) * kept * (2 * m.head_dim);
+    return {.read = width * shard(m.kv_heads, pass.tensor()),
+            .written = width * shard(m.heads, pass.tensor()),
+            .precision = stored,
+            .integer_instructions = copy_instructions(pass)};
+}
+
 void add_repeated_keys(LayerBuilder& b, const DecoderPass& pass, Attention& op) {
     if (!pass.lowering.repeats_keys || op.kv_heads == op.heads) return;
-    const Count width = Count(pass.run.batch) * op.kv_len * (op.head_dim + op.value_dim);
-    b.add("repeat_kv",
-          Move{.read = width * op.kv_heads,
-               .written = width * op.heads,
-               .precision = b.numerics().stored,
-               .integer_instructions = copy_instructions(pass)},
-          0, Fusion::none, eager::repeat_kv);
+    b.add(repeat_name, repeated_keys(pass, op.kv_len, b.numerics().stored), 0, Fusion::none, eager::repeat_kv);
     op.kv_heads = op.heads;
     op.kv_precision = op.precision;
 }
@@ -105,7 +131,7 @@ void add_self_projections(LayerBuilder& b, const DecoderPass& pass, Count heads,
                   m.attention_bias);
     if (m.qk_norm) add_query_key_norm(b, pass, heads, kv_heads);
     if (m.learned_positions == 0) add_rope(b, rows * heads * m.head_dim, rows * kv_width);
-    append_to_cache(b, pass, 2 * kv_width, kept);
+    append_to_cache(b, pass, kept);
 }
 
 }  // namespace
@@ -117,14 +143,10 @@ void add_attention(LayerBuilder& b, const DecoderPass& pass, AttentionKind kind)
     op.heads = heads;
     op.kv_heads = kv_heads;
     op.head_dim = op.value_dim = m.head_dim;
-    if (kind == AttentionKind::windowed) {
-        op.window = m.sliding_window;
-        // Keys that left every query's window are not in the cache.
-        op.kv_len = std::min<Count>(op.kv_len, m.sliding_window + pass.tokens - 1);
-    }
+    op.kv_len = kept_keys(pass, kind);
+    if (kind == AttentionKind::windowed) op.window = m.sliding_window;
     if (kind == AttentionKind::cross) {
         add_cross_projections(b, pass, heads, kv_heads);
-        op.kv_len = m.cross_attention_tokens;
         op.causal = false;
     } else {
         add_self_projections(b, pass, heads, kv_heads, op.kv_len);
@@ -152,7 +174,7 @@ void add_latent_attention(LayerBuilder& b, const DecoderPass& pass) {
     b.linear("kv_down", rows, mla.kv_rank + mla.rope_dim, m.hidden, m.attention_bias);
     b.norm("kv_norm", Normalization::rmsnorm, rows, mla.kv_rank);
     add_rope(b, rows * heads * mla.rope_dim, rows * mla.rope_dim);
-    append_to_cache(b, pass, mla.kv_rank + mla.rope_dim, pass.kv_len);
+    append_to_cache(b, pass, pass.kv_len);
     Attention op = attention_op(pass, b.numerics());
     op.heads = heads;
     if (pass.decode) {
@@ -176,6 +198,22 @@ void add_latent_attention(LayerBuilder& b, const DecoderPass& pass) {
     }
     b.linear("o_proj", rows, m.hidden, heads * mla.value_dim, m.output_bias);
     if (pass.tensor() > 1) b.all_reduce("all_reduce", pass.tensor(), rows * m.hidden);
+}
+
+void set_kv_len(std::vector<OpNode>& layer, const DecoderPass& pass, AttentionKind kind, Precision stored) {
+    const Count kept = kept_keys(pass, kind);
+    for (OpNode& node : layer) {
+        if (auto* attention = std::get_if<Attention>(&node.op)) {
+            attention->kv_len = kept;
+        } else if (node.name == append_name) {
+            node.op = joining_cache(pass, kept, stored);
+        } else if (node.name == repeat_name) {
+            node.op = repeated_keys(pass, kept, stored);
+        } else {
+            continue;
+        }
+        require_countable(node.name, node.op);
+    }
 }
 
 }  // namespace roofcast
