@@ -174,6 +174,7 @@ Architecture llama4(const JsonReader& config) {
     const double shuffle = vision.number_or("pixel_shuffle_ratio", 0.5);
     if (!(shuffle > 0 && shuffle <= 1)) throw vision.error("pixel_shuffle_ratio", "out of range", "a number above 0, up to 1");
     m.merge = std::clamp<std::int64_t>(static_cast<std::int64_t>(1 / shuffle + 0.5), 1, most_merged);
+    vision.ignore({"multi_modal_projector_bias", "projector_dropout", "vision_output_dim"});
     m.projector = {vision.count("projector_input_dim"), vision.count("projector_output_dim"), m.language.hidden};
     m.projector_bias = false;
     return m;

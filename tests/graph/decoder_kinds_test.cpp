@@ -24,7 +24,7 @@ double unmodelled_flops(const OpGraph& graph, std::string_view name) {
 }
 
 /// The decoder of a model that reads images.
-DecoderLlm language(std::string_view id) {
+DecoderLlm language(const char* id) {
     return std::get<VisionLanguage>(test::shipped(id).architecture).language;
 }
 
