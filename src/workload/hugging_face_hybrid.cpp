@@ -128,7 +128,9 @@ MoeShape kimi_experts(const JsonReader& config) {
 
 DecoderLlm qwen3_5(const JsonReader& config) {
     DecoderLlm m = decoder_sizes(config);
+    config.require_count("decoder_sparse_step", 1);
     const bool routed = config.has("num_experts");
+    if (routed) config.ignore({"intermediate_size"});  // of layers that it has not
     const ChannelMixer channels = routed ? ChannelMixer(qwen_experts(config)) : ChannelMixer(DenseMlp{config.count("intermediate_size")});
     if (config.size_of("mlp_only_layers") > 0) throw config.error("mlp_only_layers", "not supported", "an empty list");
     GroupedAttention full = attention_of(m);

@@ -1,4 +1,4 @@
-// Decoders whose attention or MLP differs from layer to layer: MiMo, Step, Gemma 4, Llama 4, and nets cut by architecture search.
+// Decoders whose attention or MLP differs from layer to layer: MiMo, GLM-4.5, Step, Gemma 4, Llama 4, and nets cut by architecture search.
 
 #include <algorithm>
 #include <cmath>
@@ -86,6 +86,22 @@ DecoderLlm mimo_v2_flash(const JsonReader& config) {
     const DenseMlp mlp{config.count("intermediate_size")};
     for (std::size_t i = 0; i < pattern.size(); ++i)
         add_layer(m.kinds, pattern[i] != 0 ? windowed : full, routed[i] ? ChannelMixer(experts) : ChannelMixer(mlp));
+    summarize(m);
+    return m;
+}
+
+DecoderLlm glm4_moe(const JsonReader& config) {
+    DecoderLlm m = decoder_sizes(config);
+    m.output_bias = false;
+    m.qk_norm = config.flag_or("use_qk_norm", false);
+    const GroupedAttention attention = attention_of(m);
+    MoeShape experts = routed_experts(config);
+    experts.selection_bias = true;
+    const DenseMlp mlp{config.count("intermediate_size")};
+    for (const bool routed : expert_layers(config, m.layers, config.count_or("first_k_dense_replace", 0)))
+        add_layer(m.kinds, attention, routed ? ChannelMixer(experts) : ChannelMixer(mlp));
+    if (const std::int64_t modules = config.count_or("num_nextn_predict_layers", 0); modules > 0)
+        m.prediction = PredictionHeads{.modules = modules, .layers = {{attention, experts, 1}}, .own_tables = true};
     summarize(m);
     return m;
 }

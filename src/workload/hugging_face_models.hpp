@@ -29,6 +29,7 @@ DecoderLlm starcoder2(const JsonReader& config);
 DecoderLlm smollm3(const JsonReader& config);
 DecoderLlm deepseek_v32(const JsonReader& config);
 DecoderLlm deepseek_v4(const JsonReader& config);
+DecoderLlm glm4_moe(const JsonReader& config);
 DecoderLlm glm_moe_dsa(const JsonReader& config);
 DecoderLlm minimax_m2(const JsonReader& config);
 DecoderLlm minimax_m3(const JsonReader& config);

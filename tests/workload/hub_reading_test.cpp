@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "roofcast/decoder_figures.hpp"
 #include "roofcast/error.hpp"
 #include "workload/hugging_face_configs.hpp"
 
@@ -94,6 +95,41 @@ TEST_CASE("what a config leaves open is said, and what it says in no known way i
           "quantization_config.config_groups.group_0.weights.num_bits");
     CHECK(key({{"quant_method", "fp8"}, {"kv_cache_scheme", {{"num_bits", 4}, {"type", "float"}}}}) ==
           "quantization_config.kv_cache_scheme");
+}
+
+TEST_CASE("earlier models of the same kinds have the parameters of their checkpoints") {
+    // Totals of safetensors files on Hugging Face, prediction modules included.
+    const auto checkpoint = [](const json& config) {
+        const DecoderParameters p = decoder_parameters(std::get<DecoderLlm>(read(config).architecture));
+        return p.all + p.prediction;
+    };
+    const json latent = {{"kv_lora_rank", 512}, {"qk_rope_head_dim", 64}, {"qk_nope_head_dim", 128}, {"v_head_dim", 128}};
+    const json lite = with(decoder("deepseek_v2", 27, 2048, 16, 16, 10944, 102400, 163840), latent);
+    CHECK(checkpoint(with(lite, {{"q_lora_rank", nullptr},
+                                 {"n_routed_experts", 64},
+                                 {"n_shared_experts", 2},
+                                 {"num_experts_per_tok", 6},
+                                 {"moe_intermediate_size", 1408},
+                                 {"first_k_dense_replace", 1}})) == rel(15706484224, 1e-6));
+    CHECK(checkpoint(with(decoder("glm4_moe", 46, 4096, 96, 8, 10944, 151552, 131072), {{"head_dim", 128},
+                                                                                        {"attention_bias", true},
+                                                                                        {"n_routed_experts", 128},
+                                                                                        {"n_shared_experts", 1},
+                                                                                        {"num_experts_per_tok", 8},
+                                                                                        {"moe_intermediate_size", 1408},
+                                                                                        {"first_k_dense_replace", 1},
+                                                                                        {"num_nextn_predict_layers", 1}})) ==
+          rel(110468824832, 1e-5));
+    CHECK(checkpoint(with(decoder("qwen3_next", 48, 2048, 16, 2, 5120, 151936, 262144), {{"head_dim", 256},
+                                                                                         {"num_experts", 512},
+                                                                                         {"num_experts_per_tok", 10},
+                                                                                         {"moe_intermediate_size", 512},
+                                                                                         {"shared_expert_intermediate_size", 512},
+                                                                                         {"linear_num_key_heads", 16},
+                                                                                         {"linear_num_value_heads", 32},
+                                                                                         {"linear_key_head_dim", 128},
+                                                                                         {"linear_value_head_dim", 128}})) ==
+          rel(79674391296, 1e-6));
 }
 
 TEST_CASE("an unknown type is read as the kind whose keys it has, and says so") {
