@@ -34,6 +34,8 @@ std::vector<std::string> checkpoint_notes(const Workload& workload, const Run& r
     if (run.expert_weights)
         notes.push_back(fmt::format("routed experts are stored as {} ({:.4g} bits a weight), as the checkpoint is published",
                                     name(*run.expert_weights), run.expert_weights->bits));
+    if (workload.native_cache && run.kv_precision == workload.native_cache)
+        notes.push_back(fmt::format("the KV cache is in {}, whose scales the checkpoint brings", name(*workload.native_cache)));
     return notes;
 }
 

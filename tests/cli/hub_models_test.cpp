@@ -36,6 +36,12 @@ TEST_CASE("experts in a format of their own are said, and fit where 16 bits woul
     CHECK(contains(text, "It fits"));
 }
 
+TEST_CASE("a checkpoint with scales for its KV cache has one in fp8 unless the user says otherwise") {
+    const std::string model = "predict --gpu b200-sxm --prompt 512 --generate 32 --model nvidia/Qwen3-235B-A22B-NVFP4";
+    CHECK(contains(printed(model), "the KV cache is in fp8, whose scales the checkpoint brings"));
+    CHECK_FALSE(contains(printed(model + " --kv bf16"), "whose scales"));
+}
+
 TEST_CASE("wrong configurations give one message and exit code 2") {
     const std::string whole = R"({"model_type": "llama", "num_hidden_layers": 2, "hidden_size": 64, "num_attention_heads": 4,
         "intermediate_size": 128, "vocab_size": 1000, "max_position_embeddings": 1024})";

@@ -132,6 +132,19 @@ TEST_CASE("earlier models of the same kinds have the parameters of their checkpo
           rel(79674391296, 1e-6));
 }
 
+TEST_CASE("towers of Llama 4 and MiniMax-M3 have the parameters of their checkpoints") {
+    // Llama-4-Scout as it is published, with its tower: 108,641,793,536.
+    const json text = with(decoder("llama4_text", 48, 5120, 40, 8, 8192, 202048, 10485760),
+                           {{"head_dim", 128}, {"num_local_experts", 16}, {"num_experts_per_tok", 1}, {"intermediate_size_mlp", 16384}});
+    const json vision = {{"hidden_size", 1408},        {"image_size", 336},           {"intermediate_size", 5632},
+                         {"num_attention_heads", 16},  {"num_hidden_layers", 34},     {"patch_size", 14},
+                         {"pixel_shuffle_ratio", 0.5}, {"projector_input_dim", 4096}, {"projector_output_dim", 4096}};
+    const Workload scout = read({{"model_type", "llama4"}, {"text_config", text}, {"vision_config", vision}});
+    CHECK(total_parameters(forward_graph(scout, {}, {})) == rel(108641793536, 1e-9));
+    const Workload m3 = find_workload(models_dir(), "nvidia/MiniMax-M3-NVFP4");
+    CHECK(total_parameters(forward_graph(m3, {}, {})) == rel(427040140160, 1e-7));
+}
+
 TEST_CASE("an unknown type is read as the kind whose keys it has, and says so") {
     const Workload by_keys = read(with(llama, {{"model_type", "newcomer"}, {"rope_theta", 10000}}));
     CHECK(std::get<DecoderLlm>(by_keys.architecture).layers == 2);
