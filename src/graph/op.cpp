@@ -35,6 +35,7 @@ struct VectorFlops {
     double operator()(const Elementwise& e) const { return real(e.elements) * e.flops_per_element; }
     double operator()(const RowWise& r) const { return real(r.rows) * real(r.cols) * row_wise_flops; }
     double operator()(const Reduce& r) const { return real(r.outputs) * r.window; }
+    double operator()(const Unmodelled& u) const { return u.flops; }
     template <class Other>
     double operator()(const Other&) const {
         return 0;

@@ -16,7 +16,8 @@ namespace roofcast {
 namespace {
 
 void add_phase(Prediction& p, Phase phase) {
-    for (const auto op : phase.timeline.unmodelled) p.withheld.emplace_back(op);
+    for (const auto op : phase.timeline.unmodelled)
+        if (std::find(p.withheld.begin(), p.withheld.end(), op) == p.withheld.end()) p.withheld.emplace_back(op);
     p.latency += phase.latency;
     p.phases.push_back(std::move(phase));
 }
@@ -125,6 +126,7 @@ Prediction predict(const Workload& workload, const Gpu& device, const Run& reque
     require_sound(p);
     p.intervals = prediction_intervals(p, workload, device, gpu.profile);
     p.notes = technique_notes(p, workload);
+    for (std::string& note : checkpoint_notes(workload, p.request)) p.notes.push_back(std::move(note));
     if (stack.half_padded && std::holds_alternative<Encoder>(workload.architecture))
         p.notes.push_back(
             removes_padding(stack, p.request)
