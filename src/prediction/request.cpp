@@ -198,6 +198,8 @@ Run completed_sizes(Run run, const Workload& workload) {
     check_sizes(run);
     check_techniques(run, workload);
     check_experts(workload, language_model(workload), run.parallel);
+    // A format that only the experts are published in means the checkpoint as it is published.
+    if (run.weights && workload.native_experts && !workload.native_weights && *run.weights == *workload.native_experts) run.weights.reset();
     if (!run.weights && unpacks_weights(run.precision)) run.expert_weights = workload.native_experts;
     run.weights = run.weights.value_or(stored_weights(workload, run.precision));
     const bool scaled_cache = workload.native_cache && element_size(*workload.native_cache) < element_size(run.cache_precision());

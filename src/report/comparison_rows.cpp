@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "report/describe.hpp"
 #include "report/prediction_tables.hpp"
 
 namespace roofcast {
@@ -44,7 +45,7 @@ bool offloads(const ContestantRun& run) {
 void add_settings(Rows& rows, const ContestantRun& run, bool offload) {
     rows.add({"gpu", "GPU"}, run.contestant.gpu->profile.id);
     rows.add({"precision", "precision"}, of(run, [](const Prediction& p) { return std::string(name(p.request.precision)); }));
-    rows.add({"weights", "weights"}, of(run, [](const Prediction& p) { return name(p.request.weight_format()); }));
+    rows.add({"weights", "weights"}, of(run, [](const Prediction& p) { return weights_text(p.request); }));
     rows.add({"batch", "batch"}, of(run, [](const Prediction& p) { return p.request.batch; }));
     rows.add({"execution", "execution"}, of(run, [](const Prediction& p) { return std::string(name(p.request.execution)); }));
     if (offload)

@@ -1,5 +1,6 @@
 #include "report/cost_figures.hpp"
 
+#include "report/describe.hpp"
 #include "report/prediction_tables.hpp"
 
 namespace roofcast {
@@ -24,7 +25,7 @@ void add_run(std::vector<Figure>& figures, const NamedCost& c) {
     add({"gpu", "GPU"}, c.named.gpu_id);
     add({"gpus", "GPUs"}, run.parallel.gpus());
     add({"precision", "precision"}, std::string(name(run.precision)));
-    add({"weights", "weights"}, name(run.weight_format()));
+    add({"weights", "weights"}, weights_text(run));
     add({"batch", "batch"}, run.batch);
     add({"prompt_tokens", "prompt"}, p.ttft || run.prompt_tokens > 0 ? Cell(run.prompt_tokens) : Cell(), false);
     add({"output_tokens", "output"}, p.ttft ? Cell(run.generate_tokens) : Cell(), false);

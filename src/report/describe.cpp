@@ -51,6 +51,11 @@ std::string shape_text(const ModelRow& row) {
     return text;
 }
 
+std::string weights_text(const Run& run) {
+    const std::string format(name(run.weight_format()));
+    return run.expert_weights ? fmt::format("{}, experts {}", format, name(*run.expert_weights)) : format;
+}
+
 std::string place_text(const Origin& origin) {
     return fmt::format("{}:{}", std::filesystem::path(origin.file).filename().string(), origin.line);
 }

@@ -4,12 +4,16 @@
 #include <string>
 
 #include "roofcast/measurement.hpp"
+#include "roofcast/run.hpp"
 
 namespace roofcast {
 
 /// The dimensions as the columns name them: "m=16 n=32 k=64".
 std::string shape_text(const Op& op);
 std::string shape_text(const ModelRow& row);
+
+/// Formats of weights: "bf16"; "bf16, experts mxfp4".
+std::string weights_text(const Run& run);
 
 /// "file.csv:12".
 std::string place_text(const Origin& origin);

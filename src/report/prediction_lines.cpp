@@ -23,6 +23,7 @@ std::string headline(const NamedPrediction& n) {
     const Run& run = n.prediction.request;
     std::string text = fmt::format("{} on {}: {}", n.model_name, n.gpu_name, name(run.precision));
     if (const std::string label = run.weight_format().label; !label.empty()) text += fmt::format(" with {} weights", label);
+    if (run.expert_weights) text += fmt::format(" with {} experts", name(*run.expert_weights));
     text += fmt::format(", batch {}", run.batch);
     if (n.prediction.ttft) text += fmt::format(", {} prompt and {} output tokens", run.prompt_tokens, run.generate_tokens);
     if (!n.prediction.ttft && run.prompt_tokens > 0) text += fmt::format(", {} tokens", run.prompt_tokens);

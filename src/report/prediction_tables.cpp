@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "report/describe.hpp"
+
 namespace roofcast {
 
 namespace {
@@ -89,7 +91,7 @@ std::vector<Cell> summary_row(const NamedPrediction& n) {
     return {n.model_id,
             n.gpu_id,
             std::string(name(run.precision)),
-            name(run.weight_format()),
+            weights_text(run),
             run.batch,
             p.ttft || run.prompt_tokens > 0 ? Cell(run.prompt_tokens) : Cell(),
             p.ttft ? Cell(run.generate_tokens) : Cell(),

@@ -6,6 +6,7 @@
 
 #include "prediction/shapes.hpp"
 #include "report/condensed.hpp"
+#include "report/describe.hpp"
 #include "report/prediction_lines.hpp"
 #include "report/prediction_report.hpp"
 #include "report/serving_tables.hpp"
@@ -153,7 +154,7 @@ nlohmann::ordered_json document_of(const NamedServing& n) {
     nlohmann::ordered_json d{{"model", n.model_id},
                              {"gpu", n.gpu_id},
                              {"precision", std::string(name(run.precision))},
-                             {"weights", name(run.weight_format())},
+                             {"weights", weights_text(run)},
                              {"kv_precision", std::string(name(run.cache_precision()))},
                              {"execution", std::string(name(n.question.request.execution))}};
     d["parallel"] = {{"gpus", run.parallel.gpus()},

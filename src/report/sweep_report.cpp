@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "report/condensed.hpp"
+#include "report/describe.hpp"
 #include "report/prediction_tables.hpp"
 
 namespace roofcast {
@@ -64,7 +65,7 @@ Cell if_given(T value) {
 /// A setting that was completed, by column.
 Cell setting(const Run& run, const std::string& key) {
     if (key == "precision") return std::string(name(run.precision));
-    if (key == "weights") return name(run.weight_format());
+    if (key == "weights") return weights_text(run);
     if (key == "kv_precision") return std::string(name(run.cache_precision()));
     if (key == "execution") return std::string(name(run.execution));
     if (key == "batch") return run.batch;

@@ -74,9 +74,12 @@ Workload read_workload(TableReader reader) {
         if (!parsed) throw reader.error("default_precision", "unknown precision", {}, "fp32, fp16, bf16, …");
         workload.default_precision = *parsed;
     }
-    if (const auto format = reader.text_if("native_weights")) {
-        workload.native_weights = parse_weight_format(*format);
-        if (!workload.native_weights) throw reader.error("native_weights", "unknown weight format", {}, "fp8, mxfp4, awq-int4, …");
+    for (const auto& [key, format] :
+         {std::pair{"native_weights", &workload.native_weights}, {"native_experts", &workload.native_experts}}) {
+        const auto text = reader.text_if(key);
+        if (!text) continue;
+        *format = parse_weight_format(*text);
+        if (!*format) throw reader.error(key, "unknown weight format", *text, "fp8, mxfp4, awq-int4, …");
     }
     const auto family = families().find(workload.family);
     if (family == families().end()) {
