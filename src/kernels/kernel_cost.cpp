@@ -62,6 +62,9 @@ struct ClassOf {
     std::optional<K> operator()(const Collective&) const { return K::collective; }
     std::optional<K> operator()(const Copy&) const { return K::copy; }
     std::optional<K> operator()(const Quantize&) const { return K::quantize; }
+    std::optional<K> operator()(const CausalConvolution&) const { return K::recurrent; }
+    std::optional<K> operator()(const Recurrence&) const { return K::recurrent; }
+    std::optional<K> operator()(const HyperConnection&) const { return K::recurrent; }
     std::optional<K> operator()(const Unmodelled&) const { return std::nullopt; }
 };
 

@@ -70,6 +70,9 @@ struct Floor {
     Seconds operator()(const Collective&) const { return {}; }
     Seconds operator()(const Copy&) const { return {}; }
     Seconds operator()(const Quantize&) const { return traffic(); }
+    Seconds operator()(const CausalConvolution&) const { return traffic(); }
+    Seconds operator()(const Recurrence&) const { return traffic(); }
+    Seconds operator()(const HyperConnection&) const { return traffic(); }
     Seconds operator()(const Unmodelled&) const { return {}; }
 
 private:

@@ -46,6 +46,7 @@ const std::vector<WorkKind>& work_kinds() {
                                            {"convolution", {"conv2d"}},
                                            {"element-wise, norms, softmax", {"elementwise", "layernorm", "rmsnorm", "softmax"}},
                                            {"quantization", {"quantize"}},
+                                           {"recurrent layers, hyper-connections", {"causal_convolution", "recurrence", "hyper_connection"}},
                                            {"mixture of experts", {"moe"}},
                                            {"collectives, copies", {"all_", "reduce_scatter", "memcpy"}},
                                            {"language models", {"model_llm", "model_vlm"}},
