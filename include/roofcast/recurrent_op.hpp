@@ -56,7 +56,7 @@ struct HyperConnection {
 /// What a library's kernels of recurrent layers do beyond the operator.
 struct RecurrentKernels {
     std::int64_t block_tokens = 8;  ///< tokens of a convolution that a thread block takes in one step
-    bool walks = false;             ///< it goes on along its sequence, and writes in place; false: one step a block, into another tensor
+    bool walks = false;             ///< it goes on along its sequence and writes in place; false: a step a block, into another tensor
     bool keeps_verified = false;    ///< a convolution's state holds the inputs of all tokens that are verified
     std::optional<Precision> state_read{}, state_written{};  ///< formats of a recurrence's state; absent: as the operator says
 };

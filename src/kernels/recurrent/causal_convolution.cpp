@@ -22,7 +22,7 @@ KernelCost update_cost(const CausalConvolution& op, const Gpu& gpu, Cache cache)
     const Bytes moved = 2 * channels * real(op.query_len) * element_size(op.precision) + state;
     Terms t;
     // Other layers run between two updates of a state.
-    t.dram_bytes = from_dram(moved, moved, moved - 0.5 * state, gpu, of_weights(cache));
+    t.dram_bytes = from_dram({moved, moved, moved - 0.5 * state, 2}, gpu, of_weights(cache));
     t.dram = t.dram_bytes / (gpu.profile.data_bandwidth(Traffic::copied) * p.bandwidth_fraction);
     const double cycles = channels * (p.sequence_cycles + real(op.query_len) * p.element_cycles);
     t.l2 = lasting(cycles / real(gpu.profile.sm_count), gpu.profile);
@@ -36,7 +36,7 @@ KernelCost prompt_cost(const CausalConvolution& op, const Gpu& gpu, Cache cache)
     const double channels = real(op.batch) * real(op.channels), step = real(kernels.block_tokens), tokens = real(op.query_len);
     const Bytes moved = work(op).bytes;
     Terms t;
-    t.dram_bytes = from_dram(moved, moved, kernels.walks ? 0.5 * moved : moved, gpu, cache);
+    t.dram_bytes = from_dram({moved, moved, kernels.walks ? 0.5 * moved : moved, kernels.walks ? 2.0 : 1.0}, gpu, cache);
     t.dram = t.dram_bytes / (gpu.profile.data_bandwidth(Traffic::copied) * p.bandwidth_fraction);
     const bool aligned = (op.query_len * static_cast<std::int64_t>(element_size(op.precision).in(byte))) % 16 == 0;
     const double walked = kernels.walks ? blocks(op.query_len, kernels.block_tokens) * step : tokens;

@@ -25,12 +25,11 @@ KernelCost update_cost(const Recurrence& op, const Gpu& gpu, Cache cache) {
     const auto& p = gpu.parameters.values.recurrent.update;
     const double elements = state_elements(op), tokens = real(op.query_len);
     const Bytes read = elements * element_size(op.state_read), written = elements * tokens * element_size(op.state_written);
-    const bool in_place = op.query_len == 1 && op.state_read == op.state_written;
     const Work least = work(op);
     const Bytes moved = max(read + written, least.bytes);
     Terms t;
     // Other layers run between two updates of a state.
-    t.dram_bytes = from_dram(moved, moved, in_place ? read : read + written, gpu, of_weights(cache));
+    t.dram_bytes = from_dram({moved, moved, p.held_fraction * moved, 2}, gpu, of_weights(cache));
     t.dram = t.dram_bytes / (gpu.profile.data_bandwidth(Traffic::copied) * p.bandwidth_fraction);
     t.compute = least.vector / lane_rate(gpu.profile, least.precision);
     t.flops = least.vector;
@@ -49,7 +48,8 @@ KernelCost prompt_cost(const Recurrence& op, const Gpu& gpu, Cache cache) {
     const Bytes state = state_elements(op) * (element_size(op.state_read) + element_size(op.state_written));
     const Bytes moved = max(heads * tokens * width * p.passes * element_size(op.precision) + state, least.bytes);
     Terms t;
-    t.dram_bytes = from_dram(moved, least.bytes, p.held_fraction * moved, gpu, cache);
+    t.overlap = p.overlap;
+    t.dram_bytes = from_dram({moved, least.bytes, p.held_fraction * moved}, gpu, cache);
     t.dram = t.dram_bytes / (gpu.profile.data_bandwidth(Traffic::copied) * gpu.parameters.values.streaming.bandwidth_fraction);
     t.compute = least.matrix / matrix_rate(gpu.profile, least.precision);
     const double shared = heads * (p.sequence_cycles + chunks * p.chunk_cycles + tokens * p.token_cycles) / sms;

@@ -14,15 +14,21 @@ inline double lost_between_uses(Bytes held, Bytes l2) {
     return std::clamp((held / l2 - whole) / (none - whole), 0.0, 1.0);
 }
 
-/// Bytes that DRAM delivers of `moved`, of which L2 has to hold `held` at a time and `compulsory` enter and leave the operator. Other than
-/// the first call on its operands finds them in L2 as far as that holds them.
-inline Bytes from_dram(Bytes moved, Bytes compulsory, Bytes held, const Gpu& gpu, Cache cache) {
+/// What an operator's kernels move.
+struct LayerTraffic {
+    Bytes moved, compulsory;  ///< in all; in and out of the operator
+    Bytes held;               ///< that L2 has to hold at a time, so that none of it moves twice
+    double uses = 1;          ///< of a byte that L2 holds: 2 where a state is updated in place
+};
+
+/// Bytes that DRAM delivers. Other than the first call on its operands finds them in L2 as far as that holds them.
+inline Bytes from_dram(const LayerTraffic& t, const Gpu& gpu, Cache cache) {
     const Bytes l2 = gpu.profile.l2;
-    const double lost = lost_between_uses(held, l2);
-    if (cache == Cache::warm || cache == Cache::rotated) return max(lost * moved, compulsory - l2);
-    const Bytes inner = lost * max(moved - compulsory, Bytes{});
+    const double lost = lost_between_uses(t.held, l2);
+    if (cache == Cache::warm || cache == Cache::rotated) return max(lost * t.moved, t.compulsory - t.uses * l2);
+    const Bytes inner = lost * max(t.moved - t.compulsory, Bytes{});
     const double residency = gpu.parameters.values.streaming.l2_residency;
-    return inner + (cache == Cache::produced ? after_l2(compulsory, l2, residency, cache) : compulsory);
+    return inner + (cache == Cache::produced ? after_l2(t.compulsory, l2, residency, cache) : t.compulsory);
 }
 
 }  // namespace roofcast
