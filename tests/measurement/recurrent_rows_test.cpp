@@ -13,13 +13,13 @@ namespace {
 constexpr std::string_view delta_head =
     "gpu,op,kernel,phase,precision,batch,query_len,tokens,k_heads,k_head_dim,v_heads,v_head_dim,conv_width,latency_us,software\n";
 
-Measurements read(const std::string& text) {
+Measurements read_layers(const std::string& text) {
     return read_measurements_text(text, "rows.csv");
 }
 
 /// The reason for which the only row was skipped.
-std::string reason(const std::string& row) {
-    const auto found = read(std::string(delta_head) + row + "\n");
+std::string layer_reason(const std::string& row) {
+    const auto found = read_layers(std::string(delta_head) + row + "\n");
     REQUIRE(found.skipped.rows() == 1);
     CHECK(found.skipped.reasons()[0].line == 2);
     return found.skipped.reasons()[0].reason;
@@ -28,7 +28,7 @@ std::string reason(const std::string& row) {
 }  // namespace
 
 TEST_CASE("kernels of a gated delta rule are a convolution of q, k and v, and a recurrence") {
-    const auto found = read(std::string(delta_head) +
+    const auto found = read_layers(std::string(delta_head) +
                             "g,gated_delta,causal_conv1d_fn,context,bf16,2,100,200,4,128,8,64,4,5,e\n"
                             "g,gated_delta,chunk_gated_delta_rule,context,bf16,2,100,200,4,128,8,64,4,5,e\n"
                             "g,kda,fused_recurrent_kda,verify,bf16,16,4,64,8,128,8,128,4,5,e\n");
@@ -44,7 +44,7 @@ TEST_CASE("kernels of a gated delta rule are a convolution of q, k and v, and a 
 }
 
 TEST_CASE("Mamba-2 has states of its groups beside heads, and chunks of its own") {
-    const auto found = read(
+    const auto found = read_layers(
         "gpu,op,kernel,phase,precision,batch,query_len,heads,head_dim,state,groups,conv_width,chunk,latency_us\n"
         "g,mamba2,causal_conv1d_update,generation,bf16,2,1,64,64,128,8,4,256,5\n"
         "g,mamba2,mamba_chunk_scan_combined,context,bf16,2,512,64,64,128,8,4,256,5\n");
@@ -60,7 +60,7 @@ TEST_CASE("Mamba-2 has states of its groups beside heads, and chunks of its own"
 }
 
 TEST_CASE("hyper-connections are of bf16 where a row does not say") {
-    const auto found = read(
+    const auto found = read_layers(
         "gpu,op,function,tokens,sites,streams,hidden,sinkhorn_iterations,latency_us\n"
         "g,mhc,pre,10,2,4,4096,20,5\n"
         "g,mhc,post,10,,4,4096,,5\n"
@@ -74,13 +74,13 @@ TEST_CASE("hyper-connections are of bf16 where a row does not say") {
 }
 
 TEST_CASE("rows of recurrent layers that lack or contradict something say so") {
-    CHECK(reason("g,gated_delta,,context,bf16,2,100,200,4,128,8,64,4,5,e") == "kernel is missing");
-    CHECK(reason("g,gated_delta,chunk,,bf16,2,100,200,4,128,8,64,4,5,e") == "phase is missing");
-    CHECK(reason("g,gated_delta,chunk,contxt,bf16,2,100,200,4,128,8,64,4,5,e") == "unknown phase 'contxt'; did you mean context?");
-    CHECK(reason("g,gated_delta,chunk,context,bf16,2,100,201,4,128,8,64,4,5,e") == "tokens is 201, but batch x query_len is 200");
-    CHECK(reason("g,gated_delta,chunk,context,bf16,2,100,200,3,128,8,64,4,5,e") == "3 heads of keys do not divide 8 heads of values");
-    CHECK(reason("g,kda,chunk,context,bf16,2,100,200,,128,8,64,4,5,e") == "k_heads is missing");
-    CHECK(reason("g,kda,chunk,context,bf16,1000000,1000000000,,1000,128,1000,64,4,5,e") ==
+    CHECK(layer_reason("g,gated_delta,,context,bf16,2,100,200,4,128,8,64,4,5,e") == "kernel is missing");
+    CHECK(layer_reason("g,gated_delta,chunk,,bf16,2,100,200,4,128,8,64,4,5,e") == "phase is missing");
+    CHECK(layer_reason("g,gated_delta,chunk,contxt,bf16,2,100,200,4,128,8,64,4,5,e") == "unknown phase 'contxt'; did you mean context?");
+    CHECK(layer_reason("g,gated_delta,chunk,context,bf16,2,100,201,4,128,8,64,4,5,e") == "tokens is 201, but batch x query_len is 200");
+    CHECK(layer_reason("g,gated_delta,chunk,context,bf16,2,100,200,3,128,8,64,4,5,e") == "3 heads of keys do not divide 8 heads of values");
+    CHECK(layer_reason("g,kda,chunk,context,bf16,2,100,200,,128,8,64,4,5,e") == "k_heads is missing");
+    CHECK(layer_reason("g,kda,chunk,context,bf16,1000000,1000000000,,1000,128,1000,64,4,5,e") ==
           "the sizes multiply to more than 2^60: no GPU runs such an operator");
-    CHECK(reason("g,kda,causal_conv1d_fn,context,bf16,2,100,200,8,128,8,64,1,5,e") == "conv_width 1 is below 2");
+    CHECK(layer_reason("g,kda,causal_conv1d_fn,context,bf16,2,100,200,8,128,8,64,1,5,e") == "conv_width 1 is below 2");
 }

@@ -23,7 +23,7 @@ std::vector<Gpu> gpus_with_engines() {
     return gpus;
 }
 
-class Sizes {
+class LayerSizes {
 public:
     std::int64_t size(double lower, double upper) {
         std::uniform_real_distribution<double> log_size(std::log(lower), std::log(upper));
@@ -48,8 +48,8 @@ public:
                 .key_dim = flip() ? 64 : 128,
                 .value_heads = heads * size(1, 5),
                 .value_dim = 128,
-                .chunk = flip() ? 64 : 256,
-                .update = update};
+                .update = update,
+                .chunk = flip() ? 64 : 256};
     }
     HyperConnection hyper_connection() {
         return {.kind = flip() ? HyperConnectionKind::pre : HyperConnectionKind::post,
@@ -63,18 +63,18 @@ private:
     std::mt19937 generator_{1};
 };
 
-double time(const Op& op, const Gpu& gpu, Cache cache) {
+double layer_time(const Op& op, const Gpu& gpu, Cache cache) {
     return cost(op, gpu, cache).total.in(us);
 }
 
 template <class Operator, class Grow>
-void check_monotone(Operator op, const Gpu& gpu, const char* what, Grow grow) {
+void check_growth(Operator op, const Gpu& gpu, const char* what, Grow grow) {
     for (const Cache cache : {Cache::cold, Cache::warm, Cache::produced}) {
         Operator grown = op;
-        double before = time(grown, gpu, cache);
+        double before = layer_time(grown, gpu, cache);
         for (int step = 0; step < 12; ++step) {
             grow(grown);
-            const double after = time(grown, gpu, cache);
+            const double after = layer_time(grown, gpu, cache);
             INFO(gpu.profile.id << ", " << what << ", " << name(cache) << ": " << before << " us, then " << after);
             REQUIRE(after >= before * (1 - 1e-12));
             before = after;
@@ -85,7 +85,7 @@ void check_monotone(Operator op, const Gpu& gpu, const char* what, Grow grow) {
 }  // namespace
 
 TEST_CASE("kernels of recurrent layers are never faster than the data-sheet roofline") {
-    Sizes sizes;
+    LayerSizes sizes;
     for (const Gpu& gpu : gpus_with_engines()) {
         for (int round = 0; round < 40; ++round) {
             for (const Op& op : {Op(sizes.convolution(false)), Op(sizes.convolution(true)), Op(sizes.recurrence(false)),
@@ -95,10 +95,10 @@ TEST_CASE("kernels of recurrent layers are never faster than the data-sheet roof
                 const bool narrow = state != nullptr && cost(op, gpu).family == "tensorrt-llm-gated-delta-decode";
                 for (const Cache cache : {Cache::cold, Cache::warm, Cache::rotated, Cache::produced}) {
                     const double floor = datasheet_roofline(op, gpu.profile, cache).in(us) / gpu.profile.clock_headroom();
-                    INFO(gpu.profile.id << " operator " << op.index() << " " << name(cache) << ": " << time(op, gpu, cache) << " us, roofline "
+                    INFO(gpu.profile.id << " operator " << op.index() << " " << name(cache) << ": " << layer_time(op, gpu, cache) << " us, roofline "
                                         << floor);
-                    REQUIRE(std::isfinite(time(op, gpu, cache)));
-                    REQUIRE(time(op, gpu, cache) >= (narrow ? 0.75 : 1) * floor * (1 - 1e-12));
+                    REQUIRE(std::isfinite(layer_time(op, gpu, cache)));
+                    REQUIRE(layer_time(op, gpu, cache) >= (narrow ? 0.75 : 1) * floor * (1 - 1e-12));
                 }
             }
         }
@@ -107,21 +107,21 @@ TEST_CASE("kernels of recurrent layers are never faster than the data-sheet roof
 
 // Convolutions that walk along sequences take longer where tokens are no multiple of 16 bytes: prompts step by eight tokens.
 TEST_CASE("kernels of recurrent layers never get faster with tokens, batch, heads or channels") {
-    Sizes sizes;
+    LayerSizes sizes;
     for (const Gpu& gpu : gpus_with_engines()) {
         for (int round = 0; round < 12; ++round) {
-            check_monotone(sizes.convolution(false), gpu, "tokens of a convolution", [](auto& op) { op.query_len += 8 + op.query_len / 16 * 8; });
+            check_growth(sizes.convolution(false), gpu, "tokens of a convolution", [](auto& op) { op.query_len += 8 + op.query_len / 16 * 8; });
             for (const bool update : {false, true}) {
-                check_monotone(sizes.convolution(update), gpu, "batch of a convolution", [](auto& op) { op.batch += 1 + op.batch / 3; });
-                check_monotone(sizes.convolution(update), gpu, "channels", [](auto& op) { op.channels += 1 + op.channels / 3; });
-                check_monotone(sizes.recurrence(update), gpu, "tokens", [](auto& op) { op.query_len += 1 + op.query_len / 3; });
-                check_monotone(sizes.recurrence(update), gpu, "batch", [](auto& op) { op.batch += 1 + op.batch / 3; });
-                check_monotone(sizes.recurrence(update), gpu, "heads of values", [](auto& op) { op.value_heads += op.key_heads; });
+                check_growth(sizes.convolution(update), gpu, "batch of a convolution", [](auto& op) { op.batch += 1 + op.batch / 3; });
+                check_growth(sizes.convolution(update), gpu, "channels", [](auto& op) { op.channels += 1 + op.channels / 3; });
+                check_growth(sizes.recurrence(update), gpu, "tokens", [](auto& op) { op.query_len += 1 + op.query_len / 3; });
+                check_growth(sizes.recurrence(update), gpu, "batch", [](auto& op) { op.batch += 1 + op.batch / 3; });
+                check_growth(sizes.recurrence(update), gpu, "heads of values", [](auto& op) { op.value_heads += op.key_heads; });
             }
-            check_monotone(sizes.convolution(true), gpu, "verified tokens of a convolution", [](auto& op) { ++op.query_len; });
-            check_monotone(sizes.hyper_connection(), gpu, "tokens of streams", [](auto& op) { op.tokens += 1 + op.tokens / 3; });
-            check_monotone(sizes.hyper_connection(), gpu, "streams", [](auto& op) { ++op.streams; });
-            check_monotone(sizes.hyper_connection(), gpu, "hidden size", [](auto& op) { op.hidden += 1 + op.hidden / 3; });
+            check_growth(sizes.convolution(true), gpu, "verified tokens of a convolution", [](auto& op) { ++op.query_len; });
+            check_growth(sizes.hyper_connection(), gpu, "tokens of streams", [](auto& op) { op.tokens += 1 + op.tokens / 3; });
+            check_growth(sizes.hyper_connection(), gpu, "streams", [](auto& op) { ++op.streams; });
+            check_growth(sizes.hyper_connection(), gpu, "hidden size", [](auto& op) { op.hidden += 1 + op.hidden / 3; });
         }
     }
 }

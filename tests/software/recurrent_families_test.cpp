@@ -25,7 +25,7 @@ SoftwareStacks with_family(const std::string& lines) {
     return load_software(folder);
 }
 
-std::string refusal(const std::string& lines) {
+std::string family_refusal(const std::string& lines) {
     try {
         static_cast<void>(with_family(lines));
     } catch (const Error& e) {
@@ -88,11 +88,11 @@ TEST_CASE("rows of hyper-connections name no kernel and are known by their engin
 
 TEST_CASE("layers and formats that a family misspells are refused") {
     const std::string head = "op = \"recurrence\"\nkernels = [\"k\"]\n";
-    const std::string layer = refusal(head + "layers = [\"gated-delta\"]\n");
+    const std::string layer = family_refusal(head + "layers = [\"gated-delta\"]\n");
     CHECK(layer.find("unknown recurrent layer") != std::string::npos);
     CHECK(layer.find("gated_delta, kda, mamba2") != std::string::npos);
-    CHECK(refusal(head + "state_read = \"b16\"\n").find("unknown precision") != std::string::npos);
-    CHECK(refusal(head + "block_tokens = 0\n").find("block_tokens") != std::string::npos);
+    CHECK(family_refusal(head + "state_read = \"b16\"\n").find("unknown precision") != std::string::npos);
+    CHECK(family_refusal(head + "block_tokens = 0\n").find("block_tokens") != std::string::npos);
 }
 
 TEST_CASE("engines run recurrent layers by kernels of their own, on architectures that were not measured by a fit to all that were") {
