@@ -203,7 +203,8 @@ inline constexpr std::size_t kernel_class_count = 16;
 /// a power limit. Only users' fits set them; 1 everywhere else.
 struct MachineFactors {
     double models = 1;  ///< time of whole models over the predicted time
-    std::array<double, kernel_class_count> kernels{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};  ///< the same of kernels, by KernelClass
+    std::array<double, kernel_class_count> kernels{1, 1, 1, 1, 1, 1, 1, 1,
+                                                   1, 1, 1, 1, 1, 1, 1, 1};  ///< the same of kernels, by KernelClass
 };
 
 /// Everything the kernel models may tune, for one GPU or one architecture.

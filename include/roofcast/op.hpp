@@ -201,9 +201,8 @@ struct Unmodelled {
     friend bool operator==(const Unmodelled&, const Unmodelled&) = default;
 };
 
-using Op =
-    std::variant<Gemm, Attention, Conv2d, Elementwise, RowWise, Embedding, Reduce, Move, Moe, Collective, Copy, Quantize, CausalConvolution,
-                 Recurrence, HyperConnection, Unmodelled>;
+using Op = std::variant<Gemm, Attention, Conv2d, Elementwise, RowWise, Embedding, Reduce, Move, Moe, Collective, Copy, Quantize,
+                        CausalConvolution, Recurrence, HyperConnection, Unmodelled>;
 
 /// "gemm", "attention", "conv2d", … : the `op` column of measurements.
 std::string_view op_class(const Op& op);

@@ -34,7 +34,7 @@ struct CausalConvolution {
 struct Recurrence {
     RecurrentLayer layer = RecurrentLayer::gated_delta;
     std::int64_t batch = 1, query_len = 0, key_heads = 0, key_dim = 0, value_heads = 0, value_dim = 0;
-    bool update = false;  ///< token by token from a state: decoding, or verifying several tokens; false: a prompt in chunks
+    bool update = false;      ///< token by token from a state: decoding, or verifying several tokens; false: a prompt in chunks
     std::int64_t chunk = 64;  ///< tokens of a prompt that are taken together
     Precision precision = Precision::bf16;
     Precision state_read = Precision::fp32, state_written = Precision::fp32;  ///< formats of the state before and after

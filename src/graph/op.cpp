@@ -40,9 +40,7 @@ struct VectorFlops {
     double operator()(const Elementwise& e) const { return real(e.elements) * e.flops_per_element; }
     double operator()(const RowWise& r) const { return real(r.rows) * real(r.cols) * row_wise_flops; }
     double operator()(const Reduce& r) const { return real(r.outputs) * r.window; }
-    double operator()(const CausalConvolution& c) const {
-        return 2 * real(c.batch) * real(c.query_len) * real(c.channels) * real(c.width);
-    }
+    double operator()(const CausalConvolution& c) const { return 2 * real(c.batch) * real(c.query_len) * real(c.channels) * real(c.width); }
     /// Streams times the mixing matrix, or their weighted sum.
     double operator()(const HyperConnection& h) const {
         const double mixed = h.kind == HyperConnectionKind::pre ? 1 : real(h.streams);

@@ -34,8 +34,8 @@ void mark_host(KernelRow& row, const HostStack& host) {
     if (!host.split_ungrouped) row.caller.splits_ungrouped = false;
     if (auto* gemm = std::get_if<Gemm>(&row.op); gemm != nullptr && host.reduction_in_n) std::swap(gemm->n, gemm->k);
     if (auto* moe = std::get_if<Moe>(&row.op); moe != nullptr && is_ungated(*moe, row.origin.software, host)) moe->gated = false;
-    if (auto* filter = std::get_if<CausalConvolution>(&row.op); filter != nullptr && filter->layer == RecurrentLayer::gated_delta &&
-                                                                begins_with_any(row.origin.software, host.convolved_keys)) {
+    if (auto* filter = std::get_if<CausalConvolution>(&row.op);
+        filter != nullptr && filter->layer == RecurrentLayer::gated_delta && begins_with_any(row.origin.software, host.convolved_keys)) {
         filter->channels = filter->key_channels;
     }
 }
@@ -43,8 +43,7 @@ void mark_host(KernelRow& row, const HostStack& host) {
 /// Rows of hyper-connections name no kernel.
 bool is_of(const KernelFamily& family, const KernelRow& row) {
     const bool named = contains(family.kernels, row.kernel) || (family.kernels.empty() && row.kernel.empty());
-    return named && (family.engines.empty() || begins_with_any(row.origin.software, family.engines)) &&
-           takes(family, row.op);
+    return named && (family.engines.empty() || begins_with_any(row.origin.software, family.engines)) && takes(family, row.op);
 }
 
 void mark_family(KernelRow& row, std::shared_ptr<const KernelFamily> family) {

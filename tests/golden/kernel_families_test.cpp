@@ -1,7 +1,7 @@
 /// Kernels of several engines, by the fits of their families: a guard against regressions of accuracy.
 ///
-/// Fits saw these rows, so that this is no figure of unseen accuracy; docs/model_log.md has those. Ceilings are 1.1 times the error of the day
-/// they were written.
+/// Fits saw these rows, so that this is no figure of unseen accuracy; docs/model_log.md has those. Ceilings are 1.1 times the error of the
+/// day they were written.
 
 #include <doctest/doctest.h>
 
@@ -23,8 +23,8 @@ struct FileCeiling {
 }  // namespace
 
 TEST_CASE("kernels of recurrent layers and hyper-connections stay within their ceilings") {
-    for (const FileCeiling& ceiling : {FileCeiling{"gated_delta", 1'852, 6.5}, FileCeiling{"kda", 821, 7.4}, FileCeiling{"mamba2", 460, 5.4},
-                                       FileCeiling{"mhc", 238, 6.5}}) {
+    for (const FileCeiling& ceiling : {FileCeiling{"gated_delta", 1'852, 6.5}, FileCeiling{"kda", 821, 7.4},
+                                       FileCeiling{"mamba2", 460, 5.4}, FileCeiling{"mhc", 238, 6.5}}) {
         CAPTURE(std::string(ceiling.file));
         const test::Measured measured(
             {test::source_dir() / "validation_data" / "kernels_by_family" / (std::string(ceiling.file) + ".csv")});

@@ -29,9 +29,9 @@ std::string layer_reason(const std::string& row) {
 
 TEST_CASE("kernels of a gated delta rule are a convolution of q, k and v, and a recurrence") {
     const auto found = read_layers(std::string(delta_head) +
-                            "g,gated_delta,causal_conv1d_fn,context,bf16,2,100,200,4,128,8,64,4,5,e\n"
-                            "g,gated_delta,chunk_gated_delta_rule,context,bf16,2,100,200,4,128,8,64,4,5,e\n"
-                            "g,kda,fused_recurrent_kda,verify,bf16,16,4,64,8,128,8,128,4,5,e\n");
+                                   "g,gated_delta,causal_conv1d_fn,context,bf16,2,100,200,4,128,8,64,4,5,e\n"
+                                   "g,gated_delta,chunk_gated_delta_rule,context,bf16,2,100,200,4,128,8,64,4,5,e\n"
+                                   "g,kda,fused_recurrent_kda,verify,bf16,16,4,64,8,128,8,128,4,5,e\n");
     REQUIRE(found.skipped.empty());
     CHECK(std::get<CausalConvolution>(found.kernels[0].op) ==
           CausalConvolution{.batch = 2, .query_len = 100, .channels = 1'536, .key_channels = 512});  // 2 · 4 · 128 + 8 · 64

@@ -95,8 +95,8 @@ TEST_CASE("kernels of recurrent layers are never faster than the data-sheet roof
                 const bool narrow = state != nullptr && cost(op, gpu).family == "tensorrt-llm-gated-delta-decode";
                 for (const Cache cache : {Cache::cold, Cache::warm, Cache::rotated, Cache::produced}) {
                     const double floor = datasheet_roofline(op, gpu.profile, cache).in(us) / gpu.profile.clock_headroom();
-                    INFO(gpu.profile.id << " operator " << op.index() << " " << name(cache) << ": " << layer_time(op, gpu, cache) << " us, roofline "
-                                        << floor);
+                    INFO(gpu.profile.id << " operator " << op.index() << " " << name(cache) << ": " << layer_time(op, gpu, cache)
+                                        << " us, roofline " << floor);
                     REQUIRE(std::isfinite(layer_time(op, gpu, cache)));
                     REQUIRE(layer_time(op, gpu, cache) >= (narrow ? 0.75 : 1) * floor * (1 - 1e-12));
                 }
@@ -110,7 +110,8 @@ TEST_CASE("kernels of recurrent layers never get faster with tokens, batch, head
     LayerSizes sizes;
     for (const Gpu& gpu : gpus_with_engines()) {
         for (int round = 0; round < 12; ++round) {
-            check_growth(sizes.convolution(false), gpu, "tokens of a convolution", [](auto& op) { op.query_len += 8 + op.query_len / 16 * 8; });
+            check_growth(sizes.convolution(false), gpu, "tokens of a convolution",
+                         [](auto& op) { op.query_len += 8 + op.query_len / 16 * 8; });
             for (const bool update : {false, true}) {
                 check_growth(sizes.convolution(update), gpu, "batch of a convolution", [](auto& op) { op.batch += 1 + op.batch / 3; });
                 check_growth(sizes.convolution(update), gpu, "channels", [](auto& op) { op.channels += 1 + op.channels / 3; });

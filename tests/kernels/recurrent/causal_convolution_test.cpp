@@ -47,7 +47,7 @@ TEST_CASE("a block that walks along its sequence takes whole steps, in place, an
     const auto warm = [&](std::int64_t tokens, std::int64_t channels) {
         return cost(CausalConvolution{.query_len = tokens, .channels = channels}, gpu, Cache::warm).total.in(us);
     };
-    CHECK(warm(104, 1'000) == rel(51.2, 1e-9));       // 1,000 · 512 cycles / 10 SMs; 208 bytes are 13 · 16
+    CHECK(warm(104, 1'000) == rel(51.2, 1e-9));        // 1,000 · 512 cycles / 10 SMs; 208 bytes are 13 · 16
     CHECK(warm(100, 1'000) == rel(1.5 * 51.2, 1e-9));  // 200 bytes are not
     CHECK(warm(520, 1'000) == rel(102.4, 1e-9));
     p.token_cycles = 10;

@@ -105,7 +105,8 @@ TEST_CASE("chunks of a prompt share the SMs, and wait for each other along a seq
          .block_cycles = 0,
          .chain_cycles = 0,
          .passes = 1,
-         .held_fraction = 0.05};
+         .held_fraction = 0.05,
+         .overlap = 1};
     CHECK(warm(prompt(16, 20), gpu) == rel(0.75 + 1, 1e-9));  // a quarter of a chunk; 20 · 500 / 10 cycles
 }
 
