@@ -198,6 +198,7 @@ struct Quantize {
 /// An operator that no kernel model covers: withholds the total, is never counted as zero.
 struct Unmodelled {
     std::string_view reason;  ///< static text
+    double flops = 0;         ///< that the work takes at least; its time is not known all the same
     friend bool operator==(const Unmodelled&, const Unmodelled&) = default;
 };
 

@@ -73,6 +73,9 @@ OpGraph prefill_graph(const DecoderLlm& model, const Run& run, const Lowering& l
 /// prompts, whose attention kernel takes the decodes too.
 OpGraph decode_graph(const DecoderLlm& model, const Run& run, const Lowering& lowering, std::int64_t kv_len, bool beside_prompts = false);
 
+/// Makes `graph`, of `decode_graph` for the same model, run and lowering, that with `kv_len` tokens in the cache.
+void set_kv_len(OpGraph& graph, const DecoderLlm& model, const Run& run, const Lowering& lowering, std::int64_t kv_len);
+
 /// One pass over `tokens` new ones per sequence that were proposed, not read: logits of all of them, latent attention as in decode.
 /// `past` tokens are in the cache already.
 OpGraph verify_graph(const DecoderLlm& model, const Run& run, const Lowering& lowering, std::int64_t tokens, std::int64_t past);

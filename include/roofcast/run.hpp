@@ -50,8 +50,9 @@ struct Run {
     std::int64_t images = 1;           ///< of a sequence
     std::int64_t steps = 0;            ///< of denoising
     Precision precision = Precision::fp16;
-    std::optional<WeightFormat> weights{};    ///< absent: as the checkpoint is published when that is quantized, else as computed
-    std::optional<Precision> kv_precision{};  ///< absent: the activations' precision
+    std::optional<WeightFormat> weights{};         ///< absent: as the checkpoint is published when that is quantized, else as computed
+    std::optional<WeightFormat> expert_weights{};  ///< of routed experts, where they are stored otherwise than `weights`
+    std::optional<Precision> kv_precision{};       ///< absent: the activations' precision
     Parallelism parallel{};
     std::optional<bool> channels_last{};  ///< layout of convolutions; absent: the software's
     Execution execution = Execution::cuda_graph;

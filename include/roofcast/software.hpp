@@ -53,6 +53,7 @@ struct KernelFamily {
     std::optional<GroupSizes> groups{};     ///< query heads that share a KV head
     std::optional<GroupSizes> sharing_groups{};  ///< in place of the caller's
     bool converts_cache = true;                  ///< the same
+    std::optional<bool> batched{};               ///< products of several pairs of matrices at once, or of one
     std::optional<bool> gated;                   ///< experts' inner layer; absent: as the row or model says
     bool needs_fit = true;                       ///< false: without a fit it runs on the GPU's parameters, as its design says enough
     bool rows_include_quantization = false;      ///< measured times hold the kernel that quantizes activations

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "roofcast/convnet.hpp"
+#include "roofcast/decoder_layers.hpp"
 #include "roofcast/precision.hpp"
 
 namespace roofcast {
@@ -27,22 +28,7 @@ struct Published {
 
 enum class Normalization { layernorm, rmsnorm };
 
-/// Mixture of experts in place of the dense MLP.
-struct MoeShape {
-    std::int64_t experts = 0, top_k = 0, expert_intermediate = 0;
-    std::int64_t shared_intermediate = 0;  ///< always-on shared expert; 0 = none
-    std::int64_t dense_layers = 0;         ///< leading layers with a dense MLP instead
-    bool expert_bias = false;
-    bool shared_gate = false;  ///< a sigmoid gate of hidden → 1 on the shared expert (Qwen2-MoE)
-};
-
-/// Multi-head latent attention (DeepSeek): low-rank query and KV projections.
-struct MlaShape {
-    std::int64_t q_rank = 0;  ///< 0: no low-rank query
-    std::int64_t kv_rank = 0, rope_dim = 0, nope_dim = 0, value_dim = 0;
-};
-
-/// Transformer decoder.
+/// Transformer decoder. Layers are as the fields of attention and MLP say, or by `kinds`.
 struct DecoderLlm {
     std::int64_t layers = 0, hidden = 0, heads = 0, kv_heads = 0, head_dim = 0, intermediate = 0, vocabulary = 0;
     std::int64_t max_context = 0;
@@ -60,6 +46,12 @@ struct DecoderLlm {
     std::optional<MlaShape> mla;
     std::vector<std::int64_t> cross_attention_layers;  ///< layers that attend to image tokens instead (Llama 3.2 Vision)
     std::int64_t cross_attention_tokens = 0;           ///< how many image tokens those see
+    /// Layers that are not all alike but for windows, cross-attention and leading dense ones: in place of the fields above, which then
+    /// hold the largest of each, as `moe` that of the experts. Empty: as the fields say.
+    std::vector<LayerGroup> kinds;
+    std::int64_t residual_streams = 0;  ///< hyper-connections: copies of the residual that each layer mixes; 0: a plain residual
+    std::int64_t residual_block = 0;    ///< layers whose sum is one source of later layers' inputs (attention residuals); 0: none
+    std::optional<PredictionHeads> prediction;
 };
 
 /// BERT-like encoder.
@@ -99,9 +91,14 @@ struct Vit {
     bool rotary = false;                                         ///< queries and keys of patches are rotated by their places
     bool attention_norm = false;                                 ///< what attention gives is normalized before its projection
     bool mlp_norm = false;                                       ///< the hidden layer of a gated MLP is normalized
-    bool attention_pool = false;    ///< one learned query attends to all tokens, then an MLP, in place of the class token
-    std::int64_t classifiers = 1;   ///< heads: 2 for distilled DeiT
-    double activation_kernels = 1;  ///< as a decoder's
+    std::int64_t position_rows = 0;    ///< of the learned table of positions, where they are not those of the image's patches
+    std::int64_t attention_width = 0;  ///< of queries, keys and values of all heads; 0: hidden
+    bool linear_bias = true;           ///< of the attention's output and the MLP
+    bool qk_norm = false;              ///< RMS norm of each query and key
+    bool post_norms = false;           ///< of what attention and MLP give, before it is added
+    bool attention_pool = false;       ///< one learned query attends to all tokens, then an MLP, in place of the class token
+    std::int64_t classifiers = 1;      ///< heads: 2 for distilled DeiT
+    double activation_kernels = 1;     ///< as a decoder's
     Normalization norm = Normalization::layernorm;
 };
 
@@ -126,6 +123,12 @@ struct VisionLanguage {
     std::int64_t fixed_image_tokens = 0;  ///< language tokens per image when not (size/patch/merge)²
     std::int64_t global_layers = 0;       ///< Llama 3.2 Vision: gated layers after the local encoder
     std::int64_t tiles = 1;               ///< image tiles
+    /// Widths that layers of a projector give one after the other, in place of `projector_hidden`: of each patch, then of merged patches.
+    std::vector<std::int64_t> patch_projector, projector;
+    bool projector_bias = true;
+    bool projector_norm = true;  ///< of the tower's output
+    bool pooled = false;         ///< patches are merged to their mean, not side by side
+    std::int64_t deepstack = 0;  ///< outputs of so many layers within are merged and projected, too (Qwen3-VL)
 };
 
 /// Groups of channels that group norms of diffusion models normalize over.
@@ -191,6 +194,9 @@ struct Workload {
     Published published;
     Precision default_precision = Precision::fp16;
     std::optional<WeightFormat> native_weights;  ///< of checkpoints that are published quantized; absent: as computed
+    std::optional<WeightFormat> native_experts;  ///< of routed experts, where they are published in another format than the rest
+    std::optional<Precision> native_cache;       ///< of the KV cache, where the checkpoint brings its scales; absent: as computed
+    std::vector<std::string> notes;              ///< what the reader of the file did not understand, or read as something else
     OwnScript own_script;
     Architecture architecture;
 };

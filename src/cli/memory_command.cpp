@@ -23,6 +23,7 @@ struct MemoryOptions {
 struct Storage {
     WeightFormat weights;
     Precision precision = Precision::fp16;
+    std::optional<WeightFormat> experts{};  ///< of routed experts, where they are stored otherwise
 };
 
 Storage computed_in(Precision precision) {
@@ -49,6 +50,11 @@ std::vector<Storage> storages(const RunOptions& options, const Workload& workloa
     const auto& native = workload.native_weights;
     if (native && std::find(formats.begin(), formats.end(), *native) == formats.end()) formats.push_back(*native);
     for (WeightFormat& format : formats) rows.push_back({std::move(format), precision});
+    if (workload.native_experts) {
+        Storage published{native ? *native : computed_in(precision).weights, precision, workload.native_experts};
+        published.weights.label += fmt::format(", experts {}", name(*workload.native_experts));
+        rows.push_back(std::move(published));
+    }
     return rows;
 }
 
@@ -56,6 +62,7 @@ void add_row(Table& table, const Workload& workload, Run request, const Storage&
              const SoftwareStacks& software) {
     request.precision = storage.precision;
     request.weights = storage.weights;
+    request.expert_weights = storage.experts;
     const Run run = completed_sizes(request, workload);
     const MemoryEstimate m = memory_estimate(workload, run, software);
     const std::string activations(name(activation_precision(run.precision)));

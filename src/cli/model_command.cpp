@@ -25,9 +25,11 @@ void add_list(CLI::App& model, const std::shared_ptr<ModelOptions>& options) {
 void add_show(CLI::App& model, const std::shared_ptr<ModelOptions>& options) {
     CLI::App* command = model.add_subcommand("show", "One model: parameters, FLOPs, weights by precision, operators");
     add_common_options(*command, options->common);
-    command->add_option("model", options->id, "Id, alias, file.toml, file.toml#id or Hugging Face config.json")->required();
+    command->add_option("model", options->id, "Id, alias, Hugging Face hub id, file.toml, file.toml#id or config.json")->required();
     command->callback([options] {
-        const bool file = options->id.find('/') != std::string::npos || options->id.ends_with(".toml") || options->id.ends_with(".json");
+        std::error_code ec;
+        const bool path = options->id.find('/') != std::string::npos && std::filesystem::exists(options->id, ec);
+        const bool file = path || options->id.ends_with(".toml") || options->id.ends_with(".json");
         const auto folder = file ? std::filesystem::path() : options->common.models();
         write(model_report(find_workload(folder, options->id)), options->common);
     });

@@ -41,10 +41,6 @@ struct SizeHash {
 
 }  // namespace
 
-bool same_kernels(const OpNode& a, const OpNode& b) {
-    return a.weights == b.weights && a.eager_kernels == b.eager_kernels && a.same_call == b.same_call && a.op == b.op;
-}
-
 std::size_t size_hash(const OpNode& node) {
     return std::visit(SizeHash{}, node.op) + node.op.index();
 }

@@ -2,8 +2,11 @@
 /// Launches of nodes that stand alone, of one GPU and one software stack: each distinct node is worked out once, in whatever graphs and
 /// passes it comes up. The layers of a model share most of their nodes, and decode steps all but attention.
 
+#include <array>
+#include <cstdint>
+#include <memory>
 #include <span>
-#include <unordered_map>
+#include <vector>
 
 #include "execution/launch.hpp"
 
@@ -12,28 +15,44 @@ namespace roofcast {
 class LaunchTable {
 public:
     /// Both must outlive the table. `gpu` is as `stack` uses it (`with_software`).
-    LaunchTable(const Gpu& gpu, const SoftwareStack& stack) : gpu_(gpu), stack_(stack) {}
+    LaunchTable(const Gpu& gpu, const SoftwareStack& stack);
 
     /// Of `node`, as `launched` gives it. Valid until the table ends.
     const Launch& of(const OpNode& node);
 
     [[nodiscard]] const Gpu& gpu() const { return gpu_; }
     [[nodiscard]] const SoftwareStack& stack() const { return stack_; }
-    [[nodiscard]] std::size_t size() const { return known_.size(); }  ///< distinct nodes so far
+    [[nodiscard]] std::size_t size() const { return size_; }  ///< distinct nodes so far
 
 private:
     struct Known {
-        OpNode node;
+        std::size_t hash = 0;
+        Op op;
+        double weights = 0, eager_kernels = 1;
+        bool same_call = false;
         Launch launch;
     };
 
+    static constexpr std::size_t block_size = 16;  ///< nodes that come into memory together
+    struct Block {
+        std::array<Known, block_size> nodes;
+    };
+
+    [[nodiscard]] Known& at(std::size_t place) { return blocks_[place / block_size]->nodes[place % block_size]; }
+    void grow();
+
     const Gpu& gpu_;
     const SoftwareStack& stack_;
-    std::unordered_multimap<std::size_t, Known> known_;  ///< by `size_hash`
+    std::size_t size_ = 0;
+    std::vector<std::unique_ptr<Block>> blocks_;
+    std::vector<std::uint32_t> slots_;  ///< a node's place, from 1 on, where its hash or the next free slot is; 0: free
 };
 
 /// As `timeline` of the public interface, with what earlier graphs had in common with this one taken from `launches`. What `first_equal`
 /// (`first_equal_nodes(graph)`, for those who run one graph often) knows is not looked up there.
 Timeline timeline(const OpGraph& graph, LaunchTable& launches, int streams, std::span<const std::size_t> first_equal = {});
+
+/// The same with nothing but the latency and the host's time: what does not run is not listed.
+Timeline latency_alone(const OpGraph& graph, LaunchTable& launches, int streams);
 
 }  // namespace roofcast

@@ -34,18 +34,25 @@ struct Clocks {
 
 class Runner {
 public:
-    Runner(LaunchTable& table, int streams, std::span<const std::size_t> first_equal)
+    /// `lists`: the timeline lists its operators and sums them up.
+    Runner(LaunchTable& table, int streams, std::span<const std::size_t> first_equal, bool lists)
         : table_(table),
           gpu_(table.gpu()),
           stack_(table.stack()),
           streams_(streams),
+          lists_(lists),
           first_equal_(first_equal),
           known_(first_equal.size()) {}
 
     Timeline run(const OpGraph& graph) {
-        std::size_t nodes = 0;
-        for (const Segment& segment : graph.segments) nodes += segment.nodes.size();
-        timeline_.ops.reserve(nodes);
+        std::size_t nodes = 0, longest = 0;
+        for (const Segment& segment : graph.segments) {
+            nodes += segment.nodes.size();
+            longest = std::max(longest, segment.nodes.size());
+        }
+        launches_.reserve(longest);
+        if (fuses()) own_.reserve(longest);
+        if (lists_) timeline_.ops.reserve(nodes);
         clocks_.run(1, stack_.host_per_pass, {});
         for (const Segment& segment : graph.segments) run(segment);
         timeline_.total = clocks_.gpu;
@@ -56,11 +63,11 @@ public:
 private:
     void run(const Segment& segment) {
         launches_.clear();
-        launches_.reserve(segment.nodes.size());
+        own_.clear();
         if (fuses()) fusion_plan(segment, stack_.lowering.kernels == KernelSet::fused, streams_ > 1, host_of_);
         for (std::size_t i = 0; i < segment.nodes.size(); ++i) {
-            launches_.push_back(launch_of(segment, i));
-            account(segment, segment.nodes[i], launches_.back());
+            launches_.push_back(&launch_of(segment, i));
+            if (lists_) account(segment, segment.nodes[i], *launches_.back());
         }
         nodes_before_ += segment.nodes.size();
         advance(segment);
@@ -78,16 +85,21 @@ private:
         }
     }
 
-    Launch launch_of(const Segment& segment, std::size_t i) {
+    const Launch& launch_of(const Segment& segment, std::size_t i) {
         const OpNode& node = segment.nodes[i];
-        if (fuses() && host_of_[i] != static_cast<int>(i)) {
-            const std::string_view into =
-                host_of_[i] == vanishes ? "weights" : std::string_view(segment.nodes[static_cast<std::size_t>(host_of_[i])].name);
-            timeline_.fused.push_back({node.name, into, segment.repeat * node.repeat});
-            if (host_of_[i] == vanishes) return {.launches = 0, .calls = 0, .fused = true};
-            return folded_into(launches_[static_cast<std::size_t>(host_of_[i])], node, gpu_);
-        }
-        return alone(node, nodes_before_ + i);
+        if (!fuses()) return alone(node, nodes_before_ + i);
+        // Launches of their own: what is folded into one takes of its idle times.
+        if (host_of_[i] == static_cast<int>(i)) return own_.emplace_back(alone(node, nodes_before_ + i));
+        if (lists_) list_fused(segment, i);
+        if (host_of_[i] == vanishes) return own_.emplace_back(Launch{.launches = 0, .calls = 0, .fused = true});
+        return own_.emplace_back(folded_into(own_[static_cast<std::size_t>(host_of_[i])], node, gpu_));
+    }
+
+    void list_fused(const Segment& segment, std::size_t i) {
+        const OpNode& node = segment.nodes[i];
+        const std::string_view into =
+            host_of_[i] == vanishes ? "weights" : std::string_view(segment.nodes[static_cast<std::size_t>(host_of_[i])].name);
+        timeline_.fused.push_back({node.name, into, segment.repeat * node.repeat});
     }
 
     [[nodiscard]] bool fuses() const {
@@ -126,14 +138,15 @@ private:
                 clocks_.host += segment.nodes[i].host_work;
                 clocks_.wait_for_gpu();
             }
-            const double runs = static_cast<double>(segment.nodes[i].repeat), calls = launches_[i].calls;
-            const Seconds issue = stack_.host_per_kernel + launches_[i].host / std::max(1.0, calls);
-            if (launches_[i].awaited) {
-                run_awaited(launches_[i], segment.nodes[i].repeat, issue);
+            const Launch& launch = *launches_[i];
+            const double runs = static_cast<double>(segment.nodes[i].repeat), calls = launch.calls;
+            const Seconds issue = stack_.host_per_kernel + launch.host / std::max(1.0, calls);
+            if (launch.awaited) {
+                run_awaited(launch, segment.nodes[i].repeat, issue);
             } else if (calls > 0) {
-                clocks_.run(runs * calls, issue, launches_[i].time / calls);
+                clocks_.run(runs * calls, issue, launch.time / calls);
             } else {
-                clocks_.gpu += runs * launches_[i].time;
+                clocks_.gpu += runs * launch.time;
             }
         }
     }
@@ -162,17 +175,18 @@ private:
         Seconds host;
         for (std::size_t i = 0; i < launches_.size(); ++i) {
             const OpNode& node = segment.nodes[i];
-            const KernelCost& kernel = launches_[i].kernel;
-            const double once = static_cast<double>(node.repeat), runs = once * launches_[i].passes;
+            const Launch& launch = *launches_[i];
+            const KernelCost& kernel = launch.kernel;
+            const double once = static_cast<double>(node.repeat), runs = once * launch.passes;
             const auto lanes = std::min(static_cast<std::size_t>(streams_), most_streams);
-            stream_time[static_cast<std::size_t>(node.stream) % lanes] += once * launches_[i].time;
+            stream_time[static_cast<std::size_t>(node.stream) % lanes] += once * launch.time;
             compute += runs * kernel.compute;
             dram += runs * kernel.dram;
             l2 += runs * kernel.l2;
             power += runs * kernel.power;
             communication += runs * kernel.communication;
-            launches += once * launches_[i].calls;
-            host += once * launches_[i].host;
+            launches += once * launch.calls;
+            host += once * launch.host;
         }
         const Seconds longest = *std::max_element(stream_time.begin(), stream_time.end());
         const Seconds busy = max(max(max(longest, communication), max(compute, power)), max(dram, l2));
@@ -184,12 +198,14 @@ private:
     const Gpu& gpu_;
     const SoftwareStack& stack_;
     int streams_;
+    bool lists_;
     std::span<const std::size_t> first_equal_;
     std::vector<std::optional<Launch>> known_;  ///< by first equal node
     std::size_t nodes_before_ = 0;              ///< in the segments that ran
     Clocks clocks_;
     Timeline timeline_;
-    std::vector<Launch> launches_;
+    std::vector<const Launch*> launches_;  ///< of a segment's nodes
+    std::vector<Launch> own_;              ///< the same where compilers fold nodes into others
     std::vector<int> host_of_;
 };
 
@@ -222,9 +238,13 @@ Timeline on_this_machine(Timeline t, const OpGraph& graph, const Gpu& gpu) {
 
 Timeline timeline(const OpGraph& graph, LaunchTable& launches, int streams, std::span<const std::size_t> first_equal) {
     const Gpu& gpu = launches.gpu();
-    Timeline t = on_this_machine(Runner(launches, streams, first_equal).run(graph), graph, gpu);
+    Timeline t = on_this_machine(Runner(launches, streams, first_equal, true).run(graph), graph, gpu);
     for (const GpuOfFamily& of : gpu.families) t.families.push_back(of.family);
     return t;
+}
+
+Timeline latency_alone(const OpGraph& graph, LaunchTable& launches, int streams) {
+    return on_this_machine(Runner(launches, streams, {}, false).run(graph), graph, launches.gpu());
 }
 
 Timeline timeline(const OpGraph& graph, const Gpu& gpu, const SoftwareStack& stack, int streams) {

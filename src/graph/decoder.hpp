@@ -18,17 +18,8 @@ struct DecoderPass {
     [[nodiscard]] Count tensor() const { return run.parallel.tensor; }
 };
 
-enum class AttentionKind { full, windowed, cross };
-
-/// What a layer is, apart from its weights.
-struct LayerKind {
-    AttentionKind attention = AttentionKind::full;
-    bool moe = false;
-    Count layers = 0;  ///< how many are of this kind
-};
-
-/// The kinds of layers of `model`, dense ones first.
-std::vector<LayerKind> layer_kinds(const DecoderLlm& model);
+/// The layers of `model` by kind, dense ones first: `kinds`, else as its fields say.
+std::vector<LayerGroup> layer_groups(const DecoderLlm& model);
 
 /// `part` of `whole` on one GPU, rounded up; at least one.
 constexpr Count shard(Count whole, Count gpus) {
@@ -36,9 +27,41 @@ constexpr Count shard(Count whole, Count gpus) {
 }
 
 /// Projections, rotary embedding, cache, attention, output projection: from the normed input to what the residual takes.
-void add_attention(LayerBuilder& b, const DecoderPass& pass, AttentionKind kind);
-void add_latent_attention(LayerBuilder& b, const DecoderPass& pass);
+void add_attention(LayerBuilder& b, const DecoderPass& pass, const GroupedAttention& a);
+void add_attention(LayerBuilder& b, const DecoderPass& pass, const LatentAttention& a);
+void add_attention(LayerBuilder& b, const DecoderPass& pass, const CompressedAttention& a);
+/// The same of mixers whose memory is a state of fixed size.
+void add_recurrence(LayerBuilder& b, const DecoderPass& pass, const GatedDelta& a);
+void add_recurrence(LayerBuilder& b, const DecoderPass& pass, const KimiDelta& a);
+void add_recurrence(LayerBuilder& b, const DecoderPass& pass, const Mamba2& a);
+
+/// The attention operator of the pass, but for heads and widths.
+Attention attention_op(const DecoderPass& pass, const Numerics& n);
+/// Launches of attention.
+double attention_kernels(const DecoderPass& pass, bool grouped);
+/// Rotates pairs of channels of `query_elements` and of `key_elements`.
+void add_rope(LayerBuilder& b, Count query_elements, Count key_elements);
+/// `width` elements a token join the cache: those of the pass's own tokens, or with them all that were cached before, together `kept` of
+/// each sequence.
+void append_to_cache(LayerBuilder& b, const DecoderPass& pass, Count width, Count kept);
+/// The output of `width` a token times the sigmoid of its gate.
+void add_output_gate(LayerBuilder& b, const DecoderPass& pass, Count width);
+/// Projection to hidden, and the sum over GPUs.
+void add_output(LayerBuilder& b, const DecoderPass& pass, Count width, bool bias);
+/// Projections of the index, its keys' place in the cache, and the choice: `key_width` is that of what queries are projected from.
+void add_key_index(LayerBuilder& b, const DecoderPass& pass, const KeyIndex& index, Count query_rank);
+/// Scores of `keys` of each query's own past, one for every `ratio` tokens, and the choice among them.
+void add_key_choice(LayerBuilder& b, const DecoderPass& pass, const KeyIndex& index, Count ratio);
+/// Tokens before and at each query of the pass, summed over sequences.
+double causal_pairs(const DecoderPass& pass);
+
 void add_dense_mlp(LayerBuilder& b, const DecoderPass& pass, Count intermediate);
-void add_moe(LayerBuilder& b, const DecoderPass& pass);
+void add_moe(LayerBuilder& b, const DecoderPass& pass, const MoeShape& moe);
+
+/// What the head reads, where the residual is more than one vector a token.
+void add_final_residual(LayerBuilder& b, const DecoderPass& pass);
+
+/// One layer of `group`, as often as there are such.
+Segment layer_segment(const DecoderPass& pass, const Numerics& n, const LayerGroup& group);
 
 }  // namespace roofcast

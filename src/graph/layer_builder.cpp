@@ -13,6 +13,9 @@ Numerics numerics_of(const Run& run, const Lowering& lowering, bool serving) {
     const WeightFormat weights = run.weight_format();
     n.weight_bits = weights.bits;
     n.block_scales = weights.block_scales;
+    const WeightFormat& experts = run.expert_weights ? *run.expert_weights : weights;
+    n.expert_bits = experts.bits;
+    n.expert_block_scales = experts.block_scales;
     n.head_bits = weights.every_table ? n.weight_bits : native_weights(n.vector).bits;
     n.quantizes_rows = serving && element_size(run.precision) < 2 * byte;
     return n;
@@ -129,7 +132,7 @@ OpNode& LayerBuilder::linear(std::string_view name, Count m, Count n, Count k, b
 void LayerBuilder::projections(std::string_view name, Count rows, std::initializer_list<Projection> parts, Count k, bool bias) {
     Count width = 0;
     for (const Projection& part : parts) {
-        if (n_.framework) linear(part.name, rows, part.width, k, bias);
+        if (n_.framework && part.width > 0) linear(part.name, rows, part.width, k, bias);
         width += part.width;
     }
     if (!n_.framework) linear(name, rows, width, k, bias);

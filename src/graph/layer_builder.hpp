@@ -23,7 +23,9 @@ struct Numerics {
     Precision stream = Precision::fp16;  ///< what layers add to: fp32 under mixed precision, else as stored
     Precision norm = Precision::fp16;    ///< what normalizations compute in
     double weight_bits = 16;
-    bool block_scales = false;    ///< of `WeightFormat`
+    bool block_scales = false;  ///< of `WeightFormat`
+    double expert_bits = 16;    ///< as `weight_bits`, of routed experts
+    bool expert_block_scales = false;
     double head_bits = 16;        ///< embedding tables and LM head: weight-only quantizers leave them alone, llama.cpp does not
     bool framework = false;       ///< kernels over strided or broadcast operands compute each address
     bool quantizes_rows = false;  ///< activations are quantized per row at run time (LLM serving); else scales are static
@@ -85,6 +87,7 @@ public:
     /// y[m, n] = x[m, k] · W + bias.
     OpNode& linear(std::string_view name, Count m, Count n, Count k, bool bias = false, double eager_kernels = 1);
     /// Products of one input [rows, k] with weights of several widths: an eager framework runs one after the other, engines all as `name`.
+    /// Parts of width 0 are left out.
     struct Projection {
         std::string_view name;
         Count width;

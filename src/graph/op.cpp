@@ -46,6 +46,7 @@ struct VectorFlops {
         const double mixed = h.kind == HyperConnectionKind::pre ? 1 : real(h.streams);
         return 2 * real(h.tokens) * real(h.sites) * real(h.streams) * real(h.hidden) * mixed;
     }
+    double operator()(const Unmodelled& u) const { return u.flops; }
     template <class Other>
     double operator()(const Other&) const {
         return 0;

@@ -27,6 +27,35 @@ Segment tile_segment(const VisionLanguage& m, const VitPass& pass, const Numeric
     return {"tiles", 1, b.take()};
 }
 
+/// Layers one after the other, with a GELU between them.
+Count add_projector_layers(LayerBuilder& b, const VisionLanguage& m, Count rows, Count width, const std::vector<std::int64_t>& widths) {
+    for (std::size_t i = 0; i < widths.size(); ++i) {
+        if (i > 0) b.gelu(rows * width);
+        b.linear("projector", rows, widths[i], width, m.projector_bias);
+        width = widths[i];
+    }
+    return width;
+}
+
+/// Projections of patches, what makes one token of several, and projections of that.
+Segment layered_projector(const VisionLanguage& m, const VitPass& pass, const Numerics& n) {
+    LayerBuilder b(n, 8);
+    const Count merged = m.merge * m.merge, patches = pass.images * pass.patches, rows = patches / merged;
+    if (m.projector_norm) b.norm("merge_norm", m.vision.norm, pass.rows(), m.vision.hidden);
+    Count width = add_projector_layers(b, m, patches, m.vision.hidden, m.patch_projector);
+    if (m.pooled) {
+        b.add("merge_pool", Reduce{patches * width, rows * width, as_count(merged), n.stored});
+    } else {
+        width *= merged;
+    }
+    add_projector_layers(b, m, rows, width, m.projector);
+    for (Count i = 0; i < m.deepstack; ++i) {
+        b.norm("stack_norm", m.vision.norm, rows, width);
+        add_projector_layers(b, m, rows, width, m.projector);
+    }
+    return {"projector", 1, b.take()};
+}
+
 Segment projector_segment(const VisionLanguage& m, const VitPass& pass, const Numerics& n) {
     LayerBuilder b(n, 5);
     const Count merged = m.merge * m.merge;
@@ -81,7 +110,7 @@ OpGraph vision_graph(const VisionLanguage& model, const Run& run, const Lowering
     if (full > 0) graph.segments.push_back(vit_layers(pass, n, full));
     const Count windowed = model.vision_window > 0 ? model.vision.layers - full : Count(0);
     if (windowed > 0) graph.segments.push_back(vit_layers(pass, n, windowed, model.vision_window));
-    graph.segments.push_back(projector_segment(model, pass, n));
+    graph.segments.push_back(model.projector.empty() ? projector_segment(model, pass, n) : layered_projector(model, pass, n));
     graph.peak_activations = vit_peak_activations(pass, n);
     return graph;
 }

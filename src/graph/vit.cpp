@@ -9,10 +9,14 @@ namespace roofcast {
 
 namespace {
 
+Count attention_width(const Vit& m) {
+    return m.attention_width > 0 ? m.attention_width : m.hidden;
+}
+
 /// Attention of `queries` rows to `keys` rows in each of `groups`.
 OpNode& add_attention_op(LayerBuilder& b, const VitPass& pass, std::string_view name, Count groups, Count queries, Count keys) {
     const Vit& m = pass.model;
-    const Count head_dim = m.hidden / m.heads;
+    const Count head_dim = attention_width(m) / m.heads;
     const AttentionSize size{
         .batch = groups, .heads = m.heads, .key_dim = head_dim, .value_dim = head_dim, .queries = queries, .keys = keys};
     const Attention op = pass_attention(pass.run, pass.lowering, b.numerics().stored, size);
@@ -67,8 +71,11 @@ void add_projections(LayerBuilder& b, const VitPass& pass) {
         b.linear("value", pass.rows(), m.hidden, m.hidden, m.qkv_bias);
         return;
     }
-    OpNode& qkv = b.linear("qkv_proj", pass.rows(), 3 * m.hidden, m.hidden, m.qkv_bias);
+    OpNode& qkv = b.linear("qkv_proj", pass.rows(), 3 * attention_width(m), m.hidden, m.qkv_bias);
     if (m.qkv_bias && !key_bias) qkv.weights -= as_count(m.hidden);
+    if (!m.qk_norm) return;
+    const Count head_dim = attention_width(m) / m.heads;
+    b.norm("qk_norm", Normalization::rmsnorm, 2 * pass.rows() * m.heads, head_dim).weights = 2 * as_count(head_dim);
 }
 
 /// Su et al., RoFormer (2021), on pairs of channels of queries and keys.
@@ -92,14 +99,14 @@ void add_mlp(LayerBuilder& b, const VitPass& pass) {
     const Vit& m = pass.model;
     const Count rows = pass.rows();
     if (m.gated_mlp) {
-        b.projections("gate_up", rows, {{"mlp_gate", m.intermediate}, {"mlp_up", m.intermediate}}, m.hidden, true);
+        b.projections("gate_up", rows, {{"mlp_gate", m.intermediate}, {"mlp_up", m.intermediate}}, m.hidden, m.linear_bias);
         b.elementwise("silu_mul", rows * m.intermediate, 2, 5, Fusion::chain, 2);
         if (m.mlp_norm) b.branch_norm("mlp_inner_norm", m.norm, rows, m.intermediate);
     } else {
-        b.linear("mlp_up", rows, m.intermediate, m.hidden, true);
+        b.linear("mlp_up", rows, m.intermediate, m.hidden, m.linear_bias);
         b.gelu(rows * m.intermediate, m.activation_kernels);
     }
-    b.linear("mlp_down", rows, m.hidden, m.intermediate, true);
+    b.linear("mlp_down", rows, m.hidden, m.intermediate, m.linear_bias);
 }
 
 /// Zhai et al., Scaling Vision Transformers (2022): a learned query attends to all tokens; then an MLP with a shortcut.
@@ -159,7 +166,8 @@ Segment patch_segment(const VitPass& pass, const Numerics& n) {
     if (m.extra_tokens > 0) b.move("class_token", elements).weights = as_count(m.extra_tokens * m.hidden);
     if (m.absolute_positions) {
         // The table is that of the default image; other sizes interpolate it.
-        const double table = as_count(patches_of(m, m.image_size) + m.extra_tokens) * as_count(m.hidden);
+        const Count rows = m.position_rows > 0 ? Count(m.position_rows) : patches_of(m, m.image_size) + m.extra_tokens;
+        const double table = as_count(rows) * as_count(m.hidden);
         b.elementwise("add_positions", elements, 1, 1).weights = table;
     }
     if (m.pre_norm) b.norm("pre_norm", m.norm, pass.rows(), m.hidden);
@@ -181,11 +189,13 @@ Segment vit_layers(const VitPass& pass, const Numerics& n, Count layers, Count w
         add_self_attention(b, pass, pass.images, pass.tokens());
     }
     if (m.attention_norm) b.branch_norm("attention_inner_norm", m.norm, rows, m.hidden);
-    b.linear("proj", rows, m.hidden, m.hidden, true);
+    b.linear("proj", rows, m.hidden, attention_width(m), m.linear_bias);
+    if (m.post_norms) b.branch_norm("attention_output_norm", m.norm, rows, m.hidden);
     add_layer_scale(b, pass);
     b.residual("residual", elements, m.layer_scale);
     b.norm("mlp_norm", m.norm, rows, m.hidden);
     add_mlp(b, pass);
+    if (m.post_norms) b.branch_norm("mlp_output_norm", m.norm, rows, m.hidden);
     add_layer_scale(b, pass);
     b.residual("residual", elements, m.layer_scale);
     return {window > 0 ? "window_layer" : "layer", layers, b.take()};

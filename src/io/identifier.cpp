@@ -23,6 +23,12 @@ bool may_stand_in_identifier(char c) {
 
 }  // namespace
 
+std::string lower_case(std::string_view text) {
+    std::string out(text);
+    std::transform(out.begin(), out.end(), out.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return out;
+}
+
 bool is_identifier(std::string_view text) {
     return !text.empty() && text.size() <= longest_identifier && is_lower_or_digit(text.front()) &&
            std::all_of(text.begin(), text.end(), may_stand_in_identifier);

@@ -10,6 +10,9 @@ namespace roofcast {
 
 class TableReader;
 
+/// `text` with ASCII letters in lower case.
+std::string lower_case(std::string_view text);
+
 bool is_identifier(std::string_view text);
 
 /// `text`, which stands at `key` of `table`. Throws Error with file, line and key when it is no id.

@@ -29,7 +29,8 @@ bool takes_heads(const KernelFamily& family, const Attention& op) {
 struct Takes {
     const KernelFamily& family;
     bool operator()(const Gemm& op) const {
-        return family.op == "gemm" && takes_any(family.precisions, op.precision) && takes_weights(family, op.weight_bits, op.block_scales);
+        return family.op == "gemm" && takes_any(family.precisions, op.precision) &&
+               takes_weights(family, op.weight_bits, op.block_scales) && family.batched.value_or(op.batch > 1) == (op.batch > 1);
     }
     bool operator()(const Moe& op) const {
         return family.op == "moe" && takes_any(family.precisions, op.precision) && takes_weights(family, op.weight_bits, op.block_scales);

@@ -191,24 +191,46 @@ Quantize parse_quantize(const Row& row, Precision precision) {
     return op;
 }
 
+/// Widths of latent attention as DeepSeek-V2 and later publish it; rows may give their own.
+constexpr std::int64_t published_nope = 128, published_rope = 64, published_value = 128, published_latent = 512;
+
+/// Prompts attend with keys and values of each head; decoding with what the cache holds, a key for all heads whose first part is the value.
+Attention parse_latent_attention(const Row& row, Precision precision) {
+    const bool decodes = row.required_choice(MeasuredColumn::function, {"mla_context", "mla_generation"}) == "mla_generation";
+    Attention op;
+    op.batch = row.count_if(MeasuredColumn::batch).value_or(1);
+    op.heads = row.count(MeasuredColumn::heads);
+    op.kv_heads = decodes ? 1 : op.heads;
+    op.value_dim = decodes ? published_latent : published_value;
+    op.head_dim = decodes ? published_latent + published_rope : published_nope + published_rope;
+    op.query_len = row.count(MeasuredColumn::query_len);
+    op.kv_len = row.count(MeasuredColumn::kv_len);
+    require_plausible({op.batch, op.heads, op.head_dim, op.query_len, op.kv_len});
+    if (op.query_len > op.kv_len) throw Unusable{"causal attention with more queries than keys"};
+    op.causal = true;
+    op.precision = precision;
+    op.kv_precision = row.precision_if(MeasuredColumn::kv_precision).value_or(precision);
+    op.values_in_keys = decodes;
+    return op;
+}
+
 /// Of latent attention, a product a head: queries into the latent space, and what was attended to out of it.
 Gemm parse_latent_product(const Row& row, Precision precision) {
-    constexpr std::int64_t published_head = 128, published_latent = 512;  // of DeepSeek-V2 and later; a row may give its own
     const bool before = row.required_choice(MeasuredColumn::function, {"mla_gen_pre", "mla_gen_post"}) == "mla_gen_pre";
     const Gemm op{.batch = row.count(MeasuredColumn::heads),
                   .m = row.count(MeasuredColumn::tokens),
-                  .n = row.count_if(MeasuredColumn::n).value_or(before ? published_latent : published_head),
-                  .k = row.count_if(MeasuredColumn::k).value_or(before ? published_head : published_latent),
+                  .n = row.count_if(MeasuredColumn::n).value_or(before ? published_latent : published_nope),
+                  .k = row.count_if(MeasuredColumn::k).value_or(before ? published_value : published_latent),
                   .precision = precision,
                   .weight_bits = native_weights(precision).bits};
     require_plausible({op.batch, op.m, op.n, op.k});
     return op;
 }
 
-constexpr std::array<std::string_view, 22> operators{
+constexpr std::array<std::string_view, 23> operators{
     "gemm",        "conv2d",     "attention",      "elementwise", "softmax",    "layernorm",  "rmsnorm",    "embedding", "moe",
     "all_reduce",  "all_gather", "reduce_scatter", "all_to_all",  "memcpy_h2d", "memcpy_d2h", "memcpy_d2d", "quantize",  "mla_bmm",
-    "gated_delta", "kda",        "mamba2",         "mhc"};
+    "gated_delta", "kda",        "mamba2",         "mhc",         "mla"};
 
 }  // namespace
 
@@ -244,6 +266,7 @@ Op parse_op(const Row& row, Precision precision) {
     if (op == "kda") return parse_recurrent(row, precision, RecurrentLayer::kda);
     if (op == "mamba2") return parse_recurrent(row, precision, RecurrentLayer::mamba2);
     if (op == "mhc") return parse_hyper_connection(row, precision);
+    if (op == "mla") return parse_latent_attention(row, precision);
     if (op == "memcpy_h2d") return parse_copy(row, CopyKind::h2d);
     if (op == "memcpy_d2h") return parse_copy(row, CopyKind::d2h);
     return parse_copy(row, CopyKind::d2d);

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "prediction/interval_table.hpp"
-#include "roofcast/physical_floor.hpp"
+#include "prediction/phase_shares.hpp"
 
 namespace roofcast {
 
@@ -19,41 +19,11 @@ constexpr double enough_of_the_time = 0.5;  // of all kernels, that operators kn
 constexpr Provenance by_trust[] = {Provenance::user_fit, Provenance::gpu_fit, Provenance::architecture_fit, Provenance::pooled_fit,
                                    Provenance::assumed};
 
-/// Adds `time` to the class `op` of `spent`.
-void add_to(std::vector<TimeShare>& spent, std::string_view op, double time) {
-    const auto known = std::find_if(spent.begin(), spent.end(), [&](const TimeShare& share) { return share.op == op; });
-    if (known != spent.end()) {
-        known->share += time;
-    } else {
-        spent.push_back({op, time});
-    }
-}
-
-/// Classes with their shares of the time of `phases`, sorted by class; what the GPU does not spend in kernels belongs to "assembly".
-std::vector<TimeShare> shares_of(const std::vector<const Phase*>& phases) {
-    std::vector<TimeShare> spent;
-    double total = 0, kernels = 0;
-    for (const Phase* phase : phases) {
-        for (const TimedOp& op : phase->timeline.ops) {
-            const double time = (phase->passes * op.time).in(s);
-            add_to(spent, op_class(op.node->op), time);
-            kernels += time;
-        }
-        total += phase->latency.in(s);
-    }
-    if (!(total > 0) || !(kernels > 0)) return {};
-    // Operators that overlap, or pipeline stages, take less than their sum.
-    const double scale = 1 / std::max(total, kernels);
-    for (TimeShare& share : spent) share.share *= scale;
-    std::sort(spent.begin(), spent.end(), [](const TimeShare& a, const TimeShare& b) { return a.op < b.op; });
-    return spent;
-}
-
 /// One figure: a phase, or the whole run.
 struct Figure {
-    std::string_view whole;            ///< class of whole models that measures just this; empty: none
-    std::vector<const Phase*> phases;  ///< that it is made of
-    std::vector<TimeShare> by_phase;   ///< the same as classes of whole models
+    std::string_view whole;                 ///< class of whole models that measures just this; empty: none
+    std::vector<const KnownPhase*> phases;  ///< that it is made of
+    std::vector<TimeShare> by_phase;        ///< the same as classes of whole models
 };
 
 struct Found {
@@ -140,27 +110,28 @@ std::optional<Found> find(const IntervalTable& intervals, const Figure& figure) 
     return Found{.interval = with_assembly(intervals, shares), .basis = "operators, defaults"};
 }
 
-/// Passes after the first token: a verification reads all weights for a few tokens, as a decode step does.
-bool is_decode(const Phase& phase) {
-    return phase.name == "decode" || phase.name == "draft_decode" || phase.name == "verify";
-}
-
 std::string_view phase_family(const Phase& phase, const Workload& workload) {
     return phase.name == "vision" ? std::string_view("vit") : std::string_view(workload.family);
 }
 
 /// Of the phases given: all of a run, or those before the first token, or decode alone.
-Figure figure_of(const std::vector<const Phase*>& phases, const Workload& workload) {
-    Figure figure{.whole = {}, .phases = phases, .by_phase = {}};
+Figure figure_of(std::vector<const KnownPhase*> phases, const Workload& workload) {
+    Figure figure{.whole = {}, .phases = std::move(phases), .by_phase = {}};
     double total = 0;
-    for (const Phase* phase : phases) total += phase->latency.in(s);
+    std::size_t decodes = 0;
+    for (const KnownPhase* known : figure.phases) total += known->phase->latency.in(s);
     if (!(total > 0)) return figure;
-    for (const Phase* phase : phases)
+    figure.by_phase.reserve(figure.phases.size());
+    for (const KnownPhase* known : figure.phases) {
+        const Phase& phase = *known->phase;
+        const bool decode = is_decode(phase);
+        decodes += decode ? 1 : 0;
         figure.by_phase.push_back(
-            {model_class(phase_family(*phase, workload), is_decode(*phase) ? "decode" : phase->name), phase->latency.in(s) / total});
-    if (std::all_of(phases.begin(), phases.end(), [](const Phase* phase) { return is_decode(*phase); }) || phases.size() == 1) {
+            {model_class(phase_family(phase, workload), decode ? "decode" : std::string_view(phase.name)), phase.latency.in(s) / total});
+    }
+    if (decodes == figure.phases.size() || figure.phases.size() == 1) {
         figure.whole = figure.by_phase.front().op;
-    } else if (std::any_of(phases.begin(), phases.end(), [](const Phase* phase) { return is_decode(*phase); })) {
+    } else if (decodes > 0) {
         figure.whole = model_class(workload.family, "generate");
     }
     return figure;
@@ -182,8 +153,9 @@ std::string assumption_class(const std::string& key) {
 /// What the values that `gpu` does not state leave open, each kind of value once. Kinds without an entry change no time.
 LogInterval left_to_assumption(const Gpu& gpu) {
     std::set<std::string> kinds;
-    const IntervalTable intervals(gpu.parameters);
     for (const Assumption& a : gpu.profile.assumed) kinds.insert(assumption_class(a.key));
+    if (kinds.empty()) return {};
+    const IntervalTable intervals(gpu.parameters);
     LogInterval sum;
     for (const std::string& kind : kinds) {
         const ResidualInterval* known = intervals.at(kind, Provenance::assumed);
@@ -201,30 +173,12 @@ IntervalRatio widened(const IntervalRatio& factor, const LogInterval& other) {
     return ratio(LogInterval{.middle = own.middle + other.middle, .half = std::hypot(own.half, other.half)});
 }
 
-/// A phase with the least time that it can take at data-sheet rates. Stages of a pipeline share a prompt, and take turns in decode.
-struct FlooredPhase {
-    const Phase* phase;
-    Seconds floor;
-};
-
-std::vector<FlooredPhase> floored(const std::vector<Phase>& phases, const GpuProfile& gpu, const Parallelism& parallel) {
-    std::vector<FlooredPhase> all;
-    all.reserve(phases.size());
-    for (const Phase& phase : phases) {
-        const Seconds floor = phase.passes * physical_floor(phase.graph, gpu);
-        all.push_back({&phase, is_decode(phase) ? floor : floor / static_cast<double>(parallel.pipeline)});
-    }
-    return all;
-}
-
-/// The least time of the phases that are `wanted` over the predicted one, at most 1: the figure stays within its interval.
-template <class Predicate>
-double least_ratio(const std::vector<FlooredPhase>& phases, Predicate wanted) {
+/// The least time of `phases` over the predicted one, at most 1: the figure stays within its interval.
+double least_ratio(const std::vector<const KnownPhase*>& phases) {
     Seconds least, predicted;
-    for (const auto& [phase, floor] : phases) {
-        if (!wanted(*phase)) continue;
-        least += floor;
-        predicted += phase->latency;
+    for (const KnownPhase* known : phases) {
+        least += known->floor;
+        predicted += known->phase->latency;
     }
     return predicted > Seconds{} ? std::min(1.0, least / predicted) : 0;
 }
@@ -266,10 +220,13 @@ std::optional<PredictionIntervals> prediction_intervals(const Prediction& p, con
                                                         const GpuProfile& used) {
     const IntervalTable intervals(device.parameters);
     if (intervals.empty() || p.phases.empty() || !p.withheld.empty()) return std::nullopt;
-    std::vector<const Phase*> all, before_first_token, decode;
+    std::vector<KnownPhase> known;
+    known.reserve(p.phases.size());
+    std::vector<const KnownPhase*> all, before_first_token, decode;
+    all.reserve(p.phases.size());
     for (const Phase& phase : p.phases) {
-        all.push_back(&phase);
-        (is_decode(phase) ? decode : before_first_token).push_back(&phase);
+        all.push_back(&known.emplace_back(known_phase(phase, used, p.request.parallel)));
+        (is_decode(phase) ? decode : before_first_token).push_back(all.back());
     }
     const auto whole = find(intervals, figure_of(all, workload));
     if (!whole) return std::nullopt;
@@ -289,11 +246,12 @@ std::optional<PredictionIntervals> prediction_intervals(const Prediction& p, con
         const IntervalRatio parts = of_parts(*result.ttft, *p.ttft / p.latency, *result.tpot);
         result.latency = {std::min(result.latency.low, parts.low), std::max(result.latency.high, parts.high)};
     }
-    const std::vector<FlooredPhase> floors = floored(p.phases, used, p.request.parallel);
-    const auto above_floor = [&](IntervalRatio& factor, auto wanted) { factor.low = std::max(factor.low, least_ratio(floors, wanted)); };
-    above_floor(result.latency, [](const Phase&) { return true; });
-    if (result.ttft) above_floor(*result.ttft, [](const Phase& phase) { return !is_decode(phase); });
-    if (result.tpot) above_floor(*result.tpot, is_decode);
+    const auto above_floor = [](IntervalRatio& factor, const std::vector<const KnownPhase*>& phases) {
+        factor.low = std::max(factor.low, least_ratio(phases));
+    };
+    above_floor(result.latency, all);
+    if (result.ttft) above_floor(*result.ttft, before_first_token);
+    if (result.tpot) above_floor(*result.tpot, decode);
     return result;
 }
 

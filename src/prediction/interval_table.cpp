@@ -36,8 +36,8 @@ const ResidualInterval* IntervalTable::most_trusted(std::string_view op) const {
     const ResidualInterval* best = nullptr;
     for (std::int32_t i = last_[bucket_of(op)]; i != none; i = before_[static_cast<std::size_t>(i)]) {
         const ResidualInterval& interval = intervals_[static_cast<std::size_t>(i)];
-        if (interval.provenance == Provenance::cited || interval.op != op) continue;
-        if (best == nullptr || interval.provenance > best->provenance) best = &interval;
+        const bool better = best == nullptr || interval.provenance > best->provenance;
+        if (better && interval.provenance != Provenance::cited && interval.op == op) best = &interval;
     }
     if (best != nullptr) return best;
     return op.starts_with("model_") || op == "assembly" ? nullptr : at("all", Provenance::assumed);

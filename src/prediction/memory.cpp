@@ -1,3 +1,5 @@
+#include "prediction/memory.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -110,10 +112,16 @@ std::vector<std::vector<Remedy>> combinations(const Run& request, const DecoderL
 
 MemoryEstimate memory_estimate(const Workload& workload, const Run& request, const SoftwareStacks& software) {
     const SoftwareStack stack = stack_of(software, request, workload, {});
+    const std::vector<OpGraph> graphs = weight_graphs(workload, request, stack);
+    return memory_of(graphs, workload, request, software, stack);
+}
+
+MemoryEstimate memory_of(std::span<const OpGraph> weight_graphs, const Workload& workload, const Run& request,
+                         const SoftwareStacks& software, const SoftwareStack& stack) {
     MemoryEstimate memory;
     memory.overhead = stack.memory_overhead;
     const DecoderLlm* llm = language_model(workload);
-    for (const OpGraph& graph : weight_graphs(workload, request, stack)) {
+    for (const OpGraph& graph : weight_graphs) {
         const bool staged = llm != nullptr && request.parallel.pipeline > 1;
         memory.weights += staged ? busiest_stage(graph, llm->layers, request.parallel.pipeline) : weight_size(graph);
         if (request.techniques.offload > 0) memory.weights -= offloaded_weights(graph, request);

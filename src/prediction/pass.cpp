@@ -29,9 +29,13 @@ void take_host_time(SoftwareStack& stack, double factor) {
 
 }  // namespace
 
+const SoftwareStack& engine_of(const SoftwareStacks& software, const Run& request, const Workload& workload, std::string_view vendor) {
+    const Execution execution = is_traced(software, request, workload, vendor) ? Execution::compiled : request.execution;
+    return software.find(execution, request.software, vendor);
+}
+
 SoftwareStack stack_of(const SoftwareStacks& software, const Run& request, const Workload& workload, std::string_view vendor) {
-    SoftwareStack stack = software.find(request.execution, request.software, vendor);
-    if (is_traced(software, request, workload, vendor)) stack = software.find(Execution::compiled, request.software, vendor);
+    SoftwareStack stack = engine_of(software, request, workload, vendor);
     if (stack.decoders && language_model(workload) != nullptr) {
         stack.matmul_rate = stack.decoders->matmul_rate;
         stack.host_per_pass = stack.decoders->host_per_pass;

@@ -11,8 +11,12 @@ bool is_traced(const SoftwareStacks& software, const Run& request, const Workloa
 /// Whether `request`, completed, is one of those that padding was removed from before: of an encoder.
 bool removes_padding(const SoftwareStack& stack, const Run& request);
 
-/// The engine that a completed `request` names, as it runs `workload` with the script that comes with it on a GPU of `vendor` (empty: not
-/// known; engines of a vendor are not for these), on a host of the request's speed and in the layout that the request asks for.
+/// The engine that a completed `request` names for `workload` on a GPU of `vendor` (empty: not known; engines of a vendor are not for
+/// these).
+const SoftwareStack& engine_of(const SoftwareStacks& software, const Run& request, const Workload& workload, std::string_view vendor);
+
+/// The same as it runs `workload` with the script that comes with it, on a host of the request's speed and in the layout that the request
+/// asks for.
 SoftwareStack stack_of(const SoftwareStacks& software, const Run& request, const Workload& workload, std::string_view vendor);
 
 /// `device` in the machine that `request` names, running `stack`.

@@ -57,30 +57,47 @@ Phase run_phase(OpGraph graph, const PhaseSetting& setting) {
     return phase;
 }
 
-Phase growing_phase(const std::function<OpGraph(std::int64_t)>& graph_at, std::int64_t first, std::int64_t last, double passes,
-                    const PhaseSetting& setting) {
+Seconds pass_latency(const OpGraph& graph, const PhaseSetting& setting) {
+    Timeline timeline = latency_alone(graph, setting.launches, setting.request.streams);
+    require_sound(timeline, graph.name);
+    wait_for_host_weights(timeline, graph, setting.request, setting.gpu());
+    return timeline.total;
+}
+
+Phase growing_phase(const SizedPass& pass_at, std::int64_t first, std::int64_t last, double passes, const PhaseSetting& setting) {
     constexpr std::array<double, 5> simpson{1.0 / 12, 4.0 / 12, 2.0 / 12, 4.0 / 12, 1.0 / 12};
     constexpr std::size_t middle = 2;
-    Seconds mean;
-    Phase phase;
+    std::array<Seconds, simpson.size()> latencies;
+    OpGraph graph;
+    const auto make = [&](std::size_t i) { pass_at(graph, first + (last - first) * static_cast<std::int64_t>(i) / 4); };
     for (std::size_t i = 0; i < simpson.size(); ++i) {
-        const std::int64_t length = first + (last - first) * static_cast<std::int64_t>(i) / 4;
-        OpGraph graph = graph_at(length);
-        if (i == middle) {
-            phase = run_phase(std::move(graph), setting);
-            mean += simpson[i] * phase.latency;
-        } else {
-            mean += simpson[i] * timed_pass(graph, setting).timeline.total;
-        }
+        if (i == middle) continue;  // comes last, as the phase keeps its graph
+        make(i);
+        latencies[i] = pass_latency(graph, setting);
     }
+    make(middle);
+    Phase phase = run_phase(std::move(graph), setting);
+    latencies[middle] = phase.latency;
+    Seconds mean;
+    for (std::size_t i = 0; i < simpson.size(); ++i) mean += simpson[i] * latencies[i];
     phase.passes = passes;
     phase.latency = phase.passes * mean;
     return phase;
 }
 
+SizedPass decode_steps(const PhaseSetting& setting) {
+    return [&setting](OpGraph& graph, std::int64_t kv_len) {
+        const Lowering& lowering = setting.stack().lowering;
+        if (graph.segments.empty()) {
+            graph = decode_graph(*setting.llm, setting.request, lowering, kv_len);
+        } else {
+            set_kv_len(graph, *setting.llm, setting.request, lowering, kv_len);
+        }
+    };
+}
+
 Phase decode_phase(const PhaseSetting& setting, std::int64_t context, std::int64_t steps) {
-    const auto step = [&](std::int64_t kv_len) { return decode_graph(*setting.llm, setting.request, setting.stack().lowering, kv_len); };
-    return growing_phase(step, context + 1, context + steps, static_cast<double>(steps), setting);
+    return growing_phase(decode_steps(setting), context + 1, context + steps, static_cast<double>(steps), setting);
 }
 
 }  // namespace roofcast

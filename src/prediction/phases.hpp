@@ -32,10 +32,18 @@ TimedPass timed_pass(const OpGraph& graph, const PhaseSetting& setting, std::spa
 /// One pass, weights that the host holds streamed beside it.
 Phase run_phase(OpGraph graph, const PhaseSetting& setting);
 
+/// The latency of such a pass alone.
+Seconds pass_latency(const OpGraph& graph, const PhaseSetting& setting);
+
+/// Makes a graph that of a pass at a length. It is given an empty one, or the one that it made of another length.
+using SizedPass = std::function<void(OpGraph&, std::int64_t)>;
+
+/// Steps of one new token per sequence, by the tokens in the cache, the new one included. `setting` must outlive it.
+SizedPass decode_steps(const PhaseSetting& setting);
+
 /// `passes` passes while a length grows evenly from `first` to `last`. The time of a pass is smooth in the length, so Simpson's rule over
 /// five points integrates it; the phase shows the middle pass.
-Phase growing_phase(const std::function<OpGraph(std::int64_t)>& graph_at, std::int64_t first, std::int64_t last, double passes,
-                    const PhaseSetting& setting);
+Phase growing_phase(const SizedPass& pass_at, std::int64_t first, std::int64_t last, double passes, const PhaseSetting& setting);
 
 /// The prompt of `context` tokens a sequence, less what is cached, in one pass or in chunks.
 Phase prefill_phase(const PhaseSetting& setting, std::int64_t context);

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "prediction/interval.hpp"
+#include "prediction/memory.hpp"
 #include "prediction/offload.hpp"
 #include "prediction/pass.hpp"
 #include "prediction/phases.hpp"
@@ -15,7 +16,8 @@ namespace roofcast {
 namespace {
 
 void add_phase(Prediction& p, Phase phase) {
-    for (const auto op : phase.timeline.unmodelled) p.withheld.emplace_back(op);
+    for (const auto op : phase.timeline.unmodelled)
+        if (std::find(p.withheld.begin(), p.withheld.end(), op) == p.withheld.end()) p.withheld.emplace_back(op);
     p.latency += phase.latency;
     p.phases.push_back(std::move(phase));
 }
@@ -76,6 +78,21 @@ void predict_diffusion(Prediction& p, const Diffusion& model, const PhaseSetting
     passes(latent_decoder_graph(model, run, lowering), 1);
 }
 
+/// Memory of the run that `p` predicts with `stack`. `as_any_vendor`: so it is estimated where the GPU's vendor and the context's length
+/// are not known.
+MemoryEstimate memory_of(const Prediction& p, const Workload& workload, const SoftwareStacks& software, const SoftwareStack& stack,
+                         bool as_any_vendor) {
+    const DecoderLlm* llm = language_model(workload);
+    bool timed = as_any_vendor && vision_language(workload) == nullptr && !std::holds_alternative<Diffusion>(workload.architecture);
+    if (llm != nullptr && timed) {
+        const std::int64_t context = context_tokens(workload, p.request);
+        timed = cached_tokens(p.request) == 0 && pass_tokens(p.request, stack, *llm, context) == context;
+    }
+    // A first pass over everything is what weights and activations are counted in.
+    return timed ? memory_of(std::span(&p.phases.front().graph, 1), workload, p.request, software, stack)
+                 : memory_estimate(workload, p.request, software);
+}
+
 }  // namespace
 
 Prediction predict(const Workload& workload, const Gpu& device, const Run& request, const SoftwareStacks& software) {
@@ -83,7 +100,11 @@ Prediction predict(const Workload& workload, const Gpu& device, const Run& reque
     p.request = completed(request, workload, device);
     require_host_link(p.request, device.profile);
     const std::int64_t tokens = context_tokens(workload, p.request) + p.request.generate_tokens;
-    const SoftwareStack stack = for_context(stack_of(software, p.request, workload, device.profile.vendor), tokens);
+    const std::string& vendor = device.profile.vendor;
+    SoftwareStack stack = stack_of(software, p.request, workload, vendor);
+    const bool as_any_vendor = &engine_of(software, p.request, workload, vendor) == &engine_of(software, p.request, workload, {}) &&
+                               (!stack.long_contexts || tokens <= stack.long_contexts->beyond);
+    stack = for_context(std::move(stack), tokens);
     const Gpu gpu = gpu_of(device, p.request, stack);
     p.caller = gpu.caller;
     LaunchTable launches(gpu, stack);
@@ -100,11 +121,12 @@ Prediction predict(const Workload& workload, const Gpu& device, const Run& reque
     }
     p.items_per_second = p.request.items() / p.latency.in(s);
     if (gpus_over_pcie(p.request.parallel, gpu.profile) > 1) p.pcie = gpu.profile.pcie;
-    p.memory = memory_estimate(workload, p.request, software);
+    p.memory = memory_of(p, workload, software, stack, as_any_vendor);
     p.memory.usable = gpu.profile.usable_memory();
     require_sound(p);
     p.intervals = prediction_intervals(p, workload, device, gpu.profile);
     p.notes = technique_notes(p, workload);
+    for (std::string& note : checkpoint_notes(workload, p.request)) p.notes.push_back(std::move(note));
     if (stack.half_padded && std::holds_alternative<Encoder>(workload.architecture))
         p.notes.push_back(
             removes_padding(stack, p.request)
@@ -113,9 +135,9 @@ Prediction predict(const Workload& workload, const Gpu& device, const Run& reque
     if (p.request.host_time != 1)
         p.notes.push_back(fmt::format("the host takes {:.4g} of the time of those that engines were measured on", p.request.host_time));
     if (std::string note = pcie_note(p.request, device.profile); !note.empty()) p.notes.push_back(std::move(note));
-    if (is_traced(software, p.request, workload, device.profile.vendor))
+    if (is_traced(software, p.request, workload, vendor))
         p.notes.push_back("the model's own script has TorchScript record it: times are those of TorchScript");
-    if (const std::string& vendor = gpu.profile.vendor; p.request.execution == Execution::tensorrt && !vendor.empty() && vendor != "NVIDIA")
+    if (p.request.execution == Execution::tensorrt && !vendor.empty() && vendor != "NVIDIA")
         p.notes.push_back(fmt::format("TensorRT runs on NVIDIA GPUs, this one is of {}: the times are those of an engine like it", vendor));
     return p;
 }

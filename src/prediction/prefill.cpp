@@ -14,7 +14,8 @@ Phase equal_chunks(const PhaseSetting& setting, std::int64_t cached, std::int64_
         return prefill_graph(*setting.llm, setting.request, setting.stack().lowering, chunk, past);
     };
     const std::int64_t last = cached + (passes - 1) * chunk;
-    if (passes > most_summed) return growing_phase(pass, cached, last, static_cast<double>(passes), setting);
+    const auto remade = [&](OpGraph& graph, std::int64_t past) { graph = pass(past); };
+    if (passes > most_summed) return growing_phase(remade, cached, last, static_cast<double>(passes), setting);
     Phase phase;
     Seconds sum;
     for (std::int64_t i = 0; i < passes; ++i) {
@@ -23,7 +24,7 @@ Phase equal_chunks(const PhaseSetting& setting, std::int64_t cached, std::int64_
             phase = run_phase(std::move(graph), setting);
             sum += phase.latency;
         } else {
-            sum += timed_pass(graph, setting).timeline.total;
+            sum += pass_latency(graph, setting);
         }
     }
     phase.passes = static_cast<double>(passes);
@@ -42,7 +43,7 @@ Phase prefill_phase(const PhaseSetting& setting, std::int64_t context) {
     };
     Phase phase = whole == 1 ? run_phase(pass(chunk, cached), setting) : equal_chunks(setting, cached, chunk, whole);
     if (rest > 0) {
-        phase.latency += timed_pass(pass(rest, cached + whole * chunk), setting).timeline.total;
+        phase.latency += pass_latency(pass(rest, cached + whole * chunk), setting);
         phase.passes += static_cast<double>(rest) / static_cast<double>(chunk);
     }
     phase.latency *= pipelined_share(request, setting.stack(), fresh);

@@ -198,7 +198,10 @@ Run completed_sizes(Run run, const Workload& workload) {
     check_sizes(run);
     check_techniques(run, workload);
     check_experts(workload, language_model(workload), run.parallel);
+    if (!run.weights && unpacks_weights(run.precision)) run.expert_weights = workload.native_experts;
     run.weights = run.weights.value_or(stored_weights(workload, run.precision));
+    const bool scaled_cache = workload.native_cache && element_size(*workload.native_cache) < element_size(run.cache_precision());
+    if (!run.kv_precision && scaled_cache) run.kv_precision = workload.native_cache;
     run.kv_precision = run.cache_precision();
     check_cache(run);
     if (const DecoderLlm* llm = language_model(workload)) {

@@ -21,9 +21,22 @@ std::int64_t context_tokens(const Workload& workload, const Run& run) {
     return run.prompt_tokens + (vlm == nullptr ? 0 : image_tokens(*vlm, run));
 }
 
+bool unpacks_weights(Precision precision) {
+    return precision == Precision::fp16 || precision == Precision::bf16;
+}
+
 WeightFormat stored_weights(const Workload& workload, Precision precision) {
-    const bool unpacks = precision == Precision::fp16 || precision == Precision::bf16;
-    return workload.native_weights && unpacks ? *workload.native_weights : native_weights(precision);
+    return workload.native_weights && unpacks_weights(precision) ? *workload.native_weights : native_weights(precision);
+}
+
+std::vector<std::string> checkpoint_notes(const Workload& workload, const Run& run) {
+    std::vector<std::string> notes = workload.notes;
+    if (run.expert_weights)
+        notes.push_back(fmt::format("routed experts are stored as {} ({:.4g} bits a weight), as the checkpoint is published",
+                                    name(*run.expert_weights), run.expert_weights->bits));
+    if (workload.native_cache && run.kv_precision == workload.native_cache)
+        notes.push_back(fmt::format("the KV cache is in {}, whose scales the checkpoint brings", name(*workload.native_cache)));
+    return notes;
 }
 
 std::vector<OpGraph> weight_graphs(const Workload& workload, const Run& run, const SoftwareStack& stack) {

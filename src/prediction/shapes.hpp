@@ -23,8 +23,14 @@ struct GivenSettings {
 /// Throws Error, which names the field, for settings that would change nothing: a user who gives one expects that it does.
 void refuse_useless(const GivenSettings& given, const Workload& workload);
 
+/// Whether runs in `precision` unpack weights that are stored in fewer bits.
+bool unpacks_weights(Precision precision);
+
 /// How weights are stored when the user does not say: as the checkpoint is published when it is quantized, which 16-bit runs unpack.
 WeightFormat stored_weights(const Workload& workload, Precision precision);
+
+/// What the model's file left open, and how its checkpoint is stored where a run takes that over.
+std::vector<std::string> checkpoint_notes(const Workload& workload, const Run& run);
 
 /// Graphs that together hold every weight once, at the run's largest activations.
 std::vector<OpGraph> weight_graphs(const Workload& workload, const Run& run, const SoftwareStack& stack);

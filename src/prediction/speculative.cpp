@@ -33,13 +33,11 @@ SpeculativeDecode speculative_decode(const PhaseSetting& large, const PhaseSetti
     // The last iteration may yield more than is asked for, but takes its time.
     const double iterations = std::max(1.0, static_cast<double>(steps) / result.outcome.tokens_per_iteration);
     // The cache grows by one in each of the k draft steps: their mean is the middle one.
-    const auto step = [&](std::int64_t kv_len) {
-        return decode_graph(*draft.llm, draft.request, draft.stack().lowering, kv_len + (k - 1) / 2);
+    const std::int64_t mean = (k - 1) / 2;
+    const auto check = [&](OpGraph& graph, std::int64_t kv_len) {
+        graph = verify_graph(*large.llm, large.request, large.stack().lowering, k + 1, kv_len - 1);
     };
-    const auto check = [&](std::int64_t kv_len) {
-        return verify_graph(*large.llm, large.request, large.stack().lowering, k + 1, kv_len - 1);
-    };
-    result.draft = growing_phase(step, first, last, static_cast<double>(k) * iterations, draft);
+    result.draft = growing_phase(decode_steps(draft), first + mean, last + mean, static_cast<double>(k) * iterations, draft);
     result.draft.name = "draft_decode";
     result.verify = growing_phase(check, first, last, iterations, large);
     result.outcome.iteration = (result.draft.latency + result.verify.latency) / iterations;

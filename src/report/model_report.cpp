@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "graph/published.hpp"
+#include "roofcast/decoder_figures.hpp"
 #include "roofcast/op_graph.hpp"
 
 namespace roofcast {
@@ -90,6 +91,37 @@ Table weights_by_precision(const Workload& workload) {
     return table;
 }
 
+const DecoderLlm* decoder_of(const Workload& workload) {
+    if (const auto* vlm = std::get_if<VisionLanguage>(&workload.architecture)) return &vlm->language;
+    return std::get_if<DecoderLlm>(&workload.architecture);
+}
+
+/// What publishers of language models state beside the parameters.
+void add_decoder_figures(const Workload& workload, const DecoderLlm& decoder, double all_parameters, Report& report) {
+    const DecoderParameters parameters = decoder_parameters(decoder);
+    Run run = default_run(workload);
+    if (workload.native_cache) run.kv_precision = workload.native_cache;
+    const double token = cache_per_token(decoder, run).in(byte), fixed = fixed_cache(decoder, run).in(byte);
+    auto& json = report.document;
+    json["language_parameters"] = parameters.all;
+    json["active_parameters"] = parameters.active;
+    const double with_embedding = parameters.active + (decoder.tied_embeddings ? 0 : parameters.tables / 2);
+    json["active_parameters_with_embedding"] = with_embedding;
+    json["prediction_parameters"] = parameters.prediction;
+    json["checkpoint_parameters"] = all_parameters + parameters.prediction;
+    json["kv_precision"] = std::string(name(run.cache_precision()));
+    json["kv_bytes_per_token"] = token;
+    json["kv_bytes_per_sequence"] = fixed;
+    const std::string prediction = parameters.prediction > 0
+                                       ? fmt::format("; with multi-token prediction modules, which ordinary decoding leaves out, {:.0f}",
+                                                     all_parameters + parameters.prediction)
+                                       : std::string();
+    report.before.push_back(
+        fmt::format("active parameters a token {:.0f}, with the input embedding {:.0f}{}", parameters.active, with_embedding, prediction));
+    report.before.push_back(fmt::format("KV cache in {}: {:.0f} bytes a token{}", name(run.cache_precision()), token,
+                                        fixed > 0 ? fmt::format(", and {:.0f} bytes a sequence (windows, states)", fixed) : std::string()));
+}
+
 }  // namespace
 
 Report model_list_report(const std::vector<Workload>& workloads) {
@@ -130,6 +162,7 @@ Report model_report(const Workload& workload) {
     json["source"] = workload.source;
     json["file"] = workload.file;
     json["parameters"] = agreement.parameters;
+    json["notes"] = workload.notes;
     json["gmacs"] = total_macs(graph) / 1e9;
     json["gflops"] = total_flops(graph).in(gflop);
     json["published_agreement"] = verdict(agreement);
@@ -142,6 +175,8 @@ Report model_report(const Workload& workload) {
                                       workload.published.source)
                         : std::string("published figures: none"),
     };
+    if (const DecoderLlm* decoder = decoder_of(workload)) add_decoder_figures(workload, *decoder, agreement.parameters, report);
+    for (const std::string& note : workload.notes) report.before.push_back("note: " + note);
     report.tables = {operators(graph), weights_by_precision(workload)};
     json["operators"] = as_json(report.tables[0]);
     json["weights"] = as_json(report.tables[1]);

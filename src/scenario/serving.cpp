@@ -70,7 +70,9 @@ CacheRoom cache_room_left(const Workload& workload, const Run& request, const So
     const MemoryEstimate memory = memory_estimate(workload, one, software);
     CacheRoom room{.weights = memory.weights, .overhead = memory.overhead};
     room.activations = largest_activations(workload, one, software, options);
-    room.per_token = kv_cache_size(*language_model(workload), one, 1);
+    // What a token adds: states of recurrent layers are there from the first one on.
+    const DecoderLlm& decoder = *language_model(workload);
+    room.per_token = kv_cache_size(decoder, one, 2) - kv_cache_size(decoder, one, 1);
     const Bytes taken = room.weights + room.activations + room.overhead;
     const bool of_free = stack_of(software, request, workload, gpu.vendor).cache_of_free;
     const Bytes left = of_free ? options.memory_fraction * (*usable - taken) : options.memory_fraction * *usable - taken;

@@ -75,6 +75,7 @@ std::shared_ptr<const KernelFamily> read_family(TableReader& table, const std::s
     family.groups = read_group_sizes(table, "groups", 1);
     family.sharing_groups = read_group_sizes(table);
     family.converts_cache = table.flag_if("converts_cache").value_or(true);
+    family.batched = table.flag_if("batched");
     family.gated = table.flag_if("gated");
     family.needs_fit = table.flag_if("needs_fit").value_or(true);
     family.rows_include_quantization = table.flag_if("rows_include_quantization").value_or(false);

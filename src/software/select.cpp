@@ -74,6 +74,7 @@ bool KnownVersions::hold(std::string_view software) const {
 }
 
 const Engine* SoftwareStacks::engine(Execution execution, std::string_view asked, std::string_view vendor) const {
+    if (asked.empty()) return nullptr;
     const std::string software = without_v(asked);
     const Engine* found = nullptr;
     std::size_t longest = 0;
@@ -86,7 +87,7 @@ const Engine* SoftwareStacks::engine(Execution execution, std::string_view asked
             found = &engine;
         }
     }
-    if (found != nullptr || software.empty()) return found;
+    if (found != nullptr) return found;
     const auto is_called = [&](const Engine& engine) { return runs_as(engine, execution) && engine.stack.name == software; };
     const auto named = std::find_if(engines.begin(), engines.end(), is_called);
     if (named != engines.end()) return &*named;

@@ -40,10 +40,9 @@ void mark_host(KernelRow& row, const HostStack& host) {
     }
 }
 
-/// Rows of hyper-connections name no kernel.
 bool is_of(const KernelFamily& family, const KernelRow& row) {
-    const bool named = contains(family.kernels, row.kernel) || (family.kernels.empty() && row.kernel.empty());
-    return named && (family.engines.empty() || begins_with_any(row.origin.software, family.engines)) && takes(family, row.op);
+    return contains(family.kernels, row.kernel.empty() ? row.function : row.kernel) &&
+           (family.engines.empty() || begins_with_any(row.origin.software, family.engines)) && takes(family, row.op);
 }
 
 void mark_family(KernelRow& row, std::shared_ptr<const KernelFamily> family) {
@@ -58,7 +57,6 @@ void mark_family(KernelRow& row, std::shared_ptr<const KernelFamily> family) {
 }
 
 void mark_kernel(KernelRow& row, const SoftwareStacks& software, const GpuProfile* gpu) {
-    if (row.kernel.empty() && !std::holds_alternative<HyperConnection>(row.op)) return;
     if (std::holds_alternative<Collective>(row.op)) row.library = measured_library(software.libraries, row.kernel, row.origin.software);
     const auto runs = [&](const auto& family) { return is_of(*family, row) && (gpu == nullptr || family->runs_on(*gpu)); };
     const auto found = std::find_if(software.families.begin(), software.families.end(), runs);

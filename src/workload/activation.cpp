@@ -34,6 +34,8 @@ const std::map<std::string, double, std::less<>>& kernels_by_name() {
         {"relu6", 1},
         {"sigmoid", 1},
         {"silu", 1},
+        {"situ", 4},       // Kimi K3's report: beta tanh(x / beta) sigmoid(x): quotient, tanh, sigmoid, product
+        {"swigluoai", 5},  // gpt-oss's clamped SwiGLU: two clips, product, sigmoid, product
         {"swish", 1},
         {"tanh", 1},
     };

@@ -3,13 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <functional>
 #include <map>
 #include <utility>
 
+#include "io/identifier.hpp"
 #include "io/text_file.hpp"
 #include "roofcast/error.hpp"
+#include "workload/hub_cache.hpp"
 
 namespace roofcast {
 
@@ -28,10 +29,27 @@ std::vector<std::filesystem::path> model_files(const std::filesystem::path& fold
     return files;
 }
 
-std::string lower(std::string_view text) {
-    std::string out(text);
-    std::transform(out.begin(), out.end(), out.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    return out;
+/// Configurations as Hugging Face has them, each named after its hub id: `hub/ORG__NAME.json`.
+std::vector<std::filesystem::path> hub_files(const std::filesystem::path& folder) {
+    std::error_code ec;
+    std::vector<std::filesystem::path> files;
+    for (const auto& entry : std::filesystem::directory_iterator(folder / "hub", ec)) {
+        if (entry.path().extension() == ".json") files.push_back(entry.path());
+    }
+    std::ranges::sort(files, {}, &std::filesystem::path::native);
+    return files;
+}
+
+/// Id and hub id of a file of `hub_files`, in lower case.
+struct HubNames {
+    std::string id, hub_id;
+};
+
+HubNames hub_names(const std::filesystem::path& file) {
+    const std::string stem = lower_case(file.stem().string());
+    const auto bar = stem.find("__");
+    if (bar == std::string::npos) return {stem, stem};
+    return {stem.substr(bar + 2), stem.substr(0, bar) + "/" + stem.substr(bar + 2)};
 }
 
 bool looks_like_file(std::string_view name) {
@@ -43,7 +61,7 @@ void refuse_unread_format(std::string_view name) {
     constexpr std::pair<std::string_view, std::string_view> unread[] = {
         {".onnx", "ONNX"}, {".gguf", "GGUF"}, {".safetensors", "safetensors"}, {".pt", "PyTorch"}, {".pth", "PyTorch"}};
     for (const auto& [ending, format] : unread) {
-        if (!lower(name).ends_with(ending)) continue;
+        if (!lower_case(name).ends_with(ending)) continue;
         throw Error({.what = fmt::format("roofcast does not read {} files yet", format),
                      .key = "model",
                      .found = std::string(name),
@@ -58,11 +76,12 @@ bool looks_like_hub_id(std::string_view name) {
            !name.ends_with(".toml") && !name.ends_with(".json");
 }
 
-Error unknown_model(const std::vector<std::filesystem::path>& files, std::string_view wanted) {
+Error unknown_model(const std::filesystem::path& models_folder, const std::vector<std::filesystem::path>& files, std::string_view wanted) {
     std::vector<std::string> known;
     for (const auto& file : files) {
         for (std::string& name : workload_names(file)) known.push_back(std::move(name));
     }
+    for (const auto& file : hub_files(models_folder)) known.push_back(hub_names(file).id);
     std::string suggestion = did_you_mean(wanted, known);
     if (suggestion.empty()) suggestion = "see `roofcast model list`";
     return Error({.what = "unknown model",
@@ -73,7 +92,7 @@ Error unknown_model(const std::vector<std::filesystem::path>& files, std::string
 }
 
 Error unknown_hub_id(std::string_view wanted) {
-    return Error({.what = "this is neither a file nor the hub id of a shipped model",
+    return Error({.what = "this is neither a file, nor the hub id of a shipped model, nor in the local Hugging Face cache",
                   .key = "model",
                   .found = std::string(wanted),
                   .suggestion = fmt::format("fetch its configuration with `hf download {} config.json` and give that file", wanted)});
@@ -84,7 +103,9 @@ Error unknown_hub_id(std::string_view wanted) {
 std::vector<Workload> load_workload_catalogue(const std::filesystem::path& models_folder) {
     std::vector<Workload> catalogue;
     std::map<std::string, std::string> owner;
-    for (const auto& file : model_files(models_folder)) {
+    auto files = model_files(models_folder);
+    for (auto& file : hub_files(models_folder)) files.push_back(std::move(file));
+    for (const auto& file : files) {
         for (Workload& workload : load_workloads(file)) {
             std::vector<std::string> names = workload.aliases;
             names.push_back(workload.id);
@@ -113,7 +134,7 @@ Workload find_workload(const std::filesystem::path& models_folder, std::string_v
     if (looks_like_file(id_or_file) && !hub_id) return load_workload(id_or_file);
     // Parsing every file would take longer than a prediction: only a file that holds the quoted name can define it.
     const auto files = model_files(models_folder);
-    const std::string wanted = lower(id_or_file);
+    const std::string wanted = lower_case(id_or_file);
     const std::string quoted = '"' + wanted + '"';
     const std::boyer_moore_horspool_searcher name(quoted.begin(), quoted.end());
     for (const auto& file : files) {
@@ -121,9 +142,21 @@ Workload find_workload(const std::filesystem::path& models_folder, std::string_v
         if (std::search(text.begin(), text.end(), name) == text.end()) continue;
         if (auto workload = workload_in(text, file, wanted)) return *std::move(workload);
     }
-    if (hub_id) throw unknown_hub_id(id_or_file);
+    for (const auto& file : hub_files(models_folder)) {
+        const HubNames names = hub_names(file);
+        if (wanted == names.id || wanted == names.hub_id) return load_workload(file);
+    }
+    if (hub_id) {
+        if (const auto file = cached_config(id_or_file)) {
+            Workload workload = load_workload(*file);
+            workload.id = lower_case(id_or_file.substr(id_or_file.find('/') + 1));
+            workload.name = std::string(id_or_file);
+            return workload;
+        }
+        throw unknown_hub_id(id_or_file);
+    }
     if (is_checkpoint(id_or_file)) return load_workload(id_or_file);
-    throw unknown_model(files, id_or_file);
+    throw unknown_model(models_folder, files, id_or_file);
 }
 
 }  // namespace roofcast

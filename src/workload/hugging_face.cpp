@@ -2,104 +2,26 @@
 
 #include <fmt/format.h>
 
-#include <map>
-
+#include "io/identifier.hpp"
 #include "io/json_text.hpp"
 #include "io/text_file.hpp"
+#include "workload/hugging_face_formats.hpp"
 #include "workload/hugging_face_models.hpp"
+#include "workload/hugging_face_types.hpp"
 
 namespace roofcast {
 
 namespace {
 
-struct ModelType {
-    const char* family;
-    Architecture (*read)(const JsonReader&);
-};
-
-template <auto Read>
-Architecture as_architecture(const JsonReader& config) {
-    return Read(config);
-}
-
-const std::map<std::string_view, ModelType>& model_types() {
-    namespace hf = hugging_face;
-    static const std::map<std::string_view, ModelType> types{
-        {"llama", {"llm", as_architecture<hf::llama>}},
-        {"mistral", {"llm", as_architecture<hf::mistral>}},
-        {"mixtral", {"llm", as_architecture<hf::mixtral>}},
-        {"qwen2", {"llm", as_architecture<hf::qwen2>}},
-        {"qwen2_moe", {"llm", as_architecture<hf::qwen2_moe>}},
-        {"qwen3", {"llm", as_architecture<hf::qwen3>}},
-        {"qwen3_moe", {"llm", as_architecture<hf::qwen3_moe>}},
-        {"deepseek_v3", {"llm", as_architecture<hf::deepseek_v3>}},
-        {"gpt_oss", {"llm", as_architecture<hf::gpt_oss>}},
-        {"gpt2", {"llm", as_architecture<hf::gpt2>}},
-        {"gptj", {"llm", as_architecture<hf::gptj>}},
-        {"opt", {"llm", as_architecture<hf::opt>}},
-        {"phi", {"llm", as_architecture<hf::phi>}},
-        {"falcon", {"llm", as_architecture<hf::falcon>}},
-        {"gemma", {"llm", as_architecture<hf::gemma>}},
-        {"gemma2", {"llm", as_architecture<hf::gemma2>}},
-        {"gemma3_text", {"llm", as_architecture<hf::gemma3_text>}},
-        {"glm4", {"llm", as_architecture<hf::glm4>}},
-        {"gpt_neox", {"llm", as_architecture<hf::gpt_neox>}},
-        {"granite", {"llm", as_architecture<hf::llama>}},
-        {"phi3", {"llm", as_architecture<hf::mistral>}},
-        {"starcoder2", {"llm", as_architecture<hf::starcoder2>}},
-        {"bart", {"encoder", as_architecture<hf::bart>}},
-        {"bert", {"encoder", as_architecture<hf::bert>}},
-        {"roberta", {"encoder", as_architecture<hf::roberta>}},
-        {"electra", {"encoder", as_architecture<hf::electra>}},
-        {"deberta-v2", {"encoder", as_architecture<hf::deberta_v2>}},
-        {"vit", {"vit", as_architecture<hf::vit>}},
-        {"deit", {"vit", as_architecture<hf::deit>}},
-        {"beit", {"vit", as_architecture<hf::beit>}},
-        {"clip", {"vit", as_architecture<hf::clip>}},
-        {"swin", {"swin", as_architecture<hf::swin>}},
-        {"swinv2", {"swin", as_architecture<hf::swin_v2>}},
-        {"resnet", {"cnn", as_architecture<hf::resnet>}},
-        {"convnext", {"cnn", as_architecture<hf::convnext>}},
-        {"efficientnet", {"cnn", as_architecture<hf::efficientnet>}},
-        {"mobilenet_v2", {"cnn", as_architecture<hf::mobilenet_v2>}},
-        {"regnet", {"cnn", as_architecture<hf::regnet>}},
-        {"detr", {"detector", as_architecture<hf::detr>}},
-        {"conditional_detr", {"detector", as_architecture<hf::conditional_detr>}},
-        {"maskformer", {"detector", as_architecture<hf::maskformer>}},
-        {"mask2former", {"detector", as_architecture<hf::mask2former>}},
-        {"segformer", {"cnn", as_architecture<hf::segformer>}},
-        {"qwen2_vl", {"vlm", as_architecture<hf::qwen2_vl>}},
-        {"qwen2_5_vl", {"vlm", as_architecture<hf::qwen2_5_vl>}},
-        {"mllama", {"vlm", as_architecture<hf::mllama>}},
-    };
-    return types;
-}
-
 Precision stored_precision(const JsonReader& config) {
-    std::string name = config.text_or("torch_dtype", config.text_or("dtype", "float16"));
+    const JsonReader holder = config.has("torch_dtype") || config.has("dtype") ? config : config.object_or_this("text_config");
+    // Quantized checkpoints that name none compute in bf16.
+    const char* standard = config.has("quantization_config") ? "bfloat16" : "float16";
+    const std::string name = holder.text_or("torch_dtype", holder.text_or("dtype", standard));
     const auto precision = parse_precision(name);
     if (!precision)
-        throw config.error(config.has("torch_dtype") ? "torch_dtype" : "dtype", "unknown precision", "float32, float16, bfloat16");
+        throw holder.error(holder.has("torch_dtype") ? "torch_dtype" : "dtype", "unknown precision", "float32, float16, bfloat16");
     return *precision;
-}
-
-/// How a quantized checkpoint stores its weights; nullopt when it is not quantized. Other methods store something that cannot be derived
-/// from the config alone.
-std::optional<WeightFormat> quantized_weights(const JsonReader& config) {
-    if (!config.has("quantization_config")) return std::nullopt;
-    const JsonReader quantization = config.object("quantization_config");
-    const std::string method = quantization.text_or("quant_method", "");
-    if (method == "fp8" || method == "mxfp4") return parse_weight_format(method);
-    if (method != "awq" && method != "gptq") throw quantization.error("quant_method", "not supported", "awq, gptq, fp8 or mxfp4");
-    constexpr std::int64_t int4_bits = 4, int8_bits = 8;
-    constexpr double usual_group = 128;
-    const std::int64_t bits = quantization.count("bits");
-    const double group = quantization.number_or("group_size", usual_group);  // -1: one for each output
-    if (bits != int4_bits && bits != int8_bits) throw quantization.error("bits", "not supported", "4 or 8");
-    WeightFormat format = parse_weight_format(bits == int4_bits ? method + "-int4" : "gptq-int8").value();
-    constexpr double scale_and_zero_bits = 32;  // 4.25 bits in groups of 128
-    if (group >= 1) format.bits = static_cast<double>(bits) + scale_and_zero_bits / group;
-    return format;
 }
 
 /// Readers ask for the activations that matter; a name that the library does not know is a slip anywhere.
@@ -112,31 +34,72 @@ void check_activations(const JsonReader& config) {
     }
 }
 
+/// Python writes numbers that JSON has no words for: they become null, outside of texts.
+std::string without_python_numbers(std::string text) {
+    bool quoted = false;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        if (text[i] == '\\' && quoted) {
+            ++i;
+        } else if (text[i] == '"') {
+            quoted = !quoted;
+        } else if (!quoted && (text[i] == 'I' || text[i] == 'N' || text[i] == '-')) {
+            for (const std::string_view word : {"-Infinity", "Infinity", "NaN"}) {
+                if (text.compare(i, word.size(), word) == 0) text.replace(i, word.size(), "null");
+            }
+        }
+    }
+    return text;
+}
+
+/// A file is named as the hub names the model, with "__" for "/": then that is its id.
+void name_workload(const JsonReader& config, const std::filesystem::path& file, Workload& workload) {
+    const std::string folder = std::filesystem::absolute(file).parent_path().filename().string();
+    const std::string stem = file.stem() == "config" && !folder.empty() ? folder : file.stem().string();
+    workload.id = stem;
+    workload.name = config.text_or("_name_or_path", "");
+    workload.source = "Hugging Face config.json";
+    if (const auto bar = stem.find("__"); bar != std::string::npos && bar > 0 && bar + 2 < stem.size()) {
+        const std::string hub_id = stem.substr(0, bar) + "/" + stem.substr(bar + 2);
+        workload.id = lower_case(stem.substr(bar + 2));
+        workload.aliases = {lower_case(hub_id)};
+        workload.name = stem.substr(bar + 2);
+        workload.source = fmt::format("architecture keys of config.json of {} on Hugging Face", hub_id);
+    }
+    if (workload.name.empty()) workload.name = workload.id;
+}
+
+/// Keys that no reader asked for and that may change what runs: of a type that was inferred, an error; else the user is told.
+void report_unread(const JsonReader& config, bool inferred, Workload& workload) {
+    const auto unread = hugging_face::not_understood(config.unread());
+    for (const std::string& remark : config.remarks()) workload.notes.push_back(remark);
+    if (unread.empty()) return;
+    const std::string keys = fmt::format("{}", fmt::join(unread, ", "));
+    if (!inferred) {
+        workload.notes.push_back("keys that are not understood, and left out: " + keys);
+        return;
+    }
+    throw config.error("model_type", "this type of model is not known, nor are these of its keys: " + keys,
+                       "a type of docs/formats.md, or keys of one of these");
+}
+
 }  // namespace
 
 Workload load_hugging_face_config(const std::filesystem::path& file) {
-    const auto json = parse_json<nlohmann::json>(read_text_file(file), file.string());
+    const auto json = parse_json<nlohmann::json>(without_python_numbers(read_text_file(file)), file.string());
     const JsonReader config(json, file.string());
-    std::vector<std::string> known;
-    for (const auto& [name, type] : model_types()) known.emplace_back(name);
-    const std::string expected = fmt::format("one of {}", fmt::join(known, ", "));
-    const std::string name = config.text_or("model_type", "");
-    if (name.empty()) throw config.error("model_type", "a required key is missing", expected);
-    const auto type = model_types().find(name);
-    if (type == model_types().end()) throw config.error("model_type", "this type of model is not supported", expected);
-
+    std::string inferred;
+    const hugging_face::ModelType type = hugging_face::model_type(config, inferred);
     Workload workload;
-    const std::string folder = std::filesystem::absolute(file).parent_path().filename().string();
-    workload.id = file.stem() == "config" && !folder.empty() ? folder : file.stem().string();
-    workload.name = config.text_or("_name_or_path", "");
-    if (workload.name.empty()) workload.name = workload.id;
-    workload.family = type->second.family;
-    workload.source = "Hugging Face config.json";
+    name_workload(config, file, workload);
+    workload.family = type.family;
     workload.file = file.string();
     workload.default_precision = stored_precision(config);
-    workload.native_weights = quantized_weights(config);
+    if (!inferred.empty()) workload.notes.push_back(inferred);
+    hugging_face::read_formats(config, workload);
     check_activations(config);
-    workload.architecture = type->second.read(config);
+    workload.architecture = type.read(config);
+    if (std::holds_alternative<DecoderLlm>(workload.architecture)) workload.family = "llm";
+    if (workload.family == "llm" || workload.family == "vlm") report_unread(config, !inferred.empty(), workload);
     return workload;
 }
 

@@ -35,12 +35,15 @@ void read_window(const JsonReader& config, DecoderLlm& m, std::int64_t standard,
 
 DecoderLlm rotary_decoder(const JsonReader& config) {
     DecoderLlm m;
-    m.layers = config.count("num_hidden_layers");
+    m.layers = config.count_between("num_hidden_layers", 1, most_layers);
     m.hidden = config.count("hidden_size");
     m.heads = config.count("num_attention_heads");
     m.kv_heads = config.count_or("num_key_value_heads", m.heads);
     if (m.kv_heads < 1 || m.heads % m.kv_heads != 0) throw config.error("num_key_value_heads", "heads are not a multiple of it");
-    m.head_dim = config.has("head_dim") ? config.count("head_dim") : config.head_dim(m.hidden, "num_attention_heads");
+    const bool latent = config.has("kv_lora_rank");  // whose heads have widths of their own
+    m.head_dim = config.has("head_dim") || latent ? config.count(latent ? "qk_nope_head_dim" : "head_dim")
+                                                  : config.head_dim(m.hidden, "num_attention_heads");
+    if (latent) config.ignore({"head_dim"});
     m.vocabulary = config.count("vocab_size");
     m.max_context = config.count("max_position_embeddings");
     m.tied_embeddings = config.flag_or("tie_word_embeddings", false);

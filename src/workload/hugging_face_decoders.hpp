@@ -6,6 +6,9 @@
 
 namespace roofcast::hugging_face {
 
+/// Layers of a decoder: several times those of the deepest published one (126), so that a slip is an error.
+inline constexpr std::int64_t most_layers = 1000;
+
 /// Windowed layers by `layer_types`, where a config lists them: every n-th one full, or all alike.
 void read_layer_types(const JsonReader& config, DecoderLlm& m);
 /// A window of `standard` tokens where the config names none (0: off), which every `full_every`-th layer does not have (0: all have it);

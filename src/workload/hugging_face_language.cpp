@@ -46,6 +46,7 @@ DecoderLlm llama(const JsonReader& config) {
 }
 
 DecoderLlm mistral(const JsonReader& config) {
+    config.require_flag("attention_bias", false);
     DecoderLlm m = gated_decoder(config);
     read_window(config, m, 0, 0);
     return m;
@@ -91,6 +92,7 @@ DecoderLlm qwen3(const JsonReader& config) {
 
 DecoderLlm qwen3_moe(const JsonReader& config) {
     require_all_sparse(config);
+    config.ignore({"intermediate_size", "shared_expert_intermediate_size", "qkv_bias", "use_qk_norm"});  // of layers that it has not
     DecoderLlm m = rotary_decoder(config);
     m.attention_bias = m.output_bias = config.flag_or("attention_bias", false);
     m.qk_norm = true;
@@ -117,11 +119,19 @@ DecoderLlm deepseek_v3(const JsonReader& config) {
                      .top_k = config.count_between("num_experts_per_tok", 1, experts),
                      .expert_intermediate = width,
                      .shared_intermediate = config.count_or("n_shared_experts", 0) * width,
-                     .dense_layers = config.has("first_k_dense_replace") ? config.count_between("first_k_dense_replace", 0, m.layers) : 0};
+                     .dense_layers = config.has("first_k_dense_replace") ? config.count_between("first_k_dense_replace", 0, m.layers) : 0,
+                     .selection_bias = config.text_or("topk_method", "") == "noaux_tc"};
+    if (const std::int64_t modules = config.count_or("num_nextn_predict_layers", 0); modules > 0) {
+        // DeepSeek's README: 14 billion parameters in the module, of which 0.9 billion each are copies of embedding and head.
+        m.prediction = PredictionHeads{.modules = modules,
+                                       .layers = {{LatentAttention{.heads = m.heads, .shape = *m.mla, .index = {}}, *m.moe, 1}},
+                                       .own_tables = true};
+    }
     return m;
 }
 
 DecoderLlm gpt_oss(const JsonReader& config) {
+    config.ignore({"experts_per_token", "num_experts_per_tok"});
     DecoderLlm m = rotary_decoder(config);
     m.attention_bias = m.output_bias = config.flag_or("attention_bias", true);
     m.attention_sinks = true;

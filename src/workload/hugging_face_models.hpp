@@ -26,6 +26,22 @@ DecoderLlm gemma3_text(const JsonReader& config);
 DecoderLlm glm4(const JsonReader& config);
 DecoderLlm gpt_neox(const JsonReader& config);
 DecoderLlm starcoder2(const JsonReader& config);
+DecoderLlm smollm3(const JsonReader& config);
+DecoderLlm deepseek_v32(const JsonReader& config);
+DecoderLlm deepseek_v4(const JsonReader& config);
+DecoderLlm glm4_moe(const JsonReader& config);
+DecoderLlm glm_moe_dsa(const JsonReader& config);
+DecoderLlm minimax_m2(const JsonReader& config);
+DecoderLlm minimax_m3(const JsonReader& config);
+DecoderLlm qwen3_5(const JsonReader& config);
+DecoderLlm nemotron_h(const JsonReader& config);
+DecoderLlm nemotron_nas(const JsonReader& config);
+DecoderLlm kimi_linear(const JsonReader& config);
+DecoderLlm mimo(const JsonReader& config);
+DecoderLlm mimo_v2_flash(const JsonReader& config);
+DecoderLlm step3p7(const JsonReader& config);
+DecoderLlm gemma4_text(const JsonReader& config);
+DecoderLlm llama4_text(const JsonReader& config);
 
 /// Element-wise kernels of the activation that `key` names, as read_activation() counts them; `standard` when absent.
 double eager_activation(const JsonReader& config, const char* key, const char* standard);
@@ -63,5 +79,15 @@ ConvNet segformer(const JsonReader& config);
 VisionLanguage qwen2_vl(const JsonReader& config);
 VisionLanguage qwen2_5_vl(const JsonReader& config);
 VisionLanguage mllama(const JsonReader& config);
+
+/// Of models that are published with or without their tower: a decoder alone where the config has no `vision_config`.
+Architecture qwen3_vl(const JsonReader& config);
+Architecture qwen3_5_vl(const JsonReader& config);
+Architecture kimi_k25(const JsonReader& config);
+Architecture minimax_m3_vl(const JsonReader& config);
+Architecture gemma3(const JsonReader& config);
+Architecture gemma4(const JsonReader& config);
+Architecture llama4(const JsonReader& config);
+Architecture mistral3(const JsonReader& config);
 
 }  // namespace roofcast::hugging_face

@@ -58,6 +58,18 @@ DecoderLlm gpt_neox(const JsonReader& config) {
     return m;
 }
 
+DecoderLlm smollm3(const JsonReader& config) {
+    config.require_flag("use_sliding_window", false);
+    static_cast<void>(config.size_of("no_rope_layers"));  // positions of these layers are not rotated: a small kernel less
+    static_cast<void>(config.count_or("no_rope_layer_interval", 0));
+    static_cast<void>(config.texts("layer_types"));
+    DecoderLlm m = gated_decoder(config);
+    m.attention_bias = m.output_bias = config.flag_or("attention_bias", false);
+    m.mlp_bias = config.flag_or("mlp_bias", false);
+    m.tied_embeddings = config.flag_or("tie_word_embeddings", true);
+    return m;
+}
+
 DecoderLlm starcoder2(const JsonReader& config) {
     DecoderLlm m = gated_decoder(config);
     make_classic(m);

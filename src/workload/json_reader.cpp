@@ -21,11 +21,21 @@ std::int64_t whole(const nlohmann::json& value) {
 }  // namespace
 
 JsonReader::JsonReader(const nlohmann::json& object, std::string file, std::string prefix)
-    : object_(&object), file_(std::move(file)), prefix_(std::move(prefix)) {
+    : object_(&object), file_(std::move(file)), prefix_(std::move(prefix)), record_(std::make_shared<Record>()) {
     if (!object.is_object()) throw Error({.what = "a JSON object is needed", .file = file_, .key = prefix_});
 }
 
+JsonReader::JsonReader(const nlohmann::json& object, const JsonReader& parent, std::string prefix)
+    : JsonReader(object, parent.file_, std::move(prefix)) {
+    record_ = parent.record_;
+}
+
+std::string JsonReader::full_name(std::string_view key) const {
+    return prefix_.empty() ? std::string(key) : fmt::format("{}.{}", prefix_, key);
+}
+
 const nlohmann::json* JsonReader::find(std::string_view key) const {
+    record_->asked.insert(full_name(key));
     const auto found = object_->find(key);
     return found == object_->end() || found->is_null() ? nullptr : &*found;
 }
@@ -40,7 +50,7 @@ Error JsonReader::error(std::string_view key, std::string what, std::string expe
     const nlohmann::json* value = find(key);
     return Error({.what = std::move(what),
                   .file = file_,
-                  .key = prefix_.empty() ? std::string(key) : fmt::format("{}.{}", prefix_, key),
+                  .key = full_name(key),
                   .found = value == nullptr ? std::string() : value->dump().substr(0, 60),
                   .expected = std::move(expected)});
 }
@@ -120,7 +130,59 @@ std::size_t JsonReader::size_of(std::string_view key) const {
 JsonReader JsonReader::object(std::string_view key) const {
     const nlohmann::json& value = require(key);
     if (!value.is_object()) throw error(key, "wrong type", "an object");
-    return {value, file_, prefix_.empty() ? std::string(key) : fmt::format("{}.{}", prefix_, key)};
+    return {value, *this, full_name(key)};
+}
+
+void JsonReader::ignore(std::initializer_list<std::string_view> keys) const {
+    for (const std::string_view key : keys) record_->asked.insert(full_name(key));
+}
+
+void JsonReader::remark(std::string_view key, std::string_view text) const {
+    record_->remarks.push_back(fmt::format("{}: {}", full_name(key), text));
+}
+
+JsonReader JsonReader::object_or_this(std::string_view key) const {
+    return has(key) ? object(key) : *this;
+}
+
+std::vector<JsonReader> JsonReader::objects(std::string_view key) const {
+    const nlohmann::json& list = require(key);
+    if (!list.is_array()) throw error(key, "wrong type", "a list of objects");
+    std::vector<JsonReader> readers;
+    for (std::size_t i = 0; i < list.size(); ++i) {
+        if (!list[i].is_object()) throw error(key, "wrong type in the list", "objects");
+        readers.push_back({list[i], *this, fmt::format("{}[{}]", full_name(key), i)});
+    }
+    return readers;
+}
+
+bool JsonReader::is_text(std::string_view key) const {
+    const nlohmann::json* value = find(key);
+    return value != nullptr && value->is_string();
+}
+
+bool JsonReader::is_object(std::string_view key) const {
+    const nlohmann::json* value = find(key);
+    return value != nullptr && value->is_object();
+}
+
+bool JsonReader::is_list(std::string_view key) const {
+    const nlohmann::json* value = find(key);
+    return value != nullptr && value->is_array();
+}
+
+std::vector<std::string> JsonReader::unread() const {
+    std::vector<std::string> names;
+    for (const auto& [key, value] : object_->items()) {
+        if (value.is_null()) continue;
+        const std::string name = full_name(key);
+        if (!record_->asked.contains(name)) {
+            names.push_back(name);
+        } else if (value.is_object() && !value.empty()) {
+            for (std::string& nested : JsonReader(value, *this, name).unread()) names.push_back(std::move(nested));
+        }
+    }
+    return names;
 }
 
 void JsonReader::require_flag(std::string_view key, bool expected) const {

@@ -31,6 +31,23 @@ MlaShape read_mla(TableReader reader) {
     return mla;
 }
 
+/// Modules of layers like the last one.
+PredictionHeads read_prediction(TableReader reader, const DecoderLlm& model) {
+    PredictionHeads heads;
+    heads.modules = reader.count("modules", 1, largest_size);
+    heads.own_tables = reader.flag_if("own_tables").value_or(false);
+    reader.finish_with_base();
+    LayerGroup layer;
+    if (model.mla) {
+        layer.tokens = LatentAttention{.heads = model.heads, .shape = *model.mla, .index = {}};
+    } else {
+        layer.tokens = GroupedAttention{.heads = model.heads, .kv_heads = model.kv_heads, .head_dim = model.head_dim, .index = {}};
+    }
+    layer.channels = model.moe ? ChannelMixer(*model.moe) : ChannelMixer(DenseMlp{model.intermediate});
+    heads.layers = {layer};
+    return heads;
+}
+
 void read_attention(TableReader& reader, DecoderLlm& model) {
     model.heads = reader.count("heads", 1, largest_size);
     model.kv_heads = reader.count_if("kv_heads", 1, model.heads).value_or(model.heads);
@@ -87,6 +104,7 @@ DecoderLlm read_decoder(TableReader& reader) {
     model.head_bias = reader.flag_if("head_bias").value_or(false);
     read_attention(reader, model);
     read_blocks(reader, model);
+    if (reader.has("prediction")) model.prediction = read_prediction(reader.table("prediction"), model);
     return model;
 }
 

@@ -23,6 +23,8 @@ TEST_CASE("each distinct node is worked out once, in however many graphs it come
     for (const OpGraph* graph : {&first, &second, &first}) {
         const Timeline shared = timeline(*graph, launches, 1), alone = timeline(*graph, gpu, s);
         CHECK(shared.total == alone.total);
+        CHECK(latency_alone(*graph, launches, 1).total == alone.total);
+        CHECK(latency_alone(*graph, launches, 1).ops.empty());
         CHECK(shared.dram_bytes == alone.dram_bytes);
         CHECK(shared.kernels == alone.kernels);
     }

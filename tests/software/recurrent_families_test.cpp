@@ -69,10 +69,11 @@ TEST_CASE("a row of a family has its state in the family's formats") {
     CHECK(std::get<Recurrence>(rows[0].op).state_written == Precision::fp32);
 }
 
-TEST_CASE("rows of hyper-connections name no kernel and are known by their engine") {
-    const SoftwareStacks software = with_family("op = \"hyper_connection\"\nengines = [\"maker\"]\n");
+TEST_CASE("rows of hyper-connections name no kernel and are known by function and engine") {
+    const SoftwareStacks software = with_family("op = \"hyper_connection\"\nkernels = [\"pre\"]\nengines = [\"maker\"]\n");
     KernelRow row;
     row.op = HyperConnection{.tokens = 8, .streams = 4, .hidden = 64};
+    row.function = "pre";
     row.origin.software = "maker 1.0";
     KernelRow other = row;
     other.origin.software = "another 1.0";

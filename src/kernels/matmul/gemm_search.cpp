@@ -20,6 +20,7 @@ constexpr double reference_tile = large_tile_side * large_tile_side;  // that th
 
 /// What a tile's terms have in common, however k is split.
 struct TileTerms {
+    int area;
     double tiles;          // of the product
     double step, l2_step;  // seconds for an element of k
     double epilogue = 0;   // cycles
@@ -45,12 +46,17 @@ int additions_of(const GemmRates& r, int split) {
     return r.parts_in_turn ? split - 1 : std::min(split - 1, 1);
 }
 
+/// Cycles of the steps along `k` elements.
+double steps_cycles(const GemmRates& r, const GemmParameters& p, double k) {
+    return k * r.step_width / reference_depth * p.tiling.k_step_cycles;
+}
+
 Candidate terms_of(const GemmRates& r, const GemmParameters& p, const TileTerms& t, int split, double k) {
     const double w = r.blocks_per_sm * waves(t.tiles * split, r.blocks_per_sm * r.sm_count, p.tiling.tail);
     Candidate c{};
     c.split = split;
     // Steps in turn take their time in each wave of the blocks that fit on the chip, while DRAM delivers; others start once.
-    const double steps = k * r.step_width / reference_depth * p.tiling.k_step_cycles;
+    const double steps = steps_cycles(r, p, k);
     const double in_turn = r.steps_in_turn ? waves(t.tiles * split, unpacking_blocks * r.sm_count, p.tiling.tail) * steps : 0;
     const double between = std::max(0.0, p.wave_cycles - t.epilogue);  // two waves, beside the epilogue of the first
     const double unshared = w - t.tiles * split / r.sm_count;          // whole waves less filled ones
@@ -63,8 +69,8 @@ Candidate terms_of(const GemmRates& r, const GemmParameters& p, const TileTerms&
     return c;
 }
 
-/// Terms that do not depend on the tile, of candidates that split k in `split` parts: seconds of DRAM traffic and of latency, the steps
-/// along k left out. Both grow with the parts.
+/// Least terms that do not depend on the tile, of candidates that cut k of `k` elements in `split` parts or more: seconds of DRAM traffic,
+/// and of latency without the steps along k, which get fewer.
 struct SharedTerms {
     double dram, latency;
 };
@@ -74,12 +80,10 @@ SharedTerms shared_terms(const GemmRates& r, const GemmParameters& p, int split)
             (p.fixed_cycles + r.later + additions_of(r, split) * p.tiling.split_k_cycles) * r.cycle};
 }
 
-/// What no candidate of a tile with these shared terms, or more, is faster than: waves are no fewer than filled ones, and the parts of k
-/// together no shorter than k. `k_per_sm`: elements of k over SMs.
-double least_time(const TileTerms& t, const SharedTerms& shared, double k_per_sm, double overlap) {
+/// What no candidate with these shared terms is faster than whose SMs go along `k` elements.
+double least_time(const TileTerms& t, const SharedTerms& shared, double k, double overlap) {
     constexpr double rounding = 1e-12;
-    const double filled = t.tiles * k_per_sm;
-    const Seconds busy = unlimited_time(filled * t.step * s, shared.dram * s, filled * t.l2_step * s, overlap);
+    const Seconds busy = unlimited_time(k * t.step * s, shared.dram * s, k * t.l2_step * s, overlap);
     return (1 - rounding) * (busy.in(s) + shared.latency);
 }
 
@@ -98,6 +102,25 @@ struct Fastest {
         *this = {c, own, of_tile, true};
     }
 };
+
+/// Whether the library cuts k in so many parts: only while the blocks take few waves.
+bool splits(const MatrixProduct& op, const GemmRates& r, const TileTerms& t, int split) {
+    return t.tiles * split <= split_waves * r.sm_count && split <= op.most_parts;
+}
+
+/// A tile that the library has for the product.
+struct Tried {
+    TileTerms terms;
+    std::size_t place;  ///< among the library's tiles
+    bool splits;        ///< may be the fastest with a split k
+};
+
+/// Whether one of `tried` is as fast as `t` however k is split, or faster: as many tiles of as many outputs, whose operands take no longer.
+bool has_equal(std::span<const Tried> tried, const TileTerms& t) {
+    return std::any_of(tried.begin(), tried.end(), [&t](const Tried& other) {
+        return t.area == other.terms.area && t.tiles == other.terms.tiles && t.step >= other.terms.step && t.l2_step >= other.terms.l2_step;
+    });
+}
 
 /// k in whole steps of a block, by split factor.
 class SplitDepths {
@@ -120,13 +143,13 @@ private:
 Candidate fastest_candidate(const MatrixProduct& op, const GemmRates& r, const GemmParameters& p, MathUnit unit) {
     const Tile only{op.tile_rows, op.tile_columns};
     const std::span<const Tile> tiles = op.tile_rows > 0 ? std::span(&only, 1) : tiles_of(op, unit);
-    const double k_per_sm = static_cast<double>(op.k) / r.sm_count;
-    const SharedTerms whole = shared_terms(r, p, 1);
+    const auto k = static_cast<double>(op.k);
     SplitDepths depths(op);
+    SharedTerms whole = shared_terms(r, p, 1);
+    const SharedTerms split = shared_terms(r, p, split_factors[1]);
+    if (!r.steps_in_turn) whole.latency += steps_cycles(r, p, depths[0]) * r.cycle;
     Fastest fastest;
-    // Those that may be faster with a split k.
-    std::array<TileTerms, most_tiles> kept;
-    std::array<std::size_t, most_tiles> places;
+    std::array<Tried, most_tiles> tried;
     std::size_t count = 0;
     // Low tiles come last, and are the best of products of few rows: then they leave few others that can be faster.
     const bool last_first = op.m <= few_rows;
@@ -134,21 +157,24 @@ Candidate fastest_candidate(const MatrixProduct& op, const GemmRates& r, const G
         const std::size_t place = last_first ? tiles.size() - 1 - i : i;
         const Tile tile = tiles[place];
         const double blocks = static_cast<double>(op.batch) * tile_rows(op, tile) * tile_columns(op, tile);
-        TileTerms t{.tiles = blocks, .step = step_time(r, tile, 1), .l2_step = l2_step_time(r, tile)};
-        if (fastest.beats(least_time(t, whole, k_per_sm, p.overlap)) || !offered(tile, blocks, op, r.sm_count, unit)) continue;
-        if (op.padding_cost > 0) t.step = step_time(r, tile, padding_of(op, tile, blocks / r.sm_count));
+        TileTerms t{.area = tile.m * tile.n, .tiles = blocks, .step = step_time(r, tile, 1), .l2_step = l2_step_time(r, tile)};
+        // Waves are no fewer than filled ones, nor than one, and parts of k together no shorter than k.
+        const double waves = blocks / r.sm_count;
+        const bool tries_whole = !fastest.beats(least_time(t, whole, std::max(waves, r.blocks_per_sm) * k, p.overlap));
+        const bool tries_split = splits(op, r, t, split_factors[1]) && !fastest.beats(least_time(t, split, waves * k, p.overlap));
+        if (!(tries_whole || tries_split)) continue;
+        if (!last_first && op.padding_cost == 0 && has_equal(std::span(tried).first(count), t)) continue;
+        if (!offered(tile, blocks, op, r.sm_count, unit)) continue;
+        if (op.padding_cost > 0) t.step = step_time(r, tile, padding_of(op, tile, waves));
         t.epilogue = epilogue_cycles(r, p, tile);
-        fastest.offer(terms_of(r, p, t, 1, depths[0]), place, p, r.power);
-        kept[count] = t;
-        places[count++] = place;
+        if (tries_whole) fastest.offer(terms_of(r, p, t, 1, depths[0]), place, p, r.power);
+        tried[count++] = {t, place, tries_split};
     }
-    for (std::size_t tile = 0; tile < count && op.most_parts > 1; ++tile) {
-        const TileTerms& t = kept[tile];
-        for (std::size_t i = 1; i < std::size(split_factors); ++i) {
-            const int split = split_factors[i];
-            if (t.tiles * split > split_waves * r.sm_count || split > op.most_parts) break;
-            if (fastest.beats(least_time(t, shared_terms(r, p, split), k_per_sm, p.overlap))) break;
-            fastest.offer(terms_of(r, p, t, split, depths[i]), places[tile], p, r.power);
+    for (const Tried& tile : std::span(tried).first(count)) {
+        for (std::size_t i = 1; i < std::size(split_factors) && tile.splits && splits(op, r, tile.terms, split_factors[i]); ++i) {
+            const SharedTerms shared = shared_terms(r, p, split_factors[i]);
+            if (fastest.beats(least_time(tile.terms, shared, tile.terms.tiles / r.sm_count * k, p.overlap))) break;
+            fastest.offer(terms_of(r, p, tile.terms, split_factors[i], depths[i]), tile.place, p, r.power);
         }
     }
     return fastest.candidate;

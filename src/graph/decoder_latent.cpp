@@ -1,0 +1,79 @@
+// Latent attention. DeepSeek-AI, DeepSeek-V2 (2024): keys and values of all heads come from one low-rank latent a token.
+
+#include <algorithm>
+
+#include "graph/decoder.hpp"
+
+namespace roofcast {
+
+namespace {
+
+void add_queries(LayerBuilder& b, const DecoderPass& pass, const LatentAttention& a, Count width) {
+    const DecoderLlm& m = pass.model;
+    const Count rows = pass.rows();
+    if (a.shape.q_rank > 0) {
+        b.linear("q_down", rows, a.shape.q_rank, m.hidden, a.bias);
+        b.norm("q_norm", Normalization::rmsnorm, rows, a.shape.q_rank);
+        b.linear("q_up", rows, width, a.shape.q_rank);
+    } else {
+        b.linear("q_proj", rows, width, m.hidden);
+    }
+}
+
+/// Absorbed: queries move into the latent space, where all heads share one key, instead of keys out of it.
+void add_absorbed(LayerBuilder& b, const DecoderPass& pass, const LatentAttention& a, Attention op, Count heads) {
+    const MlaShape& mla = a.shape;
+    const Count rows = pass.rows();
+    const double weights = static_cast<double>(mla.kv_rank) * static_cast<double>(heads);
+    b.batched("q_absorb", heads, rows, mla.kv_rank, mla.nope_dim, weights * static_cast<double>(mla.nope_dim));
+    op.kv_heads = 1;
+    op.head_dim = mla.kv_rank + mla.rope_dim;
+    op.value_dim = mla.kv_rank;
+    op.values_in_keys = true;
+    op.beside_prompts = false;  // by a kernel of its own
+    b.add("attention", op, 0, Fusion::none, attention_kernels(pass, false) + eager::mla_split);
+    b.batched("v_up", heads, rows, mla.value_dim, mla.kv_rank, weights * static_cast<double>(mla.value_dim));
+}
+
+void add_expanded(LayerBuilder& b, const DecoderPass& pass, const LatentAttention& a, Attention op, Count heads) {
+    const MlaShape& mla = a.shape;
+    b.linear("kv_up", pass.run.batch * pass.kv_len, heads * (mla.nope_dim + mla.value_dim), mla.kv_rank);
+    op.kv_heads = heads;
+    op.head_dim = mla.nope_dim + mla.rope_dim;
+    op.value_dim = mla.value_dim;
+    op.kv_precision = op.precision;  // keys and values were just computed, not read from the cache
+    b.add("attention", op, 0, Fusion::none, attention_kernels(pass, false) + eager::mla_split);
+}
+
+}  // namespace
+
+void add_attention(LayerBuilder& b, const DecoderPass& pass, const LatentAttention& a) {
+    const DecoderLlm& m = pass.model;
+    const MlaShape& mla = a.shape;
+    const Count rows = pass.rows(), heads = shard(a.heads, pass.tensor());
+    add_queries(b, pass, a, heads * (mla.nope_dim + mla.rope_dim));
+    b.linear("kv_down", rows, mla.kv_rank + mla.rope_dim, m.hidden, a.bias);
+    b.norm("kv_norm", Normalization::rmsnorm, rows, mla.kv_rank);
+    if (a.rotary) add_rope(b, rows * heads * mla.rope_dim, rows * mla.rope_dim);
+    append_to_cache(b, pass, mla.kv_rank + mla.rope_dim, pass.kv_len);
+    Attention op = attention_op(pass, b.numerics());
+    op.heads = heads;
+    if (a.index) {
+        add_key_index(b, pass, *a.index, mla.q_rank > 0 ? mla.q_rank : m.hidden);
+        op.window = a.index->top_k;
+        op.kv_len = std::min<Count>(op.kv_len, a.index->top_k + pass.tokens - 1);
+    }
+    // The keys that an index chose differ from query to query: they are never expanded.
+    if (pass.decode || a.index) {
+        add_absorbed(b, pass, a, op, heads);
+    } else {
+        add_expanded(b, pass, a, op, heads);
+    }
+    if (a.gate) {
+        b.linear("gate_proj", rows, heads * mla.value_dim, m.hidden);
+        add_output_gate(b, pass, heads * mla.value_dim);
+    }
+    add_output(b, pass, heads * mla.value_dim, a.output_bias);
+}
+
+}  // namespace roofcast

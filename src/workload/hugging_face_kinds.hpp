@@ -1,0 +1,27 @@
+#pragma once
+/// Configs of decoders whose layers differ: layers are added one by one, equal ones are counted together.
+
+#include "roofcast/workload.hpp"
+#include "workload/json_reader.hpp"
+
+namespace roofcast::hugging_face {
+
+/// Adds one layer to `groups`.
+void add_layer(std::vector<LayerGroup>& groups, const TokenMixer& tokens, const ChannelMixer& channels);
+
+/// Sizes that every decoder has, with attention as `num_attention_heads` and its companions say. No MLP.
+DecoderLlm decoder_sizes(const JsonReader& config);
+
+/// Attention as the decoder's fields say.
+GroupedAttention attention_of(const DecoderLlm& m);
+
+/// `layers` flags: a list of 0 and 1, or one number n: of every n-th layer (Kimi, DeepSeek, GLM: 1), none of the first `dense`.
+std::vector<bool> expert_layers(const JsonReader& config, std::int64_t layers, std::int64_t dense);
+
+/// Experts by DeepSeek's key names.
+MoeShape routed_experts(const JsonReader& config);
+
+/// Sets what checks and peaks of memory ask the model itself for: layers, experts, the widest MLP.
+void summarize(DecoderLlm& m);
+
+}  // namespace roofcast::hugging_face
