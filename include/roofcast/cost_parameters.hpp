@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "roofcast/precision.hpp"
+#include "roofcast/recurrent_parameters.hpp"
 #include "roofcast/units.hpp"
 
 namespace roofcast {
@@ -193,15 +194,17 @@ enum class KernelClass {
     gemm_tensor4,
     attention_plain,
     attention_narrow,
-    quantize
+    quantize,
+    recurrent
 };
-inline constexpr std::size_t kernel_class_count = 15;
+inline constexpr std::size_t kernel_class_count = 16;
 
 /// By what a user's machine differs from the one that the other parameters were fitted on, all alike: other software, clocks or layout, or
 /// a power limit. Only users' fits set them; 1 everywhere else.
 struct MachineFactors {
     double models = 1;  ///< time of whole models over the predicted time
-    std::array<double, kernel_class_count> kernels{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};  ///< the same of kernels, by KernelClass
+    std::array<double, kernel_class_count> kernels{1, 1, 1, 1, 1, 1, 1, 1,
+                                                   1, 1, 1, 1, 1, 1, 1, 1};  ///< the same of kernels, by KernelClass
 };
 
 /// Everything the kernel models may tune, for one GPU or one architecture.
@@ -219,6 +222,7 @@ struct CostParameters {
     AllReduceParameters all_reduce{};
     CopyParameters copy{};
     std::array<QuantizeParameters, 4> quantize{};  ///< by QuantizeSchedule
+    RecurrentParameters recurrent{};
     MachineFactors time_factor{};
 };
 

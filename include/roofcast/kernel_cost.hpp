@@ -58,6 +58,9 @@ KernelCost cost(const Moe& op, const Gpu& gpu, Cache cache = Cache::cold);
 KernelCost cost(const Collective& op, const Gpu& gpu, Cache cache = Cache::cold);
 KernelCost cost(const Copy& op, const Gpu& gpu, Cache cache = Cache::cold);
 KernelCost cost(const Quantize& op, const Gpu& gpu, Cache cache = Cache::cold);
+KernelCost cost(const CausalConvolution& op, const Gpu& gpu, Cache cache = Cache::cold);
+KernelCost cost(const Recurrence& op, const Gpu& gpu, Cache cache = Cache::cold);
+KernelCost cost(const HyperConnection& op, const Gpu& gpu, Cache cache = Cache::cold);
 
 /// Most rows that engines multiply by kernels which stream the weights past vectors, without tensor cores.
 inline constexpr std::int64_t most_vector_rows = 8;

@@ -8,6 +8,7 @@
 
 #include "roofcast/pcie_topology.hpp"
 #include "roofcast/precision.hpp"
+#include "roofcast/recurrent_op.hpp"
 #include "roofcast/units.hpp"
 
 namespace roofcast {
@@ -201,8 +202,8 @@ struct Unmodelled {
     friend bool operator==(const Unmodelled&, const Unmodelled&) = default;
 };
 
-using Op =
-    std::variant<Gemm, Attention, Conv2d, Elementwise, RowWise, Embedding, Reduce, Move, Moe, Collective, Copy, Quantize, Unmodelled>;
+using Op = std::variant<Gemm, Attention, Conv2d, Elementwise, RowWise, Embedding, Reduce, Move, Moe, Collective, Copy, Quantize,
+                        CausalConvolution, Recurrence, HyperConnection, Unmodelled>;
 
 /// "gemm", "attention", "conv2d", … : the `op` column of measurements.
 std::string_view op_class(const Op& op);

@@ -25,6 +25,7 @@ struct KernelFacts {
     std::optional<int> query_block{};                ///< queries of a head that a thread block takes
     bool quantizes_by_tensors = false;               ///< as `LibraryFacts`'
     std::optional<std::vector<ShapedTile>> tiles{};  ///< of products in 8 bits, or of routed experts
+    RecurrentKernels recurrent{};
 };
 
 /// Whether a list of what is taken has `value`; an empty one takes everything.
@@ -37,7 +38,7 @@ bool takes_any(const std::vector<T>& taken, const T& value) {
 /// Empty lists and absent flags take everything.
 struct KernelFamily {
     std::string name, source;
-    std::string op;                    ///< "gemm", "moe" or "attention"
+    std::string op;                    ///< "gemm", "moe", "attention", "causal_convolution", "recurrence" or "hyper_connection"
     std::vector<std::string> kernels;  ///< values of the column `kernel` of measurements that mean it …
     std::vector<std::string> engines;  ///< … where the column `software` begins with one of these words
     std::vector<std::string> architectures;
@@ -47,6 +48,8 @@ struct KernelFamily {
     std::optional<bool> windowed;           ///< attention over a sliding window, or over all keys
     std::optional<bool> prompts{};          ///< of sequences without earlier tokens or several queries each, or of all others (decoding)
     std::vector<std::int64_t> head_dims{};  ///< widths of a head
+    std::vector<RecurrentLayer> layers{};   ///< that convolutions and recurrences belong to
+    std::optional<bool> verifies{};         ///< updates of several tokens a sequence, or of one
     std::optional<GroupSizes> groups{};     ///< query heads that share a KV head
     std::optional<GroupSizes> sharing_groups{};  ///< in place of the caller's
     bool converts_cache = true;                  ///< the same

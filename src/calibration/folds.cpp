@@ -31,6 +31,14 @@ struct Shape {
     std::string operator()(const Collective& c) const { return fmt::format("{} {}", c.gpus, c.bytes.in(byte)); }
     std::string operator()(const Copy& c) const { return fmt::format("{}", c.bytes.in(byte)); }
     std::string operator()(const Quantize& q) const { return fmt::format("{} {}", q.rows, q.cols); }
+    std::string operator()(const CausalConvolution& c) const {
+        return fmt::format("{} {} {} {} {}", c.batch, c.query_len, c.channels, c.width, c.update);
+    }
+    std::string operator()(const Recurrence& r) const {
+        return fmt::format("{} {} {} {} {} {} {} {}", name(r.layer), r.batch, r.query_len, r.key_heads, r.key_dim, r.value_heads,
+                           r.value_dim, r.update);
+    }
+    std::string operator()(const HyperConnection& h) const { return fmt::format("{} {} {} {}", h.tokens, h.sites, h.streams, h.hidden); }
     std::string operator()(const Unmodelled&) const { return {}; }
 };
 

@@ -45,6 +45,19 @@ bool is_all_reduce_of_engine(const Sample& s, const GpuProfile& gpu) {
     return op != nullptr && s.kernel->library != nullptr && chosen_all_reduce(*op, *s.kernel->library, gpu) != nullptr;
 }
 
+/// Of prompts, or of updates of a state.
+template <class Recurrent, bool update>
+bool is_recurrent(const Sample& s, const GpuProfile&) {
+    const Recurrent* op = op_of<Recurrent>(s);
+    return op != nullptr && op->update == update;
+}
+
+template <HyperConnectionKind kind>
+bool is_hyper_connection(const Sample& s, const GpuProfile&) {
+    const HyperConnection* op = op_of<HyperConnection>(s);
+    return op != nullptr && op->kind == kind;
+}
+
 constexpr std::string_view machine_stage = "machine";
 
 bool is_model(const Sample& s, const GpuProfile&) {
@@ -74,6 +87,12 @@ std::span<const Stage> stages() {
         {"all_reduce", {"all_reduce."}, {}, is_all_reduce_of_engine, false, "collective"},
         {"copy", {"copy."}, {}, is_one_of<Copy>},
         {"quantize", {"quantize."}, {"streaming."}, is_one_of<Quantize>},
+        {"causal_convolution.prompt", {"causal_convolution.prompt."}, {}, is_recurrent<CausalConvolution, false>, false, "recurrent"},
+        {"causal_convolution.update", {"causal_convolution.update."}, {}, is_recurrent<CausalConvolution, true>, false, "recurrent"},
+        {"recurrence.prompt", {"recurrence.prompt."}, {"streaming."}, is_recurrent<Recurrence, false>, false, "recurrent"},
+        {"recurrence.update", {"recurrence.update."}, {}, is_recurrent<Recurrence, true>, false, "recurrent"},
+        {"hyper_connection.pre", {"hyper_connection.pre."}, {}, is_hyper_connection<HyperConnectionKind::pre>, false, "recurrent"},
+        {"hyper_connection.post", {"hyper_connection.post."}, {}, is_hyper_connection<HyperConnectionKind::post>, false, "recurrent"},
         {machine_stage, {"time_factor.models"}, {}, is_model, true},
         {"models", {}, {"gemm.", "convolution.", "attention.", "power.simt_", "power.tensor", "power.integer8_"}, is_model, true},
     };

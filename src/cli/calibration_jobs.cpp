@@ -200,11 +200,6 @@ void require_data_files(const CommonOptions& common) {
 }
 
 CalibrationJob pooled_job(const CalibrateOptions& options, const Measurements& data) {
-    if (!options.family.empty() && options.architecture == all_architectures)
-        throw Error({.what = "a family is fitted on a GPU or an architecture",
-                     .key = "--architecture",
-                     .found = options.architecture,
-                     .expected = "ampere, ada, hopper or blackwell"});
     const auto folder = options.common.gpus();
     std::vector<GpuProfile> profiles = pooled_profiles(options, gpus_with_rows(data, options));
     const bool all = options.architecture == all_architectures;

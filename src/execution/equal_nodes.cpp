@@ -33,6 +33,9 @@ struct SizeHash {
     std::size_t operator()(const Collective& c) const { return std::hash<double>{}(c.bytes.in(byte)); }
     std::size_t operator()(const Copy& c) const { return std::hash<double>{}(c.bytes.in(byte)); }
     std::size_t operator()(const Quantize& q) const { return combined({q.rows, q.cols}); }
+    std::size_t operator()(const CausalConvolution& c) const { return combined({c.batch, c.query_len, c.channels}); }
+    std::size_t operator()(const Recurrence& r) const { return combined({r.batch, r.query_len, r.value_heads, r.key_dim}); }
+    std::size_t operator()(const HyperConnection& h) const { return combined({h.tokens, h.streams, h.hidden}); }
     std::size_t operator()(const Unmodelled&) const { return 0; }
 };
 

@@ -42,6 +42,14 @@ struct LargestOperand {
     double operator()(const Collective& c) const { return c.bytes.in(byte); }
     double operator()(const Copy& c) const { return c.bytes.in(byte); }
     double operator()(const Quantize& q) const { return product({q.rows, q.cols}); }
+    double operator()(const CausalConvolution& c) const { return product({c.batch, c.query_len + c.width, c.channels}); }
+    double operator()(const Recurrence& r) const {
+        const double keys = product({r.batch, r.query_len, r.key_heads, r.key_dim});
+        const double values = product({r.batch, r.query_len, r.value_heads, r.value_dim});
+        const double states = product({r.batch, r.update ? r.query_len : 1, r.value_heads, r.key_dim, r.value_dim});
+        return std::max({keys, values, states});
+    }
+    double operator()(const HyperConnection& h) const { return product({h.tokens, h.sites, h.streams, h.hidden}); }
     double operator()(const Unmodelled&) const { return 0; }
 };
 

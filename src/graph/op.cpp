@@ -24,6 +24,11 @@ struct Macs {
         return real(m.tokens) * real(m.top_k) * real(m.hidden) * real(m.intermediate) * (m.gated ? 3 : 2) /
                real(m.tensor_parallel * m.expert_parallel);
     }
+    /// S·k, k ⊗ v and S·q; Mamba-2 without the first.
+    double operator()(const Recurrence& r) const {
+        const double products = r.layer == RecurrentLayer::mamba2 ? 2 : 3;
+        return products * real(r.batch) * real(r.query_len) * real(r.value_heads) * real(r.key_dim) * real(r.value_dim);
+    }
     template <class Other>
     double operator()(const Other&) const {
         return 0;
@@ -35,6 +40,12 @@ struct VectorFlops {
     double operator()(const Elementwise& e) const { return real(e.elements) * e.flops_per_element; }
     double operator()(const RowWise& r) const { return real(r.rows) * real(r.cols) * row_wise_flops; }
     double operator()(const Reduce& r) const { return real(r.outputs) * r.window; }
+    double operator()(const CausalConvolution& c) const { return 2 * real(c.batch) * real(c.query_len) * real(c.channels) * real(c.width); }
+    /// Streams times the mixing matrix, or their weighted sum.
+    double operator()(const HyperConnection& h) const {
+        const double mixed = h.kind == HyperConnectionKind::pre ? 1 : real(h.streams);
+        return 2 * real(h.tokens) * real(h.sites) * real(h.streams) * real(h.hidden) * mixed;
+    }
     double operator()(const Unmodelled& u) const { return u.flops; }
     template <class Other>
     double operator()(const Other&) const {
@@ -63,6 +74,9 @@ struct Name {
         return names[static_cast<std::size_t>(c.kind)];
     }
     std::string_view operator()(const Quantize&) const { return "quantize"; }
+    std::string_view operator()(const CausalConvolution&) const { return "causal_convolution"; }
+    std::string_view operator()(const Recurrence&) const { return "recurrence"; }
+    std::string_view operator()(const HyperConnection&) const { return "hyper_connection"; }
     std::string_view operator()(const Unmodelled&) const { return "unmodelled"; }
 };
 
@@ -71,6 +85,11 @@ struct Name {
 std::string_view name(QuantizeSchedule schedule) {
     constexpr std::array<std::string_view, quantize_schedule_count> names{"tensor", "narrow", "rows", "elementwise"};
     return names[static_cast<std::size_t>(schedule)];
+}
+
+std::string_view name(RecurrentLayer layer) {
+    constexpr std::array<std::string_view, recurrent_layer_count> names{"gated_delta", "kda", "mamba2"};
+    return names[static_cast<std::size_t>(layer)];
 }
 
 std::string_view op_class(const Op& op) {

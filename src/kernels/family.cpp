@@ -41,9 +41,22 @@ struct Takes {
                family.windowed.value_or(op.window > 0) == (op.window > 0) && family.prompts.value_or(is_prompt(op)) == is_prompt(op) &&
                takes_heads(family, op);
     }
+    bool operator()(const CausalConvolution& op) const { return family.op == "causal_convolution" && takes_recurrent(op); }
+    bool operator()(const Recurrence& op) const { return family.op == "recurrence" && takes_recurrent(op); }
+    bool operator()(const HyperConnection& op) const {
+        return family.op == "hyper_connection" && takes_any(family.precisions, op.precision);
+    }
     template <class Other>
     bool operator()(const Other&) const {
         return false;
+    }
+
+private:
+    template <class Recurrent>
+    [[nodiscard]] bool takes_recurrent(const Recurrent& op) const {
+        const bool verifies = op.update && op.query_len > 1;
+        return takes_any(family.precisions, op.precision) && takes_any(family.layers, op.layer) &&
+               family.prompts.value_or(!op.update) == !op.update && family.verifies.value_or(verifies) == verifies;
     }
 };
 

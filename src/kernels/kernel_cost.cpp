@@ -29,7 +29,10 @@ template <class Operator>
 Seconds floor_of(const Operator& op, const GpuProfile& gpu, Cache cache) {
     if constexpr (requires { work(op); }) {
         const Work w = work(op);
-        const Bytes resident = cache == Cache::cold ? 0 * byte : gpu.l2;
+        // What is updated in place is read and written where L2 holds it.
+        double uses = 1;
+        if constexpr (requires { op.update; }) uses = 2;
+        const Bytes resident = cache == Cache::cold ? 0 * byte : uses * gpu.l2;
         return max(arithmetic_floor(op, w, gpu), max(w.bytes - resident, 0 * byte) / gpu.bandwidth);
     } else if constexpr (std::is_same_v<Operator, Collective>) {
         return (adds_in_switch(op, gpu) ? switch_bytes(op) : ring_bytes(op)) / link_bandwidth(gpu, op.gpus);
@@ -62,6 +65,9 @@ struct ClassOf {
     std::optional<K> operator()(const Collective&) const { return K::collective; }
     std::optional<K> operator()(const Copy&) const { return K::copy; }
     std::optional<K> operator()(const Quantize&) const { return K::quantize; }
+    std::optional<K> operator()(const CausalConvolution&) const { return K::recurrent; }
+    std::optional<K> operator()(const Recurrence&) const { return K::recurrent; }
+    std::optional<K> operator()(const HyperConnection&) const { return K::recurrent; }
     std::optional<K> operator()(const Unmodelled&) const { return std::nullopt; }
 };
 

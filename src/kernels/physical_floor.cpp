@@ -70,12 +70,19 @@ struct Floor {
     Seconds operator()(const Collective&) const { return {}; }
     Seconds operator()(const Copy&) const { return {}; }
     Seconds operator()(const Quantize&) const { return traffic(); }
+    Seconds operator()(const CausalConvolution&) const { return traffic_in_place(); }
+    Seconds operator()(const Recurrence&) const { return traffic_in_place(); }
+    Seconds operator()(const HyperConnection&) const { return traffic(); }
     Seconds operator()(const Unmodelled&) const { return {}; }
 
 private:
     [[nodiscard]] Seconds traffic() const { return traffic(any); }
     [[nodiscard]] Seconds traffic(const Op& op) const {
         return counted == Counted::products ? Seconds{} : traffic_floor(compulsory_bytes(op), gpu);
+    }
+    /// What is updated in place is read and written where L2 holds it.
+    [[nodiscard]] Seconds traffic_in_place() const {
+        return counted == Counted::products ? Seconds{} : traffic_floor(max(Bytes{}, compulsory_bytes(any) - gpu.l2), gpu);
     }
     [[nodiscard]] Seconds products(Precision p) const { return max(arithmetic_floor(op_flops(any), fastest_peak(gpu, p)), traffic()); }
 };

@@ -102,6 +102,28 @@ Work work(const Quantize& op) {
     return {{}, {}, read + elements * element_size(op.to), op.from};
 }
 
+Work work(const CausalConvolution& op) {
+    const double channels = real(op.batch) * real(op.channels);
+    const Bytes state = op.update ? 2 * channels * real(op.width - 1) * element_size(op.precision) : Bytes{};
+    return {{}, {}, 2 * channels * real(op.query_len) * element_size(op.precision) + state, op.precision};
+}
+
+/// A prompt starts from no state. Its products may run on tensor cores, those of an update are of vectors.
+Work work(const Recurrence& op) {
+    const double tokens = real(op.batch) * real(op.query_len);
+    const double states = real(op.batch) * real(op.value_heads) * real(op.key_dim) * real(op.value_dim);
+    const double width = 2 * real(op.key_heads) * real(op.key_dim) + 2 * real(op.value_heads) * real(op.value_dim);
+    const Bytes kept = states * (element_size(op.state_written) + (op.update ? element_size(op.state_read) : Bytes{}));
+    const Flops flops = 2 * op_macs(op) * flop;
+    return {op.update ? Flops{} : flops, op.update ? flops : Flops{}, kept + tokens * width * element_size(op.precision),
+            op.update ? Precision::fp32 : op.precision};
+}
+
+Work work(const HyperConnection& op) {
+    const double rows = op.kind == HyperConnectionKind::pre ? real(op.streams) + 1 : 2 * real(op.streams) + 1;
+    return {{}, {}, real(op.tokens) * real(op.sites) * rows * real(op.hidden) * element_size(op.precision), op.precision};
+}
+
 Bytes ring_bytes(const Collective& op) {
     const double n = real(op.gpus);
     if (op.gpus <= 1) return {};

@@ -25,6 +25,9 @@ Work work(const Reduce& op);
 Work work(const Move& op);
 Work work(const Moe& op);
 Work work(const Quantize& op);
+Work work(const CausalConvolution& op);
+Work work(const Recurrence& op);
+Work work(const HyperConnection& op);
 
 inline double real(std::int64_t count) {
     return static_cast<double>(count);

@@ -15,14 +15,6 @@ namespace roofcast {
 
 namespace {
 
-/// Refuses sizes whose product is no operator's: products of some of them are then exact in 64 bits.
-void require_plausible(std::initializer_list<std::int64_t> sizes) {
-    constexpr double most = 0x1p60;
-    double product = 1;
-    for (const std::int64_t size : sizes) product *= static_cast<double>(std::max<std::int64_t>(1, size));
-    if (product > most) throw Unusable{"the sizes multiply to more than 2^60: no GPU runs such an operator"};
-}
-
 Gemm parse_gemm(const Row& row, Precision precision) {
     const std::string_view function = row.choice(MeasuredColumn::function, {"linear", "linear_bias", "bmm", "dynamic_quantized"}, "linear");
     Gemm op;
@@ -235,11 +227,19 @@ Gemm parse_latent_product(const Row& row, Precision precision) {
     return op;
 }
 
-constexpr std::array<std::string_view, 19> operators{
-    "gemm",       "conv2d",         "attention",  "elementwise", "softmax",    "layernorm",  "rmsnorm",  "embedding", "moe", "all_reduce",
-    "all_gather", "reduce_scatter", "all_to_all", "memcpy_h2d",  "memcpy_d2h", "memcpy_d2d", "quantize", "mla_bmm",   "mla"};
+constexpr std::array<std::string_view, 23> operators{
+    "gemm",        "conv2d",     "attention",      "elementwise", "softmax",    "layernorm",  "rmsnorm",    "embedding", "moe",
+    "all_reduce",  "all_gather", "reduce_scatter", "all_to_all",  "memcpy_h2d", "memcpy_d2h", "memcpy_d2d", "quantize",  "mla_bmm",
+    "gated_delta", "kda",        "mamba2",         "mhc",         "mla"};
 
 }  // namespace
+
+void require_plausible(std::initializer_list<std::int64_t> sizes) {
+    constexpr double most = 0x1p60;
+    double product = 1;
+    for (const std::int64_t size : sizes) product *= static_cast<double>(std::max<std::int64_t>(1, size));
+    if (product > most) throw Unusable{"the sizes multiply to more than 2^60: no GPU runs such an operator"};
+}
 
 std::span<const std::string_view> measured_operators() {
     return operators;
@@ -262,6 +262,10 @@ Op parse_op(const Row& row, Precision precision) {
     if (op == "all_to_all") return parse_collective(row, CollectiveKind::all_to_all);
     if (op == "quantize") return parse_quantize(row, precision);
     if (op == "mla_bmm") return parse_latent_product(row, precision);
+    if (op == "gated_delta") return parse_recurrent(row, precision, RecurrentLayer::gated_delta);
+    if (op == "kda") return parse_recurrent(row, precision, RecurrentLayer::kda);
+    if (op == "mamba2") return parse_recurrent(row, precision, RecurrentLayer::mamba2);
+    if (op == "mhc") return parse_hyper_connection(row, precision);
     if (op == "mla") return parse_latent_attention(row, precision);
     if (op == "memcpy_h2d") return parse_copy(row, CopyKind::h2d);
     if (op == "memcpy_d2h") return parse_copy(row, CopyKind::d2h);

@@ -1,6 +1,8 @@
 #pragma once
 /// One CSV row as a measurement.
 
+#include <initializer_list>
+
 #include "measurement/columns.hpp"
 #include "roofcast/measurement.hpp"
 
@@ -11,6 +13,13 @@ void require_some_use(std::int64_t rows, bool any_kept, const std::string& file,
 
 /// The operator that a kernel row's columns describe. Throws Unusable.
 Op parse_op(const Row& row, Precision precision);
+
+/// Of a recurrent layer's convolution, or of its recurrence, by the column `kernel`. Throws Unusable.
+Op parse_recurrent(const Row& row, Precision precision, RecurrentLayer layer);
+HyperConnection parse_hyper_connection(const Row& row, Precision precision);
+
+/// Refuses sizes whose product is no operator's: products of some of them are then exact in 64 bits.
+void require_plausible(std::initializer_list<std::int64_t> sizes);
 
 /// A row with `op`. Origin's file and line are left to the caller. Throws Unusable.
 KernelRow parse_kernel_row(const Row& row);

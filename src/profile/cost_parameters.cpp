@@ -216,6 +216,7 @@ Specs all_specs() {
     add_moe(specs);
     add_transfers(specs);
     add_quantize(specs);
+    add_recurrent(specs);
     add_time_factors(specs);
     return specs;
 }

@@ -139,9 +139,11 @@ ParameterSet load(const std::filesystem::path& gpus_folder, const GpuProfile& pr
     if (fits == Fits::all && !users.own_fit.empty()) read(users.own_fit, Provenance::gpu_fit);
     if (fits == Fits::all && users.own_fit.empty()) read_fit(gpu_fit_file({}, profile.id), Provenance::gpu_fit);
     if (fits != Fits::all || profile.id.empty()) return set;
-    // Each over the values of the GPU itself; those of the GPU before those of its architecture.
+    // Each over the values of the GPU itself; those of the GPU before those of its architecture, and these before those of all.
     std::vector<std::pair<std::filesystem::path, bool>> files;
-    for (const std::string& of : {profile.id, "arch/" + kernels}) {
+    std::vector<std::string> of_families{profile.id, "arch/" + kernels};
+    if (profile.vendor == "NVIDIA") of_families.push_back(fmt::format("arch/{}", default_architecture));
+    for (const std::string& of : of_families) {
         for (const bool of_user : {true, false}) {
             const std::filesystem::path& root = of_user ? users.folder : gpus_folder;
             if (root.empty()) continue;

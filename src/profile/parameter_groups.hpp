@@ -53,6 +53,9 @@ void add_transfers(Specs& specs);
 /// Of kernels that scale a tensor to a narrower format, or find its scale, by schedule.
 void add_quantize(Specs& specs);
 
+/// Of causal convolutions, recurrences and hyper-connections.
+void add_recurrent(Specs& specs);
+
 /// Of a user's machine. Bounds: machines that differ by more are no machines of that GPU.
 void add_time_factors(Specs& specs);
 

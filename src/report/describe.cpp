@@ -23,6 +23,16 @@ struct Shape {
     std::string operator()(const Elementwise& op) const { return fmt::format("elements={}", op.elements); }
     std::string operator()(const RowWise& op) const { return fmt::format("rows={} cols={}", op.rows, op.cols); }
     std::string operator()(const Quantize& op) const { return fmt::format("rows={} cols={}", op.rows, op.cols); }
+    std::string operator()(const CausalConvolution& op) const {
+        return fmt::format("batch={} query={} channels={}{}", op.batch, op.query_len, op.channels, op.update ? " update" : "");
+    }
+    std::string operator()(const Recurrence& op) const {
+        return fmt::format("{} batch={} query={} heads={}/{} dim={}x{}{}", name(op.layer), op.batch, op.query_len, op.value_heads,
+                           op.key_heads, op.key_dim, op.value_dim, op.update ? " update" : "");
+    }
+    std::string operator()(const HyperConnection& op) const {
+        return fmt::format("tokens={} sites={} streams={} hidden={}", op.tokens, op.sites, op.streams, op.hidden);
+    }
     std::string operator()(const Moe& op) const {
         return fmt::format("tokens={} hidden={} intermediate={} experts={}/{} tp={} ep={}", op.tokens, op.hidden, op.intermediate, op.top_k,
                            op.experts, op.tensor_parallel, op.expert_parallel);

@@ -79,6 +79,14 @@ public:
         add(fmt::format("quantize.{}", name(q.schedule)));
         add("streaming");
     }
+    void operator()(const CausalConvolution& c) { add(c.update ? "causal_convolution.update" : "causal_convolution.prompt"); }
+    void operator()(const Recurrence& r) {
+        add(r.update ? "recurrence.update" : "recurrence.prompt");
+        if (!r.update) add("streaming");
+    }
+    void operator()(const HyperConnection& h) {
+        add(h.kind == HyperConnectionKind::pre ? "hyper_connection.pre" : "hyper_connection.post");
+    }
     void operator()(const Unmodelled&) {}
     template <class Streaming>
     void operator()(const Streaming&) {

@@ -41,16 +41,18 @@ struct WorkKind {
 };
 
 const std::vector<WorkKind>& work_kinds() {
-    static const std::vector<WorkKind> all{{"GEMM", {"gemm"}},
-                                           {"attention", {"attention"}},
-                                           {"convolution", {"conv2d"}},
-                                           {"element-wise, norms, softmax", {"elementwise", "layernorm", "rmsnorm", "softmax"}},
-                                           {"quantization", {"quantize"}},
-                                           {"mixture of experts", {"moe"}},
-                                           {"collectives, copies", {"all_", "reduce_scatter", "memcpy"}},
-                                           {"language models", {"model_llm", "model_vlm"}},
-                                           {"image models, detectors", {"model_cnn", "model_vit", "model_detector"}},
-                                           {"encoders, other models", {"model_"}}};
+    static const std::vector<WorkKind> all{
+        {"GEMM", {"gemm"}},
+        {"attention", {"attention"}},
+        {"convolution", {"conv2d"}},
+        {"element-wise, norms, softmax", {"elementwise", "layernorm", "rmsnorm", "softmax"}},
+        {"quantization", {"quantize"}},
+        {"recurrent layers, hyper-connections", {"causal_convolution", "recurrence", "hyper_connection"}},
+        {"mixture of experts", {"moe"}},
+        {"collectives, copies", {"all_", "reduce_scatter", "memcpy"}},
+        {"language models", {"model_llm", "model_vlm"}},
+        {"image models, detectors", {"model_cnn", "model_vit", "model_detector"}},
+        {"encoders, other models", {"model_"}}};
     return all;
 }
 

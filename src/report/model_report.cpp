@@ -50,6 +50,16 @@ struct Sizes {
     std::string operator()(const Collective& c) const { return fmt::format("{} GPUs, {}", c.gpus, readable_bytes(c.bytes.in(byte))); }
     std::string operator()(const Copy& c) const { return readable_bytes(c.bytes.in(byte)); }
     std::string operator()(const Quantize& q) const { return fmt::format("[{}, {}]", q.rows, q.cols); }
+    std::string operator()(const CausalConvolution& c) const {
+        return fmt::format("[{}, {}, {}], {} taps", c.batch, c.query_len, c.channels, c.width);
+    }
+    std::string operator()(const Recurrence& r) const {
+        return fmt::format("batch {}, {} tokens, heads {}/{}, state {} × {}", r.batch, r.query_len, r.value_heads, r.key_heads, r.key_dim,
+                           r.value_dim);
+    }
+    std::string operator()(const HyperConnection& h) const {
+        return fmt::format("{} × [{}, {}, {}]", h.sites, h.tokens, h.streams, h.hidden);
+    }
     std::string operator()(const Unmodelled& u) const { return std::string(u.reason); }
 };
 

@@ -25,6 +25,7 @@ void put_facts(const KernelFamily& family, LibraryFacts& facts) {
     }
     if (family.facts.query_block) facts.query_block = *family.facts.query_block;
     facts.quantizes_by_tensors = family.facts.quantizes_by_tensors;
+    facts.recurrent = family.facts.recurrent;
     if (family.op == "gemm") facts.fp8_single_row = {};
     if (family.facts.tiles) (family.op == "moe" ? facts.expert_tiles : facts.fp8_tiles) = *family.facts.tiles;
 }

@@ -23,12 +23,33 @@ WeightFormat read_weights(const TableReader& table, const std::string& text) {
     throw table.error("weights", "unknown weight format", text, "formats of the column weight_precision");
 }
 
+RecurrentLayer read_layer(const TableReader& table, const std::string& text) {
+    std::vector<std::string> known;
+    for (std::size_t i = 0; i < recurrent_layer_count; ++i) {
+        known.emplace_back(name(static_cast<RecurrentLayer>(i)));
+        if (text == known.back()) return static_cast<RecurrentLayer>(i);
+    }
+    throw table.error("layers", "unknown recurrent layer", text, fmt::format("{}", fmt::join(known, ", ")), did_you_mean(text, known));
+}
+
+RecurrentKernels read_recurrent_kernels(TableReader& table) {
+    constexpr std::int64_t most_tokens = 4096;
+    RecurrentKernels kernels;
+    kernels.block_tokens = table.count_if("block_tokens", 1, most_tokens).value_or(kernels.block_tokens);
+    kernels.walks = table.flag_if("walks").value_or(false);
+    kernels.keeps_verified = table.flag_if("keeps_verified").value_or(false);
+    if (const auto text = table.text_if("state_read")) kernels.state_read = read_precision(table, "state_read", *text);
+    if (const auto text = table.text_if("state_written")) kernels.state_written = read_precision(table, "state_written", *text);
+    return kernels;
+}
+
 /// Of a family's kernels, in place of those that run otherwise.
 KernelFacts read_kernel_facts(TableReader& table, AttentionDesigns designs) {
     KernelFacts facts;
     if (const auto name = table.text_if("attention")) facts.attention = named_attention(table, "attention", *name, designs).kernels;
     if (const auto queries = table.count_if("query_block", 16, 512)) facts.query_block = static_cast<int>(*queries);
     facts.quantizes_by_tensors = table.flag_if("quantizes_by_tensors").value_or(false);
+    facts.recurrent = read_recurrent_kernels(table);
     if (table.has("tiles")) facts.tiles = shaped_tiles(table, "tiles");
     return facts;
 }
@@ -49,6 +70,8 @@ std::shared_ptr<const KernelFamily> read_family(TableReader& table, const std::s
     family.windowed = table.flag_if("windowed");
     family.prompts = table.flag_if("prompts");
     family.head_dims = table.counts_if("head_dims", 1);
+    for (const auto& text : table.texts_if("layers")) family.layers.push_back(read_layer(table, text));
+    family.verifies = table.flag_if("verifies");
     family.groups = read_group_sizes(table, "groups", 1);
     family.sharing_groups = read_group_sizes(table);
     family.converts_cache = table.flag_if("converts_cache").value_or(true);

@@ -61,6 +61,7 @@ HostStack read_stack(TableReader& table) {
     const std::string reduction = table.text_if("reduction").value_or("k");
     if (reduction != "k" && reduction != "n") throw table.error("reduction", "no such column of products", reduction, "k or n");
     stack.reduction_in_n = reduction == "n";
+    stack.convolved_keys = table.texts_if("convolved_keys");
     stack.ungated_software = table.texts_if("ungated_software");
     for (TableReader& experts : table.tables("ungated_experts")) {
         stack.ungated_experts.push_back({experts.count("hidden", 1), experts.count("intermediate", 1)});

@@ -36,6 +36,7 @@ struct HostStack {
     std::vector<std::string> repeated;                             ///< ops whose cold rows are calls on the same operands
     bool split_ungrouped = true;                                   ///< its engine splits keys over blocks in ungrouped attention too
     bool reduction_in_n = false;                                   ///< column n of its gemm rows holds k, and k the columns of the product
+    std::vector<std::string> convolved_keys;                       ///< beginnings of names of engines whose rows convolve keys alone
     std::vector<std::string> ungated_software;                     ///< beginnings of the names of engines that run the next without a gate
     std::vector<UngatedExperts> ungated_experts;
 };

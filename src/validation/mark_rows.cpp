@@ -34,6 +34,10 @@ void mark_host(KernelRow& row, const HostStack& host) {
     if (!host.split_ungrouped) row.caller.splits_ungrouped = false;
     if (auto* gemm = std::get_if<Gemm>(&row.op); gemm != nullptr && host.reduction_in_n) std::swap(gemm->n, gemm->k);
     if (auto* moe = std::get_if<Moe>(&row.op); moe != nullptr && is_ungated(*moe, row.origin.software, host)) moe->gated = false;
+    if (auto* filter = std::get_if<CausalConvolution>(&row.op);
+        filter != nullptr && filter->layer == RecurrentLayer::gated_delta && begins_with_any(row.origin.software, host.convolved_keys)) {
+        filter->channels = filter->key_channels;
+    }
 }
 
 bool is_of(const KernelFamily& family, const KernelRow& row) {
@@ -44,6 +48,10 @@ bool is_of(const KernelFamily& family, const KernelRow& row) {
 void mark_family(KernelRow& row, std::shared_ptr<const KernelFamily> family) {
     if (auto* gemm = std::get_if<Gemm>(&row.op); gemm != nullptr && family->rows_include_quantization) gemm->dynamic_quantized = true;
     if (auto* moe = std::get_if<Moe>(&row.op)) moe->gated = family->gated.value_or(moe->gated);
+    if (auto* recurrence = std::get_if<Recurrence>(&row.op)) {
+        recurrence->state_read = family->facts.recurrent.state_read.value_or(recurrence->state_read);
+        recurrence->state_written = family->facts.recurrent.state_written.value_or(recurrence->state_written);
+    }
     row.caller = family->called_by(row.caller);
     row.family = std::move(family);
 }

@@ -151,9 +151,9 @@ TEST_CASE("latent attention has keys of each head in prompts, and one key for al
 TEST_CASE("the shipped rows of several engines are read without a skipped one") {
     const Measurements all = read_measurements({test::source_dir() / "validation_data" / "kernels_by_family"});
     CHECK(all.skipped.empty());
-    CHECK(all.kernels.size() > 17'000);
+    CHECK(all.kernels.size() > 20'000);
     for (const KernelRow& row : all.kernels) {
-        if (row.op_name != "quantize" && !row.op_name.starts_with("mla")) CHECK_FALSE(row.kernel.empty());
+        if (row.op_name != "quantize" && !row.op_name.starts_with("mla") && row.op_name != "mhc") CHECK_FALSE(row.kernel.empty());
     }
 }
 

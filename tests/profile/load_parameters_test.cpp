@@ -162,6 +162,22 @@ TEST_CASE("fits of kernel families are read where they are wanted") {
     CHECK(only({}).empty());
 }
 
+TEST_CASE("a family's fit to all GPUs together holds where neither the GPU nor its architecture has one, on boards of NVIDIA") {
+    ParameterFolder folder;
+    for (const char* of : {"_default", "ada"}) std::filesystem::create_directory(folder.path() / "fits" / "arch" / of);
+    const auto fraction = [&] { return parameter_specs()[parameter_index(key)].get(folder.load().families.at(0).values); };
+    folder.write("fits/arch/_default/fast.fit.toml", "[gemm.tensor16]\npeak_fraction = 0.6\n");
+    CHECK(fraction() == rel(0.6, 1e-12));
+    folder.write("fits/arch/ada/fast.fit.toml", "[gemm.tensor16]\npeak_fraction = 0.7\n");
+    CHECK(folder.load().families.size() == 1);
+    CHECK(fraction() == rel(0.7, 1e-12));
+    GpuProfile other;
+    other.id = "other";
+    other.vendor = "AMD";
+    other.architecture = "cdna3";
+    CHECK(load_parameters(folder.path(), other).families.empty());
+}
+
 TEST_CASE("a user's fit stands in place of the shipped one, and says whose it is") {
     ParameterFolder shipped, users;
     GpuProfile gpu;

@@ -95,6 +95,25 @@ TEST_CASE("engines say how they go through a tensor that they quantize") {
     CHECK(schedule(3) == QuantizeSchedule::elementwise);
 }
 
+TEST_CASE("a source's rows of an engine may convolve the keys of a gated delta rule alone") {
+    std::vector<KernelRow> rows =
+        read_measurements_text(
+            "gpu,op,kernel,phase,precision,batch,query_len,k_heads,k_head_dim,v_heads,v_head_dim,latency_us,software,source\n"
+            "g,gated_delta,causal_conv1d_fn,context,bf16,1,8,16,128,32,128,5,trtllm 1.3.0rc20,aiconfigurator-2026\n"
+            "g,gated_delta,causal_conv1d_fn,context,bf16,1,8,16,128,32,128,5,sglang 0.5.14,aiconfigurator-2026\n"
+            "g,gated_delta,causal_conv1d_fn,context,bf16,1,8,16,128,32,128,5,trtllm 1.3.0rc20,another\n",
+            "rows.csv")
+            .kernels;
+    REQUIRE(rows.size() == 3);
+    mark_rows(test::shipped_software(), load_measuring_hosts(test::software_dir() / "hosts.toml"), rows);
+    const auto channels = [&](std::size_t row) { return std::get<CausalConvolution>(rows[row].op).channels; };
+    CHECK(channels(0) == 16 * 128);
+    CHECK(channels(1) == (2 * 16 + 32) * 128);
+    CHECK(channels(2) == channels(1));
+    CHECK(rows[0].cache == Cache::warm);  // calls on the same operands
+    CHECK(rows[2].cache == Cache::cold);
+}
+
 TEST_CASE("rows are judged as their callers see the GPU") {
     const Gpu gpu = test::shipped_gpu("a100-sxm4-80gb");
     Measurements measurements = read_measurements_text(
