@@ -50,6 +50,7 @@ struct CacheRoom {
     Bytes available;                              ///< for all of these: the engine's part of what programs can allocate
     Bytes per_token;                              ///< keys and values of one token on one GPU
     std::int64_t blocks = 0;                      ///< that fit; below 1: the model cannot be served
+    std::int64_t state_blocks = 0;                ///< that the state of a sequence's recurrent layers takes
     /// Of one GPU, with at least one block.
     [[nodiscard]] Bytes taken(std::int64_t block_tokens) const {
         return weights + activations + overhead + static_cast<double>(block_tokens) * per_token;
@@ -112,6 +113,7 @@ struct ServingEngine {
     StepTable steps;
     SchedulerOptions options;
     std::int64_t cache_blocks = 1;  ///< of one copy
+    std::int64_t state_blocks = 0;  ///< that a sequence takes beside those of its tokens
     std::int64_t copies = 1;        ///< data-parallel; requests go to them in turn
     std::int64_t max_context = 0;   ///< of the model; 0: unlimited
     double time_scale = 1;          ///< factor on every step's time

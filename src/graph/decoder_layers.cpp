@@ -76,15 +76,15 @@ const char* layer_name(const DecoderLlm& m, const LayerGroup& group) {
 }
 
 /// Hyper-connections (Zhu et al., 2024; DeepSeek's, with a doubly stochastic mixing matrix): one hidden state from the streams, and after
-/// the mixer the streams from both.
-void add_hyper_connection(LayerBuilder& b, const DecoderPass& pass) {
-    const Count streams = pass.model.residual_streams, rows = pass.rows(), width = streams * pass.model.hidden;
+/// the mixer the streams from both. The first kernel finds the factors of both.
+void add_hyper_connection(LayerBuilder& b, const DecoderPass& pass, HyperConnectionKind kind) {
+    const Count streams = pass.model.residual_streams, width = streams * pass.model.hidden;
+    const HyperConnection op{
+        .kind = kind, .tokens = pass.rows(), .streams = streams, .hidden = pass.model.hidden, .precision = b.numerics().stored};
     const Count factors = (2 + streams) * streams;  // read and write factors of each stream, and those of each with each
-    const Gemm mix{.m = rows, .n = factors, .k = width, .precision = Precision::fp32, .weight_bits = 32};
     constexpr double scales = 3;
-    b.add("hyper_factors", mix, as_count(factors) * (as_count(width) + 1) + scales);
-    const double flops = as_count(rows) * as_count(width) * (2 + 2 * as_count(streams));
-    b.add("hyper_connections", Unmodelled{"hyper-connections", flops});
+    const bool finds = kind == HyperConnectionKind::pre;
+    b.add(finds ? "hyper_factors" : "hyper_streams", op, finds ? as_count(factors) * (as_count(width) + 1) + scales : 0);
 }
 
 /// Kimi Team, Attention Residuals (2026): a softmax over the sums of earlier blocks of layers.
@@ -92,17 +92,19 @@ void add_block_residual(LayerBuilder& b, const DecoderPass& pass) {
     const DecoderLlm& m = pass.model;
     const Count sources = 2 + m.layers / m.residual_block;
     constexpr double per_element = 4;  // a score and a weighted sum
-    const double flops = as_count(pass.rows()) * as_count(sources * m.hidden) * per_element;
-    b.add("attention_residual", Unmodelled{"attention over earlier blocks of layers", flops}, 2 * static_cast<double>(m.hidden));
+    OpNode& node =
+        b.elementwise("attention_residual", pass.rows() * m.hidden, as_count(sources), as_count(sources) * per_element, Fusion::none);
+    node.weights = 2 * as_count(m.hidden);
 }
 
 void begin_mixer(LayerBuilder& b, const DecoderPass& pass) {
-    if (pass.model.residual_streams > 0) add_hyper_connection(b, pass);
+    if (pass.model.residual_streams > 0) add_hyper_connection(b, pass, HyperConnectionKind::pre);
     if (pass.model.residual_block > 0) add_block_residual(b, pass);
 }
 
 void end_mixer(LayerBuilder& b, const DecoderPass& pass) {
-    if (pass.model.residual_streams == 0) b.residual("residual", pass.rows() * pass.model.hidden);
+    if (pass.model.residual_streams > 0) return add_hyper_connection(b, pass, HyperConnectionKind::post);
+    b.residual("residual", pass.rows() * pass.model.hidden);
 }
 
 }  // namespace

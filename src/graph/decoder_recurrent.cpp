@@ -1,6 +1,5 @@
-// Mixers whose memory is a state of fixed size: gated delta net, Kimi delta attention, Mamba-2. Projections, the causal convolution and
-// gates are operators like any other. The recurrence has no kernel model: its FLOPs are those of one token after the other (chunked
-// kernels of prompts do more), and its time is withheld.
+// Mixers whose memory is a state of fixed size: gated delta net, Kimi delta attention, Mamba-2. Prompts go through the recurrence chunk by
+// chunk, single tokens from the state of their sequence.
 
 #include "graph/decoder.hpp"
 
@@ -8,27 +7,28 @@ namespace roofcast {
 
 namespace {
 
-constexpr double silu_flops = 4;
+/// Over the last `width` tokens, each channel by itself; `keys` of the channels are those of keys.
+void add_convolution(LayerBuilder& b, const DecoderPass& pass, RecurrentLayer layer, Count channels, Count keys, Count width, bool bias) {
+    const CausalConvolution op{.layer = layer,
+                               .batch = pass.run.batch,
+                               .query_len = pass.tokens,
+                               .channels = channels,
+                               .width = width,
+                               .key_channels = keys,
+                               .update = pass.decode,
+                               .precision = b.numerics().stored};
+    b.add("causal_conv", op, as_count(channels) * (as_count(width) + (bias ? 1 : 0)));
+}
 
-/// Over the last `width` tokens, each channel by itself.
-void add_convolution(LayerBuilder& b, const DecoderPass& pass, Count channels, Count width, bool bias) {
-    OpNode& node = b.elementwise("causal_conv", pass.rows() * channels, 1, 2 * as_count(width) + silu_flops);
-    node.weights = as_count(channels) * (as_count(width) + (bias ? 1 : 0));
+/// The recurrence of the pass, but for heads and widths.
+Recurrence recurrence(const LayerBuilder& b, const DecoderPass& pass, RecurrentLayer layer) {
+    return {.layer = layer, .batch = pass.run.batch, .query_len = pass.tokens, .update = pass.decode, .precision = b.numerics().stored};
 }
 
 /// Normalizes heads of the output, times a gate of the same width; one factor for each channel of `factors`.
 void add_gated_norm(LayerBuilder& b, const DecoderPass& pass, Count heads, Count dim, double factors) {
     b.norm("output_norm", Normalization::rmsnorm, pass.rows() * heads, dim).weights = factors;
     add_output_gate(b, pass, heads * dim);
-}
-
-/// FLOPs of a delta rule for each element of the state: decay; the old value of the key; its replacement; the query's value.
-constexpr double delta_flops = 1 + 2 + 2 + 2;
-/// The same of Mamba-2: decay; the new value; the query's value.
-constexpr double scan_flops = 1 + 2 + 2;
-
-double elements(const DecoderPass& pass, Count state) {
-    return as_count(pass.rows()) * as_count(state);
 }
 
 }  // namespace
@@ -39,9 +39,13 @@ void add_recurrence(LayerBuilder& b, const DecoderPass& pass, const GatedDelta& 
     const Count keys = key_heads * a.key_dim, values = value_heads * a.value_dim;
     b.linear("qkvz_proj", rows, 2 * keys + 2 * values, m.hidden);
     b.linear("ba_proj", rows, 2 * value_heads, m.hidden);
-    add_convolution(b, pass, 2 * keys + values, a.convolution, false);
-    const double decays = 2 * as_count(value_heads);  // of each head, and the bias of its step
-    b.add("gated_delta_rule", Unmodelled{"gated delta rule", delta_flops * elements(pass, values * a.key_dim)}, decays);
+    add_convolution(b, pass, RecurrentLayer::gated_delta, 2 * keys + values, 2 * keys, a.convolution, false);
+    Recurrence op = recurrence(b, pass, RecurrentLayer::gated_delta);
+    op.key_heads = key_heads;
+    op.key_dim = a.key_dim;
+    op.value_heads = value_heads;
+    op.value_dim = a.value_dim;
+    b.add("gated_delta_rule", op, 2 * as_count(value_heads));  // a decay of each head, and the bias of its step
     add_gated_norm(b, pass, value_heads, a.value_dim, static_cast<double>(a.value_dim));
     add_output(b, pass, values, false);
 }
@@ -50,12 +54,14 @@ void add_recurrence(LayerBuilder& b, const DecoderPass& pass, const KimiDelta& a
     const DecoderLlm& m = pass.model;
     const Count rows = pass.rows(), heads = shard(a.heads, pass.tensor()), width = heads * a.dim;
     b.linear("qkv_proj", rows, 3 * width, m.hidden);
-    add_convolution(b, pass, 3 * width, a.convolution, false);
+    add_convolution(b, pass, RecurrentLayer::kda, 3 * width, 2 * width, a.convolution, false);
     b.linear("decay_down", rows, a.dim, m.hidden);
     b.linear("decay_up", rows, width, a.dim);
     b.linear("beta_proj", rows, heads, m.hidden);
-    const double decays = as_count(heads + width);
-    b.add("kimi_delta_rule", Unmodelled{"delta rule with a decay for each channel", delta_flops * elements(pass, width * a.dim)}, decays);
+    Recurrence op = recurrence(b, pass, RecurrentLayer::kda);
+    op.key_heads = op.value_heads = heads;
+    op.key_dim = op.value_dim = a.dim;
+    b.add("kimi_delta_rule", op, as_count(heads + width));
     if (a.full_rank_gate) {
         b.linear("gate_proj", rows, width, m.hidden);
     } else {
@@ -71,9 +77,13 @@ void add_recurrence(LayerBuilder& b, const DecoderPass& pass, const Mamba2& a) {
     const Count rows = pass.rows(), heads = shard(a.heads, pass.tensor()), groups = shard(a.groups, pass.tensor());
     const Count inner = heads * a.head_dim, channels = inner + 2 * groups * a.state;
     b.linear("in_proj", rows, inner + channels + heads, m.hidden, a.bias);
-    add_convolution(b, pass, channels, a.convolution, a.convolution_bias);
-    const double scalars = 3 * as_count(heads);  // decay, direct path and bias of the step
-    b.add("mamba2_scan", Unmodelled{"scan of Mamba-2", scan_flops * elements(pass, inner * a.state)}, scalars);
+    add_convolution(b, pass, RecurrentLayer::mamba2, channels, 2 * groups * a.state, a.convolution, a.convolution_bias);
+    Recurrence op = recurrence(b, pass, RecurrentLayer::mamba2);
+    op.key_heads = groups;
+    op.key_dim = a.state;
+    op.value_heads = heads;
+    op.value_dim = a.head_dim;
+    b.add("mamba2_scan", op, 3 * as_count(heads));  // decay, direct path and bias of the step
     add_gated_norm(b, pass, groups, inner / groups, as_count(inner));
     add_output(b, pass, inner, a.bias);
 }

@@ -7,7 +7,7 @@
 namespace roofcast {
 
 std::int64_t EngineCopy::blocks(std::int64_t tokens) const {
-    return (tokens + engine_.options.block_tokens - 1) / engine_.options.block_tokens;
+    return engine_.state_blocks + (tokens + engine_.options.block_tokens - 1) / engine_.options.block_tokens;
 }
 
 /// That sequence `i` takes when it enters: for the tokens that it has, or for all that it will ever have. The last one takes no place.

@@ -23,7 +23,8 @@ double mean_tokens(const std::vector<ServingRequest>& requests) {
 /// Completions per second while requests wait, of `rounds` times as many as the engine has places for, all there at the start. What began
 /// and is not finished counts as half done.
 Hertz sustained_rate(const ServingEngine& engine, const std::vector<ServingRequest>& requests) {
-    const double cached = static_cast<double>(engine.cache_blocks * engine.options.block_tokens) / mean_tokens(requests);
+    const double states = static_cast<double>(engine.state_blocks * engine.options.block_tokens);
+    const double cached = static_cast<double>(engine.cache_blocks * engine.options.block_tokens) / (mean_tokens(requests) + states);
     const double places = static_cast<double>(engine.copies) * std::min(cached, static_cast<double>(engine.options.max_sequences));
     const auto wanted = static_cast<std::size_t>(static_cast<double>(rounds) * std::max(1.0, places));
     std::vector<ServingRequest> flood(std::clamp(wanted, requests.size(), std::max(requests.size(), most_flooding)));

@@ -110,6 +110,7 @@ ServingAnswer serve(const Workload& workload, const Gpu& gpu, const SoftwareStac
     ServingEngine engine{.steps = {},
                          .options = question.options,
                          .cache_blocks = answer.room.blocks,
+                         .state_blocks = answer.room.state_blocks,
                          .copies = question.request.parallel.data,
                          .max_context = model.model.max_context,
                          .users = question.users};

@@ -73,12 +73,15 @@ CacheRoom cache_room_left(const Workload& workload, const Run& request, const So
     // What a token adds: states of recurrent layers are there from the first one on.
     const DecoderLlm& decoder = *language_model(workload);
     room.per_token = kv_cache_size(decoder, one, 2) - kv_cache_size(decoder, one, 1);
+    const Bytes state = max(Bytes{}, kv_cache_size(decoder, one, 1) - room.per_token);
     const Bytes taken = room.weights + room.activations + room.overhead;
     const bool of_free = stack_of(software, request, workload, gpu.vendor).cache_of_free;
     const Bytes left = of_free ? options.memory_fraction * (*usable - taken) : options.memory_fraction * *usable - taken;
     room.cache = max(Bytes{}, left);
     room.available = of_free ? *usable : options.memory_fraction * *usable;
-    room.blocks = static_cast<std::int64_t>(room.cache / (static_cast<double>(options.block_tokens) * room.per_token));
+    const Bytes block = static_cast<double>(options.block_tokens) * room.per_token;
+    room.blocks = static_cast<std::int64_t>(room.cache / block);
+    room.state_blocks = static_cast<std::int64_t>(std::ceil(state / block));
     return room;
 }
 
@@ -99,7 +102,7 @@ std::optional<Refusal> refusal(const ServingEngine& engine, const ServingRequest
     // The last token is generated but never read back, so it takes no place.
     const std::int64_t context = request.prompt_tokens + request.output_tokens - 1;
     if (engine.max_context > 0 && context > engine.max_context) return Refusal::context;
-    if ((context + o.block_tokens - 1) / o.block_tokens > engine.cache_blocks) return Refusal::cache;
+    if (engine.state_blocks + (context + o.block_tokens - 1) / o.block_tokens > engine.cache_blocks) return Refusal::cache;
     if (!o.chunked && request.prompt_tokens > o.max_tokens) return Refusal::step;
     return std::nullopt;
 }

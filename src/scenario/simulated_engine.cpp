@@ -84,7 +84,9 @@ SimulatedEngine::SimulatedEngine(const Workload& workload, const Gpu& gpu, const
 
 void SimulatedEngine::limit_to(std::int64_t sequences) {
     engine_.options = options_of(sequences);
-    engine_.cache_blocks = cache_room(workload_, run_, software_, gpu_.profile, engine_.options).blocks;
+    const CacheRoom room = cache_room(workload_, run_, software_, gpu_.profile, engine_.options);
+    engine_.cache_blocks = room.blocks;
+    engine_.state_blocks = room.state_blocks;
 }
 
 const ObservedLoad& SimulatedEngine::under_load(std::int64_t copies, std::int64_t limit, double time_scale) {

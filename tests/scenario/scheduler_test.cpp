@@ -55,6 +55,20 @@ TEST_CASE("whole prompts go first, and decodes wait for them") {
     CHECK(three.times[0].finished.in(s) == rel(5, tolerance));
 }
 
+TEST_CASE("states of recurrent layers hold their place in the cache from a sequence's entry to its end") {
+    // A block for the tokens of each and nine for its state: two of three fit 20 blocks, and the third enters when they end.
+    ServingEngine engine = constant_engine({}, 20);
+    const std::vector<ServingRequest> requests{{0 * s, 4, 3}, {0 * s, 4, 3}, {0 * s, 4, 1}};
+    CHECK(simulated(engine, requests).times[2].first_token.in(s) == rel(1, tolerance));
+    engine.state_blocks = 9;
+    const ServingRun run = simulated(engine, requests);
+    CHECK(run.times[1].finished.in(s) == rel(3, tolerance));
+    CHECK(run.times[2].first_token.in(s) == rel(4, tolerance));
+    CHECK(run.load.blocks_left == 0);
+    engine.state_blocks = 20;
+    CHECK(refusal(engine, requests[0]) == Refusal::cache);
+}
+
 TEST_CASE("no more sequences are in the engine than allowed, first come, first served") {
     const ServingEngine engine = constant_engine({.max_sequences = 1}, 100);
     const ServingRun run = simulated(engine, {{0 * s, 2, 2}, {0.1 * s, 2, 1}, {0.2 * s, 2, 1}});
