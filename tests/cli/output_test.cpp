@@ -198,7 +198,7 @@ TEST_CASE("a signal ends the program and leaves no temporary file") {
 
 TEST_CASE("a sweep that is stopped leaves what stood there, and nothing beside it") {
     const TemporaryFile file("out.csv", "old");
-    const std::string batches = "$(seq -s, 1 3000)";
+    const std::string batches = "$(seq -s, 1 20000)";
     const ProgramResult stopped =
         shell("timeout -s TERM 0.5 $R sweep --gpu t4,a100,h100 --model llama-3.1-8b,resnet50,bert-base --batch " + batches +
               " --prompt 128,256,512 --generate 1,64,128 --format csv --output " + file.path().string() + " 2>/dev/null");
@@ -208,7 +208,7 @@ TEST_CASE("a sweep that is stopped leaves what stood there, and nothing beside i
 }
 
 TEST_CASE("a hang-up that is ignored stays ignored") {
-    const std::string sweep = "$R sweep --gpu t4 --model resnet50 --batch $(seq -s, 1 3000) --format csv >/dev/null & sleep 0.2; ";
+    const std::string sweep = "$R sweep --gpu t4 --model resnet50 --batch $(seq -s, 1 20000) --format csv >/dev/null & sleep 0.2; ";
     CHECK(shell("trap '' HUP; " + sweep + "kill -HUP $! 2>/dev/null; wait $!; echo $?").output == "0\n");
     CHECK(shell(sweep + "kill -HUP $! 2>/dev/null; wait $!; echo $?").output == "129\n");
 }
