@@ -54,7 +54,7 @@ struct KernelRow {
     Repeats repeats;
     Origin origin;
     std::shared_ptr<const KernelLibrary> library{};  ///< whose kernels it measures; null: the vendor's
-    std::shared_ptr<const KernelFamily> family{};    ///< that `kernel` is of (`mark_kernels`)
+    std::shared_ptr<const KernelFamily> family{};    ///< that `kernel` is of (`mark_rows`)
     Caller caller{};                                 ///< of the kernel (`mark_rows`)
 };
 
