@@ -54,7 +54,7 @@ inline constexpr std::size_t most_streams = 16;
 
 /// Runs `graph` on `gpu` under `stack`. With `streams` above one, nodes of a segment on different streams overlap.
 /// The result points into `graph`, which must outlive it.
-/// `gpu` is used as it is: `with_software` puts the stack's accumulation into it.
+/// `gpu` is used as it is: `as_software_sees` puts the stack's accumulation into it.
 Timeline timeline(const OpGraph& graph, const Gpu& gpu, const SoftwareStack& stack, int streams = 1);
 
 /// Extra time of the first run after the process starts: context, and loading each kernel, those of repeated layers once.

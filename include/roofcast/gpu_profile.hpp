@@ -125,7 +125,7 @@ struct GpuProfile : GpuFigures {
     std::vector<Assumption> assumed;
     std::vector<Explanation> explained;
     ArchitectureFacts facts;
-    LibraryFacts libraries{};  ///< of the software in use (`with_software`, `with_libraries`); profiles themselves know none
+    LibraryFacts libraries{};  ///< of the software in use (`as_software_sees`, `with_libraries`); profiles themselves know none
 
     /// Peak of a matrix product: on tensor cores when `p` has them, else on CUDA cores; nullopt when the GPU has neither.
     [[nodiscard]] std::optional<FlopsPerSecond> matmul_peak(Precision p) const;
@@ -175,8 +175,8 @@ struct GpuOfFamily {
 struct Gpu {
     GpuProfile profile;
     ParameterSet parameters;
-    Caller caller{};                      ///< of the software in use (`with_software`); of kernels measured, of theirs
-    std::vector<GpuOfFamily> families{};  ///< of the software in use (`with_software`): the first that takes an operator runs it
+    Caller caller{};                      ///< of the software in use (`as_software_sees`); of kernels measured, of theirs
+    std::vector<GpuOfFamily> families{};  ///< of the software in use (`as_software_sees`): the first that takes an operator runs it
 };
 
 /// `p` where `gpu` can multiply in it, else the nearest format that it has, in range and accuracy first; `p` again when none is near.
@@ -259,7 +259,7 @@ ParameterSet parameters_in_fit(std::string_view text, const std::filesystem::pat
 /// The residual intervals of a fit file. Throws Error as other readers do.
 std::vector<ResidualInterval> load_residual_intervals(const std::filesystem::path& fit_file);
 
-/// choose + load profile + load parameters. Without what libraries run on it: `with_software` and `with_libraries` add that.
+/// choose + load profile + load parameters. Without what libraries run on it: `as_software_sees` and `with_libraries` add that.
 Gpu load_gpu(const std::filesystem::path& gpus_folder, std::string_view id_or_file);
 
 /// One finding of `gpu check`.

@@ -218,6 +218,6 @@ GpuProfile with_libraries(GpuProfile gpu, const SoftwareStacks& software);
 /// `gpu` as `stack` uses it: with the kernels that libraries have on it; fp16 matrix products at the 16-bit accumulation rate where the
 /// stack accumulates so and the GPU is then faster. Of the profile it keeps numbers, id, name, vendor and architecture; origins of
 /// parameters are left out.
-Gpu with_software(const Gpu& gpu, const SoftwareStack& stack);
+Gpu as_software_sees(const Gpu& gpu, const SoftwareStack& stack);
 
 }  // namespace roofcast

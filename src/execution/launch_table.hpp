@@ -14,7 +14,7 @@ namespace roofcast {
 
 class LaunchTable {
 public:
-    /// Both must outlive the table. `gpu` is as `stack` uses it (`with_software`).
+    /// Both must outlive the table. `gpu` is as `stack` uses it (`as_software_sees`).
     LaunchTable(const Gpu& gpu, const SoftwareStack& stack);
 
     /// Of `node`, as `launched` gives it. Valid until the table ends.

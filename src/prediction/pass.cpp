@@ -53,7 +53,7 @@ SoftwareStack stack_of(const SoftwareStacks& software, const Run& request, const
 }
 
 Gpu gpu_of(const Gpu& device, const Run& request, const SoftwareStack& stack) {
-    Gpu gpu = with_software(device, stack);
+    Gpu gpu = as_software_sees(device, stack);
     gpu.profile.pcie = request.pcie.value_or(device.profile.pcie);
     return gpu;
 }

@@ -101,7 +101,7 @@ Caller SoftwareStacks::caller(std::string_view software, std::string_view vendor
     return {.vendor_library = std::any_of(libraries.begin(), libraries.end(), calls)};
 }
 
-Gpu with_software(const Gpu& device, const SoftwareStack& stack) {
+Gpu as_software_sees(const Gpu& device, const SoftwareStack& stack) {
     Gpu gpu;
     copy_without_texts(device.profile, gpu.profile);
     gpu.parameters.values = device.parameters.values;

@@ -327,7 +327,7 @@ TEST_CASE("engines run all-reduces by the kernels of their library, and others b
     const OpGraph graph = test::layers_of(Collective{CollectiveKind::all_reduce, 8, 16 * kib});
     const auto run = [&](std::string_view software) {
         const SoftwareStack& stack = stacks.find(Execution::cuda_graph, software);
-        return timeline(graph, with_software(gpu, stack), stack).ops.front().kernel;
+        return timeline(graph, as_software_sees(gpu, stack), stack).ops.front().kernel;
     };
     const KernelCost vendor = run("an engine nobody described"), engine = run("vllm 0.24.0");
     CHECK(vendor.algorithm == ring_algorithm);

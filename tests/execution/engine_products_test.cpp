@@ -54,10 +54,10 @@ TEST_CASE("a library without small tiles multiplies padding where instructions s
     SoftwareStack stack;
     stack.least_tile_rows = 64;
     const Gpu hopper = test::shipped_gpu("h20"), ampere = test::shipped_gpu("a100-sxm4-80gb");
-    CHECK(with_software(hopper, stack).profile.libraries.least_tile_rows == 64);
-    CHECK(with_software(ampere, stack).profile.libraries.least_tile_rows == 0);
+    CHECK(as_software_sees(hopper, stack).profile.libraries.least_tile_rows == 64);
+    CHECK(as_software_sees(ampere, stack).profile.libraries.least_tile_rows == 0);
     const auto time = [&](std::int64_t rows, const SoftwareStack& s) {
-        return timeline(product(rows, 16), with_software(hopper, s), s).total.in(us);
+        return timeline(product(rows, 16), as_software_sees(hopper, s), s).total.in(us);
     };
     // 16 rows fill a quarter of a tile of 64.
     CHECK(time(16, stack) == rel(time(64, stack), 0.1));
@@ -69,7 +69,7 @@ TEST_CASE("a library without small tiles has none in 8 bits either, and does not
     stack.least_tile_rows = 64;
     const Gpu hopper = test::shipped_gpu("h20");
     const auto time = [&](const Gemm& op, const SoftwareStack& s) {
-        return timeline(layers_of(op), with_software(hopper, s), s).total.in(us);
+        return timeline(layers_of(op), as_software_sees(hopper, s), s).total.in(us);
     };
     Gemm op{.m = 16, .n = 16384, .k = 8192, .precision = Precision::fp8, .weight_bits = 8, .dynamic_quantized = true};
     CHECK(time(op, stack) > 1.5 * time(op, SoftwareStack{}));
@@ -84,7 +84,7 @@ TEST_CASE("products padded to the rows of a tile may be slower than those that f
     const auto ratio = [&](const char* id, std::int64_t rows, double bits) {
         const Gpu gpu = test::shipped_gpu(id);
         const OpGraph graph = product(rows, bits);
-        return timeline(graph, with_software(gpu, slow), slow).total / timeline(graph, with_software(gpu, stack), stack).total;
+        return timeline(graph, as_software_sees(gpu, slow), slow).total / timeline(graph, as_software_sees(gpu, stack), stack).total;
     };
     CHECK(ratio("h20", 1, 16) > 1.5);
     CHECK(ratio("h20", 64, 16) > 1.5);
@@ -100,7 +100,7 @@ TEST_CASE("products padded to the rows of a tile may be slower than those that f
         for (const std::int64_t rows : {1, 32, 63, 64, 65, 96, 128, 129, 256}) {
             CAPTURE(id);
             CAPTURE(rows);
-            const double now = timeline(product(rows, 16), with_software(test::shipped_gpu(id), sglang), sglang).total.in(us);
+            const double now = timeline(product(rows, 16), as_software_sees(test::shipped_gpu(id), sglang), sglang).total.in(us);
             CHECK(now >= before * (1 - 1e-9));
             before = now;
         }
@@ -112,7 +112,7 @@ TEST_CASE("an engine may have one tile for products that quantize their activati
     stack.fp8_tile = 128;
     const Gpu gpu = test::shipped_gpu("h20");
     const auto time = [&](const Gemm& op, const SoftwareStack& s) {
-        return timeline(layers_of(op), with_software(gpu, s), s).total.in(us);
+        return timeline(layers_of(op), as_software_sees(gpu, s), s).total.in(us);
     };
     Gemm op{.m = 1, .n = 5120, .k = 17408, .precision = Precision::fp8, .weight_bits = 8, .dynamic_quantized = true};
     // 40 tiles of 128 x 128 on 78 SMs, each 128 x 128 x 17,408 multiply-adds at 1/78 of 296 TFLOP/s: 150 us.

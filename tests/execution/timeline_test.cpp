@@ -148,8 +148,8 @@ TEST_CASE("16-bit accumulation doubles the fp16 matrix peak of a GeForce and lea
     s.fp16_accumulation = true;
     const Gpu geforce = test::shipped_gpu("rtx-4090"), data_center = test::shipped_gpu("a100-sxm4-80gb");
     const auto peak = [](const Gpu& gpu) { return gpu.profile.matmul_peak(Precision::fp16)->in(tflops); };
-    CHECK(peak(with_software(geforce, s)) == rel(2 * peak(geforce), 0.01));
-    CHECK(peak(with_software(data_center, s)) == peak(data_center));
+    CHECK(peak(as_software_sees(geforce, s)) == rel(2 * peak(geforce), 0.01));
+    CHECK(peak(as_software_sees(data_center, s)) == peak(data_center));
 }
 
 TEST_CASE("the longest run of words that a software's name begins with picks the engine") {

@@ -18,7 +18,7 @@ std::vector<Gpu> gpus_with_engines() {
         const Gpu device = test::shipped_gpu(id);
         gpus.push_back(device);
         for (const char* engine : {"vllm 0.24.0", "sglang 0.5.14", "tensorrt-llm 1.3"})
-            gpus.push_back(with_software(device, test::shipped_software().find(Execution::cuda_graph, engine, "NVIDIA")));
+            gpus.push_back(as_software_sees(device, test::shipped_software().find(Execution::cuda_graph, engine, "NVIDIA")));
     }
     return gpus;
 }

@@ -82,14 +82,14 @@ TEST_CASE("an engine's product runs on the parameters of the family that takes i
     const SoftwareStacks software = with_families(fast, "families = [\"fast-fp8\"]\n");
     const SoftwareStack& stack = software.find(Execution::eager, "card");
     const Gpu device = fitted("fast-fp8", 0.4), plain = load_gpu(test::gpus_dir(), "h200-sxm-141gb");
-    const Gpu gpu = with_software(device, stack);
+    const Gpu gpu = as_software_sees(device, stack);
     REQUIRE(gpu.families.size() == 1);
     const Op block = product(Precision::fp8, true), other = product(Precision::fp8, false);
     CHECK(cost(block, gpu, Cache::cold).total > cost(block, plain, Cache::cold).total);
     CHECK(cost(other, gpu, Cache::cold).total == cost(other, plain, Cache::cold).total);
     // A GPU on which the family was not fitted keeps what it was fitted to itself.
-    CHECK(with_software(plain, stack).families.empty());
-    CHECK(with_software(device, software.find(Execution::eager, "pytorch 2.11")).families.empty());
+    CHECK(as_software_sees(plain, stack).families.empty());
+    CHECK(as_software_sees(device, software.find(Execution::eager, "pytorch 2.11")).families.empty());
 }
 
 TEST_CASE("a measured row is of the family that lists its kernel, of the engine named") {

@@ -69,9 +69,9 @@ TEST_CASE("facts of a library hold on the architectures and capabilities that th
 TEST_CASE("a stack runs on a GPU with the facts of its libraries") {
     Gpu gpu{chip("ada", ComputeCapability{8, 9}), {}};
     const SoftwareStacks software = with_library("[[facts]]\nlinear_simt_rows = 64\n");
-    CHECK(with_software(gpu, software.find(Execution::eager, "")).profile.libraries.linear_simt_rows == 64);
+    CHECK(as_software_sees(gpu, software.find(Execution::eager, "")).profile.libraries.linear_simt_rows == 64);
     gpu.profile.libraries.linear_simt_rows = 64;
-    CHECK(with_software(gpu, SoftwareStack{}).profile.libraries.linear_simt_rows == 64);  // one that knows no libraries
+    CHECK(as_software_sees(gpu, SoftwareStack{}).profile.libraries.linear_simt_rows == 64);  // one that knows no libraries
 }
 
 TEST_CASE("an attention library is a table: its design runs where libraries.toml says so") {

@@ -97,7 +97,7 @@ TEST_CASE("layers and formats that a family misspells are refused") {
 
 TEST_CASE("engines run recurrent layers by kernels of their own") {
     const auto family_of_run = [](const Op& op, std::string_view id, std::string_view engine) {
-        const Gpu gpu = with_software(test::shipped_gpu(id), test::shipped_software().find(Execution::cuda_graph, engine, "NVIDIA"));
+        const Gpu gpu = as_software_sees(test::shipped_gpu(id), test::shipped_software().find(Execution::cuda_graph, engine, "NVIDIA"));
         return std::string(cost(op, gpu).family);
     };
     Recurrence prompt = decoding;
