@@ -178,8 +178,8 @@ private:
             const Launch& launch = *launches_[i];
             const KernelCost& kernel = launch.kernel;
             const double once = static_cast<double>(node.repeat), runs = once * launch.passes;
-            const auto lanes = std::min(static_cast<std::size_t>(streams_), most_streams);
-            stream_time[static_cast<std::size_t>(node.stream) % lanes] += once * launch.time;
+            const auto streams = std::min(static_cast<std::size_t>(streams_), most_streams);
+            stream_time[static_cast<std::size_t>(node.stream) % streams] += once * launch.time;
             compute += runs * kernel.compute;
             dram += runs * kernel.dram;
             l2 += runs * kernel.l2;

@@ -124,8 +124,8 @@ Seconds busy_with_rows(const Rows& op, double cycles, const GpuProfile& gpu) {
     if (has_odd_rows(op)) return lasting(of_sm * odd_row_cycles(op), gpu);
     const double steps = (sums + real(op.cols) / real(norm_step)) * (op.kind == RowOp::rmsnorm ? squares : 1);
     const double element = element_size(op.precision) / element_size(Precision::fp32);
-    const double lanes = gpu.facts.integer_lanes_per_sm > 0 ? gpu.facts.integer_lanes_per_sm / gpu.fp32_lanes_per_sm : 1;
-    return lasting(of_sm * steps * cycles * (op.any_operands ? lanes * (element < 1 ? 1 : wide) : element), gpu);
+    const double int32_share = gpu.facts.integer_lanes_per_sm > 0 ? gpu.facts.integer_lanes_per_sm / gpu.fp32_lanes_per_sm : 1;
+    return lasting(of_sm * steps * cycles * (op.any_operands ? int32_share * (element < 1 ? 1 : wide) : element), gpu);
 }
 
 /// Instructions of CUDA cores for a row of softmax: two exponentials an element, walks, and sums over the threads; those of an engine's
