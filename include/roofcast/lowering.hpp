@@ -52,6 +52,9 @@ struct Lowering {
     bool logits_of_prompt = false;      ///< prefill computes scores of the vocabulary for every token, not only for the last
     bool head_by_sequences = false;     ///< prefill computes those of each sequence's last token by a product of its own
     bool grouped_experts = false;       ///< frameworks run the experts of a layer in one product each way, not one expert after the other
+    // Attention data parallel: experts on the GPUs of all groups
+    bool gathers_tokens = false;  ///< tokens reach experts by all-gather and return by reduce-scatter, not by all-to-all
+    bool spreads_dense = false;   ///< dense MLPs, shared experts and the LM head are split over the GPUs of all groups, too
     // CPU work between kernels
     Seconds window_mask_time{};      ///< for each element of the masks of shifted windows; 0: the GPU computes or keeps them
     bool reads_back_sizes = false;   ///< it reads sizes of maps and empty masks back from the GPU before it goes on

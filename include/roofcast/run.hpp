@@ -16,7 +16,12 @@ namespace roofcast {
 /// Degrees of parallelism. Data parallel copies are independent in inference.
 struct Parallelism {
     std::int64_t tensor = 1, pipeline = 1, data = 1, expert = 1;
+    /// Groups of tensor / attention_data GPUs, each with the whole attention and with sequences of its own; experts lie on all `tensor`
+    /// GPUs. Divides `tensor`.
+    std::int64_t attention_data = 1;
     [[nodiscard]] std::int64_t gpus() const { return tensor * pipeline * data; }
+    /// GPUs that split the attention of one group.
+    [[nodiscard]] std::int64_t attention_tensor() const { return tensor / attention_data; }
 };
 
 enum class Execution {
@@ -63,6 +68,8 @@ struct Run {
     double host_time = 1;
     Techniques techniques{};  ///< all off as initialized
 
+    /// Sequences of the largest group of attention.
+    [[nodiscard]] std::int64_t group_batch() const { return (batch + parallel.attention_data - 1) / parallel.attention_data; }
     /// Sequences or images at once, on all data-parallel copies.
     [[nodiscard]] double items() const { return static_cast<double>(batch * parallel.data); }
     /// Of weights as stored.

@@ -113,6 +113,7 @@ struct ServingEngine {
     StepTable steps;
     SchedulerOptions options;
     std::int64_t cache_blocks = 1;  ///< of one copy
+    std::int64_t groups = 1;        ///< of attention that these are shared out to alike; a sequence stays in one
     std::int64_t state_blocks = 0;  ///< that a sequence takes beside those of its tokens
     std::int64_t copies = 1;        ///< data-parallel; requests go to them in turn
     std::int64_t max_context = 0;   ///< of the model; 0: unlimited

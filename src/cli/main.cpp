@@ -63,6 +63,7 @@ std::string usual_option(const std::string& word) {
                                                            {"--tensor-parallel", "--tp"},
                                                            {"--pipeline-parallel-size", "--pp"},
                                                            {"--data-parallel-size", "--dp"},
+                                                           {"--enable-dp-attention", "--attention-dp"},
                                                            {"--num-gpus", "--gpus"},
                                                            {"--gpu-count", "--gpus"},
                                                            {"--engine", "--software"},

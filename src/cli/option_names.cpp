@@ -29,6 +29,7 @@ constexpr FieldOption options_of_fields[] = {
     {"parallel.pipeline", "--pp"},
     {"parallel.data", "--dp"},
     {"parallel.expert", "--ep"},
+    {"parallel.attention_data", "--attention-dp"},
     {"techniques.cached_prefix", "--cached-prefix"},
     {"techniques.prefill_chunk", "--prefill-chunk"},
     {"techniques.kv_block", "--kv-block"},

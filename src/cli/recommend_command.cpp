@@ -32,8 +32,10 @@ struct RecommendOptions {
 constexpr std::int64_t usual_rows = 10, most_rows = 1'000'000;
 
 void check(const RecommendOptions& o) {
-    const std::pair<const char*, bool> degrees[] = {
-        {"--gpus", o.run.gpus.has_value()}, {"--dp", o.run.data.has_value()}, {"--ep", o.run.expert.has_value()}};
+    const std::pair<const char*, bool> degrees[] = {{"--gpus", o.run.gpus.has_value()},
+                                                    {"--dp", o.run.data.has_value()},
+                                                    {"--ep", o.run.expert.has_value()},
+                                                    {"--attention-dp", o.run.attention_data.has_value()}};
     for (const auto& [option, is_given] : degrees) {
         if (is_given)
             throw Error({.what = "how many GPUs to take is what is searched for",

@@ -61,13 +61,14 @@ Parallelism parallelism(const RunOptions& options, const Workload& workload) {
     Parallelism p{.tensor = given_degree(options.tensor, "--tp"),
                   .pipeline = given_degree(options.pipeline, "--pp"),
                   .data = given_degree(options.data, "--dp"),
-                  .expert = given_degree(options.expert, "--ep")};
+                  .expert = given_degree(options.expert, "--ep"),
+                  .attention_data = given_degree(options.attention_data, "--attention-dp")};
     if (!options.gpus) return p;
     const std::int64_t gpus = given(options.gpus, "--gpus", 1);
     const bool degrees_given = options.tensor || options.pipeline || options.data;
     const bool language = workload.family == "llm" || workload.family == "vlm";
     if (!degrees_given) (language ? p.tensor : p.data) = gpus;
-    if (const DecoderLlm* llm = language_model(workload); !degrees_given && llm != nullptr && llm->heads % gpus != 0)
+    if (const DecoderLlm* llm = language_model(workload); !degrees_given && llm != nullptr && llm->heads * p.attention_data % gpus != 0)
         throw Error(
             {.what = fmt::format("{} has {} attention heads, which --gpus must divide where no degrees are given", workload.id, llm->heads),
              .key = "--gpus",
@@ -199,6 +200,7 @@ void add_run_options(CLI::App& command, RunOptions& o) {
     count("--pp", o.pipeline, "Pipeline-parallel degree");
     count("--dp", o.data, "Data-parallel copies");
     count("--ep", o.expert, "Expert-parallel degree");
+    count("--attention-dp", o.attention_data, "Attention data-parallel groups of the --tp GPUs, which share the experts (default: 1)");
     command.add_option("--execution", o.execution, "eager, cuda_graph, compiled, tensorrt or fused")->capture_default_str();
     command.add_option(
         "--software,--engine", o.software,

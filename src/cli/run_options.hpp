@@ -16,7 +16,7 @@ namespace roofcast::cli {
 
 struct RunOptions {
     std::string precision, weights, kv, execution = "cuda_graph";
-    std::optional<std::int64_t> batch, images, prompt, generate, image_size, steps, gpus, tensor, pipeline, data, expert;
+    std::optional<std::int64_t> batch, images, prompt, generate, image_size, steps, gpus, tensor, pipeline, data, expert, attention_data;
     int streams = 1;
     double host_time = 1;  ///< `add_host_option`
     std::string layout, software, pcie;

@@ -73,6 +73,8 @@ const Entry entries[] = {
     {"--draft-tokens", "draft_tokens", "Tokens that it proposes", set_technique<&TechniqueOptions::draft_tokens>, Kind::technique},
     {"--acceptance", "acceptance", "Probabilities that one is accepted", set_technique<&TechniqueOptions::acceptance>, Kind::technique},
     {"--ep", "expert_parallel", "Expert-parallel degrees", set_count<&RunOptions::expert>},
+    {"--attention-dp", "attention_data_parallel", "Attention data-parallel groups of the --tp GPUs",
+     set_count<&RunOptions::attention_data>},
     {"--pcie", "pcie", "PCIe topologies: host, switch (default: that of each GPU's machines)",
      [](RunOptions& o, const std::string& t, const char*) { required_pcie(o.pcie = t); }},
     {"--gpus", "gpus", "GPUs in all", set_count<&RunOptions::gpus>, Kind::scaling},

@@ -23,11 +23,13 @@ Segment embedding_segment(const DecoderPass& pass, const Numerics& n) {
 /// Logits of the last token of each sequence, of all that are verified, or of a whole prompt, and the choice of the next one.
 Segment head_segment(const DecoderPass& pass, const Numerics& n) {
     const DecoderLlm& m = pass.model;
-    const Count width = m.embedding_dim > 0 ? m.embedding_dim : m.hidden, batch = pass.run.batch * pass.logits, gpus = pass.tensor();
-    const Count logits = shard(m.vocabulary, gpus);
+    const bool spread = pass.spreads_dense();
+    const Count width = m.embedding_dim > 0 ? m.embedding_dim : m.hidden, gpus = spread ? pass.copy_gpus() : pass.tensor();
+    const Count batch = (spread ? pass.copy_sequences() : Count(pass.run.batch)) * pass.logits, logits = shard(m.vocabulary, gpus);
     LayerBuilder b(n, 5);
     add_final_residual(b, pass);
     if (m.final_norm) b.norm("final_norm", m.norm, pass.rows(), m.hidden);
+    if (spread) add_gather(b, pass, batch, m.hidden);
     if (width != m.hidden) b.head("output_proj", batch, width, m.hidden);
     // The last tokens of prompts are rows apart: a framework that does not gather them has a product for each.
     const bool apart = pass.lowering.head_by_sequences && !pass.decode && pass.logits == 1 && pass.tokens > 1;
@@ -40,8 +42,8 @@ Segment head_segment(const DecoderPass& pass, const Numerics& n) {
     const bool of_prompt = pass.logits > 1 && !pass.decode;
     if (of_prompt && n.element() < element_size(Precision::fp32))
         b.add("widen_logits", Elementwise{batch * logits, 0.5, 1, 1, Precision::fp32}, 0, Fusion::chain);
-    b.add("sampling", RowWise{RowOp::softmax, of_prompt ? Count(pass.run.batch) : batch, m.vocabulary, Precision::fp32}, 0, Fusion::chain,
-          eager::sampling);
+    const Count sampled = pass.run.batch * (of_prompt ? Count(1) : pass.logits);
+    b.add("sampling", RowWise{RowOp::softmax, sampled, m.vocabulary, Precision::fp32}, 0, Fusion::chain, eager::sampling);
     return {"head", 1, b.take()};
 }
 
@@ -86,8 +88,18 @@ Bytes peak_activations(const DecoderPass& pass, const Numerics& n) {
         const double scores = rows * static_cast<double>(shard(m.heads, pass.tensor()) * pass.kv_len);
         peak += 2 * scores * n.element();
     }
+    if (pass.grouped()) peak += as_count(pass.copy_rows() * m.hidden) * n.element();  // tokens of all groups, gathered
     const Bytes logits = batch * static_cast<double>(m.vocabulary) * (n.element() + element_size(Precision::fp32));
     return max(peak, logits + rows * static_cast<double>(m.hidden) * n.element());
+}
+
+/// What one group of attention computes of `run`; nullopt: there is one group.
+std::optional<Run> group_run(const Run& run) {
+    if (run.parallel.attention_data <= 1) return std::nullopt;
+    Run group = run;
+    group.batch = run.group_batch();
+    group.parallel.tensor = run.parallel.attention_tensor();
+    return group;
 }
 
 constexpr std::size_t first_layers = 1;  // of a graph's segments
@@ -116,18 +128,39 @@ OpGraph decoder_graph(const DecoderPass& pass, const char* name) {
 
 OpGraph prefill_graph(const DecoderLlm& model, const Run& run, const Lowering& lowering, std::int64_t tokens, std::int64_t past) {
     const Count logits = lowering.logits_of_prompt ? tokens : 1;
-    return decoder_graph({.model = model, .run = run, .lowering = lowering, .tokens = tokens, .kv_len = past + tokens, .logits = logits},
+    const std::optional<Run> group = group_run(run);
+    return decoder_graph({.model = model,
+                          .run = group ? *group : run,
+                          .lowering = lowering,
+                          .tokens = tokens,
+                          .kv_len = past + tokens,
+                          .logits = logits,
+                          .copy_batch = run.batch},
                          "prefill");
 }
 
 OpGraph decode_graph(const DecoderLlm& model, const Run& run, const Lowering& lowering, std::int64_t kv_len, bool beside_prompts) {
-    return decoder_graph(
-        {.model = model, .run = run, .lowering = lowering, .tokens = 1, .kv_len = kv_len, .decode = true, .beside_prompts = beside_prompts},
-        "decode");
+    const std::optional<Run> group = group_run(run);
+    return decoder_graph({.model = model,
+                          .run = group ? *group : run,
+                          .lowering = lowering,
+                          .tokens = 1,
+                          .kv_len = kv_len,
+                          .decode = true,
+                          .beside_prompts = beside_prompts,
+                          .copy_batch = run.batch},
+                         "decode");
 }
 
 void set_kv_len(OpGraph& graph, const DecoderLlm& model, const Run& run, const Lowering& lowering, std::int64_t kv_len) {
-    const DecoderPass pass{.model = model, .run = run, .lowering = lowering, .tokens = 1, .kv_len = kv_len, .decode = true};
+    const std::optional<Run> group = group_run(run);
+    const DecoderPass pass{.model = model,
+                           .run = group ? *group : run,
+                           .lowering = lowering,
+                           .tokens = 1,
+                           .kv_len = kv_len,
+                           .decode = true,
+                           .copy_batch = run.batch};
     const Numerics n = numerics_of(run, lowering, true);
     const auto groups = layer_groups(model);
     for (std::size_t i = 0; i < groups.size(); ++i) graph.segments[first_layers + i] = layer_segment(pass, n, groups[i]);
@@ -135,9 +168,16 @@ void set_kv_len(OpGraph& graph, const DecoderLlm& model, const Run& run, const L
 }
 
 OpGraph verify_graph(const DecoderLlm& model, const Run& run, const Lowering& lowering, std::int64_t tokens, std::int64_t past) {
-    return decoder_graph(
-        {.model = model, .run = run, .lowering = lowering, .tokens = tokens, .kv_len = past + tokens, .decode = true, .logits = tokens},
-        "verify");
+    const std::optional<Run> group = group_run(run);
+    return decoder_graph({.model = model,
+                          .run = group ? *group : run,
+                          .lowering = lowering,
+                          .tokens = tokens,
+                          .kv_len = past + tokens,
+                          .decode = true,
+                          .logits = tokens,
+                          .copy_batch = run.batch},
+                         "verify");
 }
 
 }  // namespace roofcast

@@ -8,14 +8,22 @@ namespace roofcast {
 /// One pass through the layers: `tokens` new ones per sequence against `kv_len` in the cache, these included.
 struct DecoderPass {
     const DecoderLlm& model;
-    const Run& run;
+    const Run& run;  ///< with `attention_data`: batch and tensor parallel degree of one group (`group_run`)
     const Lowering& lowering;
     Count tokens = 1, kv_len = 1;
     bool decode = false;          ///< one token per sequence, or the few of a verification: MLA runs absorbed
     Count logits = 1;             ///< tokens per sequence that the head scores
     bool beside_prompts = false;  ///< part of a step with prompts, whose attention kernel takes decodes too
+    Count copy_batch = 0;         ///< sequences of all groups of attention; read with `attention_data` only
     [[nodiscard]] Count rows() const { return run.batch * tokens; }
     [[nodiscard]] Count tensor() const { return run.parallel.tensor; }
+    [[nodiscard]] bool grouped() const { return run.parallel.attention_data > 1; }
+    /// Sequences, tokens and GPUs of all groups of attention.
+    [[nodiscard]] Count copy_sequences() const { return grouped() ? copy_batch : Count(run.batch); }
+    [[nodiscard]] Count copy_rows() const { return copy_sequences() * tokens; }
+    [[nodiscard]] Count copy_gpus() const { return tensor() * run.parallel.attention_data; }
+    /// Whether dense MLPs and the LM head are split over all of these.
+    [[nodiscard]] bool spreads_dense() const { return grouped() && lowering.spreads_dense; }
 };
 
 /// The layers of `model` by kind, dense ones first: `kinds`, else as its fields say.
@@ -55,6 +63,10 @@ void add_key_choice(LayerBuilder& b, const DecoderPass& pass, const KeyIndex& in
 /// Tokens before and at each query of the pass, summed over sequences.
 double causal_pairs(const DecoderPass& pass);
 
+/// What each GPU has of `width` elements a token goes to all groups of attention.
+void add_gather(LayerBuilder& b, const DecoderPass& pass, Count rows, Count width);
+/// The sums over all groups, of which each gets those of its own tokens.
+void add_scatter(LayerBuilder& b, const DecoderPass& pass, Count rows, Count width);
 void add_dense_mlp(LayerBuilder& b, const DecoderPass& pass, Count intermediate);
 void add_moe(LayerBuilder& b, const DecoderPass& pass, const MoeShape& moe);
 

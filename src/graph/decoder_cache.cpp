@@ -59,7 +59,7 @@ template <class BytesOf>
 Bytes sum_over_layers(const DecoderLlm& model, const Run& run, BytesOf bytes_of) {
     Bytes total;
     for (const LayerGroup& group : layer_groups(model)) {
-        const LayerCache layer = std::visit(CacheOf{run.parallel.tensor}, group.tokens);
+        const LayerCache layer = std::visit(CacheOf{run.parallel.attention_tensor()}, group.tokens);
         total += static_cast<double>(group.layers) * bytes_of(layer);
     }
     return total * (static_cast<double>(shard(model.layers, run.parallel.pipeline)) / static_cast<double>(model.layers));

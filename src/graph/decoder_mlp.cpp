@@ -6,12 +6,12 @@ namespace roofcast {
 
 namespace {
 
-void add_activation(LayerBuilder& b, const DecoderPass& pass, Count width) {
+void add_activation(LayerBuilder& b, Count rows, const DecoderLlm& model, Count width) {
     // The gate's SiLU and the product read both halves; a plain MLP's GELU folds into the product before it.
-    if (pass.model.gated_mlp) {
-        b.elementwise("silu_mul", pass.rows() * width, 2, 5, Fusion::chain, 2);
+    if (model.gated_mlp) {
+        b.elementwise("silu_mul", rows * width, 2, 5, Fusion::chain, 2);
     } else {
-        b.elementwise("activation", pass.rows() * width, 1, 8, Fusion::epilogue, pass.model.activation_kernels);
+        b.elementwise("activation", rows * width, 1, 8, Fusion::epilogue, model.activation_kernels);
     }
 }
 
@@ -21,13 +21,23 @@ Count expert_hidden(const DecoderPass& pass, const MoeShape& moe) {
 }
 
 void add_exchange(LayerBuilder& b, const DecoderPass& pass, const MoeShape& moe, std::string_view name) {
-    const double elements = static_cast<double>(pass.rows() * moe.top_k * expert_hidden(pass, moe));
-    b.add(name, Collective{CollectiveKind::all_to_all, pass.run.parallel.expert, elements * b.numerics().element()});
+    // GPUs of one group of attention have the same tokens: each sends a part of them, dispatched as experts compute.
+    const bool narrow = pass.grouped() && name == "dispatch";
+    const Count rows = pass.grouped() ? shard(pass.rows(), pass.tensor()) : pass.rows();
+    const double elements = static_cast<double>(rows * moe.top_k * expert_hidden(pass, moe));
+    const Bytes element = narrow ? min(b.numerics().element(), element_size(b.numerics().matmul)) : b.numerics().element();
+    b.add(name, Collective{CollectiveKind::all_to_all, pass.run.parallel.expert, elements * element});
 }
 
-void add_shared_expert(LayerBuilder& b, const DecoderPass& pass, const MoeShape& moe) {
+/// GPUs that exchange tokens of different groups: one of each group, and those of copies that share experts.
+Count gathering_gpus(const DecoderPass& pass) {
+    return pass.run.parallel.attention_data * std::max<Count>(1, pass.run.parallel.expert / pass.copy_gpus());
+}
+
+/// Of `rows` tokens, its weights split over `gpus`.
+void add_shared_expert(LayerBuilder& b, const DecoderPass& pass, const MoeShape& moe, Count rows, Count gpus) {
     const DecoderLlm& m = pass.model;
-    const Count width = shard(moe.shared_intermediate, pass.tensor()), rows = pass.rows();
+    const Count width = shard(moe.shared_intermediate, gpus);
     constexpr int beside_routed = 1;
     b.on_stream(beside_routed);
     if (m.gated_mlp) {
@@ -35,7 +45,7 @@ void add_shared_expert(LayerBuilder& b, const DecoderPass& pass, const MoeShape&
     } else {
         b.linear("shared_up", rows, width, m.hidden);
     }
-    add_activation(b, pass, width);
+    add_activation(b, rows, m, width);
     b.linear("shared_down", rows, m.hidden, width);
     if (moe.shared_gate) {
         b.linear("shared_gate", rows, 1, m.hidden);
@@ -58,61 +68,113 @@ double expert_kernels(const MoeShape& moe, Count rows, bool grouped) {
 
 }  // namespace
 
+void add_gather(LayerBuilder& b, const DecoderPass& pass, Count rows, Count width) {
+    b.add("gather_tokens", Collective{CollectiveKind::all_gather, gathering_gpus(pass), as_count(rows * width) * b.numerics().element()});
+}
+
+void add_scatter(LayerBuilder& b, const DecoderPass& pass, Count rows, Count width) {
+    b.add("scatter_sums",
+          Collective{CollectiveKind::reduce_scatter, gathering_gpus(pass), as_count(rows * width) * b.numerics().element()});
+}
+
 void add_dense_mlp(LayerBuilder& b, const DecoderPass& pass, Count intermediate) {
     const DecoderLlm& m = pass.model;
-    const Count width = shard(intermediate, pass.tensor());
     if (intermediate == 0) {
         b.linear("linear_mlp", pass.rows(), m.hidden, m.hidden, m.mlp_bias);
         return;
     }
+    const bool spread = pass.spreads_dense();
+    const Count width = shard(intermediate, spread ? pass.copy_gpus() : pass.tensor()), rows = spread ? pass.copy_rows() : pass.rows();
+    if (spread) add_gather(b, pass, rows, m.hidden);
     if (m.gated_mlp) {
-        b.projections("gate_up_proj", pass.rows(), {{"gate_proj", width}, {"up_proj", width}}, m.hidden, m.mlp_bias);
+        b.projections("gate_up_proj", rows, {{"gate_proj", width}, {"up_proj", width}}, m.hidden, m.mlp_bias);
     } else {
-        b.linear("up_proj", pass.rows(), width, m.hidden, m.mlp_bias);
+        b.linear("up_proj", rows, width, m.hidden, m.mlp_bias);
     }
-    add_activation(b, pass, width);
-    b.linear("down_proj", pass.rows(), m.hidden, width, m.mlp_bias);
+    add_activation(b, rows, m, width);
+    b.linear("down_proj", rows, m.hidden, width, m.mlp_bias);
+    if (spread) add_scatter(b, pass, rows, m.hidden);
     if (pass.tensor() > 1) b.all_reduce("all_reduce", pass.tensor(), pass.rows() * m.hidden);
 }
 
-void add_moe(LayerBuilder& b, const DecoderPass& pass, const MoeShape& moe) {
-    const DecoderLlm& m = pass.model;
-    const Numerics& n = b.numerics();
-    const Count rows = pass.rows(), expert_gpus = std::max<Count>(1, pass.run.parallel.expert);
-    const Count tensor_gpus = std::max<Count>(1, pass.tensor() / expert_gpus);
+namespace {
+
+/// How tokens reach routed experts and the rest of their layer.
+struct ExpertLayout {
+    Count expert_gpus = 1, tensor_gpus = 1;       ///< GPUs that experts are shared out to; that split each expert
+    Count experts_rows = 1;                       ///< tokens that the experts see
+    Count rows = 1, gpus = 1;                     ///< tokens and GPUs of the router and of shared experts
+    bool exchanges = false;                       ///< tokens go to the GPUs of their experts alone
+    bool gathers_first = false, gathers = false;  ///< all tokens go to all GPUs: before the router, or behind it
+};
+
+ExpertLayout expert_layout(const DecoderPass& pass) {
+    ExpertLayout l{.expert_gpus = std::max<Count>(1, pass.run.parallel.expert), .rows = pass.rows(), .gpus = pass.tensor()};
+    l.tensor_gpus = std::max<Count>(1, pass.copy_gpus() / l.expert_gpus);
     // Data-parallel copies that share experts bring their tokens together.
-    const Count gathered = rows * std::max<Count>(1, expert_gpus / pass.tensor());
-    OpNode& router = b.head("router", rows, moe.experts, m.hidden, moe.expert_bias);
+    l.experts_rows = pass.copy_rows() * std::max<Count>(1, l.expert_gpus / pass.copy_gpus());
+    // Where an expert is split, each of its GPUs needs the tokens.
+    const bool gathers = pass.grouped() && (pass.lowering.gathers_tokens || l.tensor_gpus > 1);
+    l.exchanges = l.expert_gpus > 1 && !gathers;
+    l.gathers_first = gathers && pass.spreads_dense();
+    l.gathers = gathers && !l.gathers_first;
+    if (l.gathers_first) {
+        l.rows = l.experts_rows;
+        l.gpus = pass.copy_gpus();
+    }
+    return l;
+}
+
+void add_router(LayerBuilder& b, const DecoderPass& pass, const MoeShape& moe, Count rows) {
+    OpNode& router = b.head("router", rows, moe.experts, pass.model.hidden, moe.expert_bias);
     if (moe.selection_bias) router.weights += static_cast<double>(moe.experts);
     constexpr double top_k_kernels = 4;  // softmax, top-k, normalize, cast
-    b.add("router_top_k", RowWise{RowOp::softmax, rows, moe.experts, n.vector}, 0, Fusion::chain, top_k_kernels);
-    if (moe.latent > 0) b.linear("latent_down", rows, moe.latent, m.hidden);
-    if (expert_gpus > 1) add_exchange(b, pass, moe, "dispatch");
+    b.add("router_top_k", RowWise{RowOp::softmax, rows, moe.experts, b.numerics().vector}, 0, Fusion::chain, top_k_kernels);
+}
 
+void add_experts(LayerBuilder& b, const DecoderPass& pass, const MoeShape& moe, const ExpertLayout& layout) {
+    const Numerics& n = b.numerics();
+    const bool gated = pass.model.gated_mlp;
     const Count inner = expert_hidden(pass, moe);
-    const double matrices = m.gated_mlp ? 3 : 2;
+    const double matrices = gated ? 3 : 2;
     const double width = static_cast<double>(moe.expert_intermediate), hidden = as_count(inner);
     const double biases = moe.expert_bias ? (matrices - 1) * width + hidden : 0;
     const double weights = static_cast<double>(moe.experts) * (matrices * width * hidden + biases);
     b.add("experts",
-          Moe{.tokens = gathered,
+          Moe{.tokens = layout.experts_rows,
               .hidden = inner,
               .intermediate = moe.expert_intermediate,
               .experts = moe.experts,
               .top_k = moe.top_k,
-              .gated = m.gated_mlp,
+              .gated = gated,
               .precision = n.matmul,
               .weight_bits = n.expert_bits,
               .block_scales = n.expert_block_scales,
-              .tensor_parallel = tensor_gpus,
-              .expert_parallel = expert_gpus},
-          weights / static_cast<double>(tensor_gpus * expert_gpus), Fusion::none,
-          expert_kernels(moe, gathered, pass.lowering.grouped_experts));
-    if (expert_gpus > 1) add_exchange(b, pass, moe, "collect");
+              .tensor_parallel = layout.tensor_gpus,
+              .expert_parallel = layout.expert_gpus},
+          weights / static_cast<double>(layout.tensor_gpus * layout.expert_gpus), Fusion::none,
+          expert_kernels(moe, layout.experts_rows, pass.lowering.grouped_experts));
+}
+
+}  // namespace
+
+void add_moe(LayerBuilder& b, const DecoderPass& pass, const MoeShape& moe) {
+    const DecoderLlm& m = pass.model;
+    const ExpertLayout layout = expert_layout(pass);
+    const Count rows = layout.rows, inner = expert_hidden(pass, moe);
+    if (layout.gathers_first) add_gather(b, pass, rows, m.hidden);
+    add_router(b, pass, moe, rows);
+    if (moe.latent > 0) b.linear("latent_down", rows, moe.latent, m.hidden);
+    if (layout.gathers) add_gather(b, pass, layout.experts_rows, inner);
+    if (layout.exchanges) add_exchange(b, pass, moe, "dispatch");
+    add_experts(b, pass, moe, layout);
+    if (layout.exchanges) add_exchange(b, pass, moe, "collect");
+    if (layout.gathers) add_scatter(b, pass, layout.experts_rows, inner);
     if (moe.latent_norm) b.norm("latent_norm", m.norm, rows, moe.latent);
     if (moe.latent > 0) b.linear("latent_up", rows, m.hidden, moe.latent);
-    if (moe.shared_intermediate > 0) add_shared_expert(b, pass, moe);
-    if (pass.tensor() > 1) b.all_reduce("all_reduce", pass.tensor(), rows * m.hidden);
+    if (moe.shared_intermediate > 0) add_shared_expert(b, pass, moe, rows, layout.gpus);
+    if (layout.gathers_first) add_scatter(b, pass, rows, m.hidden);
+    if (pass.tensor() > 1) b.all_reduce("all_reduce", pass.tensor(), pass.rows() * m.hidden);
 }
 
 }  // namespace roofcast

@@ -79,7 +79,8 @@ std::vector<Remedy> spread(const Run& request, const DecoderLlm* llm, std::int64
     const std::int64_t beside = tensor ? now.pipeline : std::max(now.tensor, now.expert);  // GPUs of a copy for each way
     for (std::int64_t ways = now.*degree + 1; ways * beside <= most_gpus; ++ways) {
         const bool accepted =
-            tensor ? llm->heads % ways == 0 && ways * request.parallel.data % request.parallel.expert == 0 : ways <= llm->layers;
+            tensor ? ways % now.attention_data == 0 && llm->heads % (ways / now.attention_data) == 0 && ways * now.data % now.expert == 0
+                   : ways <= llm->layers;
         if (!accepted) continue;
         Run r = request;
         r.parallel.*degree = ways;
@@ -129,7 +130,7 @@ MemoryEstimate memory_of(std::span<const OpGraph> weight_graphs, const Workload&
     }
     if (llm != nullptr) {
         const std::int64_t tokens = paged_tokens(request, context_tokens(workload, request) + request.generate_tokens);
-        memory.kv_cache = static_cast<double>(request.batch) * kv_cache_size(*llm, request, tokens);
+        memory.kv_cache = static_cast<double>(request.group_batch()) * kv_cache_size(*llm, request, tokens);
     }
     if (request.techniques.speculation) add_draft_memory(memory, workload, request, software, stack.lowering);
     require_sound(memory);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "prediction/degrees.hpp"
 #include "prediction/shapes.hpp"
 #include "prediction/speculative.hpp"
 #include "prediction/techniques.hpp"
@@ -51,6 +52,7 @@ void check_sizes(const Run& run) {
     require_count("parallel.pipeline", p.pipeline, 1, most_gpus);
     require_count("parallel.data", p.data, 1, most_gpus);
     require_count("parallel.expert", p.expert, 1, most_gpus);
+    require_count("parallel.attention_data", p.attention_data, 1, most_gpus);
     require_product("parallel.gpus", "tp x pp x dp GPUs", as_double(p.tensor) * as_double(p.pipeline) * as_double(p.data),
                     as_double(most_gpus));
 }
@@ -87,27 +89,6 @@ void check_tokens(const Run& run, std::int64_t context, std::int64_t heads) {
     require_product(field, "attention scores of a layer", tokens * as_double(context) * as_double(heads), most_scores);
 }
 
-/// Experts lie on GPUs of a tensor-parallel group or of its data-parallel copies: never more ways than there are GPUs at one stage.
-void check_experts(const Workload& workload, const DecoderLlm* llm, const Parallelism& p) {
-    if (p.expert == 1) return;
-    if (llm == nullptr || !llm->moe)
-        throw Error({.what = fmt::format("{} has no experts", workload.id),
-                     .key = "parallel.expert",
-                     .found = std::to_string(p.expert),
-                     .expected = "1, or a mixture-of-experts model"});
-    if (llm->moe->experts % p.expert != 0)
-        throw Error({.what = fmt::format("{} has {} experts, which `parallel.expert` must divide", workload.id, llm->moe->experts),
-                     .key = "parallel.expert",
-                     .found = std::to_string(p.expert)});
-    if (p.tensor * p.data % p.expert != 0)
-        throw Error({.what = "expert parallelism spreads over tensor- and data-parallel GPUs: `parallel.expert` must divide "
-                             "`parallel.tensor` times `parallel.data`",
-                     .key = "parallel.expert",
-                     .found = fmt::format("{} (tp {} x dp {} = {})", p.expert, p.tensor, p.data, p.tensor * p.data),
-                     .expected = fmt::format("a divisor of {}", p.tensor * p.data),
-                     .suggestion = fmt::format("`parallel.tensor` {} `parallel.expert` {}", p.expert, p.expert)});
-}
-
 void check_language(const Workload& workload, const DecoderLlm& llm, const Run& run) {
     require_count("prompt_tokens", run.prompt_tokens);
     require_count("generate_tokens", run.generate_tokens);
@@ -127,16 +108,6 @@ void check_language(const Workload& workload, const DecoderLlm& llm, const Run& 
                      .suggestion = by_prompt   ? fmt::format("`prompt_tokens` {} or less", prompt)
                                    : by_output ? fmt::format("`generate_tokens` {} or less", output)
                                                : std::string("smaller or fewer images")});
-    }
-    if (llm.heads % run.parallel.tensor != 0) {
-        throw Error({.what = fmt::format("{} has {} attention heads, which `parallel.tensor` must divide", workload.id, llm.heads),
-                     .key = "parallel.tensor",
-                     .found = std::to_string(run.parallel.tensor)});
-    }
-    if (run.parallel.pipeline > llm.layers) {
-        throw Error({.what = fmt::format("{} has {} layers, fewer than pipeline stages", workload.id, llm.layers),
-                     .key = "parallel.pipeline",
-                     .found = std::to_string(run.parallel.pipeline)});
     }
     check_tokens(run, context, llm.heads);
 }
@@ -170,7 +141,7 @@ void check_draft(const Workload& workload, const Run& request) {
                     as_double(request.batch) * as_double(speculation->tokens + 1), most_tokens);
     const Run run = draft_request(workload, request);
     const auto& llm = std::get<DecoderLlm>(speculation->draft->architecture);
-    check_experts(*speculation->draft, &llm, run.parallel);
+    check_degrees(*speculation->draft, run.parallel);
     check_language(*speculation->draft, llm, run);
 }
 
@@ -197,7 +168,7 @@ Run completed_sizes(Run run, const Workload& workload) {
     check_host_time(run.host_time);
     check_sizes(run);
     check_techniques(run, workload);
-    check_experts(workload, language_model(workload), run.parallel);
+    check_degrees(workload, run.parallel);
     // A format that only the experts are published in means the checkpoint as it is published.
     if (run.weights && workload.native_experts && !workload.native_weights && *run.weights == *workload.native_experts) run.weights.reset();
     if (!run.weights && unpacks_weights(run.precision)) run.expert_weights = workload.native_experts;
@@ -212,10 +183,6 @@ Run completed_sizes(Run run, const Workload& workload) {
         check_language(workload, *llm, run);
         check_draft(workload, run);
         return run;
-    }
-    if (run.parallel.tensor > 1 || run.parallel.pipeline > 1) {
-        throw Error({.what = fmt::format("{} is not a language model: only `parallel.data` spreads it over GPUs", workload.id),
-                     .key = run.parallel.tensor > 1 ? "parallel.tensor" : "parallel.pipeline"});
     }
     if (const auto* encoder = std::get_if<Encoder>(&workload.architecture)) complete_encoder(workload, *encoder, run);
     if (const auto* xl = std::get_if<TransformerXl>(&workload.architecture)) {

@@ -21,7 +21,13 @@ Run draft_request(const Workload& workload, const Run& request) {
     draft.techniques.speculation.reset();
     draft.prompt_tokens = context_tokens(workload, request);  // images reach it as tokens
     draft.image_size = 0;
-    if (!std::get<DecoderLlm>(model.architecture).moe) draft.parallel.expert = 1;
+    if (!std::get<DecoderLlm>(model.architecture).moe) {
+        draft.parallel.expert = 1;
+        // Each group of attention has a draft model of its own.
+        draft.batch = request.group_batch();
+        draft.parallel.tensor = request.parallel.attention_tensor();
+        draft.parallel.attention_data = 1;
+    }
     return draft;
 }
 

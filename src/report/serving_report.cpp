@@ -17,8 +17,9 @@ namespace {
 
 std::string parallel_text(const Parallelism& p) {
     if (p.gpus() == 1) return {};
-    return fmt::format(", {} GPUs (tp {}, pp {}, dp {}{})", p.gpus(), p.tensor, p.pipeline, p.data,
-                       p.expert > 1 ? fmt::format(", ep {}", p.expert) : "");
+    return fmt::format(", {} GPUs (tp {}, pp {}, dp {}{}{})", p.gpus(), p.tensor, p.pipeline, p.data,
+                       p.expert > 1 ? fmt::format(", ep {}", p.expert) : "",
+                       p.attention_data > 1 ? fmt::format(", attention dp {}", p.attention_data) : "");
 }
 
 std::string tokens_text(double mean, double cv) {
@@ -157,11 +158,8 @@ nlohmann::ordered_json document_of(const NamedServing& n) {
                              {"weights", weights_text(run)},
                              {"kv_precision", std::string(name(run.cache_precision()))},
                              {"execution", std::string(name(n.question.request.execution))}};
-    d["parallel"] = {{"gpus", run.parallel.gpus()},
-                     {"tensor", run.parallel.tensor},
-                     {"pipeline", run.parallel.pipeline},
-                     {"data", run.parallel.data},
-                     {"expert", run.parallel.expert}};
+    d["parallel"] = {{"gpus", run.parallel.gpus()}, {"tensor", run.parallel.tensor}, {"pipeline", run.parallel.pipeline},
+                     {"data", run.parallel.data},   {"expert", run.parallel.expert}, {"attention_data", run.parallel.attention_data}};
     d["settings"] = settings_json(n.question.options);
     d["arrivals"] = arrivals_json(n);
     d["requests"] = {{"offered", n.offered},

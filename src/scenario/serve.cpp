@@ -39,10 +39,10 @@ std::vector<ServingRequest> accepted(const ServingEngine& engine, const std::vec
         {.what = "no request can be served",
          .found = fmt::format("{} of {}: {}", answer.refused[static_cast<std::size_t>(most)], requests.size(),
                               refusal_reasons[static_cast<std::size_t>(most)]),
-         .expected =
-             fmt::format("prompt and output of at most {} tokens in the cache{}{}", engine.cache_blocks * engine.options.block_tokens,
-                         engine.max_context > 0 ? fmt::format(", {} in the context", engine.max_context) : "",
-                         engine.options.chunked ? "" : fmt::format(", prompts of {} in a step", engine.options.max_tokens)),
+         .expected = fmt::format("prompt and output of at most {} tokens in the cache{}{}",
+                                 engine.cache_blocks / engine.groups * engine.options.block_tokens,
+                                 engine.max_context > 0 ? fmt::format(", {} in the context", engine.max_context) : "",
+                                 engine.options.chunked ? "" : fmt::format(", prompts of {} in a step", engine.options.max_tokens)),
          .suggestion = answer.image_tokens > 0
                            ? fmt::format("smaller `image_size` or fewer `images` ({} tokens of each prompt), a larger "
                                          "`max_tokens`, or more memory",
@@ -109,7 +109,8 @@ ServingAnswer serve(const Workload& workload, const Gpu& gpu, const SoftwareStac
     answer.room = cache_room(workload, question.request, software, gpu.profile, question.options);
     ServingEngine engine{.steps = {},
                          .options = question.options,
-                         .cache_blocks = answer.room.blocks,
+                         .cache_blocks = answer.room.blocks * question.request.parallel.attention_data,
+                         .groups = question.request.parallel.attention_data,
                          .state_blocks = answer.room.state_blocks,
                          .copies = question.request.parallel.data,
                          .max_context = model.model.max_context,

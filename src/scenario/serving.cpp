@@ -102,7 +102,7 @@ std::optional<Refusal> refusal(const ServingEngine& engine, const ServingRequest
     // The last token is generated but never read back, so it takes no place.
     const std::int64_t context = request.prompt_tokens + request.output_tokens - 1;
     if (engine.max_context > 0 && context > engine.max_context) return Refusal::context;
-    if (engine.state_blocks + (context + o.block_tokens - 1) / o.block_tokens > engine.cache_blocks) return Refusal::cache;
+    if (engine.state_blocks + (context + o.block_tokens - 1) / o.block_tokens > engine.cache_blocks / engine.groups) return Refusal::cache;
     if (!o.chunked && request.prompt_tokens > o.max_tokens) return Refusal::step;
     return std::nullopt;
 }

@@ -47,7 +47,7 @@ const SweepPoint* smallest(const std::vector<SweepPoint>& points, Comparable com
 }
 
 bool same_degrees(const Parallelism& a, const Parallelism& b) {
-    return a.tensor == b.tensor && a.pipeline == b.pipeline && a.data == b.data;
+    return a.tensor == b.tensor && a.pipeline == b.pipeline && a.data == b.data && a.attention_data == b.attention_data;
 }
 
 }  // namespace

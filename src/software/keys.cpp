@@ -126,6 +126,10 @@ const SoftwareKey keys[] = {
     // Experts
     {{"grouped_experts", "", "frameworks run a layer's experts as one grouped GEMM each way, not one after the other"},
      &Lowering::grouped_experts},
+    {{"gathers_tokens", "", "attention data parallel: tokens reach experts by all-gather and reduce-scatter, not by all-to-all"},
+     &Lowering::gathers_tokens},
+    {{"spreads_dense", "", "attention data parallel: dense MLPs, shared experts and the LM head are split over all its GPUs, too"},
+     &Lowering::spreads_dense},
     {{"warp_matrix_experts", "", "8-bit GEMMs of routed experts use single-warp instructions"}, &S::warp_matrix_experts},
     {{"expert_rate", "1", "fraction of matmul_rate that grouped 8-bit GEMMs of routed experts reach"}, &S::expert_rate, share},
     {{"expert_launch_us", "us", "launch of an expert's own kernel in GEMMs with 4-bit weights; 0: experts share one"},

@@ -40,6 +40,19 @@ TEST_CASE("expert parallelism needs experts that it divides, on as many GPUs") {
     CHECK(contains(roofcast::test::roofcast("predict --gpu h100 --model mixtral-8x7b --tp 4 --ep 2").output, "ep 2"));
 }
 
+TEST_CASE("groups of attention share out tensor-parallel GPUs, and experts") {
+    CHECK(contains(refused("predict --gpu h100 --model llama-3.1-8b --tp 8 --attention-dp 2"), "no experts"));
+    CHECK(contains(refused("predict --gpu h100 --model mixtral-8x7b --tp 4 --attention-dp 3"), "3 of tp 4"));
+    CHECK(contains(refused("predict --gpu h100 --model mixtral-8x7b --tp 4 --attention-dp 0"), "--attention-dp"));
+    CHECK(contains(refused("predict --gpu h100 --model resnet50 --attention-dp 2"), "only --dp"));
+    CHECK(contains(refused("recommend --model mixtral-8x7b --attention-dp 2"), "--attention-dp"));
+    const std::string command = "predict --gpu h200 --model mixtral-8x7b --tp 8 --ep 8 --attention-dp 4 --batch 64 --software vllm";
+    CHECK(contains(roofcast::test::roofcast(command).output, "ep 8, attention dp 4"));
+    const json document = printed_json(command);
+    CHECK(document["parallel"]["attention_data"] == 4);
+    CHECK(document["parallel"]["gpus"] == 8);
+}
+
 TEST_CASE("options that the model has no use for are refused") {
     CHECK(contains(refused("predict --gpu a100 --model resnet50 --prompt 5"), "--prompt: resnet50 takes no text"));
     CHECK(contains(refused("predict --gpu a100 --model resnet50 --generate 5"), "--generate"));
