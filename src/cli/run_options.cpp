@@ -6,6 +6,7 @@
 #include <iterator>
 #include <utility>
 
+#include "prediction/degrees.hpp"
 #include "prediction/shapes.hpp"
 #include "roofcast/error.hpp"
 
@@ -68,9 +69,11 @@ Parallelism parallelism(const RunOptions& options, const Workload& workload) {
     const bool degrees_given = options.tensor || options.pipeline || options.data;
     const bool language = workload.family == "llm" || workload.family == "vlm";
     if (!degrees_given) (language ? p.tensor : p.data) = gpus;
-    if (const DecoderLlm* llm = language_model(workload); !degrees_given && llm != nullptr && llm->heads * p.attention_data % gpus != 0)
+    if (const DecoderLlm* llm = language_model(workload);
+        !degrees_given && llm != nullptr && !splits_heads(*llm, std::max<std::int64_t>(1, gpus / p.attention_data)))
         throw Error(
-            {.what = fmt::format("{} has {} attention heads, which --gpus must divide where no degrees are given", workload.id, llm->heads),
+            {.what = fmt::format("{} has {} attention heads{}, which --gpus must divide where no degrees are given", workload.id,
+                                 llm->heads, llm->kv_heads < llm->heads && !llm->mla ? fmt::format(" and {} KV heads", llm->kv_heads) : ""),
              .key = "--gpus",
              .found = std::to_string(gpus),
              .suggestion = gpus <= llm->layers ? fmt::format("--pp {} makes a pipeline of them, --dp {} copies", gpus, gpus)

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "prediction/degrees.hpp"
 #include "prediction/offload.hpp"
 #include "prediction/pass.hpp"
 #include "prediction/shapes.hpp"
@@ -79,7 +80,7 @@ std::vector<Remedy> spread(const Run& request, const DecoderLlm* llm, std::int64
     const std::int64_t beside = tensor ? now.pipeline : std::max(now.tensor, now.expert);  // GPUs of a copy for each way
     for (std::int64_t ways = now.*degree + 1; ways * beside <= most_gpus; ++ways) {
         const bool accepted =
-            tensor ? ways % now.attention_data == 0 && llm->heads % (ways / now.attention_data) == 0 && ways * now.data % now.expert == 0
+            tensor ? ways % now.attention_data == 0 && splits_heads(*llm, ways / now.attention_data) && ways * now.data % now.expert == 0
                    : ways <= llm->layers;
         if (!accepted) continue;
         Run r = request;

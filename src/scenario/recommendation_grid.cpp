@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "prediction/degrees.hpp"
 #include "prediction/shapes.hpp"
 
 namespace roofcast {
@@ -46,7 +47,7 @@ std::vector<Parallelism> copy_degrees(const Workload& workload, const GpuProfile
     std::vector<Parallelism> degrees;
     for (const std::int64_t gpus : gpus_of_a_copy) {
         if (gpus > gpu.gpus_per_machine) break;
-        if (llm->heads % gpus == 0) {
+        if (splits_heads(*llm, gpus)) {
             degrees.push_back({.tensor = gpus});
         } else if (gpus <= llm->layers) {
             degrees.push_back({.pipeline = gpus});

@@ -40,17 +40,43 @@ TEST_CASE("expert parallelism needs experts that it divides, on as many GPUs") {
     CHECK(contains(roofcast::test::roofcast("predict --gpu h100 --model mixtral-8x7b --tp 4 --ep 2").output, "ep 2"));
 }
 
+TEST_CASE("degrees that split no head evenly are refused, with those that work") {
+    const std::string llama = "predict --gpu h100 --model llama-3.1-8b ", small = "predict --gpu h100 --model llama-3.2-3b ";
+    CHECK(contains(refused(llama + "--tp 3"), "--tp: llama-3.1-8b has 32 attention heads, and 3 does not divide them; use --tp 1, 2, 4"));
+    // 24 heads divide, 8 KV heads do not.
+    CHECK(contains(refused(small + "--tp 6"), "8 KV heads, and 6 does not divide them; use --tp 1, 2, 4, 8 or 24"));
+    CHECK(contains(refused(small + "--gpus 6"), "--gpus: llama-3.2-3b has 24 attention heads and 8 KV heads"));
+    CHECK(contains(refused("predict --gpu h100 --model mixtral-8x7b --tp 8 --ep 3"), "use --ep 1, 2, 4 or 8 on these 8 GPUs"));
+    CHECK(contains(refused("predict --gpu h100 --model mixtral-8x7b --tp 6 --attention-dp 2"), "3 GPUs of each group do not divide"));
+    // Two KV heads on four GPUs: each is copied to two.
+    const auto cache = [](int gpus) {
+        const std::string command = "predict --gpu h100 --model qwen2.5-1.5b --batch 64 --prompt 4096 --tp ";
+        return printed_json(command + std::to_string(gpus))["memory"]["kv_cache_gb"].get<double>();
+    };
+    CHECK(cache(2) == rel(cache(1) / 2, 1e-9));
+    CHECK(cache(4) == rel(cache(2), 1e-9));
+}
+
 TEST_CASE("groups of attention share out tensor-parallel GPUs, and experts") {
     CHECK(contains(refused("predict --gpu h100 --model llama-3.1-8b --tp 8 --attention-dp 2"), "no experts"));
     CHECK(contains(refused("predict --gpu h100 --model mixtral-8x7b --tp 4 --attention-dp 3"), "3 of tp 4"));
     CHECK(contains(refused("predict --gpu h100 --model mixtral-8x7b --tp 4 --attention-dp 0"), "--attention-dp"));
     CHECK(contains(refused("predict --gpu h100 --model resnet50 --attention-dp 2"), "only --dp"));
-    CHECK(contains(refused("recommend --model mixtral-8x7b --attention-dp 2"), "--attention-dp"));
+    CHECK(contains(refused("recommend --model mixtral-8x7b --slo ttft=1s --attention-dp 2"), "--attention-dp"));
     const std::string command = "predict --gpu h200 --model mixtral-8x7b --tp 8 --ep 8 --attention-dp 4 --batch 64 --software vllm";
     CHECK(contains(roofcast::test::roofcast(command).output, "ep 8, attention dp 4"));
     const json document = printed_json(command);
     CHECK(document["parallel"]["attention_data"] == 4);
     CHECK(document["parallel"]["gpus"] == 8);
+    const auto served = [](const std::string& degrees) {
+        const std::string load = "serve-sim --gpu h200 --model mixtral-8x7b --tp 8 --ep 8 --concurrency 64 --requests 128 --software vllm ";
+        return printed_json(load + degrees);
+    };
+    const json one = served(""), groups = served("--attention-dp 8");
+    CHECK(groups["parallel"]["attention_data"] == 8);
+    // Attention of a group is whole on its GPU: eight times the cache of a token, and an eighth of the sequences.
+    CHECK(groups["memory"]["kv_token_kb"].get<double>() == rel(8 * one["memory"]["kv_token_kb"].get<double>(), 1e-9));
+    CHECK(groups["loads"][0]["kv_most_percent"].get<double>() == rel(one["loads"][0]["kv_most_percent"].get<double>(), 0.3));
 }
 
 TEST_CASE("options that the model has no use for are refused") {

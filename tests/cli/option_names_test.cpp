@@ -109,7 +109,8 @@ TEST_CASE("options: a command's own options stand for fields in lines, cells and
 TEST_CASE("options: errors of the library name options on the command line") {
     const std::string llama = "predict --gpu h100 --model llama-3.1-8b ";
     const std::pair<std::string, std::string> cases[] = {
-        {llama + "--tp 3", "roofcast: --tp: llama-3.1-8b has 32 attention heads, which --tp must divide; found 3\n"},
+        {llama + "--tp 3",
+         "roofcast: --tp: llama-3.1-8b has 32 attention heads, and 3 does not divide them; use --tp 1, 2, 4, 8, 16 or 32\n"},
         {llama + "--tp 4 --pp 4", "found 4 (16 GPUs in one copy); use --pp 2 or fewer"},
         {"predict --gpu h100 --model llama-2-7b --prompt 4000 --generate 200",
          "roofcast: --prompt: llama-2-7b holds at most 4096 tokens of context; found 4199 tokens with those to generate; --prompt 3897 or "
@@ -139,7 +140,7 @@ TEST_CASE("options: reports name options on the command line, in every format") 
     for (const char* format : {"table", "json", "csv"}) {
         const std::string text = printed(std::string("sweep --gpu h100 --model llama-3.1-8b --tp 1,3 --format ") + format);
         CAPTURE(text);
-        CHECK(contains(text, "--tp: llama-3.1-8b has 32 attention heads, which --tp must divide; found 3"));
+        CHECK(contains(text, "--tp: llama-3.1-8b has 32 attention heads, and 3 does not divide them"));
         CHECK_FALSE(contains(text, "parallel.tensor"));
     }
     CHECK(contains(printed("cost --gpu h100 --model resnet50"), "(--utilization)"));
@@ -153,6 +154,6 @@ TEST_CASE("options: a pipeline's errors name keys of its file") {
         "fields.toml", "name = \"p\"\n[[stage]]\nname = \"text\"\nmodel = \"llama-3.1-8b\"\ndevice = \"h100\"\ntensor_parallel = 3\n");
     const std::string text = refused("pipeline " + file.path().string());
     CAPTURE(text);
-    CHECK(
-        contains(text, ": tensor_parallel: stage text: llama-3.1-8b has 32 attention heads, which `tensor_parallel` must divide; found 3"));
+    CHECK(contains(
+        text, ": tensor_parallel: stage text: llama-3.1-8b has 32 attention heads, and 3 does not divide them; use `tensor_parallel` 1,"));
 }
