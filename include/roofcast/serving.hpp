@@ -118,6 +118,7 @@ struct ServingEngine {
     std::int64_t copies = 1;        ///< data-parallel; requests go to them in turn
     std::int64_t max_context = 0;   ///< of the model; 0: unlimited
     double time_scale = 1;          ///< factor on every step's time
+    double tokens_per_step = 1;     ///< that each decoding sequence gets on average: of speculative decoding more than one
     std::int64_t users = 0;         ///< that each send a request once the one before is finished; 0: requests arrive at their times;
                                     ///< else at least one for each copy
 };

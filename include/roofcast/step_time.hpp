@@ -36,6 +36,14 @@ struct StepMix {
     std::int64_t encoded = 0;        ///< v: sequences whose images are encoded; only of vision-language models
 };
 
+/// What proposes tokens in each step, one pass for each token.
+struct StepDraft {
+    DecoderLlm model;
+    Run run;  ///< as `StepModel::run`
+    std::int64_t tokens = 1;
+    std::int64_t modules = 1;  ///< of the model's own: each reads prompts, too
+};
+
 /// Everything that the time of a step depends on but the step: one model on one GPU (or group of GPUs) under one software stack.
 struct StepModel {
     DecoderLlm model;                      ///< of a vision-language model, its language part
@@ -44,6 +52,9 @@ struct StepModel {
     SoftwareStack stack;
     Run run;  ///< precisions, parallelism and images of a sequence; batch and token counts are not read
     int streams = 1;
+    std::optional<StepDraft> draft{};
+    /// Tokens of a decoding sequence that a step computes: one, or what is proposed and one more.
+    [[nodiscard]] std::int64_t verified() const { return draft ? draft->tokens + 1 : 1; }
 };
 
 /// Of a completed `request`. Throws Error when `workload` has no language model.
@@ -118,6 +129,7 @@ struct StepTable {
     std::optional<StepPart> joint_decode;  ///< the same of D'; absent where engines have a kernel for decodes alone
     StepPart prompt;                       ///< [prompts, tokens, past]
     OnDemand<double> vision_part;          ///< log of V in seconds, [encoded]
+    std::int64_t verified = 1;             ///< rows of W for each decoding sequence
 };
 
 /// Keeps a copy of `model`.

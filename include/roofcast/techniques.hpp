@@ -10,11 +10,13 @@
 
 namespace roofcast {
 
-/// A small model proposes tokens one by one, the large one verifies them in one pass.
+/// A small model, or the large one's own multi-token prediction module, proposes tokens one by one; the large one verifies them in one
+/// pass.
 struct Speculation {
-    std::shared_ptr<const Workload> draft;  ///< a language model with the tokenizer of the large one
+    std::shared_ptr<const Workload> draft;  ///< a language model with the tokenizer of the large one; of `own_head`, `completed` finds it
     std::int64_t tokens = 0;                ///< proposed in each iteration, at least 1
     double acceptance = 0;                  ///< probability that a proposed token is accepted, the same for each; 0 to 1
+    bool own_head = false;                  ///< the model's prediction module drafts: it shares embedding and LM head with the model
 };
 
 struct Techniques {

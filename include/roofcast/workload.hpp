@@ -52,6 +52,7 @@ struct DecoderLlm {
     std::int64_t residual_streams = 0;  ///< hyper-connections: copies of the residual that each layer mixes; 0: a plain residual
     std::int64_t residual_block = 0;    ///< layers whose sum is one source of later layers' inputs (attention residuals); 0: none
     std::optional<PredictionHeads> prediction;
+    bool predicts_ahead = false;  ///< is a multi-token prediction module: reads the model's hidden states, and shares its tables
 };
 
 /// BERT-like encoder.

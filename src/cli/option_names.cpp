@@ -37,6 +37,7 @@ constexpr FieldOption options_of_fields[] = {
     {"techniques.speculation.draft", "--draft"},
     {"techniques.speculation.tokens", "--draft-tokens"},
     {"techniques.speculation.acceptance", "--acceptance"},
+    {"techniques.speculation.own_head", "--mtp"},
     // what runs, on what
     {"workload", "--model"},
     {"gpu.capacity", "--gpu"},

@@ -40,11 +40,12 @@ void refuse_endless(const std::vector<ServingRequest>& requests) {
 /// The run that all requests are of, on its way to being completed; those of a trace say themselves how long they are.
 Run request_of(const ServeSimOptions& o, const Workload& workload, const Gpu& gpu) {
     Run request = run_request(o.run, workload, &gpu.profile);
-    if (request.techniques.any())
-        throw Error(
-            {.what = "the simulated engine has its own options for cached prefixes, chunks and blocks, and no draft model or offloading",
-             .key = "--cached-prefix, --prefill-chunk, --kv-block, --draft, --offload",
-             .suggestion = "--prefix-cached, --chunk or --block-size"});
+    Techniques others = request.techniques;
+    others.speculation.reset();
+    if (others.any())
+        throw Error({.what = "the simulated engine has its own options for cached prefixes, chunks and blocks, and no offloading",
+                     .key = "--cached-prefix, --prefill-chunk, --kv-block, --offload",
+                     .suggestion = "--prefix-cached, --chunk or --block-size"});
     if (!o.serving.trace.empty()) request.prompt_tokens = request.generate_tokens = 1;
     return completed(std::move(request), workload, gpu);
 }

@@ -71,6 +71,7 @@ const Entry entries[] = {
     {"--offload", "offload", "Shares of the weights in host memory", set_technique<&TechniqueOptions::offload>, Kind::technique},
     {"--draft", "draft", "Draft models of speculative decoding", set_technique<&TechniqueOptions::draft>, Kind::technique},
     {"--draft-tokens", "draft_tokens", "Tokens that it proposes", set_technique<&TechniqueOptions::draft_tokens>, Kind::technique},
+    {"--mtp", "mtp", "Tokens that the model's own prediction module proposes", set_technique<&TechniqueOptions::mtp>, Kind::technique},
     {"--acceptance", "acceptance", "Probabilities that one is accepted", set_technique<&TechniqueOptions::acceptance>, Kind::technique},
     {"--ep", "expert_parallel", "Expert-parallel degrees", set_count<&RunOptions::expert>},
     {"--attention-dp", "attention_data_parallel", "Attention data-parallel groups of the --tp GPUs",

@@ -35,10 +35,26 @@ std::int64_t tokens(const std::string& text, const char* option, std::int64_t ab
     return value;
 }
 
+/// By the model's own prediction module.
+Speculation own_prediction(const TechniqueOptions& o) {
+    for (const auto& [value, option] : {std::pair(&o.draft, "--draft"), std::pair(&o.draft_tokens, "--draft-tokens")}) {
+        if (!value->empty())
+            throw Error(
+                {.what = "the model's own module drafts with --mtp", .key = option, .found = *value, .suggestion = "leave out either"});
+    }
+    if (o.acceptance.empty())
+        throw Error({.what = "multi-token prediction needs --mtp and --acceptance",
+                     .key = "--acceptance",
+                     .found = "nothing",
+                     .expected = "the share of proposed tokens that is accepted, 0 to 1 (DeepSeek-V3: 0.85 to 0.90, arXiv:2412.19437)"});
+    return {.draft = {}, .tokens = tokens(o.mtp, "--mtp", 0), .acceptance = share(o.acceptance, "--acceptance"), .own_head = true};
+}
+
 Speculation speculation(const TechniqueOptions& o, const std::filesystem::path& models_folder) {
+    if (!o.mtp.empty()) return own_prediction(o);
     const auto need = [](const std::string& value, const char* option, const char* what) {
         if (value.empty())
-            throw Error({.what = "speculative decoding needs --draft, --draft-tokens and --acceptance",
+            throw Error({.what = "speculative decoding needs --draft, --draft-tokens and --acceptance, or --mtp and --acceptance",
                          .key = option,
                          .found = "nothing",
                          .expected = what});
@@ -72,7 +88,9 @@ void add_technique_options(CLI::App& command, TechniqueOptions& o) {
                        "Share of every layer's weights that stays in host memory, streamed in each pass (default: 0)");
     command.add_option("--draft", o.draft, "Speculative decoding with this small model; needs the next two");
     command.add_option("--draft-tokens", o.draft_tokens, "Tokens that it proposes in each iteration");
-    command.add_option("--acceptance", o.acceptance, "Probability that a proposed token is accepted, 0 to 1");
+    command.add_option("--mtp", o.mtp, "Tokens that the model's own multi-token prediction module proposes; needs --acceptance");
+    command.add_option("--acceptance", o.acceptance,
+                       "Probability that a proposed token is accepted, 0 to 1 (DeepSeek-V3's module: 0.85 to 0.90, arXiv:2412.19437)");
 }
 
 Techniques techniques(const TechniqueOptions& o, const std::filesystem::path& models_folder) {
@@ -81,7 +99,8 @@ Techniques techniques(const TechniqueOptions& o, const std::filesystem::path& mo
     t.prefill_chunk = tokens(o.prefill_chunk, "--prefill-chunk", 0);
     t.kv_block = tokens(o.kv_block, "--kv-block", 1);
     t.offload = share(o.offload, "--offload");
-    if (!o.draft.empty() || !o.draft_tokens.empty() || !o.acceptance.empty()) t.speculation = speculation(o, models_folder);
+    if (!o.draft.empty() || !o.draft_tokens.empty() || !o.acceptance.empty() || !o.mtp.empty())
+        t.speculation = speculation(o, models_folder);
     return t;
 }
 

@@ -11,7 +11,7 @@ namespace roofcast::cli {
 
 /// As written by the user; empty: not given.
 struct TechniqueOptions {
-    std::string cached_prefix, prefill_chunk, kv_block, offload, draft, draft_tokens, acceptance;
+    std::string cached_prefix, prefill_chunk, kv_block, offload, draft, draft_tokens, acceptance, mtp;
     std::shared_ptr<const Workload> draft_model;  ///< what `draft` stands for, where it was loaded already
 };
 

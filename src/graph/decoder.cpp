@@ -10,12 +10,19 @@ Segment embedding_segment(const DecoderPass& pass, const Numerics& n) {
     const DecoderLlm& m = pass.model;
     const Count width = m.embedding_dim > 0 ? m.embedding_dim : m.hidden, rows = pass.rows();
     LayerBuilder b(n, 5);
-    b.embedding("embedding", rows, width, shard(m.vocabulary, pass.tensor()));
+    OpNode& table = b.embedding("embedding", rows, width, shard(m.vocabulary, pass.tensor()));
+    if (m.predicts_ahead) table.weights = 0;  // the model's
     if (pass.tensor() > 1) b.all_reduce("all_reduce", pass.tensor(), rows * width);
     if (width != m.hidden) b.head("embedding_proj", rows, m.hidden, width);
     if (m.learned_positions > 0) {
         b.embedding("positions", rows, m.hidden, m.learned_positions);
         b.elementwise("add_positions", rows * m.hidden, 2, 1);
+    }
+    if (m.predicts_ahead) {
+        // DeepSeek-AI, DeepSeek-V3 (2024), section 2.2. Engines keep the projection in 16 bits, whole on each GPU (vLLM, deepseek_mtp.py).
+        b.norm("embedding_norm", m.norm, rows, m.hidden);
+        b.norm("hidden_norm", m.norm, rows, m.hidden);
+        b.head("join_proj", rows, m.hidden, 2 * m.hidden);
     }
     return {"embedding", 1, b.take()};
 }
@@ -34,7 +41,8 @@ Segment head_segment(const DecoderPass& pass, const Numerics& n) {
     // The last tokens of prompts are rows apart: a framework that does not gather them has a product for each.
     const bool apart = pass.lowering.head_by_sequences && !pass.decode && pass.logits == 1 && pass.tokens > 1;
     const Count products = apart ? batch : Count(1);
-    b.head("lm_head", batch / products, logits, width, m.head_bias, products);
+    OpNode& table = b.head("lm_head", batch / products, logits, width, m.head_bias, products);
+    if (m.predicts_ahead) table.weights = 0;  // the model's
     if (gpus > 1) {
         const Bytes bytes = static_cast<double>(batch * logits) * n.element();
         b.add("gather_logits", Collective{CollectiveKind::all_gather, gpus, bytes});

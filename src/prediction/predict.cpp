@@ -3,6 +3,7 @@
 #include "prediction/interval.hpp"
 #include "prediction/memory.hpp"
 #include "prediction/offload.hpp"
+#include "prediction/own_head.hpp"
 #include "prediction/pass.hpp"
 #include "prediction/phases.hpp"
 #include "prediction/shapes.hpp"
@@ -51,6 +52,9 @@ void predict_language(Prediction& p, const Workload& workload, const DecoderLlm&
         const PhaseSetting draft{language_model(*p.request.techniques.speculation->draft), request, launches};
         Phase prefill = prefill_phase(draft, context);
         prefill.name = "draft_prefill";
+        const auto modules = static_cast<double>(drafting_modules(workload, *p.request.techniques.speculation));
+        prefill.passes *= modules;
+        prefill.latency *= modules;
         add_phase(p, std::move(prefill));
         p.ttft = p.latency;
         add_decode(p, large, &draft, context);

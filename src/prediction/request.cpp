@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "prediction/degrees.hpp"
+#include "prediction/own_head.hpp"
 #include "prediction/shapes.hpp"
 #include "prediction/speculative.hpp"
 #include "prediction/techniques.hpp"
@@ -168,6 +169,7 @@ Run completed_sizes(Run run, const Workload& workload) {
     check_host_time(run.host_time);
     check_sizes(run);
     check_techniques(run, workload);
+    if (auto& speculation = run.techniques.speculation; speculation && speculation->own_head) speculation->draft = own_head(workload);
     check_degrees(workload, run.parallel);
     // A format that only the experts are published in means the checkpoint as it is published.
     if (run.weights && workload.native_experts && !workload.native_weights && *run.weights == *workload.native_experts) run.weights.reset();

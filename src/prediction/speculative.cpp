@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "prediction/own_head.hpp"
 #include "prediction/shapes.hpp"
 
 namespace roofcast {
@@ -16,7 +17,11 @@ double expected_tokens(double acceptance, std::int64_t draft_tokens) {
 Run draft_request(const Workload& workload, const Run& request) {
     const Workload& model = *request.techniques.speculation->draft;
     Run draft = request;
-    draft.weights = stored_weights(model, request.precision);
+    if (request.techniques.speculation->own_head) {
+        draft.parallel.pipeline = 1;  // the last stage has it
+    } else {
+        draft.weights = stored_weights(model, request.precision);
+    }
     draft.techniques.offload = 0;
     draft.techniques.speculation.reset();
     draft.prompt_tokens = context_tokens(workload, request);  // images reach it as tokens
@@ -52,12 +57,22 @@ SpeculativeDecode speculative_decode(const PhaseSetting& large, const PhaseSetti
     return result;
 }
 
+Bytes draft_cache_per_token(const Workload& workload, const Run& request) {
+    const auto& speculation = request.techniques.speculation;
+    if (!speculation) return {};
+    const Run draft = draft_request(workload, request);
+    const DecoderLlm& model = *language_model(*speculation->draft);
+    const auto modules = static_cast<double>(drafting_modules(workload, *speculation));
+    return modules * (kv_cache_size(model, draft, 2) - kv_cache_size(model, draft, 1));
+}
+
 void add_draft_memory(MemoryEstimate& large, const Workload& workload, const Run& request, const SoftwareStacks& software,
                       const Lowering& lowering) {
     const Speculation& speculation = *request.techniques.speculation;
     const MemoryEstimate draft = memory_estimate(*speculation.draft, draft_request(workload, request), software);
-    large.weights += draft.weights;
-    large.kv_cache += draft.kv_cache;
+    const auto modules = static_cast<double>(drafting_modules(workload, speculation));
+    large.weights += modules * draft.weights;
+    large.kv_cache += modules * draft.kv_cache;
     const OpGraph verify =
         verify_graph(*language_model(workload), request, lowering, speculation.tokens + 1, context_tokens(workload, request));
     large.activations = max(max(large.activations, draft.activations), verify.peak_activations);

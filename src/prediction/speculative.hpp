@@ -24,6 +24,9 @@ struct SpeculativeDecode {
 /// `steps` tokens while the cache grows from `context`.
 SpeculativeDecode speculative_decode(const PhaseSetting& large, const PhaseSetting& draft, std::int64_t context, std::int64_t steps);
 
+/// Keys and values of a token in the draft model's cache on one GPU; none without a draft model.
+Bytes draft_cache_per_token(const Workload& workload, const Run& request);
+
 /// Memory that the draft model adds to one GPU: weights and KV cache; activations where they are larger than those of `large`.
 void add_draft_memory(MemoryEstimate& large, const Workload& workload, const Run& request, const SoftwareStacks& software,
                       const Lowering& lowering);

@@ -32,8 +32,10 @@ void require_tokens(const char* field, std::int64_t tokens, std::int64_t least, 
 }
 
 void check_speculation(const Speculation& speculation, const Workload& workload) {
-    require_tokens("techniques.speculation.tokens", speculation.tokens, 1, most_draft_tokens);
+    const bool own = speculation.own_head;
+    require_tokens(own ? "techniques.speculation.own_head" : "techniques.speculation.tokens", speculation.tokens, 1, most_draft_tokens);
     require_share("techniques.speculation.acceptance", speculation.acceptance, false);
+    if (own) return;  // `own_head` looks for it
     const Workload& draft = *speculation.draft;
     if (!std::holds_alternative<DecoderLlm>(draft.architecture))
         throw Error({.what = "only a language model can draft",
@@ -62,7 +64,8 @@ void check_techniques(const Run& request, const Workload& workload) {
     refuse(t.cached_prefix > 0 && llm == nullptr, "techniques.cached_prefix", "has no KV cache");
     refuse(t.prefill_chunk > 0 && llm == nullptr, "techniques.prefill_chunk", "has no KV cache");
     refuse(t.kv_block > 1 && llm == nullptr, "techniques.kv_block", "has no KV cache");
-    refuse(t.speculation && llm == nullptr, "techniques.speculation.draft", "generates no text");
+    const bool own = t.speculation && t.speculation->own_head;
+    refuse(t.speculation && llm == nullptr, own ? "techniques.speculation.own_head" : "techniques.speculation.draft", "generates no text");
     refuse(t.offload > 0 && !has_layers(workload), "techniques.offload", "is neither a language model nor an encoder");
     // Their image keys are projected once, which passes over parts of the prompt are not modelled for.
     const bool cross = llm != nullptr && !llm->cross_attention_layers.empty();
@@ -109,10 +112,11 @@ std::vector<std::string> technique_notes(const Prediction& p, const Workload& wo
                         100 * t.offload));
     if (p.speculation) {
         const SpeculationOutcome& o = *p.speculation;
-        notes.push_back(
-            fmt::format("speculative decoding: {:.4g} tokens expected of {} draft steps and a verification, (1 - a^(k+1)) / (1 - a) with "
-                        "a = {:.4g}, k = {} (Leviathan et al. 2023)",
-                        o.tokens_per_iteration, t.speculation->tokens, t.speculation->acceptance, t.speculation->tokens));
+        notes.push_back(fmt::format(
+            "{}: {:.4g} tokens expected of {} draft step{} and a verification, (1 - a^(k+1)) / (1 - a) with "
+            "a = {:.4g}, k = {} (Leviathan et al. 2023)",
+            t.speculation->own_head ? "multi-token prediction" : "speculative decoding", o.tokens_per_iteration, t.speculation->tokens,
+            t.speculation->tokens == 1 && t.speculation->own_head ? "" : "s", t.speculation->acceptance, t.speculation->tokens));
         if (p.runs())
             notes.back() += fmt::format("; TPOT {:.4g} ms without: {:.3g} times as fast{}", o.plain_tpot.in(ms), o.speedup,
                                         o.speedup < 1 ? ", SLOWER than without" : "");

@@ -149,6 +149,15 @@ nlohmann::ordered_json overload_json(const ServingCase& c) {
     return {{"offered_per_s", c.overload->offered.in(1 / s)}, {"sustained_per_s", c.overload->sustained.in(1 / s)}};
 }
 
+nlohmann::ordered_json speculation_json(const Techniques& t) {
+    if (!t.speculation) return nullptr;
+    const Speculation& s = *t.speculation;
+    return {{"draft", s.draft->id},
+            {"draft_tokens", s.tokens},
+            {"acceptance", s.acceptance},
+            {"tokens_per_step", expected_tokens(s.acceptance, s.tokens)}};
+}
+
 nlohmann::ordered_json document_of(const NamedServing& n) {
     const Run& run = n.question.request;
     const ServingAnswer& a = n.answer;
@@ -160,6 +169,7 @@ nlohmann::ordered_json document_of(const NamedServing& n) {
                              {"execution", std::string(name(n.question.request.execution))}};
     d["parallel"] = {{"gpus", run.parallel.gpus()}, {"tensor", run.parallel.tensor}, {"pipeline", run.parallel.pipeline},
                      {"data", run.parallel.data},   {"expert", run.parallel.expert}, {"attention_data", run.parallel.attention_data}};
+    d["speculation"] = speculation_json(run.techniques);
     d["settings"] = settings_json(n.question.options);
     d["arrivals"] = arrivals_json(n);
     d["requests"] = {{"offered", n.offered},
@@ -217,6 +227,12 @@ std::vector<std::string> serving_assumptions(const ServingQuestion& question, co
     }
     if (model.sliding_window > 0) lines.emplace_back("the cache keeps tokens that left a layer's window");
     if (p.pipeline > 1) lines.emplace_back("one step at a time passes all pipeline stages; only chunks of a prompt overlap, as in predict");
+    if (p.attention_data > 1) lines.emplace_back("sequences of a step are shared out evenly to the groups of attention");
+    if (const auto& drafting = question.request.techniques.speculation)
+        lines.push_back(fmt::format("{} proposes {} token{} of each sequence in a step, accepted with probability {}: {} tokens a step",
+                                    drafting->own_head ? "the prediction module" : drafting->draft->id, drafting->tokens,
+                                    drafting->tokens == 1 ? "" : "s", significant(drafting->acceptance, 3),
+                                    significant(expected_tokens(drafting->acceptance, drafting->tokens))));
     if (p.data > 1) lines.emplace_back("requests go to the data-parallel copies in turn");
     if (question.users > 0) lines.emplace_back("a user sends the next request at the end of the step that ended the one before");
     return lines;

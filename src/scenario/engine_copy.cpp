@@ -72,7 +72,7 @@ void EngineCopy::plan_mixed() {
     const SchedulerOptions& o = engine_.options;
     const bool full = make_room_for_decodes();
     decodes_ = decoding_;
-    std::int64_t budget = std::min(o.max_tokens - decodes_, o.chunk.value_or(o.max_tokens));
+    std::int64_t budget = std::min(o.max_tokens - engine_.steps.verified * decodes_, o.chunk.value_or(o.max_tokens));
     for (const std::size_t i : computing_prompts_) compute_prompt(i, budget);
     while (!full && budget > 0 && head_may_enter()) compute_prompt(enter(), budget);
 }
@@ -122,13 +122,25 @@ void EngineCopy::advance(const StepMix& m) {
     clock_ += time;
 }
 
+/// Whole tokens of the step's decodes, whose mean is that of the engine: all sequences advance alike.
+std::int64_t EngineCopy::tokens_of_step() {
+    const auto until = [this] { return static_cast<std::int64_t>(std::floor(engine_.tokens_per_step * as_double(iterations_))); };
+    const std::int64_t before = until();
+    ++iterations_;
+    return until() - before;
+}
+
 void EngineCopy::end_decodes() {
-    ++decode_steps_;
-    load_.tokens += decodes_;
-    for (; !ends_.empty() && std::get<0>(ends_.top()) <= decode_steps_; ends_.pop()) {
-        const auto [step, i, admission] = ends_.top();
-        if (!sequences_[i].decoding || sequences_[i].admission != admission) continue;
-        finish(i);
+    const std::int64_t tokens = tokens_of_step();
+    for (std::int64_t token = 0; token < tokens && decoding_ > 0; ++token) {
+        if (token > 0) make_room_for_decodes();
+        load_.tokens += token > 0 ? decoding_ : decodes_;
+        ++decode_steps_;
+        for (; !ends_.empty() && std::get<0>(ends_.top()) <= decode_steps_; ends_.pop()) {
+            const auto [step, i, admission] = ends_.top();
+            if (!sequences_[i].decoding || sequences_[i].admission != admission) continue;
+            finish(i);
+        }
     }
 }
 
@@ -136,6 +148,7 @@ void EngineCopy::end_prompts() {
     for (const Part& part : parts_) {
         const std::size_t i = part.sequence;
         Sequence& q = sequences_[i];
+        if (!q.running) continue;  // had to leave for tokens of the step's decodes
         q.computed += part.tokens;
         if (q.computed < q.target) continue;
         std::erase(computing_prompts_, i);

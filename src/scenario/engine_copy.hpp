@@ -66,6 +66,7 @@ private:
     void preempt_latest();
     [[nodiscard]] StepMix mix() const;
     void advance(const StepMix& mix);
+    [[nodiscard]] std::int64_t tokens_of_step();
     void end_decodes();
     void end_prompts();
     void begin_decoding(std::size_t i);
@@ -93,6 +94,7 @@ private:
     std::vector<std::int64_t> block_phases_;  ///< decoding sequences that need a block when decode_steps_ modulo block size is this
     std::vector<Part> parts_;                 ///< prompts of the step
     std::int64_t decodes_ = 0;                ///< of the step
+    std::int64_t iterations_ = 0;             ///< steps with decodes
     std::int64_t begun_ = 0;                  ///< prompts that begin in the step, anew after a preemption too
     double scores_ = 0;                       ///< attention scores of the step's prompts, per head
     EngineLoad load_;

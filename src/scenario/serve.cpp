@@ -13,6 +13,10 @@ namespace {
 constexpr std::array<std::string_view, refusal_count> refusal_reasons{"longer than the model's context", "longer than the KV cache",
                                                                       "the prompt is longer than a step, and prompts are not cut"};
 
+double tokens_per_step(const Techniques& techniques) {
+    return techniques.speculation ? expected_tokens(techniques.speculation->acceptance, techniques.speculation->tokens) : 1;
+}
+
 /// What can be served, and the counts of the rest.
 std::vector<ServingRequest> accepted(const ServingEngine& engine, const std::vector<ServingRequest>& requests, ServingAnswer& answer) {
     std::vector<ServingRequest> served;
@@ -114,6 +118,7 @@ ServingAnswer serve(const Workload& workload, const Gpu& gpu, const SoftwareStac
                          .state_blocks = answer.room.state_blocks,
                          .copies = question.request.parallel.data,
                          .max_context = model.model.max_context,
+                         .tokens_per_step = tokens_per_step(question.request.techniques),
                          .users = question.users};
     const std::vector<ServingRequest> served = accepted(engine, with_images(requests, answer.image_tokens), answer);
     const Prediction one = typical_run(workload, gpu, software, question.request, answer, 1);

@@ -7,6 +7,7 @@
 
 #include "prediction/pass.hpp"
 #include "prediction/shapes.hpp"
+#include "prediction/speculative.hpp"
 #include "roofcast/error.hpp"
 #include "scenario/engine_copy.hpp"
 
@@ -74,6 +75,7 @@ CacheRoom cache_room_left(const Workload& workload, const Run& request, const So
     const DecoderLlm& decoder = *language_model(workload);
     room.per_token = kv_cache_size(decoder, one, 2) - kv_cache_size(decoder, one, 1);
     const Bytes state = max(Bytes{}, kv_cache_size(decoder, one, 1) - room.per_token);
+    room.per_token += draft_cache_per_token(workload, one);
     const Bytes taken = room.weights + room.activations + room.overhead;
     const bool of_free = stack_of(software, request, workload, gpu.vendor).cache_of_free;
     const Bytes left = of_free ? options.memory_fraction * (*usable - taken) : options.memory_fraction * *usable - taken;

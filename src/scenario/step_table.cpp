@@ -135,12 +135,13 @@ StepPart part_of(const std::shared_ptr<const Tabulation>& t, const OnDemand<Seco
 }
 
 void tabulate_shared(StepTable& table, const std::shared_ptr<const Tabulation>& t, const StepRange& range) {
-    const auto body = dense(range.tokens, [t](std::int64_t rows) { return shared_step(t->model, rows, 1); });
+    const std::int64_t proposed = t->model.verified() - 1, most_rows = range.tokens + proposed * range.sequences;
+    const auto body = dense(most_rows, [t](std::int64_t rows) { return shared_step(t->model, rows, 1); });
     table.body = body;
-    table.head =
-        dense(range.sequences, [t](std::int64_t rows) { return shared_step(t->model, rows, rows) - shared_step(t->model, rows, 1); });
+    table.head = dense(t->model.verified() * range.sequences,
+                       [t](std::int64_t rows) { return shared_step(t->model, rows, rows) - shared_step(t->model, rows, 1); });
     if (!t->corrects) return;
-    const auto busy = dense(range.tokens, [t](std::int64_t rows) { return shared_step(t->busy, rows, 1); });
+    const auto busy = dense(most_rows, [t](std::int64_t rows) { return shared_step(t->busy, rows, 1); });
     table.waiting = {body.size(), [body, busy](std::size_t rows) { return max(Seconds{}, body[rows] - busy[rows]); }};
 }
 
@@ -148,11 +149,12 @@ void tabulate_decodes(StepTable& table, const std::shared_ptr<const Tabulation>&
     const auto decodes = spaced(range.sequences, decodes_an_octave), contexts = spaced(range.context, contexts_an_octave);
     table.decodes = axis(decodes, 0);
     table.context = axis(contexts, 0);
+    const std::int64_t rows = t->model.verified();
     const auto part = [&](bool beside_prompts) {
-        const Seconds host = t->corrects ? decode_step(t->model, 1, 1, beside_prompts) - shared_step(t->model, 1, 1) : Seconds{};
+        const Seconds host = t->corrects ? decode_step(t->model, 1, 1, beside_prompts) - shared_step(t->model, rows, rows) : Seconds{};
         return part_of(t, table.waiting, decodes.size() * contexts.size(), host, [=](std::size_t i) {
             const std::int64_t n = decodes[i / contexts.size()], c = contexts[i % contexts.size()];
-            return PartPoint{n, n, [=](const StepModel& of) { return decode_step(of, n, c, beside_prompts); }};
+            return PartPoint{rows * n, rows * n, [=](const StepModel& of) { return decode_step(of, n, c, beside_prompts); }};
         });
     };
     table.decode = part(false);
@@ -197,6 +199,7 @@ Seconds part_time(const StepTable& t, const StepPart& part, std::int64_t rows, I
 StepTable tabulated(const StepModel& m, const StepRange& range) {
     const auto t = std::make_shared<const Tabulation>(Tabulation{m, without_host(m), host_issues_kernels(m)});
     StepTable table;
+    table.verified = m.verified();
     tabulate_shared(table, t, range);
     tabulate_decodes(table, t, range);
     tabulate_prompts(table, t, range);
@@ -205,11 +208,12 @@ StepTable tabulated(const StepModel& m, const StepRange& range) {
 }
 
 Seconds step_time(const StepTable& t, const StepMix& mix) {
-    Seconds time = entry(t.body, mix.decodes + mix.prompt_tokens) + entry(t.head, mix.decodes + mix.prompts);
+    const std::int64_t verified = t.verified * mix.decodes;
+    Seconds time = entry(t.body, verified + mix.prompt_tokens) + entry(t.head, verified + mix.prompts);
     if (mix.decodes > 0) {
         const Place n = place(t.decodes, static_cast<double>(mix.decodes)), c = place(t.context, mix.context);
         const std::size_t width = t.context.values.size();
-        const auto rows = static_cast<std::int64_t>(std::min(static_cast<double>(mix.decodes), t.decodes.values.back()));
+        const auto rows = t.verified * static_cast<std::int64_t>(std::min(static_cast<double>(mix.decodes), t.decodes.values.back()));
         const StepPart& part = mix.prompts > 0 && t.joint_decode ? *t.joint_decode : t.decode;
         time += part_time(t, part, rows, [&](const OnDemand<double>& grid) {
             return among(n, [&](std::size_t decodes) { return along(grid, decodes * width, c); });

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "prediction/own_head.hpp"
 #include "prediction/pass.hpp"
 #include "prediction/shapes.hpp"
+#include "prediction/speculative.hpp"
 #include "roofcast/error.hpp"
 #include "scenario/step_parts.hpp"
 
@@ -17,6 +19,13 @@ namespace {
 Run with_batch(const StepModel& m, std::int64_t batch) {
     Run run = m.run;
     run.batch = batch;
+    return run;
+}
+
+/// A draft model without experts takes turns in groups of attention of its own (`draft_request`).
+Run draft_run(const StepDraft& d, const StepModel& m, std::int64_t sequences) {
+    Run run = d.run;
+    run.batch = run.parallel.attention_data == m.run.parallel.attention_data ? sequences : with_batch(m, sequences).group_batch();
     return run;
 }
 
@@ -48,12 +57,21 @@ std::int64_t whole(double tokens, std::int64_t least) {
 }  // namespace
 
 Seconds decode_step(const StepModel& m, std::int64_t sequences, std::int64_t context, bool beside_prompts) {
+    if (m.draft) {
+        const StepDraft& d = *m.draft;
+        const OpGraph verify = verify_graph(m.model, with_batch(m, sequences), m.stack.lowering, m.verified(), context - 1);
+        return total(m, verify) +
+               static_cast<double>(d.tokens) * total(m, decode_graph(d.model, draft_run(d, m, sequences), m.stack.lowering, context));
+    }
     return total(m, decode_graph(m.model, with_batch(m, sequences), m.stack.lowering, context, beside_prompts && m.stack.joint_attention));
 }
 
 Seconds prompt_step(const StepModel& m, std::int64_t sequences, std::int64_t tokens, std::int64_t past) {
     const Run run = with_batch(m, sequences);
-    return pipelined_share(run, m.stack, tokens) * total(m, prefill_graph(m.model, run, m.stack.lowering, tokens, past));
+    const Seconds large = pipelined_share(run, m.stack, tokens) * total(m, prefill_graph(m.model, run, m.stack.lowering, tokens, past));
+    if (!m.draft) return large;
+    const OpGraph draft = prefill_graph(m.draft->model, draft_run(*m.draft, m, sequences), m.stack.lowering, tokens, past);
+    return large + static_cast<double>(m.draft->modules) * total(m, draft);
 }
 
 Seconds vision_step(const StepModel& m, std::int64_t sequences) {
@@ -82,7 +100,12 @@ StepModel step_model(const Workload& workload, const Gpu& device, const Run& req
     const VisionLanguage* vlm = vision_language(workload);
     SoftwareStack stack = stack_of(software, request, workload, device.profile.vendor);
     stack.lowering.head_by_sequences = false;  // a scheduler of steps gathers the last tokens
-    return {*llm, vlm == nullptr ? std::nullopt : std::optional(*vlm), gpu_of(device, request, stack), stack, request, request.streams};
+    StepModel model{*llm,           vlm == nullptr ? std::nullopt : std::optional(*vlm), gpu_of(device, request, stack), stack, request,
+                    request.streams};
+    if (const auto& speculation = request.techniques.speculation)
+        model.draft = StepDraft{*language_model(*speculation->draft), draft_request(workload, request), speculation->tokens,
+                                drafting_modules(workload, *speculation)};
+    return model;
 }
 
 Seconds step_time(const StepModel& m, const StepMix& mix) {
@@ -95,8 +118,9 @@ Seconds step_time(const StepModel& m, const StepMix& mix) {
     }
     if (mix.decodes == 0) return vision + prompt;
     if (mix.prompts == 0) return vision + decode;
-    const Seconds apart = shared_step(m, mix.decodes, mix.decodes) + shared_step(m, mix.prompt_tokens, mix.prompts);
-    return vision + decode + prompt + shared_step(m, mix.decodes + mix.prompt_tokens, mix.decodes + mix.prompts) - apart;
+    const std::int64_t rows = mix.decodes * m.verified();
+    const Seconds apart = shared_step(m, rows, rows) + shared_step(m, mix.prompt_tokens, mix.prompts);
+    return vision + decode + prompt + shared_step(m, rows + mix.prompt_tokens, rows + mix.prompts) - apart;
 }
 
 }  // namespace roofcast

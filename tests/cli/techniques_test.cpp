@@ -7,6 +7,7 @@
 
 using nlohmann::json;
 using roofcast::test::contains;
+using roofcast::test::refused;
 using roofcast::test::rel;
 
 namespace {
@@ -56,6 +57,28 @@ TEST_CASE("scenario: wrong techniques are refused with one message that names th
     CHECK(contains(technique_refused("--draft llama-3.2-1c --draft-tokens 4 --acceptance 0.5"), "--draft: unknown model"));
     CHECK(contains(technique_refused("--draft llama-3.2-1c --draft-tokens 4 --acceptance 0.5"), "llama-3.2-1b"));
     CHECK(contains(technique_refused("--draft bert-base --draft-tokens 4 --acceptance 0.5"), "language model"));
+}
+
+TEST_CASE("scenario: a model's own prediction module drafts in predict and under load") {
+    const std::string predicted = "predict --gpu h200 --model zai-org/GLM-4.5-Air --tp 2 ", mtp = "--mtp 1 --acceptance 0.85 ";
+    const json plain = json::parse(roofcast::test::printed(predicted + "--format json")),
+               drafted = json::parse(roofcast::test::printed(predicted + mtp + "--format json"));
+    CHECK(drafted["speculation"]["tokens_per_iteration"].get<double>() == rel(1.85, 1e-9));
+    CHECK(drafted["tpot_ms"].get<double>() < plain["tpot_ms"].get<double>());
+    CHECK(contains(roofcast::test::roofcast(predicted + mtp).output, "multi-token prediction: 1.85 tokens expected of 1 draft step and"));
+    const std::string served = "serve-sim --gpu h200 --model zai-org/GLM-4.5-Air --tp 2 --concurrency 8 --requests 64 --format json ";
+    const json load = json::parse(roofcast::test::printed(served)), faster = json::parse(roofcast::test::printed(served + mtp));
+    CHECK(faster["speculation"]["tokens_per_step"].get<double>() == rel(1.85, 1e-9));
+    CHECK(load["speculation"].is_null());
+    CHECK(faster["latencies"][1]["mean_ms"].get<double>() < load["latencies"][1]["mean_ms"].get<double>());
+    CHECK(faster["memory"]["kv_token_kb"].get<double>() > load["memory"]["kv_token_kb"].get<double>());
+    CHECK(contains(refused("predict --gpu h200 --model llama-3.1-8b " + mtp), "--mtp: llama-3.1-8b has no multi-token prediction module"));
+    CHECK(contains(refused("predict --gpu a100 --model resnet50 " + mtp), "--mtp: resnet50 generates no text"));
+    CHECK(contains(refused(predicted + "--mtp 1"), "--acceptance"));
+    CHECK(contains(refused(predicted + "--mtp 0 --acceptance 0.5"), "--mtp"));
+    CHECK(contains(refused(predicted + mtp + "--draft llama-3.2-1b"), "--draft"));
+    CHECK(contains(refused(predicted + "--mtp 1 --acceptance 1.5"), "--acceptance"));
+    CHECK(contains(refused("serve-sim --gpu h200 --model llama-3.1-8b --rate 1 " + mtp), "--mtp"));
 }
 
 TEST_CASE("scenario: memory takes techniques too") {

@@ -32,6 +32,28 @@ TEST_CASE("a prompt yields the first token and each decode step one more") {
     CHECK(run.load.batch.in(s) == rel(1 + 2 + 2, tolerance));
 }
 
+TEST_CASE("steps of speculative decoding yield the tokens expected, whole ones in turn") {
+    ServingEngine engine = constant_engine({}, 100);
+    engine.tokens_per_step = 1.5;
+    // First token at 1; then 1, 2, 1, 2 tokens: seven tokens at 5.
+    const ServingRun run = simulated(engine, {{0 * s, 4, 7}});
+    CHECK(run.times[0].first_token.in(s) == rel(1, tolerance));
+    CHECK(run.times[0].finished.in(s) == rel(5, tolerance));
+    CHECK(run.load.tokens == 7);
+    CHECK(run.load.blocks_left == 0);
+    // The sixth token comes with the seventh's step; what a step yields too much is not counted.
+    const ServingRun six = simulated(engine, {{0 * s, 4, 6}});
+    CHECK(six.times[0].finished.in(s) == rel(5, tolerance));
+    CHECK(six.load.tokens == 6);
+    // A cache of four blocks of one token: sequences leave in the middle of a step, and every block comes back.
+    ServingEngine tight = constant_engine({.block_tokens = 1}, 8);
+    tight.tokens_per_step = 2;
+    const ServingRun full = simulated(tight, {{0 * s, 2, 5}, {0 * s, 2, 5}, {0 * s, 2, 5}});
+    CHECK(full.load.preemptions > 0);
+    CHECK(full.load.blocks_left == 0);
+    for (const RequestTimes& t : full.times) CHECK(t.finished > t.first_token);
+}
+
 TEST_CASE("chunks cut prompts, and decodes go on beside them") {
     const ServingEngine engine = constant_engine({.max_tokens = 8, .chunk = 3}, 100);
     // A: 2 tokens at once, output at 1, 2, 3, 4. B: 7 tokens as 3, 3, 1 in the steps that end at 2, 3, 4 beside A's decodes.

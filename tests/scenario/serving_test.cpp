@@ -51,6 +51,22 @@ TEST_CASE("one request alone takes as long as predict says") {
     CHECK(run.times[0].finished.in(ms) == rel(p.latency.in(ms), 0.01));
 }
 
+TEST_CASE("one request alone with a draft model takes as long as predict says") {
+    const Bench bench;
+    Run asked{.prompt_tokens = 1000, .generate_tokens = 300};
+    asked.techniques.speculation =
+        Speculation{.draft = std::make_shared<const Workload>(find_workload(models_dir(), "llama-3.2-1b")), .tokens = 3, .acceptance = 0.7};
+    const Run run = bench.request(asked);
+    const Prediction p = predict(bench.llama, bench.gpu, run, bench.software);
+    ServingEngine engine = bench.engine({}, 1000);
+    engine.steps = tabulated(step_model(bench.llama, bench.gpu, run, bench.software),
+                             {.sequences = 8, .tokens = 2048, .prompt_tokens = 2048, .context = 4096});
+    engine.tokens_per_step = p.speculation->tokens_per_iteration;
+    const ServingRun simulation = simulated(engine, {{0 * s, 1000, 300}});
+    CHECK(simulation.times[0].first_token.in(ms) == rel(p.ttft->in(ms), 0.01));
+    CHECK(simulation.times[0].finished.in(ms) == rel(p.latency.in(ms), 0.02));
+}
+
 TEST_CASE("a queue of one server with constant service waits as Pollaczek and Khinchine say") {
     const ServingEngine engine = constant_engine({.max_sequences = 1}, 10);
     for (const double load : {0.3, 0.7}) {
