@@ -136,17 +136,19 @@ const ModelType* type_of_keys(const JsonReader& config) {
 }
 
 Error unknown_type(const JsonReader& config) {
-    std::vector<std::string> known;
-    for (const ModelType& type : model_types) known.emplace_back(type.name);
-    std::sort(known.begin(), known.end());
-    const std::string expected = fmt::format("one of {}", fmt::join(known, ", "));
     if (config.has("_class_name") || config.has("_diffusers_version")) {
         return config.error(config.has("_class_name") ? "_class_name" : "_diffusers_version",
                             "this is the configuration of a part of a diffusion model",
                             "a config.json with model_type; for diffusion models, an id of `roofcast model list`");
     }
+    const std::string expected = "a type that docs/formats.md lists under Transformers";
     if (!config.has("model_type")) return config.error("model_type", "a required key is missing", expected);
-    return config.error("model_type", "this type of model is not supported", expected);
+    std::vector<std::string> known;
+    for (const ModelType& type : model_types) known.emplace_back(type.name);
+    const std::string name = config.text_or("model_type", "");
+    ErrorDetail detail = config.error("model_type", "this type of model is not supported", expected).detail();
+    detail.suggestion = did_you_mean(name, known);
+    return Error(std::move(detail));
 }
 
 }  // namespace

@@ -162,7 +162,15 @@ TEST_CASE("keys that no reader knows are named, of an unknown type as an error")
     const Workload known = read(with(llama, {{"warp_heads", 3}}));
     REQUIRE(known.notes.size() == 1);
     CHECK(known.notes.front() == "keys that are not understood, and left out: warp_heads");
-    CHECK(failure(json{{"model_type", "newcomer"}, {"hidden_size", 64}}.dump()).key == "model_type");
+    const ErrorDetail type = failure(json{{"model_type", "lama"}, {"hidden_size", 64}}.dump());
+    CHECK(type.key == "model_type");
+    CHECK(type.found == "\"lama\"");
+    CHECK(type.suggestion.find("llama") != std::string::npos);
+    constexpr std::size_t two_lines = 240;
+    CHECK(std::string(Error(type).what()).size() < two_lines);
+    const std::string none = Error(failure(json{{"hidden_size", 64}}.dump())).what();
+    CHECK(none.find("docs/formats.md") != std::string::npos);
+    CHECK(none.size() < two_lines);
 }
 
 TEST_CASE("wrong configurations are refused with the key that is wrong") {
