@@ -96,7 +96,7 @@ OpGraph vision_graph(const VisionLanguage& model, const Run& run, const Lowering
     const VitPass pass{.model = model.vision,
                        .run = run,
                        .lowering = lowering,
-                       .images = Count(run.batch) * run.images * model.tiles,
+                       .images = Count(run.group_batch()) * run.images * model.tiles,
                        .patches = patches_of(model.vision, size),
                        .image_size = size,
                        .temporal = model.temporal_patch,

@@ -87,3 +87,12 @@ TEST_CASE("experts of one expert-parallel part are split over its GPUs") {
     CHECK(op.expert_parallel == 2);
     CHECK(op.tensor_parallel == 4);
 }
+
+TEST_CASE("each group encodes the images of its own sequences") {
+    const auto model = std::get<VisionLanguage>(test::shipped("Qwen/Qwen3-VL-30B-A3B-Instruct").architecture);
+    Run run{.batch = 4, .image_size = 448, .precision = Precision::bf16, .parallel = {.tensor = 4, .attention_data = 2}};
+    const Flops half = total_flops(vision_graph(model, run, {}));
+    run.parallel = {.tensor = 4};
+    run.batch = 2;
+    CHECK(half.in(flop) == rel(total_flops(vision_graph(model, run, {})).in(flop), 1e-12));
+}
