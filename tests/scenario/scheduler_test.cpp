@@ -54,6 +54,30 @@ TEST_CASE("steps of speculative decoding yield the tokens expected, whole ones i
     for (const RequestTimes& t : full.times) CHECK(t.finished > t.first_token);
 }
 
+TEST_CASE("speculative decoding loses no token and no block, however tight the cache") {
+    for (const double tokens_per_step : {1.25, 1.9, 2.6, 4.0}) {
+        for (const bool chunked : {true, false}) {
+            for (const Admission admission : {Admission::prompt, Admission::output}) {
+                CAPTURE(tokens_per_step);
+                CAPTURE(chunked);
+                ServingEngine engine = constant_engine(
+                    {.max_sequences = 16, .max_tokens = 64, .chunked = chunked, .block_tokens = 4, .admission = admission}, 40);
+                engine.tokens_per_step = tokens_per_step;
+                auto requests = drawn(
+                    {.requests = 300, .rate = 2 / s, .prompt_mean = 12, .prompt_cv = 0.5, .output_mean = 12, .output_cv = 0.8, .seed = 3});
+                std::erase_if(requests, [&](const ServingRequest& r) { return refusal(engine, r).has_value(); });
+                std::int64_t tokens = 0;
+                for (const ServingRequest& r : requests) tokens += r.output_tokens;
+                const ServingRun run = simulated(engine, requests);
+                CHECK(run.load.tokens == tokens);
+                CHECK(run.load.blocks_left == 0);
+                CHECK(run.load.most_blocks <= 40);
+                CHECK((admission == Admission::output || run.load.preemptions > 0));
+            }
+        }
+    }
+}
+
 TEST_CASE("chunks cut prompts, and decodes go on beside them") {
     const ServingEngine engine = constant_engine({.max_tokens = 8, .chunk = 3}, 100);
     // A: 2 tokens at once, output at 1, 2, 3, 4. B: 7 tokens as 3, 3, 1 in the steps that end at 2, 3, 4 beside A's decodes.
