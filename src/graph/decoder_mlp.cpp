@@ -115,7 +115,8 @@ ExpertLayout expert_layout(const DecoderPass& pass) {
     l.experts_rows = pass.copy_rows() * std::max<Count>(1, l.expert_gpus / pass.copy_gpus());
     // Where an expert is split, each of its GPUs needs the tokens.
     const bool gathers = pass.grouped() && (pass.lowering.gathers_tokens || l.tensor_gpus > 1);
-    l.exchanges = l.expert_gpus > 1 && !gathers;
+    // GPUs that split the same attention have the same tokens: each runs its own experts, and the all-reduce adds up.
+    l.exchanges = (pass.grouped() ? l.expert_gpus > 1 : l.expert_gpus > pass.tensor()) && !gathers;
     l.gathers_first = gathers && pass.spreads_dense();
     l.gathers = gathers && !l.gathers_first;
     if (l.gathers_first) {

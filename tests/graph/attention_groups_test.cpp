@@ -88,6 +88,18 @@ TEST_CASE("experts of one expert-parallel part are split over its GPUs") {
     CHECK(op.tensor_parallel == 4);
 }
 
+TEST_CASE("tokens travel to experts only where other GPUs do not have them") {
+    // GPUs that split attention have the same tokens; copies have tokens of their own.
+    const Run split{.batch = 4, .precision = Precision::bf16, .parallel = {.tensor = 8, .expert = 8}};
+    const OpGraph together = decode_graph(toy(), split, {}, 10);
+    CHECK(find_node(together, "dispatch") == nullptr);
+    CHECK(find_node(together, "all_reduce") != nullptr);
+    const Run copies{.batch = 4, .precision = Precision::bf16, .parallel = {.data = 8, .expert = 8}};
+    const OpGraph apart = decode_graph(toy(), copies, {}, 10);
+    CHECK(op_of<Collective>(apart, "dispatch").gpus == 8);
+    CHECK(op_of<Moe>(apart, "experts").tokens == 4 * 8);
+}
+
 TEST_CASE("each group encodes the images of its own sequences") {
     const auto model = std::get<VisionLanguage>(test::shipped("Qwen/Qwen3-VL-30B-A3B-Instruct").architecture);
     Run run{.batch = 4, .image_size = 448, .precision = Precision::bf16, .parallel = {.tensor = 4, .attention_data = 2}};
