@@ -53,10 +53,9 @@ TEST_CASE("one request alone takes as long as predict says") {
 
 TEST_CASE("one request alone with a draft model takes as long as predict says") {
     const Bench bench;
-    Run asked{.prompt_tokens = 1000, .generate_tokens = 300};
-    asked.techniques.speculation =
-        Speculation{.draft = std::make_shared<const Workload>(find_workload(models_dir(), "llama-3.2-1b")), .tokens = 3, .acceptance = 0.7};
-    const Run run = bench.request(asked);
+    const auto draft = std::make_shared<const Workload>(find_workload(models_dir(), "llama-3.2-1b"));
+    const Techniques techniques{.speculation = Speculation{.draft = draft, .tokens = 3, .acceptance = 0.7}};
+    const Run run = bench.request({.prompt_tokens = 1000, .generate_tokens = 300, .techniques = techniques});
     const Prediction p = predict(bench.llama, bench.gpu, run, bench.software);
     ServingEngine engine = bench.engine({}, 1000);
     engine.steps = tabulated(step_model(bench.llama, bench.gpu, run, bench.software),
