@@ -47,6 +47,11 @@ struct ExpertPadding {
     std::int64_t hidden = 1, intermediate = 1;
 };
 
+/// Batches from `from` to `to`, `step` apart, that CUDA graphs are captured for.
+struct GraphSizes {
+    std::int64_t from = 1, to = 1, step = 1;
+};
+
 struct EngineMemory {
     std::string name, source;
     std::vector<std::string> match;  ///< as of `Engine`
@@ -67,10 +72,21 @@ struct EngineMemory {
     Bytes context;                  ///< of CUDA and libraries, taken before weights are loaded
     Bytes framework;                ///< of kernels and workspaces, taken by the first step
     Bytes communication;            ///< with tensor parallelism
-    Bytes graphs, graphs_per_layer, graphs_per_expert_layer;
+    /// Batches of CUDA graphs, up to `graph_sequences` and twice the sequences of a step; empty: one size stands for all.
+    std::vector<GraphSizes> graph_sizes;
+    Bytes graphs, graphs_per_layer;  ///< of each size
     bool graphs_reserved = false;  ///< before the cache; else they are captured in what the fraction leaves
     bool rope_tables = false;      ///< cosines and sines of every position stand beside the weights
     std::vector<ExpertPadding> padding;
+};
+
+/// What a user sets of an engine; absent: its defaults.
+struct EngineSettings {
+    std::optional<double> fraction;             ///< above 0, at most 1; none for engines without a fraction
+    std::optional<std::int64_t> max_tokens;     ///< of one step
+    std::optional<std::int64_t> max_sequences;  ///< of one step
+    std::optional<std::int64_t> context;        ///< longest sequence, tokens; absent: the model's
+    std::optional<Bytes> board;                 ///< memory that CUDA reports; absent: `GpuProfile::usable_memory`
 };
 
 /// The table whose `match` is the longest run of words that `software` begins with; nullptr: no memory of such an engine is described.

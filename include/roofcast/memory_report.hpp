@@ -18,15 +18,6 @@
 
 namespace roofcast {
 
-/// What a user sets of the engine; absent: its defaults.
-struct EngineSettings {
-    std::optional<double> fraction;             ///< above 0, at most 1; none for engines without a fraction
-    std::optional<std::int64_t> max_tokens;     ///< of one step
-    std::optional<std::int64_t> max_sequences;  ///< of one step
-    std::optional<std::int64_t> context;        ///< longest sequence, tokens; absent: the model's
-    std::optional<Bytes> board;                 ///< memory that CUDA reports; absent: `GpuProfile::usable_memory`
-};
-
 /// What a GPU holds, and what fits its cache. All bytes are of the fullest GPU.
 struct EngineMemoryReport {
     std::string engine;                                     ///< name of the facts

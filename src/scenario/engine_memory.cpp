@@ -123,14 +123,20 @@ Bytes activation_peak(const EngineMemory& engine, const Workload& workload, cons
     return max(forward, scores(engine, model, request, max_sequences)) + hidden + engine.step_buffers;
 }
 
-Bytes graph_pool(const EngineMemory& engine, const DecoderLlm& model, const Run& request) {
-    double layers = 0, expert_layers = 0;
-    for (const LayerGroup& group : layer_groups(model)) {
-        layers += real(group.layers);
-        if (std::holds_alternative<MoeShape>(group.channels)) expert_layers += real(group.layers);
+/// Batches that graphs are captured for, up to `most`.
+Size captured(const EngineMemory& engine, Size most) {
+    if (engine.graph_sizes.empty()) return 1;
+    Size count = 0;
+    for (const GraphSizes& sizes : engine.graph_sizes) {
+        if (most >= sizes.from) count += (std::min(most, sizes.to) - sizes.from) / sizes.step + 1;
     }
-    const double stage = real(part(model.layers, request.parallel.pipeline)) / real(model.layers);
-    return engine.graphs + stage * (layers * engine.graphs_per_layer + expert_layers * engine.graphs_per_expert_layer);
+    return count;
+}
+
+Bytes graph_pool(const EngineMemory& engine, const StepDefaults& step, const DecoderLlm& model, const Run& request, Size max_sequences) {
+    if (request.execution == Execution::eager) return {};
+    const Size sizes = captured(engine, std::min(step.graph_sequences, 2 * max_sequences));
+    return real(sizes) * (engine.graphs + real(part(model.layers, request.parallel.pipeline)) * engine.graphs_per_layer);
 }
 
 std::vector<CacheKind> kinds_of_stage(const DecoderLlm& model, const Run& request) {
@@ -210,7 +216,7 @@ EngineMemoryReport engine_memory(const Workload& workload, const Run& request, c
     const bool several = request.parallel.tensor > 1;
     r.framework = engine.context + engine.framework + (several ? engine.communication : Bytes{});
     r.activations = activation_peak(engine, workload, *model, request, software, r.max_tokens, r.max_sequences);
-    r.graphs = graph_pool(engine, *model, request);
+    r.graphs = graph_pool(engine, step, *model, request, r.max_sequences);
 
     EngineCache cache{.engine = engine, .kinds = kinds_of_stage(*model, request), .size = max(Bytes{}, cache_size(engine, r)), .step_tokens = r.max_tokens};
     r.largest_context = largest(longest, [&](Size tokens) { return tokens == 0 || cache.concurrency(tokens) >= 1; });

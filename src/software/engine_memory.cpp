@@ -60,6 +60,16 @@ ExpertPadding read_padding(TableReader& table) {
     return padding;
 }
 
+GraphSizes read_sizes_of_graphs(TableReader& table) {
+    constexpr std::int64_t most = std::int64_t{1} << 20;
+    GraphSizes sizes;
+    sizes.from = table.count("from", 1, most);
+    sizes.to = table.count("to", sizes.from, most);
+    sizes.step = table.count_if("step", 1, most).value_or(1);
+    table.finish();
+    return sizes;
+}
+
 void read_sizes(TableReader& table, EngineMemory& memory) {
     memory.score_copies = table.number_if("score_copies", non_negative).value_or(0);
     memory.stored_scores = table.flag_if("stored_scores").value_or(false);
@@ -68,9 +78,9 @@ void read_sizes(TableReader& table, EngineMemory& memory) {
     memory.context = mib_of(table, "context_mib");
     memory.framework = mib_of(table, "framework_mib");
     memory.communication = mib_of(table, "communication_mib");
+    for (TableReader& sizes : table.tables("graph_sizes")) memory.graph_sizes.push_back(read_sizes_of_graphs(sizes));
     memory.graphs = mib_of(table, "graphs_mib");
     memory.graphs_per_layer = mib_of(table, "graphs_mib_per_layer");
-    memory.graphs_per_expert_layer = mib_of(table, "graphs_mib_per_expert_layer");
     memory.graphs_reserved = table.flag_if("graphs_reserved").value_or(false);
     memory.rope_tables = table.flag_if("rope_tables").value_or(false);
 }
