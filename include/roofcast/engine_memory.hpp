@@ -75,8 +75,8 @@ struct EngineMemory {
     /// Batches of CUDA graphs, up to `graph_sequences` and twice the sequences of a step; empty: one size stands for all.
     std::vector<GraphSizes> graph_sizes;
     Bytes graphs, graphs_per_layer;  ///< of each size
-    bool graphs_reserved = false;  ///< before the cache; else they are captured in what the fraction leaves
-    bool rope_tables = false;      ///< cosines and sines of every position stand beside the weights
+    bool graphs_reserved = false;    ///< before the cache; else they are captured in what the fraction leaves
+    bool rope_tables = false;        ///< cosines and sines of every position stand beside the weights
     std::vector<ExpertPadding> padding;
 };
 

@@ -20,17 +20,17 @@ namespace roofcast {
 
 /// What a GPU holds, and what fits its cache. All bytes are of the fullest GPU.
 struct EngineMemoryReport {
-    std::string engine;                                     ///< name of the facts
+    std::string engine;  ///< name of the facts
     FractionOf fraction_of = FractionOf::board;
-    double fraction = 1;                                    ///< 1 where there is none
+    double fraction = 1;  ///< 1 where there is none
     std::int64_t max_tokens = 0, max_sequences = 0, context = 0, block_tokens = 1;
-    Bytes board;                                            ///< that programs can allocate
-    Bytes weights, framework, activations, graphs, cache;   ///< `framework`: context, workspaces and communication
-    Bytes padding;                                          ///< of experts' matrices, part of `weights`
-    std::int64_t cache_tokens = 0;                          ///< as the engine's log counts them
-    double concurrency = 0;                                 ///< sequences of `context` tokens that fit at once
-    std::int64_t sequences = 0;                             ///< the same, whole ones
-    std::int64_t largest_context = 0;                       ///< of one sequence, at most the model's; 0: none fits
+    Bytes board;                                           ///< that programs can allocate
+    Bytes weights, framework, activations, graphs, cache;  ///< `framework`: context, workspaces and communication
+    Bytes padding;                                         ///< of experts' matrices, part of `weights`
+    std::int64_t cache_tokens = 0;                         ///< as the engine's log counts them
+    double concurrency = 0;                                ///< sequences of `context` tokens that fit at once
+    std::int64_t sequences = 0;                            ///< the same, whole ones
+    std::int64_t largest_context = 0;                      ///< of one sequence, at most the model's; 0: none fits
     [[nodiscard]] bool fits() const { return sequences >= 1; }
 };
 

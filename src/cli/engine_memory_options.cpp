@@ -27,7 +27,8 @@ void refuse_batches(const RunOptions& run) {
                      .suggestion = "--context for the length of a sequence, --max-seqs for how many a step takes"});
     }
     const TechniqueOptions& t = run.techniques;
-    const bool techniques = !t.cached_prefix.empty() || !t.prefill_chunk.empty() || !t.kv_block.empty() || !t.offload.empty() || !t.draft.empty();
+    const bool techniques =
+        !t.cached_prefix.empty() || !t.prefill_chunk.empty() || !t.kv_block.empty() || !t.offload.empty() || !t.draft.empty();
     if (techniques)
         throw Error({.what = "techniques of single runs play no part in an engine's memory",
                      .key = "--cached-prefix, --prefill-chunk, --kv-block, --draft, --offload",

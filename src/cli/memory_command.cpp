@@ -197,7 +197,9 @@ void run(const MemoryOptions& options) {
 
 void add_memory_command(CLI::App& app) {
     auto options = std::make_shared<MemoryOptions>();
-    CLI::App* command = app.add_subcommand("memory", "Memory of models by precision, or as a serving engine divides a GPU's: weights, activations, KV cache in GiB and tokens");
+    CLI::App* command = app.add_subcommand(
+        "memory",
+        "Memory of models by precision, or as a serving engine divides a GPU's: weights, activations, KV cache in GiB and tokens");
     command->add_option("--model", options->models, "Model id, TOML file or Hugging Face config.json; several allowed")->required();
     command->add_option("--gpu", options->gpus, "Also say whether it fits this GPU; several allowed");
     add_engine_memory_options(*command, options->engine);

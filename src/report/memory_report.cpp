@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <utility>
 
 namespace roofcast {
@@ -31,17 +32,18 @@ std::string_view meaning(FractionOf fraction) {
 
 Table parts(const NamedMemory& named) {
     const EngineMemoryReport& m = named.memory;
-    Table table{.title = fmt::format("{} on {}{}, {}: memory of one GPU", named.model_name, named.gpus > 1 ? fmt::format("{} × ", named.gpus) : "",
-                                     named.gpu_name, named.software),
+    Table table{.title = fmt::format("{} on {}{}, {}: memory of one GPU", named.model_name,
+                                     named.gpus > 1 ? fmt::format("{} × ", named.gpus) : "", named.gpu_name, named.software),
                 .columns = {{"part", "part"}, {"gib", "GiB"}, {"percent", "% of GPU"}}};
     const auto add = [&](std::string part, Bytes size) {
-        table.rows.push_back({std::move(part), size.in(gib), 100 * (size / m.board)});
+        const auto hundredths = [](double value) { return std::round(100 * value) / 100; };  // as logs print them
+        table.rows.push_back({std::move(part), hundredths(size.in(gib)), std::round(1000 * (size / m.board)) / 10});
     };
     add(m.padding > Bytes{} ? fmt::format("weights, {:.2f} of padding", m.padding.in(gib)) : "weights", m.weights);
     add("activation peak", m.activations);
     add("framework", m.framework);
     add("KV cache", m.cache);
-    add("CUDA graphs", m.graphs);
+    if (m.graphs > Bytes{}) add("CUDA graphs", m.graphs);
     add("left over", m.board - m.weights - m.activations - m.framework - m.cache - m.graphs);
     return table;
 }
@@ -58,7 +60,11 @@ std::vector<std::string> lines(const NamedMemory& named) {
         if (m.largest_context > 0) lines.push_back(fmt::format("largest context: {} tokens", with_commas(m.largest_context)));
         return lines;
     }
-    for (std::string& line : log_lines(m)) lines.push_back(std::move(line));
+    if (m.fraction_of == FractionOf::board) {
+        for (std::string& line : log_lines(m)) lines.push_back(std::move(line));
+    } else {
+        lines.push_back(fmt::format("KV cache: {} tokens", with_commas(m.cache_tokens)));
+    }
     lines.push_back(fmt::format("sequences of {} tokens: {}", with_commas(m.context), with_commas(m.sequences)));
     lines.push_back(fmt::format("largest context: {} tokens", with_commas(m.largest_context)));
     return lines;
@@ -69,8 +75,9 @@ std::vector<std::string> settings(const NamedMemory& named) {
     std::vector<std::string> lines;
     if (m.fraction_of != FractionOf::none)
         lines.push_back(fmt::format("fraction {:.4g}{} {}", m.fraction, origin(named.given.fraction.has_value()), meaning(m.fraction_of)));
-    lines.push_back(fmt::format("steps of {} tokens{}, {} sequences{}", with_commas(m.max_tokens), origin(named.given.max_tokens.has_value()),
-                                with_commas(m.max_sequences), origin(named.given.max_sequences.has_value())));
+    lines.push_back(fmt::format("steps of {} tokens{}, {} sequences{}", with_commas(m.max_tokens),
+                                origin(named.given.max_tokens.has_value()), with_commas(m.max_sequences),
+                                origin(named.given.max_sequences.has_value())));
     lines.push_back(fmt::format("weights {}, KV cache {}", named.weights, named.cache));
     return lines;
 }
@@ -110,11 +117,16 @@ Table as_row(const std::vector<NamedMemory>& all) {
         for (const auto& [key, value] : object.items()) {
             if (key == "remedies") continue;
             if (table.rows.empty()) table.columns.push_back({key, key});
-            if (value.is_string()) row.emplace_back(value.get<std::string>());
-            else if (value.is_boolean()) row.emplace_back(value.get<bool>());
-            else if (value.is_number_integer()) row.emplace_back(value.get<std::int64_t>());
-            else if (value.is_number()) row.emplace_back(value.get<double>());
-            else row.emplace_back();
+            if (value.is_string())
+                row.emplace_back(value.get<std::string>());
+            else if (value.is_boolean())
+                row.emplace_back(value.get<bool>());
+            else if (value.is_number_integer())
+                row.emplace_back(value.get<std::int64_t>());
+            else if (value.is_number())
+                row.emplace_back(value.get<double>());
+            else
+                row.emplace_back();
         }
         table.rows.push_back(std::move(row));
     }

@@ -49,7 +49,7 @@ struct Groups {
         std::int64_t count;         ///< groups of the kind
     };
     std::vector<Group> groups;
-    Bytes block;               ///< of all layers of a group
+    Bytes block;  ///< of all layers of a group
     std::int64_t blocks = 0;
     std::int64_t least_tokens = 0;  ///< of a block
 

@@ -98,13 +98,13 @@ Bytes rope_tables(const DecoderLlm& model, const Run& request) {
             tables.emplace(a->shape.rope_dim, std::max(model.max_context, model.rotary_positions));
     }
     Bytes total;
-    for (const auto& [width, rows] : tables)
-        total += real(width * std::abs(rows)) * element_size(activation_precision(request.precision));
+    for (const auto& [width, rows] : tables) total += real(width * std::abs(rows)) * element_size(activation_precision(request.precision));
     return total;
 }
 
 Bytes scores(const EngineMemory& engine, const DecoderLlm& model, const Run& request, Size sequences) {
-    const double bytes = engine.score_copies * 4 + (engine.stored_scores ? element_size(activation_precision(request.precision)).in(byte) : 0);
+    const double bytes =
+        engine.score_copies * 4 + (engine.stored_scores ? element_size(activation_precision(request.precision)).in(byte) : 0);
     const Size sampled = engine.splits_scores ? part(sequences, request.parallel.tensor) : sequences;
     return real(sampled * model.vocabulary) * bytes * byte;
 }
@@ -218,7 +218,10 @@ EngineMemoryReport engine_memory(const Workload& workload, const Run& request, c
     r.activations = activation_peak(engine, workload, *model, request, software, r.max_tokens, r.max_sequences);
     r.graphs = graph_pool(engine, step, *model, request, r.max_sequences);
 
-    EngineCache cache{.engine = engine, .kinds = kinds_of_stage(*model, request), .size = max(Bytes{}, cache_size(engine, r)), .step_tokens = r.max_tokens};
+    EngineCache cache{.engine = engine,
+                      .kinds = kinds_of_stage(*model, request),
+                      .size = max(Bytes{}, cache_size(engine, r)),
+                      .step_tokens = r.max_tokens};
     r.largest_context = largest(longest, [&](Size tokens) { return tokens == 0 || cache.concurrency(tokens) >= 1; });
     r.concurrency = cache.concurrency(r.context);
     r.sequences = static_cast<Size>(r.concurrency);

@@ -7,6 +7,7 @@
 
 #include "prediction/pass.hpp"
 #include "prediction/shapes.hpp"
+#include "roofcast/decoder_figures.hpp"
 #include "roofcast/error.hpp"
 #include "scenario/engine_copy.hpp"
 
@@ -57,6 +58,13 @@ Bytes largest_activations(const Workload& workload, const Run& request, const So
     return max(of_text, activations(workload, request, software, most_encoded(*vlm, request, options), 1));
 }
 
+/// What a sequence of `tokens` tokens keeps beside what each token adds: states and windows; of unknown length (up to 2 tokens), full ones.
+Bytes kept_of_sequence(const DecoderLlm& decoder, const Run& run, std::int64_t tokens) {
+    const Bytes full = fixed_cache(decoder, run);
+    if (tokens <= 2) return full;
+    return min(full, max(Bytes{}, kv_cache_size(decoder, run, tokens) - static_cast<double>(tokens) * cache_per_token(decoder, run)));
+}
+
 }  // namespace
 
 CacheRoom cache_room_left(const Workload& workload, const Run& request, const SoftwareStacks& software, const GpuProfile& gpu,
@@ -70,10 +78,13 @@ CacheRoom cache_room_left(const Workload& workload, const Run& request, const So
     const MemoryEstimate memory = memory_estimate(workload, one, software);
     CacheRoom room{.weights = memory.weights, .overhead = memory.overhead};
     room.activations = largest_activations(workload, one, software, options);
-    // What a token adds: states of recurrent layers are there from the first one on.
     const DecoderLlm& decoder = *language_model(workload);
-    room.per_token = kv_cache_size(decoder, one, 2) - kv_cache_size(decoder, one, 1);
-    const Bytes state = max(Bytes{}, kv_cache_size(decoder, one, 1) - room.per_token);
+    room.per_token = cache_per_token(decoder, one);
+    Bytes state = kept_of_sequence(decoder, one, context_tokens(workload, request) + request.generate_tokens);
+    if (room.per_token <= Bytes{}) {  // windows alone: they grow until they are full
+        room.per_token = kv_cache_size(decoder, one, 2) - kv_cache_size(decoder, one, 1);
+        state = max(Bytes{}, kv_cache_size(decoder, one, 1) - room.per_token);
+    }
     const Bytes taken = room.weights + room.activations + room.overhead;
     const bool of_free = stack_of(software, request, workload, gpu.vendor).cache_of_free;
     const Bytes left = of_free ? options.memory_fraction * (*usable - taken) : options.memory_fraction * *usable - taken;

@@ -32,7 +32,8 @@ ModelEstimate started_estimate(const ModelRow& row, const Workload& workload, co
     const EngineMemoryReport memory = engine_memory(workload, completed_sizes(request, workload), software, gpu, *row.started);
     const bool of_cache = row.metric == Metric::kv_cache_gib || row.metric == Metric::kv_cache_tokens;
     const bool by_context = memory.fraction_of == FractionOf::none;
-    if (of_cache && by_context && !row.started->context) throw unusable("the size of the cache follows from context_tokens, which is blank");
+    if (of_cache && by_context && !row.started->context)
+        throw unusable("the size of the cache follows from context_tokens, which is blank");
     const double predicted = figure(row.metric, memory);
     if (predicted <= 0) throw unusable("nothing is left for the cache by our count");
     ModelEstimate estimate{.predicted = predicted, .roofline = std::nullopt, .limit = std::nullopt};
