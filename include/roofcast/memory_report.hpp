@@ -39,4 +39,8 @@ struct EngineMemoryReport {
 EngineMemoryReport engine_memory(const Workload& workload, const Run& request, const SoftwareStacks& software, const GpuProfile& gpu,
                                  const EngineSettings& settings);
 
+/// What padding adds on the fullest GPU to routed experts stored in MXFP4, under the engine that `request.software` names; none where its
+/// memory is not described, or its kernels take the experts as they are.
+Bytes expert_padding(const Workload& workload, const Run& request, const SoftwareStacks& software, const GpuProfile& gpu);
+
 }  // namespace roofcast

@@ -78,7 +78,7 @@ std::vector<std::string> settings(const NamedMemory& named) {
     lines.push_back(fmt::format("steps of {} tokens{}, {} sequences{}", with_commas(m.max_tokens),
                                 origin(named.given.max_tokens.has_value()), with_commas(m.max_sequences),
                                 origin(named.given.max_sequences.has_value())));
-    lines.push_back(fmt::format("weights {}, KV cache {}", named.weights, named.cache));
+    lines.push_back(fmt::format("weights {}, KV cache {}; facts of {} in software/engines/", named.weights, named.cache, m.engine));
     return lines;
 }
 
@@ -87,6 +87,7 @@ nlohmann::ordered_json as_json(const NamedMemory& named) {
     return {{"model", named.model_id},
             {"gpu", named.gpu_id},
             {"software", named.software},
+            {"engine", m.engine},
             {"gpus", named.gpus},
             {"weights", named.weights},
             {"kv_precision", named.cache},

@@ -59,10 +59,9 @@ double fraction_of(const EngineMemory& engine, const StepDefaults& step, Size ma
     return std::clamp((board - kept) / board, 0.05, 1.0);
 }
 
-/// Shapes that routed experts of one stage have on one GPU.
-Bytes expert_padding(const EngineMemory& engine, const Workload& workload, const DecoderLlm& model, const Run& request,
-                     const GpuProfile& gpu) {
-    const auto format = request.expert_weights ? request.expert_weights : request.weights ? std::nullopt : workload.native_experts;
+/// Of the experts of one pipeline stage on one GPU.
+Bytes padding_of(const EngineMemory& engine, const Workload& workload, const DecoderLlm& model, const Run& request, const GpuProfile& gpu) {
+    const auto format = request.expert_weights ? request.expert_weights : request.weights ? request.weights : workload.native_experts;
     if (!format || format->label.find("mxfp4") == std::string::npos) return {};
     for (const ExpertPadding& padding : engine.padding) {
         if (!padding.architectures.empty() && !begins_with_any(gpu.architecture, padding.architectures)) continue;
@@ -186,6 +185,12 @@ void require_settings(const EngineMemory& engine, const EngineSettings& s, const
 
 }  // namespace
 
+Bytes expert_padding(const Workload& workload, const Run& request, const SoftwareStacks& software, const GpuProfile& gpu) {
+    const EngineMemory* engine = engine_memory_of(software.memory, request.software);
+    const DecoderLlm* model = language_model(workload);
+    return engine != nullptr && model != nullptr ? padding_of(*engine, workload, *model, request, gpu) : Bytes{};
+}
+
 EngineMemoryReport engine_memory(const Workload& workload, const Run& request, const SoftwareStacks& software, const GpuProfile& gpu,
                                  const EngineSettings& settings) {
     const DecoderLlm* model = language_model(workload);
@@ -210,7 +215,7 @@ EngineMemoryReport engine_memory(const Workload& workload, const Run& request, c
     r.block_tokens = engine.block_tokens;
     Run one = request;
     one.batch = one.prompt_tokens = one.generate_tokens = 1;
-    r.padding = expert_padding(engine, workload, *model, request, gpu);
+    r.padding = padding_of(engine, workload, *model, request, gpu);
     r.weights = memory_estimate(workload, one, software).weights + r.padding;
     if (engine.rope_tables) r.weights += rope_tables(*model, request);
     const bool several = request.parallel.tensor > 1;

@@ -9,6 +9,7 @@
 #include "prediction/shapes.hpp"
 #include "roofcast/decoder_figures.hpp"
 #include "roofcast/error.hpp"
+#include "roofcast/memory_report.hpp"
 #include "scenario/engine_copy.hpp"
 
 namespace roofcast {
@@ -65,19 +66,33 @@ Bytes kept_of_sequence(const DecoderLlm& decoder, const Run& run, std::int64_t t
     return min(full, max(Bytes{}, kv_cache_size(decoder, run, tokens) - static_cast<double>(tokens) * cache_per_token(decoder, run)));
 }
 
-}  // namespace
-
-CacheRoom cache_room_left(const Workload& workload, const Run& request, const SoftwareStacks& software, const GpuProfile& gpu,
-                          const SchedulerOptions& options) {
-    const auto usable = gpu.usable_memory();
-    if (!usable)
-        throw Error(
-            {.what = fmt::format("the memory of {} is not known, so that its KV cache is not either", gpu.id), .key = "gpu.capacity"});
+/// What a GPU whose memory is known holds, all of it but what each token takes.
+CacheRoom parts_of_room(const Workload& workload, const Run& request, const SoftwareStacks& software, const GpuProfile& gpu,
+                        const SchedulerOptions& options) {
+    const Bytes usable = *gpu.usable_memory();
     Run one = request;
     one.batch = one.prompt_tokens = one.generate_tokens = 1;
     const MemoryEstimate memory = memory_estimate(workload, one, software);
     CacheRoom room{.weights = memory.weights, .overhead = memory.overhead};
     room.activations = largest_activations(workload, one, software, options);
+    const bool of_free = stack_of(software, request, workload, gpu.vendor).cache_of_free;
+    room.weights += expert_padding(workload, request, software, gpu);  // of gpt-oss-120b more than what some GPUs have left
+    const Bytes taken = room.weights + room.activations + room.overhead;
+    room.available = of_free ? usable : options.memory_fraction * usable;
+    room.cache = max(Bytes{}, of_free ? options.memory_fraction * (usable - taken) : room.available - taken);
+    return room;
+}
+
+}  // namespace
+
+CacheRoom cache_room_left(const Workload& workload, const Run& request, const SoftwareStacks& software, const GpuProfile& gpu,
+                          const SchedulerOptions& options) {
+    if (!gpu.usable_memory())
+        throw Error(
+            {.what = fmt::format("the memory of {} is not known, so that its KV cache is not either", gpu.id), .key = "gpu.capacity"});
+    CacheRoom room = parts_of_room(workload, request, software, gpu, options);
+    Run one = request;
+    one.batch = one.prompt_tokens = one.generate_tokens = 1;
     const DecoderLlm& decoder = *language_model(workload);
     room.per_token = cache_per_token(decoder, one);
     Bytes state = kept_of_sequence(decoder, one, context_tokens(workload, request) + request.generate_tokens);
@@ -85,11 +100,6 @@ CacheRoom cache_room_left(const Workload& workload, const Run& request, const So
         room.per_token = kv_cache_size(decoder, one, 2) - kv_cache_size(decoder, one, 1);
         state = max(Bytes{}, kv_cache_size(decoder, one, 1) - room.per_token);
     }
-    const Bytes taken = room.weights + room.activations + room.overhead;
-    const bool of_free = stack_of(software, request, workload, gpu.vendor).cache_of_free;
-    const Bytes left = of_free ? options.memory_fraction * (*usable - taken) : options.memory_fraction * *usable - taken;
-    room.cache = max(Bytes{}, left);
-    room.available = of_free ? *usable : options.memory_fraction * *usable;
     const Bytes block = static_cast<double>(options.block_tokens) * room.per_token;
     room.blocks = static_cast<std::int64_t>(room.cache / block);
     room.state_blocks = static_cast<std::int64_t>(std::ceil(state / block));

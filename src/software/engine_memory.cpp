@@ -106,7 +106,7 @@ EngineMemory read_memory(TableReader& table) {
     memory.fraction = table.number_if("fraction", share);
     if (table.has("reserve")) memory.reserve = read_reserve(table.table("reserve"));
     if (memory.fraction_of != FractionOf::none && !memory.fraction && !memory.reserve)
-        throw table.missing("fraction", "the default fraction, or a table `reserve` that it follows from");
+        throw table.missing("fraction", "the default fraction, or a table reserve that it follows from");
     for (TableReader& step : table.tables("steps")) memory.steps.push_back(read_step(step));
     if (memory.steps.empty()) throw table.missing("steps", "default sizes of a step");
     read_sizes(table, memory);

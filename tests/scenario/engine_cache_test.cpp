@@ -86,10 +86,10 @@ TEST_CASE("pools give windows and states shares of their own") {
     EngineMemory facts = facts_with(CacheLayout::pools, 1);
     facts.window_fraction = 0.8;
     const EngineCache windows{facts, {attention_kind(10, 1, 256), attention_kind(10, 1, 256, 128)}, 1 * gib, 1};
-    CHECK(static_cast<double>(windows.tokens(4096)) == rel((1 * gib).in(byte) / (10 * 1024 * 1.8), 1e-6));
+    CHECK(static_cast<double>(windows.tokens(4096)) == rel((1 * gib).in(byte) / (10 * 1024 * 1.8), 1e-4));
     facts.state_fraction = 0.5;
     const EngineCache states{facts, {attention_kind(10, 1, 256), state_kind(30, 1e6)}, 1 * gib, 1};
-    CHECK(static_cast<double>(states.tokens(4096)) == rel((0.5 * gib).in(byte) / (10 * 1024), 1e-6));
+    CHECK(static_cast<double>(states.tokens(4096)) == rel((0.5 * gib).in(byte) / (10 * 1024), 1e-4));
     CHECK(states.concurrency(1) == rel(std::floor((0.5 * gib).in(byte) / 30e6), 1e-9));  // states run out first
 }
 

@@ -65,7 +65,8 @@ TEST_CASE("a latent cache is repeated under tensor parallelism") {
     const EngineBench bench;
     const EngineMemoryReport one = bench.of("deepseek-v2-lite-chat", "vllm 0.19", h100_at_95);
     const EngineMemoryReport two = bench.of("deepseek-v2-lite-chat", "vllm 0.19", h100_at_95, {.parallel = {.tensor = 2}});
-    CHECK(one.cache / static_cast<double>(one.cache_tokens) == rel(two.cache / static_cast<double>(two.cache_tokens), 1e-4));
+    CHECK(one.cache.in(byte) / static_cast<double>(one.cache_tokens) ==
+          rel(two.cache.in(byte) / static_cast<double>(two.cache_tokens), 1e-4));
     CHECK(static_cast<double>(two.cache_tokens) == rel(1'948'752, 0.01));
 }
 
