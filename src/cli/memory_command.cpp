@@ -6,6 +6,7 @@
 #include "cli/command.hpp"
 #include "cli/engine_memory_options.hpp"
 #include "cli/run_options.hpp"
+#include "prediction/shapes.hpp"
 #include "report/prediction_lines.hpp"
 #include "report/prediction_report.hpp"
 #include "roofcast/error.hpp"
@@ -152,6 +153,12 @@ bool answer_as_engine(const MemoryOptions& options, const std::vector<GpuProfile
     return std::any_of(all.begin(), all.end(), [](const NamedMemory& named) { return named.memory.fits(); });
 }
 
+/// Whether a serving engine runs any of the models.
+bool serves(const MemoryOptions& options) {
+    return std::any_of(options.models.begin(), options.models.end(),
+                       [&](const std::string& model) { return language_model(find_workload(options.common.models(), model)) != nullptr; });
+}
+
 /// Rows for each model and storage. Whether any fits any GPU, or none is asked about.
 bool answer_by_storage(const MemoryOptions& options, const std::vector<GpuProfile>& gpus, const SoftwareStacks& software) {
     Table table{.columns = {{"model", "model"},
@@ -175,6 +182,9 @@ bool answer_by_storage(const MemoryOptions& options, const std::vector<GpuProfil
         "GB is 1e9 bytes. KV cache as activations unless --kv says otherwise. 8- and 4-bit rows of a 16-bit run: weights only; int4 with a "
         "16-bit scale and zero point for each 128 weights.");
     const bool any_fits = add_fit(report, table, options, gpus, software);
+    if (!gpus.empty() && serves(options))
+        report.after.push_back(
+            "As a serving engine divides it, with tokens and sequences: --software vllm, sglang, tensorrt-llm or llama.cpp.");
     add_assumed(report, table, gpus);
     report.tables.push_back(std::move(table));
     write(report, options.common);

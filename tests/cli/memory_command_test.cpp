@@ -32,6 +32,12 @@ TEST_CASE("memory under vLLM prints the lines of its log, in 80 columns") {
     for (std::string line; std::getline(lines, line);) CHECK(line.size() <= 80);
 }
 
+TEST_CASE("memory by storage on a GPU says how to ask for an engine's account, of language models alone") {
+    CHECK(contains(memory_of_engine("--model llama-3.1-8b --gpu l40s").output, "--software vllm"));
+    CHECK_FALSE(contains(memory_of_engine("--model llama-3.1-8b").output, "--software"));
+    CHECK_FALSE(contains(memory_of_engine("--model resnet50 --gpu l40s").output, "--software"));
+}
+
 TEST_CASE("memory of an engine is the same in JSON and CSV") {
     const std::string arguments = "--model gpt-oss-120b --gpu h200-sxm-141gb --software vllm --context 32768 --format ";
     const json engine = json::parse(memory_of_engine(arguments + "json").output)["engines"][0];
