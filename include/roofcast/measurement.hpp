@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "roofcast/caller.hpp"
+#include "roofcast/engine_memory.hpp"
 #include "roofcast/execution.hpp"
 #include "roofcast/kernel_cost.hpp"
 #include "roofcast/kernel_library.hpp"
@@ -59,8 +60,24 @@ struct KernelRow {
 };
 
 /// What a model row measures.
-enum class Metric { latency_ms, throughput_per_s, tokens_per_s, ttft_ms, tpot_ms, memory_gb, power_w };
+enum class Metric {
+    latency_ms,
+    throughput_per_s,
+    tokens_per_s,
+    ttft_ms,
+    tpot_ms,
+    memory_gb,
+    power_w,
+    // of phase start
+    weights_gib,
+    activation_gib,
+    graphs_gib,
+    kv_cache_gib,
+    kv_cache_tokens
+};
 std::string_view name(Metric m);
+/// Whether it is of memory that one GPU holds once an engine has started.
+bool is_of_start(Metric m);
 /// Whether it counts what is done in a second: the larger the faster.
 bool is_rate(Metric m);
 
@@ -87,8 +104,9 @@ struct ModelRow {
     bool memory_of_tensors = false;                                        ///< memory is without a context and libraries
     std::int64_t gpus = 1;                                                 ///< used together
     Parallelism parallel{};                                                ///< all 1 with gpus > 1: the source does not say how it splits
-    std::string phase;                 ///< forward, prefill, decode, generate, serve, train; empty: not given
-    std::optional<ServedLoad> served;  ///< of phase serve
+    std::string phase;                      ///< forward, prefill, decode, generate, serve, start, train; empty: not given
+    std::optional<ServedLoad> served;       ///< of phase serve
+    std::optional<EngineSettings> started;  ///< of phase start: what the engine was set to
     Execution execution = Execution::eager;
     Metric metric = Metric::latency_ms;
     double value = 0;  ///< in the metric's unit

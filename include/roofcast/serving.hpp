@@ -48,9 +48,9 @@ std::vector<ServingRequest> read_trace_text(std::string_view text, const std::st
 struct CacheRoom {
     Bytes weights, activations, overhead, cache;  ///< `cache`: what is left for keys and values
     Bytes available;                              ///< for all of these: the engine's part of what programs can allocate
-    Bytes per_token;                              ///< keys and values of one token on one GPU
+    Bytes per_token;                              ///< that each token adds on one GPU, full windows aside
     std::int64_t blocks = 0;                      ///< that fit; below 1: the model cannot be served
-    std::int64_t state_blocks = 0;                ///< that the state of a sequence's recurrent layers takes
+    std::int64_t state_blocks = 0;                ///< that states and windows of a sequence take
     /// Of one GPU, with at least one block.
     [[nodiscard]] Bytes taken(std::int64_t block_tokens) const {
         return weights + activations + overhead + static_cast<double>(block_tokens) * per_token;
@@ -114,7 +114,7 @@ struct ServingEngine {
     SchedulerOptions options;
     std::int64_t cache_blocks = 1;  ///< of one copy
     std::int64_t groups = 1;        ///< of attention that these are shared out to alike; a sequence stays in one
-    std::int64_t state_blocks = 0;  ///< that a sequence takes beside those of its tokens
+    std::int64_t state_blocks = 0;  ///< that a sequence takes beside those of its tokens: states and windows
     std::int64_t copies = 1;        ///< data-parallel; requests go to them in turn
     std::int64_t max_context = 0;   ///< of the model; 0: unlimited
     double time_scale = 1;          ///< factor on every step's time

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "roofcast/caller.hpp"
+#include "roofcast/engine_memory.hpp"
 #include "roofcast/gpu_profile.hpp"
 #include "roofcast/kernel_library.hpp"
 #include "roofcast/lowering.hpp"
@@ -184,6 +185,7 @@ bool begins_with_words(std::string_view software, std::string_view match);
 struct SoftwareStacks {
     std::array<SoftwareStack, execution_count> by_execution;
     std::vector<Engine> engines;
+    std::vector<EngineMemory> memory;  ///< how engines divide a GPU's memory
     KernelLibraries libraries;
     std::vector<std::shared_ptr<const KernelFamily>> families;              ///< of all libraries
     std::shared_ptr<const std::vector<LibraryFactsTable>> library_facts{};  ///< of those that run by default; of all stacks

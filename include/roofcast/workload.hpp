@@ -42,6 +42,8 @@ struct DecoderLlm {
     std::int64_t sliding_window = 0;        ///< 0: full attention
     std::int64_t full_attention_every = 1;  ///< with a window: every n-th layer is full; 0: none is
     bool attention_sinks = false;           ///< one learned logit a head (gpt-oss)
+    std::int64_t rotary_positions = 0;      ///< that rotations are tabulated for, where a linear scale makes them more than `max_context`
+    bool window_rotary = false;             ///< window layers rotate by a table of their own
     std::optional<MoeShape> moe;
     std::optional<MlaShape> mla;
     std::vector<std::int64_t> cross_attention_layers;  ///< layers that attend to image tokens instead (Llama 3.2 Vision)

@@ -4,7 +4,9 @@
 #include <memory>
 
 #include "cli/command.hpp"
+#include "cli/engine_memory_options.hpp"
 #include "cli/run_options.hpp"
+#include "prediction/shapes.hpp"
 #include "report/prediction_lines.hpp"
 #include "report/prediction_report.hpp"
 #include "roofcast/error.hpp"
@@ -16,6 +18,7 @@ namespace {
 struct MemoryOptions {
     CommonOptions common;
     RunOptions run;
+    EngineMemoryOptions engine;
     std::vector<std::string> models, gpus;
 };
 
@@ -128,12 +131,36 @@ void add_assumed(Report& report, const Table& table, const std::vector<GpuProfil
     for (auto& row : report.csv.rows) row.emplace_back(keys);
 }
 
-void run(const MemoryOptions& options) {
-    const SoftwareStacks software = load_software(options.common.software());
-    Notes notes;
-    require_software(options.run, software, notes);
-    std::vector<GpuProfile> gpus;
-    for (const auto& id : options.gpus) gpus.push_back(load_chosen_gpu(options.common.gpus(), id, notes));
+/// Whether any model fits a GPU, as the engine divides it.
+bool answer_as_engine(const MemoryOptions& options, const std::vector<GpuProfile>& gpus, const SoftwareStacks& software) {
+    const EngineSettings settings = engine_settings(options.engine);
+    std::vector<NamedMemory> all;
+    for (const auto& model : options.models) {
+        const Workload workload = find_workload(options.common.models(), model);
+        for (const GpuProfile& gpu : gpus) {
+            const Run request = run_request(options.run, workload, nullptr, options.common.models());
+            require_one_machine(request.parallel, gpu);
+            all.push_back(named_memory(workload, request, software, gpu, settings));
+        }
+    }
+    Report report = memory_report(all);
+    auto& assumed = report.document["assumed"] = nlohmann::ordered_json::object();
+    for (const GpuProfile& gpu : gpus) {
+        assumed[gpu.id] = as_json(gpu.assumed);
+        for (const Assumption& a : gpu.assumed) report.after.push_back(fmt::format("{}: {}", gpu.id, assumed_line(a)));
+    }
+    write(report, options.common);
+    return std::any_of(all.begin(), all.end(), [](const NamedMemory& named) { return named.memory.fits(); });
+}
+
+/// Whether a serving engine runs any of the models.
+bool serves(const MemoryOptions& options) {
+    return std::any_of(options.models.begin(), options.models.end(),
+                       [&](const std::string& model) { return language_model(find_workload(options.common.models(), model)) != nullptr; });
+}
+
+/// Rows for each model and storage. Whether any fits any GPU, or none is asked about.
+bool answer_by_storage(const MemoryOptions& options, const std::vector<GpuProfile>& gpus, const SoftwareStacks& software) {
     Table table{.columns = {{"model", "model"},
                             {"storage", "weights as"},
                             {"activations", "activations as"},
@@ -155,20 +182,37 @@ void run(const MemoryOptions& options) {
         "GB is 1e9 bytes. KV cache as activations unless --kv says otherwise. 8- and 4-bit rows of a 16-bit run: weights only; int4 with a "
         "16-bit scale and zero point for each 128 weights.");
     const bool any_fits = add_fit(report, table, options, gpus, software);
+    if (!gpus.empty() && serves(options))
+        report.after.push_back(
+            "As a serving engine divides it, with tokens and sequences: --software vllm, sglang, tensorrt-llm or llama.cpp.");
     add_assumed(report, table, gpus);
     report.tables.push_back(std::move(table));
     write(report, options.common);
+    return any_fits;
+}
+
+void run(const MemoryOptions& options) {
+    const SoftwareStacks software = load_software(options.common.software());
+    Notes notes;
+    require_software(options.run, software, notes);
+    std::vector<GpuProfile> gpus;
+    for (const auto& id : options.gpus) gpus.push_back(load_chosen_gpu(options.common.gpus(), id, notes));
+    const bool by_engine = divides_as_engine(options.engine, options.run, software, !gpus.empty());
+    const bool fits = by_engine ? answer_as_engine(options, gpus, software) : answer_by_storage(options, gpus, software);
     notes.print();
-    end_with(any_fits ? ExitCode::answered : ExitCode::no);
+    end_with(fits ? ExitCode::answered : ExitCode::no);
 }
 
 }  // namespace
 
 void add_memory_command(CLI::App& app) {
     auto options = std::make_shared<MemoryOptions>();
-    CLI::App* command = app.add_subcommand("memory", "Memory of models by precision: weights, KV cache, activations, framework");
+    CLI::App* command = app.add_subcommand(
+        "memory",
+        "Memory of models by precision, or as a serving engine divides a GPU's: weights, activations, KV cache in GiB and tokens");
     command->add_option("--model", options->models, "Model id, TOML file or Hugging Face config.json; several allowed")->required();
     command->add_option("--gpu", options->gpus, "Also say whether it fits this GPU; several allowed");
+    add_engine_memory_options(*command, options->engine);
     add_run_options(*command, options->run);
     add_common_options(*command, options->common);
     command->callback([options] { run(*options); });

@@ -40,12 +40,14 @@ constexpr FieldOption options_of_fields[] = {
     {"techniques.speculation.own_head", "--mtp"},
     // what runs, on what
     {"workload", "--model"},
+    {"software", "--software"},
     {"gpu.capacity", "--gpu"},
     {"models_folder", "--data-dir"},
     {"data_folder", "--data-dir"},
     // SchedulerOptions, ArrivalProcess, ServingQuestion
     {"max_tokens", "--max-tokens"},
     {"memory_fraction", "--memory-fraction"},
+    {"context", "--context"},
     {"rate", "--rate"},
     {"objective", "--slo"},
     {"share", "--find-rate"},

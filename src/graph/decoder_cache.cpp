@@ -65,11 +65,39 @@ Bytes sum_over_layers(const DecoderLlm& model, const Run& run, BytesOf bytes_of)
     return total * (static_cast<double>(shard(model.layers, run.parallel.pipeline)) / static_cast<double>(model.layers));
 }
 
+/// But for the number of layers.
+bool alike(const CacheKind& a, const CacheKind& b) {
+    return a.per_token == b.per_token && a.window == b.window && a.image_tokens == b.image_tokens && a.compressed == b.compressed &&
+           a.state == b.state;
+}
+
 Bytes states(const LayerCache& layer, const Run& run) {
     return layer.state * state_bytes * byte + layer.activations * element_size(activation_precision(run.precision));
 }
 
 }  // namespace
+
+std::vector<CacheKind> cache_kinds(const DecoderLlm& model, const Run& run) {
+    const Bytes element = element_size(run.cache_precision());
+    std::vector<CacheKind> kinds;
+    for (const LayerGroup& group : layer_groups(model)) {
+        const LayerCache layer = std::visit(CacheOf{run.parallel.tensor}, group.tokens);
+        const CacheKind kind{.per_token = layer.of_token * element,
+                             .window = layer.window,
+                             .image_tokens = layer.cross ? model.cross_attention_tokens : 0,
+                             .compressed = layer.compressed * element,
+                             .state = states(layer, run),
+                             .layers = group.layers};
+        if (kind.per_token <= Bytes{} && kind.compressed <= Bytes{} && kind.state <= Bytes{}) continue;
+        const auto same = std::find_if(kinds.begin(), kinds.end(), [&](const CacheKind& known) { return alike(known, kind); });
+        if (same == kinds.end()) {
+            kinds.push_back(kind);
+        } else {
+            same->layers += kind.layers;
+        }
+    }
+    return kinds;
+}
 
 Bytes kv_cache_size(const DecoderLlm& model, const Run& run, std::int64_t tokens) {
     const Bytes element = element_size(run.cache_precision());

@@ -80,6 +80,8 @@ enum class MeasuredColumn {
     max_seqs,
     max_tokens,
     memory_fraction,
+    context_tokens,
+    board_gib,
     admission,
     phase,
     execution,

@@ -21,7 +21,7 @@ struct MetricForm {
     std::string_view name;
     double largest;  ///< in the metric's unit; beyond it the unit is wrong
 };
-constexpr std::array<MetricForm, 7> metric_forms{{
+constexpr std::array<MetricForm, 12> metric_forms{{
     {Metric::latency_ms, "latency_ms", 24 * 3.6e6},  // a day
     {Metric::throughput_per_s, "throughput_per_s", 1e9},
     {Metric::tokens_per_s, "tokens_per_s", 1e9},
@@ -29,6 +29,11 @@ constexpr std::array<MetricForm, 7> metric_forms{{
     {Metric::tpot_ms, "tpot_ms", 3.6e6},
     {Metric::memory_gb, "memory_gb", 1e6},  // a petabyte
     {Metric::power_w, "power_w", 1e6},
+    {Metric::weights_gib, "weights_gib", 1e6},
+    {Metric::activation_gib, "activation_gib", 1e6},
+    {Metric::graphs_gib, "graphs_gib", 1e6},
+    {Metric::kv_cache_gib, "kv_cache_gib", 1e6},
+    {Metric::kv_cache_tokens, "kv_cache_tokens", 1e12},
 }};
 
 Seconds parse_latency(const Row& row) {
@@ -115,6 +120,21 @@ SchedulerOptions parse_scheduler(const Row& row) {
     return o;
 }
 
+EngineSettings parse_start(const Row& row) {
+    constexpr std::int64_t most_in_step = std::int64_t{1} << 20;
+    EngineSettings settings{.fraction = positive_if(row, MeasuredColumn::memory_fraction),
+                            .max_tokens = row.count_if(MeasuredColumn::max_tokens),
+                            .max_sequences = row.count_if(MeasuredColumn::max_seqs),
+                            .context = row.count_if(MeasuredColumn::context_tokens),
+                            .board = {}};
+    if (const auto board = positive_if(row, MeasuredColumn::board_gib)) settings.board = *board * gib;
+    if (settings.fraction && *settings.fraction > 1)
+        throw Unusable{fmt::format("memory_fraction is {}; expected at most 1", *settings.fraction)};
+    if (std::max(settings.max_tokens.value_or(1), settings.max_sequences.value_or(1)) > most_in_step)
+        throw Unusable{fmt::format("max_tokens or max_seqs is above {}", most_in_step)};
+    return settings;
+}
+
 /// Without a rate and without a number of users all requests are there at once.
 ServedLoad parse_served(const Row& row, const Parallelism& parallel) {
     constexpr double most_requests = 1e6, most_tokens = 0x1p32;  // that are simulated in seconds
@@ -150,6 +170,10 @@ std::string_view name(Metric m) {
     return metric_forms[static_cast<std::size_t>(m)].name;
 }
 
+bool is_of_start(Metric m) {
+    return m >= Metric::weights_gib;
+}
+
 bool is_rate(Metric m) {
     return m == Metric::throughput_per_s || m == Metric::tokens_per_s;
 }
@@ -181,11 +205,12 @@ ModelRow parse_model_row(const Row& row) {
     result.precision = required_precision(row);
     result.weights = row.weights_if();
     result.kv_precision = row.precision_if(MeasuredColumn::kv_precision).value_or(activation_precision(result.precision));
-    result.phase = row.choice(MeasuredColumn::phase, {"forward", "prefill", "decode", "generate", "serve", "train"}, "");
+    result.phase = row.choice(MeasuredColumn::phase, {"forward", "prefill", "decode", "generate", "serve", "start", "train"}, "");
     parse_parallelism(row, result);
     if (result.phase == "serve") result.served = parse_served(row, result.parallel);
+    if (result.phase == "start") result.started = parse_start(row);
     // A serving engine forms batches itself.
-    result.batch = result.served ? row.count_if(MeasuredColumn::batch).value_or(1) : row.count(MeasuredColumn::batch);
+    result.batch = result.served || result.started ? row.count_if(MeasuredColumn::batch).value_or(1) : row.count(MeasuredColumn::batch);
     // Zero is an answer: a prefill row generates no token, a decode row starts from none.
     result.prompt_tokens = row.count_if(MeasuredColumn::prompt_tokens, 0);
     result.output_tokens = row.count_if(MeasuredColumn::output_tokens, 0);
@@ -196,6 +221,8 @@ ModelRow parse_model_row(const Row& row) {
     result.mparams = total_if(row, MeasuredColumn::mparams);
     result.execution = parse_execution_column(row);
     result.metric = parse_metric(row);
+    if (is_of_start(result.metric) != result.started.has_value())
+        throw Unusable{fmt::format("{} does not suit phase '{}'", name(result.metric), result.phase)};
     result.value = parse_value(row, result.metric);
     result.origin = origin_of(row);
     return result;

@@ -8,7 +8,9 @@
 #include "prediction/pass.hpp"
 #include "prediction/shapes.hpp"
 #include "prediction/speculative.hpp"
+#include "roofcast/decoder_figures.hpp"
 #include "roofcast/error.hpp"
+#include "roofcast/memory_report.hpp"
 #include "scenario/engine_copy.hpp"
 
 namespace roofcast {
@@ -58,29 +60,47 @@ Bytes largest_activations(const Workload& workload, const Run& request, const So
     return max(of_text, activations(workload, request, software, most_encoded(*vlm, request, options), 1));
 }
 
-}  // namespace
+/// What a sequence of `tokens` tokens keeps beside what each token adds: states and windows; of unknown length (up to 2 tokens), full ones.
+Bytes kept_of_sequence(const DecoderLlm& decoder, const Run& run, std::int64_t tokens) {
+    const Bytes full = fixed_cache(decoder, run);
+    if (tokens <= 2) return full;
+    return min(full, max(Bytes{}, kv_cache_size(decoder, run, tokens) - static_cast<double>(tokens) * cache_per_token(decoder, run)));
+}
 
-CacheRoom cache_room_left(const Workload& workload, const Run& request, const SoftwareStacks& software, const GpuProfile& gpu,
-                          const SchedulerOptions& options) {
-    const auto usable = gpu.usable_memory();
-    if (!usable)
-        throw Error(
-            {.what = fmt::format("the memory of {} is not known, so that its KV cache is not either", gpu.id), .key = "gpu.capacity"});
+/// What a GPU whose memory is known holds, all of it but what each token takes.
+CacheRoom parts_of_room(const Workload& workload, const Run& request, const SoftwareStacks& software, const GpuProfile& gpu,
+                        const SchedulerOptions& options) {
+    const Bytes usable = *gpu.usable_memory();
     Run one = request;
     one.batch = one.prompt_tokens = one.generate_tokens = 1;
     const MemoryEstimate memory = memory_estimate(workload, one, software);
     CacheRoom room{.weights = memory.weights, .overhead = memory.overhead};
     room.activations = largest_activations(workload, one, software, options);
-    // What a token adds: states of recurrent layers are there from the first one on.
-    const DecoderLlm& decoder = *language_model(workload);
-    room.per_token = kv_cache_size(decoder, one, 2) - kv_cache_size(decoder, one, 1);
-    const Bytes state = max(Bytes{}, kv_cache_size(decoder, one, 1) - room.per_token);
-    room.per_token += draft_cache_per_token(workload, one);
-    const Bytes taken = room.weights + room.activations + room.overhead;
     const bool of_free = stack_of(software, request, workload, gpu.vendor).cache_of_free;
-    const Bytes left = of_free ? options.memory_fraction * (*usable - taken) : options.memory_fraction * *usable - taken;
-    room.cache = max(Bytes{}, left);
-    room.available = of_free ? *usable : options.memory_fraction * *usable;
+    room.weights += expert_padding(workload, request, software, gpu);  // of gpt-oss-120b more than what some GPUs have left
+    const Bytes taken = room.weights + room.activations + room.overhead;
+    room.available = of_free ? usable : options.memory_fraction * usable;
+    room.cache = max(Bytes{}, of_free ? options.memory_fraction * (usable - taken) : room.available - taken);
+    return room;
+}
+
+}  // namespace
+
+CacheRoom cache_room_left(const Workload& workload, const Run& request, const SoftwareStacks& software, const GpuProfile& gpu,
+                          const SchedulerOptions& options) {
+    if (!gpu.usable_memory())
+        throw Error(
+            {.what = fmt::format("the memory of {} is not known, so that its KV cache is not either", gpu.id), .key = "gpu.capacity"});
+    CacheRoom room = parts_of_room(workload, request, software, gpu, options);
+    Run one = request;
+    one.batch = one.prompt_tokens = one.generate_tokens = 1;
+    const DecoderLlm& decoder = *language_model(workload);
+    room.per_token = cache_per_token(decoder, one) + draft_cache_per_token(workload, one);
+    Bytes state = kept_of_sequence(decoder, one, context_tokens(workload, request) + request.generate_tokens);
+    if (room.per_token <= Bytes{}) {  // windows alone: they grow until they are full
+        room.per_token = kv_cache_size(decoder, one, 2) - kv_cache_size(decoder, one, 1);
+        state = max(Bytes{}, kv_cache_size(decoder, one, 1) - room.per_token);
+    }
     const Bytes block = static_cast<double>(options.block_tokens) * room.per_token;
     room.blocks = static_cast<std::int64_t>(room.cache / block);
     room.state_blocks = static_cast<std::int64_t>(std::ceil(state / block));

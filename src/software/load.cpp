@@ -6,6 +6,7 @@
 #include "io/identifier.hpp"
 #include "io/toml_reader.hpp"
 #include "roofcast/software.hpp"
+#include "software/engine_memory.hpp"
 #include "software/families.hpp"
 #include "software/keys.hpp"
 #include "software/library_facts.hpp"
@@ -96,9 +97,12 @@ Engine read_engine(const toml::table& own, const toml::array& engines, const tom
     return engine;
 }
 
-std::vector<Engine> read_engines(const std::filesystem::path& file, const toml::table& ways, const Libraries& libraries) {
+/// Those of one file; what it says of memory is added to `memory`.
+std::vector<Engine> read_engines(const std::filesystem::path& file, const toml::table& ways, const Libraries& libraries,
+                                 std::vector<EngineMemory>& memory) {
     const toml::table root = parse_toml_file(file);
     TableReader reader(root, file.string());
+    for (EngineMemory& table : read_engine_memory(reader, root)) memory.push_back(std::move(table));
     std::vector<Engine> engines;
     if (!reader.tables("engine").empty()) {
         const toml::array& tables = *root["engine"].as_array();
@@ -167,7 +171,7 @@ SoftwareStacks load_software(const std::filesystem::path& software_folder) {
     }
     reader.finish();
     for (const auto& file : files_in(software_folder / "engines", ".toml")) {
-        for (Engine& engine : read_engines(file, ways, {stacks.libraries, stacks.families})) {
+        for (Engine& engine : read_engines(file, ways, {stacks.libraries, stacks.families}, stacks.memory)) {
             engine.stack.library_facts = stacks.library_facts;
             stacks.engines.push_back(std::move(engine));
         }

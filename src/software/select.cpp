@@ -95,6 +95,20 @@ const Engine* SoftwareStacks::engine(Execution execution, std::string_view asked
     return other == software ? nullptr : engine(execution, other, vendor);
 }
 
+const EngineMemory* engine_memory_of(const std::vector<EngineMemory>& tables, std::string_view software) {
+    const std::string asked = without_v(spaced(software));
+    const EngineMemory* found = nullptr;
+    std::size_t longest = 0;
+    for (const EngineMemory& table : tables) {
+        for (const std::string& match : table.match) {
+            if (match.size() <= longest || !begins_with_words(asked, match)) continue;
+            longest = match.size();
+            found = &table;
+        }
+    }
+    return found;
+}
+
 std::vector<const Engine*> SoftwareStacks::named(std::string_view software) const {
     std::vector<const Engine*> chosen;
     for (const Engine& engine : engines) {

@@ -35,6 +35,7 @@ constexpr NamedFormat named_formats[] = {
     {"gptq-int8", Precision::int8, 8.25},           // AutoGPTQ, group 128
     {"q4_0", Precision::int4, 4.5, true},           // llama.cpp: 32 weights share one fp16 scale
     {"q4_k_m", Precision::int4, 4.85, true},        // llama.cpp: mixture of q4_k and q6_k, mean over Llama weights
+    {"q6_k", Precision::int8, 6.5625, true},        // llama.cpp: 256 weights in 210 bytes
     {"q8_0", Precision::int8, 8.5, true},           // llama.cpp: 32 weights share one fp16 scale
     {"mxfp4", Precision::fp4, 4.25},                // OCP MX: 32 weights share one 8-bit scale
     {"nvfp4", Precision::fp4, 4.5},                 // 16 weights share one 8-bit scale

@@ -13,6 +13,7 @@
 #include "validation/row_request.hpp"
 #include "validation/row_times.hpp"
 #include "validation/served_row.hpp"
+#include "validation/started_row.hpp"
 #include "validation/unusable.hpp"
 
 namespace roofcast {
@@ -78,6 +79,7 @@ public:
     Library(std::vector<Workload> workloads, SoftwareStacks stacks, const MeasuringHosts& measured_on)
         : software(std::move(stacks)), hosts(measured_on ? *measured_on : HostDescriptions{}) {
         for (Workload& workload : workloads) {
+            if (const DecoderLlm* llm = language_model(workload)) contexts_.emplace(workload.id, llm->max_context);
             lift_context_limit(workload);
             for (const auto& alias : workload.aliases) known_.emplace(alias, workload);
             std::string id = workload.id;
@@ -92,10 +94,20 @@ public:
         return found != known_.end() ? use(found->second) : use(summary_workload(row));
     }
 
+    /// `workload` with the longest context that its publisher states, which engines start with.
+    Workload with_context(Workload workload, const EngineSettings& settings) const {
+        std::int64_t longest = contexts_.contains(workload.id) ? contexts_.at(workload.id) : 0;
+        if (longest > 0) longest = std::max(longest, settings.context.value_or(0));  // a measured run did fit its context
+        if (auto* llm = std::get_if<DecoderLlm>(&workload.architecture)) llm->max_context = longest;
+        if (auto* vlm = std::get_if<VisionLanguage>(&workload.architecture)) vlm->language.max_context = longest;
+        return workload;
+    }
+
     SoftwareStacks software;
     HostDescriptions hosts;
 
 private:
+    std::map<std::string, std::int64_t, std::less<>> contexts_;
     std::map<std::string, Workload, std::less<>> known_;
 };
 
@@ -121,6 +133,10 @@ ModelEstimate served_estimate(const ModelRow& row, const Workload& workload, con
 
 ModelEstimate estimate(const ModelRow& row, const Workload& workload, const Gpu& gpu, const Library& library) {
     require_modelled(row);
+    if (row.started) {
+        const Run request = request_of(row, workload, library.software, library.hosts.machines, gpu.profile);
+        return started_estimate(row, library.with_context(workload, *row.started), request, library.software, gpu.profile);
+    }
     if (row.served) return served_estimate(row, workload, gpu, library);
     const Prediction p =
         predict(workload, gpu, request_of(row, workload, library.software, library.hosts.machines, gpu.profile), library.software);

@@ -3,7 +3,7 @@
 namespace roofcast {
 
 bool is_impossible(double measured, double limit, Metric metric) {
-    const bool larger_is_better = is_rate(metric) || metric == Metric::memory_gb;
+    const bool larger_is_better = is_rate(metric) || metric == Metric::memory_gb || is_of_start(metric);
     return larger_is_better ? measured * (1 - impossible_margin) > limit : measured < (1 - impossible_margin) * limit;
 }
 

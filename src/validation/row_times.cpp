@@ -29,6 +29,11 @@ double from_times(const ModelRow& row, const Times& t) {
             break;
         case Metric::memory_gb:
         case Metric::power_w:
+        case Metric::weights_gib:
+        case Metric::activation_gib:
+        case Metric::graphs_gib:
+        case Metric::kv_cache_gib:
+        case Metric::kv_cache_tokens:
             break;
     }
     throw unusable(fmt::format("{} does not suit phase '{}'", name(row.metric), row.phase));

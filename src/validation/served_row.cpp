@@ -25,6 +25,11 @@ double served_figure(Metric metric, const ServingStatistics& statistics) {
             return statistics.latency.mean.in(ms);
         case Metric::memory_gb:
         case Metric::power_w:
+        case Metric::weights_gib:
+        case Metric::activation_gib:
+        case Metric::graphs_gib:
+        case Metric::kv_cache_gib:
+        case Metric::kv_cache_tokens:
             break;
     }
     throw unusable(fmt::format("{} does not suit phase 'serve'", name(metric)));

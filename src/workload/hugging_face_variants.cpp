@@ -39,6 +39,14 @@ DecoderLlm gemma2(const JsonReader& config) {
 DecoderLlm gemma3_text(const JsonReader& config) {
     DecoderLlm m = alternating_gemma(config, config.count_or("sliding_window_pattern", 6, 1));
     m.qk_norm = true;
+    m.window_rotary = m.sliding_window > 0;
+    if (config.is_object("rope_scaling")) {
+        const JsonReader scaling = config.object("rope_scaling");
+        const double factor = scaling.number_or("factor", 1);
+        constexpr double most = 1024;
+        if (scaling.text_or("rope_type", scaling.text_or("type", "")) == "linear" && factor > 1 && factor <= most)
+            m.rotary_positions = static_cast<std::int64_t>(factor * static_cast<double>(m.max_context));
+    }
     return m;
 }
 

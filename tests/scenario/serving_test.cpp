@@ -298,3 +298,20 @@ TEST_CASE("room for a cache that is not there is none, and serving it is no answ
     CHECK(room.taken(small.block_tokens) > room.available);
     CHECK_THROWS_AS(cache_room(bench.llama, bench.request(), bench.software, bench.gpu.profile, small), NoAnswer);
 }
+
+TEST_CASE("windows of a sequence are kept once, and padded experts take the room that they take on the GPU") {
+    const Bench bench;
+    const Workload oss = find_workload(models_dir(), "gpt-oss-20b");
+    const auto room_of = [&](const std::string& engine, std::int64_t prompt) {
+        Run run{.prompt_tokens = prompt, .generate_tokens = 1, .precision = Precision::bf16};
+        run.software = engine;
+        return cache_room_left(oss, completed(run, oss, bench.gpu), bench.software, bench.gpu.profile, {});
+    };
+    // 12 of 24 layers grow: 2 × 8 heads × 64 × 2 bytes; the others keep 128 tokens: as much as 128 tokens of the full layers.
+    const CacheRoom room = room_of("", 4096);
+    CHECK(room.per_token.in(byte) == rel(12 * 2048.0, 1e-12));
+    CHECK(room.state_blocks == 128 / 16);
+    CHECK(room_of("", 31).state_blocks == 2);  // 32 tokens, of which windows hold all
+    // Ampere, Marlin: 24 layers of 32 experts of three matrices of 2,880 × 2,880, rounded up to 3,072 × 2,944, in 4.25 bits.
+    CHECK((room_of("vllm", 4096).weights - room.weights).in(byte) == rel(24 * 32 * 3 * (3072.0 * 2944 - 2880.0 * 2880) * 4.25 / 8, 1e-9));
+}

@@ -1,0 +1,110 @@
+#include "cli/engine_memory_options.hpp"
+
+#include <fmt/format.h>
+
+#include "prediction/shapes.hpp"
+
+namespace roofcast::cli {
+
+namespace {
+
+void require_count(const std::optional<std::int64_t>& value, const char* option, std::int64_t most) {
+    if (!value || (*value >= 1 && *value <= most)) return;
+    throw Error({.what = "out of range",
+                 .key = option,
+                 .found = std::to_string(*value),
+                 .expected = fmt::format("a whole number from 1 to {}", most)});
+}
+
+/// Options of batches, which engines form themselves.
+void refuse_batches(const RunOptions& run) {
+    const std::pair<bool, const char*> given[] = {
+        {run.batch.has_value(), "--batch"}, {run.prompt.has_value(), "--prompt"}, {run.generate.has_value(), "--generate"}};
+    for (const auto& [is_given, option] : given) {
+        if (!is_given) continue;
+        throw Error({.what = "an engine forms batches itself, of as many sequences as its cache holds",
+                     .key = option,
+                     .suggestion = "--context for the length of a sequence, --max-seqs for how many a step takes"});
+    }
+    const TechniqueOptions& t = run.techniques;
+    const bool techniques =
+        !t.cached_prefix.empty() || !t.prefill_chunk.empty() || !t.kv_block.empty() || !t.offload.empty() || !t.draft.empty();
+    if (techniques)
+        throw Error({.what = "techniques of single runs play no part in an engine's memory",
+                     .key = "--cached-prefix, --prefill-chunk, --kv-block, --draft, --offload",
+                     .suggestion = "leave them out, or leave out --software"});
+}
+
+}  // namespace
+
+void add_engine_memory_options(CLI::App& command, EngineMemoryOptions& o) {
+    constexpr const char* group = "As an engine divides memory, with --software and --gpu";
+    command
+        .add_option("--memory-fraction", o.fraction,
+                    "Fraction of memory: vLLM's gpu_memory_utilization, SGLang's mem_fraction_static, TensorRT-LLM's "
+                    "free_gpu_memory_fraction (default: the engine's)")
+        ->group(group);
+    command.add_option("--max-tokens", o.max_tokens, "Tokens of the largest step: vLLM's max_num_batched_tokens (default: the engine's)")
+        ->group(group);
+    command.add_option("--max-seqs", o.max_sequences, "Sequences of the largest step: vLLM's max_num_seqs (default: the engine's)")
+        ->group(group);
+    command.add_option("--context", o.context, "Tokens of the longest sequence: vLLM's max_model_len (default: the model's)")->group(group);
+}
+
+EngineSettings engine_settings(const EngineMemoryOptions& o) {
+    constexpr std::int64_t most_in_step = std::int64_t{1} << 20, longest = std::int64_t{1} << 30;
+    if (o.fraction && !(*o.fraction > 0 && *o.fraction <= 1))
+        throw Error({.what = "out of range",
+                     .key = "--memory-fraction",
+                     .found = fmt::format("{:g}", *o.fraction),
+                     .expected = "a number above 0, at most 1"});
+    require_count(o.max_tokens, "--max-tokens", most_in_step);
+    require_count(o.max_sequences, "--max-seqs", most_in_step);
+    require_count(o.context, "--context", longest);
+    return {.fraction = o.fraction, .max_tokens = o.max_tokens, .max_sequences = o.max_sequences, .context = o.context, .board = {}};
+}
+
+bool divides_as_engine(const EngineMemoryOptions& options, const RunOptions& run, const SoftwareStacks& software, bool any_gpu) {
+    const bool described = engine_memory_of(software.memory, run.software) != nullptr;
+    if (described && any_gpu) {
+        refuse_batches(run);
+        return true;
+    }
+    if (!options.any()) return false;
+    std::vector<std::string> known;
+    for (const EngineMemory& table : software.memory) known.push_back(table.name);
+    const char* missing = run.software.empty() || !described ? "--software" : "--gpu";
+    throw Error({.what = "--memory-fraction, --max-tokens, --max-seqs and --context are settings of an engine on a GPU",
+                 .key = missing,
+                 .found = run.software,
+                 .expected = described ? "a GPU" : fmt::format("{}", fmt::join(known, ", ")),
+                 .suggestion = "for example --software vllm --gpu h100"});
+}
+
+NamedMemory named_memory(const Workload& workload, const Run& request, const SoftwareStacks& software, const GpuProfile& gpu,
+                         const EngineSettings& settings) {
+    const Run run = completed_sizes(request, workload);
+    NamedMemory named{.model_id = workload.id,
+                      .model_name = workload.name,
+                      .gpu_id = gpu.id,
+                      .gpu_name = gpu.name,
+                      .software = run.software,
+                      .weights = name(run.weight_format()),
+                      .cache = std::string(name(run.cache_precision())),
+                      .gpus = run.parallel.gpus(),
+                      .memory = engine_memory(workload, run, software, gpu, settings),
+                      .remedies = {},
+                      .given = settings};
+    if (run.expert_weights) named.weights += fmt::format(", experts {}", name(*run.expert_weights));
+    if (named.memory.fits()) return named;
+    // Weights and one sequence beside what a step takes.
+    const EngineMemoryReport& m = named.memory;
+    Run one = run;
+    one.batch = 1;
+    const Bytes step = m.activations + m.framework - memory_estimate(workload, one, software).activations;
+    const Bytes room = m.fraction * m.board - max(Bytes{}, step);
+    named.remedies = memory_advice(workload, one, software, max(Bytes{}, room), false, gpu.gpus_per_machine).remedies;
+    return named;
+}
+
+}  // namespace roofcast::cli

@@ -1,0 +1,246 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "graph/decoder.hpp"
+#include "prediction/shapes.hpp"
+#include "roofcast/decoder_figures.hpp"
+#include "roofcast/error.hpp"
+#include "roofcast/memory_report.hpp"
+#include "scenario/engine_cache.hpp"
+
+namespace roofcast {
+
+namespace {
+
+using Size = std::int64_t;
+
+double real(Size n) {
+    return static_cast<double>(n);
+}
+
+/// Of `whole` on one of `gpus`, rounded up.
+Size part(Size whole, Size gpus) {
+    return (whole + gpus - 1) / gpus;
+}
+
+bool begins_with_any(const std::string& text, const std::vector<std::string>& starts) {
+    return std::any_of(starts.begin(), starts.end(), [&](const std::string& start) { return text.starts_with(start); });
+}
+
+const EngineMemory& facts_of(const Run& request, const SoftwareStacks& software) {
+    if (const EngineMemory* found = engine_memory_of(software.memory, request.software)) return *found;
+    std::vector<std::string> known;
+    for (const EngineMemory& table : software.memory) known.push_back(table.name);
+    throw Error({.what = "how this engine divides memory is not described",
+                 .key = "software",
+                 .found = request.software,
+                 .expected = fmt::format("{}", fmt::join(known, ", "))});
+}
+
+const StepDefaults& step_of(const EngineMemory& engine, const GpuProfile& gpu, Bytes board) {
+    const StepDefaults* chosen = &engine.steps.front();
+    for (const StepDefaults& step : engine.steps) {
+        if (board >= step.from && !begins_with_any(gpu.id, step.except)) chosen = &step;
+    }
+    return *chosen;
+}
+
+double fraction_of(const EngineMemory& engine, const StepDefaults& step, Size max_tokens, const Run& request, Bytes board) {
+    if (engine.fraction_of == FractionOf::none) return 1;
+    if (engine.fraction) return *engine.fraction;
+    const FractionReserve& r = *engine.reserve;
+    const Parallelism& p = request.parallel;
+    Bytes kept = r.base + static_cast<double>(std::max<Size>(max_tokens, 2048)) * r.per_token +
+                 static_cast<double>(step.graph_sequences) * r.per_graph_sequence + static_cast<double>(p.tensor * p.pipeline) * r.per_gpu;
+    if (board >= r.least_from) kept = max(kept, r.least);
+    return std::clamp((board - kept) / board, 0.05, 1.0);
+}
+
+/// Of the experts of one pipeline stage on one GPU.
+Bytes padding_of(const EngineMemory& engine, const Workload& workload, const DecoderLlm& model, const Run& request, const GpuProfile& gpu) {
+    const auto format = request.expert_weights ? request.expert_weights : request.weights ? request.weights : workload.native_experts;
+    if (!format || format->label.find("mxfp4") == std::string::npos) return {};
+    for (const ExpertPadding& padding : engine.padding) {
+        if (!padding.architectures.empty() && !begins_with_any(gpu.architecture, padding.architectures)) continue;
+        const auto up = [](Size size, Size multiple) { return real(part(size, multiple) * multiple); };
+        Bytes extra;
+        for (const LayerGroup& group : layer_groups(model)) {
+            const auto* moe = std::get_if<MoeShape>(&group.channels);
+            if (moe == nullptr) continue;
+            const bool whole = request.parallel.expert > 1;  // each expert is on one GPU
+            const Size experts = part(moe->experts, request.parallel.expert);
+            const Size inside = whole ? moe->expert_intermediate : part(moe->expert_intermediate, request.parallel.tensor);
+            const Size hidden = moe->latent > 0 ? moe->latent : model.hidden;
+            const double matrices = model.gated_mlp ? 3 : 2;
+            const double more = up(hidden, padding.hidden) * up(inside, padding.intermediate) - real(hidden * inside);
+            extra += real(group.layers * experts) * matrices * more * format->bits / 8 * byte;
+        }
+        return extra * (real(part(model.layers, request.parallel.pipeline)) / real(model.layers));
+    }
+    return {};
+}
+
+/// Tables of cosines and sines, one for each width of rotation and each scale of positions.
+Bytes rope_tables(const DecoderLlm& model, const Run& request) {
+    if (model.learned_positions > 0) return {};
+    std::set<std::pair<Size, Size>> tables;  // width, rows
+    for (const LayerGroup& group : layer_groups(model)) {
+        if (const auto* a = std::get_if<GroupedAttention>(&group.tokens); a != nullptr && a->rotary && !a->cross) {
+            const bool local = model.window_rotary && a->window > 0;
+            const Size rows = local ? model.max_context : std::max(model.max_context, model.rotary_positions);
+            tables.emplace(a->head_dim, local ? -rows : rows);
+        }
+        if (const auto* a = std::get_if<LatentAttention>(&group.tokens); a != nullptr && a->rotary)
+            tables.emplace(a->shape.rope_dim, std::max(model.max_context, model.rotary_positions));
+    }
+    Bytes total;
+    for (const auto& [width, rows] : tables) total += real(width * std::abs(rows)) * element_size(activation_precision(request.precision));
+    return total;
+}
+
+Bytes scores(const EngineMemory& engine, const DecoderLlm& model, const Run& request, Size sequences) {
+    const double bytes =
+        engine.score_copies * 4 + (engine.stored_scores ? element_size(activation_precision(request.precision)).in(byte) : 0);
+    const Size sampled = engine.splits_scores ? part(sequences, request.parallel.tensor) : sequences;
+    return real(sampled * model.vocabulary) * bytes * byte;
+}
+
+/// The larger of a forward pass of the largest step and of sampling, beside the step's hidden states.
+Bytes activation_peak(const EngineMemory& engine, const Workload& workload, const DecoderLlm& model, const Run& request,
+                      const SoftwareStacks& software, Size max_tokens, Size max_sequences) {
+    Run step = request;
+    step.batch = step.generate_tokens = 1;
+    step.prompt_tokens = max_tokens;
+    step.images = 0;
+    Workload language = workload;
+    language.architecture = model;
+    const Bytes forward = memory_estimate(language, step, software).activations;
+    const Bytes hidden = real(max_tokens * model.hidden) * element_size(activation_precision(request.precision));
+    return max(forward, scores(engine, model, request, max_sequences)) + hidden + engine.step_buffers;
+}
+
+/// Batches that graphs are captured for, up to `most`.
+Size captured(const EngineMemory& engine, Size most) {
+    if (engine.graph_sizes.empty()) return 1;
+    Size count = 0;
+    for (const GraphSizes& sizes : engine.graph_sizes) {
+        if (most >= sizes.from) count += (std::min(most, sizes.to) - sizes.from) / sizes.step + 1;
+    }
+    return count;
+}
+
+Bytes graph_pool(const EngineMemory& engine, const StepDefaults& step, const DecoderLlm& model, const Run& request, Size max_sequences) {
+    if (request.execution == Execution::eager) return {};
+    const Size sizes = captured(engine, std::min(step.graph_sequences, 2 * max_sequences));
+    return real(sizes) * (engine.graphs + real(part(model.layers, request.parallel.pipeline)) * engine.graphs_per_layer);
+}
+
+std::vector<CacheKind> kinds_of_stage(const DecoderLlm& model, const Run& request) {
+    std::vector<CacheKind> kinds = cache_kinds(model, request);
+    for (CacheKind& kind : kinds) kind.layers = part(kind.layers, request.parallel.pipeline);
+    return kinds;
+}
+
+/// Largest n in [0, most] for which `fits(n)`, which holds up to some n and not beyond.
+template <class Fits>
+Size largest(Size most, Fits fits) {
+    Size low = 0, high = most + 1;
+    while (high - low > 1) {
+        const Size middle = low + (high - low) / 2;
+        (fits(middle) ? low : high) = middle;
+    }
+    return low;
+}
+
+Bytes cache_size(const EngineMemory& engine, const EngineMemoryReport& r) {
+    const Bytes step = r.activations + r.framework + (engine.graphs_reserved ? r.graphs : Bytes{});
+    switch (engine.fraction_of) {
+        case FractionOf::board:
+            return r.fraction * r.board - r.weights - step;
+        case FractionOf::free_at_load:
+            return r.fraction * (r.board - r.framework) - r.weights;
+        case FractionOf::left:
+            return r.fraction * (r.board - r.weights - step);
+        case FractionOf::none:
+            return r.board - r.weights - step;
+    }
+    return {};
+}
+
+void require_settings(const EngineMemory& engine, const EngineSettings& s, const DecoderLlm& model) {
+    if (s.fraction && engine.fraction_of == FractionOf::none)
+        throw Error({.what = fmt::format("{} has no fraction of memory: its cache is as large as its context", engine.name),
+                     .key = "memory_fraction",
+                     .found = fmt::format("{}", *s.fraction),
+                     .suggestion = "`context` sets the size of its cache"});
+    if (s.context && model.max_context > 0 && *s.context > model.max_context)
+        throw Error({.what = "longer than the model's context",
+                     .key = "context",
+                     .found = std::to_string(*s.context),
+                     .expected = fmt::format("at most {}", model.max_context)});
+}
+
+}  // namespace
+
+Bytes expert_padding(const Workload& workload, const Run& request, const SoftwareStacks& software, const GpuProfile& gpu) {
+    const EngineMemory* engine = engine_memory_of(software.memory, request.software);
+    const DecoderLlm* model = language_model(workload);
+    return engine != nullptr && model != nullptr ? padding_of(*engine, workload, *model, request, gpu) : Bytes{};
+}
+
+EngineMemoryReport engine_memory(const Workload& workload, const Run& request, const SoftwareStacks& software, const GpuProfile& gpu,
+                                 const EngineSettings& settings) {
+    const DecoderLlm* model = language_model(workload);
+    if (model == nullptr)
+        throw Error({.what = fmt::format("{} is no language model: serving engines keep no cache for it", workload.id), .key = "workload"});
+    const EngineMemory& engine = facts_of(request, software);
+    require_settings(engine, settings, *model);
+    const auto board = settings.board ? settings.board : gpu.usable_memory();
+    if (!board) throw Error({.what = fmt::format("the memory of {} is not known", gpu.id), .key = "gpu.capacity"});
+    const StepDefaults& step = step_of(engine, gpu, *board);
+    constexpr Size unlimited = Size{1} << 20;  // of models without a longest context
+    const Size longest = model->max_context > 0 ? model->max_context : unlimited;
+
+    EngineMemoryReport r;
+    r.engine = engine.name;
+    r.fraction_of = engine.fraction_of;
+    r.board = *board;
+    r.max_tokens = settings.max_tokens.value_or(step.max_tokens);
+    r.max_sequences = settings.max_sequences.value_or(step.max_sequences);
+    r.fraction = settings.fraction.value_or(fraction_of(engine, step, r.max_tokens, request, *board));
+    r.context = settings.context.value_or(longest);
+    r.block_tokens = engine.block_tokens;
+    Run one = request;
+    one.batch = one.prompt_tokens = one.generate_tokens = 1;
+    r.padding = padding_of(engine, workload, *model, request, gpu);
+    r.weights = memory_estimate(workload, one, software).weights + r.padding;
+    if (engine.rope_tables) r.weights += rope_tables(*model, request);
+    const bool several = request.parallel.tensor > 1;
+    r.framework = engine.context + engine.framework + (several ? engine.communication : Bytes{});
+    r.activations = activation_peak(engine, workload, *model, request, software, r.max_tokens, r.max_sequences);
+    r.graphs = graph_pool(engine, step, *model, request, r.max_sequences);
+
+    EngineCache cache{.engine = engine,
+                      .kinds = kinds_of_stage(*model, request),
+                      .size = max(Bytes{}, cache_size(engine, r)),
+                      .step_tokens = r.max_tokens};
+    r.largest_context = largest(longest, [&](Size tokens) { return tokens == 0 || cache.concurrency(tokens) >= 1; });
+    r.concurrency = cache.concurrency(r.context);
+    r.sequences = static_cast<Size>(r.concurrency);
+    if (engine.fraction_of == FractionOf::none) {  // what is left stays free
+        if (!settings.context) r.context = std::max<Size>(1, r.largest_context);
+        r.concurrency = cache.concurrency(r.context);
+        r.sequences = static_cast<Size>(r.concurrency);
+        r.cache = r.sequences >= 1 ? cache.sequence(r.context) : cache.size;
+        r.cache_tokens = r.sequences >= 1 ? r.context : 0;
+        return r;
+    }
+    r.cache = cache.size;
+    r.cache_tokens = cache.tokens(r.context);
+    return r;
+}
+
+}  // namespace roofcast
