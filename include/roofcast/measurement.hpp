@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "roofcast/attention_block.hpp"
 #include "roofcast/caller.hpp"
 #include "roofcast/execution.hpp"
 #include "roofcast/kernel_cost.hpp"
@@ -72,7 +73,14 @@ struct ServedLoad {
     SchedulerOptions options;
 };
 
-/// One measured run of a whole model.
+/// The attention block of one layer of a model, timed by itself.
+struct MeasuredBlock {
+    AttentionBlock block;
+    std::string op_name, function;  ///< the columns `op` and `function`
+    bool launch_included = false;   ///< as `KernelRow`'s
+};
+
+/// One measured run of a whole model, or of one layer's attention block.
 struct ModelRow {
     std::string gpu, model;
     std::string family;  ///< empty when not given
@@ -87,8 +95,9 @@ struct ModelRow {
     bool memory_of_tensors = false;                                        ///< memory is without a context and libraries
     std::int64_t gpus = 1;                                                 ///< used together
     Parallelism parallel{};                                                ///< all 1 with gpus > 1: the source does not say how it splits
-    std::string phase;                 ///< forward, prefill, decode, generate, serve, train; empty: not given
-    std::optional<ServedLoad> served;  ///< of phase serve
+    std::string phase;                     ///< forward, prefill, decode, generate, serve, train; empty: not given
+    std::optional<ServedLoad> served;      ///< of phase serve
+    std::optional<MeasuredBlock> block{};  ///< absent: the whole model
     Execution execution = Execution::eager;
     Metric metric = Metric::latency_ms;
     double value = 0;  ///< in the metric's unit
