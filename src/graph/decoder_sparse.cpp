@@ -93,7 +93,7 @@ void add_attention(LayerBuilder& b, const DecoderPass& pass, const CompressedAtt
         b.linear("index_q", rows, a.index->heads * a.index->dim, a.q_rank);
         b.head("index_weights", rows, a.index->heads, m.hidden);
         add_compressor(b, pass, "index_compressor", a.index->dim, a.ratio, a.overlaps);
-        add_key_choice(b, pass, *a.index, a.ratio, Precision::fp8);
+        if (a.ratio > 0) add_key_choice(b, pass, *a.index, a.ratio, Precision::fp8);
     }
     double pairs = seen_keys(pass, 1, a.window);
     Count cached = std::min<Count>(pass.kv_len, a.window + pass.tokens - 1), most = a.window;

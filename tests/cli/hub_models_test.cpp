@@ -21,8 +21,8 @@ TEST_CASE("models with sparse and compressed attention have times, alone and ser
         CHECK(contains(text, "TPOT"));
         CHECK_FALSE(contains(text, "no kernel model"));
     }
-    CHECK(contains(printed("serve-sim --gpu b200-sxm --tp 8 --model deepseek-ai/DeepSeek-V3.2 --software vllm --users 2 --requests 4 "
-                           "--prompt 512 --output-tokens 16"),
+    CHECK(contains(printed("serve-sim --gpu b200-sxm --tp 8 --model deepseek-ai/DeepSeek-V3.2 --software vllm --concurrency 2 --requests 4 "
+                           "--prompt 512 --generate 16"),
                    "TPOT"));
 }
 
