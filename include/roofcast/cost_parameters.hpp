@@ -17,6 +17,7 @@
 
 #include "roofcast/precision.hpp"
 #include "roofcast/recurrent_parameters.hpp"
+#include "roofcast/sparse_parameters.hpp"
 #include "roofcast/units.hpp"
 
 namespace roofcast {
@@ -195,16 +196,16 @@ enum class KernelClass {
     attention_plain,
     attention_narrow,
     quantize,
-    recurrent
+    recurrent,
+    sparse
 };
-inline constexpr std::size_t kernel_class_count = 16;
+inline constexpr std::size_t kernel_class_count = 17;
 
 /// By what a user's machine differs from the one that the other parameters were fitted on, all alike: other software, clocks or layout, or
 /// a power limit. Only users' fits set them; 1 everywhere else.
 struct MachineFactors {
     double models = 1;  ///< time of whole models over the predicted time
-    std::array<double, kernel_class_count> kernels{1, 1, 1, 1, 1, 1, 1, 1,
-                                                   1, 1, 1, 1, 1, 1, 1, 1};  ///< the same of kernels, by KernelClass
+    std::array<double, kernel_class_count> kernels{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};  ///< of kernels, by KernelClass
 };
 
 /// Everything the kernel models may tune, for one GPU or one architecture.
@@ -223,6 +224,7 @@ struct CostParameters {
     CopyParameters copy{};
     std::array<QuantizeParameters, 4> quantize{};  ///< by QuantizeSchedule
     RecurrentParameters recurrent{};
+    SparseParameters sparse{};
     MachineFactors time_factor{};
 };
 

@@ -33,6 +33,7 @@ struct MlaShape {
 struct KeyIndex {
     std::int64_t heads = 0, dim = 0;
     std::int64_t top_k = 0;  ///< tokens, or compressed keys, that a query attends to
+    std::int64_t block = 1;  ///< neighbouring tokens that are chosen together, by the best score of theirs (MiniMax-M3)
     bool selects = true;     ///< false: takes what an earlier layer selected, without an index of its own (GLM-5.2)
     friend bool operator==(const KeyIndex&, const KeyIndex&) = default;
 };

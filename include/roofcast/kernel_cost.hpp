@@ -61,6 +61,9 @@ KernelCost cost(const Quantize& op, const Gpu& gpu, Cache cache = Cache::cold);
 KernelCost cost(const CausalConvolution& op, const Gpu& gpu, Cache cache = Cache::cold);
 KernelCost cost(const Recurrence& op, const Gpu& gpu, Cache cache = Cache::cold);
 KernelCost cost(const HyperConnection& op, const Gpu& gpu, Cache cache = Cache::cold);
+KernelCost cost(const IndexScores& op, const Gpu& gpu, Cache cache = Cache::cold);
+KernelCost cost(const TopK& op, const Gpu& gpu, Cache cache = Cache::cold);
+KernelCost cost(const SparseAttention& op, const Gpu& gpu, Cache cache = Cache::cold);
 
 /// Most rows that engines multiply by kernels which stream the weights past vectors, without tensor cores.
 inline constexpr std::int64_t most_vector_rows = 8;

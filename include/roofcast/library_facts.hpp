@@ -115,6 +115,8 @@ struct LibraryFacts {
     std::array<std::vector<std::int64_t>, cache_format_count> general_widths{};  ///< widths of a head that only that one takes
     std::int64_t query_block = 128;  ///< queries of one head that a block takes, of heads up to 128 wide
     std::optional<HeadBlocks> head_blocks{};
+    // Sparse attention.
+    SparseKernels sparse{};
     // Recurrent layers.
     RecurrentKernels recurrent{};  ///< only families state them
 };

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "roofcast/attention_block.hpp"
 #include "roofcast/caller.hpp"
 #include "roofcast/engine_memory.hpp"
 #include "roofcast/execution.hpp"
@@ -89,7 +90,14 @@ struct ServedLoad {
     SchedulerOptions options;
 };
 
-/// One measured run of a whole model.
+/// The attention block of one layer of a model, timed by itself.
+struct MeasuredBlock {
+    AttentionBlock block;
+    std::string op_name, function;  ///< the columns `op` and `function`
+    bool launch_included = false;   ///< as `KernelRow`'s
+};
+
+/// One measured run of a whole model, or of one layer's attention block.
 struct ModelRow {
     std::string gpu, model;
     std::string family;  ///< empty when not given
@@ -107,6 +115,7 @@ struct ModelRow {
     std::string phase;                      ///< forward, prefill, decode, generate, serve, start, train; empty: not given
     std::optional<ServedLoad> served;       ///< of phase serve
     std::optional<EngineSettings> started;  ///< of phase start: what the engine was set to
+    std::optional<MeasuredBlock> block{};   ///< absent: the whole model
     Execution execution = Execution::eager;
     Metric metric = Metric::latency_ms;
     double value = 0;  ///< in the metric's unit

@@ -9,6 +9,7 @@
 #include "roofcast/pcie_topology.hpp"
 #include "roofcast/precision.hpp"
 #include "roofcast/recurrent_op.hpp"
+#include "roofcast/sparse_op.hpp"
 #include "roofcast/units.hpp"
 
 namespace roofcast {
@@ -203,7 +204,7 @@ struct Unmodelled {
 };
 
 using Op = std::variant<Gemm, Attention, Conv2d, Elementwise, RowWise, Embedding, Reduce, Move, Moe, Collective, Copy, Quantize,
-                        CausalConvolution, Recurrence, HyperConnection, Unmodelled>;
+                        CausalConvolution, Recurrence, HyperConnection, IndexScores, TopK, SparseAttention, Unmodelled>;
 
 /// "gemm", "attention", "conv2d", … : the `op` column of measurements.
 std::string_view op_class(const Op& op);

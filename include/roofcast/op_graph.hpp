@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "roofcast/attention_block.hpp"
 #include "roofcast/lowering.hpp"
 #include "roofcast/op.hpp"
 #include "roofcast/precision.hpp"
@@ -79,6 +80,10 @@ void set_kv_len(OpGraph& graph, const DecoderLlm& model, const Run& run, const L
 /// One pass over `tokens` new ones per sequence that were proposed, not read: logits of all of them, latent attention as in decode.
 /// `past` tokens are in the cache already.
 OpGraph verify_graph(const DecoderLlm& model, const Run& run, const Lowering& lowering, std::int64_t tokens, std::int64_t past);
+
+/// The attention block of one layer, `block` of the run's sequences: from the normed input to what the residual takes, without sums over
+/// GPUs. Throws Error where `model` has no such layer.
+OpGraph attention_block_graph(const DecoderLlm& model, const Run& run, const Lowering& lowering, const AttentionBlock& block);
 
 /// Vision tower and projector of a VLM.
 OpGraph vision_graph(const VisionLanguage& model, const Run& run, const Lowering& lowering);

@@ -27,6 +27,7 @@ struct KernelFacts {
     bool quantizes_by_tensors = false;               ///< as `LibraryFacts`'
     std::optional<std::vector<ShapedTile>> tiles{};  ///< of products in 8 bits, or of routed experts
     RecurrentKernels recurrent{};
+    SparseKernels sparse{};
 };
 
 /// Whether a list of what is taken has `value`; an empty one takes everything.
@@ -39,7 +40,7 @@ bool takes_any(const std::vector<T>& taken, const T& value) {
 /// Empty lists and absent flags take everything.
 struct KernelFamily {
     std::string name, source;
-    std::string op;                    ///< "gemm", "moe", "attention", "causal_convolution", "recurrence" or "hyper_connection"
+    std::string op;  ///< "gemm", "moe", "attention", "causal_convolution", "recurrence", "hyper_connection" or "sparse_attention"
     std::vector<std::string> kernels;  ///< values of the column `kernel` of measurements that mean it …
     std::vector<std::string> engines;  ///< … where the column `software` begins with one of these words
     std::vector<std::string> architectures;
@@ -59,6 +60,7 @@ struct KernelFamily {
     bool needs_fit = true;                       ///< false: without a fit it runs on the GPU's parameters, as its design says enough
     bool rows_include_quantization = false;      ///< measured times hold the kernel that quantizes activations
     KernelFacts facts{};
+    std::vector<std::pair<std::size_t, double>> values{};  ///< by index of a parameter: where the family has no fit, in place of the GPU's
     [[nodiscard]] bool runs_on(const GpuProfile& gpu) const;
     /// `caller` as the family's kernels have it.
     [[nodiscard]] Caller called_by(Caller caller) const;

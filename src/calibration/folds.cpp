@@ -39,6 +39,13 @@ struct Shape {
                            r.value_dim, r.update);
     }
     std::string operator()(const HyperConnection& h) const { return fmt::format("{} {} {} {}", h.tokens, h.sites, h.streams, h.hidden); }
+    std::string operator()(const IndexScores& i) const {
+        return fmt::format("{} {} {} {} {}", i.batch, i.query_len, i.keys, i.heads, i.dim);
+    }
+    std::string operator()(const TopK& t) const { return fmt::format("{} {} {}", t.rows, t.top_k, t.scores); }
+    std::string operator()(const SparseAttention& a) const {
+        return fmt::format("{} {} {} {} {} {}", a.batch, a.query_len, a.heads, a.head_dim, a.cached, a.keys);
+    }
     std::string operator()(const Unmodelled&) const { return {}; }
 };
 

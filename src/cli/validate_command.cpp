@@ -103,7 +103,8 @@ void keep_wanted(Measurements& measurements, GpuShelf& shelf, const std::vector<
         });
     };
     leave(measurements.kernels, [](const KernelRow& row) -> std::string_view { return row.op_name; });
-    leave(measurements.models, [](const ModelRow&) -> std::string_view { return "model"; });
+    leave(measurements.models,
+          [](const ModelRow& row) -> std::string_view { return row.block ? std::string_view(row.block->op_name) : "model"; });
 }
 
 Predictors predictors(const ValidateOptions& options, Measurements& measurements, GpuShelf& shelf, const SoftwareStacks& software) {

@@ -36,6 +36,11 @@ struct SizeHash {
     std::size_t operator()(const CausalConvolution& c) const { return combined({c.batch, c.query_len, c.channels}); }
     std::size_t operator()(const Recurrence& r) const { return combined({r.batch, r.query_len, r.value_heads, r.key_dim}); }
     std::size_t operator()(const HyperConnection& h) const { return combined({h.tokens, h.streams, h.hidden}); }
+    std::size_t operator()(const IndexScores& i) const { return combined({i.batch, i.query_len, i.keys, i.heads}); }
+    std::size_t operator()(const TopK& t) const { return combined({t.rows, t.top_k}) + std::hash<double>{}(t.scores); }
+    std::size_t operator()(const SparseAttention& a) const {
+        return combined({a.batch, a.query_len, a.heads, a.cached}) + std::hash<double>{}(a.keys);
+    }
     std::size_t operator()(const Unmodelled&) const { return 0; }
 };
 

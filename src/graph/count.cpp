@@ -50,6 +50,14 @@ struct LargestOperand {
         return std::max({keys, values, states});
     }
     double operator()(const HyperConnection& h) const { return product({h.tokens, h.sites, h.streams, h.hidden}); }
+    double operator()(const IndexScores& i) const {
+        return std::max({product({i.batch, i.query_len, i.heads, i.dim}), product({i.batch, i.keys, i.dim}), product({i.batch}) * i.pairs});
+    }
+    double operator()(const TopK& t) const { return std::max(product({t.rows}) * t.scores, product({t.rows, t.top_k})); }
+    double operator()(const SparseAttention& a) const {
+        return std::max(product({a.batch, a.heads, a.query_len, std::max(a.head_dim, a.value_dim)}),
+                        product({a.batch, a.kv_heads, a.cached, std::max(a.head_dim, a.value_dim)}));
+    }
     double operator()(const Unmodelled&) const { return 0; }
 };
 

@@ -58,10 +58,12 @@ void add_output_gate(LayerBuilder& b, const DecoderPass& pass, Count width);
 void add_output(LayerBuilder& b, const DecoderPass& pass, Count width, bool bias);
 /// Projections of the index, its keys' place in the cache, and the choice: `key_width` is that of what queries are projected from.
 void add_key_index(LayerBuilder& b, const DecoderPass& pass, const KeyIndex& index, Count query_rank);
-/// Scores of `keys` of each query's own past, one for every `ratio` tokens, and the choice among them.
-void add_key_choice(LayerBuilder& b, const DecoderPass& pass, const KeyIndex& index, Count ratio);
-/// Tokens before and at each query of the pass, summed over sequences.
-double causal_pairs(const DecoderPass& pass);
+/// Scores of keys of each query's own past, one for every `ratio` tokens, in `format`, and the choice among them.
+void add_key_choice(LayerBuilder& b, const DecoderPass& pass, const KeyIndex& index, Count ratio, Precision format);
+/// Of one sequence: keys that `index` leaves to each query, summed over the queries of the pass.
+double chosen_pairs(const DecoderPass& pass, const KeyIndex& index);
+/// Attention to `pairs` keys of the queries of one sequence, at most `most` of each, chosen among `cached`; but for heads and widths.
+SparseAttention sparse_attention_op(const DecoderPass& pass, const Numerics& n, double pairs, Count most, Count cached);
 
 /// What each GPU has of `width` elements a token goes to all groups of attention.
 void add_gather(LayerBuilder& b, const DecoderPass& pass, Count rows, Count width);

@@ -169,14 +169,21 @@ void add_attention(LayerBuilder& b, const DecoderPass& pass, const GroupedAttent
         add_self_projections(b, pass, a, heads, kv_heads, op.kv_len);
     }
     if (a.index) {
-        add_key_index(b, pass, *a.index, m.hidden);
-        op.window = a.index->top_k;
-        op.kv_len = std::min<Count>(op.kv_len, a.index->top_k + pass.tokens - 1);
+        KeyIndex index = *a.index;
+        index.heads = shard(index.heads, pass.tensor());  // each KV head has one of its own
+        add_key_index(b, pass, index, m.hidden);
     }
     const bool grouped = kv_heads < heads;
     const double sinks = a.sinks ? static_cast<double>(heads) : 0;
     add_repeated_keys(b, pass, op);
-    if (a.chunk > 0 && pass.kv_len > a.chunk) {
+    if (a.index) {
+        SparseAttention chosen = sparse_attention_op(pass, b.numerics(), chosen_pairs(pass, *a.index), a.index->top_k, pass.kv_len);
+        chosen.heads = heads;
+        chosen.kv_heads = kv_heads;
+        chosen.head_dim = a.head_dim;
+        chosen.value_dim = a.value_width();
+        b.add("sparse_attention", chosen, sinks, Fusion::none, attention_kernels(pass, grouped));
+    } else if (a.chunk > 0 && pass.kv_len > a.chunk) {
         add_chunked_attention(b, pass, op, a.chunk, sinks, attention_kernels(pass, grouped));
     } else {
         b.add("attention", op, sinks, Fusion::none, attention_kernels(pass, grouped));

@@ -1,7 +1,5 @@
 // Latent attention. DeepSeek-AI, DeepSeek-V2 (2024): keys and values of all heads come from one low-rank latent a token.
 
-#include <algorithm>
-
 #include "graph/decoder.hpp"
 
 namespace roofcast {
@@ -26,12 +24,22 @@ void add_absorbed(LayerBuilder& b, const DecoderPass& pass, const LatentAttentio
     const Count rows = pass.rows();
     const double weights = static_cast<double>(mla.kv_rank) * static_cast<double>(heads);
     b.batched("q_absorb", heads, rows, mla.kv_rank, mla.nope_dim, weights * static_cast<double>(mla.nope_dim));
-    op.kv_heads = 1;
-    op.head_dim = mla.kv_rank + mla.rope_dim;
-    op.value_dim = mla.kv_rank;
-    op.values_in_keys = true;
-    op.beside_prompts = false;  // by a kernel of its own
-    b.add("attention", op, 0, Fusion::none, attention_kernels(pass, false) + eager::mla_split);
+    const double kernels = attention_kernels(pass, false) + eager::mla_split;
+    if (a.index) {
+        SparseAttention chosen = sparse_attention_op(pass, b.numerics(), chosen_pairs(pass, *a.index), a.index->top_k, pass.kv_len);
+        chosen.heads = heads;
+        chosen.head_dim = mla.kv_rank + mla.rope_dim;
+        chosen.value_dim = mla.kv_rank;
+        chosen.values_in_keys = true;
+        b.add("sparse_attention", chosen, 0, Fusion::none, kernels);
+    } else {
+        op.kv_heads = 1;
+        op.head_dim = mla.kv_rank + mla.rope_dim;
+        op.value_dim = mla.kv_rank;
+        op.values_in_keys = true;
+        op.beside_prompts = false;  // by a kernel of its own
+        b.add("attention", op, 0, Fusion::none, kernels);
+    }
     b.batched("v_up", heads, rows, mla.value_dim, mla.kv_rank, weights * static_cast<double>(mla.value_dim));
 }
 
@@ -58,11 +66,7 @@ void add_attention(LayerBuilder& b, const DecoderPass& pass, const LatentAttenti
     append_to_cache(b, pass, mla.kv_rank + mla.rope_dim, pass.kv_len);
     Attention op = attention_op(pass, b.numerics());
     op.heads = heads;
-    if (a.index) {
-        add_key_index(b, pass, *a.index, mla.q_rank > 0 ? mla.q_rank : m.hidden);
-        op.window = a.index->top_k;
-        op.kv_len = std::min<Count>(op.kv_len, a.index->top_k + pass.tokens - 1);
-    }
+    if (a.index) add_key_index(b, pass, *a.index, mla.q_rank > 0 ? mla.q_rank : m.hidden);
     // The keys that an index chose differ from query to query: they are never expanded.
     if (pass.decode || a.index) {
         add_absorbed(b, pass, a, op, heads);

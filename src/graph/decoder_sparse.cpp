@@ -1,5 +1,4 @@
-// Attention to chosen or compressed keys. Projections are products like any other; the choice of keys, and attention to keys of two kinds,
-// have no kernel model: their FLOPs are counted, and their time is withheld.
+// Attention to chosen or compressed keys: an index scores keys and chooses among them, attention gathers what it chose.
 
 #include <algorithm>
 
@@ -10,7 +9,7 @@ namespace roofcast {
 namespace {
 
 /// Sum over the queries of the pass of min(`most`, (position) / `ratio`), positions from 1; `most` 0: no limit. Of one sequence.
-double chosen_pairs(const DecoderPass& pass, Count ratio, Count most) {
+double seen_keys(const DecoderPass& pass, Count ratio, Count most) {
     const double first = as_count(pass.kv_len - pass.tokens), last = as_count(pass.kv_len), r = as_count(ratio);
     const auto sum_to = [r](double n) { return n * (n + 1) / 2 / r; };  // whole stretches only: at most one key a query too many
     if (most == 0) return sum_to(last) - sum_to(first);
@@ -27,21 +26,37 @@ void add_compressor(LayerBuilder& b, const DecoderPass& pass, std::string_view n
     b.elementwise("compress", rows * wide, 2, 4).weights = positions + norm;
 }
 
-double batch_of(const DecoderPass& pass) {
-    return static_cast<double>(pass.run.batch);
-}
-
 }  // namespace
 
-double causal_pairs(const DecoderPass& pass) {
-    return batch_of(pass) * chosen_pairs(pass, 1, 0);
+SparseAttention sparse_attention_op(const DecoderPass& pass, const Numerics& n, double pairs, Count most, Count cached) {
+    const Attention dense = attention_op(pass, n);
+    return {.batch = pass.run.batch,
+            .query_len = pass.tokens,
+            .keys = pairs / as_count(pass.tokens),
+            .most_keys = most,
+            .cached = cached,
+            .decodes = pass.decode,
+            .precision = dense.precision,
+            .kv_precision = dense.kv_precision};
 }
 
-void add_key_choice(LayerBuilder& b, const DecoderPass& pass, const KeyIndex& index, Count ratio) {
-    // A product for each head, its weighted sum over heads, and the choice, which compares each score at least once.
-    const double scores = causal_pairs(pass) / as_count(ratio);
-    const double flops = scores * (2 * static_cast<double>(index.heads * index.dim) + 2 * static_cast<double>(index.heads) + 1);
-    b.add("sparse_attention_index", Unmodelled{"scores and top-k of a sparse attention's index", flops});
+double chosen_pairs(const DecoderPass& pass, const KeyIndex& index) {
+    return seen_keys(pass, 1, index.top_k);
+}
+
+void add_key_choice(LayerBuilder& b, const DecoderPass& pass, const KeyIndex& index, Count ratio, Precision format) {
+    const Count keys = std::max<Count>(1, pass.kv_len / ratio), rows = pass.rows();
+    const double pairs = seen_keys(pass, ratio, 0), blocks_of_tokens = static_cast<double>(index.block);
+    b.add("index_scores", IndexScores{.batch = pass.run.batch,
+                                      .query_len = pass.tokens,
+                                      .keys = keys,
+                                      .heads = index.heads,
+                                      .dim = index.dim,
+                                      .pairs = pairs,
+                                      .block = index.block,
+                                      .precision = format});
+    b.add("index_top_k",
+          TopK{.rows = rows, .top_k = index.top_k / index.block, .scores = pairs / as_count(pass.tokens) / blocks_of_tokens});
 }
 
 void add_key_index(LayerBuilder& b, const DecoderPass& pass, const KeyIndex& index, Count query_rank) {
@@ -58,7 +73,8 @@ void add_key_index(LayerBuilder& b, const DecoderPass& pass, const KeyIndex& ind
         b.norm("index_q_norm", Normalization::rmsnorm, rows * index.heads, index.dim);
     }
     append_to_cache(b, pass, index.dim, pass.kv_len);
-    add_key_choice(b, pass, index, 1);
+    // Engines keep keys of latent attention's index in 8 bits, whatever the cache.
+    add_key_choice(b, pass, index, 1, from_latent ? Precision::fp8 : b.numerics().vector);
 }
 
 void add_attention(LayerBuilder& b, const DecoderPass& pass, const CompressedAttention& a) {
@@ -77,14 +93,20 @@ void add_attention(LayerBuilder& b, const DecoderPass& pass, const CompressedAtt
         b.linear("index_q", rows, a.index->heads * a.index->dim, a.q_rank);
         b.head("index_weights", rows, a.index->heads, m.hidden);
         add_compressor(b, pass, "index_compressor", a.index->dim, a.ratio, a.overlaps);
-        add_key_choice(b, pass, *a.index, a.ratio);
+        if (a.ratio > 0) add_key_choice(b, pass, *a.index, a.ratio, Precision::fp8);
     }
-    double pairs = chosen_pairs(pass, 1, a.window);
-    if (a.ratio > 0) pairs += chosen_pairs(pass, a.ratio, a.index ? a.index->top_k : 0);
-    const double score = 4 * static_cast<double>(a.head_dim) + row_wise_flops;
-    b.add("compressed_attention",
-          Unmodelled{"attention to a window and compressed keys of one latent head", batch_of(pass) * as_count(heads) * pairs * score},
-          as_count(heads));  // sinks
+    double pairs = seen_keys(pass, 1, a.window);
+    Count cached = std::min<Count>(pass.kv_len, a.window + pass.tokens - 1), most = a.window;
+    if (a.ratio > 0) {
+        pairs += seen_keys(pass, a.ratio, a.index ? a.index->top_k : 0);
+        most = most + (a.index ? Count(a.index->top_k) : pass.kv_len / a.ratio);
+        cached = cached + pass.kv_len / a.ratio;
+    }
+    SparseAttention op = sparse_attention_op(pass, b.numerics(), pairs, most, cached);
+    op.heads = heads;
+    op.head_dim = op.value_dim = a.head_dim;
+    op.values_in_keys = true;
+    b.add("compressed_attention", op, as_count(heads));  // sinks
     // Positions are taken out of the output again, then heads are projected in groups.
     b.elementwise("unrope", rows * heads * a.rope_dim, 1, 3);
     const Count group_width = heads * a.head_dim / groups;

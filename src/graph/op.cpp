@@ -29,6 +29,10 @@ struct Macs {
         const double products = r.layer == RecurrentLayer::mamba2 ? 2 : 3;
         return products * real(r.batch) * real(r.query_len) * real(r.value_heads) * real(r.key_dim) * real(r.value_dim);
     }
+    double operator()(const IndexScores& i) const { return real(i.batch) * i.pairs * real(i.heads) * real(i.dim); }
+    double operator()(const SparseAttention& a) const {
+        return real(a.batch) * real(a.query_len) * real(a.heads) * a.keys * real(a.head_dim + a.value_dim);
+    }
     template <class Other>
     double operator()(const Other&) const {
         return 0;
@@ -45,6 +49,13 @@ struct VectorFlops {
     double operator()(const HyperConnection& h) const {
         const double mixed = h.kind == HyperConnectionKind::pre ? 1 : real(h.streams);
         return 2 * real(h.tokens) * real(h.sites) * real(h.streams) * real(h.hidden) * mixed;
+    }
+    /// A weighted sum over heads.
+    double operator()(const IndexScores& i) const { return 2 * real(i.batch) * i.pairs * real(i.heads); }
+    /// Each score is compared at least once.
+    double operator()(const TopK& t) const { return real(t.rows) * t.scores; }
+    double operator()(const SparseAttention& a) const {
+        return real(a.batch) * real(a.query_len) * real(a.heads) * a.keys * row_wise_flops;
     }
     double operator()(const Unmodelled& u) const { return u.flops; }
     template <class Other>
@@ -77,6 +88,9 @@ struct Name {
     std::string_view operator()(const CausalConvolution&) const { return "causal_convolution"; }
     std::string_view operator()(const Recurrence&) const { return "recurrence"; }
     std::string_view operator()(const HyperConnection&) const { return "hyper_connection"; }
+    std::string_view operator()(const IndexScores&) const { return "index_scores"; }
+    std::string_view operator()(const TopK&) const { return "top_k"; }
+    std::string_view operator()(const SparseAttention&) const { return "sparse_attention"; }
     std::string_view operator()(const Unmodelled&) const { return "unmodelled"; }
 };
 

@@ -46,6 +46,11 @@ struct Takes {
     bool operator()(const HyperConnection& op) const {
         return family.op == "hyper_connection" && takes_any(family.precisions, op.precision);
     }
+    bool operator()(const SparseAttention& op) const {
+        return family.op == "sparse_attention" && takes_any(family.precisions, op.precision) &&
+               takes_any(family.kv_precisions, op.kv_precision) && family.prompts.value_or(!op.is_decoding()) == !op.is_decoding() &&
+               takes_any(family.head_dims, op.head_dim);
+    }
     template <class Other>
     bool operator()(const Other&) const {
         return false;

@@ -68,6 +68,9 @@ struct ClassOf {
     std::optional<K> operator()(const CausalConvolution&) const { return K::recurrent; }
     std::optional<K> operator()(const Recurrence&) const { return K::recurrent; }
     std::optional<K> operator()(const HyperConnection&) const { return K::recurrent; }
+    std::optional<K> operator()(const IndexScores&) const { return K::sparse; }
+    std::optional<K> operator()(const TopK&) const { return K::sparse; }
+    std::optional<K> operator()(const SparseAttention&) const { return K::sparse; }
     std::optional<K> operator()(const Unmodelled&) const { return std::nullopt; }
 };
 

@@ -73,6 +73,12 @@ struct Floor {
     Seconds operator()(const CausalConvolution&) const { return traffic_in_place(); }
     Seconds operator()(const Recurrence&) const { return traffic_in_place(); }
     Seconds operator()(const HyperConnection&) const { return traffic(); }
+    Seconds operator()(const IndexScores&) const { return traffic(); }
+    Seconds operator()(const TopK&) const { return traffic(); }
+    Seconds operator()(const SparseAttention& op) const {
+        const auto peak = fastest_peak(gpu, op.precision), cache_peak = fastest_peak(gpu, op.kv_precision);
+        return max(arithmetic_floor(op_flops(any), peak && cache_peak ? max(*peak, *cache_peak) : peak), traffic());
+    }
     Seconds operator()(const Unmodelled&) const { return {}; }
 
 private:

@@ -124,6 +124,31 @@ Work work(const HyperConnection& op) {
     return {{}, {}, real(op.tokens) * real(op.sites) * rows * real(op.hidden) * element_size(op.precision), op.precision};
 }
 
+Work work(const IndexScores& op) {
+    constexpr Bytes score = 4 * byte, scale = 4 * byte;  // of a key
+    const Bytes keys = real(op.batch) * real(op.keys) * (real(op.dim) * element_size(op.precision) + scale);
+    const Bytes queries = real(op.batch) * real(op.query_len) * real(op.heads) * real(op.dim) * element_size(op.precision);
+    const double pairs = real(op.batch) * op.pairs;
+    return {2 * pairs * real(op.heads) * real(op.dim) * flop, 2 * pairs * real(op.heads) * flop,
+            keys + queries + pairs / real(op.block) * score, op.precision};
+}
+
+Work work(const TopK& op) {
+    constexpr Bytes score = 4 * byte, place = 4 * byte;
+    const double scores = real(op.rows) * op.scores;
+    return {{}, scores * flop, scores * score + real(op.rows) * real(op.top_k) * place, Precision::fp32};
+}
+
+Work work(const SparseAttention& op) {
+    const double queries = real(op.batch) * real(op.query_len), width = real(op.head_dim + op.value_dim);
+    const double keys = real(op.batch) * std::min(real(op.cached), real(op.query_len) * op.keys) * real(op.kv_heads);
+    const Bytes cache = keys * (op.values_in_keys ? real(op.head_dim) : width) * element_size(op.kv_precision);
+    return {2 * queries * real(op.heads) * op.keys * width * flop,
+            {},
+            cache + queries * real(op.heads) * width * element_size(activation_precision(op.precision)),
+            op.precision};
+}
+
 Bytes ring_bytes(const Collective& op) {
     const double n = real(op.gpus);
     if (op.gpus <= 1) return {};

@@ -28,6 +28,9 @@ Work work(const Quantize& op);
 Work work(const CausalConvolution& op);
 Work work(const Recurrence& op);
 Work work(const HyperConnection& op);
+Work work(const IndexScores& op);
+Work work(const TopK& op);
+Work work(const SparseAttention& op);
 
 inline double real(std::int64_t count) {
     return static_cast<double>(count);

@@ -42,6 +42,7 @@ enum class MeasuredColumn {
     kv_len,
     causal,
     sliding_window,
+    architecture,
     k_heads,
     k_head_dim,
     v_heads,

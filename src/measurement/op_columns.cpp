@@ -227,10 +227,31 @@ Gemm parse_latent_product(const Row& row, Precision precision) {
     return op;
 }
 
-constexpr std::array<std::string_view, 23> operators{
-    "gemm",        "conv2d",     "attention",      "elementwise", "softmax",    "layernorm",  "rmsnorm",    "embedding", "moe",
-    "all_reduce",  "all_gather", "reduce_scatter", "all_to_all",  "memcpy_h2d", "memcpy_d2h", "memcpy_d2d", "quantize",  "mla_bmm",
-    "gated_delta", "kda",        "mamba2",         "mhc",         "mla"};
+constexpr std::array<std::string_view, 25> operators{"gemm",
+                                                     "conv2d",
+                                                     "attention",
+                                                     "elementwise",
+                                                     "softmax",
+                                                     "layernorm",
+                                                     "rmsnorm",
+                                                     "embedding",
+                                                     "moe",
+                                                     "all_reduce",
+                                                     "all_gather",
+                                                     "reduce_scatter",
+                                                     "all_to_all",
+                                                     "memcpy_h2d",
+                                                     "memcpy_d2h",
+                                                     "memcpy_d2d",
+                                                     "quantize",
+                                                     "mla_bmm",
+                                                     "gated_delta",
+                                                     "kda",
+                                                     "mamba2",
+                                                     "mhc",
+                                                     "mla",
+                                                     "mla_module",
+                                                     "sparse_attention_module"};
 
 }  // namespace
 

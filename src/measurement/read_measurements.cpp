@@ -120,7 +120,9 @@ private:
         const bool is_kernel = !row.text(MeasuredColumn::op).empty();
         if (is_kernel == !row.text(MeasuredColumn::model).empty())
             throw Unusable{is_kernel ? "both op and model are given" : "neither op nor model is given"};
-        if (is_kernel) {
+        if (is_block(row.text(MeasuredColumn::op))) {
+            keep(models_, parse_block_row(row), row, record, file);
+        } else if (is_kernel) {
             keep(kernels_, parse_kernel_row(row), row, record, file);
         } else {
             keep(models_, parse_model_row(row), row, record, file);

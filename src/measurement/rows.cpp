@@ -178,11 +178,10 @@ bool is_rate(Metric m) {
     return m == Metric::throughput_per_s || m == Metric::tokens_per_s;
 }
 
-KernelRow parse_kernel_row(const Row& row) {
+KernelRow parse_timed_row(const Row& row) {
     KernelRow result;
     result.gpu = row.required_text(MeasuredColumn::gpu);
     result.precision = required_precision(row);
-    result.op = parse_op(row, result.precision);
     result.op_name = row.text(MeasuredColumn::op);
     result.function = row.text(MeasuredColumn::function);
     result.kernel = row.text(MeasuredColumn::kernel);
@@ -194,6 +193,13 @@ KernelRow parse_kernel_row(const Row& row) {
     result.runs = row.count_if(MeasuredColumn::runs).value_or(0);
     if (const auto deviation = row.number_if(MeasuredColumn::latency_std_us)) result.latency_std = *deviation * us;
     result.origin = origin_of(row);
+    return result;
+}
+
+KernelRow parse_kernel_row(const Row& row) {
+    const Op op = parse_op(row, required_precision(row));
+    KernelRow result = parse_timed_row(row);
+    result.op = op;
     return result;
 }
 

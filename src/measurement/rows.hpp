@@ -24,7 +24,14 @@ void require_plausible(std::initializer_list<std::int64_t> sizes);
 /// A row with `op`. Origin's file and line are left to the caller. Throws Unusable.
 KernelRow parse_kernel_row(const Row& row);
 
+/// The same without the operator. Likewise.
+KernelRow parse_timed_row(const Row& row);
+
 /// A row with `model`. Likewise.
 ModelRow parse_model_row(const Row& row);
+
+/// Whether kernel rows of the column `op` are attention blocks of a model's layers, and such a row. Likewise.
+bool is_block(std::string_view op);
+ModelRow parse_block_row(const Row& row);
 
 }  // namespace roofcast

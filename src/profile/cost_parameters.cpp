@@ -217,6 +217,7 @@ Specs all_specs() {
     add_transfers(specs);
     add_quantize(specs);
     add_recurrent(specs);
+    add_sparse(specs);
     add_time_factors(specs);
     return specs;
 }

@@ -56,6 +56,9 @@ void add_quantize(Specs& specs);
 /// Of causal convolutions, recurrences and hyper-connections.
 void add_recurrent(Specs& specs);
 
+/// Of sparse attention and of its index.
+void add_sparse(Specs& specs);
+
 /// Of a user's machine. Bounds: machines that differ by more are no machines of that GPU.
 void add_time_factors(Specs& specs);
 

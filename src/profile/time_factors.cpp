@@ -22,6 +22,7 @@ void add_time_factors(Specs& specs) {
     put_kernels("copy", "the same of copies", K::copy);
     put_kernels("quantize", "the same of kernels that quantize a tensor", K::quantize);
     put_kernels("recurrent", "the same of kernels of recurrent layers and hyper-connections", K::recurrent);
+    put_kernels("sparse", "the same of kernels of sparse attention and of its index", K::sparse);
     put_kernels("gemm.simt", "the same of GEMMs on CUDA cores", K::gemm_simt);
     put_kernels("gemm.tensor16", "the same of 16-bit GEMMs on tensor cores", K::gemm_tensor16);
     put_kernels("gemm.tensor8", "the same of 8-bit floating-point GEMMs on tensor cores", K::gemm_tensor8);

@@ -33,6 +33,14 @@ struct Shape {
     std::string operator()(const HyperConnection& op) const {
         return fmt::format("tokens={} sites={} streams={} hidden={}", op.tokens, op.sites, op.streams, op.hidden);
     }
+    std::string operator()(const IndexScores& op) const {
+        return fmt::format("batch={} query={} keys={} heads={} dim={}", op.batch, op.query_len, op.keys, op.heads, op.dim);
+    }
+    std::string operator()(const TopK& op) const { return fmt::format("rows={} scores={:.0f} top_k={}", op.rows, op.scores, op.top_k); }
+    std::string operator()(const SparseAttention& op) const {
+        return fmt::format("batch={} query={} heads={}/{} dim={} keys={:.0f} of {}", op.batch, op.query_len, op.heads, op.kv_heads,
+                           op.head_dim, op.keys, op.cached);
+    }
     std::string operator()(const Moe& op) const {
         return fmt::format("tokens={} hidden={} intermediate={} experts={}/{} tp={} ep={}", op.tokens, op.hidden, op.intermediate, op.top_k,
                            op.experts, op.tensor_parallel, op.expert_parallel);
@@ -53,6 +61,10 @@ std::string shape_text(const Op& op) {
 
 std::string shape_text(const ModelRow& row) {
     std::string text = fmt::format("batch={}", row.batch);
+    if (row.block) {
+        const AttentionBlock& block = row.block->block;
+        text += fmt::format(" heads={} query={} kv={} cache={}", block.heads, block.query_len, block.kv_len, name(row.kv_precision));
+    }
     if (row.prompt_tokens) text += fmt::format(" prompt={}", *row.prompt_tokens);
     if (row.output_tokens) text += fmt::format(" output={}", *row.output_tokens);
     if (row.image_size) text += fmt::format(" image={}", *row.image_size);

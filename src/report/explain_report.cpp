@@ -87,6 +87,12 @@ public:
     void operator()(const HyperConnection& h) {
         add(h.kind == HyperConnectionKind::pre ? "hyper_connection.pre" : "hyper_connection.post");
     }
+    void operator()(const IndexScores&) { add("index_scores"); }
+    void operator()(const TopK&) {
+        add("top_k");
+        add("streaming");
+    }
+    void operator()(const SparseAttention& a) { add(a.is_decoding() ? "sparse_attention.decode" : "sparse_attention.prompt"); }
     void operator()(const Unmodelled&) {}
     template <class Streaming>
     void operator()(const Streaming&) {

@@ -48,6 +48,7 @@ const std::vector<WorkKind>& work_kinds() {
         {"element-wise, norms, softmax", {"elementwise", "layernorm", "rmsnorm", "softmax"}},
         {"quantization", {"quantize"}},
         {"recurrent layers, hyper-connections", {"causal_convolution", "recurrence", "hyper_connection"}},
+        {"sparse attention", {"index_scores", "top_k", "sparse_attention"}},
         {"mixture of experts", {"moe"}},
         {"collectives, copies", {"all_", "reduce_scatter", "memcpy"}},
         {"language models", {"model_llm", "model_vlm"}},

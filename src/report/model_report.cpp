@@ -60,6 +60,14 @@ struct Sizes {
     std::string operator()(const HyperConnection& h) const {
         return fmt::format("{} × [{}, {}, {}]", h.sites, h.tokens, h.streams, h.hidden);
     }
+    std::string operator()(const IndexScores& i) const {
+        return fmt::format("batch {}, {} tokens, {} keys, heads {} × {}", i.batch, i.query_len, i.keys, i.heads, i.dim);
+    }
+    std::string operator()(const TopK& t) const { return fmt::format("{} of [{}, {:.0f}]", t.top_k, t.rows, t.scores); }
+    std::string operator()(const SparseAttention& a) const {
+        return fmt::format("batch {}, {} tokens, {:.0f} of {} keys, heads {}/{} × {}", a.batch, a.query_len, a.keys, a.cached, a.heads,
+                           a.kv_heads, a.head_dim);
+    }
     std::string operator()(const Unmodelled& u) const { return std::string(u.reason); }
 };
 

@@ -26,6 +26,7 @@ void put_facts(const KernelFamily& family, LibraryFacts& facts) {
     if (family.facts.query_block) facts.query_block = *family.facts.query_block;
     facts.quantizes_by_tensors = family.facts.quantizes_by_tensors;
     facts.recurrent = family.facts.recurrent;
+    facts.sparse = family.facts.sparse;
     if (family.op == "gemm") facts.fp8_single_row = {};
     if (family.facts.tiles) (family.op == "moe" ? facts.expert_tiles : facts.fp8_tiles) = *family.facts.tiles;
 }
@@ -45,6 +46,9 @@ Gpu with_facts(const GpuProfile& profile, const FamilyParameters* fit, const Gpu
     seen.caller = family.called_by(caller);
     put_facts(family, seen.profile.libraries);
     seen.parameters.values = fit != nullptr ? fit->values : device.parameters.values;
+    if (fit == nullptr) {
+        for (const auto& [parameter, value] : family.values) parameter_specs()[parameter].set(seen.parameters.values, value);
+    }
     return seen;
 }
 

@@ -43,6 +43,28 @@ RecurrentKernels read_recurrent_kernels(TableReader& table) {
     return kernels;
 }
 
+SparseKernels read_sparse_kernels(TableReader& table) {
+    constexpr std::int64_t most_heads = 128;
+    SparseKernels kernels;
+    kernels.latent_heads = table.count_if("latent_heads", 1, most_heads).value_or(kernels.latent_heads);
+    kernels.grouped_heads = table.count_if("grouped_heads", 1, most_heads).value_or(kernels.grouped_heads);
+    kernels.pads_choice = table.flag_if("pads_choice").value_or(false);
+    return kernels;
+}
+
+/// Parameters by name, in their units.
+std::vector<std::pair<std::size_t, double>> read_values(TableReader table) {
+    std::vector<std::pair<std::size_t, double>> values;
+    for (const auto& key : table.keys()) {
+        const auto& specs = parameter_specs();
+        const auto spec = std::find_if(specs.begin(), specs.end(), [&](const ParameterSpec& s) { return s.name == key; });
+        if (spec == specs.end()) throw table.error(key, "unknown parameter", {}, "a parameter of `roofcast gpu show`");
+        values.emplace_back(static_cast<std::size_t>(spec - specs.begin()), table.number(key, {spec->lower, spec->upper}));
+    }
+    table.finish();
+    return values;
+}
+
 /// Of a family's kernels, in place of those that run otherwise.
 KernelFacts read_kernel_facts(TableReader& table, AttentionDesigns designs) {
     KernelFacts facts;
@@ -50,6 +72,7 @@ KernelFacts read_kernel_facts(TableReader& table, AttentionDesigns designs) {
     if (const auto queries = table.count_if("query_block", 16, 512)) facts.query_block = static_cast<int>(*queries);
     facts.quantizes_by_tensors = table.flag_if("quantizes_by_tensors").value_or(false);
     facts.recurrent = read_recurrent_kernels(table);
+    facts.sparse = read_sparse_kernels(table);
     if (table.has("tiles")) facts.tiles = shaped_tiles(table, "tiles");
     return facts;
 }
@@ -80,6 +103,7 @@ std::shared_ptr<const KernelFamily> read_family(TableReader& table, const std::s
     family.needs_fit = table.flag_if("needs_fit").value_or(true);
     family.rows_include_quantization = table.flag_if("rows_include_quantization").value_or(false);
     family.facts = read_kernel_facts(table, designs);
+    family.values = read_values(table.table("values"));
     family.source = table.text_if("source").value_or(source);
     table.finish();
     return std::make_shared<const KernelFamily>(std::move(family));

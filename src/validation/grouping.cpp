@@ -56,7 +56,7 @@ std::string value_of(GroupKey key, const ModelRow& row) {
         case GroupKey::gpu:
             return row.gpu;
         case GroupKey::op:
-            return "model";
+            return row.block ? row.block->op_name : "model";
         case GroupKey::precision:
             return std::string(name(row.precision));
         case GroupKey::model:
@@ -70,6 +70,7 @@ std::string value_of(GroupKey key, const ModelRow& row) {
         case GroupKey::metric:
             return std::string(name(row.metric));
         case GroupKey::phase:
+            if (row.block) return row.block->block.decodes ? "decode" : "prefill";
             return row.phase;
         case GroupKey::file:
             return file_name(row.origin);
@@ -78,6 +79,7 @@ std::string value_of(GroupKey key, const ModelRow& row) {
         case GroupKey::weight_precision:
             return row.weights ? name(*row.weights) : std::string();
         case GroupKey::function:
+            return row.block ? row.block->function : std::string();
         case GroupKey::bound:
         case GroupKey::kernel:
             break;

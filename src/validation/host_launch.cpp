@@ -45,6 +45,7 @@ HostStack read_stack(TableReader& table) {
     HostStack stack;
     stack.source = table.text("source");
     stack.gpus = table.texts_if("gpus");
+    stack.software = table.texts_if("software");
     stack.weights = table.texts_if("weights");
     const std::string launch = table.text_if("launch").value_or("included");
     if (launch != "included" && launch != "excluded") throw table.error("launch", "unknown kind of launch", {}, "included or excluded");
@@ -55,6 +56,7 @@ HostStack read_stack(TableReader& table) {
     stack.power = read_power_load(table);
     stack.floors = named_times(table.table("floors_us"));
     stack.arounds = named_times(table.table("arounds_us"));
+    stack.framework_kernels = table.texts_if("framework_kernels");
     stack.split_ungrouped = table.flag_if("split_ungrouped").value_or(true);
     stack.rotated = table.texts_if("rotated");
     stack.repeated = table.texts_if("repeated");
@@ -113,15 +115,35 @@ std::string_view weight_format(const KernelRow& row) {
     return gemm->weight_bits >= 4 && gemm->weight_bits < 5 ? "int4" : "";  // four bits and the scales of their groups
 }
 
-bool stands_for(const HostStack& stack, const KernelRow& row) {
-    return stack.source == row.origin.source && stack.launch_included == row.launch_included &&
-           (stack.gpus.empty() || contains(stack.gpus, row.gpu)) && (stack.weights.empty() || contains(stack.weights, weight_format(row)));
+/// What tells a row's host.
+struct RowOfHost {
+    std::string_view source, gpu, software, weights;
+    bool launch_included = false;
+};
+
+bool stands_for(const HostStack& stack, const RowOfHost& row) {
+    const auto begins = [&](const std::string& name) { return begins_with_words(row.software, name); };
+    return stack.source == row.source && stack.launch_included == row.launch_included &&
+           (stack.gpus.empty() || contains(stack.gpus, row.gpu)) &&
+           (stack.software.empty() || std::any_of(stack.software.begin(), stack.software.end(), begins)) &&
+           (stack.weights.empty() || contains(stack.weights, row.weights));
 }
 
-Seconds by_name(const NamedTimes& times, const KernelRow& row, Seconds other) {
-    for (const std::string* key : {&row.function, &row.op_name}) {
+const HostStack* closest(const std::vector<HostStack>& stacks, const RowOfHost& row) {
+    const auto closeness = [](const HostStack& stack) {
+        return (stack.weights.empty() ? 0 : 4) + (stack.software.empty() ? 0 : 2) + (stack.gpus.empty() ? 0 : 1);
+    };
+    const HostStack* found = nullptr;
+    for (const auto& stack : stacks) {
+        if (stands_for(stack, row) && (found == nullptr || closeness(stack) > closeness(*found))) found = &stack;
+    }
+    return found;
+}
+
+Seconds by_name(const NamedTimes& times, std::string_view function, std::string_view op_name, Seconds other) {
+    for (const std::string_view key : {function, op_name}) {
         for (const auto& [name, time] : times) {
-            if (name == *key) return time;
+            if (name == key) return time;
         }
     }
     return other;
@@ -158,8 +180,9 @@ MeasuringHosts load_measuring_hosts(const std::filesystem::path& file) {
         const HostStack host = read_stack(table);
         for (auto& variant : variants) {
             stacks.push_back(read_stack(variant));
-            if (stacks.back().gpus == host.gpus && stacks.back().weights == host.weights)
-                throw variant.error("gpus", "a variant stands for all that its host stands for", {}, "gpus or weights of its own");
+            if (stacks.back().software == host.software && stacks.back().gpus == host.gpus && stacks.back().weights == host.weights)
+                throw variant.error("gpus", "a variant stands for all that its host stands for", {},
+                                    "gpus, software or weights of its own");
             if (stacks.back().source != host.source) throw variant.error("source", "not that of the variant's host", {}, host.source);
             if (stacks.back().launch_included != host.launch_included)
                 throw variant.error("launch", "not that of the variant's host", {}, host.launch_included ? "included" : "excluded");
@@ -173,12 +196,17 @@ MeasuringHosts load_measuring_hosts(const std::filesystem::path& file) {
 }
 
 const HostStack* host_of(const std::vector<HostStack>& stacks, const KernelRow& row) {
-    const auto closeness = [](const HostStack& stack) { return (stack.weights.empty() ? 0 : 2) + (stack.gpus.empty() ? 0 : 1); };
-    const HostStack* found = nullptr;
-    for (const auto& stack : stacks) {
-        if (stands_for(stack, row) && (found == nullptr || closeness(stack) > closeness(*found))) found = &stack;
-    }
-    return found;
+    return closest(stacks, {row.origin.source, row.gpu, row.origin.software, weight_format(row), row.launch_included});
+}
+
+const HostStack* host_of(const std::vector<HostStack>& stacks, const ModelRow& row) {
+    const std::string weights = row.weights ? name(*row.weights) : std::string(name(row.precision));
+    return closest(stacks, {row.origin.source, row.gpu, row.origin.software, weights, row.block->launch_included});
+}
+
+HostLaunch block_launch(const HostStack& host, const MeasuredBlock& block) {
+    return {by_name(host.floors, block.function, block.op_name, host.floor),
+            by_name(host.arounds, block.function, block.op_name, host.around), host.power};
 }
 
 namespace {
@@ -197,7 +225,8 @@ PowerLoad power_load(const HostStack& host, const KernelRow& row) {
 HostLaunch host_launch(const MeasuringHosts& hosts, const KernelRow& row) {
     const HostStack* chosen = hosts ? host_of(hosts->stacks, row) : nullptr;
     if (chosen == nullptr) return {};
-    return {by_name(chosen->floors, row, chosen->floor), by_name(chosen->arounds, row, chosen->around), power_load(*chosen, row)};
+    return {by_name(chosen->floors, row.function, row.op_name, chosen->floor),
+            by_name(chosen->arounds, row.function, row.op_name, chosen->around), power_load(*chosen, row)};
 }
 
 }  // namespace roofcast

@@ -5,11 +5,13 @@
 #include <map>
 #include <memory>
 
+#include "io/identifier.hpp"
 #include "prediction/planned_pass.hpp"
 #include "prediction/shapes.hpp"
 #include "roofcast/error.hpp"
 #include "roofcast/prediction.hpp"
 #include "roofcast/validation.hpp"
+#include "validation/block_row.hpp"
 #include "validation/row_request.hpp"
 #include "validation/row_times.hpp"
 #include "validation/served_row.hpp"
@@ -90,7 +92,7 @@ public:
     /// Calls `use` with the row's workload: the known one, else that of the row's own figures.
     template <class Use>
     auto with_workload(const ModelRow& row, Use use) const {
-        const auto found = known_.find(row.model);
+        const auto found = known_.find(lower_case(row.model));  // as ids and aliases are kept
         return found != known_.end() ? use(found->second) : use(summary_workload(row));
     }
 
@@ -137,6 +139,7 @@ ModelEstimate estimate(const ModelRow& row, const Workload& workload, const Gpu&
         const Run request = request_of(row, workload, library.software, library.hosts.machines, gpu.profile);
         return started_estimate(row, library.with_context(workload, *row.started), request, library.software, gpu.profile);
     }
+    if (row.block) return block_estimate(row, workload, gpu, library.software, library.hosts);
     if (row.served) return served_estimate(row, workload, gpu, library);
     const Prediction p =
         predict(workload, gpu, request_of(row, workload, library.software, library.hosts.machines, gpu.profile), library.software);

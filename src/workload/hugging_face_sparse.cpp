@@ -152,7 +152,8 @@ DecoderLlm minimax_m3(const JsonReader& config) {
     const std::int64_t block = sparse.count("sparse_block_size");
     sparse_attention.index = KeyIndex{.heads = sparse.count("sparse_num_index_heads"),
                                       .dim = sparse.count("sparse_index_dim"),
-                                      .top_k = sparse.count("sparse_topk_blocks") * block};
+                                      .top_k = sparse.count("sparse_topk_blocks") * block,
+                                      .block = block};
     const auto sparse_layers = sparse.counts("sparse_attention_freq");
     const auto routed = expert_layers(config, m.layers, config.count_or("first_k_dense_replace", 0));
     if (sparse_layers.size() != routed.size())

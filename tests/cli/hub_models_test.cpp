@@ -13,13 +13,17 @@ TEST_CASE("a model whose layers all have kernel models is predicted by its hub i
     CHECK(printed("predict --gpu b200-sxm --model qwen3-vl-30b-a3b-instruct --prompt 512 --generate 32") == text);
 }
 
-TEST_CASE("a model with an operator that has no kernel model shows its memory, no time, and why") {
-    const auto result =
-        roofcast::test::roofcast("predict --gpu b200-sxm --model deepseek-ai/DeepSeek-V3.2 --tp 8 --prompt 512 --generate 32");
-    CHECK(result.exit_code == 1);
-    CHECK(contains(result.output, "no kernel model covers sparse_attention_index."));
-    CHECK(contains(result.output, "memory of one GPU"));
-    CHECK_FALSE(contains(result.output, "TPOT"));
+TEST_CASE("models with sparse and compressed attention have times, alone and served") {
+    for (const char* model : {"deepseek-ai/DeepSeek-V3.2", "deepseek-ai/DeepSeek-V4-Flash", "deepseek-ai/DeepSeek-V4-Pro",
+                              "zai-org/GLM-5 --precision fp8", "MiniMaxAI/MiniMax-M3"}) {
+        CAPTURE(model);
+        const std::string text = printed(std::string("predict --gpu b300-sxm --tp 8 --prompt 512 --generate 32 --model ") + model);
+        CHECK(contains(text, "TPOT"));
+        CHECK_FALSE(contains(text, "no kernel model"));
+    }
+    CHECK(contains(printed("serve-sim --gpu b200-sxm --tp 8 --model deepseek-ai/DeepSeek-V3.2 --software vllm --concurrency 2 --requests 4 "
+                           "--prompt 512 --generate 16"),
+                   "TPOT"));
 }
 
 TEST_CASE("model show says active parameters, prediction modules and KV bytes a token") {

@@ -13,7 +13,7 @@ using test::rel;
 
 namespace {
 
-double unmodelled_flops(const OpGraph& graph, std::string_view name) {
+double flops_of(const OpGraph& graph, std::string_view name) {
     double flops = 0;
     for (const Segment& segment : graph.segments) {
         for (const OpNode& node : segment.nodes) {
@@ -92,28 +92,47 @@ TEST_CASE("recurrent layers go through prompts in chunks, and through single tok
 TEST_CASE("sparse attention scores every key and attends to the chosen ones") {
     const DecoderLlm deepseek = decoder("deepseek-v3.2");
     const OpGraph graph = decode_graph(deepseek, {}, {}, 8192);
-    // 64 heads of 128 against 8192 keys, a weighted sum over heads and a comparison, in 61 layers.
-    CHECK(unmodelled_flops(graph, "sparse_attention_index") == rel(61.0 * 8192 * (2 * 64 * 128 + 2 * 64 + 1), 1e-12));
-    CHECK(op_of<Attention>(graph, "attention").kv_len == 2048);
-    CHECK(op_of<Attention>(graph, "attention").head_dim == 576);
-    CHECK(op_of<Attention>(decode_graph(deepseek, {}, {}, 100), "attention").kv_len == 100);
-    // The chosen keys differ from query to query: a prompt, too, attends in the latent space.
-    CHECK(op_of<Attention>(prefill_graph(deepseek, {}, {}, 4096), "attention").kv_heads == 1);
+    // 64 heads of 128 against 8192 keys and a weighted sum over heads, then a comparison, in 61 layers.
+    CHECK(flops_of(graph, "index_scores") == rel(61.0 * 8192 * (2 * 64 * 128 + 2 * 64), 1e-12));
+    CHECK(flops_of(graph, "index_top_k") == rel(61.0 * 8192, 1e-12));
+    const auto& chosen = op_of<SparseAttention>(graph, "sparse_attention");
+    CHECK(chosen.keys == rel(2048, 1e-12));
+    CHECK(chosen.cached == 8192);
+    CHECK(chosen.head_dim == 576);
+    const auto& early = op_of<SparseAttention>(decode_graph(deepseek, {}, {}, 100), "sparse_attention");
+    CHECK(early.keys == rel(100, 1e-12));
+    CHECK(early.most_keys == 2048);
+    // The chosen keys differ from query to query: a prompt, too, attends in the latent space. 2048 · 2049 / 2 + 2048 · 2048 pairs.
+    const auto& prompt = op_of<SparseAttention>(prefill_graph(deepseek, {}, {}, 4096), "sparse_attention");
+    CHECK(prompt.kv_heads == 1);
+    CHECK(prompt.keys == rel((2048.0 * 2049 / 2 + 2048.0 * 2048) / 4096, 1e-12));
     CHECK(total_parameters(graph) == rel(total_parameters(prefill_graph(deepseek, {}, {}, 100)), 1e-12));
+}
+
+TEST_CASE("an index over blocks writes the best score of each, and chooses blocks") {
+    const OpGraph graph = decode_graph(decoder("minimax-m3"), {.parallel = {.tensor = 2}}, {}, 65536);
+    const auto& scores = op_of<IndexScores>(graph, "index_scores");
+    CHECK(scores.heads == 2);  // of 4, one for each KV head
+    CHECK(scores.block == 128);
+    CHECK(scores.precision == Precision::fp16);  // as activations
+    const auto& choice = op_of<TopK>(graph, "index_top_k");
+    CHECK(choice.top_k == 16);
+    CHECK(choice.scores == rel(512, 1e-12));
+    CHECK(op_of<SparseAttention>(graph, "sparse_attention").kv_heads == 2);
 }
 
 TEST_CASE("compressed attention sees the window and one key for each stretch before") {
     CompressedAttention a{
         .heads = 2, .head_dim = 4, .rope_dim = 2, .q_rank = 4, .output_groups = 2, .output_rank = 3, .window = 16, .ratio = 4};
     const double score = 2 * (4 * 4.0 + row_wise_flops);  // two heads: products of 4 and 4 elements, and the softmax
-    const auto flops = [&] { return unmodelled_flops(decode_graph(one_layer(a), {}, {}, 64), "compressed_attention"); };
+    const auto flops = [&] { return flops_of(decode_graph(one_layer(a), {}, {}, 64), "compressed_attention"); };
     CHECK(flops() == rel((16 + 64 / 4) * score, 1e-12));
     a.index = KeyIndex{.heads = 1, .dim = 2, .top_k = 5};
     CHECK(flops() == rel((16 + 5) * score, 1e-12));
     a.ratio = 0;
     CHECK(flops() == rel(16 * score, 1e-12));
     // A prompt of 64: 1 + 2 + … + 16 keys of the window, then 16 each.
-    CHECK(unmodelled_flops(prefill_graph(one_layer(a), {}, {}, 64), "compressed_attention") == rel((16 * 17 / 2 + 48 * 16) * score, 1e-12));
+    CHECK(flops_of(prefill_graph(one_layer(a), {}, {}, 64), "compressed_attention") == rel((16 * 17 / 2 + 48 * 16) * score, 1e-12));
 }
 
 TEST_CASE("chunked attention is one attention for each stretch") {

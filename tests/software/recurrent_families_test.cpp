@@ -2,32 +2,19 @@
 
 #include <doctest/doctest.h>
 
-#include <filesystem>
-#include <fstream>
-
 #include "kernels/family.hpp"
 #include "roofcast/error.hpp"
 #include "roofcast/validation.hpp"
-#include "support/paths.hpp"
+#include "support/own_family.hpp"
 #include "support/shipped_gpu.hpp"
 
 using namespace roofcast;
 
 namespace {
 
-/// Software with one library of a family that has these lines.
-SoftwareStacks with_family(const std::string& lines) {
-    const test::TemporaryFile ways("execution.toml", test::text_of(test::software_dir() / "execution.toml"));
-    const auto folder = ways.path().parent_path();
-    std::filesystem::create_directory(folder / "engines");
-    std::filesystem::create_directory(folder / "libraries");
-    std::ofstream(folder / "libraries" / "maker.toml") << "name = \"maker\"\nsource = \"a test\"\n[[family]]\nname = \"own\"\n" << lines;
-    return load_software(folder);
-}
-
 std::string family_refusal(const std::string& lines) {
     try {
-        static_cast<void>(with_family(lines));
+        static_cast<void>(test::with_own_family(lines));
     } catch (const Error& e) {
         return e.what();
     }
@@ -40,7 +27,7 @@ const Recurrence decoding{.batch = 4, .query_len = 1, .key_heads = 8, .key_dim =
 
 TEST_CASE("a family takes recurrences of its layers and phase") {
     const SoftwareStacks software =
-        with_family("op = \"recurrence\"\nkernels = [\"k\"]\nlayers = [\"kda\"]\nprompts = false\nverifies = true\n");
+        test::with_own_family("op = \"recurrence\"\nkernels = [\"k\"]\nlayers = [\"kda\"]\nprompts = false\nverifies = true\n");
     Recurrence op = decoding;
     op.layer = RecurrentLayer::kda;
     op.query_len = 4;
@@ -58,7 +45,7 @@ TEST_CASE("a family takes recurrences of its layers and phase") {
 }
 
 TEST_CASE("a row of a family has its state in the family's formats") {
-    const SoftwareStacks software = with_family("op = \"recurrence\"\nkernels = [\"k\"]\nstate_read = \"bf16\"\n");
+    const SoftwareStacks software = test::with_own_family("op = \"recurrence\"\nkernels = [\"k\"]\nstate_read = \"bf16\"\n");
     KernelRow row;
     row.op = decoding;
     row.kernel = "k";
@@ -70,7 +57,7 @@ TEST_CASE("a row of a family has its state in the family's formats") {
 }
 
 TEST_CASE("rows of hyper-connections name no kernel and are known by function and engine") {
-    const SoftwareStacks software = with_family("op = \"hyper_connection\"\nkernels = [\"pre\"]\nengines = [\"maker\"]\n");
+    const SoftwareStacks software = test::with_own_family("op = \"hyper_connection\"\nkernels = [\"pre\"]\nengines = [\"maker\"]\n");
     KernelRow row;
     row.op = HyperConnection{.tokens = 8, .streams = 4, .hidden = 64};
     row.function = "pre";
