@@ -22,6 +22,7 @@
 #include "roofcast/precision.hpp"
 #include "roofcast/scheduler_options.hpp"
 #include "roofcast/skipped_rows.hpp"
+#include "roofcast/techniques.hpp"
 #include "roofcast/units.hpp"
 
 namespace roofcast {
@@ -87,7 +88,9 @@ struct ServedLoad {
     std::int64_t requests = 1;
     std::optional<double> rate_per_s;  ///< of a Poisson process; absent: `users` sent them
     std::int64_t users = 1;            ///< at once, each of whom waits for an answer before the next request
-    SchedulerOptions options;
+    double shortest = 1;               ///< lengths are spread evenly from this share of the row's to the row's; 1: all alike
+    SchedulerSettings settings;        ///< others are the engine's
+    std::optional<Speculation> speculation{};
 };
 
 /// The attention block of one layer of a model, timed by itself.
@@ -100,11 +103,12 @@ struct MeasuredBlock {
 /// One measured run of a whole model, or of one layer's attention block.
 struct ModelRow {
     std::string gpu, model;
-    std::string family;  ///< empty when not given
-    Precision precision = Precision::fp16;
-    std::optional<WeightFormat> weights{};  ///< as stored; absent: as computed, in 16 bits as the checkpoint is published
-    Precision kv_precision = Precision::fp16;
-    std::optional<PcieTopology> pcie{};  ///< of the machine; absent: that of the GPU's machines
+    std::string family;                                    ///< empty when not given
+    std::optional<Precision> precision = Precision::fp16;  ///< of products; absent: that of the checkpoint as it is published
+    std::optional<WeightFormat> weights{};                 ///< as stored; absent: as computed, in 16 bits as the checkpoint is published
+    std::optional<WeightFormat> checkpoint{};              ///< the format that names the checkpoint: of dense layers, else of experts
+    std::optional<Precision> kv_precision{};               ///< absent: that of the activations, or what the checkpoint brings scales for
+    std::optional<PcieTopology> pcie{};                    ///< of the machine; absent: that of the GPU's machines
     std::int64_t batch = 1;
     std::optional<std::int64_t> prompt_tokens, output_tokens, image_size;  ///< absent: the model's default; 0 is an answer
     std::optional<double> gmacs, mactivations, mparams;                    ///< per image, for models that are not shipped
@@ -112,6 +116,7 @@ struct ModelRow {
     bool memory_of_tensors = false;                                        ///< memory is without a context and libraries
     std::int64_t gpus = 1;                                                 ///< used together
     Parallelism parallel{};                                                ///< all 1 with gpus > 1: the source does not say how it splits
+    std::int64_t attention_data_parallel = 1, expert_tensor_parallel = 1;  ///< as the row gives them
     std::string phase;                      ///< forward, prefill, decode, generate, serve, start, train; empty: not given
     std::optional<ServedLoad> served;       ///< of phase serve
     std::optional<EngineSettings> started;  ///< of phase start: what the engine was set to

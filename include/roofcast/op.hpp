@@ -112,6 +112,7 @@ struct RowWise {
     std::int64_t rows = 0, cols = 0;
     Precision precision = Precision::fp16;
     bool any_operands = true;  ///< by a kernel of eager frameworks; false: an engine's, with instructions for pairs of 16-bit elements
+    bool adds = false;         ///< its rows are the sum of two inputs, which is written beside the result
     friend bool operator==(const RowWise&, const RowWise&) = default;
 };
 

@@ -35,6 +35,7 @@ struct OpNode {
     double macs = -1;          ///< overrides op_macs for published GMACs where a table counts otherwise; -1: op_macs(op)
     bool same_call = false;    ///< an eager framework issues it in the call of the operator before it
     Seconds host_work{};       ///< what the host computes for it in each pass, and hands over when operators before it have finished
+    bool joined = false;       ///< the kernel of the operator before it does it as well
     int stream = 0;            ///< nodes of equal `stream` run in order; others of the same segment may overlap
 };
 
@@ -50,6 +51,7 @@ struct Segment {
 struct OpGraph {
     std::string name;  ///< "forward", "prefill", "decode", "vision", "text", "denoise", …
     std::vector<Segment> segments;
+    bool captured = true;     ///< engines that capture graphs replay one for it
     Bytes peak_activations;   ///< largest sum of tensors alive at once, weights and KV cache apart
     double tied_weights = 0;  ///< parameters counted twice by nodes because they are shared; subtracted from totals
     double tied_weight_bits = 16;

@@ -69,9 +69,10 @@ constexpr Precision activation_precision(Precision p) {
 struct WeightFormat {
     Precision precision = Precision::fp16;
     double bits = 16;
-    std::string label{};        ///< as the user named it: "int4", "q4_k_m"; empty when it is the compute precision's own
-    bool every_table = false;   ///< embeddings and LM head too, as llama.cpp does; else they stay in the compute precision
-    bool block_scales = false;  ///< one scale for each 128 x 128 weights, and one for 128 of a token's activations
+    std::string label{};             ///< as the user named it: "int4", "q4_k_m"; empty when it is the compute precision's own
+    bool every_table = false;        ///< embeddings and LM head too, as llama.cpp does; else they stay in the compute precision
+    bool block_scales = false;       ///< one scale for each 128 x 128 weights, and one for 128 of a token's activations
+    bool activation_scales = false;  ///< the checkpoint brings those of activations, which the kernel before each product then quantizes
     friend bool operator==(const WeightFormat&, const WeightFormat&) = default;
 };
 
@@ -80,6 +81,10 @@ std::string name(const WeightFormat& format);
 
 /// The format of weights that are stored just as they are computed with.
 WeightFormat native_weights(Precision p);
+
+/// What engines multiply such weights in, on GPUs that can, when they are published so: activations are quantized to the same 8-bit floats
+/// or NVFP4. nullopt: weights are unpacked to 16 bits.
+std::optional<Precision> multiplied_in(const WeightFormat& format);
 
 /// Parses a precision or a named quantization: int8, int4 (16-bit scale and zero point per group of 128: 4.25 bits), gptq-int4, awq-int4,
 /// q4_0 (4.5), q4_k_m (4.85), q8_0 (8.5), mxfp4 (4.25), fp8_block (8), f16 …; nullopt when unknown.

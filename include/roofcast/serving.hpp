@@ -112,15 +112,16 @@ StepRange step_range(const SchedulerOptions& options, const std::vector<ServingR
 struct ServingEngine {
     StepTable steps;
     SchedulerOptions options;
-    std::int64_t cache_blocks = 1;  ///< of one copy
-    std::int64_t groups = 1;        ///< of attention that these are shared out to alike; a sequence stays in one
-    std::int64_t state_blocks = 0;  ///< that a sequence takes beside those of its tokens: states and windows
-    std::int64_t copies = 1;        ///< data-parallel; requests go to them in turn
-    std::int64_t max_context = 0;   ///< of the model; 0: unlimited
-    double time_scale = 1;          ///< factor on every step's time
-    double tokens_per_step = 1;     ///< that each decoding sequence gets on average: of speculative decoding more than one
-    std::int64_t users = 0;         ///< that each send a request once the one before is finished; 0: requests arrive at their times;
-                                    ///< else at least one for each copy
+    std::int64_t cache_blocks = 1;            ///< of one copy
+    std::int64_t groups = 1;                  ///< of attention that these are shared out to alike; a sequence stays in one
+    std::int64_t state_blocks = 0;            ///< that a sequence takes beside those of its tokens: states and windows
+    std::int64_t copies = 1;                  ///< data-parallel; requests go to them in turn
+    std::int64_t max_context = 0;             ///< of the model; 0: unlimited
+    Seconds request_time, prompt_token_time;  ///< of a request before it reaches the scheduler: mean, and more for each prompt token
+    double time_scale = 1;                    ///< factor on every step's time
+    double tokens_per_step = 1;               ///< that each decoding sequence gets on average: of speculative decoding more than one
+    std::int64_t users = 0;  ///< that each send a request once the one before is finished; 0: requests arrive at their times;
+                             ///< else at least one for each copy
 };
 
 /// Nothing when `engine` can serve `request` once it is alone.

@@ -17,6 +17,7 @@
 #include "roofcast/kernel_library.hpp"
 #include "roofcast/lowering.hpp"
 #include "roofcast/run.hpp"
+#include "roofcast/scheduler_options.hpp"
 
 namespace roofcast {
 
@@ -104,6 +105,11 @@ struct SoftwareStack {
     Seconds host_per_pass;                               ///< host time of one pass that nothing hides: Python, scheduler, graph launch
     Seconds device_gap;                                  ///< between two dependent kernels on the GPU beyond the kernel's own latency
     bool cache_of_free = false;      ///< its share of memory for the cache is of what weights and activations leave, not of all with them
+    SchedulerOptions scheduler{};    ///< of steps that serve many requests
+    int streams = 1;                 ///< that independent operators of decoders run on
+    Seconds prompt_host_per_kernel;  ///< host time to issue one kernel of a pass that is not captured (`OpGraph::captured`)
+    Seconds prompt_token_time;       ///< the same for each token of its prompt
+    Seconds request_time;            ///< of a request outside of steps: its text, tokens and network
     bool joint_attention = false;    ///< steps of prompts and decodes have one attention kernel for both
     std::int64_t prefill_chunk = 0;  ///< tokens of all sequences in one pass of prefill; 0: whole prompts
     std::optional<HalfPadded> half_padded{};  ///< absent: sequences are full

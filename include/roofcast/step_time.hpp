@@ -7,9 +7,10 @@
 ///
 ///     T = D(n, c) + P(s, q, h) + W(n + s·q, n + s) − W(n, n) − W(s·q, s)
 ///
-/// so that weights are read and the host works once. T = D without prompts and T = P without decodes, exactly. D' stands for D in steps
-/// that have both under engines with one attention kernel for them (`joint_attention`), which cuts decodes as it cuts prompts. Images of v
-/// sequences that begin their prompts go through the vision part before, as a pass of their own: V(v) more. Assumptions: attention of
+/// so that weights are read and the host works once. T = D without prompts and T = P without decodes, exactly; no step with prompts is
+/// shorter than F, what the host takes to issue it kernel by kernel, where engines capture graphs for decodes alone. D' stands for D in
+/// steps that have both under engines with one attention kernel for them (`joint_attention`), which cuts decodes as it cuts prompts. Images
+/// of v sequences that begin their prompts go through the vision part before, as a pass of their own: V(v) more. Assumptions: attention of
 /// prompts and of decodes follow each other; sequences of one kind are alike: means of their tokens and caches. Source: chunked prefill as
 /// in Agrawal et al., "Sarathi-Serve" (2024); the terms are those of `predict`.
 
@@ -52,6 +53,7 @@ struct StepModel {
     SoftwareStack stack;
     Run run;  ///< precisions, parallelism and images of a sequence; batch and token counts are not read
     int streams = 1;
+    Seconds prompt_floor{};  ///< F: of the host, to issue a pass over prompts; the stack above has none of it
     std::optional<StepDraft> draft{};
     /// Tokens of a decoding sequence that a step computes: one, or what is proposed and one more.
     [[nodiscard]] std::int64_t verified() const { return draft ? draft->tokens + 1 : 1; }
@@ -128,6 +130,7 @@ struct StepTable {
     StepPart decode;                       ///< [decodes, context]
     std::optional<StepPart> joint_decode;  ///< the same of D'; absent where engines have a kernel for decodes alone
     StepPart prompt;                       ///< [prompts, tokens, past]
+    Seconds prompt_floor;                  ///< F
     OnDemand<double> vision_part;          ///< log of V in seconds, [encoded]
     std::int64_t verified = 1;             ///< rows of W for each decoding sequence
 };

@@ -11,7 +11,7 @@
 namespace roofcast {
 
 std::string Sample::precision() const {
-    const Precision p = kernel != nullptr ? kernel->precision : model->precision;
+    const Precision p = kernel != nullptr ? kernel->precision : model->precision.value_or(Precision::bf16);
     double bits = 8 * element_size(p).in(byte);
     if (kernel == nullptr) {
         bits = model->weights.value_or(native_weights(p)).bits;

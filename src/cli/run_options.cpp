@@ -143,6 +143,9 @@ std::string format_note(const Run& request) {
 
 std::string precision_note(const Workload& workload, const GpuProfile& gpu, Precision taken) {
     const auto own = name(workload.default_precision);
+    if (workload.native_weights && taken == multiplied_in(*workload.native_weights))
+        return fmt::format("precision {}, in which engines multiply the published weights of {}; --precision sets it", name(taken),
+                           workload.id);
     if (taken == workload.default_precision) return fmt::format("precision {}, which is {}'s own; --precision sets it", own, workload.id);
     return fmt::format("precision {}, the nearest to {}'s own {} that {} has; --precision sets it", name(taken), workload.id, own, gpu.id);
 }
@@ -242,7 +245,10 @@ Run run_request(const RunOptions& o, const Workload& workload, const GpuProfile*
     if (!o.precision.empty()) {
         run.precision = required_precision(o.precision, "--precision");
     } else {
-        run.precision = gpu == nullptr ? planned_precision(workload) : default_precision(workload, *gpu);
+        const bool published = o.weights.empty();
+        run.precision = gpu == nullptr ? planned_precision(workload)
+                        : published    ? default_precision(workload, *gpu)
+                                       : nearest_precision(*gpu, workload.default_precision);
     }
     if (!o.weights.empty()) run.weights = required_weights(o.weights);
     if (!o.kv.empty()) run.kv_precision = required_precision(o.kv, "--kv");

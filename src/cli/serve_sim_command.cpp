@@ -5,6 +5,7 @@
 #include "cli/command.hpp"
 #include "cli/run_options.hpp"
 #include "cli/serving_options.hpp"
+#include "prediction/pass.hpp"
 #include "report/serving_report.hpp"
 #include "roofcast/error.hpp"
 
@@ -76,9 +77,11 @@ void run(const ServeSimOptions& o) {
     const Workload workload = find_workload(o.common.models(), o.model);
     NamedServing named{.model_id = workload.id, .model_name = workload.name, .gpu_id = gpu.profile.id, .gpu_name = gpu.profile.name};
     named.question = {.request = request_of(o, workload, gpu),
-                      .options = scheduler_options(o.serving),
+                      .options = {},
                       .objective = service_objective(o.serving.slo),
                       .share = o.serving.find_rate ? std::optional(share_to_meet(o.serving)) : std::nullopt};
+    const SoftwareStack stack = stack_of(software, named.question.request, workload, gpu.profile.vendor);
+    named.question.options = scheduler_options(o.serving, stack.scheduler);
     named.question.users = concurrent_users(o.serving, named.question.request.parallel);
     named.trace = o.serving.trace;
     named.question.finite = !named.trace.empty();

@@ -88,22 +88,23 @@ void add_serving_options(CLI::App& command, ServingOptions& o) {
     command.add_option("--seed", o.seed, "Of random requests")->capture_default_str();
     command.add_option("--slo", o.slo, "Limits to count misses of: ttft=200ms,tpot=30ms,latency=5s, or some of them");
     command.add_option("--slo-share", o.share, "Share of requests that is to meet --slo in --find-rate")->capture_default_str();
-    command.add_option("--max-seqs", o.max_sequences, "Sequences in the engine at once")->capture_default_str();
-    command.add_option("--max-tokens", o.max_tokens, "Tokens of one step")->capture_default_str();
-    command.add_option("--chunked-prefill", o.chunked, "on: prompts in chunks beside decodes; off: whole, in steps that go first")
-        ->check(CLI::IsMember({"on", "off"}))
-        ->capture_default_str();
+    command.add_option("--max-seqs", o.max_sequences, "Sequences in the engine at once (default: the engine's, else 256)");
+    command.add_option("--max-tokens", o.max_tokens, "Tokens of one step (default: the engine's, else 8192)");
+    command
+        .add_option("--batching", o.batching,
+                    "mixed: prompts beside decodes; prompts_first: in steps of their own, while decodes wait (default: the engine's)")
+        ->check(CLI::IsMember(std::vector<std::string>{batching_names.begin(), batching_names.end()}));
+    command.add_option("--chunked-prefill", o.chunked, "on: prompts that do not fit a step are cut; off: whole (default: the engine's)")
+        ->check(CLI::IsMember({"on", "off"}));
     command.add_option("--chunk", o.chunk, "Prompt tokens of one step at most (default: --max-tokens)");
     command
-        .add_option("--admission", o.admission,
-                    "A sequence enters when its prompt fits the KV cache (prompt), or all of its output too (output)")
-        ->check(CLI::IsMember(std::vector<std::string>{admission_names.begin(), admission_names.end()}))
-        ->capture_default_str();
-    command.add_option("--block-size", o.block_size, "Tokens of one block of the KV cache")->capture_default_str();
-    command
-        .add_option("--memory-fraction", o.memory_fraction,
-                    "Share of the GPU's usable memory that the engine takes; under TensorRT-LLM, of what weights leave")
-        ->capture_default_str();
+        .add_option(
+            "--admission", o.admission,
+            "A sequence enters when its prompt fits the KV cache (prompt), or all of its output too (output) (default: the engine's)")
+        ->check(CLI::IsMember(std::vector<std::string>{admission_names.begin(), admission_names.end()}));
+    command.add_option("--block-size", o.block_size, "Tokens of one block of the KV cache (default: 16)");
+    command.add_option("--memory-fraction", o.memory_fraction,
+                       "Share of the GPU's usable memory that the engine takes; under TensorRT-LLM, of what weights leave (default: 0.9)");
     command.add_option("--prefix-cached", o.prefix_cached, "Share of each prompt that a prefix cache holds already")->capture_default_str();
 }
 
@@ -122,28 +123,31 @@ Hertz required_rate(const std::string& text) {
     return per_second / s;
 }
 
-SchedulerOptions scheduler_options(const ServingOptions& o) {
-    SchedulerOptions result;
-    result.max_tokens = count(o.max_tokens, "--max-tokens", 1, most_in_step);
-    result.max_sequences = count(o.max_sequences, "--max-seqs", 1, most_in_step);
-    if (result.max_sequences > result.max_tokens)
+SchedulerOptions scheduler_options(const ServingOptions& o, const SchedulerOptions& engine) {
+    constexpr std::int64_t largest_block = 65'536;
+    SchedulerSettings s;
+    const auto count_if = [](const std::string& text, const char* option, std::int64_t most) {
+        return text.empty() ? std::nullopt : std::optional(count(text, option, 1, most));
+    };
+    s.max_tokens = count_if(o.max_tokens, "--max-tokens", most_in_step);
+    s.max_sequences = count_if(o.max_sequences, "--max-seqs", most_in_step);
+    const std::int64_t step = s.max_tokens.value_or(engine.max_tokens);
+    if (s.max_sequences > step)
         throw Error({.what = "each sequence of a step takes a token: --max-seqs must not exceed --max-tokens",
                      .key = "--max-seqs",
                      .found = o.max_sequences,
-                     .expected = fmt::format("at most {}", result.max_tokens)});
-    result.chunked = o.chunked == "on";
-    if (!o.chunk.empty()) {
-        if (!result.chunked)
-            throw Error(
-                {.what = "prompts are not cut", .key = "--chunk", .found = o.chunk, .suggestion = "leave it out, or --chunked-prefill on"});
-        result.chunk = count(o.chunk, "--chunk", 1, result.max_tokens);
-    }
-    result.admission = admission_of(o.admission);
-    constexpr std::int64_t largest_block = 65'536;
-    result.block_tokens = count(o.block_size, "--block-size", 1, largest_block);
-    result.memory_fraction = number(o.memory_fraction, "--memory-fraction", 0, 1, Ends::upper);
-    result.prefix_cached = number(o.prefix_cached, "--prefix-cached", 0, 1, Ends::lower);
-    return result;
+                     .expected = fmt::format("at most {}", step)});
+    if (!o.batching.empty()) s.batching = batching_of(o.batching);
+    if (!o.chunked.empty()) s.chunked = o.chunked == "on";
+    if (!o.chunk.empty() && !s.chunked.value_or(engine.chunked))
+        throw Error(
+            {.what = "prompts are not cut", .key = "--chunk", .found = o.chunk, .suggestion = "leave it out, or --chunked-prefill on"});
+    s.chunk = count_if(o.chunk, "--chunk", step);
+    if (!o.admission.empty()) s.admission = admission_of(o.admission);
+    s.block_tokens = count_if(o.block_size, "--block-size", largest_block);
+    if (!o.memory_fraction.empty()) s.memory_fraction = number(o.memory_fraction, "--memory-fraction", 0, 1, Ends::upper);
+    s.prefix_cached = number(o.prefix_cached, "--prefix-cached", 0, 1, Ends::lower);
+    return with(engine, s);
 }
 
 ServiceObjective service_objective(const std::string& text) {

@@ -13,15 +13,16 @@ namespace roofcast::cli {
 struct ServingOptions {
     std::string rate, trace, users, slo;
     std::string requests = "10000", seed = "0", prompt_cv = "0", generate_cv = "0";
-    std::string max_sequences = "256", max_tokens = "8192", chunk, block_size = "16";
-    std::string chunked = "on", admission = "prompt", memory_fraction = "0.9", prefix_cached = "0", share = "0.99";
+    std::string max_sequences, max_tokens, chunk, block_size, batching, chunked, admission, memory_fraction;  ///< empty: the engine's
+    std::string prefix_cached = "0", share = "0.99";
     bool find_rate = false;
 };
 
 void add_serving_options(CLI::App& command, ServingOptions& options);
 
 /// Each throws Error naming the option, what was found and what is expected.
-SchedulerOptions scheduler_options(const ServingOptions& options);
+/// What the user sets of `engine`'s scheduler.
+SchedulerOptions scheduler_options(const ServingOptions& options, const SchedulerOptions& engine);
 /// Of --rate: "5", "5/s", "300/min", "1000/h".
 Hertz required_rate(const std::string& text);
 ServiceObjective service_objective(const std::string& text);

@@ -210,9 +210,25 @@ std::optional<KernelCost> conversions(const OpNode& node, const Gpu& gpu, const 
     return all;
 }
 
+bool joins(const GpuProfile& gpu, const SoftwareStack& stack) {
+    return gpu.compute_capability && gpu.compute_capability->major >= stack.lowering.reduces_in_norms;
+}
+
+/// What `node` adds to the kernel before it: its bytes and arithmetic, no launch.
+Launch joined(const OpNode& node, const Gpu& gpu) {
+    Launch launch{.launches = 0, .calls = 0, .fused = true};
+    launch.kernel = cost(node.op, gpu, Cache::produced);
+    launch.kernel.total = max(Seconds{}, launch.kernel.total - launch.kernel.launch);
+    launch.kernel.launch = {};
+    launch.kernel.kernels = 0;
+    launch.time = launch.kernel.total;
+    return launch;
+}
+
 }  // namespace
 
 Launch launched(const OpNode& node, const Gpu& gpu, const SoftwareStack& stack) {
+    if (node.joined && joins(gpu.profile, stack)) return joined(node, gpu);
     Launch launch;
     const std::optional<KernelCost> vectors = vector_kernel(node.op, gpu, stack);
     const Op op = vectors ? node.op : lowered(node.op, stack);

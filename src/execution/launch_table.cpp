@@ -28,7 +28,7 @@ const Launch& LaunchTable::of(const OpNode& node) {
     }
     if (size_ % block_size == 0) blocks_.push_back(std::make_unique<Block>());
     Known& known = at(size_);
-    known = {hash, node.op, node.weights, node.eager_kernels, node.same_call, launched(node, gpu_, stack_)};
+    known = {hash, node.op, node.weights, node.eager_kernels, node.same_call, node.joined, launched(node, gpu_, stack_)};
     slots_[slot] = static_cast<std::uint32_t>(++size_);
     if (size_ * slots_per_node > slots_.size()) grow();
     return known.launch;

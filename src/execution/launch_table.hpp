@@ -30,6 +30,7 @@ private:
         Op op;
         double weights = 0, eager_kernels = 1;
         bool same_call = false;
+        bool joined = false;
         Launch launch;
     };
 

@@ -24,6 +24,12 @@ struct Clocks {
         waited += wait;
     }
 
+    /// The host issues the whole pass kernel by kernel in `issued`, in front of the GPU.
+    void wait_for_issue(Seconds issued) {
+        host = max(host, issued);
+        gpu = max(gpu, issued);
+    }
+
     /// `count` equal kernels: the first waits for its issue, each later one for the one before it or for its own issue.
     void run(double count, Seconds issue, Seconds kernel) {
         const Seconds first = max(gpu, host + issue);
@@ -39,7 +45,7 @@ public:
         : table_(table),
           gpu_(table.gpu()),
           stack_(table.stack()),
-          streams_(streams),
+          streams_(std::max(streams, table.stack().streams)),
           lists_(lists),
           first_equal_(first_equal),
           known_(first_equal.size()) {}
@@ -55,6 +61,7 @@ public:
         if (lists_) timeline_.ops.reserve(nodes);
         clocks_.run(1, stack_.host_per_pass, {});
         for (const Segment& segment : graph.segments) run(segment);
+        if (!graph.captured) clocks_.wait_for_issue(stack_.host_per_pass + kernels_ * stack_.prompt_host_per_kernel);
         timeline_.total = clocks_.gpu;
         timeline_.host = clocks_.host - clocks_.waited;
         return std::move(timeline_);
@@ -67,6 +74,7 @@ private:
         if (fuses()) fusion_plan(segment, stack_.lowering.kernels == KernelSet::fused, streams_ > 1, host_of_);
         for (std::size_t i = 0; i < segment.nodes.size(); ++i) {
             launches_.push_back(&launch_of(segment, i));
+            kernels_ += static_cast<double>(segment.repeat * segment.nodes[i].repeat) * launches_.back()->launches;
             if (lists_) account(segment, segment.nodes[i], *launches_.back());
         }
         nodes_before_ += segment.nodes.size();
@@ -198,6 +206,7 @@ private:
     const Gpu& gpu_;
     const SoftwareStack& stack_;
     int streams_;
+    double kernels_ = 0;
     bool lists_;
     std::span<const std::size_t> first_equal_;
     std::vector<std::optional<Launch>> known_;  ///< by first equal node

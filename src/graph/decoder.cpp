@@ -35,7 +35,7 @@ Segment head_segment(const DecoderPass& pass, const Numerics& n) {
     const Count batch = (spread ? pass.copy_sequences() : Count(pass.run.batch)) * pass.logits, logits = shard(m.vocabulary, gpus);
     LayerBuilder b(n, 5);
     add_final_residual(b, pass);
-    if (m.final_norm) b.norm("final_norm", m.norm, pass.rows(), m.hidden);
+    if (m.final_norm) b.sum_norm("final_norm", m.norm, pass.rows(), m.hidden, false);
     if (spread) add_gather(b, pass, batch, m.hidden);
     if (width != m.hidden) b.head("output_proj", batch, width, m.hidden);
     // The last tokens of prompts are rows apart: a framework that does not gather them has a product for each.
@@ -137,14 +137,16 @@ OpGraph decoder_graph(const DecoderPass& pass, const char* name) {
 OpGraph prefill_graph(const DecoderLlm& model, const Run& run, const Lowering& lowering, std::int64_t tokens, std::int64_t past) {
     const Count logits = lowering.logits_of_prompt ? tokens : 1;
     const std::optional<Run> group = group_run(run);
-    return decoder_graph({.model = model,
-                          .run = group ? *group : run,
-                          .lowering = lowering,
-                          .tokens = tokens,
-                          .kv_len = past + tokens,
-                          .logits = logits,
-                          .copy_batch = run.batch},
-                         "prefill");
+    OpGraph graph = decoder_graph({.model = model,
+                                   .run = group ? *group : run,
+                                   .lowering = lowering,
+                                   .tokens = tokens,
+                                   .kv_len = past + tokens,
+                                   .logits = logits,
+                                   .copy_batch = run.batch},
+                                  "prefill");
+    graph.captured = false;
+    return graph;
 }
 
 OpGraph decode_graph(const DecoderLlm& model, const Run& run, const Lowering& lowering, std::int64_t kv_len, bool beside_prompts) {

@@ -6,16 +6,20 @@ namespace roofcast {
 
 namespace {
 
-void add_queries(LayerBuilder& b, const DecoderPass& pass, const LatentAttention& a, Count width) {
+/// Queries, and the latent of keys and values. Engines project both down in one GEMM.
+void add_projections(LayerBuilder& b, const DecoderPass& pass, const LatentAttention& a, Count width) {
     const DecoderLlm& m = pass.model;
-    const Count rows = pass.rows();
-    if (a.shape.q_rank > 0) {
-        b.linear("q_down", rows, a.shape.q_rank, m.hidden, a.bias);
-        b.norm("q_norm", Normalization::rmsnorm, rows, a.shape.q_rank);
-        b.linear("q_up", rows, width, a.shape.q_rank);
+    const MlaShape& mla = a.shape;
+    const Count rows = pass.rows(), latent = mla.kv_rank + mla.rope_dim;
+    if (mla.q_rank > 0) {
+        b.projections("qkv_down", rows, {{"q_down", mla.q_rank}, {"kv_down", latent}}, m.hidden, a.bias);
+        b.norm("q_norm", Normalization::rmsnorm, rows, mla.q_rank);
+        b.linear("q_up", rows, width, mla.q_rank);
     } else {
         b.linear("q_proj", rows, width, m.hidden);
+        b.linear("kv_down", rows, latent, m.hidden, a.bias);
     }
+    b.norm("kv_norm", Normalization::rmsnorm, rows, mla.kv_rank);
 }
 
 /// Absorbed: queries move into the latent space, where all heads share one key, instead of keys out of it.
@@ -38,6 +42,11 @@ void add_absorbed(LayerBuilder& b, const DecoderPass& pass, const LatentAttentio
         op.value_dim = mla.kv_rank;
         op.values_in_keys = true;
         op.beside_prompts = false;  // by a kernel of its own
+        if (pass.decode) {
+            // Tokens that are verified share all keys but their own: to the kernel they are more heads of one query.
+            op.heads *= pass.tokens;
+            op.query_len = 1;
+        }
         b.add("attention", op, 0, Fusion::none, kernels);
     }
     b.batched("v_up", heads, rows, mla.value_dim, mla.kv_rank, weights * static_cast<double>(mla.value_dim));
@@ -59,9 +68,7 @@ void add_attention(LayerBuilder& b, const DecoderPass& pass, const LatentAttenti
     const DecoderLlm& m = pass.model;
     const MlaShape& mla = a.shape;
     const Count rows = pass.rows(), heads = shard(a.heads, pass.tensor());
-    add_queries(b, pass, a, heads * (mla.nope_dim + mla.rope_dim));
-    b.linear("kv_down", rows, mla.kv_rank + mla.rope_dim, m.hidden, a.bias);
-    b.norm("kv_norm", Normalization::rmsnorm, rows, mla.kv_rank);
+    add_projections(b, pass, a, heads * (mla.nope_dim + mla.rope_dim));
     if (a.rotary) add_rope(b, rows * heads * mla.rope_dim, rows * mla.rope_dim);
     append_to_cache(b, pass, mla.kv_rank + mla.rope_dim, pass.kv_len);
     Attention op = attention_op(pass, b.numerics());

@@ -104,7 +104,7 @@ void begin_mixer(LayerBuilder& b, const DecoderPass& pass) {
 
 void end_mixer(LayerBuilder& b, const DecoderPass& pass) {
     if (pass.model.residual_streams > 0) return add_hyper_connection(b, pass, HyperConnectionKind::post);
-    b.residual("residual", pass.rows() * pass.model.hidden);
+    if (!b.numerics().adds_in_norms) b.residual("residual", pass.rows() * pass.model.hidden);
 }
 
 }  // namespace
@@ -154,14 +154,14 @@ Segment layer_segment(const DecoderPass& pass, const Numerics& n, const LayerGro
     LayerBuilder b(n, 24);
     if (has_mixer(group.tokens)) {
         begin_mixer(b, pass);
-        b.norm("input_norm", m.norm, rows, m.hidden);
+        b.sum_norm("input_norm", m.norm, rows, m.hidden, pass.tensor() > 1 && !post_norms);
         std::visit(AddMixer{b, pass}, group.tokens);
         if (post_norms) b.norm("attention_norm", m.norm, rows, m.hidden);
         if (!m.parallel_block) end_mixer(b, pass);
     }
     if (channels) {
         if (!m.parallel_block) begin_mixer(b, pass);
-        if (m.norms_per_layer > 1) b.norm("mlp_norm", m.norm, rows, m.hidden);
+        if (m.norms_per_layer > 1) b.sum_norm("mlp_norm", m.norm, rows, m.hidden, pass.tensor() > 1 && !post_norms);
         std::visit(AddMixer{b, pass}, group.channels);
         if (post_norms) b.norm("output_norm", m.norm, rows, m.hidden);
         if (m.parallel_block) {

@@ -10,6 +10,8 @@ Numerics numerics_of(const Run& run, const Lowering& lowering, bool serving) {
     n.stream = stream_precision(lowering, n.stored);
     n.norm = norm_precision(lowering, n.stored);
     n.framework = lowering.framework();
+    n.adds_in_norms = lowering.adds_in_norms;
+    n.reduces_in_norms = lowering.reduces_in_norms > 0;
     const WeightFormat weights = run.weight_format();
     n.weight_bits = weights.bits;
     n.block_scales = weights.block_scales;
@@ -17,7 +19,9 @@ Numerics numerics_of(const Run& run, const Lowering& lowering, bool serving) {
     n.expert_bits = experts.bits;
     n.expert_block_scales = experts.block_scales;
     n.head_bits = weights.every_table ? n.weight_bits : native_weights(n.vector).bits;
-    n.quantizes_rows = serving && element_size(run.precision) < 2 * byte;
+    const bool quantizes = serving && element_size(run.precision) < 2 * byte;
+    n.quantizes_rows = quantizes && !weights.activation_scales;
+    n.quantizes_apart = quantizes && weights.activation_scales && !lowering.fuses_quantization;
     return n;
 }
 
@@ -117,6 +121,9 @@ OpNode& LayerBuilder::add(std::string_view name, Op op, double weights, Fusion f
 }
 
 OpNode& LayerBuilder::linear(std::string_view name, Count m, Count n, Count k, bool bias, double eager_kernels) {
+    if (n_.quantizes_apart)
+        add("quantize",
+            Quantize{.kind = QuantizeKind::scale_matrix, .rows = m, .cols = k, .to = n_.matmul, .schedule = QuantizeSchedule::narrow});
     const Gemm gemm{.m = m,
                     .n = n,
                     .k = k,
@@ -154,6 +161,13 @@ void LayerBuilder::normalization(std::string_view name, Normalization kind, Coun
     const RowWise op{
         .kind = rms ? RowOp::rmsnorm : RowOp::layernorm, .rows = rows, .cols = cols, .precision = n_.norm, .any_operands = n_.framework};
     add(name, op, as_count(cols) * (rms ? 1 : 2), Fusion::chain);
+}
+
+void LayerBuilder::sum_norm(std::string_view name, Normalization kind, Count rows, Count cols, bool reduced) {
+    OpNode& node = norm(name, kind, rows, cols);
+    if (!n_.adds_in_norms) return;
+    if (auto* op = std::get_if<RowWise>(&node.op)) op->adds = true;
+    node.joined = reduced && n_.reduces_in_norms;
 }
 
 void LayerBuilder::separate_rmsnorm(std::string_view name, Count rows, Count cols) {

@@ -26,9 +26,12 @@ struct Numerics {
     bool block_scales = false;  ///< of `WeightFormat`
     double expert_bits = 16;    ///< as `weight_bits`, of routed experts
     bool expert_block_scales = false;
-    double head_bits = 16;        ///< embedding tables and LM head: weight-only quantizers leave them alone, llama.cpp does not
-    bool framework = false;       ///< kernels over strided or broadcast operands compute each address
-    bool quantizes_rows = false;  ///< activations are quantized per row at run time (LLM serving); else scales are static
+    double head_bits = 16;       ///< embedding tables and LM head: weight-only quantizers leave them alone, llama.cpp does not
+    bool framework = false;      ///< kernels over strided or broadcast operands compute each address
+    bool adds_in_norms = false;  ///< of `Lowering`
+    bool reduces_in_norms = false;
+    bool quantizes_apart = false;  ///< activations are quantized with scales of the checkpoint, by a kernel before each product
+    bool quantizes_rows = false;   ///< activations are quantized per row at run time (LLM serving); else scales are static
     [[nodiscard]] Bytes element() const { return element_size(stored); }
 };
 
@@ -98,6 +101,8 @@ public:
     /// `batch` products of activations with activations, or of one weight per head.
     OpNode& batched(std::string_view name, Count batch, Count m, Count n, Count k, double weights = 0);
     /// Of the stream, for the product that follows: a cast comes before or after it where formats differ.
+    /// A norm of the stream that the layer before it adds to; `reduced`: an all-reduce brings what is added.
+    void sum_norm(std::string_view name, Normalization kind, Count rows, Count cols, bool reduced);
     OpNode& norm(std::string_view name, Normalization kind, Count rows, Count cols);
     /// Of what a product left in the stored format.
     void branch_norm(std::string_view name, Normalization kind, Count rows, Count cols);

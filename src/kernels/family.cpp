@@ -1,6 +1,7 @@
 #include "kernels/family.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "roofcast/op_graph.hpp"
 #include "roofcast/software.hpp"
@@ -11,7 +12,10 @@ namespace {
 
 /// Whether the family multiplies weights that are stored so.
 bool takes_weights(const KernelFamily& family, double bits, bool block_scales) {
-    const auto same = [&](const WeightFormat& format) { return format.bits == bits && format.block_scales == block_scales; };
+    // Scales and zero points of groups differ from checkpoint to checkpoint, kernels for their elements do not.
+    const auto same = [&](const WeightFormat& format) {
+        return std::floor(format.bits) == std::floor(bits) && format.block_scales == block_scales;
+    };
     return family.weights.empty() || std::any_of(family.weights.begin(), family.weights.end(), same);
 }
 

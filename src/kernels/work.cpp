@@ -57,7 +57,7 @@ Work work(const Elementwise& op) {
 
 Work work(const RowWise& op) {
     const double elements = real(op.rows) * real(op.cols);
-    return {{}, row_wise_flops * elements * flop, 2 * elements * element_size(op.precision), op.precision};
+    return {{}, row_wise_flops * elements * flop, (op.adds ? 4 : 2) * elements * element_size(op.precision), op.precision};
 }
 
 Work work(const Embedding& op) {

@@ -73,6 +73,10 @@ constexpr std::array<std::string_view, column_count> column_names{"gpu",
                                                                   "tensor_parallel",
                                                                   "pipeline_parallel",
                                                                   "data_parallel",
+                                                                  "attention_data_parallel",
+                                                                  "expert_tensor_parallel",
+                                                                  "dense_format",
+                                                                  "expert_format",
                                                                   "requests",
                                                                   "rate_per_s",
                                                                   "concurrency",
@@ -82,6 +86,7 @@ constexpr std::array<std::string_view, column_count> column_names{"gpu",
                                                                   "context_tokens",
                                                                   "board_gib",
                                                                   "admission",
+                                                                  "mode",
                                                                   "phase",
                                                                   "execution",
                                                                   "launch",
@@ -104,6 +109,9 @@ constexpr std::array<std::string_view, column_count> column_names{"gpu",
                                                                   "value_p95",
                                                                   "value_p99",
                                                                   "drift",
+                                                                  "ttft_ms",
+                                                                  "tpot_ms",
+                                                                  "measured",
                                                                   "runs"};
 
 /// Larger counts are a wrong unit or a slip: no tensor has a dimension, nor a message a size, of 10^13.
@@ -230,11 +238,11 @@ std::optional<Precision> Row::precision_if(MeasuredColumn c) const {
     throw Unusable{fmt::format("unknown {} '{}'{}", name(c), shown(found), hint(found, known))};
 }
 
-std::optional<WeightFormat> Row::weights_if() const {
-    const std::string_view found = text(MeasuredColumn::weight_precision);
+std::optional<WeightFormat> Row::weights_if(MeasuredColumn c) const {
+    const std::string_view found = text(c);
     if (found.empty()) return std::nullopt;
     if (const auto format = parse_weight_format(found)) return format;
-    throw Unusable{fmt::format("unknown weight_precision '{}'", shown(found))};
+    throw Unusable{fmt::format("unknown {} '{}'", name(c), shown(found))};
 }
 
 std::optional<PcieTopology> Row::pcie_if() const {

@@ -75,6 +75,10 @@ enum class MeasuredColumn {
     tensor_parallel,
     pipeline_parallel,
     data_parallel,
+    attention_data_parallel,
+    expert_tensor_parallel,
+    dense_format,
+    expert_format,
     requests,
     rate_per_s,
     concurrency,
@@ -84,6 +88,7 @@ enum class MeasuredColumn {
     context_tokens,
     board_gib,
     admission,
+    mode,
     phase,
     execution,
     launch,
@@ -106,6 +111,9 @@ enum class MeasuredColumn {
     value_p95,
     value_p99,
     drift,
+    ttft_ms,
+    tpot_ms,
+    measured,
     runs
 };
 inline constexpr std::size_t column_count = static_cast<std::size_t>(MeasuredColumn::runs) + 1;
@@ -114,6 +122,9 @@ std::string_view name(MeasuredColumn c);
 
 /// Whether the column holds what was measured, rather than what it was measured of; `metric` identifies.
 bool is_measured(MeasuredColumn c);
+
+/// Columns that hold a value each of the metric they are named after, in rows without `metric` and `value`.
+inline constexpr std::array wide_metrics{MeasuredColumn::ttft_ms, MeasuredColumn::tpot_ms};
 
 /// Why a row cannot be used. Caught by the reader, which adds file and line.
 struct Unusable {
@@ -142,8 +153,8 @@ public:
     [[nodiscard]] bool flag(MeasuredColumn c) const;  ///< 1, true, yes; false when blank
 
     [[nodiscard]] std::optional<Precision> precision_if(MeasuredColumn c) const;
-    [[nodiscard]] std::optional<WeightFormat> weights_if() const;  ///< the weight_precision column
-    [[nodiscard]] std::optional<PcieTopology> pcie_if() const;     ///< the pcie column
+    [[nodiscard]] std::optional<WeightFormat> weights_if(MeasuredColumn c = MeasuredColumn::weight_precision) const;
+    [[nodiscard]] std::optional<PcieTopology> pcie_if() const;  ///< the pcie column
 
     /// All that identifies the measurement: every cell but the measured value, its deviation and the number of runs.
     [[nodiscard]] std::string identity() const;

@@ -124,9 +124,22 @@ private:
             keep(models_, parse_block_row(row), row, record, file);
         } else if (is_kernel) {
             keep(kernels_, parse_kernel_row(row), row, record, file);
-        } else {
+        } else if (!row.text(MeasuredColumn::metric).empty() || !add_wide(row, record, file)) {
             keep(models_, parse_model_row(row), row, record, file);
         }
+    }
+
+    /// A measurement for each column that is named after a metric; false: none has a value.
+    bool add_wide(Row& row, const CsvRecord& record, const std::string& file) {
+        bool any = false;
+        for (const MeasuredColumn column : wide_metrics) {
+            if (row.text(column).empty()) continue;
+            any = true;
+            row.set(MeasuredColumn::metric, name(column));
+            row.set(MeasuredColumn::value, row.text(column));
+            keep(models_, parse_model_row(row), row, record, file);
+        }
+        return any;
     }
 
     template <class MeasuredRow>

@@ -55,6 +55,16 @@ Origin origin_of(const Row& row) {
     return {std::string(row.text(MeasuredColumn::software)), std::string(row.text(MeasuredColumn::source)), {}, 0};
 }
 
+/// Served checkpoints have their own formats; other rows say what they compute in.
+void parse_formats(const Row& row, ModelRow& result) {
+    result.weights = row.weights_if();
+    result.checkpoint = row.weights_if(MeasuredColumn::dense_format);
+    if (!result.checkpoint) result.checkpoint = row.weights_if(MeasuredColumn::expert_format);
+    result.precision = result.phase == "serve" ? row.precision_if(MeasuredColumn::precision) : required_precision(row);
+    result.kv_precision = row.precision_if(MeasuredColumn::kv_precision);
+    if (!result.kv_precision && result.precision && !result.checkpoint) result.kv_precision = activation_precision(*result.precision);
+}
+
 Metric parse_metric(const Row& row) {
     std::vector<std::string_view> known;
     for (const auto& form : metric_forms) known.push_back(form.name);
@@ -86,17 +96,29 @@ std::optional<double> total_if(const Row& row, MeasuredColumn column) {
     return value;
 }
 
-Execution parse_execution_column(const Row& row) {
+/// Serving engines replay graphs where the row does not say.
+Execution parse_execution_column(const Row& row, Execution otherwise) {
     std::vector<std::string_view> known;
     for (std::size_t i = 0; i < execution_count; ++i) known.push_back(name(static_cast<Execution>(i)));
-    return *parse_execution(row.choice(MeasuredColumn::execution, known, name(Execution::eager)));
+    return *parse_execution(row.choice(MeasuredColumn::execution, known, name(otherwise)));
+}
+
+/// Zero stands for a degree that does not apply.
+std::int64_t degree(const Row& row, MeasuredColumn column) {
+    return std::max<std::int64_t>(1, row.count_if(column, 0).value_or(1));
 }
 
 void parse_parallelism(const Row& row, ModelRow& result) {
-    result.parallel.tensor = row.count_if(MeasuredColumn::tensor_parallel).value_or(1);
-    result.parallel.pipeline = row.count_if(MeasuredColumn::pipeline_parallel).value_or(1);
-    result.parallel.data = row.count_if(MeasuredColumn::data_parallel).value_or(1);
-    result.parallel.expert = row.count_if(MeasuredColumn::expert_parallel).value_or(1);
+    result.parallel = {.tensor = degree(row, MeasuredColumn::tensor_parallel),
+                       .pipeline = degree(row, MeasuredColumn::pipeline_parallel),
+                       .data = degree(row, MeasuredColumn::data_parallel),
+                       .expert = degree(row, MeasuredColumn::expert_parallel)};
+    result.expert_tensor_parallel = degree(row, MeasuredColumn::expert_tensor_parallel);
+    // Experts lie on all GPUs of a copy; attention that is not said to be copied is where tensor parallelism does not reach.
+    const std::int64_t expert_gpus = result.expert_tensor_parallel * result.parallel.expert;
+    result.attention_data_parallel = row.text(MeasuredColumn::attention_data_parallel).empty()
+                                         ? std::max<std::int64_t>(1, expert_gpus / result.parallel.tensor)
+                                         : degree(row, MeasuredColumn::attention_data_parallel);
     const double split = static_cast<double>(result.parallel.tensor) * static_cast<double>(result.parallel.pipeline) *
                          static_cast<double>(result.parallel.data);
     constexpr double most_gpus = 1e6;
@@ -106,18 +128,21 @@ void parse_parallelism(const Row& row, ModelRow& result) {
         throw Unusable{fmt::format("gpus is {}, but the degrees of parallelism need {}", result.gpus, result.parallel.gpus())};
 }
 
-SchedulerOptions parse_scheduler(const Row& row) {
+SchedulerSettings parse_scheduler(const Row& row) {
     constexpr double most_in_step = 0x1p20;  // tables of step times grow with it
-    SchedulerOptions o;
-    o.max_sequences = row.count_if(MeasuredColumn::max_seqs).value_or(o.max_sequences);
-    o.max_tokens = row.count_if(MeasuredColumn::max_tokens).value_or(o.max_tokens);
-    o.memory_fraction = positive_if(row, MeasuredColumn::memory_fraction).value_or(o.memory_fraction);
-    o.admission = admission_of(row.choice(MeasuredColumn::admission, {admission_names.begin(), admission_names.end()}, name(o.admission)));
-    if (o.memory_fraction > 1) throw Unusable{fmt::format("memory_fraction is {}; expected at most 1", o.memory_fraction)};
-    if (static_cast<double>(o.max_tokens) > most_in_step) throw Unusable{fmt::format("max_tokens is {}: too large", o.max_tokens)};
-    if (o.max_sequences > o.max_tokens)
-        throw Unusable{fmt::format("max_seqs is {}, but a step has {} tokens at most", o.max_sequences, o.max_tokens)};
-    return o;
+    SchedulerSettings s;
+    s.max_sequences = row.count_if(MeasuredColumn::max_seqs);
+    s.max_tokens = row.count_if(MeasuredColumn::max_tokens);
+    s.memory_fraction = positive_if(row, MeasuredColumn::memory_fraction);
+    if (!row.text(MeasuredColumn::admission).empty())
+        s.admission = admission_of(row.choice(MeasuredColumn::admission, {admission_names.begin(), admission_names.end()}, {}));
+    if (s.memory_fraction > 1) throw Unusable{fmt::format("memory_fraction is {}; expected at most 1", *s.memory_fraction)};
+    for (const auto& count : {s.max_tokens, s.max_sequences}) {
+        if (count && static_cast<double>(*count) > most_in_step) throw Unusable{fmt::format("a step of {}: too large", *count)};
+    }
+    if (s.max_sequences && s.max_tokens && s.max_sequences > s.max_tokens)
+        throw Unusable{fmt::format("max_seqs is {}, but a step has {} tokens at most", *s.max_sequences, *s.max_tokens)};
+    return s;
 }
 
 EngineSettings parse_start(const Row& row) {
@@ -135,21 +160,25 @@ EngineSettings parse_start(const Row& row) {
     return settings;
 }
 
-/// Without a rate and without a number of users all requests are there at once.
+/// Without a rate and without a number of users all requests are there at once. Users send ten requests each where the row does not say.
 ServedLoad parse_served(const Row& row, const Parallelism& parallel) {
     constexpr double most_requests = 1e6, most_tokens = 0x1p32;  // that are simulated in seconds
+    constexpr std::int64_t requests_a_user = 10;
+    if (row.choice(MeasuredColumn::mode, {"aggregated", "disaggregated"}, "aggregated") == "disaggregated")
+        throw Unusable{"prompts and decodes on GPUs of their own are not simulated"};
     ServedLoad load;
-    load.requests = row.count(MeasuredColumn::requests);
     load.rate_per_s = positive_if(row, MeasuredColumn::rate_per_s);
     const auto users = row.count_if(MeasuredColumn::concurrency);
+    const auto requests = row.count_if(MeasuredColumn::requests);
+    load.requests = users && !requests ? requests_a_user * *users : row.count(MeasuredColumn::requests);
     if (users && load.rate_per_s) throw Unusable{"both rate_per_s and concurrency say when requests come"};
     if (users && *users < parallel.data)
         throw Unusable{fmt::format("concurrency is {}, below the {} copies of data_parallel", *users, parallel.data)};
     load.users = users.value_or(load.requests);
-    load.options = parse_scheduler(row);
-    const double requests = static_cast<double>(load.requests), each = static_cast<double>(row.count(MeasuredColumn::prompt_tokens)) +
-                                                                       static_cast<double>(row.count(MeasuredColumn::output_tokens));
-    if (requests > most_requests || requests * each > most_tokens)
+    load.settings = parse_scheduler(row);
+    const double total = static_cast<double>(load.requests), each = static_cast<double>(row.count(MeasuredColumn::prompt_tokens)) +
+                                                                    static_cast<double>(row.count(MeasuredColumn::output_tokens));
+    if (total > most_requests || total * each > most_tokens)
         throw Unusable{fmt::format("too large to be simulated: {} requests of {} tokens", load.requests, each)};
     return load;
 }
@@ -208,10 +237,8 @@ ModelRow parse_model_row(const Row& row) {
     result.gpu = row.required_text(MeasuredColumn::gpu);
     result.model = row.required_text(MeasuredColumn::model);
     result.family = row.text(MeasuredColumn::family);
-    result.precision = required_precision(row);
-    result.weights = row.weights_if();
-    result.kv_precision = row.precision_if(MeasuredColumn::kv_precision).value_or(activation_precision(result.precision));
     result.phase = row.choice(MeasuredColumn::phase, {"forward", "prefill", "decode", "generate", "serve", "start", "train"}, "");
+    parse_formats(row, result);
     parse_parallelism(row, result);
     if (result.phase == "serve") result.served = parse_served(row, result.parallel);
     if (result.phase == "start") result.started = parse_start(row);
@@ -225,7 +252,7 @@ ModelRow parse_model_row(const Row& row) {
     result.gmacs = total_if(row, MeasuredColumn::gmacs);
     result.mactivations = total_if(row, MeasuredColumn::mactivations);
     result.mparams = total_if(row, MeasuredColumn::mparams);
-    result.execution = parse_execution_column(row);
+    result.execution = parse_execution_column(row, result.served ? Execution::cuda_graph : Execution::eager);
     result.metric = parse_metric(row);
     if (is_of_start(result.metric) != result.started.has_value())
         throw Unusable{fmt::format("{} does not suit phase '{}'", name(result.metric), result.phase)};

@@ -173,7 +173,7 @@ Run completed_sizes(Run run, const Workload& workload) {
     check_degrees(workload, run.parallel);
     // A format that only the experts are published in means the checkpoint as it is published.
     if (run.weights && workload.native_experts && !workload.native_weights && *run.weights == *workload.native_experts) run.weights.reset();
-    if (!run.weights && unpacks_weights(run.precision)) run.expert_weights = workload.native_experts;
+    if (!run.weights && is_as_published(workload, run.precision)) run.expert_weights = workload.native_experts;
     run.weights = run.weights.value_or(stored_weights(workload, run.precision));
     const bool scaled_cache = workload.native_cache && element_size(*workload.native_cache) < element_size(run.cache_precision());
     if (!run.kv_precision && scaled_cache) run.kv_precision = workload.native_cache;
@@ -198,7 +198,8 @@ Run completed_sizes(Run run, const Workload& workload) {
 }
 
 Precision default_precision(const Workload& workload, const GpuProfile& gpu) {
-    return nearest_precision(gpu, workload.default_precision);
+    const auto published = workload.native_weights ? multiplied_in(*workload.native_weights) : std::nullopt;
+    return published && gpu.supports(*published) ? *published : nearest_precision(gpu, workload.default_precision);
 }
 
 }  // namespace roofcast

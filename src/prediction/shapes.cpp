@@ -26,7 +26,11 @@ bool unpacks_weights(Precision precision) {
 }
 
 WeightFormat stored_weights(const Workload& workload, Precision precision) {
-    return workload.native_weights && unpacks_weights(precision) ? *workload.native_weights : native_weights(precision);
+    return workload.native_weights && is_as_published(workload, precision) ? *workload.native_weights : native_weights(precision);
+}
+
+bool is_as_published(const Workload& workload, Precision precision) {
+    return unpacks_weights(precision) || (workload.native_weights && workload.native_weights->precision == precision);
 }
 
 std::vector<std::string> checkpoint_notes(const Workload& workload, const Run& run) {

@@ -26,7 +26,10 @@ void refuse_useless(const GivenSettings& given, const Workload& workload);
 /// Whether runs in `precision` unpack weights that are stored in fewer bits.
 bool unpacks_weights(Precision precision);
 
-/// How weights are stored when the user does not say: as the checkpoint is published when it is quantized, which 16-bit runs unpack.
+/// Whether runs in `precision` take a quantized checkpoint as it is: they unpack its weights, or multiply them as they are stored.
+bool is_as_published(const Workload& workload, Precision precision);
+
+/// How weights are stored when the user does not say: as the checkpoint is published when it is quantized and runs can take it so.
 WeightFormat stored_weights(const Workload& workload, Precision precision);
 
 /// What the model's file left open, and how its checkpoint is stored where a run takes that over.

@@ -63,7 +63,8 @@ std::string shape_text(const ModelRow& row) {
     std::string text = fmt::format("batch={}", row.batch);
     if (row.block) {
         const AttentionBlock& block = row.block->block;
-        text += fmt::format(" heads={} query={} kv={} cache={}", block.heads, block.query_len, block.kv_len, name(row.kv_precision));
+        text += fmt::format(" heads={} query={} kv={} cache={}", block.heads, block.query_len, block.kv_len,
+                            row.kv_precision ? name(*row.kv_precision) : "");
     }
     if (row.prompt_tokens) text += fmt::format(" prompt={}", *row.prompt_tokens);
     if (row.output_tokens) text += fmt::format(" output={}", *row.output_tokens);

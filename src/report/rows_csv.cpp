@@ -41,8 +41,8 @@ void add_kernel(std::string& out, const JudgedRow& row, const KernelRow& k) {
 
 void add_model(std::string& out, const JudgedRow& row, const ModelRow& m) {
     fmt::format_to(std::back_inserter(out), "{},{},{},,{},{},{},{},{},{},{},,{}", csv_field(m.gpu), m.block ? m.block->op_name : "model",
-                   m.block ? csv_field(m.block->function) : "", csv_field(m.model), name(m.precision), m.weights ? name(*m.weights) : "",
-                   csv_field(shape_text(m)), name(m.metric), prediction_fields(row),
+                   m.block ? csv_field(m.block->function) : "", csv_field(m.model), m.precision ? name(*m.precision) : "",
+                   m.weights ? name(*m.weights) : "", csv_field(shape_text(m)), name(m.metric), prediction_fields(row),
                    !m.block                   ? ""
                    : m.block->launch_included ? "included"
                                               : "excluded",

@@ -100,6 +100,7 @@ std::vector<std::string> counted_lines(const NamedServing& n) {
 nlohmann::ordered_json settings_json(const SchedulerOptions& o) {
     return {{"max_sequences", o.max_sequences},
             {"max_tokens", o.max_tokens},
+            {"batching", std::string(name(o.batching))},
             {"chunked_prefill", o.chunked},
             {"chunk_tokens", o.chunked ? nlohmann::ordered_json(o.chunk.value_or(o.max_tokens)) : nlohmann::ordered_json()},
             {"block_tokens", o.block_tokens},
@@ -215,7 +216,10 @@ std::vector<std::string> serving_assumptions(const ServingQuestion& question, co
             ? "the room for a whole prompt and its output is taken when it enters, so that none has to leave"
             : "the room for a whole prompt is taken when it enters; the latest to enter leaves when the cache is full, and its tokens are "
               "computed again",
-        "every request generates just its output tokens; no time for text, network or the choice of requests"};
+        question.request.software.empty()
+            ? "every request generates just its output tokens; no time for text, network or the choice of requests"
+            : "every request generates just its output tokens; text and network take what the engine states (request_ms), the choice of "
+              "requests nothing"};
     if (o.prefix_cached > 0) lines.emplace_back("cached prefixes spare computing, not memory: each sequence counts all its blocks");
     if (vlm != nullptr) {
         const Run& run = question.request;
@@ -225,7 +229,7 @@ std::vector<std::string> serving_assumptions(const ServingQuestion& question, co
             "request enters in, cached prefix or not",
             run.images, one ? "" : "s", image_side(*vlm, run), image_tokens(*vlm, run), one ? "its" : "their"));
     }
-    if (model.sliding_window > 0) lines.emplace_back("the cache keeps tokens that left a layer's window");
+    if (model.sliding_window > 0) lines.emplace_back("a layer with a window keeps no token that left it");
     if (p.pipeline > 1) lines.emplace_back("one step at a time passes all pipeline stages; only chunks of a prompt overlap, as in predict");
     if (p.attention_data > 1) lines.emplace_back("sequences of a step are shared out evenly to the groups of attention");
     if (const auto& drafting = question.request.techniques.speculation)

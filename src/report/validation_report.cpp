@@ -72,7 +72,7 @@ RowText text_of(const JudgedRow& row, const Measurements& measurements) {
         const ModelRow& m = measurements.models[row.index];
         return {m.gpu,
                 "model",
-                std::string(name(m.precision)),
+                m.precision ? std::string(name(*m.precision)) : std::string(),
                 m.model + " " + shape_text(m),
                 std::string(name(m.metric)),
                 place_text(m.origin)};

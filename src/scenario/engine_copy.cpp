@@ -29,12 +29,12 @@ EngineCopy::EngineCopy(const ServingEngine& engine, const std::vector<ServingReq
 
 EngineLoad EngineCopy::run() {
     while ((arrived_ < count_ || waiting() > 0 || running_ > 0) && (misses_ == nullptr || !misses_->gives_up())) {
-        if (waiting() == 0 && running_ == 0 && users_ == 0) clock_ = max(clock_, request(arrived_).arrival);
+        if (waiting() == 0 && running_ == 0) clock_ = max(clock_, reaches_scheduler(arrived_));
         receive();
         parts_.clear();
         scores_ = 0;
         begun_ = 0;
-        engine_.options.chunked ? plan_mixed() : plan_apart();
+        engine_.options.batching == Batching::mixed ? plan_mixed() : plan_prompts_first();
         advance(mix());
         if (decodes_ > 0) end_decodes();
         end_prompts();
@@ -45,14 +45,32 @@ EngineLoad EngineCopy::run() {
 }
 
 bool EngineCopy::next_has_arrived() const {
-    return users_ > 0 ? arrived_ < users_ + finished_ : request(arrived_).arrival <= clock_;
+    if (users_ > 0 && arrived_ >= users_ + finished_) return false;
+    return reaches_scheduler(arrived_) <= clock_;
 }
 
-/// What arrived while the last step ran has waited since; users send the next request when a step ends.
+/// Users send the first requests at once, and the next one when a step ends that ended the one before.
+Seconds EngineCopy::arrival(std::size_t i) const {
+    if (users_ == 0) return request(i).arrival;
+    return i < users_ ? Seconds{} : ends_of_requests_[i - users_];
+}
+
+/// Text and network take requests of one moment apart: times are exponential, of the request's number alone.
+Seconds EngineCopy::reaches_scheduler(std::size_t i) const {
+    constexpr double golden = 0.6180339887498949;  // its multiples are spread evenly over 0 to 1
+    const double share = std::fmod(golden * static_cast<double>(i + 1), 1.0);
+    const Seconds text = static_cast<double>(request(i).prompt_tokens) * engine_.prompt_token_time;
+    return arrival(i) + text - std::log1p(-share) * engine_.request_time;
+}
+
+/// What arrived while the last step ran has waited since. Schedulers that look for requests now and then do so after steps with prompts and
+/// where nothing runs.
 void EngineCopy::receive() {
+    if (decode_steps_ - polled_ < engine_.options.poll_steps && parts_.empty() && running_ > 0) return;
+    polled_ = decode_steps_;
     for (; arrived_ < count_ && next_has_arrived(); ++arrived_) {
         sequences_[arrived_].target = request(arrived_).prompt_tokens;
-        times(arrived_).arrived = users_ > 0 ? clock_ : request(arrived_).arrival;
+        times(arrived_).arrived = arrival(arrived_);
         load_.waiting += clock_ - times(arrived_).arrived;
     }
     load_.most_waiting = std::max(load_.most_waiting, waiting());
@@ -67,30 +85,57 @@ void EngineCopy::compute_prompt(std::size_t i, std::int64_t& budget) {
     budget -= tokens;
 }
 
-/// Decodes first, then prompts begun before, then new ones, as far as the budget of tokens goes.
-void EngineCopy::plan_mixed() {
-    const SchedulerOptions& o = engine_.options;
-    const bool full = make_room_for_decodes();
-    decodes_ = decoding_;
-    std::int64_t budget = std::min(o.max_tokens - engine_.steps.verified * decodes_, o.chunk.value_or(o.max_tokens));
+/// Prompts begun before, then new ones, as far as the budget of tokens goes. A prompt that is not to be cut, longer than a step, goes
+/// alone: one that was preempted can have grown so.
+void EngineCopy::plan_prompts(std::int64_t budget) {
     for (const std::size_t i : computing_prompts_) compute_prompt(i, budget);
-    while (!full && budget > 0 && head_may_enter()) compute_prompt(enter(), budget);
+    while (budget > 0 && head_may_enter()) {
+        std::int64_t whole = sequences_[head()].target - cached_prefix(head());
+        if (engine_.options.chunked) {
+            compute_prompt(enter(), budget);
+            continue;
+        }
+        if (!parts_.empty() && whole > budget) return;
+        budget -= whole;
+        compute_prompt(enter(), whole);
+    }
 }
 
-/// Whole prompts in a step of their own where any may enter, else decodes. A prompt longer than a step, which one that was preempted can
-/// have grown to, goes alone.
-void EngineCopy::plan_apart() {
-    std::int64_t budget = engine_.options.max_tokens;
-    while (head_may_enter()) {
-        std::int64_t tokens = sequences_[head()].target - cached_prefix(head());
-        if (!parts_.empty() && tokens > budget) break;
-        budget -= tokens;
-        compute_prompt(enter(), tokens);
-    }
+std::int64_t EngineCopy::prompt_budget() const {
+    const SchedulerOptions& o = engine_.options;
+    return std::min(o.max_tokens, o.chunk.value_or(o.max_tokens));
+}
+
+/// Decodes first, then prompts.
+void EngineCopy::plan_mixed() {
+    const bool full = make_room_for_decodes();
+    decodes_ = decoding_;
+    if (full || prompts_wait()) return;
+    plan_prompts(std::min(engine_.options.max_tokens - engine_.steps.verified * decodes_, prompt_budget()));
+}
+
+/// Prompts in a step of their own where any may enter, else decodes.
+void EngineCopy::plan_prompts_first() {
+    plan_prompts(prompt_budget());
     decodes_ = 0;
     if (!parts_.empty()) return;
     make_room_for_decodes();
     decodes_ = decoding_;
+}
+
+/// Whether prompts that could begin are held back beside decodes until there are more of them.
+bool EngineCopy::prompts_wait() {
+    const SchedulerOptions& o = engine_.options;
+    if (o.wait_steps == 0 || decodes_ == 0 || !computing_prompts_.empty() || !head_may_enter()) return false;
+    const auto enough = static_cast<std::int64_t>(o.wait_share * as_double(o.max_tokens)) - engine_.steps.verified * decodes_;
+    std::int64_t tokens = 0;
+    for (std::size_t i = entered_; i < arrived_ && tokens < enough; ++i) tokens += request(i).prompt_tokens;
+    if (tokens < enough && waited_ < o.wait_steps) {
+        ++waited_;
+        return true;
+    }
+    waited_ = 0;
+    return false;
 }
 
 /// Sequences as their mean; `past` such that q·(h + q/2) of the mean is the mean of q·(h + q/2).

@@ -60,8 +60,13 @@ private:
     void receive();
     std::size_t enter();
     void compute_prompt(std::size_t i, std::int64_t& budget);
+    [[nodiscard]] Seconds arrival(std::size_t i) const;
+    [[nodiscard]] Seconds reaches_scheduler(std::size_t i) const;
+    [[nodiscard]] std::int64_t prompt_budget() const;
+    bool prompts_wait();
+    void plan_prompts(std::int64_t budget);
     void plan_mixed();
-    void plan_apart();
+    void plan_prompts_first();
     bool make_room_for_decodes();
     void preempt_latest();
     [[nodiscard]] StepMix mix() const;
@@ -90,6 +95,9 @@ private:
     std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
 
     std::int64_t running_ = 0, decoding_ = 0, decode_steps_ = 0, admissions_ = 0, free_blocks_ = 0;
+    std::int64_t polled_ = 0;                 ///< decode steps when requests were looked for last
+    std::int64_t waited_ = 0;                 ///< steps that prompts have been held back for
+    std::vector<Seconds> ends_of_requests_;   ///< in order, where users send them
     std::int64_t context_sum_ = 0;            ///< of decoding sequences: context less `decode_steps_`
     std::vector<std::int64_t> block_phases_;  ///< decoding sequences that need a block when decode_steps_ modulo block size is this
     std::vector<Part> parts_;                 ///< prompts of the step

@@ -97,6 +97,7 @@ void EngineCopy::finish(std::size_t i) {
     times(i).finished = clock_;
     if (misses_ != nullptr) misses_->count.add(request(i), times(i), misses_->end.objective);
     ++finished_;
+    if (users_ > 0) ends_of_requests_.push_back(clock_);
     release(i);
 }
 

@@ -100,7 +100,8 @@ StepRange step_range(const SchedulerOptions& options, const std::vector<ServingR
     if (options.chunked) {
         range.prompt_tokens = std::min(range.prompt_tokens, options.chunk.value_or(range.prompt_tokens));
     } else {
-        range.tokens = range.prompt_tokens = std::max(options.max_tokens, longest);  // what left the engine comes back whole
+        range.prompt_tokens = std::max(options.max_tokens, longest);  // what left the engine comes back whole
+        range.tokens = range.prompt_tokens + (options.batching == Batching::mixed ? options.max_sequences : 0);
     }
     return range;
 }
@@ -118,6 +119,8 @@ ServingAnswer serve(const Workload& workload, const Gpu& gpu, const SoftwareStac
                          .state_blocks = answer.room.state_blocks,
                          .copies = question.request.parallel.data,
                          .max_context = model.model.max_context,
+                         .request_time = model.stack.request_time,
+                         .prompt_token_time = model.stack.prompt_token_time,
                          .tokens_per_step = tokens_per_step(question.request.techniques),
                          .users = question.users};
     const std::vector<ServingRequest> served = accepted(engine, with_images(requests, answer.image_tokens), answer);

@@ -199,6 +199,7 @@ Seconds part_time(const StepTable& t, const StepPart& part, std::int64_t rows, I
 StepTable tabulated(const StepModel& m, const StepRange& range) {
     const auto t = std::make_shared<const Tabulation>(Tabulation{m, without_host(m), host_issues_kernels(m)});
     StepTable table;
+    table.prompt_floor = m.prompt_floor;
     table.verified = m.verified();
     tabulate_shared(table, t, range);
     tabulate_decodes(table, t, range);
@@ -229,6 +230,7 @@ Seconds step_time(const StepTable& t, const StepMix& mix) {
             });
         });
     }
+    if (mix.prompts > 0) time = max(time, t.prompt_floor);
     if (mix.encoded > 0 && !t.vision_part.empty())
         time += std::exp(along(t.vision_part, 0, place(t.encoded, static_cast<double>(mix.encoded)))) * s;
     return time;

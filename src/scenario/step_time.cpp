@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "prediction/own_head.hpp"
 #include "prediction/pass.hpp"
@@ -102,6 +103,12 @@ StepModel step_model(const Workload& workload, const Gpu& device, const Run& req
     stack.lowering.head_by_sequences = false;  // a scheduler of steps gathers the last tokens
     StepModel model{*llm,           vlm == nullptr ? std::nullopt : std::optional(*vlm), gpu_of(device, request, stack), stack, request,
                     request.streams};
+    model.stack.prompt_host_per_kernel = {};
+    if (stack.prompt_host_per_kernel > Seconds{}) {
+        const OpGraph one = prefill_graph(model.model, with_batch(model, 1), stack.lowering, 1);
+        model.prompt_floor =
+            stack.host_per_pass + timeline(one, model.gpu, model.stack, model.streams).kernels * stack.prompt_host_per_kernel;
+    }
     if (const auto& speculation = request.techniques.speculation)
         model.draft = StepDraft{*language_model(*speculation->draft), draft_request(workload, request), speculation->tokens,
                                 drafting_modules(workload, *speculation)};
@@ -116,11 +123,12 @@ Seconds step_time(const StepModel& m, const StepMix& mix) {
         const double each = static_cast<double>(mix.prompt_tokens) / static_cast<double>(mix.prompts);
         prompt = prompt_step(m, mix.prompts, whole(each, 1), whole(mix.past, 0));
     }
-    if (mix.decodes == 0) return vision + prompt;
+    if (mix.decodes == 0) return vision + max(prompt, m.prompt_floor);
     if (mix.prompts == 0) return vision + decode;
     const std::int64_t rows = mix.decodes * m.verified();
     const Seconds apart = shared_step(m, rows, rows) + shared_step(m, mix.prompt_tokens, mix.prompts);
-    return vision + decode + prompt + shared_step(m, rows + mix.prompt_tokens, rows + mix.prompts) - apart;
+    const Seconds both = decode + prompt + shared_step(m, rows + mix.prompt_tokens, rows + mix.prompts) - apart;
+    return vision + max(both, m.prompt_floor);
 }
 
 }  // namespace roofcast

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
+#include <span>
 #include <type_traits>
 
 namespace roofcast {
@@ -17,6 +19,16 @@ auto read_if(TableReader& table, std::string_view key, Read read) -> std::option
     auto result = read(own);
     own.finish();
     return result;
+}
+
+/// One of `known`; absent: not said.
+template <class Parse>
+auto choice_if(TableReader& table, std::string_view key, std::span<const std::string_view> known, Parse parse)
+    -> std::optional<std::invoke_result_t<Parse, std::string_view>> {
+    const auto text = table.text_if(key);
+    if (!text) return std::nullopt;
+    if (std::find(known.begin(), known.end(), *text) != known.end()) return parse(*text);
+    throw table.error(key, "unknown name", *text, fmt::format("{}", fmt::join(known, " or ")));
 }
 
 constexpr std::string_view kernel_sets[] = {"framework", "engine", "generated", "fused"};
@@ -55,6 +67,11 @@ void read_fused_wide_attention(TableReader& table, SoftwareStack& stack) {
 std::string text_of(const std::optional<GroupSizes>& groups) {
     if (!groups) return {};
     return groups->most < groups->least ? "[]" : fmt::format("[{}, {}]", groups->least, groups->most);
+}
+
+std::string text_of(const SchedulerOptions& o) {
+    return fmt::format("{{ batching = \"{}\", chunked = {}, max_tokens = {}, max_sequences = {}, admission = \"{}\" }}", name(o.batching),
+                       o.chunked, o.max_tokens, o.max_sequences, name(o.admission));
 }
 
 std::string text_of(const std::optional<GroupedDecoding>& decoding) {
@@ -101,6 +118,20 @@ std::optional<LongContexts> read_long_contexts(TableReader& table) {
                             .prefill_chunk = own.count("prefill_chunk_tokens"),
                             .decode_attention_rate = own.number("decode_attention_rate", share)};
     });
+}
+
+SchedulerOptions read_scheduler(TableReader& table) {
+    return read_if(table, "scheduler",
+                   [](TableReader& own) {
+                       SchedulerSettings s;
+                       s.max_sequences = own.count_if("max_sequences");
+                       s.max_tokens = own.count_if("max_tokens");
+                       s.chunked = own.flag_if("chunked");
+                       s.batching = choice_if(own, "batching", batching_names, batching_of);
+                       s.admission = choice_if(own, "admission", admission_names, admission_of);
+                       return with({}, s);
+                   })
+        .value_or(SchedulerOptions{});
 }
 
 int read_tile(TableReader& table, std::string_view key, std::int64_t tallest) {

@@ -21,6 +21,7 @@ QuantizeSchedule read_quantizing(TableReader& table);
 std::optional<GroupSizes> read_group_sizes(TableReader& table, std::string_view key = "sharing_groups", std::int64_t least = 2);
 std::optional<GroupedDecoding> read_grouped_decoding(TableReader& table);
 std::optional<LongContexts> read_long_contexts(TableReader& table);
+SchedulerOptions read_scheduler(TableReader& table);
 std::optional<DecoderHabits> read_decoder_habits(TableReader& table);
 std::optional<HalfPadded> read_half_padded(TableReader& table);
 
@@ -31,6 +32,7 @@ void read_fused_wide_attention(TableReader& table, SoftwareStack& stack);
 std::string text_of(const std::optional<GroupSizes>& groups);
 std::string text_of(const std::optional<GroupedDecoding>& decoding);
 std::string text_of(const std::optional<LongContexts>& contexts);
+std::string text_of(const SchedulerOptions& scheduler);
 std::string text_of(const std::optional<DecoderHabits>& decoders);
 std::string text_of(const std::optional<HalfPadded>& padding);
 

@@ -113,6 +113,12 @@ std::optional<WeightFormat> parse_weight_format(std::string_view text) {
     return format;
 }
 
+std::optional<Precision> multiplied_in(const WeightFormat& format) {
+    constexpr std::string_view microscaled = "nvfp4";
+    if (format.precision == Precision::fp8) return Precision::fp8;
+    return format.label == microscaled ? std::optional(Precision::fp4) : std::nullopt;
+}
+
 std::vector<std::string> weight_format_names() {
     std::vector<std::string> names;
     for (const Precision p : all_precisions) names.emplace_back(name(p));

@@ -16,7 +16,7 @@ namespace {
 
 Run request_of(const ModelRow& row) {
     Run run;
-    run.precision = row.precision;
+    run.precision = *row.precision;
     run.batch = row.batch;
     run.weights = row.weights;
     run.kv_precision = row.kv_precision;

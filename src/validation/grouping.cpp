@@ -58,7 +58,7 @@ std::string value_of(GroupKey key, const ModelRow& row) {
         case GroupKey::op:
             return row.block ? row.block->op_name : "model";
         case GroupKey::precision:
-            return std::string(name(row.precision));
+            return row.precision ? std::string(name(*row.precision)) : std::string();
         case GroupKey::model:
             return row.model;
         case GroupKey::source:

@@ -90,13 +90,50 @@ HostMachine read_machine(TableReader& table) {
     return machine;
 }
 
+std::optional<Precision> precision_if(TableReader& table, const char* key) {
+    const auto text = table.text_if(key);
+    if (!text) return std::nullopt;
+    if (const auto precision = parse_precision(*text)) return precision;
+    throw table.error(key, "unknown precision", *text, "fp8, fp4, bf16, ...");
+}
+
+SchedulerSettings read_settings(TableReader table) {
+    SchedulerSettings s;
+    s.max_sequences = table.count_if("max_sequences");
+    s.max_tokens = table.count_if("max_tokens");
+    s.poll_steps = table.count_if("poll_steps");
+    s.wait_steps = table.count_if("wait_steps");
+    s.wait_share = table.number_if("wait_share", {0, 1});
+    s.memory_fraction = table.number_if("memory_fraction", {0.01, 1});
+    table.finish();
+    return s;
+}
+
 RowMeaning read_meaning(TableReader& table) {
     RowMeaning meaning;
     meaning.source = table.text_if("source").value_or("");
     meaning.software = table.text_if("software").value_or("");
     if (meaning.source.empty() && meaning.software.empty()) throw table.missing("source", "beginning of the column source, or of software");
+    meaning.unversioned = table.flag_if("unversioned").value_or(false);
     meaning.means = table.text_if("means").value_or("");
     meaning.rates_of_whole_calls = table.flag_if("rates_of_whole_calls").value_or(false);
+    meaning.models = table.texts_if("models");
+    meaning.most_tensor = table.count_if("most_tensor").value_or(0);
+    meaning.step_prompts = table.number_if("step_prompts", {1, 64}).value_or(0);
+    meaning.attention_copies = table.flag_if("attention_copies").value_or(false);
+    meaning.mtp = table.count_if("mtp").value_or(0);
+    meaning.acceptance = table.number_if("acceptance", {0, 1}).value_or(0);
+    meaning.attention_once = table.flag_if("attention_once").value_or(false);
+    meaning.gpus = table.texts_if("gpus");
+    meaning.prompt_tokens = table.count_if("prompt_tokens").value_or(0);
+    meaning.output_tokens = table.count_if("output_tokens").value_or(0);
+    meaning.format = precision_if(table, "format");
+    meaning.checkpoint = table.text_if("checkpoint").value_or("");
+    meaning.kv_precision = precision_if(table, "kv_precision");
+    meaning.shortest_lengths = table.number_if("shortest_lengths", {0.01, 1});
+    meaning.least_users = table.count_if("least_users").value_or(0);
+    if (table.has("scheduler")) meaning.scheduler = read_settings(table.table("scheduler"));
+    meaning.multiplied_degrees = table.flag_if("multiplied_degrees").value_or(false);
     meaning.memory_of_tensors = table.flag_if("memory_of_tensors").value_or(false);
     if (const auto layout = table.text_if("layout")) {
         if (*layout != "nhwc" && *layout != "nchw") throw table.error("layout", "unknown layout", *layout, "nhwc or nchw");
@@ -200,7 +237,7 @@ const HostStack* host_of(const std::vector<HostStack>& stacks, const KernelRow& 
 }
 
 const HostStack* host_of(const std::vector<HostStack>& stacks, const ModelRow& row) {
-    const std::string weights = row.weights ? name(*row.weights) : std::string(name(row.precision));
+    const std::string weights = row.weights ? name(*row.weights) : std::string(name(*row.precision));
     return closest(stacks, {row.origin.source, row.gpu, row.origin.software, weights, row.block->launch_included});
 }
 

@@ -54,10 +54,25 @@ struct HostMachine {
 /// What rows of whole models mean that their columns do not say, by the beginnings of their source and software; empty: any.
 struct RowMeaning {
     std::string source, software;
-    std::string means;                    ///< software in place of the row's; empty: as the row says
-    bool rates_of_whole_calls = false;    ///< rates of phase decode count the time of the prompt
-    bool memory_of_tensors = false;       ///< memory is that of tensors, without a context and libraries
-    std::optional<bool> channels_last{};  ///< layout of images
+    std::vector<std::string> models, gpus;                               ///< of the rows that it stands for; empty: any
+    std::int64_t prompt_tokens = 0, output_tokens = 0, most_tensor = 0;  ///< the same, and tensor-parallel GPUs at most; 0: any
+    std::optional<Precision> format;                                     ///< of the checkpoint of these rows; absent: any
+    bool unversioned = false;                                            ///< stands for rows whose software is these words alone
+    std::string means;                                                   ///< software in place of the row's; empty: as the row says
+    bool rates_of_whole_calls = false;                                   ///< rates of phase decode count the time of the prompt
+    bool memory_of_tensors = false;                                      ///< memory is that of tensors, without a context and libraries
+    std::optional<bool> channels_last{};                                 ///< layout of images
+    std::string checkpoint;                                              ///< model in place of the row's; empty: as the row says
+    std::optional<Precision> kv_precision{};                             ///< of the KV cache where the row does not say
+    std::optional<double> shortest_lengths{};                            ///< ServedLoad::shortest
+    std::int64_t least_users = 0;                                        ///< of the served rows that it stands for
+    SchedulerSettings scheduler;                                         ///< what the engine was set to, where the row does not say
+    double step_prompts = 0;          ///< prompts that fit a step, where the row does not say; 0: as `scheduler`
+    bool attention_copies = false;    ///< stands for rows whose attention is copied
+    std::int64_t mtp = 0;             ///< tokens that the model's own module proposes; 0: none
+    double acceptance = 0;            ///< of these
+    bool attention_once = false;      ///< attention is not copied, whatever the row says
+    bool multiplied_degrees = false;  ///< degrees of expert parallelism are multiplied into the others
 };
 
 /// All of `software/hosts.toml`.

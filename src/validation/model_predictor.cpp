@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "io/identifier.hpp"
+#include "prediction/pass.hpp"
 #include "prediction/planned_pass.hpp"
 #include "prediction/shapes.hpp"
 #include "roofcast/error.hpp"
@@ -92,7 +93,7 @@ public:
     /// Calls `use` with the row's workload: the known one, else that of the row's own figures.
     template <class Use>
     auto with_workload(const ModelRow& row, Use use) const {
-        const auto found = known_.find(lower_case(row.model));  // as ids and aliases are kept
+        const auto found = known_.find(lower_case(row.model));
         return found != known_.end() ? use(found->second) : use(summary_workload(row));
     }
 
@@ -116,9 +117,12 @@ private:
 /// By the simulated engine. Roofline and terms are those of a run at the batch that it forms, of a lone prompt for the first token.
 ModelEstimate served_estimate(const ModelRow& row, const Workload& workload, const Gpu& gpu, const Library& library) {
     Run request = completed(request_of(row, workload, library.software, library.hosts.machines, gpu.profile), workload, gpu);
-    const ServingAnswer answer = serve(workload, gpu, library.software, question_of(*row.served, request), requests_of(row));
+    const SoftwareStack stack = stack_of(library.software, request, workload, gpu.profile.vendor);
+    const ServingAnswer answer =
+        serve(workload, gpu, library.software, question_of(*row.served, request, stack.scheduler), requests_of(row));
     ModelRow run = row;
     run.phase = "generate";
+    request.techniques.speculation.reset();  // roofline and terms are those of a plain run
     if (!times_first_token(run)) request.batch = std::max<std::int64_t>(1, std::llround(answer.predicted.statistics.mean_batch));
     const Prediction p = predict(workload, gpu, request, library.software);
     const auto roofline = [&](const Phase& phase) { return phase.passes * roofline_time(phase.graph, gpu.profile); };

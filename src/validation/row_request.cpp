@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "prediction/shapes.hpp"
+#include "roofcast/software.hpp"
 #include "validation/unusable.hpp"
 
 namespace roofcast {
@@ -17,6 +19,19 @@ double host_time(const std::vector<HostMachine>& machines, const ModelRow& row, 
     return measured != machines.end() ? measured->host_time : 1;
 }
 
+/// Whether the checkpoint itself is in `format`, so that the row means it as it is published.
+bool is_published_in(const Workload& workload, const WeightFormat& format) {
+    const auto& stored = workload.native_weights ? workload.native_weights : workload.native_experts;
+    return (stored ? stored->precision : workload.default_precision) == format.precision;
+}
+
+void set_formats(Run& run, const ModelRow& row, const Workload& workload, const GpuProfile& gpu) {
+    const bool published = !row.precision || (row.checkpoint && is_published_in(workload, *row.checkpoint));
+    run.precision = published ? default_precision(workload, gpu) : *row.precision;
+    run.weights = row.weights;
+    run.kv_precision = row.kv_precision;
+}
+
 }  // namespace
 
 bool stands_for(const HostMachine& machine, const ModelRow& row, const std::string& gpu) {
@@ -25,13 +40,72 @@ bool stands_for(const HostMachine& machine, const ModelRow& row, const std::stri
            std::find(machine.gpus.begin(), machine.gpus.end(), gpu) != machine.gpus.end();
 }
 
+namespace {
+
+/// The source multiplies degrees of expert parallelism into others. Where both of its expert degrees are the whole group, tensor
+/// parallelism or data-parallel attention is given as the square of that; where attention is copied on each GPU, tensor parallelism as the
+/// group as well, and the expert degree as the square.
+void divide_degrees(ModelRow& row) {
+    std::int64_t &copies = row.attention_data_parallel, &tensor = row.parallel.tensor, &experts = row.parallel.expert;
+    std::int64_t& group = copies > 1 ? copies : tensor;
+    if (experts > 1 && row.expert_tensor_parallel == experts && group == experts * experts) {
+        group = experts;
+        row.expert_tensor_parallel = 1;
+    } else if (copies > 1 && tensor == copies && experts == copies * copies) {
+        tensor = 1;
+        experts = copies;
+    }
+}
+
+/// What the row says itself stays.
+void set_load(ServedLoad& load, const RowMeaning& meaning) {
+    load.shortest = meaning.shortest_lengths.value_or(load.shortest);
+    SchedulerSettings& s = load.settings;
+    const auto fill = [](auto& setting, const auto& meant) {
+        if (!setting) setting = meant;
+    };
+    fill(s.max_sequences, meaning.scheduler.max_sequences);
+    fill(s.max_tokens, meaning.scheduler.max_tokens);
+    fill(s.poll_steps, meaning.scheduler.poll_steps);
+    fill(s.wait_steps, meaning.scheduler.wait_steps);
+    fill(s.wait_share, meaning.scheduler.wait_share);
+    fill(s.memory_fraction, meaning.scheduler.memory_fraction);
+}
+
+bool of_model(const RowMeaning& meaning, const ModelRow& row, const std::string& model) {
+    if (!takes_any(meaning.models, model) || !takes_any(meaning.gpus, row.gpu)) return false;
+    if (meaning.attention_copies && row.attention_data_parallel == 1) return false;
+    if (meaning.most_tensor > 0 && row.parallel.tensor > meaning.most_tensor) return false;
+    if (meaning.prompt_tokens > 0 && row.prompt_tokens != meaning.prompt_tokens) return false;
+    if (meaning.output_tokens > 0 && row.output_tokens != meaning.output_tokens) return false;
+    if (meaning.least_users > 0 && (!row.served || row.served->users < meaning.least_users)) return false;
+    return !meaning.format || (row.checkpoint && row.checkpoint->precision == *meaning.format);
+}
+
+}  // namespace
+
 ModelRow as_meant(ModelRow row, const std::vector<RowMeaning>& meanings) {
-    const std::string software = row.origin.software;
+    const std::string software = row.origin.software, model = row.model;
     for (const RowMeaning& meaning : meanings) {
         if (!row.origin.source.starts_with(meaning.source)) continue;
         if (!meaning.software.empty() && !begins_with_words(software, meaning.software)) continue;
-        if (!meaning.means.empty()) row.origin.software = meaning.means;
+        if (meaning.unversioned && software != meaning.software) continue;
         if (meaning.rates_of_whole_calls && row.phase == "decode" && row.metric == Metric::tokens_per_s) row.phase = "generate";
+        if (!of_model(meaning, row, model)) continue;
+        if (!meaning.means.empty()) row.origin.software = meaning.means;
+        if (!meaning.checkpoint.empty()) row.model = meaning.checkpoint;
+        if (!row.kv_precision) row.kv_precision = meaning.kv_precision;
+        if (row.served) set_load(*row.served, meaning);
+        if (row.served && meaning.step_prompts > 0 && row.prompt_tokens && !row.served->settings.max_tokens)
+            row.served->settings.max_tokens =
+                std::llround(meaning.step_prompts * static_cast<double>(*row.prompt_tokens)) + row.served->users;
+        if (row.served && meaning.mtp > 0 && !row.served->speculation)
+            row.served->speculation = Speculation{.draft = {}, .tokens = meaning.mtp, .acceptance = meaning.acceptance, .own_head = true};
+        if (meaning.multiplied_degrees) divide_degrees(row);
+        if (meaning.attention_once) {
+            row.parallel.tensor *= row.attention_data_parallel;
+            row.attention_data_parallel = 1;
+        }
         if (meaning.memory_of_tensors) row.memory_of_tensors = true;
         if (meaning.channels_last) row.channels_last = meaning.channels_last;
     }
@@ -43,15 +117,16 @@ Run request_of(const ModelRow& row, const Workload& workload, const SoftwareStac
     Run run;
     run.host_time = host_time(machines, row, gpu.id);
     run.channels_last = row.channels_last;
-    run.precision = row.precision;
     run.batch = row.batch;
     run.image_size = row.image_size.value_or(0);
     run.parallel = row.parallel;
-    run.weights = row.weights;
-    run.kv_precision = row.kv_precision;
+    run.parallel.tensor *= row.attention_data_parallel;
+    run.parallel.attention_data = row.attention_data_parallel;
+    set_formats(run, row, workload, gpu);
     run.pcie = row.pcie;
     run.execution = row.execution;
     run.software = row.origin.software;
+    if (row.served) run.techniques.speculation = row.served->speculation;
     if (language_model(workload) != nullptr) {
         const bool decodes = row.phase == "decode" || row.phase == "generate" || row.phase.empty() || row.served;
         // A decode row that starts from nothing has the first token in its cache; a rate needs a second one to be told from prefill.
@@ -63,7 +138,7 @@ Run request_of(const ModelRow& row, const Workload& workload, const SoftwareStac
         if (row.phase == "decode" && run.generate_tokens == 1) run.generate_tokens = 2;
         if (!row.image_size) run.images = 0;
         const bool by_layers = software.find(run.execution, run.software, gpu.vendor).splits_layers;
-        if (row.parallel.gpus() == 1) (by_layers ? run.parallel.pipeline : run.parallel.tensor) = row.gpus;
+        if (run.parallel.gpus() == 1) (by_layers ? run.parallel.pipeline : run.parallel.tensor) = row.gpus;
     } else {
         run.prompt_tokens = row.prompt_tokens.value_or(0);
         if (row.parallel.gpus() == 1) run.parallel.data = row.gpus;

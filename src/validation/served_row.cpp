@@ -2,12 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "validation/unusable.hpp"
 
 namespace roofcast {
 
-ServingQuestion question_of(const ServedLoad& load, const Run& request) {
-    return {.request = request, .options = load.options, .objective = {}, .share = {}, .users = load.rate_per_s ? 0 : load.users};
+ServingQuestion question_of(const ServedLoad& load, const Run& request, const SchedulerOptions& scheduler) {
+    SchedulerOptions options = with(scheduler, load.settings);
+    // A prompt that is longer than a step was served in parts, whatever the engine does by itself.
+    options.chunked = options.chunked || request.prompt_tokens > options.max_tokens;
+    return {.request = request, .options = options, .objective = {}, .share = {}, .users = load.rate_per_s ? 0 : load.users};
 }
 
 double served_figure(Metric metric, const ServingStatistics& statistics) {
@@ -36,10 +41,14 @@ double served_figure(Metric metric, const ServingStatistics& statistics) {
 }
 
 std::vector<ServingRequest> requests_of(const ModelRow& row) {
+    // Mean and deviation of lengths that are spread evenly from a share of the nominal length to that.
+    const double mean = (1 + row.served->shortest) / 2, cv = (1 - row.served->shortest) / std::sqrt(12) / mean;
     return drawn({.requests = row.served->requests,
                   .rate = row.served->rate_per_s.value_or(1) / s,
-                  .prompt_mean = static_cast<double>(*row.prompt_tokens),
-                  .output_mean = static_cast<double>(*row.output_tokens)});
+                  .prompt_mean = mean * static_cast<double>(*row.prompt_tokens),
+                  .prompt_cv = cv,
+                  .output_mean = mean * static_cast<double>(*row.output_tokens),
+                  .output_cv = cv});
 }
 
 }  // namespace roofcast

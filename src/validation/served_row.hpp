@@ -8,7 +8,7 @@
 namespace roofcast {
 
 /// What `row.served` asks of an engine that runs `request`.
-ServingQuestion question_of(const ServedLoad& load, const Run& request);
+ServingQuestion question_of(const ServedLoad& load, const Run& request, const SchedulerOptions& scheduler);
 
 /// Means over all requests, or the rate of the whole, ramp and end included. Throws Error for figures that no serving engine has.
 double served_figure(Metric metric, const ServingStatistics& statistics);

@@ -44,7 +44,11 @@ WeightFormat compressed_weights(const JsonReader& quantization) {
     const std::string type = weights.text_or("type", "int");
     const std::int64_t bits = weights.count("num_bits");
     constexpr std::int64_t fp8_bits = 8;
-    if (type == "float" && bits == fp8_bits) return named(weights.has("block_structure") ? "fp8_block" : "fp8");
+    if (type == "float" && bits == fp8_bits) {
+        WeightFormat format = named(weights.has("block_structure") ? "fp8_block" : "fp8");
+        format.activation_scales = group.has("input_activations") && !group.object("input_activations").flag_or("dynamic", false);
+        return format;
+    }
     if (type != "int") throw weights.error("type", "not supported", "int, or float of 8 bits");
     constexpr double scale_bits = 16, scale_and_zero_bits = 32;
     return grouped_integers(weights, "int4", bits, weights.number_or("group_size", 0),
@@ -58,7 +62,11 @@ bool leaves_attention(const JsonReader& quantization, std::string_view key) {
 
 /// ModelOpt's algorithms that store all products alike; nullopt: several.
 std::optional<WeightFormat> modelopt_weights(const JsonReader& reader, const std::string& algorithm) {
-    if (algorithm == "FP8") return named("fp8");
+    if (algorithm == "FP8") {
+        WeightFormat format = named("fp8");
+        format.activation_scales = true;
+        return format;
+    }
     if (algorithm == "FP8_PB_WO" || algorithm == "FP8_PB_REAL") return named("fp8_block");
     if (algorithm == "NVFP4" || algorithm == "NVFP4_AWQ" || algorithm == "W4A16_NVFP4") return named("nvfp4");
     if (algorithm == "W4A16_AWQ" || algorithm == "INT4_AWQ") return named("awq-int4");

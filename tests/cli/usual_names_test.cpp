@@ -41,7 +41,7 @@ TEST_CASE("a version that was not looked at is answered with the nearest, which 
          {"predict", "sweep", "cost", "memory", "serve-sim --rate 1/s --requests 20", "recommend --rate 1/s --slo ttft=2s"}) {
         CAPTURE(command);
         CHECK(contains(roofcast::test::roofcast(command + asked + "'vllm 9.1'", true).output,
-                       "no data for this version; using vllm (0.8 to"));
+                       "no data for this version; using vllm (0.19 to"));
     }
     for (const char* known : {"vllm", "'vllm 0.9.2'", "vllm==0.9.2", "sglang", "'sglang 0.5.2'"})
         CHECK_FALSE(contains(roofcast::test::roofcast(run + known, true).output, "no data for"));

@@ -20,8 +20,8 @@ TEST_CASE("engines are told apart by their versions") {
     for (const char* old : {"vllm 0.2.7", "vllm 0.3.0", "vLLM 0.4.2"}) CHECK(engine(old) == "vllm-0.4");
     for (const char* between : {"vllm 0.4.3", "vllm v0.5.4"}) CHECK(engine(between) == "vllm-0.5");
     CHECK(engine("vLLM 0.6.3") == "vllm-0.6");
-    for (const char* recent : {"vllm", "vllm (somebody's benchmark)", "vllm 0.10.1", "vllm 0.14.0", "vllm 0.24.0"})
-        CHECK(engine(recent) == "vllm");
+    for (const char* recent : {"vllm", "vllm (somebody's benchmark)", "vllm 0.19.0", "vllm 0.24.0"}) CHECK(engine(recent) == "vllm");
+    for (const char* before : {"vllm 0.8.5", "vllm 0.10.1", "vllm 0.14.0", "vllm 0.18.0"}) CHECK(engine(before) == "vllm-0.18");
     CHECK(engine("vllm 0.1.dev19262+gb6bbf29dd.d20260727") == "vllm-dev");
     CHECK(engine("sglang 0.4.6.post1") == "sglang-0.4");
 }

@@ -38,6 +38,7 @@ ServingEngine engine_of(Choices& bytes) {
     o.max_sequences = 1 + static_cast<std::int64_t>(bytes.below(most_sequences));
     o.max_tokens = std::max(o.max_sequences, std::min(most_tokens, bytes.size()));
     o.chunked = bytes.flag();
+    o.batching = bytes.flag() ? Batching::mixed : Batching::prompts_first;
     if (o.chunked && bytes.flag()) o.chunk = std::min(o.max_tokens, bytes.size());
     o.block_tokens = std::min<std::int64_t>(bytes.size(), most_tokens);
     o.admission = bytes.flag() ? Admission::output : Admission::prompt;

@@ -46,7 +46,7 @@ Rates rates_of(const test::Measured& measured) {
     for (const JudgedRow& judged : measured.validation().rows) {
         const ModelRow& row = measured.measurements().models[judged.index];
         if (row.metric != Metric::latency_ms && row.metric != Metric::throughput_per_s) continue;
-        if (row.phase == "forward") rates[setting_of(row)].emplace(std::pair{row.precision, row.batch}, rate_of(row, judged));
+        if (row.phase == "forward") rates[setting_of(row)].emplace(std::pair{*row.precision, row.batch}, rate_of(row, judged));
     }
     return rates;
 }

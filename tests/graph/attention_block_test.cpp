@@ -30,7 +30,7 @@ TEST_CASE("an attention block is one layer's projections and attention, without 
     REQUIRE(graph.segments.size() == 1);
     CHECK(graph.segments.front().repeat == 1);
     CHECK(op_of<Gemm>(graph, "o_proj").k == 16 * 128);
-    CHECK(op_of<Gemm>(graph, "q_down").m == 2);
+    CHECK(op_of<Gemm>(graph, "qkv_down").m == 2);
     CHECK(op_of<Attention>(graph, "attention").heads == 16);
     CHECK_FALSE(has(graph, "input_norm"));
     CHECK_FALSE(has(graph, "residual"));

@@ -328,8 +328,35 @@ TEST_CASE("every row that no fit has seen is read") {
     const auto folder = test::source_dir() / "validation_data";
     const auto found = read_measurements({folder / "unseen", folder / "serving"});
     CHECK(found.kernels.size() == 2081 + 466);
-    CHECK(found.models.size() == 8 + 84 + 37 + 248 + 112 + 72 + 36 + 9 + 218);
+    CHECK(found.models.size() ==
+          8 + 84 + 37 + 248 + 112 + 72 + 36 + 9 + 2 * 1657);  // 1,872 loads, of which some are alike but for their date
     CHECK(found.skipped.empty());
+}
+
+TEST_CASE("rows of served checkpoints have a column for each metric, their formats and degrees of experts") {
+    const std::string header =
+        "gpu,model,phase,software,precision,dense_format,expert_format,mode,prompt_tokens,output_tokens,concurrency,tensor_parallel,"
+        "attention_data_parallel,expert_tensor_parallel,expert_parallel,ttft_ms,tpot_ms,measured\n";
+    const Measurements m =
+        read_measurements_text(header +
+                                   "h200,m,serve,sglang 0.5.9,fp8,fp8,fp4,aggregated,1024,512,16,2,,4,1,200.5,11,2026-04-21\n"
+                                   "h200,m,serve,sglang 0.5.9,,,,,1024,512,4,0,0,0,0,,9,\n"
+                                   "h200,m,serve,sglang 0.5.9,,,,disaggregated,1024,512,4,1,1,1,1,,9,\n",
+                               "s.csv");
+    REQUIRE(m.models.size() == 3);
+    CHECK(m.models[0].metric == Metric::ttft_ms);
+    CHECK(m.models[0].value == 200.5);
+    CHECK(m.models[1].metric == Metric::tpot_ms);
+    const ModelRow &first = m.models[0], &bare = m.models[2];
+    CHECK(first.served->requests == 160);
+    CHECK(first.checkpoint->precision == Precision::fp8);
+    CHECK_FALSE(first.kv_precision);
+    CHECK(first.attention_data_parallel == 2);  // experts lie on four GPUs, attention is split over two
+    CHECK(first.execution == Execution::cuda_graph);
+    CHECK_FALSE(bare.precision);
+    CHECK(bare.parallel.tensor == 1);
+    CHECK(bare.attention_data_parallel == 1);
+    CHECK(roofcast::test::contains(m.skipped.reasons().at(0).reason, "decodes on GPUs of their own"));
 }
 
 TEST_CASE("rows of serving engines say how requests came and what the engine was set to") {
@@ -344,18 +371,18 @@ TEST_CASE("rows of serving engines say how requests came and what the engine was
     REQUIRE(m.models.size() == 3);
     const ServedLoad &flood = *m.models[0].served, &rate = *m.models[1].served, &users = *m.models[2].served;
     CHECK(flood.users == 300);
-    CHECK(flood.options.max_sequences == 512);
-    CHECK(flood.options.max_tokens == 4096);
-    CHECK(flood.options.memory_fraction == 0.95);
-    CHECK(flood.options.admission == Admission::output);
+    CHECK(flood.settings.max_sequences == 512);
+    CHECK(flood.settings.max_tokens == 4096);
+    CHECK(flood.settings.memory_fraction == 0.95);
+    CHECK(flood.settings.admission == Admission::output);
     CHECK(rate.rate_per_s == 2.5);
-    CHECK(rate.options.admission == Admission::prompt);
+    CHECK_FALSE(rate.settings.admission);  // the engine's
     CHECK(users.users == 16);
     const auto why_not = [&](const std::string& row) { return rows_of(row).skipped.reasons().at(0).reason; };
     CHECK(roofcast::test::contains(why_not("h100,llama-3.1-8b,fp8,serve,128,64,,,,,,,,ttft_ms,30\n"), "requests"));
     CHECK(roofcast::test::contains(why_not("h100,llama-3.1-8b,fp8,serve,128,,300,,,,,,,ttft_ms,30\n"), "output_tokens"));
     CHECK(roofcast::test::contains(why_not("h100,llama-3.1-8b,fp8,serve,128,64,300,2,16,,,,,ttft_ms,30\n"), "both"));
     CHECK(roofcast::test::contains(why_not("h100,llama-3.1-8b,fp8,serve,128,64,300,,,,,1.5,,ttft_ms,30\n"), "memory_fraction"));
-    CHECK(roofcast::test::contains(why_not("h100,llama-3.1-8b,fp8,serve,128,64,300,,,9000,,,,ttft_ms,30\n"), "max_seqs"));
+    CHECK(roofcast::test::contains(why_not("h100,llama-3.1-8b,fp8,serve,128,64,300,,,9000,8000,,,ttft_ms,30\n"), "max_seqs"));
     CHECK(roofcast::test::contains(why_not("h100,llama-3.1-8b,fp8,serve,128,64,999999999,,,,,,,ttft_ms,30\n"), "too large"));
 }

@@ -57,7 +57,7 @@ TEST_CASE("measured rates of diffusion are denoising steps of the batch") {
     ModelRow row;
     row.model = "sd-1.5-txt2img";
     row.execution = Execution::compiled;
-    row.weights = native_weights(row.precision);
+    row.weights = native_weights(*row.precision);
     row.batch = 4;
     row.phase = "forward";
     row.metric = Metric::throughput_per_s;

@@ -31,8 +31,11 @@ public:
         while (arrived < requests_.size() || !waiting_.empty() || !running_.empty()) {
             if (users_ == 0 && waiting_.empty() && running_.empty()) clock_ = std::max(clock_, requests_[arrived].arrival.in(s));
             const auto here = [&] { return users_ > 0 ? arrived < users_ + ended_ : requests_[arrived].arrival.in(s) <= clock_; };
-            for (; arrived < requests_.size() && here(); ++arrived)
-                waiting_.push_back({.request = arrived, .to_compute = requests_[arrived].prompt_tokens});
+            if (decodes_alone_ >= o_.poll_steps || prompts_ || running_.empty()) {
+                decodes_alone_ = 0;
+                for (; arrived < requests_.size() && here(); ++arrived)
+                    waiting_.push_back({.request = arrived, .to_compute = requests_[arrived].prompt_tokens});
+            }
             step();
         }
     }
@@ -93,36 +96,39 @@ private:
         return q;
     }
 
-    /// Tokens of each running sequence in a step of chunks beside decodes; of decoding ones one.
+    /// Tokens of each prompt, begun or new, into `tokens`, as far as `budget` goes; whole ones as far as they fit, one at least.
+    void compute_prompts(std::int64_t budget, bool new_ones, std::vector<std::int64_t>& tokens) {
+        bool any = false;
+        for (std::size_t i = 0; i < running_.size(); ++i) {
+            if (running_[i].decoding()) continue;
+            tokens[i] = std::min(budget, running_[i].to_compute - running_[i].computed);
+            budget -= tokens[i];
+            any = any || tokens[i] > 0;
+        }
+        while (new_ones && budget > 0 && may_enter()) {
+            const std::int64_t whole = waiting_.front().to_compute - cached(waiting_.front());
+            if (!o_.chunked && any && whole > budget) return;
+            enter();
+            tokens.push_back(o_.chunked ? std::min(budget, whole) : whole);
+            budget -= tokens.back();
+            any = true;
+        }
+    }
+
+    /// Tokens of each running sequence in a step of prompts beside decodes; of decoding ones one.
     std::vector<std::int64_t> mixed_step() {
         const bool left = grow();
         std::vector<std::int64_t> tokens;
         for (const Plain& q : running_) tokens.push_back(q.decoding() ? 1 : 0);
         const std::int64_t decodes = std::count(tokens.begin(), tokens.end(), 1);
-        std::int64_t budget = std::min(o_.max_tokens - decodes, o_.chunk.value_or(o_.max_tokens));
-        const auto compute = [&](const Plain& q) {
-            const std::int64_t taken = std::min(budget, q.to_compute - q.computed);
-            budget -= taken;
-            return taken;
-        };
-        for (std::size_t i = 0; i < running_.size(); ++i) {
-            if (!running_[i].decoding()) tokens[i] = compute(running_[i]);
-        }
-        while (!left && budget > 0 && may_enter()) tokens.push_back(compute(enter()));
+        compute_prompts(std::min(o_.max_tokens - decodes, o_.chunk.value_or(o_.max_tokens)), !left, tokens);
         return tokens;
     }
 
-    /// The same where prompts run whole, in steps of their own that go first.
-    std::vector<std::int64_t> apart_step() {
+    /// The same where prompts run in steps of their own that go first.
+    std::vector<std::int64_t> prompts_step() {
         std::vector<std::int64_t> tokens(running_.size(), 0);
-        std::int64_t budget = o_.max_tokens;
-        for (bool begun = false; may_enter(); begun = true) {
-            const std::int64_t whole = waiting_.front().to_compute - cached(waiting_.front());
-            if (begun && whole > budget) break;
-            budget -= whole;
-            enter();
-            tokens.push_back(whole);
-        }
+        compute_prompts(o_.chunk.value_or(o_.max_tokens), true, tokens);
         if (std::any_of(tokens.begin(), tokens.end(), [](std::int64_t t) { return t > 0; })) return tokens;
         grow();
         tokens.assign(running_.size(), 1);
@@ -130,8 +136,15 @@ private:
     }
 
     void step() {
-        const std::vector<std::int64_t> tokens = o_.chunked ? mixed_step() : apart_step();
+        const std::vector<std::int64_t> tokens = o_.batching == Batching::mixed ? mixed_step() : prompts_step();
         clock_ += 1;
+        prompts_ = false;
+        bool decodes = false;
+        for (std::size_t i = 0; i < running_.size(); ++i) {
+            prompts_ = prompts_ || (!running_[i].decoding() && tokens[i] > 0);
+            decodes = decodes || (running_[i].decoding() && tokens[i] > 0);
+        }
+        if (decodes) ++decodes_alone_;
         for (std::size_t i = 0; i < running_.size(); ++i) {
             Plain& q = running_[i];
             q.computed += tokens[i];
@@ -153,6 +166,8 @@ private:
     std::deque<Plain> waiting_;
     std::vector<Plain> running_;
     double clock_ = 0;
+    std::int64_t decodes_alone_ = 0;  ///< decode steps since requests were looked for
+    bool prompts_ = false;            ///< of the last step
 
 public:
     std::vector<double> finished;
@@ -171,6 +186,8 @@ TEST_CASE("the scheduler does in each step what one that looks at every sequence
         if (seed % 3 == 0) options.admission = Admission::output;
         options.chunked = seed % 7 > 2;
         if (!options.chunked) options.chunk.reset();
+        options.batching = seed % 11 > 4 ? Batching::mixed : Batching::prompts_first;
+        options.poll_steps = seed % 13 == 0 ? 4 : 1;
         if (seed % 5 == 4) options.prefix_cached = 0.4;
         ServingEngine engine = constant_engine(options, blocks);
         engine.users = seed % 4 == 1 ? 20 : 0;

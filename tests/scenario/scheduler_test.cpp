@@ -56,12 +56,18 @@ TEST_CASE("steps of speculative decoding yield the tokens expected, whole ones i
 
 TEST_CASE("speculative decoding loses no token and no block, however tight the cache") {
     for (const double tokens_per_step : {1.25, 1.9, 2.6, 4.0}) {
-        for (const bool chunked : {true, false}) {
+        for (const auto& [batching, chunked] : {std::pair(Batching::mixed, true), std::pair(Batching::mixed, false),
+                                                std::pair(Batching::prompts_first, true), std::pair(Batching::prompts_first, false)}) {
             for (const Admission admission : {Admission::prompt, Admission::output}) {
                 CAPTURE(tokens_per_step);
                 CAPTURE(chunked);
-                ServingEngine engine = constant_engine(
-                    {.max_sequences = 16, .max_tokens = 64, .chunked = chunked, .block_tokens = 4, .admission = admission}, 40);
+                ServingEngine engine = constant_engine({.max_sequences = 16,
+                                                        .max_tokens = 64,
+                                                        .batching = batching,
+                                                        .chunked = chunked,
+                                                        .block_tokens = 4,
+                                                        .admission = admission},
+                                                       40);
                 engine.tokens_per_step = tokens_per_step;
                 auto requests = drawn(
                     {.requests = 300, .rate = 2 / s, .prompt_mean = 12, .prompt_cv = 0.5, .output_mean = 12, .output_cv = 0.8, .seed = 3});
@@ -89,7 +95,7 @@ TEST_CASE("chunks cut prompts, and decodes go on beside them") {
 }
 
 TEST_CASE("whole prompts go first, and decodes wait for them") {
-    const ServingEngine engine = constant_engine({.max_tokens = 8, .chunked = false}, 100);
+    const ServingEngine engine = constant_engine({.max_tokens = 8, .batching = Batching::prompts_first, .chunked = false}, 100);
     // A's prompt [0, 1]; B's [1, 2] while A waits; then both decode: A at 3, 4, B at 3. C does not fit beside B in 8 tokens: [2, 3] is
     // its own, and A and B wait for it too.
     const ServingRun two = simulated(engine, {{0 * s, 2, 3}, {0.1 * s, 5, 2}});

@@ -81,7 +81,8 @@ TEST_CASE("a queue of one server with constant service waits as Pollaczek and Kh
 TEST_CASE("the mean number in the system is the arrival rate times the mean time there") {
     const Bench bench;
     for (const bool chunked : {true, false}) {
-        const ServingEngine engine = bench.engine({.chunked = chunked}, 20'000);
+        const ServingEngine engine =
+            bench.engine({.batching = chunked ? Batching::mixed : Batching::prompts_first, .chunked = chunked}, 20'000);
         const auto requests = varied(5000, 6);
         const ServingRun run = simulated(engine, requests);
         const ServingStatistics x = statistics(engine, requests, run, {});
@@ -97,7 +98,9 @@ TEST_CASE("every token is produced and every block given back, however often seq
     const Bench bench;
     for (const bool chunked : {true, false}) {
         // 250 blocks of 16: ten sequences' worth of cache for up to 64.
-        const ServingEngine engine = bench.engine({.max_sequences = 64, .max_tokens = 2048, .chunked = chunked}, 250);
+        const ServingEngine engine = bench.engine(
+            {.max_sequences = 64, .max_tokens = 2048, .batching = chunked ? Batching::mixed : Batching::prompts_first, .chunked = chunked},
+            250);
         auto requests = varied(2000, 50);
         std::erase_if(requests, [&](const ServingRequest& r) { return refusal(engine, r).has_value(); });
         const ServingRun run = simulated(engine, requests);
