@@ -52,10 +52,10 @@ struct Timeline {
 /// Most streams on which operators of a pass run side by side.
 inline constexpr std::size_t most_streams = 16;
 
-/// Runs `graph` on `gpu` under `stack`. With `streams` above one, nodes of a segment on different streams overlap.
+/// Runs `graph` on `gpu` under `stack`. With its `streams` above one, nodes of a segment on different streams overlap.
 /// The result points into `graph`, which must outlive it.
 /// `gpu` is used as it is: `as_software_sees` puts the stack's accumulation into it.
-Timeline timeline(const OpGraph& graph, const Gpu& gpu, const SoftwareStack& stack, int streams = 1);
+Timeline timeline(const OpGraph& graph, const Gpu& gpu, const SoftwareStack& stack);
 
 /// Extra time of the first run after the process starts: context, and loading each kernel, those of repeated layers once.
 Seconds cold_start(const Timeline& t, const SoftwareStack& stack);

@@ -63,7 +63,7 @@ struct Run {
     Execution execution = Execution::cuda_graph;
     std::string software{};              ///< engine, such as "llama.cpp"; empty: the execution mode's own table
     std::optional<PcieTopology> pcie{};  ///< how PCIe joins the GPUs; absent: as in machines of the GPU
-    int streams = 1;
+    std::optional<int> streams{};        ///< that independent operators run on; absent: the software's
     /// CPU time of each pass, over that of the machines that software/ describes: of the machine, not of its software.
     double host_time = 1;
     Techniques techniques{};  ///< all off as initialized

@@ -108,7 +108,7 @@ struct SoftwareStack {
     SchedulerOptions scheduler{};    ///< of steps that serve many requests
     int streams = 1;                 ///< that independent operators of decoders run on
     Seconds prompt_host_per_kernel;  ///< host time to issue one kernel of a pass that is not captured (`OpGraph::captured`)
-    Seconds prompt_token_time;       ///< the same for each token of its prompt
+    Seconds prompt_token_time;       ///< of a request outside of steps for each token of its prompt
     Seconds request_time;            ///< of a request outside of steps: its text, tokens and network
     bool joint_attention = false;    ///< steps of prompts and decodes have one attention kernel for both
     std::int64_t prefill_chunk = 0;  ///< tokens of all sequences in one pass of prefill; 0: whole prompts

@@ -51,8 +51,7 @@ struct StepModel {
     std::optional<VisionLanguage> vision;  ///< the whole of a vision-language model
     Gpu gpu;
     SoftwareStack stack;
-    Run run;  ///< precisions, parallelism and images of a sequence; batch and token counts are not read
-    int streams = 1;
+    Run run;                 ///< precisions, parallelism and images of a sequence; batch and token counts are not read
     Seconds prompt_floor{};  ///< F: of the host, to issue a pass over prompts; the stack above has none of it
     std::optional<StepDraft> draft{};
     /// Tokens of a decoding sequence that a step computes: one, or what is proposed and one more.

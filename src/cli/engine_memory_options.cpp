@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "prediction/shapes.hpp"
 
 namespace roofcast::cli {
@@ -27,12 +29,19 @@ void refuse_batches(const RunOptions& run) {
                      .suggestion = "--context for the length of a sequence, --max-seqs for how many a step takes"});
     }
     const TechniqueOptions& t = run.techniques;
-    const bool techniques =
-        !t.cached_prefix.empty() || !t.prefill_chunk.empty() || !t.kv_block.empty() || !t.offload.empty() || !t.draft.empty();
-    if (techniques)
+    const std::pair<const std::string*, const char*> techniques[] = {{&t.cached_prefix, "--cached-prefix"},
+                                                                     {&t.prefill_chunk, "--prefill-chunk"},
+                                                                     {&t.kv_block, "--kv-block"},
+                                                                     {&t.offload, "--offload"},
+                                                                     {&t.draft, "--draft"},
+                                                                     {&t.mtp, "--mtp"}};
+    for (const auto& [text, option] : techniques) {
+        if (text->empty()) continue;
         throw Error({.what = "techniques of single runs play no part in an engine's memory",
-                     .key = "--cached-prefix, --prefill-chunk, --kv-block, --draft, --offload",
-                     .suggestion = "leave them out, or leave out --software"});
+                     .key = option,
+                     .found = *text,
+                     .suggestion = "leave it out, or leave out --software"});
+    }
 }
 
 }  // namespace
@@ -76,7 +85,7 @@ bool divides_as_engine(const EngineMemoryOptions& options, const RunOptions& run
     const char* missing = run.software.empty() || !described ? "--software" : "--gpu";
     throw Error({.what = "--memory-fraction, --max-tokens, --max-seqs and --context are settings of an engine on a GPU",
                  .key = missing,
-                 .found = run.software,
+                 .found = described ? "none" : run.software,
                  .expected = described ? "a GPU" : fmt::format("{}", fmt::join(known, ", ")),
                  .suggestion = "for example --software vllm --gpu h100"});
 }
@@ -97,12 +106,17 @@ NamedMemory named_memory(const Workload& workload, const Run& request, const Sof
                       .given = settings};
     if (run.expert_weights) named.weights += fmt::format(", experts {}", name(*run.expert_weights));
     if (named.memory.fits()) return named;
-    // Weights and one sequence beside what a step takes.
+    // Weights and one sequence of the whole context, beside what a step takes.
     const EngineMemoryReport& m = named.memory;
     Run one = run;
-    one.batch = 1;
-    const Bytes step = m.activations + m.framework - memory_estimate(workload, one, software).activations;
-    const Bytes room = m.fraction * m.board - max(Bytes{}, step);
+    one.batch = one.generate_tokens = 1;
+    one.prompt_tokens = std::max<std::int64_t>(1, m.context - 1);
+    Run shortest = one;
+    shortest.prompt_tokens = 1;
+    const MemoryEstimate counted = memory_estimate(workload, shortest, software);
+    const bool of_board = m.fraction_of == FractionOf::board || m.fraction_of == FractionOf::free_at_load;
+    const Bytes room =
+        (of_board ? m.fraction : 1) * m.board - max(Bytes{}, m.activations + m.framework - counted.activations - counted.overhead);
     named.remedies = memory_advice(workload, one, software, max(Bytes{}, room), false, gpu.gpus_per_machine).remedies;
     return named;
 }

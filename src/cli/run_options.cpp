@@ -213,7 +213,7 @@ void add_run_options(CLI::App& command, RunOptions& o) {
         "Engine, with its version or without: vllm, \"vllm 0.24\", llama.cpp; `roofcast software list` has all (default: any)");
     command.add_option("--layout", o.layout, "Layout of images: nhwc (channels last) or nchw (default: the execution mode's)")
         ->check(CLI::IsMember({"nhwc", "nchw"}));
-    command.add_option("--streams", o.streams, "Streams for independent operators")
+    command.add_option("--streams", o.streams, "Streams for independent operators (default: the software's, else 1)")
         ->capture_default_str()
         ->check(CLI::Range(1, static_cast<int>(most_streams)));
     add_technique_options(command, o.techniques);

@@ -17,8 +17,8 @@ namespace roofcast::cli {
 struct RunOptions {
     std::string precision, weights, kv, execution = "cuda_graph";
     std::optional<std::int64_t> batch, images, prompt, generate, image_size, steps, gpus, tensor, pipeline, data, expert, attention_data;
-    int streams = 1;
-    double host_time = 1;  ///< `add_host_option`
+    std::optional<int> streams;  ///< absent: the software's
+    double host_time = 1;        ///< `add_host_option`
     std::string layout, software, pcie;
     TechniqueOptions techniques;
 };

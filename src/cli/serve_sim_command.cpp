@@ -91,7 +91,8 @@ void run(const ServeSimOptions& o) {
     named.offered = static_cast<std::int64_t>(requests.size());
     named.misfit = misfit(named.question, workload, gpu, software, named.answer.room);
     if (!named.misfit) named.answer = serve(workload, gpu, software, named.question, requests);
-    named.assumptions = serving_assumptions(named.question, workload);
+    if (const Run& run = named.question.request; !run.software.empty()) named.engine = software.engine(run.execution, run.software);
+    named.assumptions = serving_assumptions(named.question, workload, named.engine);
     named.assumed = gpu.profile.assumed;
     if (o.run.precision.empty())
         named.notes.push_back(fmt::format("precision {}; --precision sets it", name(named.question.request.precision)));

@@ -82,7 +82,7 @@ const Entry entries[] = {
     {"--tp", "tensor_parallel", "Tensor-parallel degrees", set_count<&RunOptions::tensor>, Kind::scaling},
     {"--pp", "pipeline_parallel", "Pipeline-parallel degrees", set_count<&RunOptions::pipeline>, Kind::scaling},
     {"--dp", "data_parallel", "Data-parallel copies", set_count<&RunOptions::data>, Kind::scaling},
-    {"--streams", "streams", "Streams for independent operators (default: 1)",
+    {"--streams", "streams", "Streams for independent operators (default: the software's, else 1)",
      [](RunOptions& o, const std::string& t, const char* option) {
          o.streams = static_cast<int>(whole(t, option, static_cast<std::int64_t>(most_streams)));
      },

@@ -51,9 +51,9 @@ private:
 
 /// As `timeline` of the public interface, with what earlier graphs had in common with this one taken from `launches`. What `first_equal`
 /// (`first_equal_nodes(graph)`, for those who run one graph often) knows is not looked up there.
-Timeline timeline(const OpGraph& graph, LaunchTable& launches, int streams, std::span<const std::size_t> first_equal = {});
+Timeline timeline(const OpGraph& graph, LaunchTable& launches, std::span<const std::size_t> first_equal = {});
 
 /// The same with nothing but the latency and the host's time: what does not run is not listed.
-Timeline latency_alone(const OpGraph& graph, LaunchTable& launches, int streams);
+Timeline latency_alone(const OpGraph& graph, LaunchTable& launches);
 
 }  // namespace roofcast

@@ -41,11 +41,11 @@ struct Clocks {
 class Runner {
 public:
     /// `lists`: the timeline lists its operators and sums them up.
-    Runner(LaunchTable& table, int streams, std::span<const std::size_t> first_equal, bool lists)
+    Runner(LaunchTable& table, std::span<const std::size_t> first_equal, bool lists)
         : table_(table),
           gpu_(table.gpu()),
           stack_(table.stack()),
-          streams_(std::max(streams, table.stack().streams)),
+          streams_(table.stack().streams),
           lists_(lists),
           first_equal_(first_equal),
           known_(first_equal.size()) {}
@@ -245,20 +245,20 @@ Timeline on_this_machine(Timeline t, const OpGraph& graph, const Gpu& gpu) {
 
 }  // namespace
 
-Timeline timeline(const OpGraph& graph, LaunchTable& launches, int streams, std::span<const std::size_t> first_equal) {
+Timeline timeline(const OpGraph& graph, LaunchTable& launches, std::span<const std::size_t> first_equal) {
     const Gpu& gpu = launches.gpu();
-    Timeline t = on_this_machine(Runner(launches, streams, first_equal, true).run(graph), graph, gpu);
+    Timeline t = on_this_machine(Runner(launches, first_equal, true).run(graph), graph, gpu);
     for (const GpuOfFamily& of : gpu.families) t.families.push_back(of.family);
     return t;
 }
 
-Timeline latency_alone(const OpGraph& graph, LaunchTable& launches, int streams) {
-    return on_this_machine(Runner(launches, streams, {}, false).run(graph), graph, launches.gpu());
+Timeline latency_alone(const OpGraph& graph, LaunchTable& launches) {
+    return on_this_machine(Runner(launches, {}, false).run(graph), graph, launches.gpu());
 }
 
-Timeline timeline(const OpGraph& graph, const Gpu& gpu, const SoftwareStack& stack, int streams) {
+Timeline timeline(const OpGraph& graph, const Gpu& gpu, const SoftwareStack& stack) {
     LaunchTable launches(gpu, stack);
-    return timeline(graph, launches, streams);
+    return timeline(graph, launches);
 }
 
 Seconds cold_start(const Timeline& t, const SoftwareStack& stack) {

@@ -35,7 +35,7 @@ Segment head_segment(const DecoderPass& pass, const Numerics& n) {
     const Count batch = (spread ? pass.copy_sequences() : Count(pass.run.batch)) * pass.logits, logits = shard(m.vocabulary, gpus);
     LayerBuilder b(n, 5);
     add_final_residual(b, pass);
-    if (m.final_norm) b.sum_norm("final_norm", m.norm, pass.rows(), m.hidden, false);
+    if (m.final_norm) add_stream_norm(b, pass, "final_norm", false);
     if (spread) add_gather(b, pass, batch, m.hidden);
     if (width != m.hidden) b.head("output_proj", batch, width, m.hidden);
     // The last tokens of prompts are rows apart: a framework that does not gather them has a product for each.

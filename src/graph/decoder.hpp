@@ -72,6 +72,11 @@ void add_scatter(LayerBuilder& b, const DecoderPass& pass, Count rows, Count wid
 void add_dense_mlp(LayerBuilder& b, const DecoderPass& pass, Count intermediate);
 void add_moe(LayerBuilder& b, const DecoderPass& pass, const MoeShape& moe);
 
+/// Whether each layer's output is summed into one stream, so that the sum may be part of the norm behind it.
+bool sums_into_stream(const DecoderLlm& model);
+/// A norm of the stream; where sums are part of norms, with the one before it. `reduced`: an all-reduce brings what is added.
+void add_stream_norm(LayerBuilder& b, const DecoderPass& pass, std::string_view name, bool reduced);
+
 /// What the head reads, where the residual is more than one vector a token.
 void add_final_residual(LayerBuilder& b, const DecoderPass& pass);
 

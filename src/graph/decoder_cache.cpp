@@ -81,7 +81,7 @@ std::vector<CacheKind> cache_kinds(const DecoderLlm& model, const Run& run) {
     const Bytes element = element_size(run.cache_precision());
     std::vector<CacheKind> kinds;
     for (const LayerGroup& group : layer_groups(model)) {
-        const LayerCache layer = std::visit(CacheOf{run.parallel.tensor}, group.tokens);
+        const LayerCache layer = std::visit(CacheOf{run.parallel.attention_tensor()}, group.tokens);
         const CacheKind kind{.per_token = layer.of_token * element,
                              .window = layer.window,
                              .image_tokens = layer.cross ? model.cross_attention_tokens : 0,

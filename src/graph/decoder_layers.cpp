@@ -104,10 +104,24 @@ void begin_mixer(LayerBuilder& b, const DecoderPass& pass) {
 
 void end_mixer(LayerBuilder& b, const DecoderPass& pass) {
     if (pass.model.residual_streams > 0) return add_hyper_connection(b, pass, HyperConnectionKind::post);
-    if (!b.numerics().adds_in_norms) b.residual("residual", pass.rows() * pass.model.hidden);
+    const bool in_norm = b.numerics().adds_in_norms && sums_into_stream(pass.model);
+    if (!in_norm) b.residual("residual", pass.rows() * pass.model.hidden);
 }
 
 }  // namespace
+
+bool sums_into_stream(const DecoderLlm& model) {
+    return !model.parallel_block && model.residual_streams == 0 && model.residual_block == 0;
+}
+
+void add_stream_norm(LayerBuilder& b, const DecoderPass& pass, std::string_view name, bool reduced) {
+    const DecoderLlm& m = pass.model;
+    if (sums_into_stream(m)) {
+        b.sum_norm(name, m.norm, pass.rows(), m.hidden, reduced);
+    } else {
+        b.norm(name, m.norm, pass.rows(), m.hidden);
+    }
+}
 
 void add_final_residual(LayerBuilder& b, const DecoderPass& pass) {
     const DecoderLlm& m = pass.model;
@@ -149,19 +163,19 @@ std::vector<LayerGroup> layer_groups(const DecoderLlm& model) {
 Segment layer_segment(const DecoderPass& pass, const Numerics& n, const LayerGroup& group) {
     const DecoderLlm& m = pass.model;
     const Count rows = pass.rows();
-    const bool post_norms = m.norms_per_layer > 2;
+    const bool post_norms = m.norms_per_layer > 2, reduced = pass.tensor() > 1 && !post_norms;
     const bool channels = !std::holds_alternative<std::monostate>(group.channels);
     LayerBuilder b(n, 24);
     if (has_mixer(group.tokens)) {
         begin_mixer(b, pass);
-        b.sum_norm("input_norm", m.norm, rows, m.hidden, pass.tensor() > 1 && !post_norms);
+        add_stream_norm(b, pass, "input_norm", reduced);
         std::visit(AddMixer{b, pass}, group.tokens);
         if (post_norms) b.norm("attention_norm", m.norm, rows, m.hidden);
         if (!m.parallel_block) end_mixer(b, pass);
     }
     if (channels) {
         if (!m.parallel_block) begin_mixer(b, pass);
-        if (m.norms_per_layer > 1) b.sum_norm("mlp_norm", m.norm, rows, m.hidden, pass.tensor() > 1 && !post_norms);
+        if (m.norms_per_layer > 1) add_stream_norm(b, pass, "mlp_norm", reduced);
         std::visit(AddMixer{b, pass}, group.channels);
         if (post_norms) b.norm("output_norm", m.norm, rows, m.hidden);
         if (m.parallel_block) {

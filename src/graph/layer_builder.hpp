@@ -100,9 +100,9 @@ public:
     OpNode& head(std::string_view name, Count m, Count n, Count k, bool bias = false, Count times = 1);
     /// `batch` products of activations with activations, or of one weight per head.
     OpNode& batched(std::string_view name, Count batch, Count m, Count n, Count k, double weights = 0);
-    /// Of the stream, for the product that follows: a cast comes before or after it where formats differ.
     /// A norm of the stream that the layer before it adds to; `reduced`: an all-reduce brings what is added.
     void sum_norm(std::string_view name, Normalization kind, Count rows, Count cols, bool reduced);
+    /// Of the stream, for the product that follows: a cast comes before or after it where formats differ.
     OpNode& norm(std::string_view name, Normalization kind, Count rows, Count cols);
     /// Of what a product left in the stored format.
     void branch_norm(std::string_view name, Normalization kind, Count rows, Count cols);

@@ -117,7 +117,7 @@ void parse_parallelism(const Row& row, ModelRow& result) {
     // Experts lie on all GPUs of a copy; attention that is not said to be copied is where tensor parallelism does not reach.
     const std::int64_t expert_gpus = result.expert_tensor_parallel * result.parallel.expert;
     result.attention_data_parallel = row.text(MeasuredColumn::attention_data_parallel).empty()
-                                         ? std::max<std::int64_t>(1, expert_gpus / result.parallel.tensor)
+                                         ? std::max<std::int64_t>(1, expert_gpus / (result.parallel.tensor * result.parallel.data))
                                          : degree(row, MeasuredColumn::attention_data_parallel);
     const double split = static_cast<double>(result.parallel.tensor) * static_cast<double>(result.parallel.pipeline) *
                          static_cast<double>(result.parallel.data);
@@ -137,8 +137,9 @@ SchedulerSettings parse_scheduler(const Row& row) {
     if (!row.text(MeasuredColumn::admission).empty())
         s.admission = admission_of(row.choice(MeasuredColumn::admission, {admission_names.begin(), admission_names.end()}, {}));
     if (s.memory_fraction > 1) throw Unusable{fmt::format("memory_fraction is {}; expected at most 1", *s.memory_fraction)};
-    for (const auto& count : {s.max_tokens, s.max_sequences}) {
-        if (count && static_cast<double>(*count) > most_in_step) throw Unusable{fmt::format("a step of {}: too large", *count)};
+    for (const auto& [count, column] : {std::pair(s.max_tokens, "max_tokens"), std::pair(s.max_sequences, "max_seqs")}) {
+        if (count && static_cast<double>(*count) > most_in_step)
+            throw Unusable{fmt::format("{} is {}; expected at most {}", column, *count, most_in_step)};
     }
     if (s.max_sequences && s.max_tokens && s.max_sequences > s.max_tokens)
         throw Unusable{fmt::format("max_seqs is {}, but a step has {} tokens at most", *s.max_sequences, *s.max_tokens)};

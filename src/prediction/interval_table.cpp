@@ -40,7 +40,8 @@ const ResidualInterval* IntervalTable::most_trusted(std::string_view op) const {
         if (better && interval.provenance != Provenance::cited && interval.op == op) best = &interval;
     }
     if (best != nullptr) return best;
-    return op.starts_with("model_") || op == "assembly" ? nullptr : at("all", Provenance::assumed);
+    const bool operators = !op.starts_with("model_") && !op.starts_with("served_") && op != "assembly";
+    return operators ? at("all", Provenance::assumed) : nullptr;
 }
 
 }  // namespace roofcast

@@ -42,6 +42,7 @@ SoftwareStack stack_of(const SoftwareStacks& software, const Run& request, const
     }
     if (removes_padding(stack, request)) stack.host_per_pass += stack.half_padded->host_per_pass;
     take_host_time(stack, request.host_time);
+    stack.streams = request.streams.value_or(stack.streams);
     Lowering& lowering = stack.lowering;
     lowering.channels_last = request.channels_last.value_or(lowering.channels_last);
     lowering.half_padded = stack.half_padded && !removes_padding(stack, request);

@@ -38,7 +38,7 @@ Utilization utilization(Flops flops, Bytes dram_bytes, Seconds time, const GpuPr
 }
 
 TimedPass timed_pass(const OpGraph& graph, const PhaseSetting& setting, std::span<const std::size_t> first_equal) {
-    TimedPass pass{.timeline = timeline(graph, setting.launches, setting.request.streams, first_equal)};
+    TimedPass pass{.timeline = timeline(graph, setting.launches, first_equal)};
     require_sound(pass.timeline, graph.name);
     pass.waits_for_host = wait_for_host_weights(pass.timeline, graph, setting.request, setting.gpu());
     return pass;
@@ -58,7 +58,7 @@ Phase run_phase(OpGraph graph, const PhaseSetting& setting) {
 }
 
 Seconds pass_latency(const OpGraph& graph, const PhaseSetting& setting) {
-    Timeline timeline = latency_alone(graph, setting.launches, setting.request.streams);
+    Timeline timeline = latency_alone(graph, setting.launches);
     require_sound(timeline, graph.name);
     wait_for_host_weights(timeline, graph, setting.request, setting.gpu());
     return timeline.total;

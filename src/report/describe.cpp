@@ -79,6 +79,13 @@ std::string weights_text(const Run& run) {
     return run.expert_weights ? fmt::format("{}, experts {}", format, name(*run.expert_weights)) : format;
 }
 
+std::string parallel_text(const Parallelism& p) {
+    if (p.gpus() == 1) return {};
+    return fmt::format(", {} GPUs (tp {}, pp {}, dp {}{}{})", p.gpus(), p.tensor, p.pipeline, p.data,
+                       p.expert > 1 ? fmt::format(", ep {}", p.expert) : "",
+                       p.attention_data > 1 ? fmt::format(", attention dp {}", p.attention_data) : "");
+}
+
 std::string place_text(const Origin& origin) {
     return fmt::format("{}:{}", std::filesystem::path(origin.file).filename().string(), origin.line);
 }

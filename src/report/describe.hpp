@@ -15,6 +15,9 @@ std::string shape_text(const ModelRow& row);
 /// Formats of weights: "bf16"; "bf16, experts mxfp4".
 std::string weights_text(const Run& run);
 
+/// ", 8 GPUs (tp 8, pp 1, dp 1)"; empty for one.
+std::string parallel_text(const Parallelism& p);
+
 /// "file.csv:12".
 std::string place_text(const Origin& origin);
 

@@ -28,16 +28,13 @@ std::string headline(const NamedPrediction& n) {
     if (n.prediction.ttft) text += fmt::format(", {} prompt and {} output tokens", run.prompt_tokens, run.generate_tokens);
     if (!n.prediction.ttft && run.prompt_tokens > 0) text += fmt::format(", {} tokens", run.prompt_tokens);
     if (run.image_size > 0) text += fmt::format(", {} pixels", run.image_size);
-    if (run.parallel.gpus() > 1)
-        text += fmt::format(", {} GPUs (tp {}, pp {}, dp {}{}{})", run.parallel.gpus(), run.parallel.tensor, run.parallel.pipeline,
-                            run.parallel.data, run.parallel.expert > 1 ? fmt::format(", ep {}", run.parallel.expert) : "",
-                            run.parallel.attention_data > 1 ? fmt::format(", attention dp {}", run.parallel.attention_data) : "");
+    text += parallel_text(run.parallel);
     if (n.prediction.ttft && element_size(run.cache_precision()) < element_size(activation_precision(run.precision)))
         text += fmt::format(", KV cache in {}", name(run.cache_precision()));
     text += fmt::format(", {}", name(run.execution));
     if (!run.software.empty()) text += fmt::format(" under {}", run.software);
     if (run.channels_last) text += *run.channels_last ? ", channels last" : ", channels first";
-    if (run.streams > 1) text += fmt::format(", {} streams", run.streams);
+    if (run.streams > 1) text += fmt::format(", {} streams", *run.streams);
     return text;
 }
 

@@ -15,11 +15,20 @@ namespace roofcast {
 
 namespace {
 
-std::string parallel_text(const Parallelism& p) {
-    if (p.gpus() == 1) return {};
-    return fmt::format(", {} GPUs (tp {}, pp {}, dp {}{}{})", p.gpus(), p.tensor, p.pipeline, p.data,
-                       p.expert > 1 ? fmt::format(", ep {}", p.expert) : "",
-                       p.attention_data > 1 ? fmt::format(", attention dp {}", p.attention_data) : "");
+/// Whether requests spend time outside of the engine's steps.
+bool times_clients(const Engine* engine) {
+    return engine != nullptr && engine->stack.request_time > Seconds{};
+}
+
+/// Where the clock of a first token starts and stops, and which software it was judged on.
+std::string boundary_text(const Engine* engine) {
+    if (!times_clients(engine))
+        return "TTFT is the engine's: from the arrival of tokens to the end of the step with the first one; text and network take no time";
+    const SoftwareStack& stack = engine->stack;
+    return fmt::format(
+        "TTFT is that of a client beside the server: text and network take {} ms and {} us a prompt token{}",
+        significant(stack.request_time.in(ms)), significant(stack.prompt_token_time.in(us)),
+        engine->versions ? fmt::format(", as in {} {} to {}", stack.name, engine->versions->first, engine->versions->last) : "");
 }
 
 std::string tokens_text(double mean, double cv) {
@@ -167,7 +176,9 @@ nlohmann::ordered_json document_of(const NamedServing& n) {
                              {"precision", std::string(name(run.precision))},
                              {"weights", weights_text(run)},
                              {"kv_precision", std::string(name(run.cache_precision()))},
-                             {"execution", std::string(name(n.question.request.execution))}};
+                             {"execution", std::string(name(run.execution))},
+                             {"software", run.software}};
+    d["ttft_boundary"] = times_clients(n.engine) ? "client" : "engine";
     d["parallel"] = {{"gpus", run.parallel.gpus()}, {"tensor", run.parallel.tensor}, {"pipeline", run.parallel.pipeline},
                      {"data", run.parallel.data},   {"expert", run.parallel.expert}, {"attention_data", run.parallel.attention_data}};
     d["speculation"] = speculation_json(run.techniques);
@@ -204,7 +215,7 @@ nlohmann::ordered_json document_of(const NamedServing& n) {
 
 }  // namespace
 
-std::vector<std::string> serving_assumptions(const ServingQuestion& question, const Workload& workload) {
+std::vector<std::string> serving_assumptions(const ServingQuestion& question, const Workload& workload, const Engine* engine) {
     const VisionLanguage* vlm = vision_language(workload);
     const DecoderLlm& model = *language_model(workload);
     const SchedulerOptions& o = question.options;
@@ -216,10 +227,7 @@ std::vector<std::string> serving_assumptions(const ServingQuestion& question, co
             ? "the room for a whole prompt and its output is taken when it enters, so that none has to leave"
             : "the room for a whole prompt is taken when it enters; the latest to enter leaves when the cache is full, and its tokens are "
               "computed again",
-        question.request.software.empty()
-            ? "every request generates just its output tokens; no time for text, network or the choice of requests"
-            : "every request generates just its output tokens; text and network take what the engine states (request_ms), the choice of "
-              "requests nothing"};
+        "every request generates just its output tokens; the choice of requests takes no time", boundary_text(engine)};
     if (o.prefix_cached > 0) lines.emplace_back("cached prefixes spare computing, not memory: each sequence counts all its blocks");
     if (vlm != nullptr) {
         const Run& run = question.request;
@@ -264,8 +272,10 @@ void add_simulation(Report& report, const NamedServing& n) {
     shown(load_table(n));
     if (!n.question.objective.empty() && !a.predicted.overload) shown(objective_table(n));
     if (a.intervals)
-        report.after.push_back(fmt::format("cases low and high: every step's time at a bound of the {} % interval, from {}",
-                                           interval_percent, a.intervals->basis));
+        report.after.push_back(
+            fmt::format("cases low and high: every step's time at a bound of the {} % interval, from {}; latencies also with what measured "
+                        "loads differ in beside it",
+                        interval_percent, a.intervals->basis));
 }
 
 }  // namespace
@@ -281,8 +291,8 @@ Report serving_report(const NamedServing& n) {
     report.document = document_of(n);
     report.csv = serving_row(n);
     const Run& run = n.question.request;
-    report.before = {fmt::format("{} on {}: {}{}, {}", n.model_name, n.gpu_name, name(run.precision), parallel_text(run.parallel),
-                                 name(n.question.request.execution)),
+    report.before = {fmt::format("{} on {}: {}{}, {}{}", n.model_name, n.gpu_name, name(run.precision), parallel_text(run.parallel),
+                                 name(run.execution), run.software.empty() ? "" : " under " + run.software),
                      arrivals_text(n)};
     auto first = n.misfit ? misfit_lines(n) : overload_lines(a);
     report.before.insert(report.before.begin(), std::make_move_iterator(first.begin()), std::make_move_iterator(first.end()));

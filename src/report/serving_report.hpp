@@ -19,6 +19,7 @@ struct MemoryMisfit {
 struct NamedServing {
     std::string model_id, model_name, gpu_id, gpu_name;
     ServingQuestion question;
+    const Engine* engine = nullptr;         ///< that the question's software names; nullptr: none
     std::optional<ArrivalProcess> process;  ///< absent: `trace`
     std::string trace;                      ///< file; empty: `process`
     std::int64_t offered = 0;               ///< requests, those that cannot be served included
@@ -29,8 +30,9 @@ struct NamedServing {
     std::vector<std::string> notes;         ///< what was chosen for the user
 };
 
-/// What the simulation of `question` takes for granted, a sentence each; `workload` is a model that can be served.
-std::vector<std::string> serving_assumptions(const ServingQuestion& question, const Workload& workload);
+/// What the simulation of `question` takes for granted, a sentence each; `workload` is a model that can be served, `engine` its software or
+/// nullptr.
+std::vector<std::string> serving_assumptions(const ServingQuestion& question, const Workload& workload, const Engine* engine);
 
 /// Whether there are latencies to show: it fits, is not overloaded, and where a highest rate is searched for there is one.
 bool has_answer(const NamedServing& named);

@@ -76,7 +76,8 @@ Cell setting(const Run& run, const std::string& key) {
     if (key == "tensor_parallel") return run.parallel.tensor;
     if (key == "pipeline_parallel") return run.parallel.pipeline;
     if (key == "data_parallel") return run.parallel.data;
-    return std::int64_t{run.streams};
+    if (!run.streams && !run.software.empty()) return {};  // the software's own
+    return std::int64_t{run.streams.value_or(1)};
 }
 
 /// As the user wrote it: a number where it is one.

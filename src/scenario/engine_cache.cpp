@@ -105,7 +105,9 @@ struct Groups {
             }
             const std::int64_t window = group.kind->window;
             // Tokens that left the window go when the step is over; a window may begin within a block.
-            const std::int64_t held = window > 0 ? std::min(context, window - 1 + cache.step_tokens) : context;
+            const std::int64_t held = group.kind->image_tokens > 0 ? group.kind->image_tokens
+                                      : window > 0                 ? std::min(context, window - 1 + cache.step_tokens)
+                                                                   : context;
             needed += group.count * (ceil_div(held, group.block_tokens) + (window > 0 ? 1 : 0));
         }
         return std::max<std::int64_t>(1, needed);

@@ -55,7 +55,7 @@ Seconds EngineCopy::arrival(std::size_t i) const {
     return i < users_ ? Seconds{} : ends_of_requests_[i - users_];
 }
 
-/// Text and network take requests of one moment apart: times are exponential, of the request's number alone.
+/// Text and network take requests of one moment apart: times are exponential, of the request's number alone. Requests keep their order.
 Seconds EngineCopy::reaches_scheduler(std::size_t i) const {
     constexpr double golden = 0.6180339887498949;  // its multiples are spread evenly over 0 to 1
     const double share = std::fmod(golden * static_cast<double>(i + 1), 1.0);
@@ -66,8 +66,8 @@ Seconds EngineCopy::reaches_scheduler(std::size_t i) const {
 /// What arrived while the last step ran has waited since. Schedulers that look for requests now and then do so after steps with prompts and
 /// where nothing runs.
 void EngineCopy::receive() {
-    if (decode_steps_ - polled_ < engine_.options.poll_steps && parts_.empty() && running_ > 0) return;
-    polled_ = decode_steps_;
+    if (iterations_ - polled_ < engine_.options.poll_steps && parts_.empty() && running_ > 0) return;
+    polled_ = iterations_;
     for (; arrived_ < count_ && next_has_arrived(); ++arrived_) {
         sequences_[arrived_].target = request(arrived_).prompt_tokens;
         times(arrived_).arrived = arrival(arrived_);
@@ -85,8 +85,8 @@ void EngineCopy::compute_prompt(std::size_t i, std::int64_t& budget) {
     budget -= tokens;
 }
 
-/// Prompts begun before, then new ones, as far as the budget of tokens goes. A prompt that is not to be cut, longer than a step, goes
-/// alone: one that was preempted can have grown so.
+/// Prompts begun before, then new ones, as far as the budget of tokens goes. Of prompts that are not cut the first goes into the step
+/// whatever its length; others where there is room for all of them.
 void EngineCopy::plan_prompts(std::int64_t budget) {
     for (const std::size_t i : computing_prompts_) compute_prompt(i, budget);
     while (budget > 0 && head_may_enter()) {
@@ -126,9 +126,13 @@ void EngineCopy::plan_prompts_first() {
 /// Whether prompts that could begin are held back beside decodes until there are more of them.
 bool EngineCopy::prompts_wait() {
     const SchedulerOptions& o = engine_.options;
-    if (o.wait_steps == 0 || decodes_ == 0 || !computing_prompts_.empty() || !head_may_enter()) return false;
+    if (o.wait_steps == 0 || decodes_ == 0 || !computing_prompts_.empty() || !head_may_enter()) {
+        waited_ = 0;
+        return false;
+    }
     const auto enough = static_cast<std::int64_t>(o.wait_share * as_double(o.max_tokens)) - engine_.steps.verified * decodes_;
     std::int64_t tokens = 0;
+    for (const std::size_t i : preempted_) tokens += sequences_[i].target;
     for (std::size_t i = entered_; i < arrived_ && tokens < enough; ++i) tokens += request(i).prompt_tokens;
     if (tokens < enough && waited_ < o.wait_steps) {
         ++waited_;

@@ -95,7 +95,7 @@ private:
     std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
 
     std::int64_t running_ = 0, decoding_ = 0, decode_steps_ = 0, admissions_ = 0, free_blocks_ = 0;
-    std::int64_t polled_ = 0;                 ///< decode steps when requests were looked for last
+    std::int64_t polled_ = 0;                 ///< steps with decodes when requests were looked for last
     std::int64_t waited_ = 0;                 ///< steps that prompts have been held back for
     std::vector<Seconds> ends_of_requests_;   ///< in order, where users send them
     std::int64_t context_sum_ = 0;            ///< of decoding sequences: context less `decode_steps_`

@@ -70,9 +70,9 @@ Bytes padding_of(const EngineMemory& engine, const Workload& workload, const Dec
         for (const LayerGroup& group : layer_groups(model)) {
             const auto* moe = std::get_if<MoeShape>(&group.channels);
             if (moe == nullptr) continue;
-            const bool whole = request.parallel.expert > 1;  // each expert is on one GPU
             const Size experts = part(moe->experts, request.parallel.expert);
-            const Size inside = whole ? moe->expert_intermediate : part(moe->expert_intermediate, request.parallel.tensor);
+            const Size split = std::max<Size>(1, request.parallel.tensor / request.parallel.expert);  // GPUs that share an expert
+            const Size inside = part(moe->expert_intermediate, split);
             const Size hidden = moe->latent > 0 ? moe->latent : model.hidden;
             const double matrices = model.gated_mlp ? 3 : 2;
             const double more = up(hidden, padding.hidden) * up(inside, padding.intermediate) - real(hidden * inside);
@@ -104,7 +104,7 @@ Bytes rope_tables(const DecoderLlm& model, const Run& request) {
 Bytes scores(const EngineMemory& engine, const DecoderLlm& model, const Run& request, Size sequences) {
     const double bytes =
         engine.score_copies * 4 + (engine.stored_scores ? element_size(activation_precision(request.precision)).in(byte) : 0);
-    const Size sampled = engine.splits_scores ? part(sequences, request.parallel.tensor) : sequences;
+    const Size sampled = engine.splits_scores ? part(sequences, request.parallel.attention_tensor()) : sequences;
     return real(sampled * model.vocabulary) * bytes * byte;
 }
 

@@ -5,6 +5,7 @@
 
 #include "roofcast/error.hpp"
 #include "roofcast/serving.hpp"
+#include "scenario/serving_bounds.hpp"
 
 namespace roofcast {
 
@@ -135,7 +136,8 @@ ServingAnswer serve(const Workload& workload, const Gpu& gpu, const SoftwareStac
     if (answer.intervals) {
         answer.low = served_at(engine, answer.intervals->latency.low, question, served);
         answer.high = served_at(engine, answer.intervals->latency.high, question, served);
-        if (!question.share && !answer.predicted.overload) answer.bounds = bounds_of(answer.predicted, *answer.low, *answer.high);
+        if (!question.share && !answer.predicted.overload)
+            answer.bounds = with_load(bounds_of(answer.predicted, *answer.low, *answer.high), answer.predicted.statistics, gpu.parameters);
     }
     return answer;
 }

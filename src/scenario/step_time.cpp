@@ -31,7 +31,7 @@ Run draft_run(const StepDraft& d, const StepModel& m, std::int64_t sequences) {
 }
 
 Seconds total(const StepModel& m, const OpGraph& graph) {
-    return timeline(graph, m.gpu, m.stack, m.streams).total;
+    return timeline(graph, m.gpu, m.stack).total;
 }
 
 bool contains(const Segment& segment, const std::string& node) {
@@ -101,13 +101,11 @@ StepModel step_model(const Workload& workload, const Gpu& device, const Run& req
     const VisionLanguage* vlm = vision_language(workload);
     SoftwareStack stack = stack_of(software, request, workload, device.profile.vendor);
     stack.lowering.head_by_sequences = false;  // a scheduler of steps gathers the last tokens
-    StepModel model{*llm,           vlm == nullptr ? std::nullopt : std::optional(*vlm), gpu_of(device, request, stack), stack, request,
-                    request.streams};
+    StepModel model{*llm, vlm == nullptr ? std::nullopt : std::optional(*vlm), gpu_of(device, request, stack), stack, request};
     model.stack.prompt_host_per_kernel = {};
     if (stack.prompt_host_per_kernel > Seconds{}) {
         const OpGraph one = prefill_graph(model.model, with_batch(model, 1), stack.lowering, 1);
-        model.prompt_floor =
-            stack.host_per_pass + timeline(one, model.gpu, model.stack, model.streams).kernels * stack.prompt_host_per_kernel;
+        model.prompt_floor = stack.host_per_pass + timeline(one, model.gpu, model.stack).kernels * stack.prompt_host_per_kernel;
     }
     if (const auto& speculation = request.techniques.speculation)
         model.draft = StepDraft{*language_model(*speculation->draft), draft_request(workload, request), speculation->tokens,

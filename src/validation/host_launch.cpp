@@ -105,6 +105,7 @@ SchedulerSettings read_settings(TableReader table) {
     s.wait_steps = table.count_if("wait_steps");
     s.wait_share = table.number_if("wait_share", {0, 1});
     s.memory_fraction = table.number_if("memory_fraction", {0.01, 1});
+    s.prefix_cached = table.number_if("prefix_cached", {0, 0.99});
     table.finish();
     return s;
 }

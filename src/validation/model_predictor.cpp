@@ -130,10 +130,10 @@ ModelEstimate served_estimate(const ModelRow& row, const Workload& workload, con
                          .roofline = from_times(run, times(p, workload, roofline)),
                          .limit = std::nullopt,
                          .terms = terms_of(run, p)};
-    if (!answer.low || !answer.high) return result;
-    const double fast = served_figure(row.metric, answer.low->statistics), slow = served_figure(row.metric, answer.high->statistics);
-    result.low = std::min(fast, slow);
-    result.high = std::max(fast, slow);
+    if (!answer.bounds || !answer.bounds->high) return result;
+    const double low = served_figure(row.metric, answer.bounds->low), high = served_figure(row.metric, *answer.bounds->high);
+    result.low = std::min(low, high);
+    result.high = std::max(low, high);
     return result;
 }
 

@@ -70,6 +70,7 @@ void set_load(ServedLoad& load, const RowMeaning& meaning) {
     fill(s.wait_steps, meaning.scheduler.wait_steps);
     fill(s.wait_share, meaning.scheduler.wait_share);
     fill(s.memory_fraction, meaning.scheduler.memory_fraction);
+    fill(s.prefix_cached, meaning.scheduler.prefix_cached);
 }
 
 bool of_model(const RowMeaning& meaning, const ModelRow& row, const std::string& model) {

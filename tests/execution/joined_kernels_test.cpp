@@ -84,6 +84,20 @@ TEST_CASE("a norm that a kernel joins adds its bytes and no launch") {
     CHECK(with.dram_bytes.in(byte) == rel(without.dram_bytes.in(byte), 1e-9));
 }
 
+TEST_CASE("sums of several streams, and of attention and MLP side by side, are no part of norms") {
+    for (const char* model : {"deepseek-v4-flash-fp8", "falcon-180b"}) {
+        CAPTURE(std::string(model));
+        const Served e(model, "h200-sxm-141gb", "vllm", 1);
+        for (const Segment& segment : e.decode().segments) {
+            for (const OpNode& node : segment.nodes) {
+                const auto* norm = std::get_if<RowWise>(&node.op);
+                CHECK_FALSE(node.joined);
+                if (norm != nullptr) CHECK_FALSE(norm->adds);
+            }
+        }
+    }
+}
+
 TEST_CASE("shared experts run beside routed ones under engines with two streams") {
     const Served sglang("deepseek-v3", "h200-sxm-141gb", "sglang", 8);
     SoftwareStack one = sglang.stack;

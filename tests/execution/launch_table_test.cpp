@@ -21,10 +21,10 @@ TEST_CASE("each distinct node is worked out once, in however many graphs it come
     const OpGraph second = graph_of({addition(small), addition(small + 1), several});
     LaunchTable launches(gpu, s);
     for (const OpGraph* graph : {&first, &second, &first}) {
-        const Timeline shared = timeline(*graph, launches, 1), alone = timeline(*graph, gpu, s);
+        const Timeline shared = timeline(*graph, launches), alone = timeline(*graph, gpu, s);
         CHECK(shared.total == alone.total);
-        CHECK(latency_alone(*graph, launches, 1).total == alone.total);
-        CHECK(latency_alone(*graph, launches, 1).ops.empty());
+        CHECK(latency_alone(*graph, launches).total == alone.total);
+        CHECK(latency_alone(*graph, launches).ops.empty());
         CHECK(shared.dram_bytes == alone.dram_bytes);
         CHECK(shared.kernels == alone.kernels);
     }
@@ -35,8 +35,8 @@ TEST_CASE("what is known of a node outlives its graph") {
     const Gpu gpu = test::shipped_gpu("a100-sxm4-80gb");
     const SoftwareStack s = stack(KernelSet::engine, {});
     LaunchTable launches(gpu, s);
-    const Seconds before = timeline(graph_of({addition(large)}), launches, 1).total;
-    for (std::int64_t i = 1; i < 1000; ++i) static_cast<void>(timeline(graph_of({addition(large + i)}), launches, 1));
-    CHECK(timeline(graph_of({addition(large)}), launches, 1).total == before);
+    const Seconds before = timeline(graph_of({addition(large)}), launches).total;
+    for (std::int64_t i = 1; i < 1000; ++i) static_cast<void>(timeline(graph_of({addition(large + i)}), launches));
+    CHECK(timeline(graph_of({addition(large)}), launches).total == before);
     CHECK(launches.size() == 1000);
 }

@@ -108,14 +108,16 @@ TEST_CASE("independent streams overlap when asked to, but no resource works twic
     other.stream = 1;
     const OpGraph bandwidth_bound = graph_of({addition(large), other});
     const SoftwareStack s = stack(KernelSet::engine, 0 * us);
-    const Timeline one = timeline(bandwidth_bound, gpu, s, 1), two = timeline(bandwidth_bound, gpu, s, 2);
+    SoftwareStack on_two = s;
+    on_two.streams = 2;
+    const Timeline one = timeline(bandwidth_bound, gpu, s), two = timeline(bandwidth_bound, gpu, on_two);
     CHECK(two.total <= one.total);
     // Both stream through the same DRAM: nothing is gained but the latency of one kernel.
     CHECK(two.total.in(us) == rel(one.total.in(us), 0.05));
     OpNode tiny = addition(small), other_tiny = addition(small);
     other_tiny.stream = 1;
     const OpGraph latency_bound = graph_of({tiny, other_tiny});
-    CHECK(timeline(latency_bound, gpu, s, 2).total.in(us) == rel(timeline(latency_bound, gpu, s, 1).total.in(us) / 2, 0.05));
+    CHECK(timeline(latency_bound, gpu, on_two).total.in(us) == rel(timeline(latency_bound, gpu, s).total.in(us) / 2, 0.05));
 }
 
 TEST_CASE("an operator without a model withholds the total") {
@@ -274,7 +276,7 @@ TEST_CASE("what is known of equal nodes changes no time") {
     for (const KernelSet kernels : {KernelSet::framework, KernelSet::engine, KernelSet::fused}) {
         const SoftwareStack s = stack(kernels, 3 * us);
         LaunchTable launches(gpu, s);
-        const Timeline known = timeline(graph, launches, 1, first), plain = timeline(graph, gpu, s);
+        const Timeline known = timeline(graph, launches, first), plain = timeline(graph, gpu, s);
         CHECK(known.total == plain.total);
         CHECK(known.dram_bytes == plain.dram_bytes);
         CHECK(known.kernels == plain.kernels);

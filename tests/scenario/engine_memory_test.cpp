@@ -61,6 +61,18 @@ TEST_CASE("tensor parallelism divides weights and pays for communication, a pipe
     CHECK(static_cast<double>(stages.cache_tokens) == rel(2'257'264, 0.01));
 }
 
+TEST_CASE("groups of attention hold whole caches, and builds of vLLM's main branch divide memory as its latest version") {
+    const EngineBench bench;
+    const char* model = "qwen3-235b-a22b";
+    const auto tokens = [&](const Parallelism& parallel) {
+        const EngineMemoryReport m = bench.of(model, "vllm 0.19", h100_at_95, {.parallel = parallel});
+        return static_cast<double>(m.cache_tokens) / m.cache.in(byte);
+    };
+    // One of four KV heads on each GPU, against all four.
+    CHECK(tokens({.tensor = 8, .expert = 8}) == rel(4 * tokens({.tensor = 8, .expert = 8, .attention_data = 8}), 1e-3));
+    CHECK(bench.of("llama-3.1-8b", "vllm 0.1.dev19262").engine == "vllm");
+}
+
 TEST_CASE("a latent cache is repeated under tensor parallelism") {
     const EngineBench bench;
     const EngineMemoryReport one = bench.of("deepseek-v2-lite-chat", "vllm 0.19", h100_at_95);
@@ -79,6 +91,9 @@ TEST_CASE("experts in MXFP4 are padded to what kernels take") {
     CHECK(bench.of("gpt-oss-120b", "vllm 0.14.1", h100_at_95).weights.in(gib) == rel(64.38, 0.003));
     // Two GPUs: 1,440 is rounded up to 1,536.
     CHECK(bench.of("gpt-oss-20b", "vllm 0.19", h100_at_95, {.parallel = {.tensor = 2}}).weights.in(gib) == rel(7.01, 0.01));
+    // Half of the experts on each pair of four GPUs, which split them as two GPUs do.
+    const Bytes on_two = bench.of("gpt-oss-20b", "vllm 0.19", h100_at_95, {.parallel = {.tensor = 2}}).padding;
+    CHECK(bench.of("gpt-oss-20b", "vllm 0.19", h100_at_95, {.parallel = {.tensor = 4, .expert = 2}}).padding / on_two == rel(0.5, 1e-9));
     Run plain;
     plain.weights = native_weights(Precision::bf16);
     CHECK(bench.of("gpt-oss-20b", "vllm 0.19", {}, plain, "b200-sxm").padding <= Bytes{});
