@@ -44,7 +44,7 @@ std::int64_t count(const OpGraph& graph, std::string_view name) {
     return found;
 }
 
-const OpNode& node_of(const OpGraph& graph, std::string_view name) {
+OpNode node_of(const OpGraph& graph, std::string_view name) {
     for (const Segment& segment : graph.segments) {
         for (const OpNode& node : segment.nodes) {
             if (node.name == name) return node;
@@ -88,7 +88,8 @@ TEST_CASE("sums of several streams, and of attention and MLP side by side, are n
     for (const char* model : {"deepseek-v4-flash-fp8", "falcon-180b"}) {
         CAPTURE(std::string(model));
         const Served e(model, "h200-sxm-141gb", "vllm", 1);
-        for (const Segment& segment : e.decode().segments) {
+        const OpGraph graph = e.decode();
+        for (const Segment& segment : graph.segments) {
             for (const OpNode& node : segment.nodes) {
                 const auto* norm = std::get_if<RowWise>(&node.op);
                 CHECK_FALSE(node.joined);
@@ -108,7 +109,7 @@ TEST_CASE("shared experts run beside routed ones under engines with two streams"
 
 TEST_CASE("engines project queries and the latent of keys down in one GEMM") {
     const Served e("deepseek-v3", "h200-sxm-141gb", "vllm", 8);
-    const auto& gemm = std::get<Gemm>(node_of(e.decode(), "qkv_down").op);
+    const auto gemm = std::get<Gemm>(node_of(e.decode(), "qkv_down").op);
     CHECK(gemm.n == 1536 + 512 + 64);
 }
 
