@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "roofcast/engine_memory.hpp"
 #include "roofcast/prediction.hpp"
@@ -38,6 +39,11 @@ struct EngineMemoryReport {
 /// memory of that engine is described, the model is no language model, the memory of `gpu` is not known or a setting is out of range.
 EngineMemoryReport engine_memory(const Workload& workload, const Run& request, const SoftwareStacks& software, const GpuProfile& gpu,
                                  const EngineSettings& settings);
+
+/// What would make room for one sequence of `report.context` tokens beside a step, in words, for `request` as `engine_memory` got it; empty
+/// where one fits.
+std::vector<std::string> engine_memory_remedies(const EngineMemoryReport& report, const Workload& workload, const Run& request,
+                                                const SoftwareStacks& software, const GpuProfile& gpu);
 
 /// What padding adds on the fullest GPU to routed experts stored in MXFP4, under the engine that `request.software` names; none where its
 /// memory is not described, or its kernels take the experts as they are.

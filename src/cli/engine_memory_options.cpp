@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "prediction/shapes.hpp"
 
 namespace roofcast::cli {
@@ -105,19 +103,7 @@ NamedMemory named_memory(const Workload& workload, const Run& request, const Sof
                       .remedies = {},
                       .given = settings};
     if (run.expert_weights) named.weights += fmt::format(", experts {}", name(*run.expert_weights));
-    if (named.memory.fits()) return named;
-    // Weights and one sequence of the whole context, beside what a step takes.
-    const EngineMemoryReport& m = named.memory;
-    Run one = run;
-    one.batch = one.generate_tokens = 1;
-    one.prompt_tokens = std::max<std::int64_t>(1, m.context - 1);
-    Run shortest = one;
-    shortest.prompt_tokens = 1;
-    const MemoryEstimate counted = memory_estimate(workload, shortest, software);
-    const bool of_board = m.fraction_of == FractionOf::board || m.fraction_of == FractionOf::free_at_load;
-    const Bytes room =
-        (of_board ? m.fraction : 1) * m.board - max(Bytes{}, m.activations + m.framework - counted.activations - counted.overhead);
-    named.remedies = memory_advice(workload, one, software, max(Bytes{}, room), false, gpu.gpus_per_machine).remedies;
+    named.remedies = engine_memory_remedies(named.memory, workload, run, software, gpu);
     return named;
 }
 

@@ -243,4 +243,18 @@ EngineMemoryReport engine_memory(const Workload& workload, const Run& request, c
     return r;
 }
 
+std::vector<std::string> engine_memory_remedies(const EngineMemoryReport& report, const Workload& workload, const Run& request,
+                                                const SoftwareStacks& software, const GpuProfile& gpu) {
+    if (report.fits()) return {};
+    Run shortest = request;
+    shortest.batch = shortest.prompt_tokens = shortest.generate_tokens = 1;
+    const MemoryEstimate counted = memory_estimate(workload, shortest, software);
+    const bool of_board = report.fraction_of == FractionOf::board || report.fraction_of == FractionOf::free_at_load;
+    const Bytes beside = report.activations + report.framework - counted.activations - counted.overhead;
+    const Bytes room = (of_board ? report.fraction : 1) * report.board - max(Bytes{}, beside);
+    Run longest = shortest;
+    longest.prompt_tokens = std::max<std::int64_t>(1, report.context - 1);
+    return memory_advice(workload, longest, software, max(Bytes{}, room), false, gpu.gpus_per_machine).remedies;
+}
+
 }  // namespace roofcast

@@ -114,14 +114,11 @@ std::vector<bool> full_layers(const JsonReader& linear, std::int64_t layers) {
 }
 
 MoeShape kimi_experts(const JsonReader& config) {
-    const std::int64_t experts = config.count("num_experts"), width = config.count("moe_intermediate_size");
-    return {.experts = experts,
-            .top_k = config.count_between("num_experts_per_token", 1, experts),
-            .expert_intermediate = width,
-            .shared_intermediate = config.count_or("num_shared_experts", 0) * width,
-            .selection_bias = config.text_or("moe_router_activation_func", "") == "sigmoid",
-            .latent = config.count_or("routed_expert_hidden_size", 0),
-            .latent_norm = config.flag_or("latent_moe_use_norm", false)};
+    constexpr ExpertKeys keys{"num_experts", "num_experts_per_token", "num_shared_experts", "moe_router_activation_func", "sigmoid"};
+    MoeShape experts = routed_experts(config, keys);
+    experts.latent = config.count_or("routed_expert_hidden_size", 0);
+    experts.latent_norm = config.flag_or("latent_moe_use_norm", false);
+    return experts;
 }
 
 }  // namespace

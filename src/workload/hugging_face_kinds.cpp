@@ -45,13 +45,13 @@ std::vector<bool> expert_layers(const JsonReader& config, std::int64_t layers, s
     return flags;
 }
 
-MoeShape routed_experts(const JsonReader& config) {
-    const std::int64_t experts = config.count("n_routed_experts"), width = config.count("moe_intermediate_size");
+MoeShape routed_experts(const JsonReader& config, const ExpertKeys& keys) {
+    const std::int64_t experts = config.count(keys.experts), width = config.count("moe_intermediate_size");
     return {.experts = experts,
-            .top_k = config.count_between("num_experts_per_tok", 1, experts),
+            .top_k = config.count_between(keys.top_k, 1, experts),
             .expert_intermediate = width,
-            .shared_intermediate = config.count_or("n_shared_experts", 0) * width,
-            .selection_bias = config.text_or("topk_method", "") == "noaux_tc"};
+            .shared_intermediate = config.count_or(keys.shared, 0) * width,
+            .selection_bias = config.text_or(keys.bias, "") == keys.with_bias};
 }
 
 void summarize(DecoderLlm& m) {

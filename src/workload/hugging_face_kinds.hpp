@@ -18,8 +18,13 @@ GroupedAttention attention_of(const DecoderLlm& m);
 /// `layers` flags: a list of 0 and 1, or one number n: of every n-th layer (Kimi, DeepSeek, GLM: 1), none of the first `dense`.
 std::vector<bool> expert_layers(const JsonReader& config, std::int64_t layers, std::int64_t dense);
 
-/// Experts by DeepSeek's key names.
-MoeShape routed_experts(const JsonReader& config);
+/// What a family of models calls the keys of its experts; `bias` reads `with_bias` where scores have a selection bias.
+struct ExpertKeys {
+    std::string_view experts, top_k, shared, bias, with_bias;
+};
+inline constexpr ExpertKeys deepseek_keys{"n_routed_experts", "num_experts_per_tok", "n_shared_experts", "topk_method", "noaux_tc"};
+/// Experts of one width, shared ones among them.
+MoeShape routed_experts(const JsonReader& config, const ExpertKeys& keys = deepseek_keys);
 
 /// Sets what checks and peaks of memory ask the model itself for: layers, experts, the widest MLP.
 void summarize(DecoderLlm& m);

@@ -12,17 +12,6 @@ using namespace roofcast;
 
 namespace {
 
-std::vector<Gpu> gpus_with_engines() {
-    std::vector<Gpu> gpus;
-    for (const char* id : {"a100-sxm4-80gb", "h200-sxm-141gb", "l40s", "b200-sxm", "rtx-4090"}) {
-        const Gpu device = test::shipped_gpu(id);
-        gpus.push_back(device);
-        for (const char* engine : {"vllm 0.24.0", "sglang 0.5.14", "tensorrt-llm 1.3"})
-            gpus.push_back(as_software_sees(device, test::shipped_software().find(Execution::cuda_graph, engine, "NVIDIA")));
-    }
-    return gpus;
-}
-
 class LayerSizes {
 public:
     std::int64_t size(double lower, double upper) {
@@ -86,7 +75,7 @@ void check_growth(Operator op, const Gpu& gpu, const char* what, Grow grow) {
 
 TEST_CASE("kernels of recurrent layers are never faster than the data-sheet roofline") {
     LayerSizes sizes;
-    for (const Gpu& gpu : gpus_with_engines()) {
+    for (const Gpu& gpu : test::gpus_with_engines()) {
         for (int round = 0; round < 40; ++round) {
             for (const Op& op : {Op(sizes.convolution(false)), Op(sizes.convolution(true)), Op(sizes.recurrence(false)),
                                  Op(sizes.recurrence(true)), Op(sizes.hyper_connection())}) {
@@ -108,7 +97,7 @@ TEST_CASE("kernels of recurrent layers are never faster than the data-sheet roof
 // Convolutions that walk along sequences take longer where tokens are no multiple of 16 bytes: prompts step by eight tokens.
 TEST_CASE("kernels of recurrent layers never get faster with tokens, batch, heads or channels") {
     LayerSizes sizes;
-    for (const Gpu& gpu : gpus_with_engines()) {
+    for (const Gpu& gpu : test::gpus_with_engines()) {
         for (int round = 0; round < 12; ++round) {
             check_growth(sizes.convolution(false), gpu, "tokens of a convolution",
                          [](auto& op) { op.query_len += 8 + op.query_len / 16 * 8; });

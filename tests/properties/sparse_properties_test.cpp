@@ -15,17 +15,6 @@ using test::rel;
 
 namespace {
 
-std::vector<Gpu> gpus_by_engine() {
-    std::vector<Gpu> gpus;
-    for (const char* id : {"a100-sxm4-80gb", "h200-sxm-141gb", "l40s", "b200-sxm", "rtx-4090"}) {
-        const Gpu device = test::shipped_gpu(id);
-        gpus.push_back(device);
-        for (const char* engine : {"vllm 0.24.0", "sglang 0.5.14", "tensorrt-llm 1.3"})
-            gpus.push_back(as_software_sees(device, test::shipped_software().find(Execution::cuda_graph, engine, "NVIDIA")));
-    }
-    return gpus;
-}
-
 SparseAttention chosen(std::int64_t batch, std::int64_t tokens, std::int64_t heads, std::int64_t context) {
     return {.batch = batch,
             .query_len = tokens,
@@ -60,7 +49,7 @@ StepTimes step_at(std::int64_t context) {
 }  // namespace
 
 TEST_CASE("sparse attention and its index take longer the larger they are, and no less than the data sheet allows") {
-    for (const Gpu& gpu : gpus_by_engine()) {
+    for (const Gpu& gpu : test::gpus_with_engines()) {
         CAPTURE(gpu.profile.id);
         Seconds before_scores, before_choice;
         for (std::int64_t n = 1; n <= 4096; n *= 2) {
