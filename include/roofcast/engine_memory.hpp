@@ -38,11 +38,15 @@ struct StepDefaults {
 /// Memory that stays out of the default fraction.
 struct FractionReserve {
     Bytes base, per_token, per_graph_sequence, per_gpu;
-    Bytes least, least_from;  ///< at least so much on GPUs of `least_from` or more
+    Bytes least, least_from;        ///< at least so much on GPUs of `least_from` or more
+    std::int64_t least_tokens = 1;  ///< of a step that `per_token` counts
+    double least_fraction = 0;      ///< that is left for the engine
 };
 
-/// Sizes of routed experts' matrices in 4-bit floats are rounded up to multiples, on GPUs of these architectures (empty: of all).
+/// Sizes of routed experts' matrices are rounded up to multiples, where stored in one of `formats` on GPUs of these architectures (empty:
+/// any).
 struct ExpertPadding {
+    std::vector<std::string> formats;
     std::vector<std::string> architectures;
     std::int64_t hidden = 1, intermediate = 1;
 };
@@ -91,5 +95,7 @@ struct EngineSettings {
 
 /// The table whose `match` is the longest run of words that `software` begins with; nullptr: no memory of such an engine is described.
 const EngineMemory* engine_memory_of(const std::vector<EngineMemory>& tables, std::string_view software);
+/// "sglang, tensorrt-llm, vllm": the names of `tables`.
+std::string engine_memory_names(const std::vector<EngineMemory>& tables);
 
 }  // namespace roofcast

@@ -46,10 +46,10 @@ struct Lowering {
     std::optional<double> quantized_copy_instructions{};  ///< the same where weights are stored in fewer bits than products compute in
     bool half_padded = false;  ///< half of each sequence that an encoder is given is padding, which fused attention passes over apart
     // Layers
-    bool adds_in_norms = false;         ///< what a layer adds to the residual stream is added by the norm behind it, in one kernel
-    bool fuses_quantization = false;    ///< kernels that write activations quantize them too, where their scales are known
-    int reduces_in_norms = 0;           ///< an all-reduce before that is part of the same kernel from this compute capability on; 0: never
-    bool separate_bias = false;         ///< convolutions leave their bias to a kernel of its own
+    bool adds_in_norms = false;       ///< what a layer adds to the residual stream is added by the norm behind it, in one kernel
+    bool fuses_quantization = false;  ///< kernels that write activations quantize them too, where their scales are known
+    int reduces_in_norms = 0;    ///< an all-reduce before that is part of the same kernel from this major compute capability on; 0: never
+    bool separate_bias = false;  ///< convolutions leave their bias to a kernel of its own
     bool separate_projections = false;  ///< queries, keys and values of vision transformers are multiplied one after the other
     bool folds_norms = false;           ///< batch norms behind convolutions are folded into them before the run, in eager frameworks too
     bool logits_of_prompt = false;      ///< prefill computes scores of the vocabulary for every token, not only for the last

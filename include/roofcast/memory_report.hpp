@@ -3,8 +3,8 @@
 ///
 /// An engine loads the weights of a GPU, runs one step of its largest size, and gives what its fraction of memory leaves to the KV cache:
 ///   vLLM          cache = fraction · board − weights − activations − framework (− graphs, which newer versions reserve)
-///   SGLang        cache = fraction · (board − context) − weights
-///   TensorRT-LLM  cache = fraction · (board − context − weights − activations)
+///   SGLang        cache = fraction · (board − framework) − weights
+///   TensorRT-LLM  cache = fraction · (board − framework − weights − activations)
 ///   llama.cpp     cache = what the context asked for takes
 /// The activation peak is the larger of a forward pass of `max_tokens` tokens and of sampling for `max_sequences` sequences, each beside
 /// the hidden states of the step. Facts: `EngineMemory`. Sources: `source` of these tables.
@@ -24,7 +24,7 @@ struct EngineMemoryReport {
     std::string engine;  ///< name of the facts
     FractionOf fraction_of = FractionOf::board;
     double fraction = 1;  ///< 1 where there is none
-    std::int64_t max_tokens = 0, max_sequences = 0, context = 0, block_tokens = 1;
+    std::int64_t max_tokens = 0, max_sequences = 0, context = 0;
     Bytes board;                                           ///< that programs can allocate
     Bytes weights, framework, activations, graphs, cache;  ///< `framework`: context, workspaces and communication
     Bytes padding;                                         ///< of experts' matrices, part of `weights`

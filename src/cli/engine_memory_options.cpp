@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "prediction/shapes.hpp"
+#include "report/describe.hpp"
 
 namespace roofcast::cli {
 
@@ -35,7 +36,7 @@ void refuse_batches(const RunOptions& run) {
                                                                      {&t.mtp, "--mtp"}};
     for (const auto& [text, option] : techniques) {
         if (text->empty()) continue;
-        throw Error({.what = "techniques of single runs play no part in an engine's memory",
+        throw Error({.what = "this option does not apply to an engine's memory",
                      .key = option,
                      .found = *text,
                      .suggestion = "leave it out, or leave out --software"});
@@ -78,13 +79,11 @@ bool divides_as_engine(const EngineMemoryOptions& options, const RunOptions& run
         return true;
     }
     if (!options.any()) return false;
-    std::vector<std::string> known;
-    for (const EngineMemory& table : software.memory) known.push_back(table.name);
     const char* missing = run.software.empty() || !described ? "--software" : "--gpu";
     throw Error({.what = "--memory-fraction, --max-tokens, --max-seqs and --context are settings of an engine on a GPU",
                  .key = missing,
                  .found = described ? "none" : run.software,
-                 .expected = described ? "a GPU" : fmt::format("{}", fmt::join(known, ", ")),
+                 .expected = described ? "a GPU" : engine_memory_names(software.memory),
                  .suggestion = "for example --software vllm --gpu h100"});
 }
 
@@ -96,13 +95,12 @@ NamedMemory named_memory(const Workload& workload, const Run& request, const Sof
                       .gpu_id = gpu.id,
                       .gpu_name = gpu.name,
                       .software = run.software,
-                      .weights = name(run.weight_format()),
+                      .weights = weights_text(run),
                       .cache = std::string(name(run.cache_precision())),
                       .gpus = run.parallel.gpus(),
                       .memory = engine_memory(workload, run, software, gpu, settings),
                       .remedies = {},
                       .given = settings};
-    if (run.expert_weights) named.weights += fmt::format(", experts {}", name(*run.expert_weights));
     named.remedies = engine_memory_remedies(named.memory, workload, run, software, gpu);
     return named;
 }

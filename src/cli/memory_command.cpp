@@ -183,8 +183,8 @@ bool answer_by_storage(const MemoryOptions& options, const std::vector<GpuProfil
         "16-bit scale and zero point for each 128 weights.");
     const bool any_fits = add_fit(report, table, options, gpus, software);
     if (!gpus.empty() && serves(options))
-        report.after.push_back(
-            "As a serving engine divides it, with tokens and sequences: --software vllm, sglang, tensorrt-llm or llama.cpp.");
+        report.after.push_back("--software NAME shows how a serving engine divides the memory, in tokens and sequences: " +
+                               engine_memory_names(software.memory));
     add_assumed(report, table, gpus);
     report.tables.push_back(std::move(table));
     write(report, options.common);

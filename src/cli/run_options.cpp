@@ -144,7 +144,7 @@ std::string format_note(const Run& request) {
 std::string precision_note(const Workload& workload, const GpuProfile& gpu, Precision taken) {
     const auto own = name(workload.default_precision);
     if (workload.native_weights && taken == multiplied_in(*workload.native_weights))
-        return fmt::format("precision {}, in which engines multiply the published weights of {}; --precision sets it", name(taken),
+        return fmt::format("precision {}, in which engines compute with the published weights of {}; --precision sets it", name(taken),
                            workload.id);
     if (taken == workload.default_precision) return fmt::format("precision {}, which is {}'s own; --precision sets it", own, workload.id);
     return fmt::format("precision {}, the nearest to {}'s own {} that {} has; --precision sets it", name(taken), workload.id, own, gpu.id);

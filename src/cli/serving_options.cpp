@@ -91,10 +91,11 @@ void add_serving_options(CLI::App& command, ServingOptions& o) {
     command.add_option("--max-seqs", o.max_sequences, "Sequences in the engine at once (default: the engine's, else 256)");
     command.add_option("--max-tokens", o.max_tokens, "Tokens of one step (default: the engine's, else 8192)");
     command
-        .add_option("--batching", o.batching,
-                    "mixed: prompts beside decodes; prompts_first: in steps of their own, while decodes wait (default: the engine's)")
+        .add_option(
+            "--batching", o.batching,
+            "mixed: prefill and decode share steps; prompts_first: prefill has steps of its own and decodes wait (default: the engine's)")
         ->check(CLI::IsMember(std::vector<std::string>{batching_names.begin(), batching_names.end()}));
-    command.add_option("--chunked-prefill", o.chunked, "on: prompts that do not fit a step are cut; off: whole (default: the engine's)")
+    command.add_option("--chunked-prefill", o.chunked, "Split prompts that do not fit one step: on or off (default: the engine's)")
         ->check(CLI::IsMember({"on", "off"}));
     command.add_option("--chunk", o.chunk, "Prompt tokens of one step at most (default: --max-tokens)");
     command
@@ -141,7 +142,7 @@ SchedulerOptions scheduler_options(const ServingOptions& o, const SchedulerOptio
     if (!o.chunked.empty()) s.chunked = o.chunked == "on";
     if (!o.chunk.empty() && !s.chunked.value_or(engine.chunked))
         throw Error(
-            {.what = "prompts are not cut", .key = "--chunk", .found = o.chunk, .suggestion = "leave it out, or --chunked-prefill on"});
+            {.what = "chunked prefill is off", .key = "--chunk", .found = o.chunk, .suggestion = "leave it out, or --chunked-prefill on"});
     s.chunk = count_if(o.chunk, "--chunk", step);
     if (!o.admission.empty()) s.admission = admission_of(o.admission);
     s.block_tokens = count_if(o.block_size, "--block-size", largest_block);

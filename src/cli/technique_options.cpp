@@ -39,8 +39,10 @@ std::int64_t tokens(const std::string& text, const char* option, std::int64_t ab
 Speculation own_prediction(const TechniqueOptions& o) {
     for (const auto& [value, option] : {std::pair(&o.draft, "--draft"), std::pair(&o.draft_tokens, "--draft-tokens")}) {
         if (!value->empty())
-            throw Error(
-                {.what = "the model's own module drafts with --mtp", .key = option, .found = *value, .suggestion = "leave out either"});
+            throw Error({.what = "--mtp drafts with the model's own module and takes no draft model",
+                         .key = option,
+                         .found = *value,
+                         .suggestion = "give either --mtp or --draft"});
     }
     if (o.acceptance.empty())
         throw Error({.what = "multi-token prediction needs --mtp and --acceptance",

@@ -191,7 +191,7 @@ Quantize parse_quantize(const Row& row, Precision precision) {
     return op;
 }
 
-/// Widths of latent attention as DeepSeek-V2 and later publish it; rows may give their own.
+/// Head widths of latent attention in DeepSeek-V2 and later. Rows of mla_bmm may give their own n and k.
 constexpr std::int64_t published_nope = 128, published_rope = 64, published_value = 128, published_latent = 512;
 
 /// Prompts attend with keys and values of each head; decoding with what the cache holds, a key for all heads whose first part is the value.
@@ -219,8 +219,8 @@ Gemm parse_latent_product(const Row& row, Precision precision) {
     const bool before = row.required_choice(MeasuredColumn::function, {"mla_gen_pre", "mla_gen_post"}) == "mla_gen_pre";
     const Gemm op{.batch = row.count(MeasuredColumn::heads),
                   .m = row.count(MeasuredColumn::tokens),
-                  .n = row.count_if(MeasuredColumn::n).value_or(before ? published_latent : published_nope),
-                  .k = row.count_if(MeasuredColumn::k).value_or(before ? published_value : published_latent),
+                  .n = row.count_if(MeasuredColumn::n).value_or(before ? published_latent : published_value),
+                  .k = row.count_if(MeasuredColumn::k).value_or(before ? published_nope : published_latent),
                   .precision = precision,
                   .weight_bits = native_weights(precision).bits};
     require_plausible({op.batch, op.m, op.n, op.k});

@@ -128,8 +128,15 @@ void parse_parallelism(const Row& row, ModelRow& result) {
         throw Unusable{fmt::format("gpus is {}, but the degrees of parallelism need {}", result.gpus, result.parallel.gpus())};
 }
 
+/// Tables of step times grow with the size of a step.
+void require_step(std::optional<std::int64_t> max_tokens, std::optional<std::int64_t> max_sequences) {
+    constexpr std::int64_t most = std::int64_t{1} << 20;
+    for (const auto& [count, column] : {std::pair(max_tokens, "max_tokens"), std::pair(max_sequences, "max_seqs")}) {
+        if (count.value_or(1) > most) throw Unusable{fmt::format("{} is {}; expected at most {}", column, *count, most)};
+    }
+}
+
 SchedulerSettings parse_scheduler(const Row& row) {
-    constexpr double most_in_step = 0x1p20;  // tables of step times grow with it
     SchedulerSettings s;
     s.max_sequences = row.count_if(MeasuredColumn::max_seqs);
     s.max_tokens = row.count_if(MeasuredColumn::max_tokens);
@@ -137,17 +144,13 @@ SchedulerSettings parse_scheduler(const Row& row) {
     if (!row.text(MeasuredColumn::admission).empty())
         s.admission = admission_of(row.choice(MeasuredColumn::admission, {admission_names.begin(), admission_names.end()}, {}));
     if (s.memory_fraction > 1) throw Unusable{fmt::format("memory_fraction is {}; expected at most 1", *s.memory_fraction)};
-    for (const auto& [count, column] : {std::pair(s.max_tokens, "max_tokens"), std::pair(s.max_sequences, "max_seqs")}) {
-        if (count && static_cast<double>(*count) > most_in_step)
-            throw Unusable{fmt::format("{} is {}; expected at most {}", column, *count, most_in_step)};
-    }
+    require_step(s.max_tokens, s.max_sequences);
     if (s.max_sequences && s.max_tokens && s.max_sequences > s.max_tokens)
         throw Unusable{fmt::format("max_seqs is {}, but a step has {} tokens at most", *s.max_sequences, *s.max_tokens)};
     return s;
 }
 
 EngineSettings parse_start(const Row& row) {
-    constexpr std::int64_t most_in_step = std::int64_t{1} << 20;
     EngineSettings settings{.fraction = positive_if(row, MeasuredColumn::memory_fraction),
                             .max_tokens = row.count_if(MeasuredColumn::max_tokens),
                             .max_sequences = row.count_if(MeasuredColumn::max_seqs),
@@ -156,8 +159,7 @@ EngineSettings parse_start(const Row& row) {
     if (const auto board = positive_if(row, MeasuredColumn::board_gib)) settings.board = *board * gib;
     if (settings.fraction && *settings.fraction > 1)
         throw Unusable{fmt::format("memory_fraction is {}; expected at most 1", *settings.fraction)};
-    if (std::max(settings.max_tokens.value_or(1), settings.max_sequences.value_or(1)) > most_in_step)
-        throw Unusable{fmt::format("max_tokens or max_seqs is above {}", most_in_step)};
+    require_step(settings.max_tokens, settings.max_sequences);
     return settings;
 }
 
@@ -166,7 +168,7 @@ ServedLoad parse_served(const Row& row, const Parallelism& parallel) {
     constexpr double most_requests = 1e6, most_tokens = 0x1p32;  // that are simulated in seconds
     constexpr std::int64_t requests_a_user = 10;
     if (row.choice(MeasuredColumn::mode, {"aggregated", "disaggregated"}, "aggregated") == "disaggregated")
-        throw Unusable{"prompts and decodes on GPUs of their own are not simulated"};
+        throw Unusable{"disaggregated serving (prefill and decode on separate GPUs) is not simulated"};
     ServedLoad load;
     load.rate_per_s = positive_if(row, MeasuredColumn::rate_per_s);
     const auto users = row.count_if(MeasuredColumn::concurrency);

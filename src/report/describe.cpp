@@ -86,6 +86,11 @@ std::string parallel_text(const Parallelism& p) {
                        p.attention_data > 1 ? fmt::format(", attention dp {}", p.attention_data) : "");
 }
 
+nlohmann::ordered_json parallel_json(const Parallelism& p) {
+    return {{"gpus", p.gpus()}, {"tensor", p.tensor}, {"pipeline", p.pipeline},
+            {"data", p.data},   {"expert", p.expert}, {"attention_data", p.attention_data}};
+}
+
 std::string place_text(const Origin& origin) {
     return fmt::format("{}:{}", std::filesystem::path(origin.file).filename().string(), origin.line);
 }

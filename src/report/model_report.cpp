@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "graph/published.hpp"
+#include "prediction/shapes.hpp"
 #include "roofcast/decoder_figures.hpp"
 #include "roofcast/op_graph.hpp"
 
@@ -99,11 +100,6 @@ Table weights_by_precision(const Workload& workload) {
     return table;
 }
 
-const DecoderLlm* decoder_of(const Workload& workload) {
-    if (const auto* vlm = std::get_if<VisionLanguage>(&workload.architecture)) return &vlm->language;
-    return std::get_if<DecoderLlm>(&workload.architecture);
-}
-
 /// What publishers of language models state beside the parameters.
 void add_decoder_figures(const Workload& workload, const DecoderLlm& decoder, double all_parameters, Report& report) {
     const DecoderParameters parameters = decoder_parameters(decoder);
@@ -183,7 +179,7 @@ Report model_report(const Workload& workload) {
                                       workload.published.source)
                         : std::string("published figures: none"),
     };
-    if (const DecoderLlm* decoder = decoder_of(workload)) add_decoder_figures(workload, *decoder, agreement.parameters, report);
+    if (const DecoderLlm* decoder = language_model(workload)) add_decoder_figures(workload, *decoder, agreement.parameters, report);
     for (const std::string& note : workload.notes) report.before.push_back("note: " + note);
     report.tables = {operators(graph), weights_by_precision(workload)};
     json["operators"] = as_json(report.tables[0]);

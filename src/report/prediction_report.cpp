@@ -63,9 +63,7 @@ nlohmann::ordered_json document_of(const NamedPrediction& n) {
         document["step_ms"] = p.runs() ? nlohmann::ordered_json(p.step->in(ms)) : nlohmann::ordered_json();
     }
     document["kv_precision"] = std::string(name(run.cache_precision()));
-    document["parallel"] = {{"gpus", run.parallel.gpus()},       {"tensor", run.parallel.tensor},
-                            {"pipeline", run.parallel.pipeline}, {"data", run.parallel.data},
-                            {"expert", run.parallel.expert},     {"attention_data", run.parallel.attention_data}};
+    document["parallel"] = parallel_json(run.parallel);
     document["pcie"] = p.pcie ? nlohmann::ordered_json(name(*p.pcie)) : nlohmann::ordered_json();
     if (p.request.techniques.any()) document["techniques"] = techniques_of(p.request.techniques);
     if (p.speculation) document["speculation"] = p.runs() ? outcome_of(*p.speculation) : nlohmann::ordered_json();

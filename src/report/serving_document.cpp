@@ -88,8 +88,7 @@ nlohmann::ordered_json serving_document(const NamedServing& n) {
                              {"execution", std::string(name(run.execution))},
                              {"software", run.software}};
     d["ttft_boundary"] = times_clients(n.engine) ? "client" : "engine";
-    d["parallel"] = {{"gpus", run.parallel.gpus()}, {"tensor", run.parallel.tensor}, {"pipeline", run.parallel.pipeline},
-                     {"data", run.parallel.data},   {"expert", run.parallel.expert}, {"attention_data", run.parallel.attention_data}};
+    d["parallel"] = parallel_json(run.parallel);
     d["speculation"] = speculation_json(run.techniques);
     d["settings"] = settings_json(n.question.options);
     d["arrivals"] = arrivals_json(n);

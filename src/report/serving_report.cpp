@@ -19,10 +19,11 @@ namespace {
 /// Where the clock of a first token starts and stops, and which software it was judged on.
 std::string boundary_text(const Engine* engine) {
     if (!times_clients(engine))
-        return "TTFT is the engine's: from the arrival of tokens to the end of the step with the first one; text and network take no time";
+        return "TTFT is the engine's: from the arrival of tokens to the end of the step with the first one; tokenization and network take "
+               "no time";
     const SoftwareStack& stack = engine->stack;
     return fmt::format(
-        "TTFT is that of a client beside the server: text and network take {} ms and {} us a prompt token{}",
+        "TTFT is that of a client beside the server: tokenization and network take {} ms and {} us a prompt token{}",
         significant(stack.request_time.in(ms)), significant(stack.prompt_token_time.in(us)),
         engine->versions ? fmt::format(", as in {} {} to {}", stack.name, engine->versions->first, engine->versions->last) : "");
 }
@@ -116,7 +117,7 @@ std::vector<std::string> serving_assumptions(const ServingQuestion& question, co
             ? "the room for a whole prompt and its output is taken when it enters, so that none has to leave"
             : "the room for a whole prompt is taken when it enters; the latest to enter leaves when the cache is full, and its tokens are "
               "computed again",
-        "every request generates just its output tokens; the choice of requests takes no time", boundary_text(engine)};
+        "every request generates exactly its output tokens; scheduling takes no time", boundary_text(engine)};
     if (o.prefix_cached > 0) lines.emplace_back("cached prefixes spare computing, not memory: each sequence counts all its blocks");
     if (vlm != nullptr) {
         const Run& run = question.request;
@@ -126,9 +127,9 @@ std::vector<std::string> serving_assumptions(const ServingQuestion& question, co
             "request enters in, cached prefix or not",
             run.images, one ? "" : "s", image_side(*vlm, run), image_tokens(*vlm, run), one ? "its" : "their"));
     }
-    if (model.sliding_window > 0) lines.emplace_back("a layer with a window keeps no token that left it");
+    if (model.sliding_window > 0) lines.emplace_back("sliding-window layers free the KV cache of tokens outside the window");
     if (p.pipeline > 1) lines.emplace_back("one step at a time passes all pipeline stages; only chunks of a prompt overlap, as in predict");
-    if (p.attention_data > 1) lines.emplace_back("sequences of a step are shared out evenly to the groups of attention");
+    if (p.attention_data > 1) lines.emplace_back("sequences of a step are split evenly over the attention data-parallel groups");
     if (const auto& drafting = question.request.techniques.speculation)
         lines.push_back(fmt::format("{} proposes {} token{} of each sequence in a step, accepted with probability {}: {} tokens a step",
                                     drafting->own_head ? "the prediction module" : drafting->draft->id, drafting->tokens,
@@ -161,10 +162,10 @@ void add_simulation(Report& report, const NamedServing& n) {
     shown(load_table(n));
     if (!n.question.objective.empty() && !a.predicted.overload) shown(objective_table(n));
     if (a.intervals)
-        report.after.push_back(
-            fmt::format("cases low and high: every step's time at a bound of the {} % interval, from {}; latencies also with what measured "
-                        "loads differ in beside it",
-                        interval_percent, a.intervals->basis));
+        report.after.push_back(fmt::format(
+            "cases low and high: every step takes its time at a bound of the {} % interval, from {}; latencies also include the "
+            "spread of measured loads",
+            interval_percent, a.intervals->basis));
 }
 
 }  // namespace

@@ -26,24 +26,22 @@ Size part(Size whole, Size gpus) {
     return (whole + gpus - 1) / gpus;
 }
 
-bool begins_with_any(const std::string& text, const std::vector<std::string>& starts) {
+bool has_prefix_of(const std::string& text, const std::vector<std::string>& starts) {
     return std::any_of(starts.begin(), starts.end(), [&](const std::string& start) { return text.starts_with(start); });
 }
 
 const EngineMemory& facts_of(const Run& request, const SoftwareStacks& software) {
     if (const EngineMemory* found = engine_memory_of(software.memory, request.software)) return *found;
-    std::vector<std::string> known;
-    for (const EngineMemory& table : software.memory) known.push_back(table.name);
     throw Error({.what = "how this engine divides memory is not described",
                  .key = "software",
                  .found = request.software,
-                 .expected = fmt::format("{}", fmt::join(known, ", "))});
+                 .expected = engine_memory_names(software.memory)});
 }
 
 const StepDefaults& step_of(const EngineMemory& engine, const GpuProfile& gpu, Bytes board) {
     const StepDefaults* chosen = &engine.steps.front();
     for (const StepDefaults& step : engine.steps) {
-        if (board >= step.from && !begins_with_any(gpu.id, step.except)) chosen = &step;
+        if (board >= step.from && !has_prefix_of(gpu.id, step.except)) chosen = &step;
     }
     return *chosen;
 }
@@ -53,18 +51,20 @@ double fraction_of(const EngineMemory& engine, const StepDefaults& step, Size ma
     if (engine.fraction) return *engine.fraction;
     const FractionReserve& r = *engine.reserve;
     const Parallelism& p = request.parallel;
-    Bytes kept = r.base + static_cast<double>(std::max<Size>(max_tokens, 2048)) * r.per_token +
+    Bytes kept = r.base + static_cast<double>(std::max(max_tokens, r.least_tokens)) * r.per_token +
                  static_cast<double>(step.graph_sequences) * r.per_graph_sequence + static_cast<double>(p.tensor * p.pipeline) * r.per_gpu;
     if (board >= r.least_from) kept = max(kept, r.least);
-    return std::clamp((board - kept) / board, 0.05, 1.0);
+    return std::clamp((board - kept) / board, r.least_fraction, 1.0);
 }
 
 /// Of the experts of one pipeline stage on one GPU.
 Bytes padding_of(const EngineMemory& engine, const Workload& workload, const DecoderLlm& model, const Run& request, const GpuProfile& gpu) {
     const auto format = request.expert_weights ? request.expert_weights : request.weights ? request.weights : workload.native_experts;
-    if (!format || format->label.find("mxfp4") == std::string::npos) return {};
+    if (!format) return {};
     for (const ExpertPadding& padding : engine.padding) {
-        if (!padding.architectures.empty() && !begins_with_any(gpu.architecture, padding.architectures)) continue;
+        const std::vector<std::string>& formats = padding.formats;
+        if (!formats.empty() && std::find(formats.begin(), formats.end(), format->label) == formats.end()) continue;
+        if (!padding.architectures.empty() && !has_prefix_of(gpu.architecture, padding.architectures)) continue;
         const auto up = [](Size size, Size multiple) { return real(part(size, multiple) * multiple); };
         Bytes extra;
         for (const LayerGroup& group : layer_groups(model)) {
@@ -212,7 +212,6 @@ EngineMemoryReport engine_memory(const Workload& workload, const Run& request, c
     r.max_sequences = settings.max_sequences.value_or(step.max_sequences);
     r.fraction = settings.fraction.value_or(fraction_of(engine, step, r.max_tokens, request, *board));
     r.context = settings.context.value_or(longest);
-    r.block_tokens = engine.block_tokens;
     Run one = request;
     one.batch = one.prompt_tokens = one.generate_tokens = 1;
     r.padding = padding_of(engine, workload, *model, request, gpu);

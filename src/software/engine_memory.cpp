@@ -46,14 +46,17 @@ FractionReserve read_reserve(TableReader table) {
                             .per_graph_sequence = mib_of(table, "mib_per_graph_sequence"),
                             .per_gpu = mib_of(table, "mib_per_gpu"),
                             .least = mib_of(table, "least_mib"),
-                            .least_from = table.number_if("least_from_gib", non_negative).value_or(0) * gib};
+                            .least_from = table.number_if("least_from_gib", non_negative).value_or(0) * gib,
+                            .least_tokens = table.count_if("least_tokens", 1).value_or(1),
+                            .least_fraction = table.number_if("least_fraction", {0, 1}).value_or(0)};
     table.finish();
     return reserve;
 }
 
 ExpertPadding read_padding(TableReader& table) {
     constexpr std::int64_t most = 4096;
-    ExpertPadding padding{.architectures = table.texts_if("architectures"),
+    ExpertPadding padding{.formats = table.texts_if("formats"),
+                          .architectures = table.texts_if("architectures"),
                           .hidden = table.count_if("hidden", 1, most).value_or(1),
                           .intermediate = table.count_if("intermediate", 1, most).value_or(1)};
     table.finish();

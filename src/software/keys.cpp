@@ -140,7 +140,7 @@ const SoftwareKey keys[] = {
     {{"fuses_quantization", "", "kernels quantize what they write, where the checkpoint brings the scales of activations"},
      &Lowering::fuses_quantization},
     {{"reduces_in_norms", "",
-      "the all-reduce before such a norm is part of its kernel, on GPUs of this compute capability and later; 0: never"},
+      "the all-reduce before such a norm is part of its kernel, on GPUs of this major compute capability and later; 0: never"},
      SpecialKey{
          [](TableReader& t, S& x) { x.lowering.reduces_in_norms = static_cast<int>(t.count_if("reduces_in_norms", 0, 99).value_or(0)); },
          [](const S& x) { return std::to_string(x.lowering.reduces_in_norms); }}},

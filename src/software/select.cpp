@@ -1,3 +1,6 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cctype>
 #include <charconv>
@@ -107,6 +110,12 @@ const EngineMemory* engine_memory_of(const std::vector<EngineMemory>& tables, st
         }
     }
     return found;
+}
+
+std::string engine_memory_names(const std::vector<EngineMemory>& tables) {
+    std::vector<std::string_view> names;
+    for (const EngineMemory& table : tables) names.push_back(table.name);
+    return fmt::format("{}", fmt::join(names, ", "));
 }
 
 std::vector<const Engine*> SoftwareStacks::named(std::string_view software) const {

@@ -75,10 +75,10 @@ void report_unread(const JsonReader& config, bool inferred, Workload& workload) 
     if (unread.empty()) return;
     const std::string keys = fmt::format("{}", fmt::join(unread, ", "));
     if (!inferred) {
-        workload.notes.push_back("keys that are not understood, and left out: " + keys);
+        workload.notes.push_back("unknown keys were ignored: " + keys);
         return;
     }
-    throw config.error("model_type", "this type of model is not known, nor are these of its keys: " + keys,
+    throw config.error("model_type", "unknown model type, with keys that no reader knows: " + keys,
                        "a type of docs/formats.md, or keys of one of these");
 }
 

@@ -198,11 +198,7 @@ DecoderLlm kimi_linear(const JsonReader& config) {
                           .full_rank_gate = linear.flag_or("use_full_rank_gate", false)};
     const bool latent_experts = config.has("routed_expert_hidden_size");
     const LatentAttention latent{.heads = m.heads,
-                                 .shape = {.q_rank = config.count_or("q_lora_rank", 0),
-                                           .kv_rank = config.count("kv_lora_rank"),
-                                           .rope_dim = config.count("qk_rope_head_dim"),
-                                           .nope_dim = config.count("qk_nope_head_dim"),
-                                           .value_dim = config.count("v_head_dim")},
+                                 .shape = latent_shape(config),
                                  .rotary = !config.flag_or("mla_use_nope", false),
                                  // K3's report, equation 7; Kimi Linear, which has no latent experts, has none.
                                  .gate = config.flag_or("mla_use_output_gate", latent_experts),

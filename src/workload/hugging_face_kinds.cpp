@@ -45,6 +45,14 @@ std::vector<bool> expert_layers(const JsonReader& config, std::int64_t layers, s
     return flags;
 }
 
+MlaShape latent_shape(const JsonReader& config) {
+    return {.q_rank = config.count_or("q_lora_rank", 0),
+            .kv_rank = config.count("kv_lora_rank"),
+            .rope_dim = config.count("qk_rope_head_dim"),
+            .nope_dim = config.count("qk_nope_head_dim"),
+            .value_dim = config.count("v_head_dim")};
+}
+
 MoeShape routed_experts(const JsonReader& config, const ExpertKeys& keys) {
     const std::int64_t experts = config.count(keys.experts), width = config.count("moe_intermediate_size");
     return {.experts = experts,

@@ -15,7 +15,8 @@ DecoderLlm decoder_sizes(const JsonReader& config);
 /// Attention as the decoder's fields say.
 GroupedAttention attention_of(const DecoderLlm& m);
 
-/// `layers` flags: a list of 0 and 1, or one number n: of every n-th layer (Kimi, DeepSeek, GLM: 1), none of the first `dense`.
+/// Whether each of `layers` layers has experts: as the list `moe_layer_freq` says; without a list all but the first `dense`. Throws Error
+/// where `moe_layer_freq` is a number other than 1.
 std::vector<bool> expert_layers(const JsonReader& config, std::int64_t layers, std::int64_t dense);
 
 /// What a family of models calls the keys of its experts; `bias` reads `with_bias` where scores have a selection bias.
@@ -23,6 +24,8 @@ struct ExpertKeys {
     std::string_view experts, top_k, shared, bias, with_bias;
 };
 inline constexpr ExpertKeys deepseek_keys{"n_routed_experts", "num_experts_per_tok", "n_shared_experts", "topk_method", "noaux_tc"};
+/// Ranks and head widths of latent attention.
+MlaShape latent_shape(const JsonReader& config);
 /// Experts of one width, shared ones among them.
 MoeShape routed_experts(const JsonReader& config, const ExpertKeys& keys = deepseek_keys);
 

@@ -1,4 +1,5 @@
 #include "workload/hugging_face_decoders.hpp"
+#include "workload/hugging_face_kinds.hpp"
 #include "workload/hugging_face_models.hpp"
 
 namespace roofcast::hugging_face {
@@ -108,19 +109,9 @@ DecoderLlm deepseek_v3(const JsonReader& config) {
     config.require_count("moe_layer_freq", 1);
     DecoderLlm m = gated_decoder(config);
     m.attention_bias = m.output_bias = config.flag_or("attention_bias", false);
-    m.mla = MlaShape{.q_rank = config.count_or("q_lora_rank", 0),
-                     .kv_rank = config.count("kv_lora_rank"),
-                     .rope_dim = config.count("qk_rope_head_dim"),
-                     .nope_dim = config.count("qk_nope_head_dim"),
-                     .value_dim = config.count("v_head_dim")};
-    const std::int64_t width = config.count("moe_intermediate_size");
-    const std::int64_t experts = config.count("n_routed_experts");
-    m.moe = MoeShape{.experts = experts,
-                     .top_k = config.count_between("num_experts_per_tok", 1, experts),
-                     .expert_intermediate = width,
-                     .shared_intermediate = config.count_or("n_shared_experts", 0) * width,
-                     .dense_layers = config.has("first_k_dense_replace") ? config.count_between("first_k_dense_replace", 0, m.layers) : 0,
-                     .selection_bias = config.text_or("topk_method", "") == "noaux_tc"};
+    m.mla = latent_shape(config);
+    m.moe = routed_experts(config);
+    if (config.has("first_k_dense_replace")) m.moe->dense_layers = config.count_between("first_k_dense_replace", 0, m.layers);
     if (const std::int64_t modules = config.count_or("num_nextn_predict_layers", 0); modules > 0) {
         // DeepSeek's README: 14 billion parameters in the module, of which 0.9 billion each are copies of embedding and head.
         m.prediction = PredictionHeads{.modules = modules,

@@ -12,15 +12,7 @@ namespace roofcast::hugging_face {
 namespace {
 
 LatentAttention latent_attention(const JsonReader& config, const DecoderLlm& m) {
-    return {.heads = m.heads,
-            .shape = {.q_rank = config.count_or("q_lora_rank", 0),
-                      .kv_rank = config.count("kv_lora_rank"),
-                      .rope_dim = config.count("qk_rope_head_dim"),
-                      .nope_dim = config.count("qk_nope_head_dim"),
-                      .value_dim = config.count("v_head_dim")},
-            .bias = m.attention_bias,
-            .output_bias = m.output_bias,
-            .index = {}};
+    return {.heads = m.heads, .shape = latent_shape(config), .bias = m.attention_bias, .output_bias = m.output_bias, .index = {}};
 }
 
 KeyIndex token_index(const JsonReader& config) {

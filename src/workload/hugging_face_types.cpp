@@ -158,12 +158,12 @@ ModelType model_type(const JsonReader& config, std::string& note) {
     if (const ModelType* type = find_type(name); type != nullptr) return *type;
     if (name.empty()) throw unknown_type(config);
     if (const ModelType* type = type_of_class(config); type != nullptr) {
-        note = fmt::format("model_type {} is not known: read as {}, after which its class is named", name, type->name);
+        note = fmt::format("unknown model_type {}: read as {}, which its architectures entry names", name, type->name);
         return *type;
     }
     const ModelType* type = type_of_keys(config);
     if (type == nullptr) throw unknown_type(config);
-    note = fmt::format("model_type {} is not known: read as {}, whose keys it has", name, type->name);
+    note = fmt::format("unknown model_type {}: read as {}, because it has the keys of that type", name, type->name);
     return *type;
 }
 

@@ -17,7 +17,7 @@ struct ModelType {
 };
 
 /// The type that `config` is read as: by `model_type`; where that is unknown, by the class in `architectures`, else by its keys, and
-/// `note` says so. Throws Error that names the types and the keys that no reader knows.
+/// `note` says so. Throws Error where none fits, with the closest known type.
 ModelType model_type(const JsonReader& config, std::string& note);
 
 /// `keys` of a config less those that change no operator: of training, tokenizers, rotary positions and the library itself.

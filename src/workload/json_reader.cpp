@@ -156,11 +156,6 @@ std::vector<JsonReader> JsonReader::objects(std::string_view key) const {
     return readers;
 }
 
-bool JsonReader::is_text(std::string_view key) const {
-    const nlohmann::json* value = find(key);
-    return value != nullptr && value->is_string();
-}
-
 bool JsonReader::is_object(std::string_view key) const {
     const nlohmann::json* value = find(key);
     return value != nullptr && value->is_object();

@@ -39,7 +39,6 @@ public:
     [[nodiscard]] JsonReader object_or_this(std::string_view key) const;
     /// The objects of a list; required.
     [[nodiscard]] std::vector<JsonReader> objects(std::string_view key) const;
-    [[nodiscard]] bool is_text(std::string_view key) const;
     [[nodiscard]] bool is_object(std::string_view key) const;
     [[nodiscard]] bool is_list(std::string_view key) const;
 

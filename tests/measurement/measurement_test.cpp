@@ -356,7 +356,7 @@ TEST_CASE("rows of served checkpoints have a column for each metric, their forma
     CHECK_FALSE(bare.precision);
     CHECK(bare.parallel.tensor == 1);
     CHECK(bare.attention_data_parallel == 1);
-    CHECK(roofcast::test::contains(m.skipped.reasons().at(0).reason, "decodes on GPUs of their own"));
+    CHECK(roofcast::test::contains(m.skipped.reasons().at(0).reason, "prefill and decode on separate GPUs"));
     const Measurements apart = read_measurements_text(
         "gpu,model,phase,software,mode,prompt_tokens,output_tokens,concurrency,prefill_workers,prefill_tensor_parallel,"
         "prefill_attention_data_parallel,prefill_expert_parallel,decode_workers,decode_tensor_parallel,decode_attention_data_parallel,"
@@ -364,7 +364,7 @@ TEST_CASE("rows of served checkpoints have a column for each metric, their forma
         "gb200,m,serve,trtllm 1.1.0,disaggregated,1024,1024,4,1,1,4,4,4,8,1,8,195.5,5.3\n",
         "s.csv");
     CHECK(apart.models.empty());
-    CHECK(roofcast::test::contains(apart.skipped.reasons().at(0).reason, "decodes on GPUs of their own"));
+    CHECK(roofcast::test::contains(apart.skipped.reasons().at(0).reason, "prefill and decode on separate GPUs"));
 }
 
 TEST_CASE("rows of serving engines say how requests came and what the engine was set to") {

@@ -149,7 +149,7 @@ TEST_CASE("an unknown type is read as the kind whose keys it has, and says so") 
     const Workload by_keys = read(with(llama, {{"model_type", "newcomer"}, {"rope_theta", 10000}}));
     CHECK(std::get<DecoderLlm>(by_keys.architecture).layers == 2);
     REQUIRE(by_keys.notes.size() == 1);
-    CHECK(by_keys.notes.front() == "model_type newcomer is not known: read as llama, whose keys it has");
+    CHECK(by_keys.notes.front() == "unknown model_type newcomer: read as llama, because it has the keys of that type");
     const json qwen = with(llama, {{"model_type", "newcomer"}, {"architectures", {"Qwen3ForCausalLM"}}});
     CHECK(std::get<DecoderLlm>(read(qwen).architecture).qk_norm);
     const json experts = with(llama, {{"model_type", "newcomer"}, {"num_local_experts", 8}, {"num_experts_per_tok", 2}});
@@ -161,7 +161,7 @@ TEST_CASE("keys that no reader knows are named, of an unknown type as an error")
     CHECK(unknown.what.find("flux_dim, warp_heads") != std::string::npos);
     const Workload known = read(with(llama, {{"warp_heads", 3}}));
     REQUIRE(known.notes.size() == 1);
-    CHECK(known.notes.front() == "keys that are not understood, and left out: warp_heads");
+    CHECK(known.notes.front() == "unknown keys were ignored: warp_heads");
     const ErrorDetail type = failure(json{{"model_type", "lama"}, {"hidden_size", 64}}.dump());
     CHECK(type.key == "model_type");
     CHECK(type.found == "\"lama\"");
