@@ -86,10 +86,11 @@ bool is_rate(Metric m);
 /// How requests, all alike, reached a serving engine that formed batches of them, and what it was set to.
 struct ServedLoad {
     std::int64_t requests = 1;
-    std::optional<double> rate_per_s;  ///< of a Poisson process; absent: `users` sent them
-    std::int64_t users = 1;            ///< at once, each of whom waits for an answer before the next request
-    double shortest = 1;               ///< lengths are spread evenly from this share of the row's to the row's; 1: all alike
-    SchedulerSettings settings;        ///< others are the engine's
+    std::optional<double> rate_per_s;       ///< of a Poisson process; absent: `users` sent them
+    std::int64_t users = 1;                 ///< at once, each of whom waits for an answer before the next request
+    double shortest = 1;                    ///< lengths are spread evenly from this share of the row's to the row's; 1: all alike
+    SchedulerSettings settings;             ///< others are the engine's
+    std::optional<Seconds> request_time{};  ///< mean from sending a request to its last token, where the source gives TTFT and TPOT
     std::optional<Speculation> speculation{};
 };
 

@@ -179,6 +179,8 @@ ServedLoad parse_served(const Row& row, const Parallelism& parallel) {
         throw Unusable{fmt::format("concurrency is {}, below the {} copies of data_parallel", *users, parallel.data)};
     load.users = users.value_or(load.requests);
     load.settings = parse_scheduler(row);
+    if (const auto first = positive_if(row, MeasuredColumn::ttft_ms), next = positive_if(row, MeasuredColumn::tpot_ms); first && next)
+        load.request_time = (*first + static_cast<double>(row.count(MeasuredColumn::output_tokens) - 1) * *next) * ms;
     const double total = static_cast<double>(load.requests), each = static_cast<double>(row.count(MeasuredColumn::prompt_tokens)) +
                                                                     static_cast<double>(row.count(MeasuredColumn::output_tokens));
     if (total > most_requests || total * each > most_tokens)

@@ -114,6 +114,21 @@ private:
     std::map<std::string, Workload, std::less<>> known_;
 };
 
+/// The metric's best value in a closed loop: each user's request takes at least as long as the GPUs need for one prompt of every user.
+/// TTFT and TPOT have one floor together, and each is scaled to it. None where prompts were found in the cache, or where a source gives
+/// one of the two alone.
+std::optional<double> load_limit(const ModelRow& row, const Workload& workload, const Gpu& gpu, Run request, const Library& library) {
+    const ServedLoad& load = *row.served;
+    if (!load.request_time || load.rate_per_s || load.settings.prefix_cached.value_or(0) > 0) return std::nullopt;
+    request.batch = std::max<std::int64_t>(1, std::llround(static_cast<double>(load.users) * (1 + load.shortest) / 2));
+    request.generate_tokens = 1;
+    const Prediction prompts = predict(workload, gpu, request, library.software);
+    Seconds floor;
+    for (const Phase& phase : prompts.phases)
+        floor += phase.passes / static_cast<double>(request.parallel.pipeline) * physical_floor(phase.graph, gpu.profile);
+    return row.value * (floor / *load.request_time);
+}
+
 /// By the simulated engine. Roofline and terms are those of a run at the batch that it forms, of a lone prompt for the first token.
 ModelEstimate served_estimate(const ModelRow& row, const Workload& workload, const Gpu& gpu, const Library& library) {
     Run request = completed(request_of(row, workload, library.software, library.hosts.machines, gpu.profile), workload, gpu);
@@ -122,13 +137,14 @@ ModelEstimate served_estimate(const ModelRow& row, const Workload& workload, con
         serve(workload, gpu, library.software, question_of(*row.served, request, stack.scheduler), requests_of(row));
     ModelRow run = row;
     run.phase = "generate";
-    request.techniques.speculation.reset();  // roofline and terms are those of a plain run
+    request.techniques.speculation.reset();  // roofline, limit and terms are those of a plain run
+    const auto limit = load_limit(row, workload, gpu, request, library);
     if (!times_first_token(run)) request.batch = std::max<std::int64_t>(1, std::llround(answer.predicted.statistics.mean_batch));
     const Prediction p = predict(workload, gpu, request, library.software);
     const auto roofline = [&](const Phase& phase) { return phase.passes * roofline_time(phase.graph, gpu.profile); };
     ModelEstimate result{.predicted = served_figure(row.metric, answer.predicted.statistics),
                          .roofline = from_times(run, times(p, workload, roofline)),
-                         .limit = std::nullopt,
+                         .limit = limit,
                          .terms = terms_of(run, p)};
     if (!answer.bounds || !answer.bounds->high) return result;
     const double low = served_figure(row.metric, answer.bounds->low), high = served_figure(row.metric, *answer.bounds->high);

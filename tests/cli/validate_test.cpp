@@ -187,6 +187,21 @@ TEST_CASE("validate sets rows of models aside that no GPU can have run") {
     CHECK(contains(roofcast::test::roofcast("validate --data " + none.path().string(), true).output, "all were skipped or set aside"));
 }
 
+TEST_CASE("a served load that asks for more than its GPUs' peak is set aside, TTFT and TPOT alike") {
+    // A request of 416 users takes 0.72 + 499 * 0.01366 = 7.5 s. In that time two B200 of 9 PFLOP/s each can compute 1.4e17 FLOP; 416
+    // prompts of 15,000 tokens of a model of 32.8e9 parameters are 4.1e17 without attention.
+    const TemporaryFile rows(
+        "loads.csv",
+        "gpu,model,phase,software,precision,dense_format,prompt_tokens,output_tokens,concurrency,tensor_parallel,ttft_ms,"
+        "tpot_ms\n"
+        "b200-sxm,qwen3-32b,serve,trtllm 1.3.0,fp4,fp4,15000,500,416,2,719.28,13.656\n"
+        "b200-sxm,qwen3-32b,serve,trtllm 1.3.0,fp4,fp4,15000,500,16,2,719.28,13.656\n");
+    const auto judged = nlohmann::json::parse(roofcast::test::printed("validate --format json --data " + rows.path().string()));
+    CHECK(judged["overall"]["impossible"] == 2);
+    CHECK(judged["overall"]["rows"] == 2);
+    CHECK(judged["impossible"][0]["line"] == 2);
+}
+
 TEST_CASE("rows of serving engines are compared with what serve-sim predicts") {
     const TemporaryFile rows("served.csv",
                              "gpu,model,precision,phase,execution,prompt_tokens,output_tokens,requests,concurrency,metric,value\n"
