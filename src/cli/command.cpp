@@ -8,8 +8,11 @@
 
 #include "cli/option_names.hpp"
 #include "cli/output.hpp"
+#include "cli/terminal.hpp"
 #include "io/data_folder.hpp"
 #include "io/printable.hpp"
+#include "report/markdown.hpp"
+#include "report/text_table.hpp"
 #include "roofcast/error.hpp"
 
 namespace roofcast::cli {
@@ -40,6 +43,34 @@ void add_files_of(const std::string& name, std::vector<std::filesystem::path>& f
     }
 }
 
+constexpr std::pair<const char*, Format> formats[] = {
+    {"table", Format::table}, {"json", Format::json}, {"csv", Format::csv}, {"markdown", Format::markdown}};
+/// Formats by the ending of a file.
+constexpr std::pair<const char*, const char*> endings[] = {{".json", "json"}, {".csv", "csv"}, {".md", "markdown"}};
+
+std::string csv_text(const Table& table, const CommonOptions& options) {
+    return options.no_headers ? csv_rows(table) : as_csv(table);
+}
+
+/// `report` in the format that the options ask for.
+std::string text_of(const Report& report, const CommonOptions& options) {
+    const Format format = format_of(options);
+    const bool rows_only = !options.columns.empty() || options.no_headers;
+    if (format == Format::json) {
+        if (rows_only)
+            throw Error({.what = "JSON always has all fields",
+                         .key = options.no_headers ? "--no-headers" : "--columns",
+                         .suggestion = "leave the option out, or choose --format csv"});
+        return json_text(report);
+    }
+    const Table main = rows_only || format == Format::csv ? chosen_columns(report.data(), options) : Table{};
+    if (format == Format::csv) return csv_text(main, options);
+    if (format == Format::markdown) return rows_only ? as_markdown(main) : as_markdown(report);
+    const std::size_t width = options.wide || !options.output.empty() ? 0 : output_width();
+    const TextStyle style{.width = width, .headers = !options.no_headers, .color = options.output.empty() && wants_color(options.color)};
+    return rows_only ? as_text(main, style) : as_text(report, style);
+}
+
 }  // namespace
 
 std::filesystem::path CommonOptions::data() const {
@@ -53,32 +84,47 @@ std::filesystem::path CommonOptions::user_fits() const {
 
 void add_common_options(CLI::App& command, CommonOptions& options) {
     options.command = &command;
+    std::vector<std::string> names;
+    for (const auto& [name, value] : formats) names.emplace_back(name);
     const CLI::Option* format =
-        command.add_option("--format", options.format, "How to print: table, json or csv (default: by the ending of --output, else table)")
-            ->check(CLI::IsMember({"table", "json", "csv"}));
+        command
+            .add_option("--format", options.format,
+                        fmt::format("Output format: {} (default: by the ending of --output, else table)", fmt::join(names, ", ")))
+            ->check(CLI::IsMember(names));
     command.add_option("--output", options.output, "Write to this file instead of standard output")->check(no_file);
     command.parse_complete_callback([&options, format] {
         if (format->count() > 0) return;
-        if (options.output.ends_with(".json")) options.format = "json";
-        if (options.output.ends_with(".csv")) options.format = "csv";
+        const std::string ending = std::filesystem::path(options.output).extension().string();
+        for (const auto& [end, name] : endings) {
+            if (ending == end) options.format = name;
+        }
     });
+    command.add_option("--columns", options.columns, "Print only these columns of the main table, by their names in CSV")
+        ->delimiter(',')
+        ->allow_extra_args(false);
+    command.add_flag("--wide", options.wide, "Print all columns of tables, however wide the terminal is");
+    command.add_flag("--no-headers", options.no_headers, "Print only the rows of the main table");
+    command.add_option("--color", options.color, "Color the output: auto, always or never")
+        ->capture_default_str()
+        ->check(CLI::IsMember({"auto", "always", "never"}));
     command.add_option("--data-dir", options.data_dir,
                        "Folder that holds gpus/, software/ and models/ (else ROOFCAST_DATA, else beside the program)");
 }
 
 Format format_of(const CommonOptions& options) {
-    if (options.format == "table") return Format::table;
-    return options.format == "json" ? Format::json : Format::csv;
+    return std::find_if(std::begin(formats), std::end(formats), [&options](const auto& one) { return one.first == options.format; })
+        ->second;
+}
+
+Table chosen_columns(Table table, const CommonOptions& options) {
+    return options.columns.empty() ? std::move(table) : with_columns(table, options.columns);
 }
 
 void write(const Report& report, const CommonOptions& options) {
-    const std::string text = rendered(with_options(report, *options.command), format_of(options));
-    if (!options.output.empty()) {
-        require_output("--output", options.output, options);
-        write_file(options.output, text);
-        return;
-    }
-    print(text);
+    const std::string text = text_of(with_options(report, *options.command), options);
+    if (options.output.empty()) return format_of(options) == Format::table ? print_paged(text) : print(text);
+    require_output("--output", options.output, options);
+    write_file(options.output, text);
 }
 
 void require_output(std::string_view option, const std::string& file, const CommonOptions& options) {

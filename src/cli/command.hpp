@@ -16,7 +16,10 @@ namespace roofcast::cli {
 /// Options of every command. Filled by CLI11 before a command runs.
 struct CommonOptions {
     std::string format = "table";
-    std::string output;                 ///< file; empty: standard output
+    std::string output;                ///< file; empty: standard output
+    std::vector<std::string> columns;  ///< keys of those to print; empty: as they fit
+    bool wide = false, no_headers = false;
+    std::string color = "auto";
     std::string data_dir;               ///< empty: found beside the program
     const CLI::App* command = nullptr;  ///< whose options these are
 
@@ -28,11 +31,14 @@ struct CommonOptions {
     [[nodiscard]] std::filesystem::path user_fits() const;
 };
 
-/// Adds --format, --output and --data-dir to `command`.
+/// Adds --format, --output, how tables are drawn, and --data-dir to `command`.
 void add_common_options(CLI::App& command, CommonOptions& options);
 
 /// Of `--format`.
 Format format_of(const CommonOptions& options);
+
+/// What `--columns` and `--no-headers` leave of a table; the whole without them.
+Table chosen_columns(Table table, const CommonOptions& options);
 
 /// Writes `report` where the options say: standard output, or a file that is replaced as a whole. Fields that it names become options of
 /// the command.

@@ -11,6 +11,7 @@ namespace roofcast::cli {
 namespace {
 
 constexpr FieldOption options_of_fields[] = {
+    {"columns", "--columns"},
     // Run
     {"precision", "--precision"},
     {"weights", "--weights"},
@@ -121,6 +122,7 @@ Report with_options(Report report, const CLI::App& command) {
     for (auto* lines : {&report.before, &report.after}) {
         for (std::string& line : *lines) line = with_options(line, command);
     }
+    for (auto& [name, value] : report.facts) value = with_options(value, command);
     for (Table& table : report.tables) table = with_options(std::move(table), command);
     report.csv = with_options(std::move(report.csv), command);
     return report;

@@ -53,11 +53,7 @@ void run(const PredictOptions& options) {
         const Workload workload = find_workload(models_folder, model);
         for (const Gpu& gpu : gpus) predictions.push_back(named_prediction(options, workload, gpu, software));
     }
-    if (predictions.size() == 1) {
-        write(prediction_report(predictions.front(), options.explain), options.common);
-    } else {
-        write(predictions_report(predictions, options.explain), options.common);
-    }
+    write(prediction_report(predictions, options.explain), options.common);
     notes.print();
     const bool any_runs = std::any_of(predictions.begin(), predictions.end(), [](const auto& named) { return named.prediction.runs(); });
     end_with(any_runs ? ExitCode::answered : ExitCode::no);

@@ -58,14 +58,13 @@ bool write_csv(const Sweep& sweep, const Shard& shard, const std::vector<std::st
         if (file) return file->write(text);
         print(text);
     };
-    const Table columns = sweep_table(extra);
-    put(csv_header(columns));
+    const Fields<SweepRow> fields = sweep_fields(extra);
+    if (!common.no_headers) put(csv_header(chosen_columns(table_of<SweepRow>({}, std::vector<SweepRow>{}, fields), common)));
     bool answered = false;
     for_each_group(sweep, shard, [&](const std::vector<SweepRow>& rows) {
-        Table group{.title = {}, .columns = columns.columns, .rows = {}};
-        for (const SweepRow& row : rows) group.rows.push_back(sweep_cells(row, extra));
+        Table group = table_of<SweepRow>({}, rows, fields);
         answered = answered || any_runs(rows);
-        put(csv_rows(with_options(std::move(group), *common.command)));
+        put(csv_rows(with_options(chosen_columns(std::move(group), common), *common.command)));
     });
     if (file) file->commit();
     return answered;
@@ -109,11 +108,12 @@ void run(const SweepOptions& options) {
                      .found = fmt::format("{} for {} points", options.common.format, held),
                      .expected = fmt::format("at most {} points", most_held),
                      .suggestion = "--format csv writes rows as they come; --shard takes a part"});
-    Table table = sweep_table(inputs.extra);
+    const Fields<SweepRow> fields = sweep_fields(inputs.extra);
+    Table table{.title = {}, .columns = columns_of(fields), .rows = {}};
     bool answered = false;
     for_each_group(sweep, shard, [&](const std::vector<SweepRow>& rows) {
         answered = answered || any_runs(rows);
-        for (const SweepRow& row : rows) table.rows.push_back(sweep_cells(row, inputs.extra));
+        for (const SweepRow& row : rows) table.rows.push_back(cells_of(row, fields));
     });
     Report report = sweep_report(std::move(table));
     report.document["grid_points"] = size;

@@ -11,13 +11,14 @@ namespace {
 /// " (1.41 s to 1.7 s, 80 % interval)"; empty where no interval is known.
 std::string interval_text(const std::optional<IntervalRatio>& factor, Seconds t) {
     if (!factor) return {};
-    return fmt::format(" ({} to {}, {} % interval)", readable_time(factor->low * t.in(s)), readable_time(factor->high * t.in(s)),
-                       interval_percent);
+    return fmt::format(" ({} to {})", readable_time(factor->low * t.in(s)), readable_time(factor->high * t.in(s)));
 }
 std::string interval_text(const std::optional<IntervalRatio>& factor, double rate) {
     if (!factor) return {};
     return fmt::format(" ({} to {})", significant(rate / factor->high, 3), significant(rate / factor->low, 3));
 }
+
+}  // namespace
 
 std::string headline(const NamedPrediction& n) {
     const Run& run = n.prediction.request;
@@ -38,33 +39,29 @@ std::string headline(const NamedPrediction& n) {
     return text;
 }
 
-}  // namespace
-
-std::vector<std::string> result_lines(const NamedPrediction& n) {
+std::vector<std::pair<std::string, std::string>> result_facts(const NamedPrediction& n) {
     const Prediction& p = n.prediction;
-    std::vector<std::string> lines{headline(n), ""};
-    if (!p.runs()) {
-        for (std::string& line : obstacle_lines(n)) lines.push_back(std::move(line));
-        return lines;
-    }
+    if (!p.runs()) return {};
     const PredictionIntervals known = p.intervals.value_or(PredictionIntervals{});
     const auto latency = p.intervals ? std::optional(known.latency) : std::nullopt;
-    lines.push_back(fmt::format("latency      {}{}", readable_time(p.latency.in(s)), interval_text(latency, p.latency)));
-    if (p.ttft) lines.push_back(fmt::format("TTFT         {}{}", readable_time(p.ttft->in(s)), interval_text(known.ttft, *p.ttft)));
-    if (p.tpot) lines.push_back(fmt::format("TPOT         {}{}", readable_time(p.tpot->in(s)), interval_text(known.tpot, *p.tpot)));
+    std::vector<std::pair<std::string, std::string>> facts;
+    const auto add = [&facts](const char* name, std::string value) { facts.emplace_back(name, std::move(value)); };
+    const auto add_time = [&](const char* name, const std::optional<Seconds>& t, const std::optional<IntervalRatio>& interval) {
+        if (t) add(name, readable_time(t->in(s)) + interval_text(interval, *t));
+    };
+    add_time("latency", p.latency, latency);
+    add_time("TTFT", p.ttft, known.ttft);
+    add_time("TPOT", p.tpot, known.tpot);
     if (p.step)
-        lines.push_back(fmt::format("step         {}, {} steps/s of {} in an image", readable_time(p.step->in(s)),
-                                    significant(1 / p.step->in(s)), p.request.steps));
-    if (p.tokens_per_second)
-        lines.push_back(fmt::format("throughput   {} output tokens/s{}", significant(*p.tokens_per_second),
-                                    interval_text(latency, *p.tokens_per_second)));
-    if (!p.tokens_per_second)
-        lines.push_back(
-            fmt::format("throughput   {} items/s{}", significant(p.items_per_second), interval_text(latency, p.items_per_second)));
-    if (p.intervals) lines.push_back(fmt::format("intervals    from {}", known.basis));
-    lines.push_back(fmt::format("first run    some {} more, assumed; not in the latency", readable_time(p.cold_extra.in(s))));
-    lines.push_back(fmt::format("bound by     {}", main_bound(p)));
-    return lines;
+        add("step",
+            fmt::format("{}, {} steps/s of {} in an image", readable_time(p.step->in(s)), significant(1 / p.step->in(s)), p.request.steps));
+    const double rate = p.tokens_per_second.value_or(p.items_per_second);
+    add("throughput",
+        fmt::format("{} {}{}", significant(rate), p.tokens_per_second ? "output tokens/s" : "items/s", interval_text(latency, rate)));
+    if (p.intervals) add("interval", fmt::format("{} % of measurements, from {}", interval_percent, known.basis));
+    add("first run", fmt::format("about {} more (assumed, not in the latency)", readable_time(p.cold_extra.in(s))));
+    add("bound by", main_bound(p));
+    return facts;
 }
 
 std::vector<std::string> memory_lines(const NamedPrediction& n) {

@@ -1,12 +1,19 @@
 #pragma once
 /// One prediction in words.
 
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "report/prediction_report.hpp"
 
 namespace roofcast {
 
-/// Model, GPU and run shape; then latency, throughput and bound, with their intervals.
-std::vector<std::string> result_lines(const NamedPrediction& named);
+/// Model, GPU and what was asked.
+std::string headline(const NamedPrediction& named);
+
+/// Latency, throughput and bound, with their intervals; empty where it does not run.
+std::vector<std::pair<std::string, std::string>> result_facts(const NamedPrediction& named);
 
 /// That it fits, and how much more would.
 std::vector<std::string> memory_lines(const NamedPrediction& named);

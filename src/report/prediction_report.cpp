@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "report/condensed.hpp"
+#include "report/describe.hpp"
 #include "report/explain_report.hpp"
 #include "report/prediction_lines.hpp"
 #include "report/prediction_tables.hpp"
@@ -55,7 +55,8 @@ nlohmann::ordered_json outcome_of(const SpeculationOutcome& o) {
 
 nlohmann::ordered_json document_of(const NamedPrediction& n) {
     const Prediction& p = n.prediction;
-    nlohmann::ordered_json document = as_json(full_summary(n, false)).front();
+    nlohmann::ordered_json document = json_of(n, prediction_fields());
+    document.erase("assumed");  // below, in full
     const Run& run = p.request;
     document["image_size"] = run.image_size > 0 ? nlohmann::ordered_json(run.image_size) : nlohmann::ordered_json();
     if (p.step) {
@@ -102,45 +103,47 @@ void add_explanation(const NamedPrediction& n, const std::string& prefix, nlohma
     add(std::move(parameters));
 }
 
-}  // namespace
-
-Report prediction_report(const NamedPrediction& named, bool explain) {
+/// The figures of one prediction, its phases and its memory.
+void add_answer(const NamedPrediction& named, Report& report) {
     const Prediction& p = named.prediction;
-    Report report;
-    report.document = document_of(named);
-    report.csv = full_summary(named, true);
-    report.before = result_lines(named);
+    report.before = {headline(named)};
+    for (std::string& line : obstacle_lines(named)) report.before.push_back(std::move(line));
+    report.facts = result_facts(named);
     if (p.runs()) report.tables.push_back(phase_table(p));
     report.tables.push_back(memory_table(p.memory));
     report.after = memory_lines(named);
-    for (const auto& text : p.notes) report.after.push_back("note: " + text);
-    for (const Assumption& a : named.assumed) report.after.push_back(assumed_line(a));
-    if (explain) add_explanation(named, "", report.document, report.tables);
-    return report;
 }
 
-Report predictions_report(const std::vector<NamedPrediction>& predictions, bool explain) {
+}  // namespace
+
+Report prediction_report(const std::vector<NamedPrediction>& predictions, bool explain) {
     Report report;
     std::vector<Table> explanations;
+    const bool one = predictions.size() == 1;
     auto list = nlohmann::ordered_json::array();
     std::vector<std::string> assumed;
     const auto once = [](std::vector<std::string>& lines, std::string line) {
         if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(std::move(line));
     };
-    for (const auto& named : predictions) {
-        for (const auto& line : obstacle_lines(named))
-            report.after.push_back(fmt::format("{} on {}: {}", named.model_id, named.gpu_id, line));
-        Table full = full_summary(named, true);
-        report.csv.columns = std::move(full.columns);
-        report.csv.rows.push_back(std::move(full.rows.front()));
+    report.csv = table_of<NamedPrediction>({}, predictions, prediction_fields());
+    if (one) {
+        add_answer(predictions.front(), report);
+    } else {
+        report.tables.push_back(report.csv);
+    }
+    for (const NamedPrediction& named : predictions) {
         list.push_back(document_of(named));
-        if (explain) add_explanation(named, fmt::format("{} on {}, ", named.model_id, named.gpu_id), list.back(), explanations);
-        for (const auto& text : named.prediction.notes) once(report.after, fmt::format("note, {}: {}", named.gpu_id, text));
-        for (const Assumption& a : named.assumed) once(assumed, fmt::format("{}: {}", named.gpu_id, assumed_line(a)));
+        const std::string what = one ? "" : fmt::format("{} on {}", named.model_id, named.gpu_id);
+        if (explain) add_explanation(named, one ? "" : what + ", ", list.back(), explanations);
+        for (const auto& line : obstacle_lines(named)) {
+            if (!one) report.after.push_back(what + ": " + line);
+        }
+        const std::string gpu = one ? "" : named.gpu_id + ": ";
+        for (const auto& text : named.prediction.notes) once(report.after, fmt::format("note: {}{}", gpu, text));
+        for (const Assumption& a : named.assumed) once(assumed, gpu + assumed_line(a));
     }
     report.after.insert(report.after.end(), assumed.begin(), assumed.end());
     report.document["predictions"] = std::move(list);
-    report.tables.push_back(condensed(text_summary(predictions), {.settings = "latency_ms"}, report.before));
     for (Table& explanation : explanations) report.tables.push_back(std::move(explanation));
     return report;
 }

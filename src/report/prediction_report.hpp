@@ -24,10 +24,7 @@ std::string assumed_line(const Assumption& a);
 std::string assumed_keys(const std::vector<Assumption>& assumed);
 nlohmann::ordered_json as_json(const std::vector<Assumption>& assumed);
 
-/// One prediction in full: phases, memory, assumptions; with `explain` also operators, fusion and parameters.
-Report prediction_report(const NamedPrediction& named, bool explain);
-
-/// Several predictions, a row each; with `explain` also what `prediction_report` adds, for each in turn.
-Report predictions_report(const std::vector<NamedPrediction>& predictions, bool explain);
+/// A row each; one alone in full, with its phases and its memory. With `explain` also operators, fusion and parameters.
+Report prediction_report(const std::vector<NamedPrediction>& predictions, bool explain);
 
 }  // namespace roofcast

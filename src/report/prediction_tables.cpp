@@ -10,48 +10,48 @@ namespace roofcast {
 
 namespace {
 
-Cell optional_ms(const std::optional<Seconds>& t) {
-    return t ? Cell(t->in(ms)) : Cell();
+using Named = NamedPrediction;
+
+/// A figure of a run that has times; empty where it has none.
+std::function<Cell(const Named&)> if_it_runs(auto figure) {
+    return [figure](const Named& n) { return n.prediction.runs() ? Cell(figure(n.prediction)) : Cell(); };
 }
-Cell optional_number(const std::optional<double>& x) {
-    return x ? Cell(*x) : Cell();
+auto in_ms(auto time) {
+    return if_it_runs([time](const Prediction& p) { return cell_in(std::optional<Seconds>(std::invoke(time, p)), ms); });
 }
-Cell optional_gb(const std::optional<Bytes>& b) {
-    return b ? Cell(b->in(gb)) : Cell();
-}
-Cell optional_flag(const std::optional<bool>& b) {
-    return b ? Cell(*b) : Cell();
+auto number(auto value) {
+    return if_it_runs([value](const Prediction& p) { return cell_if(std::optional<double>(std::invoke(value, p)), std::identity{}); });
 }
 
-/// Bounds of the 80 % interval; of rates, from the inverses of the times' factors. Empty where no interval is known.
-std::vector<std::pair<Column, Cell>> interval_cells(const Prediction& p) {
-    std::vector<std::pair<Column, Cell>> cells;
-    const bool known = p.intervals && p.runs();
-    const auto add = [&](const std::string& key, const std::optional<double>& value, const std::optional<IntervalRatio>& factor) {
-        std::optional<double> low, high;
-        if (known && value && factor) {
-            low = *value * factor->low;
-            high = *value * factor->high;
-        }
-        cells.emplace_back(Column{key + "_low", key + " low"}, optional_number(low));
-        cells.emplace_back(Column{key + "_high", key + " high"}, optional_number(high));
+/// Bounds of an interval: `factor` of `figure`, a time; of a rate, from the inverses of the times' factors.
+Fields<Named> bounds(const std::string& key, Show show, const auto& figure, auto factor) {
+    const auto bound = [figure, factor](double IntervalRatio::*side) {
+        return [=](const Named& n) {
+            const Cell cell = figure(n);
+            const auto* value = std::get_if<double>(&cell);
+            const std::optional<IntervalRatio> f = n.prediction.intervals ? factor(*n.prediction.intervals) : std::nullopt;
+            return value != nullptr && f ? Cell(*value * (*f).*side) : Cell();
+        };
     };
-    const PredictionIntervals i = p.intervals.value_or(PredictionIntervals{});
-    const IntervalRatio rate{1 / i.latency.high, 1 / i.latency.low};
-    const auto in_ms = [](const std::optional<Seconds>& t) { return t ? std::optional<double>(t->in(ms)) : std::nullopt; };
-    add("latency_ms", in_ms(p.latency), i.latency);
-    add("ttft_ms", in_ms(p.ttft), i.ttft);
-    add("tpot_ms", in_ms(p.tpot), i.tpot);
-    add("throughput_per_s", p.items_per_second, rate);
-    add("tokens_per_s", p.tokens_per_second, rate);
-    Cell percent, basis;
-    if (known) {
-        percent = std::int64_t{interval_percent};
-        basis = i.basis;
-    }
-    cells.emplace_back(Column{"interval_percent", "interval %"}, std::move(percent));
-    cells.emplace_back(Column{"interval_basis", "interval from"}, std::move(basis));
-    return cells;
+    return {{{key + "_low", bound_title("low"), 4, show}, bound(&IntervalRatio::low)},
+            {{key + "_high", bound_title("high"), 4, show}, bound(&IntervalRatio::high)}};
+}
+
+Fields<Named> setting_fields() {
+    return {
+        {{"model", "model", 4, Show::always}, [](const Named& n) { return n.model_id; }},
+        {{"gpu", "GPU", 4, Show::always}, [](const Named& n) { return n.gpu_id; }},
+        {{"precision", "precision", 4, Show::setting}, [](const Named& n) { return std::string(name(n.prediction.request.precision)); }},
+        {{"weights", "weights", 4, Show::setting}, [](const Named& n) { return weights_text(n.prediction.request); }},
+        {{"batch", "batch", 4, Show::setting}, [](const Named& n) { return n.prediction.request.batch; }},
+        {{"prompt_tokens", "prompt", 4, Show::setting},
+         [](const Named& n) {
+             const std::int64_t tokens = n.prediction.request.prompt_tokens;
+             return n.prediction.ttft || tokens > 0 ? Cell(tokens) : Cell();
+         }},
+        {{"output_tokens", "output", 4, Show::setting},
+         [](const Named& n) { return n.prediction.ttft ? Cell(n.prediction.request.generate_tokens) : Cell(); }},
+        {{"execution", "execution", 4, Show::setting}, [](const Named& n) { return std::string(name(n.prediction.request.execution)); }}};
 }
 
 }  // namespace
@@ -64,82 +64,39 @@ std::string main_bound(const Prediction& p) {
     return longest == nullptr ? "" : longest->bound;
 }
 
-std::vector<Column> summary_columns() {
-    return {{"model", "model"},
-            {"gpu", "GPU"},
-            {"precision", "precision"},
-            {"weights", "weights"},
-            {"batch", "batch"},
-            {"prompt_tokens", "prompt"},
-            {"output_tokens", "output"},
-            {"execution", "execution"},
-            {"latency_ms", "latency ms"},
-            {"ttft_ms", "TTFT ms"},
-            {"tpot_ms", "TPOT ms"},
-            {"throughput_per_s", "items/s"},
-            {"tokens_per_s", "tokens/s"},
-            {"memory_gb", "memory GB", 3},
-            {"capacity_gb", "of GB", 3},
-            {"fits", "fits"},
-            {"bound", "bound"}};
+Tone tone_of_fit(const Cell& cell) {
+    const auto* fits = std::get_if<bool>(&cell);
+    return fits != nullptr && !*fits ? Tone::bad : Tone::plain;
 }
 
-std::vector<Cell> summary_row(const NamedPrediction& n) {
-    const Prediction& p = n.prediction;
-    const Run& run = p.request;
-    const auto if_it_runs = [runs = p.runs()](const Cell& cell) { return runs ? cell : Cell(); };
-    return {n.model_id,
-            n.gpu_id,
-            std::string(name(run.precision)),
-            weights_text(run),
-            run.batch,
-            p.ttft || run.prompt_tokens > 0 ? Cell(run.prompt_tokens) : Cell(),
-            p.ttft ? Cell(run.generate_tokens) : Cell(),
-            std::string(name(p.request.execution)),
-            if_it_runs(p.latency.in(ms)),
-            if_it_runs(optional_ms(p.ttft)),
-            if_it_runs(optional_ms(p.tpot)),
-            if_it_runs(p.items_per_second),
-            if_it_runs(optional_number(p.tokens_per_second)),
-            p.memory.total().in(gb),
-            optional_gb(p.memory.usable),
-            optional_flag(p.memory.fits()),
-            if_it_runs(main_bound(p))};
-}
-
-Table full_summary(const NamedPrediction& n, bool assumed) {
-    Table table{.columns = summary_columns()};
-    table.rows.push_back(summary_row(n));
-    const auto add = [&table](Column column, Cell cell) {
-        table.columns.push_back(std::move(column));
-        table.rows.back().push_back(std::move(cell));
+Fields<NamedPrediction> prediction_fields() {
+    const auto latency = in_ms(&Prediction::latency), ttft = in_ms(&Prediction::ttft), tpot = in_ms(&Prediction::tpot);
+    const auto items = number(&Prediction::items_per_second), tokens = number(&Prediction::tokens_per_second);
+    const auto whole = [](const PredictionIntervals& i) { return std::optional(i.latency); };
+    const auto inverse = [](const PredictionIntervals& i) { return std::optional(IntervalRatio{1 / i.latency.high, 1 / i.latency.low}); };
+    const auto known = [](const Named& n) { return n.prediction.runs() && n.prediction.intervals; };
+    const auto memory = [](auto bytes) {
+        return [bytes](const Named& n) { return cell_in(std::optional<Bytes>(std::invoke(bytes, n.prediction.memory)), gb); };
     };
-    if (assumed) add({"assumed", "assumed"}, assumed_keys(n.assumed));
-    for (auto& [column, cell] : interval_cells(n.prediction)) add(column, std::move(cell));
-    return table;
-}
-
-Table text_summary(const std::vector<NamedPrediction>& predictions) {
-    Table table;
-    for (const NamedPrediction& n : predictions) {
-        Table one{.title = {}, .columns = summary_columns(), .rows = {summary_row(n)}};
-        const auto at = [&one](std::string_view key) {
-            return std::find_if(one.columns.begin(), one.columns.end(), [key](const Column& c) { return c.key == key; }) -
-                   one.columns.begin();
-        };
-        const Prediction& p = n.prediction;
-        const auto latency = at("latency_ms");
-        if (!p.runs())
-            one.rows[0][static_cast<std::size_t>(latency)] = std::string(p.memory.fits() == false ? "does not fit" : "no kernel model");
-        std::vector<Cell> bounds(2);
-        if (p.runs() && p.intervals) bounds = {p.intervals->latency.low * p.latency.in(ms), p.intervals->latency.high * p.latency.in(ms)};
-        one.columns.insert(one.columns.begin() + latency + 1,
-                           {{"latency_ms_low", bound_title("low")}, {"latency_ms_high", bound_title("high")}});
-        one.rows[0].insert(one.rows[0].begin() + latency + 1, bounds.begin(), bounds.end());
-        table.columns = one.columns;
-        table.rows.push_back(std::move(one.rows[0]));
-    }
-    return table;
+    return setting_fields() + Fields<Named>{{{"latency_ms", "latency ms", 4, Show::always}, latency}} +
+           bounds("latency_ms", Show::wide, latency, whole) +
+           Fields<Named>{{{"ttft_ms", "TTFT ms"}, ttft},
+                         {{"tpot_ms", "TPOT ms"}, tpot},
+                         {{"throughput_per_s", "items/s", 4, Show::wide}, items},
+                         {{"tokens_per_s", "tokens/s"}, tokens},
+                         {{"memory_gb", "memory GB", 3}, memory(&MemoryEstimate::total)},
+                         {{"capacity_gb", "usable GB", 3, Show::wide}, memory(&MemoryEstimate::usable)},
+                         {{"fits", "fits", 4, Show::always, false, tone_of_fit},
+                          [](const Named& n) { return cell_if(n.prediction.memory.fits(), std::identity{}); }},
+                         {{"bound", "bound", 4, Show::wide}, if_it_runs(main_bound)},
+                         {{"assumed", "assumed", 4, Show::data}, [](const Named& n) { return assumed_keys(n.assumed); }}} +
+           bounds("ttft_ms", Show::data, ttft, [](const PredictionIntervals& i) { return i.ttft; }) +
+           bounds("tpot_ms", Show::data, tpot, [](const PredictionIntervals& i) { return i.tpot; }) +
+           bounds("throughput_per_s", Show::data, items, inverse) + bounds("tokens_per_s", Show::data, tokens, inverse) +
+           Fields<Named>{{{"interval_percent", "interval %", 4, Show::data},
+                          [known](const Named& n) { return known(n) ? Cell(std::int64_t{interval_percent}) : Cell(); }},
+                         {{"interval_basis", "interval from", 4, Show::data},
+                          [known](const Named& n) { return known(n) ? Cell(n.prediction.intervals->basis) : Cell(); }}};
 }
 
 std::string bound_title(std::string_view bound) {
@@ -147,41 +104,39 @@ std::string bound_title(std::string_view bound) {
 }
 
 Table phase_table(const Prediction& p) {
-    Table table;
-    table.columns = {{"phase", "phase"},
-                     {"passes", "passes"},
-                     {"latency_ms", "latency ms"},
-                     {"pass_ms", "a pass ms"},
-                     {"gpu_busy_ms", "GPU busy ms"},
-                     {"host_ms", "host ms"},
-                     {"kernels", "kernels"},
-                     {"bound", "bound"},
-                     {"flops_per_byte", "FLOPs/byte"},
-                     {"compute_percent", "% of peak", 3},
-                     {"bandwidth_percent", "% of bandwidth", 3},
-                     {"power_percent", "% of TDP", 3}};
+    static const Fields<Phase> fields{
+        {{"phase", "phase", 4, Show::always}, [](const Phase& x) { return x.name; }},
+        {{"passes", "passes"}, [](const Phase& x) { return x.passes; }},
+        {{"latency_ms", "latency ms", 4, Show::always}, [](const Phase& x) { return x.latency.in(ms); }},
+        {{"pass_ms", "ms a pass"}, [](const Phase& x) { return x.timeline.total.in(ms); }},
+        {{"gpu_busy_ms", "GPU busy ms", 4, Show::wide}, [](const Phase& x) { return x.timeline.gpu_busy.in(ms); }},
+        {{"host_ms", "CPU ms", 4, Show::wide}, [](const Phase& x) { return x.timeline.host.in(ms); }},
+        {{"kernels", "kernels", 4, Show::wide}, [](const Phase& x) { return x.timeline.kernels; }},
+        {{"bound", "bound", 4, Show::always}, [](const Phase& x) { return x.bound; }},
+        {{"flops_per_byte", "FLOPs/byte"}, [](const Phase& x) { return x.intensity.in(FlopsPerByte{1}); }},
+        {{"compute_percent", "% of peak", 3}, [](const Phase& x) { return 100 * x.utilization.compute; }},
+        {{"bandwidth_percent", "% of bandwidth", 3}, [](const Phase& x) { return 100 * x.utilization.bandwidth; }},
+        {{"power_percent", "% of TDP", 3, Show::wide}, [](const Phase& x) { return 100 * x.utilization.power; }}};
+    Table table{.title = {}, .columns = columns_of(fields), .rows = {}};
     if (!p.runs()) return table;
-    for (const Phase& phase : p.phases) {
-        const Timeline& t = phase.timeline;
-        table.rows.push_back({phase.name, phase.passes, phase.latency.in(ms), t.total.in(ms), t.gpu_busy.in(ms), t.host.in(ms), t.kernels,
-                              phase.bound, phase.intensity.in(FlopsPerByte{1}), 100 * phase.utilization.compute,
-                              100 * phase.utilization.bandwidth, 100 * phase.utilization.power});
-    }
+    for (const Phase& phase : p.phases) table.rows.push_back(cells_of(phase, fields));
     return table;
 }
 
 Table memory_table(const MemoryEstimate& m) {
-    Table table{.title = "memory of one GPU, GB"};
-    table.columns = {{"weights_gb", "weights"},
-                     {"kv_cache_gb", "KV cache"},
-                     {"activations_gb", "activations"},
-                     {"overhead_gb", "framework"},
-                     {"total_gb", "total"},
-                     {"capacity_gb", "usable"},
-                     {"fits", "fits"}};
-    table.rows.push_back({m.weights.in(gb), m.kv_cache.in(gb), m.activations.in(gb), m.overhead.in(gb), m.total().in(gb),
-                          optional_gb(m.usable), optional_flag(m.fits())});
-    return table;
+    using Memory = MemoryEstimate;
+    const auto in_gb = [](auto bytes) {
+        return [bytes](const Memory& x) { return cell_in(std::optional<Bytes>(std::invoke(bytes, x)), gb); };
+    };
+    const Fields<Memory> fields{
+        {{"weights_gb", "weights"}, in_gb(&Memory::weights)},
+        {{"kv_cache_gb", "KV cache"}, in_gb(&Memory::kv_cache)},
+        {{"activations_gb", "activations"}, in_gb(&Memory::activations)},
+        {{"overhead_gb", "framework"}, in_gb(&Memory::overhead)},
+        {{"total_gb", "total"}, in_gb(&Memory::total)},
+        {{"capacity_gb", "usable"}, in_gb(&Memory::usable)},
+        {{"fits", "fits", 4, Show::always, false, tone_of_fit}, [](const Memory& x) { return cell_if(x.fits(), std::identity{}); }}};
+    return table_of<Memory>("Memory of one GPU, GB", std::vector{m}, fields);
 }
 
 }  // namespace roofcast

@@ -1,31 +1,29 @@
 #pragma once
-/// The tables that a prediction is shown in, and their form for programs.
+/// What a prediction prints, column by column.
 
+#include <string>
+
+#include "report/field.hpp"
 #include "report/prediction_report.hpp"
-#include "report/table.hpp"
+#include "roofcast/prediction.hpp"
 
 namespace roofcast {
 
-/// Columns and row of one prediction among several.
-std::vector<Column> summary_columns();
-std::vector<Cell> summary_row(const NamedPrediction& named);
+/// The run, its times with the bounds of their intervals, and its memory. What does not run has no times.
+Fields<NamedPrediction> prediction_fields();
 
-/// The summary with all that JSON and CSV hold beside it: what is assumed (with `assumed`), and the bounds of the interval.
-Table full_summary(const NamedPrediction& named, bool assumed);
-
-/// For text: a row each, with the interval of the latency; where it does not run, that it does not in place of the latency.
-Table text_summary(const std::vector<NamedPrediction>& predictions);
-
-/// "80% low", "80% high": headings of the bounds of a figure that stands before them.
+/// "80% low": the heading of a bound.
 std::string bound_title(std::string_view bound);
 
-/// Phases of a prediction, a row each.
+/// What bounds the longest phase; empty without phases.
+std::string main_bound(const Prediction& p);
+
+/// What does not fit is bad.
+Tone tone_of_fit(const Cell& cell);
+
+/// A row a phase; none where the prediction does not run.
 Table phase_table(const Prediction& p);
 
-/// Memory of one GPU, one row.
 Table memory_table(const MemoryEstimate& m);
-
-/// What bounds the longest phase.
-std::string main_bound(const Prediction& p);
 
 }  // namespace roofcast

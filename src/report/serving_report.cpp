@@ -5,7 +5,6 @@
 #include <iterator>
 
 #include "prediction/shapes.hpp"
-#include "report/condensed.hpp"
 #include "report/describe.hpp"
 #include "report/prediction_lines.hpp"
 #include "report/prediction_report.hpp"
@@ -155,12 +154,9 @@ void add_simulation(Report& report, const NamedServing& n) {
     report.before.emplace_back();
     for (auto& line : search_lines(n)) report.before.push_back(std::move(line));
     report.before.pop_back();
-    const auto shown = [&report](const Table& table) {
-        report.tables.push_back(condensed(table, {.settings = table.columns.front().key}, report.before));
-    };
-    if (!a.predicted.overload) shown(latency_table(n));
-    shown(load_table(n));
-    if (!n.question.objective.empty() && !a.predicted.overload) shown(objective_table(n));
+    if (!a.predicted.overload) report.tables.push_back(latency_table(n));
+    report.tables.push_back(load_table(n));
+    if (!n.question.objective.empty() && !a.predicted.overload) report.tables.push_back(objective_table(n));
     if (a.intervals)
         report.after.push_back(fmt::format(
             "cases low and high: every step takes its time at a bound of the {} % interval, from {}; latencies also include the "

@@ -1,84 +1,14 @@
 #include "report/sweep_report.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <charconv>
-#include <iterator>
 
-#include "report/condensed.hpp"
 #include "report/describe.hpp"
 #include "report/prediction_tables.hpp"
 
 namespace roofcast {
 
 namespace {
-
-const std::vector<Column>& setting_columns() {
-    static const std::vector<Column> columns{{"model", "model"},
-                                             {"gpu", "GPU"},
-                                             {"precision", "precision"},
-                                             {"weights", "weights"},
-                                             {"kv_precision", "KV"},
-                                             {"execution", "execution"},
-                                             {"batch", "batch"},
-                                             {"prompt_tokens", "prompt"},
-                                             {"output_tokens", "output"},
-                                             {"image_size", "pixels"},
-                                             {"gpus", "GPUs"},
-                                             {"tensor_parallel", "tp"},
-                                             {"pipeline_parallel", "pp"},
-                                             {"data_parallel", "dp"},
-                                             {"streams", "streams"}};
-    return columns;
-}
-
-const std::vector<Column>& figure_columns() {
-    static const std::vector<Column> columns{{"latency_ms", "latency ms"},
-                                             {"latency_ms_low", bound_title("low")},
-                                             {"latency_ms_high", bound_title("high")},
-                                             {"ttft_ms", "TTFT ms"},
-                                             {"tpot_ms", "TPOT ms"},
-                                             {"throughput_per_s", "items/s"},
-                                             {"tokens_per_s", "tokens/s"},
-                                             {"memory_gb", "memory GB", 3},
-                                             {"capacity_gb", "of GB", 3},
-                                             {"fits", "fits"},
-                                             {"bound", "bound"},
-                                             {"compute_percent", "% of peak", 3},
-                                             {"bandwidth_percent", "% of bandwidth", 3},
-                                             {"power_percent", "% of TDP", 3},
-                                             {"interval_percent", "interval %"},
-                                             {"speedup", "speed-up", 3},
-                                             {"parallel_efficiency", "efficiency", 3},
-                                             {"streams_speedup", "streams gain", 3},
-                                             {"reason", "cannot run because"},
-                                             {"assumed", "assumed"}};
-    return columns;
-}
-
-template <class T>
-Cell if_given(T value) {
-    return value > 0 ? Cell(static_cast<std::int64_t>(value)) : Cell();
-}
-
-/// A setting that was completed, by column.
-Cell setting(const Run& run, const std::string& key) {
-    if (key == "precision") return std::string(name(run.precision));
-    if (key == "weights") return weights_text(run);
-    if (key == "kv_precision") return std::string(name(run.cache_precision()));
-    if (key == "execution") return std::string(name(run.execution));
-    if (key == "batch") return run.batch;
-    if (key == "prompt_tokens") return if_given(run.prompt_tokens);
-    if (key == "output_tokens") return if_given(run.generate_tokens);
-    if (key == "image_size") return if_given(run.image_size);
-    if (key == "gpus") return run.parallel.gpus();
-    if (key == "tensor_parallel") return run.parallel.tensor;
-    if (key == "pipeline_parallel") return run.parallel.pipeline;
-    if (key == "data_parallel") return run.parallel.data;
-    if (!run.streams && !run.software.empty()) return {};  // the software's own
-    return std::int64_t{run.streams.value_or(1)};
-}
 
 /// As the user wrote it: a number where it is one.
 Cell written_cell(const SweepRow& row, const std::string& key) {
@@ -92,97 +22,107 @@ Cell written_cell(const SweepRow& row, const std::string& key) {
     return value;
 }
 
-/// Cells of the figures, filled in by key.
-class Figures {
-public:
-    Figures() : cells_(figure_columns().size()) {}
-    template <class Value>
-    void put(std::string_view key, Value value) {
-        const auto& columns = figure_columns();
-        const auto at = std::find_if(columns.begin(), columns.end(), [&](const Column& c) { return c.key == key; });
-        cells_[static_cast<std::size_t>(at - columns.begin())] = std::move(value);
-    }
-    void put_if(std::string_view key, const std::optional<double>& value) {
-        if (value) put(key, *value);
-    }
-    std::vector<Cell> take() { return std::move(cells_); }
-
-private:
-    std::vector<Cell> cells_;
-};
-
-void put_memory(Figures& figures, const MemoryEstimate& memory) {
-    figures.put("memory_gb", memory.total().in(gb));
-    if (!memory.usable) return;
-    figures.put("capacity_gb", memory.usable->in(gb));
-    figures.put("fits", *memory.fits());
+/// A setting: of the completed run, else as the user wrote it.
+Field<SweepRow> setting(const std::string& key, const std::string& title, auto value) {
+    return {{key, title, 4, Show::setting},
+            [key, value](const SweepRow& row) { return row.point.request ? Cell(value(*row.point.request)) : written_cell(row, key); }};
 }
 
-void put_run(Figures& figures, const SweepPoint& p) {
-    figures.put("latency_ms", p.latency.in(ms));
-    if (p.intervals) {
-        figures.put("latency_ms_low", p.intervals->latency.low * p.latency.in(ms));
-        figures.put("latency_ms_high", p.intervals->latency.high * p.latency.in(ms));
-        figures.put("interval_percent", std::int64_t{interval_percent});
-    }
-    if (p.ttft) figures.put("ttft_ms", p.ttft->in(ms));
-    if (p.tpot) figures.put("tpot_ms", p.tpot->in(ms));
-    figures.put("throughput_per_s", p.items_per_second);
-    figures.put_if("tokens_per_s", p.tokens_per_second);
-    figures.put("bound", p.bound);
-    figures.put("compute_percent", 100 * p.utilization.compute);
-    figures.put("bandwidth_percent", 100 * p.utilization.bandwidth);
-    figures.put("power_percent", 100 * p.utilization.power);
-    figures.put_if("speedup", p.speedup);
-    figures.put_if("parallel_efficiency", p.parallel_efficiency);
-    figures.put_if("streams_speedup", p.streams_speedup);
+Cell if_given(std::int64_t value) {
+    return value > 0 ? Cell(value) : Cell();
 }
 
-std::vector<Cell> figure_cells(const SweepRow& row) {
-    Figures figures;
-    if (row.point.memory) put_memory(figures, *row.point.memory);
-    if (row.point.runs()) put_run(figures, row.point);
-    if (!row.point.runs()) figures.put("reason", row.point.reason);
-    if (!row.assumed.empty()) figures.put("assumed", row.assumed);
-    return figures.take();
+Cell streams_of(const Run& run) {
+    if (!run.streams && !run.software.empty()) return {};  // the software's own
+    return std::int64_t{run.streams.value_or(1)};
+}
+
+const Fields<SweepRow>& sweep_settings() {
+    static const Fields<SweepRow> fields{
+        {{"model", "model", 4, Show::always}, [](const SweepRow& row) { return row.model; }},
+        {{"gpu", "GPU", 4, Show::always}, [](const SweepRow& row) { return row.gpu; }},
+        setting("precision", "precision", [](const Run& run) { return std::string(name(run.precision)); }),
+        setting("weights", "weights", weights_text),
+        setting("kv_precision", "KV", [](const Run& run) { return std::string(name(run.cache_precision())); }),
+        setting("execution", "execution", [](const Run& run) { return std::string(name(run.execution)); }),
+        setting("batch", "batch", [](const Run& run) { return run.batch; }),
+        setting("prompt_tokens", "prompt", [](const Run& run) { return if_given(run.prompt_tokens); }),
+        setting("output_tokens", "output", [](const Run& run) { return if_given(run.generate_tokens); }),
+        setting("image_size", "pixels", [](const Run& run) { return if_given(run.image_size); }),
+        setting("gpus", "GPUs", [](const Run& run) { return run.parallel.gpus(); }),
+        setting("tensor_parallel", "tp", [](const Run& run) { return run.parallel.tensor; }),
+        setting("pipeline_parallel", "pp", [](const Run& run) { return run.parallel.pipeline; }),
+        setting("data_parallel", "dp", [](const Run& run) { return run.parallel.data; }),
+        setting("streams", "streams", streams_of)};
+    return fields;
+}
+
+/// A figure of a point that runs, which `figure` gives as anything that a cell can hold.
+std::function<Cell(const SweepRow&)> of_point(auto figure) {
+    return [figure](const SweepRow& row) { return row.point.runs() ? Cell(figure(row.point)) : Cell(); };
+}
+auto number_if(std::optional<double> SweepPoint::*value) {
+    return of_point([value](const SweepPoint& p) { return cell_if(p.*value, std::identity{}); });
+}
+auto percent(double Utilization::*rate) {
+    return of_point([rate](const SweepPoint& p) { return 100 * p.utilization.*rate; });
+}
+auto bound(double IntervalRatio::*side) {
+    return of_point([side](const SweepPoint& p) { return p.intervals ? Cell(p.intervals->latency.*side * p.latency.in(ms)) : Cell(); });
+}
+auto of_memory(auto figure) {
+    return [figure](const SweepRow& row) { return row.point.memory ? Cell(figure(*row.point.memory)) : Cell(); };
+}
+
+const Fields<SweepRow>& sweep_figures() {
+    using Point = SweepPoint;
+    static const Fields<SweepRow> fields{
+        {{"latency_ms", "latency ms", 4, Show::always}, of_point([](const Point& p) { return p.latency.in(ms); })},
+        {{"latency_ms_low", bound_title("low"), 4, Show::wide}, bound(&IntervalRatio::low)},
+        {{"latency_ms_high", bound_title("high"), 4, Show::wide}, bound(&IntervalRatio::high)},
+        {{"ttft_ms", "TTFT ms"}, of_point([](const Point& p) { return cell_in(p.ttft, ms); })},
+        {{"tpot_ms", "TPOT ms"}, of_point([](const Point& p) { return cell_in(p.tpot, ms); })},
+        {{"throughput_per_s", "items/s"}, of_point([](const Point& p) { return p.items_per_second; })},
+        {{"tokens_per_s", "tokens/s"}, number_if(&Point::tokens_per_second)},
+        {{"memory_gb", "memory GB", 3}, of_memory([](const MemoryEstimate& m) { return m.total().in(gb); })},
+        {{"capacity_gb", "usable GB", 3, Show::wide}, of_memory([](const MemoryEstimate& m) { return cell_in(m.usable, gb); })},
+        {{"fits", "fits", 4, Show::always, false, tone_of_fit},
+         of_memory([](const MemoryEstimate& m) { return cell_if(m.fits(), std::identity{}); })},
+        {{"bound", "bound", 4, Show::wide}, of_point([](const Point& p) { return p.bound; })},
+        {{"compute_percent", "% of peak", 3, Show::wide}, percent(&Utilization::compute)},
+        {{"bandwidth_percent", "% of bandwidth", 3, Show::wide}, percent(&Utilization::bandwidth)},
+        {{"power_percent", "% of TDP", 3, Show::wide}, percent(&Utilization::power)},
+        {{"interval_percent", "interval %", 4, Show::data},
+         of_point([](const Point& p) { return p.intervals ? Cell(std::int64_t{interval_percent}) : Cell(); })},
+        {{"speedup", "speed-up", 3}, number_if(&Point::speedup)},
+        {{"parallel_efficiency", "efficiency", 3}, number_if(&Point::parallel_efficiency)},
+        {{"streams_speedup", "streams gain", 3}, number_if(&Point::streams_speedup)},
+        {{"reason", "why not", 4, Show::always, true},
+         [](const SweepRow& row) { return row.point.runs() ? Cell() : Cell(row.point.reason); }},
+        {{"assumed", "assumed", 4, Show::data}, [](const SweepRow& row) { return text_cell(row.assumed); }}};
+    return fields;
 }
 
 }  // namespace
 
 bool is_sweep_column(const std::string& key) {
-    return std::any_of(setting_columns().begin(), setting_columns().end(), [&](const Column& c) { return c.key == key; });
+    return std::any_of(sweep_settings().begin(), sweep_settings().end(), [&](const auto& field) { return field.column.key == key; });
 }
 
-Table sweep_table(const std::vector<std::string>& extra) {
-    Table table{.title = {}, .columns = setting_columns(), .rows = {}};
-    for (const std::string& key : extra) table.columns.push_back({key, key});
-    table.columns.insert(table.columns.end(), figure_columns().begin(), figure_columns().end());
-    return table;
-}
-
-std::vector<Cell> sweep_cells(const SweepRow& row, const std::vector<std::string>& extra) {
-    std::vector<Cell> cells{row.model, row.gpu};
-    for (const Column& column : setting_columns()) {
-        if (column.key == "model" || column.key == "gpu") continue;
-        cells.push_back(row.point.request ? setting(*row.point.request, column.key) : written_cell(row, column.key));
-    }
-    for (const std::string& key : extra) cells.push_back(written_cell(row, key));
-    std::vector<Cell> figures = figure_cells(row);
-    cells.insert(cells.end(), std::make_move_iterator(figures.begin()), std::make_move_iterator(figures.end()));
-    return cells;
+Fields<SweepRow> sweep_fields(const std::vector<std::string>& extra) {
+    Fields<SweepRow> fields = sweep_settings();
+    for (const std::string& key : extra)
+        fields.push_back({{key, key, 4, Show::setting}, [key](const SweepRow& row) { return written_cell(row, key); }});
+    return std::move(fields) + sweep_figures();
 }
 
 Report sweep_report(Table table) {
     Report report;
     report.document["points"] = as_json(table);
-    if (!table.rows.empty())
-        report.tables.push_back(
-            condensed(table, {.settings = figure_columns().front().key, .unread = {"assumed", "interval_percent"}}, report.before));
-    report.after.push_back(fmt::format(
-        "{}, {}: interval of the latency. speed-up: items/s against the point of equal other settings with the fewest GPUs that "
-        "can run; efficiency: that over the ratio of GPUs. What does not fit has no times.",
-        bound_title("low"), bound_title("high")));
-    report.csv = std::move(table);
+    report.tables.push_back(std::move(table));
+    report.after = {bound_title("low") + " and " + bound_title("high") + " bound the latency.",
+                    "The speed-up compares items/s with the point of equal other settings that runs on the fewest GPUs. The efficiency is "
+                    "the speed-up over the ratio of GPUs."};
     return report;
 }
 

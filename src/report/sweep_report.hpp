@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "report/table.hpp"
+#include "report/field.hpp"
 #include "roofcast/sweep.hpp"
 
 namespace roofcast {
@@ -17,13 +17,10 @@ struct SweepRow {
     std::string assumed;  ///< keys of the profile, as in CSV
 };
 
-/// Columns: settings, then `extra` ones that were given, then figures.
-Table sweep_table(const std::vector<std::string>& extra);
+/// Settings, then `extra` ones that were given, then figures.
+Fields<SweepRow> sweep_fields(const std::vector<std::string>& extra);
 
-/// One row of that table.
-std::vector<Cell> sweep_cells(const SweepRow& row, const std::vector<std::string>& extra);
-
-/// The whole. In text, settings that are the same in all rows stand above, and columns without any value are left out.
+/// The whole, of the table of all points.
 Report sweep_report(Table table);
 
 /// Columns that every row has; others are `extra`.

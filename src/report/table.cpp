@@ -7,28 +7,11 @@
 
 #include "io/number_text.hpp"
 #include "io/printable.hpp"
+#include "roofcast/error.hpp"
 
 namespace roofcast {
 
 namespace {
-
-/// Columns that a terminal needs for UTF-8 text: code points, all of width one.
-std::size_t width(const std::string& text) {
-    return static_cast<std::size_t>(
-        std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
-}
-
-std::string cell_text(const Cell& cell, int digits) {
-    if (const auto* text = std::get_if<std::string>(&cell)) return printable(*text);
-    if (const auto* number = std::get_if<double>(&cell)) return significant(*number, digits);
-    if (const auto* count = std::get_if<std::int64_t>(&cell)) return fmt::format("{}", *count);
-    if (const auto* flag = std::get_if<bool>(&cell)) return *flag ? "yes" : "no";
-    return "";
-}
-
-bool is_numeric(const Cell& cell) {
-    return std::holds_alternative<double>(cell) || std::holds_alternative<std::int64_t>(cell);
-}
 
 nlohmann::ordered_json cell_json(const Cell& cell) {
     if (const auto* text = std::get_if<std::string>(&cell)) return *text;
@@ -46,12 +29,6 @@ std::string csv_cell(const Cell& cell) {
     return csv_field(text != nullptr ? *text : cell_text(cell, 0));
 }
 
-std::string as_lines(const std::vector<std::string>& lines) {
-    std::string out;
-    for (const auto& line : lines) out += printable(line, "\n") + '\n';
-    return out;
-}
-
 /// Whether a spreadsheet would calculate what stands in the cell.
 bool is_formula(std::string_view text) {
     constexpr std::string_view beginnings = "=+-@\t\r";
@@ -60,6 +37,18 @@ bool is_formula(std::string_view text) {
 }
 
 }  // namespace
+
+std::string cell_text(const Cell& cell, int digits) {
+    if (const auto* text = std::get_if<std::string>(&cell)) return printable(*text);
+    if (const auto* number = std::get_if<double>(&cell)) return significant(*number, digits);
+    if (const auto* count = std::get_if<std::int64_t>(&cell)) return fmt::format("{}", *count);
+    if (const auto* flag = std::get_if<bool>(&cell)) return *flag ? "yes" : "no";
+    return "";
+}
+
+bool is_numeric(const Cell& cell) {
+    return std::holds_alternative<double>(cell) || std::holds_alternative<std::int64_t>(cell);
+}
 
 std::string significant(double value, int digits) {
     if (!std::isfinite(value)) return "-";
@@ -127,50 +116,33 @@ std::string csv_rows(const Table& table) {
     return out;
 }
 
-std::string as_text(const Table& table) {
-    const std::size_t columns = table.columns.size();
-    std::vector<std::size_t> widths(columns);
-    std::vector<bool> numeric(columns, false);
-    for (std::size_t c = 0; c < columns; ++c) {
-        widths[c] = width(table.columns[c].title);
-        for (const auto& row : table.rows) {
-            widths[c] = std::max(widths[c], width(cell_text(row[c], table.columns[c].digits)));
-            numeric[c] = numeric[c] || is_numeric(row[c]);
-        }
-    }
-    const auto line = [&](const auto& text_of) {
-        std::string out;
-        for (std::size_t c = 0; c < columns; ++c) {
-            const std::string text = text_of(c);
-            const std::string padding(widths[c] - width(text), ' ');
-            out += (c > 0 ? "  " : "") + (numeric[c] ? padding + text : text + padding);
-        }
-        out.erase(out.find_last_not_of(' ') + 1);
-        return out + '\n';
-    };
-    std::string out = table.title.empty() ? "" : printable(table.title) + '\n';
-    out += line([&](std::size_t c) { return table.columns[c].title; });
-    out += line([&](std::size_t c) { return std::string(widths[c], '-'); });
-    for (const auto& row : table.rows) out += line([&](std::size_t c) { return cell_text(row[c], table.columns[c].digits); });
-    return out;
+std::string json_text(const Report& report) {
+    nlohmann::ordered_json document{{"schema_version", schema_version}};
+    document.update(report.document);
+    // Names that others gave need not be UTF-8, which JSON is.
+    return printable_json(document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace)) + '\n';
 }
 
-std::string rendered(const Report& report, Format format) {
-    if (format == Format::csv && !report.csv.columns.empty()) return as_csv(report.csv);
-    if (format == Format::csv) return report.tables.empty() ? "" : as_csv(report.tables.front());
-    if (format == Format::json) {
-        nlohmann::ordered_json document{{"schema_version", schema_version}};
-        document.update(report.document);
-        // Names that others gave need not be UTF-8, which JSON is.
-        return printable_json(document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace)) + '\n';
+Table with_columns(const Table& table, const std::vector<std::string>& keys) {
+    Table chosen{.title = table.title, .columns = {}, .rows = {}};
+    chosen.rows.resize(table.rows.size());
+    for (const std::string& key : keys) {
+        const auto at = std::find_if(table.columns.begin(), table.columns.end(), [&key](const Column& c) { return c.key == key; });
+        if (at == table.columns.end()) {
+            std::vector<std::string> known;
+            for (const Column& column : table.columns) known.push_back(column.key);
+            throw Error({.what = "unknown column",
+                         .key = "columns",
+                         .found = key,
+                         .expected = fmt::format("{}", fmt::join(known, ", ")),
+                         .suggestion = did_you_mean(key, known)});
+        }
+        chosen.columns.push_back(*at);
+        chosen.columns.back().show = Show::always;
+        const auto c = static_cast<std::size_t>(at - table.columns.begin());
+        for (std::size_t r = 0; r < table.rows.size(); ++r) chosen.rows[r].push_back(table.rows[r][c]);
     }
-    std::string out = as_lines(report.before);
-    for (const auto& table : report.tables) {
-        if (!out.empty()) out += '\n';
-        out += as_text(table);
-    }
-    if (!report.after.empty()) out += (out.empty() ? "" : "\n") + as_lines(report.after);
-    return out;
+    return chosen;
 }
 
 }  // namespace roofcast

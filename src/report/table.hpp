@@ -1,43 +1,61 @@
 #pragma once
-/// Rows and columns that a command prints: as an aligned text table, as JSON or as CSV.
+/// Rows and columns that a command prints, and the report that holds them. How they are drawn is in text_table.hpp and markdown.hpp; JSON
+/// and CSV are here.
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
 namespace roofcast {
 
-/// An empty cell, text, a number or a count. Numbers are rounded only in text tables.
+/// An empty cell, text, a number or a count. Numbers are rounded only for people.
 using Cell = std::variant<std::monostate, std::string, double, std::int64_t, bool>;
+
+/// Which columns a narrow table leaves out first.
+enum class Show {
+    always,   ///< never left out
+    usual,    ///< left out when the table does not fit
+    wide,     ///< left out before those
+    setting,  ///< as `always`; said once above the table where all rows agree
+    data      ///< for JSON and CSV alone
+};
+
+/// What a cell says of its row, for colours.
+enum class Tone { plain, good, warning, bad };
 
 struct Column {
     std::string key;    ///< "latency_ms": the name in JSON and CSV, with its unit
-    std::string title;  ///< "latency ms": the heading of the text table
-    int digits = 4;     ///< significant digits in the text table
+    std::string title;  ///< "latency ms": the heading of tables
+    int digits = 4;     ///< significant digits for people
+    Show show = Show::usual;
+    bool prose = false;                   ///< long text, which may be wrapped
+    Tone (*tone)(const Cell&) = nullptr;  ///< of each cell; null: plain
 };
 
 struct Table {
-    std::string title;  ///< printed above the text table; empty: nothing
+    std::string title;  ///< printed above the table; empty: nothing
     std::vector<Column> columns;
     std::vector<std::vector<Cell>> rows;
 };
 
-/// What a command has to say, in all three formats.
+/// What a command has to say, in all formats.
 struct Report {
     nlohmann::ordered_json document;  ///< the JSON; `schema_version` is put first by `rendered`
-    std::vector<Table> tables;        ///< the text; the first one is the CSV unless `csv` has columns
+    std::vector<Table> tables;        ///< the first one is the CSV unless `csv` has columns
     Table csv{};
-    std::vector<std::string> before;  ///< lines above the tables
-    std::vector<std::string> after;   ///< lines below: notes, assumptions
+    std::vector<std::string> before;                         ///< lines above the tables
+    std::vector<std::string> after;                          ///< lines below: notes, assumptions
+    std::vector<std::pair<std::string, std::string>> facts;  ///< the answer in short: names and values, between `before` and the tables
+
+    /// What CSV and `--columns` take their columns from.
+    [[nodiscard]] const Table& data() const { return csv.columns.empty() && !tables.empty() ? tables.front() : csv; }
 };
 
-enum class Format { table, json, csv };
-inline constexpr int schema_version = 1;
-
-/// Text of `report` in `format`, ending in a newline.
-std::string rendered(const Report& report, Format format);
+enum class Format { table, json, csv, markdown };
+inline constexpr int schema_version = 2;
 
 /// `text` in quotes where RFC 4180 asks for them. What a spreadsheet would take for a formula begins with an apostrophe, which makes it
 /// text: cells that begin with = + - @ and are no numbers.
@@ -50,8 +68,15 @@ std::string as_csv(const Table& table);
 /// Its two parts, for rows that come one after the other.
 std::string csv_header(const Table& table);
 std::string csv_rows(const Table& table);
-/// Aligned columns: text to the left, numbers to the right.
-std::string as_text(const Table& table);
+/// The document with `schema_version`, indented.
+std::string json_text(const Report& report);
+
+/// The columns named by `keys`, in that order. Throws Error on a key that the table does not have.
+Table with_columns(const Table& table, const std::vector<std::string>& keys);
+
+/// A cell as people read it: rounded, "yes" and "no", empty.
+std::string cell_text(const Cell& cell, int digits);
+bool is_numeric(const Cell& cell);
 
 /// `value` with `digits` significant digits, no exponent between 1e-4 and 1e9, no trailing zeros.
 std::string significant(double value, int digits = 4);

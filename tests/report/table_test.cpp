@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include "report/text_table.hpp"
+
 using namespace roofcast;
 
 namespace {
@@ -25,8 +27,8 @@ TEST_CASE("CSV quotes fields with commas and keeps numbers in full") {
 TEST_CASE("JSON carries the schema version first") {
     Report report;
     report.document["rows"] = as_json(example());
-    const std::string text = rendered(report, Format::json);
-    CHECK(text.find("\"schema_version\": 1") < text.find("\"rows\""));
+    const std::string text = json_text(report);
+    CHECK(text.find("\"schema_version\": 2") < text.find("\"rows\""));
 }
 
 TEST_CASE("a number that is not finite is null in JSON and empty in CSV") {
@@ -62,6 +64,6 @@ TEST_CASE("cells that a terminal or a spreadsheet would obey are shown as text")
     CHECK(as_text(table).find("a\\x0ab\\x1b[31m") != std::string::npos);
     CHECK(as_text(table).find('\x1b') == std::string::npos);
     Report report{.document = {{"name", "\xc2\x9b"}}, .tables = {}, .before = {"note \x1b[1m"}, .after = {}};
-    CHECK(rendered(report, Format::table) == "note \\x1b[1m\n");
-    CHECK(rendered(report, Format::json).find("\\u009b") != std::string::npos);
+    CHECK(as_text(report) == "note \\x1b[1m\n");
+    CHECK(json_text(report).find("\\u009b") != std::string::npos);
 }

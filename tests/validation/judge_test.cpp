@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "report/text_table.hpp"
 #include "report/validation_report.hpp"
 #include "roofcast/error.hpp"
 #include "support/compare.hpp"
@@ -70,7 +71,7 @@ TEST_CASE("model rows that beat their limit are set aside and listed") {
     REQUIRE(v.impossible.size() == 3);
     CHECK(v.impossible[1].is_model);
     CHECK(v.impossible[1].limit == 25);
-    const std::string text = rendered(validation_report(v, judged.measurements, {}), Format::table);
+    const std::string text = as_text(validation_report(v, judged.measurements, {}));
     CHECK(text.find("1 rows judged, 3 set aside as impossible, 2 skipped") != std::string::npos);
     CHECK(text.find("net batch=8") != std::string::npos);
 }
@@ -115,7 +116,7 @@ TEST_CASE("worst rows come largest error first") {
 TEST_CASE("the JSON report has the documented keys") {
     const Judged judged;
     const auto report = validation_report(judged.validation, judged.measurements, {});
-    const auto document = nlohmann::json::parse(rendered(report, Format::json));
+    const auto document = nlohmann::json::parse(json_text(report));
     CHECK(document["schema_version"] == 1);
     CHECK(document["overall"]["rows"] == 2);
     CHECK(document["overall"]["skipped"] == 3);
@@ -145,7 +146,7 @@ TEST_CASE("rows are grouped by what bounds their prediction, and the worst show 
     REQUIRE(groups.size() == 2);
     CHECK(groups[0].values[0] == "host");
     CHECK(groups[1].values[0] == "power");
-    const auto document = nlohmann::json::parse(rendered(validation_report(judged.validation, judged.measurements, {}), Format::json));
+    const auto document = nlohmann::json::parse(json_text(validation_report(judged.validation, judged.measurements, {})));
     CHECK(document["worst"][0]["op"] == "model");
     CHECK(document["worst"][0]["host_us"] == 7);
     CHECK(document["worst"][0]["bound"] == "host");
@@ -154,7 +155,7 @@ TEST_CASE("rows are grouped by what bounds their prediction, and the worst show 
 
 TEST_CASE("a report of no rows has nulls, not numbers") {
     const auto report = validation_report({}, {}, {});
-    const auto document = nlohmann::json::parse(rendered(report, Format::json));
+    const auto document = nlohmann::json::parse(json_text(report));
     CHECK(document["overall"]["rows"] == 0);
     CHECK(document["overall"]["mape_percent"].is_null());
     CHECK(document["groups"].empty());

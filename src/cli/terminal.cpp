@@ -1,0 +1,72 @@
+#include "cli/terminal.hpp"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+
+#include "cli/output.hpp"
+
+namespace roofcast::cli {
+
+namespace {
+
+winsize screen() {
+    winsize size{};
+    if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return {};
+    return size;
+}
+
+bool prints_to_terminal() {
+    return ::isatty(STDOUT_FILENO) == 1;
+}
+
+std::string_view variable(const char* name) {
+    const char* value = std::getenv(name);
+    return value == nullptr ? std::string_view() : std::string_view(value);
+}
+
+/// The pager's command; empty: none.
+std::string pager() {
+    for (const char* name : {"ROOFCAST_PAGER", "PAGER"}) {
+        const char* value = std::getenv(name);
+        if (value == nullptr) continue;
+        return value == std::string_view("cat") ? std::string() : std::string(value);
+    }
+    return "less -FRX";
+}
+
+}  // namespace
+
+std::size_t output_width() {
+    constexpr std::size_t least = 40;  // narrower ones only break words
+    std::size_t columns = 0;
+    const std::string_view given = variable("COLUMNS");
+    std::from_chars(given.data(), given.data() + given.size(), columns);
+    if (columns == 0 && prints_to_terminal()) columns = screen().ws_col;
+    return columns == 0 ? 0 : std::max(least, columns);
+}
+
+bool wants_color(std::string_view choice) {
+    if (choice != "auto") return choice == "always";
+    return prints_to_terminal() && variable("NO_COLOR").empty() && variable("TERM") != "dumb";
+}
+
+void print_paged(const std::string& text) {
+    const auto lines = std::count(text.begin(), text.end(), '\n');
+    const std::string command = pager();
+    if (!prints_to_terminal() || lines < screen().ws_row || command.empty()) return print(text);
+    // A pager that is left before the end closes the pipe, which is no error.
+    FILE* pipe = ::popen(command.c_str(), "w");
+    if (pipe == nullptr) return print(text);
+    static_cast<void>(std::fwrite(text.data(), 1, text.size(), pipe));
+    constexpr int not_found = 127;
+    const int status = ::pclose(pipe);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == not_found) print(text);
+}
+
+}  // namespace roofcast::cli
