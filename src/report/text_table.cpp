@@ -13,7 +13,7 @@ namespace roofcast {
 namespace {
 
 constexpr std::size_t gap = 2;           ///< blanks between columns
-constexpr std::size_t prose_width = 24;  ///< that long text needs to be read
+constexpr std::size_t prose_width = 16;  ///< that long text needs to be read
 constexpr std::size_t least_width = 8;   ///< of a column that is wrapped because nothing else helps
 
 std::size_t longest_word(std::string_view text) {
@@ -85,11 +85,12 @@ std::size_t total_width(const std::vector<Drawn>& columns) {
     return std::accumulate(columns.begin(), columns.end(), gaps, [](std::size_t sum, const Drawn& d) { return sum + d.width; });
 }
 
-/// The column to fold next: of those with the lowest priority the last.
+/// The column to fold next: of those with the lowest priority the last. The first column names its row and stays.
 std::vector<Drawn>::iterator next_to_fold(std::vector<Drawn>& columns) {
     for (const Show show : {Show::wide, Show::usual}) {
-        const auto last = std::find_if(columns.rbegin(), columns.rend(), [show](const Drawn& d) { return d.column.show == show; });
-        if (last != columns.rend()) return std::prev(last.base());
+        const auto first = std::prev(columns.rend());
+        const auto last = std::find_if(columns.rbegin(), first, [show](const Drawn& d) { return d.column.show == show; });
+        if (last != first) return std::prev(last.base());
     }
     return columns.end();
 }
