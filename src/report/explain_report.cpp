@@ -139,41 +139,39 @@ private:
 }  // namespace
 
 Table costliest_operators(const Phase& phase, const GpuProfile& gpu) {
-    Table table{.title = fmt::format("{}: costliest operators (one run each: compute, DRAM, L2, latency in us)", phase.name)};
-    table.columns = {{"operator", "operator"},
-                     {"op", "op"},
-                     {"kernel", "kernel"},
-                     {"runs", "runs"},
-                     {"time_us", "time us"},
-                     {"share_percent", "share %", 3},
-                     {"compute_us", "compute"},
-                     {"dram_us", "DRAM"},
-                     {"l2_us", "L2"},
-                     {"latency_us", "latency"},
-                     {"power_us", "power"},
-                     {"communication_us", "comm."},
-                     {"bound", "bound"},
-                     {"bandwidth_percent", "% of bandwidth", 3},
-                     {"gflops_achieved", "GFLOPS"}};
-    const auto groups = grouped(phase.timeline);
+    auto groups = grouped(phase.timeline);
     Seconds all;
     for (const Group& group : groups) all += group.time;
-    for (std::size_t i = 0; i < std::min(groups_shown, groups.size()); ++i) {
-        const Group& g = groups[i];
-        const KernelCost& k = g.costliest;
-        const bool timed = k.total > Seconds{};
-        table.rows.push_back({g.name, g.op, std::string(k.family.empty() ? k.algorithm : k.family), g.runs, g.time.in(us),
-                              percent(g.time.in(us), all.in(us)), k.compute.in(us), k.dram.in(us), k.l2.in(us), k.launch.in(us),
-                              k.power.in(us), k.communication.in(us), std::string(name(k.bound)),
-                              timed ? percent((k.dram_bytes / k.total).in(gpu.bandwidth), 1) : 0.0,
-                              timed ? (k.flops / k.total).in(gflops) : 0.0});
-    }
-    return table;
+    groups.resize(std::min(groups_shown, groups.size()));
+    const auto term = [](Seconds KernelCost::*part) { return [part](const Group& g) { return (g.costliest.*part).in(us); }; };
+    const auto if_timed = [](auto value) {
+        return [value](const Group& g) { return g.costliest.total > Seconds{} ? value(g.costliest) : 0.0; };
+    };
+    const Fields<Group> fields{
+        {{"operator", "operator", 4, Show::always}, [](const Group& g) { return g.name; }},
+        {{"op", "op", 4, Show::wide}, [](const Group& g) { return g.op; }},
+        {{"kernel", "kernel", 4, Show::wide},
+         [](const Group& g) { return std::string(g.costliest.family.empty() ? g.costliest.algorithm : g.costliest.family); }},
+        {{"runs", "runs"}, [](const Group& g) { return g.runs; }},
+        {{"time_us", "all us", 4, Show::always}, [](const Group& g) { return g.time.in(us); }},
+        {{"share_percent", "% of phase", 3, Show::always}, [all](const Group& g) { return percent(g.time.in(us), all.in(us)); }},
+        {{"compute_us", "compute us", 4, Show::wide}, term(&KernelCost::compute)},
+        {{"dram_us", "DRAM us", 4, Show::wide}, term(&KernelCost::dram)},
+        {{"l2_us", "L2 us", 4, Show::wide}, term(&KernelCost::l2)},
+        {{"latency_us", "latency us", 4, Show::wide}, term(&KernelCost::launch)},
+        {{"power_us", "power us", 4, Show::wide}, term(&KernelCost::power)},
+        {{"communication_us", "comm. us", 4, Show::wide}, term(&KernelCost::communication)},
+        {{"bound", "bound", 4, Show::always}, [](const Group& g) { return std::string(name(g.costliest.bound)); }},
+        {{"bandwidth_percent", "% of bandwidth", 3},
+         if_timed([bandwidth = gpu.bandwidth](const KernelCost& k) { return percent((k.dram_bytes / k.total).in(bandwidth), 1); })},
+        {{"gflops_achieved", "GFLOPS"}, if_timed([](const KernelCost& k) { return (k.flops / k.total).in(gflops); })}};
+    return table_of<Group>(fmt::format("{}: costliest operators (terms of one run)", phase.name), groups, fields);
 }
 
 Table fused_operators(const Phase& phase) {
     Table table{.title = fmt::format("{}: fused operators", phase.name),
-                .columns = {{"operator", "operator"}, {"into", "into"}, {"times", "times"}}};
+                .columns = {{"operator", "operator", 4, Show::always}, {"into", "into", 4, Show::always}, {"times", "times"}},
+                .rows = {}};
     std::map<std::pair<std::string, std::string>, std::int64_t> counts;
     for (const FusedOp& f : phase.timeline.fused) counts[{std::string(f.node), std::string(f.into)}] += f.count;
     for (const auto& [pair, count] : counts) table.rows.push_back({pair.first, pair.second, count});
@@ -187,18 +185,22 @@ Table used_parameters(const Prediction& prediction, const Gpu& gpu) {
             if (op.time > Seconds{}) used.kernel(op.node->op, op.kernel);
         }
     }
-    Table table{
-        .title = "parameters",
-        .columns = {{"parameter", "parameter"}, {"value", "value"}, {"unit", "unit"}, {"provenance", "provenance"}, {"source", "source"}}};
-    const auto& specs = parameter_specs();
-    for (std::size_t i = 0; i < specs.size(); ++i) {
-        const bool no_factor = specs[i].of_machine && specs[i].get(gpu.parameters.values) == 1;
-        const bool no_contention = specs[i].name == "collective.pcie_contention" && prediction.pcie != PcieTopology::host;
-        if (no_factor || no_contention || !used.hold(specs[i].name)) continue;
-        table.rows.push_back({specs[i].name, specs[i].get(gpu.parameters.values), specs[i].unit,
-                              std::string(name(gpu.parameters.provenance.at(i))), gpu.parameters.source.at(i)});
+    std::vector<std::size_t> shown;
+    for (std::size_t i = 0; i < parameter_specs().size(); ++i) {
+        const ParameterSpec& spec = parameter_specs()[i];
+        const bool no_factor = spec.of_machine && spec.get(gpu.parameters.values) == 1;
+        const bool no_contention = spec.name == "collective.pcie_contention" && prediction.pcie != PcieTopology::host;
+        if (!no_factor && !no_contention && used.hold(spec.name)) shown.push_back(i);
     }
-    return table;
+    return table_of<std::size_t>("Parameters that these kernels read", shown, parameter_fields(gpu.parameters));
+}
+
+Fields<std::size_t> parameter_fields(const ParameterSet& set) {
+    return {{{"parameter", "parameter", 4, Show::always}, [](std::size_t i) { return std::string(parameter_specs()[i].name); }},
+            {{"value", "value", 4, Show::always}, [&set](std::size_t i) { return parameter_specs()[i].get(set.values); }},
+            {{"unit", "unit", 4, Show::always}, [](std::size_t i) { return std::string(parameter_specs()[i].unit); }},
+            {{"provenance", "provenance"}, [&set](std::size_t i) { return std::string(name(set.provenance.at(i))); }},
+            {{"source", "source", 4, Show::wide, true}, [&set](std::size_t i) { return set.source.at(i); }}};
 }
 
 }  // namespace roofcast

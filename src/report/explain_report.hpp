@@ -1,7 +1,7 @@
 #pragma once
 /// Why a prediction is what it is: costliest operators, fusion, and where each parameter came from.
 
-#include "report/table.hpp"
+#include "report/field.hpp"
 #include "roofcast/prediction.hpp"
 
 namespace roofcast {
@@ -14,5 +14,8 @@ Table fused_operators(const Phase& phase);
 
 /// Parameters that the kernels of the prediction's phases read, with unit and provenance.
 Table used_parameters(const Prediction& prediction, const Gpu& gpu);
+
+/// Value, unit and origin of a parameter, by its index in `parameter_specs`. `set` outlives them.
+Fields<std::size_t> parameter_fields(const ParameterSet& set);
 
 }  // namespace roofcast

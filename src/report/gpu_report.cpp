@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "profile/profile_keys.hpp"
+#include "report/explain_report.hpp"
+#include "report/field.hpp"
 
 namespace roofcast {
 
@@ -13,8 +15,9 @@ namespace {
 Cell tera(const std::optional<FlopsPerSecond>& rate) {
     return rate ? Cell(rate->in(tflops)) : Cell();
 }
-Cell text(const std::string& value) {
-    return value.empty() ? Cell() : Cell(value);
+
+Tone tone_of_status(const Cell& cell) {
+    return cell == Cell("unexplained") ? Tone::bad : Tone::plain;
 }
 
 /// "tdp_watts" of "power.tdp_watts".
@@ -32,11 +35,14 @@ std::string assumed_keys(const GpuProfile& gpu) {
 class FactTable {
 public:
     explicit FactTable(const GpuProfile& gpu) : gpu_(gpu) {
-        table_.columns = {{"property", "property"}, {"value", "value", 5}, {"unit", "unit"}, {"assumed", "assumed"}};
+        table_.columns = {{"property", "property", 4, Show::always},
+                          {"value", "value", 5, Show::always},
+                          {"unit", "unit", 4, Show::usual, true},
+                          {"assumed", "assumed", 4, Show::usual, true}};
     }
     void add(const std::string& key, Cell value, const std::string& unit = {}) {
         if (std::holds_alternative<std::monostate>(value)) return;
-        table_.rows.push_back({key, std::move(value), text(unit), text(reason(key))});
+        table_.rows.push_back({key, std::move(value), text_cell(unit), text_cell(reason(key))});
     }
     [[nodiscard]] Table finished() const { return table_; }
 
@@ -58,11 +64,11 @@ Table facts(const GpuProfile& gpu) {
     const auto& cc = gpu.compute_capability;
     table.add("id", gpu.id);
     table.add("name", gpu.name);
-    table.add("vendor", text(gpu.vendor));
+    table.add("vendor", text_cell(gpu.vendor));
     table.add("architecture", gpu.architecture);
     table.add("compute_capability", cc ? Cell(fmt::format("{}.{}", cc->major, cc->minor)) : Cell());
     table.add("release_year", gpu.release_year > 0 ? Cell(std::int64_t{gpu.release_year}) : Cell());
-    table.add("form_factor", text(gpu.form_factor));
+    table.add("form_factor", text_cell(gpu.form_factor));
     table.add("sm_count", gpu.sm_count);
     table.add("base_clock_mhz", gpu.base_clock.in(mhz), "MHz");
     table.add("boost_clock_mhz", gpu.boost_clock.in(mhz), "MHz");
@@ -71,7 +77,7 @@ Table facts(const GpuProfile& gpu) {
     if (gpu.tensor_clock != gpu.boost_clock) table.add("tensor_clock_mhz", gpu.tensor_clock.in(mhz), "MHz");
     table.add("capacity_gb", gpu.capacity ? Cell(gpu.capacity->in(gib)) : Cell("pluggable"), "GB of the data sheet, 2^30 bytes");
     if (const auto usable = gpu.usable_memory()) table.add("usable_gb", usable->in(gb), "GB of 10^9 bytes that programs can allocate");
-    table.add("type", text(gpu.memory_type));
+    table.add("type", text_cell(gpu.memory_type));
     table.add("bandwidth_gb_s", gpu.bandwidth.in(gb_per_s), "GB/s");
     if (gpu.delivered_fraction < 1) table.add("delivered_fraction", gpu.delivered_fraction);
     if (gpu.inline_ecc) table.add("inline_ecc", true);
@@ -95,11 +101,11 @@ Table facts(const GpuProfile& gpu) {
 /// One line for each format: what its matrix products and its element-wise arithmetic run at.
 Table precisions(const GpuProfile& gpu) {
     Table table{"Precisions (dense peaks at boost clock)",
-                {{"precision", "precision"},
-                 {"matmul_tflops", "matmul TFLOPS"},
+                {{"precision", "precision", 4, Show::always},
+                 {"matmul_tflops", "GEMM TFLOPS", 4, Show::always},
                  {"math_unit", "unit"},
                  {"fp16_accumulate_tflops", "fp16-accumulate TFLOPS"},
-                 {"vector_tflops", "vector TFLOPS"},
+                 {"vector_tflops", "CUDA core TFLOPS"},
                  {"assumed", "assumed"}},
                 {}};
     for (const Precision p : all_precisions) {
@@ -116,40 +122,30 @@ Table precisions(const GpuProfile& gpu) {
 }
 
 Table prices(const GpuProfile& gpu) {
-    Table table{"Prices (USD for one GPU: an hour's rent, or the purchase)",
-                {{"kind", "kind"},
-                 {"usd", "USD"},
-                 {"date", "date"},
-                 {"provider", "provider"},
-                 {"provider_kind", "provider is"},
-                 {"instance", "instance"},
-                 {"gpus_in_instance", "GPUs in it"},
-                 {"source", "source"}},
-                {}};
-    for (const auto& p : gpu.prices) {
-        table.rows.push_back({p.kind, p.usd.in(usd), text(p.date.empty() ? "unknown" : p.date), text(p.provider),
-                              p.provider_kind ? Cell(std::string(name(*p.provider_kind))) : Cell(), text(p.instance),
-                              p.gpus_in_instance ? Cell(*p.gpus_in_instance) : Cell(), p.source});
-    }
-    return table;
+    static const Fields<Price> fields{
+        {{"kind", "kind", 4, Show::always}, [](const Price& p) { return p.kind; }},
+        {{"usd", "USD", 4, Show::always}, [](const Price& p) { return p.usd.in(usd); }},
+        {{"date", "date", 4, Show::always}, [](const Price& p) { return p.date.empty() ? "unknown" : p.date; }},
+        {{"provider", "provider", 4, Show::always}, [](const Price& p) { return text_cell(p.provider); }},
+        {{"provider_kind", "kind of provider", 4, Show::wide},
+         [](const Price& p) { return cell_if(p.provider_kind, [](ProviderKind kind) { return std::string(name(kind)); }); }},
+        {{"instance", "instance"}, [](const Price& p) { return text_cell(p.instance); }},
+        {{"gpus_in_instance", "GPUs"}, [](const Price& p) { return cell_if(p.gpus_in_instance, std::identity{}); }},
+        {{"source", "source", 4, Show::wide, true}, [](const Price& p) { return p.source; }}};
+    return table_of<Price>("Prices in USD for one GPU: the rent of an hour, or the purchase", gpu.prices, fields);
 }
 
 Table parameters(const ParameterSet& set) {
-    Table table{"Parameters of the cost model",
-                {{"parameter", "parameter"},
-                 {"value", "value"},
-                 {"unit", "unit"},
-                 {"provenance", "provenance"},
-                 {"source", "source"},
-                 {"meaning", "meaning"}},
-                {}};
-    const auto& specs = parameter_specs();
-    for (std::size_t i = 0; i < specs.size(); ++i) {
-        if (specs[i].of_machine && specs[i].get(set.values) == 1) continue;  // no fit of the user's says that this machine differs
-        table.rows.push_back({specs[i].name, specs[i].get(set.values), specs[i].unit, std::string(name(set.provenance[i])), set.source[i],
-                              specs[i].meaning});
+    const Fields<std::size_t> fields =
+        parameter_fields(set) + Fields<std::size_t>{{{"meaning", "meaning", 4, Show::usual, true},
+                                                     [](std::size_t i) { return std::string(parameter_specs()[i].meaning); }}};
+    std::vector<std::size_t> shown;
+    for (std::size_t i = 0; i < parameter_specs().size(); ++i) {
+        const ParameterSpec& spec = parameter_specs()[i];
+        // No fit of the user's says that this machine differs.
+        if (!spec.of_machine || spec.get(set.values) != 1) shown.push_back(i);
     }
-    return table;
+    return table_of<std::size_t>("Parameters of the cost model", shown, fields);
 }
 
 nlohmann::ordered_json identity(const GpuProfile& gpu) {
@@ -177,41 +173,27 @@ nlohmann::ordered_json identity(const GpuProfile& gpu) {
 }  // namespace
 
 Report gpu_list_report(const std::vector<GpuProfile>& gpus) {
-    Table table{"",
-                {{"id", "id"},
-                 {"name", "name"},
-                 {"architecture", "architecture"},
-                 {"sm_count", "SMs"},
-                 {"memory_gb", "memory GB"},
-                 {"bandwidth_gb_s", "GB/s"},
-                 {"fp32_tflops", "fp32"},
-                 {"tf32_tflops", "tf32"},
-                 {"fp16_tflops", "fp16"},
-                 {"bf16_tflops", "bf16"},
-                 {"fp8_tflops", "fp8"},
-                 {"int8_tops", "int8"},
-                 {"fp4_tflops", "fp4"},
-                 {"tdp_watts", "TDP W"},
-                 {"assumed", "assumed"}},
-                {}};
-    for (const auto& gpu : gpus) {
-        std::vector<Cell> row{gpu.id,
-                              gpu.name,
-                              gpu.architecture,
-                              gpu.sm_count,
-                              gpu.capacity ? Cell(gpu.capacity->in(gib)) : Cell(),
-                              gpu.bandwidth.in(gb_per_s)};
-        for (const Precision p :
-             {Precision::fp32, Precision::tf32, Precision::fp16, Precision::bf16, Precision::fp8, Precision::int8, Precision::fp4})
-            row.push_back(tera(gpu.matmul_peak(p)));
-        row.emplace_back(gpu.tdp.in(watt));
-        row.push_back(text(assumed_keys(gpu)));
-        table.rows.push_back(std::move(row));
+    using Gpu = GpuProfile;
+    Fields<Gpu> fields{{{"id", "id", 4, Show::always}, [](const Gpu& gpu) { return gpu.id; }},
+                       {{"name", "name"}, [](const Gpu& gpu) { return gpu.name; }},
+                       {{"architecture", "architecture", 4, Show::wide}, [](const Gpu& gpu) { return gpu.architecture; }},
+                       {{"sm_count", "SMs", 4, Show::wide}, [](const Gpu& gpu) { return gpu.sm_count; }},
+                       {{"memory_gb", "memory GB", 4, Show::always}, [](const Gpu& gpu) { return cell_in(gpu.capacity, gib); }},
+                       {{"bandwidth_gb_s", "GB/s", 4, Show::always}, [](const Gpu& gpu) { return gpu.bandwidth.in(gb_per_s); }}};
+    for (const Precision p :
+         {Precision::fp32, Precision::tf32, Precision::fp16, Precision::bf16, Precision::fp8, Precision::int8, Precision::fp4}) {
+        const bool main = p == Precision::bf16 || p == Precision::fp8 || p == Precision::fp4;
+        const std::string precision(name(p));
+        fields.push_back({{precision + (p == Precision::int8 ? "_tops" : "_tflops"), precision, 4, main ? Show::usual : Show::wide},
+                          [p](const Gpu& gpu) { return tera(gpu.matmul_peak(p)); }});
     }
-    return {.document = {{"gpus", as_json(table)}},
-            .tables = {table},
-            .before = {},
-            .after = {"Peaks: matrix products, dense, TFLOPS (TOPS for int8), with fp32 accumulation. Empty: not supported."}};
+    fields.push_back({{"tdp_watts", "TDP W", 4, Show::wide}, [](const Gpu& gpu) { return gpu.tdp.in(watt); }});
+    fields.push_back({{"assumed", "assumed", 4, Show::wide, true}, [](const Gpu& gpu) { return text_cell(assumed_keys(gpu)); }});
+    Report report;
+    report.tables = {table_of<Gpu>({}, gpus, fields)};
+    report.document = {{"gpus", as_json(report.tables.front())}};
+    report.after = {"Peaks are dense GEMMs with fp32 accumulation, in TFLOPS (int8: TOPS). Empty: not supported."};
+    return report;
 }
 
 Report gpu_report(const Gpu& gpu) {
@@ -224,7 +206,7 @@ Report gpu_report(const Gpu& gpu) {
     for (const auto& a : profile.assumed) {
         assumed.push_back({{"key", a.key}, {"value", a.value}, {"reason", a.reason}, {"relative_error", nullptr}});
         if (a.relative_error) assumed.back()["relative_error"] = *a.relative_error;
-        const std::string within = a.relative_error ? fmt::format("; nine of ten boards within {:.0f} %", 100 * *a.relative_error) : "";
+        const std::string within = a.relative_error ? fmt::format("; nine of ten GPUs lie within {:.0f} %", 100 * *a.relative_error) : "";
         report.after.push_back(fmt::format("assumed: {} = {} ({}{})", a.key, a.value, a.reason, within));
     }
     if (!profile.sustained_clock_source.empty()) report.after.push_back("sustained clock: " + profile.sustained_clock_source);
@@ -250,17 +232,17 @@ Report gpu_report(const Gpu& gpu) {
 
 Report gpu_check_report(const std::vector<CheckedProfile>& checked, const std::vector<CheckedFile>& files) {
     Table table{"",
-                {{"gpu", "gpu"},
-                 {"key", "key"},
-                 {"found", "found"},
-                 {"expected", "expected"},
-                 {"rule", "rule"},
-                 {"status", "status"},
-                 {"reason", "reason"}},
+                {{"gpu", "GPU", 4, Show::always},
+                 {"key", "key", 4, Show::always},
+                 {"found", "found", 4, Show::always},
+                 {"expected", "expected", 4, Show::always},
+                 {"rule", "rule", 4, Show::usual, true},
+                 {"status", "status", 4, Show::always, false, tone_of_status},
+                 {"reason", "reason", 4, Show::usual, true}},
                 {}};
     for (const auto& [gpu, findings] : checked) {
         for (const auto& f : findings)
-            table.rows.push_back({gpu.id, f.key, f.found, f.expected, f.rule, f.explained ? "explained" : "unexplained", text(f.reason)});
+            table.rows.push_back({gpu.id, f.key, f.found, f.expected, f.rule, f.explained ? "explained" : "unexplained", text_cell(f.reason)});
     }
     const std::size_t open = unexplained(checked);
     Report report;
@@ -269,7 +251,7 @@ Report gpu_check_report(const std::vector<CheckedProfile>& checked, const std::v
         others.push_back({{"file", file}, {"kind", kind}, {"entries", entries}});
         const bool rows = kind == "prices" || kind == "providers";
         report.after.push_back(fmt::format("{}: {} of {} {}", file, kind, entries,
-                                           kind == "software" ? "ways and engines"
+                                           kind == "software" ? "execution modes and engines"
                                            : rows             ? "rows"
                                                               : "parameters within their bounds"));
     }

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "report/describe.hpp"
+#include "report/field.hpp"
 
 namespace roofcast {
 
@@ -13,154 +14,142 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Figure {
-    const char* key;
-    const char* title;
-    double AccuracySummary::*value;
-};
-constexpr Figure figures[] = {{"mape_percent", "MAPE %", &AccuracySummary::mape_percent},
-                              {"median_ape_percent", "median %", &AccuracySummary::median_ape_percent},
-                              {"p90_ape_percent", "P90 %", &AccuracySummary::p90_ape_percent},
-                              {"bias_percent", "bias %", &AccuracySummary::bias_percent},
-                              {"accuracy_percent", "accuracy %", &AccuracySummary::accuracy_percent}};
-constexpr Figure roofline_figures[] = {{"roofline_mape_percent", "roofline MAPE %", &AccuracySummary::mape_percent},
-                                       {"roofline_median_ape_percent", "roofline median %", &AccuracySummary::median_ape_percent},
-                                       {"roofline_bias_percent", "roofline bias %", &AccuracySummary::bias_percent}};
 
-/// NaN, of no rows, becomes null in JSON and a dash in text.
-std::vector<Cell> figure_cells(const AccuracyGroup& group) {
-    std::vector<Cell> cells{group.ours.rows};
-    for (const auto& figure : figures) cells.emplace_back(group.ours.*figure.value);
-    cells.emplace_back(group.ours.rows > 0 ? std::string(name(band(group.ours.accuracy_percent))) : std::string());
-    cells.emplace_back(group.coverage_percent.value_or(std::numeric_limits<double>::quiet_NaN()));
-    for (const auto& figure : roofline_figures) cells.emplace_back(group.roofline.*figure.value);
-    return cells;
+/// Better bands are plain: what stands out is what to distrust.
+Tone tone_of_band(const Cell& cell) {
+    const auto* text = std::get_if<std::string>(&cell);
+    if (text == nullptr) return Tone::plain;
+    return *text == name(Band::needs_improvement) ? Tone::bad : *text == name(Band::fair) ? Tone::warning : Tone::plain;
 }
 
-std::vector<Column> error_columns() {
-    std::vector<Column> columns{{"rows", "rows"}};
-    for (const auto& figure : figures) columns.push_back({figure.key, figure.title, 3});
-    columns.push_back({"band", "band"});
-    columns.push_back({"coverage_percent", "in 80 % interval", 3});
-    for (const auto& figure : roofline_figures) columns.push_back({figure.key, figure.title, 3});
-    return columns;
+/// NaN, of no rows, becomes null in JSON and a dash in text.
+Field<AccuracyGroup> error_field(const char* key, const char* title, AccuracySummary AccuracyGroup::*of, double AccuracySummary::*value,
+                         Show show = Show::usual) {
+    return {{key, title, 3, show}, [of, value](const AccuracyGroup& group) { return group.*of.*value; }};
+}
+
+const Fields<AccuracyGroup>& error_fields() {
+    using Summary = AccuracySummary;
+    static const Fields<AccuracyGroup> fields{
+        {{"rows", "rows", 4, Show::always}, [](const AccuracyGroup& group) { return group.ours.rows; }},
+        error_field("mape_percent", "MAPE %", &AccuracyGroup::ours, &Summary::mape_percent, Show::always),
+        error_field("median_ape_percent", "median %", &AccuracyGroup::ours, &Summary::median_ape_percent, Show::always),
+        error_field("p90_ape_percent", "P90 %", &AccuracyGroup::ours, &Summary::p90_ape_percent),
+        error_field("bias_percent", "bias %", &AccuracyGroup::ours, &Summary::bias_percent),
+        error_field("accuracy_percent", "accuracy %", &AccuracyGroup::ours, &Summary::accuracy_percent, Show::wide),
+        {{"band", "band", 4, Show::wide, false, tone_of_band},
+         [](const AccuracyGroup& group) { return group.ours.rows > 0 ? Cell(std::string(name(band(group.ours.accuracy_percent)))) : Cell(); }},
+        {{"coverage_percent", "in 80% interval", 3},
+         [](const AccuracyGroup& group) { return group.coverage_percent.value_or(std::numeric_limits<double>::quiet_NaN()); }},
+        error_field("roofline_mape_percent", "roofline MAPE %", &AccuracyGroup::roofline, &Summary::mape_percent),
+        error_field("roofline_median_ape_percent", "roofline median %", &AccuracyGroup::roofline, &Summary::median_ape_percent, Show::wide),
+        error_field("roofline_bias_percent", "roofline bias %", &AccuracyGroup::roofline, &Summary::bias_percent, Show::wide)};
+    return fields;
 }
 
 Table accuracy_table(const Validation& validation, const Measurements& measurements, const std::vector<GroupKey>& by) {
-    Table table{"Accuracy by group, the plain data-sheet roofline beside it", {}, {}};
-    for (const GroupKey key : by) table.columns.push_back({std::string(name(key)), std::string(name(key))});
-    for (auto& column : error_columns()) table.columns.push_back(std::move(column));
-    for (const auto& group : group_by(validation, measurements, by)) {
-        std::vector<Cell> cells(group.values.begin(), group.values.end());
-        for (auto& cell : figure_cells(group)) cells.push_back(std::move(cell));
-        table.rows.push_back(std::move(cells));
-    }
-    return table;
+    Fields<AccuracyGroup> fields;
+    for (std::size_t i = 0; i < by.size(); ++i)
+        fields.push_back({{std::string(name(by[i])), std::string(name(by[i])), 4, Show::always},
+                          [i](const AccuracyGroup& group) { return group.values[i]; }});
+    return table_of<AccuracyGroup>("Accuracy by group (roofline: the data sheet alone)", group_by(validation, measurements, by),
+                           std::move(fields) + error_fields());
 }
 
 Table overall_table(const Validation& validation) {
-    return {"Overall", error_columns(), {figure_cells(overall(validation))}};
+    return table_of<AccuracyGroup>("Overall", std::vector{overall(validation)}, error_fields());
 }
 
-/// What a judged row is, in words.
+/// A row of measurements, judged or set aside, in words.
 struct RowText {
     std::string gpu, op, precision, shape, metric, at;
+    double measured = 0;
+    const JudgedRow* judged = nullptr;
+    double limit = 0;  ///< of one that is set aside
 };
 
-RowText text_of(const JudgedRow& row, const Measurements& measurements) {
-    if (row.is_model) {
-        const ModelRow& m = measurements.models[row.index];
+RowText text_of(bool is_model, std::size_t index, const Measurements& measurements) {
+    if (is_model) {
+        const ModelRow& m = measurements.models[index];
         return {m.gpu,
                 "model",
                 m.precision ? std::string(name(*m.precision)) : std::string(),
                 m.model + " " + shape_text(m),
                 std::string(name(m.metric)),
-                place_text(m.origin)};
+                place_text(m.origin),
+                m.value};
     }
-    const KernelRow& k = measurements.kernels[row.index];
-    return {k.gpu, k.op_name, std::string(name(k.precision)), shape_text(k.op), "latency_us", place_text(k.origin)};
+    const KernelRow& k = measurements.kernels[index];
+    return {k.gpu,        k.op_name,           std::string(name(k.precision)), shape_text(k.op), "latency_us", place_text(k.origin),
+            k.latency.in(us)};
 }
 
-std::vector<Cell> worst_cells(const JudgedRow& row, const Measurements& measurements) {
-    const RowText text = text_of(row, measurements);
-    std::vector<Cell> cells{text.gpu, text.op, text.precision, text.shape, text.metric, row.measured, row.predicted, row.ape_percent()};
-    constexpr Seconds PredictedTerms::*terms[] = {&PredictedTerms::compute, &PredictedTerms::dram,  &PredictedTerms::l2,
-                                                  &PredictedTerms::launch,  &PredictedTerms::power, &PredictedTerms::communication};
-    for (const auto term : terms) cells.push_back(row.terms ? Cell((*row.terms.*term).in(us)) : Cell(std::monostate{}));
-    cells.push_back(row.terms && row.terms->host ? Cell(row.terms->host->in(us)) : Cell(std::monostate{}));
-    cells.emplace_back(row.terms ? row.terms->bound : std::string());
-    cells.emplace_back(text.at);
-    return cells;
+Fields<RowText> row_fields() {
+    return {{{"gpu", "GPU", 4, Show::always}, [](const RowText& row) { return row.gpu; }},
+            {{"op", "op", 4, Show::setting}, [](const RowText& row) { return row.op; }},
+            {{"precision", "precision", 4, Show::setting}, [](const RowText& row) { return text_cell(row.precision); }},
+            {{"shape", "shape", 4, Show::always, true}, [](const RowText& row) { return row.shape; }},
+            {{"metric", "metric", 4, Show::setting}, [](const RowText& row) { return row.metric; }}};
 }
 
 Table worst_table(const Validation& validation, const Measurements& measurements, std::size_t count) {
-    Table table{"Worst rows, with the terms of the prediction",
-                {{"gpu", "gpu"},
-                 {"op", "op"},
-                 {"precision", "precision"},
-                 {"shape", "shape"},
-                 {"metric", "metric"},
-                 {"measured", "measured"},
-                 {"predicted", "predicted"},
-                 {"ape_percent", "APE %", 3},
-                 {"compute_us", "compute us", 3},
-                 {"dram_us", "DRAM us", 3},
-                 {"l2_us", "L2 us", 3},
-                 {"launch_us", "launch us", 3},
-                 {"power_us", "power us", 3},
-                 {"communication_us", "comm. us", 3},
-                 {"host_us", "host us", 3},
-                 {"bound", "bound"},
-                 {"at", "at"}},
-                {}};
-    for (const std::size_t i : worst_rows(validation, count)) table.rows.push_back(worst_cells(validation.rows[i], measurements));
-    return table;
+    const auto term = [](Seconds PredictedTerms::*part) {
+        return [part](const RowText& row) { return row.judged->terms ? Cell(((*row.judged->terms).*part).in(us)) : Cell(); };
+    };
+    const Fields<RowText> fields =
+        row_fields() +
+        Fields<RowText>{
+            {{"measured", "measured", 4, Show::always}, [](const RowText& row) { return row.judged->measured; }},
+            {{"predicted", "predicted", 4, Show::always}, [](const RowText& row) { return row.judged->predicted; }},
+            {{"ape_percent", "APE %", 3, Show::always}, [](const RowText& row) { return row.judged->ape_percent(); }},
+            {{"compute_us", "compute us", 3, Show::wide}, term(&PredictedTerms::compute)},
+            {{"dram_us", "DRAM us", 3, Show::wide}, term(&PredictedTerms::dram)},
+            {{"l2_us", "L2 us", 3, Show::wide}, term(&PredictedTerms::l2)},
+            {{"launch_us", "launch us", 3, Show::wide}, term(&PredictedTerms::launch)},
+            {{"power_us", "power us", 3, Show::wide}, term(&PredictedTerms::power)},
+            {{"communication_us", "comm. us", 3, Show::wide}, term(&PredictedTerms::communication)},
+            {{"host_us", "CPU us", 3, Show::wide},
+             [](const RowText& row) { return row.judged->terms ? cell_in(row.judged->terms->host, us) : Cell(); }},
+            {{"bound", "bound"}, [](const RowText& row) { return row.judged->terms ? text_cell(row.judged->terms->bound) : Cell(); }},
+            {{"at", "at"}, [](const RowText& row) { return row.at; }}};
+    std::vector<RowText> rows;
+    for (const std::size_t i : worst_rows(validation, count)) {
+        const JudgedRow& judged = validation.rows[i];
+        rows.push_back(text_of(judged.is_model, judged.index, measurements));
+        rows.back().judged = &judged;
+    }
+    return table_of<RowText>("Worst rows, with the terms of the prediction", rows, fields);
 }
 
-/// What the listing of an impossible row says of it.
-struct ImpossibleText {
-    const Origin& origin;
-    std::string gpu, op, shape, metric;
-    double measured;
-};
-
-ImpossibleText text_of(const ImpossibleRow& row, const Measurements& measurements) {
-    if (row.is_model) {
-        const ModelRow& m = measurements.models[row.index];
-        return {m.origin, m.gpu, "model", m.model + ' ' + shape_text(m), std::string(name(m.metric)), m.value};
+std::vector<RowText> impossible_rows(const Validation& validation, const Measurements& measurements) {
+    std::vector<RowText> rows;
+    for (const ImpossibleRow& row : validation.impossible) {
+        rows.push_back(text_of(row.is_model, row.index, measurements));
+        rows.back().limit = row.limit;
     }
-    const KernelRow& k = measurements.kernels[row.index];
-    return {k.origin, k.gpu, k.op_name, shape_text(k.op), "latency_us", k.latency.in(us)};
+    return rows;
 }
 
 constexpr std::size_t listed_impossible = 100;  ///< in the text; JSON lists all
 
-Table impossible_table(const Validation& validation, const Measurements& measurements) {
-    const std::size_t listed = std::min(listed_impossible, validation.impossible.size());
-    Table table{fmt::format("Set aside: {} rows better than the data sheet allows by more than {:.0f} %{}", validation.impossible.size(),
-                            100 * impossible_margin,
-                            listed < validation.impossible.size() ? fmt::format("; the first {}, JSON lists all", listed) : ""),
-                {{"at", "at"},
-                 {"gpu", "gpu"},
-                 {"op", "op"},
-                 {"shape", "shape"},
-                 {"metric", "metric"},
-                 {"measured", "measured"},
-                 {"limit", "limit"}},
-                {}};
-    for (std::size_t i = 0; i < listed; ++i) {
-        const ImpossibleRow& row = validation.impossible[i];
-        const ImpossibleText text = text_of(row, measurements);
-        table.rows.push_back({place_text(text.origin), text.gpu, text.op, text.shape, text.metric, text.measured, row.limit});
-    }
-    return table;
+Table impossible_table(std::vector<RowText> rows) {
+    const std::size_t all = rows.size();
+    rows.resize(std::min(listed_impossible, all));
+    const Fields<RowText> fields =
+        row_fields() + Fields<RowText>{{{"measured", "measured", 4, Show::always}, [](const RowText& row) { return row.measured; }},
+                                       {{"limit", "limit", 4, Show::always}, [](const RowText& row) { return row.limit; }},
+                                       {{"at", "at"}, [](const RowText& row) { return row.at; }}};
+    return table_of<RowText>(fmt::format("Set aside: {} rows better than the data sheet allows by more than {:.0f} %{}", all,
+                                         100 * impossible_margin,
+                                         rows.size() < all ? fmt::format(" (the first {}, JSON has all)", rows.size()) : ""),
+                             rows, fields);
 }
 
 /// Skipped rows by reason, most frequent first.
 Table skipped_table(const Validation& validation, std::size_t limit) {
     const std::vector<SkippedReason> reasons = validation.skipped.by_rows();
     Table table{
-        fmt::format("Skipped: {} rows", validation.skipped.rows()), {{"rows", "rows"}, {"first", "first at"}, {"reason", "reason"}}, {}};
+        fmt::format("Skipped: {} rows", validation.skipped.rows()), {{"rows", "rows"}, {"first", "first at", 4, Show::always}, {"reason", "reason", 4, Show::always, true}}, {}};
     std::int64_t left = validation.skipped.rows();
     for (std::size_t i = 0; i < std::min(limit, reasons.size()); ++i) {
         const SkippedReason& r = reasons[i];
@@ -188,10 +177,12 @@ Json json_document(const Validation& validation, const Measurements& measurement
         skipped.push_back({{"rows", r.rows}, {"file", r.file}, {"line", r.line}, {"reason", r.reason}});
     document["skipped"] = std::move(skipped);
     Json impossible = Json::array();
-    for (const auto& row : validation.impossible) {
-        const ImpossibleText text = text_of(row, measurements);
-        impossible.push_back({{"file", text.origin.file},
-                              {"line", text.origin.line},
+    for (std::size_t i = 0; i < validation.impossible.size(); ++i) {
+        const ImpossibleRow& row = validation.impossible[i];
+        const Origin& origin = row.is_model ? measurements.models[row.index].origin : measurements.kernels[row.index].origin;
+        const RowText text = text_of(row.is_model, row.index, measurements);
+        impossible.push_back({{"file", origin.file},
+                              {"line", origin.line},
                               {"reason", fmt::format("{} {:.4g} measured, physics allows {:.4g} at best ({})", text.metric, text.measured,
                                                      row.limit, text.shape)}});
     }
@@ -209,13 +200,13 @@ Report validation_report(const Validation& validation, const Measurements& measu
     report.document = json_document(validation, measurements, accuracy, worst);
     report.tables = {std::move(accuracy), overall_table(validation)};
     if (!worst.rows.empty()) report.tables.push_back(std::move(worst));
-    if (!validation.impossible.empty()) report.tables.push_back(impossible_table(validation, measurements));
+    if (!validation.impossible.empty()) report.tables.push_back(impossible_table(impossible_rows(validation, measurements)));
     if (!validation.skipped.empty()) report.tables.push_back(skipped_table(validation, options.listed_skips));
     report.before = {fmt::format("{} rows judged, {} set aside as impossible, {} skipped", validation.rows.size(),
                                  validation.impossible.size(), validation.skipped.rows())};
-    report.after = {"APE = |predicted - measured| / measured; accuracy = 100 - MAPE; bias = median of predicted / measured - 1",
-                    "in 80 % interval: share of rows, in percent, within the interval that predictions come with; near 80 is right",
-                    "roofline: flops over data-sheet peak or bytes over data-sheet bandwidth, the larger"};
+    report.after = {"APE is |predicted - measured| / measured, MAPE its mean. Bias is the median of predicted / measured - 1.",
+                    "In 80% interval: the percentage of rows within the interval of their prediction. Near 80 is right.",
+                    "Roofline: FLOPs over the data-sheet peak or bytes over the data-sheet bandwidth, whichever is longer."};
     return report;
 }
 
