@@ -9,6 +9,7 @@
 #include "prediction/shapes.hpp"
 #include "report/prediction_lines.hpp"
 #include "report/prediction_report.hpp"
+#include "report/prediction_tables.hpp"
 #include "roofcast/error.hpp"
 
 namespace roofcast::cli {
@@ -127,7 +128,7 @@ void add_assumed(Report& report, const Table& table, const std::vector<GpuProfil
         }
     }
     report.csv = table;
-    report.csv.columns.push_back({"assumed", "assumed"});
+    report.csv.columns.push_back({"assumed", "assumed", 4, Show::data});
     for (auto& row : report.csv.rows) row.emplace_back(keys);
 }
 
@@ -161,15 +162,17 @@ bool serves(const MemoryOptions& options) {
 
 /// Rows for each model and storage. Whether any fits any GPU, or none is asked about.
 bool answer_by_storage(const MemoryOptions& options, const std::vector<GpuProfile>& gpus, const SoftwareStacks& software) {
-    Table table{.columns = {{"model", "model"},
-                            {"storage", "weights as"},
-                            {"activations", "activations as"},
+    Table table{.title = {},
+                .columns = {{"model", "model", 4, Show::setting},
+                            {"storage", "weights as", 4, Show::always},
+                            {"activations", "activations as", 4, Show::setting},
                             {"weights_gb", "weights GB"},
                             {"kv_cache_gb", "KV cache GB"},
                             {"activations_gb", "activations GB"},
                             {"overhead_gb", "framework GB"},
-                            {"total_gb", "total GB"}}};
-    for (const GpuProfile& gpu : gpus) table.columns.push_back({"fits_" + gpu.id, "fits " + gpu.id});
+                            {"total_gb", "total GB", 4, Show::always}},
+                .rows = {}};
+    for (const GpuProfile& gpu : gpus) table.columns.push_back({"fits_" + gpu.id, "fits " + gpu.id, 4, Show::always, false, tone_of_fit});
     for (const auto& model : options.models) {
         const Workload workload = find_workload(options.common.models(), model);
         const Run request = run_request(options.run, workload, nullptr, options.common.models());
@@ -179,8 +182,8 @@ bool answer_by_storage(const MemoryOptions& options, const std::vector<GpuProfil
     Report report;
     report.document["rows"] = as_json(table);
     report.after.push_back(
-        "GB is 1e9 bytes. KV cache as activations unless --kv says otherwise. 8- and 4-bit rows of a 16-bit run: weights only; int4 with a "
-        "16-bit scale and zero point for each 128 weights.");
+        "GB is 1e9 bytes. The KV cache has the format of the activations unless --kv sets it. 8- and 4-bit rows of a 16-bit run quantize "
+        "weights alone. int4 has a 16-bit scale and a zero point for each 128 weights.");
     const bool any_fits = add_fit(report, table, options, gpus, software);
     if (!gpus.empty() && serves(options))
         report.after.push_back("--software NAME shows how a serving engine divides the memory, in tokens and sequences: " +

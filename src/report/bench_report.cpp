@@ -3,14 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+#include <functional>
+
+#include "report/field.hpp"
 
 namespace roofcast {
 
 namespace {
 
-Cell figure(const std::optional<double>& value) {
-    return value ? Cell(*value) : Cell();
+Tone tone_of_fastest(const Cell& cell) {
+    return cell == Cell(true) ? Tone::good : Tone::plain;
+}
+Tone tone_of_variance(const Cell& cell) {
+    return cell == Cell(true) ? Tone::warning : Tone::plain;
 }
 
 bool unsteady(const BenchSeries& s) {
@@ -36,26 +41,25 @@ std::vector<std::string> shown_keys(const std::vector<BenchSeries>& series) {
     return keys;
 }
 
-std::vector<Column> statistics_columns() {
-    return {{"count", "count"}, {"mean", "mean"}, {"std", "std"},
-            {"min", "min"},     {"max", "max"},   {"median", "median"},
-            {"p95", "p95"},     {"p99", "p99"},   {"variation_percent", "variation %", 3}};
-}
-
-std::vector<Cell> statistics_cells(const SampleStatistics& s) {
-    return {s.count > 0 ? Cell(s.count) : Cell(),
-            figure(s.mean),
-            figure(s.std),
-            figure(s.min),
-            figure(s.max),
-            figure(s.median),
-            figure(s.p95),
-            figure(s.p99),
-            figure(s.variation_percent())};
-}
-
-void append(std::vector<Cell>& row, const std::vector<Cell>& cells) {
-    row.insert(row.end(), cells.begin(), cells.end());
+/// Statistics of the series that `of` gives of a row.
+template <class Row>
+Fields<Row> statistics_fields(auto of) {
+    const auto figure = [of](auto value) {
+        return [of, value](const Row& row) { return cell_if(std::invoke(value, of(row).statistics), std::identity{}); };
+    };
+    return {{{"count", "count", 4, Show::wide},
+             [of](const Row& row) {
+                 const std::int64_t count = of(row).statistics.count;
+                 return count > 0 ? Cell(count) : Cell();
+             }},
+            {{"mean", "mean", 4, Show::always}, figure(&SampleStatistics::mean)},
+            {{"std", "std", 4, Show::wide}, figure(&SampleStatistics::std)},
+            {{"min", "min", 4, Show::wide}, figure(&SampleStatistics::min)},
+            {{"max", "max", 4, Show::wide}, figure(&SampleStatistics::max)},
+            {{"median", "median"}, figure(&SampleStatistics::median)},
+            {{"p95", "P95", 4, Show::wide}, figure(&SampleStatistics::p95)},
+            {{"p99", "P99", 4, Show::wide}, figure(&SampleStatistics::p99)},
+            {{"variation_percent", "variation %", 3}, figure(&SampleStatistics::variation_percent)}};
 }
 
 nlohmann::ordered_json skipped_json(const SkippedRows& skipped) {
@@ -79,73 +83,75 @@ std::vector<std::string> skipped_lines(const SkippedRows& skipped) {
 }
 
 std::string variance_line(std::int64_t unsteady_series) {
-    return fmt::format("high variance: {} series with a standard deviation above {} % of the typical value; their differences may be noise",
-                       unsteady_series, high_variance_percent);
+    return fmt::format(
+        "High variance: {} series have a standard deviation above {} % of the typical value. Their differences may be noise.",
+        unsteady_series, high_variance_percent);
 }
 
-/// A row per series. `text` writes relative performance for people, the other form for programs.
-Table summary_table(const BenchData& data, const std::vector<Standing>& standing, const std::vector<std::string>& keys, bool text) {
-    Table table{{}, {{"work", "work"}}, {}};
-    for (const auto& key : keys) table.columns.push_back({key, key});
-    table.columns.push_back({"metric", "metric"});
-    for (auto& c : statistics_columns()) table.columns.push_back(c);
-    table.columns.push_back({"relative", "relative"});
-    table.columns.push_back({"fastest", "fastest"});
-    table.columns.push_back({"high_variance", "high variance"});
-    for (std::size_t i = 0; i < data.series.size(); ++i) {
-        const BenchSeries& s = data.series[i];
-        std::vector<Cell> row{described(s.work)};
-        for (const auto& key : keys) row.push_back(value_of(s.run_by, key));
-        row.emplace_back(s.metric);
-        append(row, statistics_cells(s.statistics));
-        row.push_back(text ? Cell(relative_text(standing[i].relative)) : Cell(standing[i].relative));
-        row.push_back(text && !standing[i].fastest ? Cell() : Cell(standing[i].fastest));
-        row.push_back(text && !unsteady(s) ? Cell() : Cell(unsteady(s)));
-        table.rows.push_back(std::move(row));
-    }
-    return table;
+Table summary_table(const BenchData& data, const std::vector<std::string>& keys) {
+    struct Row {
+        const BenchSeries& series;
+        Standing standing;
+    };
+    const auto series = [](const Row& row) -> const BenchSeries& { return row.series; };
+    Fields<Row> fields{{{"work", "work", 4, Show::always, true}, [](const Row& row) { return described(row.series.work); }}};
+    for (const auto& key : keys)
+        fields.push_back({{key, key, 4, Show::setting}, [key](const Row& row) { return value_of(row.series.run_by, key); }});
+    fields.push_back({{"metric", "metric", 4, Show::setting}, [](const Row& row) { return row.series.metric; }});
+    const Fields<Row> judged{
+        {{"relative", "relative ×", 3, Show::always}, [](const Row& row) { return row.standing.relative; }},
+        {{"fastest", "fastest", 4, Show::usual, false, tone_of_fastest}, [](const Row& row) { return row.standing.fastest; }},
+        {{"high_variance", "high variance", 4, Show::usual, false, tone_of_variance}, [](const Row& row) { return unsteady(row.series); }}};
+    const std::vector<Standing> standing = standings(data.series);
+    std::vector<Row> rows;
+    for (std::size_t i = 0; i < data.series.size(); ++i) rows.push_back({data.series[i], standing[i]});
+    return table_of<Row>({}, rows, std::move(fields) + statistics_fields<Row>(series) + judged);
 }
 
-Table comparison_table(const BenchComparison& comparison, bool text) {
-    Table table{{}, {{"work", "work"}, {"metric", "metric"}, {"contestant", "contestant"}}, {}};
-    for (auto& c : statistics_columns()) table.columns.push_back(c);
-    table.columns.push_back({"relative", "relative"});
-    table.columns.push_back({"change_percent", "change"});
-    table.columns.push_back({"fastest", "fastest"});
-    table.columns.push_back({"high_variance", "high variance"});
+Table comparison_table(const BenchComparison& comparison) {
+    struct Row {
+        const ComparedWork& work;
+        const BenchSeries& series;
+        std::string contestant;
+        double relative;
+        bool fastest;
+    };
+    const auto series = [](const Row& row) -> const BenchSeries& { return row.series; };
+    const Fields<Row> fields =
+        Fields<Row>{{{"work", "work", 4, Show::always, true}, [](const Row& row) { return described(row.work.work); }},
+                    {{"metric", "metric", 4, Show::setting}, [](const Row& row) { return row.work.metric; }},
+                    {{"contestant", "contestant", 4, Show::always}, [](const Row& row) { return row.contestant; }}} +
+        statistics_fields<Row>(series) +
+        Fields<Row>{{{"relative", "relative ×", 3, Show::always}, [](const Row& row) { return row.relative; }},
+                    {{"change_percent", "change %", 3}, [](const Row& row) { return 100 * (row.relative - 1); }},
+                    {{"fastest", "fastest", 4, Show::usual, false, tone_of_fastest}, [](const Row& row) { return row.fastest; }},
+                    {{"high_variance", "high variance", 4, Show::usual, false, tone_of_variance},
+                     [](const Row& row) { return unsteady(row.series); }}};
+    std::vector<Row> rows;
     for (const auto& work : comparison.works) {
         for (std::size_t c = 0; c < work.by_contestant.size(); ++c) {
             const BenchSeries& s = work.by_contestant[c];
-            const double relative = relative_performance(work.by_contestant.front(), s);
-            std::vector<Cell> row{described(work.work), work.metric, comparison.contestants[c]};
-            append(row, statistics_cells(s.statistics));
-            row.push_back(text ? Cell(relative_text(relative)) : Cell(relative));
-            row.push_back(text ? Cell(change_text(relative)) : Cell(100 * (relative - 1)));
-            const bool fastest = work.fastest == c;
-            row.push_back(text && !fastest ? Cell() : Cell(fastest));
-            row.push_back(text && !unsteady(s) ? Cell() : Cell(unsteady(s)));
-            table.rows.push_back(std::move(row));
+            rows.push_back({work, s, comparison.contestants[c], relative_performance(work.by_contestant.front(), s), work.fastest == c});
         }
     }
-    return table;
+    return table_of<Row>({}, rows, fields);
 }
 
-Table contestants_table(const BenchComparison& comparison, bool text) {
+Table contestants_table(const BenchComparison& comparison) {
     Table table{"Summary: relative performance is the geometric mean over all works",
-                {{"metric", "metric"},
-                 {"contestant", "contestant"},
-                 {"works", "works"},
-                 {"relative", "relative"},
-                 {"change_percent", "change"},
+                {{"metric", "metric", 4, Show::setting},
+                 {"contestant", "contestant", 4, Show::always},
+                 {"works", "works", 4, Show::always},
+                 {"relative", "relative ×", 3, Show::always},
+                 {"change_percent", "change %", 3},
                  {"fastest", "fastest in"},
                  {"high_variance", "high variance in"}},
                 {}};
     for (const auto& summary : comparison.summaries) {
         for (std::size_t c = 0; c < comparison.contestants.size(); ++c) {
             const auto& of = summary.by_contestant[c];
-            table.rows.push_back({summary.metric, comparison.contestants[c], summary.works,
-                                  text ? Cell(relative_text(of.relative)) : Cell(of.relative),
-                                  text ? Cell(change_text(of.relative)) : Cell(100 * (of.relative - 1)), of.fastest, of.unsteady});
+            table.rows.push_back(
+                {summary.metric, comparison.contestants[c], summary.works, of.relative, 100 * (of.relative - 1), of.fastest, of.unsteady});
         }
     }
     return table;
@@ -153,26 +159,14 @@ Table contestants_table(const BenchComparison& comparison, bool text) {
 
 }  // namespace
 
-std::string relative_text(double relative) {
-    return fmt::format("{:.2f}×", relative);
-}
-
-std::string change_text(double relative) {
-    const double percent = 100 * (relative - 1);
-    return fmt::format("{:+.{}f} %", percent, std::abs(percent) < 10 ? 1 : 0);
-}
-
 Report bench_summary_report(const BenchData& data, Format wanted) {
-    const auto standing = standings(data.series);
-    const auto keys = shown_keys(data.series);
     Report report;
-    Table table = summary_table(data, standing, keys, wanted == Format::table);
+    report.tables = {summary_table(data, shown_keys(data.series))};
     if (wanted == Format::json) {
-        report.document["series"] = as_json(table);
+        report.document["series"] = as_json(std::exchange(report.tables, {}).front());
         report.document["skipped"] = skipped_json(data.skipped);
         return report;
     }
-    report.tables.push_back(std::move(table));
     const auto count = std::count_if(data.series.begin(), data.series.end(), unsteady);
     if (count > 0) report.after.push_back(variance_line(count));
     for (auto& line : skipped_lines(data.skipped)) report.after.push_back(std::move(line));
@@ -181,15 +175,14 @@ Report bench_summary_report(const BenchData& data, Format wanted) {
 
 Report bench_comparison_report(const BenchComparison& comparison, const SkippedRows& skipped) {
     Report report;
-    report.csv = comparison_table(comparison, false);
-    report.tables = {comparison_table(comparison, true), contestants_table(comparison, true)};
+    report.tables = {comparison_table(comparison), contestants_table(comparison)};
     report.before.push_back(fmt::format("baseline: {}", comparison.contestants.front()));
     if (!comparison.also_differs.empty())
         report.before.push_back(fmt::format("the contestants also differ in: {}", fmt::join(comparison.also_differs, ", ")));
     report.document["contestants"] = comparison.contestants;
     report.document["also_differs"] = comparison.also_differs;
-    report.document["summaries"] = as_json(contestants_table(comparison, false));
-    report.document["works"] = as_json(report.csv);
+    report.document["summaries"] = as_json(report.tables.back());
+    report.document["works"] = as_json(report.tables.front());
     report.document["unmatched_series"] = comparison.unmatched;
     report.document["skipped"] = skipped_json(skipped);
     std::int64_t count = 0;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 
+#include "report/field.hpp"
 #include "report/refinement_lines.hpp"
 
 namespace roofcast {
@@ -13,113 +14,109 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Cell figure(const std::optional<AccuracySummary>& summary, double AccuracySummary::*member) {
-    if (!summary || summary->rows == 0) return {};
-    return (*summary).*member;
+/// A figure of a summary that need not be there.
+Field<FitAccuracy> accuracy_field(const char* key, const char* title, auto FitAccuracy::*of, double AccuracySummary::*figure,
+                                  Show show = Show::usual) {
+    return {{key, title, 3, show}, [of, figure](const FitAccuracy& a) {
+                const std::optional<AccuracySummary> summary = a.*of;
+                return summary && summary->rows > 0 ? Cell((*summary).*figure) : Cell();
+            }};
 }
 
-const std::vector<Column> accuracy_columns{{"gpu", "gpu"},
-                                           {"op", "op"},
-                                           {"precision", "precision"},
-                                           {"rows", "rows"},
-                                           {"start_mape_percent", "unfitted MAPE %", 3},
-                                           {"fit_mape_percent", "in fit MAPE %", 3},
-                                           {"fit_median_ape_percent", "median %", 3},
-                                           {"fit_bias_percent", "bias %", 3},
-                                           {"cross_validated_mape_percent", "cross-validated MAPE %", 3},
-                                           {"cross_validated_p90_ape_percent", "P90 %", 3},
-                                           {"held_out_rows", "held-out rows"},
-                                           {"held_out_mape_percent", "held-out MAPE %", 3},
-                                           {"gpu_left_out_mape_percent", "GPU left out MAPE %", 3}};
-
-std::vector<Cell> accuracy_row(const FitAccuracy& a) {
-    return {a.gpu.empty() ? "all" : a.gpu,
-            a.op,
-            a.precision,
-            a.start.rows,
-            figure(a.start, &AccuracySummary::mape_percent),
-            figure(a.fit, &AccuracySummary::mape_percent),
-            figure(a.fit, &AccuracySummary::median_ape_percent),
-            figure(a.fit, &AccuracySummary::bias_percent),
-            figure(a.cross_validated, &AccuracySummary::mape_percent),
-            figure(a.cross_validated, &AccuracySummary::p90_ape_percent),
-            a.held_out ? a.held_out->rows : std::int64_t{0},
-            figure(a.held_out, &AccuracySummary::mape_percent),
-            figure(a.gpu_left_out, &AccuracySummary::mape_percent)};
+const Fields<FitAccuracy>& accuracy_fields() {
+    using Fit = FitAccuracy;
+    using Summary = AccuracySummary;
+    static const Fields<Fit> fields{
+        {{"gpu", "GPU", 4, Show::setting}, [](const Fit& a) { return a.gpu.empty() ? "all" : a.gpu; }},
+        {{"op", "op", 4, Show::always}, [](const Fit& a) { return a.op; }},
+        {{"precision", "precision", 4, Show::always}, [](const Fit& a) { return a.precision; }},
+        {{"rows", "rows", 4, Show::always}, [](const Fit& a) { return a.start.rows; }},
+        accuracy_field("start_mape_percent", "unfitted MAPE %", &Fit::start, &Summary::mape_percent),
+        accuracy_field("fit_mape_percent", "in fit MAPE %", &Fit::fit, &Summary::mape_percent),
+        accuracy_field("fit_median_ape_percent", "median %", &Fit::fit, &Summary::median_ape_percent, Show::wide),
+        accuracy_field("fit_bias_percent", "bias %", &Fit::fit, &Summary::bias_percent, Show::wide),
+        accuracy_field("cross_validated_mape_percent", "cross-validated MAPE %", &Fit::cross_validated, &Summary::mape_percent,
+                       Show::always),
+        accuracy_field("cross_validated_p90_ape_percent", "P90 %", &Fit::cross_validated, &Summary::p90_ape_percent),
+        {{"held_out_rows", "held-out rows", 4, Show::wide}, [](const Fit& a) { return a.held_out ? a.held_out->rows : std::int64_t{0}; }},
+        accuracy_field("held_out_mape_percent", "held-out MAPE %", &Fit::held_out, &Summary::mape_percent),
+        accuracy_field("gpu_left_out_mape_percent", "GPU left out MAPE %", &Fit::gpu_left_out, &Summary::mape_percent)};
+    return fields;
 }
 
 Table accuracy_table(const NamedFit& named) {
-    Table table{fmt::format("Accuracy of the fit of {}", named.title), accuracy_columns, {}};
-    for (const FitAccuracy& group : named.fit.groups) table.rows.push_back(accuracy_row(group));
-    table.rows.push_back(accuracy_row(named.fit.overall));
-    return table;
+    std::vector<FitAccuracy> rows = named.fit.groups;
+    rows.push_back(named.fit.overall);
+    return table_of<FitAccuracy>(fmt::format("Accuracy of the fit of {}", named.title), rows, accuracy_fields());
 }
 
 Table stage_table(const Fit& fit) {
-    Table table{"Stages",
-                {{"name", "stage"},
-                 {"rows", "rows"},
-                 {"parameters", "parameters"},
-                 {"evaluations", "evaluations"},
-                 {"mape_before_percent", "MAPE % before", 3},
-                 {"mape_after_percent", "after", 3},
-                 {"loss_before", "loss before", 3},
-                 {"loss_after", "after", 3},
-                 {"condition", "condition", 3},
-                 {"stop", "stopped by"}},
-                {}};
-    for (const StageFit& s : fit.stages) {
-        Cell condition;
-        if (!s.singular_values.empty() && s.singular_values.back() > 0) condition = s.singular_values.front() / s.singular_values.back();
-        table.rows.push_back({s.name, s.rows, s.parameters, s.evaluations, s.mape_before_percent, s.mape_after_percent, s.loss_before,
-                              s.loss_after, condition, std::string(name(s.stop))});
-    }
-    return table;
+    using Stage = StageFit;
+    static const Fields<Stage> fields{
+        {{"name", "stage", 4, Show::always}, [](const Stage& s) { return s.name; }},
+        {{"rows", "rows", 4, Show::always}, [](const Stage& s) { return s.rows; }},
+        {{"parameters", "parameters"}, [](const Stage& s) { return s.parameters; }},
+        {{"evaluations", "evaluations", 4, Show::wide}, [](const Stage& s) { return s.evaluations; }},
+        {{"mape_before_percent", "MAPE % before", 3, Show::always}, [](const Stage& s) { return s.mape_before_percent; }},
+        {{"mape_after_percent", "after", 3, Show::always}, [](const Stage& s) { return s.mape_after_percent; }},
+        {{"loss_before", "loss before", 3, Show::wide}, [](const Stage& s) { return s.loss_before; }},
+        {{"loss_after", "loss after", 3, Show::wide}, [](const Stage& s) { return s.loss_after; }},
+        {{"condition", "condition number", 3, Show::wide},
+         [](const Stage& s) {
+             const bool known = !s.singular_values.empty() && s.singular_values.back() > 0;
+             return known ? Cell(s.singular_values.front() / s.singular_values.back()) : Cell();
+         }},
+        {{"stop", "stopped by", 4, Show::wide}, [](const Stage& s) { return std::string(name(s.stop)); }}};
+    return table_of<Stage>("Stages", fit.stages, fields);
 }
 
 std::string remark(const FittedParameter& p) {
     if (!p.fitted()) return p.unchanged ? "as shipped" : "kept";
     std::string text = p.hit == BoundHit::lower ? "at lower bound" : p.hit == BoundHit::upper ? "at upper bound" : "";
-    if (!p.identifiable) text += text.empty() ? "not identified" : ", not identified";
+    if (!p.identifiable) text += text.empty() ? "weakly identified" : ", weakly identified";
     return text;
 }
 
 Table parameter_table(const Fit& fit) {
-    Table table{"Parameters: sensitivity is the change of the stage's MAPE, in points, when the value is 10 % smaller or larger",
-                {{"name", "parameter"},
-                 {"unit", "unit"},
-                 {"before", "before"},
-                 {"after", "after"},
-                 {"standard_error", "± std. error", 2},
-                 {"lower", "lower", 3},
-                 {"upper", "upper", 3},
-                 {"mape_change_minus", "MAPE at -10 %", 2},
-                 {"mape_change_plus", "at +10 %", 2},
-                 {"plateau_lower", "plateau from", 3},
-                 {"plateau_upper", "to", 3},
-                 {"remark", "remark"}},
-                {}};
-    for (const FittedParameter& p : fit.details) {
-        const ParameterSpec& spec = parameter_specs()[p.spec];
-        const auto of_fitted = [&](double value) { return p.fitted() ? Cell(value) : Cell(); };
-        table.rows.push_back({spec.name, spec.unit, p.before, p.after, p.standard_error ? Cell(*p.standard_error) : Cell(),
-                              spec.fitted_lower, spec.fitted_upper, of_fitted(p.mape_change_minus), of_fitted(p.mape_change_plus),
-                              of_fitted(p.plateau_lower), of_fitted(p.plateau_upper), remark(p)});
-    }
-    return table;
+    using Fitted = FittedParameter;
+    const auto spec = [](const Fitted& p) -> const ParameterSpec& { return parameter_specs()[p.spec]; };
+    const auto if_fitted = [](auto value) { return [value](const Fitted& p) { return p.fitted() ? Cell(p.*value) : Cell(); }; };
+    const Fields<Fitted> fields{
+        {{"name", "parameter", 4, Show::always}, [spec](const Fitted& p) { return std::string(spec(p).name); }},
+        {{"unit", "unit", 4, Show::wide}, [spec](const Fitted& p) { return std::string(spec(p).unit); }},
+        {{"before", "before", 4, Show::always}, [](const Fitted& p) { return p.before; }},
+        {{"after", "after", 4, Show::always}, [](const Fitted& p) { return p.after; }},
+        {{"standard_error", "± std. error", 2}, [](const Fitted& p) { return cell_if(p.standard_error, std::identity{}); }},
+        {{"lower", "lower bound", 3, Show::wide}, [spec](const Fitted& p) { return spec(p).fitted_lower; }},
+        {{"upper", "upper bound", 3, Show::wide}, [spec](const Fitted& p) { return spec(p).fitted_upper; }},
+        {{"mape_change_minus", "MAPE at -10 %", 2, Show::wide}, if_fitted(&Fitted::mape_change_minus)},
+        {{"mape_change_plus", "MAPE at +10 %", 2, Show::wide}, if_fitted(&Fitted::mape_change_plus)},
+        {{"plateau_lower", "plateau from", 3, Show::wide}, if_fitted(&Fitted::plateau_lower)},
+        {{"plateau_upper", "to", 3, Show::wide}, if_fitted(&Fitted::plateau_upper)},
+        {{"remark", "remark", 4, Show::always}, [](const Fitted& p) { return text_cell(remark(p)); }}};
+    return table_of<Fitted>("Parameters (MAPE at -10 %, +10 %: change of the stage's MAPE, in points, at a value 10 % smaller or larger)",
+                            fit.details, fields);
 }
 
 Table interval_table(const Fit& fit) {
-    Table table{"80 % of measurements that the fit did not see lie within, relative to the prediction",
-                {{"op", "op"}, {"rows", "rows"}, {"lower", "from", 3}, {"upper", "to", 3}},
-                {}};
-    for (const ResidualInterval& i : fit.intervals) table.rows.push_back({i.op, i.rows, std::exp(i.lower), std::exp(i.upper)});
-    return table;
+    using Interval = ResidualInterval;
+    static const Fields<Interval> fields{{{"op", "op", 4, Show::always}, [](const Interval& i) { return i.op; }},
+                                         {{"rows", "rows"}, [](const Interval& i) { return i.rows; }},
+                                         {{"lower", "from", 3}, [](const Interval& i) { return std::exp(i.lower); }},
+                                         {{"upper", "to", 3}, [](const Interval& i) { return std::exp(i.upper); }}};
+    return table_of<Interval>("80 % of the measurements that the fit did not see lie within these multiples of the prediction",
+                              fit.intervals, fields);
 }
 
 /// Reasons without their figures, with counts and the first line.
 Table dropped_table(const Fit& fit) {
-    Table table{"Rows set aside", {{"file", "file"}, {"op", "op"}, {"reason", "reason"}, {"rows", "rows"}, {"first", "first row"}}, {}};
+    Table table{"Rows set aside",
+                {{"file", "file", 4, Show::wide},
+                 {"op", "op", 4, Show::always},
+                 {"reason", "reason", 4, Show::always, true},
+                 {"rows", "rows", 4, Show::always},
+                 {"first", "first row", 4, Show::wide, true}},
+                {}};
     struct Count {
         std::int64_t rows = 0;
         std::string first;
@@ -192,7 +189,7 @@ Report calibration_report(const std::vector<NamedFit>& fits) {
     for (const NamedFit& named : fits) {
         report.document["fits"].push_back(document(named));
         report.tables.push_back(accuracy_table(named));
-        if (report.csv.columns.empty()) report.csv.columns = accuracy_columns;
+        if (report.csv.columns.empty()) report.csv.columns = columns_of(accuracy_fields());
         for (const auto& row : report.tables.back().rows) report.csv.rows.push_back(row);
         report.tables.push_back(stage_table(named.fit));
         report.tables.push_back(parameter_table(named.fit));
@@ -200,11 +197,11 @@ Report calibration_report(const std::vector<NamedFit>& fits) {
         if (!named.fit.dropped.empty()) report.tables.push_back(dropped_table(named.fit));
         for (const auto& host : named.fit.hosts)
             report.after.push_back(
-                fmt::format("launch cost read off the rows: {} on {}, {}: at least {:.3g} us a call, {:.3g} us around a kernel",
+                fmt::format("Launch overhead read from the rows: {} on {}, {}: at least {:.3g} us a call, {:.3g} us around a kernel",
                             host.source, host.gpu, host.op, host.floor.in(us), host.around.in(us)));
         if (named.fit.host_bound_rows > 0)
-            report.after.push_back(
-                fmt::format("{} rows ran at the pace of the host: they only bound the GPU's time from above", named.fit.host_bound_rows));
+            report.after.push_back(fmt::format("{} rows are bound by launches on the CPU. They only bound the time of the GPU from above.",
+                                               named.fit.host_bound_rows));
         for (const auto& warning : named.fit.warnings) report.after.push_back("warning: " + warning);
         for (std::string& line : factor_lines(named.fit)) report.after.push_back(std::move(line));
         if (named.fit.refinement) report.after.push_back(comparison_line(named.fit));
@@ -214,30 +211,34 @@ Report calibration_report(const std::vector<NamedFit>& fits) {
 }
 
 Report left_out_report(const std::vector<LeftOutGpu>& left_out) {
-    Table table{"Accuracy on GPUs that the fit did not see",
-                {{"gpu", "gpu left out"},
-                 {"architecture", "architecture"},
-                 {"op", "op"},
-                 {"precision", "precision"},
-                 {"rows", "rows"},
-                 {"unfitted_mape_percent", "unfitted MAPE %", 3},
-                 {"mape_percent", "MAPE %", 3},
-                 {"median_ape_percent", "median %", 3},
-                 {"bias_percent", "bias %", 3},
-                 {"fitted_on", "fitted on"}},
-                {}};
+    struct Row {
+        const LeftOutGpu& gpu;
+        const FitAccuracy& group;
+    };
+    const auto held_out = [](double AccuracySummary::*figure) {
+        return [figure](const Row& row) { return (*row.group.held_out).*figure; };
+    };
+    const Fields<Row> fields{{{"gpu", "GPU left out", 4, Show::always}, [](const Row& row) { return row.gpu.gpu; }},
+                             {{"architecture", "architecture", 4, Show::setting}, [](const Row& row) { return row.gpu.architecture; }},
+                             {{"op", "op", 4, Show::always}, [](const Row& row) { return row.group.op.empty() ? "all" : row.group.op; }},
+                             {{"precision", "precision", 4, Show::always}, [](const Row& row) { return row.group.precision; }},
+                             {{"rows", "rows"}, [](const Row& row) { return row.group.held_out->rows; }},
+                             {{"unfitted_mape_percent", "unfitted MAPE %", 3},
+                              [](const Row& row) { return row.group.start.rows > 0 ? Cell(row.group.start.mape_percent) : Cell(); }},
+                             {{"mape_percent", "MAPE %", 3, Show::always}, held_out(&AccuracySummary::mape_percent)},
+                             {{"median_ape_percent", "median %", 3}, held_out(&AccuracySummary::median_ape_percent)},
+                             {{"bias_percent", "bias %", 3}, held_out(&AccuracySummary::bias_percent)},
+                             {{"fitted_on", "fitted on", 4, Show::wide, true},
+                              [](const Row& row) { return fmt::format("{}", fmt::join(row.gpu.fitted_on, " ")); }}};
+    std::vector<Row> rows;
     for (const LeftOutGpu& gpu : left_out) {
         for (const FitAccuracy& group : gpu.groups) {
-            if (!group.held_out) continue;
-            table.rows.push_back({gpu.gpu, gpu.architecture, group.op.empty() ? "all" : group.op, group.precision, group.held_out->rows,
-                                  figure(group.start, &AccuracySummary::mape_percent), group.held_out->mape_percent,
-                                  group.held_out->median_ape_percent, group.held_out->bias_percent,
-                                  fmt::format("{}", fmt::join(gpu.fitted_on, " "))});
+            if (group.held_out) rows.push_back({gpu, group});
         }
     }
     Report report;
-    report.document["left_out"] = as_json(table);
-    report.tables.push_back(std::move(table));
+    report.tables = {table_of<Row>("Accuracy on GPUs that the fit did not see", rows, fields)};
+    report.document["left_out"] = as_json(report.tables.front());
     return report;
 }
 

@@ -92,14 +92,14 @@ Report accuracy_report(Table table) {
 
 Report fit_summary_report(const std::vector<FitSummary>& fits) {
     Table table{"Accuracy that the fit files state: MAPE in percent",
-                {{"gpu", "GPU"},
-                 {"op", "operator class"},
-                 {"precision", "precision"},
-                 {"rows", "rows"},
-                 {"in_fit_mape_percent", "GPU measured: in fit", 3},
-                 {"cross_validated_mape_percent", "cross-validated", 3},
-                 {"never_measured_mape_percent", "GPU never measured", 3},
-                 {"never_measured_fit", "from the other GPUs of"}},
+                {{"gpu", "GPU", 4, Show::always},
+                 {"op", "operator class", 4, Show::always},
+                 {"precision", "precision", 4, Show::always},
+                 {"rows", "rows", 4, Show::always},
+                 {"in_fit_mape_percent", "in fit", 3},
+                 {"cross_validated_mape_percent", "cross-validated", 3, Show::always},
+                 {"never_measured_mape_percent", "GPU never measured", 3, Show::always},
+                 {"never_measured_fit", "fit of other GPUs", 4, Show::wide}},
                 {}};
     for (const auto& [key, line] : lines_of(fits)) {
         if (line.own == nullptr && line.left_out == nullptr) continue;
@@ -121,11 +121,11 @@ Report accuracy_by_kind_report(const std::vector<FitSummary>& fits) {
         if (line.left_out != nullptr) unseen[kind].add(line.left_out->gpu_left_out);
     }
     Table table{"Error on rows that the fit did not see: MAPE in percent",
-                {{"kind", "kind of work"},
+                {{"kind", "kind of work", 4, Show::always},
                  {"measured_rows", "rows"},
-                 {"measured_mape_percent", "GPU measured", 3},
+                 {"measured_mape_percent", "GPU measured", 3, Show::always},
                  {"unseen_rows", "rows"},
-                 {"unseen_mape_percent", "GPU never measured", 3}},
+                 {"unseen_mape_percent", "GPU never measured", 3, Show::always}},
                 {}};
     for (std::size_t i = 0; i < work_kinds().size(); ++i) {
         if (measured[i].rows == 0 && unseen[i].rows == 0) continue;

@@ -242,7 +242,8 @@ Report gpu_check_report(const std::vector<CheckedProfile>& checked, const std::v
                 {}};
     for (const auto& [gpu, findings] : checked) {
         for (const auto& f : findings)
-            table.rows.push_back({gpu.id, f.key, f.found, f.expected, f.rule, f.explained ? "explained" : "unexplained", text_cell(f.reason)});
+            table.rows.push_back(
+                {gpu.id, f.key, f.found, f.expected, f.rule, f.explained ? "explained" : "unexplained", text_cell(f.reason)});
     }
     const std::size_t open = unexplained(checked);
     Report report;

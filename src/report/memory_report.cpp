@@ -5,6 +5,8 @@
 #include <cmath>
 #include <utility>
 
+#include "report/field.hpp"
+
 namespace roofcast {
 
 namespace {
@@ -82,56 +84,41 @@ std::vector<std::string> settings(const NamedMemory& named) {
     return lines;
 }
 
-nlohmann::ordered_json as_json(const NamedMemory& named) {
-    const EngineMemoryReport& m = named.memory;
-    return {{"model", named.model_id},
-            {"gpu", named.gpu_id},
-            {"software", named.software},
-            {"engine", m.engine},
-            {"gpus", named.gpus},
-            {"weights", named.weights},
-            {"kv_precision", named.cache},
-            {"memory_fraction", m.fraction_of == FractionOf::none ? nlohmann::ordered_json() : nlohmann::ordered_json(m.fraction)},
-            {"max_tokens", m.max_tokens},
-            {"max_seqs", m.max_sequences},
-            {"context_tokens", m.context},
-            {"board_gib", m.board.in(gib)},
-            {"weights_gib", m.weights.in(gib)},
-            {"padding_gib", m.padding.in(gib)},
-            {"activations_gib", m.activations.in(gib)},
-            {"framework_gib", m.framework.in(gib)},
-            {"graphs_gib", m.graphs.in(gib)},
-            {"kv_cache_gib", m.cache.in(gib)},
-            {"kv_cache_tokens", m.cache_tokens},
-            {"concurrency", m.concurrency},
-            {"sequences", m.sequences},
-            {"largest_context", m.largest_context},
-            {"fits", m.fits()},
-            {"remedies", named.remedies}};
+Field<NamedMemory> in_gib(const char* key, const char* title, Bytes EngineMemoryReport::*size) {
+    return {{key, title}, [size](const NamedMemory& n) { return (n.memory.*size).in(gib); }};
+}
+Field<NamedMemory> count(const char* key, const char* title, std::int64_t EngineMemoryReport::*value) {
+    return {{key, title}, [value](const NamedMemory& n) { return n.memory.*value; }};
 }
 
-Table as_row(const std::vector<NamedMemory>& all) {
-    Table table;
-    for (const NamedMemory& named : all) {
-        std::vector<Cell> row;
-        const nlohmann::ordered_json object = as_json(named);
-        for (const auto& [key, value] : object.items()) {
-            if (key == "remedies") continue;
-            if (table.rows.empty()) table.columns.push_back({key, key});
-            if (value.is_string())
-                row.emplace_back(value.get<std::string>());
-            else if (value.is_boolean())
-                row.emplace_back(value.get<bool>());
-            else if (value.is_number_integer())
-                row.emplace_back(value.get<std::int64_t>());
-            else if (value.is_number())
-                row.emplace_back(value.get<double>());
-            else
-                row.emplace_back();
-        }
-        table.rows.push_back(std::move(row));
-    }
-    return table;
+const Fields<NamedMemory>& memory_fields() {
+    using Memory = EngineMemoryReport;
+    static const Fields<NamedMemory> fields{
+        {{"model", "model"}, [](const NamedMemory& n) { return n.model_id; }},
+        {{"gpu", "GPU"}, [](const NamedMemory& n) { return n.gpu_id; }},
+        {{"software", "software"}, [](const NamedMemory& n) { return n.software; }},
+        {{"engine", "engine"}, [](const NamedMemory& n) { return n.memory.engine; }},
+        {{"gpus", "GPUs"}, [](const NamedMemory& n) { return n.gpus; }},
+        {{"weights", "weights"}, [](const NamedMemory& n) { return n.weights; }},
+        {{"kv_precision", "KV cache"}, [](const NamedMemory& n) { return n.cache; }},
+        {{"memory_fraction", "fraction"},
+         [](const NamedMemory& n) { return n.memory.fraction_of == FractionOf::none ? Cell() : Cell(n.memory.fraction); }},
+        count("max_tokens", "max tokens", &Memory::max_tokens),
+        count("max_seqs", "max sequences", &Memory::max_sequences),
+        count("context_tokens", "context", &Memory::context),
+        in_gib("board_gib", "GPU GiB", &Memory::board),
+        in_gib("weights_gib", "weights GiB", &Memory::weights),
+        in_gib("padding_gib", "padding GiB", &Memory::padding),
+        in_gib("activations_gib", "activations GiB", &Memory::activations),
+        in_gib("framework_gib", "framework GiB", &Memory::framework),
+        in_gib("graphs_gib", "CUDA graphs GiB", &Memory::graphs),
+        in_gib("kv_cache_gib", "KV cache GiB", &Memory::cache),
+        count("kv_cache_tokens", "KV cache tokens", &Memory::cache_tokens),
+        {{"concurrency", "concurrency"}, [](const NamedMemory& n) { return n.memory.concurrency; }},
+        count("sequences", "sequences", &Memory::sequences),
+        count("largest_context", "largest context", &Memory::largest_context),
+        {{"fits", "fits"}, [](const NamedMemory& n) { return n.memory.fits(); }}};
+    return fields;
 }
 
 }  // namespace
@@ -145,14 +132,15 @@ Report memory_report(const std::vector<NamedMemory>& all) {
     Report report;
     report.document["engines"] = nlohmann::ordered_json::array();
     for (const NamedMemory& named : all) {
-        report.document["engines"].push_back(as_json(named));
+        report.document["engines"].push_back(json_of(named, memory_fields()));
+        report.document["engines"].back()["remedies"] = named.remedies;
         report.tables.push_back(parts(named));
         const std::string prefix = all.size() > 1 ? fmt::format("{} on {}: ", named.model_id, named.gpu_id) : std::string();
         for (const std::string& line : lines(named)) report.after.push_back(prefix + line);
         for (const std::string& remedy : named.remedies) report.after.push_back(fmt::format("{}would fit: {}", prefix, remedy));
         for (const std::string& line : settings(named)) report.after.push_back(prefix + line);
     }
-    report.csv = as_row(all);
+    report.csv = table_of<NamedMemory>({}, all, memory_fields());
     return report;
 }
 

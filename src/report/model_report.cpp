@@ -4,6 +4,7 @@
 
 #include "graph/published.hpp"
 #include "prediction/shapes.hpp"
+#include "report/field.hpp"
 #include "roofcast/decoder_figures.hpp"
 #include "roofcast/op_graph.hpp"
 
@@ -17,13 +18,13 @@ Run default_run(const Workload& workload) {
     return run;
 }
 
-Cell cell(std::optional<double> value) {
-    return value ? Cell(*value) : Cell();
-}
-
 std::string verdict(const Agreement& agreement) {
     if (!agreement.worst) return "no published figure";
     return agreement.holds ? "agrees" : "DISAGREES";
+}
+
+Tone tone_of_agreement(const Cell& cell) {
+    return cell == Cell("DISAGREES") ? Tone::bad : Tone::plain;
 }
 
 /// The operator's sizes, in the order in which its kind is spoken of.
@@ -75,8 +76,10 @@ struct Sizes {
 Table operators(const OpGraph& graph) {
     Table table;
     table.title = "Operators at the default shape";
-    table.columns = {{"segment", "segment"}, {"repeat", "×"},      {"operator", "operator"},        {"op", "kind"},
-                     {"shape", "shape"},     {"gflops", "GFLOPs"}, {"parameters", "parameters", 12}};
+    table.columns = {{"segment", "segment", 4, Show::wide},     {"repeat", "×"},
+                     {"operator", "operator", 4, Show::always}, {"op", "kind", 4, Show::wide},
+                     {"shape", "shape", 4, Show::usual, true},  {"gflops", "GFLOPs", 4, Show::always},
+                     {"parameters", "parameters", 12}};
     for (const Segment& segment : graph.segments) {
         for (const OpNode& node : segment.nodes) {
             const double flops = op_flops(node.op).in(gflop) * static_cast<double>(node.repeat);
@@ -116,41 +119,44 @@ void add_decoder_figures(const Workload& workload, const DecoderLlm& decoder, do
     json["kv_precision"] = std::string(name(run.cache_precision()));
     json["kv_bytes_per_token"] = token;
     json["kv_bytes_per_sequence"] = fixed;
-    const std::string prediction = parameters.prediction > 0
-                                       ? fmt::format("; with multi-token prediction modules, which ordinary decoding leaves out, {:.0f}",
-                                                     all_parameters + parameters.prediction)
-                                       : std::string();
-    report.before.push_back(
-        fmt::format("active parameters a token {:.0f}, with the input embedding {:.0f}{}", parameters.active, with_embedding, prediction));
-    report.before.push_back(fmt::format("KV cache in {}: {:.0f} bytes a token{}", name(run.cache_precision()), token,
-                                        fixed > 0 ? fmt::format(", and {:.0f} bytes a sequence (windows, states)", fixed) : std::string()));
+    const auto add = [&report](const char* name, std::string value) { report.facts.emplace_back(name, std::move(value)); };
+    add("active", fmt::format("{:.0f} parameters a token, {:.0f} with the input embedding", parameters.active, with_embedding));
+    if (parameters.prediction > 0)
+        add("checkpoint", fmt::format("{:.0f} parameters, with the multi-token prediction modules that ordinary decoding leaves out",
+                                      all_parameters + parameters.prediction));
+    add("KV cache", fmt::format("{:.0f} bytes a token in {}{}", token, name(run.cache_precision()),
+                                fixed > 0 ? fmt::format(", and {:.0f} bytes a sequence (windows, states)", fixed) : std::string()));
 }
 
 }  // namespace
 
 Report model_list_report(const std::vector<Workload>& workloads) {
-    Table table;
-    table.columns = {{"id", "id"},
-                     {"family", "family"},
-                     {"parameters_millions", "parameters M"},
-                     {"gmacs", "GMACs"},
-                     {"published_parameters_millions", "published M"},
-                     {"published_gmacs", "published GMACs"},
-                     {"deviation_percent", "deviation %", 2},
-                     {"agreement", "agreement"}};
-    for (const Workload& workload : workloads) {
-        const Agreement agreement = agreement_with_published(workload);
-        const Published& published = workload.published;
-        constexpr double mega = 1e6, percent = 100;
-        std::optional<double> gmacs = published.gmacs;
-        if (!gmacs && published.gflops) gmacs = *published.gflops / 2;
-        table.rows.push_back({workload.id, workload.family, agreement.parameters / mega, agreement.gmacs,
-                              published.parameters ? Cell(*published.parameters / mega) : Cell(), cell(gmacs),
-                              agreement.worst ? Cell(*agreement.worst * percent) : Cell(), verdict(agreement)});
-    }
+    struct Listed {
+        const Workload& workload;
+        Agreement agreement;
+    };
+    constexpr double mega = 1e6, percent = 100;
+    const auto gmacs = [](const Listed& l) {
+        const Published& published = l.workload.published;
+        return published.gmacs || !published.gflops ? published.gmacs : std::optional(*published.gflops / 2);
+    };
+    const Fields<Listed> fields{
+        {{"id", "id", 4, Show::always}, [](const Listed& l) { return l.workload.id; }},
+        {{"family", "family", 4, Show::always}, [](const Listed& l) { return l.workload.family; }},
+        {{"parameters_millions", "parameters M", 4, Show::always}, [](const Listed& l) { return l.agreement.parameters / mega; }},
+        {{"gmacs", "GMACs", 4, Show::always}, [](const Listed& l) { return l.agreement.gmacs; }},
+        {{"published_parameters_millions", "published M", 4, Show::wide},
+         [](const Listed& l) { return cell_if(l.workload.published.parameters, [](double p) { return p / mega; }); }},
+        {{"published_gmacs", "published GMACs", 4, Show::wide}, [gmacs](const Listed& l) { return cell_if(gmacs(l), std::identity{}); }},
+        {{"deviation_percent", "deviation %", 2, Show::wide},
+         [](const Listed& l) { return cell_if(l.agreement.worst, [](double worst) { return worst * percent; }); }},
+        {{"agreement", "published figures", 4, Show::usual, false, tone_of_agreement},
+         [](const Listed& l) { return verdict(l.agreement); }}};
+    std::vector<Listed> listed;
+    for (const Workload& workload : workloads) listed.push_back({workload, agreement_with_published(workload)});
     Report report;
-    report.document["models"] = as_json(table);
-    report.tables.push_back(std::move(table));
+    report.tables = {table_of<Listed>({}, listed, fields)};
+    report.document["models"] = as_json(report.tables.front());
     return report;
 }
 
@@ -170,17 +176,16 @@ Report model_report(const Workload& workload) {
     json["gmacs"] = total_macs(graph) / 1e9;
     json["gflops"] = total_flops(graph).in(gflop);
     json["published_agreement"] = verdict(agreement);
-    report.before = {
-        fmt::format("{} ({}, {})", workload.name, workload.id, workload.family),
-        fmt::format("source: {}", workload.source),
-        fmt::format("parameters {:.0f}; {} GMACs and {} GFLOPs per pass at the default shape", agreement.parameters,
-                    significant(total_macs(graph) / 1e9), significant(total_flops(graph).in(gflop))),
-        agreement.worst ? fmt::format("published figures: {} within {} % ({})", verdict(agreement), significant(100 * *agreement.worst, 2),
-                                      workload.published.source)
-                        : std::string("published figures: none"),
-    };
+    report.before = {fmt::format("{} ({}, {})", workload.name, workload.id, workload.family)};
+    report.facts = {{"source", workload.source},
+                    {"parameters", fmt::format("{:.0f}", agreement.parameters)},
+                    {"default pass",
+                     fmt::format("{} GMACs, {} GFLOPs", significant(total_macs(graph) / 1e9), significant(total_flops(graph).in(gflop)))},
+                    {"published", agreement.worst ? fmt::format("{} within {} % ({})", verdict(agreement),
+                                                                significant(100 * *agreement.worst, 2), workload.published.source)
+                                                  : std::string("no figures")}};
     if (const DecoderLlm* decoder = language_model(workload)) add_decoder_figures(workload, *decoder, agreement.parameters, report);
-    for (const std::string& note : workload.notes) report.before.push_back("note: " + note);
+    for (const std::string& note : workload.notes) report.after.push_back("note: " + note);
     report.tables = {operators(graph), weights_by_precision(workload)};
     json["operators"] = as_json(report.tables[0]);
     json["weights"] = as_json(report.tables[1]);

@@ -49,25 +49,27 @@ std::string rate_text(const ServingCase& c) {
     return significant(c.search->rate->in(1 / s), 4) + "/s";
 }
 
+using Facts = std::vector<std::pair<std::string, std::string>>;
+
 /// The rate of each case by name: the low bound of times has the high rate.
-std::vector<std::string> search_lines(const NamedServing& n) {
+Facts search_facts(const NamedServing& n) {
     const auto& search = n.answer.predicted.search;
     if (!search) return {};
     const std::string goal = fmt::format("{} % of requests within the objective", significant(100 * *n.question.share));
-    const std::string none =
-        search->rate ? "" : fmt::format(": even at {}/s fewer than {}", significant(search->lowest.in(1 / s), 3), goal);
-    std::vector<std::string> lines{fmt::format("highest rate   {} expected{}", rate_text(n.answer.predicted), none)};
-    if (search->rate) lines.back() += ": " + goal;
+    const std::string why =
+        search->rate ? ": " + goal : fmt::format(": even at {}/s fewer than {}", significant(search->lowest.in(1 / s), 3), goal);
+    Facts facts{{"highest rate", rate_text(n.answer.predicted) + why}};
+    const auto bound = [&](const char* side, const ServingCase& c) {
+        facts.emplace_back(fmt::format("at the {} bound", side),
+                           fmt::format("{} if every step has the {} bound of its {} % interval (×{})", rate_text(c), side, interval_percent,
+                                       significant(c.time_scale, 3)));
+    };
     if (n.answer.low && n.answer.high) {
-        lines.push_back(fmt::format("               {} if every step has the high bound of its {} % interval (x{})",
-                                    rate_text(*n.answer.high), interval_percent, significant(n.answer.high->time_scale, 3)));
-        lines.push_back(fmt::format("               {} if every step has the low bound (x{})", rate_text(*n.answer.low),
-                                    significant(n.answer.low->time_scale, 3)));
+        bound("high", *n.answer.high);
+        bound("low", *n.answer.low);
     }
-    if (search->limited_by_throughput)
-        lines.emplace_back("               limited by what the engine finishes when all requests are there at once");
-    lines.emplace_back();
-    return lines;
+    if (search->limited_by_throughput) facts.emplace_back("limited by", "what the engine finishes when all requests are there at once");
+    return facts;
 }
 
 std::string rates_text(const Overload& o) {
@@ -143,7 +145,7 @@ namespace {
 
 std::vector<std::string> misfit_lines(const NamedServing& n) {
     const MemoryMisfit& m = *n.misfit;
-    return {fmt::format("It does not fit: {} needs {:.1f} GB with one block of its KV cache, {:.1f} GB usable on {}.", n.model_id,
+    return {fmt::format("It does not fit: {} needs {:.1f} GB with one block of its KV cache. {:.1f} GB are usable on {}.", n.model_id,
                         m.needed.in(gb), m.usable.in(gb), n.gpu_id),
             remedies_line(m.remedies)};
 }
@@ -151,17 +153,16 @@ std::vector<std::string> misfit_lines(const NamedServing& n) {
 void add_simulation(Report& report, const NamedServing& n) {
     const ServingAnswer& a = n.answer;
     for (auto& line : counted_lines(n)) report.before.push_back(std::move(line));
-    report.before.emplace_back();
-    for (auto& line : search_lines(n)) report.before.push_back(std::move(line));
-    report.before.pop_back();
+    report.facts = search_facts(n);
     if (!a.predicted.overload) report.tables.push_back(latency_table(n));
     report.tables.push_back(load_table(n));
     if (!n.question.objective.empty() && !a.predicted.overload) report.tables.push_back(objective_table(n));
     if (a.intervals)
-        report.after.push_back(fmt::format(
-            "cases low and high: every step takes its time at a bound of the {} % interval, from {}; latencies also include the "
-            "spread of measured loads",
-            interval_percent, a.intervals->basis));
+        report.after.push_back(
+            fmt::format("In the cases low and high every step takes its time at a bound of the {} % interval, from {}. Latencies also "
+                        "include the spread "
+                        "of measured loads.",
+                        interval_percent, a.intervals->basis));
 }
 
 }  // namespace

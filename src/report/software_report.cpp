@@ -29,8 +29,12 @@ std::vector<std::string> typed_names(const Engine& engine) {
 
 Table keys_of(const SoftwareStack& stack, std::string title) {
     static const std::vector<SoftwareKeyInfo> infos = software_keys();
-    Table table{
-        .title = std::move(title), .columns = {{"key", "key"}, {"value", "value"}, {"unit", "unit"}, {"meaning", "meaning"}}, .rows = {}};
+    Table table{.title = std::move(title),
+                .columns = {{"key", "key", 4, Show::always},
+                            {"value", "value", 4, Show::always, true},
+                            {"unit", "unit"},
+                            {"meaning", "meaning", 4, Show::wide, true}},
+                .rows = {}};
     for (const auto& stated : stated_keys(stack)) {
         const auto info = std::find_if(infos.begin(), infos.end(), [&stated](const SoftwareKeyInfo& i) { return i.name == stated.first; });
         table.rows.push_back({std::string(stated.first), stated.second, std::string(info->unit), std::string(info->meaning)});
@@ -43,12 +47,6 @@ Table keys_of(const SoftwareStack& stack, std::string title) {
     return table;
 }
 
-/// For terminals: `software keys` has them.
-void drop_meanings(Table& keys) {
-    keys.columns.pop_back();
-    for (auto& row : keys.rows) row.pop_back();
-}
-
 nlohmann::ordered_json document_of(const SoftwareStack& stack, const Table& keys) {
     nlohmann::ordered_json document{{"name", stack.name}, {"execution", name(stack.execution)}, {"source", stack.source}};
     document["keys"] = as_json(keys);
@@ -58,8 +56,12 @@ nlohmann::ordered_json document_of(const SoftwareStack& stack, const Table& keys
 }  // namespace
 
 Report software_list_report(const SoftwareStacks& software) {
-    Table table{
-        .title = "", .columns = {{"family", "family"}, {"name", "name"}, {"versions", "versions"}, {"execution", "execution"}}, .rows = {}};
+    Table table{.title = "",
+                .columns = {{"family", "family", 4, Show::always},
+                            {"name", "name", 4, Show::always},
+                            {"versions", "versions", 4, Show::always},
+                            {"execution", "execution modes"}},
+                .rows = {}};
     Report report;
     for (const Engine& engine : software.engines) {
         const std::vector<std::string> names = typed_names(engine);
@@ -71,7 +73,7 @@ Report software_list_report(const SoftwareStacks& software) {
                                                {"software", names}});
     }
     report.tables.push_back(std::move(table));
-    report.after.emplace_back("`roofcast software show NAME` prints what an engine or execution mode does and costs");
+    report.after.emplace_back("`roofcast software show NAME` prints what an engine or an execution mode does and what it costs.");
     return report;
 }
 
@@ -81,7 +83,6 @@ Report software_report(const std::vector<const Engine*>& chosen) {
     for (const Engine* engine : chosen) {
         Table keys = keys_of(engine->stack, fmt::format("{} ({}), family {}", engine->stack.name, modes_of(*engine), engine->family));
         report.document["software"].push_back(document_of(engine->stack, keys));
-        drop_meanings(keys);
         report.tables.push_back(std::move(keys));
         report.after.push_back(fmt::format("{}: {}", engine->stack.name, engine->stack.source));
     }
@@ -92,14 +93,18 @@ Report software_report(const SoftwareStack& mode) {
     Report report;
     Table keys = keys_of(mode, fmt::format("{} (execution mode)", mode.name));
     report.document["software"] = nlohmann::ordered_json::array({document_of(mode, keys)});
-    drop_meanings(keys);
     report.tables.push_back(std::move(keys));
     report.after.push_back(mode.source);
     return report;
 }
 
 Report software_keys_report() {
-    Table table{.title = "", .columns = {{"key", "key"}, {"unit", "unit"}, {"default", "default"}, {"meaning", "meaning"}}, .rows = {}};
+    Table table{.title = "",
+                .columns = {{"key", "key", 4, Show::always},
+                            {"unit", "unit"},
+                            {"default", "default", 4, Show::always},
+                            {"meaning", "meaning", 4, Show::always, true}},
+                .rows = {}};
     for (const SoftwareKeyInfo& key : software_keys())
         table.rows.push_back({std::string(key.name), std::string(key.unit),
                               key.required           ? "required"

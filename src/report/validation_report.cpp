@@ -14,7 +14,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-
 /// Better bands are plain: what stands out is what to distrust.
 Tone tone_of_band(const Cell& cell) {
     const auto* text = std::get_if<std::string>(&cell);
@@ -24,7 +23,7 @@ Tone tone_of_band(const Cell& cell) {
 
 /// NaN, of no rows, becomes null in JSON and a dash in text.
 Field<AccuracyGroup> error_field(const char* key, const char* title, AccuracySummary AccuracyGroup::*of, double AccuracySummary::*value,
-                         Show show = Show::usual) {
+                                 Show show = Show::usual) {
     return {{key, title, 3, show}, [of, value](const AccuracyGroup& group) { return group.*of.*value; }};
 }
 
@@ -38,7 +37,9 @@ const Fields<AccuracyGroup>& error_fields() {
         error_field("bias_percent", "bias %", &AccuracyGroup::ours, &Summary::bias_percent),
         error_field("accuracy_percent", "accuracy %", &AccuracyGroup::ours, &Summary::accuracy_percent, Show::wide),
         {{"band", "band", 4, Show::wide, false, tone_of_band},
-         [](const AccuracyGroup& group) { return group.ours.rows > 0 ? Cell(std::string(name(band(group.ours.accuracy_percent)))) : Cell(); }},
+         [](const AccuracyGroup& group) {
+             return group.ours.rows > 0 ? Cell(std::string(name(band(group.ours.accuracy_percent)))) : Cell();
+         }},
         {{"coverage_percent", "in 80% interval", 3},
          [](const AccuracyGroup& group) { return group.coverage_percent.value_or(std::numeric_limits<double>::quiet_NaN()); }},
         error_field("roofline_mape_percent", "roofline MAPE %", &AccuracyGroup::roofline, &Summary::mape_percent),
@@ -53,7 +54,7 @@ Table accuracy_table(const Validation& validation, const Measurements& measureme
         fields.push_back({{std::string(name(by[i])), std::string(name(by[i])), 4, Show::always},
                           [i](const AccuracyGroup& group) { return group.values[i]; }});
     return table_of<AccuracyGroup>("Accuracy by group (roofline: the data sheet alone)", group_by(validation, measurements, by),
-                           std::move(fields) + error_fields());
+                                   std::move(fields) + error_fields());
 }
 
 Table overall_table(const Validation& validation) {
@@ -80,8 +81,7 @@ RowText text_of(bool is_model, std::size_t index, const Measurements& measuremen
                 m.value};
     }
     const KernelRow& k = measurements.kernels[index];
-    return {k.gpu,        k.op_name,           std::string(name(k.precision)), shape_text(k.op), "latency_us", place_text(k.origin),
-            k.latency.in(us)};
+    return {k.gpu, k.op_name, std::string(name(k.precision)), shape_text(k.op), "latency_us", place_text(k.origin), k.latency.in(us)};
 }
 
 Fields<RowText> row_fields() {
@@ -139,17 +139,18 @@ Table impossible_table(std::vector<RowText> rows) {
         row_fields() + Fields<RowText>{{{"measured", "measured", 4, Show::always}, [](const RowText& row) { return row.measured; }},
                                        {{"limit", "limit", 4, Show::always}, [](const RowText& row) { return row.limit; }},
                                        {{"at", "at"}, [](const RowText& row) { return row.at; }}};
-    return table_of<RowText>(fmt::format("Set aside: {} rows better than the data sheet allows by more than {:.0f} %{}", all,
-                                         100 * impossible_margin,
-                                         rows.size() < all ? fmt::format(" (the first {}, JSON has all)", rows.size()) : ""),
-                             rows, fields);
+    return table_of<RowText>(
+        fmt::format("Set aside: {} rows better than the data sheet allows by more than {:.0f} %{}", all, 100 * impossible_margin,
+                    rows.size() < all ? fmt::format(" (the first {}, JSON has all)", rows.size()) : ""),
+        rows, fields);
 }
 
 /// Skipped rows by reason, most frequent first.
 Table skipped_table(const Validation& validation, std::size_t limit) {
     const std::vector<SkippedReason> reasons = validation.skipped.by_rows();
-    Table table{
-        fmt::format("Skipped: {} rows", validation.skipped.rows()), {{"rows", "rows"}, {"first", "first at", 4, Show::always}, {"reason", "reason", 4, Show::always, true}}, {}};
+    Table table{fmt::format("Skipped: {} rows", validation.skipped.rows()),
+                {{"rows", "rows"}, {"first", "first at", 4, Show::always}, {"reason", "reason", 4, Show::always, true}},
+                {}};
     std::int64_t left = validation.skipped.rows();
     for (std::size_t i = 0; i < std::min(limit, reasons.size()); ++i) {
         const SkippedReason& r = reasons[i];

@@ -2,7 +2,6 @@
 
 #include <doctest/doctest.h>
 
-#include "report/bench_report.hpp"
 #include "roofcast/bench.hpp"
 #include "roofcast/error.hpp"
 #include "support/program.hpp"
@@ -33,9 +32,6 @@ std::string error_of(const std::vector<BenchSeries>& all, const std::vector<std:
 TEST_CASE("relative performance is above 1 for the better of two, be it a time or a rate") {
     CHECK(relative_performance(series({}, {}, 127), series({}, {}, 100)) == rel(1.27, 1e-12));
     CHECK(relative_performance(series({}, {}, 100, "tokens_per_s"), series({}, {}, 127, "tokens_per_s")) == rel(1.27, 1e-12));
-    CHECK(relative_text(1) == "1.00×");
-    CHECK(change_text(1.27) == "+27 %");
-    CHECK(change_text(0.917) == "-8.3 %");
 }
 
 TEST_CASE("devices are compared on the work that both did") {
