@@ -79,7 +79,8 @@ Point StageSolver::solve(const Point& from, bool global) {
     SolverOptions options = with_.solver;
     options.local_evaluations = global ? per_run : per_run / 2;
     options.scan = global;
-    // Of whole models a random search found nothing that scan and local solvers miss (docs/model_log.md). A refinement starts at a minimum.
+    // Of whole models a random search found nothing that scan and local solvers miss (docs/decisions/search.md). A refinement starts at a
+    // minimum.
     options.global_evaluations = global && !outcome_.stage->of_models && !refines_ ? per_run : 0;
     outcome_.weights = row_weights(outcome_.rows);
     const Samples few = coarse(outcome_, options.seed);

@@ -1,5 +1,5 @@
 /// Memory that serving engines print at start-up, from public logs: a guard against regressions. Half of the logs of vLLM 0.19 gave the
-/// constants of its table (docs/model_log.md); all are judged here. Ceilings leave a tenth above the medians of the day.
+/// constants of its table (docs/decisions/engine-memory.md); all are judged here. Ceilings leave a tenth above the medians of the day.
 
 #include <doctest/doctest.h>
 

@@ -1,7 +1,7 @@
 /// Kernels of several engines, by the fits of their families: a guard against regressions of accuracy.
 ///
-/// Fits saw these rows, so that this is no figure of unseen accuracy; docs/model_log.md has those. Ceilings are 1.1 times the error of the
-/// day they were written.
+/// Fits saw these rows, so that this is no figure of unseen accuracy; docs/decisions/kernel-families.md has those. Ceilings are 1.1 times
+/// the error of the day they were written.
 
 #include <doctest/doctest.h>
 

@@ -143,7 +143,8 @@ TEST_CASE("under vLLM sinks make long prompts slow where FlashAttention-2 is the
         };
         return ttft("vllm") / ttft("vllm 0.7");
     };
-    // 12 layers of 64 heads see half of 32,000² scores: 3 to 4 s on the A100 (docs/model_log.md), beside 2 of all else.
+    // 12 layers of 64 heads see half of 32,000² scores: 3 to 4 s on the A100 (row 631 of docs/decisions/decisions.csv), beside 2 of all
+    // else.
     CHECK(slower("a100-sxm4-80gb", Precision::bf16) > 1.8);
     CHECK(slower("a100-sxm4-80gb", Precision::fp8) > 1.8);
     // Experts of the two versions are different families.

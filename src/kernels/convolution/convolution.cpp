@@ -15,7 +15,7 @@ namespace {
 constexpr int least_pixels = 64;
 
 // Pixels or Winograd tiles, and channels, of the one kernel that the library has on CUDA cores for each algorithm, as residuals by map and
-// channels show it (docs/model_log.md).
+// channels show it (docs/decisions/convolution-algorithms.md).
 constexpr Tile implicit_tile{128, 32}, fused_tile{32, 32}, product_tile{128, 64};
 
 /// Pixels and channels of tensor cores' one kernel for a group that none takes together with others: RegNets with groups of 24 to 120
