@@ -1,6 +1,6 @@
 #pragma once
 /// How the kernels of one library of fused attention are made: tables `[[attention]]` of `software/libraries/`. The equations that take
-/// these numbers are in src/kernels/attention (docs/model.md, Attention); keys and units in docs/software.md.
+/// these numbers are in src/kernels/attention (docs/model/attention.md); keys and units in docs/reference/software.md.
 
 #include <cstdint>
 #include <limits>

@@ -3,7 +3,7 @@
 ///
 /// Peaks, bandwidths and sizes are facts of the GPU profile and are never in here. Every member is declared once more in
 /// `parameter_specs()` (src/profile/cost_parameters.cpp), which is what the loaders and the calibrator iterate over.
-/// The equations that they enter are in docs/model.md. Shipped values are in gpus/arch/*.toml; the initial values below keep a
+/// The equations that they enter are in docs/model/. Shipped values are in gpus/arch/*.toml; the initial values below keep a
 /// hand-made profile usable.
 
 #include <array>

@@ -9,7 +9,7 @@
 ///     watts = min(TDP, idle power + E / (p · T))
 ///     joules = watts · T · GPUs
 ///
-/// Assumptions: the board alone, without host, network and cooling. What the constants rest on is in docs/model.md (Power); no measured
+/// Assumptions: the board alone, without host, network and cooling. What the constants rest on is in docs/model/power.md; no measured
 /// power of whole models judges it. The energy of a decode phase is that of its middle step times the steps.
 
 #include <cstdint>

@@ -70,7 +70,7 @@ inline constexpr int newest_pcie = 6;
 
 /// What check bits take where inline ECC keeps them among the data: a sixteenth of the capacity, and traffic over that of data, which is as
 /// much when data is read. Copies pay for writes also: lattice-Boltzmann steps reach 0.74 of the data sheet's bandwidth on A40 and A10, and
-/// 0.88 on RTX A6000 and A5000, which have the same chips and ECC off (docs/inline_ecc.md).
+/// 0.88 on RTX A6000 and A5000, which have the same chips and ECC off (docs/model/memory.md).
 inline constexpr double inline_ecc_of_capacity = 1.0 / 16, inline_ecc_of_reads = 1.0 / 16, inline_ecc_of_copies = 0.19;
 
 /// What kernels compute with of a device's facts. Peaks are dense and at boost clock.
@@ -146,7 +146,7 @@ struct GpuProfile : GpuFigures {
         if (!capacity) return std::nullopt;
         return (inline_ecc ? 1 - inline_ecc_of_capacity : 1) * *capacity;
     }
-    /// What the driver leaves of that to programs (docs/usable_memory.md).
+    /// What the driver leaves of that to programs (docs/model/memory.md).
     [[nodiscard]] std::optional<Bytes> usable_memory() const {
         const auto data = data_capacity();
         return data ? std::optional(facts.usable_memory_fraction.value_or(1) * *data) : std::nullopt;

@@ -1,6 +1,6 @@
 #pragma once
 /// What libraries' kernels are on the chips of an architecture: tables `[[facts]]` of `software/libraries/` and `[[attention]]` of
-/// `software/libraries.toml`. Keys and units: docs/software.md.
+/// `software/libraries.toml`. Keys and units: docs/reference/software.md.
 
 #include <array>
 #include <cstdint>
@@ -21,7 +21,7 @@ struct ShapedTile {
     int rows = 0, columns = 0;
     double relative_epilogue = 1;  ///< time of the epilogue for an output over that of `epilogue_cycles`
     int cluster_rows = 0;          ///< that a cluster of thread blocks computes together, whether they are there or not; 0: each tile alone
-    double padding_cost = 0;       ///< of a cluster's rows that m lacks: fraction of a step's time (`padding` in docs/model.md)
+    double padding_cost = 0;       ///< of a cluster's rows that m lacks: fraction of a step's time (`padding` in docs/model/gemm.md)
 };
 
 /// Attention in thread blocks of a whole head.

@@ -21,7 +21,7 @@ enum class KernelSet {
 std::string_view name(KernelSet kernels);
 
 /// What a graph of operators depends on beside the model and the run. Keys, units and meanings of what tables of `software/` state:
-/// src/software/keys.cpp and docs/software.md.
+/// src/software/keys.cpp and docs/reference/software.md.
 struct Lowering {
     KernelSet kernels = KernelSet::engine;
     // Formats

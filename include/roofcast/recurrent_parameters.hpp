@@ -1,5 +1,5 @@
 #pragma once
-/// Parameters of the operators in recurrent_op.hpp. Equations: docs/model.md, Recurrent layers.
+/// Parameters of the operators in recurrent_op.hpp. Equations: docs/model/recurrence.md.
 
 #include <array>
 

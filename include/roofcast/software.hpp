@@ -94,7 +94,8 @@ struct HalfPadded {
     Seconds host_per_pass;  ///< that removing it takes more, and that nothing hides
 };
 
-/// What an execution mode, or a named engine, does and costs. Keys, units and meanings: src/software/keys.cpp and docs/software.md.
+/// What an execution mode, or a named engine, does and costs. Keys, units and meanings: src/software/keys.cpp and
+/// docs/reference/software.md.
 struct SoftwareStack {
     std::string name;  ///< "eager", …, or the engine's: "llama.cpp"
     Execution execution = Execution::eager;
@@ -161,7 +162,7 @@ struct SoftwareKeyInfo {
     bool required = false;     ///< in tables of execution modes
     std::string fallback{};    ///< value of tables without the key, as TOML
 };
-/// All keys but `source`, in the order of docs/software.md.
+/// All keys but `source`, in the order of docs/reference/software.md.
 std::vector<SoftwareKeyInfo> software_keys();
 
 /// Keys and values of `stack` that differ from a table without keys, as TOML.

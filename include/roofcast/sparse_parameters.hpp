@@ -1,5 +1,5 @@
 #pragma once
-/// Parameters of the operators in sparse_op.hpp. Equations: docs/model.md, Sparse attention.
+/// Parameters of the operators in sparse_op.hpp. Equations: docs/model/sparse-attention.md.
 
 #include <array>
 

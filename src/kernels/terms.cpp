@@ -18,7 +18,7 @@ Bound largest(const KernelCost& c, Seconds busy) {
 }
 
 /// At boost clock, which takes more voltage the higher it is: to the power 1/2. A finer process takes less: CUDA cores to the power 5/4,
-/// tensor cores in proportion; these take the less the wider they are, by the root of their width (docs/model.md, Power).
+/// tensor cores in proportion; these take the less the wider they are, by the root of their width (docs/model/power.md).
 JoulesPerFlop flop_energy(MathUnit unit, const Gpu& gpu) {
     constexpr double lanes_nm = 7, matrix_nm = 5;
     constexpr Hertz reference_clock = 1000 * mhz;

@@ -49,7 +49,7 @@ inline double matrix_operand_width(Precision precision, MathUnit unit) {
 }
 
 /// Energy of a FLOP on 16-bit tensor cores over that of one in bf16; 1 on other units: fp16 multiplies 11 bits of significand where bf16
-/// has 8, TF32 as many of operands twice as wide, and fp32, where tensor cores have it, 24 (docs/model.md, Power).
+/// has 8, TF32 as many of operands twice as wide, and fp32, where tensor cores have it, 24 (docs/model/power.md).
 double relative_flop_energy(Precision precision, MathUnit unit);
 
 /// Time of terms that overlap, at the running clock. Continuous and monotone in every term.

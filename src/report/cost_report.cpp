@@ -130,7 +130,7 @@ nlohmann::ordered_json as_json(const CostSettings& settings) {
 
 std::string energy_remark() {
     return "Energy: the boards alone, modelled from FLOPs and DRAM bytes, at most TDP. Near published figures for an H200; consumer boards "
-           "draw a multiple of it when they decode (docs/known_misses.md).";
+           "draw a multiple of it when they decode (docs/limits.md).";
 }
 
 std::vector<std::string> assumption_lines(const CostSettings& c) {

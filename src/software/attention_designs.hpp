@@ -1,5 +1,5 @@
 #pragma once
-/// Reading of designs of fused attention: tables `[[attention]]` of `software/libraries/`. Keys: docs/software.md.
+/// Reading of designs of fused attention: tables `[[attention]]` of `software/libraries/`. Keys: docs/reference/software.md.
 
 #include <span>
 #include <string_view>

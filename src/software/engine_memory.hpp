@@ -1,5 +1,5 @@
 #pragma once
-/// Tables `[[memory]]` of `software/engines/*.toml`. Keys: docs/software.md.
+/// Tables `[[memory]]` of `software/engines/*.toml`. Keys: docs/reference/software.md.
 
 #include <vector>
 

@@ -1,6 +1,6 @@
 #pragma once
 /// Facts of libraries' kernels by architecture: tables `[[facts]]` of `software/libraries/` and `[[attention]]` of
-/// `software/libraries.toml`. Keys: docs/software.md.
+/// `software/libraries.toml`. Keys: docs/reference/software.md.
 
 #include <string>
 #include <vector>

@@ -43,7 +43,7 @@ TEST_CASE("gpu show has the data sheet's memory beside what programs can allocat
     const auto shown = [](const std::string& gpu) { return json::parse(roofcast::test::printed("gpu show --format json " + gpu))["gpu"]; };
     const json a100 = shown("a100-pcie-80gb");
     CHECK(a100["capacity_gb"] == 80);
-    // 80 · 2^30 · 0.985 bytes, docs/usable_memory.md.
+    // 80 · 2^30 · 0.985 bytes, docs/model/memory.md.
     CHECK(a100["usable_gb"].get<double>() == rel(84.611, 1e-4));
     CHECK(a100["nvlink_gpus"] == 2);
     CHECK_FALSE(shown("a100-sxm4-80gb").contains("nvlink_gpus"));

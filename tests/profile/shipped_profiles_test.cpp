@@ -33,7 +33,7 @@ TEST_CASE("every shipped profile loads, with its parameters, and differs from it
 }
 
 TEST_CASE("programs can allocate what CUDA, HIP and Metal report, and a device without a capacity says nothing") {
-    // docs/usable_memory.md, GiB
+    // docs/model/memory.md, GiB
     const std::pair<const char*, double> reported[] = {{"b200-sxm", 178.35},
                                                        {"h200-sxm-141gb", 139.8},
                                                        {"h100-sxm5-80gb", 79.19},

@@ -61,7 +61,7 @@ TEST_CASE("one sequence more never doubles a decode step") {
     const SoftwareStacks software = load_software(test::software_dir());
     const Workload model = find_workload(test::models_dir(), "qwen2.5-0.5b");
     for (const Gpu& gpu : shipped_gpus()) {
-        // Known misses: docs/known_misses.md.
+        // Known misses: docs/limits.md.
         if (gpu.profile.architecture == "pascal" || gpu.profile.architecture == "turing") continue;
         for (const Precision p : all_precisions) {
             double before = 0;

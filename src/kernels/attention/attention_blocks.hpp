@@ -1,5 +1,5 @@
 #pragma once
-/// How fused attention is cut into thread blocks, and how long these take. See docs/model.md, Attention.
+/// How fused attention is cut into thread blocks, and how long these take. See docs/model/attention.md.
 
 #include "kernels/attention/attention_kernel.hpp"
 

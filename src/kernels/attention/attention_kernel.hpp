@@ -1,5 +1,5 @@
 #pragma once
-/// The fused kernel that an attention operator runs in, and what its thread blocks take on one SM. See docs/model.md, Attention.
+/// The fused kernel that an attention operator runs in, and what its thread blocks take on one SM. See docs/model/attention.md.
 
 #include <cstdint>
 

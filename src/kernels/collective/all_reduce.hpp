@@ -1,7 +1,7 @@
 #pragma once
 /// All-reduce by the kernels of an engine's own library.
 ///
-/// T = start + hop · (rounds + rounds_per_peer · (n − 2)) + bytes over the link / (fraction · link) + copies; docs/model.md, Between GPUs.
+/// T = start + hop · (rounds + rounds_per_peer · (n − 2)) + bytes over the link / (fraction · link) + copies; docs/model/collectives.md.
 
 #include "roofcast/kernel_cost.hpp"
 #include "roofcast/kernel_library.hpp"

@@ -1,5 +1,5 @@
 #pragma once
-/// Depthwise convolutions, which have kernels of their own. See docs/model.md, Convolution.
+/// Depthwise convolutions, which have kernels of their own. See docs/model/convolution.md.
 
 #include "kernels/terms.hpp"
 

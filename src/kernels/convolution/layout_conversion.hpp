@@ -1,6 +1,6 @@
 #pragma once
-/// Kernels that a library runs around a convolution whose operands lie in another layout than its kernels take. See docs/model.md,
-/// Convolution.
+/// Kernels that a library runs around a convolution whose operands lie in another layout than its kernels take. See
+/// docs/model/convolution.md.
 
 #include "kernels/terms.hpp"
 

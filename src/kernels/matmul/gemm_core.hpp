@@ -1,5 +1,5 @@
 #pragma once
-/// The tiled matrix product that GEMM, convolution and mixture-of-experts share. See docs/model.md, GEMM.
+/// The tiled matrix product that GEMM, convolution and mixture-of-experts share. See docs/model/gemm.md.
 
 #include <cstdint>
 #include <optional>
@@ -37,7 +37,7 @@ struct MatrixProduct {
     std::int64_t depth = 32;                ///< elements of k that a block takes in one step
     int tile_rows = 0, tile_columns = 0;    ///< of the only tile that the library has; 0: it has several
     int cluster_rows = 0;                   ///< of the tiles that a cluster of thread blocks computes together; 0: each tile alone
-    double padding_cost = 0;                ///< of a cluster's rows that m lacks: share of a step's time (docs/model.md)
+    double padding_cost = 0;                ///< of a cluster's rows that m lacks: share of a step's time (docs/model/gemm.md)
     int blocks_per_sm = 1;                  ///< that share an SM, each as much slower
     int most_parts = 32;                    ///< of k that the library has kernels for; 1: it does not split k
     bool steps_in_turn = false;             ///< along k, each waits for the one before; else loads run far ahead

@@ -1,5 +1,5 @@
 #pragma once
-/// The tile and the split of k that a library runs a matrix product in. See docs/model.md, GEMM, Tiles.
+/// The tile and the split of k that a library runs a matrix product in. See docs/model/gemm.md.
 
 #include "kernels/matmul/gemm_core.hpp"
 

@@ -1,5 +1,5 @@
 #pragma once
-/// Which tiles libraries run a matrix product in, and what they cover of it. See docs/model.md, GEMM, Tiles.
+/// Which tiles libraries run a matrix product in, and what they cover of it. See docs/model/gemm.md.
 
 #include <algorithm>
 #include <bit>
@@ -43,7 +43,7 @@ inline double tile_columns(const MatrixProduct& op, Tile tile) {
 }
 
 /// Mean time of a step along k, over that of tiles within the product, where clusters lack rows of A: it grows with what one of them lacks,
-/// falls with the clusters of a column, and sets in as tiles fill the chip (`tiles_per_sm`) and k gets long (docs/model.md, GEMM).
+/// falls with the clusters of a column, and sets in as tiles fill the chip (`tiles_per_sm`) and k gets long (docs/model/gemm.md).
 double padding_of(const MatrixProduct& op, Tile tile, double tiles_per_sm);
 
 }  // namespace roofcast
