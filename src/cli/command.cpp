@@ -67,7 +67,7 @@ std::string text_of(const Report& report, const CommonOptions& options) {
     if (format == Format::csv) return csv_text(main, options);
     if (format == Format::markdown) return rows_only ? as_markdown(main) : as_markdown(report);
     const std::size_t width = options.wide || !options.output.empty() ? 0 : output_width();
-    const TextStyle style{.width = width, .headers = !options.no_headers, .color = options.output.empty() && wants_color(options.color)};
+    const TextStyle style{.width = width, .headers = !options.no_headers, .color = options.output.empty() && wants_color(options.color), .more = ": --wide"};
     return rows_only ? as_text(main, style) : as_text(report, style);
 }
 

@@ -175,7 +175,7 @@ nlohmann::ordered_json identity(const GpuProfile& gpu) {
 Report gpu_list_report(const std::vector<GpuProfile>& gpus) {
     using Gpu = GpuProfile;
     Fields<Gpu> fields{{{"id", "id", 4, Show::always}, [](const Gpu& gpu) { return gpu.id; }},
-                       {{"name", "name"}, [](const Gpu& gpu) { return gpu.name; }},
+                       {{"name", "name", 4, Show::wide}, [](const Gpu& gpu) { return gpu.name; }},
                        {{"architecture", "architecture", 4, Show::wide}, [](const Gpu& gpu) { return gpu.architecture; }},
                        {{"sm_count", "SMs", 4, Show::wide}, [](const Gpu& gpu) { return gpu.sm_count; }},
                        {{"memory_gb", "memory GB", 4, Show::always}, [](const Gpu& gpu) { return cell_in(gpu.capacity, gib); }},

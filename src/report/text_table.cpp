@@ -55,7 +55,7 @@ std::string_view color_of(Tone tone) {
 struct Drawn {
     Column column;
     std::vector<std::string> texts;  ///< of the rows
-    bool numeric = false;
+    bool numeric = false, textual = false;
     std::size_t natural = 0;  ///< width of the longest text, without the heading
     std::size_t width = 0;    ///< that it gets
 
@@ -73,7 +73,9 @@ std::vector<Drawn> drawn_columns(const Table& table) {
             d.texts.push_back(cell_text(row[c], d.column.digits));
             d.natural = std::max(d.natural, text_width(d.texts.back()));
             d.numeric = d.numeric || is_numeric(row[c]);
+            d.textual = d.textual || std::holds_alternative<std::string>(row[c]);
         }
+        d.numeric = d.numeric && !d.textual;
         d.width = std::max(d.natural, text_width(d.column.title));
         columns.push_back(std::move(d));
     }
@@ -83,16 +85,6 @@ std::vector<Drawn> drawn_columns(const Table& table) {
 std::size_t total_width(const std::vector<Drawn>& columns) {
     const std::size_t gaps = columns.empty() ? 0 : gap * (columns.size() - 1);
     return std::accumulate(columns.begin(), columns.end(), gaps, [](std::size_t sum, const Drawn& d) { return sum + d.width; });
-}
-
-/// The column to fold next: of those with the lowest priority the last. The first column names its row and stays.
-std::vector<Drawn>::iterator next_to_fold(std::vector<Drawn>& columns) {
-    for (const Show show : {Show::wide, Show::usual}) {
-        const auto first = std::prev(columns.rend());
-        const auto last = std::find_if(columns.rbegin(), first, [show](const Drawn& d) { return d.column.show == show; });
-        if (last != first) return std::prev(last.base());
-    }
-    return columns.end();
 }
 
 /// Gives columns that are narrower than their text what `width` leaves.
@@ -114,17 +106,34 @@ void narrow(std::vector<Drawn>& columns, std::size_t width) {
     }
 }
 
-/// Fits `columns` into `width`; the number that was folded.
+/// Whether a column is in every table. The first names its row.
+bool stays(const std::vector<Drawn>& columns, std::size_t c) {
+    return c == 0 || columns[c].column.show == Show::always || columns[c].column.show == Show::setting;
+}
+
+/// Fits `columns` into `width`: those that stay, then each other that there is room for, by priority. The number that was folded.
 std::size_t fit(std::vector<Drawn>& columns, std::size_t width) {
     if (width == 0 || total_width(columns) <= width) return 0;
-    for (Drawn& d : columns) d.width = d.least();
-    std::size_t folded = 0;
-    while (total_width(columns) > width) {
-        const auto next = next_to_fold(columns);
-        if (next == columns.end()) break;
-        columns.erase(next);
-        ++folded;
+    std::vector<bool> shown(columns.size());
+    std::size_t used = 0;
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+        columns[c].width = columns[c].least();
+        shown[c] = stays(columns, c);
+        if (shown[c]) used += columns[c].width + (c > 0 ? gap : 0);
     }
+    for (const Show show : {Show::usual, Show::wide}) {
+        for (std::size_t c = 0; c < columns.size(); ++c) {
+            if (shown[c] || columns[c].column.show != show || used + gap + columns[c].width > width) continue;
+            shown[c] = true;
+            used += gap + columns[c].width;
+        }
+    }
+    std::size_t kept = 0;
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+        if (shown[c] && kept++ != c) columns[kept - 1] = std::move(columns[c]);
+    }
+    const std::size_t folded = columns.size() - kept;
+    columns.resize(kept);
     narrow(columns, width);
     widen(columns, width);
     return folded;
@@ -224,7 +233,7 @@ std::string as_text(const Table& table, const TextStyle& style) {
         draw_row(
             out, columns, [r](const Drawn& d) { return d.texts[r]; }, tone);
     }
-    if (folded > 0 && style.headers) out += fmt::format("+ {} column{}: --wide\n", folded, folded == 1 ? "" : "s");
+    if (folded > 0 && style.headers) out += fmt::format("+ {} column{}{}\n", folded, folded == 1 ? "" : "s", style.more);
     return out;
 }
 

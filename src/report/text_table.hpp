@@ -12,6 +12,7 @@ struct TextStyle {
     std::size_t width = 0;  ///< columns of the terminal; 0: as wide as the text needs
     bool headers = true;
     bool color = false;
+    std::string more{};  ///< behind the number of columns that were folded: how to see them
 };
 
 /// Aligned columns: text to the left, numbers to the right. Columns without any value are left out, and a setting that all rows share is

@@ -124,7 +124,7 @@ TEST_CASE("offloading is a setting of the search, with its reason, in text, JSON
     // The share shown is one that predict takes, and fits.
     const std::string asked = " --precision fp16 --weights fp16 --batch " + std::to_string(rows[0]["batch"].get<int>()) + " --execution " +
                               rows[0]["execution"].get<std::string>() + " --offload " + std::to_string(percent / 100);
-    const json p = json::parse(roofcast::test::printed("predict --format json --gpu t4 --model llama-3.1-8b" + asked));
+    const json p = roofcast::test::only_prediction(roofcast::test::printed("predict --format json --gpu t4 --model llama-3.1-8b" + asked));
     CHECK(as_number(p["latency_ms"]) == rel(as_number(rows[0]["latency_ms"]), 1e-9));
     CHECK(as_number(p["memory_gb"]) <= 16);
     const std::string text = roofcast::test::printed("compare " + run), csv = roofcast::test::printed("compare --format csv " + run);

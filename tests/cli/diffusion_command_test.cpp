@@ -13,7 +13,7 @@ using roofcast::test::rel;
 namespace {
 
 json diffusion_run(const std::string& arguments) {
-    return json::parse(roofcast::test::printed("predict --format json " + arguments));
+    return roofcast::test::only_prediction(roofcast::test::printed("predict --format json " + arguments));
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ Table wide_table(std::size_t rows) {
 TEST_CASE("a table without a width prints every column in one line a row") {
     const std::string text = as_text(wide_table(2));
     CHECK(text.find("second") != std::string::npos);
-    CHECK(text.find("--wide") == std::string::npos);
+    CHECK(text.find("+ ") == std::string::npos);
 }
 
 TEST_CASE("a table that does not fit wraps long text first, then folds the columns of least priority and says so") {
@@ -46,13 +46,13 @@ TEST_CASE("a table that does not fit wraps long text first, then folds the colum
     const std::string wrapped_text = as_text(wide_table(2), {.width = 48});
     CHECK(widest_line(wrapped_text) <= 48);
     CHECK(wrapped_text.find("second") != std::string::npos);
-    CHECK(wrapped_text.find("--wide") == std::string::npos);
+    CHECK(wrapped_text.find("+ ") == std::string::npos);
     // One column less: `second` goes, as Show::wide does before Show::usual.
-    const std::string folded = as_text(wide_table(2), {.width = 46});
+    const std::string folded = as_text(wide_table(2), {.width = 46, .more = ": more"});
     CHECK(widest_line(folded) <= 46);
     CHECK(folded.find("second") == std::string::npos);
     CHECK(folded.find("first") != std::string::npos);
-    CHECK(folded.find("+ 1 column: --wide") != std::string::npos);
+    CHECK(folded.find("+ 1 column: more") != std::string::npos);
 }
 
 TEST_CASE("no width from 40 to 120 is exceeded") {
@@ -66,7 +66,7 @@ TEST_CASE("no width from 40 to 120 is exceeded") {
 TEST_CASE("a single row that does not fit becomes a card with all its columns") {
     const std::string text = as_text(wide_table(1), {.width = 40});
     CHECK(text.find("second  1.5") != std::string::npos);
-    CHECK(text.find("--wide") == std::string::npos);
+    CHECK(text.find("+ ") == std::string::npos);
 }
 
 TEST_CASE("settings that all rows share are said once, and empty columns are left out") {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 #include <string>
 
 namespace roofcast::test {
@@ -43,6 +44,13 @@ inline std::string printed(const std::string& arguments) {
     const ProgramResult result = roofcast(arguments);
     REQUIRE(result.exit_code == 0);
     return result.output;
+}
+
+/// The only prediction of what `predict --format json` prints.
+inline nlohmann::json only_prediction(const std::string& output) {
+    const nlohmann::json predictions = nlohmann::json::parse(output).at("predictions");
+    REQUIRE(predictions.size() == 1);
+    return predictions.front();
 }
 
 /// What a wrong command line prints on standard error: one line, and exit code 2.
