@@ -1,4 +1,4 @@
-// Examples of docs/formats.md that are whole files load as they are printed.
+// Examples of docs/reference/models.md that are whole files load as they are printed.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -27,9 +27,9 @@ std::vector<std::string> toml_examples(const std::string& page) {
 
 }  // namespace
 
-TEST_CASE("models of docs/formats.md load") {
+TEST_CASE("models of docs/reference/models.md load") {
     int models = 0;
-    for (const std::string& example : toml_examples(text_of(source_dir() / "docs" / "formats.md"))) {
+    for (const std::string& example : toml_examples(text_of(source_dir() / "docs" / "reference" / "models.md"))) {
         const bool whole = example.find("family ") != std::string::npos && example.find("\nid ") != std::string::npos;
         if (!whole && !example.starts_with("id         = \"small-detector\"")) continue;
         CAPTURE(example);
