@@ -51,3 +51,11 @@ TEST_CASE("README has the accuracy by kind of work that the fits state") {
         CHECK(roofcast::test::contains(readme, line));
     }
 }
+
+TEST_CASE("README has the numbers of shipped GPUs and models") {
+    const auto gpus = json::parse(roofcast::test::printed("gpu list --format json"))["gpus"].size();
+    const auto models = json::parse(roofcast::test::printed("model list --format json"))["models"].size();
+    const std::string numbers = fmt::format("{} GPUs and {},{:03} models are shipped", gpus, models / 1000, models % 1000);
+    CAPTURE(numbers);
+    CHECK(roofcast::test::contains(roofcast::test::text_of(roofcast::test::source_dir() / "README.md"), numbers));
+}
