@@ -8,7 +8,7 @@
 /// as a fraction of one row: what the data say nothing about stays where it was. Peaks and bandwidths are no parameters.
 ///
 /// Parameters are fitted in stages, each on the rows of its own operators: streaming, row-wise, matrix products by arithmetic unit,
-/// convolution, attention, experts, collectives, copies, whole models. See docs/calibration.md.
+/// convolution, attention, experts, collectives, copies, whole models. See docs/reference/calibration.md.
 
 #include <cstdint>
 #include <filesystem>

@@ -18,7 +18,7 @@ enum class ConvNorm { none, batch, layer, frozen, group, standardized, instance,
 /// over neighbouring channels (ECA).
 enum class ChannelGate { squeeze, effective, eca };
 
-/// What one line of a convolutional net can be. docs/formats.md describes each.
+/// What one line of a convolutional net can be. docs/reference/models.md describes each.
 enum class ConvBlock {
     conv,
     transposed,

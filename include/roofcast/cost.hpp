@@ -10,7 +10,7 @@
 ///     break-even = purchase / (rent − electricity)
 ///
 /// Renting pays all hours, at work or not; the rent includes electricity. Owning pays purchase, electricity and nothing else: no interest,
-/// tax, staff, space or network. Currency is US dollars. docs/scenarios.md derives each formula.
+/// tax, staff, space or network. Currency is US dollars. docs/model/cost.md derives each formula.
 
 #include <cstdint>
 #include <optional>

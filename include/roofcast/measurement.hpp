@@ -1,5 +1,5 @@
 #pragma once
-/// Measured kernels and models, as read from CSV files. The columns are described in docs/formats.md, Measurements.
+/// Measured kernels and models, as read from CSV files. The columns are described in docs/reference/measurements.md.
 ///
 /// A row that cannot be used is never dropped in silence: `Measurements::skipped` counts it by its reason, with file and line of the first.
 

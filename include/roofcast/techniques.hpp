@@ -1,6 +1,6 @@
 #pragma once
 /// Ways of running a transformer beyond one plain pass after another: cached prefixes, chunked prefill, paged KV cache, weights held by the
-/// host, speculative decoding. As initialized, all are off. Equations: docs/scenarios.md.
+/// host, speculative decoding. As initialized, all are off. Equations: docs/model/serving.md.
 
 #include <cstdint>
 #include <memory>

@@ -1,5 +1,5 @@
 #pragma once
-/// What the program tells its caller: one rule for all commands, in docs/formats.md too.
+/// What the program tells its caller: one rule for all commands, in docs/reference/exit-codes.md too.
 
 namespace roofcast::cli {
 

@@ -16,7 +16,7 @@ struct SweepAxis {
     std::vector<std::string> words;   ///< as the parser got them
     std::vector<std::string> values;  ///< words cut at commas and checked; empty: not given
     void (*set)(RunOptions& options, const std::string& value, const char* option) = nullptr;
-    bool technique = false;  ///< a way of serving that docs/scenarios.md describes
+    bool technique = false;  ///< a way of serving that docs/model/serving.md describes
     bool scales = false;     ///< degrees of parallelism and streams: points that differ in these alone are compared
 
     /// Values there are to choose from: one, the default, where none is given.

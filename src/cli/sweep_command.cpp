@@ -76,7 +76,7 @@ void add_assumptions(Report& report, const SweepInputs& inputs) {
     if (std::any_of(inputs.axes.begin(), inputs.axes.end(), technique)) {
         notes.push_back(
             "no measured row has cached prefixes, chunks, drafts or offloading: intervals are those of plain passes; "
-            "equations and assumptions: docs/scenarios.md");
+            "equations and assumptions: docs/model/cost.md");
         report.after.push_back("note: " + notes.back().get<std::string>());
     }
     auto assumed = nlohmann::ordered_json::array();

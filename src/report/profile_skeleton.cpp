@@ -12,7 +12,7 @@ namespace {
 constexpr const char* skeleton =
     R"(# GPU profile of roofcast. Fill in the required values, then: roofcast gpu show FILE, roofcast gpu check FILE.
 # Keys that start with # are optional: remove the # to state a value. What is left out is derived and marked assumed.
-# GB/s are 10^9 bytes per second. All keys: docs/formats.md, GPU profiles.
+# GB/s are 10^9 bytes per second. All keys: docs/reference/gpus.md.
 
 id = "{id}"  # names the GPU in tables and commands; lower case letters, digits, hyphens
 name = "{name}"

@@ -1,5 +1,5 @@
 #pragma once
-/// The answer of `serve-sim` as JSON (docs/formats.md).
+/// The answer of `serve-sim` as JSON (docs/reference/json.md).
 
 #include "report/serving_report.hpp"
 

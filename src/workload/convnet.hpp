@@ -1,5 +1,5 @@
 #pragma once
-/// Reads the architecture of convolutional nets and detectors from TOML. The format is in docs/formats.md.
+/// Reads the architecture of convolutional nets and detectors from TOML. The format is in docs/reference/models.md.
 
 #include "io/toml_reader.hpp"
 #include "roofcast/workload.hpp"

@@ -53,7 +53,7 @@ private:
         if (layer.size > 0 || layer.repeat == 0 || spec.is(bare)) return;
         if (layer.block == ConvBlock::channel_gate && layer.gate.value_or(ChannelGate::squeeze) != ChannelGate::squeeze) return;
         throw error(spec.name, *table_.get(spec.name),
-                    "a layer of this block needs its number (docs/formats.md: channels, window, queries)", {},
+                    "a layer of this block needs its number (docs/reference/models.md: channels, window, queries)", {},
                     "a whole number of at least 1");
     }
 

@@ -79,7 +79,7 @@ void report_unread(const JsonReader& config, bool inferred, Workload& workload) 
         return;
     }
     throw config.error("model_type", "unknown model type, with keys that no reader knows: " + keys,
-                       "a type of docs/formats.md, or keys of one of these");
+                       "a type of docs/reference/models.md, or keys of one of these");
 }
 
 }  // namespace

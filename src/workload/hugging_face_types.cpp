@@ -141,7 +141,7 @@ Error unknown_type(const JsonReader& config) {
                             "this is the configuration of a part of a diffusion model",
                             "a config.json with model_type; for diffusion models, an id of `roofcast model list`");
     }
-    const std::string expected = "a type that docs/formats.md lists under Transformers";
+    const std::string expected = "a type that docs/reference/models.md lists under Transformers";
     if (!config.has("model_type")) return config.error("model_type", "a required key is missing", expected);
     std::vector<std::string> known;
     for (const ModelType& type : model_types) known.emplace_back(type.name);

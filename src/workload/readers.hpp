@@ -1,5 +1,5 @@
 #pragma once
-/// Reading each family's architecture from a TOML table: the keys are those of docs/formats.md, the fields those of workload.hpp.
+/// Reading each family's architecture from a TOML table: the keys are those of docs/reference/models.md, the fields those of workload.hpp.
 
 #include "io/toml_reader.hpp"
 #include "roofcast/workload.hpp"

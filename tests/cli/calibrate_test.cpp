@@ -62,7 +62,7 @@ TEST_CASE("calibrate reports without writing, and writes the same file twice whe
     REQUIRE(dry.exit_code == 0);
     CHECK_FALSE(std::filesystem::exists(box.fit_file()));
     const auto json = nlohmann::json::parse(dry.output);
-    CHECK(json["schema_version"] == 1);
+    CHECK(json["schema_version"] == 2);
     CHECK(json["fits"][0]["title"] == "t4");
     CHECK(json["fits"][0]["accuracy"][0]["fit_mape_percent"].get<double>() < 2);
     REQUIRE(program(box.command("--folds 2 --write")).exit_code == 0);

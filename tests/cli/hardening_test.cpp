@@ -18,6 +18,10 @@ json printed_json(const std::string& arguments) {
     return json::parse(roofcast::test::printed(arguments + " --format json"));
 }
 
+json printed_prediction(const std::string& arguments) {
+    return roofcast::test::only_prediction(roofcast::test::printed(arguments + " --format json"));
+}
+
 constexpr const char* minimal =
     "name = \"X1\"\narchitecture = \"ampare\"\nmemory_gb = 40\nmemory_bandwidth_gbps = 1000\ncompute_tflops = 100\n";
 
@@ -36,7 +40,7 @@ TEST_CASE("expert parallelism needs experts that it divides, on as many GPUs") {
     CHECK(contains(refused("predict --gpu h100 --model llama-3.1-8b --tp 2 --ep 2"), "no experts"));
     CHECK(contains(refused("predict --gpu h100 --model mixtral-8x7b --tp 4 --ep 3"), "8 experts"));
     CHECK(contains(refused("predict --gpu h100 --model mixtral-8x7b --ep 2"), "--tp 2 --ep 2"));
-    CHECK(printed_json("predict --gpu h100 --model mixtral-8x7b --tp 4 --ep 2")["parallel"]["expert"] == 2);
+    CHECK(printed_prediction("predict --gpu h100 --model mixtral-8x7b --tp 4 --ep 2")["parallel"]["expert"] == 2);
     CHECK(contains(roofcast::test::roofcast("predict --gpu h100 --model mixtral-8x7b --tp 4 --ep 2").output, "ep 2"));
 }
 
@@ -51,7 +55,7 @@ TEST_CASE("degrees that split no head evenly are refused, with those that work")
     // Two KV heads on four GPUs: each is copied to two.
     const auto cache = [](int gpus) {
         const std::string command = "predict --gpu h100 --model qwen2.5-1.5b --batch 64 --prompt 4096 --tp ";
-        return printed_json(command + std::to_string(gpus))["memory"]["kv_cache_gb"].get<double>();
+        return printed_prediction(command + std::to_string(gpus))["memory"]["kv_cache_gb"].get<double>();
     };
     CHECK(cache(2) == rel(cache(1) / 2, 1e-9));
     CHECK(cache(4) == rel(cache(2), 1e-9));
@@ -65,7 +69,7 @@ TEST_CASE("groups of attention share out tensor-parallel GPUs, and experts") {
     CHECK(contains(refused("recommend --model mixtral-8x7b --slo ttft=1s --attention-dp 2"), "--attention-dp"));
     const std::string command = "predict --gpu h200 --model mixtral-8x7b --tp 8 --ep 8 --attention-dp 4 --batch 64 --software vllm";
     CHECK(contains(roofcast::test::roofcast(command).output, "ep 8, attention dp 4"));
-    const json document = printed_json(command);
+    const json document = printed_prediction(command);
     CHECK(document["parallel"]["attention_data"] == 4);
     CHECK(document["parallel"]["gpus"] == 8);
     const auto served = [](const std::string& degrees) {
@@ -114,7 +118,7 @@ TEST_CASE("assumed values are marked in every output, and an unknown architectur
     CHECK(contains(roofcast::test::roofcast(one + " --format csv").output, ";compute.sm_count"));
     CHECK(contains(roofcast::test::roofcast(two + " --format csv").output, ";compute.sm_count"));
     CHECK(contains(roofcast::test::roofcast(two).output, "x1: assumed: compute.sm_count"));
-    CHECK(contains(roofcast::test::roofcast(two).output, "note, x1: precision"));
+    CHECK(contains(roofcast::test::roofcast(two).output, "note: x1: precision"));
     CHECK_FALSE(printed_json(two)["predictions"][0]["assumed"].empty());
     const std::string memory = "memory --model resnet50 --gpu " + gpu.path().string();
     CHECK(contains(roofcast::test::roofcast(memory).output, "x1: assumed: compute.sm_count"));
@@ -138,11 +142,11 @@ TEST_CASE("memory shows the precision or the weights asked for") {
 }
 
 TEST_CASE("checkpoints that are published quantized are stored so unless --weights says otherwise") {
-    const json p = printed_json("predict --gpu h100 --model gpt-oss-120b --precision bf16");
+    const json p = printed_prediction("predict --gpu h100 --model gpt-oss-120b --precision bf16");
     CHECK(p["weights"] == "bf16, experts mxfp4");
     // The files of the checkpoint on Hugging Face: 65.2 GB.
     CHECK(p["memory"]["weights_gb"].get<double>() == rel(65.2, 0.005));
-    CHECK(printed_json("predict --gpu h100 --model gpt-oss-20b --precision bf16 --weights bf16")["weights"] == "bf16");
+    CHECK(printed_prediction("predict --gpu h100 --model gpt-oss-20b --precision bf16 --weights bf16")["weights"] == "bf16");
 }
 
 TEST_CASE("output to a device is written to it, and a full one is an error") {
@@ -155,7 +159,7 @@ TEST_CASE("output to a device is written to it, and a full one is an error") {
 
 TEST_CASE("whether a model fits a device without a capacity is not known") {
     const std::string run = "predict --gpu xeon-8480 --model llama-3.1-405b --batch 64 --precision bf16";
-    const json p = printed_json(run);
+    const json p = printed_prediction(run);
     CHECK(p["fits"].is_null());
     CHECK(p["memory"]["fits"].is_null());
     CHECK(p["memory"]["largest_batch"].is_null());
@@ -185,18 +189,18 @@ TEST_CASE("a number beyond all bounds is shown as it was given") {
 TEST_CASE("GPUs that the heads of a model do not divide over are blamed on --gpus") {
     CHECK(contains(refused("predict --gpu a100 --model llama-3.1-8b --gpus 3"), "--gpus: llama-3.1-8b has 32 attention heads"));
     CHECK(contains(refused("predict --gpu a100 --model llama-3.1-8b --tp 3"), "--tp"));
-    CHECK(printed_json("predict --gpu a100 --model resnet50 --precision fp16 --gpus 3")["parallel"]["data"] == 3);
+    CHECK(printed_prediction("predict --gpu a100 --model resnet50 --precision fp16 --gpus 3")["parallel"]["data"] == 3);
 }
 
 TEST_CASE("the folder of a checkpoint stands for its config.json") {
     const TemporaryFile config("config.json", R"({"model_type": "llama", "num_hidden_layers": 2, "hidden_size": 64, "vocab_size": 100,
         "num_attention_heads": 4, "intermediate_size": 128, "max_position_embeddings": 4096})");
     const std::filesystem::path folder = config.path().parent_path();
-    CHECK(printed_json("predict --gpu a100 --model " + folder.string())["model"] == folder.filename().string());
-    CHECK(printed_json("predict --gpu a100 --model " + folder.string() + "/")["model"] == folder.filename().string());
+    CHECK(printed_prediction("predict --gpu a100 --model " + folder.string())["model"] == folder.filename().string());
+    CHECK(printed_prediction("predict --gpu a100 --model " + folder.string() + "/")["model"] == folder.filename().string());
     const auto here = std::filesystem::current_path();
     std::filesystem::current_path(folder.parent_path());
-    CHECK(printed_json("predict --gpu a100 --model " + folder.filename().string())["model"] == folder.filename().string());
+    CHECK(printed_prediction("predict --gpu a100 --model " + folder.filename().string())["model"] == folder.filename().string());
     CHECK(printed_json("model show " + folder.filename().string())["id"] == folder.filename().string());
     CHECK(printed_json("model check " + folder.filename().string())["models"].size() == 1);
     std::filesystem::current_path(here);

@@ -32,11 +32,11 @@ std::string without_bound(const std::string& key) {
     return key;
 }
 
-/// The part of docs/formats.md about the JSON of `command`.
+/// The part of docs/reference/json.md about the JSON of `command`.
 std::string section(const std::string& command) {
-    const std::string all = roofcast::test::text_of(roofcast::test::source_dir() / "docs" / "formats.md");
-    const auto start = all.find("### `roofcast " + command + "`");
-    return start == std::string::npos ? "" : all.substr(start, all.find("\n### ", start) - start);
+    const std::string all = roofcast::test::text_of(roofcast::test::source_dir() / "docs" / "reference" / "json.md");
+    const auto start = all.find("## `roofcast " + command + "`");
+    return start == std::string::npos ? "" : all.substr(start, all.find("\n## ", start) - start);
 }
 
 }  // namespace

@@ -44,9 +44,9 @@ TEST_CASE("machines: the refusal fits the GPU") {
 }
 
 TEST_CASE("machines: independent copies may lie in several machines, and racks hold more") {
-    CHECK(json::parse(printed("predict --gpu m4-max --model llama-3.1-8b --dp 4 --format json"))["parallel"]["gpus"] == 4);
-    CHECK(json::parse(printed("predict --gpu h100 --model llama-3.1-70b --tp 8 --dp 2 --format json"))["parallel"]["gpus"] == 16);
-    CHECK(json::parse(printed("predict --gpu gb200 --model llama-3.1-405b --tp 16 --format json"))["parallel"]["gpus"] == 16);
+    CHECK(roofcast::test::only_prediction(printed("predict --gpu m4-max --model llama-3.1-8b --dp 4 --format json"))["parallel"]["gpus"] == 4);
+    CHECK(roofcast::test::only_prediction(printed("predict --gpu h100 --model llama-3.1-70b --tp 8 --dp 2 --format json"))["parallel"]["gpus"] == 16);
+    CHECK(roofcast::test::only_prediction(printed("predict --gpu gb200 --model llama-3.1-405b --tp 16 --format json"))["parallel"]["gpus"] == 16);
 }
 
 TEST_CASE("machines: a sweep lists points beyond a machine as not runnable") {
@@ -101,11 +101,11 @@ TEST_CASE("machines: recommend puts no copy on more GPUs than a machine has") {
 
 TEST_CASE("machines: commands that predict times take how PCIe joins GPUs, and say what they took") {
     const std::string run = "predict --gpu l40s --model llama-3.1-8b --tp 8 --prompt 2048 --generate 8 --format json";
-    const json host = json::parse(printed(run)), switched = json::parse(printed(run + " --pcie switch"));
+    const json host = roofcast::test::only_prediction(printed(run)), switched = roofcast::test::only_prediction(printed(run + " --pcie switch"));
     CHECK(host["pcie"] == "host");
     CHECK(switched["pcie"] == "switch");
     CHECK(switched["ttft_ms"] < 0.5 * host["ttft_ms"].get<double>());
-    CHECK(json::parse(printed("predict --gpu h100 --model llama-3.1-8b --tp 8 --format json"))["pcie"].is_null());
+    CHECK(roofcast::test::only_prediction(printed("predict --gpu h100 --model llama-3.1-8b --tp 8 --format json"))["pcie"].is_null());
     CHECK(contains(printed("predict --gpu l40s --model llama-3.1-8b --pcie switch"), "--pcie switch changes nothing"));
     const std::string slip = refused("predict --gpu l40s --model llama-3.1-8b --tp 8 --pcie swich");
     for (const char* part : {"--pcie", "found swich", "did you mean switch"}) CHECK(contains(slip, part));

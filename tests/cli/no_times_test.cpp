@@ -142,7 +142,7 @@ TEST_CASE("the answer to what does not fit is what is missing and what would mak
     CHECK(contains(text, "It does not fit: needs 14"));
     CHECK(contains(text, "What would fit: "));
     CHECK(contains(text, "tensor parallelism over 8 GPUs"));
-    const json d = json::parse(output_of(run + " --format json").output);
+    const json d = roofcast::test::only_prediction(output_of(run + " --format json").output);
     CHECK(d["fits"] == false);
     CHECK(d["latency_ms"].is_null());
     CHECK(d["phases"].empty());

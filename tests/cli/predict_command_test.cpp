@@ -15,15 +15,19 @@ using roofcast::test::TemporaryFile;
 
 namespace {
 
-json predicted(const std::string& arguments) {
+json all_predicted(const std::string& arguments) {
     return json::parse(roofcast::test::printed("predict --format json " + arguments));
+}
+
+json predicted(const std::string& arguments) {
+    return roofcast::test::only_prediction(roofcast::test::printed("predict --format json " + arguments));
 }
 
 }  // namespace
 
 TEST_CASE("a language model has TTFT, TPOT, and an end-to-end latency made of both") {
     const json p = predicted("--gpu a100-sxm4-80gb --model llama-3.1-8b --precision fp16 --prompt 512 --generate 128");
-    CHECK(p["schema_version"] == 1);
+    CHECK(all_predicted("--gpu t4 --model resnet50")["schema_version"] == 2);
     // Prefill yields the first of 128 tokens, 127 decode steps the others.
     CHECK(p["latency_ms"].get<double>() == rel(p["ttft_ms"].get<double>() + 127 * p["tpot_ms"].get<double>(), 1e-6));
     // 16 GB of weights at 2039 GB/s: no step is under 7.4 ms.
@@ -52,7 +56,7 @@ TEST_CASE("a vision-language model shows its vision and language parts apart") {
 }
 
 TEST_CASE("several GPUs or models give a row each") {
-    const json p = predicted("--gpu v100 --gpu a100 --model resnet50 --model bert-large --precision fp16");
+    const json p = all_predicted("--gpu v100 --gpu a100 --model resnet50 --model bert-large --precision fp16");
     CHECK(p["predictions"].size() == 4);
 }
 
@@ -88,11 +92,11 @@ TEST_CASE("--explain explains each of several predictions, and is refused for CS
     const std::string run = "predict --gpu a100 --gpu v100-sxm2-16gb --model resnet50 --model bert-large --precision fp16 --explain";
     const std::string text = roofcast::test::roofcast(run).output;
     for (const char* title : {"resnet50 on a100-sxm4-80gb, forward: costliest", "bert-large on v100-sxm2-16gb, forward: costliest",
-                              "bert-large on v100-sxm2-16gb, parameters"}) {
+                              "bert-large on v100-sxm2-16gb, Parameters"}) {
         CAPTURE(title);
         CHECK(contains(text, title));
     }
-    const json several = predicted("--gpu a100 --gpu t4 --model resnet50 --precision fp16 --explain");
+    const json several = all_predicted("--gpu a100 --gpu t4 --model resnet50 --precision fp16 --explain");
     CHECK(several["predictions"][1]["explain"]["parameters"].size() > 10);
     CHECK(contains(refused(run + " --format csv"), "--explain"));
     CHECK(contains(refused("predict --gpu a100 --model resnet50 --explain --format csv"), "--explain"));
@@ -220,7 +224,7 @@ TEST_CASE("an output file is written as a whole, and a directory in its place is
     const TemporaryFile out("out.json", "");
     CHECK(roofcast::test::roofcast("predict --gpu t4 --model resnet50 --precision fp16 --format json --output " + out.path().string())
               .exit_code == 0);
-    CHECK(json::parse(std::ifstream(out.path()))["model"] == "resnet50");
+    CHECK(json::parse(std::ifstream(out.path()))["predictions"][0]["model"] == "resnet50");
     CHECK(
         contains(refused("predict --gpu t4 --model resnet50 --precision fp16 --output " + out.path().parent_path().string()), "directory"));
 }

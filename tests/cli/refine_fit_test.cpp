@@ -81,7 +81,7 @@ TEST_CASE("a user's fit goes to the user's folder, is preferred there, and every
     CHECK(contains(shown, "user_fit"));
     CHECK(contains(shown, "your t4.fit.toml"));
     CHECK_FALSE(contains(roofcast::test::printed("gpu show t4"), "time_factor"));
-    const auto json = nlohmann::json::parse(home.run("predict --gpu t4 --model resnet50 --format json").output);
+    const auto json = roofcast::test::only_prediction(home.run("predict --gpu t4 --model resnet50 --format json").output);
     CHECK(contains(json.dump(), "your fit of t4"));
     // A data folder of its own has its own fits.
     CHECK_FALSE(contains(home.run("gpu show t4 --data-dir " + quoted(home.data_folder())).output, "time_factor"));
@@ -208,7 +208,7 @@ TEST_CASE("models that run 2.2 times slower, all alike, are predicted and their 
     for (const char* model : {"resnet50", "vgg16", "densenet121"}) {
         for (const int batch : {1, 8, 32}) {
             const auto json =
-                nlohmann::json::parse(roofcast::test::printed("predict --gpu t4 --precision fp16 --execution eager --format json --model " +
+                roofcast::test::only_prediction(roofcast::test::printed("predict --gpu t4 --precision fp16 --execution eager --format json --model " +
                                                               std::string(model) + " --batch " + std::to_string(batch)));
             const double milliseconds = json["latency_ms"].get<double>() * 2.2 * std::exp(0.03 * (line++ % 3 - 1));
             rows << "t4," << model << ",cnn,fp16," << batch << ",224,forward,eager,latency_ms," << milliseconds << ",made-up\n";

@@ -29,7 +29,7 @@ TEST_CASE("serve-sim of requests far apart says what predict says") {
     const json sim = served("--rate 0.000001 --requests 20 --prompt 700 --generate 100");
     const auto result =
         roofcast::test::roofcast("predict --gpu a100-sxm4-80gb --model llama-3.1-8b --prompt 700 --generate 100 --format json");
-    const json alone = json::parse(result.output);
+    const json alone = roofcast::test::only_prediction(result.output);
     CHECK(sim["latencies"][0]["metric"] == "TTFT");
     CHECK(sim["latencies"][0]["p99_ms"].get<double>() == rel(alone["ttft_ms"].get<double>(), 0.01));
     CHECK(sim["latencies"][1]["mean_ms"].get<double>() == rel(alone["tpot_ms"].get<double>(), 0.01));
@@ -49,7 +49,7 @@ TEST_CASE("serve-sim of requests far apart says what predict says") {
 TEST_CASE("serve-sim of a vision-language model counts its images in prompts, cache and time") {
     const std::string what = "--gpu rtx-4090 --model qwen2.5-vl-3b --prompt 60 --generate 128 --images 2 --image-size 448 --format json";
     const json sim = json::parse(roofcast::test::printed("serve-sim --rate 0.000001 --requests 20 " + what));
-    const json alone = json::parse(roofcast::test::printed("predict " + what));
+    const json alone = roofcast::test::only_prediction(roofcast::test::printed("predict " + what));
     CHECK(sim["requests"]["image_tokens"] == 2 * 16 * 16);  // patches of 14, four to a token
     CHECK(sim["requests"]["mean_prompt_tokens"] == 60 + 512);
     CHECK(sim["latencies"][0]["p50_ms"].get<double>() == rel(alone["ttft_ms"].get<double>(), 0.01));

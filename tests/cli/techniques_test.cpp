@@ -15,7 +15,7 @@ namespace {
 const std::string run = "predict --gpu a100-sxm4-80gb --model llama-3.1-8b --precision bf16 ";
 
 json with_techniques(const std::string& options) {
-    return json::parse(roofcast::test::printed(run + "--format json " + options));
+    return roofcast::test::only_prediction(roofcast::test::printed(run + "--format json " + options));
 }
 
 std::string technique_refused(const std::string& options) {
@@ -61,8 +61,8 @@ TEST_CASE("scenario: wrong techniques are refused with one message that names th
 
 TEST_CASE("scenario: a model's own prediction module drafts in predict and under load") {
     const std::string predicted = "predict --gpu h200 --model zai-org/GLM-4.5-Air --tp 2 ", mtp = "--mtp 1 --acceptance 0.85 ";
-    const json plain = json::parse(roofcast::test::printed(predicted + "--format json")),
-               drafted = json::parse(roofcast::test::printed(predicted + mtp + "--format json"));
+    const json plain = roofcast::test::only_prediction(roofcast::test::printed(predicted + "--format json")),
+               drafted = roofcast::test::only_prediction(roofcast::test::printed(predicted + mtp + "--format json"));
     CHECK(drafted["speculation"]["tokens_per_iteration"].get<double>() == rel(1.85, 1e-9));
     CHECK(drafted["tpot_ms"].get<double>() < plain["tpot_ms"].get<double>());
     CHECK(contains(roofcast::test::roofcast(predicted + mtp).output, "multi-token prediction: 1.85 tokens expected of 1 draft step and"));

@@ -169,7 +169,7 @@ TEST_CASE("keys that no reader knows are named, of an unknown type as an error")
     constexpr std::size_t two_lines = 240;
     CHECK(std::string(Error(type).what()).size() < two_lines);
     const std::string none = Error(failure(json{{"hidden_size", 64}}.dump())).what();
-    CHECK(none.find("docs/formats.md") != std::string::npos);
+    CHECK(none.find("docs/reference/models.md") != std::string::npos);
     CHECK(none.size() < two_lines);
 }
 

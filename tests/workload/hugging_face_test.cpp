@@ -111,7 +111,7 @@ TEST_CASE("vision-language configs give the graphs of the shipped models") {
 }
 
 TEST_CASE("a config that cannot be read says which key and what is supported") {
-    CHECK(failure(R"({"model_type": "mamba"})").expected.find("docs/formats.md") != std::string::npos);
+    CHECK(failure(R"({"model_type": "mamba"})").expected.find("docs/reference/models.md") != std::string::npos);
     CHECK(failure(R"({"hidden_size": 4})").key == "model_type");
     CHECK(failure(R"({"model_type": "llama"})").key == "num_hidden_layers");
     CHECK(failure(R"({"model_type": "llama", "num_hidden_layers": -1})").what == "out of range");

@@ -104,7 +104,7 @@ def read(paths, selection_kinds, selection_precisions, seed):
                 found[op] = None
     if not found:
         names = ", ".join(paths)
-        raise FileError(f"{names}: no row of an operator that is timed; expected columns as docs/formats.md has them, op and precision among them")
+        raise FileError(f"{names}: no row of an operator that is timed; expected columns as docs/reference/measurements.md has them, op and precision among them")
     ordered = list(found)
     random.Random(seed).shuffle(ordered)
     return ordered, passed_over
