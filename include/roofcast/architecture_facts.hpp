@@ -37,7 +37,7 @@ struct FormFactorMachine {
 };
 
 /// What the boards of an architecture lie within.
-struct BoardRanges {
+struct GpuRanges {
     double fewest_sms = 0, most_sms = 0;
     Hertz lowest_boost_clock, highest_boost_clock;
     Watts least_power_per_sm, most_power_per_sm;  ///< board power over SMs
@@ -54,8 +54,8 @@ struct FarRows {
 /// What kernels compute with of an architecture's facts.
 struct ArchitectureFigures {
     std::optional<ComputeCapability> default_capability;       ///< taken when a minimal profile states none
-    double fp32_lanes_per_sm = 0;                              ///< a core does one multiply-add, two FLOPs, per clock
-    double integer_lanes_per_sm = 0;                           ///< an instruction a clock each; 0: not known
+    double fp32_units_per_sm = 0;                              ///< a core does one multiply-add, two FLOPs, per clock
+    double integer_units_per_sm = 0;                           ///< an instruction a clock each; 0: not known
     std::array<double, precision_count> vector_ratio{};        ///< rate on CUDA cores to fp32's; 0: no such arithmetic
     double tensor_flops_per_sm_clock = 0;                      ///< tensor cores on 16-bit inputs, dense; 0: none
     std::array<double, precision_count> tensor_ratio{};        ///< rate on tensor cores to that one; 0: no such inputs
@@ -65,14 +65,14 @@ struct ArchitectureFigures {
     Hertz boost_clock, tensor_clock;                           ///< of the typical chip
     double base_clock_ratio = 0;                               ///< base to boost clock
     Bytes l2_per_sm, shared_memory_per_sm, registers_per_sm;
-    Bytes shared_memory_per_clock;    ///< that an SM's CUDA cores read or write in a clock; 0: not known
-    double threads_per_sm = 0;        ///< that an SM holds at once
-    Bytes l1_per_sm;                  ///< cache of loads from memory
-    int l2_partitions = 1;            ///< of L2, each of which holds a copy of what its SMs read
-    double warp_matrix_fraction = 1;  ///< of the tensor cores' peak that instructions of single warps reach (mma.sync)
-    FarRows far_rows;                 ///< no slower than others where the architecture says nothing
-    bool rows_in_turn = false;        ///< few rows on SIMT units take at most the kernel for one row, row by row
-    double switch_reduction = 0;      ///< of a link's bandwidth that an all-reduce in NVLink's switches reaches; 0: they do not add
+    Bytes shared_memory_per_clock;  ///< that an SM's CUDA cores read or write in a clock; 0: not known
+    double threads_per_sm = 0;      ///< that an SM holds at once
+    Bytes l1_per_sm;                ///< cache of loads from memory
+    int l2_partitions = 1;          ///< of L2, each of which holds a copy of what its SMs read
+    double warp_mma_fraction = 1;   ///< of the tensor cores' peak that instructions of single warps reach (mma.sync)
+    FarRows far_rows;               ///< no slower than others where the architecture says nothing
+    bool rows_in_turn = false;      ///< few rows on SIMT units take at most the kernel for one row, row by row
+    double switch_reduction = 0;    ///< of a link's bandwidth that an all-reduce in NVLink's switches reaches; 0: they do not add
     int pcie_generation = 0;
     double process_nm = 0;                         ///< of the chips' manufacturing process, as it is named
     double watts_per_fp32_tflops = 0;              ///< board power over fp32 vector peak
@@ -84,8 +84,8 @@ struct ArchitectureFigures {
 /// minimal profiles; `check_gpu_profile` holds profiles to it.
 struct ArchitectureFacts : ArchitectureFigures {
     std::string file, source, vendor;
-    std::optional<BoardRanges> boards;  ///< absent: too few boards are known
-    std::string kernels_of;             ///< architecture whose kernels libraries run on these chips too; empty: they have their own
+    std::optional<GpuRanges> gpu_ranges;  ///< absent: too few boards are known
+    std::string kernels_of;               ///< architecture whose kernels libraries run on these chips too; empty: they have their own
     std::vector<MemoryTypeIdlePower> idle_powers;
     std::vector<MemoryTypeBandwidth> memory_types;
     std::vector<FormFactorMachine> machines;

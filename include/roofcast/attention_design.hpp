@@ -78,10 +78,10 @@ struct AttentionDesign {
     double bias_instructions = 55;
     double softmax_cycles = 0;       ///< of an SM for the softmax of a score; 0: as fitted
     double softmax_overlap = 0;      ///< of the shorter of GEMMs and softmax, hidden behind the longer; 0 to 1
-    double matrix_rate = 1;          ///< of the tensor cores' rate, that its tiles and instructions allow; 0 to 1
+    double tensor_core_rate = 1;     ///< of the tensor cores' rate, that its tiles and instructions allow; 0 to 1
     double masked_score_cycles = 0;  ///< of an SM for a score outside the window: prompts go through all earlier keys; 0: they skip these
     double conversion_instructions = 0;  ///< of a CUDA core, for each warp, to convert an element of a narrower cache
-    double simt_lanes = 0;               ///< of an SM that compute like GEMMs and softmax together, at `simt_rate`; 0: apart
+    double simt_units = 0;               ///< of an SM that compute like GEMMs and softmax together, at `simt_rate`; 0: apart
     double simt_rate = 1;
     // Overhead of the kernel.
     AttentionStart start{};         ///< without a KV cache of an engine

@@ -90,14 +90,14 @@ struct AttentionParameters {
 
 /// Of convolutions, beside the GEMM parameters that implicit GEMM uses.
 struct ConvolutionParameters {
-    double implicit_fraction = 0.85;  ///< of the CUDA cores' peak that implicit GEMM reaches
-    double matrix_fraction = 0.95;    ///< the same on tensor cores, whose kernels gather the input by asynchronous copies
-    double winograd_fraction = 0.7;   ///< of the CUDA cores' peak that products of Winograd through memory reach
-    double fused_fraction = 0.7;      ///< of the CUDA cores' peak that fused Winograd reaches
-    double transform_fraction = 0.6;  ///< of DRAM bandwidth in Winograd and layout transformations
-    double depthwise_fraction = 0.5;  ///< of DRAM bandwidth in depthwise kernels
-    double depthwise_rate = 0.2;      ///< of the FP32 cores' peak in depthwise kernels for 16 bits, channels last
-    double epilogue_cycles = 5000;    ///< on CUDA cores, per wave, for a 128x128 tile
+    double implicit_fraction = 0.85;     ///< of the CUDA cores' peak that implicit GEMM reaches
+    double tensor_core_fraction = 0.95;  ///< the same on tensor cores, whose kernels gather the input by asynchronous copies
+    double winograd_fraction = 0.7;      ///< of the CUDA cores' peak that products of Winograd through memory reach
+    double fused_fraction = 0.7;         ///< of the CUDA cores' peak that fused Winograd reaches
+    double transform_fraction = 0.6;     ///< of DRAM bandwidth in Winograd and layout transformations
+    double depthwise_fraction = 0.5;     ///< of DRAM bandwidth in depthwise kernels
+    double depthwise_rate = 0.2;         ///< of the FP32 cores' peak in depthwise kernels for 16 bits, channels last
+    double epilogue_cycles = 5000;       ///< on CUDA cores, per wave, for a 128x128 tile
 };
 
 /// Of kernels that stream through memory: element-wise, moves, gathers, pooling.
@@ -238,7 +238,7 @@ enum class Provenance { assumed, cited, pooled_fit, architecture_fit, gpu_fit, u
 std::string_view name(Provenance p);
 
 /// How the source of a fitted parameter begins that whole models told, not kernels.
-inline constexpr std::string_view told_by_models = "fitted to whole models";
+inline constexpr std::string_view fitted_to_models = "fitted to whole models";
 
 /// The same of one that a fit needs and did not fit: its start value, by hand or from a fit to other GPUs.
 inline constexpr std::string_view kept_source = "kept";

@@ -13,7 +13,7 @@ namespace roofcast {
 
 /// What an engine's memory fraction is a fraction of.
 enum class FractionOf {
-    board,         ///< weights, activations and cache together, of all memory (vLLM's gpu_memory_utilization)
+    total,         ///< weights, activations and cache together, of all memory (vLLM's gpu_memory_utilization)
     free_at_load,  ///< weights and cache, of what is free before weights are loaded (SGLang's mem_fraction_static)
     left,          ///< the cache, of what weights and activations leave (TensorRT-LLM's free_gpu_memory_fraction)
     none           ///< there is none: the cache is as large as the context asked for (llama.cpp)
@@ -59,7 +59,7 @@ struct GraphSizes {
 struct EngineMemory {
     std::string name, source;
     std::vector<std::string> match;  ///< as of `Engine`
-    FractionOf fraction_of = FractionOf::board;
+    FractionOf fraction_of = FractionOf::total;
     std::optional<double> fraction;          ///< by default; absent: what `reserve` leaves
     std::optional<FractionReserve> reserve;  ///< absent: `fraction` is stated
     std::vector<StepDefaults> steps;         ///< the last that fits the GPU; at least one
@@ -90,7 +90,7 @@ struct EngineSettings {
     std::optional<std::int64_t> max_tokens;     ///< of one step
     std::optional<std::int64_t> max_sequences;  ///< of one step
     std::optional<std::int64_t> context;        ///< longest sequence, tokens; absent: the model's
-    std::optional<Bytes> board;                 ///< memory that CUDA reports; absent: `GpuProfile::usable_memory`
+    std::optional<Bytes> gpu_memory;            ///< memory that CUDA reports; absent: `GpuProfile::usable_memory`
 };
 
 /// The table whose `match` is the longest run of words that `software` begins with; nullptr: no memory of such an engine is described.

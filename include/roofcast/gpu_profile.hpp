@@ -82,7 +82,7 @@ struct GpuFigures {
     Hertz boost_clock, base_clock;
     Hertz peak_clock, tensor_clock;  ///< clocks at which the vector and the tensor peaks are quoted; the boost clock if not stated
     Hertz sustained_clock;           ///< that boards hold under load where power allows; 0 where it is not known to exceed the boost clock
-    double fp32_lanes_per_sm = 0;
+    double fp32_units_per_sm = 0;
     std::array<std::optional<FlopsPerSecond>, precision_count> vector_peak{};  ///< CUDA cores: fp64, fp32, fp16, bf16; int8: dp4a
     std::array<std::optional<FlopsPerSecond>, precision_count>
         tensor_peak{};                                   ///< tensor cores, widest accumulation offered as default by frameworks

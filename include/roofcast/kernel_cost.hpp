@@ -66,12 +66,12 @@ KernelCost cost(const TopK& op, const Gpu& gpu, Cache cache = Cache::cold);
 KernelCost cost(const SparseAttention& op, const Gpu& gpu, Cache cache = Cache::cold);
 
 /// Most rows that engines multiply by kernels which stream the weights past vectors, without tensor cores.
-inline constexpr std::int64_t most_vector_rows = 8;
+inline constexpr std::int64_t most_gemv_rows = 8;
 
-/// Such a kernel of an engine: weights at the streaming rate, of which an SM draws `most_per_sm` at most; `op.m` ≤ `most_vector_rows`.
-KernelCost vector_product_cost(const Gemm& op, const Gpu& gpu, BytesPerSecond most_per_sm);
-/// The same for experts: one kernel up, one down; `op.tokens` ≤ `most_vector_rows`.
-KernelCost vector_product_cost(const Moe& op, const Gpu& gpu, BytesPerSecond most_per_sm);
+/// Such a kernel of an engine: weights at the streaming rate, of which an SM draws `most_per_sm` at most; `op.m` ≤ `most_gemv_rows`.
+KernelCost streamed_gemv_cost(const Gemm& op, const Gpu& gpu, BytesPerSecond most_per_sm);
+/// The same for experts: one kernel up, one down; `op.tokens` ≤ `most_gemv_rows`.
+KernelCost streamed_gemv_cost(const Moe& op, const Gpu& gpu, BytesPerSecond most_per_sm);
 
 /// Of CUDA cores of all SMs, in an engine whose streaming kernels spend so many instructions on each element that they write; zero for
 /// other operators.

@@ -29,7 +29,7 @@ struct Lowering {
     bool mixed_precision = false;     ///< 16-bit runs keep learned factors in fp32, and with them the sums that layers add to
     bool fp32_norms = false;          ///< with mixed precision: normalizations compute in fp32 too
     bool narrow_activations = false;  ///< int8 runs keep activations between layers in 8 bits too (language models apart)
-    bool tf32_products = true;        ///< TF32 applies to GEMMs, not only to convolutions
+    bool tf32_gemms = true;           ///< TF32 applies to GEMMs, not only to convolutions
     // Attention
     bool fused_attention = true;
     bool fused_wide_attention = true;       ///< in fp32 and TF32 too, where attention is fused at all
@@ -39,7 +39,7 @@ struct Lowering {
     bool fp32_scores = false;               ///< attention without a fused kernel keeps scores in fp32 around the softmax
     bool copies_heads = false;              ///< the same makes heads the outer dimension, and an inner one of the output again
     bool separate_mask = false;             ///< the same masks scores by a kernel of its own
-    bool odd_rows_on_lanes = false;         ///< its products over an odd number of tokens compute in fp32
+    bool odd_rows_on_simt = false;          ///< its products over an odd number of tokens compute in fp32
     bool concatenates_cache = false;        ///< passes that lengthen the KV cache write all of it anew
     bool repeats_keys = false;              ///< keys and values that query heads share are copied out to each of them
     double copy_instructions = 0;           ///< integer instructions for each element that either writes

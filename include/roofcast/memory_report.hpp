@@ -22,10 +22,10 @@ namespace roofcast {
 /// What a GPU holds, and what fits its cache. All bytes are of the fullest GPU.
 struct EngineMemoryReport {
     std::string engine;  ///< name of the facts
-    FractionOf fraction_of = FractionOf::board;
+    FractionOf fraction_of = FractionOf::total;
     double fraction = 1;  ///< 1 where there is none
     std::int64_t max_tokens = 0, max_sequences = 0, context = 0;
-    Bytes board;                                           ///< that programs can allocate
+    Bytes gpu_memory;                                      ///< that programs can allocate
     Bytes weights, framework, activations, graphs, cache;  ///< `framework`: context, workspaces and communication
     Bytes padding;                                         ///< of experts' matrices, part of `weights`
     std::int64_t cache_tokens = 0;                         ///< as the engine's log counts them

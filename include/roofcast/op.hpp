@@ -46,7 +46,7 @@ struct Attention {
     std::optional<Precision> output{};    ///< format of Q and the output; absent: 16 bits for the narrower formats, else the precision
     bool biased = false;                  ///< learned positions are added to the scores; masks are not counted
     bool sinks = false;                   ///< a learned score a head joins softmax
-    bool beside_prompts = false;          ///< decoding sequences are part of a kernel for prompts (chunked prefill of some engines)
+    bool in_prefill_kernel = false;       ///< decoding sequences are part of a kernel for prompts (chunked prefill of some engines)
     bool values_in_keys = false;          ///< V is the first `value_dim` elements of K (absorbed latent attention): read once
     [[nodiscard]] std::int64_t value_width() const { return value_dim > 0 ? value_dim : head_dim; }
     friend bool operator==(const Attention&, const Attention&) = default;

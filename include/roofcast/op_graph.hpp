@@ -72,9 +72,10 @@ std::int64_t default_prompt(const DecoderLlm& model);
 /// LLM or language part of a VLM: all `tokens` of a prompt at once, `past` tokens already in the KV cache. `tokens` per sequence.
 OpGraph prefill_graph(const DecoderLlm& model, const Run& run, const Lowering& lowering, std::int64_t tokens, std::int64_t past = 0);
 
-/// One step: one new token per sequence with `kv_len` tokens in the cache, the new one included. `beside_prompts`: as part of a step with
-/// prompts, whose attention kernel takes the decodes too.
-OpGraph decode_graph(const DecoderLlm& model, const Run& run, const Lowering& lowering, std::int64_t kv_len, bool beside_prompts = false);
+/// One step: one new token per sequence with `kv_len` tokens in the cache, the new one included. `in_prefill_kernel`: as part of a step
+/// with prompts, whose attention kernel takes the decodes too.
+OpGraph decode_graph(const DecoderLlm& model, const Run& run, const Lowering& lowering, std::int64_t kv_len,
+                     bool in_prefill_kernel = false);
 
 /// Makes `graph`, of `decode_graph` for the same model, run and lowering, that with `kv_len` tokens in the cache.
 void set_kv_len(OpGraph& graph, const DecoderLlm& model, const Run& run, const Lowering& lowering, std::int64_t kv_len);

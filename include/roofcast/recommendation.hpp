@@ -60,7 +60,7 @@ struct RecommendationRequest {
     std::optional<UsDollarsPerSecond> budget;      ///< for the rent of all GPUs
     Confidence confidence = Confidence::expected;  ///< that ranks
     LoadTest load;
-    bool every_way = false;       ///< a row for each GPU, format and degree of parallelism, not only for each GPU
+    bool all_settings = false;    ///< a row for each GPU, format and degree of parallelism, not only for each GPU
     bool without_prices = false;  ///< GPUs that have no price take part too, by their number
     /// Told how many of how many GPUs are done. Called from one thread at a time; may be empty.
     std::function<void(std::size_t done, std::size_t all)> progress;
@@ -116,7 +116,7 @@ struct Deployment {
     std::optional<Shortfall> shortfall;          ///< why one copy less does not do; absent: not simulated, or there is one
 };
 
-/// One line of the answer. Both are on one GPU; with `every_way` in one format and degree of parallelism.
+/// One line of the answer. Both are on one GPU; with `all_settings` in one format and degree of parallelism.
 struct RecommendedRow {
     std::optional<Deployment> expected, upper;  ///< the cheapest that meets the objective at each confidence
     [[nodiscard]] const std::optional<Deployment>& at(Confidence c) const { return c == Confidence::expected ? expected : upper; }

@@ -18,9 +18,9 @@ inline double percentile(std::vector<double> values, double fraction) {
     const auto below = static_cast<std::ptrdiff_t>(std::floor(position));
     const auto lower = values.begin() + below;
     std::nth_element(values.begin(), lower, values.end());
-    const double share = position - static_cast<double>(below);
-    if (share == 0) return *lower;
-    return *lower + share * (*std::min_element(lower + 1, values.end()) - *lower);
+    const double above = position - static_cast<double>(below);
+    if (above == 0) return *lower;
+    return *lower + above * (*std::min_element(lower + 1, values.end()) - *lower);
 }
 
 /// What is known of a set of samples, in their unit. A harness that writes summaries leaves some out; `mean` or `median` is always there.

@@ -48,7 +48,7 @@ struct SchedulerOptions {
     Admission admission = Admission::prompt;
     std::int64_t poll_steps = 1;  ///< decode steps after which new requests are looked for; after a step with prompts at once
     std::int64_t wait_steps = 0;  ///< decode steps at most that prompts wait for others to join them; 0: none
-    double wait_share = 0;        ///< of `max_tokens`: so many tokens with those of decodes end the wait; 0 to 1
+    double wait_fraction = 0;     ///< of `max_tokens`: so many tokens with those of decodes end the wait; 0 to 1
 };
 
 /// What is said about some of the options: by an engine, by its user or by a measurement.
@@ -57,7 +57,7 @@ struct SchedulerSettings {
     std::optional<Batching> batching;
     std::optional<bool> chunked;
     std::optional<Admission> admission;
-    std::optional<double> memory_fraction, prefix_cached, wait_share;
+    std::optional<double> memory_fraction, prefix_cached, wait_fraction;
 };
 
 /// `options` with what `settings` say. Steps have room for a token of each sequence: where only one of `max_sequences` and `max_tokens` is

@@ -174,9 +174,10 @@ struct ServingQuestion {
     Run request;
     SchedulerOptions options;
     ServiceObjective objective;
-    std::optional<double> share;  ///< search for the highest rate at which this share of requests meets the objective; arrivals are at 1/s
-    std::int64_t users = 0;       ///< as in ServingEngine
-    bool finite = false;          ///< no more requests will come: a burst before the first answer is no overload
+    std::optional<double>
+        attainment;          ///< search for the highest rate at which this share of requests meets the objective; arrivals are at 1/s
+    std::int64_t users = 0;  ///< as in ServingEngine
+    bool finite = false;     ///< no more requests will come: a burst before the first answer is no overload
 };
 
 /// Requests that arrive faster than they are finished: their latencies grow with the length of the simulation and say nothing else.
@@ -218,8 +219,8 @@ struct ServingAnswer {
     std::optional<PredictionIntervals> intervals;  ///< of a run of mean tokens at the mean batch
 };
 
-/// Serves those of `requests` that can be served. With `question.share`, at the highest rate (each case at its own; where there is none, at
-/// the lowest tried). Throws NoAnswer when no request can be served, an operator has no model, or memory does not suffice.
+/// Serves those of `requests` that can be served. With `question.attainment`, at the highest rate (each case at its own; where there is
+/// none, at the lowest tried). Throws NoAnswer when no request can be served, an operator has no model, or memory does not suffice.
 ServingAnswer serve(const Workload& workload, const Gpu& gpu, const SoftwareStacks& software, const ServingQuestion& question,
                     const std::vector<ServingRequest>& requests);
 

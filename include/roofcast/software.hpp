@@ -82,7 +82,7 @@ struct LongContexts {
 };
 
 /// How an engine runs decoders, where that differs from what else it runs.
-struct DecoderHabits {
+struct DecoderSettings {
     double matmul_rate = 1;  ///< in place of `SoftwareStack::matmul_rate`
     Seconds host_per_pass;   ///< in place of `SoftwareStack::host_per_pass`
 };
@@ -113,9 +113,9 @@ struct SoftwareStack {
     bool joint_attention = false;    ///< steps of prompts and decodes have one attention kernel for both
     std::int64_t prefill_chunk = 0;  ///< tokens of all sequences in one pass of prefill; 0: whole prompts
     std::optional<HalfPadded> half_padded{};  ///< absent: sequences are full
-    bool casts_weights = false;      ///< before each product of a 16-bit run kernels narrow weights, in frameworks biases of linear layers
-    double kernels_beside_4bit = 0;  ///< issued beside each product of weights in 4 bits (below 8): its unpacking
-    double kernels_beside_8bit = 0;  ///< the same of weights in 8 bits
+    bool casts_weights = false;     ///< before each product of a 16-bit run kernels narrow weights, in frameworks biases of linear layers
+    double extra_kernels_4bit = 0;  ///< issued beside each product of weights in 4 bits (below 8): its unpacking
+    double extra_kernels_8bit = 0;  ///< the same of weights in 8 bits
     std::int64_t unpacks_from_rows = 0;  ///< products of so many rows or more run in 16 bits after their weights were unpacked; 0: none
     bool fp32_activations = false;       ///< 16-bit runs keep activations in fp32, and convert what products take and give
     int least_tile_rows = 0;             ///< that its products pad to, without split k, if matrix instructions span several warps; 0: any
@@ -126,11 +126,11 @@ struct SoftwareStack {
     std::int64_t pipeline_chunk = 0;        ///< tokens of a prompt that travel through pipeline stages together; 0: the whole prompt
     bool splits_layers = false;             ///< over several GPUs, where nothing else is said: consecutive layers; false: every layer
     double pipeline_overlap = 1;            ///< share of the ideal gain from stages working at the same time
-    bool warp_matrix = false;               ///< its matrix products are made of instructions of single warps (mma.sync)
-    bool warp_matrix_experts = false;       ///< those of routed experts in 8 bits are
-    double vector_bytes_per_sm_clock = 0;   ///< most that an SM takes in of weights that products of few rows stream past vectors; 0: there
+    bool warp_mma = false;                  ///< its matrix products are made of instructions of single warps (mma.sync)
+    bool warp_mma_experts = false;          ///< those of routed experts in 8 bits are
+    double gemv_bytes_per_sm_clock = 0;     ///< most that an SM takes in of weights that products of few rows stream past vectors; 0: there
                                             ///< are no such kernels
-    bool waits_for_8bit_products = false;   ///< the host issues nothing before a dense product that computes in 8 bits has finished
+    bool waits_for_8bit_gemms = false;      ///< the host issues nothing before a dense product that computes in 8 bits has finished
     double unpacked_4bit_per_sm_clock = 0;  ///< most weights in 4 bits (below 8) that its 16-bit products unpack; 0: no limit
     double unpacked_8bit_per_sm_clock = 0;  ///< the same of weights in 8 bits
     double matmul_rate = 1;                 ///< of the rate of vendors' libraries that its matrix products and attention reach
@@ -139,7 +139,7 @@ struct SoftwareStack {
     double decode_attention_rate = 1;       ///< of the rate of kernels that split the cache, attention of one query per sequence
     std::optional<GroupedDecoding> grouped_decode_attention{};  ///< where many query heads share keys; none: as others
     std::optional<LongContexts> long_contexts{};                ///< absent: as others
-    std::optional<DecoderHabits> decoders{};                    ///< absent: as others
+    std::optional<DecoderSettings> decoders{};                  ///< absent: as others
     Seconds send_gap;                                           ///< beside each transfer between pipeline stages
     double streaming_rate = 1;                                  ///< of the rate of well-written kernels that its other kernels reach
     double element_instructions = 0;  ///< of CUDA cores, for each element that its streaming kernels write; 0: hidden behind the bytes

@@ -56,10 +56,10 @@ bool is_impossible(const KernelRow& row, const GpuProfile& gpu);
 
 /// How a host's loop loads the board, whose power control looks at means over some milliseconds.
 struct PowerLoad {
-    double share = 1;        ///< of the time that power takes under sustained load on signed operands, with the loop's own ones
-    Seconds burst;           ///< of each call that runs at full clock, as the loop ends before the limit takes hold; 0: none
-    Seconds pause;           ///< before each call, in which the board draws little; 0: it is busy throughout
-    double least_share = 0;  ///< of `share` that short calls take all the same: what a board draws for a moment is limited too
+    double fraction = 1;        ///< of the time that power takes under sustained load on signed operands, with the loop's own ones
+    Seconds burst;              ///< of each call that runs at full clock, as the loop ends before the limit takes hold; 0: none
+    Seconds pause;              ///< before each call, in which the board draws little; 0: it is busy throughout
+    double least_fraction = 0;  ///< of `share` that short calls take all the same: what a board draws for a moment is limited too
 };
 
 /// What the host adds to rows that were measured with `launch = included`, in a loop of single calls:

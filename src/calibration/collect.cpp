@@ -51,7 +51,7 @@ std::string objection(const KernelRow& row, const Gpu& gpu) {
                            physical_floor(row.op, gpu.profile).in(us));
     }
     try {
-        if (const auto precision = matrix_precision(row.op)) require_precision(gpu.profile, *precision);
+        if (const auto precision = gemm_precision(row.op)) require_precision(gpu.profile, *precision);
         const KernelCost cost = predicted_cost(row, gpu);
         if (cost.bound == Bound::unmodelled) return "no cost model for the operator";
         if (!(cost.total > 0 * s)) return "the cost model gives no time";

@@ -151,7 +151,7 @@ std::string kept_from(const FittedParameter& p, const Fit& fit) {
 
 /// What the source of a fitted parameter adds to the name of the file; may be empty.
 std::string fitted_to(const FittedParameter& p) {
-    if (is_of_models(p.stage)) return fmt::format("{}{}", told_by_models, p.identifiable ? "" : ", which hardly tell");
+    if (is_of_models(p.stage)) return fmt::format("{}{}", fitted_to_models, p.identifiable ? "" : ", which hardly tell");
     return p.identifiable ? "" : "fitted, but the data hardly tell";
 }
 

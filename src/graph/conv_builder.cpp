@@ -193,7 +193,7 @@ OpNode& ConvBuilder::linear(Count rows, Count in, Count out, bool bias) {
     const Gemm op{.m = run_.batch * rows,
                   .n = out,
                   .k = in,
-                  .precision = product_precision(run_, lowering_),
+                  .precision = gemm_precision_of(run_, lowering_),
                   .weight_bits = run_.weight_format().bits,
                   .bias = bias};
     OpNode& node = emit("linear", op, Fusion::none, rows * in, rows * out);

@@ -39,7 +39,7 @@ void ConvBuilder::softmax(Count rows, Count cols, bool wide) {
 }
 
 void ConvBuilder::product(std::string name, Count batch, Count m, Count n, Count k, bool wide) {
-    const Precision precision = wide ? Precision::fp32 : stored_ == Precision::tf32 ? product_precision(run_, lowering_) : stored_;
+    const Precision precision = wide ? Precision::fp32 : stored_ == Precision::tf32 ? gemm_precision_of(run_, lowering_) : stored_;
     const Gemm op{
         .batch = run_.batch * batch, .m = m, .n = n, .k = k, .precision = precision, .weight_bits = 8 * element_size(precision).in(byte)};
     emit(std::move(name), op, Fusion::none, batch * (m + n) * k, batch * m * n);

@@ -149,7 +149,7 @@ OpGraph prefill_graph(const DecoderLlm& model, const Run& run, const Lowering& l
     return graph;
 }
 
-OpGraph decode_graph(const DecoderLlm& model, const Run& run, const Lowering& lowering, std::int64_t kv_len, bool beside_prompts) {
+OpGraph decode_graph(const DecoderLlm& model, const Run& run, const Lowering& lowering, std::int64_t kv_len, bool in_prefill_kernel) {
     const std::optional<Run> group = group_run(run);
     return decoder_graph({.model = model,
                           .run = group ? *group : run,
@@ -157,7 +157,7 @@ OpGraph decode_graph(const DecoderLlm& model, const Run& run, const Lowering& lo
                           .tokens = 1,
                           .kv_len = kv_len,
                           .decode = true,
-                          .beside_prompts = beside_prompts,
+                          .in_prefill_kernel = in_prefill_kernel,
                           .copy_batch = run.batch},
                          "decode");
 }

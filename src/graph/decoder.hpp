@@ -11,10 +11,10 @@ struct DecoderPass {
     const Run& run;  ///< with `attention_data`: batch and tensor parallel degree of one group (`group_run`)
     const Lowering& lowering;
     Count tokens = 1, kv_len = 1;
-    bool decode = false;          ///< one token per sequence, or the few of a verification: MLA runs absorbed
-    Count logits = 1;             ///< tokens per sequence that the head scores
-    bool beside_prompts = false;  ///< part of a step with prompts, whose attention kernel takes decodes too
-    Count copy_batch = 0;         ///< sequences of all groups of attention; read with `attention_data` only
+    bool decode = false;             ///< one token per sequence, or the few of a verification: MLA runs absorbed
+    Count logits = 1;                ///< tokens per sequence that the head scores
+    bool in_prefill_kernel = false;  ///< part of a step with prompts, whose attention kernel takes decodes too
+    Count copy_batch = 0;            ///< sequences of all groups of attention; read with `attention_data` only
     [[nodiscard]] Count rows() const { return run.batch * tokens; }
     [[nodiscard]] Count tensor() const { return run.parallel.tensor; }
     [[nodiscard]] bool grouped() const { return run.parallel.attention_data > 1; }

@@ -39,7 +39,7 @@ struct Numerics {
 Numerics numerics_of(const Run& run, const Lowering& lowering, bool serving);
 
 /// What matrix products multiply in: tf32 runs of frameworks that keep it to convolutions use fp32.
-Precision product_precision(const Run& run, const Lowering& lowering);
+Precision gemm_precision_of(const Run& run, const Lowering& lowering);
 /// Of a run that stores activations in `stored`: what products with learned factors and sums with these come out in.
 Precision stream_precision(const Lowering& lowering, Precision stored);
 /// What layer and group norms of such a run compute in.
@@ -65,7 +65,7 @@ struct AttentionSize {
 };
 /// What separate products of attention over `keys` tokens compute in where that is not the `stored` format: TF32 where a framework's other
 /// products do, fp32 where its library has no kernels of tensor cores for rows of an odd number of elements.
-std::optional<Precision> attention_products(const Run& run, const Lowering& lowering, Precision stored, Count keys);
+std::optional<Precision> attention_gemms(const Run& run, const Lowering& lowering, Precision stored, Count keys);
 
 /// Attention to rows that the same pass computes, stored in `stored`; fused where the run's software fuses it.
 Attention pass_attention(const Run& run, const Lowering& lowering, Precision stored, const AttentionSize& size);

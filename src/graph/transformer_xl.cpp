@@ -113,12 +113,12 @@ Segment layers(const XlPass& pass, const Numerics& n) {
 /// Most words are in the first cluster, whose scores stand beside those of the other clusters; of each other one a share of the rows is.
 Segment softmax(const XlPass& pass, const Numerics& n) {
     const TransformerXl& m = pass.model;
-    constexpr double share = 0.03;  // assumed: of words in one of the rarer clusters
+    constexpr double fraction = 0.03;  // assumed: of words in one of the rarer clusters
     const std::vector<Cluster> clusters = clusters_of(m);
     LayerBuilder b(n);
     for (const Cluster& c : clusters) {
         const bool head = c.first == 0;
-        const auto rare = static_cast<Count>(share * static_cast<double>(pass.rows())) + 1;
+        const auto rare = static_cast<Count>(fraction * static_cast<double>(pass.rows())) + 1;
         const Count rows = head ? pass.rows() : rare;
         const Count words = c.words() + (head ? Count(clusters.size()) - 1 : Count(0));
         if (!head) b.move("select", rows * m.hidden, selection);

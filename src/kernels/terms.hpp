@@ -43,7 +43,7 @@ Joules arithmetic_energy(Flops weighted, MathUnit unit, const Gpu& gpu);
 
 /// Width of an operand over 16 bits, where tensor cores read wider ones: TF32's take twice the steps along k and, loaded one by one, no
 /// longer. On CUDA cores and of narrower formats 1.
-inline double matrix_operand_width(Precision precision, MathUnit unit) {
+inline double operand_width(Precision precision, MathUnit unit) {
     return unit == MathUnit::simt ? 1 : std::max(1.0, element_size(precision) / (2 * byte));
 }
 
@@ -124,7 +124,7 @@ inline double kept_in_partitions(Bytes size, const GpuProfile& gpu) {
 }
 
 /// Peak of matrix products in `p`; throws Error when the GPU has none.
-inline FlopsPerSecond matrix_peak(const GpuProfile& gpu, Precision p) {
+inline FlopsPerSecond tensor_core_peak(const GpuProfile& gpu, Precision p) {
     const auto peak = gpu.matmul_peak(p);
     if (!peak) require_precision(gpu, p);
     return *peak;
@@ -137,37 +137,37 @@ inline bool has_asynchronous_copies(const GpuProfile& gpu) {
 }
 
 /// Rate of matrix products in `p` at the clock that boards hold.
-inline FlopsPerSecond matrix_rate(const GpuProfile& gpu, Precision p) {
-    return matrix_peak(gpu, p) * gpu.clock_headroom();
+inline FlopsPerSecond tensor_core_rate(const GpuProfile& gpu, Precision p) {
+    return tensor_core_peak(gpu, p) * gpu.clock_headroom();
 }
 
 /// Times faster that tensor cores would multiply in `p` if they accumulated in 16 bits: 2 on GeForce boards, else 1.
 inline double accumulation_ratio(const GpuProfile& gpu, Precision p) {
     if (!gpu.fp16_accumulate_peak || gpu.math_unit(p) == MathUnit::simt) return 1;
-    return std::max(1.0, *gpu.fp16_accumulate_peak * gpu.facts.tensor_ratio[index(p)] / matrix_peak(gpu, p));
+    return std::max(1.0, *gpu.fp16_accumulate_peak * gpu.facts.tensor_ratio[index(p)] / tensor_core_peak(gpu, p));
 }
 
 /// Share of the peak that kernels reach which would reach `share` of it if accumulation took no longer: what they lose is time to issue
 /// instructions and to load operands, and no longer where accumulation takes twice as long. 1/reached = 1 + (1/share - 1)/ratio.
-inline double reached_share(const GpuProfile& gpu, Precision p, double share) {
+inline double reached_fraction(const GpuProfile& gpu, Precision p, double fraction) {
     const double ratio = accumulation_ratio(gpu, p);
-    return ratio * share / (1 + (ratio - 1) * share);
+    return ratio * fraction / (1 + (ratio - 1) * fraction);
 }
 
 /// Share of the tensor cores' peak that instructions of single warps reach. Chips whose peak was cut for export (H20: to a quarter) lose
 /// less, or nothing. Others quote their peaks at clocks of up to a seventh below the boost clock.
-inline double warp_matrix_share(const GpuProfile& gpu) {
+inline double warp_mma_rate(const GpuProfile& gpu) {
     constexpr double least_cut = 1.5;
-    const double share = gpu.facts.warp_matrix_fraction;
+    const double fraction = gpu.facts.warp_mma_fraction;
     const auto& peak = gpu.tensor_peak[index(Precision::fp16)];
-    if (!peak) return share;
+    if (!peak) return fraction;
     const FlopsPerSecond uncut{gpu.facts.tensor_flops_per_sm_clock * static_cast<double>(gpu.sm_count) * gpu.boost_clock.in(hertz)};
     const double cut = uncut / *peak;
-    return cut > least_cut ? std::min(1.0, share * cut) : share;
+    return cut > least_cut ? std::min(1.0, fraction * cut) : fraction;
 }
 
 /// Rate of element-wise arithmetic in `p` at the clock that boards hold.
-inline FlopsPerSecond lane_rate(const GpuProfile& gpu, Precision p) {
+inline FlopsPerSecond simt_rate_of(const GpuProfile& gpu, Precision p) {
     return gpu.vector_rate(p) * gpu.clock_headroom();
 }
 
@@ -178,7 +178,7 @@ inline Hertz running_clock(const GpuProfile& gpu) {
 
 /// Side of an SM's tensor cores to that of 4096 16-bit FLOPs a clock. The n² multiply-adds of a unit n wide share 2·n operands, so that
 /// operands take energy a FLOP by 1/n, and come at a rate of n where the path to the units grows with them.
-inline double matrix_side(const GpuProfile& gpu) {
+inline double tensor_core_side(const GpuProfile& gpu) {
     constexpr double reference = 4096;
     const double width = gpu.facts.tensor_flops_per_sm_clock;
     return width > 0 ? std::sqrt(width / reference) : 1;
@@ -191,25 +191,25 @@ inline Seconds lasting(double cycles, const GpuProfile& gpu) {
 
 /// Of one SM's FP32 cores, for so many instructions of one thread: its data-sheet rate counts two FLOPs each.
 inline Seconds instruction_time(double instructions, const GpuProfile& gpu) {
-    return instructions * flop / (lane_rate(gpu, Precision::fp32) / (2 * static_cast<double>(gpu.sm_count)));
+    return instructions * flop / (simt_rate_of(gpu, Precision::fp32) / (2 * static_cast<double>(gpu.sm_count)));
 }
 
 /// Of CUDA cores of all SMs, for so many instructions on each of `elements`.
-inline Seconds lane_time(double elements, double instructions, const GpuProfile& gpu) {
-    return elements * instructions * 2 * flop / lane_rate(gpu, Precision::fp32);
+inline Seconds simt_time(double elements, double instructions, const GpuProfile& gpu) {
+    return elements * instructions * 2 * flop / simt_rate_of(gpu, Precision::fp32);
 }
 
 /// Of the INT32 cores of all SMs, for so many instructions of one thread; of the FP32 cores where no others are known.
 inline Seconds integer_time(double instructions, const GpuProfile& gpu) {
     const double of_sm = instructions / static_cast<double>(gpu.sm_count);
-    if (gpu.facts.integer_lanes_per_sm > 0) return of_sm / gpu.facts.integer_lanes_per_sm / running_clock(gpu);
+    if (gpu.facts.integer_units_per_sm > 0) return of_sm / gpu.facts.integer_units_per_sm / running_clock(gpu);
     return instruction_time(of_sm, gpu);
 }
 
 /// Of the schedulers of all SMs, for so many instructions of one thread: they feed fp32 and INT32 cores at once where each takes half of
 /// them.
 inline Seconds issue_time(double instructions, const GpuProfile& gpu) {
-    const double both = gpu.facts.integer_lanes_per_sm > 0 ? std::max(1.0, 2 * gpu.facts.integer_lanes_per_sm / gpu.fp32_lanes_per_sm) : 1;
+    const double both = gpu.facts.integer_units_per_sm > 0 ? std::max(1.0, 2 * gpu.facts.integer_units_per_sm / gpu.fp32_units_per_sm) : 1;
     return instruction_time(instructions / static_cast<double>(gpu.sm_count), gpu) / both;
 }
 

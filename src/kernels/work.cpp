@@ -16,7 +16,7 @@ bool winograd_applies(const Conv2d& op) {
 }
 
 Work work(const Gemm& op) {
-    const MatrixProduct product = plain_product(op.batch, op.m, op.n, op.k, op.precision, op.weight_bits, op.output);
+    const TiledGemm product = plain_gemm(op.batch, op.m, op.n, op.k, op.precision, op.weight_bits, op.output);
     return {2 * flop * (real(op.batch) * real(op.m) * real(op.n) * real(op.k)), {}, product.compulsory, op.precision};
 }
 
@@ -167,7 +167,7 @@ Bytes switch_bytes(const Collective& op) {
     return (n + 1) / n * op.bytes;
 }
 
-std::optional<Precision> matrix_precision(const Op& op) {
+std::optional<Precision> gemm_precision(const Op& op) {
     return std::visit(
         []<class AnyOp>(const AnyOp& any) -> std::optional<Precision> {
             using std::is_same_v;

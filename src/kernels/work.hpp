@@ -49,7 +49,7 @@ inline bool has_one_tap(const Conv2d& op) {
 }
 
 /// The precision of the matrix products of `op`, when it has some.
-std::optional<Precision> matrix_precision(const Op& op);
+std::optional<Precision> gemm_precision(const Op& op);
 
 /// Elements of a key and a value: what a score multiplies.
 double score_width(const Attention& op);

@@ -155,8 +155,8 @@ EngineSettings parse_start(const Row& row) {
                             .max_tokens = row.count_if(MeasuredColumn::max_tokens),
                             .max_sequences = row.count_if(MeasuredColumn::max_seqs),
                             .context = row.count_if(MeasuredColumn::context_tokens),
-                            .board = {}};
-    if (const auto board = positive_if(row, MeasuredColumn::board_gib)) settings.board = *board * gib;
+                            .gpu_memory = {}};
+    if (const auto gpu_memory = positive_if(row, MeasuredColumn::gpu_memory_gib)) settings.gpu_memory = *gpu_memory * gib;
     if (settings.fraction && *settings.fraction > 1)
         throw Unusable{fmt::format("memory_fraction is {}; expected at most 1", *settings.fraction)};
     require_step(settings.max_tokens, settings.max_sequences);

@@ -29,14 +29,14 @@ LogInterval logarithmic(const IntervalRatio& factor);
 IntervalRatio ratio(const LogInterval& interval);
 
 /// Time of one class of operators, or of one phase, in a run.
-struct TimeShare {
+struct TimeFraction {
     std::string_view op;
-    double share = 0;
+    double fraction = 0;
 };
 
 /// Errors of one class go together, those of different classes are independent in log space: with s the shares of the time, m the middles
 /// and h the half widths of the classes, the whole is Σ s m ± √(Σ (s h)²). Classes that nobody knows count as exact.
-ResidualInterval combined(const ParameterSet& parameters, const std::vector<TimeShare>& shares);
+ResidualInterval combined(const ParameterSet& parameters, const std::vector<TimeFraction>& fractions);
 
 /// Intervals of a whole run. From whole models of the same kind where a fit saw some; else from its operators; else the hand values of
 /// whole models. Wider by what values of `device`'s profile that are assumed leave open; never below what the data sheet allows. `used`:

@@ -24,7 +24,7 @@ bool wait_for_host_weights(Timeline& t, const OpGraph& graph, const Run& request
 Bytes offloaded_weights(const OpGraph& graph, const Run& request);
 
 /// `request` with `share` of every layer's weights in host memory.
-Run with_offload(Run request, double share);
+Run with_offload(Run request, double fraction);
 
 /// The smallest share of every layer's weights, a multiple of `step`, that has to be in host memory for the completed `request` to take at
 /// most `capacity`: excess / (what the whole of them saves), since memory falls linearly in the share. nullopt: all of them are not enough.

@@ -28,6 +28,6 @@ SoftwareStack for_context(SoftwareStack stack, std::int64_t tokens);
 
 /// Share of the time of one stage after the other that a prompt of `tokens` tokens a sequence takes when its chunks follow each other
 /// through the pipeline, above 0 and at most 1.
-double pipelined_share(const Run& run, const SoftwareStack& stack, std::int64_t tokens);
+double pipelined_fraction(const Run& run, const SoftwareStack& stack, std::int64_t tokens);
 
 }  // namespace roofcast

@@ -15,11 +15,11 @@ namespace {
 
 constexpr std::int64_t most_draft_tokens = 1024, largest_block = std::int64_t{1} << 20;
 
-void require_share(const char* field, double share, bool below_one) {
-    if (share >= 0 && (below_one ? share < 1 : share <= 1)) return;
+void require_fraction(const char* field, double fraction, bool below_one) {
+    if (fraction >= 0 && (below_one ? fraction < 1 : fraction <= 1)) return;
     throw Error({.what = "out of range",
                  .key = field,
-                 .found = fmt::format("{}", share),
+                 .found = fmt::format("{}", fraction),
                  .expected = below_one ? "a share of at least 0 and below 1" : "a share from 0 to 1"});
 }
 
@@ -34,7 +34,7 @@ void require_tokens(const char* field, std::int64_t tokens, std::int64_t least, 
 void check_speculation(const Speculation& speculation, const Workload& workload) {
     const bool own = speculation.own_head;
     require_tokens(own ? "techniques.speculation.own_head" : "techniques.speculation.tokens", speculation.tokens, 1, most_draft_tokens);
-    require_share("techniques.speculation.acceptance", speculation.acceptance, false);
+    require_fraction("techniques.speculation.acceptance", speculation.acceptance, false);
     if (own) return;  // `own_head` looks for it
     const Workload& draft = *speculation.draft;
     if (!std::holds_alternative<DecoderLlm>(draft.architecture))
@@ -53,8 +53,8 @@ void check_speculation(const Speculation& speculation, const Workload& workload)
 
 void check_techniques(const Run& request, const Workload& workload) {
     const Techniques& t = request.techniques;
-    require_share("techniques.cached_prefix", t.cached_prefix, true);
-    require_share("techniques.offload", t.offload, false);
+    require_fraction("techniques.cached_prefix", t.cached_prefix, true);
+    require_fraction("techniques.offload", t.offload, false);
     require_tokens("techniques.prefill_chunk", t.prefill_chunk, 0, largest_run_count);
     require_tokens("techniques.kv_block", t.kv_block, 1, largest_block);
     const auto refuse = [&workload](bool given, const char* field, const char* why) {
@@ -73,9 +73,9 @@ void check_techniques(const Run& request, const Workload& workload) {
     if (t.speculation) check_speculation(*t.speculation, workload);
 }
 
-std::int64_t share_of(double share, std::int64_t tokens) {
+std::int64_t share_of(double fraction, std::int64_t tokens) {
     constexpr double rounding = 1e-9;  // 0.29 of 100 are 29
-    return static_cast<std::int64_t>(std::floor(share * static_cast<double>(tokens) + rounding));
+    return static_cast<std::int64_t>(std::floor(fraction * static_cast<double>(tokens) + rounding));
 }
 
 std::int64_t cached_tokens(const Run& request) {

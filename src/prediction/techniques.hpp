@@ -12,7 +12,7 @@ namespace roofcast {
 void check_techniques(const Run& request, const Workload& workload);
 
 /// `share` of `tokens`, rounded down but for the rounding of the product itself.
-std::int64_t share_of(double share, std::int64_t tokens);
+std::int64_t share_of(double fraction, std::int64_t tokens);
 
 /// Tokens of a sequence's prompt that are cached before the run: a share of the text, rounded down; at least one is left.
 std::int64_t cached_tokens(const Run& request);

@@ -8,7 +8,7 @@
 #include "io/text_file.hpp"
 #include "io/toml_reader.hpp"
 #include "profile/architecture_names.hpp"
-#include "profile/board_class.hpp"
+#include "profile/gpu_class.hpp"
 #include "profile/prices.hpp"
 #include "roofcast/gpu_profile.hpp"
 
@@ -143,8 +143,8 @@ void require_known_gpus(const PriceList& prices, const std::vector<GpuProfile>& 
 }
 
 /// The full profile in `file` if it is of `architecture`.
-std::optional<GpuProfile> board_in(const std::filesystem::path& file, const std::filesystem::path& gpus_folder,
-                                   const std::string& architecture, FactsByCapability& facts) {
+std::optional<GpuProfile> gpu_in(const std::filesystem::path& file, const std::filesystem::path& gpus_folder,
+                                 const std::string& architecture, FactsByCapability& facts) {
     try {
         const toml::table head = head_of(file, head_text(file));
         const auto written = head["architecture"].value<std::string>();
@@ -158,15 +158,15 @@ std::optional<GpuProfile> board_in(const std::filesystem::path& file, const std:
 
 }  // namespace
 
-std::vector<GpuProfile> known_boards(const std::filesystem::path& gpus_folder, const std::string& architecture) {
-    std::vector<GpuProfile> boards;
+std::vector<GpuProfile> known_gpus(const std::filesystem::path& gpus_folder, const std::string& architecture) {
+    std::vector<GpuProfile> gpus;
     FactsByCapability facts;
     std::error_code ec;
-    if (!std::filesystem::is_directory(gpus_folder, ec)) return boards;
+    if (!std::filesystem::is_directory(gpus_folder, ec)) return gpus;
     for (const auto& file : profile_files(gpus_folder)) {
-        if (auto board = board_in(file, gpus_folder, architecture, facts)) boards.push_back(std::move(*board));
+        if (auto known = gpu_in(file, gpus_folder, architecture, facts)) gpus.push_back(std::move(*known));
     }
-    return boards;
+    return gpus;
 }
 
 std::vector<GpuProfile> load_gpu_catalogue(const std::filesystem::path& gpus_folder) {

@@ -103,13 +103,13 @@ void add_weight_only(Specs& specs) {
 
 void add_power(Specs& specs) {
     for (const MathUnit unit : all_math_units) {
-        const bool lanes = unit == MathUnit::simt;
-        add(specs, fmt::format("power.{}_pj_per_flop_at_{}", name(unit), lanes ? "7nm_1ghz" : "4096_5nm_1ghz"), "pJ/FLOP", pico, 0.05,
-            lanes ? 30 : 3, log,
-            lanes ? "dynamic energy of a FLOP in a process of 7 nm, at a boost clock of 1 GHz; it grows with both"
-                  : "dynamic energy of a FLOP in matrix units of 4096 16-bit FLOPs an SM and clock, in a process of 5 nm, at a boost clock "
-                    "of "
-                    "1 GHz; it grows with the process, with the root of the clock, and as units get narrower",
+        const bool simt = unit == MathUnit::simt;
+        add(specs, fmt::format("power.{}_pj_per_flop_at_{}", name(unit), simt ? "7nm_1ghz" : "4096_5nm_1ghz"), "pJ/FLOP", pico, 0.05,
+            simt ? 30 : 3, log,
+            simt ? "dynamic energy of a FLOP in a process of 7 nm, at a boost clock of 1 GHz; it grows with both"
+                 : "dynamic energy of a FLOP in matrix units of 4096 16-bit FLOPs an SM and clock, in a process of 5 nm, at a boost clock "
+                   "of "
+                   "1 GHz; it grows with the process, with the root of the clock, and as units get narrower",
             [unit](CostParameters& p) -> double& { return p.power.flop[index(unit)].value; });
         specs.back().carries_over = true;
         specs.back().math_unit = unit;
@@ -151,7 +151,8 @@ void add_convolution(Specs& specs) {
     using C = ConvolutionParameters;
     GroupAdder c(specs, "convolution", &CostParameters::convolution);
     c.put("implicit_fraction", "1", 1, 0.2, 1, lin, "share of the SIMT lanes' peak that implicit GEMM reaches", &C::implicit_fraction);
-    c.put("matrix_fraction", "1", 1, 0.2, 1, lin, "share of the GEMM's rate that implicit GEMM keeps on matrix units", &C::matrix_fraction);
+    c.put("tensor_core_fraction", "1", 1, 0.2, 1, lin, "share of the GEMM's rate that implicit GEMM keeps on matrix units",
+          &C::tensor_core_fraction);
     c.put("winograd_fraction", "1", 1, 0.1, 1, lin, "share of the SIMT lanes' peak that products of Winograd through memory reach",
           &C::winograd_fraction);
     c.put("fused_fraction", "1", 1, 0.1, 1, lin, "share of the SIMT lanes' peak that fused Winograd reaches", &C::fused_fraction);

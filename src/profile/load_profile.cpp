@@ -18,8 +18,8 @@ namespace roofcast {
 namespace {
 
 // Beside those of minimal profiles.
-constexpr Range physical_lanes{1, 4096}, physical_bandwidth_gb_s{0.1, 1e6}, physical_capacity_gb{1e-2, 1e5}, physical_cache_mb{1e-3, 1e5},
-    physical_delivered_fraction{0.3, 1};
+constexpr Range physical_fp32_units{1, 4096}, physical_bandwidth_gb_s{0.1, 1e6}, physical_capacity_gb{1e-2, 1e5},
+    physical_cache_mb{1e-3, 1e5}, physical_delivered_fraction{0.3, 1};
 constexpr Range physical_sm_memory_kib{0.1, 1e6}, physical_watts{0.1, 1e5}, physical_usd{1e-6, 1e8}, physical_gpus_in_instance{1e-3, 1024};
 
 std::string joined_notes(TableReader& top) {
@@ -106,19 +106,19 @@ void read_sms_and_clocks(TableReader& table, GpuProfile& gpu) {
 }
 
 void read_peaks(TableReader& table, GpuProfile& gpu) {
-    gpu.fp32_lanes_per_sm = table.number_if("fp32_lanes_per_sm", physical_lanes).value_or(gpu.facts.fp32_lanes_per_sm);
+    gpu.fp32_units_per_sm = table.number_if("fp32_units_per_sm", physical_fp32_units).value_or(gpu.facts.fp32_units_per_sm);
     gpu.process_nm = table.number_if("process_nm", physical_process_nm).value_or(gpu.facts.process_nm);
     for (const Precision p : all_precisions) {
-        const bool has_lanes = gpu.facts.vector_ratio[index(p)] > 0;
-        const bool has_matrix = gpu.facts.tensor_ratio[index(p)] > 0 || gpu.facts.wide_tensor_ratio[index(p)] > 0;
+        const bool has_simt = gpu.facts.vector_ratio[index(p)] > 0;
+        const bool has_tensor_cores = gpu.facts.tensor_ratio[index(p)] > 0 || gpu.facts.wide_tensor_ratio[index(p)] > 0;
         gpu.vector_peak[index(p)] = peak_at(table, vector_key(p));
         gpu.tensor_peak[index(p)] = peak_at(table, tensor_key(p));
         const std::string what = gpu.compute_capability ? fmt::format("compute capability {}", written(*gpu.compute_capability))
                                                         : fmt::format("the architecture {}", gpu.architecture);
-        if (gpu.vector_peak[index(p)] && !has_lanes)
+        if (gpu.vector_peak[index(p)] && !has_simt)
             throw table.error(vector_key(p), fmt::format("{} has no {} arithmetic on its lanes", what, name(p)), {}, "no such key",
                               "remove the key, or add the ratio to " + gpu.facts.file);
-        if (gpu.tensor_peak[index(p)] && !has_matrix)
+        if (gpu.tensor_peak[index(p)] && !has_tensor_cores)
             throw table.error(tensor_key(p), fmt::format("{} has no {} matrix units", what, name(p)), {}, "no such key",
                               "remove the key, or add the ratio to " + gpu.facts.file);
     }
@@ -164,7 +164,7 @@ void read_memory(TableReader& top, GpuProfile& gpu) {
     table.finish();
 }
 
-void read_board(TableReader& top, GpuProfile& gpu) {
+void read_gpu(TableReader& top, GpuProfile& gpu) {
     TableReader interconnect = top.table("interconnect");
     if (const auto rate = interconnect.number_if("nvlink_gb_s", physical_bandwidth_gb_s)) gpu.nvlink = *rate * gb_per_s;
     gpu.nvlink_switch = interconnect.flag_if("nvlink_switch").value_or(false);
@@ -264,7 +264,7 @@ GpuProfile load_gpu_profile(const std::filesystem::path& file, const std::filesy
     read_identity(top, gpu, file);
     find_facts(top, gpu, gpus_folder, facts);
     read_memory(top, gpu);
-    read_board(top, gpu);
+    read_gpu(top, gpu);
     read_prices(top, gpu, prices);
     read_explanations(top.table("explained"), gpu);
     TableReader compute = top.table("compute");

@@ -9,7 +9,7 @@ namespace roofcast {
 /// The peak of a minimal profile, and the boards that it is like.
 struct MinimalProfile {
     SinglePeak peak;
-    TypicalBoard typical;
+    TypicalGpu typical;
     std::optional<GpuProfile> same;  ///< board with the same figures
 };
 

@@ -77,7 +77,7 @@ void ParameterFile::read_leaf(const toml::node& node, const std::string& dotted,
         throw error(node, dotted, "outside its physical bounds", fmt::format("{} to {} {}", spec.lower, spec.upper, spec.unit));
     if (source.empty() && !fit_) throw error(node, dotted, "a source is missing", "source = \"a citation\" or \"assumed: reason\"");
     ++count_;
-    if (without_models_ && source.starts_with(told_by_models)) return;
+    if (without_models_ && source.starts_with(fitted_to_models)) return;
     spec.set(set_.values, value);
     if (fit_) {
         trace_fit(place->second, source);

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "profile/board_class.hpp"
+#include "profile/gpu_class.hpp"
 
 namespace roofcast {
 
@@ -40,13 +40,13 @@ struct StatedFigures {
 
 struct ReadPeak {
     PeakReading reading;
-    BoardClass like;                 ///< boards that the profile is taken for one of
+    GpuClass like;                   ///< boards that the profile is taken for one of
     std::optional<GpuProfile> same;  ///< the one with the same figures
 };
 
 /// The reading of `stated` that fits boards of `classes`; nullopt when none does. Throws Error at `compute_tflops` when two fit about
 /// equally.
-std::optional<ReadPeak> read_peak(const StatedFigures& stated, const std::vector<BoardClass>& classes);
+std::optional<ReadPeak> read_peak(const StatedFigures& stated, const std::vector<GpuClass>& classes);
 
 /// The peak of `gpu` that `reading` is.
 std::optional<FlopsPerSecond> peak_of(const GpuProfile& gpu, const PeakReading& reading);

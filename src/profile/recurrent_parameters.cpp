@@ -34,7 +34,7 @@ void add_recurrences(Specs& specs) {
     r.put("block_cycles", "cycles", 1, 0, 80000, lin, "of a wave of heads, an SM each", &R::block_cycles);
     r.put("chain_cycles", "cycles", 1, 100, 20000, log, "of a wave of heads for each chunk", &R::chain_cycles);
     r.put("passes", "1", 1, 1, 20, log, "times that a token's q, k, v and output move for each head, intermediates included", &R::passes);
-    r.put("held_fraction", "1", 1, 0.05, 1, log, "share of these bytes that L2 has to hold at a time", &R::held_fraction);
+    r.put("working_set_fraction", "1", 1, 0.05, 1, log, "share of these bytes that L2 has to hold at a time", &R::working_set_fraction);
     r.put("overlap", "1", 1, 0, 1, lin, "share of the non-bounding terms that the bounding one hides", &R::overlap);
     using U = RecurrentUpdateParameters;
     GroupAdder u(specs, "recurrence.update", [](CostParameters& p) -> U& { return p.recurrent.update; });
@@ -42,7 +42,7 @@ void add_recurrences(Specs& specs) {
     u.put("token_cycles", "cycles", 1, 0, 20000, lin, "latency of each token beyond the first", &U::token_cycles);
     u.put("element_cycles", "cycles", 1, 0.01, 5, log, "of an SM for an element of a state read or written", &U::element_cycles);
     u.put("bandwidth_fraction", "1", 1, 0.2, 1, lin, "share of DRAM bandwidth", &U::bandwidth_fraction);
-    u.put("held_fraction", "1", 1, 0.4, 1, lin, "share of the bytes read and written that L2 has to hold", &U::held_fraction);
+    u.put("working_set_fraction", "1", 1, 0.4, 1, lin, "share of the bytes read and written that L2 has to hold", &U::working_set_fraction);
 }
 
 void add_hyper_connections(Specs& specs) {
@@ -56,7 +56,7 @@ void add_hyper_connections(Specs& specs) {
         h.put("element_cycles", "cycles", 1, 0.005, 20, log, "of an SM for an element of a stream", &H::element_cycles);
         h.put("bandwidth_fraction", "1", 1, 0.1, 1, lin, "share of DRAM bandwidth at which streams, inputs and outputs move once",
               &H::bandwidth_fraction);
-        h.put("held_fraction", "1", 1, 0.1, 1, log, "share of these bytes that L2 has to hold at a time", &H::held_fraction);
+        h.put("working_set_fraction", "1", 1, 0.1, 1, log, "share of these bytes that L2 has to hold at a time", &H::working_set_fraction);
     }
 }
 

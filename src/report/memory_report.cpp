@@ -18,7 +18,7 @@ std::string with_commas(std::int64_t number) {
 
 std::string_view meaning(FractionOf fraction) {
     switch (fraction) {
-        case FractionOf::board:
+        case FractionOf::total:
             return "of all memory, for weights, activations and KV cache";
         case FractionOf::free_at_load:
             return "of memory free before loading, for weights and KV cache";
@@ -37,14 +37,14 @@ Table parts(const NamedMemory& named) {
                 .columns = {{"part", "part"}, {"gib", "GiB"}, {"percent", "% of GPU"}}};
     const auto add = [&](std::string part, Bytes size) {
         const auto hundredths = [](double value) { return std::round(100 * value) / 100; };  // as logs print them
-        table.rows.push_back({std::move(part), hundredths(size.in(gib)), std::round(1000 * (size / m.board)) / 10});
+        table.rows.push_back({std::move(part), hundredths(size.in(gib)), std::round(1000 * (size / m.gpu_memory)) / 10});
     };
     add(m.padding > Bytes{} ? fmt::format("weights, {:.2f} of padding", m.padding.in(gib)) : "weights", m.weights);
     add("activation peak", m.activations);
     add("framework", m.framework);
     add("KV cache", m.cache);
     if (m.graphs > Bytes{}) add("CUDA graphs", m.graphs);
-    add("left over", m.board - m.weights - m.activations - m.framework - m.cache - m.graphs);
+    add("left over", m.gpu_memory - m.weights - m.activations - m.framework - m.cache - m.graphs);
     return table;
 }
 
@@ -60,7 +60,7 @@ std::vector<std::string> lines(const NamedMemory& named) {
         if (m.largest_context > 0) lines.push_back(fmt::format("largest context: {} tokens", with_commas(m.largest_context)));
         return lines;
     }
-    if (m.fraction_of == FractionOf::board) {
+    if (m.fraction_of == FractionOf::total) {
         for (std::string& line : log_lines(m)) lines.push_back(std::move(line));
     } else {
         lines.push_back(fmt::format("KV cache: {} tokens", with_commas(m.cache_tokens)));
@@ -95,7 +95,7 @@ nlohmann::ordered_json as_json(const NamedMemory& named) {
             {"max_tokens", m.max_tokens},
             {"max_seqs", m.max_sequences},
             {"context_tokens", m.context},
-            {"board_gib", m.board.in(gib)},
+            {"gpu_memory_gib", m.gpu_memory.in(gib)},
             {"weights_gib", m.weights.in(gib)},
             {"padding_gib", m.padding.in(gib)},
             {"activations_gib", m.activations.in(gib)},

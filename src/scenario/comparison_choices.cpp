@@ -103,8 +103,8 @@ std::string described(const RunFormat& format) {
     return std::string(name(format.precision));
 }
 
-std::string percent_text(double share) {
-    return fmt::format("{:.4g} %", 100 * share);
+std::string percent_text(double fraction) {
+    return fmt::format("{:.4g} %", 100 * fraction);
 }
 
 std::string described(const Candidate& c) {

@@ -173,10 +173,10 @@ private:
     bool add_offloaded(Candidate c) {
         auto run = completed_run(c);
         if (!run) return false;
-        const auto share = smallest_offload(workload_, *run, software_, *contestant_.gpu->profile.usable_memory(), offload_step);
+        const auto fraction = smallest_offload(workload_, *run, software_, *contestant_.gpu->profile.usable_memory(), offload_step);
         c.unoffloaded = memory_estimate(workload_, *run, software_).total();
-        c.fits = share.has_value();
-        c.offload = run->techniques.offload = share.value_or(1);
+        c.fits = fraction.has_value();
+        c.offload = run->techniques.offload = fraction.value_or(1);
         c.memory = memory_estimate(workload_, *run, software_).total();
         return scored(std::move(c));
     }
@@ -246,8 +246,8 @@ ContestantRun best_run(const Workload& workload, const Contestant& contestant, c
 
 std::string search_grid_text(const ComparisonRequest& r) {
     const std::string offload = r.offload_fixed ? "as asked for" : "only where nothing of these fits, as little as makes it fit";
-    std::vector<std::string_view> ways, kept;
-    for (const Execution e : executions) ways.push_back(name(e));
+    std::vector<std::string_view> modes, kept;
+    for (const Execution e : executions) modes.push_back(name(e));
     for (const Precision p : keeping) kept.push_back(name(p));
     const bool formats_fixed = r.precision_fixed && r.weights_fixed;
     const std::string precisions = r.precision_fixed ? fmt::format("precision {} as asked for", name(r.run.precision))
@@ -256,7 +256,7 @@ std::string search_grid_text(const ComparisonRequest& r) {
         "{}; weights {}; batch {}; execution {}{}; offload {}", precisions, r.weights_fixed ? "as asked for" : "as computed or published",
         r.batch_fixed ? fmt::format("{} as asked for", r.run.batch) : fmt::format("{}", fmt::join(batch_grid, ", ")),
         r.execution_fixed ? fmt::format("{} as asked for", name(r.run.execution))
-                          : fmt::format("{} (tensorrt on NVIDIA only)", fmt::join(ways, ", ")),
+                          : fmt::format("{} (tensorrt on NVIDIA only)", fmt::join(modes, ", ")),
         formats_fixed          ? ""
         : r.allow_quantization ? "; 8- and 4-bit formats too, as allowed"
                                : "; weights in 8 bits only where nothing of these fits, in 4 bits only where those do not either",

@@ -49,7 +49,7 @@ struct Candidate {
 std::string described(const Candidate& candidate);
 
 /// "37.2 %".
-std::string percent_text(double share);
+std::string percent_text(double fraction);
 
 /// Shares of offloaded weights are whole multiples of this, so that `Techniques::offload` takes them as they are shown.
 inline constexpr double offload_step = 0.001;

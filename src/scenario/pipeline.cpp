@@ -95,12 +95,12 @@ void add_errors(PipelineResult& result, const std::vector<std::string>& families
         if (!stage.on_path || stage.stage.known_latency) continue;
         known = known && stage.interval.has_value();
         if (!stage.interval) continue;
-        const double share = stage.latency / result.latency;
+        const double fraction = stage.latency / result.latency;
         const LogInterval interval = logarithmic(*stage.interval);
         result.errors.push_back({.kind = stage.stage.device + ", " + families[i],
                                  .run = run_key(stage),
-                                 .middle = share * interval.middle,
-                                 .half = share * interval.half});
+                                 .middle = fraction * interval.middle,
+                                 .half = fraction * interval.half});
     }
     if (known) result.interval = interval_of(result.errors);
 }

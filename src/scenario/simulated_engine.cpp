@@ -61,8 +61,8 @@ std::int64_t simulated_requests(const LoadTest& test, std::int64_t copies, std::
 }
 
 SimulatedEngine::SimulatedEngine(const Workload& workload, const Gpu& gpu, const RecommendationRequest& request,
-                                 const SoftwareStacks& software, const CopySettings& way)
-    : workload_(workload), gpu_(gpu), request_(request), software_(software), run_(run_of_copy(workload, request, way, 1)) {
+                                 const SoftwareStacks& software, const CopySettings& settings)
+    : workload_(workload), gpu_(gpu), request_(request), software_(software), run_(run_of_copy(workload, request, settings, 1)) {
     const StepModel model = step_model(workload, gpu, run_, software);
     each_ = {.arrival = {}, .prompt_tokens = context_tokens(workload, run_), .output_tokens = run_.generate_tokens};
     engine_.max_context = model.model.max_context;

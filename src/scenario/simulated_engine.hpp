@@ -22,7 +22,7 @@ class SimulatedEngine {
 public:
     /// Throws Error where the engine has no room for a request, or the model none of these engines.
     SimulatedEngine(const Workload& workload, const Gpu& gpu, const RecommendationRequest& request, const SoftwareStacks& software,
-                    const CopySettings& way);
+                    const CopySettings& settings);
 
     /// Limits on sequences in the engine, largest first: those with which a request fits.
     [[nodiscard]] const std::vector<std::int64_t>& limits() const { return limits_; }

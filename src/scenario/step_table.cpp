@@ -40,7 +40,7 @@ LogAxis axis(const std::vector<std::int64_t>& values, double offset) {
 /// Between which two points a value lies, and how far from the first to the second, 0 to 1.
 struct Place {
     std::size_t below = 0, above = 0;
-    double share = 0;
+    double fraction = 0;
 };
 
 Place place(const LogAxis& a, double value) {
@@ -52,15 +52,15 @@ Place place(const LogAxis& a, double value) {
     return {above - 1, above, (std::log(value + a.offset) - low) / (a.logs[above] - low)};
 }
 
-double between(double low, double high, double share) {
-    return low + share * (high - low);
+double between(double low, double high, double fraction) {
+    return low + fraction * (high - low);
 }
 
 /// `value` of both points of `p`; of the second only where it counts, as it may have to be computed.
 template <class Value>
 double among(const Place& p, Value value) {
     const double low = value(p.below);
-    return p.share == 0 ? low : between(low, value(p.above), p.share);
+    return p.fraction == 0 ? low : between(low, value(p.above), p.fraction);
 }
 
 double along(const OnDemand<double>& values, std::size_t row, const Place& p) {
@@ -81,8 +81,8 @@ OnDemand<Seconds> dense(std::int64_t last, const std::function<Seconds(std::int6
                 const auto above = static_cast<std::size_t>(next - points.begin());
                 if (*next == static_cast<std::int64_t>(rows)) return at_points[above];
                 const double start = std::log(static_cast<double>(points[above - 1])), end = std::log(static_cast<double>(*next));
-                const double share = (std::log(static_cast<double>(rows)) - start) / (end - start);
-                return std::exp(between(log_of(at_points[above - 1]), log_of(at_points[above]), share)) * s;
+                const double fraction = (std::log(static_cast<double>(rows)) - start) / (end - start);
+                return std::exp(between(log_of(at_points[above - 1]), log_of(at_points[above]), fraction)) * s;
             }};
 }
 
@@ -150,11 +150,11 @@ void tabulate_decodes(StepTable& table, const std::shared_ptr<const Tabulation>&
     table.decodes = axis(decodes, 0);
     table.context = axis(contexts, 0);
     const std::int64_t rows = t->model.verified();
-    const auto part = [&](bool beside_prompts) {
-        const Seconds host = t->corrects ? decode_step(t->model, 1, 1, beside_prompts) - shared_step(t->model, rows, rows) : Seconds{};
+    const auto part = [&](bool in_prefill_kernel) {
+        const Seconds host = t->corrects ? decode_step(t->model, 1, 1, in_prefill_kernel) - shared_step(t->model, rows, rows) : Seconds{};
         return part_of(t, table.waiting, decodes.size() * contexts.size(), host, [=](std::size_t i) {
             const std::int64_t n = decodes[i / contexts.size()], c = contexts[i % contexts.size()];
-            return PartPoint{rows * n, rows * n, [=](const StepModel& of) { return decode_step(of, n, c, beside_prompts); }};
+            return PartPoint{rows * n, rows * n, [=](const StepModel& of) { return decode_step(of, n, c, in_prefill_kernel); }};
         });
     };
     table.decode = part(false);

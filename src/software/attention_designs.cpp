@@ -43,10 +43,10 @@ constexpr DesignKey<double> numbers[] = {{"imbalance", &D::imbalance, fraction},
                                          {"bias_instructions", &D::bias_instructions, physical_cycles},
                                          {"softmax_cycles", &D::softmax_cycles, physical_cycles},
                                          {"softmax_overlap", &D::softmax_overlap, fraction},
-                                         {"matrix_rate", &D::matrix_rate, share},
+                                         {"tensor_core_rate", &D::tensor_core_rate, positive_fraction},
                                          {"masked_score_cycles", &D::masked_score_cycles, physical_cycles},
                                          {"conversion_instructions", &D::conversion_instructions, physical_cycles},
-                                         {"simt_lanes", &D::simt_lanes, positive},
+                                         {"simt_units", &D::simt_units, positive},
                                          {"simt_rate", &D::simt_rate, physical_scale},
                                          {"scan_cycles", &D::scan_cycles, physical_cycles}};
 

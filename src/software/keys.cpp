@@ -11,7 +11,7 @@ namespace {
 using S = SoftwareStack;
 
 constexpr double base_us = us.in(s), base_ms = ms.in(s), base_ns = ns.in(s), base_mb = mb.in(byte);
-constexpr Range any_share{0, 1};
+constexpr Range any_fraction{0, 1};
 constexpr Range tile_rows{0, 256};
 
 constexpr KeyNeed framework_kernels{[](const S& x) { return x.lowering.kernels == KernelSet::framework; },
@@ -22,8 +22,8 @@ constexpr KeyNeed copied_keys{[](const S& x) { return x.lowering.repeats_keys ||
                               "means nothing where no keys are copied", "concatenates_cache or repeats_keys beside it"};
 constexpr KeyNeed separate_attention{[](const S& x) { return !x.lowering.fused_attention; }, "means nothing where all attention is fused",
                                      "fused_attention = false beside it"};
-constexpr KeyNeed padded_products{[](const S& x) { return x.least_tile_rows > 0; }, "means nothing where products are not padded",
-                                  "least_tile_rows beside it"};
+constexpr KeyNeed padded_gemms{[](const S& x) { return x.least_tile_rows > 0; }, "means nothing where products are not padded",
+                               "least_tile_rows beside it"};
 
 const SoftwareKey keys[] = {
     // Host
@@ -63,7 +63,7 @@ const SoftwareKey keys[] = {
       "half of each measured sequence is padding; runs of removed_tokens were stripped of it, which takes host_us_per_pass more"},
      SpecialKey{[](TableReader& t, S& x) { x.half_padded = read_half_padded(t); }, [](const S& x) { return text_of(x.half_padded); }}},
     {{"decoders", "", "matmul_rate and host_us_per_pass of decoders, where they differ from those of other models"},
-     SpecialKey{[](TableReader& t, S& x) { x.decoders = read_decoder_habits(t); }, [](const S& x) { return text_of(x.decoders); }}},
+     SpecialKey{[](TableReader& t, S& x) { x.decoders = read_decoder_settings(t); }, [](const S& x) { return text_of(x.decoders); }}},
     // Memory and first run
     {{"memory_overhead_mb", "MB", "memory of context, workspaces and allocator", true}, &S::memory_overhead, non_negative, base_mb},
     {{"cold_context_ms", "ms", "first run only: context and libraries", true}, &S::cold_context, non_negative, base_ms},
@@ -104,32 +104,32 @@ const SoftwareKey keys[] = {
      mixed_precision},
     {{"fp32_activations", "", "16-bit runs keep activations in fp32 and convert inputs and outputs of GEMMs"}, &S::fp32_activations},
     {{"narrow_activations", "", "int8 runs pass 8-bit activations from layer to layer"}, &Lowering::narrow_activations},
-    {{"tf32_products", "", "TF32 applies to GEMMs, not only to convolutions"}, &Lowering::tf32_products},
+    {{"tf32_gemms", "", "TF32 applies to GEMMs, not only to convolutions"}, &Lowering::tf32_gemms},
     {{"fp16_accumulation", "", "fp16 GEMMs accumulate in 16 bits, twice as fast on GeForce GPUs"}, &S::fp16_accumulation},
     {{"fastest_precision", "", "a layer in 8 bits runs in fp16 where that is faster"}, &S::fastest_precision},
     // Matrix products
-    {{"matmul_rate", "1", "fraction of the vendor libraries' rate that GEMMs and attention reach"}, &S::matmul_rate, share},
-    {{"warp_matrix", "", "GEMMs use single-warp instructions (mma.sync), which do not reach the peak of wgmma hardware"}, &S::warp_matrix},
+    {{"matmul_rate", "1", "fraction of the vendor libraries' rate that GEMMs and attention reach"}, &S::matmul_rate, positive_fraction},
+    {{"warp_mma", "", "GEMMs use single-warp instructions (mma.sync), which do not reach the peak of wgmma hardware"}, &S::warp_mma},
     {{"least_tile_rows", "rows", "fewest rows of a GEMM tile on wgmma hardware: smaller GEMMs are padded, without split-K; 0: any"},
      &S::least_tile_rows,
      tile_rows},
     {{"least_tile_rate", "1", "fraction of their rate that 16-bit GEMMs padded to these rows reach"},
      &S::least_tile_rate,
-     share,
+     positive_fraction,
      1,
-     padded_products},
+     padded_gemms},
     {{"fp8_tile", "rows", "side of the only tile of fp8 GEMMs that quantize their activations; 0: the library's tiles"},
      SpecialKey{[](TableReader& t, S& x) { x.fp8_tile = read_tile(t, "fp8_tile", 256); },
                 [](const S& x) { return x.fp8_tile > 0 ? fmt::format("{}", x.fp8_tile) : ""; }}},
-    {{"waits_for_8bit_products", "", "the CPU launches nothing until a dense 8-bit GEMM has finished"}, &S::waits_for_8bit_products},
-    {{"vector_bytes_per_sm_clock", "B", "most weights that an SM streams per clock in GEMVs of up to 8 rows; absent: no such kernels"},
-     &S::vector_bytes_per_sm_clock,
+    {{"waits_for_8bit_gemms", "", "the CPU launches nothing until a dense 8-bit GEMM has finished"}, &S::waits_for_8bit_gemms},
+    {{"gemv_bytes_per_sm_clock", "B", "most weights that an SM streams per clock in GEMVs of up to 8 rows; absent: no such kernels"},
+     &S::gemv_bytes_per_sm_clock,
      positive},
-    {{"unpacks_on_lanes", "", "GEMMs of up to 4 rows with narrow weights run as GEMVs on CUDA cores"}, &Caller::unpacks_on_simt},
+    {{"unpacks_on_simt", "", "GEMMs of up to 4 rows with narrow weights run as GEMVs on CUDA cores"}, &Caller::unpacks_on_simt},
     {{"unpacks_from_rows", "rows", "GEMMs of so many rows or more have their weights unpacked to 16 bits by a kernel before; 0: none"},
      &S::unpacks_from_rows},
-    {{"kernels_beside_4bit", "1", "kernels launched beside each GEMM with weights below 8 bits, to unpack them"}, &S::kernels_beside_4bit},
-    {{"kernels_beside_8bit", "1", "kernels launched beside each GEMM with 8-bit weights"}, &S::kernels_beside_8bit},
+    {{"extra_kernels_4bit", "1", "kernels launched beside each GEMM with weights below 8 bits, to unpack them"}, &S::extra_kernels_4bit},
+    {{"extra_kernels_8bit", "1", "kernels launched beside each GEMM with 8-bit weights"}, &S::extra_kernels_8bit},
     {{"unpacked_4bit_per_sm_clock", "1", "most weights below 8 bits that an SM unpacks per clock in 16-bit GEMMs; absent: no limit"},
      &S::unpacked_4bit_per_sm_clock,
      positive},
@@ -157,8 +157,8 @@ const SoftwareKey keys[] = {
      &Lowering::gathers_tokens},
     {{"spreads_dense", "", "attention data parallel: dense MLPs, shared experts and the LM head are split over all its GPUs, too"},
      &Lowering::spreads_dense},
-    {{"warp_matrix_experts", "", "8-bit GEMMs of routed experts use single-warp instructions"}, &S::warp_matrix_experts},
-    {{"expert_rate", "1", "fraction of matmul_rate that grouped 8-bit GEMMs of routed experts reach"}, &S::expert_rate, share},
+    {{"warp_mma_experts", "", "8-bit GEMMs of routed experts use single-warp instructions"}, &S::warp_mma_experts},
+    {{"expert_rate", "1", "fraction of matmul_rate that grouped 8-bit GEMMs of routed experts reach"}, &S::expert_rate, positive_fraction},
     {{"expert_launch_us", "us", "launch of an expert's own kernel in GEMMs with 4-bit weights; 0: experts share one"},
      &S::expert_launch,
      non_negative,
@@ -186,8 +186,8 @@ const SoftwareKey keys[] = {
     {{"fp32_scores", "", "attention without a fused kernel keeps scores in fp32 around the softmax"}, &Lowering::fp32_scores},
     {{"copies_heads", "", "attention without a fused kernel transposes heads to the outer dimension and back"}, &Lowering::copies_heads},
     {{"separate_mask", "", "attention without a fused kernel masks scores by a kernel of its own"}, &Lowering::separate_mask},
-    {{"odd_rows_on_lanes", "", "separate attention GEMMs over an odd number of tokens compute in fp32 without tensor cores"},
-     &Lowering::odd_rows_on_lanes},
+    {{"odd_rows_on_simt", "", "separate attention GEMMs over an odd number of tokens compute in fp32 without tensor cores"},
+     &Lowering::odd_rows_on_simt},
     {{"concatenates_cache", "", "passes that lengthen the KV cache write all of it anew"}, &Lowering::concatenates_cache},
     {{"repeats_keys", "", "keys and values that query heads share are copied out to each of them before attention"},
      &Lowering::repeats_keys},
@@ -212,7 +212,7 @@ const SoftwareKey keys[] = {
     {{"joint_attention", "", "one attention kernel takes prompts and decoding sequences of a step"}, &S::joint_attention},
     {{"decode_attention_rate", "1", "fraction of the rate of split-KV kernels that attention of one query a sequence reaches"},
      &S::decode_attention_rate,
-     share},
+     positive_fraction},
     {{"grouped_decode_attention", "", "the same (rate) where least_group query heads or more share a KV head"},
      SpecialKey{[](TableReader& t, S& x) { x.grouped_decode_attention = read_grouped_decoding(t); },
                 [](const S& x) { return text_of(x.grouped_decode_attention); }}},
@@ -228,7 +228,7 @@ const SoftwareKey keys[] = {
      &S::pipeline_chunk},
     {{"pipeline_overlap", "1", "fraction of the ideal gain from pipeline stages working at the same time"},
      &S::pipeline_overlap,
-     any_share},
+     any_fraction},
     // Other kernels
     {{"softmax_in_registers", "", "frameworks' softmax keeps rows of up to 9,216 elements in registers; false: it reads them three times"},
      &Caller::softmax_in_registers,
@@ -239,7 +239,9 @@ const SoftwareKey keys[] = {
       "how activations are quantized: tensor, narrow (element by element), rows (a block each) or elementwise (several kernels)"},
      SpecialKey{[](TableReader& t, S& x) { x.caller.quantizing = read_quantizing(t); },
                 [](const S& x) { return fmt::format("\"{}\"", name(x.caller.quantizing)); }}},
-    {{"streaming_rate", "1", "fraction of the rate of well-written kernels that other kernels reach"}, &S::streaming_rate, share},
+    {{"streaming_rate", "1", "fraction of the rate of well-written kernels that other kernels reach"},
+     &S::streaming_rate,
+     positive_fraction},
     {{"element_instructions", "1", "SIMT instructions for each element that its streaming kernels write; 0: hidden behind the bytes"},
      &S::element_instructions},
 };

@@ -84,7 +84,7 @@ std::string text_of(const std::optional<LongContexts>& contexts) {
                        contexts->prefill_chunk, contexts->decode_attention_rate);
 }
 
-std::string text_of(const std::optional<DecoderHabits>& decoders) {
+std::string text_of(const std::optional<DecoderSettings>& decoders) {
     if (!decoders) return {};
     return fmt::format("{{ matmul_rate = {:.6g}, host_us_per_pass = {:.6g} }}", decoders->matmul_rate, decoders->host_per_pass.in(us));
 }
@@ -108,7 +108,7 @@ std::optional<GroupSizes> read_group_sizes(TableReader& table, std::string_view 
 
 std::optional<GroupedDecoding> read_grouped_decoding(TableReader& table) {
     return read_if(table, "grouped_decode_attention", [](TableReader& own) {
-        return GroupedDecoding{.least_group = own.count("least_group", 2), .rate = own.number("rate", share)};
+        return GroupedDecoding{.least_group = own.count("least_group", 2), .rate = own.number("rate", positive_fraction)};
     });
 }
 
@@ -116,7 +116,7 @@ std::optional<LongContexts> read_long_contexts(TableReader& table) {
     return read_if(table, "long_contexts", [](TableReader& own) {
         return LongContexts{.beyond = own.count("beyond_tokens"),
                             .prefill_chunk = own.count("prefill_chunk_tokens"),
-                            .decode_attention_rate = own.number("decode_attention_rate", share)};
+                            .decode_attention_rate = own.number("decode_attention_rate", positive_fraction)};
     });
 }
 
@@ -140,10 +140,10 @@ int read_tile(TableReader& table, std::string_view key, std::int64_t tallest) {
     return static_cast<int>(side);
 }
 
-std::optional<DecoderHabits> read_decoder_habits(TableReader& table) {
+std::optional<DecoderSettings> read_decoder_settings(TableReader& table) {
     return read_if(table, "decoders", [](TableReader& own) {
-        return DecoderHabits{.matmul_rate = own.number("matmul_rate", share),
-                             .host_per_pass = own.number("host_us_per_pass", non_negative) * us};
+        return DecoderSettings{.matmul_rate = own.number("matmul_rate", positive_fraction),
+                               .host_per_pass = own.number("host_us_per_pass", non_negative) * us};
     });
 }
 

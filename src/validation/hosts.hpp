@@ -30,8 +30,8 @@ struct HostStack {
     std::vector<std::string> weights;   ///< formats of weights, of GEMMs or blocks, that it stands for; empty: any
     bool launch_included = true;        ///< of the rows that it stands for
     Seconds around, floor;
-    PowerLoad power;                                               ///< of rows in no format of `power_shares`
-    std::vector<std::pair<Precision, double>> power_shares;        ///< PowerLoad::share of products in these precisions
+    PowerLoad power;                                               ///< of rows in no format of `power_fractions`
+    std::vector<std::pair<Precision, double>> power_fractions;     ///< PowerLoad::share of products in these precisions
     std::vector<std::pair<std::string, Seconds>> floors, arounds;  ///< by function or op, overriding `floor` and `around`
     std::vector<std::string> rotated;                              ///< ops whose cold rows take weights from copies in turn
     std::vector<std::string> repeated;                             ///< ops whose cold rows are calls on the same operands

@@ -34,7 +34,7 @@ public:
         if (known == nullptr) return;
         const Gpu* gpu = &seen_by(row, *known);
         try {
-            if (const auto p = matrix_precision(row.op)) require_precision(gpu->profile, *p);
+            if (const auto p = gemm_precision(row.op)) require_precision(gpu->profile, *p);
             if (is_impossible(row, gpu->profile)) {
                 result_.impossible.push_back({false, index, physical_floor(row.op, gpu->profile).in(us)});
                 return;

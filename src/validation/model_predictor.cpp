@@ -185,7 +185,7 @@ ModelEstimate estimate(const ModelRow& row, const Workload& workload, const Gpu&
 ModelPredictor model_predictor(std::vector<Workload> workloads, SoftwareStacks software, const MeasuringHosts& hosts) {
     const auto library = std::make_shared<Library>(std::move(workloads), std::move(software), hosts);
     return [library](const ModelRow& measured, const Gpu& gpu) {
-        const ModelRow row = as_meant(measured, library->hosts.meanings);
+        const ModelRow row = with_meanings(measured, library->hosts.meanings);
         return library->with_workload(row, [&](const Workload& workload) { return estimate(row, workload, gpu, *library); });
     };
 }
@@ -193,7 +193,7 @@ ModelPredictor model_predictor(std::vector<Workload> workloads, SoftwareStacks s
 ModelPlanner model_planner(std::vector<Workload> workloads, SoftwareStacks software, const MeasuringHosts& hosts) {
     const auto library = std::make_shared<Library>(std::move(workloads), std::move(software), hosts);
     return [library](const ModelRow& measured, const Gpu& planned_for) {
-        const auto meant = std::make_shared<const ModelRow>(as_meant(measured, library->hosts.meanings));
+        const auto meant = std::make_shared<const ModelRow>(with_meanings(measured, library->hosts.meanings));
         const ModelRow& row = *meant;
         return library->with_workload(row, [&](const Workload& workload) -> RowModel {
             require_modelled(row);

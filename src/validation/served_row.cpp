@@ -12,7 +12,7 @@ ServingQuestion question_of(const ServedLoad& load, const Run& request, const Sc
     SchedulerOptions options = with(scheduler, load.settings);
     // A prompt that is longer than a step was served in parts, whatever the engine does by itself.
     options.chunked = options.chunked || request.prompt_tokens > options.max_tokens;
-    return {.request = request, .options = options, .objective = {}, .share = {}, .users = load.rate_per_s ? 0 : load.users};
+    return {.request = request, .options = options, .objective = {}, .attainment = {}, .users = load.rate_per_s ? 0 : load.users};
 }
 
 double served_figure(Metric metric, const ServingStatistics& statistics) {

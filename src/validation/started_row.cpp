@@ -37,7 +37,7 @@ ModelEstimate started_estimate(const ModelRow& row, const Workload& workload, co
     const double predicted = figure(row.metric, memory);
     if (predicted <= 0) throw unusable("nothing is left for the cache by our count");
     ModelEstimate estimate{.predicted = predicted, .roofline = std::nullopt, .limit = std::nullopt};
-    if (row.metric != Metric::kv_cache_tokens) estimate.limit = memory.board.in(gib);
+    if (row.metric != Metric::kv_cache_tokens) estimate.limit = memory.gpu_memory.in(gib);
     return estimate;
 }
 

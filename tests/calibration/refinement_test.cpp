@@ -189,6 +189,6 @@ TEST_CASE("a prior weighs what its file says of rows and standard errors") {
     // A loss of 0.005 is a scatter of 0.1. An error of 0.5 % of the range is worth (0.1 · 0.3 / (0.1 · 0.005))² = 3600 rows: all there are.
     CHECK(prior.noise[parameter_index("streaming.bandwidth_fraction")] == rel(0.1, 1e-9));
     CHECK(prior.rows[parameter_index("streaming.bandwidth_fraction")] == 400);
-    CHECK(prior.rows[parameter_index("streaming.fixed_us")] == 100);         // hardly told: a quarter of the rows
-    CHECK(prior.rows[parameter_index("convolution.matrix_fraction")] == 3);  // nobody's rows
+    CHECK(prior.rows[parameter_index("streaming.fixed_us")] == 100);              // hardly told: a quarter of the rows
+    CHECK(prior.rows[parameter_index("convolution.tensor_core_fraction")] == 3);  // nobody's rows
 }

@@ -45,7 +45,7 @@ TEST_CASE("memory of an engine is the same in JSON and CSV") {
     CHECK(engine["padding_gib"].get<double>() > 5);
     const double parts = engine["weights_gib"].get<double>() + engine["activations_gib"].get<double>() +
                          engine["framework_gib"].get<double>() + engine["graphs_gib"].get<double>() + engine["kv_cache_gib"].get<double>();
-    CHECK(parts == rel(0.92 * engine["board_gib"].get<double>(), 1e-6));
+    CHECK(parts == rel(0.92 * engine["gpu_memory_gib"].get<double>(), 1e-6));
     CHECK(engine["concurrency"].get<double>() * 32768 == rel(engine["kv_cache_tokens"].get<double>(), 1e-6));
     const std::string csv = memory_of_engine(arguments + "csv").output;
     CHECK(contains(csv.substr(0, csv.find('\n')), "kv_cache_tokens"));

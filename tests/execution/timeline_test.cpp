@@ -171,7 +171,7 @@ TEST_CASE("the longest run of words that a software's name begins with picks the
 TEST_CASE("engines of single warps' instructions do not reach Hopper's matrix peak") {
     const Gpu hopper = test::shipped_gpu("h100-sxm5-80gb"), ampere = test::shipped_gpu("a100-sxm4-80gb");
     SoftwareStack warps = stack(KernelSet::engine, {});
-    warps.warp_matrix = true;
+    warps.warp_mma = true;
     OpNode node;
     node.op = Gemm{.m = 4096, .n = 8192, .k = 8192, .precision = Precision::fp16, .weight_bits = 16};
     const OpGraph graph = graph_of({node});
@@ -180,13 +180,13 @@ TEST_CASE("engines of single warps' instructions do not reach Hopper's matrix pe
     };
     CHECK(slowdown(ampere) == rel(1, 1e-12));
     CHECK(slowdown(hopper) > 1.2);  // less than in proportion: slower arithmetic leaves more of the clock
-    CHECK(slowdown(hopper) < 1 / hopper.profile.facts.warp_matrix_fraction);
+    CHECK(slowdown(hopper) < 1 / hopper.profile.facts.warp_mma_fraction);
 }
 
 TEST_CASE("an engine's products with few rows draw no more than its limit an SM") {
     const Gpu gpu = test::shipped_gpu("a100-sxm4-80gb");
     SoftwareStack limited = stack(KernelSet::engine, {});
-    limited.vector_bytes_per_sm_clock = 5 * gb_per_s / (gpu.profile.boost_clock * byte);
+    limited.gemv_bytes_per_sm_clock = 5 * gb_per_s / (gpu.profile.boost_clock * byte);
     const auto milliseconds = [&](std::int64_t rows, const SoftwareStack& s) {
         OpNode node;
         node.op = Gemm{.m = rows, .n = 16384, .k = 16384, .precision = Precision::fp16, .weight_bits = 16};
@@ -195,7 +195,7 @@ TEST_CASE("an engine's products with few rows draw no more than its limit an SM"
     // 537 MB by 108 SMs of 5 GB/s each.
     CHECK(milliseconds(1, limited) == rel(537.0 / 540, 0.03));
     CHECK(milliseconds(64, limited) == milliseconds(64, stack(KernelSet::engine, {})));
-    limited.vector_bytes_per_sm_clock = 50 * gb_per_s / (gpu.profile.boost_clock * byte);
+    limited.gemv_bytes_per_sm_clock = 50 * gb_per_s / (gpu.profile.boost_clock * byte);
     // At the streaming rate of the memory.
     CHECK(milliseconds(1, limited) == rel(537.0 / (2039 * gpu.parameters.values.streaming.bandwidth_fraction), 0.03));
 }
@@ -249,7 +249,7 @@ TEST_CASE("slower arithmetic stretches products that are bound by it, and others
 TEST_CASE("engines with vector kernels stream the weights of few rows, of experts too, within a limit of each SM") {
     const Gpu gpu = test::shipped_gpu("a100-sxm4-80gb");
     SoftwareStack vectors = stack(KernelSet::engine, {});
-    vectors.vector_bytes_per_sm_clock = 10 * gb_per_s / (gpu.profile.boost_clock * byte);  // 108 SMs draw 1.08 TB/s
+    vectors.gemv_bytes_per_sm_clock = 10 * gb_per_s / (gpu.profile.boost_clock * byte);  // 108 SMs draw 1.08 TB/s
     const auto time = [&](Op op) { return timeline(graph_of({{.name = "product", .op = std::move(op)}}), gpu, vectors).total.in(us); };
     // 134.2 MB of weights: 124.3 us.
     CHECK(time(Gemm{.m = 1, .n = 8192, .k = 8192}) == rel(126, 0.03));

@@ -151,7 +151,7 @@ TEST_CASE("a framework that keeps TF32 to convolutions multiplies matrices in fp
         return Precision::fp64;
     };
     CHECK(precision_of_products() == Precision::tf32);
-    lowering.tf32_products = false;
+    lowering.tf32_gemms = false;
     CHECK(precision_of_products() == Precision::fp32);
 }
 
@@ -256,9 +256,9 @@ TEST_CASE("products of attention run in TF32 in frameworks alone, and on the lan
     CHECK_FALSE(products());
     lowering.kernels = KernelSet::framework;
     CHECK(products() == Precision::tf32);
-    lowering.tf32_products = false;
+    lowering.tf32_gemms = false;
     CHECK_FALSE(products());
-    lowering.tf32_products = lowering.odd_rows_on_lanes = true;
+    lowering.tf32_gemms = lowering.odd_rows_on_simt = true;
     CHECK(products() == Precision::tf32);
     run.prompt_tokens = 65;
     CHECK(products() == Precision::fp32);
@@ -277,7 +277,7 @@ TEST_CASE("attention of convolutional nets multiplies in fp32 where TF32 is for 
     lowering.kernels = KernelSet::framework;
     const auto products = [&] { return op_of<Attention>(forward_graph(shipped("detr-resnet-50"), run, lowering), "attention").products; };
     CHECK(products() == Precision::tf32);
-    lowering.tf32_products = false;
+    lowering.tf32_gemms = false;
     CHECK(products() == Precision::fp32);
 }
 

@@ -31,20 +31,20 @@ TEST_CASE("rates on the chip follow the clock that boards hold, not the one thei
 
 TEST_CASE("instructions of single warps lose less of a peak that was cut") {
     GpuProfile profile = test::toy_gpu().profile;
-    profile.facts.warp_matrix_fraction = 0.6;
+    profile.facts.warp_mma_fraction = 0.6;
     profile.facts.tensor_flops_per_sm_clock = 4096;
     const FlopsPerSecond uncut{4096 * static_cast<double>(profile.sm_count) * profile.boost_clock.in(hertz)};
     auto& peak = profile.tensor_peak[index(Precision::fp16)];
     peak = uncut;
-    CHECK(warp_matrix_share(profile) == 0.6);
+    CHECK(warp_mma_rate(profile) == 0.6);
     peak = uncut / 1.16;  // quoted at another clock
-    CHECK(warp_matrix_share(profile) == 0.6);
+    CHECK(warp_mma_rate(profile) == 0.6);
     peak = uncut / 1.6;
-    CHECK(warp_matrix_share(profile) == rel(0.96, 1e-12));
+    CHECK(warp_mma_rate(profile) == rel(0.96, 1e-12));
     peak = uncut / 4;
-    CHECK(warp_matrix_share(profile) == 1);
+    CHECK(warp_mma_rate(profile) == 1);
     peak.reset();
-    CHECK(warp_matrix_share(profile) == 0.6);
+    CHECK(warp_mma_rate(profile) == 0.6);
 }
 
 TEST_CASE("a kernel over the power budget runs at the clock that power leaves, but not below base clock unless cooling forces it") {
@@ -72,7 +72,7 @@ TEST_CASE("a kernel over the power budget runs at the clock that power leaves, b
 }
 
 TEST_CASE("a FLOP takes less energy in a finer process, and more at a higher boost clock") {
-    Gpu gpu = test::toy_gpu_with_matrix_units();  // of 7 nm
+    Gpu gpu = test::toy_gpu_with_tensor_cores();  // of 7 nm
     gpu.parameters.values.power = {.flop = {16 * pj_per_flop, 2 * pj_per_flop}, .dram_byte = {}};
     const auto picojoule_a_flop = [&gpu](Precision precision) {
         const Gemm op{.m = 1280, .n = 1280, .k = 1024, .precision = precision, .weight_bits = precision == Precision::fp32 ? 32.0 : 16.0};
@@ -91,7 +91,7 @@ TEST_CASE("a FLOP takes less energy in a finer process, and more at a higher boo
 }
 
 TEST_CASE("a FLOP takes less energy in wider matrix units, as they share operands") {
-    Gpu gpu = test::toy_gpu_with_matrix_units();
+    Gpu gpu = test::toy_gpu_with_tensor_cores();
     gpu.profile.l2 = 20 * mb;
     gpu.parameters.values.power.flop[index(MathUnit::tensor16)] = 2 * pj_per_flop;
     const Gemm op{.m = 1280, .n = 1280, .k = 1024, .precision = Precision::fp16, .weight_bits = 16};

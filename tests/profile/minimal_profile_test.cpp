@@ -73,10 +73,10 @@ std::vector<std::string> wrong_peaks(const GpuProfile& derived, const GpuProfile
     return wrong;
 }
 
-std::vector<GpuProfile> boards_of_nvidia_and_amd() {
-    std::vector<GpuProfile> boards = load_gpu_catalogue(gpus_dir());
-    std::erase_if(boards, [](const GpuProfile& gpu) { return (gpu.vendor != "NVIDIA" && gpu.vendor != "AMD") || !gpu.capacity; });
-    return boards;
+std::vector<GpuProfile> gpus_of_nvidia_and_amd() {
+    std::vector<GpuProfile> ranges = load_gpu_catalogue(gpus_dir());
+    std::erase_if(ranges, [](const GpuProfile& gpu) { return (gpu.vendor != "NVIDIA" && gpu.vendor != "AMD") || !gpu.capacity; });
+    return ranges;
 }
 
 /// How five lines of a shipped board came out.
@@ -135,12 +135,12 @@ TEST_CASE("five lines of a GeForce board that is not known have its SMs, power a
 }
 
 TEST_CASE("five lines of each shipped NVIDIA and AMD board give its SM count and peaks, whichever peak its vendor heads the sheet with") {
-    const auto boards = boards_of_nvidia_and_amd();
-    CHECK(boards.size() > 60);
+    const auto ranges = gpus_of_nvidia_and_amd();
+    CHECK(ranges.size() > 60);
     for (const PeakReading& reading : {fp16, fp32, fp16_accumulate, sparse}) {
         Outcome outcome;
         int tried = 0;
-        for (const GpuProfile& full : boards) {
+        for (const GpuProfile& full : ranges) {
             // Pascal's and Maxwell's fp16 rate on CUDA cores heads no sheet but that of the P100.
             const bool has_tensor = full.tensor_peak[index(Precision::fp16)].has_value();
             const auto peak = peak_of(full, reading);
@@ -157,12 +157,12 @@ TEST_CASE("five lines of each shipped NVIDIA and AMD board give its SM count and
 }
 
 TEST_CASE("five lines of a board that is not known are read right, or the reading is asked for") {
-    const auto boards = boards_of_nvidia_and_amd();
+    const auto ranges = gpus_of_nvidia_and_amd();
     Outcome outcome;
     int covered = 0;
-    for (const GpuProfile& full : boards) {
+    for (const GpuProfile& full : ranges) {
         // Nothing is known of a compute capability whose only board is left out.
-        const auto capability = std::count_if(boards.begin(), boards.end(), [&](const GpuProfile& b) {
+        const auto capability = std::count_if(ranges.begin(), ranges.end(), [&](const GpuProfile& b) {
             return b.architecture == full.architecture && b.compute_capability == full.compute_capability;
         });
         if (full.compute_capability && capability < 2) continue;

@@ -71,7 +71,7 @@ TEST_CASE("a board computes in the number formats that its chip has, and in no o
         std::vector<Precision> has, lacks;
     };
     // CUDA C++ Programming Guide, arithmetic by compute capability; data sheets of the others
-    const Formats boards[] = {{"m40", {fp32, fp64}, {fp16, bf16, int8}},
+    const Formats ranges[] = {{"m40", {fp32, fp64}, {fp16, bf16, int8}},
                               {"gtx-1060", {fp32, fp16, int8}, {bf16, tf32, fp8}},
                               {"p40", {fp32, fp16, int8}, {bf16, tf32, fp8}},
                               {"rtx-2070", {fp16, int8, int4}, {bf16, tf32, fp8}},
@@ -88,7 +88,7 @@ TEST_CASE("a board computes in the number formats that its chip has, and in no o
                               {"gaudi3", {bf16, fp16, tf32, fp8}, {fp64, fp4}},
                               {"m4-pro", {fp32, fp16}, {fp64, fp8, int8}},
                               {"tpu-v6e", {bf16, int8}, {fp64, fp16, fp8, fp4}}};
-    for (const Formats& board : boards) {
+    for (const Formats& board : ranges) {
         CAPTURE(std::string(board.id));
         const GpuProfile gpu = load_gpu(gpus_dir(), board.id).profile;
         for (const Precision p : board.has) {
@@ -125,10 +125,10 @@ TEST_CASE("a board is no weaker than the next lower one of its series") {
                                                {"m4-pro", "m4-max"},
                                                {"m3-max", "m3-ultra"},
                                                {"tpu-v5e", "tpu-v6e"}};
-    for (const auto& boards : series) {
-        for (std::size_t i = 1; i < boards.size(); ++i) {
-            CAPTURE(std::string(boards[i]));
-            const GpuProfile lower = load_gpu(gpus_dir(), boards[i - 1]).profile, upper = load_gpu(gpus_dir(), boards[i]).profile;
+    for (const auto& ranges : series) {
+        for (std::size_t i = 1; i < ranges.size(); ++i) {
+            CAPTURE(std::string(ranges[i]));
+            const GpuProfile lower = load_gpu(gpus_dir(), ranges[i - 1]).profile, upper = load_gpu(gpus_dir(), ranges[i]).profile;
             const Precision p = lower.supports(Precision::bf16) ? Precision::bf16 : Precision::fp16;
             CHECK(upper.matmul_peak(p)->value >= lower.matmul_peak(p)->value);
             CHECK(upper.bandwidth.value >= lower.bandwidth.value);

@@ -70,7 +70,7 @@ TEST_CASE("a scheduler that looks for requests now and then lets them wait, but 
 }
 
 TEST_CASE("prompts wait beside decodes for others to join them, until there are enough or they waited long enough") {
-    const ServingEngine engine = constant_engine({.max_tokens = 10, .wait_steps = 3, .wait_share = 0.6}, 100);
+    const ServingEngine engine = constant_engine({.max_tokens = 10, .wait_steps = 3, .wait_fraction = 0.6}, 100);
     const ServingRun alone = simulated(engine, {{0 * s, 2, 10}, {0.5 * s, 2, 1}});
     CHECK(alone.times[1].started.in(s) == rel(4, step_tolerance));  // steps [1, 4] are held back
     const ServingRun joined = simulated(engine, {{0 * s, 2, 10}, {0.5 * s, 2, 1}, {1.5 * s, 4, 1}});

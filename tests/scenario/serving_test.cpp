@@ -197,7 +197,7 @@ TEST_CASE("the cache gets what weights, activations and framework leave") {
 
 TEST_CASE("a whole answer is bounded by its interval and counts what cannot be served") {
     const Bench bench;
-    const ServingQuestion question{.request = bench.request(), .options = {}, .objective = {.ttft = 1 * s}, .share = {}};
+    const ServingQuestion question{.request = bench.request(), .options = {}, .objective = {.ttft = 1 * s}, .attainment = {}};
     std::vector<ServingRequest> requests = varied(500, 4);
     requests[3].prompt_tokens = 200'000;  // more than the model's 131072
     const ServingAnswer answer = serve(bench.llama, bench.gpu, bench.software, question, requests);

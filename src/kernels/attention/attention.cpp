@@ -11,7 +11,7 @@ namespace {
 /// What the fused kernel has to bring from DRAM.
 struct FromDram {
     Bytes bytes;
-    double share;  ///< of operands that L2 does not hold, whatever part of the others a kernel finds there; 1: cold
+    double fraction;  ///< of operands that L2 does not hold, whatever part of the others a kernel finds there; 1: cold
 };
 
 /// Operands that L2 can hold stay there between the calls of a benchmark, and from kernel to kernel of a model.
@@ -48,7 +48,7 @@ Seconds around_cache(const Attention& op, const AttentionKernel& kernel, const G
 /// copied from an order by KV head to one by query, and the output back; those of a single sequence are views.
 KernelCost regrouped(const Attention& op, KernelCost attention, const Gpu& gpu) {
     const bool grouped = op.kv_heads > 1 && op.heads != op.kv_heads;
-    const AttentionKernel kernel = matrix_kernel(op, gpu);
+    const AttentionKernel kernel = tensor_core_kernel(op, gpu);
     const bool alone = kernel.design->regroups_heads && !joins_prompts(op, kernel);
     if (!alone || op.query_len > 1 || op.window > 0 || op.batch == 1 || !grouped) return attention;
     const auto copied = [&](std::int64_t width) {
@@ -83,7 +83,7 @@ SimtDecoding simt_decoding(const Attention& op, const Caller& caller) {
 }
 
 KernelCost fused_cost(const Attention& op, const Gpu& gpu, Cache cache, bool on_simt) {
-    const AttentionKernel kernel = on_simt ? lane_kernel(op, gpu) : matrix_kernel(op, gpu);
+    const AttentionKernel kernel = on_simt ? simt_kernel(op, gpu) : tensor_core_kernel(op, gpu);
     const auto& p = *kernel.efficiency;
     const Work w = work(op);
     const MathUnit unit = on_simt ? MathUnit::simt : gpu.profile.math_unit(op.precision);
@@ -95,11 +95,11 @@ KernelCost fused_cost(const Attention& op, const Gpu& gpu, Cache cache, bool on_
     t.dram = t.dram_bytes / (gpu.profile.data_bandwidth(Traffic::read) * p.bandwidth_fraction);
     const Seconds start =
         fills_cache(op, gpu) || kernel.design->fitted_start ? lasting(p.fixed_cycles, gpu.profile) : kernel_start(op, kernel, gpu);
-    t.latency = start + around_cache(op, kernel, gpu) + scan_time(op, kernel, gpu) + source.share * kernel.design->far_start;
+    t.latency = start + around_cache(op, kernel, gpu) + scan_time(op, kernel, gpu) + source.fraction * kernel.design->far_start;
     t.overlap = on_simt ? 1 : p.overlap;
     const Joules arithmetic = arithmetic_energy(relative_flop_energy(op.precision, unit) * t.flops, unit, gpu);
-    const BesideBlocks beside{t.dram, t.overlap, power_limit(arithmetic, t.dram_bytes, gpu)};
-    const AttentionBlocks best = on_simt ? lane_blocks(op, kernel, gpu, beside) : matrix_blocks(op, kernel, gpu, beside);
+    const KernelLimits beside{t.dram, t.overlap, power_limit(arithmetic, t.dram_bytes, gpu)};
+    const AttentionBlocks best = on_simt ? simt_blocks(op, kernel, gpu, beside) : tensor_core_blocks(op, kernel, gpu, beside);
     t.compute = best.compute;
     t.l2 = best.stream;
     t.latency += best.alone;

@@ -47,10 +47,10 @@ bool keeps_cache(const Attention& op) {
 }
 
 bool joins_prompts(const Attention& op, const AttentionKernel& kernel) {
-    return op.beside_prompts && kernel.design->joins_prompts;
+    return op.in_prefill_kernel && kernel.design->joins_prompts;
 }
 
-AttentionKernel matrix_kernel(const Attention& op, const Gpu& gpu) {
+AttentionKernel tensor_core_kernel(const Attention& op, const Gpu& gpu) {
     const auto& facts = gpu.profile.libraries;
     const std::size_t format = index(cache_format(op, gpu.caller)), plain = index(CacheFormat::plain);
     const auto& efficiencies = gpu.parameters.values.attention;
@@ -71,8 +71,8 @@ AttentionKernel matrix_kernel(const Attention& op, const Gpu& gpu) {
     return {&cached.design, efficiency};
 }
 
-AttentionKernel lane_kernel(const Attention& op, const Gpu& gpu) {
-    return {&unknown_design(), matrix_kernel(op, gpu).efficiency};
+AttentionKernel simt_kernel(const Attention& op, const Gpu& gpu) {
+    return {&unknown_design(), tensor_core_kernel(op, gpu).efficiency};
 }
 
 double width_scale(const Attention& op) {
@@ -83,20 +83,20 @@ double width_scale(const Attention& op) {
 Seconds score_time(const Attention& op, const AttentionKernel& kernel, const Gpu& gpu) {
     const double sms = static_cast<double>(gpu.profile.sm_count);
     const AttentionDesign& design = *kernel.design;
-    if (design.simt_lanes > 0) {
-        const double lanes = design.simt_lanes / gpu.profile.fp32_lanes_per_sm;
-        return 2 * flop * score_width(op) / (lane_rate(gpu.profile, Precision::fp32) / sms * lanes * design.simt_rate);
+    if (design.simt_units > 0) {
+        const double simt_fraction = design.simt_units / gpu.profile.fp32_units_per_sm;
+        return 2 * flop * score_width(op) / (simt_rate_of(gpu.profile, Precision::fp32) / sms * simt_fraction * design.simt_rate);
     }
     if (splits_operands(op, gpu)) {
         const Flops products = 2 * flop * score_width(op);
-        const FlopsPerSecond rate = matrix_rate(gpu.profile, Precision::tf32) / sms * warp_matrix_share(gpu.profile);
+        const FlopsPerSecond rate = tensor_core_rate(gpu.profile, Precision::tf32) / sms * warp_mma_rate(gpu.profile);
         const Seconds split = products * products_of_fp32 / rate + instruction_time(splitting_instructions, gpu.profile);
-        return max(split, products / (lane_rate(gpu.profile, Precision::fp32) / sms));  // seen no faster than CUDA cores could be
+        return max(split, products / (simt_rate_of(gpu.profile, Precision::fp32) / sms));  // seen no faster than CUDA cores could be
     }
     const double passes = op.query_len > 1 ? blocks(op.value_width(), value_columns) : 1;
     const double width = passes * compiled_width(op.head_dim) + compiled_width(op.value_width());
-    const FlopsPerSecond matrix = matrix_rate(gpu.profile, op.precision) / sms *
-                                  reached_share(gpu.profile, op.precision, kernel.efficiency->peak_fraction * design.matrix_rate);
+    const FlopsPerSecond matrix = tensor_core_rate(gpu.profile, op.precision) / sms *
+                                  reached_fraction(gpu.profile, op.precision, kernel.efficiency->peak_fraction * design.tensor_core_rate);
     const Seconds products = 2 * flop * width / matrix;
     const double instructions = kernel.efficiency->softmax_operations + (op.biased && gpu.caller.framework ? design.bias_instructions : 0);
     const Seconds softmax =

@@ -23,8 +23,8 @@ struct AttentionKernel {
 /// On tensor cores: that of blocks of whole heads where the caller has one for the operator; else the one that the software runs on
 /// the operator's cache, or on tensors without one.
 /// On CUDA cores: the engine's own. Efficiencies are those of the cache's format.
-AttentionKernel matrix_kernel(const Attention& op, const Gpu& gpu);
-AttentionKernel lane_kernel(const Attention& op, const Gpu& gpu);
+AttentionKernel tensor_core_kernel(const Attention& op, const Gpu& gpu);
+AttentionKernel simt_kernel(const Attention& op, const Gpu& gpu);
 
 /// Whether `op` is by a framework's kernel that multiplies fp32 in parts, on tensor cores.
 bool splits_operands(const Attention& op, const Gpu& gpu);

@@ -3,7 +3,7 @@
 
 #include "kernels/matmul/gemm_core.hpp"
 #include "kernels/matmul/gemm_traffic.hpp"
-#include "kernels/matmul/lane_gemm.hpp"
+#include "kernels/matmul/simt_gemm.hpp"
 #include "kernels/work.hpp"
 
 namespace roofcast {
@@ -49,7 +49,7 @@ KernelCost quantize_cost(const Gemm& op, const Gpu& gpu, Cache cache) {
 /// The library's kernels for rows that are no multiples of 16 bytes split k in few parts. Others have few tiles instead; where elements of
 /// 16 bits lie in pairs in all three matrices they load these by asynchronous copies of 4 bytes, as fast as where C alone is misaligned,
 /// else one by one, and wait; in TF32 every row is copied.
-void as_misaligned(MatrixProduct& product, GemmParameters& p, const Gpu& gpu, Cache cache) {
+void as_misaligned(TiledGemm& product, GemmParameters& p, const Gpu& gpu, Cache cache) {
     constexpr int parts = 2;
     const GemmKernels& kernels = gpu.profile.libraries.gemms;
     if (!kernels.splits_misaligned) product.most_parts = std::min(parts, product.most_parts);
@@ -65,23 +65,22 @@ void as_misaligned(MatrixProduct& product, GemmParameters& p, const Gpu& gpu, Ca
 }
 
 /// Kernels that unpack weights come from other libraries, and are made of instructions of single warps.
-void as_unpacking(MatrixProduct& product, GemmParameters& p, const Gpu& gpu) {
+void as_unpacking(TiledGemm& product, GemmParameters& p, const Gpu& gpu) {
     product.steps_in_turn = true;
-    p.peak_fraction *= warp_matrix_share(gpu.profile);
+    p.peak_fraction *= warp_mma_rate(gpu.profile);
     p.tiling = gpu.parameters.values.weight_only.tiling;
     p.wave_cycles = 0;
 }
 
 /// Whether the engine has a kernel for vectors for the product's weights: packed ones beside operands of 16 bits.
-bool unpacks_on_simt(const MatrixProduct& product, const Caller& caller) {
+bool unpacks_on_simt(const TiledGemm& product, const Caller& caller) {
     return caller.unpacks_on_simt && product.unpack_weights && product.a_element == 2 * byte;
 }
 
 /// A matrix times a few vectors: each thread reads weights once and multiplies them with every row; nothing is padded to tiles. Blocks of
 /// kernels that an engine has for packed weights multiply in 16 bits and walk along all of k, load by load. `p` are the efficiencies of the
 /// library's other products. `reads`: times that weights are read and unpacked.
-KernelCost lane_product_cost(const Gemm& op, const MatrixProduct& product, const GemmParameters& p, const Gpu& gpu, Cache cache,
-                             double reads = 1) {
+KernelCost gemv_cost(const Gemm& op, const TiledGemm& product, const GemmParameters& p, const Gpu& gpu, Cache cache, double reads = 1) {
     const Work w = work(op);
     const double weights = static_cast<double>(product.batch) * static_cast<double>(product.n) * static_cast<double>(product.k);
     const double unpacking = product.unpack_weights ? gpu.parameters.values.weight_only.dequantization_operations : 0;
@@ -90,9 +89,9 @@ KernelCost lane_product_cost(const Gemm& op, const MatrixProduct& product, const
     // Data-sheet rates count a multiply-add twice. An instruction multiplies and adds four pairs of 8 bits (dp4a).
     const Flops instructions = w.matrix / (w.precision == Precision::int8 ? 4 : 1);
     t.flops = instructions;  // as far as energy is concerned
-    const FlopsPerSecond plain = lane_rate(gpu.profile, Precision::fp32);
+    const FlopsPerSecond plain = simt_rate_of(gpu.profile, Precision::fp32);
     const bool walks = unpacks_on_simt(product, gpu.caller);
-    t.compute = (instructions / (walks ? lane_rate(gpu.profile, w.precision) : plain) + reads * 2 * unpacking * weights * flop / plain) /
+    t.compute = (instructions / (walks ? simt_rate_of(gpu.profile, w.precision) : plain) + reads * 2 * unpacking * weights * flop / plain) /
                 p.peak_fraction;
     if (walks) t.compute = max(t.compute, reads * lasting(element_cycles * static_cast<double>(product.k), gpu.profile));
     // Nearly all of its bytes are weights.
@@ -110,7 +109,7 @@ KernelCost weight_stream_cost(const Work& w, int kernels, const Gpu& gpu, BytesP
     const StreamingParameters& p = gpu.parameters.values.streaming;
     Terms t;
     t.flops = w.matrix;
-    t.compute = w.matrix / lane_rate(gpu.profile, Precision::fp32);
+    t.compute = w.matrix / simt_rate_of(gpu.profile, Precision::fp32);
     t.dram_bytes = w.bytes;
     const BytesPerSecond streamed = gpu.profile.data_bandwidth(Traffic::read) * p.bandwidth_fraction;
     t.dram = w.bytes / (most_per_sm > BytesPerSecond{} ? min(streamed, most_per_sm * static_cast<double>(gpu.profile.sm_count)) : streamed);
@@ -121,7 +120,7 @@ KernelCost weight_stream_cost(const Work& w, int kernels, const Gpu& gpu, BytesP
 }
 
 /// Whether the library has a kernel for so few rows in fp32, where columns give blocks to most SMs or k is short.
-bool has_few_row_kernel(const Gemm& op, const MatrixProduct& product, const Gpu& gpu) {
+bool has_few_row_kernel(const Gemm& op, const TiledGemm& product, const Gpu& gpu) {
     const auto& kernel = gpu.profile.libraries.gemms.few_rows;
     if (!kernel || op.batch > 1 || op.m < kernel->least_rows || op.m > kernel->most_rows || product.unpack_weights) return false;
     return element_size(op.precision) == 4 * byte && gpu.profile.math_unit(op.precision) == MathUnit::simt &&
@@ -143,15 +142,15 @@ KernelCost few_row_cost(const Gemm& op, const FewRowKernel& kernel, const GemmPa
 }
 
 /// Tiles of the product. Where TF32 has kernels of its own, those of warpgroups do not split k; those that do are an older generation's.
-KernelCost tiled_cost(const Gemm& op, MatrixProduct tiled, const GemmParameters& p, const Gpu& gpu, Cache cache) {
+KernelCost tiled_cost(const Gemm& op, TiledGemm tiled, const GemmParameters& p, const Gpu& gpu, Cache cache) {
     const auto& tf32 = gpu.profile.libraries.gemms.tf32;
-    if (op.precision != Precision::tf32 || !tf32 || !tiled.aligned) return matrix_product_cost(tiled, p, gpu, cache);
+    if (op.precision != Precision::tf32 || !tf32 || !tiled.aligned) return tiled_gemm_cost(tiled, p, gpu, cache);
     tiled.most_columns = tf32->widest_tile;
     GemmParameters of_warps = p;
-    of_warps.peak_fraction *= warp_matrix_share(gpu.profile);
-    const KernelCost split = matrix_product_cost(tiled, of_warps, gpu, cache);
+    of_warps.peak_fraction *= warp_mma_rate(gpu.profile);
+    const KernelCost split = tiled_gemm_cost(tiled, of_warps, gpu, cache);
     tiled.most_parts = 1;
-    const KernelCost whole = matrix_product_cost(tiled, p, gpu, cache);
+    const KernelCost whole = tiled_gemm_cost(tiled, p, gpu, cache);
     return split.total < whole.total ? split : whole;
 }
 
@@ -163,7 +162,7 @@ bool splits_apart_from_bias(const Gemm& op, const Gpu& gpu) {
 }
 
 /// `product` as those kernels compute it: without a split of k, or in twice the time.
-KernelCost with_bias(const Gemm& op, KernelCost product, MatrixProduct tiled, const GemmParameters& p, const Gpu& gpu, Cache cache) {
+KernelCost with_bias(const Gemm& op, KernelCost product, TiledGemm tiled, const GemmParameters& p, const Gpu& gpu, Cache cache) {
     constexpr double slower = 2;
     tiled.most_parts = 1;
     const KernelCost whole = tiled_cost(op, tiled, p, gpu, cache);
@@ -177,20 +176,20 @@ KernelCost with_bias(const Gemm& op, KernelCost product, MatrixProduct tiled, co
 /// What a product waits longer for where weights come from DRAM and not from L2: for its first data, and for a bias, which it loads when it
 /// has finished. Of a repeated call the share that comes from DRAM of operands and product, not of the parts that a split k sums up.
 /// cuBLASLt 13 on H100 and H200.
-Seconds waits_for_dram(const Gemm& op, const MatrixProduct& product, const GemmParameters& p, const Gpu& gpu, Cache cache) {
+Seconds waits_for_dram(const Gemm& op, const TiledGemm& product, const GemmParameters& p, const Gpu& gpu, Cache cache) {
     constexpr double bias_wait = 1.5;  // of that for the first data
     if (of_weights(cache) == Cache::warm) return first_wait(dram_traffic(product, gpu, p, cache), work(op).bytes, gpu);
     return (1 + (op.bias ? bias_wait : 0)) * gpu.parameters.values.streaming.dram_wait;
 }
 
-constexpr std::int64_t vector_rows = 4;  // of kernels that multiply several at once: SMALL_M_FAST_PATH of TensorRT-LLM's plugins is 5
+constexpr std::int64_t gemv_rows = 4;  // of kernels that multiply several at once: SMALL_M_FAST_PATH of TensorRT-LLM's plugins is 5
 
 /// Whether few rows are multiplied on the CUDA cores: one row that no kernel of tensor cores takes, some in int8 or with weights to unpack
 /// (TensorRT-LLM's kernels).
-bool has_vector_product(const Gemm& op, const MatrixProduct& product, const Gpu& gpu) {
+bool has_gemv_kernel(const Gemm& op, const TiledGemm& product, const Gpu& gpu) {
     if (op.batch > 1) return false;
-    if (op.precision == Precision::int8) return op.m <= vector_rows && !gpu.caller.has_plain_tensors();
-    if (unpacks_on_simt(product, gpu.caller)) return op.m <= vector_rows;
+    if (op.precision == Precision::int8) return op.m <= gemv_rows && !gpu.caller.has_plain_tensors();
+    if (unpacks_on_simt(product, gpu.caller)) return op.m <= gemv_rows;
     if (op.m > 1 || element_size(op.precision) < 2 * byte || op.precision == Precision::fp64) return false;
     if (gpu.profile.math_unit(op.precision) == MathUnit::simt) return true;
     return !product.aligned && !product.unpack_weights && gpu.profile.libraries.gemms.misaligned_row_on_simt;
@@ -199,36 +198,36 @@ bool has_vector_product(const Gemm& op, const MatrixProduct& product, const Gpu&
 /// Rows of SIMT units that the kernel for vectors takes one after the other, in int8 four at a time: any library can do so, and none takes
 /// longer. It bounds what tiles made for many rows cost where arithmetic is slow beside memory, on chips whose libraries' kernels
 /// for few rows were not measured.
-std::optional<KernelCost> rows_in_turn_cost(const Gemm& op, const MatrixProduct& product, const GemmParameters& p, const Gpu& gpu,
+std::optional<KernelCost> rows_in_turn_cost(const Gemm& op, const TiledGemm& product, const GemmParameters& p, const Gpu& gpu,
                                             Cache cache) {
     constexpr std::int64_t most_rows = 32;
     const bool on_simt = gpu.profile.math_unit(op.precision) == MathUnit::simt;
     if (!on_simt || !gpu.profile.facts.rows_in_turn || op.m > most_rows) return std::nullopt;
     Gemm row = op;
     row.m = 1;
-    if (!has_vector_product(row, product, gpu)) return std::nullopt;
-    return lane_product_cost(op, product, p, gpu, cache, blocks(op.m, op.precision == Precision::int8 ? vector_rows : 1));
+    if (!has_gemv_kernel(row, product, gpu)) return std::nullopt;
+    return gemv_cost(op, product, p, gpu, cache, blocks(op.m, op.precision == Precision::int8 ? gemv_rows : 1));
 }
 
 /// Parts of k that there are kernels for: of 8 and 4 bits none in CUTLASS, as serving engines compile it, which quantize activations
 /// themselves, nor in libraries without small tiles; cuBLASLt splits k of plain products in 8 bits as of 16.
-int gemm_parts(const Gemm& op, const MatrixProduct& product, const Caller& caller) {
+int gemm_parts(const Gemm& op, const TiledGemm& product, const Caller& caller) {
     if (product.least_rows > 0) return 1;
     const bool by_library = (caller.has_plain_tensors() || op.precision == Precision::fp8) && !op.dynamic_quantized;
-    return by_library && element_size(op.precision) == 1 * byte ? MatrixProduct{}.most_parts : product.most_parts;
+    return by_library && element_size(op.precision) == 1 * byte ? TiledGemm{}.most_parts : product.most_parts;
 }
 
 }  // namespace
 
 KernelCost cost(const Gemm& op, const Gpu& gpu, Cache cache) {
-    MatrixProduct tiled = plain_product(op.batch, op.m, op.n, op.k, op.precision, op.weight_bits, op.output);
+    TiledGemm tiled = plain_gemm(op.batch, op.m, op.n, op.k, op.precision, op.weight_bits, op.output);
     tiled.touched = rotated_weights(op);
     if (op.in_fp32) tiled.precision = Precision::fp32;
     const bool on_simt = gpu.profile.math_unit(tiled.precision) == MathUnit::simt;
     const GemmParameters& library = gemm_parameters(gpu, tiled.precision);
     GemmParameters p = library;
     if (on_simt) {
-        as_on_lanes(tiled, p, gpu, cache);
+        as_on_simt(tiled, p, gpu, cache);
     } else if (tiled.unpack_weights) {
         as_unpacking(tiled, p, gpu);
     } else {
@@ -244,9 +243,9 @@ KernelCost cost(const Gemm& op, const Gpu& gpu, Cache cache) {
     KernelCost product = tiled_cost(op, tiled, p, gpu, cache);
     if (op.batch > 1 && on_simt) product = with_rows_apart(product, tiled, p, gpu, cache);
     if (splits_apart_from_bias(op, gpu)) product = with_bias(op, product, tiled, p, gpu, cache);
-    if (has_vector_product(op, tiled, gpu)) {
-        const KernelCost by_vectors = lane_product_cost(op, tiled, library, gpu, cache);
-        if (by_vectors.total < product.total) product = by_vectors;
+    if (has_gemv_kernel(op, tiled, gpu)) {
+        const KernelCost by_gemv = gemv_cost(op, tiled, library, gpu, cache);
+        if (by_gemv.total < product.total) product = by_gemv;
     } else if (const auto in_turn = rows_in_turn_cost(op, tiled, library, gpu, cache)) {
         if (in_turn->total < product.total) product = *in_turn;
     }
@@ -262,11 +261,11 @@ KernelCost cost(const Gemm& op, const Gpu& gpu, Cache cache) {
     return in_sequence(quantize_cost(op, gpu, cache), product);
 }
 
-KernelCost vector_product_cost(const Gemm& op, const Gpu& gpu, BytesPerSecond most_per_sm) {
+KernelCost streamed_gemv_cost(const Gemm& op, const Gpu& gpu, BytesPerSecond most_per_sm) {
     return weight_stream_cost(work(op), 1, gpu, most_per_sm);
 }
 
-KernelCost vector_product_cost(const Moe& op, const Gpu& gpu, BytesPerSecond most_per_sm) {
+KernelCost streamed_gemv_cost(const Moe& op, const Gpu& gpu, BytesPerSecond most_per_sm) {
     return weight_stream_cost(work(op), 2, gpu, most_per_sm);
 }
 

@@ -19,7 +19,7 @@ struct Tile {
 };
 
 /// C[batch, m, n] = A[batch, m, k] · B[batch, k, n] as the kernel sees it.
-struct MatrixProduct {
+struct TiledGemm {
     std::int64_t batch = 1, m = 0, n = 0, k = 0;
     Precision precision = Precision::fp16;
     Bytes a_element, b_element, c_element;  ///< as stored
@@ -62,18 +62,18 @@ inline bool in_whole_vectors(std::int64_t count, Bytes element) {
 }
 
 /// An operand layout of plain matrices.
-MatrixProduct plain_product(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k, Precision precision, double weight_bits,
-                            std::optional<Precision> output = std::nullopt);
+TiledGemm plain_gemm(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k, Precision precision, double weight_bits,
+                     std::optional<Precision> output = std::nullopt);
 
 /// The library has one tile for the product, and does not split k.
-inline void take_only(Tile tile, MatrixProduct& product) {
+inline void take_only(Tile tile, TiledGemm& product) {
     product.tile_rows = tile.m;
     product.tile_columns = tile.n;
     product.most_parts = 1;
 }
 
 /// The same for the first of `tiles` that is for so many rows and columns; nothing when none is.
-void take_shaped(std::span<const ShapedTile> tiles, std::int64_t rows, std::int64_t columns, MatrixProduct& product);
+void take_shaped(std::span<const ShapedTile> tiles, std::int64_t rows, std::int64_t columns, TiledGemm& product);
 
 /// Efficiencies of the GPU's plain products in `precision`; families of kernels replace what is theirs.
 inline const GemmParameters& gemm_parameters(const Gpu& gpu, Precision precision) {
@@ -81,6 +81,6 @@ inline const GemmParameters& gemm_parameters(const Gpu& gpu, Precision precision
 }
 
 /// Time of the best tile and split-k factor in kernels with the efficiencies `p`.
-KernelCost matrix_product_cost(const MatrixProduct& op, const GemmParameters& p, const Gpu& gpu, Cache cache);
+KernelCost tiled_gemm_cost(const TiledGemm& op, const GemmParameters& p, const Gpu& gpu, Cache cache);
 
 }  // namespace roofcast

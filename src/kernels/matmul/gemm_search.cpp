@@ -104,7 +104,7 @@ struct Fastest {
 };
 
 /// Whether the library cuts k in so many parts: only while the blocks take few waves.
-bool splits(const MatrixProduct& op, const GemmRates& r, const TileTerms& t, int split) {
+bool splits(const TiledGemm& op, const GemmRates& r, const TileTerms& t, int split) {
     return t.tiles * split <= split_waves * r.sm_count && split <= op.most_parts;
 }
 
@@ -125,7 +125,7 @@ bool has_equal(std::span<const Tried> tried, const TileTerms& t) {
 /// k in whole steps of a block, by split factor.
 class SplitDepths {
 public:
-    explicit SplitDepths(const MatrixProduct& op) : op_(op) {}
+    explicit SplitDepths(const TiledGemm& op) : op_(op) {}
     /// A part's k where there are `split_factors[i]`. Factors are asked for in order.
     double operator[](std::size_t i) {
         if (i == known_) depths_[known_++] = blocks(op_.k, op_.depth * split_factors[i]) * static_cast<double>(op_.depth);
@@ -133,14 +133,14 @@ public:
     }
 
 private:
-    const MatrixProduct& op_;
+    const TiledGemm& op_;
     std::size_t known_ = 0;
     std::array<double, std::size(split_factors)> depths_;
 };
 
 }  // namespace
 
-Candidate fastest_candidate(const MatrixProduct& op, const GemmRates& r, const GemmParameters& p, MathUnit unit) {
+Candidate fastest_candidate(const TiledGemm& op, const GemmRates& r, const GemmParameters& p, MathUnit unit) {
     const Tile only{op.tile_rows, op.tile_columns};
     const std::span<const Tile> tiles = op.tile_rows > 0 ? std::span(&only, 1) : tiles_of(op, unit);
     const auto k = static_cast<double>(op.k);

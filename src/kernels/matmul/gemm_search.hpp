@@ -49,6 +49,6 @@ inline int summed_parts(bool in_turn, int split) {
 /// parts. k is split only while the blocks take few waves. The set of candidates only shrinks as m, n and batch grow, and each candidate's
 /// time grows, so that the minimum is monotone, unless the shape decides on the only tile or on its padding, or, where far rows are slow,
 /// on the large one.
-Candidate fastest_candidate(const MatrixProduct& op, const GemmRates& r, const GemmParameters& p, MathUnit unit);
+Candidate fastest_candidate(const TiledGemm& op, const GemmRates& r, const GemmParameters& p, MathUnit unit);
 
 }  // namespace roofcast

@@ -24,10 +24,10 @@ double rank_imbalance(const Moe& op) {
 }
 
 /// One grouped product of `rows` rows over `experts` experts, each padded to whole tiles.
-MatrixProduct grouped_product(const Moe& op, const Gpu& gpu, double experts, double rows, std::int64_t n, std::int64_t k) {
+TiledGemm grouped_gemm(const Moe& op, const Gpu& gpu, double experts, double rows, std::int64_t n, std::int64_t k) {
     const auto batch = static_cast<std::int64_t>(std::ceil(std::max(experts, 1.0)));
     const auto each = static_cast<std::int64_t>(std::ceil(std::max(rows / std::max(experts, 1.0), 1.0)));
-    MatrixProduct product = plain_product(batch, each, n, k, op.precision, op.weight_bits);
+    TiledGemm product = plain_gemm(batch, each, n, k, op.precision, op.weight_bits);
     product.most_parts = 1;
     take_shaped(gpu.profile.libraries.expert_tiles, op.tokens, n, product);
     return product;
@@ -56,7 +56,7 @@ GemmParameters grouped_parameters(const Moe& op, const Gpu& gpu) {
 }
 
 /// Blocks of both products' kernels for rows of experts that other ranks hold, where engines start them to write zeros.
-double absent_blocks(const Moe& op, const ExpertLoad& load, const MatrixProduct& up, const MatrixProduct& down) {
+double absent_blocks(const Moe& op, const ExpertLoad& load, const TiledGemm& up, const TiledGemm& down) {
     if (up.tile_rows == 0) return 0;
     const double each = static_cast<double>(op.tokens) * static_cast<double>(op.top_k) / (load.experts + load.absent);
     return load.absent * std::ceil(each / up.tile_rows) * (blocks(up.n, up.tile_columns) + blocks(down.n, down.tile_columns));
@@ -92,12 +92,12 @@ KernelCost cost(const Moe& op, const Gpu& gpu, Cache cache) {
     const double rows = load.rows * (1 + p.skew * (rank_imbalance(op) - 1));
     std::int64_t intermediate = std::max<std::int64_t>(1, op.intermediate / op.tensor_parallel);
     if (op.weight_bits < 8) intermediate = static_cast<std::int64_t>(blocks(intermediate, group_elements)) * group_elements;
-    MatrixProduct up = grouped_product(op, gpu, load.experts, rows, (op.gated ? 2 : 1) * intermediate, op.hidden);
-    MatrixProduct down = grouped_product(op, gpu, load.experts, rows, op.hidden, intermediate);
+    TiledGemm up = grouped_gemm(op, gpu, load.experts, rows, (op.gated ? 2 : 1) * intermediate, op.hidden);
+    TiledGemm down = grouped_gemm(op, gpu, load.experts, rows, op.hidden, intermediate);
     down.load_cycles = intermediate % wide_load_elements == 0 ? 0 : single_load_cycles(op, gpu);
     up.touched = down.touched = up.compulsory + down.compulsory;
     const GemmParameters grouped = grouped_parameters(op, gpu);
-    const KernelCost products = in_sequence(matrix_product_cost(up, grouped, gpu, cache), matrix_product_cost(down, grouped, gpu, cache));
+    const KernelCost products = in_sequence(tiled_gemm_cost(up, grouped, gpu, cache), tiled_gemm_cost(down, grouped, gpu, cache));
     return in_sequence(products, movement_cost(op, static_cast<double>(intermediate), load, absent_blocks(op, load, up, down), gpu));
 }
 

@@ -124,8 +124,8 @@ Seconds busy_with_rows(const Rows& op, double cycles, const GpuProfile& gpu) {
     if (has_odd_rows(op)) return lasting(of_sm * odd_row_cycles(op), gpu);
     const double steps = (sums + real(op.cols) / real(norm_step)) * (op.kind == RowOp::rmsnorm ? squares : 1);
     const double element = element_size(op.precision) / element_size(Precision::fp32);
-    const double int32_share = gpu.facts.integer_lanes_per_sm > 0 ? gpu.facts.integer_lanes_per_sm / gpu.fp32_lanes_per_sm : 1;
-    return lasting(of_sm * steps * cycles * (op.any_operands ? int32_share * (element < 1 ? 1 : wide) : element), gpu);
+    const double int32_fraction = gpu.facts.integer_units_per_sm > 0 ? gpu.facts.integer_units_per_sm / gpu.fp32_units_per_sm : 1;
+    return lasting(of_sm * steps * cycles * (op.any_operands ? int32_fraction * (element < 1 ? 1 : wide) : element), gpu);
 }
 
 /// Instructions of CUDA cores for a row of softmax: two exponentials an element, walks, and sums over the threads; those of an engine's
@@ -149,7 +149,7 @@ double softmax_instructions(const Rows& op) {
 Seconds busy_with_exponentials(const Rows& op, const GpuProfile& gpu) {
     if (op.kind != RowOp::softmax) return {};
     const double rows = real(op.rows), instructions = softmax_instructions(op);
-    return by_warps(op) ? issue_time(rows * instructions, gpu) : lane_time(rows, instructions, gpu);
+    return by_warps(op) ? issue_time(rows * instructions, gpu) : simt_time(rows, instructions, gpu);
 }
 
 /// A framework's blocks start later than its warps: they add up over their threads.
@@ -186,7 +186,7 @@ KernelCost cost(const RowWise& row_wise, const Gpu& gpu, Cache cache) {
     t.l2 = waves(real(op.rows), sms, 1) * row / (bandwidth * std::min(p.fill, sms) / sms);
     const Seconds busy = max(busy_with_rows(op, p.row_cycles, gpu.profile), busy_with_exponentials(op, gpu.profile));
     const Seconds waited = waited_for_rows(op, t.dram_bytes, w.bytes, gpu);
-    t.compute = t.flops / lane_rate(gpu.profile, op.precision);
+    t.compute = t.flops / simt_rate_of(gpu.profile, op.precision);
     Seconds& longer = busy > waited ? t.compute : t.l2;
     longer = max(longer, std::hypot(busy.in(s), waited.in(s)) * s);
     t.latency = (has_odd_rows(op) ? 2 : 1) * (p.fixed + block_start(op, gpu.profile));

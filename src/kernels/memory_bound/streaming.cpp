@@ -28,7 +28,7 @@ StreamStart start_of(const Elementwise& op) {
 /// A100, whose scores they pass over.
 KernelCost addressed(const KernelCost& streamed, std::int64_t elements, const GpuProfile& gpu) {
     constexpr double instructions = 85;
-    return at_least(streamed, lane_time(static_cast<double>(elements), instructions, gpu), Bound::compute, &KernelCost::compute);
+    return at_least(streamed, simt_time(static_cast<double>(elements), instructions, gpu), Bound::compute, &KernelCost::compute);
 }
 
 /// Kernels for operands of several formats load and convert them one by one: 42 instructions of the INT32 cores an element, and 13 for
@@ -68,7 +68,7 @@ double written_elements(const Op& op) {
 }  // namespace
 
 Seconds element_time(const Op& op, double instructions, const GpuProfile& gpu) {
-    return lane_time(written_elements(op), instructions, gpu);
+    return simt_time(written_elements(op), instructions, gpu);
 }
 
 KernelCost cost(const Elementwise& op, const Gpu& gpu, Cache cache) {

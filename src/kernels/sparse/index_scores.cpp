@@ -19,7 +19,7 @@ KernelCost cost(const IndexScores& op, const Gpu& gpu, Cache cache) {
     const Precision products = products_of(op, gpu.profile);
     Terms t;
     t.flops = least.matrix + least.vector;
-    t.compute = least.matrix / (matrix_rate(gpu.profile, products) * p.peak_fraction);
+    t.compute = least.matrix / (tensor_core_rate(gpu.profile, products) * p.peak_fraction);
     t.dram_bytes = from_cache(least, gpu, cache);
     t.dram = t.dram_bytes / (gpu.profile.data_bandwidth(Traffic::read) * p.bandwidth_fraction);
     t.latency = lasting(p.fixed_cycles, gpu.profile);

@@ -40,7 +40,7 @@ TEST_CASE("beside prompts FlashAttention-2 takes a block of 64 queries for each 
     Attention op = fp32_attention(5, 8, 1, 1024);
     op.kv_heads = 2;
     const KernelCost alone = cost(op, gpu);
-    op.beside_prompts = true;
+    op.in_prefill_kernel = true;
     const KernelCost joined = cost(op, gpu);
     // 40 blocks, 4 an SM, each 64 · 1024 scores · 512 FLOP / 1 TFLOP/s = 33.55 us; they end half a block less an eighth late.
     CHECK(joined.compute.in(us) == rel((4 + 0.375) * 33.55, 1e-3));
@@ -48,9 +48,9 @@ TEST_CASE("beside prompts FlashAttention-2 takes a block of 64 queries for each 
     CHECK(alone.compute < 0.2 * joined.compute);
     for (const std::string_view library : {"flash-attention-3", "flashinfer", "trtllm-gen"}) {
         run(library, gpu);
-        op.beside_prompts = true;
+        op.in_prefill_kernel = true;
         const Seconds beside = cost(op, gpu).total;
-        op.beside_prompts = false;
+        op.in_prefill_kernel = false;
         CHECK(cost(op, gpu).total == beside);
     }
 }
@@ -190,7 +190,7 @@ TEST_CASE("FlashInfer converts a narrower cache in each warp and splits keys ove
 }
 
 TEST_CASE("trtllm-gen hides most of softmax or of the products, takes rows in by tiles and splits keys whenever SMs are free") {
-    Gpu gpu = test::toy_gpu_with_matrix_units();
+    Gpu gpu = test::toy_gpu_with_tensor_cores();
     gpu.profile.bandwidth = 1000 * tb_per_s;
     gpu.parameters.values.attention[index(CacheFormat::plain)].softmax_operations = 512;
     Attention op = fp32_attention(10, 8, 1024, 1024);
@@ -214,7 +214,7 @@ TEST_CASE("trtllm-gen hides most of softmax or of the products, takes rows in by
 }
 
 TEST_CASE("heads that decode apart go through shared keys one by one, on the lanes, and read them from DRAM once") {
-    Gpu gpu = test::toy_gpu_with_matrix_units();
+    Gpu gpu = test::toy_gpu_with_tensor_cores();
     gpu.parameters.values.attention[index(CacheFormat::plain)].split_block = 1 * us;
     Attention op = fp32_attention(10, 8, 1, 1024);
     op.precision = op.kv_precision = Precision::fp16;
@@ -284,7 +284,7 @@ TEST_CASE("a slower path of the tensor cores and the fitted start of kernels are
     run("triton", gpu);
     const KernelCost usual = cost(op, gpu);
     for (AttentionKernels& kernels : gpu.profile.libraries.attention) {
-        kernels.design.matrix_rate = 0.5;
+        kernels.design.tensor_core_rate = 0.5;
         kernels.design.fitted_start = true;
     }
     CHECK(cost(op, gpu).compute.in(us) == rel(2 * usual.compute.in(us), 1e-3));

@@ -58,7 +58,7 @@ TEST_CASE("scores in fp32 are cast around the softmax, where they go through mem
     Attention op = fp32_attention(1, 10, 1024, 1024);
     op.precision = op.kv_precision = Precision::fp16;
     op.fused = false;
-    const Gpu gpu = test::toy_gpu_with_matrix_units();
+    const Gpu gpu = test::toy_gpu_with_tensor_cores();
     const double plain = cost(op, gpu).total.in(us);
     op.fp32_scores = true;
     // 10.5 million scores: softmax moves 4 bytes more, and each of two casts 6: 16 bytes, 167.8 MB, 1.68 ms.
@@ -70,7 +70,7 @@ TEST_CASE("scores in fp32 are cast around the softmax, where they go through mem
 }
 
 TEST_CASE("query heads read the keys they share from L2 when they decode, and DRAM delivers these once") {
-    Gpu gpu = test::toy_gpu_with_matrix_units();
+    Gpu gpu = test::toy_gpu_with_tensor_cores();
     gpu.profile.boost_clock *= 2;
     const auto attention = [&gpu](std::int64_t kv_heads, std::int64_t queries) {
         Attention op = fp32_attention(1, 32, queries, 8192);
@@ -89,7 +89,7 @@ TEST_CASE("query heads read the keys they share from L2 when they decode, and DR
 }
 
 TEST_CASE("separate products of attention may compute in TF32, and 16-bit ones on the lanes with operands of 16 bits") {
-    Gpu gpu = test::toy_gpu_with_matrix_units();
+    Gpu gpu = test::toy_gpu_with_tensor_cores();
     gpu.profile.tensor_peak[index(Precision::tf32)] = gpu.profile.tensor_peak[index(Precision::fp16)] = 100 * tflops;
     gpu.profile.bandwidth = 1000 * tb_per_s;
     gpu.profile.boost_clock *= 1000;  // nothing waits

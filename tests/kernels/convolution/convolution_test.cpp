@@ -91,9 +91,9 @@ TEST_CASE("fused Winograd fills maps up to blocks of 8 x 16 outputs") {
 }
 
 TEST_CASE("kernels of groups of warps run where channels of a tap fill 128 bytes, others take steps of 64 bytes, and all start later") {
-    Gpu gpu = test::toy_gpu_with_matrix_units();
+    Gpu gpu = test::toy_gpu_with_tensor_cores();
     gpu.profile.vector_peak[index(Precision::fp32)] = 0.01 * tflops;
-    gpu.profile.facts.warp_matrix_fraction = 0.5;
+    gpu.profile.facts.warp_mma_fraction = 0.5;
     test::run_kernels_of("hopper", gpu);
     const auto computed = [&gpu](std::int64_t channels, std::int64_t side) {
         Conv2d op = fp32_conv(side);
@@ -112,16 +112,16 @@ TEST_CASE("kernels of groups of warps run where channels of a tap fill 128 bytes
         return cost(taps, gpu).launch.in(us);
     };
     const double late = started(3), product = started(1);
-    gpu.profile.facts.warp_matrix_fraction = 1;
+    gpu.profile.facts.warp_mma_fraction = 1;
     test::run_kernels_of("ampere", gpu);
     CHECK(late - started(3) == rel(3, 1e-6));  // 3000 cycles at 1 GHz
     CHECK(product == started(1));
 }
 
 TEST_CASE("a strided convolution of one tap is gathered like those of several") {
-    Gpu gpu = test::toy_gpu_with_matrix_units();
+    Gpu gpu = test::toy_gpu_with_tensor_cores();
     gpu.profile.vector_peak[index(Precision::fp32)] = 0.01 * tflops;
-    gpu.profile.facts.warp_matrix_fraction = 0.5;
+    gpu.profile.facts.warp_mma_fraction = 0.5;
     test::run_kernels_of("hopper", gpu);
     const auto of = [&gpu](std::int64_t channels, std::int64_t stride) {
         Conv2d op = fp32_conv(1);
@@ -138,9 +138,9 @@ TEST_CASE("a strided convolution of one tap is gathered like those of several") 
 }
 
 TEST_CASE("filters of more than 32 taps reach 0.7 of the rate where there are instructions of groups of warps, but for those of images") {
-    Gpu gpu = test::toy_gpu_with_matrix_units();
+    Gpu gpu = test::toy_gpu_with_tensor_cores();
     gpu.profile.bandwidth = 100 * tb_per_s;
-    gpu.profile.facts.warp_matrix_fraction = 0.6;
+    gpu.profile.facts.warp_mma_fraction = 0.6;
     test::run_kernels_of("hopper", gpu);
     const auto of_tap = [&gpu](std::int64_t channels, std::int64_t side, Precision precision) {
         Conv2d op = fp32_conv(side);
@@ -153,13 +153,13 @@ TEST_CASE("filters of more than 32 taps reach 0.7 of the rate where there are in
         CHECK(of_tap(64, 7, p) == rel(of_tap(64, 5, p) / 0.7, 1e-6));
         CHECK(of_tap(4, 7, p) == rel(of_tap(4, 5, p) * 224 / 49 / (128.0 / 25), 1e-6));  // k is taken in steps of 32
     }
-    gpu.profile.facts.warp_matrix_fraction = 1;
+    gpu.profile.facts.warp_mma_fraction = 1;
     test::run_kernels_of("ampere", gpu);
     CHECK(of_tap(64, 7, Precision::fp16) == rel(of_tap(64, 5, Precision::fp16), 1e-6));
 }
 
 TEST_CASE("where there are instructions of groups of warps, blocks compute 64 outputs at least") {
-    Gpu gpu = test::toy_gpu_with_matrix_units();
+    Gpu gpu = test::toy_gpu_with_tensor_cores();
     gpu.profile.vector_peak[index(Precision::fp32)] = 0.01 * tflops;
     gpu.profile.bandwidth = 100 * tb_per_s;
     const auto computed = [&gpu](std::int64_t outputs) {
@@ -170,13 +170,13 @@ TEST_CASE("where there are instructions of groups of warps, blocks compute 64 ou
         return cost(op, gpu).compute;
     };
     CHECK(computed(32) < 0.6 * computed(64));
-    gpu.profile.facts.warp_matrix_fraction = 0.5;
+    gpu.profile.facts.warp_mma_fraction = 0.5;
     test::run_kernels_of("hopper", gpu);
     CHECK(computed(8).in(us) == rel(computed(64).in(us), 1e-9));
 }
 
 TEST_CASE("the lanes take over where they are faster than matrix units and a conversion") {
-    const Gpu gpu = test::toy_gpu_with_matrix_units();
+    const Gpu gpu = test::toy_gpu_with_tensor_cores();
     Conv2d op = fp32_conv(1);
     op.precision = Precision::fp16;
     // 16.78 MB of input and output and 32.8 kB of filters, and no conversion: both units are bound by memory.
@@ -184,7 +184,7 @@ TEST_CASE("the lanes take over where they are faster than matrix units and a con
 }
 
 TEST_CASE("matrix units take groups of 4 to 16 channels together, as many as have 32") {
-    Gpu gpu = test::toy_gpu_with_matrix_units();
+    Gpu gpu = test::toy_gpu_with_tensor_cores();
     gpu.profile.vector_peak[index(Precision::fp32)] = 0.01 * tflops;
     const auto of = [&gpu](std::int64_t width, std::int64_t groups) {
         Conv2d op = fp32_conv(3, groups);

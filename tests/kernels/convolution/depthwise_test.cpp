@@ -67,9 +67,9 @@ TEST_CASE("channels-last depthwise kernels load single values of up to eight ima
 TEST_CASE("PyTorch's own depthwise kernel computes the address of each tap on the integer lanes, whatever the format") {
     Gpu gpu = test::toy_gpu();
     gpu.profile.bandwidth = 100 * tb_per_s;
-    gpu.profile.facts.warp_matrix_fraction = 0.5;  // the generation that was measured
+    gpu.profile.facts.warp_mma_fraction = 0.5;  // the generation that was measured
     test::run_kernels_of("hopper", gpu);
-    gpu.profile.facts.integer_lanes_per_sm = 64;
+    gpu.profile.facts.integer_units_per_sm = 64;
     gpu.caller = {.framework = true, .own_convolutions = true};
     const auto time = [&gpu](std::int64_t kernel, Precision precision, std::int64_t stride = 1) {
         Conv2d op = fp32_conv(kernel, 128);
@@ -85,7 +85,7 @@ TEST_CASE("PyTorch's own depthwise kernel computes the address of each tap on th
     // The library has fp16 in 3x3 without a stride, other layouts, and older GPUs.
     CHECK(time(3, Precision::fp16) == rel(2 * 7.55, 1e-3));
     CHECK(time(3, Precision::fp16, 2) == rel(instruction / 4 * (107 + 9 * 7.4), 1e-3));
-    gpu.profile.facts.warp_matrix_fraction = 1;
+    gpu.profile.facts.warp_mma_fraction = 1;
     test::run_kernels_of("ampere", gpu);
     CHECK(time(3, Precision::fp32) == rel(4 * 7.55, 1e-3));
 }

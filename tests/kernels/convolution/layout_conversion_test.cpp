@@ -11,7 +11,7 @@ using test::fp32_conv;
 using test::rel;
 
 TEST_CASE("matrix units need layout conversions when channels do not come last") {
-    Gpu gpu = test::toy_gpu_with_matrix_units();
+    Gpu gpu = test::toy_gpu_with_tensor_cores();
     gpu.profile.vector_peak[index(Precision::fp32)] = 0.01 * tflops;  // CUDA cores are no alternative
     const auto conversion = [&gpu](Conv2d op) {
         op.precision = Precision::fp16;
@@ -42,7 +42,7 @@ TEST_CASE("matrix units need layout conversions when channels do not come last")
 }
 
 TEST_CASE("filters are converted from DRAM though the layer before left its output in L2") {
-    Gpu gpu = test::toy_gpu_with_matrix_units();
+    Gpu gpu = test::toy_gpu_with_tensor_cores();
     gpu.profile.vector_peak[index(Precision::fp32)] = 0.01 * tflops;
     gpu.profile.compute_capability = ComputeCapability{8, 0};
     gpu.profile.l2 = 100 * mb;
@@ -70,7 +70,7 @@ TEST_CASE("lanes with asynchronous copies take planes") {
 }
 
 TEST_CASE("a strided 1x1 convolution converts its whole input") {
-    Gpu gpu = test::toy_gpu_with_matrix_units();
+    Gpu gpu = test::toy_gpu_with_tensor_cores();
     gpu.profile.vector_peak[index(Precision::fp32)] = 0.01 * tflops;
     Conv2d op = fp32_conv(1);
     op.precision = Precision::fp16;
@@ -81,7 +81,7 @@ TEST_CASE("a strided 1x1 convolution converts its whole input") {
 }
 
 TEST_CASE("groups that no kernel is made for are converted there and back") {
-    Gpu gpu = test::toy_gpu_with_matrix_units();
+    Gpu gpu = test::toy_gpu_with_tensor_cores();
     gpu.profile.vector_peak[index(Precision::fp32)] = 0.01 * tflops;
     const auto of = [](std::int64_t width, std::int64_t groups) {
         Conv2d op = fp32_conv(1, groups);
@@ -94,7 +94,7 @@ TEST_CASE("groups that no kernel is made for are converted there and back") {
     // 384 channels either way. Input and output are 25.2 MB each in fp16: both converted twice, read and written, is 100.7 MB.
     CHECK(total(24, 16) - total(32, 12) > 950);
     CHECK(total(192, 2) - total(128, 3) > 950);
-    const Seconds on_matrix_units = cost(of(24, 16), gpu).total;
+    const Seconds on_tensor_cores = cost(of(24, 16), gpu).total;
     // Four groups of 32768 · 128 · 96 products at 10 TFLOP/s, though 96 columns would do; a quarter of the width in four times the groups
     // takes no less.
     // A conversion keeps the SMs busy as well: 8 · 128 · 12 blocks of 410 cycles a side.
@@ -103,7 +103,7 @@ TEST_CASE("groups that no kernel is made for are converted there and back") {
     CHECK(cost(of(24, 16), gpu).compute > 0.99 * cost(of(96, 4), gpu).compute);
     // CUDA cores, however fast, are not asked.
     gpu.profile.vector_peak[index(Precision::fp32)] = 1000 * tflops;
-    CHECK(cost(of(24, 16), gpu).total == on_matrix_units);
+    CHECK(cost(of(24, 16), gpu).total == on_tensor_cores);
 }
 
 TEST_CASE("around groups without a kernel Hopper converts element by element") {

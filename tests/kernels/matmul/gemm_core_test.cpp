@@ -59,19 +59,19 @@ TEST_CASE("operands beyond L2 are read again by each wave") {
     // On tensor cores panels of √(10 · 16384) = 404.8 outputs: 8192³ / 404.8 · 4 B = 5.433 GB.
     // 402.7 MB at least, of which 1 MB of L2 keeps 1/403 of the difference: 5.42 GB.
     const Gemm half{.m = 8192, .n = 8192, .k = 8192, .precision = Precision::fp16, .weight_bits = 16};
-    CHECK(cost(half, test::toy_gpu_with_matrix_units()).dram_bytes.in(gb) == rel(5.42, 2e-3));
+    CHECK(cost(half, test::toy_gpu_with_tensor_cores()).dram_bytes.in(gb) == rel(5.42, 2e-3));
     // Two partitions hold a copy each.
-    Gpu parted = test::toy_gpu_with_matrix_units();
+    Gpu parted = test::toy_gpu_with_tensor_cores();
     parted.profile.l2 = 2 * mb;
     parted.profile.facts.l2_partitions = 2;
-    CHECK(cost(half, parted).dram_bytes == cost(half, test::toy_gpu_with_matrix_units()).dram_bytes);
+    CHECK(cost(half, parted).dram_bytes == cost(half, test::toy_gpu_with_tensor_cores()).dram_bytes);
     // On CUDA cores strips of 20 tiles of 128x128, two an SM: 8192³ · 4 B · (1/2560 + 1/128) = 18.04 GB; 1/805 of the difference stays in
     // L2.
     CHECK(cost(fp32_gemm(8192, 8192, 8192), test::toy_gpu()).dram_bytes.in(gb) == rel(18.02, 1e-3));
 }
 
 TEST_CASE("what matrix products lose to issue and loads takes no longer where accumulation takes twice as long") {
-    Gpu gpu = test::toy_gpu_with_matrix_units();
+    Gpu gpu = test::toy_gpu_with_tensor_cores();
     gpu.profile.bandwidth = 10 * tb_per_s;
     gpu.profile.l2 = 100 * mb;
     GemmParameters& p = gpu.parameters.values.gemm[index(MathUnit::tensor16)];
@@ -91,7 +91,7 @@ TEST_CASE("what matrix products lose to issue and loads takes no longer where ac
 }
 
 TEST_CASE("where accumulation takes twice as long other blocks go on while one stores its outputs") {
-    Gpu gpu = test::toy_gpu_with_matrix_units();
+    Gpu gpu = test::toy_gpu_with_tensor_cores();
     gpu.profile.bandwidth = 10 * tb_per_s;
     const Gemm product{.m = 2560, .n = 1280, .k = 1024, .precision = Precision::fp16, .weight_bits = 16};
     const auto epilogue = [&] {
@@ -108,7 +108,7 @@ TEST_CASE("where accumulation takes twice as long other blocks go on while one s
 }
 
 TEST_CASE("misaligned rows come element by element to matrix units: as slowly in wide formats, faster where only stores are narrow") {
-    Gpu gpu = test::toy_gpu_with_matrix_units();
+    Gpu gpu = test::toy_gpu_with_tensor_cores();
     gpu.profile.tensor_peak[index(Precision::tf32)] = 5 * tflops;
     gpu.parameters.values.gemm[index(MathUnit::tensor16)].misaligned = 0.8;
     const auto computed = [&gpu](std::int64_t n, std::int64_t k, Precision precision) {
@@ -122,9 +122,9 @@ TEST_CASE("misaligned rows come element by element to matrix units: as slowly in
 }
 
 TEST_CASE("asynchronous copies take pairs of misaligned elements, in tiles of 64 and more, single ones are waited for") {
-    Gpu gpu = test::toy_gpu_with_matrix_units();
+    Gpu gpu = test::toy_gpu_with_tensor_cores();
     gpu.profile.bandwidth = 100 * tb_per_s;
-    gpu.profile.facts.warp_matrix_fraction = 0.6;
+    gpu.profile.facts.warp_mma_fraction = 0.6;
     test::run_kernels_of("hopper", gpu);
     GemmParameters& p = gpu.parameters.values.gemm[index(MathUnit::tensor16)];
     p.misaligned = 0.8;
@@ -146,17 +146,17 @@ TEST_CASE("asynchronous copies take pairs of misaligned elements, in tiles of 64
     gpu.profile.l2 = 100 * mb;
     CHECK(time(64, 64, 4095, Cache::warm) == rel(4096 * 270.0 / 16 / 1e3, 1e-3));
     // Elsewhere nothing of this was measured.
-    gpu.profile.facts.warp_matrix_fraction = 1;
+    gpu.profile.facts.warp_mma_fraction = 1;
     test::run_kernels_of("ampere", gpu);
     CHECK(time(64, 64, 4095) < 40);
 }
 
 TEST_CASE("one misaligned row is multiplied on the lanes where kernels for misaligned rows have tiles of 64") {
-    Gpu gpu = test::toy_gpu_with_matrix_units();
+    Gpu gpu = test::toy_gpu_with_tensor_cores();
     gpu.profile.bandwidth = 1000 * tb_per_s;
     Gemm op{.m = 1, .n = 4095, .k = 4095, .precision = Precision::fp16, .weight_bits = 16};
     const double tiled = cost(op, gpu).total.in(us);
-    gpu.profile.facts.warp_matrix_fraction = 0.6;
+    gpu.profile.facts.warp_mma_fraction = 0.6;
     test::run_kernels_of("hopper", gpu);
     // 2 · 4095 · 4095 FLOP at 10 TFLOP/s
     CHECK(cost(op, gpu).total.in(us) == rel(3.354, 1e-3));
@@ -169,13 +169,13 @@ TEST_CASE("one misaligned row is multiplied on the lanes where kernels for misal
 }
 
 TEST_CASE("TF32 starts later where 16 bits have instructions of groups of warps, whatever parts k is split into") {
-    Gpu gpu = test::toy_gpu_with_matrix_units();
+    Gpu gpu = test::toy_gpu_with_tensor_cores();
     gpu.profile.tensor_peak[index(Precision::tf32)] = 10 * tflops;
     const auto start = [&gpu](std::int64_t k, Precision precision = Precision::tf32) {
         return cost(Gemm{.m = 64, .n = 64, .k = k, .precision = precision, .weight_bits = 32}, gpu).launch.in(us);
     };
     CHECK(start(128) == 0);
-    gpu.profile.facts.warp_matrix_fraction = 0.6;
+    gpu.profile.facts.warp_mma_fraction = 0.6;
     test::run_kernels_of("hopper", gpu);
     CHECK(start(64) == rel(1.25, 1e-6));
     CHECK(start(128) == rel(2.5, 1e-6));
@@ -184,7 +184,7 @@ TEST_CASE("TF32 starts later where 16 bits have instructions of groups of warps,
 }
 
 TEST_CASE("a FLOP takes the more energy the more bits its factors have") {
-    Gpu gpu = test::toy_gpu_with_matrix_units();
+    Gpu gpu = test::toy_gpu_with_tensor_cores();
     gpu.profile.tensor_peak[index(Precision::tf32)] = 10 * tflops;
     gpu.profile.tensor_peak[index(Precision::bf16)] = gpu.profile.tensor_peak[index(Precision::fp16)];
     gpu.parameters.values.power.dram_byte = {};
@@ -197,7 +197,7 @@ TEST_CASE("a FLOP takes the more energy the more bits its factors have") {
 }
 
 TEST_CASE("beyond two waves of a small tile matrix units take the largest one, and its steps are those of time") {
-    Gpu gpu = test::toy_gpu_with_matrix_units();
+    Gpu gpu = test::toy_gpu_with_tensor_cores();
     gpu.profile.bandwidth = 100 * tb_per_s;
     TilingParameters& tiling = gpu.parameters.values.gemm[index(MathUnit::tensor16)].tiling;
     tiling.split_k_cycles = 1e6;  // k in one piece
@@ -292,7 +292,7 @@ TEST_CASE("small tiles wait for the next wave longer than their epilogue takes")
 }
 
 TEST_CASE("operands come to wider matrix units at a higher rate") {
-    Gpu gpu = test::toy_gpu_with_matrix_units();
+    Gpu gpu = test::toy_gpu_with_tensor_cores();
     gpu.profile.l2 = 20 * mb;
     gpu.parameters.values.gemm[index(MathUnit::tensor16)].tiling.l2_bytes_per_sm_clock = 8;
     const Gemm op{.m = 1280, .n = 1280, .k = 1024, .precision = Precision::fp16, .weight_bits = 16};

@@ -35,7 +35,7 @@ TEST_CASE("the expected number of experts hit grows from top_k to all") {
 }
 
 TEST_CASE("rows of weights in groups are padded to whole ones, whose loads are wide") {
-    Gpu gpu = test::toy_gpu_with_matrix_units();
+    Gpu gpu = test::toy_gpu_with_tensor_cores();
     gpu.parameters.values.moe.plain_load_cycles = 100;
     Moe op = eight_experts(1000);
     op.precision = Precision::fp16;
@@ -55,7 +55,7 @@ TEST_CASE("rows of weights in groups are padded to whole ones, whose loads are w
 }
 
 TEST_CASE("steps along k of experts' kernels start once, also where weights are stored in fewer bits") {
-    Gpu gpu = test::toy_gpu_with_matrix_units();
+    Gpu gpu = test::toy_gpu_with_tensor_cores();
     gpu.profile.bandwidth = 100 * tb_per_s;
     Moe op = eight_experts(1000);
     op.precision = Precision::fp16;

@@ -7,7 +7,7 @@ using namespace roofcast;
 using test::rel;
 
 TEST_CASE("fewer bits a weight mean fewer bytes and unpacking work") {
-    Gpu gpu = test::toy_gpu_with_matrix_units();
+    Gpu gpu = test::toy_gpu_with_tensor_cores();
     Gemm op{.batch = 1, .m = 16, .n = 4096, .k = 4096, .precision = Precision::fp16, .weight_bits = 4};
     // Weights 8.389 MB, activations 131 kB in and 131 kB out: 8.651 MB → 86.5 us.
     const KernelCost free = cost(op, gpu);
@@ -18,7 +18,7 @@ TEST_CASE("fewer bits a weight mean fewer bytes and unpacking work") {
 }
 
 TEST_CASE("steps along k of kernels that unpack weights take their time in each wave, while DRAM delivers") {
-    Gpu gpu = test::toy_gpu_with_matrix_units();
+    Gpu gpu = test::toy_gpu_with_tensor_cores();
     gpu.profile.bandwidth = 10 * tb_per_s;
     Gemm op{.batch = 1, .m = 16, .n = 64, .k = 4096, .precision = Precision::fp16, .weight_bits = 4};
     TilingParameters& tiling = gpu.parameters.values.weight_only.tiling;
@@ -44,7 +44,7 @@ TEST_CASE("steps along k of kernels that unpack weights take their time in each 
 }
 
 TEST_CASE("kernels that unpack weights add up parts of k in turn, up to four") {
-    Gpu gpu = test::toy_gpu_with_matrix_units();
+    Gpu gpu = test::toy_gpu_with_tensor_cores();
     gpu.profile.bandwidth = 1000 * tb_per_s;
     Gemm op{.batch = 1, .m = 16, .n = 64, .k = 1 << 20, .precision = Precision::fp16, .weight_bits = 4};
     // One tile of 16x64 on an SM of 1 TFLOP/s: 2^20 · 2048 FLOP = 2147 us, a quarter in four parts.
@@ -57,7 +57,7 @@ TEST_CASE("kernels that unpack weights add up parts of k in turn, up to four") {
 }
 
 TEST_CASE("kernels for vectors that unpack weights walk along all of k, and run where they are faster than tiles") {
-    Gpu gpu = test::toy_gpu_with_matrix_units();
+    Gpu gpu = test::toy_gpu_with_tensor_cores();
     gpu.profile.bandwidth = 1000 * tb_per_s;
     Gemm op{.m = 4, .n = 64, .k = 1 << 20, .precision = Precision::fp16, .weight_bits = 4};
     const auto tiled = [&] {

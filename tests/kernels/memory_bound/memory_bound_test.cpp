@@ -124,7 +124,7 @@ TEST_CASE("kernels that compute the address of each element take the lanes 85 in
 
 TEST_CASE("operands of several formats are converted one by one by a framework, on the integer lanes") {
     Gpu gpu = test::toy_gpu();
-    gpu.profile.facts.integer_lanes_per_sm = 64;
+    gpu.profile.facts.integer_units_per_sm = 64;
     gpu.profile.bandwidth = 100 * tb_per_s;
     const auto time = [&gpu](int operands, bool framework) {
         const Elementwise op{.elements = 1'000'000, .precision = Precision::fp32, .any_operands = framework, .mixed_operands = operands};
@@ -139,7 +139,7 @@ TEST_CASE("operands of several formats are converted one by one by a framework, 
 
 TEST_CASE("a pool that computes addresses takes integer instructions: 32 an element for maxima, for means 330 an output first") {
     Gpu gpu = test::toy_gpu();
-    gpu.profile.facts.integer_lanes_per_sm = 64;
+    gpu.profile.facts.integer_units_per_sm = 64;
     Reduce pool{.inputs = 1'000'000, .outputs = 1'000'000, .window = 9, .precision = Precision::fp16};
     // 4 MB at 100 GB/s.
     CHECK(cost(pool, gpu).total.in(us) == rel(40, 1e-9));
@@ -150,7 +150,7 @@ TEST_CASE("a pool that computes addresses takes integer instructions: 32 an elem
     CHECK(cost(pool, gpu).total.in(us) == rel(450, 1e-9));
     CHECK(cost(pool, gpu).bound == Bound::compute);
     // Where INT32 cores are not known they are as many as those of fp32: 5 T instructions a second.
-    gpu.profile.facts.integer_lanes_per_sm = 0;
+    gpu.profile.facts.integer_units_per_sm = 0;
     pool.indexed = false;
     CHECK(cost(pool, gpu).total.in(us) == rel(76.8, 1e-9));
 }

@@ -14,7 +14,7 @@ bool is_decode(const Phase& phase);
 /// Stages of a pipeline share a prompt, and take turns in decode.
 struct KnownPhase {
     const Phase* phase;
-    std::vector<TimeShare> spent;  ///< seconds
+    std::vector<TimeFraction> spent;  ///< seconds
     Seconds floor;
 };
 
@@ -22,6 +22,6 @@ struct KnownPhase {
 KnownPhase known_phase(const Phase& phase, const GpuProfile& gpu, const Parallelism& parallel);
 
 /// Classes with their shares of the time of `phases`, sorted by class; what the GPU does not spend in kernels belongs to "assembly".
-std::vector<TimeShare> shares_of(const std::vector<const KnownPhase*>& phases);
+std::vector<TimeFraction> fractions_of(const std::vector<const KnownPhase*>& phases);
 
 }  // namespace roofcast

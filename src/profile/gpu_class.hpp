@@ -26,8 +26,8 @@ struct LogNormal {
 LogNormal expected_after(const std::vector<double>& values, double usual_deviation);
 
 /// Boards that compute alike: of one compute capability, with tensor cores or without, with fp32 accumulation at full or at half rate.
-struct BoardClass {
-    std::vector<GpuProfile> boards;  ///< at least one
+struct GpuClass {
+    std::vector<GpuProfile> gpus;  ///< at least one
     bool tensor_cores = false, half_rate = false;
 
     [[nodiscard]] LogNormal fp32_tflops() const;
@@ -49,9 +49,9 @@ GpuProfile load_gpu_profile(const std::filesystem::path& file, const std::filesy
 
 /// Full profiles in `gpus_folder` of boards of `architecture`. Profiles that cannot be read say nothing here: whoever asks for them is
 /// told.
-std::vector<GpuProfile> known_boards(const std::filesystem::path& gpus_folder, const std::string& architecture);
+std::vector<GpuProfile> known_gpus(const std::filesystem::path& gpus_folder, const std::string& architecture);
 
 /// The same, sorted into classes. Boards without a memory capacity (CPU sockets) are left out.
-std::vector<BoardClass> board_classes(std::vector<GpuProfile> boards);
+std::vector<GpuClass> gpu_classes(std::vector<GpuProfile> gpus);
 
 }  // namespace roofcast

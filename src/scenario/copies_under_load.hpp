@@ -13,13 +13,13 @@ struct Failure {
     double excess = 0;  ///< over its limit; 0 where there is no such factor
 };
 
-class WayUnderLoad {
+class CopiesUnderLoad {
 public:
-    WayUnderLoad(const Workload& workload, const Contestant& contestant, const RecommendationRequest& request,
-                 const SoftwareStacks& software, CopySettings way);
+    CopiesUnderLoad(const Workload& workload, const Contestant& contestant, const RecommendationRequest& request,
+                    const SoftwareStacks& software, CopySettings settings);
 
-    [[nodiscard]] const CopySettings& settings() const { return way_; }
-    [[nodiscard]] std::int64_t gpus_each() const { return way_.parallel.gpus(); }
+    [[nodiscard]] const CopySettings& settings() const { return settings_; }
+    [[nodiscard]] std::int64_t gpus_each() const { return settings_.parallel.gpus(); }
     [[nodiscard]] const std::optional<Failure>& failure(Confidence c) const { return failures_[static_cast<std::size_t>(c)]; }
 
     /// Fewer copies finish fewer requests than arrive. At least 1.
@@ -43,7 +43,7 @@ private:
     const Contestant& contestant_;
     const RecommendationRequest& request_;
     const SoftwareStacks& software_;
-    CopySettings way_;
+    CopySettings settings_;
     std::optional<SimulatedEngine> engine_;
     std::array<std::optional<Failure>, confidences.size()> failures_;
 };

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "profile/board_class.hpp"
+#include "profile/gpu_class.hpp"
 
 namespace roofcast {
 
@@ -15,7 +15,7 @@ struct TypicalFigure {
     double relative_error = 0;
 };
 
-struct TypicalBoard {
+struct TypicalGpu {
     std::string of;  ///< "typical of ada", for reasons
     TypicalFigure<Hertz> boost_clock;
     TypicalFigure<double> base_clock_ratio, sustained_clock_ratio;  ///< to the boost clock
@@ -26,9 +26,9 @@ struct TypicalBoard {
 };
 
 /// From the architecture's facts.
-TypicalBoard typical_board(const GpuProfile& gpu);
+TypicalGpu typical_gpu(const GpuProfile& gpu);
 
 /// From boards of one class.
-TypicalBoard typical_board(const BoardClass& boards);
+TypicalGpu typical_gpu(const GpuClass& gpus);
 
 }  // namespace roofcast

@@ -22,8 +22,8 @@ TEST_CASE("kernels that unpack weights are issued beside products of so many bit
     const Gpu gpu = test::shipped_gpu("a100-sxm4-80gb");
     SoftwareStack stack, plain;
     plain.lowering.kernels = stack.lowering.kernels = KernelSet::framework;
-    stack.kernels_beside_4bit = 2;
-    stack.kernels_beside_8bit = 5;
+    stack.extra_kernels_4bit = 2;
+    stack.extra_kernels_8bit = 5;
     const auto besides = [&](double bits) {
         return timeline(product(64, bits), gpu, stack).kernels - timeline(product(64, bits), gpu, plain).kernels;
     };
@@ -128,7 +128,7 @@ TEST_CASE("a slower engine's experts are as slow as it says, its other products 
     const Gpu gpu = test::shipped_gpu("h200-sxm-141gb");
     SoftwareStack plain, slow, warps;
     slow.expert_rate = 0.5;
-    warps.warp_matrix_experts = true;
+    warps.warp_mma_experts = true;
     const auto busy = [&](const Op& op, const SoftwareStack& stack) { return timeline(layers_of(op), gpu, stack).gpu_busy.in(us); };
     const Moe experts{.tokens = 8192, .hidden = 4096, .intermediate = 14336, .experts = 8, .top_k = 2, .precision = Precision::fp8};
     const Gemm product{.m = 8192, .n = 4096, .k = 4096, .precision = Precision::fp16};
@@ -184,7 +184,7 @@ TEST_CASE("power limits a slower engine's product no less than its arithmetic do
 }
 
 TEST_CASE("an engine may multiply few rows by weights in fewer bits with kernels for vectors") {
-    Gpu gpu = test::toy_gpu_with_matrix_units();
+    Gpu gpu = test::toy_gpu_with_tensor_cores();
     gpu.parameters.values.weight_only.tiling.k_step_cycles = 150;
     gpu.parameters.values.weight_only.tiling.split_k_cycles = 1e7;
     Gpu vectors = gpu;
@@ -227,7 +227,7 @@ TEST_CASE("a host that waits for its 8-bit products issues what follows them aft
         const OpGraph graph = layers_of(Gemm{.m = 4096, .n = 4096, .k = 4096, .precision = precision, .weight_bits = bits}, 10);
         SoftwareStack stack;
         stack.host_per_kernel = 500 * us;
-        stack.waits_for_8bit_products = waits;
+        stack.waits_for_8bit_gemms = waits;
         return timeline(graph, gpu, stack);
     };
     const Timeline waiting = time(Precision::fp8, true), ahead = time(Precision::fp8, false);
@@ -241,8 +241,8 @@ TEST_CASE("the host waits for an 8-bit product behind the kernels that prepare i
     OpGraph graph = layers_of(Gemm{.m = 4096, .n = 4096, .k = 4096, .precision = Precision::fp8, .weight_bits = 8}, 10);
     SoftwareStack stack;
     stack.host_per_kernel = 50 * us;
-    stack.kernels_beside_8bit = 9;
-    stack.waits_for_8bit_products = true;
+    stack.extra_kernels_8bit = 9;
+    stack.waits_for_8bit_gemms = true;
     const Timeline time = timeline(graph, gpu, stack);
     CHECK(time.total.in(us) == rel(10 * 10 * 50 + time.gpu_busy.in(us), 0.01));
     // Gaps of the kernels before it pass while the host issues; its own does not.

@@ -1,4 +1,4 @@
-#include "kernels/matmul/lane_gemm.hpp"
+#include "kernels/matmul/simt_gemm.hpp"
 
 #include <algorithm>
 
@@ -6,15 +6,15 @@ namespace roofcast {
 
 namespace {
 
-constexpr std::int64_t batched_lane_depth = 8;  // elements of k that kernels of CUDA cores take in one step, as their names have it
+constexpr std::int64_t batched_simt_depth = 8;  // elements of k that kernels of CUDA cores take in one step, as their names have it
 
 /// Of CUDA cores' peak, that shared memory has operands for. A thread with 8 × 8 outputs reads a quarter of an element for a multiply-add,
 /// one with 8 × 4 three eighths. Between them lies what the H100 reaches in fp32, with a byte a clock and core: three quarters; A100 and
 /// V100, with two, reach more.
-double fed_share(const GpuProfile& gpu, Precision precision) {
+double fed_fraction(const GpuProfile& gpu, Precision precision) {
     constexpr double elements_read = 1.0 / 3;  // for a multiply-add
     if (!(gpu.facts.shared_memory_per_clock > Bytes{})) return 1;
-    const double multiply_adds = (matrix_peak(gpu, precision) / gpu.peak_clock).in(flop / s / hertz) / 2;
+    const double multiply_adds = (tensor_core_peak(gpu, precision) / gpu.peak_clock).in(flop / s / hertz) / 2;
     return gpu.facts.shared_memory_per_clock * static_cast<double>(gpu.sm_count) /
            (multiply_adds * elements_read * element_size(precision));
 }
@@ -22,7 +22,7 @@ double fed_share(const GpuProfile& gpu, Precision precision) {
 /// Cycles of an SM to load an element of rows that are stored along k: the longer they are, the fewer share a page of memory. Where an
 /// operand has few rows, blocks that share them keep step, and find in L2 what the first of them fetched. Batched rows are shorter than
 /// those that show it.
-double far_row_cycles(const MatrixProduct& product, const FarRows& far) {
+double far_row_cycles(const TiledGemm& product, const FarRows& far) {
     constexpr Bytes fetched = 32 * byte;
     const Bytes row = static_cast<double>(product.k) * product.a_element;
     const double out_of_step =
@@ -32,7 +32,7 @@ double far_row_cycles(const MatrixProduct& product, const FarRows& far) {
 
 /// Linear layers where far rows are slow, by cuBLAS of Pascal (fp32 rows of P100 and P4, 31 rows and more): of two large tiles the library
 /// takes the one that covers fewer rows, though each strip of tiles reads all weights, so that one row more may take less time.
-void with_far_rows(MatrixProduct& product, const FarRows& far) {
+void with_far_rows(TiledGemm& product, const FarRows& far) {
     product.load_cycles = far_row_cycles(product, far);
     product.far_operands = true;
     const bool lower_covers_fewer = (product.m - 1) % large_tile_side < product.large_rows;
@@ -48,11 +48,11 @@ double waiting_cycles(Bytes element, bool from_l2) {
     return (from_l2 ? l2_latency : dram_latency) * (element / loaded_at_once);
 }
 
-bool in_l2(const MatrixProduct& product, const Gpu& gpu, Cache cache) {
+bool in_l2(const TiledGemm& product, const Gpu& gpu, Cache cache) {
     return cache == Cache::warm && product.compulsory <= gpu.profile.l2;
 }
 
-void as_on_lanes(MatrixProduct& product, GemmParameters& p, const Gpu& gpu, Cache cache) {
+void as_on_simt(TiledGemm& product, GemmParameters& p, const Gpu& gpu, Cache cache) {
     if (product.batch == 1) {
         product.along_k = true;
         product.large_rows = gpu.profile.libraries.linear_simt_rows;
@@ -61,15 +61,15 @@ void as_on_lanes(MatrixProduct& product, GemmParameters& p, const Gpu& gpu, Cach
     } else {
         product.tile_rows = gpu.profile.libraries.batched_simt_tile[0];
         product.tile_columns = gpu.profile.libraries.batched_simt_tile[1];
-        product.depth = batched_lane_depth;
+        product.depth = batched_simt_depth;
         product.most_parts = 1;
         product.waiting_cycles = waiting_cycles(product.a_element, in_l2(product, gpu, cache));
         p.peak_fraction = p.batched_fraction;
     }
-    p.peak_fraction = std::min(p.peak_fraction, fed_share(gpu.profile, product.precision));
+    p.peak_fraction = std::min(p.peak_fraction, fed_fraction(gpu.profile, product.precision));
 }
 
-KernelCost with_rows_apart(const KernelCost& kernel, const MatrixProduct& product, const GemmParameters& p, const Gpu& gpu, Cache cache) {
+KernelCost with_rows_apart(const KernelCost& kernel, const TiledGemm& product, const GemmParameters& p, const Gpu& gpu, Cache cache) {
     constexpr Bytes page = 1536 * byte;  // rows of that length or longer share none; 0.5 to 4 KiB tried, memory's own are of 1 to 2 KiB
     const Bytes row = static_cast<double>(product.k) * product.a_element;
     const Bytes a = static_cast<double>(product.batch) * static_cast<double>(product.m) * row;
