@@ -36,7 +36,7 @@ struct FormFactorMachine {
     std::int64_t gpus = 1;
 };
 
-/// What the boards of an architecture lie within.
+/// What the GPUs of an architecture lie within.
 struct GpuRanges {
     double fewest_sms = 0, most_sms = 0;
     Hertz lowest_boost_clock, highest_boost_clock;
@@ -69,14 +69,14 @@ struct ArchitectureFigures {
     double threads_per_sm = 0;      ///< that an SM holds at once
     Bytes l1_per_sm;                ///< cache of loads from memory
     int l2_partitions = 1;          ///< of L2, each of which holds a copy of what its SMs read
-    double warp_mma_fraction = 1;   ///< of the tensor cores' peak that instructions of single warps reach (mma.sync)
+    double warp_mma_fraction = 1;   ///< of the tensor cores' peak that single-warp MMA instructions reach (mma.sync)
     FarRows far_rows;               ///< no slower than others where the architecture says nothing
     bool rows_in_turn = false;      ///< few rows on SIMT units take at most the kernel for one row, row by row
     double switch_reduction = 0;    ///< of a link's bandwidth that an all-reduce in NVLink's switches reaches; 0: they do not add
     int pcie_generation = 0;
     double process_nm = 0;                         ///< of the chips' manufacturing process, as it is named
     double watts_per_fp32_tflops = 0;              ///< board power over fp32 vector peak
-    std::optional<double> idle_fraction;           ///< of TDP that boards draw at full clocks without work, besides what their memory draws
+    std::optional<double> idle_fraction;           ///< of TDP that GPUs draw at full clocks without work, besides what their memory draws
     std::optional<double> usable_memory_fraction;  ///< of memory that the driver, or what shares it, leaves to programs
 };
 
@@ -84,7 +84,7 @@ struct ArchitectureFigures {
 /// minimal profiles; `check_gpu_profile` holds profiles to it.
 struct ArchitectureFacts : ArchitectureFigures {
     std::string file, source, vendor;
-    std::optional<GpuRanges> gpu_ranges;  ///< absent: too few boards are known
+    std::optional<GpuRanges> gpu_ranges;  ///< absent: too few GPUs are known
     std::string kernels_of;               ///< architecture whose kernels libraries run on these chips too; empty: they have their own
     std::vector<MemoryTypeIdlePower> idle_powers;
     std::vector<MemoryTypeBandwidth> memory_types;

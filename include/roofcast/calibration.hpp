@@ -7,7 +7,7 @@
 /// where u are the parameters, each mapped to [0, 1] between its physical bounds (logarithmically where its spec says so). The pull counts
 /// as a fraction of one row: what the data say nothing about stays where it was. Peaks and bandwidths are no parameters.
 ///
-/// Parameters are fitted in stages, each on the rows of its own operators: streaming, row-wise, matrix products by arithmetic unit,
+/// Parameters are fitted in stages, each on the rows of its own operators: streaming, row-wise, GEMMs by arithmetic unit,
 /// convolution, attention, experts, collectives, copies, whole models. See docs/calibration.md.
 
 #include <cstdint>
@@ -43,7 +43,7 @@ struct Cancelled : std::runtime_error {
 struct CalibrationOptions {
     int folds = 5;                        ///< of cross-validation, grouped by shape or model; below 2: none
     std::uint64_t seed = 1;               ///< of the solver, the folds and the held-out rows
-    double holdout = 0;                   ///< share of shapes that no fit sees
+    double holdout = 0;                   ///< fraction of shapes that no fit sees
     std::optional<Seconds> budget;        ///< wall-clock time; results then depend on the machine
     std::vector<std::string> stages;      ///< names of `stage_names()`; empty: all
     int evaluations_per_parameter = 120;  ///< of the local solver, on all rows; of kernels as many again go to the global one, on a sample
@@ -188,7 +188,7 @@ struct LeftOutGpu {
     std::vector<FitAccuracy> groups;  ///< by op and precision; `held_out` is the GPU left out, `start` without any fit; first: all its rows
 };
 /// Leaves out one GPU, or with `by_architecture` all GPUs of its architecture, at a time. GPUs without rows are passed over. Throws as
-/// `calibrate` does, and Error when fewer than two remain or a share of rows is to be held out besides.
+/// `calibrate` does, and Error when fewer than two remain or a fraction of rows is to be held out besides.
 std::vector<LeftOutGpu> leave_one_out(const CalibrationInput& input, const CalibrationOptions& options, bool by_architecture = false);
 
 // ---- fit files ------------------------------------------------------------------------------------------------------------------

@@ -23,14 +23,14 @@ struct Caller {
     bool own_convolutions = false;     ///< a framework with depthwise kernels and batch norms of its own (PyTorch)
     bool compiled = false;             ///< a compiler's kernels beside those of libraries that the framework calls
     bool softmax_in_registers = true;  ///< a framework's softmax keeps long rows in registers; false: it reads them thrice
-    bool unpacks_on_simt = false;      ///< it has kernels on CUDA cores for products of up to 4 rows with weights in fewer bits
+    bool unpacks_on_simt = false;      ///< it has kernels on CUDA cores for GEMMs of up to 4 rows with weights in fewer bits
     bool splits_ungrouped = true;      ///< attention of one query splits keys over blocks also where no heads share them
     bool converts_cache = true;        ///< attention converts a KV cache in fewer bits; false: it computes on it as stored
     bool head_blocks = false;          ///< attention of short sequences without a cache is by kernels of a block a head
     bool general_sinks = false;        ///< attention with sinks is by the general kernel where its library's has none
     std::optional<GroupSizes> sharing_groups{};  ///< of query heads that decode together; others on CUDA cores. Absent: any together
     QuantizeSchedule quantizing = QuantizeSchedule::tensor;  ///< of kernels that quantize activations
-    /// Whether operands are plain tensors: no KV cache, and 8-bit products are the vendor's.
+    /// Whether operands are plain tensors: no KV cache, and 8-bit GEMMs are the vendor's.
     [[nodiscard]] bool has_plain_tensors() const { return framework || vendor_library; }
     /// Whether the vendor's library sees the convolutions that PyTorch calls, eager or compiled.
     [[nodiscard]] bool convolves_as_pytorch() const { return own_convolutions || compiled; }

@@ -22,7 +22,7 @@
 
 namespace roofcast {
 
-/// How a library's kernels use tiles, L2 and parts of k.
+/// How a library's kernels use tiles, L2 and split-K parts.
 struct TilingParameters {
     double tile_half = 1500;  ///< outputs of a tile at which it reaches half of the rate
     double l2_bytes_per_sm_clock =
@@ -30,22 +30,22 @@ struct TilingParameters {
     double tail = 0.3;         ///< 0: a partial wave costs a whole one; 1: it costs its share
     double k_step_cycles = 8;  ///< latency of a k step of 32: once, or of kernels that unpack weights in each wave of three blocks an SM
     double epilogue_cycles = 300;  ///< of a 128x128 tile; on tensor cores half of it is less the fewer SMs write
-    double split_k_cycles = 3500;  ///< of adding the parts of a split k: once, or where they add up in turn, for each but the first
+    double split_k_cycles = 3500;  ///< of adding the parts of split-K: once, or where they add up in turn, for each but the first
 };
 
-/// Of dense matrix products on one class of arithmetic unit.
+/// Of dense GEMMs on one class of arithmetic unit.
 struct GemmParameters {
     TilingParameters tiling{};
     double peak_fraction = 0.9;           ///< of the data-sheet peak that an infinitely large tile reaches
-    double batched_fraction = 0.9;        ///< the same of batched products on CUDA cores
+    double batched_fraction = 0.9;        ///< the same of batched GEMMs on CUDA cores
     double strided_fraction = 0.5;        ///< of DRAM bandwidth that SIMT kernels keep when they read operands stored along k again
-    double batched_strided_fraction = 1;  ///< of DRAM bandwidth that batched products on CUDA cores read long rows of A at
+    double batched_strided_fraction = 1;  ///< of DRAM bandwidth that batched GEMMs on CUDA cores read long rows of A at
     double bandwidth_fraction = 0.85;     ///< of DRAM bandwidth
-    double overlap = 0.8;                 ///< share of the non-bounding terms that the bounding one hides
+    double overlap = 0.8;                 ///< fraction of the non-bounding terms that the bounding one hides
     double fixed_cycles = 3500;           ///< kernel start, prologue and drain
     double wave_cycles = 0;               ///< that the end of a wave and the start of the next take at least, however small the tile
     double misaligned = 0.1;              ///< loss of peak when a row of n or k is not a multiple of 16 bytes
-    double l2_residency = 0.5;            ///< share of a small working set that is found in L2 when warm
+    double l2_residency = 0.5;            ///< fraction of a small working set that is found in L2 when warm
 };
 
 /// Of the kernel that quantizes activations for one class of tensor core.
@@ -55,7 +55,7 @@ struct QuantizationParameters {
     double bytes_per_sm_clock = 6.5;  ///< read and written by an SM, in whole steps of a block
 };
 
-/// Of products whose weights are stored in fewer bits than they are computed in; their kernels come from other libraries.
+/// Of GEMMs whose weights are stored in fewer bits than they are computed in; their kernels come from other libraries.
 struct WeightOnlyParameters {
     TilingParameters tiling{.tile_half = 500, .tail = 0.5, .k_step_cycles = 15, .epilogue_cycles = 3000};  ///< in place of the GEMM's
     double dequantization_operations = 1.5;  ///< SIMT operations per weight that is unpacked to the compute format
@@ -71,11 +71,11 @@ struct PowerParameters {
 
 /// Of one family of fused attention kernels. The unfused form uses the GEMM, row-wise and streaming parameters.
 struct AttentionParameters {
-    double peak_fraction = 0.65;        ///< of the data-sheet matrix peak within a block of queries
-    double softmax_operations = 8;      ///< SIMT operations per score that matrix products do not hide
+    double peak_fraction = 0.65;        ///< of the data-sheet tensor-core peak within a block of queries
+    double softmax_operations = 8;      ///< SIMT operations per score that GEMMs do not hide
     double bandwidth_fraction = 0.75;   ///< of DRAM bandwidth when all SMs read the KV cache
-    double own_bytes_per_sm_clock = 8;  ///< of the KV cache that an SM reads beyond an even share of DRAM bandwidth
-    double overlap = 0.8;               ///< share of the non-bounding terms that the bounding one hides
+    double own_bytes_per_sm_clock = 8;  ///< of the KV cache that an SM reads beyond an equal part of DRAM bandwidth
+    double overlap = 0.8;               ///< fraction of the non-bounding terms that the bounding one hides
     Seconds block = 3 * us;             ///< start, first loads and write-back of one wave of blocks of queries
     Seconds split_block = 3 * us;       ///< the same of blocks that share the keys of a head 128 wide
     double fixed_cycles = 15000;        ///< kernel start and what engines with a KV cache launch around it
@@ -84,7 +84,7 @@ struct AttentionParameters {
     double query_cycles =
         64;  ///< of an SM for a head of Q and the output of a token, 128 wide, which engines with a KV cache move around it
     double cache_cycles = 64;               ///< the same of K and V
-    double l2_residency = 0.5;              ///< share of a small KV cache that a repeated call finds in L2
+    double l2_residency = 0.5;              ///< fraction of a small KV cache that a repeated call finds in L2
     double wide_bytes_per_sm_clock = 1000;  ///< of keys and values of heads 129 to 256 wide, on their way through an SM
 };
 
@@ -92,7 +92,7 @@ struct AttentionParameters {
 struct ConvolutionParameters {
     double implicit_fraction = 0.85;     ///< of the CUDA cores' peak that implicit GEMM reaches
     double tensor_core_fraction = 0.95;  ///< the same on tensor cores, whose kernels gather the input by asynchronous copies
-    double winograd_fraction = 0.7;      ///< of the CUDA cores' peak that products of Winograd through memory reach
+    double winograd_fraction = 0.7;      ///< of the CUDA cores' peak that GEMMs of Winograd through memory reach
     double fused_fraction = 0.7;         ///< of the CUDA cores' peak that fused Winograd reaches
     double transform_fraction = 0.6;     ///< of DRAM bandwidth in Winograd and layout transformations
     double depthwise_fraction = 0.5;     ///< of DRAM bandwidth in depthwise kernels
@@ -104,7 +104,7 @@ struct ConvolutionParameters {
 struct StreamingParameters {
     double bandwidth_fraction = 0.85;  ///< of DRAM bandwidth for large tensors
     double l2_bandwidth_ratio = 2.5;   ///< L2 over DRAM bandwidth
-    double l2_residency = 0.7;         ///< share of a small working set that is found in L2 when warm, and of what kernels before wrote
+    double l2_residency = 0.7;         ///< fraction of a small working set that is found in L2 when warm, and of what kernels before wrote
     Seconds fixed = 2 * us;            ///< kernel start and drain
     Seconds dram_wait = 0.43 * us;     ///< that a kernel waits longer for its first data where they come from DRAM and not from L2
 };
@@ -112,7 +112,7 @@ struct StreamingParameters {
 /// Of softmax and normalizations.
 struct RowWiseParameters {
     double bandwidth_fraction = 0.8;  ///< of DRAM bandwidth for many rows
-    double fill = 3;                  ///< 1 / share of the SMs that saturates DRAM bandwidth
+    double fill = 3;                  ///< 1 / fraction of the SMs that saturates DRAM bandwidth
     double row_cycles = 160;          ///< clock cycles of an SM for 512 fp32 elements of a row of layer norm, and twice that for its sums
     Seconds fixed = 3 * us;           ///< kernel start, reductions and drain
 };
@@ -122,12 +122,12 @@ struct MoeParameters {
     TilingParameters tiling{.tile_half = 500, .l2_bytes_per_sm_clock = 64, .tail = 0.5, .k_step_cycles = 15, .epilogue_cycles = 0};
     double peak_fraction = 0.8;        ///< of the GEMM's rate that grouped kernels keep
     double dram_fraction = 0.8;        ///< of DRAM bandwidth that they reach
-    double l2_residency = 0.7;         ///< as of dense products: of experts that a repeated call finds in L2
+    double l2_residency = 0.7;         ///< as of dense GEMMs: of experts that a repeated call finds in L2
     double skew = 1;                   ///< how much of the router's imbalance between ranks reaches the time
-    double row_passes = 1.5;           ///< times that an output row for each token and expert moves through DRAM around the products
+    double row_passes = 1.5;           ///< times that an output row for each token and expert moves through DRAM around the GEMMs
     double local_passes = 1;           ///< times that an input or output row for each expert of the rank's own moves there besides
     double inner_passes = 1;           ///< times that the inner activations of each token and expert move there
-    double wave_cycles = 5000;         ///< that the end of a wave of a grouped product and the start of the next take at least
+    double wave_cycles = 5000;         ///< that the end of a wave of a grouped GEMM and the start of the next take at least
     double fixed_cycles = 20000;       ///< routing, permutation and kernel starts
     double sorting_cycles = 10000;     ///< further starts where experts are too many to be sorted in one kernel
     double absent_block_cycles = 150;  ///< of an SM per block that fills rows of other ranks' experts with zeros

@@ -109,7 +109,7 @@ struct Mamba2 {
 using TokenMixer = std::variant<std::monostate, GroupedAttention, LatentAttention, CompressedAttention, GatedDelta, KimiDelta, Mamba2>;
 
 struct DenseMlp {
-    std::int64_t intermediate = 0;  ///< 0: one product of hidden with hidden in its place
+    std::int64_t intermediate = 0;  ///< 0: one GEMM of hidden with hidden in its place
     friend bool operator==(const DenseMlp&, const DenseMlp&) = default;
 };
 

@@ -1,7 +1,7 @@
 #pragma once
 /// Board power and energy of a predicted run.
 ///
-/// A GPU draws idle power as long as the run lasts, and the dynamic energy of its own share of the work on top; never more than
+/// A GPU draws idle power as long as the run lasts, and the dynamic energy of its own fraction of the work on top; never more than
 /// TDP. GPUs of a tensor-parallel group each do their share at the same time; pipeline stages take turns, so that each draws its dynamic
 /// power for 1/stages of the time; data-parallel copies all work. With T the latency of a phase, E the dynamic energy of its passes through
 /// all stages on one GPU's share, and p the stages:

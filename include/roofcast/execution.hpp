@@ -1,7 +1,7 @@
 #pragma once
 /// Kernel costs become a timeline: how a software stack issues an operator graph to the GPU.
 ///
-/// The host issues kernels one after another, each at a cost; the GPU runs them in order. A kernel starts when it has been issued and the
+/// The CPU issues kernels one after another, each at a cost; the GPU runs them in order. A kernel starts when it has been issued and the
 /// GPU is free, so many small kernels leave the GPU waiting for the host.
 
 #include <memory>
@@ -34,7 +34,7 @@ struct FusedOp {
 struct Timeline {
     Seconds total;          ///< first issue to last kernel's end
     Seconds gpu_busy;       ///< kernels running
-    Seconds host;           ///< host issuing
+    Seconds host;           ///< CPU launching kernels
     Seconds communication;  ///< between GPUs
     Flops flops;
     Bytes dram_bytes;

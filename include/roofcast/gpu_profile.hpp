@@ -50,7 +50,7 @@ struct Assumption {
     std::string key;    ///< "memory.l2_mb"
     std::string value;  ///< as printed, with unit
     std::string reason;
-    std::optional<double> relative_error;  ///< nine of ten boards lie within this fraction of the value; absent: not a number, or unknown
+    std::optional<double> relative_error;  ///< nine of ten GPUs lie within this fraction of the value; absent: not a number, or unknown
 };
 
 /// Reason for a value that differs from what `gpu check` expects.
@@ -81,7 +81,7 @@ struct GpuFigures {
     std::int64_t sm_count = 0;  ///< streaming multiprocessors, compute units or cores
     Hertz boost_clock, base_clock;
     Hertz peak_clock, tensor_clock;  ///< clocks at which the vector and the tensor peaks are quoted; the boost clock if not stated
-    Hertz sustained_clock;           ///< that boards hold under load where power allows; 0 where it is not known to exceed the boost clock
+    Hertz sustained_clock;           ///< that GPUs hold under load where power allows; 0 where it is not known to exceed the boost clock
     double fp32_units_per_sm = 0;
     std::array<std::optional<FlopsPerSecond>, precision_count> vector_peak{};  ///< CUDA cores: fp64, fp32, fp16, bf16; int8: dp4a
     std::array<std::optional<FlopsPerSecond>, precision_count>
@@ -104,7 +104,7 @@ struct GpuFigures {
     PcieTopology pcie = PcieTopology::host;    ///< of its machines, where no run says otherwise
     double process_nm = 0;                     ///< of the chip's manufacturing process, as it is named: 7 for TSMC N7
     Watts tdp;
-    Watts idle;                      ///< of the board at full clocks while no kernel runs
+    Watts idle;                      ///< of the GPU at full clocks while no kernel runs
     bool thermally_limited = false;  ///< measured below base clock under sustained load
 };
 
@@ -127,11 +127,11 @@ struct GpuProfile : GpuFigures {
     ArchitectureFacts facts;
     LibraryFacts libraries{};  ///< of the software in use (`as_software_sees`, `with_libraries`); profiles themselves know none
 
-    /// Peak of a matrix product: on tensor cores when `p` has them, else on CUDA cores; nullopt when the GPU has neither.
+    /// Peak of a GEMM: on tensor cores when `p` has them, else on CUDA cores; nullopt when the GPU has neither.
     [[nodiscard]] std::optional<FlopsPerSecond> matmul_peak(Precision p) const;
     /// Peak of element-wise arithmetic in `p` (FP32 cores when the format has no CUDA cores of its own).
     [[nodiscard]] FlopsPerSecond vector_rate(Precision p) const;
-    /// The unit that a matrix product in `p` runs on.
+    /// The unit that a GEMM in `p` runs on.
     [[nodiscard]] MathUnit math_unit(Precision p) const;
     /// Whether it has `unit`: CUDA cores always, others where a format runs on them.
     [[nodiscard]] bool has_unit(MathUnit unit) const;
@@ -158,7 +158,7 @@ struct GpuProfile : GpuFigures {
     [[nodiscard]] std::string topology(std::int64_t gpus) const;
     /// L2 for data that all SMs read.
     [[nodiscard]] Bytes shared_l2() const { return l2 / static_cast<double>(facts.l2_partitions); }
-    /// How far above the boost clock, at which peaks are quoted, boards run: 1 or a little more.
+    /// How far above the boost clock, at which peaks are quoted, GPUs run: 1 or a little more.
     [[nodiscard]] double clock_headroom() const { return sustained_clock > Hertz{} ? sustained_clock / boost_clock : 1; }
 };
 

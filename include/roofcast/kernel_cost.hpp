@@ -2,7 +2,7 @@
 /// (operator, GPU) → time and why. Pure functions, one file an operator class in src/kernels/, in folders by kind of kernel. No allocation.
 ///
 /// Every model obeys the data-sheet roofline: total ≥ max(flops / peak, cold bytes / bandwidth) when nothing is resident in L2; peaks times
-/// `clock_headroom` where boards run above the clock that they are quoted at.
+/// `clock_headroom` where GPUs run above the clock that they are quoted at.
 
 #include <optional>
 #include <string_view>
@@ -26,7 +26,7 @@ struct KernelCost {
     Seconds dram;           ///< DRAM traffic
     Seconds l2;             ///< L2 traffic
     Seconds launch;         ///< start, prologue, drain and what else does not scale: latency on the device
-    Seconds power;          ///< energy over the power budget: the time below which the board would exceed its limit
+    Seconds power;          ///< energy over the power budget: the time below which the GPU would exceed its limit
     Seconds communication;  ///< between GPUs, or host and device
     Seconds total;
     Seconds unthrottled;  ///< what `total` would be without a power limit

@@ -43,7 +43,7 @@ struct FewRowKernel {
     double bandwidth_fraction = 0;  ///< of the bandwidth that others reach; 0 to 1
 };
 
-/// Kernels for TF32 that are others than those in 16 bits: those that split k are made of single-warp instructions.
+/// Kernels for TF32 that are others than those in 16 bits: those that use split-K are made of single-warp instructions.
 struct Tf32Kernels {
     double start_cycles = 0;  ///< that they start later where k is 128 or more, in proportion below
     int widest_tile = 0;      ///< columns of a tile
@@ -51,18 +51,18 @@ struct Tf32Kernels {
 
 /// GEMMs of a vendor's library that not all architectures have alike.
 struct GemmKernels {
-    bool splits_misaligned = false;   ///< rows that are no multiples of 16 bytes split k as others do, not in two at most
+    bool splits_misaligned = false;   ///< rows that are no multiples of 16 bytes use split-K as others do, not in two at most
     int misaligned_tile = 0;          ///< least side of tiles in 16 bits and more, which are copied by pairs or element by element; 0: any
     double misaligned_pair_rate = 1;  ///< of copies by pairs over that by elements
     bool misaligned_row_on_simt = false;  ///< one such row runs on CUDA cores
-    bool bias_without_split = false;      ///< kernels that add an eager framework's bias do not split k: 32-bit formats, more than 8 rows
+    bool bias_without_split = false;  ///< kernels that add an eager framework's bias do not use split-K: 32-bit formats, more than 8 rows
     std::optional<FewRowKernel> few_rows{};
     std::optional<Tf32Kernels> tf32{};  ///< absent: as 16 bits
 };
 
 /// Kernels on tensor cores that gather channels of each tap in whole steps.
 struct GatheringKernels {
-    Bytes step, wide_step;           ///< of the channels of a tap, by single-warp instructions and by those of warpgroups
+    Bytes step, wide_step;           ///< of the channels of a tap, by single-warp instructions and by warpgroup MMA kernels
     std::int64_t least_outputs = 0;  ///< channels of outputs that a block computes
     double start_cycles = 0;         ///< that kernels for several taps start later than GEMMs do
 };

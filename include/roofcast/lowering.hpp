@@ -14,7 +14,7 @@ namespace roofcast {
 enum class KernelSet {
     framework,  ///< several kernels for one operator where frameworks launch several (`OpNode::eager_kernels`)
     engine,     ///< one kernel an operator
-    generated,  ///< a compiler writes one kernel for element-wise operators in a row, beside a library's products
+    generated,  ///< a compiler writes one kernel for element-wise operators in a row, beside a library's GEMMs
     fused       ///< operators folded into their neighbours as `OpNode::fusion` says
 };
 
@@ -39,11 +39,11 @@ struct Lowering {
     bool fp32_scores = false;               ///< attention without a fused kernel keeps scores in fp32 around the softmax
     bool copies_heads = false;              ///< the same makes heads the outer dimension, and an inner one of the output again
     bool separate_mask = false;             ///< the same masks scores by a kernel of its own
-    bool odd_rows_on_simt = false;          ///< its products over an odd number of tokens compute in fp32
+    bool odd_rows_on_simt = false;          ///< its GEMMs over an odd number of tokens compute in fp32
     bool concatenates_cache = false;        ///< passes that lengthen the KV cache write all of it anew
     bool repeats_keys = false;              ///< keys and values that query heads share are copied out to each of them
     double copy_instructions = 0;           ///< integer instructions for each element that either writes
-    std::optional<double> quantized_copy_instructions{};  ///< the same where weights are stored in fewer bits than products compute in
+    std::optional<double> quantized_copy_instructions{};  ///< the same where weights are stored in fewer bits than GEMMs compute in
     bool half_padded = false;  ///< half of each sequence that an encoder is given is padding, which fused attention passes over apart
     // Layers
     bool adds_in_norms = false;       ///< what a layer adds to the residual stream is added by the norm behind it, in one kernel
@@ -54,7 +54,7 @@ struct Lowering {
     bool folds_norms = false;           ///< batch norms behind convolutions are folded into them before the run, in eager frameworks too
     bool logits_of_prompt = false;      ///< prefill computes scores of the vocabulary for every token, not only for the last
     bool head_by_sequences = false;     ///< prefill computes those of each sequence's last token by a product of its own
-    bool grouped_experts = false;       ///< frameworks run the experts of a layer in one product each way, not one expert after the other
+    bool grouped_experts = false;       ///< frameworks run the experts of a layer in one GEMM each way, not one expert after the other
     // Attention data parallel: experts on the GPUs of all groups
     bool gathers_tokens = false;  ///< tokens reach experts by all-gather and return by reduce-scatter, not by all-to-all
     bool spreads_dense = false;   ///< dense MLPs, shared experts and the LM head are split over the GPUs of all groups, too

@@ -2,9 +2,9 @@
 /// Memory of a language model as a serving engine reports it at start-up.
 ///
 /// An engine loads the weights of a GPU, runs one step of its largest size, and gives what its fraction of memory leaves to the KV cache:
-///   vLLM          cache = fraction · board − weights − activations − framework (− graphs, which newer versions reserve)
-///   SGLang        cache = fraction · (board − framework) − weights
-///   TensorRT-LLM  cache = fraction · (board − framework − weights − activations)
+///   vLLM          cache = fraction · GPU − weights − activations − framework (− graphs, which newer versions reserve)
+///   SGLang        cache = fraction · (GPU − framework) − weights
+///   TensorRT-LLM  cache = fraction · (GPU − framework − weights − activations)
 ///   llama.cpp     cache = what the context asked for takes
 /// The activation peak is the larger of a forward pass of `max_tokens` tokens and of sampling for `max_sequences` sequences, each beside
 /// the hidden states of the step. Facts: `EngineMemory`. Sources: `source` of these tables.

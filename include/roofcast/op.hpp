@@ -37,17 +37,18 @@ struct Attention {
     bool causal = false;      ///< query i sees keys up to kv_len − query_len + i
     std::int64_t window = 0;  ///< keys each query sees at most; 0: all
     Precision precision = Precision::fp16, kv_precision = Precision::fp16;
-    bool fused = true;                    ///< FlashAttention-style; false: scores go through memory
-    std::optional<Precision> products{};  ///< then: format that the products compute in, whatever they are stored in; absent: `precision`
-    bool fp32_scores = false;             ///< then: in fp32 around the softmax, cast there and back
-    bool copies_heads = false;            ///< then: heads become the outer dimension of queries, keys and values, and an inner one again
-    bool separate_mask = false;           ///< then: added to the scores by a kernel of its own
-    bool cached = true;                   ///< keys and values go into a KV cache, and those of earlier tokens come from it
-    std::optional<Precision> output{};    ///< format of Q and the output; absent: 16 bits for the narrower formats, else the precision
-    bool biased = false;                  ///< learned positions are added to the scores; masks are not counted
-    bool sinks = false;                   ///< a learned score a head joins softmax
-    bool in_prefill_kernel = false;       ///< decoding sequences are part of a kernel for prompts (chunked prefill of some engines)
-    bool values_in_keys = false;          ///< V is the first `value_dim` elements of K (absorbed latent attention): read once
+    bool fused = true;  ///< FlashAttention-style; false: scores go through memory
+    std::optional<Precision>
+        gemm_precision{};               ///< then: format that the GEMMs compute in, whatever they are stored in; absent: `precision`
+    bool fp32_scores = false;           ///< then: in fp32 around the softmax, cast there and back
+    bool copies_heads = false;          ///< then: heads become the outer dimension of queries, keys and values, and an inner one again
+    bool separate_mask = false;         ///< then: added to the scores by a kernel of its own
+    bool cached = true;                 ///< keys and values go into a KV cache, and those of earlier tokens come from it
+    std::optional<Precision> output{};  ///< format of Q and the output; absent: 16 bits for the narrower formats, else the precision
+    bool biased = false;                ///< learned positions are added to the scores; masks are not counted
+    bool sinks = false;                 ///< a learned score a head joins softmax
+    bool in_prefill_kernel = false;     ///< decoding sequences are part of a kernel for prompts (chunked prefill of some engines)
+    bool values_in_keys = false;        ///< V is the first `value_dim` elements of K (absorbed latent attention): read once
     [[nodiscard]] std::int64_t value_width() const { return value_dim > 0 ? value_dim : head_dim; }
     friend bool operator==(const Attention&, const Attention&) = default;
 };
@@ -216,7 +217,7 @@ Flops op_flops(const Op& op);
 /// Query-key pairs of one head that causal masking and a window leave.
 double visible_pairs(const Attention& op);
 
-/// Multiply-adds of matrix products and convolutions only, attention unmasked: what published GMACs count.
+/// Multiply-adds of GEMMs and convolutions only, attention unmasked: what published GMACs count.
 double op_macs(const Op& op);
 
 }  // namespace roofcast

@@ -19,10 +19,10 @@ namespace roofcast {
 /// How compilers treat a node.
 enum class Fusion {
     none,      ///< stands alone
-    epilogue,  ///< folds into the matrix product or convolution before it, else joins a chain
+    epilogue,  ///< folds into the GEMM or convolution before it, else joins a chain
     chain,     ///< joins neighbouring element-wise and row-wise nodes into one kernel
     folded     ///< vanishes at inference: batch norm into the convolution before it, copies between layouts into their readers; where a
-               ///< compiler leaves products to a library, copies vanish, and the rest joins a chain
+               ///< compiler leaves GEMMs to a library, copies vanish, and the rest joins a chain
 };
 
 struct OpNode {
@@ -34,7 +34,7 @@ struct OpNode {
     double weights = 0;        ///< parameters that belong to it, bias included
     double macs = -1;          ///< overrides op_macs for published GMACs where a table counts otherwise; -1: op_macs(op)
     bool same_call = false;    ///< an eager framework issues it in the call of the operator before it
-    Seconds host_work{};       ///< what the host computes for it in each pass, and hands over when operators before it have finished
+    Seconds host_work{};       ///< what the CPU computes for it in each pass, and hands over when operators before it have finished
     bool joined = false;       ///< the kernel of the operator before it does it as well
     int stream = 0;            ///< nodes of equal `stream` run in order; others of the same segment may overlap
 };
@@ -60,7 +60,7 @@ struct OpGraph {
 double total_parameters(const OpGraph& graph);  ///< tied weights once
 double total_macs(const OpGraph& graph);        ///< as published tables count
 Flops total_flops(const OpGraph& graph);
-Bytes weight_size(const OpGraph& graph);  ///< all weights as stored: matrix products by `weight_bits`, the rest by their precision
+Bytes weight_size(const OpGraph& graph);  ///< all weights as stored: GEMMs by `weight_bits`, the rest by their precision
 
 /// One pass of an encoder, Transformer-XL, ViT, Swin, convolutional net or summary; of an LLM, its prefill; of a diffusion model, its
 /// network once on each image of the batch.

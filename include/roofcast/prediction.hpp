@@ -14,11 +14,11 @@
 
 namespace roofcast {
 
-/// Share of each data-sheet ceiling that a phase reaches on each of its GPUs, 0 to 1.
+/// Fraction of each data-sheet ceiling that a phase reaches on each of its GPUs, 0 to 1.
 struct Utilization {
-    double compute = 0;    ///< FLOPs per second over the matrix peak of the run's precision
+    double compute = 0;    ///< FLOPs per second over the tensor-core peak of the run's precision
     double bandwidth = 0;  ///< DRAM bytes per second over the data-sheet bandwidth
-    double power = 0;      ///< mean power, idle power included, over TDP: at most 1, as boards hold their clocks back
+    double power = 0;      ///< mean power, idle power included, over TDP: at most 1, as GPUs hold their clocks back
 };
 
 /// One pass, or a run of equal passes: "forward", "vision", "prefill", "decode"; of a diffusion model "text", "encode_image", "denoise",

@@ -26,7 +26,7 @@ struct ChunkedRecurrenceParameters {
     double chain_cycles = 5500;         ///< of a wave of heads, for each chunk: the state waits for the chunk before
     double passes = 8;                  ///< times that q, k, v and output of each token and value head move, intermediates included
     double working_set_fraction = 0.3;  ///< of these bytes that L2 has to hold at a time
-    double overlap = 0.8;               ///< share of the non-bounding terms that the bounding one hides
+    double overlap = 0.8;               ///< fraction of the non-bounding terms that the bounding one hides
 };
 
 /// Of recurrences that update a state token by token.

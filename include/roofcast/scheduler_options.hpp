@@ -44,7 +44,7 @@ struct SchedulerOptions {
     std::optional<std::int64_t> chunk;  ///< prompt tokens of one step at most; absent: `max_tokens`
     std::int64_t block_tokens = 16;     ///< tokens of one block of the KV cache
     double memory_fraction = 0.9;       ///< of usable memory for the engine, or of what weights leave (`cache_of_free`); above 0, at most 1
-    double prefix_cached = 0;           ///< share of each prompt whose keys and values are there already, 0 to below 1, in whole blocks
+    double prefix_cached = 0;           ///< fraction of each prompt whose keys and values are there already, 0 to below 1, in whole blocks
     Admission admission = Admission::prompt;
     std::int64_t poll_steps = 1;  ///< decode steps after which new requests are looked for; after a step with prompts at once
     std::int64_t wait_steps = 0;  ///< decode steps at most that prompts wait for others to join them; 0: none

@@ -142,10 +142,10 @@ struct ServingStatistics {
     std::optional<Spread> tpot;
     double requests_per_second = 0, tokens_per_second = 0;  ///< output tokens; all copies, from the start to the last token
     double mean_waiting = 0, mean_in_system = 0;            ///< requests of all copies, over time
-    double busy = 0;                                        ///< share of the time, 0 to 1
-    double cache_mean = 0, cache_most = 0;                  ///< share of the blocks, 0 to 1
+    double busy = 0;                                        ///< fraction of the time, 0 to 1
+    double cache_mean = 0, cache_most = 0;                  ///< fraction of the blocks, 0 to 1
     double mean_batch = 0;                                  ///< sequences of a step, over busy time
-    double missed_ttft = 0, missed_tpot = 0, missed_latency = 0, missed_any = 0;  ///< share of requests beyond the objective, 0 to 1
+    double missed_ttft = 0, missed_tpot = 0, missed_latency = 0, missed_any = 0;  ///< fraction of requests beyond the objective, 0 to 1
 };
 
 ServingStatistics statistics(const ServingEngine& engine, const std::vector<ServingRequest>& requests, const ServingRun& run,
@@ -161,8 +161,8 @@ struct RateSearch {
     [[nodiscard]] Hertz simulated() const { return rate.value_or(lowest); }  ///< the rate that figures are of
 };
 
-/// Bisects rates of the Poisson process `requests` were drawn from at a rate of 1/s, until bounds are within 0.5 %. A share of `least` of
-/// the requests, above 0 and at most 1, is to meet the whole of `objective`.
+/// Bisects rates of the Poisson process `requests` were drawn from at a rate of 1/s, until bounds are within 0.5 %. A fraction of `least`
+/// of the requests, above 0 and at most 1, is to meet the whole of `objective`.
 RateSearch highest_rate(const ServingEngine& engine, const std::vector<ServingRequest>& requests, const ServiceObjective& objective,
                         double least);
 
@@ -175,7 +175,7 @@ struct ServingQuestion {
     SchedulerOptions options;
     ServiceObjective objective;
     std::optional<double>
-        attainment;          ///< search for the highest rate at which this share of requests meets the objective; arrivals are at 1/s
+        attainment;          ///< search for the highest rate at which this fraction of requests meets the objective; arrivals are at 1/s
     std::int64_t users = 0;  ///< as in ServingEngine
     bool finite = false;     ///< no more requests will come: a burst before the first answer is no overload
 };

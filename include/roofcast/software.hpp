@@ -26,7 +26,7 @@ struct KernelFacts {
     std::optional<AttentionKernels> attention{};
     std::optional<int> query_block{};                ///< queries of a head that a thread block takes
     bool quantizes_by_tensors = false;               ///< as `LibraryFacts`'
-    std::optional<std::vector<ShapedTile>> tiles{};  ///< of products in 8 bits, or of routed experts
+    std::optional<std::vector<ShapedTile>> tiles{};  ///< of GEMMs in 8 bits, or of routed experts
     RecurrentKernels recurrent{};
     SparseKernels sparse{};
 };
@@ -56,7 +56,7 @@ struct KernelFamily {
     std::optional<GroupSizes> groups{};     ///< query heads that share a KV head
     std::optional<GroupSizes> sharing_groups{};  ///< in place of the caller's
     bool converts_cache = true;                  ///< the same
-    std::optional<bool> batched{};               ///< products of several pairs of matrices at once, or of one
+    std::optional<bool> batched{};               ///< GEMMs of several pairs of matrices at once, or of one
     std::optional<bool> gated;                   ///< experts' inner layer; absent: as the row or model says
     bool needs_fit = true;                       ///< false: without a fit it runs on the GPU's parameters, as its design says enough
     bool rows_include_quantization = false;      ///< measured times hold the kernel that quantizes activations
@@ -104,38 +104,38 @@ struct SoftwareStack {
     Seconds host_per_convolution;                        ///< beside that of its kernels: the library looks an algorithm up
     Seconds host_per_pass;                               ///< host time of one pass that nothing hides: Python, scheduler, graph launch
     Seconds device_gap;                                  ///< between two dependent kernels on the GPU beyond the kernel's own latency
-    bool cache_of_free = false;      ///< its share of memory for the cache is of what weights and activations leave, not of all with them
-    SchedulerOptions scheduler{};    ///< of steps that serve many requests
-    int streams = 1;                 ///< that independent operators of decoders run on
-    Seconds prompt_host_per_kernel;  ///< host time to issue one kernel of a pass that is not captured (`OpGraph::captured`)
-    Seconds prompt_token_time;       ///< of a request outside of steps for each token of its prompt
-    Seconds request_time;            ///< of a request outside of steps: its text, tokens and network
-    bool joint_attention = false;    ///< steps of prompts and decodes have one attention kernel for both
-    std::int64_t prefill_chunk = 0;  ///< tokens of all sequences in one pass of prefill; 0: whole prompts
+    bool cache_of_free = false;    ///< its fraction of memory for the cache is of what weights and activations leave, not of all with them
+    SchedulerOptions scheduler{};  ///< of steps that serve many requests
+    int streams = 1;               ///< that independent operators of decoders run on
+    Seconds prompt_host_per_kernel;           ///< host time to issue one kernel of a pass that is not captured (`OpGraph::captured`)
+    Seconds prompt_token_time;                ///< of a request outside of steps for each token of its prompt
+    Seconds request_time;                     ///< of a request outside of steps: its text, tokens and network
+    bool joint_attention = false;             ///< steps of prompts and decodes have one attention kernel for both
+    std::int64_t prefill_chunk = 0;           ///< tokens of all sequences in one pass of prefill; 0: whole prompts
     std::optional<HalfPadded> half_padded{};  ///< absent: sequences are full
-    bool casts_weights = false;     ///< before each product of a 16-bit run kernels narrow weights, in frameworks biases of linear layers
-    double extra_kernels_4bit = 0;  ///< issued beside each product of weights in 4 bits (below 8): its unpacking
-    double extra_kernels_8bit = 0;  ///< the same of weights in 8 bits
-    std::int64_t unpacks_from_rows = 0;  ///< products of so many rows or more run in 16 bits after their weights were unpacked; 0: none
-    bool fp32_activations = false;       ///< 16-bit runs keep activations in fp32, and convert what products take and give
-    int least_tile_rows = 0;             ///< that its products pad to, without split k, if matrix instructions span several warps; 0: any
-    double least_tile_rate = 1;          ///< of the rate in 16 bits, that products padded to these rows reach
-    int fp8_tile = 0;  ///< rows and columns of the only tile of fp8 products that quantize activations; 0: as the GPU's facts say
+    bool casts_weights = false;          ///< before each GEMM of a 16-bit run kernels narrow weights, in frameworks biases of linear layers
+    double extra_kernels_4bit = 0;       ///< issued beside each GEMM of weights in 4 bits (below 8): its unpacking
+    double extra_kernels_8bit = 0;       ///< the same of weights in 8 bits
+    std::int64_t unpacks_from_rows = 0;  ///< GEMMs of so many rows or more run in 16 bits after their weights were unpacked; 0: none
+    bool fp32_activations = false;       ///< 16-bit runs keep activations in fp32, and convert what GEMMs take and give
+    int least_tile_rows = 0;             ///< that its GEMMs pad to, without split-K, if MMA instructions span several warps; 0: any
+    double least_tile_rate = 1;          ///< of the rate in 16 bits, that GEMMs padded to these rows reach
+    int fp8_tile = 0;  ///< rows and columns of the only tile of fp8 GEMMs that quantize activations; 0: as the GPU's facts say
     bool fp16_accumulation = false;         ///< fp16 products accumulate in 16 bits: twice the rate on GeForce
     bool fastest_precision = false;         ///< runs an 8-bit layer in fp16 where that is faster
     std::int64_t pipeline_chunk = 0;        ///< tokens of a prompt that travel through pipeline stages together; 0: the whole prompt
     bool splits_layers = false;             ///< over several GPUs, where nothing else is said: consecutive layers; false: every layer
-    double pipeline_overlap = 1;            ///< share of the ideal gain from stages working at the same time
-    bool warp_mma = false;                  ///< its matrix products are made of instructions of single warps (mma.sync)
+    double pipeline_overlap = 1;            ///< fraction of the ideal gain from stages working at the same time
+    bool warp_mma = false;                  ///< its GEMMs are made of single-warp MMA instructions (mma.sync)
     bool warp_mma_experts = false;          ///< those of routed experts in 8 bits are
-    double gemv_bytes_per_sm_clock = 0;     ///< most that an SM takes in of weights that products of few rows stream past vectors; 0: there
+    double gemv_bytes_per_sm_clock = 0;     ///< most that an SM takes in of weights that GEMMs of few rows stream past vectors; 0: there
                                             ///< are no such kernels
-    bool waits_for_8bit_gemms = false;      ///< the host issues nothing before a dense product that computes in 8 bits has finished
-    double unpacked_4bit_per_sm_clock = 0;  ///< most weights in 4 bits (below 8) that its 16-bit products unpack; 0: no limit
+    bool waits_for_8bit_gemms = false;      ///< the CPU issues nothing before a dense GEMM that computes in 8 bits has finished
+    double unpacked_4bit_per_sm_clock = 0;  ///< most weights in 4 bits (below 8) that its 16-bit GEMMs unpack; 0: no limit
     double unpacked_8bit_per_sm_clock = 0;  ///< the same of weights in 8 bits
-    double matmul_rate = 1;                 ///< of the rate of vendors' libraries that its matrix products and attention reach
-    Seconds expert_launch{};                ///< of an expert's own kernel in products with 4-bit weights, tokens or not; 0: they share one
-    double expert_rate = 1;                 ///< of that rate that its grouped products of routed experts in 8 bits reach
+    double matmul_rate = 1;                 ///< of the rate of vendors' libraries that its GEMMs and attention reach
+    Seconds expert_launch{};                ///< of an expert's own kernel in GEMMs with 4-bit weights, tokens or not; 0: they share one
+    double expert_rate = 1;                 ///< of that rate that its grouped GEMMs of routed experts in 8 bits reach
     double decode_attention_rate = 1;       ///< of the rate of kernels that split the cache, attention of one query per sequence
     std::optional<GroupedDecoding> grouped_decode_attention{};  ///< where many query heads share keys; none: as others
     std::optional<LongContexts> long_contexts{};                ///< absent: as others
@@ -225,7 +225,7 @@ Gpu as_family_sees(const Gpu& gpu, const KernelFamily& family);
 /// `gpu` with the kernels that libraries have on it where no engine is chosen.
 GpuProfile with_libraries(GpuProfile gpu, const SoftwareStacks& software);
 
-/// `gpu` as `stack` uses it: with the kernels that libraries have on it; fp16 matrix products at the 16-bit accumulation rate where the
+/// `gpu` as `stack` uses it: with the kernels that libraries have on it; fp16 GEMMs at the 16-bit accumulation rate where the
 /// stack accumulates so and the GPU is then faster. Of the profile it keeps numbers, id, name, vendor and architecture; origins of
 /// parameters are left out.
 Gpu as_software_sees(const Gpu& gpu, const SoftwareStack& stack);

@@ -7,8 +7,8 @@
 ///
 ///     T = D(n, c) + P(s, q, h) + W(n + s·q, n + s) − W(n, n) − W(s·q, s)
 ///
-/// so that weights are read and the host works once. T = D without prompts and T = P without decodes, exactly; no step with prompts is
-/// shorter than F, what the host takes to issue it kernel by kernel, where engines capture graphs for decodes alone. D' stands for D in
+/// so that weights are read and the CPU works once. T = D without prompts and T = P without decodes, exactly; no step with prompts is
+/// shorter than F, what the CPU takes to issue it kernel by kernel, where engines capture graphs for decodes alone. D' stands for D in
 /// steps that have both under engines with one attention kernel for them (`joint_attention`), which cuts decodes as it cuts prompts. Images
 /// of v sequences that begin their prompts go through the vision part before, as a pass of their own: V(v) more. Assumptions: attention of
 /// prompts and of decodes follow each other; sequences of one kind are alike: means of their tokens and caches. Source: chunked prefill as
@@ -104,7 +104,7 @@ private:
 
 /// What a pass takes beside W: D − W or P − W, on a grid.
 ///
-/// Of the GPU's work in it, A, as much is hidden as the GPU waits for the host in W, w; but the part takes no less than H, which is that of
+/// Of the GPU's work in it, A, as much is hidden as the GPU waits for the CPU in W, w; but the part takes no less than H, which is that of
 /// the smallest pass: where the host is slower, its own work for it.
 ///
 ///     part = max(A − w, H) + rest
@@ -112,7 +112,7 @@ private:
 /// A is smooth in all sizes, where the part itself has a kink between two points of the grid; `rest` is small.
 struct StepPart {
     OnDemand<double> log_work;  ///< log of A in seconds
-    OnDemand<double> rest;      ///< seconds; empty where the host issues whole passes: the part is A then
+    OnDemand<double> rest;      ///< seconds; empty where the CPU issues whole passes: the part is A then
     Seconds host;               ///< H
 };
 
@@ -122,7 +122,7 @@ struct StepPart {
 struct StepTable {
     OnDemand<Seconds> body;                ///< W without logits, by rows
     OnDemand<Seconds> head;                ///< logits and sampling, by sequences
-    OnDemand<Seconds> waiting;             ///< w: of the GPU for the host in `body`, by rows; empty where the host issues whole passes
+    OnDemand<Seconds> waiting;             ///< w: of the GPU for the host in `body`, by rows; empty where the CPU issues whole passes
     LogAxis decodes, context;              ///< of `decode`
     LogAxis prompts, tokens, past;         ///< of `prompt`; `tokens` of one sequence
     LogAxis encoded;                       ///< of `vision_part`; empty without a vision part

@@ -43,7 +43,7 @@ std::string_view name(Band b);
 // ---- physics check --------------------------------------------------------------------------------------------------------------
 
 /// Share by which a measurement may beat the data sheet before it is called impossible. Data sheets state a guaranteed boost clock;
-/// boards run above it: 5 % on a Tesla P4 (1114 against 1063 MHz), 8 % on a GeForce RTX 4090 (2.73 against 2.52 GHz).
+/// GPUs run above it: 5 % on a Tesla P4 (1114 against 1063 MHz), 8 % on a GeForce RTX 4090 (2.73 against 2.52 GHz).
 inline constexpr double impossible_margin = 0.10;
 
 /// Whether a measured figure is beyond `limit`, of the same unit, by more than impossible_margin: a time below it, a rate or a size above.
@@ -54,18 +54,18 @@ bool is_impossible(const KernelRow& row, const GpuProfile& gpu);
 
 // ---- host launch cost -----------------------------------------------------------------------------------------------------------
 
-/// How a host's loop loads the board, whose power control looks at means over some milliseconds.
+/// How a host's loop loads the GPU, whose power control looks at means over some milliseconds.
 struct PowerLoad {
     double fraction = 1;        ///< of the time that power takes under sustained load on signed operands, with the loop's own ones
     Seconds burst;              ///< of each call that runs at full clock, as the loop ends before the limit takes hold; 0: none
-    Seconds pause;              ///< before each call, in which the board draws little; 0: it is busy throughout
-    double least_fraction = 0;  ///< of `share` that short calls take all the same: what a board draws for a moment is limited too
+    Seconds pause;              ///< before each call, in which the GPU draws little; 0: it is busy throughout
+    double least_fraction = 0;  ///< of `share` that short calls take all the same: what a GPU draws for a moment is limited too
 };
 
-/// What the host adds to rows that were measured with `launch = included`, in a loop of single calls:
+/// What the CPU adds to rows that were measured with `launch = included`, in a loop of single calls:
 /// measured = max(floor, kernel + around).
 struct HostLaunch {
-    Seconds floor;   ///< time that the host needs for a call: shorter kernels hide behind it
+    Seconds floor;   ///< time that the CPU needs for a call: shorter kernels hide behind it
     Seconds around;  ///< between the events and the kernel's start and end, seen on kernels of any length
     PowerLoad power = {};
 };
@@ -74,7 +74,7 @@ using HostLaunchModel = std::function<HostLaunch(const KernelRow&)>;
 /// Time that such a loop shows for a kernel of this length.
 Seconds with_launch(Seconds kernel, const HostLaunch& host);
 
-/// The same of a predicted kernel, which power takes as much time as the loop's load on the board leaves: `burst` of each call runs
+/// The same of a predicted kernel, which power takes as much time as the loop's load on the GPU leaves: `burst` of each call runs
 /// unthrottled, the rest at the throttled speed.
 Seconds with_launch(const KernelCost& kernel, const HostLaunch& host);
 
@@ -92,7 +92,7 @@ HostLaunch host_launch(const MeasuringHosts& hosts, const KernelRow& row);
 using GpuOfRow = std::function<const GpuProfile*(const std::string& id)>;
 
 /// Finds what the names in rows stand for, once for rows as they were read: the callers of their kernels by `software`, how their hosts
-/// measured (cold rows as rotated or repeated, ungrouped attention as unsplit, experts as ungated, n and k of products where a source has
+/// measured (cold rows as rotated or repeated, ungrouped attention as unsplit, experts as ungated, n and k of GEMMs where a source has
 /// them the other way round), the families of their kernels and the libraries of their all-reduces. GEMMs whose family's times hold the
 /// quantizing of activations are marked as quantizing. Rows of a GPU that is not known may be of families for any architecture.
 void mark_rows(const SoftwareStacks& software, const MeasuringHosts& hosts, std::vector<KernelRow>& rows, const GpuOfRow& gpu = {});
@@ -202,7 +202,7 @@ GroupKey parse_group_key(std::string_view text);
 struct AccuracyGroup {
     std::vector<std::string> values;           ///< by key
     AccuracySummary ours, roofline;            ///< roofline of the rows that have one
-    std::optional<double> coverage_percent{};  ///< share of the rows with an interval that lie inside it
+    std::optional<double> coverage_percent{};  ///< fraction of the rows with an interval that lie inside it
 };
 
 /// Groups in the order of their values.

@@ -87,7 +87,7 @@ MeasurementSeries::~MeasurementSeries() = default;
 
 void MeasurementSeries::add(const CsvRecord& record) {
     const std::vector<MeasuredColumn>& columns = groups_->columns;
-    if (record.fields.size() != columns.size()) return source_.skip(record.line, "the row has not as many fields as the header");
+    if (record.fields.size() != columns.size()) return source_.skip(record.line, "the number of fields differs from the header");
     try {
         Row row;
         for (std::size_t c = 0; c < columns.size(); ++c) row.set(columns[c], record.fields[c]);

@@ -7,7 +7,7 @@
 
 namespace roofcast {
 
-/// Standard errors above this share of a parameter's range mean that the data do not identify it.
+/// Standard errors above this fraction of a parameter's range mean that the data do not identify it.
 inline constexpr double identifiable_error = 0.25;
 /// Points of MAPE within which a parameter's values count as equally good.
 inline constexpr double plateau_points = 0.1;

@@ -13,7 +13,7 @@ namespace roofcast {
 
 std::vector<LeftOutGpu> leave_one_out(const CalibrationInput& input, const CalibrationOptions& options, bool by_architecture) {
     if (options.holdout > 0)
-        throw Error({.what = "every row of the GPU left out is held out",
+        throw Error({.what = "leave-one-GPU-out already holds out every row of the omitted GPU",
                      .key = "holdout",
                      .found = fmt::format("{}", options.holdout),
                      .suggestion = "leave it out"});
@@ -26,7 +26,8 @@ std::vector<LeftOutGpu> leave_one_out(const CalibrationInput& input, const Calib
         all.push_back(&sample);
     }
     if (with_rows.size() < 2)
-        throw Error({.what = "leaving one GPU out needs rows of at least two", .key = "gpu", .expected = "several GPUs with measurements"});
+        throw Error(
+            {.what = "leave-one-GPU-out needs rows of at least two GPUs", .key = "gpu", .expected = "several GPUs with measurements"});
     const auto belongs = [&](std::size_t gpu, std::size_t left_out) {
         return gpu == left_out || (by_architecture && input.gpus[gpu].architecture == input.gpus[left_out].architecture);
     };

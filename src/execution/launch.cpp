@@ -21,7 +21,7 @@ BytesPerSecond most_per_sm(const SoftwareStack& stack, const GpuProfile& gpu) {
     return stack.gemv_bytes_per_sm_clock * byte * running_clock(gpu);
 }
 
-/// The engine's own kernel for products of few rows, where it has one for `op`.
+/// The engine's own kernel for GEMMs of few rows, where it has one for `op`.
 std::optional<KernelCost> gemv_kernel(const Op& op, const Gpu& gpu, const SoftwareStack& stack) {
     const BytesPerSecond most = most_per_sm(stack, gpu.profile);
     if (most == BytesPerSecond{}) return std::nullopt;
@@ -36,7 +36,7 @@ bool is_16_bit(Precision p) {
     return p == Precision::fp16 || p == Precision::bf16;
 }
 
-/// Share of the rate that a product reaches which the lowest tile holds.
+/// Fraction of the rate that a GEMM reaches which the lowest tile holds.
 double padded_fraction(const Op& op, const SoftwareStack& stack, const GpuProfile& gpu) {
     const auto* gemm = std::get_if<Gemm>(&op);
     if (gemm == nullptr || !is_16_bit(gemm->precision) || gemm->weight_bits < 16) return 1;
@@ -62,7 +62,7 @@ Seconds at_rate_of(const SoftwareStack& stack, const Op& op, const KernelCost& k
     }
     // Matrix kernels that wait for memory wait as long in any engine, until slower arithmetic takes longer than that. Where power limits
     // them, slower arithmetic draws less and keeps a higher clock: time grows with the root of its own, as it does between the lowest
-    // voltage and the lowest clock (see PowerLimit), which is where boards throttle.
+    // voltage and the lowest clock (see PowerLimit), which is where GPUs throttle.
     const auto* moe = std::get_if<Moe>(&op);
     const bool experts = moe != nullptr && element_size(moe->precision) < 2 * byte;
     const bool by_warps = stack.warp_mma || (stack.warp_mma_experts && experts);
@@ -117,7 +117,7 @@ double by_width(double weight_bits, double in_4_bits, double in_8_bits) {
     return weight_bits < 8 ? in_4_bits : in_8_bits;
 }
 
-/// Launches beside a product whose weights are stored in fewer bits than it computes in, or are quantized with the activations.
+/// Launches beside a GEMM whose weights are stored in fewer bits than it computes in, or are quantized with the activations.
 double unpacking_launches(const Op& op, const SoftwareStack& stack) {
     const auto* gemm = std::get_if<Gemm>(&op);
     return gemm == nullptr ? 0 : by_width(gemm->weight_bits, stack.extra_kernels_4bit, stack.extra_kernels_8bit);
@@ -161,16 +161,16 @@ Op lowered(Op op, const SoftwareStack& stack) {
     return op;
 }
 
-/// `kernel` no faster than the weights of a 16-bit product are unpacked.
+/// `kernel` no faster than the weights of a 16-bit GEMM are unpacked.
 KernelCost as_unpacked(const KernelCost& kernel, const Gemm& op, const SoftwareStack& stack, const GpuProfile& gpu) {
     const double most = by_width(op.weight_bits, stack.unpacked_4bit_per_sm_clock, stack.unpacked_8bit_per_sm_clock);
     if (most <= 0 || !is_16_bit(op.precision)) return kernel;
     const double weights = static_cast<double>(op.batch) * static_cast<double>(op.n) * static_cast<double>(op.k);
-    const Seconds unpacked = lasting(weights / static_cast<double>(gpu.sm_count) / most, gpu);
+    const Seconds unpacked = time_of_cycles(weights / static_cast<double>(gpu.sm_count) / most, gpu);
     return at_least(kernel, kernel.launch + unpacked, Bound::compute, &KernelCost::compute);
 }
 
-/// `kernel` longer by a launch for each expert of each product, where the stack's for weights in 4 bits know no groups.
+/// `kernel` longer by a launch for each expert of each GEMM, where the stack's for weights in 4 bits know no groups.
 KernelCost expert_by_expert(const KernelCost& kernel, const Moe& op, const SoftwareStack& stack) {
     if (!is_16_bit(op.precision) || op.weight_bits >= 8) return kernel;
     const double products = 2, experts = static_cast<double>(op.experts) / static_cast<double>(op.expert_parallel);
@@ -186,7 +186,7 @@ KernelCost as_in_stack(const KernelCost& kernel, const Op& op, const SoftwareSta
     return kernel;
 }
 
-/// The kernels around a 16-bit product that narrow or unpack its weights, narrow its activations and widen its results.
+/// The kernels around a 16-bit GEMM that narrow or unpack its weights, narrow its activations and widen its results.
 std::optional<KernelCost> conversions(const OpNode& node, const Gpu& gpu, const SoftwareStack& stack) {
     if (!is_16_bit_gemm(node.op)) return std::nullopt;
     std::optional<KernelCost> all;

@@ -14,7 +14,7 @@ struct Launch {
     double calls = 1;     ///< of the host for them: as many, or none where the operator before issues them too
     double passes = 1;    ///< times that one run does the kernel's work
     bool fused = false;
-    bool awaited = false;  ///< the host issues nothing until it has finished
+    bool awaited = false;  ///< the CPU issues nothing until it has finished
     Seconds idle_dram;     ///< of the kernel's time, DRAM waits for arithmetic, L2 or power; what is folded into it reads in that time
     Seconds idle_power;    ///< of the kernel's time, the power budget is not spent
 };

@@ -38,7 +38,7 @@ Segment head_segment(const DecoderPass& pass, const Numerics& n) {
     if (m.final_norm) add_stream_norm(b, pass, "final_norm", false);
     if (spread) add_gather(b, pass, batch, m.hidden);
     if (width != m.hidden) b.head("output_proj", batch, width, m.hidden);
-    // The last tokens of prompts are rows apart: a framework that does not gather them has a product for each.
+    // The last tokens of prompts are rows apart: a framework that does not gather them has a GEMM for each.
     const bool apart = pass.lowering.head_by_sequences && !pass.decode && pass.logits == 1 && pass.tokens > 1;
     const Count products = apart ? batch : Count(1);
     OpNode& table = b.head("lm_head", batch / products, logits, width, m.head_bias, products);

@@ -13,7 +13,7 @@ Attention attention_op(const DecoderPass& pass, const Numerics& n) {
             .precision = n.vector,
             .kv_precision = element_size(pass.run.cache_precision()) < n.element() ? pass.run.cache_precision() : n.vector,
             .fused = pass.lowering.fuses_attention(pass.run.precision),
-            .products = attention_gemms(pass.run, pass.lowering, n.vector, even_keys),
+            .gemm_precision = attention_gemms(pass.run, pass.lowering, n.vector, even_keys),
             .fp32_scores = pass.lowering.fp32_scores,
             .copies_heads = pass.lowering.copies_heads,
             .separate_mask = pass.lowering.separate_mask,

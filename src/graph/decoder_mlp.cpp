@@ -7,7 +7,7 @@ namespace roofcast {
 namespace {
 
 void add_activation(LayerBuilder& b, Count rows, const DecoderLlm& model, Count width) {
-    // The gate's SiLU and the product read both halves; a plain MLP's GELU folds into the product before it.
+    // The gate's SiLU and the GEMM read both halves; a plain MLP's GELU folds into the GEMM before it.
     if (model.gated_mlp) {
         b.elementwise("silu_mul", rows * width, 2, 5, Fusion::chain, 2);
     } else {
@@ -57,7 +57,7 @@ void add_shared_expert(LayerBuilder& b, const DecoderPass& pass, const MoeShape&
 
 /// Kernels that an eager framework launches for the experts of a layer.
 double expert_kernels(const MoeShape& moe, Count rows, bool grouped) {
-    // Tokens are sorted by expert, gathered, and their results scattered around two products (transformers 5.17 traced: 31 of Qwen3's).
+    // Tokens are sorted by expert, gathered, and their results scattered around two GEMMs (transformers 5.17 traced: 31 of Qwen3's).
     constexpr double of_groups = 31;
     if (grouped) return of_groups;
     // A loop over the experts finds each one's tokens, and runs it when it has any.

@@ -33,10 +33,10 @@ private:
     [[nodiscard]] std::size_t levels() const { return denoiser_.channels.size(); }
     [[nodiscard]] Count time_width() const { return 4 * denoiser_.channels.front(); }
 
-    /// Sines and cosines of the time, and two products; other conditions likewise.
+    /// Sines and cosines of the time, and two GEMMs; other conditions likewise.
     void embed_time() {
         builder_.segment("time");
-        constexpr double kernels = 8;  // frequencies, products, sine, cosine, joined and cast
+        constexpr double kernels = 8;  // frequencies, GEMMs, sine, cosine, joined and cast
         const Count waves = denoiser_.channels.front();
         builder_.pointwise_kernels("sines", {.channels = waves, .height = 1, .width = 1}, kernels, kernels);
         embed(waves);

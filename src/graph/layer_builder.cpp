@@ -58,7 +58,7 @@ Attention pass_attention(const Run& run, const Lowering& lowering, Precision sto
         .precision = stored,
         .kv_precision = stored,
         .fused = size.queries == size.keys ? lowering.fuses_attention(run.precision, size.keys) : lowering.fuses_attention(run.precision),
-        .products = attention_gemms(run, lowering, stored, size.keys),
+        .gemm_precision = attention_gemms(run, lowering, stored, size.keys),
         .fp32_scores = lowering.fp32_scores,
         .copies_heads = lowering.copies_heads,
         .cached = false,

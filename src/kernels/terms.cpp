@@ -7,7 +7,7 @@ namespace roofcast {
 
 namespace {
 
-constexpr double no_floor = 1e30;  // of the clock: cooling may throttle the board at will
+constexpr double no_floor = 1e30;  // of the clock: cooling may throttle the GPU at will
 
 Bound largest(const KernelCost& c, Seconds busy) {
     if (c.total > (c.launch + busy) * (1 + 1e-9)) return Bound::power;
@@ -130,7 +130,7 @@ KernelCost streaming_cost(Bytes moved, Flops flops, Precision precision, const G
     t.dram_bytes = after_l2(moved, gpu.profile.l2, p.l2_residency, cache);
     t.dram = t.dram_bytes / (gpu.profile.data_bandwidth(Traffic::copied) * p.bandwidth_fraction);
     t.l2 = moved / (gpu.profile.bandwidth * p.l2_bandwidth_ratio);
-    t.latency = p.fixed + lasting(start.cycles, gpu.profile) + start.wait * first_wait(t.dram_bytes, moved, gpu);
+    t.latency = p.fixed + time_of_cycles(start.cycles, gpu.profile) + start.wait * first_wait(t.dram_bytes, moved, gpu);
     return combine(t, gpu);
 }
 

@@ -188,7 +188,7 @@ std::vector<MeasuredColumn> parse_header(const std::vector<std::string_view>& fi
     }
     const auto has = [&](MeasuredColumn c) { return std::find(columns.begin(), columns.end(), c) != columns.end(); };
     if (!has(MeasuredColumn::op) && !has(MeasuredColumn::model)) {
-        throw Error({.what = "neither an 'op' nor a 'model' column: these are no measurements",
+        throw Error({.what = "the file has neither an 'op' nor a 'model' column, so it holds no measurements",
                      .file = file,
                      .line = line,
                      .expected = "columns such as gpu, op, precision, latency_us or gpu, model, precision, metric, value"});

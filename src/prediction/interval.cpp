@@ -37,7 +37,7 @@ bool all_known_at(const IntervalTable& intervals, const std::vector<TimeFraction
                        [&](const TimeFraction& s) { return intervals.at(s.op, provenance) != nullptr; });
 }
 
-/// A class's share of the time, and the interval that speaks for it; nullptr: none.
+/// A class's fraction of the time, and the interval that speaks for it; nullptr: none.
 struct KnownFraction {
     TimeFraction time;
     const ResidualInterval* interval;
@@ -138,7 +138,7 @@ Figure figure_of(std::vector<const KnownPhase*> phases, const Workload& workload
     return figure;
 }
 
-/// Of two parts with independent errors, the first with the share `share` of the time.
+/// Of two parts with independent errors, the first with the fraction `share` of the time.
 IntervalRatio of_parts(const IntervalRatio& a, double fraction, const IntervalRatio& b) {
     const LogInterval first = logarithmic(a), second = logarithmic(b);
     return ratio(LogInterval{.middle = fraction * first.middle + (1 - fraction) * second.middle,

@@ -36,7 +36,8 @@ std::int64_t largest(std::int64_t limit, Predicate fits) {
 
 constexpr std::int64_t most_sequences = std::int64_t{1} << 20;
 
-/// Weights of the fullest of `stages` pipeline stages: its share of the layers, beside the embedding on the first or the head on the last.
+/// Weights of the fullest of `stages` pipeline stages: its fraction of the layers, beside the embedding on the first or the head on the
+/// last.
 Bytes busiest_stage(const OpGraph& graph, std::int64_t layers, std::int64_t stages) {
     if (graph.name == "vision") return weight_size(graph);  // runs whole on the first stage
     OpGraph embedding, head, between;

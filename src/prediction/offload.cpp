@@ -48,7 +48,7 @@ bool can_offload(const GpuProfile& gpu) {
 
 void require_host_link(const Run& request, const GpuProfile& gpu) {
     if (request.techniques.offload <= 0 || can_offload(gpu)) return;
-    throw Error({.what = fmt::format("{} has no memory apart from the host's", gpu.id),
+    throw Error({.what = fmt::format("{} has no memory of its own: it shares that of the CPU", gpu.id),
                  .key = "techniques.offload",
                  .found = fmt::format("{}", request.techniques.offload),
                  .expected = "0, or a GPU with memory of its own",

@@ -20,7 +20,7 @@ void require_fraction(const char* field, double fraction, bool below_one) {
     throw Error({.what = "out of range",
                  .key = field,
                  .found = fmt::format("{}", fraction),
-                 .expected = below_one ? "a share of at least 0 and below 1" : "a share from 0 to 1"});
+                 .expected = below_one ? "a fraction from 0 to below 1" : "a fraction from 0 to 1"});
 }
 
 void require_tokens(const char* field, std::int64_t tokens, std::int64_t least, std::int64_t most) {
@@ -43,7 +43,7 @@ void check_speculation(const Speculation& speculation, const Workload& workload)
                      .found = draft.id,
                      .expected = "a model of family llm"});
     if (draft.id == workload.id)
-        throw Error({.what = "the draft model is the model itself, which gains nothing",
+        throw Error({.what = "the draft model is the model itself, so speculation gains nothing",
                      .key = "techniques.speculation.draft",
                      .found = draft.id,
                      .expected = "a smaller model with the same tokenizer"});
@@ -69,7 +69,8 @@ void check_techniques(const Run& request, const Workload& workload) {
     refuse(t.offload > 0 && !has_layers(workload), "techniques.offload", "is neither a language model nor an encoder");
     // Their image keys are projected once, which passes over parts of the prompt are not modelled for.
     const bool cross = llm != nullptr && !llm->cross_attention_layers.empty();
-    refuse(t.prefill_chunk > 0 && cross, "techniques.prefill_chunk", "has cross-attention layers, which chunks are not modelled for");
+    refuse(t.prefill_chunk > 0 && cross, "techniques.prefill_chunk",
+           "has cross-attention layers, for which chunked prefill is not modelled");
     if (t.speculation) check_speculation(*t.speculation, workload);
 }
 
@@ -107,8 +108,8 @@ std::vector<std::string> technique_notes(const Prediction& p, const Workload& wo
     if (t.kv_block > 1) notes.push_back(fmt::format("paged KV cache: each sequence takes whole blocks of {} tokens", t.kv_block));
     if (t.offload > 0)
         notes.push_back(
-            fmt::format("offload: {:.4g} % of every layer's weights comes from pinned host memory in each pass; pass = max(compute, "
-                        "layers x t) + t, t = copy of a layer's share over PCIe; assumed: a link to each GPU, host memory that keeps up",
+            fmt::format("offload: each pass copies {:.4g} % of every layer's weights from pinned host memory; pass = max(compute, "
+                        "layers x t) + t, t = PCIe copy time of one layer; assumed: a PCIe link per GPU and fast enough host memory",
                         100 * t.offload));
     if (p.speculation) {
         const SpeculationOutcome& o = *p.speculation;
@@ -127,7 +128,7 @@ std::vector<std::string> technique_notes(const Prediction& p, const Workload& wo
             notes.push_back(fmt::format("{} has {} tokens in its vocabulary, {} {}: a draft needs the same tokenizer", workload.id,
                                         llm->vocabulary, t.speculation->draft->id, draft.vocabulary));
     }
-    if (p.intervals) notes.emplace_back("no measured row has these techniques: the interval is that of plain passes");
+    if (p.intervals) notes.emplace_back("no measured row covers these techniques; the interval is that of plain passes");
     return notes;
 }
 

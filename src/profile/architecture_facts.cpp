@@ -84,7 +84,7 @@ std::string described_architecture(TableReader& table, std::string_view key) {
     const std::filesystem::path folder = std::filesystem::path(table.file()).parent_path();
     const auto known = known_architectures(folder.parent_path());
     if (std::find(known.begin(), known.end(), *name) == known.end())
-        throw table.error(key, "no such architecture", {}, fmt::format("one of {}", fmt::join(known, ", ")));
+        throw table.error(key, "unknown architecture", {}, fmt::format("one of {}", fmt::join(known, ", ")));
     return *name;
 }
 
@@ -95,7 +95,7 @@ ArchitectureFacts read_facts(TableReader& table) {
     facts.vendor = table.text("vendor");
     if (const auto text = table.text_if("default_capability")) {
         facts.default_capability = parse_capability(*text);
-        if (!facts.default_capability) throw table.error("default_capability", "not a compute capability", {}, "such as \"8.0\"");
+        if (!facts.default_capability) throw table.error("default_capability", "invalid compute capability", {}, "such as \"8.0\"");
     }
     facts.fp32_units_per_sm = table.number("fp32_units_per_sm", positive);
     facts.integer_units_per_sm = table.number_if("integer_units_per_sm", positive).value_or(0);

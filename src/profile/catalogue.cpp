@@ -89,7 +89,7 @@ Error unknown_gpu(const std::vector<std::filesystem::path>& files, std::string_v
         known.push_back(n.id);
         known.insert(known.end(), n.aliases.begin(), n.aliases.end());
     }
-    return Error({.what = "no GPU is called that",
+    return Error({.what = "unknown GPU",
                   .key = "gpu",
                   .found = fmt::format("\"{}\"", asked),
                   .expected = "an id of `roofcast gpu list`, an alias or a .toml file",
@@ -132,7 +132,7 @@ void require_known_gpus(const PriceList& prices, const std::vector<GpuProfile>& 
     for (const GpuProfile& gpu : gpus) ids.push_back(gpu.id);
     for (const auto& [id, line] : prices.first_line) {
         if (std::find(ids.begin(), ids.end(), id) == ids.end())
-            throw Error({.what = "no profile of the folder has this id",
+            throw Error({.what = "the folder has no profile with this id",
                          .file = file.string(),
                          .line = line,
                          .key = "gpu",
@@ -180,10 +180,10 @@ std::vector<GpuProfile> load_gpu_catalogue(const std::filesystem::path& gpus_fol
         for (const auto& n : names) {
             const auto [place, is_new] = owner.emplace(folded(n), gpu.id);
             if (!is_new)
-                throw Error({.what = fmt::format("\"{}\" already stands for {}", n, place->second),
+                throw Error({.what = fmt::format("\"{}\" is already the name of {}", n, place->second),
                              .file = file.string(),
                              .key = n == gpu.id ? "id" : "aliases",
-                             .suggestion = "put it under also_called"});
+                             .suggestion = "list it under also_called"});
         }
         gpus.push_back(std::move(gpu));
     }

@@ -12,7 +12,7 @@ namespace roofcast {
 
 namespace {
 
-constexpr double idle_error = 0.5;  ///< relative: idle power is 0.03 to 0.39 of TDP on the boards that were read
+constexpr double idle_error = 0.5;  ///< relative: idle power is 0.03 to 0.39 of TDP on the GPUs that were read
 
 /// A missing boost clock is the one that the fp32 peak implies, when the SMs are known.
 void derive_boost_clock(GpuProfile& gpu, const TypicalGpu& typical) {

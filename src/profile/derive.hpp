@@ -11,17 +11,17 @@ namespace roofcast {
 struct SinglePeak {
     FlopsPerSecond value;
     PeakReading reading;
-    bool tensor_cores = false, half_rate = false;  ///< of the board
+    bool tensor_cores = false, half_rate = false;  ///< of the GPU
 };
 
-/// The reading of `compute_tflops` where no board is known to compare with: the dense fp16 peak of tensor cores, or fp32 where there are
+/// The reading of `compute_tflops` where no GPU is known to compare with: the dense fp16 peak of tensor cores, or fp32 where there are
 /// none.
 PeakReading usual_reading(const ArchitectureFacts& facts, std::optional<Precision> stated);
 
 /// Fills in SM count, clocks and all peaks of `gpu` from one peak. Throws Error when the architecture has no such peak.
 void derive_from_single_peak(GpuProfile& gpu, const SinglePeak& peak, const TypicalGpu& typical);
 
-/// Fills in all that `gpu` does not state from `board`, which has the same figures.
+/// Fills in all that `gpu` does not state from `GPU`, which has the same figures.
 void derive_from_gpu(GpuProfile& gpu, const SinglePeak& peak, const GpuProfile& other);
 
 /// Fills in what is still missing: fp32 peak, SM count, clocks, L2, shared memory, registers, PCIe, board power.

@@ -7,10 +7,10 @@ namespace roofcast {
 
 namespace {
 
-constexpr double same_figures = 0.02;  ///< relative error of figures of a board that is known
-constexpr double variants = 0.1;       ///< the same of clocks and power, which makers of boards change
+constexpr double same_figures = 0.02;  ///< relative error of figures of a GPU that is known
+constexpr double variants = 0.1;       ///< the same of clocks and power, which makers of GPUs change
 
-/// Copies figures from a board to the profile of the same board, where the profile does not state them.
+/// Copies figures from a GPU to the profile of the same GPU, where the profile does not state them.
 class GpuCopy {
 public:
     GpuCopy(GpuProfile& gpu, const GpuProfile& other) : gpu_(gpu), reason_(fmt::format("as {} ({})", other.name, other.id)) {}

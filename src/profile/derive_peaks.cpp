@@ -11,7 +11,7 @@ namespace roofcast {
 
 namespace {
 
-/// The SM count of known boards that is nearest, if the clock that it implies is one of theirs; else the nearest whole number.
+/// The SM count of known GPUs that is nearest, if the clock that it implies is one of theirs; else the nearest whole number.
 std::int64_t likely_sm_count(double sms, const TypicalGpu& typical) {
     const auto rounded = std::max<std::int64_t>(1, std::llround(sms));
     std::int64_t nearest = rounded;
@@ -25,7 +25,7 @@ std::int64_t likely_sm_count(double sms, const TypicalGpu& typical) {
     return nearest;
 }
 
-/// Rates of a board with as many SMs, not rounded, as its one peak implies: that peak is kept exactly.
+/// Rates of a GPU with as many SMs, not rounded, as its one peak implies: that peak is kept exactly.
 struct ImpliedRates {
     double sms;
     FlopsPerSecond fp32, tensor16;  ///< tensor16: at full rate

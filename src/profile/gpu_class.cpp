@@ -7,7 +7,7 @@ namespace roofcast {
 
 namespace {
 
-// How far boards of one class lie apart, as standard deviations of logarithms: medians over the classes of the shipped profiles, rounded.
+// How far GPUs of one class lie apart, as standard deviations of logarithms: medians over the classes of the shipped profiles, rounded.
 constexpr double usual_peak_deviation = 0.8, usual_bandwidth_deviation = 0.25, usual_capacity_deviation = 0.3, usual_watts_deviation = 0.25,
                  usual_clock_deviation = 0.06, usual_l2_deviation = 0.2, usual_base_deviation = 0.15, usual_sustained_deviation = 0.02;
 

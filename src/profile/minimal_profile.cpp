@@ -15,8 +15,8 @@ std::optional<StatedFigures> stated_figures(TableReader& top, const GpuProfile& 
     const auto text = top.text_if("compute_precision");
     const auto consumer = top.flag_if("consumer");
     if (!value) {
-        if (text) throw top.error("compute_precision", "says what compute_tflops is, which is missing");
-        if (consumer) throw top.error("consumer", "says how compute_tflops accumulates, which is missing");
+        if (text) throw top.error("compute_precision", "needs compute_tflops, which is missing");
+        if (consumer) throw top.error("consumer", "needs compute_tflops, which is missing");
         return std::nullopt;
     }
     StatedFigures stated{.peak = *value * tflops,
@@ -36,7 +36,7 @@ std::optional<StatedFigures> stated_figures(TableReader& top, const GpuProfile& 
     return stated;
 }
 
-/// Whether the architecture has boards with as many SMs as `reading` implies, and as much bandwidth for each.
+/// Whether the architecture has GPUs with as many SMs as `reading` implies, and as much bandwidth for each.
 bool is_plausible(const StatedFigures& stated, const GpuProfile& gpu, const PeakReading& reading) {
     const ArchitectureFacts& facts = gpu.facts;
     if (!facts.gpu_ranges) return true;
@@ -49,7 +49,7 @@ bool is_plausible(const StatedFigures& stated, const GpuProfile& gpu, const Peak
            each <= facts.gpu_ranges->most_bandwidth_per_sm;
 }
 
-/// Without boards to compare with: the usual reading, on a board as the architecture has them, or fp32 where only that is plausible.
+/// Without GPUs to compare with: the usual reading, on a GPU as the architecture has them, or fp32 where only that is plausible.
 MinimalProfile by_architecture(const StatedFigures& stated, GpuProfile& gpu, bool gpus_known) {
     const ArchitectureFacts& facts = gpu.facts;
     PeakReading reading = usual_reading(facts, stated.precision);
@@ -57,9 +57,8 @@ MinimalProfile by_architecture(const StatedFigures& stated, GpuProfile& gpu, boo
     if (!stated.precision && !is_plausible(stated, gpu, reading) && is_plausible(stated, gpu, fp32)) reading = fp32;
     if (!stated.precision) {
         assume(gpu, "compute_precision", std::string(name(reading.precision)),
-               fmt::format("{}compute_tflops is taken for {}; compute_precision says otherwise",
-                           gpus_known ? fmt::format("no reading of it fits known boards of {}, so that ", gpu.architecture) : "",
-                           reading.name));
+               fmt::format("{}compute_tflops is read as {}; set compute_precision to change that",
+                           gpus_known ? fmt::format("no reading of it fits known {} GPUs, so ", gpu.architecture) : "", reading.name));
     }
     return {{stated.peak, reading, facts.tensor_flops_per_sm_clock > 0, stated.consumer.value_or(false)}, typical_gpu(gpu), std::nullopt};
 }
@@ -69,8 +68,9 @@ MinimalProfile by_gpus(const StatedFigures& stated, GpuProfile& gpu, ReadPeak re
     const TypicalGpu typical = typical_gpu(read.like);
     gpu.facts = known.facts;
     const std::string why = read.same ? fmt::format("{} ({}) has that peak, memory and bandwidth", known.name, known.id)
-                                      : "it alone goes with the bandwidth and memory of boards " + typical.of;
-    if (!stated.precision) assume(gpu, "compute_precision", read.reading.name, fmt::format("{}; compute_precision says otherwise", why));
+                                      : "only this reading fits the bandwidth and memory of GPUs " + typical.of;
+    if (!stated.precision)
+        assume(gpu, "compute_precision", read.reading.name, fmt::format("{}; set compute_precision to change that", why));
     if (!gpu.compute_capability && known.compute_capability) {
         gpu.compute_capability = known.compute_capability;
         assume(gpu, "compute_capability", written(*gpu.compute_capability), why);

@@ -12,13 +12,13 @@ namespace roofcast {
 
 namespace {
 
-constexpr double most_distance = 4;    ///< standard deviations within which a board is one of its class
+constexpr double most_distance = 4;    ///< standard deviations within which a GPU is one of its class
 constexpr double sure_enough = 0.9;    ///< of all weight, to take a reading without asking
-constexpr double same_gpu = 0.02;      ///< deviation of figures of one board between two sources
-constexpr double same_clock = 0.03;    ///< the same of clocks, which makers of boards change
+constexpr double same_gpu = 0.02;      ///< deviation of figures of one GPU between two sources
+constexpr double same_clock = 0.03;    ///< the same of clocks, which makers of GPUs change
 constexpr double same_watts = 0.1;     ///< and of board power
 constexpr double same_outcome = 0.1;   ///< fp32 peaks closer than this come to the same
-constexpr double other_memory = 0.02;  ///< prior of boards that have another kind of memory than all known ones
+constexpr double other_memory = 0.02;  ///< prior of GPUs that have another kind of memory than all known ones
 
 struct WeightedReading {
     PeakReading reading;
@@ -36,7 +36,7 @@ std::vector<WeightedReading> readings_of(const StatedFigures& stated) {
             {{.name = "fp16, sparse, fp16 accumulation", .fp16_accumulation = true, .sparse = true}, 0.25}};
 }
 
-/// What boards of a class tell about a figure, worked out once.
+/// What GPUs of a class tell about a figure, worked out once.
 struct Expected {
     explicit Expected(const GpuClass& c)
         : fp32(c.fp32_tflops()),
@@ -85,7 +85,7 @@ std::optional<double> density_in_class(const StatedFigures& stated, const Expect
     return sum;
 }
 
-/// The same of `board` itself, which is one of `of` equally probable ones.
+/// The same of `GPU` itself, which is one of `of` equally probable ones.
 std::optional<double> density_around(const GpuProfile& known, const StatedFigures& stated, double peak_tflops, std::size_t of) {
     double sum = -std::log(static_cast<double>(of)), furthest = 0;
     const auto weigh = [&](double value, double expected, double deviation) {
@@ -104,7 +104,7 @@ std::optional<double> density_around(const GpuProfile& known, const StatedFigure
     return sum;
 }
 
-/// Median over the boards of a class of a reading's peak to the fp32 peak; nullopt when none has it.
+/// Median over the GPUs of a class of a reading's peak to the fp32 peak; nullopt when none has it.
 std::optional<double> ratio_to_fp32(const GpuClass& c, const PeakReading& reading) {
     std::vector<double> ratios;
     for (const GpuProfile& b : c.gpus) {
@@ -197,10 +197,10 @@ std::optional<ReadPeak> read_peak(const StatedFigures& stated, const std::vector
             rival = &h;
     }
     if (rival != nullptr && same_weight < sure_enough * total)
-        throw Error({.what = fmt::format("two readings of {:g} fit known boards about equally", stated.peak.in(tflops)),
+        throw Error({.what = fmt::format("{:g} has two readings that fit known GPUs about equally well", stated.peak.in(tflops)),
                      .key = "compute_tflops",
                      .found = fmt::format("{}, or {}", described(best), described(*rival)),
-                     .suggestion = "say which: give " + settling_keys(best, *rival)});
+                     .suggestion = "choose one: give " + settling_keys(best, *rival)});
     ReadPeak read{*best.reading, *best.gpus, std::nullopt};
     if (best.same != nullptr) read.same = *best.same;
     return read;

@@ -8,7 +8,7 @@ namespace roofcast {
 
 namespace {
 
-// How far shipped boards lie from their architecture's typical values, all classes of boards together.
+// How far shipped GPUs lie from their architecture's typical values, all classes of GPUs together.
 constexpr double clock_error = 0.3, base_clock_error = 1, l2_error = 0.6, watts_error = 1.2;
 constexpr double ratio_error = 0.05;     ///< of peaks that ratios of the architecture imply: data sheets round, and cap some
 constexpr double unread_peak_error = 1;  ///< of peaks that follow from one whose reading is not certain: a factor of two
@@ -17,7 +17,7 @@ std::string class_name(const GpuClass& gpus) {
     const GpuProfile& known = gpus.gpus.front();
     const std::string capability =
         known.compute_capability ? fmt::format(" {}.{}", known.compute_capability->major, known.compute_capability->minor) : "";
-    return fmt::format("typical of {}{}{} boards", known.architecture, capability, gpus.half_rate ? " GeForce" : "");
+    return fmt::format("typical of {}{}{} GPUs", known.architecture, capability, gpus.half_rate ? " GeForce" : "");
 }
 
 template <class T>

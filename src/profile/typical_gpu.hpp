@@ -8,7 +8,7 @@
 
 namespace roofcast {
 
-/// A figure, and the fraction of it within which nine of ten boards lie.
+/// A figure, and the fraction of it within which nine of ten GPUs lie.
 template <class T>
 struct TypicalFigure {
     T value;
@@ -22,13 +22,13 @@ struct TypicalGpu {
     TypicalFigure<Bytes> l2_per_sm;
     TypicalFigure<double> watts_per_fp32_tflops;
     double peak_error = 0;                ///< relative, of peaks that follow from one that is stated
-    std::vector<std::int64_t> sm_counts;  ///< of known boards, ascending
+    std::vector<std::int64_t> sm_counts;  ///< of known GPUs, ascending
 };
 
 /// From the architecture's facts.
 TypicalGpu typical_gpu(const GpuProfile& gpu);
 
-/// From boards of one class.
+/// From GPUs of one class.
 TypicalGpu typical_gpu(const GpuClass& gpus);
 
 }  // namespace roofcast

@@ -11,7 +11,7 @@ namespace {
 
 /// What a score counts, for sentences: "1.3× the items/s of …".
 std::string_view measure(Objective objective) {
-    constexpr std::string_view measures[] = {"items/s", "speed", "items a dollar", "items a joule"};
+    constexpr std::string_view measures[] = {"items/s", "speed", "items per dollar", "items per joule"};
     return measures[static_cast<std::size_t>(objective)];
 }
 

@@ -203,7 +203,7 @@ std::string why_nothing(const std::vector<Candidate>& candidates, const GpuProfi
     if (candidates.empty()) return "has no arithmetic in any precision of the search";
     const auto lightest =
         std::min_element(candidates.begin(), candidates.end(), [](const auto& a, const auto& b) { return a.memory < b.memory; });
-    if (lightest->fits) return "no kernel model covers an operator in its formats, or its board power is not known";
+    if (lightest->fits) return "no kernel model covers an operator in its formats, or its TDP is not known";
     return fmt::format("{}, even with {}", needs_text(lightest->memory, *gpu.usable_memory()), described(*lightest));
 }
 
@@ -245,7 +245,7 @@ ContestantRun best_run(const Workload& workload, const Contestant& contestant, c
 }
 
 std::string search_grid_text(const ComparisonRequest& r) {
-    const std::string offload = r.offload_fixed ? "as asked for" : "only where nothing of these fits, as little as makes it fit";
+    const std::string offload = r.offload_fixed ? "as asked for" : "only if nothing of these fits, and as little as needed";
     std::vector<std::string_view> modes, kept;
     for (const Execution e : executions) modes.push_back(name(e));
     for (const Precision p : keeping) kept.push_back(name(p));
@@ -259,7 +259,7 @@ std::string search_grid_text(const ComparisonRequest& r) {
                           : fmt::format("{} (tensorrt on NVIDIA only)", fmt::join(modes, ", ")),
         formats_fixed          ? ""
         : r.allow_quantization ? "; 8- and 4-bit formats too, as allowed"
-                               : "; weights in 8 bits only where nothing of these fits, in 4 bits only where those do not either",
+                               : "; 8-bit weights only if nothing of these fits, 4-bit weights only if those do not fit either",
         offload);
 }
 

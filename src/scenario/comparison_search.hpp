@@ -38,7 +38,7 @@ struct Candidate {
     RunFormat format;
     std::int64_t batch = 1;
     Execution execution = Execution::cuda_graph;
-    double offload = 0;  ///< share of every layer's weights that the search moved to host memory, above 0 only where they do not fit
+    double offload = 0;  ///< fraction of every layer's weights that the search moved to host memory, above 0 only where they do not fit
     Bytes memory;        ///< of one GPU
     Bytes unoffloaded;   ///< the same with all weights on the GPU
     bool fits = true;    ///< larger batches of one that does not are left out

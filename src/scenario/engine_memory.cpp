@@ -32,7 +32,7 @@ bool has_prefix_of(const std::string& text, const std::vector<std::string>& star
 
 const EngineMemory& facts_of(const Run& request, const SoftwareStacks& software) {
     if (const EngineMemory* found = engine_memory_of(software.memory, request.software)) return *found;
-    throw Error({.what = "how this engine divides memory is not described",
+    throw Error({.what = "the memory split of this engine is not known",
                  .key = "software",
                  .found = request.software,
                  .expected = engine_memory_names(software.memory)});
@@ -172,12 +172,12 @@ Bytes cache_size(const EngineMemory& engine, const EngineMemoryReport& r) {
 
 void require_settings(const EngineMemory& engine, const EngineSettings& s, const DecoderLlm& model) {
     if (s.fraction && engine.fraction_of == FractionOf::none)
-        throw Error({.what = fmt::format("{} has no fraction of memory: its cache is as large as its context", engine.name),
+        throw Error({.what = fmt::format("{} has no memory fraction: its context sets the size of its cache", engine.name),
                      .key = "memory_fraction",
                      .found = fmt::format("{}", *s.fraction),
-                     .suggestion = "`context` sets the size of its cache"});
+                     .suggestion = "use `context` instead"});
     if (s.context && model.max_context > 0 && *s.context > model.max_context)
-        throw Error({.what = "longer than the model's context",
+        throw Error({.what = "exceeds the model's context length",
                      .key = "context",
                      .found = std::to_string(*s.context),
                      .expected = fmt::format("at most {}", model.max_context)});
@@ -195,7 +195,8 @@ EngineMemoryReport engine_memory(const Workload& workload, const Run& request, c
                                  const EngineSettings& settings) {
     const DecoderLlm* model = language_model(workload);
     if (model == nullptr)
-        throw Error({.what = fmt::format("{} is no language model: serving engines keep no cache for it", workload.id), .key = "workload"});
+        throw Error({.what = fmt::format("{} is not a language model, so serving engines keep no KV cache for it", workload.id),
+                     .key = "workload"});
     const EngineMemory& engine = facts_of(request, software);
     require_settings(engine, settings, *model);
     const auto gpu_memory = settings.gpu_memory ? settings.gpu_memory : gpu.usable_memory();

@@ -225,7 +225,7 @@ std::optional<std::string> unlike_prices(const std::vector<std::pair<std::string
     if (gpus_of.size() < 2) return std::nullopt;
     std::string kinds;
     for (const auto& [kind, gpus] : gpus_of) kinds += fmt::format("{}{} ({})", kinds.empty() ? "" : ", ", kind, fmt::join(gpus, ", "));
-    return "prices are of different kinds of provider: " + kinds + "; `provider_kind` hyperscaler, specialized or community takes one kind";
+    return "prices mix kinds of provider: " + kinds + "; `provider_kind` hyperscaler, specialized or community takes one kind";
 }
 
 void require_offer(const std::vector<Gpu>& gpus, const PriceQuery& query) {
@@ -242,7 +242,7 @@ void require_offer(const std::vector<Gpu>& gpus, const PriceQuery& query) {
     for (const char* field : {"instance", "provider_kind", "provider"}) {
         if (known[field].empty()) continue;
         const std::vector<std::string> all(known[field].begin(), known[field].end());
-        throw Error({.what = fmt::format("no {} price of any of the GPUs is of it", name(query.kind)),
+        throw Error({.what = fmt::format("none of the GPUs has a {} price there", name(query.kind)),
                      .key = field,
                      .found = asked[field],
                      .expected = fmt::format("a part of {}", fmt::join(all, ", ")),
@@ -283,12 +283,12 @@ std::string described(const PriceChoice& choice) {
     std::string text = fmt::format("{:.5g} USD {}", p.usd.in(usd), in_words(p.kind));
     if (choice.given) return fmt::format("{}, {}", text, p.source);
     if (const std::string by = seller(p); !by.empty()) text += ", " + by;
-    if (choice.fallback) text += ", NO OTHER CLOUD OFFERS IT";
+    if (choice.fallback) text += ", offered by no other cloud";
     text += p.date.empty() ? ", UNDATED" : fmt::format(", {}", p.date);
-    if (choice.undated() && !p.date.empty()) text += " (NO DATE THAT CAN BE READ)";
+    if (choice.undated() && !p.date.empty()) text += " (no readable date)";
     if (choice.age_days && *choice.age_days < 0) text += " (later than the date counted from)";
     if (choice.age_days && *choice.age_days >= 0) text += fmt::format(" ({} days old)", *choice.age_days);
-    if (choice.is_old()) text += ", OLDER THAN A YEAR";
+    if (choice.is_old()) text += ", older than a year";
     if (choice.offers > 1) text += fmt::format(", lowest of {} offers", choice.offers);
     return fmt::format("{}; source: {}", text, p.source);
 }

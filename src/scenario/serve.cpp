@@ -11,8 +11,9 @@ namespace roofcast {
 
 namespace {
 
-constexpr std::array<std::string_view, refusal_count> refusal_reasons{"longer than the model's context", "longer than the KV cache",
-                                                                      "the prompt is longer than a step, and prompts are not cut"};
+constexpr std::array<std::string_view, refusal_count> refusal_reasons{
+    "exceeds the model's context length", "exceeds the KV cache",
+    "the prompt exceeds a scheduler step, and the engine does not chunk prompts"};
 
 double tokens_per_step(const Techniques& techniques) {
     return techniques.speculation ? expected_tokens(techniques.speculation->acceptance, techniques.speculation->tokens) : 1;

@@ -89,8 +89,7 @@ CacheRoom parts_of_room(const Workload& workload, const Run& request, const Soft
 CacheRoom cache_room_left(const Workload& workload, const Run& request, const SoftwareStacks& software, const GpuProfile& gpu,
                           const SchedulerOptions& options) {
     if (!gpu.usable_memory())
-        throw Error(
-            {.what = fmt::format("the memory of {} is not known, so that its KV cache is not either", gpu.id), .key = "gpu.capacity"});
+        throw Error({.what = fmt::format("the memory of {} is not known, so its KV cache cannot be sized", gpu.id), .key = "gpu.capacity"});
     CacheRoom room = parts_of_room(workload, request, software, gpu, options);
     Run one = request;
     one.batch = one.prompt_tokens = one.generate_tokens = 1;

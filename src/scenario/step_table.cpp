@@ -9,7 +9,7 @@ namespace roofcast {
 
 namespace {
 
-// Points of an octave. Times of matrix products step with their tiles, so that rows need many; attention is smooth.
+// Points of an octave. Times of GEMMs step with their tiles, so that rows need many; attention is smooth.
 constexpr int rows_an_octave = 512, decodes_an_octave = 16, contexts_an_octave = 4, prompts_an_octave = 2, tokens_an_octave = 6,
               pasts_an_octave = 3, encoded_an_octave = 4;
 constexpr double past_offset = 16;  ///< tokens: a cache shorter than that is as good as none
@@ -108,7 +108,7 @@ Seconds exposed(Seconds work, Seconds waiting, Seconds host) {
 /// The model, the same on a host that takes no time, and what both have in common: W by rows and logits.
 struct Tabulation {
     StepModel model, busy;
-    bool corrects = false;  ///< the host issues kernels, so that both differ
+    bool corrects = false;  ///< the CPU issues kernels, so that both differ
 };
 
 /// One cell of a grid: rows and logits of its W, and the time of its whole pass under a model.

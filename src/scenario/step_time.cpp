@@ -93,12 +93,13 @@ StepModel step_model(const Workload& workload, const Gpu& device, const Run& req
                      .key = "workload",
                      .found = workload.family,
                      .expected = "a model of the family llm or vlm",
-                     .suggestion = "roofcast model list names them"});
+                     .suggestion = "see `roofcast model list`"});
     if (llm->cross_attention_tokens > 0)
-        throw Error({.what = fmt::format("{} keeps images in layers of cross attention, which the simulated engine does not", workload.id),
-                     .key = "workload",
-                     .found = workload.id,
-                     .expected = "a model whose images become tokens of the prompt"});
+        throw Error(
+            {.what = fmt::format("{} keeps images in cross-attention layers, which the simulated engine does not support", workload.id),
+             .key = "workload",
+             .found = workload.id,
+             .expected = "a model that turns images into prompt tokens"});
     const VisionLanguage* vlm = vision_language(workload);
     SoftwareStack stack = stack_of(software, request, workload, device.profile.vendor);
     stack.lowering.head_by_sequences = false;  // a scheduler of steps gathers the last tokens

@@ -62,7 +62,7 @@ std::array<std::size_t, 3> parse_header(const CsvRecord& header, const std::stri
                          .expected = fmt::format("{}", fmt::join(columns, ", ")),
                          .suggestion = did_you_mean(name, columns)});
         const auto c = static_cast<std::size_t>(match - columns.begin());
-        if (found[c]) throw Error({.what = "a column stands twice", .file = file, .line = header.line, .found = name});
+        if (found[c]) throw Error({.what = "a column appears twice", .file = file, .line = header.line, .found = name});
         found[c] = true;
         places[c] = i;
     }

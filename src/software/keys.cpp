@@ -15,15 +15,15 @@ constexpr Range any_fraction{0, 1};
 constexpr Range tile_rows{0, 256};
 
 constexpr KeyNeed framework_kernels{[](const S& x) { return x.lowering.kernels == KernelSet::framework; },
-                                    "means nothing where operators are not issued kernel by kernel", "kernels = \"framework\" beside it"};
-constexpr KeyNeed mixed_precision{[](const S& x) { return x.lowering.mixed_precision; }, "means nothing without mixed precision",
-                                  "mixed_precision = true beside it"};
+                                    "has no effect unless operators are launched kernel by kernel", "kernels = \"framework\" as well"};
+constexpr KeyNeed mixed_precision{[](const S& x) { return x.lowering.mixed_precision; }, "has no effect without mixed precision",
+                                  "mixed_precision = true as well"};
 constexpr KeyNeed copied_keys{[](const S& x) { return x.lowering.repeats_keys || x.lowering.concatenates_cache; },
-                              "means nothing where no keys are copied", "concatenates_cache or repeats_keys beside it"};
-constexpr KeyNeed separate_attention{[](const S& x) { return !x.lowering.fused_attention; }, "means nothing where all attention is fused",
-                                     "fused_attention = false beside it"};
-constexpr KeyNeed padded_gemms{[](const S& x) { return x.least_tile_rows > 0; }, "means nothing where products are not padded",
-                               "least_tile_rows beside it"};
+                              "has no effect when no keys are copied", "concatenates_cache or repeats_keys as well"};
+constexpr KeyNeed separate_attention{[](const S& x) { return !x.lowering.fused_attention; }, "has no effect when all attention is fused",
+                                     "fused_attention = false as well"};
+constexpr KeyNeed padded_gemms{[](const S& x) { return x.least_tile_rows > 0; }, "has no effect when GEMMs are not padded",
+                               "least_tile_rows as well"};
 
 const SoftwareKey keys[] = {
     // Host
@@ -33,11 +33,11 @@ const SoftwareKey keys[] = {
      SpecialKey{[](TableReader& t, S& x) { x.lowering.kernels = read_kernel_set(t); },
                 [](const S& x) { return fmt::format("\"{}\"", name(x.lowering.kernels)); }}},
     {{"host_us_per_kernel", "us", "CPU time to launch one kernel", true}, &S::host_per_kernel, non_negative, base_us},
-    {{"host_us_per_convolution", "us", "further CPU time of a convolution, whose algorithm the library looks up"},
+    {{"host_us_per_convolution", "us", "further CPU time to launch a convolution, for which the library looks up an algorithm"},
      &S::host_per_convolution,
      non_negative,
      base_us},
-    {{"host_us_per_pass", "us", "CPU time of one pass that nothing hides: Python, scheduler, graph launch", true},
+    {{"host_us_per_pass", "us", "CPU time per pass that nothing hides: Python, scheduler, graph launch", true},
      &S::host_per_pass,
      non_negative,
      base_us},
@@ -75,7 +75,8 @@ const SoftwareKey keys[] = {
       "of steps of many requests: batching (mixed or prompts_first), chunked prompts, max_tokens and max_sequences of a step, admission "
       "(prompt or output)"},
      SpecialKey{[](TableReader& t, S& x) { x.scheduler = read_scheduler(t); }, [](const S& x) { return text_of(x.scheduler); }}},
-    {{"streams", "", "streams that independent operators run on, where the user does not say: shared experts beside routed ones"},
+    {{"streams", "",
+      "streams that independent operators run on, unless the user sets them: shared experts run in parallel with routed ones"},
      SpecialKey{[](TableReader& t, S& x) { x.streams = static_cast<int>(t.count_if("streams", 1, 16).value_or(1)); },
                 [](const S& x) { return std::to_string(x.streams); }}},
     {{"prompt_host_us_per_kernel", "us", "CPU time to launch a kernel of passes over prompts, which no captured graph replays"},
@@ -90,7 +91,7 @@ const SoftwareKey keys[] = {
      &S::request_time,
      non_negative,
      base_ms},
-    {{"cache_of_free", "", "the fraction of memory for the KV cache is of what weights and activations leave, not of all"},
+    {{"cache_of_free", "", "the KV cache fraction applies to the memory that weights and activations leave, not to all memory"},
      &S::cache_of_free},
     // Formats
     {{"channels_last", "", "convolutions run channels last (NHWC)"}, &Lowering::channels_last},
@@ -107,10 +108,10 @@ const SoftwareKey keys[] = {
     {{"tf32_gemms", "", "TF32 applies to GEMMs, not only to convolutions"}, &Lowering::tf32_gemms},
     {{"fp16_accumulation", "", "fp16 GEMMs accumulate in 16 bits, twice as fast on GeForce GPUs"}, &S::fp16_accumulation},
     {{"fastest_precision", "", "a layer in 8 bits runs in fp16 where that is faster"}, &S::fastest_precision},
-    // Matrix products
+    // GEMMs
     {{"matmul_rate", "1", "fraction of the vendor libraries' rate that GEMMs and attention reach"}, &S::matmul_rate, positive_fraction},
-    {{"warp_mma", "", "GEMMs use single-warp instructions (mma.sync), which do not reach the peak of wgmma hardware"}, &S::warp_mma},
-    {{"least_tile_rows", "rows", "fewest rows of a GEMM tile on wgmma hardware: smaller GEMMs are padded, without split-K; 0: any"},
+    {{"warp_mma", "", "GEMMs use single-warp MMA (mma.sync), which does not reach the peak of WGMMA hardware"}, &S::warp_mma},
+    {{"least_tile_rows", "rows", "least rows of a GEMM tile on WGMMA hardware: smaller GEMMs are padded, without split-K; 0: any"},
      &S::least_tile_rows,
      tile_rows},
     {{"least_tile_rate", "1", "fraction of their rate that 16-bit GEMMs padded to these rows reach"},
@@ -128,8 +129,8 @@ const SoftwareKey keys[] = {
     {{"unpacks_on_simt", "", "GEMMs of up to 4 rows with narrow weights run as GEMVs on CUDA cores"}, &Caller::unpacks_on_simt},
     {{"unpacks_from_rows", "rows", "GEMMs of so many rows or more have their weights unpacked to 16 bits by a kernel before; 0: none"},
      &S::unpacks_from_rows},
-    {{"extra_kernels_4bit", "1", "kernels launched beside each GEMM with weights below 8 bits, to unpack them"}, &S::extra_kernels_4bit},
-    {{"extra_kernels_8bit", "1", "kernels launched beside each GEMM with 8-bit weights"}, &S::extra_kernels_8bit},
+    {{"extra_kernels_4bit", "1", "further kernels launched to unpack the weights of each GEMM below 8 bits"}, &S::extra_kernels_4bit},
+    {{"extra_kernels_8bit", "1", "further kernels launched for each GEMM with 8-bit weights"}, &S::extra_kernels_8bit},
     {{"unpacked_4bit_per_sm_clock", "1", "most weights below 8 bits that an SM unpacks per clock in 16-bit GEMMs; absent: no limit"},
      &S::unpacked_4bit_per_sm_clock,
      positive},
@@ -157,7 +158,7 @@ const SoftwareKey keys[] = {
      &Lowering::gathers_tokens},
     {{"spreads_dense", "", "attention data parallel: dense MLPs, shared experts and the LM head are split over all its GPUs, too"},
      &Lowering::spreads_dense},
-    {{"warp_mma_experts", "", "8-bit GEMMs of routed experts use single-warp instructions"}, &S::warp_mma_experts},
+    {{"warp_mma_experts", "", "8-bit GEMMs of routed experts use single-warp MMA"}, &S::warp_mma_experts},
     {{"expert_rate", "1", "fraction of matmul_rate that grouped 8-bit GEMMs of routed experts reach"}, &S::expert_rate, positive_fraction},
     {{"expert_launch_us", "us", "launch of an expert's own kernel in GEMMs with 4-bit weights; 0: experts share one"},
      &S::expert_launch,
@@ -165,10 +166,10 @@ const SoftwareKey keys[] = {
      base_us},
     // Attention
     {{"fused_attention", "", "attention runs as one fused kernel (FlashAttention)"}, &Lowering::fused_attention},
-    {{"fused_wide_attention", "", "in fp32 and TF32 too; default: as fused_attention"},
+    {{"fused_wide_attention", "", "fp32 and TF32 attention is fused too (default: as fused_attention)"},
      SpecialKey{read_fused_wide_attention,
                 [](const S& x) { return std::string(x.lowering.fused_wide_attention == x.lowering.fused_attention ? "" : "false"); }}},
-    {{"fused_encoder_tokens", "tokens", "attention of up to so many tokens to each other is fused all the same, in up to 16 bits"},
+    {{"fused_encoder_tokens", "tokens", "encoder attention of up to this many tokens is fused even so, in 16 bits or fewer"},
      &Lowering::fused_encoder_tokens,
      non_negative,
      1,
@@ -196,7 +197,7 @@ const SoftwareKey keys[] = {
      non_negative,
      1,
      copied_keys},
-    {{"quantized_copy_instructions", "1", "the same where weights are stored in fewer bits than products compute in; absent: the same"},
+    {{"quantized_copy_instructions", "1", "the same where weights are stored in fewer bits than GEMMs compute in; absent: the same"},
      &Lowering::quantized_copy_instructions,
      non_negative,
      1,
@@ -217,13 +218,11 @@ const SoftwareKey keys[] = {
      SpecialKey{[](TableReader& t, S& x) { x.grouped_decode_attention = read_grouped_decoding(t); },
                 [](const S& x) { return text_of(x.grouped_decode_attention); }}},
     // Scheduling and several GPUs
-    {{"prefill_chunk_tokens", "tokens", "prompts are cut into passes of so many tokens of all sequences; 0: whole prompts"},
-     &S::prefill_chunk},
+    {{"prefill_chunk_tokens", "tokens", "prompts run in chunks of this many tokens of all sequences; 0: whole prompts"}, &S::prefill_chunk},
     {{"long_contexts", "", "prefill_chunk_tokens and decode_attention_rate where prompt and output exceed beyond_tokens"},
      SpecialKey{[](TableReader& t, S& x) { x.long_contexts = read_long_contexts(t); },
                 [](const S& x) { return text_of(x.long_contexts); }}},
-    {{"splits_layers", "", "several GPUs take consecutive layers where nothing else is said; false: each takes a part of every layer"},
-     &S::splits_layers},
+    {{"splits_layers", "", "several GPUs hold consecutive layers by default; false: each holds a part of every layer"}, &S::splits_layers},
     {{"pipeline_chunk_tokens", "tokens", "tokens of a prompt that travel through pipeline stages together; 0: the whole prompt"},
      &S::pipeline_chunk},
     {{"pipeline_overlap", "1", "fraction of the ideal gain from pipeline stages working at the same time"},

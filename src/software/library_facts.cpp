@@ -252,7 +252,7 @@ std::vector<CapabilityPattern> read_capabilities(TableReader& table, std::string
     std::vector<CapabilityPattern> capabilities;
     for (const std::string& text : table.texts_if(key)) {
         const auto pattern = parse_pattern(text);
-        if (!pattern) throw table.error(key, "is no compute capability", text, "such as \"9\" for all 9.x, or \"10.3\"");
+        if (!pattern) throw table.error(key, "is not a compute capability", text, "such as \"9\" for all 9.x, or \"10.3\"");
         capabilities.push_back(*pattern);
     }
     return capabilities;

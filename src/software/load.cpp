@@ -69,7 +69,7 @@ std::shared_ptr<const KernelLibrary> named_library(TableReader& table, std::stri
     if (auto library = find_library(libraries, *wanted)) return library;
     std::vector<std::string> known;
     for (const auto& library : libraries) known.push_back(library->name);
-    throw table.error(key, "no such library of kernels", *wanted, fmt::format("{}", fmt::join(known, ", ")), did_you_mean(*wanted, known));
+    throw table.error(key, "unknown kernel library", *wanted, fmt::format("{}", fmt::join(known, ", ")), did_you_mean(*wanted, known));
 }
 
 /// `own` over what it has by default.
@@ -130,7 +130,7 @@ std::vector<LibraryFactsTable> default_facts(const std::filesystem::path& file, 
     }
     for (const std::string& name : table.texts_if("libraries")) {
         const auto library = find_library(libraries, name);
-        if (!library) throw table.error("libraries", "no such library of kernels", name, "files of libraries/", did_you_mean(name, known));
+        if (!library) throw table.error("libraries", "unknown kernel library", name, "files of libraries/", did_you_mean(name, known));
         tables.insert(tables.end(), library->facts.begin(), library->facts.end());
     }
     for (TableReader& choice : table.tables("attention")) tables.push_back(read_attention_choice(choice, designs));

@@ -37,8 +37,7 @@ PowerLoad read_power_load(TableReader& table) {
     const auto time = [&](std::string_view key) { return table.number_if(key, non_negative).value_or(0) * us; };
     PowerLoad load{.burst = time("burst_us"), .pause = time("pause_us")};
     load.least_fraction = table.number_if("least_power_fraction", {0, 1}).value_or(0);
-    if (load.least_fraction > 0 && !(load.pause > 0 * s))
-        throw table.error("least_power_fraction", "stands alone", {}, "pause_us beside it");
+    if (load.least_fraction > 0 && !(load.pause > 0 * s)) throw table.error("least_power_fraction", "stands alone", {}, "pause_us as well");
     return load;
 }
 
@@ -62,7 +61,7 @@ HostStack read_stack(TableReader& table) {
     stack.rotated = table.texts_if("rotated");
     stack.repeated = table.texts_if("repeated");
     const std::string reduction = table.text_if("reduction").value_or("k");
-    if (reduction != "k" && reduction != "n") throw table.error("reduction", "no such column of products", reduction, "k or n");
+    if (reduction != "k" && reduction != "n") throw table.error("reduction", "no such column of GEMMs", reduction, "k or n");
     stack.reduction_in_n = reduction == "n";
     stack.convolved_keys = table.texts_if("convolved_keys");
     stack.ungated_software = table.texts_if("ungated_software");
@@ -70,11 +69,11 @@ HostStack read_stack(TableReader& table) {
         stack.ungated_experts.push_back({experts.count("hidden", 1), experts.count("intermediate", 1)});
         experts.finish();
     }
-    if (contains(stack.ungated_software, "")) throw table.error("ungated_software", "an empty name stands for every engine", {}, "names");
+    if (contains(stack.ungated_software, "")) throw table.error("ungated_software", "an empty name would match every engine", {}, "names");
     if (stack.ungated_software.empty() != stack.ungated_experts.empty()) {
         const bool experts = stack.ungated_software.empty();
         throw table.error(experts ? "ungated_experts" : "ungated_software", "stands alone", {},
-                          experts ? "ungated_software beside it" : "ungated_experts beside it");
+                          experts ? "ungated_software as well" : "ungated_experts as well");
     }
     table.finish();
     return stack;
@@ -189,7 +188,7 @@ Seconds by_name(const NamedTimes& times, std::string_view function, std::string_
 }
 
 /// Power is averaged over the pauses. Time goes with the root of what it leaves, as voltage falls with the clock. `unthrottled` stands for
-/// the time that the board is busy.
+/// the time that the GPU is busy.
 double power_fraction(const PowerLoad& load, Seconds unthrottled) {
     if (!(load.pause > 0 * s)) return load.fraction;
     return load.fraction * std::max(load.least_fraction, std::sqrt(unthrottled / (unthrottled + load.pause)));
@@ -220,7 +219,7 @@ MeasuringHosts load_measuring_hosts(const std::filesystem::path& file) {
         for (auto& variant : variants) {
             stacks.push_back(read_stack(variant));
             if (stacks.back().software == host.software && stacks.back().gpus == host.gpus && stacks.back().weights == host.weights)
-                throw variant.error("gpus", "a variant stands for all that its host stands for", {},
+                throw variant.error("gpus", "the variant matches everything that its host matches", {},
                                     "gpus, software or weights of its own");
             if (stacks.back().source != host.source) throw variant.error("source", "not that of the variant's host", {}, host.source);
             if (stacks.back().launch_included != host.launch_included)

@@ -66,8 +66,8 @@ void add_interval(ModelEstimate& estimate, const ModelRow& row, const Prediction
 }
 
 void require_modelled(const ModelRow& row) {
-    if (row.phase == "train") throw unusable("training is not predicted");
-    if (row.metric == Metric::power_w) throw unusable("board power of whole models is not predicted");
+    if (row.phase == "train") throw unusable("roofcast does not predict training");
+    if (row.metric == Metric::power_w) throw unusable("power of whole models is not predicted");
 }
 
 void require_possible(const ModelRow& row, const ModelEstimate& estimate) {

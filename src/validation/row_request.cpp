@@ -134,7 +134,7 @@ Run request_of(const ModelRow& row, const Workload& workload, const SoftwareStac
         if (row.prompt_tokens) run.prompt_tokens = std::max<std::int64_t>(1, *row.prompt_tokens);
         const bool first_token_alone = !decodes || row.output_tokens == 0;
         if (decodes && first_token_alone && !row.phase.empty())
-            throw unusable(fmt::format("phase '{}' without a token: prompts alone are phase prefill", row.phase));
+            throw unusable(fmt::format("phase '{}' generates no token: use phase prefill for prompts alone", row.phase));
         run.generate_tokens = first_token_alone ? 1 : row.output_tokens.value_or(0);
         if (row.phase == "decode" && run.generate_tokens == 1) run.generate_tokens = 2;
         if (!row.image_size) run.images = 0;

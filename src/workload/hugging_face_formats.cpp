@@ -60,7 +60,7 @@ bool leaves_attention(const JsonReader& quantization, std::string_view key) {
     return std::any_of(left.begin(), left.end(), [](const std::string& name) { return name.find("self_attn") != std::string::npos; });
 }
 
-/// ModelOpt's algorithms that store all products alike; nullopt: several.
+/// ModelOpt's algorithms that store all GEMMs alike; nullopt: several.
 std::optional<WeightFormat> modelopt_weights(const JsonReader& reader, const std::string& algorithm) {
     if (algorithm == "FP8") {
         WeightFormat format = named("fp8");
@@ -96,9 +96,8 @@ void read_modelopt(const JsonReader& reader, const std::string& algorithm, Workl
     const bool experts_only = leaves_attention(reader, "ignore") || leaves_attention(reader, "exclude_modules");
     (experts_only ? workload.native_experts : workload.native_weights) = format;
     if (!experts_only && format->precision == Precision::fp4 && !reader.has("ignore") && !reader.has("exclude_modules"))
-        workload.notes.push_back(
-            fmt::format("quant_algo {}: the config lists no layers that are left out, so that all matrix products count as {}", algorithm,
-                        format->label));
+        workload.notes.push_back(fmt::format("quant_algo {}: the config lists no layers that are left out, so that all GEMMs count as {}",
+                                             algorithm, format->label));
 }
 
 void read_quantization(const JsonReader& config, const JsonReader& quantization, Workload& workload) {

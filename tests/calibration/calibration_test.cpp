@@ -31,7 +31,7 @@ TEST_CASE("rows made from known parameters give these back") {
     CHECK(fit.overall.start.mape_percent > 10);
 }
 
-TEST_CASE("matrix products with 5 % noise are predicted to within the noise") {
+TEST_CASE("GEMMs with 5 % noise are predicted to within the noise") {
     // A factor e^x with x uniform in ±0.05 is off by 2.5 % in the mean.
     const CalibrationInput input = input_of(profile, gemm_rows(gpu, 0.05));
     const Fit fit = calibrate(input, {.folds = 3, .evaluations_per_parameter = 120});
@@ -74,7 +74,7 @@ TEST_CASE("a row that no parameter explains is dropped from the fit, named, and 
     CHECK(fitted(fit, "streaming.bandwidth_fraction") == rel(0.71, 0.01));
 }
 
-TEST_CASE("launch cost of the host does not bend parameters of the GPU") {
+TEST_CASE("launch cost of the CPU does not bend parameters of the GPU") {
     Measurements rows = memory_rows(gpu);
     const HostLaunch host{30 * us, 12 * us};
     for (KernelRow& row : rows.kernels) {

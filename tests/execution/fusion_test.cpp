@@ -17,20 +17,20 @@ std::vector<int> plan(std::vector<OpNode> nodes, bool into_gemms = true) {
 
 }  // namespace
 
-TEST_CASE("epilogues fold into the matrix product before them") {
+TEST_CASE("epilogues fold into the GEMM before them") {
     CHECK(plan({{.name = "gemm", .op = Gemm{}},
                 {.name = "bias", .op = add, .fusion = Fusion::epilogue},
                 {.name = "act", .op = add, .fusion = Fusion::epilogue}}) == std::vector<int>{0, 0, 0});
 }
 
-TEST_CASE("a chain of element-wise operators becomes one kernel, and a product ends it") {
+TEST_CASE("a chain of element-wise operators becomes one kernel, and a GEMM ends it") {
     CHECK(plan({{.name = "a", .op = add, .fusion = Fusion::chain},
                 {.name = "b", .op = RowWise{}, .fusion = Fusion::chain},
                 {.name = "gemm", .op = Gemm{}},
                 {.name = "c", .op = add, .fusion = Fusion::chain}}) == std::vector<int>{0, 0, 2, 3});
 }
 
-TEST_CASE("an epilogue with no product before it joins the chain") {
+TEST_CASE("an epilogue with no GEMM before it joins the chain") {
     CHECK(plan({{.name = "a", .op = Attention{}},
                 {.name = "b", .op = add, .fusion = Fusion::epilogue},
                 {.name = "c", .op = add, .fusion = Fusion::chain}}) == std::vector<int>{0, 1, 1});
@@ -42,7 +42,7 @@ TEST_CASE("a folded operator vanishes and leaves the epilogue open") {
                 {.name = "relu", .op = add, .fusion = Fusion::epilogue}}) == std::vector<int>{0, vanishes, 0});
 }
 
-TEST_CASE("generated kernels leave products to the library, and take norms, activations and sums behind them as one chain") {
+TEST_CASE("generated kernels leave GEMMs to the library, and take norms, activations and sums behind them as one chain") {
     constexpr bool into_gemms = false;
     CHECK(plan({{.name = "conv", .op = Conv2d{}},
                 {.name = "norm", .op = add, .fusion = Fusion::folded},

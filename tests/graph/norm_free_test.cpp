@@ -50,7 +50,7 @@ double kernels(const OpGraph& graph) {
 
 }  // namespace
 
-TEST_CASE("a GELU with a gain is two kernels, neither of which takes as long as an error function and a product") {
+TEST_CASE("a GELU with a gain is two kernels, neither of which takes as long as an error function and a GEMM") {
     for (const bool gain : {false, true}) {
         ConvNet net = net_of(block_of(16), gain);
         net.activation = Activation::gelu;
@@ -103,7 +103,7 @@ TEST_CASE("an inverted norm-free block is as wide inside as its inputs say, in w
     CHECK(total_parameters(norm_free_graph(layer)) == rel(expected, 1e-12));
 }
 
-TEST_CASE("effective squeeze has one product, efficient channel attention none worth counting") {
+TEST_CASE("effective squeeze has one GEMM, efficient channel attention none worth counting") {
     ConvLayer layer = block_of(16);
     const double plain = total_parameters(norm_free_graph(layer));
     layer.gate = ChannelGate::effective;

@@ -79,23 +79,23 @@ TEST_CASE("a map that is stretched beyond the largest side is refused by layer")
     CHECK(refused.expected == "at most 1048576");
 }
 
-TEST_CASE("sizes within each bound are refused where their product is not") {
+TEST_CASE("sizes within each bound are refused where their GEMM is not") {
     // Each side has 2^20 places, and channels double: 2^40 places of 2^17 channels are 2^57 elements.
     const ErrorDetail map = refusal_of(net_of("{conv = 16},\n{upsample = 65536},\n{concat = true, from = [" + times(63, "-1, ") +
                                                   "-1]},\n" + times(14, "{concat = true, from = [-1, -1]},\n"),
                                               "image_size = 16\n"));
-    CHECK(map.what == "an operator is larger than any machine holds");
+    CHECK(map.what == "an operator is larger than any machine can hold");
     CHECK(map.key.starts_with("layers["));
     CHECK(map.key.ends_with(".concat"));
     CHECK(map.expected == "at most 7.206e+16");  // 2^56
     // Attention without a fused kernel: scores are 2^34 places squared.
     const ErrorDetail scores = refusal_of(
         net_of("{conv = 16},\n{upsample = 8192},\n{dot_product = 16, heads = 16, fused_attention = false},\n", "image_size = 16\n"));
-    CHECK(scores.what == "sizes multiply beyond what any machine holds");
+    CHECK(scores.what == "the sizes multiply to more than any machine can hold");
     CHECK(scores.key == "layers[2].dot_product");
 }
 
-TEST_CASE("dimensions that are each within bounds are refused where a transformer's products are not") {
+TEST_CASE("dimensions that are each within bounds are refused where a transformer's GEMMs are not") {
     DecoderLlm model;
     model.layers = 1 << 24;
     model.hidden = model.intermediate = model.vocabulary = 1 << 24;

@@ -46,7 +46,7 @@ TEST_CASE("what shared memory delivers is known of NVIDIA's architectures, half 
                          Contains("shared_memory_bytes_per_clock: out of range; found 0"), Error);
 }
 
-TEST_CASE("an architecture says what its drivers leave of the memory, or takes the share of all others") {
+TEST_CASE("an architecture says what its drivers leave of the memory, or takes the fraction of all others") {
     const auto share = [](const char* architecture, std::optional<ComputeCapability> capability) {
         return load_architecture_facts(gpus_dir(), architecture, capability).usable_memory_fraction.value();
     };
@@ -66,10 +66,10 @@ TEST_CASE("chips may run the kernels of another architecture, which must have a 
     CHECK(kernels_of({12, 0}) == "ada");
     CHECK(kernels_of({10, 0}).empty());
     CHECK_THROWS_WITH_AS(ada_with("pcie_generation", "\n", "pcie_generation = 4\nkernels_of = \"adda\"\n"),
-                         Contains("kernels_of: no such architecture; found 'adda'"), Error);
+                         Contains("kernels_of: unknown architecture; found 'adda'"), Error);
 }
 
-TEST_CASE("an architecture says what its boards lie within, and how much faster sparse inputs are") {
+TEST_CASE("an architecture says what its GPUs lie within, and how much faster sparse inputs are") {
     const auto with_ranges = [](const std::string& line) { return ada_with("gpu_ranges = {", "\n", line); };
     const std::string rest = ", boost_clock_mhz = [1400, 2800], watts_per_sm = [1, 6], gb_s_per_sm = [4, 14] }\n";
     const auto ranges = with_ranges("gpu_ranges = { sm_count = [18, 144]" + rest).gpu_ranges;

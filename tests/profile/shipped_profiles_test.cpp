@@ -64,7 +64,7 @@ TEST_CASE("programs can allocate what CUDA, HIP and Metal report, and a device w
     CHECK_FALSE(load_gpu(gpus_dir(), "xeon-8480").profile.usable_memory());
 }
 
-TEST_CASE("a board computes in the number formats that its chip has, and in no other") {
+TEST_CASE("a GPU computes in the number formats that its chip has, and in no other") {
     using enum Precision;
     struct Formats {
         const char* id;
@@ -102,7 +102,7 @@ TEST_CASE("a board computes in the number formats that its chip has, and in no o
     }
 }
 
-TEST_CASE("consumer boards of Pascal have token fp16 units, and multiply 16-bit operands in fp32") {
+TEST_CASE("consumer GPUs of Pascal have token fp16 units, and multiply 16-bit operands in fp32") {
     for (const char* id : {"gtx-1060", "gtx-1070", "p40"}) {
         CAPTURE(std::string(id));
         const GpuProfile gpu = load_gpu(gpus_dir(), id).profile;
@@ -111,7 +111,7 @@ TEST_CASE("consumer boards of Pascal have token fp16 units, and multiply 16-bit 
     }
 }
 
-TEST_CASE("a board is no weaker than the next lower one of its series") {
+TEST_CASE("a GPU is no weaker than the next lower one of its series") {
     const std::vector<const char*> series[] = {{"gtx-1060", "gtx-1070", "gtx-1080-ti"},
                                                {"rtx-2060", "rtx-2070", "rtx-2080-ti"},
                                                {"rtx-3050", "rtx-3060", "rtx-3060-ti", "rtx-3070", "rtx-3080", "rtx-3080-ti", "rtx-3090"},

@@ -1,4 +1,4 @@
-// How engines form steps: the options that differ from one to another, and what the host adds to passes over prompts.
+// How engines form steps: the options that differ from one to another, and what the CPU adds to passes over prompts.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -93,7 +93,7 @@ TEST_CASE("requests of one moment reach the scheduler apart, those of long promp
     CHECK(late < 200);
 }
 
-TEST_CASE("no step with prompts is shorter than the host takes to launch its kernels, where decodes alone are captured") {
+TEST_CASE("no step with prompts is shorter than the CPU takes to launch its kernels, where decodes alone are captured") {
     const StepModel model = deepseek_under("sglang 0.5.9");
     REQUIRE(model.prompt_floor > 50 * ms);
     const StepMix one{.prompts = 1, .prompt_tokens = 16}, long_one{.prompts = 1, .prompt_tokens = 8000};

@@ -149,7 +149,7 @@ TEST_CASE_FIXTURE(LoadFixture, "fewer sequences at once keep a TPOT that bursts 
     CHECK_FALSE(settings(0).served(copies, Confidence::expected));
 }
 
-TEST_CASE_FIXTURE(LoadFixture, "a model without room for a cache beside its weights does not fit") {
+TEST_CASE_FIXTURE(LoadFixture, "a model without room for a cache as wells weights does not fit") {
     workload = find_workload(test::models_dir(), "llama-3.1-70b");
     const CopiesUnderLoad large = settings(0);
     CHECK(large.failure(Confidence::expected)->outcome == Outcome::does_not_fit);
@@ -175,10 +175,10 @@ TEST_CASE_FIXTURE(LoadFixture, "the images of each request take tokens and a pas
 
 TEST_CASE_FIXTURE(LoadFixture, "a recommendation says why nothing was simulated") {
     request.rate.reset();
-    CHECK(recommended().load.why_not == "no `rate` says when requests arrive");
+    CHECK(recommended().load.why_not == "no arrival `rate` is given");
     request.rate = 5 / s;
     request.run.techniques.kv_block = 16;
-    CHECK(recommended().load.why_not == "the simulated engine has none of the techniques asked for");
+    CHECK(recommended().load.why_not == "the simulated engine does not support the requested techniques");
     request.run.techniques = {};
     workload = find_workload(test::models_dir(), "llama-3.2-11b-vision");
     CHECK(recommended().load.why_not == "llama-3.2-11b-vision keeps images in layers of cross attention");

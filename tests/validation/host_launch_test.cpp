@@ -60,7 +60,7 @@ TEST_CASE("operands that draw less power are throttled less") {
           rel(500 + 300 * 964 / 800.0, 1e-12));
 }
 
-TEST_CASE("power is averaged over the pauses before calls, though a board draws only so much for a moment") {
+TEST_CASE("power is averaged over the pauses before calls, though a GPU draws only so much for a moment") {
     KernelCost kernel;
     kernel.unthrottled = 800 * us;
     kernel.total = 1600 * us;
@@ -77,7 +77,7 @@ TEST_CASE("power is averaged over the pauses before calls, though a board draws 
     CHECK(loop({.pause = 450 * us}) == rel(160e3 - (1 - std::sqrt(80 / 80.45)) * 159e3, 1e-12));
 }
 
-TEST_CASE("a least share of power needs a pause") {
+TEST_CASE("a least fraction of power needs a pause") {
     const std::string host = "[[host]]\nsource = \"lab\"\naround_us = 1\nfloor_us = 2\n";
     const test::TemporaryFile file("hosts.toml", host + "pause_us = 400\nleast_power_share = 0.88\n");
     const PowerLoad load = host_launch(load_measuring_hosts(file.path()), eager_row("any", "relu")).power;
@@ -90,7 +90,7 @@ TEST_CASE("a least share of power needs a pause") {
     }
 }
 
-TEST_CASE("a host's shares of power are those of products in the precisions that it names") {
+TEST_CASE("a host's shares of power are those of GEMMs in the precisions that it names") {
     const std::string host = "[[host]]\nsource = \"lab\"\naround_us = 1\nfloor_us = 2\n[host.power_fractions]\n";
     const test::TemporaryFile file("hosts.toml", host + "fp16 = 0.6\n");
     const auto hosts = load_measuring_hosts(file.path());
@@ -191,7 +191,7 @@ TEST_CASE("a variant of a host says only what differs, and one of weights goes b
     }
 }
 
-TEST_CASE("products of a source that writes their reduction into column n are read that way") {
+TEST_CASE("GEMMs of a source that writes their reduction into column n are read that way") {
     const std::string host = "[[host]]\nsource = \"lab\"\naround_us = 1\nfloor_us = 2\n";
     const auto read = [&](const std::string& more) {
         const test::TemporaryFile file("hosts.toml", host + more);
@@ -207,7 +207,7 @@ TEST_CASE("products of a source that writes their reduction into column n are re
     CHECK(read("reduction = \"n\"\n").n == 7);
     CHECK(read("reduction = \"n\"\n").k == 5);
     CHECK(read("reduction = \"n\"\n").m == 3);
-    CHECK_THROWS_WITH_AS(read("reduction = \"m\"\n"), doctest::Contains("reduction: no such column of products; found m; expected k or n"),
+    CHECK_THROWS_WITH_AS(read("reduction = \"m\"\n"), doctest::Contains("reduction: no such column of GEMMs; found m; expected k or n"),
                          Error);
 }
 

@@ -94,7 +94,7 @@ TEST_CASE("the roofline of a model is faster than its prediction, in times and i
     CHECK(*rate.roofline > rate.predicted);
 }
 
-TEST_CASE("a model's limit is what its weights or products take at data-sheet rates") {
+TEST_CASE("a model's limit is what its weights or GEMMs take at data-sheet rates") {
     const Bench predicted;
     const auto step = predicted(llama("decode", Metric::tpot_ms)), rate = predicted(llama("decode", Metric::tokens_per_s));
     REQUIRE(step.limit);

@@ -38,7 +38,8 @@ Seconds around_cache(const Attention& op, const AttentionKernel& kernel, const G
     const Bytes element = element_size(activation_precision(op.precision));
     const double heads =
         (p.query_cycles * static_cast<double>(op.heads) + p.cache_cycles * kv_heads) * width_scale(op) * (element / (2 * byte));
-    const Seconds computed = lasting(tokens * (p.token_cycles * block + heads) / static_cast<double>(gpu.profile.sm_count), gpu.profile);
+    const Seconds computed =
+        time_of_cycles(tokens * (p.token_cycles * block + heads) / static_cast<double>(gpu.profile.sm_count), gpu.profile);
     const Bytes moved = tokens * kv_heads * score_width(op) * (element + element_size(op.kv_precision));
     const Bytes evicted = moved * (1 - kept_in_l2(moved, gpu.profile.l2));
     return max(computed, evicted / (gpu.profile.data_bandwidth(Traffic::copied) * p.bandwidth_fraction));
@@ -65,7 +66,7 @@ KernelCost regrouped(const Attention& op, KernelCost attention, const Gpu& gpu) 
 /// What blocks take to look through the sequences of a batch for their work.
 Seconds scan_time(const Attention& op, const AttentionKernel& kernel, const Gpu& gpu) {
     if (op.batch > kernel.design->most_scanned) return {};
-    return lasting(kernel.design->scan_cycles * static_cast<double>(op.batch), gpu.profile);
+    return time_of_cycles(kernel.design->scan_cycles * static_cast<double>(op.batch), gpu.profile);
 }
 
 /// Decoding with a kernel in which each query head goes through its keys by itself, on CUDA cores, even where heads share them.
@@ -94,7 +95,7 @@ KernelCost fused_cost(const Attention& op, const Gpu& gpu, Cache cache, bool on_
     t.dram_bytes = source.bytes;
     t.dram = t.dram_bytes / (gpu.profile.data_bandwidth(Traffic::read) * p.bandwidth_fraction);
     const Seconds start =
-        fills_cache(op, gpu) || kernel.design->fitted_start ? lasting(p.fixed_cycles, gpu.profile) : kernel_start(op, kernel, gpu);
+        fills_cache(op, gpu) || kernel.design->fitted_start ? time_of_cycles(p.fixed_cycles, gpu.profile) : kernel_start(op, kernel, gpu);
     t.latency = start + around_cache(op, kernel, gpu) + scan_time(op, kernel, gpu) + source.fraction * kernel.design->far_start;
     t.overlap = on_simt ? 1 : p.overlap;
     const Joules arithmetic = arithmetic_energy(relative_flop_energy(op.precision, unit) * t.flops, unit, gpu);

@@ -10,7 +10,7 @@ namespace roofcast {
 
 namespace {
 
-constexpr std::int64_t mma_rows = 16;    // rows of the smallest matrix instruction
+constexpr std::int64_t mma_rows = 16;    // rows of the smallest MMA instruction
 constexpr std::int64_t block_warps = 4;  // of a block of queries, that share its rows
 
 Seconds time(const AttentionBlocks& b, const KernelLimits& beside) {
@@ -120,7 +120,7 @@ AttentionBlocks by_queries(const Attention& op, const AttentionKernel& kernel, c
     const double warp_rows = static_cast<double>(std::max(r.block / block_warps, mma_rows));
     const Seconds score = score_time(op, kernel, gpu) + conversion_time(op, kernel, gpu) / warp_rows;
     const MaskedScores masked = masked_scores(op, r, seen, kernel);
-    const Seconds masking = lasting(kernel.design->masked_score_cycles, gpu.profile);
+    const Seconds masking = time_of_cycles(kernel.design->masked_score_cycles, gpu.profile);
     const Seconds longest = static_cast<double>(r.block) * chunk * score + masked.longest * masking,
                   starts = std::ceil(count / sms) * block_start(kernel, gpu);
     const Seconds alone = kernel.design->start_alone * starts;

@@ -38,7 +38,7 @@ bool joins_prompts(const Attention& op, const AttentionKernel& kernel);
 /// Of what kernels do for a head, to that for one 128 wide (mean of keys and values): half of it whatever the width.
 double width_scale(const Attention& op);
 
-/// Of one SM: per score both matrix products, and softmax on the CUDA cores.
+/// Of one SM: per score both GEMMs, and softmax on the CUDA cores.
 Seconds score_time(const Attention& op, const AttentionKernel& kernel, const Gpu& gpu);
 
 /// Of one SM, per key and warp, each of which converts a narrower cache for itself.

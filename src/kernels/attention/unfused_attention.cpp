@@ -23,12 +23,12 @@ KernelCost gemm_with_cache(const Attention& op, const Gemm& tiles, std::int64_t 
     const double taken_in = static_cast<double>(op.heads) / static_cast<double>(op.kv_heads) * once.in(byte);
     const Bytes beside = static_cast<double>(op.batch * op.heads * (op.kv_len + width)) * element_size(op.precision);  // scores, queries
     const KernelCost streamed = streaming_cost(once + beside, work(tiles).matrix, op.precision, gpu, Cache::cold);
-    const Seconds busy = lasting(taken_in / bytes_per_sm_clock / static_cast<double>(gpu.profile.sm_count), gpu.profile);
+    const Seconds busy = time_of_cycles(taken_in / bytes_per_sm_clock / static_cast<double>(gpu.profile.sm_count), gpu.profile);
     const KernelCost by_gemv = at_least(streamed, streamed.launch + busy, Bound::l2, &KernelCost::l2);
     return by_gemv.total < tiled.total ? by_gemv : tiled;
 }
 
-/// The products and what lies between them. A mask that has no kernel of its own is added with the scale.
+/// The GEMMs and what lies between them. A mask that has no kernel of its own is added with the scale.
 KernelCost products_and_softmax(const Attention& op, const Gpu& gpu, Cache cache) {
     const std::int64_t batch = op.batch * op.heads, scores = scores_of(op);
     const Precision p = op.precision;
@@ -44,9 +44,12 @@ KernelCost products_and_softmax(const Attention& op, const Gpu& gpu, Cache cache
                                       .any_operands = gpu.caller.has_plain_tensors()};
         return cost(over_scores, gpu, cache);
     };
-    const bool in_fp32 = op.products == Precision::fp32 && element_size(p) == 2 * byte;
-    const Gemm any{
-        .batch = batch, .m = op.query_len, .precision = in_fp32 ? p : op.products.value_or(p), .weight_bits = bits, .in_fp32 = in_fp32};
+    const bool in_fp32 = op.gemm_precision == Precision::fp32 && element_size(p) == 2 * byte;
+    const Gemm any{.batch = batch,
+                   .m = op.query_len,
+                   .precision = in_fp32 ? p : op.gemm_precision.value_or(p),
+                   .weight_bits = bits,
+                   .in_fp32 = in_fp32};
     Gemm scoring = any, weighting = any;
     scoring.n = weighting.k = op.kv_len;
     scoring.k = op.head_dim;

@@ -41,14 +41,14 @@ bool is_plain_gemm(const Conv2d& op) {
     return has_one_tap(op) && op.stride == 1 && op.padding_h == 0 && op.padding_w == 0;
 }
 
-/// Share of the rate of smaller filters that those of more than 32 taps reach which are not for images.
+/// Fraction of the rate of smaller filters that those of more than 32 taps reach which are not for images.
 double large_filter_fraction(const Conv2d& op, const GpuProfile& gpu) {
     constexpr std::int64_t most_taps = 32, image_channels = 4;
     const bool large = op.kernel_h * op.kernel_w > most_taps && op.padding_h > 0 && op.in_channels > image_channels;
     return large ? gpu.libraries.convolutions.large_filter_rate : 1;
 }
 
-/// Share of the rate of wider formats' kernels, relative to the peak, that those for fp8 reach: all of it with few tiles, the library's
+/// Fraction of the rate of wider formats' kernels, relative to the peak, that those for fp8 reach: all of it with few tiles, the library's
 /// `fp8_rate` where outputs fill half of the SMs with tiles of 128 x 128.
 double fp8_fraction(const Conv2d& op, Precision unit, const GpuProfile& gpu) {
     constexpr double outputs_of_tile = 128 * 128, few = 0.05, many = 0.5;
@@ -63,7 +63,7 @@ std::int64_t elements_of(Bytes step, Precision unit) {
     return static_cast<std::int64_t>(step / max(element_size(unit), 2 * byte));
 }
 
-/// Whether libraries have a convolution whose matrix instructions are those of groups of warps, where there are such: of taps whose
+/// Whether libraries have a convolution whose MMA instructions are those of groups of warps, where there are such: of taps whose
 /// channels fill its steps, those of all groups together, or where nothing is gathered.
 bool has_group_kernel(const Conv2d& op, Precision unit, const GatheringKernels& kernels) {
     return is_plain_gemm(op) || op.in_channels % elements_of(kernels.wide_step, unit) == 0;
@@ -83,15 +83,15 @@ GemmParameters implicit_parameters(const Conv2d& op, Precision unit, const Gpu& 
     return p;
 }
 
-/// A product of the algorithm that runs in `unit`, with elements stored in the convolution's precision.
+/// A GEMM of the algorithm that runs in `unit`, with elements stored in the convolution's precision.
 TiledGemm gemm_of(const Conv2d& op, Precision unit, std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k) {
-    TiledGemm product = plain_gemm(batch, m, n, k, unit, 8 * element_size(unit).in(byte));
+    TiledGemm gemm = plain_gemm(batch, m, n, k, unit, 8 * element_size(unit).in(byte));
     const double stored = element_size(op.precision) / element_size(unit);
-    product.a_element = stored * product.a_element;
-    product.b_element = stored * product.b_element;
-    product.c_element = stored * product.c_element;
-    product.compulsory = stored * product.compulsory;
-    return product;
+    gemm.a_element = stored * gemm.a_element;
+    gemm.b_element = stored * gemm.b_element;
+    gemm.c_element = stored * gemm.c_element;
+    gemm.compulsory = stored * gemm.compulsory;
+    return gemm;
 }
 
 /// Whether tensor cores have a kernel for the groups in channels-last layout: those of a power of two of channels. Others are converted
@@ -137,21 +137,21 @@ KernelCost implicit_gemm_cost(const Conv2d& op, Precision unit, const Gpu& gpu, 
     const std::int64_t groups = std::max<std::int64_t>(op.groups, 1) / (on_simt(unit, gpu) ? 1 : packed_groups(op));
     const std::int64_t pixels = op.batch * op.out_height() * op.out_width();
     const std::int64_t k = channels_taken(op, op.in_channels / groups, unit, gpu) * op.kernel_h * op.kernel_w;
-    TiledGemm product = gemm_of(op, unit, groups, pixels, op.out_channels / groups, k);
-    product.compulsory = work(op).bytes;
+    TiledGemm gemm = gemm_of(op, unit, groups, pixels, op.out_channels / groups, k);
+    gemm.compulsory = work(op).bytes;
     if (on_simt(unit, gpu)) {
-        take_only(implicit_tile, product);
+        take_only(implicit_tile, gemm);
     } else {
-        product.least_rows = least_pixels;
+        gemm.least_rows = least_pixels;
         if (const auto& gathering = gpu.profile.libraries.convolutions.gathering)
-            product.least_columns = static_cast<int>(gathering->least_outputs);
-        product.most_parts = 1;
-        product.relative_epilogue = std::min(1.0, element_size(op.precision) / (2 * byte));  // no 16-bit outputs of 8-bit inputs
-        if (op.channels_last && !has_packed_groups(op) && product.n < group_tile.n) take_only(group_tile, product);
+            gemm.least_columns = static_cast<int>(gathering->least_outputs);
+        gemm.most_parts = 1;
+        gemm.relative_epilogue = std::min(1.0, element_size(op.precision) / (2 * byte));  // no 16-bit outputs of 8-bit inputs
+        if (op.channels_last && !has_packed_groups(op) && gemm.n < group_tile.n) take_only(group_tile, gemm);
     }
     // Channels are the contiguous dimension: their count aligns, not that of k.
-    product.aligned = on_simt(unit, gpu) || has_first_layer_kernel(op, gpu) || (op.in_channels % 8 == 0 && op.out_channels % 8 == 0);
-    KernelCost c = tiled_gemm_cost(product, implicit_parameters(op, unit, gpu), gpu, cache);
+    gemm.aligned = on_simt(unit, gpu) || has_first_layer_kernel(op, gpu) || (op.in_channels % 8 == 0 && op.out_channels % 8 == 0);
+    KernelCost c = tiled_gemm_cost(gemm, implicit_parameters(op, unit, gpu), gpu, cache);
     c.flops = work(op).matrix;  // zeros between packed groups take time and energy, and are no work
     return c;
 }
@@ -161,11 +161,11 @@ KernelCost implicit_gemm_cost(const Conv2d& op, Precision unit, const Gpu& gpu, 
 KernelCost fused_winograd_cost(const Conv2d& op, Precision unit, const Gpu& gpu, Cache cache) {
     constexpr std::int64_t rows = 8, columns = 16, outputs = 4, points = 16;
     const std::int64_t map_blocks = op.batch * ((op.out_height() + rows - 1) / rows) * ((op.out_width() + columns - 1) / columns);
-    TiledGemm product = gemm_of(op, unit, 1, map_blocks * (rows * columns / outputs), op.out_channels, points * op.in_channels);
-    product.accumulators = real(points);
-    take_only(fused_tile, product);
-    product.compulsory = work(op).bytes;
-    return tiled_gemm_cost(product, simt_parameters(gpu.parameters.values.convolution.fused_fraction, gpu), gpu, cache);
+    TiledGemm gemm = gemm_of(op, unit, 1, map_blocks * (rows * columns / outputs), op.out_channels, points * op.in_channels);
+    gemm.accumulators = real(points);
+    take_only(fused_tile, gemm);
+    gemm.compulsory = work(op).bytes;
+    return tiled_gemm_cost(gemm, simt_parameters(gpu.parameters.values.convolution.fused_fraction, gpu), gpu, cache);
 }
 
 /// F(4×4, 3×3) through memory: 36 products for 16 outputs, between kernels that transform input and filters, and the output back. Tiles
@@ -173,22 +173,22 @@ KernelCost fused_winograd_cost(const Conv2d& op, Precision unit, const Gpu& gpu,
 KernelCost winograd_cost(const Conv2d& op, Precision unit, const Gpu& gpu, Cache cache) {
     constexpr std::int64_t side = 4, points = 36;
     const std::int64_t tiles = op.batch * ((op.out_height() + side - 1) / side) * ((op.out_width() + side - 1) / side);
-    TiledGemm product = gemm_of(op, unit, points, tiles, op.out_channels, op.in_channels);
-    take_only(gemm_tile, product);
-    product.blocks_per_sm = 2;
+    TiledGemm gemm = gemm_of(op, unit, points, tiles, op.out_channels, op.in_channels);
+    take_only(gemm_tile, gemm);
+    gemm.blocks_per_sm = 2;
     const double transformed =
         real(points) * (real(tiles) * real(op.in_channels + op.out_channels) + real(op.in_channels) * real(op.out_channels));
     const double filters = real(op.in_channels) * real(op.out_channels) * real(op.kernel_h * op.kernel_w);
     const Bytes moved = input_bytes(op) + output_bytes(op) + (transformed + filters) * element_size(op.precision);
     const GemmParameters p = simt_parameters(gpu.parameters.values.convolution.winograd_fraction, gpu);
-    return in_sequence(transform_cost(moved, gpu, cache), tiled_gemm_cost(product, p, gpu, cache));
+    return in_sequence(transform_cost(moved, gpu, cache), tiled_gemm_cost(gemm, p, gpu, cache));
 }
 
 KernelCost faster(const KernelCost& a, const KernelCost& b) {
     return b.total < a.total ? b : a;
 }
 
-/// The fastest algorithm whose products run in `unit`.
+/// The fastest algorithm whose GEMMs run in `unit`.
 KernelCost fastest_in(Precision unit, const Conv2d& op, const Gpu& gpu, Cache cache) {
     KernelCost best = implicit_gemm_cost(op, unit, gpu, cache);
     if (!winograd_applies(op) || !on_simt(unit, gpu)) return best;
@@ -215,7 +215,7 @@ std::int64_t whole_vectors(std::int64_t channels) {
     return (channels + vector_channels - 1) / vector_channels * vector_channels;
 }
 
-/// Whether the library pads channels to whole vectors where taps are gathered, but for images. Plain products run in kernels for any
+/// Whether the library pads channels to whole vectors where taps are gathered, but for images. Plain GEMMs run in kernels for any
 /// alignment.
 bool pads_channels(const Conv2d& op, const Gpu& gpu) {
     constexpr std::int64_t of_image = 4;

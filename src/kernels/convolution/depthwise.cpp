@@ -78,7 +78,7 @@ FlopsPerSecond depthwise_rate(const Conv2d& op, const Gpu& gpu, bool pairs) {
 Seconds start_of_taps(const Conv2d& op, const Gpu& gpu) {
     constexpr double narrow_cycles = 350, wide_cycles = 160;
     if (!op.channels_last || !has_depthwise_kernel(op)) return {};
-    return lasting((element_size(op.precision) < 4 * byte ? narrow_cycles : wide_cycles) * taps_of(op), gpu.profile);
+    return time_of_cycles((element_size(op.precision) < 4 * byte ? narrow_cycles : wide_cycles) * taps_of(op), gpu.profile);
 }
 
 /// On CUDA cores, of libraries' kernels.

@@ -14,8 +14,8 @@ namespace {
 
 constexpr double shared_epilogue_fraction = 0.5;  // of an epilogue that waits for all that the chip writes: 0, 0.3, 0.7 and 1 tried
 constexpr int most_serial_parts = 4;              // A100 weight-only rows: 2 to 7 tried
-constexpr double stored_alone = 1.5;              // rate of products that only store misaligned rows, over those that load them too
-constexpr double held_up = 1.5;  // accumulation ratio from which on products of other blocks go on while one stores: nets on GeForce
+constexpr double stored_alone = 1.5;              // rate of GEMMs that only store misaligned rows, over those that load them too
+constexpr double held_up = 1.5;  // accumulation ratio from which on GEMMs of other blocks go on while one stores: nets on GeForce
 
 Flops gemm_flops(const TiledGemm& op) {
     return 2 * flop * (static_cast<double>(op.batch) * static_cast<double>(op.m)) * (static_cast<double>(op.n) * static_cast<double>(op.k));
@@ -30,7 +30,7 @@ Bytes partial_sums(const TiledGemm& op) {
     return outputs(op) * (op.parts_in_turn ? 2 * op.c_element : 8 * byte);
 }
 
-/// Share of the rate that rows leave which do not start at multiples of 16 bytes. Tensor cores then get elements one by one, so that
+/// Fraction of the rate that rows leave which do not start at multiples of 16 bytes. Tensor cores then get elements one by one, so that
 /// multiply-adds run at the same rate in 16 bits and in wider formats.
 double aligned_fraction(const TiledGemm& op, const GemmParameters& p, MathUnit unit) {
     if (op.aligned) return 1;
@@ -46,7 +46,7 @@ double later_start(const TiledGemm& op, const GpuProfile& gpu) {
     return op.precision == Precision::tf32 && tf32 ? tf32->start_cycles * std::min(1.0, static_cast<double>(op.k) / depth) : 0;
 }
 
-/// Of the traffic, what comes at a share of the bandwidth: of operands that are read along k what waves read again, and of far ones all.
+/// Of the traffic, what comes at a fraction of the bandwidth: of operands that are read along k what waves read again, and of far ones all.
 Bytes strided_traffic(const TiledGemm& op, Bytes traffic) {
     if (!op.along_k) return {};
     return max(traffic - (op.far_operands ? outputs(op) * op.c_element : op.compulsory), 0 * byte);
@@ -65,7 +65,7 @@ GemmRates rates_of(const TiledGemm& op, const Gpu& gpu, const GemmParameters& p,
     r.lost_outputs = p.tiling.tile_half / op.accumulators * lost_weight;
     const double operations = op.unpack_weights ? gpu.parameters.values.weight_only.dequantization_operations : 0;
     r.per_weight = instruction_time(operations, profile).in(s);
-    r.cycle = lasting(1, profile).in(s);
+    r.cycle = time_of_cycles(1, profile).in(s);
     const bool on_simt = unit == MathUnit::simt;
     const double side = on_simt ? 1 : tensor_core_side(profile);
     r.per_a_byte = r.cycle / (p.tiling.l2_bytes_per_sm_clock * side);
@@ -122,13 +122,13 @@ TiledGemm plain_gemm(std::int64_t batch, std::int64_t m, std::int64_t n, std::in
     return op;
 }
 
-void take_shaped(std::span<const ShapedTile> tiles, std::int64_t rows, std::int64_t columns, TiledGemm& product) {
+void take_shaped(std::span<const ShapedTile> tiles, std::int64_t rows, std::int64_t columns, TiledGemm& gemm) {
     for (const ShapedTile& tile : tiles) {
         if (rows > tile.most_m || columns > tile.most_n) continue;
-        take_only({tile.rows, tile.columns}, product);
-        product.relative_epilogue = tile.relative_epilogue;
-        product.cluster_rows = tile.cluster_rows;
-        product.padding_cost = tile.padding_cost;
+        take_only({tile.rows, tile.columns}, gemm);
+        gemm.relative_epilogue = tile.relative_epilogue;
+        gemm.cluster_rows = tile.cluster_rows;
+        gemm.padding_cost = tile.padding_cost;
         return;
     }
 }

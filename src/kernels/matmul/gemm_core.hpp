@@ -1,5 +1,5 @@
 #pragma once
-/// The tiled matrix product that GEMM, convolution and mixture-of-experts share. See docs/model.md, GEMM.
+/// The tiled GEMM that GEMM, convolution and mixture-of-experts share. See docs/model.md, GEMM.
 
 #include <cstdint>
 #include <optional>
@@ -32,14 +32,14 @@ struct TiledGemm {
     int least_columns = 0;                  ///< of a tile
     int most_columns = 0;                   ///< of a tile; 0: any
     int large_rows = 0;                     ///< of the lowest tile that CUDA cores have for linear layers, besides a small one
-    int strip_rows = large_tile_side;       ///< of the highest; a wave of tiles covers as many rows of a wide product
+    int strip_rows = large_tile_side;       ///< of the highest; a wave of tiles covers as many rows of a wide GEMM
     bool far_operands = false;              ///< all that is read of them comes at `strided_fraction`, not what is read again alone
     std::int64_t depth = 32;                ///< elements of k that a block takes in one step
     int tile_rows = 0, tile_columns = 0;    ///< of the only tile that the library has; 0: it has several
     int cluster_rows = 0;                   ///< of the tiles that a cluster of thread blocks computes together; 0: each tile alone
-    double padding_cost = 0;                ///< of a cluster's rows that m lacks: share of a step's time (docs/model.md)
+    double padding_cost = 0;                ///< of a cluster's rows that m lacks: fraction of a step's time (docs/model.md)
     int blocks_per_sm = 1;                  ///< that share an SM, each as much slower
-    int most_parts = 32;                    ///< of k that the library has kernels for; 1: it does not split k
+    int most_parts = 32;                    ///< of k that the library has kernels for; 1: it does not use split-K
     bool steps_in_turn = false;             ///< along k, each waits for the one before; else loads run far ahead
     bool parts_in_turn = false;             ///< each part adds to the sums of the one before; else a kernel adds them all up
     bool along_k = false;  ///< both operands are stored along k, as by a linear layer, and CUDA cores load them without asynchronous copies
@@ -65,17 +65,17 @@ inline bool in_whole_vectors(std::int64_t count, Bytes element) {
 TiledGemm plain_gemm(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k, Precision precision, double weight_bits,
                      std::optional<Precision> output = std::nullopt);
 
-/// The library has one tile for the product, and does not split k.
-inline void take_only(Tile tile, TiledGemm& product) {
-    product.tile_rows = tile.m;
-    product.tile_columns = tile.n;
-    product.most_parts = 1;
+/// The library has one tile for the GEMM, and does not use split-K.
+inline void take_only(Tile tile, TiledGemm& gemm) {
+    gemm.tile_rows = tile.m;
+    gemm.tile_columns = tile.n;
+    gemm.most_parts = 1;
 }
 
 /// The same for the first of `tiles` that is for so many rows and columns; nothing when none is.
-void take_shaped(std::span<const ShapedTile> tiles, std::int64_t rows, std::int64_t columns, TiledGemm& product);
+void take_shaped(std::span<const ShapedTile> tiles, std::int64_t rows, std::int64_t columns, TiledGemm& gemm);
 
-/// Efficiencies of the GPU's plain products in `precision`; families of kernels replace what is theirs.
+/// Efficiencies of the GPU's plain GEMMs in `precision`; families of kernels replace what is theirs.
 inline const GemmParameters& gemm_parameters(const Gpu& gpu, Precision precision) {
     return gpu.parameters.values.gemm[index(gpu.profile.math_unit(precision))];
 }

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int split_factors[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32};
 constexpr std::int64_t few_rows = 64;   // that low tiles are the best for
-constexpr double split_waves = 4;       // that the parts of k fill at most
+constexpr double split_waves = 4;       // that the split-K parts fill at most
 constexpr double waiting_blocks = 2;    // that share an SM on CUDA cores, one of which computes while the other waits
 constexpr double unpacking_blocks = 3;  // that share an SM and wait for their steps side by side: A100 weight-only rows, 1, 2 and 4 tried
 constexpr double reference_depth = 32;  // of k, that the cost of a step is given for
@@ -21,12 +21,12 @@ constexpr double reference_tile = large_tile_side * large_tile_side;  // that th
 /// What a tile's terms have in common, however k is split.
 struct TileTerms {
     int area;
-    double tiles;          // of the product
+    double tiles;          // of the GEMM
     double step, l2_step;  // seconds for an element of k
     double epilogue = 0;   // cycles
 };
 
-/// `padding`: mean time of a step along k, over that of tiles within the product.
+/// `padding`: mean time of a step along k, over that of tiles within the GEMM.
 double step_time(const GemmRates& r, Tile tile, double padding) {
     return padding * (tile.m * tile.n + r.lost_outputs) * r.per_output_step + tile.n * r.per_weight;
 }
@@ -41,7 +41,7 @@ double epilogue_cycles(const GemmRates& r, const GemmParameters& p, Tile tile) {
     return r.relative_epilogue * (tile.m * tile.n) / reference_tile * p.tiling.epilogue_cycles;
 }
 
-/// Additions of parts of k that one waits for after the other.
+/// Additions of split-K parts that one waits for after the other.
 int additions_of(const GemmRates& r, int split) {
     return r.parts_in_turn ? split - 1 : std::min(split - 1, 1);
 }
@@ -108,11 +108,11 @@ bool splits(const TiledGemm& op, const GemmRates& r, const TileTerms& t, int spl
     return t.tiles * split <= split_waves * r.sm_count && split <= op.most_parts;
 }
 
-/// A tile that the library has for the product.
+/// A tile that the library has for the GEMM.
 struct Tried {
     TileTerms terms;
     std::size_t place;  ///< among the library's tiles
-    bool splits;        ///< may be the fastest with a split k
+    bool splits;        ///< may be the fastest with split-K
 };
 
 /// Whether one of `tried` is as fast as `t` however k is split, or faster: as many tiles of as many outputs, whose operands take no longer.
@@ -151,14 +151,14 @@ Candidate fastest_candidate(const TiledGemm& op, const GemmRates& r, const GemmP
     Fastest fastest;
     std::array<Tried, most_tiles> tried;
     std::size_t count = 0;
-    // Low tiles come last, and are the best of products of few rows: then they leave few others that can be faster.
+    // Low tiles come last, and are the best of GEMMs of few rows: then they leave few others that can be faster.
     const bool last_first = op.m <= few_rows;
     for (std::size_t i = 0; i < tiles.size(); ++i) {
         const std::size_t place = last_first ? tiles.size() - 1 - i : i;
         const Tile tile = tiles[place];
         const double blocks = static_cast<double>(op.batch) * tile_rows(op, tile) * tile_columns(op, tile);
         TileTerms t{.area = tile.m * tile.n, .tiles = blocks, .step = step_time(r, tile, 1), .l2_step = l2_step_time(r, tile)};
-        // Waves are no fewer than filled ones, nor than one, and parts of k together no shorter than k.
+        // Waves are no fewer than filled ones, nor than one, and split-K parts together no shorter than k.
         const double waves = blocks / r.sm_count;
         const bool tries_whole = !fastest.beats(least_time(t, whole, std::max(waves, r.blocks_per_sm) * k, p.overlap));
         const bool tries_split = splits(op, r, t, split_factors[1]) && !fastest.beats(least_time(t, split, waves * k, p.overlap));

@@ -1,5 +1,5 @@
 #pragma once
-/// The tile and the split of k that a library runs a matrix product in. See docs/model.md, GEMM, Tiles.
+/// The tile and split-K that a library runs a GEMM in. See docs/model.md, GEMM, Tiles.
 
 #include "kernels/matmul/gemm_core.hpp"
 
@@ -40,7 +40,7 @@ struct Candidate {
     [[nodiscard]] double least_time() const { return std::max(compute, std::max(dram, l2)) + latency; }
 };
 
-/// Parts of a split k whose sums move through memory: all, or, in turn, all but the first.
+/// Parts of split-K whose sums move through memory: all, or, in turn, all but the first.
 inline int summed_parts(bool in_turn, int split) {
     return in_turn || split == 1 ? split - 1 : split;
 }

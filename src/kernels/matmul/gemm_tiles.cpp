@@ -24,7 +24,7 @@ bool too_wide(Tile tile, const TiledGemm& op) {
     return op.most_columns > 0 && tile.n > op.most_columns;
 }
 
-/// Whether one of the largest tiles covers more of the product than `tile` does.
+/// Whether one of the largest tiles covers more of the GEMM than `tile` does.
 bool has_larger(Tile tile, const TiledGemm& op) {
     return std::any_of(largest_tiles.begin(), largest_tiles.end(), [&](Tile larger) {
         const bool taller = larger.m > tile.m, wider = larger.n > tile.n;
@@ -33,13 +33,13 @@ bool has_larger(Tile tile, const TiledGemm& op) {
     });
 }
 
-/// Libraries take the largest tile for products of many waves, though the last of these be nearly empty.
+/// Libraries take the largest tile for GEMMs of many waves, though the last of these be nearly empty.
 bool gives_way(Tile tile, double tiles, const TiledGemm& op, double sm_count) {
     const int area = tile.m * tile.n;
     return replaced_area <= area && area < largest_area && tiles > waves_before_largest * sm_count && has_larger(tile, op);
 }
 
-/// Linear layers on CUDA cores run the small tile only while large ones leave room on the chip, though these cover rows that the product
+/// Linear layers on CUDA cores run the small tile only while large ones leave room on the chip, though these cover rows that the GEMM
 /// lacks.
 bool offered_to_linear_layer(Tile tile, const TiledGemm& op, double sm_count) {
     if (tile.m > small_rows) return tile.m >= op.large_rows && tile.m <= op.strip_rows;

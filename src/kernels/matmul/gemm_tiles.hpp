@@ -1,5 +1,5 @@
 #pragma once
-/// Which tiles libraries run a matrix product in, and what they cover of it. See docs/model.md, GEMM, Tiles.
+/// Which tiles libraries run a GEMM in, and what they cover of it. See docs/model.md, GEMM, Tiles.
 
 #include <algorithm>
 #include <bit>
@@ -9,13 +9,13 @@
 
 namespace roofcast {
 
-/// Tiles of one product.
+/// Tiles of one GEMM.
 inline constexpr std::size_t most_tiles = 13;
 
 /// That kernels of libraries are compiled for, `most_tiles` at most.
 std::span<const Tile> tiles_of(const TiledGemm& op, MathUnit unit);
 
-/// Whether the library runs `tile` for a product that takes `tiles` of it: its only one always.
+/// Whether the library runs `tile` for a GEMM that takes `tiles` of it: its only one always.
 bool offered(Tile tile, double tiles, const TiledGemm& op, double sm_count, MathUnit unit);
 
 /// `blocks`, without a division where `side` is a power of two: most are.
@@ -25,7 +25,7 @@ inline double sides_over(std::int64_t x, int side) {
     return static_cast<double>(whole_bits ? beyond >> std::countr_zero(static_cast<unsigned>(side)) : beyond / side);
 }
 
-/// Rows that are computed together, whether the product has them or not.
+/// Rows that are computed together, whether the GEMM has them or not.
 inline int cluster_height(const TiledGemm& op, Tile tile) {
     return std::max(tile.m, op.cluster_rows);
 }
@@ -42,7 +42,7 @@ inline double tile_columns(const TiledGemm& op, Tile tile) {
     return sides_over(op.n, tile.n);
 }
 
-/// Mean time of a step along k, over that of tiles within the product, where clusters lack rows of A: it grows with what one of them lacks,
+/// Mean time of a step along k, over that of tiles within the GEMM, where clusters lack rows of A: it grows with what one of them lacks,
 /// falls with the clusters of a column, and sets in as tiles fill the chip (`tiles_per_sm`) and k gets long (docs/model.md, GEMM).
 double padding_of(const TiledGemm& op, Tile tile, double tiles_per_sm);
 

@@ -24,7 +24,7 @@ Bytes streamed_traffic(const TiledGemm& op, const GpuProfile& gpu) {
 }
 
 /// Bytes of A and C that DRAM need not deliver when the kernels before wrote A: what L2 holds of them beside the weights, all up to half of
-/// it and none beyond the whole. Streaming kernels find some beyond it (`produced_in_l2`); that products do was tried and is no better.
+/// it and none beyond the whole. Streaming kernels find some beyond it (`produced_in_l2`); that GEMMs do was tried and is no better.
 Bytes kept_for_gemm(const TiledGemm& op, const Gpu& gpu) {
     constexpr double edge = 2;  // as much again is touched in between
     const Bytes weights = static_cast<double>(op.batch) * static_cast<double>(op.n) * static_cast<double>(op.k) * op.b_element;
@@ -32,7 +32,7 @@ Bytes kept_for_gemm(const TiledGemm& op, const Gpu& gpu) {
     return activations * (gpu.parameters.values.streaming.l2_residency * kept_in_l2(op.compulsory, gpu.profile.shared_l2(), edge));
 }
 
-/// Of operands that fit L2. What other kernels wrote is there as for all kernels, what calls repeat as for the product's own.
+/// Of operands that fit L2. What other kernels wrote is there as for all kernels, what calls repeat as for the GEMM's own.
 Bytes resident_traffic(const TiledGemm& op, const Gpu& gpu, const GemmParameters& p, Cache cache) {
     const Bytes l2 = gpu.profile.shared_l2();
     if (cache == Cache::rotated) return rotated_traffic(op, l2, p.l2_residency);

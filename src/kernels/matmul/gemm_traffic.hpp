@@ -1,5 +1,5 @@
 #pragma once
-/// What a tiled matrix product moves through DRAM. See docs/model.md, GEMM, Traffic.
+/// What a tiled GEMM moves through DRAM. See docs/model.md, GEMM, Traffic.
 
 #include "kernels/matmul/gemm_core.hpp"
 

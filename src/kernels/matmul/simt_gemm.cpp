@@ -22,22 +22,22 @@ double fed_fraction(const GpuProfile& gpu, Precision precision) {
 /// Cycles of an SM to load an element of rows that are stored along k: the longer they are, the fewer share a page of memory. Where an
 /// operand has few rows, blocks that share them keep step, and find in L2 what the first of them fetched. Batched rows are shorter than
 /// those that show it.
-double far_row_cycles(const TiledGemm& product, const FarRows& far) {
+double far_row_cycles(const TiledGemm& gemm, const FarRows& far) {
     constexpr Bytes fetched = 32 * byte;
-    const Bytes row = static_cast<double>(product.k) * product.a_element;
+    const Bytes row = static_cast<double>(gemm.k) * gemm.a_element;
     const double out_of_step =
-        std::min(1.0, static_cast<double>(product.m) / far.rows) * std::min(1.0, static_cast<double>(product.n) / far.rows);
-    return far.fetch_cycles * (product.a_element / fetched) * std::min(1.0, row / far.length) * out_of_step;
+        std::min(1.0, static_cast<double>(gemm.m) / far.rows) * std::min(1.0, static_cast<double>(gemm.n) / far.rows);
+    return far.fetch_cycles * (gemm.a_element / fetched) * std::min(1.0, row / far.length) * out_of_step;
 }
 
 /// Linear layers where far rows are slow, by cuBLAS of Pascal (fp32 rows of P100 and P4, 31 rows and more): of two large tiles the library
 /// takes the one that covers fewer rows, though each strip of tiles reads all weights, so that one row more may take less time.
-void with_far_rows(TiledGemm& product, const FarRows& far) {
-    product.load_cycles = far_row_cycles(product, far);
-    product.far_operands = true;
-    const bool lower_covers_fewer = (product.m - 1) % large_tile_side < product.large_rows;
-    if (lower_covers_fewer) product.strip_rows = product.large_rows;
-    product.large_rows = product.strip_rows;
+void with_far_rows(TiledGemm& gemm, const FarRows& far) {
+    gemm.load_cycles = far_row_cycles(gemm, far);
+    gemm.far_operands = true;
+    const bool lower_covers_fewer = (gemm.m - 1) % large_tile_side < gemm.large_rows;
+    if (lower_covers_fewer) gemm.strip_rows = gemm.large_rows;
+    gemm.large_rows = gemm.strip_rows;
 }
 
 }  // namespace
@@ -48,31 +48,31 @@ double waiting_cycles(Bytes element, bool from_l2) {
     return (from_l2 ? l2_latency : dram_latency) * (element / loaded_at_once);
 }
 
-bool in_l2(const TiledGemm& product, const Gpu& gpu, Cache cache) {
-    return cache == Cache::warm && product.compulsory <= gpu.profile.l2;
+bool in_l2(const TiledGemm& gemm, const Gpu& gpu, Cache cache) {
+    return cache == Cache::warm && gemm.compulsory <= gpu.profile.l2;
 }
 
-void as_on_simt(TiledGemm& product, GemmParameters& p, const Gpu& gpu, Cache cache) {
-    if (product.batch == 1) {
-        product.along_k = true;
-        product.large_rows = gpu.profile.libraries.linear_simt_rows;
-        if (gpu.profile.facts.far_rows.fetch_cycles > 0 && !product.unpack_weights) with_far_rows(product, gpu.profile.facts.far_rows);
-        product.waiting_cycles = waiting_cycles(product.a_element, true);
+void as_on_simt(TiledGemm& gemm, GemmParameters& p, const Gpu& gpu, Cache cache) {
+    if (gemm.batch == 1) {
+        gemm.along_k = true;
+        gemm.large_rows = gpu.profile.libraries.linear_simt_rows;
+        if (gpu.profile.facts.far_rows.fetch_cycles > 0 && !gemm.unpack_weights) with_far_rows(gemm, gpu.profile.facts.far_rows);
+        gemm.waiting_cycles = waiting_cycles(gemm.a_element, true);
     } else {
-        product.tile_rows = gpu.profile.libraries.batched_simt_tile[0];
-        product.tile_columns = gpu.profile.libraries.batched_simt_tile[1];
-        product.depth = batched_simt_depth;
-        product.most_parts = 1;
-        product.waiting_cycles = waiting_cycles(product.a_element, in_l2(product, gpu, cache));
+        gemm.tile_rows = gpu.profile.libraries.batched_simt_tile[0];
+        gemm.tile_columns = gpu.profile.libraries.batched_simt_tile[1];
+        gemm.depth = batched_simt_depth;
+        gemm.most_parts = 1;
+        gemm.waiting_cycles = waiting_cycles(gemm.a_element, in_l2(gemm, gpu, cache));
         p.peak_fraction = p.batched_fraction;
     }
-    p.peak_fraction = std::min(p.peak_fraction, fed_fraction(gpu.profile, product.precision));
+    p.peak_fraction = std::min(p.peak_fraction, fed_fraction(gpu.profile, gemm.precision));
 }
 
-KernelCost with_rows_apart(const KernelCost& kernel, const TiledGemm& product, const GemmParameters& p, const Gpu& gpu, Cache cache) {
+KernelCost with_rows_apart(const KernelCost& kernel, const TiledGemm& gemm, const GemmParameters& p, const Gpu& gpu, Cache cache) {
     constexpr Bytes page = 1536 * byte;  // rows of that length or longer share none; 0.5 to 4 KiB tried, memory's own are of 1 to 2 KiB
-    const Bytes row = static_cast<double>(product.k) * product.a_element;
-    const Bytes a = static_cast<double>(product.batch) * static_cast<double>(product.m) * row;
+    const Bytes row = static_cast<double>(gemm.k) * gemm.a_element;
+    const Bytes a = static_cast<double>(gemm.batch) * static_cast<double>(gemm.m) * row;
     const Bytes fetched = cache == Cache::cold ? a : max(a - gpu.profile.shared_l2(), Bytes{});
     const double slower = 1 + std::min(1.0, row / page) * (1 / p.batched_strided_fraction - 1);
     const Seconds read = fetched * slower / gpu.profile.data_bandwidth(Traffic::read);

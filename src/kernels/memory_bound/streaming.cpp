@@ -33,7 +33,7 @@ KernelCost addressed(const KernelCost& streamed, std::int64_t elements, const Gp
 
 /// Kernels for operands of several formats load and convert them one by one: 42 instructions of the INT32 cores an element, and 13 for
 /// each operand. PyTorch 2.11 on the H100, nets under automatic mixed precision: 3.3 ps an element that is widened, 4.2 of a sum or a
-/// product.
+/// GEMM.
 KernelCost converted_singly(const KernelCost& streamed, const Elementwise& op, const GpuProfile& gpu) {
     if (!op.any_operands || op.mixed_operands == 0) return streamed;
     constexpr double of_element = 42, of_operand = 13;

@@ -121,7 +121,7 @@ TEST_CASE("FlashAttention-3 splits the keys of few blocks of queries too") {
     CHECK(c.launch.in(us) == rel(0.035 + far, 1e-3));
 }
 
-TEST_CASE("an SM reads an even share of DRAM's rate, and so many bytes a clock beyond it") {
+TEST_CASE("an SM reads an equal part of DRAM's rate, and so many bytes a clock beyond it") {
     Gpu gpu = test::toy_gpu();
     gpu.profile.vector_peak[index(Precision::fp32)] = 1e6 * tflops;
     for (AttentionParameters& p : gpu.parameters.values.attention) p.own_bytes_per_sm_clock = 30;
@@ -189,7 +189,7 @@ TEST_CASE("FlashInfer converts a narrower cache in each warp and splits keys ove
     CHECK((cost(op, gpu).compute - parts.compute).in(us) == rel(4 * (512 * 256 * 5 / 500e3) * 2.25, 1e-2));
 }
 
-TEST_CASE("trtllm-gen hides most of softmax or of the products, takes rows in by tiles and splits keys whenever SMs are free") {
+TEST_CASE("trtllm-gen hides most of softmax or of the GEMMs, takes rows in by tiles and splits keys whenever SMs are free") {
     Gpu gpu = test::toy_gpu_with_tensor_cores();
     gpu.profile.bandwidth = 1000 * tb_per_s;
     gpu.parameters.values.attention[index(CacheFormat::plain)].softmax_operations = 512;
@@ -213,7 +213,7 @@ TEST_CASE("trtllm-gen hides most of softmax or of the products, takes rows in by
     CHECK((cost(op, gpu).compute - rows8).in(us) == rel(8 * 256 * 2 / 10e3, 1e-3));
 }
 
-TEST_CASE("heads that decode apart go through shared keys one by one, on the lanes, and read them from DRAM once") {
+TEST_CASE("heads that decode apart go through shared keys one by one, on CUDA cores, and read them from DRAM once") {
     Gpu gpu = test::toy_gpu_with_tensor_cores();
     gpu.parameters.values.attention[index(CacheFormat::plain)].split_block = 1 * us;
     Attention op = fp32_attention(10, 8, 1, 1024);

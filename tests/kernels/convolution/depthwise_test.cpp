@@ -35,7 +35,7 @@ TEST_CASE("depthwise kernels load 16 bits twice as fast as 32, and vectors of ch
     CHECK(time(Precision::fp32, false) == rel(4 * 75.5, 1e-3));
 }
 
-TEST_CASE("depthwise kernels are no faster than the lanes in fp64, and compute narrower formats in fp32") {
+TEST_CASE("depthwise kernels are no faster than the CUDA cores in fp64, and compute narrower formats in fp32") {
     Gpu gpu = test::toy_gpu();
     gpu.profile.bandwidth = 100 * tb_per_s;
     gpu.profile.vector_peak[index(Precision::fp64)] = 1 * tflops;
@@ -64,7 +64,7 @@ TEST_CASE("channels-last depthwise kernels load single values of up to eight ima
     CHECK(time(24) == rel(3 * 7.55, 1e-3));
 }
 
-TEST_CASE("PyTorch's own depthwise kernel computes the address of each tap on the integer lanes, whatever the format") {
+TEST_CASE("PyTorch's own depthwise kernel computes the address of each tap on the integer CUDA cores, whatever the format") {
     Gpu gpu = test::toy_gpu();
     gpu.profile.bandwidth = 100 * tb_per_s;
     gpu.profile.facts.warp_mma_fraction = 0.5;  // the generation that was measured
@@ -104,7 +104,7 @@ TEST_CASE("channels-last depthwise kernels take one tap after the other") {
     CHECK(cost(op, test::toy_gpu()).total.in(us) < 81 * 0.35);
 }
 
-TEST_CASE("channels-last depthwise windows beyond 7x7 compute 64 columns on the lanes for one") {
+TEST_CASE("channels-last depthwise windows beyond 7x7 compute 64 columns on CUDA cores for one") {
     Conv2d op = fp32_conv(9, 128);
     // Plane by plane 2 · 8 · 128 · 4096 · 81 = 679.5 MFLOP take 68 us: bound by memory, as smaller windows.
     CHECK(cost(op, test::toy_gpu()).bound == Bound::dram);

@@ -9,7 +9,7 @@ using namespace roofcast;
 using test::fp32_gemm;
 using test::rel;
 
-TEST_CASE("a serving engine's fp8 products run in the tile that their shape decides on") {
+TEST_CASE("a serving engine's fp8 GEMMs run in the tile that their shape decides on") {
     Gpu gpu = test::toy_gpu_with_tensor_cores();
     gpu.profile.tensor_peak[index(Precision::fp8)] = 20 * tflops;
     gpu.profile.bandwidth = 10 * tb_per_s;
@@ -27,10 +27,10 @@ TEST_CASE("a serving engine's fp8 products run in the tile that their shape deci
     Gemm tall = op;
     tall.m = 33;
     CHECK(cost(tall, gpu).compute.in(us) == rel(8 * fixed, 1e-3));
-    CHECK(cost(alone, gpu).compute.in(us) < free / 2);  // cuBLASLt splits k
+    CHECK(cost(alone, gpu).compute.in(us) < free / 2);  // cuBLASLt uses split-K
 }
 
-TEST_CASE("products of 8 bits do not split k, and few rows in int8 are multiplied on the lanes") {
+TEST_CASE("GEMMs of 8 bits do not use split-K, and few rows in int8 are multiplied on CUDA cores") {
     Gpu gpu = test::toy_gpu_with_tensor_cores();
     gpu.profile.bandwidth = 1000 * tb_per_s;
     gpu.profile.tensor_peak[index(Precision::int8)] = 20 * tflops;
@@ -47,14 +47,14 @@ TEST_CASE("products of 8 bits do not split k, and few rows in int8 are multiplie
     CHECK(by_simt.flops.in(flop) == rel(536.9e6, 1e-3));
     op.m = 5;
     CHECK(cost(op, gpu).total.in(us) > 100);
-    // The vendor's library splits k instead, in eight parts on ten SMs.
+    // The vendor's library uses split-K instead, in eight parts on ten SMs.
     gpu.caller.vendor_library = true;
     CHECK(cost(op, gpu).total.in(us) == rel(1073.7 / 8, 1e-3));
     op.m = 4;
     CHECK(cost(op, gpu).total.in(us) == rel(1073.7 / 8, 1e-3));
 }
 
-TEST_CASE("a framework's bias is added by kernels that do not split k, or by some that take twice as long") {
+TEST_CASE("a framework's bias is added by kernels that do not use split-K, or by some that take twice as long") {
     Gpu gpu = test::toy_gpu();
     gpu.profile.facts.warp_mma_fraction = 0.5;  // the generation that was measured
     test::run_kernels_of("hopper", gpu);
@@ -81,7 +81,7 @@ TEST_CASE("a framework's bias is added by kernels that do not split k, or by som
     CHECK(cost(wide, gpu).total / without == rel(1, 1e-12));
 }
 
-TEST_CASE("a product waits for its first data where they come from DRAM, and for a bias when it has finished") {
+TEST_CASE("a GEMM waits for its first data where they come from DRAM, and for a bias when it has finished") {
     Gpu gpu = test::toy_gpu_with_tensor_cores();
     const auto wait = [&gpu](bool bias, Cache cache) {
         const Gemm op{.m = 128, .n = 128, .k = 128, .precision = Precision::fp16, .bias = bias};
@@ -98,7 +98,7 @@ TEST_CASE("a product waits for its first data where they come from DRAM, and for
     CHECK(wait(true, Cache::warm) == rel(2 * from_dram, 0.05));
 }
 
-TEST_CASE("Hopper's library has no kernel of groups of warps for TF32 that splits k, nor one for more than 128 outputs") {
+TEST_CASE("Hopper's library has no kernel of groups of warps for TF32 that uses split-K, nor one for more than 128 outputs") {
     Gpu gpu = test::toy_gpu_with_tensor_cores();
     gpu.profile.bandwidth = 1e6 * gb_per_s;
     gpu.profile.l2 = {};
@@ -110,7 +110,7 @@ TEST_CASE("Hopper's library has no kernel of groups of warps for TF32 that split
     const double parts = compute(Precision::tf32, 64, 1 << 20), wide = compute(Precision::tf32, 2560, 1024);
     gpu.profile.facts.warp_mma_fraction = 0.5;
     test::run_kernels_of("hopper", gpu);
-    // Kernels that split k for ten SMs reach half of the rate.
+    // Kernels that use split-K for ten SMs reach half of the rate.
     CHECK(compute(Precision::tf32, 64, 1 << 20) > 1.9 * parts);
     CHECK(compute(Precision::tf32, 64, 1 << 20) < 2.1 * parts);
     CHECK(compute(Precision::tf32, 2560, 1024) > 1.05 * wide);
@@ -198,7 +198,7 @@ TEST_CASE("where a benchmark rotates weights, activations that fit L2 beside the
     CHECK(quantized(op) == rel(12.58, 1e-3));
 }
 
-TEST_CASE("a single row on the lanes is not padded to a tile") {
+TEST_CASE("a single row on CUDA cores is not padded to a tile") {
     Gpu gpu = test::toy_gpu();
     gpu.profile.bandwidth = 10 * tb_per_s;
     // 4096 · 4096 weights and two vectors, 67.14 MB, take 6.714 us; 33.6 MFLOP take 3.4 us; a tile of 16 rows would take 54 us.
@@ -209,7 +209,7 @@ TEST_CASE("a precision that the GPU lacks is an error") {
     CHECK_THROWS_AS(cost(Gemm{.m = 1, .n = 1, .k = 1, .precision = Precision::fp8}, test::toy_gpu()), Error);
 }
 
-TEST_CASE("lanes wait where shared memory delivers less than a third of an element for each multiply-add") {
+TEST_CASE("CUDA cores wait where shared memory delivers less than a third of an element for each multiply-add") {
     Gpu gpu = test::toy_gpu();
     gpu.profile.l2 = 20 * mb;
     gpu.profile.peak_clock = gpu.profile.boost_clock;
@@ -240,7 +240,7 @@ TEST_CASE("lanes wait where shared memory delivers less than a third of an eleme
     CHECK(time(1) == rel(linear / 0.4, 1e-9));
 }
 
-TEST_CASE("fp8 products of one row may take longer by a time of their architecture") {
+TEST_CASE("fp8 GEMMs of one row may take longer by a time of their architecture") {
     Gpu gpu = test::toy_gpu_with_tensor_cores();
     gpu.profile.tensor_peak[index(Precision::fp8)] = 20 * tflops;
     const auto time = [&gpu](std::int64_t rows, bool quantizes) {

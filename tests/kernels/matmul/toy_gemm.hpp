@@ -1,5 +1,5 @@
 #pragma once
-/// Matrix products whose times can be computed by hand, on the toy GPU.
+/// GEMMs whose times can be computed by hand, on the toy GPU.
 
 #include "kernels/toy_gpu.hpp"
 

@@ -43,7 +43,7 @@ TEST_CASE("steps along k of kernels that unpack weights take their time in each 
     CHECK(cost(op, gpu).total == plain);
 }
 
-TEST_CASE("kernels that unpack weights add up parts of k in turn, up to four") {
+TEST_CASE("kernels that unpack weights add up split-K parts in turn, up to four") {
     Gpu gpu = test::toy_gpu_with_tensor_cores();
     gpu.profile.bandwidth = 1000 * tb_per_s;
     Gemm op{.batch = 1, .m = 16, .n = 64, .k = 1 << 20, .precision = Precision::fp16, .weight_bits = 4};

@@ -142,7 +142,7 @@ TEST_CASE("softmax takes no less for longer rows, nor for more of them") {
     }
 }
 
-TEST_CASE("softmax keeps the lanes busy") {
+TEST_CASE("softmax keeps the CUDA cores busy") {
     Gpu gpu = test::toy_gpu();
     gpu.profile.bandwidth = 10'000 * gb_per_s;
     const auto time = [&gpu](std::int64_t rows, std::int64_t cols, bool in_registers) {

@@ -1,4 +1,4 @@
-/// Matrix products and attention.
+/// GEMMs and attention.
 
 #include <algorithm>
 
