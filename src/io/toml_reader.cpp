@@ -269,12 +269,13 @@ void TableReader::finish(const toml::table& table) const {
     for (const auto& [key, value] : table) {
         if (asked_.contains(key.str())) continue;
         const std::vector<std::string> known(asked_.begin(), asked_.end());
+        std::string likely = did_you_mean(key.str(), known);
         throw Error({.what = "unknown key",
                      .file = file_,
                      .line = static_cast<int>(key.source().begin.line),
                      .key = dotted(key.str()),
-                     .expected = fmt::format("one of {}", fmt::join(known, ", ")),
-                     .suggestion = did_you_mean(key.str(), known)});
+                     .expected = likely.empty() ? fmt::format("one of {}", fmt::join(known, ", ")) : "",
+                     .suggestion = std::move(likely)});
     }
 }
 

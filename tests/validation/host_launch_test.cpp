@@ -79,11 +79,11 @@ TEST_CASE("power is averaged over the pauses before calls, though a GPU draws on
 
 TEST_CASE("a least fraction of power needs a pause") {
     const std::string host = "[[host]]\nsource = \"lab\"\naround_us = 1\nfloor_us = 2\n";
-    const test::TemporaryFile file("hosts.toml", host + "pause_us = 400\nleast_power_share = 0.88\n");
+    const test::TemporaryFile file("hosts.toml", host + "pause_us = 400\nleast_power_fraction = 0.88\n");
     const PowerLoad load = host_launch(load_measuring_hosts(file.path()), eager_row("any", "relu")).power;
     CHECK(load.pause.in(us) == rel(400, 1e-12));
     CHECK(load.least_fraction == 0.88);
-    for (const std::string alone : {"least_power_fraction = 0.88\n", "pause_us = 4\nleast_power_share = 1.5\n"}) {
+    for (const std::string alone : {"least_power_fraction = 0.88\n", "pause_us = 4\nleast_power_fraction = 1.5\n"}) {
         CAPTURE(alone);
         const test::TemporaryFile broken("hosts.toml", host + alone);
         CHECK_THROWS_AS(load_measuring_hosts(broken.path()), Error);
@@ -165,7 +165,7 @@ TEST_CASE("hosts stand for launches, weight formats and rotation") {
 TEST_CASE("a variant of a host says only what differs, and one of weights goes before one of a GPU") {
     const std::string host = "[[host]]\nsource = \"lab\"\nlaunch = \"excluded\"\nrotated = [\"gemm\"]\naround_us = 1\nfloor_us = 2\n";
     const std::string variants =
-        "[[host.variant]]\ngpus = [\"slow\"]\naround_us = 3\npower_shares = { fp16 = 0.5 }\n"
+        "[[host.variant]]\ngpus = [\"slow\"]\naround_us = 3\npower_fractions = { fp16 = 0.5 }\n"
         "[[host.variant]]\nweights = [\"int4\"]\naround_us = 6\n";
     const test::TemporaryFile file("hosts.toml", host + variants);
     const auto hosts = load_measuring_hosts(file.path());

@@ -75,10 +75,10 @@ TEST_CASE("kernels for vectors that unpack weights walk along all of k, and run 
     op.m = 5;
     CHECK(cost(op, gpu).compute.in(s) > 1.5 * walk);
     // Without the engine's kernel, and in int8, one row on CUDA cores walks nowhere.
-    Gpu lanes = test::toy_gpu();
-    lanes.profile.vector_peak[index(Precision::fp16)] = 20 * tflops;
+    Gpu simt_gpu = test::toy_gpu();
+    simt_gpu.profile.vector_peak[index(Precision::fp16)] = 20 * tflops;
     const Gemm row{.m = 1, .n = 64, .k = 1 << 20, .precision = Precision::fp16, .weight_bits = 4};
-    CHECK(cost(row, lanes).compute.in(s) < walk / 2);
+    CHECK(cost(row, simt_gpu).compute.in(s) < walk / 2);
     gpu.profile.tensor_peak[index(Precision::int8)] = 20 * tflops;
     const Gemm narrow{.m = 1, .n = 64, .k = 1 << 20, .precision = Precision::int8, .weight_bits = 4};
     CHECK(cost(narrow, gpu).compute.in(s) < walk / 2);
