@@ -1,5 +1,5 @@
 #pragma once
-/// A workload, a run and the software that runs it, as a list of operators: what a GPU has to do, before any GPU is named.
+/// A workload, a run and the software that runs it, as a list of operators, independent of the GPU.
 
 #include <cstdint>
 #include <optional>
@@ -33,9 +33,9 @@ struct OpNode {
     double eager_kernels = 1;  ///< kernels that an eager framework launches for it
     double weights = 0;        ///< parameters that belong to it, bias included
     double macs = -1;          ///< overrides op_macs for published GMACs where a table counts otherwise; -1: op_macs(op)
-    bool same_call = false;    ///< an eager framework issues it in the call of the operator before it
-    Seconds host_work{};       ///< what the CPU computes for it in each pass, and hands over when operators before it have finished
-    bool joined = false;       ///< the kernel of the operator before it does it as well
+    bool same_call = false;    ///< an eager framework launches it in the same call as the operator before it
+    Seconds host_work{};       ///< CPU work per pass, handed over when earlier operators have finished
+    bool joined = false;       ///< fused into the kernel of the operator before it
     int stream = 0;            ///< nodes of equal `stream` run in order; others of the same segment may overlap
 };
 
@@ -44,15 +44,15 @@ struct Segment {
     std::string name;
     std::int64_t repeat = 1;
     std::vector<OpNode> nodes;
-    bool after_gpu = false;  ///< the host looks at what the operators before it computed, and issues it when they have finished
+    bool after_gpu = false;  ///< the CPU reads results of earlier operators, and launches it when they have finished
 };
 
 /// Operators of one pass in order, with what memory planning needs.
 struct OpGraph {
     std::string name;  ///< "forward", "prefill", "decode", "vision", "text", "denoise", …
     std::vector<Segment> segments;
-    bool captured = true;     ///< engines that capture graphs replay one for it
-    Bytes peak_activations;   ///< largest sum of tensors alive at once, weights and KV cache apart
+    bool captured = true;     ///< engines with CUDA graphs replay it
+    Bytes peak_activations;   ///< largest sum of live tensors, without weights and KV cache
     double tied_weights = 0;  ///< parameters counted twice by nodes because they are shared; subtracted from totals
     double tied_weight_bits = 16;
 };
