@@ -283,12 +283,12 @@ std::string described(const PriceChoice& choice) {
     std::string text = fmt::format("{:.5g} USD {}", p.usd.in(usd), in_words(p.kind));
     if (choice.given) return fmt::format("{}, {}", text, p.source);
     if (const std::string by = seller(p); !by.empty()) text += ", " + by;
-    if (choice.fallback) text += ", offered by no other cloud";
+    if (choice.fallback) text += ", NO OTHER CLOUD OFFERS IT";
     text += p.date.empty() ? ", UNDATED" : fmt::format(", {}", p.date);
-    if (choice.undated() && !p.date.empty()) text += " (no readable date)";
+    if (choice.undated() && !p.date.empty()) text += " (NO READABLE DATE)";
     if (choice.age_days && *choice.age_days < 0) text += " (later than the date counted from)";
     if (choice.age_days && *choice.age_days >= 0) text += fmt::format(" ({} days old)", *choice.age_days);
-    if (choice.is_old()) text += ", older than a year";
+    if (choice.is_old()) text += ", OLDER THAN A YEAR";
     if (choice.offers > 1) text += fmt::format(", lowest of {} offers", choice.offers);
     return fmt::format("{}; source: {}", text, p.source);
 }

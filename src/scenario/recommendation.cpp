@@ -63,7 +63,7 @@ std::string why_not_simulated(const Workload& workload, const RecommendationRequ
     const DecoderLlm* llm = language_model(workload);
     if (llm == nullptr) return fmt::format("{} is not a language model", workload.id);
     if (llm->cross_attention_tokens > 0) return fmt::format("{} keeps images in cross-attention layers", workload.id);
-    if (!request.rate) return "no arrival `rate` is given";
+    if (!request.rate) return "no `rate` of requests is given";
     if (request.run.techniques.any()) return "the simulated engine does not support the requested techniques";
     return {};
 }

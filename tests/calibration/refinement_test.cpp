@@ -139,7 +139,7 @@ TEST_CASE("a single model tells the machine's factor only where it is far from 1
     const Fit of_near = calibrate(refined_by_models(near, 1), {}), of_far = calibrate(refined_by_models(far, 1), {});
     CHECK(fitted(of_near, "time_factor.models") == 1);
     CHECK(std::any_of(of_near.warnings.begin(), of_near.warnings.end(),
-                      [](const std::string& w) { return w.find("one model alone") != std::string::npos; }));
+                      [](const std::string& w) { return w.find("a single model") != std::string::npos; }));
     CHECK(fitted(of_far, "time_factor.models") == rel(2.2, 0.03));
 }
 

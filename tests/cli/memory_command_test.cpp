@@ -71,7 +71,7 @@ TEST_CASE("settings of engines are refused where no engine divides memory, and o
         {"--model llama-3.1-8b --gpu l40s --software vllm --offload 0.2", "--offload"},
         {"--model deepseek-v3 --gpu b300 --software vllm --mtp 1 --acceptance 0.8", "--mtp"},
         {"--model llama-3.1-8b --gpu l40s --software llama.cpp --memory-fraction 0.9", "--context"},
-        {"--model resnet50 --gpu l40s --software vllm", "no language model"}};
+        {"--model resnet50 --gpu l40s --software vllm", "not a language model"}};
     for (const auto& [arguments, part] : wrong) {
         CAPTURE(std::string(arguments));
         const ProgramResult result = memory_of_engine(arguments, true);

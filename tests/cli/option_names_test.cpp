@@ -113,7 +113,8 @@ TEST_CASE("options: errors of the library name options on the command line") {
          "roofcast: --tp: llama-3.1-8b has 32 attention heads, and 3 does not divide them; use --tp 1, 2, 4, 8, 16 or 32\n"},
         {llama + "--tp 4 --pp 4", "found 4 (16 GPUs in one copy); use --pp 2 or fewer"},
         {"predict --gpu h100 --model llama-2-7b --prompt 4000 --generate 200",
-         "roofcast: --prompt: llama-2-7b holds at most 4096 tokens of context; found 4199 tokens with those to generate; --prompt 3897 or "
+         "roofcast: --prompt: llama-2-7b supports at most 4096 tokens of context; found 4199 tokens with those to generate; --prompt 3897 "
+         "or "
          "less\n"},
         {llama + "--precision fp16 --kv fp32", "--kv: the KV cache is wider than the precision of attention"},
         {llama + "--cached-prefix 1", "--cached-prefix: out of range"},
@@ -146,7 +147,7 @@ TEST_CASE("options: reports name options on the command line, in every format") 
     }
     CHECK(contains(printed("cost --gpu h100 --model resnet50"), "(--utilization)"));
     const std::string answer = printed("recommend --gpu h100 --model llama-3.1-8b --slo tpot=1s");
-    for (const char* part : {"(no --rate)", "ranked by --confidence expected", "not simulated: no --rate says when requests arrive"})
+    for (const char* part : {"(no --rate)", "ranked by --confidence expected", "not simulated: no --rate of requests is given"})
         CHECK(contains(answer, part));
 }
 

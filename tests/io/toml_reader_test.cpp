@@ -136,7 +136,7 @@ TEST_CASE("deep keys are refused behind whatever a reader of strings may misread
                                       " = 1 } }\n",
                                   "g");
                    }),
-                   "nest too deep"));
+                   "nested too deeply"));
     CHECK(parse_toml("[" + five + "]\n" + five + " = { " + five + " = [[1]] }\n", "h").size() == 1);
 }
 

@@ -44,7 +44,7 @@ TEST_CASE("a row of phase start holds what the engine was set to, and blanks whe
 
 TEST_CASE("figures of start-up belong to phase start alone, and are positive") {
     CHECK(why_not("serve,0.9,,,,", "weights_gib,14.99").find("requests") != std::string::npos);
-    CHECK(why_not("start,0.9,,,,", "latency_ms,14.99").find("does not suit phase 'start'") != std::string::npos);
+    CHECK(why_not("start,0.9,,,,", "latency_ms,14.99").find("does not apply to phase 'start'") != std::string::npos);
     CHECK(why_not("start,0.9,,,,", "kv_cache_gib,-2.14").find("not positive") != std::string::npos);
     CHECK(why_not("start,1.5,,,,", "weights_gib,14.99").find("at most 1") != std::string::npos);
     CHECK(why_not("start,0.9,,,9999999,", "weights_gib,14.99").find("max_tokens") != std::string::npos);

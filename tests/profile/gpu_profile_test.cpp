@@ -189,13 +189,13 @@ TEST_CASE("bad profiles are refused with file, line, key, what was found and wha
     CHECK_THROWS_WITH_AS(load(memory + "delivered_fraction = 1.2\n"), Contains("memory.delivered_fraction: out of range; found 1.2"),
                          Error);
     CHECK_THROWS_WITH_AS(load(memory + "type = \"HBM3\"\ninline_ecc = true\n"),
-                         Contains("memory.inline_ecc: HBM3 keeps check bits apart from data; found true"), Error);
+                         Contains("memory.inline_ecc: HBM3 stores ECC bits outside data memory; found true"), Error);
     CHECK_THROWS_WITH_AS(load(memory + "inline_ecc = 1\n"), Contains("memory.inline_ecc: wrong type"), Error);
     const std::string links = minimal + "[interconnect]\n";
     CHECK(load(links + "nvlink_gb_s = 600\nnvlink_gpus = 2\n").over_nvlink(2));
     CHECK_FALSE(load(links + "nvlink_gb_s = 600\nnvlink_gpus = 2\n").over_nvlink(3));
     CHECK_THROWS_WITH_AS(load(links + "nvlink_gb_s = 600\nnvlink_gpus = 1\n"), Contains("interconnect.nvlink_gpus: out of range"), Error);
-    CHECK_THROWS_WITH_AS(load(links + "nvlink_gpus = 2\n"), Contains("interconnect.nvlink_gpus: is of bridges"), Error);
+    CHECK_THROWS_WITH_AS(load(links + "nvlink_gpus = 2\n"), Contains("interconnect.nvlink_gpus: applies to NVLink bridges"), Error);
     CHECK_THROWS_WITH_AS(load(links + "nvlink_gb_s = 600\nnvlink_switch = true\nnvlink_gpus = 2\n"), Contains("no nvlink_switch"), Error);
     CHECK_THROWS_WITH_AS(load(minimal + "[compute]\nprocess_nm = 0\n"), Contains("compute.process_nm"), Error);
     CHECK_THROWS_WITH_AS(load(minimal + "[[price]]\nkind = \"spot\"\nusd = 1\nsource = \"x\"\n"), Contains("unknown kind of price"), Error);

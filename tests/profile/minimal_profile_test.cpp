@@ -195,7 +195,8 @@ TEST_CASE("when two readings fit, the error names both and the keys that settle 
     // 24 GB and 600 GB/s at 70 TFLOPS without the A10G, whose sheet says 70 for half of what its SMs would do.
     const FolderWithout folder({"a10g"});
     const auto load = [&](const std::string& more) { return load_text(five_lines("ampere", 24, 600, 70, more), folder.path()); };
-    CHECK_THROWS_WITH_AS(load(""), Contains("a-GPU.toml:5: compute_tflops: two readings of 70 fit known GPUs about equally"), Error);
+    CHECK_THROWS_WITH_AS(load(""), Contains("a-board.toml:5: compute_tflops: 70 has two readings that fit known GPUs about equally well"),
+                         Error);
     CHECK_THROWS_WITH_AS(load(""), Contains("compute.sm_count"), Error);
     CHECK_THROWS_WITH_AS(load(""), Contains("fp16, dense, fp32 accumulation ("), Error);
     // 80 SMs at half rate of 1024 FLOPs: 1.71 GHz.
@@ -210,7 +211,7 @@ TEST_CASE("a profile says whether fp32 accumulation runs at half rate") {
     CHECK(load("consumer = true\n").fp16_accumulate_peak->in(tflops) == rel(142, 0.01));
     CHECK_FALSE(load("consumer = false\ncompute_precision = \"fp16\"\n").fp16_accumulate_peak);
     CHECK_THROWS_WITH_AS(load_text(five_lines("hopper", 80, 3350, 989, "consumer = true\n")),
-                         Contains("a-GPU.toml:6: consumer: fp32 accumulation runs at full rate on all GPUs of hopper"), Error);
+                         Contains("a-board.toml:6: consumer: fp32 accumulation runs at full rate on all GPUs of hopper"), Error);
     CHECK_THROWS_WITH_AS(load("consumer = 1\n"), Contains("consumer: wrong type"), Error);
     const std::string full =
         "name = \"A\"\narchitecture = \"ada\"\nmemory_bandwidth_gbps = 504\nconsumer = true\n[compute]\nfp32_tflops = 30\n";
@@ -229,7 +230,7 @@ TEST_CASE("a stated precision is the dense peak, on GPUs without tensor cores to
 TEST_CASE("a peak that fits no known GPU is taken for the dense fp16 one, and gpu check finds what does not fit") {
     const GpuProfile gpu = load_text(five_lines("ada", 24, 1008, 10'000));
     REQUIRE(assumption(gpu, "compute_precision") != nullptr);
-    CHECK(assumption(gpu, "compute_precision")->reason.find("no reading of it fits known GPUs of ada") != std::string::npos);
+    CHECK(assumption(gpu, "compute_precision")->reason.find("no reading of it fits known ada GPUs") != std::string::npos);
     CHECK(assumption(gpu, "compute.fp32_tflops")->relative_error.value() == 1);
     const auto findings = check_gpu_profile(gpu);
     CHECK(std::any_of(findings.begin(), findings.end(), [](const ProfileFinding& f) { return f.key == "sm_count"; }));
@@ -263,7 +264,7 @@ TEST_CASE("gpu check finds SM counts, power, clocks and bandwidth that no board 
 TEST_CASE("clocks in another unit, or in the wrong order, are refused at their own key with their unit") {
     const auto load = [](const std::string& compute) { return load_text(five_lines("ada", 12, 504.2, 71, "[compute]\n" + compute)); };
     CHECK_THROWS_WITH_AS(load("base_clock_mhz = 1980\nboost_clock_mhz = 2.475\n"),
-                         Contains("a-GPU.toml:8: compute.boost_clock_mhz: out of range; found 2.475 MHz; expected 100 to 20000 MHz"),
+                         Contains("a-board.toml:8: compute.boost_clock_mhz: out of range; found 2.475 MHz; expected 100 to 20000 MHz"),
                          Error);
     CHECK_THROWS_WITH_AS(load("boost_clock_mhz = 2.475\n"), Contains("2.475 GHz is written 2475"), Error);
     CHECK_THROWS_WITH_AS(

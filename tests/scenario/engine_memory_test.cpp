@@ -154,6 +154,6 @@ TEST_CASE("what an engine cannot be asked is refused with the field that says it
     const EngineBench bench;
     CHECK(bench.refusal("llama-3.1-8b", "llama.cpp", {.fraction = 0.9}).find("memory_fraction") != std::string::npos);
     CHECK(bench.refusal("llama-3.1-8b", "vllm", {.context = 200'000}).find("at most 131072") != std::string::npos);
-    CHECK(bench.refusal("resnet50", "vllm").find("no language model") != std::string::npos);
-    CHECK(bench.refusal("llama-3.1-8b", "exllama").find("not described") != std::string::npos);
+    CHECK(bench.refusal("resnet50", "vllm").find("not a language model") != std::string::npos);
+    CHECK(bench.refusal("llama-3.1-8b", "exllama").find("is not known") != std::string::npos);
 }

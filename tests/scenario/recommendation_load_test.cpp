@@ -181,7 +181,7 @@ TEST_CASE_FIXTURE(LoadFixture, "a recommendation says why nothing was simulated"
     CHECK(recommended().load.why_not == "the simulated engine does not support the requested techniques");
     request.run.techniques = {};
     workload = find_workload(test::models_dir(), "llama-3.2-11b-vision");
-    CHECK(recommended().load.why_not == "llama-3.2-11b-vision keeps images in layers of cross attention");
+    CHECK(recommended().load.why_not == "llama-3.2-11b-vision keeps images in cross-attention layers");
 }
 
 TEST_CASE("simulations of a recommendation take fewer requests where outputs are long and more where copies are many") {

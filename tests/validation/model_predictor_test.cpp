@@ -186,7 +186,7 @@ TEST_CASE("what is not predicted says so") {
     CHECK_THROWS_AS(predicted(llama("train", Metric::latency_ms)), Error);
     ModelRow none = llama("generate", Metric::latency_ms);
     none.output_tokens = 0;
-    CHECK_THROWS_WITH_AS(predicted(none), doctest::Contains("without a token"), Error);
+    CHECK_THROWS_WITH_AS(predicted(none), doctest::Contains("generates no token"), Error);
     CHECK_THROWS_AS(predicted(llama("", Metric::power_w)), Error);
     CHECK_THROWS_AS(predicted(llama("forward", Metric::tokens_per_s)), Error);
 }
