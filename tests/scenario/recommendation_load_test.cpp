@@ -175,7 +175,7 @@ TEST_CASE_FIXTURE(LoadFixture, "the images of each request take tokens and a pas
 
 TEST_CASE_FIXTURE(LoadFixture, "a recommendation says why nothing was simulated") {
     request.rate.reset();
-    CHECK(recommended().load.why_not == "no arrival `rate` is given");
+    CHECK(recommended().load.why_not == "no `rate` of requests is given");
     request.rate = 5 / s;
     request.run.techniques.kv_block = 16;
     CHECK(recommended().load.why_not == "the simulated engine does not support the requested techniques");

@@ -88,7 +88,7 @@ TEST_CASE("without a rate a recommended copy works at full load and its requests
     const Recommendation r = shop.recommended("llama-3.1-8b", request);
     REQUIRE(r.rows.size() == 1);
     CHECK(r.output_tokens == 128);
-    CHECK(r.load.why_not == "no arrival `rate` is given");
+    CHECK(r.load.why_not == "no `rate` of requests is given");
     const Deployment& d = r.rows.front().expected.value();
     const Prediction p = shop.predicted("llama-3.1-8b", request, d);
     CHECK(d.ttft == p.ttft);
