@@ -168,7 +168,7 @@ struct Fit {
     std::vector<EstimatedHost> hosts;
     std::optional<Refinement> refinement;  ///< with a prior only
     std::vector<std::string> warnings;
-    std::int64_t host_bound_rows = 0;  ///< measured at the host's own pace: no say in device parameters
+    std::int64_t host_bound_rows = 0;  ///< launch-bound rows, not used for GPU parameters
     int folds = 0;
     double holdout = 0;
     std::uint64_t seed = 0;

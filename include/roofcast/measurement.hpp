@@ -50,7 +50,7 @@ struct KernelRow {
     Precision precision = Precision::fp16;
     std::optional<WeightFormat> weights{};  ///< as stored; absent: as computed
     Seconds latency;
-    bool launch_included = false;  ///< the time holds the host's launch cost
+    bool launch_included = false;  ///< the time includes launch overhead
     Cache cache = Cache::cold;
     std::int64_t runs = 0;  ///< that the source averaged over; 0: not said
     std::optional<Seconds> latency_std;

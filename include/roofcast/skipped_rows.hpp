@@ -20,7 +20,7 @@ struct SkippedReason {
 
 class SkippedRows {
 public:
-    /// Reasons that are told apart. Rows of further ones share a last reason that says so.
+    /// Reasons that are distinguished. Rows of further ones share a last reason that says so.
     static constexpr std::size_t most_reasons = 1000;
 
     /// A long reason is cut: it may quote a cell of any size.

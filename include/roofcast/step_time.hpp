@@ -52,7 +52,7 @@ struct StepModel {
     Gpu gpu;
     SoftwareStack stack;
     Run run;                 ///< precisions, parallelism and images of a sequence; batch and token counts are not read
-    Seconds prompt_floor{};  ///< F: of the host, to issue a pass over prompts; the stack above has none of it
+    Seconds prompt_floor{};  ///< F: CPU time to launch a prefill pass, excluded from the stack above
     std::optional<StepDraft> draft{};
     /// Tokens of a decoding sequence that a step computes: one, or what is proposed and one more.
     [[nodiscard]] std::int64_t verified() const { return draft ? draft->tokens + 1 : 1; }
@@ -105,7 +105,7 @@ private:
 /// What a pass takes beside W: D − W or P − W, on a grid.
 ///
 /// Of the GPU's work in it, A, as much is hidden as the GPU waits for the CPU in W, w; but the part takes no less than H, which is that of
-/// the smallest pass: where the host is slower, its own work for it.
+/// the smallest pass; if the CPU is slower, its time for that pass.
 ///
 ///     part = max(A − w, H) + rest
 ///
@@ -120,13 +120,13 @@ struct StepPart {
 /// linearly in its logarithm, which powers of a size make exact, and `rest` linearly; A is monotone where its points are. Points are
 /// computed when a step first needs them: one thread at a time reads a table.
 struct StepTable {
-    OnDemand<Seconds> body;                ///< W without logits, by rows
-    OnDemand<Seconds> head;                ///< logits and sampling, by sequences
-    OnDemand<Seconds> waiting;             ///< w: of the GPU for the host in `body`, by rows; empty where the CPU issues whole passes
-    LogAxis decodes, context;              ///< of `decode`
-    LogAxis prompts, tokens, past;         ///< of `prompt`; `tokens` of one sequence
-    LogAxis encoded;                       ///< of `vision_part`; empty without a vision part
-    StepPart decode;                       ///< [decodes, context]
+    OnDemand<Seconds> body;         ///< W without logits, by rows
+    OnDemand<Seconds> head;         ///< logits and sampling, by sequences
+    OnDemand<Seconds> waiting;      ///< w: time that the GPU waits for the CPU in `body`, by rows; empty if the CPU launches whole passes
+    LogAxis decodes, context;       ///< of `decode`
+    LogAxis prompts, tokens, past;  ///< of `prompt`; `tokens` of one sequence
+    LogAxis encoded;                ///< of `vision_part`; empty without a vision part
+    StepPart decode;                ///< [decodes, context]
     std::optional<StepPart> joint_decode;  ///< the same of D'; absent where engines have a kernel for decodes alone
     StepPart prompt;                       ///< [prompts, tokens, past]
     Seconds prompt_floor;                  ///< F

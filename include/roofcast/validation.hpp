@@ -52,7 +52,7 @@ bool is_impossible(double measured, double limit, Metric metric);
 /// Whether the measured time is below (1 − impossible_margin) × physical_floor.
 bool is_impossible(const KernelRow& row, const GpuProfile& gpu);
 
-// ---- host launch cost -----------------------------------------------------------------------------------------------------------
+// ---- launch overhead -----------------------------------------------------------------------------------------------------------
 
 /// Load of a benchmark loop on the GPU, whose power control averages over milliseconds.
 struct PowerLoad {

@@ -82,7 +82,7 @@ Field contestants_of(const std::vector<BenchSeries>& series, const std::vector<s
     return field;
 }
 
-/// What becomes of a key that contestants are not told apart by.
+/// What becomes of a key that contestants are not distinguished by.
 struct KeyUse {
     bool must_match = false, differs = false;
 };

@@ -52,7 +52,7 @@ struct RowGroup {
     }
 };
 
-/// What accuracies are told apart by: operators as measured, prompt and decode attention, classes of whole models.
+/// What accuracies are distinguished by: operators as measured, prompt and decode attention, classes of whole models.
 std::string accuracy_class(const Sample& sample) {
     if (sample.kernel == nullptr) return interval_class(sample);
     const auto* attention = std::get_if<Attention>(&sample.kernel->op);

@@ -31,7 +31,7 @@ std::vector<LeftOutGpu> leave_one_out(const CalibrationInput& input, const Calib
     const auto belongs = [&](std::size_t gpu, std::size_t left_out) {
         return gpu == left_out || (by_architecture && input.gpus[gpu].architecture == input.gpus[left_out].architecture);
     };
-    const std::set<std::size_t> told = told_by_kernels(input, all);
+    const std::set<std::size_t> identified = identified_by_kernels(input, all);
     const std::vector<std::size_t> order(with_rows.begin(), with_rows.end());
     std::vector<LeftOutGpu> results(order.size());
     in_parallel(order.size(), [&](std::size_t job) {
@@ -53,7 +53,8 @@ std::vector<LeftOutGpu> leave_one_out(const CalibrationInput& input, const Calib
         const CostParameters from = start_without(
             input, [&](const GpuProfile& g) { return g.id == without.id || (by_architecture && g.architecture == without.architecture); },
             session);
-        const StagedFit fit = session.fit(input, seen, "without " + result.gpu, {.start = &from, .stages = options.stages, .told = told});
+        const StagedFit fit =
+            session.fit(input, seen, "without " + result.gpu, {.start = &from, .stages = options.stages, .identified = identified});
         const Bench start(input, from), fitted(input, fit.parameters);
         for (Judged& j : judged) {
             j.start = start.predicted(*j.sample);

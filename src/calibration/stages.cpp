@@ -68,7 +68,7 @@ bool is_model(const Sample& s, const GpuProfile&) {
 
 std::span<const Stage> stages() {
     // Whole models do not tell streaming and row-wise kernels from the software around them: these keep their values without kernel rows.
-    // DRAM energy cannot be told apart from the energy of arithmetic by times alone: it keeps its cited value.
+    // DRAM energy cannot be distinguished from the energy of arithmetic by times alone: it keeps its cited value.
     // Convolutions do not tell energies either: on these they err by more than power moves them.
     static const std::vector<Stage> all{
         {"streaming", {"streaming."}, {}, is_one_of<Elementwise, Embedding, Reduce, Move>},

@@ -13,9 +13,9 @@ constexpr Seconds steady = 1e-6 * us;  // by which a lag may change that counts 
 /// Two clocks that run side by side: when the CPU has issued everything so far, and when the GPU has finished it.
 struct Clocks {
     Seconds host, gpu;
-    Seconds waited;  ///< of the host's, for the GPU
+    Seconds waited;  ///< time that the CPU waited for the GPU
 
-    /// Of the GPU, behind the host.
+    /// Time by which the GPU is behind the CPU.
     [[nodiscard]] Seconds lag() const { return gpu - host; }
 
     void wait_for_gpu() {

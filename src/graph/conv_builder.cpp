@@ -157,7 +157,7 @@ void ConvBuilder::pad(const Map& in, const ConvSpec& spec) {
 
 void ConvBuilder::mask_frames(const Map& map) {
     // The length after a convolution, and the frames beyond it: some nine operators on a number or a row an image, which without a module's
-    // call around them take the host as long as three kernels.
+    // call around them take the CPU as long as three kernels.
     constexpr double kernels = 3;
     pointwise_kernels("lengths", {.channels = 1, .height = 1, .width = map.width}, kernels, 1);
     pointwise("mask", map, 1, 1, Fusion::chain);

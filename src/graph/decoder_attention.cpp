@@ -20,7 +20,7 @@ Attention attention_op(const DecoderPass& pass, const Numerics& n) {
             .in_prefill_kernel = pass.decode && pass.in_prefill_kernel};
 }
 
-/// Where nothing copies shared keys, launches for these are counted all the same: the host's time of a kernel was
+/// Where nothing copies shared keys, launches for these are counted all the same: the launch time of a kernel was
 /// read off with them.
 double attention_kernels(const DecoderPass& pass, bool grouped) {
     return (pass.lowering.fuses_attention(pass.run.precision) ? 1 : eager::unfused_attention) +

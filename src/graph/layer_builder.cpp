@@ -182,7 +182,7 @@ void LayerBuilder::separate_rmsnorm(std::string_view name, Count rows, Count col
     add("norm_mean", Reduce{.inputs = elements, .outputs = rows, .window = as_count(cols), .precision = wide});
     OpNode& root = add("norm_root", Elementwise{.elements = rows, .precision = wide});
     root.eager_kernels = 2;  // adds the least variance, takes the root
-    root.same_call = true;   // the host's time of a kernel was read off with two kernels fewer
+    root.same_call = true;   // the launch time of a kernel was read off with two kernels fewer
     add("norm_scale", pass(wide, true));
     if (widens) add("norm_narrow", narrowing(elements, wide, n_.norm));
     add(name, pass(n_.norm, true), as_count(cols));

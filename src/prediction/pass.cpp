@@ -21,7 +21,7 @@ bool removes_padding(const SoftwareStack& stack, const Run& request) {
 
 namespace {
 
-/// `stack` on a host that takes `factor` of the time.
+/// `stack` on a CPU that takes `factor` times as long.
 void take_host_time(SoftwareStack& stack, double factor) {
     for (Seconds* time : {&stack.host_per_kernel, &stack.host_per_convolution, &stack.host_per_pass, &stack.lowering.window_mask_time})
         *time *= factor;

@@ -10,7 +10,7 @@ namespace roofcast {
 
 namespace {
 
-/// The category that takes most of the GPU's time, or the host when the GPU waits for it.
+/// The category that takes most of the GPU's time, or host when the GPU waits for the CPU.
 std::string dominant_bound(const Timeline& t) {
     if (t.host_bound()) return "host";
     constexpr std::size_t bounds = static_cast<std::size_t>(Bound::unmodelled) + 1;

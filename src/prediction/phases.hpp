@@ -21,7 +21,7 @@ struct PhaseSetting {
 /// `time` is theirs together.
 Utilization utilization(Flops flops, Bytes dram_bytes, Seconds time, const GpuProfile& gpu, Precision precision);
 
-/// The timeline of one pass, weights that the host holds streamed beside it.
+/// The timeline of one pass, with offloaded weights streamed in parallel.
 struct TimedPass {
     Timeline timeline;
     bool waits_for_host = false;  ///< the copy of weights takes longer than the pass
@@ -29,7 +29,7 @@ struct TimedPass {
 /// `first_equal`: as in `timeline`.
 TimedPass timed_pass(const OpGraph& graph, const PhaseSetting& setting, std::span<const std::size_t> first_equal = {});
 
-/// One pass, weights that the host holds streamed beside it.
+/// One pass, with offloaded weights streamed in parallel.
 Phase run_phase(OpGraph graph, const PhaseSetting& setting);
 
 /// The latency of such a pass alone.

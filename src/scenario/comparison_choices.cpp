@@ -60,7 +60,7 @@ std::string format_choice(const Candidate& best, const std::vector<Candidate>& c
     return fmt::format("{}: no other precision of 16 bits or more is there and fits", described(best.format));
 }
 
-/// Weights that the host keeps: how much of them, and what forced it.
+/// Offloaded weights: the fraction, and the reason.
 std::string offload_choice(const Candidate& best, Bytes capacity) {
     if (best.offload <= 0) return {};
     return fmt::format("offload {} of the layers' weights because {} {} at batch {}", percent_text(best.offload), described(best.format),

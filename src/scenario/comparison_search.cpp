@@ -14,7 +14,7 @@ namespace roofcast {
 namespace {
 
 constexpr std::array all_qualities{Quality::kept, Quality::eight_bits, Quality::four_bits};
-// `fused` is left out: it is one engine's habit, for transformers alone.
+// `fused` is left out: only one engine uses it, for transformers.
 constexpr std::array executions{Execution::eager, Execution::cuda_graph, Execution::compiled, Execution::tensorrt};
 constexpr std::array keeping{Precision::bf16, Precision::fp16, Precision::tf32, Precision::fp32};
 

@@ -90,7 +90,7 @@ Seconds entry(const OnDemand<Seconds>& times, std::int64_t i) {
     return times[std::min(static_cast<std::size_t>(i), times.size() - 1)];
 }
 
-/// The same software on a host that issues kernels in no time.
+/// The same software without launch overhead.
 StepModel without_host(StepModel m) {
     m.stack.host_per_kernel = m.stack.host_per_convolution = Seconds{};
     return m;
@@ -105,7 +105,7 @@ Seconds exposed(Seconds work, Seconds waiting, Seconds host) {
     return max(work - waiting, host);
 }
 
-/// The model, the same on a host that takes no time, and what both have in common: W by rows and logits.
+/// The model, the same without launch overhead, and what both have in common: W by rows and logits.
 struct Tabulation {
     StepModel model, busy;
     bool corrects = false;  ///< the CPU issues kernels, so that both differ

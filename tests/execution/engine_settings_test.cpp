@@ -1,4 +1,4 @@
-// Habits of engines, by name and version.
+// Settings of engines, by name and version.
 
 #include <doctest/doctest.h>
 
@@ -48,7 +48,7 @@ TEST_CASE("an engine may be another one on GPUs of a vendor") {
     CHECK(predict(model, apple, request, software).latency < 0.85 * predict(model, other, request, software).latency);
 }
 
-TEST_CASE("an engine has the habits of the one that it is like, but for its own") {
+TEST_CASE("an engine inherits the settings of the one that it is like, except its own") {
     const SoftwareStacks software = load_software(software_dir());
     const SoftwareStack &base = software.find(Execution::cuda_graph, "llama.cpp"), &like = software.find(Execution::cuda_graph, "ollama");
     CHECK(like.unpacks_from_rows == base.unpacks_from_rows);
@@ -74,7 +74,7 @@ TEST_CASE("an engine has the habits of the one that it is like, but for its own"
     }
 }
 
-TEST_CASE("habits that are out of range, or mean nothing, are refused by their key") {
+TEST_CASE("settings that are out of range or have no effect are refused by their key") {
     CHECK(refused_key("") == "");
     CHECK(refused_key("extra_kernels_4bit = -1").find("extra_kernels_4bit") != std::string::npos);
     CHECK(refused_key("extra_kernels_8bit = -1").find("extra_kernels_8bit") != std::string::npos);

@@ -1,5 +1,5 @@
 #pragma once
-/// Data-sheet rates between GPUs and to the host.
+/// Data-sheet rates between GPUs, and between GPU and CPU.
 
 #include "roofcast/gpu_profile.hpp"
 #include "roofcast/op_graph.hpp"
