@@ -109,7 +109,7 @@ struct ConvLayer {
     std::int64_t window = 0;              ///< places on a side that attend to each other; 0: all
     bool shifted = false;                 ///< windows of every other block are shifted, and their scores masked
     std::int64_t reduction = 1;           ///< places on a side that become one key
-    std::int64_t tokens = 0;              ///< beside the places, in attention
+    std::int64_t tokens = 0;              ///< in addition to the places, in attention
     std::int64_t protos = 0;              ///< channels of the mask prototypes
     std::vector<std::int64_t> anchors;    ///< boxes per place, one number a level or one for all
     double expand = 0;                    ///< hidden over outer channels; 0: the block's default
@@ -130,7 +130,7 @@ struct ConvLayer {
     bool conv_mlp = false;              ///< ConvNeXt: the MLP is made of 1×1 convolutions
     bool response_norm = false;         ///< ConvNeXt V2: global response normalization of the hidden channels in place of the layer scale
     bool masked = false;                ///< mask head: queries of a layer attend within the masks predicted before it (Mask2Former)
-    bool conditional = false;           ///< DETR: queries and keys of the decoder carry their places beside what they found
+    bool conditional = false;           ///< DETR: queries and keys of the decoder carry their places in addition to what they found
     bool depthwise = false;             ///< detection head with depthwise convolutions before its class scores
     bool inverted = false;              ///< norm-free: hidden channels relative to the inputs, and gated (NF-RegNet)
     bool second_conv = false;           ///< norm-free: two convolutions of 3×3
@@ -145,7 +145,7 @@ struct ConvLayer {
     bool feed_forward = true;           ///< class attention: learned factors and an MLP on the class token
     bool bilinear = false;              ///< upsampling: between the four nearest places
     bool gated = false;                 ///< MLP: half of the hidden layer gates the other
-    std::int64_t score_passes = 0;      ///< dot product without a fused kernel: kernels over the scores beside GEMMs and softmax
+    std::int64_t score_passes = 0;      ///< dot product without a fused kernel: kernels over the scores in addition to GEMMs and softmax
     bool decomposed_positions = false;  ///< the same: a bias of rows and one of columns, GEMMs of the queries
     bool library_attention = false;     ///< the same: by the framework's library, not by GEMMs in the model's code
     bool wide_scores = false;           ///< dot product without a fused kernel: mixed precision computes its softmax in fp32

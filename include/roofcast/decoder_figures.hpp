@@ -30,7 +30,7 @@ struct CacheKind {
     Bytes per_token;                ///< of each of the last `window` tokens
     std::int64_t window = 0;        ///< 0: of all tokens
     std::int64_t image_tokens = 0;  ///< kept in place of the sequence's own; 0: layers keep the sequence's
-    Bytes compressed;               ///< of each token, beside those in the window
+    Bytes compressed;               ///< of each token, in addition to those in the window
     Bytes state;                    ///< however long the sequence is
     std::int64_t layers = 1;        ///< of the whole model
 };

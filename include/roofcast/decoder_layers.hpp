@@ -124,7 +124,7 @@ struct LayerGroup {
 /// Multi-token prediction: modules that propose tokens after the next one. They are in checkpoints, and play no part in ordinary decoding.
 struct PredictionHeads {
     std::int64_t modules = 0;
-    std::vector<LayerGroup> layers;  ///< of one module, beside the projection of two hidden states to one and three norms
+    std::vector<LayerGroup> layers;  ///< of one module, in addition to the projection of two hidden states to one and three norms
     bool own_tables = false;         ///< the checkpoint holds copies of embedding and LM head for each (DeepSeek-V3)
 };
 

@@ -41,7 +41,7 @@ struct RunEnergy {
     std::optional<Joules> joules_per_output_token;  ///< of language models, prompt processing included
 };
 
-/// Mean power of one GPU that spends `dynamic` in `time` beside what idling takes, at most its TDP.
+/// Mean power of one GPU that spends `dynamic` in `time` in addition to what idling takes, at most its TDP.
 Watts mean_power(const GpuProfile& gpu, Joules dynamic, Seconds time);
 
 /// Energy of the run that `prediction` describes on `gpu`. nullopt when its board power is not known or an operator has no model.

@@ -104,7 +104,7 @@ constexpr std::size_t index(MathUnit u) {
 }
 std::string_view name(MathUnit u);
 
-/// Format of a KV cache beside the one that attention computes in. Libraries have kernels apart for caches that they convert.
+/// Format of the KV cache relative to the precision of attention. Libraries have separate kernels for caches that they convert.
 enum class CacheFormat { plain, narrow };
 inline constexpr std::size_t cache_format_count = 2;
 inline constexpr std::array<CacheFormat, cache_format_count> all_cache_formats{CacheFormat::plain, CacheFormat::narrow};

@@ -102,7 +102,7 @@ private:
     std::function<T(std::size_t)> value_;
 };
 
-/// What a pass takes beside W: D − W or P − W, on a grid.
+/// What a pass takes in addition to W: D − W or P − W, on a grid.
 ///
 /// Of the GPU's work in it, A, as much is hidden as the GPU waits for the CPU in W, w; but the part takes no less than H, which is that of
 /// the smallest pass; if the CPU is slower, its time for that pass.

@@ -146,7 +146,7 @@ struct Denoiser {
     std::vector<std::int64_t> heads;          ///< of a level's transformers
     std::int64_t blocks = 2;                  ///< residual blocks of a level on the way down; one more on the way up
     std::int64_t context = 768, tokens = 77;  ///< width and length of the text
-    std::int64_t conditions = 0;              ///< width of a vector that the time embedding takes in beside the time; 0: none
+    std::int64_t conditions = 0;              ///< width of a vector that the time embedding receives in addition to the time; 0: none
     bool linear_projections = false;          ///< into and out of transformers; else 1×1 convolutions
     bool control = false;                     ///< ControlNet: a copy of the way down that reads an image
 };

@@ -30,7 +30,7 @@ void add_labels(const Row& row, BenchSeries& series) {
     }
 }
 
-/// The row's own figures. Where a mean stands beside it, the measured value is a median.
+/// The row's own figures. If the row also has a mean, the measured value is a median.
 SampleStatistics row_statistics(const Row& row, double measured) {
     const bool model = row.text(MeasuredColumn::op).empty();
     const auto figure = [&](MeasuredColumn kernel, MeasuredColumn of_model) { return row.number_if(model ? of_model : kernel); };

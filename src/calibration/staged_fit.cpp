@@ -91,8 +91,8 @@ bool among(const std::vector<std::string>& names, const Stage& stage) {
     return names.empty() || std::find(names.begin(), names.end(), stage.name) != names.end();
 }
 
-/// Whether the fit has the stage at all: whole models tell a machine's factor only beside a fit that it refines, and where that one is of
-/// the GPU, whose kernels told it, they tell nothing else.
+/// Whether the fit has the stage at all: whole models tell a machine's factor only in addition to a fit that it refines, and where that one
+/// is of the GPU, whose kernels told it, they tell nothing else.
 bool applies(const Stage& stage, const CalibrationInput& input) {
     if (is_of_machine(stage)) return input.prior.has_value();
     return !stage.of_models || !input.prior || !input.prior->of_gpu;

@@ -117,7 +117,7 @@ double by_width(double weight_bits, double in_4_bits, double in_8_bits) {
     return weight_bits < 8 ? in_4_bits : in_8_bits;
 }
 
-/// Launches beside a GEMM whose weights are stored in fewer bits than it computes in, or are quantized with the activations.
+/// Further launches for a GEMM whose weights are stored in fewer bits than it computes in, or are quantized with the activations.
 double unpacking_launches(const Op& op, const SoftwareStack& stack) {
     const auto* gemm = std::get_if<Gemm>(&op);
     return gemm == nullptr ? 0 : by_width(gemm->weight_bits, stack.extra_kernels_4bit, stack.extra_kernels_8bit);

@@ -81,7 +81,7 @@ Map split_attention(ConvBuilder& b, const std::vector<Map>& in, const ConvLayer&
 // What transformers over maps are made of.
 /// GEMMs across heads, before and after the softmax: Touvron et al., Going Deeper with Image Transformers (2021).
 void add_talking_heads(ConvBuilder& b, Count heads, Count places);
-/// Rows of a map and of the tokens beside it, as a map of one column.
+/// Rows of a map and of further tokens, as a map of one column.
 Map rows_of(const Map& map, Count tokens);
 /// stream + branch, with the learned factors that the layer has.
 Map joined(ConvBuilder& b, const ConvLayer& layer, const Map& stream, const Map& branch);

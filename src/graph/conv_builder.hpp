@@ -21,7 +21,7 @@ struct Map {
     Count depth = 1;
     [[nodiscard]] Count places() const { return depth * height * width; }
     [[nodiscard]] Count elements() const { return channels * places(); }
-    /// Elements that its reader takes beside what is kept.
+    /// Elements that its reader takes in addition to what is kept.
     [[nodiscard]] Count taken() const { return kept ? Count(0) : elements(); }
 };
 
@@ -164,7 +164,7 @@ public:
     void keep(Map& map);
     void release(Map& map);
 
-    /// What is emitted from now on runs on `stream`, beside other streams of its segment.
+    /// What is emitted from now on runs on `stream`, in parallel with other streams of its segment.
     void on_stream(int stream) { stream_ = stream; }
 
     [[nodiscard]] OpGraph finish() &&;

@@ -63,7 +63,7 @@ Segment stage_segment(const DecoderPass& pass, const Numerics& n) {
     return {"stage", pass.run.parallel.pipeline - 1, b.take()};
 }
 
-/// Elements of one token alive at once: the residual stream beside the widest pair of neighbouring tensors of a layer.
+/// Elements of one token alive at once: the residual stream and the widest pair of neighbouring tensors of a layer.
 Count widest_pair(const DecoderPass& pass) {
     const DecoderLlm& m = pass.model;
     const Count gpus = pass.tensor(), heads = shard(m.heads, gpus), kv_heads = shard(m.kv_heads, gpus);

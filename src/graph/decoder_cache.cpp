@@ -16,7 +16,7 @@ struct LayerCache {
     double of_token = 0;      ///< elements for each token, up to `window` of them
     std::int64_t window = 0;  ///< 0: all tokens
     bool cross = false;       ///< image tokens are kept in place of the sequence's own
-    double compressed = 0;    ///< elements for each token beside those in the window
+    double compressed = 0;    ///< elements for each token in addition to those in the window
     double state = 0;         ///< elements of the recurrent state, in fp32
     double activations = 0;   ///< elements of the last tokens that a convolution reads again, as activations
 };

@@ -1,4 +1,4 @@
-// The denoising UNet of latent diffusion, and the ControlNet beside it. Rombach et al. (2022); Zhang et al., Adding Conditional Control to
+// The denoising UNet of latent diffusion, and its ControlNet. Rombach et al. (2022); Zhang et al., Adding Conditional Control to
 // Text-to-Image Diffusion Models (2023); layers as the diffusers library runs them.
 
 #include "graph/diffusion_blocks.hpp"

@@ -110,7 +110,7 @@ Segment layers(const XlPass& pass, const Numerics& n) {
     return {"layer", m.layers, b.take()};
 }
 
-/// Most words are in the first cluster, whose scores stand beside those of the other clusters; of each other one a fraction of the rows is.
+/// Most words are in the first cluster, whose scores include those of the other clusters; of each other one a fraction of the rows is.
 Segment softmax(const XlPass& pass, const Numerics& n) {
     const TransformerXl& m = pass.model;
     constexpr double fraction = 0.03;  // assumed: of words in one of the rarer clusters

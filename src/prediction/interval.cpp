@@ -167,7 +167,7 @@ LogInterval left_to_assumption(const Gpu& gpu) {
     return sum;
 }
 
-/// `factor` with the independent error `other` beside it.
+/// `factor` combined with the independent error `other`.
 IntervalRatio widened(const IntervalRatio& factor, const LogInterval& other) {
     if (other.half == 0) return factor;
     const LogInterval own = logarithmic(factor);

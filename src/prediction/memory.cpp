@@ -36,7 +36,7 @@ std::int64_t largest(std::int64_t limit, Predicate fits) {
 
 constexpr std::int64_t most_sequences = std::int64_t{1} << 20;
 
-/// Weights of the fullest of `stages` pipeline stages: its fraction of the layers, beside the embedding on the first or the head on the
+/// Weights of the fullest of `stages` pipeline stages: its part of the layers, and the embedding on the first or the head on the
 /// last.
 Bytes busiest_stage(const OpGraph& graph, std::int64_t layers, std::int64_t stages) {
     if (graph.name == "vision") return weight_size(graph);  // runs whole on the first stage
@@ -87,7 +87,7 @@ std::vector<Remedy> spread(const Run& request, const DecoderLlm* llm, std::int64
         Run r = request;
         r.parallel.*degree = wider;
         const std::int64_t gpus = r.parallel.gpus();
-        // Beside other degrees, the field says which one is meant.
+        // In addition to other degrees, the field says which one is meant.
         std::string name = gpus == wider
                                ? fmt::format("{} over {} GPUs", tensor ? "tensor parallelism" : "a pipeline", wider)
                                : fmt::format("{} {}, {} GPUs in all", tensor ? "`parallel.tensor`" : "`parallel.pipeline`", wider, gpus);

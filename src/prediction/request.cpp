@@ -134,7 +134,7 @@ void check_host_time(double time) {
                  .expected = fmt::format("{} to {} times that of other machines", least_host_time, most_host_time)});
 }
 
-/// The draft model must be able to run beside the large one.
+/// The draft model must be able to run together with the large one.
 void check_draft(const Workload& workload, const Run& request) {
     const auto& speculation = request.techniques.speculation;
     if (!speculation) return;

@@ -77,7 +77,7 @@ GpuRanges gpu_ranges(TableReader table) {
             .most_bandwidth_per_sm = bandwidth[1] * gb_per_s};
 }
 
-/// Name of an architecture that has a file beside the table's own; empty when the key is absent.
+/// Name of an architecture that has a file next to the table's own; empty when the key is absent.
 std::string described_architecture(TableReader& table, std::string_view key) {
     const auto name = table.text_if(key);
     if (!name) return {};

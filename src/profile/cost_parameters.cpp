@@ -64,7 +64,7 @@ void add_gemm(Specs& specs, MathUnit unit) {
     const auto tiling = [unit](CostParameters& p) -> TilingParameters& { return p.gemm[index(unit)].tiling; };
     const std::size_t tile_half = specs.size();
     add_tiling(specs, prefix, tiling);
-    // Where a fit seeks among 20,000 outputs it ends beside the optimum: 16-bit GEMMs of the A100 at 4,419, 8.1 % off, for 0 and 7.5 %.
+    // Where a fit seeks among 20,000 outputs it misses the optimum: 16-bit GEMMs of the A100 at 4,419, 8.1 % off, for 0 and 7.5 %.
     if (unit == MathUnit::tensor16) specs[tile_half].fitted_upper = 5000;
     add_tile_ends(specs, prefix, tiling);
     g.put("overlap", "1", 1, 0, 1, lin, "fraction of the non-bounding terms that the bounding one hides", &G::overlap);

@@ -17,7 +17,7 @@ namespace roofcast {
 
 namespace {
 
-// Beside those of minimal profiles.
+// In addition to those of minimal profiles.
 constexpr Range physical_fp32_units{1, 4096}, physical_bandwidth_gb_s{0.1, 1e6}, physical_capacity_gb{1e-2, 1e5},
     physical_cache_mb{1e-3, 1e5}, physical_delivered_fraction{0.3, 1};
 constexpr Range physical_sm_memory_kib{0.1, 1e6}, physical_watts{0.1, 1e5}, physical_usd{1e-6, 1e8}, physical_gpus_in_instance{1e-3, 1024};

@@ -63,7 +63,7 @@ double clock_on(const StatedFigures& stated, double fp32_tflops, double units) {
     return fp32_tflops * tflops.value / (2 * units * static_cast<double>(stated.sm_count) * mhz.value);
 }
 
-/// The log density of what is stated beside the peak, of a board of the class; nullopt when it is too far from all of them.
+/// Log density of the stated figures other than the peak for a GPU of the class; nullopt if they are too far from all of them.
 std::optional<double> density_in_class(const StatedFigures& stated, const Expected& expected, double fp32, double units) {
     double sum = expected.fp32.log_density(fp32);
     double furthest = expected.fp32.distance(fp32);

@@ -38,7 +38,7 @@ std::optional<Failure> CopiesUnderLoad::failure_of_engine() {
     }
     try {
         engine_.emplace(workload_, gpu, request_, software_, settings_);
-    } catch (const Error&) {  // no room for a cache beside the weights and the largest step
+    } catch (const Error&) {  // no room for a cache with the weights and the largest step
         return Failure{Outcome::does_not_fit, 0};
     }
     return std::nullopt;

@@ -123,7 +123,7 @@ void EngineCopy::plan_prompts_first() {
     decodes_ = decoding_;
 }
 
-/// Whether prompts that could begin are held back beside decodes until there are more of them.
+/// Whether prompts that could begin wait while decodes run, until there are more of them.
 bool EngineCopy::prompts_wait() {
     const SchedulerOptions& o = engine_.options;
     if (o.wait_steps == 0 || decodes_ == 0 || !computing_prompts_.empty() || !head_may_enter()) {

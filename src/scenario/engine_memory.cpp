@@ -108,7 +108,7 @@ Bytes scores(const EngineMemory& engine, const DecoderLlm& model, const Run& req
     return real(sampled * model.vocabulary) * bytes * byte;
 }
 
-/// The larger of a forward pass of the largest step and of sampling, beside the step's hidden states.
+/// The larger of a forward pass of the largest step and of sampling, in addition to the step's hidden states.
 Bytes activation_peak(const EngineMemory& engine, const Workload& workload, const DecoderLlm& model, const Run& request,
                       const SoftwareStacks& software, Size max_tokens, Size max_sequences) {
     Run step = request;

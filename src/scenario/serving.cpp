@@ -60,7 +60,8 @@ Bytes largest_activations(const Workload& workload, const Run& request, const So
     return max(of_text, activations(workload, request, software, most_encoded(*vlm, request, options), 1));
 }
 
-/// What a sequence of `tokens` tokens keeps beside what each token adds: states and windows; of unknown length (up to 2 tokens), full ones.
+/// What a sequence of `tokens` tokens keeps in addition to what each token adds: states and windows; of unknown length (up to 2 tokens),
+/// full ones.
 Bytes kept_of_sequence(const DecoderLlm& decoder, const Run& run, std::int64_t tokens) {
     const Bytes full = fixed_cache(decoder, run);
     if (tokens <= 2) return full;

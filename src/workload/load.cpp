@@ -14,7 +14,7 @@ namespace roofcast {
 
 namespace {
 
-/// Names of a model that pads as TensorFlow does, beside those of one that does not.
+/// Names of a model that pads as TensorFlow does, besides those of one that does not.
 constexpr std::string_view same_padding_aliases = "same_padding_aliases";
 
 using ReadArchitecture = Architecture (*)(TableReader&);

@@ -50,7 +50,7 @@ TEST_CASE("a convolution of a volume multiplies all taps of its cube for each vo
 }
 
 TEST_CASE("volumes are pooled, stretched and joined in three directions") {
-    // 8 voxels a side, pooled to 4, back to 8, beside the volume itself: the last convolution sees 4 + 4 channels of 512 voxels.
+    // 8 voxels a side, pooled to 4, back to 8, joined with the volume itself: the last convolution sees 4 + 4 channels of 512 voxels.
     const OpGraph graph = dimensions_graph(R"(dimensions = 3
 image_size = 8
 channels = 4

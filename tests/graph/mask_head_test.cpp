@@ -71,7 +71,7 @@ TEST_CASE("masks are GEMMs of queries with the places of a map, predicted once o
     CHECK(find_node(once, "attention_mask") == nullptr);
     // Heads see the mask of their query in the map that they attend to.
     CHECK(op_of<Elementwise>(masked, "attention_mask").elements == 10 * 4 * 4 * 4);
-    // Predictions share their weights: beside the queries' start and an embedding for each of two maps, only norms differ.
+    // Predictions share their weights: in addition to the queries' start and an embedding for each of two maps, only norms differ.
     const double queries = 10 * 32, levels = 2 * 32, norms = 6 * 2 * 32;
     CHECK(total_parameters(masked) == rel(total_parameters(once) + queries + levels + norms, 1e-12));
 }

@@ -117,7 +117,7 @@ TEST_CASE("twenty thousand layers, each read by one far behind it, become a grap
     for (int i = 0; i < count; ++i) layers += fmt::format("{{add = true, from = [-1, {}]}},\n", -1 - std::min(i, behind));
     const OpGraph graph = forward_graph(net_of(layers), {}, {});
     CHECK(graph.segments.size() == count);
-    // 500 maps of 3 · 8 · 8 elements are waited for at a time, beside the two of the operator at hand and the image.
+    // 500 maps of 3 · 8 · 8 elements are waited for at a time, in addition to the two of the operator at hand and the image.
     CHECK(graph.peak_activations < 510 * 192 * 2 * byte);
     CHECK(graph.peak_activations > 490 * 192 * 2 * byte);
 }

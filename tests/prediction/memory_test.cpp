@@ -69,7 +69,7 @@ TEST_CASE("remedies take no more GPUs than one machine has") {
     CHECK_FALSE(any_contains(memory_advice(llama, staged, stacks(), 24 * gb, false, 4).remedies, "GPUs in all"));
 }
 
-TEST_CASE("remedies beside other degrees name the option and count all GPUs") {
+TEST_CASE("remedies with other degrees name the option and count all GPUs") {
     const Gpu gpu = load_gpu(gpus_dir(), "t4");
     Run request{.precision = Precision::fp16, .parallel = {.tensor = 4}};
     const Workload mixtral = find_workload(models_dir(), "mixtral-8x7b");

@@ -169,7 +169,7 @@ TEST_CASE("a sequence's states take blocks of the cache that hold them") {
     const Workload model = find_workload(models_dir(), "qwen3-next-80b-a3b-instruct");
     const Run run = completed({.precision = Precision::bf16, .parallel = {.tensor = 8}}, model, bench.gpu);
     const CacheRoom room = cache_room(model, run, bench.software, bench.gpu.profile, {});
-    // A GPU's 4 of 32 value heads of 128 x 128 in fp32, in 36 of 48 layers, and the convolutions' last three inputs beside them.
+    // A GPU's 4 of 32 value heads of 128 x 128 in fp32, in 36 of 48 layers, and the convolutions' last three inputs in addition to them.
     const double states = 36 * 4 * 128 * 128 * 4, block = 16 * room.per_token.in(byte);
     CHECK(static_cast<double>(room.state_blocks) * block > states);
     CHECK(static_cast<double>(room.state_blocks) * block < 1.05 * states + block);

@@ -239,7 +239,7 @@ TEST_CASE("experts without a gate need engines, and engines need experts") {
     CHECK(std::get<Moe>(rows[0].op).gated);
 }
 
-TEST_CASE("machines that ran whole models are read from beside the hosts, and what they lack is named") {
+TEST_CASE("machines that ran whole models are read with the hosts, and what they lack is named") {
     const auto load = [](const std::string& machine) {
         const test::TemporaryFile file("hosts.toml", "[[machine]]\n" + machine);
         return load_measuring_hosts(file.path())->machines;

@@ -11,7 +11,7 @@ struct AttentionBlocks {
     Seconds alone{};          ///< while nothing streams: in (part of) their start, and in the kernel that adds the parts of split keys up
 };
 
-/// What bounds a kernel beside its blocks, and how the two overlap.
+/// What bounds a kernel in addition to its blocks, and how the two overlap.
 struct KernelLimits {
     Seconds dram;
     double overlap;

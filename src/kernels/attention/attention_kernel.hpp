@@ -32,7 +32,7 @@ bool splits_operands(const Attention& op, const Gpu& gpu);
 /// Whether the operator is part of a decoder, whose engine keeps a KV cache.
 bool keeps_cache(const Attention& op);
 
-/// Whether decoding sequences take blocks of queries beside prompts, a whole one for each head.
+/// Whether decoding sequences take blocks of queries together with prompts, a whole one for each head.
 bool joins_prompts(const Attention& op, const AttentionKernel& kernel);
 
 /// Of what kernels do for a head, to that for one 128 wide (mean of keys and values): half of it whatever the width.

@@ -72,7 +72,7 @@ void as_unpacking(TiledGemm& gemm, GemmParameters& p, const Gpu& gpu) {
     p.wave_cycles = 0;
 }
 
-/// Whether the engine has a kernel for vectors for the GEMM's weights: packed ones beside operands of 16 bits.
+/// Whether the engine has a GEMV kernel for the weights: packed weights with 16-bit operands.
 bool unpacks_on_simt(const TiledGemm& gemm, const Caller& caller) {
     return caller.unpacks_on_simt && gemm.unpack_weights && gemm.a_element == 2 * byte;
 }
@@ -196,7 +196,7 @@ bool has_gemv_kernel(const Gemm& op, const TiledGemm& gemm, const Gpu& gpu) {
 }
 
 /// Rows of SIMT units that the kernel for vectors takes one after the other, in int8 four at a time: any library can do so, and none takes
-/// longer. It bounds what tiles made for many rows cost where arithmetic is slow beside memory, on chips whose libraries' kernels
+/// longer. It bounds what tiles made for many rows cost where arithmetic is slow compared with memory, on chips whose libraries' kernels
 /// for few rows were not measured.
 std::optional<KernelCost> rows_in_turn_cost(const Gemm& op, const TiledGemm& gemm, const GemmParameters& p, const Gpu& gpu, Cache cache) {
     constexpr std::int64_t most_rows = 32;

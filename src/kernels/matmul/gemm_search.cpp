@@ -58,7 +58,7 @@ Candidate terms_of(const GemmRates& r, const GemmParameters& p, const TileTerms&
     // Steps in turn take their time in each wave of the blocks that fit on the chip, while DRAM delivers; others start once.
     const double steps = steps_cycles(r, p, k);
     const double in_turn = r.steps_in_turn ? waves(t.tiles * split, unpacking_blocks * r.sm_count, p.tiling.tail) * steps : 0;
-    const double between = std::max(0.0, p.wave_cycles - t.epilogue);  // two waves, beside the epilogue of the first
+    const double between = std::max(0.0, p.wave_cycles - t.epilogue);  // two waves, in addition to the epilogue of the first
     const double unshared = w - t.tiles * split / r.sm_count;          // whole waves less filled ones
     const double waiting = r.waiting > 0 ? waves(r.large_tiles * split, waiting_blocks * r.sm_count, 1) * k * r.waiting : 0;
     c.compute = std::max(w * k * t.step, waiting) +

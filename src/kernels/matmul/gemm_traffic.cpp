@@ -23,8 +23,9 @@ Bytes streamed_traffic(const TiledGemm& op, const GpuProfile& gpu) {
     return volume * (op.a_element / columns + op.b_element * (columns / area));
 }
 
-/// Bytes of A and C that DRAM need not deliver when the kernels before wrote A: what L2 holds of them beside the weights, all up to half of
-/// it and none beyond the whole. Streaming kernels find some beyond it (`produced_in_l2`); that GEMMs do was tried and is no better.
+/// Bytes of A and C that DRAM need not deliver when the kernels before wrote A: what L2 holds of them together with the weights, all up to
+/// half of it and none beyond the whole. Streaming kernels find some beyond it (`produced_in_l2`); that GEMMs do was tried and is no
+/// better.
 Bytes kept_for_gemm(const TiledGemm& op, const Gpu& gpu) {
     constexpr double edge = 2;  // as much again is touched in between
     const Bytes weights = static_cast<double>(op.batch) * static_cast<double>(op.n) * static_cast<double>(op.k) * op.b_element;

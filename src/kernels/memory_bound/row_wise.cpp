@@ -45,7 +45,7 @@ double kept_in_l1(Bytes in_flight, Bytes l1) {
 struct LaterReads {
     double count = 0;       ///< of the whole row
     double rows_of_sm = 1;  ///< in flight at once
-    double written = 1;     ///< beside a byte of these
+    double written = 1;     ///< in addition to a byte of these
     bool from_l1 = false;   ///< if that holds the rows in flight
 };
 
@@ -60,7 +60,8 @@ LaterReads later_reads(const Rows& op, const GpuProfile& gpu) {
     return {.count = 2, .rows_of_sm = gpu.facts.threads_per_sm / std::min(most_threads, threads), .written = 0.5, .from_l1 = true};
 }
 
-/// What later reads take from DRAM: what of the rows in flight L1 does not hold, and L2 does not hold beside what is written for them.
+/// What later reads take from DRAM: what of the rows in flight L1 does not hold, and L2 does not hold together with what is written for
+/// them.
 Bytes read_again(const Rows& op, Bytes read_and_written, const GpuProfile& gpu) {
     if (op.rows == 0) return {};
     const LaterReads later = later_reads(op, gpu);

@@ -33,7 +33,7 @@ TEST_CASE("several queries a sequence share a block with other heads only where 
     CHECK(cost(op, gpu).compute.in(us) == rel(0.524, 1e-3));
 }
 
-TEST_CASE("beside prompts FlashAttention-2 takes a block of 64 queries for each head of a decoding sequence, others decode as ever") {
+TEST_CASE("in mixed steps FlashAttention-2 takes a block of 64 queries for each head of a decoding sequence, others decode as ever") {
     Gpu gpu = test::toy_gpu();
     gpu.profile.bandwidth = 1000 * tb_per_s;
     run("flash-attention-2", gpu);

@@ -114,7 +114,7 @@ TEST_CASE("blocks of queries compute their scores again for values wider than 25
         op.head_dim = op.value_dim = width;
         return cost(op, gpu).compute.in(us);
     };
-    // One more GEMM of queries and keys beside the two.
+    // One more GEMM of queries and keys in addition to the two.
     CHECK(compute(512, 1024) == rel(1.5 * 2 * compute(256, 1024), 1e-9));
     CHECK(compute(256, 1024) == rel(2 * compute(128, 1024), 1e-9));
     CHECK(compute(512, 1) == rel(2 * compute(256, 1), 1e-9));  // decoding does not

@@ -181,7 +181,7 @@ TEST_CASE("rows are quantized in steps of 2,048 elements") {
     CHECK(quantized(2064) == rel(409.6, 1e-3));
 }
 
-TEST_CASE("where a benchmark rotates weights, activations that fit L2 beside them are quantized from there") {
+TEST_CASE("where a benchmark rotates weights, activations that fit L2 together with them are quantized from there") {
     Gpu gpu = test::toy_gpu_with_tensor_cores();
     gpu.profile.tensor_peak[index(Precision::fp8)] = 20 * tflops;
     gpu.profile.l2 = 100 * mb;

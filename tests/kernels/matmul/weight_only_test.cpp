@@ -25,7 +25,7 @@ TEST_CASE("steps along k of kernels that unpack weights take their time in each 
     tiling.split_k_cycles = 1e6;  // k in one piece
     const Seconds packed = cost(op, gpu).total;
     tiling.k_step_cycles = 100;
-    // 128 steps of 32 at 1 GHz beside the arithmetic, under what DRAM delivers meanwhile.
+    // 128 steps of 32 at 1 GHz in addition to the arithmetic, under what DRAM delivers meanwhile.
     CHECK((cost(op, gpu).total - packed).in(us) == rel(12.8, 1e-6));
     // 60 tiles of 16x128, three of which an SM holds, on 10 SMs
     Gemm wide = op;

@@ -162,7 +162,7 @@ TEST_CASE("softmax keeps the CUDA cores busy") {
     // alone on their SM.
     CHECK(time(1000, 2500, true) == rel(block + (50 + 93 * 3.072) / 5, 1e-9));
     CHECK(time(1000, 6200, true) == rel(block + (50 + 1.33 * 93 * 7.168) / 5, 1e-9));
-    // Schedulers feed as many INT32 cores beside those of fp32.
+    // Schedulers also feed as many INT32 cores as fp32 cores.
     gpu.profile.facts.integer_units_per_sm = gpu.profile.fp32_units_per_sm = 64;
     CHECK(time(1000, 1024, false) == rel(58 * 1.024 / 10, 1e-9));
     // An engine's warps take no more than its arithmetic: 5 FLOPs an element.
