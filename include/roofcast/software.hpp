@@ -196,7 +196,8 @@ struct SoftwareStacks {
     std::vector<std::shared_ptr<const KernelFamily>> families;              ///< kernel families of all libraries
     std::shared_ptr<const std::vector<LibraryFactsTable>> library_facts{};  ///< facts of the default libraries, for all stacks
 
-    /// The engine that runs that way and whose `match` is the longest run of words that `software` begins with (words end at a space, '/',
+    /// The engine with that execution mode whose `match` is the longest run of words that `software` begins with (words end at a space,
+    /// '/',
     /// ':' or '.'), in any case; of equal ones that for GPUs of `vendor`. nullptr when there is none.
     [[nodiscard]] const Engine* engine(Execution execution, std::string_view software, std::string_view vendor = {}) const;
     /// All engines of that family or name, else those that `software` begins with, in any execution mode.

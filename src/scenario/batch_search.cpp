@@ -84,7 +84,7 @@ Judged judged(const Prediction& one_copy, const Contestant& contestant, const Re
     return result;
 }
 
-/// All batches of one way of running.
+/// All batches of one configuration.
 class BatchSearch {
 public:
     BatchSearch(const Workload& workload, const Contestant& contestant, const RecommendationRequest& request,

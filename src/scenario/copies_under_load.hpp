@@ -1,5 +1,5 @@
 #pragma once
-/// Whether copies that run one way meet the objective when requests arrive at random.
+/// Whether copies with the same settings meet the objective under random arrivals.
 
 #include <optional>
 
@@ -7,7 +7,7 @@
 
 namespace roofcast {
 
-/// Why a way of running meets no objective, however many copies there are.
+/// Why settings miss the objective with any number of copies.
 struct Failure {
     Outcome outcome = Outcome::does_not_fit;
     double excess = 0;  ///< over its limit; 0 where there is no such factor

@@ -26,14 +26,14 @@ int stage(Outcome outcome) {
     }
 }
 
-/// One way of running, and what is known of it.
+/// Settings of a copy, and what is known about them.
 struct Candidate {
     CopiesUnderLoad loaded;
     RecommendedRow found;
     std::array<std::optional<Failure>, confidences.size()> failures;
 };
 
-/// Ways that may cost least go first; what cannot beat the best so far is not simulated.
+/// Settings that may cost least go first; those that cannot beat the best so far are not simulated.
 class LoadSearch {
 public:
     LoadSearch(const Workload& workload, const Contestant& contestant, const RecommendationRequest& request, const SoftwareStacks& software)

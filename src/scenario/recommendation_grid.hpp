@@ -1,5 +1,5 @@
 #pragma once
-/// What ways to run a copy a recommendation goes through.
+/// Settings of a copy that a recommendation searches.
 
 #include <vector>
 
@@ -14,7 +14,7 @@ struct CopySettings {
     Parallelism parallel;  ///< `data` is 1
 };
 
-/// All ways to run a copy on `gpu`: formats that keep quality first, of each format the smallest degrees first. Empty: the GPU has none
+/// All settings of a copy on `gpu`: formats that keep quality first, of each format the smallest degrees first. Empty: the GPU has none
 /// of the formats.
 std::vector<CopySettings> copy_settings(const Workload& workload, const GpuProfile& gpu, const RecommendationRequest& request);
 

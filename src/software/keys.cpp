@@ -152,8 +152,7 @@ const SoftwareKey keys[] = {
     {{"head_by_sequences", "", "prefill computes the logits of each sequence by a GEMM of its own, which reads all its weights"},
      &Lowering::head_by_sequences},
     // Experts
-    {{"grouped_experts", "", "frameworks run a layer's experts as one grouped GEMM each way, not one after the other"},
-     &Lowering::grouped_experts},
+    {{"grouped_experts", "", "frameworks run a layer's experts as grouped GEMMs, not one after the other"}, &Lowering::grouped_experts},
     {{"gathers_tokens", "", "attention data parallel: tokens reach experts by all-gather and reduce-scatter, not by all-to-all"},
      &Lowering::gathers_tokens},
     {{"spreads_dense", "", "attention data parallel: dense MLPs, shared experts and the LM head are split over all its GPUs, too"},
