@@ -145,7 +145,7 @@ KernelCost implicit_gemm_cost(const Conv2d& op, Precision unit, const Gpu& gpu, 
         gemm.least_rows = least_pixels;
         if (const auto& gathering = gpu.profile.libraries.convolutions.gathering)
             gemm.least_columns = static_cast<int>(gathering->least_outputs);
-        gemm.most_parts = 1;
+        gemm.most_split_k = 1;
         gemm.relative_epilogue = std::min(1.0, element_size(op.precision) / (2 * byte));  // no 16-bit outputs of 8-bit inputs
         if (op.channels_last && !has_packed_groups(op) && gemm.n < group_tile.n) take_only(group_tile, gemm);
     }

@@ -52,7 +52,7 @@ KernelCost quantize_cost(const Gemm& op, const Gpu& gpu, Cache cache) {
 void as_misaligned(TiledGemm& gemm, GemmParameters& p, const Gpu& gpu, Cache cache) {
     constexpr int parts = 2;
     const GemmKernels& kernels = gpu.profile.libraries.gemms;
-    if (!kernels.splits_misaligned) gemm.most_parts = std::min(parts, gemm.most_parts);
+    if (!kernels.splits_misaligned) gemm.most_split_k = std::min(parts, gemm.most_split_k);
     if (kernels.misaligned_tile == 0 || gemm.a_element < 2 * byte) return;
     gemm.least_rows = std::max(gemm.least_rows, kernels.misaligned_tile);
     gemm.least_columns = kernels.misaligned_tile;
@@ -149,13 +149,13 @@ KernelCost tiled_cost(const Gemm& op, TiledGemm tiled, const GemmParameters& p, 
     GemmParameters of_warps = p;
     of_warps.peak_fraction *= warp_mma_rate(gpu.profile);
     const KernelCost split = tiled_gemm_cost(tiled, of_warps, gpu, cache);
-    tiled.most_parts = 1;
+    tiled.most_split_k = 1;
     const KernelCost whole = tiled_gemm_cost(tiled, p, gpu, cache);
     return split.total < whole.total ? split : whole;
 }
 
 /// Whether the library adds an eager framework's bias by other kernels than those that use split-K: in 32-bit formats, beyond 8 rows.
-bool splits_apart_from_bias(const Gemm& op, const Gpu& gpu) {
+bool bias_excludes_split_k(const Gemm& op, const Gpu& gpu) {
     constexpr std::int64_t few_rows = 8;
     return op.bias && gpu.caller.framework && op.m > few_rows && element_size(op.precision) == 4 * byte &&
            gpu.profile.libraries.gemms.bias_without_split;
@@ -164,7 +164,7 @@ bool splits_apart_from_bias(const Gemm& op, const Gpu& gpu) {
 /// `gemm` as those kernels compute it: without split-K, or in twice the time.
 KernelCost with_bias(const Gemm& op, KernelCost gemm, TiledGemm tiled, const GemmParameters& p, const Gpu& gpu, Cache cache) {
     constexpr double slower = 2;
-    tiled.most_parts = 1;
+    tiled.most_split_k = 1;
     const KernelCost whole = tiled_cost(op, tiled, p, gpu, cache);
     if (whole.total < slower * gemm.total) return whole;
     for (Seconds KernelCost::*term :
@@ -210,10 +210,10 @@ std::optional<KernelCost> rows_in_turn_cost(const Gemm& op, const TiledGemm& gem
 
 /// Split-K parts that there are kernels for: of 8 and 4 bits none in CUTLASS, as serving engines compile it, which quantize activations
 /// themselves, nor in libraries without small tiles; cuBLASLt uses split-K of plain GEMMs in 8 bits as of 16.
-int gemm_parts(const Gemm& op, const TiledGemm& gemm, const Caller& caller) {
+int split_k_limit(const Gemm& op, const TiledGemm& gemm, const Caller& caller) {
     if (gemm.least_rows > 0) return 1;
     const bool by_library = (caller.has_plain_tensors() || op.precision == Precision::fp8) && !op.dynamic_quantized;
-    return by_library && element_size(op.precision) == 1 * byte ? TiledGemm{}.most_parts : gemm.most_parts;
+    return by_library && element_size(op.precision) == 1 * byte ? TiledGemm{}.most_split_k : gemm.most_split_k;
 }
 
 }  // namespace
@@ -231,7 +231,7 @@ KernelCost cost(const Gemm& op, const Gpu& gpu, Cache cache) {
         as_unpacking(tiled, p, gpu);
     } else {
         tiled.least_rows = gpu.profile.libraries.least_tile_rows;
-        tiled.most_parts = gemm_parts(op, tiled, gpu.caller);
+        tiled.most_split_k = split_k_limit(op, tiled, gpu.caller);
         if (!tiled.aligned) as_misaligned(tiled, p, gpu, cache);
     }
     // Serving engines compile one fp8 kernel for each range of shapes.
@@ -241,7 +241,7 @@ KernelCost cost(const Gemm& op, const Gpu& gpu, Cache cache) {
     }
     KernelCost gemm = tiled_cost(op, tiled, p, gpu, cache);
     if (op.batch > 1 && on_simt) gemm = with_rows_apart(gemm, tiled, p, gpu, cache);
-    if (splits_apart_from_bias(op, gpu)) gemm = with_bias(op, gemm, tiled, p, gpu, cache);
+    if (bias_excludes_split_k(op, gpu)) gemm = with_bias(op, gemm, tiled, p, gpu, cache);
     if (has_gemv_kernel(op, tiled, gpu)) {
         const KernelCost by_gemv = gemv_cost(op, tiled, library, gpu, cache);
         if (by_gemv.total < gemm.total) gemm = by_gemv;

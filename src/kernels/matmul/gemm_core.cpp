@@ -13,7 +13,7 @@ namespace roofcast {
 namespace {
 
 constexpr double shared_epilogue_fraction = 0.5;  // of an epilogue that waits for all that the chip writes: 0, 0.3, 0.7 and 1 tried
-constexpr int most_serial_parts = 4;              // A100 weight-only rows: 2 to 7 tried
+constexpr int most_serial_split_k = 4;            // A100 weight-only rows: 2 to 7 tried
 constexpr double stored_alone = 1.5;              // rate of GEMMs that only store misaligned rows, over those that load them too
 constexpr double held_up = 1.5;  // accumulation ratio from which on GEMMs of other blocks go on while one stores: nets on GeForce
 
@@ -27,7 +27,7 @@ double outputs(const TiledGemm& op) {
 
 /// Traffic of one part's sums when k is split: in fp32, written once and read once; in turn, C is read and written.
 Bytes partial_sums(const TiledGemm& op) {
-    return outputs(op) * (op.parts_in_turn ? 2 * op.c_element : 8 * byte);
+    return outputs(op) * (op.serial_split_k ? 2 * op.c_element : 8 * byte);
 }
 
 /// Fraction of the rate that rows leave which do not start at multiples of 16 bytes. Tensor cores then get elements one by one, so that
@@ -89,7 +89,7 @@ GemmRates rates_of(const TiledGemm& op, const Gpu& gpu, const GemmParameters& p,
     r.relative_epilogue *= op.accumulators;
     r.shared_epilogue = on_simt ? 0 : shared_epilogue_fraction;
     r.blocks_per_sm = op.blocks_per_sm;
-    r.parts_in_turn = op.parts_in_turn;
+    r.serial_split_k = op.serial_split_k;
     r.steps_in_turn = op.steps_in_turn;
     r.arithmetic = arithmetic_energy(relative_flop_energy(op.precision, unit) * gemm_flops(op), unit, gpu);
     r.power = power_limit(r.arithmetic, traffic, gpu);
@@ -110,10 +110,10 @@ TiledGemm plain_gemm(std::int64_t batch, std::int64_t m, std::int64_t n, std::in
     op.compulsory = elements(m, k) * op.a_element + elements(k, n) * op.b_element + elements(m, n) * op.c_element;
     op.unpack_weights = op.b_element < op.a_element;
     if (op.unpack_weights) {
-        op.most_parts = most_serial_parts;
-        op.parts_in_turn = true;
+        op.most_split_k = most_serial_split_k;
+        op.serial_split_k = true;
     } else if (element_size(precision) < 2 * byte) {
-        op.most_parts = 1;  // kernels for 8- and 4-bit operands of CUTLASS, as serving engines compile them
+        op.most_split_k = 1;  // kernels for 8- and 4-bit operands of CUTLASS, as serving engines compile them
     }
     op.wide_loads = in_whole_vectors(k, op.a_element);
     op.aligned = op.wide_loads && in_whole_vectors(n, op.c_element);
@@ -147,7 +147,7 @@ KernelCost tiled_gemm_cost(const TiledGemm& op, const GemmParameters& p, const G
     t.overlap = p.overlap;
     KernelCost c = combine(t, gpu, rates.arithmetic, rates.power);
     if (best.split > 1) {
-        const Bytes partial = summed_parts(op.parts_in_turn, best.split) * partial_sums(op);
+        const Bytes partial = summed_parts(op.serial_split_k, best.split) * partial_sums(op);
         c.dram_bytes += partial;
         c.energy += partial * gpu.parameters.values.power.dram_byte;
     }

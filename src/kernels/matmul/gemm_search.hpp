@@ -24,7 +24,7 @@ struct GemmRates {
     double large_tiles;
     double relative_epilogue, shared_epilogue;  // time of it for a tile of reference size, over that of the parameter; share that waits for
                                                 // all that the chip writes
-    bool parts_in_turn, steps_in_turn;
+    bool serial_split_k, steps_in_turn;
     Joules arithmetic;  // at boost clock
     PowerLimit power;
 };

@@ -28,7 +28,7 @@ TiledGemm grouped_gemm(const Moe& op, const Gpu& gpu, double experts, double row
     const auto batch = static_cast<std::int64_t>(std::ceil(std::max(experts, 1.0)));
     const auto each = static_cast<std::int64_t>(std::ceil(std::max(rows / std::max(experts, 1.0), 1.0)));
     TiledGemm gemm = plain_gemm(batch, each, n, k, op.precision, op.weight_bits);
-    gemm.most_parts = 1;
+    gemm.most_split_k = 1;
     take_shaped(gpu.profile.libraries.expert_tiles, op.tokens, n, gemm);
     return gemm;
 }

@@ -62,7 +62,7 @@ void as_on_simt(TiledGemm& gemm, GemmParameters& p, const Gpu& gpu, Cache cache)
         gemm.tile_rows = gpu.profile.libraries.batched_simt_tile[0];
         gemm.tile_columns = gpu.profile.libraries.batched_simt_tile[1];
         gemm.depth = batched_simt_depth;
-        gemm.most_parts = 1;
+        gemm.most_split_k = 1;
         gemm.waiting_cycles = waiting_cycles(gemm.a_element, in_l2(gemm, gpu, cache));
         p.peak_fraction = p.batched_fraction;
     }
