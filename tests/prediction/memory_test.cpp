@@ -34,7 +34,7 @@ bool any_contains(const std::vector<std::string>& texts, const std::string& part
 
 }  // namespace
 
-TEST_CASE("a pipeline stage holds its own layers' cache, and the busiest one its fraction of the weights") {
+TEST_CASE("a pipeline stage holds its own layers' cache, and the busiest one its part of the weights") {
     const Workload llama = find_workload(models_dir(), "llama-3.1-8b");
     const MemoryEstimate whole = memory_estimate(llama, complete(llama, {}), stacks()),
                          stage = memory_estimate(llama, complete(llama, {.parallel = {.pipeline = 4}}), stacks());

@@ -214,7 +214,7 @@ TEST_CASE("tensor parallelism divides weights and adds communication") {
     CHECK(four.latency < one.latency);
 }
 
-TEST_CASE("stages of a pipeline take turns: each does its fraction of the FLOPs a pass") {
+TEST_CASE("stages of a pipeline take turns: each does its part of the FLOPs a pass") {
     const Bench bench;
     const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
     const auto decode = [&](std::int64_t stages) {

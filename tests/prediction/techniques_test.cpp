@@ -65,7 +65,7 @@ TEST_CASE("techniques that are off leave a prediction as it was, to the last bit
     CHECK(plain.notes.empty());
 }
 
-TEST_CASE("a cached prefix spares its fraction of the prompt, and TTFT falls with it") {
+TEST_CASE("a cached prefix spares its part of the prompt, and TTFT falls with it") {
     const TechniqueBench bench;
     Seconds before{1e9};
     for (const double share : {0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 0.99999}) {

@@ -88,14 +88,14 @@ TEST_CASE("a GPU computes in the number formats that its chip has, and in no oth
                               {"gaudi3", {bf16, fp16, tf32, fp8}, {fp64, fp4}},
                               {"m4-pro", {fp32, fp16}, {fp64, fp8, int8}},
                               {"tpu-v6e", {bf16, int8}, {fp64, fp16, fp8, fp4}}};
-    for (const Formats& board : ranges) {
-        CAPTURE(std::string(board.id));
-        const GpuProfile gpu = load_gpu(gpus_dir(), board.id).profile;
-        for (const Precision p : board.has) {
+    for (const Formats& known : ranges) {
+        CAPTURE(std::string(known.id));
+        const GpuProfile gpu = load_gpu(gpus_dir(), known.id).profile;
+        for (const Precision p : known.has) {
             CAPTURE(name(p));
             CHECK(gpu.supports(p));
         }
-        for (const Precision p : board.lacks) {
+        for (const Precision p : known.lacks) {
             CAPTURE(name(p));
             CHECK_FALSE(gpu.supports(p));
         }

@@ -185,7 +185,7 @@ TEST_CASE("the cache gets what weights, activations and framework leave") {
     CHECK(room.per_token.in(byte) == rel(131072, 1e-12));
     CHECK((room.weights + room.activations + room.overhead + room.cache).in(gib) == rel(0.9 * 80 * 0.985, 1e-9));
     CHECK(static_cast<double>(room.blocks) == rel(room.cache.in(byte) / (16 * 131072), 1e-4));
-    // TensorRT-LLM takes its fraction of what is free.
+    // TensorRT-LLM takes its part of what is free.
     Run of_free = bench.request();
     of_free.software = "tensorrt-llm";
     const CacheRoom free = cache_room(bench.llama, of_free, bench.software, bench.gpu.profile, {});

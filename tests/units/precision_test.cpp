@@ -15,7 +15,7 @@ TEST_CASE("common spellings of a precision are understood, others are not") {
     CHECK_FALSE(parse_precision(""));
 }
 
-TEST_CASE("an int4 weight costs 4 bits and its fraction of a 16-bit scale and zero point for 128 weights") {
+TEST_CASE("an int4 weight costs 4 bits and its part of a 16-bit scale and zero point for 128 weights") {
     // 4 + (16 + 16) / 128 = 4.25
     CHECK(parse_weight_format("int4")->bits == 4.25);
 }

@@ -170,7 +170,7 @@ Seconds waited_for_rows(const Rows& op, Bytes from_dram, Bytes moved, const Gpu&
 
 }  // namespace
 
-/// One block a row: few rows fill few SMs, each of which pulls at most `fill` times its fraction of the bandwidth. An SM works on some rows
+/// One block a row: few rows fill few SMs, each of which pulls at most `fill` times its part of the bandwidth. An SM works on some rows
 /// while others wait: the root of the sum of squares lies between the longer of both times and their sum.
 KernelCost cost(const RowWise& row_wise, const Gpu& gpu, Cache cache) {
     const Rows op{row_wise, gpu.caller.softmax_in_registers};
