@@ -50,7 +50,7 @@ BenchData read_bench_text(std::string_view text, const std::string& file);
 /// How often as good as `baseline` another series of the same metric is: 1.27 is 27 % faster.
 double relative_performance(const BenchSeries& baseline, const BenchSeries& other);
 
-/// Of a series among those that did the same work: itself alone when nobody else did.
+/// Standing of a series among those that did the same work; alone if no other did.
 struct Standing {
     double relative = 1;   ///< to the first of them
     bool fastest = false;  ///< and there is another

@@ -88,7 +88,7 @@ Seconds paid_time_per_item(const Prediction& prediction, double utilization);
 RentalCost rental_cost(const Prediction& prediction, std::int64_t input_tokens, UsDollarsPerSecond rent_of_one, double utilization);
 /// Straight line from `purchase` to its residual value.
 UsDollarsPerSecond depreciation_rate(UsDollars purchase, double residual, Seconds life);
-/// Of the purchase price at `age`: the same line, and the residual value after it.
+/// Value left of the purchase price at `age`: the same line, and the residual value after it.
 UsDollars value_left(UsDollars purchase, double residual, Seconds life, Seconds age);
 /// Electricity of all GPUs that `energy` is about, with their hosts and the site.
 UsDollarsPerSecond electricity_rate(const RunEnergy& energy, const CostSettings& settings);

@@ -21,7 +21,7 @@
 
 namespace roofcast {
 
-/// Of one phase of a run.
+/// Energy of one phase of a run.
 struct PhaseEnergy {
     std::string phase;    ///< "forward", "vision", "prefill", "decode"
     Seconds latency;      ///< all passes
@@ -30,7 +30,7 @@ struct PhaseEnergy {
     bool capped = false;  ///< the model asks for more than TDP, which is what is counted
 };
 
-/// Of one batch on every data-parallel copy.
+/// Energy of one batch on every data-parallel copy.
 struct RunEnergy {
     std::vector<PhaseEnergy> phases;
     std::int64_t gpus = 1;

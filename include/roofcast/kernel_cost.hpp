@@ -73,8 +73,8 @@ KernelCost streamed_gemv_cost(const Gemm& op, const Gpu& gpu, BytesPerSecond mos
 /// The same for experts, with one kernel up and one down. `op.tokens` ≤ `most_gemv_rows`.
 KernelCost streamed_gemv_cost(const Moe& op, const Gpu& gpu, BytesPerSecond most_per_sm);
 
-/// Of CUDA cores of all SMs, in an engine whose streaming kernels spend so many instructions on each element that they write; zero for
-/// other operators.
+/// Time on the CUDA cores of all SMs for streaming kernels of an engine with `instructions` per written element. Zero for other
+/// operators.
 Seconds element_time(const Op& op, double instructions, const GpuProfile& gpu);
 
 /// A kernel of an engine that reads the weights of `op` as stored and writes them in 16 bits; an SM moves `most_per_sm` at most, 0: no

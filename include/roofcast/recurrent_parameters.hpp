@@ -5,7 +5,7 @@
 
 namespace roofcast {
 
-/// Of causal convolutions of prompts, or of those that update a state.
+/// Causal convolutions of prompts, or those that update a state.
 struct CausalConvolutionParameters {
     double fixed_cycles = 4000;       ///< start
     double token_cycles = 350;        ///< latency of a token within a thread block
@@ -15,7 +15,7 @@ struct CausalConvolutionParameters {
     double bandwidth_fraction = 0.7;  ///< of DRAM bandwidth
 };
 
-/// Of recurrences over prompts, chunk by chunk.
+/// Recurrences over prompts, chunk by chunk.
 struct ChunkedRecurrenceParameters {
     double fixed_cycles = 25000;        ///< starts of its kernels
     double fill_cycles = 10000;         ///< latency of a chunk's tokens beyond the first, once
@@ -29,7 +29,7 @@ struct ChunkedRecurrenceParameters {
     double overlap = 0.8;               ///< fraction of the non-bounding terms that the bounding one hides
 };
 
-/// Of recurrences that update a state token by token.
+/// Recurrences that update a state token by token.
 struct RecurrentUpdateParameters {
     double fixed_cycles = 8000;         ///< start
     double token_cycles = 1000;         ///< latency of each token beyond the first
@@ -38,7 +38,7 @@ struct RecurrentUpdateParameters {
     double working_set_fraction = 0.5;  ///< of the bytes read and written that L2 has to hold: half where the state is updated in place
 };
 
-/// Of hyper-connections, before or after a sublayer.
+/// Hyper-connections before or after a sublayer.
 struct HyperConnectionParameters {
     double fixed_cycles = 15000;      ///< starts
     double column_cycles = 1;         ///< latency of an element of `hidden`

@@ -38,11 +38,11 @@ constexpr std::size_t index(Execution e) {
 std::string_view name(Execution e);
 std::optional<Execution> parse_execution(std::string_view text);
 
-/// Of `Run::host_time`.
+/// Range of `Run::host_time`.
 inline constexpr double least_host_time = 0.1, most_host_time = 10;
 
-/// Of the batch, of tokens and of other counts of a run: beyond anything that fits a GPU, and small enough for every product of sizes in a
-/// graph to stay exact in 64 bits, as dimensions of a model are below 2^24.
+/// Largest batch, number of tokens or other count of a run: more than fits any GPU, and small enough that products of sizes in a graph
+/// stay exact in 64 bits (dimensions of a model are below 2^24).
 inline constexpr std::int64_t largest_run_count = std::int64_t{1} << 30;
 
 /// One question. Zeros and absent values mean the defaults of the model and the software, which `completed` fills in; the model's own

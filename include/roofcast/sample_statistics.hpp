@@ -40,7 +40,7 @@ struct SampleStatistics {
     }
 };
 
-/// Of single samples, at least one. `std` is that of the population the samples are drawn from (n − 1), absent for one sample.
+/// Statistics of single samples, at least one. `std` is that of the population the samples are drawn from (n − 1), absent for one sample.
 inline SampleStatistics sample_statistics(const std::vector<double>& values) {
     assert(!values.empty());
     const auto count = static_cast<double>(values.size());

@@ -27,7 +27,7 @@ public:
     void add(std::string_view file, int line, std::string_view reason, std::int64_t rows = 1);
     void add(const SkippedRows& others);
 
-    /// Of all reasons.
+    /// Skipped rows of all reasons.
     [[nodiscard]] std::int64_t rows() const { return rows_; }
     [[nodiscard]] bool empty() const { return rows_ == 0; }
     /// In the order in which they were met.

@@ -202,7 +202,7 @@ struct SoftwareStacks {
     [[nodiscard]] const Engine* engine(Execution execution, std::string_view software, std::string_view vendor = {}) const;
     /// All engines of that family or name, else those that `software` begins with, in any execution mode.
     [[nodiscard]] std::vector<const Engine*> named(std::string_view software) const;
-    /// That engine's costs, else the execution mode's own table.
+    /// The stack of that engine, else of the execution mode itself.
     [[nodiscard]] const SoftwareStack& find(Execution execution, std::string_view software, std::string_view vendor = {}) const;
     /// The caller of kernels measured under `software`, free text: an engine in whatever execution mode, eager first, or a library that is
     /// called directly; unknown software is taken for a serving engine.

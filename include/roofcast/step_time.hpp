@@ -58,7 +58,7 @@ struct StepModel {
     [[nodiscard]] std::int64_t verified() const { return draft ? draft->tokens + 1 : 1; }
 };
 
-/// Of a completed `request`. Throws Error when `workload` has no language model.
+/// Step model of a completed `request`. Throws Error when `workload` has no language model.
 StepModel step_model(const Workload& workload, const Gpu& device, const Run& request, const SoftwareStacks& software);
 
 /// The equation above, from graphs. Means are rounded to whole tokens. `mix` computes at least one token.

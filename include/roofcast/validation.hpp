@@ -32,7 +32,7 @@ struct AccuracySummary {
     double mape_percent = 0, median_ape_percent = 0, p90_ape_percent = 0, bias_percent = 0, accuracy_percent = 0;
 };
 
-/// Of pairs of equal index; measured values are positive. No rows: all figures are NaN.
+/// Summary of pairs of equal index. Measured values must be positive. Without rows, all figures are NaN.
 AccuracySummary summarize(const std::vector<double>& predicted, const std::vector<double>& measured);
 
 /// Excellent ≥ 95, good ≥ 90, fair ≥ 80, below that needs improvement.
@@ -84,8 +84,8 @@ using MeasuringHosts = std::shared_ptr<const HostDescriptions>;
 /// Throws Error.
 MeasuringHosts load_measuring_hosts(const std::filesystem::path& file);
 
-/// Of the host that stands for the row's source, launch, weights and GPU, the closest: one that names the weights' format, else one that
-/// names the GPU, else one for any; without one nothing is added.
+/// Launch overhead of the measuring host that matches the row's source, launch, weights and GPU. A host for the weight format precedes
+/// one for the GPU, and that one for any GPU. Without a match nothing is added.
 HostLaunch host_launch(const MeasuringHosts& hosts, const KernelRow& row);
 
 /// The GPU of a row, by its id; nullptr: not known.
@@ -208,7 +208,7 @@ struct AccuracyGroup {
 /// Groups in the order of their values.
 std::vector<AccuracyGroup> group_by(const Validation& validation, const Measurements& measurements, const std::vector<GroupKey>& keys);
 
-/// Of all judged rows.
+/// Accuracy of all judged rows.
 AccuracyGroup overall(const Validation& validation);
 
 /// Indices into `validation.rows` of the `count` rows with the largest APE, largest first.

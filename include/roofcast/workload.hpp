@@ -170,7 +170,7 @@ struct Diffusion {
     std::vector<Encoder> texts;
 };
 
-/// Of each figure of a `Summary`: beyond any model.
+/// Largest figure of a `Summary`: beyond any model.
 inline constexpr double largest_total = 1e9;
 
 /// What published tables give when the architecture is not shipped.

@@ -21,7 +21,7 @@ namespace roofcast {
 
 namespace {
 
-/// Of what a fit to rows of `gpus` says.
+/// Provenance of a fit to rows of the input's GPUs.
 Provenance provenance_of_fit(const CalibrationInput& input) {
     const std::vector<GpuProfile>& gpus = input.gpus;
     if (input.prior) return Provenance::user_fit;

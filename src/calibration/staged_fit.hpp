@@ -62,7 +62,7 @@ std::set<std::string, std::less<>> few_rows(const CalibrationInput& input, const
 /// architecture's fit, if any, in which these rows then had no part. Of a refinement: what it refines.
 ParameterSet start_values(const CalibrationInput& input, const std::vector<Sample>& rows);
 
-/// Of a stage's rows, those that a first look is taken at.
+/// Sample of a stage's rows for a first fit.
 Samples coarse(const StageOutcome& outcome, std::uint64_t seed);
 
 }  // namespace roofcast

@@ -45,7 +45,7 @@ bool is_all_reduce_of_engine(const Sample& s, const GpuProfile& gpu) {
     return op != nullptr && s.kernel->library != nullptr && chosen_all_reduce(*op, *s.kernel->library, gpu) != nullptr;
 }
 
-/// Of prompts, or of updates of a state.
+/// Whether a sample is a recurrent layer over prompts, or an update of its state.
 template <class Recurrent, bool update>
 bool is_recurrent(const Sample& s, const GpuProfile&) {
     const Recurrent* op = op_of<Recurrent>(s);

@@ -16,7 +16,7 @@ bool repeats_its_traffic(const OpNode& node) {
     return std::holds_alternative<Elementwise>(node.op) || std::holds_alternative<RowWise>(node.op);
 }
 
-/// That an SM takes in of weights that the stack's kernels stream; 0: no such kernels.
+/// Most weight bytes that an SM streams in GEMV kernels of the stack; 0: no such kernels.
 BytesPerSecond most_per_sm(const SoftwareStack& stack, const GpuProfile& gpu) {
     return stack.gemv_bytes_per_sm_clock * byte * running_clock(gpu);
 }

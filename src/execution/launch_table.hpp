@@ -17,7 +17,7 @@ public:
     /// Both must outlive the table. `gpu` is as `stack` uses it (`as_software_sees`).
     LaunchTable(const Gpu& gpu, const SoftwareStack& stack);
 
-    /// Of `node`, as `launched` gives it. Valid until the table ends.
+    /// Launch of `node`, as from `launched`. Valid for the life of the table.
     const Launch& of(const OpNode& node);
 
     [[nodiscard]] const Gpu& gpu() const { return gpu_; }

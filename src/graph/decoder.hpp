@@ -60,7 +60,7 @@ void add_output(LayerBuilder& b, const DecoderPass& pass, Count width, bool bias
 void add_key_index(LayerBuilder& b, const DecoderPass& pass, const KeyIndex& index, Count query_rank);
 /// Scores of keys of each query's own past, one for every `ratio` tokens, in `format`, and the choice among them.
 void add_key_choice(LayerBuilder& b, const DecoderPass& pass, const KeyIndex& index, Count ratio, Precision format);
-/// Of one sequence: keys that `index` leaves to each query, summed over the queries of the pass.
+/// Keys that `index` selects per query, summed over the queries of one sequence in the pass.
 double chosen_pairs(const DecoderPass& pass, const KeyIndex& index);
 /// Attention to `pairs` keys of the queries of one sequence, at most `most` of each, chosen among `cached`; but for heads and widths.
 SparseAttention sparse_attention_op(const DecoderPass& pass, const Numerics& n, double pairs, Count most, Count cached);

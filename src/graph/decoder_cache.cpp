@@ -11,7 +11,7 @@ namespace {
 
 constexpr double state_bytes = 4;  // recurrent states are kept in fp32 (`mamba_ssm_dtype` of the configurations)
 
-/// Of one layer on one GPU. Elements are of the cache's precision.
+/// Cache of one layer on one GPU, in elements of the cache's precision.
 struct LayerCache {
     double of_token = 0;      ///< elements for each token, up to `window` of them
     std::int64_t window = 0;  ///< 0: all tokens

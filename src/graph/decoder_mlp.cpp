@@ -34,7 +34,7 @@ Count gathering_gpus(const DecoderPass& pass) {
     return pass.run.parallel.attention_data * std::max<Count>(1, pass.run.parallel.expert / pass.copy_gpus());
 }
 
-/// Of `rows` tokens, its weights split over `gpus`.
+/// Adds a shared expert for `rows` tokens, with weights split over `gpus`.
 void add_shared_expert(LayerBuilder& b, const DecoderPass& pass, const MoeShape& moe, Count rows, Count gpus) {
     const DecoderLlm& m = pass.model;
     const Count width = shard(moe.shared_intermediate, gpus);

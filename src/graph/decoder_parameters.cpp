@@ -5,7 +5,7 @@ namespace roofcast {
 
 namespace {
 
-/// Of the modules that predict several tokens: each joins two hidden states, and is layers of its own.
+/// Parameters of multi-token prediction modules: each joins two hidden states and has its own layers.
 double prediction_parameters(const DecoderPass& pass, const Numerics& n) {
     const DecoderLlm& m = pass.model;
     if (!m.prediction) return 0;

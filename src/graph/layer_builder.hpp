@@ -40,7 +40,7 @@ Numerics numerics_of(const Run& run, const Lowering& lowering, bool serving);
 
 /// What GEMMs multiply in: tf32 runs of frameworks that keep it to convolutions use fp32.
 Precision gemm_precision_of(const Run& run, const Lowering& lowering);
-/// Of a run that stores activations in `stored`: what GEMMs with learned factors and sums with these come out in.
+/// Precision of GEMM outputs and of sums with them, in a run that stores activations in `stored`.
 Precision stream_precision(const Lowering& lowering, Precision stored);
 /// What layer and group norms of such a run compute in.
 Precision norm_precision(const Lowering& lowering, Precision stored);
@@ -102,9 +102,9 @@ public:
     OpNode& batched(std::string_view name, Count batch, Count m, Count n, Count k, double weights = 0);
     /// A norm of the stream that the layer before it adds to; `reduced`: an all-reduce brings what is added.
     void sum_norm(std::string_view name, Normalization kind, Count rows, Count cols, bool reduced);
-    /// Of the stream, for the GEMM that follows: a cast comes before or after it where formats differ.
+    /// Adds a norm of the residual stream for the following GEMM, with a cast if formats differ.
     OpNode& norm(std::string_view name, Normalization kind, Count rows, Count cols);
-    /// Of what a GEMM left in the stored format.
+    /// Adds a norm of a GEMM's output in the stored format.
     void branch_norm(std::string_view name, Normalization kind, Count rows, Count cols);
     OpNode& elementwise(std::string_view name, Count elements, double reads, double flops, Fusion fusion = Fusion::chain,
                         double eager_kernels = 1);

@@ -118,7 +118,7 @@ Segment blocks(const Stage& s, const Numerics& n) {
     return {"stage" + std::to_string(s.index + 1), s.model.depths[s.index], b.take()};
 }
 
-/// Of the map behind a merging; an odd side is padded.
+/// Side of the map after merging; an odd side is padded.
 Count merged_side(Count side) {
     return (side + 1) / 2;
 }

@@ -190,25 +190,24 @@ inline Seconds time_of_cycles(double cycles, const GpuProfile& gpu) {
     return cycles / running_clock(gpu);
 }
 
-/// Of one SM's FP32 cores, for so many instructions of one thread: its data-sheet rate counts two FLOPs each.
+/// Time of one SM's FP32 cores for `instructions` of one thread. The data-sheet rate counts two FLOPs per instruction.
 inline Seconds instruction_time(double instructions, const GpuProfile& gpu) {
     return instructions * flop / (simt_rate_of(gpu, Precision::fp32) / (2 * static_cast<double>(gpu.sm_count)));
 }
 
-/// Of CUDA cores of all SMs, for so many instructions on each of `elements`.
+/// Time of the CUDA cores of all SMs for `instructions` on each of `elements`.
 inline Seconds simt_time(double elements, double instructions, const GpuProfile& gpu) {
     return elements * instructions * 2 * flop / simt_rate_of(gpu, Precision::fp32);
 }
 
-/// Of the INT32 cores of all SMs, for so many instructions of one thread; of the FP32 cores where no others are known.
+/// Time of the INT32 cores of all SMs for `instructions` of one thread; of the FP32 cores if INT32 cores are not known.
 inline Seconds integer_time(double instructions, const GpuProfile& gpu) {
     const double of_sm = instructions / static_cast<double>(gpu.sm_count);
     if (gpu.facts.integer_units_per_sm > 0) return of_sm / gpu.facts.integer_units_per_sm / running_clock(gpu);
     return instruction_time(of_sm, gpu);
 }
 
-/// Of the schedulers of all SMs, for so many instructions of one thread: they feed fp32 and INT32 cores at once where each takes half of
-/// them.
+/// Time of the warp schedulers of all SMs for `instructions` of one thread. They feed FP32 and INT32 cores at once if each takes half.
 inline Seconds issue_time(double instructions, const GpuProfile& gpu) {
     const double both = gpu.facts.integer_units_per_sm > 0 ? std::max(1.0, 2 * gpu.facts.integer_units_per_sm / gpu.fp32_units_per_sm) : 1;
     return instruction_time(instructions / static_cast<double>(gpu.sm_count), gpu) / both;

@@ -214,7 +214,7 @@ Attention parse_latent_attention(const Row& row, Precision precision) {
     return op;
 }
 
-/// Of latent attention, a product a head: queries into the latent space, and what was attended to out of it.
+/// The GEMM per head of latent attention: queries into the latent space, outputs out of it.
 Gemm parse_latent_product(const Row& row, Precision precision) {
     const bool before = row.required_choice(MeasuredColumn::function, {"mla_gen_pre", "mla_gen_post"}) == "mla_gen_pre";
     const Gemm op{.batch = row.count(MeasuredColumn::heads),

@@ -74,7 +74,7 @@ ResidualInterval combined(const std::vector<KnownFraction>& fractions) {
     return {.op = {}, .lower = middle - std::sqrt(square), .upper = middle + std::sqrt(square)};
 }
 
-/// Of operators, with what lies between them.
+/// Interval of operators, including the time between them.
 ResidualInterval with_assembly(const IntervalTable& intervals, std::vector<KnownFraction> fractions) {
     fractions.push_back({{"assembly", 1}, intervals.most_trusted("assembly")});
     return combined(fractions);
@@ -115,7 +115,7 @@ std::string_view phase_family(const Phase& phase, const Workload& workload) {
     return phase.name == "vision" ? std::string_view("vit") : std::string_view(workload.family);
 }
 
-/// Of the phases given: all of a run, or those before the first token, or decode alone.
+/// Figure over the given phases: all of a run, those before the first token, or decode alone.
 Figure figure_of(std::vector<const KnownPhase*> phases, const Workload& workload) {
     Figure figure{.whole = {}, .phases = std::move(phases), .by_phase = {}};
     double total = 0;
@@ -138,7 +138,7 @@ Figure figure_of(std::vector<const KnownPhase*> phases, const Workload& workload
     return figure;
 }
 
-/// Of two parts with independent errors, the first with the fraction `share` of the time.
+/// Ratio of two parts with independent errors; the first takes `fraction` of the time.
 IntervalRatio of_parts(const IntervalRatio& a, double fraction, const IntervalRatio& b) {
     const LogInterval first = logarithmic(a), second = logarithmic(b);
     return ratio(LogInterval{.middle = fraction * first.middle + (1 - fraction) * second.middle,

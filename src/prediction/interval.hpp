@@ -14,7 +14,7 @@ namespace roofcast {
 /// "model_vit", "model_cnn", "model_detector" or "model_other". `family` is that of a workload or of a measured row, `phase` as in rows.
 std::string_view model_class(std::string_view family, std::string_view phase);
 
-/// Of the most trusted fit that knows `op`, else of the hand values; their "all" when nobody knows it. nullptr: nothing is known.
+/// Interval of the most trusted fit that knows `op`, else of the default parameters, else their "all". nullptr: not known.
 const ResidualInterval* find_interval(const ParameterSet& parameters, std::string_view op);
 
 /// Factors on a prediction.

@@ -18,7 +18,7 @@ struct KnownPhase {
     Seconds floor;
 };
 
-/// Of a phase whose passes run on `gpu`.
+/// Time fractions of a phase whose passes run on `gpu`.
 KnownPhase known_phase(const Phase& phase, const GpuProfile& gpu, const Parallelism& parallel);
 
 /// Classes with their shares of the time of `phases`, sorted by class; what the GPU does not spend in kernels belongs to "assembly".

@@ -17,8 +17,8 @@ struct PhaseSetting {
     [[nodiscard]] const SoftwareStack& stack() const { return launches.stack(); }
 };
 
-/// Of a run of `time` on `gpu` that multiplies in `precision`; power is left at 0. All 0 when it takes no time. Stages of a pipeline:
-/// `time` is theirs together.
+/// Utilization of a run of `time` on `gpu` in `precision`, with power left at 0. All 0 when `time` is 0. For pipeline stages, `time` is
+/// their total.
 Utilization utilization(Flops flops, Bytes dram_bytes, Seconds time, const GpuProfile& gpu, Precision precision);
 
 /// The timeline of one pass, with offloaded weights streamed in parallel.

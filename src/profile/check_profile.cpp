@@ -125,7 +125,7 @@ void check_magnitudes(const GpuProfile& gpu, Findings& findings) {
     if (gpu.nvlink) within("nvlink_gb_s", gpu.nvlink->in(gb_per_s), 20, 20'000, "GB/s", "both directions of all links");
 }
 
-/// Of GPUs of the architecture: what a peak that was read wrong, or a slip of a digit, brings out of range.
+/// Checks figures against those of the architecture's GPUs, to find misread peaks and typing errors.
 void check_ranges(const GpuProfile& gpu, Findings& findings) {
     if (!gpu.facts.gpu_ranges) return;
     const GpuRanges& ranges = *gpu.facts.gpu_ranges;

@@ -57,7 +57,7 @@ inline constexpr double offload_step = 0.001;
 /// Scores this near count as equal: predictions are not that good.
 inline constexpr double negligible_gain = 0.01;
 
-/// Of `candidates` for which `wanted`, the first whose score is within `negligible_gain` of the best. nullptr: none that fits.
+/// The first of the `wanted` candidates whose score is within `negligible_gain` of the best. nullptr: none fits.
 const Candidate* best_of(const std::vector<Candidate>& candidates, const auto& wanted) {
     double most = 0;
     for (const Candidate& c : candidates) {

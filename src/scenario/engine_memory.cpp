@@ -21,7 +21,7 @@ double real(Size n) {
     return static_cast<double>(n);
 }
 
-/// Of `whole` on one of `gpus`, rounded up.
+/// Part of `whole` on one of `gpus`, rounded up.
 Size part(Size whole, Size gpus) {
     return (whole + gpus - 1) / gpus;
 }
@@ -57,7 +57,7 @@ double fraction_of(const EngineMemory& engine, const StepDefaults& step, Size ma
     return std::clamp((gpu_memory - kept) / gpu_memory, r.least_fraction, 1.0);
 }
 
-/// Of the experts of one pipeline stage on one GPU.
+/// Padding of the experts of one pipeline stage on one GPU.
 Bytes padding_of(const EngineMemory& engine, const Workload& workload, const DecoderLlm& model, const Run& request, const GpuProfile& gpu) {
     const auto format = request.expert_weights ? request.expert_weights : request.weights ? request.weights : workload.native_experts;
     if (!format) return {};

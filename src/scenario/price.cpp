@@ -56,7 +56,7 @@ std::vector<const Price*> offers(const GpuProfile& gpu, const PriceQuery& query)
     return newest;
 }
 
-/// Of those, what is compared by default: all but community clouds, or these where there is nothing else.
+/// Offers that are compared by default: all except community clouds, or those if nothing else exists.
 struct PreferredOffers {
     std::vector<const Price*> prices;
     bool fallback = false;  ///< to community clouds

@@ -65,7 +65,7 @@ std::vector<std::pair<std::size_t, double>> read_values(TableReader table) {
     return values;
 }
 
-/// Of a family's kernels, in place of those that run otherwise.
+/// Facts of a family's kernels, which replace those of default kernels.
 KernelFacts read_kernel_facts(TableReader& table, AttentionDesigns designs) {
     KernelFacts facts;
     if (const auto name = table.text_if("attention")) facts.attention = named_attention(table, "attention", *name, designs).kernels;

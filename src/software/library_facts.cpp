@@ -34,7 +34,7 @@ void part_flag(TableReader& table, std::string_view key, LibraryFacts& facts, At
     facts.*part.*member = table.flag_if(key).value_or(facts.*part.*member);
 }
 
-/// Of a rate; above 0, at most 1.
+/// Range of rates: above 0, at most 1.
 constexpr Range rate_fraction{0, 1, true};
 
 template <auto part, auto member>

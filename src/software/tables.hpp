@@ -11,7 +11,7 @@
 
 namespace roofcast {
 
-/// Of a rate: above 0 and at most 1.
+/// Range of rates: above 0, at most 1.
 inline constexpr Range positive_fraction{0, 1, true};
 
 KernelSet read_kernel_set(TableReader& table);

@@ -53,7 +53,7 @@ void lift_context_limit(Workload& workload) {
     if (auto* vlm = std::get_if<VisionLanguage>(&workload.architecture)) vlm->language.max_context = 0;
 }
 
-/// Of the figure that the row measures: a rate lies between the inverses of its time's bounds.
+/// Adds the interval of the measured figure. A rate lies between the inverses of its time's bounds.
 void add_interval(ModelEstimate& estimate, const ModelRow& row, const Prediction& p) {
     if (!p.intervals) return;
     const IntervalRatio whole = p.intervals->latency;

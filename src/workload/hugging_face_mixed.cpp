@@ -11,7 +11,7 @@ namespace roofcast::hugging_face {
 
 namespace {
 
-/// Of each layer whether it attends to a window.
+/// Whether each layer attends to a window.
 std::vector<bool> windowed_layers(const JsonReader& config, std::int64_t layers) {
     const auto types = config.texts("layer_types");
     if (types.size() != static_cast<std::size_t>(layers))

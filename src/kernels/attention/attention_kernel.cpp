@@ -29,7 +29,7 @@ bool takes_head_blocks(const Attention& op, const Caller& caller, const LibraryF
            element_size(op.precision) <= 2 * byte;
 }
 
-/// Of kernels of which nothing particular is known.
+/// Design of an unknown kernel.
 const AttentionDesign& unknown_design() {
     static const AttentionDesign design;
     return design;

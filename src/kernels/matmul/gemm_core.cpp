@@ -46,7 +46,7 @@ double later_start(const TiledGemm& op, const GpuProfile& gpu) {
     return op.precision == Precision::tf32 && tf32 ? tf32->start_cycles * std::min(1.0, static_cast<double>(op.k) / depth) : 0;
 }
 
-/// Of the traffic, what comes at a fraction of the bandwidth: of operands that are read along k what waves read again, and of far ones all.
+/// Traffic at a fraction of the bandwidth: re-reads of operands stored along k, and all reads of far operands.
 Bytes strided_traffic(const TiledGemm& op, Bytes traffic) {
     if (!op.along_k) return {};
     return max(traffic - (op.far_operands ? outputs(op) * op.c_element : op.compulsory), 0 * byte);

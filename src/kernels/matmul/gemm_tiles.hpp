@@ -12,7 +12,7 @@ namespace roofcast {
 /// Tiles of one GEMM.
 inline constexpr std::size_t most_tiles = 13;
 
-/// That kernels of libraries are compiled for, `most_tiles` at most.
+/// Tiles that libraries' kernels are compiled for, at most `most_tiles`.
 std::span<const Tile> tiles_of(const TiledGemm& op, MathUnit unit);
 
 /// Whether the library runs `tile` for a GEMM that takes `tiles` of it: its only one always.

@@ -33,7 +33,7 @@ Bytes kept_for_gemm(const TiledGemm& op, const Gpu& gpu) {
     return activations * (gpu.parameters.values.streaming.l2_residency * kept_in_l2(op.compulsory, gpu.profile.shared_l2(), edge));
 }
 
-/// Of operands that fit L2. What other kernels wrote is there as for all kernels, what calls repeat as for the GEMM's own.
+/// DRAM traffic of operands that fit L2. Outputs of earlier kernels are found as for all kernels, repeated calls as for the GEMM itself.
 Bytes resident_traffic(const TiledGemm& op, const Gpu& gpu, const GemmParameters& p, Cache cache) {
     const Bytes l2 = gpu.profile.shared_l2();
     if (cache == Cache::rotated) return rotated_traffic(op, l2, p.l2_residency);

@@ -33,7 +33,7 @@ TiledGemm grouped_gemm(const Moe& op, const Gpu& gpu, double experts, double row
     return gemm;
 }
 
-/// Of an SM, to load one element where the compiler knows no alignment of a row.
+/// SM cycles to load one element of a row whose alignment the compiler does not know.
 double single_load_cycles(const Moe& op, const Gpu& gpu) {
     const auto& p = gpu.parameters.values.moe;
     return element_size(op.precision) > 1 * byte ? p.plain_load_cycles : p.narrow_load_cycles;

@@ -8,9 +8,9 @@ namespace {
 
 constexpr std::int64_t batched_simt_depth = 8;  // elements of k that kernels of CUDA cores take in one step, as their names have it
 
-/// Of CUDA cores' peak, that shared memory has operands for. A thread with 8 × 8 outputs reads a quarter of an element for a multiply-add,
-/// one with 8 × 4 three eighths. Between them lies what the H100 reaches in fp32, with a byte a clock and core: three quarters; A100 and
-/// V100, with two, reach more.
+/// Fraction of the CUDA cores' peak that shared memory can feed. A thread with 8 × 8 outputs reads a quarter of an element per
+/// multiply-add, one with 8 × 4 three eighths. The H100, with one byte per clock and core, reaches three quarters in fp32; A100 and V100,
+/// with two bytes, reach more.
 double fed_fraction(const GpuProfile& gpu, Precision precision) {
     constexpr double elements_read = 1.0 / 3;  // for a multiply-add
     if (!(gpu.facts.shared_memory_per_clock > Bytes{})) return 1;

@@ -81,7 +81,7 @@ bool has_odd_rows(const Rows& op) {
     return op.any_operands && op.kind != RowOp::softmax && op.cols % vector != 0;
 }
 
-/// Of an SM, for such a row: PyTorch 2.11 on the H100, 17 to 9,429 columns.
+/// SM cycles for such a row: PyTorch 2.11 on the H100, 17 to 9,429 columns.
 double odd_row_cycles(const Rows& op) {
     constexpr double sums = 950, step = 500;
     return sums + step * blocks(op.cols, norm_step);

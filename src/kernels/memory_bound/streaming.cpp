@@ -6,11 +6,12 @@ namespace roofcast {
 
 namespace {
 
-/// Of a read that misses the caches. Stretching the maps of efficientformerv2 takes 255 ns a plane on the RTX 4090, 310 ns on the RTX 3090.
+/// Latency of a read that misses the caches. Stretching the maps of efficientformerv2 takes 255 ns a plane on the RTX 4090, 310 ns on the
+/// RTX 3090.
 constexpr Seconds memory_latency = 280 * ns;
 
-/// Of an SM that fetches one element a sector from L2. Copies between layouts in efficientnet_b0_g8_gn: 1.8 on the RTX 3090, 2.5 on the RTX
-/// 4090.
+/// SM clocks per sector when one element a sector is fetched from L2. Copies between layouts in efficientnet_b0_g8_gn: 1.8 on the RTX
+/// 3090, 2.5 on the RTX 4090.
 constexpr double clocks_per_sector = 1.8;
 
 /// A framework's element-wise kernel, made for operands of any kind, takes longer to start; one made for its operands has more loads under
